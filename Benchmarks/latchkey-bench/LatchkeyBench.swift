@@ -1,0 +1,84 @@
+import ArgumentParser
+import Foundation
+import Orchestrator
+
+/// Measures; `make bench` runs it. The report, in Markdown, goes to standard output, the progress to standard error.
+@main struct LatchkeyBench: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "latchkey-bench",
+    abstract: "Measures relaunches, latchkeyd at rest, and how fast days pass inside one process.")
+
+  @Option(help: "How many relaunches to measure.")
+  var relaunches = 50
+
+  @Option(help: "How many connection requests latchkeyd holds where it holds many.")
+  var requests = 1000
+
+  @Flag(help: "Only measure latchkeyd with many requests, and print its row.")
+  var onlyRequests = false
+
+  func validate() throws {
+    guard (1...1000).contains(relaunches) else { throw ValidationError("--relaunches must be from 1 to 1000") }
+    guard (1...4096).contains(requests) else { throw ValidationError("--requests must be from 1 to 4096") }
+  }
+
+  func run() async throws {
+    let executables = try Executables(folder: try Executables.ownFolder())
+    let progress: @Sendable (String) -> Void = { FileHandle.standardError.write(Data(($0 + "\n").utf8)) }
+
+    let many = try Benchmark.rest(
+      holding: ManyRequests.make(requests), executables: executables, progress: progress)
+    guard !onlyRequests else { return print(Self.row(requests, many)) }
+    let measured = try Benchmark.relaunches(relaunches, executables: executables, progress: progress)
+    let days = await HomeBenchmark.daysPerSecond(days: 1000)
+    let rest = try Benchmark.rest(executables: executables, progress: progress)
+    print(
+      """
+      # Benchmarks
+
+      \(Self.machine()), \(Self.date())
+
+      ## From the radio's link-up, agent relaunched (\(measured.toRestoration.sorted.count) relaunches)
+
+      | to | wall p50 | wall p95 | virtual p50 | virtual p95 |
+      |---|---|---|---|---|
+      | `willRestoreState` | \(Self.row(measured.toRestoration, measured.toRestorationVirtual)) |
+      | the unlock write | \(Self.row(measured.toUnlock, measured.toUnlockVirtual)) |
+
+      ## latchkeyd at rest
+
+      | held requests | RSS | PSS | wake-ups a virtual minute | wake-ups a wall minute |
+      |---|---|---|---|---|
+      \(Self.row(1, rest))
+      \(Self.row(requests, many))
+
+      ## The whole system in one process
+
+      | | virtual days a second |
+      |---|---|
+      | at rest, one request held | \(Self.number(days.atRest)) |
+      | a departure and an arrival with a relaunch each day | \(Self.number(days.commuting)) |
+      """)
+  }
+
+  private static func row(_ requests: Int, _ rest: Benchmark.Rest) -> String {
+    "| \(requests) | \(rest.residentKiB) KiB | \(rest.proportionalKiB) KiB "
+      + "| \(number(rest.wakeUpsPerVirtualMinute)) | \(number(rest.wakeUpsPerWallMinute)) |"
+  }
+
+  private static func row(_ wall: Benchmark.Distribution, _ virtual: Benchmark.Distribution) -> String {
+    [wall.percentile(50), wall.percentile(95), virtual.percentile(50), virtual.percentile(95)]
+      .map { $0.map { "\(number($0)) ms" } ?? "none" }.joined(separator: " | ")
+  }
+
+  private static func number(_ value: Double) -> String { String((value * 10).rounded() / 10) }
+
+  private static func machine() -> String {
+    let text = (try? String(contentsOfFile: "/proc/cpuinfo", encoding: .utf8)) ?? ""
+    let model =
+      text.split(separator: "\n").first { $0.hasPrefix("model name") }?.split(separator: ":").last ?? "unknown"
+    return "\(ProcessInfo.processInfo.activeProcessorCount) x\(model)"
+  }
+
+  private static func date() -> String { ISO8601DateFormatter().string(from: Date()) }
+}

@@ -1,0 +1,110 @@
+# make demo   installs what is missing, builds in release mode, and proves the main job.
+# make test   lint, build, every test: what CI runs.
+# make test-systemd  Latchkey under a booted systemd, with 1,000 kills; needs root.
+# make test-bluez  the same suite of BlueZ behaviour on the simulator and on bluetoothd; prints what differs.
+# make vm     builds the image of the virtual machines, once; docs/machines.md.
+# make test-air  the air between virtual machines, alone; seconds.
+# make test-warp five days away on a real kernel's clock, in one virtual machine; minutes.
+# make test-vm  the stories on two virtual machines with real BlueZ, from the packages; an hour or two.
+# make bench  measures, and writes Benchmarks/results.
+# make bench-vm  Latchkey's agent against a bleak program, on virtual machines; Benchmarks/README.md.
+# make deb    builds the Debian packages into .build/packages.
+# make test-deb  installs, removes and purges them in Debian 12 and Debian 13; needs root.
+# make lint   the formatter's rules, as errors.
+# make clean  removes what was built.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.ONESHELL:
+.DEFAULT_GOAL := demo
+
+SWIFT ?= swift
+DEMO_ARGUMENTS ?=
+WARP_ARGUMENTS ?=
+# A test that never ends must fail the run, not hold it: seconds until the tests are ended. Ten times what they need.
+TEST_LIMIT_SECONDS ?= 1800
+
+.PHONY: demo test test-systemd vm test-air test-vm test-warp bench deb test-deb lint clean
+.PHONY: bench-vm test-bluez dependencies test-dependencies package-dependencies
+
+demo: dependencies
+	$(SWIFT) build -c release --product latchkeyd
+	$(SWIFT) build -c release --product bluez-simulator
+	$(SWIFT) build -c release --product latchkey-lock
+	$(SWIFT) build -c release --product latchkey-agent
+	$(SWIFT) build -c release --product latchkey
+	"$$($(SWIFT) build -c release --show-bin-path)/latchkey" prove days-away $(DEMO_ARGUMENTS)
+
+test: test-dependencies lint
+	$(SWIFT) build --build-tests
+	timeout --kill-after=30 $(TEST_LIMIT_SECONDS) $(SWIFT) test --skip-build && status=0 || status=$$?
+	if [ $$status = 124 ] || [ $$status = 137 ]; then
+	  echo "make test: the tests did not end within $(TEST_LIMIT_SECONDS) s and were ended; those that started and neither passed nor failed above hung" >&2
+	fi
+	exit $$status
+
+test-systemd: test-dependencies
+	$(SWIFT) build --build-tests
+	LATCHKEY_KILLS=$${LATCHKEY_KILLS:-1000} $(SWIFT) test --skip-build --filter SystemdTests
+
+vm:
+	@scripts/install-dependencies.sh vm
+	scripts/vm/build-image
+
+test-bluez: vm
+	$(SWIFT) build --product bluez-simulator
+	$(SWIFT) build --product bluez-conformance
+	scripts/vm/test-bluez "$$($(SWIFT) build --show-bin-path)" .build/test-bluez
+
+test-air:
+	@scripts/install-dependencies.sh vm
+	scripts/vm/install-python >/dev/null
+	scripts/vm/test_air.py
+
+test-warp: test-air vm
+	compgen -G '.build/packages/latchkeyd_*.deb' >/dev/null || $(MAKE) deb
+	scripts/vm/test-warp $(WARP_ARGUMENTS)
+
+test-vm: dependencies vm deb
+	$(SWIFT) build --product latchkey
+	scripts/vm/test-machines
+
+bench: dependencies
+	$(SWIFT) build -c release --product latchkeyd
+	$(SWIFT) build -c release --product bluez-simulator
+	$(SWIFT) build -c release --product latchkey-lock
+	$(SWIFT) build -c release --product latchkey-agent
+	$(SWIFT) build -c release --product latchkey
+	$(SWIFT) build -c release --product latchkey-bench
+	mkdir -p Benchmarks/results
+	"$$($(SWIFT) build -c release --show-bin-path)/latchkey-bench" | tee Benchmarks/results/latest.md
+
+# After `make deb`.
+bench-vm: dependencies
+	@scripts/install-dependencies.sh vm
+	mkdir -p Benchmarks/results
+	python3 Benchmarks/bleak-unlock/compare.py --json Benchmarks/results/bleak-unlock.json | tee Benchmarks/results/bleak-unlock.md
+
+deb: package-dependencies
+	scripts/build-packages
+
+test-deb: package-dependencies test-dependencies
+	scripts/test-packages
+	scripts/with-systemd --bind $(CURDIR)/.build/packages:/packages --bind $(CURDIR)/scripts:/scripts -- \
+	  /scripts/test-packages.booted
+
+lint:
+	$(SWIFT) format lint --strict -r Sources Tests Benchmarks lockfirmware-sim Package.swift
+
+dependencies:
+	@scripts/install-dependencies.sh
+
+test-dependencies:
+	@scripts/install-dependencies.sh tests
+
+package-dependencies:
+	@scripts/install-dependencies.sh packages
+
+clean:
+	$(SWIFT) package clean
+	rm -rf Benchmarks/results

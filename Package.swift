@@ -1,0 +1,211 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+/// Every target of ours: Swift 6 language mode, and a warning is an error.
+let strict: [SwiftSetting] = [
+  .swiftLanguageMode(.v6),
+  .treatAllWarnings(as: .error),
+]
+
+let log: Target.Dependency = .product(name: "Logging", package: "swift-log")
+let arguments: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
+let lifecycle: Target.Dependency = .product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
+let signals: Target.Dependency = .product(name: "UnixSignals", package: "swift-service-lifecycle")
+let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
+let grdb: Target.Dependency = .product(name: "GRDB", package: "GRDB.swift")
+let yams: Target.Dependency = .product(name: "Yams", package: "Yams")
+
+func library(_ name: String, _ dependencies: [Target.Dependency] = [], path: String? = nil) -> Target {
+  .target(name: name, dependencies: dependencies, path: path ?? "Sources/\(name)", swiftSettings: strict)
+}
+
+func program(_ name: String, _ dependencies: [Target.Dependency], path: String? = nil) -> Target {
+  .executableTarget(name: name, dependencies: dependencies, path: path ?? "Sources/\(name)", swiftSettings: strict)
+}
+
+func tests(
+  _ name: String, _ dependencies: [Target.Dependency], resources: [Resource]? = nil, excluding: [String] = []
+) -> Target {
+  .testTarget(
+    name: name, dependencies: dependencies, path: "Tests/\(name)", exclude: excluding, resources: resources,
+    swiftSettings: strict)
+}
+
+let package = Package(
+  name: "Latchkey",
+  products: [
+    .library(name: "CoreBluetooth", targets: ["CoreBluetooth"]),
+    .library(name: "CoreBluetoothTestKit", targets: ["CoreBluetoothTestKit"]),
+  ],
+  dependencies: [
+    // The commands' arguments, help texts and shell completions.
+    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+    // Every process logs through it; the journal is a handler of it.
+    .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+    // X25519, ChaCha20-Poly1305, SHA-256 and HKDF for the lock's Noise session.
+    .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
+    // Orderly start and stop of the daemons on signals.
+    .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+    // latchkeyd's store: SQLite with migrations.
+    .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+    // Scenario files are YAML.
+    .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
+  ],
+  targets: [
+    // The ground: C libraries, and the words that every room shares.
+    .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
+    .systemLibrary(name: "CBluetooth", pkgConfig: "bluez", providers: [.apt(["libbluetooth-dev"])]),
+    library("BluetoothTypes", ["Timekeeping"]),
+    library("BusValue"),
+    library("LatchkeyVersion"),
+    library("Timekeeping", ["CSystemd"]),
+    library("Journal", ["CSystemd", "Timekeeping", log]),
+
+    // The seam to the radio: org.bluez, as values and over the bus.
+    library("SystemBus", ["CSystemd", "BusValue", log]),
+    library("BlueZ", ["BluetoothTypes", "BusValue"]),
+    library("BlueZBus", ["BlueZ", "BluetoothTypes", "BusValue", "SystemBus", "CBluetooth", log]),
+
+    // A machine's other side of that seam, simulated.
+    library("Radio", ["BluetoothTypes", "Timekeeping"]),
+    library("BlueZModel", ["BlueZ", "BluetoothTypes", "BusValue", "Radio", "Timekeeping"]),
+    library(
+      "BlueZSimulator", ["BlueZ", "BlueZModel", "BlueZBus", "SystemBus", "Radio", "Timekeeping", "Journal", log]),
+
+    // The seam to apps, as values and over the bus.
+    library("AppLink", ["BluetoothTypes"]),
+    library("AppLinkBus", ["AppLink", "BluetoothTypes", "BusValue", "SystemBus", log]),
+
+    // The system, and the API that apps import.
+    library("BluetoothSystem", ["BlueZ", "AppLink", "BluetoothTypes", "BusValue", "Timekeeping"]),
+    library(
+      "LatchkeyDaemon",
+      [
+        "BluetoothSystem", "AppLink", "BlueZ", "BlueZBus", "AppLinkBus", "BusValue", "SystemBus", "Timekeeping",
+        "Journal", "CSystemd", grdb, log,
+      ]),
+    library("CoreBluetooth", ["AppLink", "AppLinkBus", "BluetoothTypes", log]),
+    library(
+      "CoreBluetoothTestKit",
+      ["CoreBluetooth", "AppLink", "BluetoothTypes", "BluetoothSystem", "BlueZModel", "Radio", "Timekeeping", log]),
+
+    // The lock and the agent.
+    library("LockProtocol"),
+    library("LockCryptography", ["LockProtocol", crypto]),
+    library("HomePolicy", ["Timekeeping"]),
+    library("LockFirmware", ["LockProtocol"], path: "lockfirmware-sim/Sources/LockFirmware"),
+
+    // The orchestrator above them.
+    library(
+      "Orchestrator",
+      [
+        "CSystemd", "Timekeeping", "Journal", "BlueZSimulator", "AppLink", "AppLinkBus", "SystemBus", "BusValue",
+        "LockCryptography",
+        yams, log,
+      ]),
+
+    // What makes a machine a lock or a phone.
+    library(
+      "MachineSetup",
+      ["Orchestrator", "LockCryptography", "AppLink", "BlueZ", "BusValue", "SystemBus"]),
+
+    // One suite of BlueZ behaviour, for the simulator and for bluetoothd.
+    library(
+      "BlueZConformance",
+      ["BlueZ", "BlueZModel", "BlueZSimulator", "BusValue", "CSystemd", "Orchestrator", "SystemBus", "Timekeeping"]),
+
+    // Processes: thin shells.
+    program(
+      "latchkeyd",
+      [
+        "LatchkeyDaemon", "BluetoothSystem", "LatchkeyVersion", "Journal", "Timekeeping", arguments, lifecycle, signals,
+        log,
+      ]),
+    program(
+      "latchkey-agent",
+      [
+        "CoreBluetooth", "LockProtocol", "LockCryptography", "HomePolicy", "LatchkeyVersion", "Timekeeping", "Journal",
+        "CSystemd", arguments, log,
+      ]),
+    program(
+      "latchkey",
+      [
+        "Orchestrator", "MachineSetup", "LockCryptography", "LatchkeyVersion", "AppLink", "AppLinkBus", "Journal",
+        arguments, log,
+      ]),
+    program(
+      "latchkey-bench",
+      [
+        "Orchestrator", "CoreBluetooth", "CoreBluetoothTestKit", "LatchkeyDaemon", "BluetoothSystem", "AppLink",
+        "BlueZModel", "BluetoothTypes", arguments,
+      ],
+      path: "Benchmarks/latchkey-bench"),
+    program("bluez-conformance", ["BlueZConformance", "Orchestrator", "Timekeeping", arguments]),
+    program("bluez-simulator", ["BlueZSimulator", "LatchkeyVersion", "Journal", "Timekeeping", arguments, log]),
+    program(
+      "latchkey-lock",
+      [
+        "CoreBluetooth", "LockFirmware", "LockProtocol", "LockCryptography", "LatchkeyVersion", "Timekeeping",
+        "Journal",
+        "CSystemd", arguments, log,
+      ],
+      path: "lockfirmware-sim/Sources/latchkey-lock"),
+
+    tests("BluetoothTypesTests", ["BluetoothTypes", "Timekeeping"]),
+    tests("TimekeepingTests", ["Timekeeping", "Journal", log]),
+    // A private dbus-daemon for the tests of the carriers.
+    library("BusTesting", ["SystemBus", "CSystemd"], path: "Tests/BusTesting"),
+    tests("SystemBusTests", ["SystemBus", "BusValue", "BusTesting"]),
+    tests("BlueZBusTests", ["BlueZBus", "BlueZ", "BluetoothTypes", "BusValue", "SystemBus", "BusTesting", log]),
+    tests("RadioTests", ["Radio", "BluetoothTypes", "Timekeeping"]),
+    tests("BlueZModelTests", ["BlueZModel", "BlueZ", "BluetoothTypes", "BusValue", "Radio", "Timekeeping"]),
+    tests(
+      "BlueZSimulatorTests",
+      [
+        "BlueZSimulator", "BlueZBus", "BlueZModel", "BlueZ", "BluetoothTypes", "BusValue", "SystemBus", "Timekeeping",
+        "BusTesting", log,
+      ]),
+    tests("AppLinkBusTests", ["AppLinkBus", "AppLink", "BluetoothTypes", "BusValue", "SystemBus", "BusTesting", log]),
+    tests(
+      "BluetoothSystemTests",
+      ["BluetoothSystem", "BlueZModel", "Radio", "AppLink", "BlueZ", "BluetoothTypes", "BusValue", "Timekeeping"]),
+    tests("LatchkeyDaemonTests", ["LatchkeyDaemon", "BluetoothSystem", "AppLink", "BlueZ", "Timekeeping", grdb, log]),
+    tests("CoreBluetoothTests", ["CoreBluetooth", "CoreBluetoothTestKit", "AppLink", "BluetoothTypes"]),
+    tests("LockProtocolTests", ["LockProtocol", "LockCryptography", crypto], resources: [.copy("Vectors")]),
+    tests(
+      "LockFirmwareTests",
+      ["LockFirmware", "LockProtocol", "LockCryptography", "HomePolicy", "Timekeeping", "latchkey-lock", crypto, log]),
+    tests("HomePolicyTests", ["HomePolicy", "Timekeeping", "latchkey-agent", log]),
+    // A process for the tests of the world's clock to move about.
+    program("world-puppet", ["Timekeeping"], path: "Tests/Support/world-puppet"),
+    tests(
+      "OrchestratorTests",
+      [
+        "Orchestrator", "BusTesting", "BusValue", "SystemBus", "Journal", "Timekeeping", "CSystemd", "world-puppet",
+        "latchkey",
+      ]),
+    tests("MachineSetupTests", ["MachineSetup", "LockCryptography", "LockProtocol", "BlueZ", "BusValue"]),
+    // What is done on a machine that systemd has booted.
+    program(
+      "systemd-trial",
+      [
+        "AppLink", "AppLinkBus", "SystemBus", "BusValue", "BlueZSimulator", "LockCryptography", "BusTesting",
+        "CSystemd",
+      ], path: "Tests/Support/systemd-trial"),
+    tests(
+      "SystemdTests", ["systemd-trial", "latchkeyd", "latchkey-agent", "latchkey-lock", "bluez-simulator"],
+      excluding: ["prepare-machine"]),
+    tests(
+      "IntegrationTests",
+      ["Orchestrator", "Journal", "latchkey", "latchkeyd", "latchkey-agent", "latchkey-lock", "bluez-simulator"]),
+    // The suite of BlueZ behaviour, on the simulator, and what it was seen to do on bluetoothd.
+    tests(
+      "ConformanceTests", ["BlueZConformance", "bluez-conformance", "bluez-simulator"],
+      resources: [.copy("Transcripts")]),
+    // Clients of bluetoothd that are not ours, on the simulator.
+    tests(
+      "ClientTests",
+      ["Orchestrator", "Journal", "CSystemd", "latchkey", "latchkeyd", "latchkey-lock", "bluez-simulator"],
+      excluding: ["bleak_client.py"]),
+  ]
+)

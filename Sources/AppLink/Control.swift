@@ -1,0 +1,109 @@
+import FoundationEssentials
+
+/// What the user, through the `latchkey` command, says to the system about apps and Bluetooth.
+public enum ControlRequest: Sendable, Hashable {
+  /// Starts an app, or brings it to the foreground; clears an earlier force-quit.
+  case openApp(bundleIdentifier: String)
+  /// The app is no longer what the user looks at: it goes to the background and is suspended soon.
+  case leaveApp(bundleIdentifier: String)
+  /// Force-quit: killed, and not relaunched until the user opens it again.
+  case quitApp(bundleIdentifier: String)
+  /// Killed as the system does under memory pressure; what it asked for goes on.
+  case reclaimApp(bundleIdentifier: String)
+  /// The user's own switch for Bluetooth.
+  case setBluetooth(on: Bool)
+  case status
+
+  /// The user is there to answer pairings' questions, for the next half minute. Answered with the status when pairings
+  /// have begun to ask, and when there is a question, at the latest after ten seconds.
+  case attendPairings
+  /// The user's answer to a question; a question that is over already is no error.
+  case answerPairing(PairingAnswer)
+  /// Pairs with a device, by its address or its name; it is looked for if it is not known. Answered when that is done.
+  case pair(device: String)
+
+  /// Whether it is answered with the status.
+  public var returnsStatus: Bool { self == .status || self == .attendPairings }
+}
+
+/// What a pairing asks the user.
+public struct PairingQuestion: Sendable, Hashable, Codable {
+  public enum Kind: String, Sendable, Hashable, Codable {
+    /// Do both devices show this number?
+    case compare
+    /// May it pair? There is no number to compare.
+    case authorize
+    /// Which number does the other device show?
+    case enter
+    /// This number is to be entered on the other device; nothing is answered.
+    case show
+  }
+  /// Never used again.
+  public var identifier: UInt64
+  public var kind: Kind
+  public var address: String
+  /// What the device calls itself: anything.
+  public var name: String?
+  /// 0 to 999,999; 0 where there is none.
+  public var passkey: UInt32
+  public init(identifier: UInt64, kind: Kind, address: String, name: String? = nil, passkey: UInt32 = 0) {
+    self.identifier = identifier
+    self.kind = kind
+    self.address = address
+    self.name = name
+    self.passkey = passkey
+  }
+}
+
+/// What the user answers.
+public struct PairingAnswer: Sendable, Hashable, Codable {
+  public var question: UInt64
+  public var isAccepted: Bool
+  /// The number that was asked for.
+  public var passkey: UInt32
+  public init(question: UInt64, isAccepted: Bool, passkey: UInt32 = 0) {
+    self.question = question
+    self.isAccepted = isAccepted
+    self.passkey = passkey
+  }
+}
+
+public enum AppState: String, Sendable, Hashable, Codable {
+  case notRunning, launching, foreground, background, suspended
+}
+
+/// One app, as `latchkey apps` shows it.
+public struct AppStatus: Sendable, Hashable, Codable {
+  public var bundleIdentifier: String
+  public var state: AppState
+  public var processIdentifier: Int32?
+  public var quitByUser: Bool
+  /// Connection requests that have not completed.
+  public var pendingConnections: Int
+  public var connections: Int
+  public var launches: Int
+  public init(
+    bundleIdentifier: String, state: AppState, processIdentifier: Int32? = nil, quitByUser: Bool = false,
+    pendingConnections: Int = 0, connections: Int = 0, launches: Int = 0
+  ) {
+    self.bundleIdentifier = bundleIdentifier
+    self.state = state
+    self.processIdentifier = processIdentifier
+    self.quitByUser = quitByUser
+    self.pendingConnections = pendingConnections
+    self.connections = connections
+    self.launches = launches
+  }
+}
+
+public struct SystemStatus: Sendable, Hashable, Codable {
+  public var bluetooth: ManagerState
+  public var apps: [AppStatus]
+  /// Pairings that wait for the user's answer.
+  public var pairings: [PairingQuestion]
+  public init(bluetooth: ManagerState, apps: [AppStatus], pairings: [PairingQuestion] = []) {
+    self.bluetooth = bluetooth
+    self.apps = apps
+    self.pairings = pairings
+  }
+}

@@ -1,0 +1,100 @@
+import BluetoothTypes
+import FoundationEssentials
+
+/// One thing an app is told, in order and once.
+public struct Event: Sendable, Hashable {
+  public var sequence: EventSequence
+  public var body: Body
+  public init(sequence: EventSequence, body: Body) {
+    self.sequence = sequence
+    self.body = body
+  }
+
+  public enum Body: Sendable, Hashable {
+    // Managers
+    case managerRejected(ManagerIdentifier, AppLinkError)
+    case stateChanged(ManagerIdentifier, ManagerState)
+    case willRestoreCentral(ManagerIdentifier, CentralRestoration)
+    case willRestorePeripheral(ManagerIdentifier, PeripheralRestoration)
+
+    // Central role
+    case discovered(ManagerIdentifier, PeripheralSnapshot, AdvertisementData, rssi: Int8)
+    case connected(ManagerIdentifier, PeripheralSnapshot)
+    case failedToConnect(ManagerIdentifier, PeerIdentifier, PeerError)
+    /// `error` is `nil` where the app asked for it. `unixSeconds` is when the link ended.
+    case disconnected(
+      ManagerIdentifier, PeerIdentifier, error: PeerError?, unixSeconds: Double, isReconnecting: Bool)
+    case operationCompleted(ManagerIdentifier, PeerIdentifier, OperationIdentifier, OperationResult)
+    /// A notification or an indication arrived.
+    case valueUpdated(ManagerIdentifier, PeerIdentifier, characteristic: AttributeHandle, value: [UInt8])
+    case nameChanged(ManagerIdentifier, PeerIdentifier, String?)
+    /// These services are no longer as they were discovered.
+    case servicesModified(ManagerIdentifier, PeerIdentifier, invalidated: [AttributeHandle])
+
+    // Peripheral role
+    case serviceAdded(ManagerIdentifier, LocalAttributeIdentifier, error: PeerError?)
+    case advertisingStarted(ManagerIdentifier, error: PeerError?)
+    case subscribed(ManagerIdentifier, CentralSnapshot, LocalAttributeIdentifier)
+    case unsubscribed(ManagerIdentifier, CentralSnapshot, LocalAttributeIdentifier)
+    case readRequested(
+      ManagerIdentifier, RemoteRequestIdentifier, CentralSnapshot, LocalAttributeIdentifier, offset: Int)
+    case writeRequested(
+      ManagerIdentifier, RemoteRequestIdentifier, CentralSnapshot, LocalAttributeIdentifier, offset: Int,
+      value: [UInt8], withResponse: Bool)
+    /// The app did not answer in time; the system answered with an ATT error for it.
+    case requestExpired(ManagerIdentifier, RemoteRequestIdentifier)
+    /// This many more values may be pushed (`updateValue`); the first credit comes with `serviceAdded`.
+    case updateCredit(ManagerIdentifier, Int)
+  }
+}
+
+/// `CBManagerState`, with its raw values.
+public enum ManagerState: UInt8, Sendable, Hashable, Codable {
+  case unknown = 0
+  case resetting, unsupported, unauthorized, poweredOff, poweredOn
+}
+
+/// An error that ends as a `CBError` or a `CBATTError`.
+public enum PeerError: Error, Sendable, Hashable, Codable {
+  /// A `CBError.Code` raw value, and what happened.
+  case coreBluetooth(code: Int, message: String)
+  case att(ATTError)
+}
+
+/// How an operation on a peripheral ended.
+public enum OperationResult: Sendable, Hashable {
+  case failed(PeerError)
+  case done
+  /// Services of the peripheral as far as discovered now, all of them.
+  case services([ServiceSnapshot])
+  case includedServices(of: AttributeHandle, [ServiceSnapshot])
+  case characteristics(of: AttributeHandle, [CharacteristicSnapshot])
+  case descriptors(of: AttributeHandle, [DescriptorSnapshot])
+  case value([UInt8])
+  case notifying(Bool)
+  /// In dBm.
+  case rssi(Int8)
+}
+
+public struct CentralRestoration: Sendable, Hashable, Codable {
+  public var peripherals: [PeripheralSnapshot]
+  public var scan: ScanRequest?
+  public init(peripherals: [PeripheralSnapshot], scan: ScanRequest? = nil) {
+    self.peripherals = peripherals
+    self.scan = scan
+  }
+}
+
+public struct PeripheralRestoration: Sendable, Hashable, Codable {
+  public var services: [ServiceDefinition]
+  public var advertisement: AdvertisementRequest?
+  public var subscriptions: [LocalAttributeIdentifier: [CentralSnapshot]]
+  public init(
+    services: [ServiceDefinition], advertisement: AdvertisementRequest?,
+    subscriptions: [LocalAttributeIdentifier: [CentralSnapshot]] = [:]
+  ) {
+    self.services = services
+    self.advertisement = advertisement
+    self.subscriptions = subscriptions
+  }
+}

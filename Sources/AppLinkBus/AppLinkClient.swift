@@ -1,0 +1,184 @@
+import AppLink
+import BusValue
+import Logging
+import Synchronization
+import SystemBus
+
+/// An app's link to the system over the bus. It attaches by itself when latchkeyd is there, and again when it is
+/// back or replaced.
+///
+/// The delegate, which the link doesn't keep alive, is called on the bus's thread, in order. Only the owner of
+/// `org.latchkey.System1` is listened to.
+public final class AppLinkClient: AppLinkConnection {
+  private let address: BusAddress
+  private let logger: Logger
+  private nonisolated(unsafe) weak var delegate: (any AppLinkDelegate)?
+  private let session = Mutex<AppLinkClientSession?>(nil)
+
+  /// `address` is the system bus's, or what `DBUS_SYSTEM_BUS_ADDRESS` says, unless given.
+  public init(address: String? = nil, logger: Logger, delegate: any AppLinkDelegate) {
+    self.address = address.map { BusAddress($0) } ?? .system
+    self.logger = logger
+    self.delegate = delegate
+  }
+
+  deinit { close() }
+
+  /// Connects to the bus; the system needn't be there. Called once. Throws `BusError` where there is no bus.
+  public func start() throws(BusError) {
+    let started = AppLinkClientSession(bus: try Bus(address: address), logger: logger, delegate: delegate)
+    // Before the first call of the delegate, which may use the link.
+    session.withLock { $0 = started }
+    try started.start()
+  }
+
+  public func send(_ request: Request) {
+    session.withLock { $0 }?.send(request)
+  }
+
+  /// Blocks until the system has answered, or is gone. It may be called in the delegate's methods.
+  public func query(_ query: Query) throws(AppLinkError) -> QueryReply {
+    guard let session = session.withLock({ $0 }) else { throw AppLinkError(.unavailable, "the link isn't started") }
+    return try session.query(query)
+  }
+
+  /// Leaves the bus; the system sees the app detach. The delegate isn't called any more.
+  public func close() {
+    session.withLock { session in
+      defer { session = nil }
+      return session
+    }?.close()
+  }
+}
+
+/// `AppLinkClient`'s one connection; it lives on the bus's thread.
+actor AppLinkClientSession {
+  private nonisolated let bus: Bus
+  private let logger: Logger
+  private weak var delegate: (any AppLinkDelegate)?
+  private var owner: String?
+  private var isAttached = false
+  private var isClosed = false
+  /// Grows with each owner, so that a reply of an earlier one is known as such.
+  private var generation: UInt64 = 0
+  /// The owner while attached, for threads that ask.
+  private nonisolated let attachedOwner = Mutex<String?>(nil)
+
+  nonisolated var unownedExecutor: UnownedSerialExecutor { bus.unownedExecutor }
+
+  init(bus: Bus, logger: Logger, delegate: (any AppLinkDelegate)?) {
+    self.bus = bus
+    self.logger = logger
+    self.delegate = delegate
+  }
+
+  nonisolated func start() throws(BusError) {
+    try bus.start(
+      BusHandlers(
+        onSignal: { _, signal in self.assumeIsolated { $0.receive(signal) } },
+        onClose: { _, _ in self.assumeIsolated { $0.busEnded() } }))
+    bus.enqueue { bus in
+      bus.watchOwner(of: AppLinkName.busName) { _, owner in self.assumeIsolated { $0.ownerChanged(owner) } }
+    }
+  }
+
+  nonisolated func close() {
+    attachedOwner.withLock { $0 = nil }
+    bus.enqueue { _ in self.assumeIsolated { $0.isClosed = true } }
+    bus.close()
+  }
+
+  nonisolated func send(_ request: Request) {
+    bus.enqueue { _ in self.assumeIsolated { $0.take(request) } }
+  }
+
+  nonisolated func query(_ query: Query) throws(AppLinkError) -> QueryReply {
+    guard let owner = attachedOwner.withLock({ $0 }) else {
+      throw AppLinkError(.unavailable, "this app isn't attached to latchkeyd")
+    }
+    let message = QueryCoding.message(query)
+    let call = Self.call(message, to: owner)
+    do throws(BusError) {
+      let reply = try bus.callAndWait(call)
+      return try QueryReply(busValue: reply.first ?? .bool(false))
+    } catch {
+      throw AppLinkError(error)
+    }
+  }
+
+  private static func call(_ message: WireMessage, to owner: String) -> MethodCall {
+    MethodCall(
+      to: owner, path: AppLinkName.path, interface: AppLinkName.appInterface, member: message.name,
+      arguments: message.arguments)
+  }
+
+  private func take(_ request: Request) {
+    guard let owner, isAttached, !isClosed else { return }
+    let call = Self.call(RequestCoding.message(request), to: owner)
+    bus.assumeIsolated { bus in
+      do throws(BusError) {
+        try bus.callWithoutReply(call)
+      } catch {
+        self.assumeIsolated { $0.logger.error("a request was not sent", metadata: ["error": "\(error)"]) }
+      }
+    }
+  }
+
+  // MARK: The system comes and goes
+
+  private func ownerChanged(_ newOwner: String?) {
+    detach()
+    owner = newOwner
+    guard let newOwner, !isClosed, let attachment = delegate?.attachment else { return }
+    let generation = generation
+    let call = Self.call(AttachCoding.message(attachment), to: newOwner)
+    bus.assumeIsolated { bus in
+      bus.call(call) { result in self.assumeIsolated { $0.finishAttach(result, generation) } }
+    }
+  }
+
+  private func finishAttach(_ result: Result<[Value], BusError>, _ generation: UInt64) {
+    guard generation == self.generation, !isClosed else { return }
+    do throws(BusError) {
+      let reply = try AttachCoding.reply(try result.get())
+      isAttached = true
+      attachedOwner.withLock { [owner] in $0 = owner }
+      delegate?.linkDidAttach(reply)
+    } catch {
+      // An owner that left before it answered is no refusal: its successor is awaited.
+      guard ![BusError.Name.noReply, BusError.Name.serviceUnknown, BusError.Name.disconnected].contains(error.name)
+      else { return }
+      let refusal = AppLinkError(error)
+      logger.error("the system refuses this app", metadata: ["error": "\(refusal)"])
+      delegate?.linkWasRefused(refusal)
+    }
+  }
+
+  private func detach() {
+    generation += 1
+    owner = nil
+    attachedOwner.withLock { $0 = nil }
+    guard isAttached else { return }
+    isAttached = false
+    if !isClosed { delegate?.linkDidDetach() }
+  }
+
+  private func busEnded() {
+    guard !isClosed else { return }
+    logger.error("the bus has ended")
+    detach()
+    isClosed = true
+  }
+
+  private func receive(_ signal: IncomingSignal) {
+    guard isAttached, !isClosed, signal.sender == owner, signal.path == AppLinkName.path,
+      signal.interface == AppLinkName.appInterface
+    else { return }
+    do throws(BusError) {
+      delegate?.linkDidReceive(try EventCoding.event(signal.member, signal.arguments))
+    } catch {
+      logger.error(
+        "an event of the system's is malformed", metadata: ["event": "\(signal.member)", "error": "\(error)"])
+    }
+  }
+}

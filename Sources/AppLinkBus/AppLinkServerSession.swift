@@ -1,0 +1,214 @@
+import AppLink
+import BusValue
+import Logging
+import SystemBus
+
+/// `AppLinkServer`'s one connection; it lives on the bus's thread.
+actor AppLinkServerSession {
+  /// How many apps are attached at a time.
+  private static let connectionLimit = 256
+
+  private struct Connection {
+    var watch: Bus.NameWatch
+    /// The system has been told of it.
+    var isKnown = false
+    /// The system has accepted it.
+    var isAttached = false
+  }
+
+  private nonisolated let bus: Bus
+  private let logger: Logger
+  private let onEvent: @Sendable (AppLinkServerEvent) -> Void
+  private var connections: [AppConnection: Connection] = [:]
+  private var isClosed = false
+
+  nonisolated var unownedExecutor: UnownedSerialExecutor { bus.unownedExecutor }
+
+  init(bus: Bus, logger: Logger, onEvent: @escaping @Sendable (AppLinkServerEvent) -> Void) {
+    self.bus = bus
+    self.logger = logger
+    self.onEvent = onEvent
+  }
+
+  nonisolated func start() throws(BusError) {
+    try bus.start(
+      BusHandlers(
+        onCall: { _, call in self.assumeIsolated { $0.receive(call) } },
+        onClose: { _, _ in self.assumeIsolated { $0.busEnded() } }))
+  }
+
+  nonisolated func close() {
+    bus.enqueue { _ in self.assumeIsolated { $0.isClosed = true } }
+    bus.closeAndWait()
+  }
+
+  nonisolated func send(_ event: Event, to connection: AppConnection) {
+    bus.enqueue { _ in self.assumeIsolated { $0.take(event, connection) } }
+  }
+
+  nonisolated func reply(to call: IncomingCall, _ result: Result<[Value], BusError>) {
+    bus.enqueue { $0.reply(to: call, with: result) }
+  }
+
+  nonisolated func reply(to token: AttachToken, _ result: Result<AttachReply, AppLinkError>) {
+    bus.enqueue { _ in self.assumeIsolated { $0.finishAttach(token, result) } }
+  }
+
+  private func deliver(_ event: AppLinkServerEvent) {
+    if !isClosed { onEvent(event) }
+  }
+
+  private func busEnded() {
+    logger.error("the bus has ended")
+    deliver(.busLost)
+    isClosed = true
+    connections = [:]
+  }
+
+  private func take(_ event: Event, _ connection: AppConnection) {
+    guard connections[connection]?.isAttached == true else { return }
+    let message = EventCoding.message(event)
+    let signal = OutgoingSignal(
+      path: AppLinkName.path, interface: AppLinkName.appInterface, member: message.name,
+      arguments: message.arguments, destination: connection.name)
+    bus.assumeIsolated { bus in
+      do throws(BusError) {
+        try bus.emit(signal)
+      } catch {
+        self.assumeIsolated { $0.logger.error("an event was not sent", metadata: ["error": "\(error)"]) }
+      }
+    }
+  }
+
+  // MARK: Calls
+
+  private func receive(_ call: IncomingCall) {
+    do throws(BusError) {
+      guard call.path == AppLinkName.path || call.interface == BusName.introspectable else {
+        throw .unknownObject(call)
+      }
+      switch call.interface {
+      case BusName.introspectable: try introspect(call)
+      case AppLinkName.appInterface: try receiveFromApp(call)
+      case AppLinkName.controlInterface: try receiveFromUser(call)
+      default: throw .unknownMethod(call)
+      }
+    } catch {
+      logger.notice(
+        "a call is refused", metadata: ["sender": "\(call.sender)", "method": "\(call.member)", "error": "\(error)"])
+      bus.assumeIsolated { $0.reply(to: call, with: .failure(error)) }
+    }
+  }
+
+  private func introspect(_ call: IncomingCall) throws(BusError) {
+    guard call.member == "Introspect", call.signature.isEmpty else { throw .unknownMethod(call) }
+    let text: String
+    if call.path == AppLinkName.path {
+      text = AppLinkInterfaces.document
+    } else {
+      let children = Introspection.children(of: call.path, among: [AppLinkName.path])
+      guard !children.isEmpty else { throw .unknownObject(call) }
+      text = Introspection.document(interfaces: [.introspectable], children: children)
+    }
+    bus.assumeIsolated { $0.reply(to: call, with: .success([.string(text)])) }
+  }
+
+  private static func checkSignature(_ call: IncomingCall, _ interface: InterfaceDescription) throws(BusError) {
+    guard let method = interface.methods.first(where: { $0.name == call.member }) else { throw .unknownMethod(call) }
+    guard call.signature == method.signature else {
+      throw malformed("\(call.member) takes (\(method.signature)), and not (\(call.signature))")
+    }
+  }
+
+  private func receiveFromApp(_ call: IncomingCall) throws(BusError) {
+    try Self.checkSignature(call, AppLinkInterfaces.app)
+    let connection = AppConnection(name: call.sender)
+    let reader = ArgumentReader(call.arguments)
+    if call.member == AttachCoding.shape.name {
+      return try attach(call, connection, try AttachCoding.attachment(reader))
+    }
+    guard connections[connection]?.isAttached == true else {
+      throw BusError(AppLinkError(.notAttached, "an app attaches first, and waits until it is accepted"))
+    }
+    if let query = try QueryCoding.query(call.member, reader) {
+      return deliver(.query(connection, query, QueryToken(call: call)))
+    }
+    guard let request = try RequestCoding.request(call.member, reader) else { throw .unknownMethod(call) }
+    deliver(.request(connection, request))
+    bus.assumeIsolated { $0.reply(to: call, with: .success([])) }
+  }
+
+  private func receiveFromUser(_ call: IncomingCall) throws(BusError) {
+    try Self.checkSignature(call, AppLinkInterfaces.control)
+    guard let request = try ControlCoding.request(call.member, ArgumentReader(call.arguments)) else {
+      throw .unknownMethod(call)
+    }
+    withCredentials(of: call) { session, credentials in
+      session.deliver(
+        .control(request, credentials, ControlToken(call: call, wantsStatus: request.returnsStatus)))
+    }
+  }
+
+  /// Asks the bus who calls; a caller that is gone meanwhile is forgotten.
+  private func withCredentials(
+    of call: IncomingCall, _ next: @escaping @Sendable (isolated AppLinkServerSession, Credentials) -> Void
+  ) {
+    bus.assumeIsolated { bus in
+      bus.credentials(of: call.sender) { result in
+        self.assumeIsolated { session in
+          switch result {
+          case .success(let found):
+            next(
+              session,
+              Credentials(processIdentifier: found.processIdentifier, userIdentifier: found.userIdentifier))
+          case .failure(let error): session.bus.assumeIsolated { $0.reply(to: call, with: .failure(error)) }
+          }
+        }
+      }
+    }
+  }
+
+  // MARK: Attaching and detaching
+
+  private func attach(_ call: IncomingCall, _ connection: AppConnection, _ attachment: Attachment) throws(BusError) {
+    guard connections[connection] == nil else {
+      throw BusError(AppLinkError(.alreadyAttached, "this connection is attached already"))
+    }
+    guard connections.count < Self.connectionLimit else {
+      throw BusError(AppLinkError(.limitReached, "\(Self.connectionLimit) apps are attached"))
+    }
+    let watch = bus.assumeIsolated { bus in
+      bus.watchOwner(of: connection.name) { _, owner in
+        if owner == nil { self.assumeIsolated { $0.detached(connection) } }
+      }
+    }
+    connections[connection] = Connection(watch: watch)
+    withCredentials(of: call) { session, credentials in
+      guard session.connections[connection] != nil else { return }
+      session.connections[connection]?.isKnown = true
+      session.deliver(.attach(connection, credentials, attachment, AttachToken(connection: connection, call: call)))
+    }
+  }
+
+  private func finishAttach(_ token: AttachToken, _ result: Result<AttachReply, AppLinkError>) {
+    switch result {
+    case .success(let reply):
+      connections[token.connection]?.isAttached = true
+      bus.assumeIsolated { $0.reply(to: token.call, with: .success(AttachCoding.values(reply))) }
+    case .failure(let error):
+      if let refused = connections.removeValue(forKey: token.connection) {
+        bus.assumeIsolated { $0.unwatch(refused.watch) }
+      }
+      bus.assumeIsolated { $0.reply(to: token.call, with: .failure(BusError(error))) }
+    }
+  }
+
+  private func detached(_ connection: AppConnection) {
+    guard let gone = connections.removeValue(forKey: connection) else { return }
+    bus.assumeIsolated { bus in
+      bus.unwatch(gone.watch)
+      bus.discardCalls(from: connection.name)
+    }
+    if gone.isKnown { deliver(.detached(connection)) }
+  }
+}

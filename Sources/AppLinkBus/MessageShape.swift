@@ -1,0 +1,90 @@
+import AppLink
+import BusValue
+import SystemBus
+
+/// Where the system is on the bus.
+public enum AppLinkName {
+  /// The system's name on the bus.
+  public static let busName = "org.latchkey.System1"
+  /// Its one object.
+  public static let path = ObjectPath(unchecked: "/org/latchkey/System1")
+  /// The interface that apps use.
+  public static let appInterface = "org.latchkey.System1"
+  /// The interface that the user's command uses.
+  public static let controlInterface = "org.latchkey.Control1"
+}
+
+/// A method or a signal: its name, and its arguments' names and types.
+struct MessageShape {
+  var name: String
+  var inputs: [InterfaceDescription.Argument]
+  var outputs: [InterfaceDescription.Argument]
+
+  init(
+    _ name: String, _ inputs: KeyValuePairs<String, any BusRepresentable.Type> = [:],
+    returns outputs: KeyValuePairs<String, any BusRepresentable.Type> = [:]
+  ) {
+    self.name = name
+    self.inputs = inputs.map { InterfaceDescription.Argument($0.key, $0.value.signature) }
+    self.outputs = outputs.map { InterfaceDescription.Argument($0.key, $0.value.signature) }
+  }
+
+  var signature: String { inputs.map(\.signature).joined() }
+  var method: InterfaceDescription.Method { InterfaceDescription.Method(name, inputs, returns: outputs) }
+  var signal: InterfaceDescription.Signal { InterfaceDescription.Signal(name, inputs) }
+}
+
+/// A message of the vocabulary as it travels.
+struct WireMessage {
+  var name: String
+  var arguments: [Value]
+  init(_ name: String, _ arguments: [any BusRepresentable]) {
+    self.name = name
+    self.arguments = arguments.map(\.busValue)
+  }
+}
+
+/// What the system's object serves, as introspection describes it.
+enum AppLinkInterfaces {
+  static let app = InterfaceDescription(
+    AppLinkName.appInterface,
+    methods: ([AttachCoding.shape] + RequestCoding.shapes + QueryCoding.shapes).map(\.method),
+    signals: EventCoding.shapes.map(\.signal))
+
+  static let control = InterfaceDescription(
+    AppLinkName.controlInterface, methods: ControlCoding.shapes.map(\.method))
+
+  static var document: String {
+    Introspection.document(interfaces: [.introspectable, app, control])
+  }
+}
+
+extension BusError {
+  private static let prefix = "org.latchkey.Error."
+
+  /// `org.latchkey.Error.InvalidArguments` and its like: the code with a capital letter.
+  init(_ error: AppLinkError) {
+    let code = error.code.rawValue
+    self.init(name: Self.prefix + code.prefix(1).uppercased() + code.dropFirst(), message: error.message)
+  }
+}
+
+extension AppLinkError {
+  /// An error of the system's keeps its code; any other means that the system can't be reached.
+  init(_ error: BusError) {
+    let prefix = "org.latchkey.Error."
+    if error.name.hasPrefix(prefix) {
+      let name = error.name.dropFirst(prefix.count)
+      if let code = Code(rawValue: name.prefix(1).lowercased() + name.dropFirst()) {
+        self.init(code, error.message)
+        return
+      }
+    }
+    switch error.name {
+    case BusError.Name.serviceUnknown, BusError.Name.nameHasNoOwner, BusError.Name.noReply,
+      BusError.Name.disconnected:
+      self.init(.unavailable, "latchkeyd is not there (\(AppLinkName.busName) has no owner on the bus)")
+    default: self.init(.unavailable, error.description)
+    }
+  }
+}

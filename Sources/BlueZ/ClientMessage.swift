@@ -1,0 +1,122 @@
+import BluetoothTypes
+import BusValue
+
+/// Which of a client's calls a reply belongs to. The client numbers its calls; bluetoothd only repeats the number.
+public struct CallIdentifier: Sendable, Hashable {
+  public let rawValue: UInt64
+  public init(_ rawValue: UInt64) { self.rawValue = rawValue }
+}
+
+/// Which of bluetoothd's calls to a client an answer belongs to.
+public struct CallbackIdentifier: Sendable, Hashable {
+  public let rawValue: UInt64
+  public init(_ rawValue: UInt64) { self.rawValue = rawValue }
+}
+
+/// What a client of bluetoothd says to it.
+public enum ClientMessage: Sendable, Hashable {
+  /// A method call on an object of bluetoothd's; answered once by `DaemonMessage.reply`.
+  case call(CallIdentifier, path: ObjectPath, Request)
+  /// A GattCharacteristic1 that the client exports changed its Value: bluetoothd notifies subscribers.
+  case valueChanged(path: ObjectPath, value: [UInt8])
+  /// The answer to a `DaemonMessage.callback`.
+  case answer(CallbackIdentifier, Result<CallbackReply, BlueZError>)
+}
+
+/// A method of org.bluez, or of the standard interfaces on bluetoothd's objects, with its arguments.
+public enum Request: Sendable, Hashable {
+  // org.freedesktop.DBus.ObjectManager and Properties
+  case getManagedObjects
+  case getProperty(interface: String, name: String)
+  case getAllProperties(interface: String)
+  case setProperty(interface: String, name: String, value: Value)
+
+  // Adapter1
+  case startDiscovery
+  case stopDiscovery
+  case setDiscoveryFilter(DiscoveryFilter)
+  case getDiscoveryFilters
+  case removeDevice(ObjectPath)
+
+  // Device1
+  case connect
+  case disconnect
+  case connectProfile(BluetoothUUID)
+  case disconnectProfile(BluetoothUUID)
+  case pair
+  case cancelPairing
+
+  // GattCharacteristic1 and GattDescriptor1 (on a descriptor, StartNotify and StopNotify are unknown methods)
+  case readValue(offset: UInt16)
+  case writeValue([UInt8], WriteOptions)
+  case startNotify
+  case stopNotify
+  case acquireNotify
+  case acquireWrite
+
+  // GattManager1. The carrier exports `objects` before it calls, and on the other side fetches them before it delivers.
+  case registerApplication(root: ObjectPath, objects: ManagedObjects)
+  case unregisterApplication(root: ObjectPath)
+
+  // LEAdvertisingManager1. As with applications, the carrier carries the exported LEAdvertisement1's properties.
+  case registerAdvertisement(path: ObjectPath, properties: Properties)
+  case unregisterAdvertisement(path: ObjectPath)
+
+  // AgentManager1
+  case registerAgent(path: ObjectPath, capability: AgentCapability)
+  case requestDefaultAgent(path: ObjectPath)
+  case unregisterAgent(path: ObjectPath)
+
+  /// The RSSI of the live connection to the device at the call's path. D-Bus has no such method: with a real
+  /// controller the carrier asks it through HCI Read RSSI, with the simulator through its extra interface.
+  case readConnectionRSSI
+}
+
+/// Arguments of Adapter1.SetDiscoveryFilter; all `nil` or empty clears the filter.
+public struct DiscoveryFilter: Sendable, Hashable {
+  public var uuids: [BluetoothUUID]
+  /// Only devices at least this strong, in dBm.
+  public var rssi: Int16?
+  public var transport: String?
+  /// `nil` means BlueZ's default, true: every advertisement emits a change.
+  public var duplicateData: Bool?
+  /// Only devices whose address or name starts with this.
+  public var pattern: String?
+  public init(
+    uuids: [BluetoothUUID] = [], rssi: Int16? = nil, transport: String? = nil, duplicateData: Bool? = nil,
+    pattern: String? = nil
+  ) {
+    self.uuids = uuids
+    self.rssi = rssi
+    self.transport = transport
+    self.duplicateData = duplicateData
+    self.pattern = pattern
+  }
+}
+
+/// Options of WriteValue.
+public struct WriteOptions: Sendable, Hashable {
+  public enum Kind: String, Sendable, Hashable {
+    /// Write Without Response: success means queued.
+    case command
+    /// Write Request: success means the peer answered.
+    case request
+    case reliable
+  }
+  /// `nil`: bluetoothd chooses by the characteristic's properties.
+  public var kind: Kind?
+  public var offset: UInt16
+  public init(kind: Kind? = nil, offset: UInt16 = 0) {
+    self.kind = kind
+    self.offset = offset
+  }
+}
+
+/// What an Agent1 can show and ask (AgentManager1.RegisterAgent).
+public enum AgentCapability: String, Sendable, Hashable {
+  case displayOnly = "DisplayOnly"
+  case displayYesNo = "DisplayYesNo"
+  case keyboardOnly = "KeyboardOnly"
+  case noInputNoOutput = "NoInputNoOutput"
+  case keyboardDisplay = "KeyboardDisplay"
+}

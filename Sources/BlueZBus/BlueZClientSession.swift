@@ -1,0 +1,266 @@
+import BlueZ
+import BluetoothTypes
+import BusValue
+import Logging
+import SystemBus
+
+/// `BlueZClient`'s one connection; it lives on the bus's thread.
+actor BlueZClientSession {
+  private nonisolated let bus: Bus
+  private let logger: Logger
+  private let onMessage: @Sendable (DaemonMessage) -> Void
+  private let onBusLost: @Sendable () -> Void
+  private var isClosed = false
+
+  /// The unique name of bluetoothd, once it is known to be there.
+  private var owner: String?
+  /// Grows with each bluetoothd, so that a reply of an earlier one is known as such.
+  private var generation: UInt64 = 0
+  /// Its objects have been told; signals from here on are news.
+  private var hasAppeared = false
+  /// Whether it serves the simulated controller's interface; `nil` before it was tried.
+  private var isSimulated: Bool?
+  /// Addresses of devices, which their paths need not tell.
+  private var addresses: [ObjectPath: DeviceAddress] = [:]
+
+  private var exports = ExportedObjects()
+  private var openCallbacks: [CallbackIdentifier: IncomingCall] = [:]
+  private var lastCallback: UInt64 = 0
+
+  nonisolated var unownedExecutor: UnownedSerialExecutor { bus.unownedExecutor }
+
+  init(
+    bus: Bus, logger: Logger, onMessage: @escaping @Sendable (DaemonMessage) -> Void,
+    onBusLost: @escaping @Sendable () -> Void
+  ) {
+    self.bus = bus
+    self.logger = logger
+    self.onMessage = onMessage
+    self.onBusLost = onBusLost
+  }
+
+  nonisolated func start() throws(BusError) {
+    try bus.start(
+      BusHandlers(
+        onCall: { _, call in self.assumeIsolated { $0.receive(call) } },
+        onSignal: { _, signal in self.assumeIsolated { $0.receive(signal) } },
+        onClose: { _, _ in self.assumeIsolated { $0.busEnded() } }))
+    bus.enqueue { bus in
+      // The bus takes these in before it answers who owns the name, and so before the objects are asked for.
+      for (interface, member) in [
+        (BusName.objectManager, String?.none), (BusName.properties, "PropertiesChanged"),
+        (InterfaceName.device, "Disconnected"),
+      ] {
+        bus.addMatch(MatchRule(sender: WellKnown.busName, interface: interface, member: member))
+      }
+      bus.watchOwner(of: WellKnown.busName) { _, owner in self.assumeIsolated { $0.ownerChanged(owner) } }
+    }
+  }
+
+  nonisolated func send(_ message: ClientMessage) {
+    bus.enqueue { _ in self.assumeIsolated { $0.take(message) } }
+  }
+
+  nonisolated func close() {
+    bus.enqueue { _ in self.assumeIsolated { $0.isClosed = true } }
+    bus.close()
+  }
+
+  private func deliver(_ message: DaemonMessage) {
+    if !isClosed { onMessage(message) }
+  }
+
+  // MARK: bluetoothd comes and goes
+
+  private func ownerChanged(_ newOwner: String?) {
+    forgetOwner()
+    guard let newOwner, !isClosed else { return }
+    owner = newOwner
+    let generation = generation
+    let call = MethodCall(
+      to: newOwner, path: .root, interface: BusName.objectManager, member: "GetManagedObjects")
+    bus.assumeIsolated { bus in
+      bus.call(call) { result in self.assumeIsolated { $0.receiveObjects(result, generation) } }
+    }
+  }
+
+  private func receiveObjects(_ result: Result<[Value], BusError>, _ generation: UInt64) {
+    guard generation == self.generation else { return }
+    switch result {
+    case .success(let values):
+      guard let objects = ObjectCoding.objects(values.first) else {
+        return logger.error("bluetoothd's objects are malformed; it is taken to be away")
+      }
+      hasAppeared = true
+      for (path, interfaces) in objects { noteAddress(path, interfaces[InterfaceName.device]) }
+      deliver(.appeared(objects))
+    case .failure(let error):
+      // A bus or a bluetoothd that went away meanwhile is no fault: what follows is told by its own event.
+      let departures = [BusError.Name.disconnected, BusError.Name.noReply, BusError.Name.serviceUnknown]
+      let level: Logger.Level = departures.contains(error.name) ? .info : .error
+      logger.log(
+        level: level, "bluetoothd's objects can't be read; it is taken to be away", metadata: ["error": "\(error)"])
+    }
+  }
+
+  private func forgetOwner() {
+    generation += 1
+    let wasThere = hasAppeared
+    owner = nil
+    hasAppeared = false
+    isSimulated = nil
+    addresses = [:]
+    exports = ExportedObjects()
+    openCallbacks = [:]
+    if wasThere { deliver(.vanished) }
+  }
+
+  private func busEnded() {
+    guard !isClosed else { return }
+    logger.error("the bus has ended")
+    forgetOwner()
+    isClosed = true
+    onBusLost()
+  }
+
+  private func noteAddress(_ path: ObjectPath, _ device: Properties?) {
+    guard let text = device?["Address"]?.stringValue else { return }
+    addresses[path] = DeviceAddress(text, kind: .public)
+  }
+
+  // MARK: What the client says
+
+  private func take(_ message: ClientMessage) {
+    guard !isClosed else { return }
+    switch message {
+    case .call(let identifier, let path, let request): call(identifier, path, request)
+    case .valueChanged(let path, let value):
+      guard let owner, exports.setValue(value, at: path) else { return }
+      // To bluetoothd alone: what goes to one central's subscription is no broadcast to this machine.
+      let signal = OutgoingSignal(
+        path: path, interface: BusName.properties, member: "PropertiesChanged",
+        arguments: [
+          .string(InterfaceName.gattCharacteristic), .properties(["Value": .bytes(value)]), .strings([]),
+        ],
+        destination: owner)
+      bus.assumeIsolated { bus in
+        do throws(BusError) {
+          try bus.emit(signal)
+        } catch {
+          self.assumeIsolated { $0.logger.error("a value was not sent", metadata: ["error": "\(error)"]) }
+        }
+      }
+    case .answer(let identifier, let result):
+      guard let open = openCallbacks.removeValue(forKey: identifier) else { return }
+      let values = result.map { CallbackCoding.values($0) }.mapError { BusError($0) }
+      bus.assumeIsolated { $0.reply(to: open, with: values) }
+    }
+  }
+
+  private func call(_ identifier: CallIdentifier, _ path: ObjectPath, _ request: Request) {
+    guard let owner, hasAppeared else { return }
+    if request == .readConnectionRSSI, isSimulated == false {
+      return readControllerRSSI(identifier, path)
+    }
+    if let refusal = exports.add(request) {
+      return deliver(.reply(identifier, .failure(refusal)))
+    }
+    // A descriptor's path ends in descXXXX (BlueZ, doc/org.bluez.GattDescriptor.rst).
+    let coded = RequestCoding.call(request, onDescriptor: path.lastComponent.hasPrefix("desc"))
+    var call = MethodCall(
+      to: owner, path: path, interface: coded.interface, member: coded.member, arguments: coded.arguments)
+    call.acceptsFileDescriptors = request == .acquireNotify || request == .acquireWrite
+    let generation = generation
+    bus.assumeIsolated { bus in
+      bus.call(call) { result in
+        self.assumeIsolated { $0.finish(identifier, path, request, result, generation) }
+      }
+    }
+  }
+
+  private func finish(
+    _ identifier: CallIdentifier, _ path: ObjectPath, _ request: Request, _ result: Result<[Value], BusError>,
+    _ generation: UInt64
+  ) {
+    // A reply that comes when its bluetoothd is gone is none: the call has failed with `vanished`.
+    guard generation == self.generation else { return }
+    switch result {
+    case .success(let values):
+      exports.finish(request, succeeded: true)
+      if request == .readConnectionRSSI { isSimulated = true }
+      guard let reply = ReplyCoding.reply(values, to: request) else {
+        return deliver(.reply(identifier, .failure(.failed("bluetoothd returned what the method doesn't"))))
+      }
+      deliver(.reply(identifier, .success(reply)))
+    case .failure(let error):
+      exports.finish(request, succeeded: false)
+      if request == .readConnectionRSSI, isSimulated == nil, Self.saysUnknown(error) {
+        isSimulated = false
+        return readControllerRSSI(identifier, path)
+      }
+      // The owner is about to be told to be gone; until then the call has no outcome.
+      if error.name == BusError.Name.disconnected { return }
+      deliver(.reply(identifier, .failure(BlueZError(error))))
+    }
+  }
+
+  private static func saysUnknown(_ error: BusError) -> Bool {
+    [BusError.Name.unknownMethod, BusError.Name.unknownInterface].contains(error.name)
+  }
+
+  private func readControllerRSSI(_ identifier: CallIdentifier, _ path: ObjectPath) {
+    let generation = generation
+    ControllerSignalStrength.read(devicePath: path, address: addresses[path]) { [bus] result in
+      bus.enqueue { _ in
+        self.assumeIsolated { session in
+          guard generation == session.generation else { return }
+          session.deliver(.reply(identifier, result.map { .rssi($0) }))
+        }
+      }
+    }
+  }
+
+  // MARK: What comes from the bus
+
+  private func receive(_ signal: IncomingSignal) {
+    guard signal.sender == owner else {
+      return logger.debug("a signal of another than bluetoothd is ignored", metadata: ["sender": "\(signal.sender)"])
+    }
+    // Before its objects are known, a signal tells what they will say.
+    guard hasAppeared, let change = ObjectCoding.signal(signal) else { return }
+    switch change {
+    case .interfacesAdded(let path, let interfaces): noteAddress(path, interfaces[InterfaceName.device])
+    case .propertiesChanged(let path, InterfaceName.device, let changed, _): noteAddress(path, changed)
+    case .interfacesRemoved(let path, let removed) where removed.contains(InterfaceName.device):
+      addresses[path] = nil
+    default: break
+    }
+    deliver(.signal(change))
+  }
+
+  private func receive(_ call: IncomingCall) {
+    let result: Result<[Value], BusError>
+    do throws(BusError) {
+      guard call.sender == owner else {
+        throw BusError(name: BusError.Name.accessDenied, message: "only bluetoothd may call this object")
+      }
+      if let values = try exports.answer(call) {
+        result = .success(values)
+      } else {
+        return try receiveCallback(call)
+      }
+    } catch {
+      result = .failure(error)
+    }
+    bus.assumeIsolated { $0.reply(to: call, with: result) }
+  }
+
+  private func receiveCallback(_ call: IncomingCall) throws(BusError) {
+    let callback = try exports.callback(call)
+    lastCallback += 1
+    let identifier = CallbackIdentifier(lastCallback)
+    openCallbacks[identifier] = call
+    exports.released(call.path, by: callback)
+    deliver(.callback(identifier, path: call.path, callback))
+  }
+}

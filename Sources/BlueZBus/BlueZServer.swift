@@ -1,0 +1,79 @@
+import BlueZ
+import Logging
+import Synchronization
+import SystemBus
+
+/// What a server of org.bluez is told.
+public enum BlueZServerEvent: Sendable, Hashable {
+  /// A client, by its unique name on the bus, says something.
+  case message(from: String, ClientMessage)
+  /// A client has left the bus; nothing more comes from it, and what it had registered is gone.
+  case clientVanished(String)
+  /// The bus has ended; nothing more comes.
+  case busLost
+}
+
+/// Serves org.bluez to any client, in bluetoothd's place.
+///
+/// The objects it shows are a mirror: those given at the start, changed by every signal broadcast since.
+/// `GetManagedObjects`, `Properties.Get`, `Properties.GetAll` and `Introspect` are answered from it at once, so that
+/// a client sees an object exactly as the signals before the answer left it; they are not delivered as requests.
+/// Every other method is, as `ClientMessage.call`, to be answered by `send(.reply(…))`. Before a registration is
+/// delivered, the client's objects have been fetched.
+public final class BlueZServer: Sendable {
+  private let address: String
+  private let logger: Logger
+  private let objects: ManagedObjects
+  private let onEvent: @Sendable (BlueZServerEvent) -> Void
+  private let session = Mutex<BlueZServerSession?>(nil)
+
+  /// `objects`: those there are from the start. `onEvent` is called on the bus's thread, one event at a time, in order.
+  public init(
+    address: String, logger: Logger, objects: ManagedObjects = [:],
+    onEvent: @escaping @Sendable (BlueZServerEvent) -> Void
+  ) {
+    self.address = address
+    self.logger = logger
+    self.objects = objects
+    self.onEvent = onEvent
+  }
+
+  deinit { close() }
+
+  /// Connects, and owns `org.bluez`. Called once; after `close` another server takes its place. Throws `BusError` where
+  /// there is no bus, or where the name has an owner.
+  public func start() throws(BusError) {
+    let bus = try Bus(address: BusAddress(address), name: WellKnown.busName)
+    let started = BlueZServerSession(bus: bus, logger: logger, objects: objects, onEvent: onEvent)
+    try started.start()
+    session.withLock { $0 = started }
+  }
+
+  /// Says something to one client: a reply or a callback. (What else `DaemonMessage` has, D-Bus says by itself.)
+  public func send(_ message: DaemonMessage, to client: String) {
+    session.withLock { $0 }?.send(message, to: client)
+  }
+
+  /// Changes the objects and tells every client.
+  public func broadcast(_ signal: Signal) {
+    session.withLock { $0 }?.broadcast(signal)
+  }
+
+  /// Leaves the bus after what was said has gone out: clients see bluetoothd vanish. When it returns, another server
+  /// can take the name. The caller holds nothing that `onEvent` may be waiting for.
+  public func close() {
+    session.withLock { session in
+      defer { session = nil }
+      return session
+    }?.close()
+  }
+
+  /// As `close`, and returns when the connection is gone: another server may take the name then.
+  public func closeAndWait() async {
+    let ended = session.withLock { session in
+      defer { session = nil }
+      return session
+    }
+    await ended?.closeAndWait()
+  }
+}

@@ -1,0 +1,322 @@
+import BlueZ
+import BusValue
+import Glibc
+import Logging
+import SystemBus
+
+/// `BlueZServer`'s one connection; it lives on the bus's thread.
+actor BlueZServerSession {
+  /// How many clients are served at a time, and how many applications and advertisements one may have.
+  private static let clientLimit = 256
+  private static let registrationLimit = 32
+
+  private struct Client {
+    var watch: Bus.NameWatch
+    /// The objects of its applications, by root.
+    var applications: [ObjectPath: ManagedObjects] = [:]
+    /// Its changes of values are listened to.
+    var isMatched = false
+  }
+
+  private struct OpenCall {
+    let call: IncomingCall
+    let request: Request
+  }
+
+  private nonisolated let bus: Bus
+  private let logger: Logger
+  private let onEvent: @Sendable (BlueZServerEvent) -> Void
+  private var objects: ManagedObjects
+  private var clients: [String: Client] = [:]
+  private var openCalls: [CallIdentifier: OpenCall] = [:]
+  private var lastCall: UInt64 = 0
+  private var isClosed = false
+
+  nonisolated var unownedExecutor: UnownedSerialExecutor { bus.unownedExecutor }
+
+  init(
+    bus: Bus, logger: Logger, objects: ManagedObjects, onEvent: @escaping @Sendable (BlueZServerEvent) -> Void
+  ) {
+    self.bus = bus
+    self.logger = logger
+    self.objects = objects
+    self.onEvent = onEvent
+  }
+
+  nonisolated func start() throws(BusError) {
+    try bus.start(
+      BusHandlers(
+        onCall: { _, call in self.assumeIsolated { $0.receive(call) } },
+        onSignal: { _, signal in self.assumeIsolated { $0.receive(signal) } },
+        onClose: { _, _ in self.assumeIsolated { $0.busEnded() } }))
+  }
+
+  nonisolated func send(_ message: DaemonMessage, to client: String) {
+    bus.enqueue { _ in self.assumeIsolated { $0.take(message, to: client) } }
+  }
+
+  nonisolated func broadcast(_ signal: Signal) {
+    bus.enqueue { _ in self.assumeIsolated { $0.take(signal) } }
+  }
+
+  nonisolated func close() {
+    bus.enqueue { _ in self.assumeIsolated { $0.isClosed = true } }
+    bus.closeAndWait()
+  }
+
+  nonisolated func closeAndWait() async {
+    close()
+    // What is enqueued after the end is still done.
+    await withCheckedContinuation { continuation in bus.enqueue { _ in continuation.resume() } }
+  }
+
+  private func deliver(_ event: BlueZServerEvent) {
+    if !isClosed { onEvent(event) }
+  }
+
+  private func busEnded() {
+    deliver(.busLost)
+    isClosed = true
+    clients = [:]
+    openCalls = [:]
+  }
+
+  // MARK: What the server says
+
+  private func take(_ signal: Signal) {
+    ObjectCoding.apply(signal, to: &objects)
+    let outgoing = ObjectCoding.outgoing(signal)
+    bus.assumeIsolated { bus in
+      do throws(BusError) {
+        try bus.emit(outgoing)
+      } catch {
+        self.assumeIsolated { $0.logger.error("a signal was not sent", metadata: ["error": "\(error)"]) }
+      }
+    }
+  }
+
+  private func take(_ message: DaemonMessage, to client: String) {
+    switch message {
+    case .reply(let identifier, let result): reply(identifier, result)
+    case .callback(let identifier, let path, let callback): call(client, identifier, path, callback)
+    case .signal(let signal): take(signal)
+    // D-Bus itself says these.
+    case .appeared, .vanished: break
+    }
+  }
+
+  private func reply(_ identifier: CallIdentifier, _ result: Result<Reply, BlueZError>) {
+    // The descriptor was the caller's from here on; the message holds a duplicate.
+    defer { if case .success(.channel(let descriptor, _)) = result { Glibc.close(descriptor) } }
+    guard let open = openCalls.removeValue(forKey: identifier) else { return }
+    var succeeded = false
+    if case .success = result { succeeded = true }
+    settle(open, succeeded: succeeded)
+    let values = result.map { ReplyCoding.values($0) }.mapError { BusError($0) }
+    bus.assumeIsolated { $0.reply(to: open.call, with: values) }
+  }
+
+  /// A registration that failed, and one that was undone, is none.
+  private func settle(_ open: OpenCall, succeeded: Bool) {
+    switch open.request {
+    case .registerApplication(let root, _) where !succeeded:
+      clients[open.call.sender]?.applications[root] = nil
+    case .unregisterApplication(let root) where succeeded:
+      clients[open.call.sender]?.applications[root] = nil
+    default: break
+    }
+  }
+
+  private func call(_ client: String, _ identifier: CallbackIdentifier, _ path: ObjectPath, _ callback: Callback) {
+    guard let known = clients[client] else { return }
+    let isDescriptor = known.applications.values.contains { $0[path]?[InterfaceName.gattDescriptor] != nil }
+    let coded = CallbackCoding.call(callback, onDescriptor: isDescriptor)
+    let call = MethodCall(
+      to: client, path: path, interface: coded.interface, member: coded.member, arguments: coded.arguments)
+    bus.assumeIsolated { bus in
+      bus.call(call) { result in
+        self.assumeIsolated { session in
+          // A client that is gone has said so by `clientVanished`, and answers nothing.
+          guard session.clients[client] != nil else { return }
+          let answer: Result<CallbackReply, BlueZError>
+          switch result {
+          case .success(let values): answer = CallbackCoding.reply(values, to: callback)
+          case .failure(let error):
+            if error.name == BusError.Name.disconnected { return }
+            answer = .failure(BlueZError(error))
+          }
+          session.deliver(.message(from: client, .answer(identifier, answer)))
+        }
+      }
+    }
+  }
+
+  // MARK: What clients say
+
+  private func receive(_ call: IncomingCall) {
+    do throws(BusError) {
+      let interface = try interface(of: call)
+      if let values = try answer(call, interface) {
+        return bus.assumeIsolated { $0.reply(to: call, with: .success(values)) }
+      }
+      try admit(call.sender)
+      switch try RequestCoding.incoming(call, interface: interface) {
+      case .request(let request): deliver(call, request)
+      case .application(let root): try fetchApplication(call, root)
+      case .advertisement(let path): fetchAdvertisement(call, path)
+      }
+    } catch {
+      bus.assumeIsolated { $0.reply(to: call, with: .failure(error)) }
+    }
+  }
+
+  /// The interface of a call, where the object has it, with a method of this name for just these arguments. Like
+  /// bluetoothd it guesses at nothing: a call without an interface is none of its (BlueZ, gdbus/object.c).
+  private func interface(of call: IncomingCall) throws(BusError) -> String {
+    let interfaces = objects[call.path]
+    guard interfaces != nil || objects.keys.contains(where: { $0.isWithin(call.path) }) || call.path == .root else {
+      throw .nothingHandles(call, isObject: false)
+    }
+    let description: InterfaceDescription? =
+      switch call.interface {
+      case BusName.introspectable: .introspectable
+      case BusName.objectManager: call.path == .root ? .objectManager : nil
+      case BusName.properties: interfaces == nil ? nil : .properties
+      case Interfaces1.simulatedController:
+        interfaces?[InterfaceName.device] == nil ? nil : Interfaces1.all[Interfaces1.simulatedController]
+      case let name?: interfaces?[name] == nil ? nil : Interfaces1.all[name]
+      case nil: nil
+      }
+    guard let description,
+      description.methods.contains(where: { $0.name == call.member && $0.signature == call.signature })
+    else { throw .nothingHandles(call, isObject: true) }
+    return description.name
+  }
+
+  /// Answers from the mirror what can be; `nil` where the call is another.
+  private func answer(_ call: IncomingCall, _ interface: String) throws(BusError) -> [Value]? {
+    let arguments = Arguments(call.arguments)
+    switch (interface, call.member) {
+    case (BusName.objectManager, "GetManagedObjects"): return [ObjectCoding.value(objects, ofDaemon: true)]
+    case (BusName.introspectable, "Introspect"):
+      guard let text = ObjectCoding.introspection(of: call.path, in: objects, managerAt: .root) else {
+        throw .nothingHandles(call, isObject: false)
+      }
+      return [.string(text)]
+    case (BusName.properties, "GetAll"): return [.properties(try properties(call, arguments))]
+    case (BusName.properties, "Get"):
+      let name = try arguments.string(1)
+      guard let value = try properties(call, arguments)[name] else {
+        throw .invalidArguments("No such property '\(name)'")
+      }
+      return [.variant(value)]
+    default: return nil
+    }
+  }
+
+  /// The properties of the interface that the first argument names.
+  private func properties(_ call: IncomingCall, _ arguments: Arguments) throws(BusError) -> Properties {
+    let name = try arguments.string(0)
+    guard let properties = objects[call.path]?[name] else { throw .invalidArguments("No such interface '\(name)'") }
+    return properties
+  }
+
+  private func deliver(_ call: IncomingCall, _ request: Request) {
+    lastCall += 1
+    let identifier = CallIdentifier(lastCall)
+    openCalls[identifier] = OpenCall(call: call, request: request)
+    deliver(.message(from: call.sender, .call(identifier, path: call.path, request)))
+  }
+
+  /// Watches a client from its first call on.
+  private func admit(_ name: String) throws(BusError) {
+    guard clients[name] == nil else { return }
+    guard clients.count < Self.clientLimit else {
+      throw BusError(name: BusError.Name.limitsExceeded, message: "too many clients")
+    }
+    let watch = bus.assumeIsolated { bus in
+      bus.watchOwner(of: name) { bus, owner in
+        guard owner == nil else { return }
+        self.assumeIsolated { $0.clientVanished(name) }
+      }
+    }
+    clients[name] = Client(watch: watch)
+  }
+
+  private func clientVanished(_ name: String) {
+    guard let client = clients.removeValue(forKey: name) else { return }
+    openCalls = openCalls.filter { $0.value.call.sender != name }
+    bus.assumeIsolated { bus in
+      bus.unwatch(client.watch)
+      bus.discardCalls(from: name)
+      if client.isMatched { bus.removeMatch(Self.changes(of: name)) }
+    }
+    deliver(.clientVanished(name))
+  }
+
+  private static func changes(of client: String) -> MatchRule {
+    MatchRule(sender: client, interface: BusName.properties, member: "PropertiesChanged")
+  }
+
+  // MARK: What clients export
+
+  private func fetchApplication(_ call: IncomingCall, _ root: ObjectPath) throws(BusError) {
+    let client = call.sender
+    guard let known = clients[client], known.applications[root] == nil else { throw BusError(.alreadyExists) }
+    guard known.applications.count < Self.registrationLimit else {
+      throw BusError(name: BusError.Name.limitsExceeded, message: "too many applications")
+    }
+    if !known.isMatched {
+      clients[client]?.isMatched = true
+      bus.assumeIsolated { $0.addMatch(Self.changes(of: client)) }
+    }
+    let fetch = MethodCall(to: client, path: root, interface: BusName.objectManager, member: "GetManagedObjects")
+    bus.assumeIsolated { bus in
+      bus.call(fetch) { result in
+        self.assumeIsolated { session in
+          guard session.clients[client] != nil else { return }
+          guard let objects = ObjectCoding.objects((try? result.get())?.first), objects.count <= 4096,
+            objects.keys.allSatisfy({ $0.isWithin(root) })
+          else {
+            // BlueZ's own words for it (src/gatt-database.c).
+            return session.refuse(call, .failed("No object received"))
+          }
+          session.clients[client]?.applications[root] = objects
+          session.deliver(call, .registerApplication(root: root, objects: objects))
+        }
+      }
+    }
+  }
+
+  private func fetchAdvertisement(_ call: IncomingCall, _ path: ObjectPath) {
+    let client = call.sender
+    let fetch = MethodCall(
+      to: client, path: path, interface: BusName.properties, member: "GetAll",
+      arguments: [.string(InterfaceName.advertisement)])
+    bus.assumeIsolated { bus in
+      bus.call(fetch) { result in
+        self.assumeIsolated { session in
+          guard session.clients[client] != nil else { return }
+          guard let properties = (try? result.get())?.first?.propertiesValue else {
+            return session.refuse(call, .failed("Failed to parse advertisement."))
+          }
+          session.deliver(call, .registerAdvertisement(path: path, properties: properties))
+        }
+      }
+    }
+  }
+
+  private func refuse(_ call: IncomingCall, _ error: BlueZError) {
+    bus.assumeIsolated { $0.reply(to: call, with: .failure(BusError(error))) }
+  }
+
+  /// Of signals, only the change of a value of a characteristic that its sender registered means anything.
+  private func receive(_ signal: IncomingSignal) {
+    guard let client = clients[signal.sender],
+      case .propertiesChanged(let path, InterfaceName.gattCharacteristic, let changed, _)? = ObjectCoding.signal(signal),
+      let value = changed["Value"]?.bytesValue,
+      client.applications.values.contains(where: { $0[path]?[InterfaceName.gattCharacteristic] != nil })
+    else { return }
+    deliver(.message(from: signal.sender, .valueChanged(path: path, value: value)))
+  }
+}

@@ -1,0 +1,110 @@
+import BlueZ
+import BusValue
+import SystemBus
+
+/// Calls on a client's objects as method calls, and back.
+enum CallbackCoding {
+  static func call(_ callback: Callback, onDescriptor: Bool) -> RequestCoding.Call {
+    func attribute(_ member: String, _ arguments: [Value] = []) -> RequestCoding.Call {
+      let interface = onDescriptor ? InterfaceName.gattDescriptor : InterfaceName.gattCharacteristic
+      return RequestCoding.Call(interface: interface, member: member, arguments: arguments)
+    }
+    func agent(_ member: String, _ arguments: [Value] = []) -> RequestCoding.Call {
+      RequestCoding.Call(interface: InterfaceName.agent, member: member, arguments: arguments)
+    }
+    switch callback {
+    case .readValue(let request): return attribute("ReadValue", [.properties(properties(request))])
+    case .writeValue(let value, let request):
+      return attribute("WriteValue", [.bytes(value), .properties(properties(request))])
+    case .startNotify: return attribute("StartNotify")
+    case .stopNotify: return attribute("StopNotify")
+    case .confirm: return attribute("Confirm")
+    case .release(let interface): return RequestCoding.Call(interface: interface, member: "Release")
+    case .requestPinCode(let device): return agent("RequestPinCode", [.path(device)])
+    case .requestPasskey(let device): return agent("RequestPasskey", [.path(device)])
+    case .displayPasskey(let device, let passkey, let entered):
+      return agent("DisplayPasskey", [.path(device), .uint32(passkey), .uint16(entered)])
+    case .requestConfirmation(let device, let passkey):
+      return agent("RequestConfirmation", [.path(device), .uint32(passkey)])
+    case .requestAuthorization(let device): return agent("RequestAuthorization", [.path(device)])
+    case .authorizeService(let device, let uuid):
+      return agent("AuthorizeService", [.path(device), .string(uuid.description)])
+    case .cancel: return agent("Cancel")
+    }
+  }
+
+  /// Reads a call on an exported object that has its interface.
+  static func callback(_ call: IncomingCall, interface: String) throws(BusError) -> Callback {
+    guard let method = Interfaces1.all[interface]?.methods.first(where: { $0.name == call.member }) else {
+      throw .unknownMethod(call)
+    }
+    guard call.signature == method.signature else {
+      throw .invalidArguments(
+        "\(interface).\(call.member) takes (\(method.signature)), and not (\(call.signature))")
+    }
+    let arguments = Arguments(call.arguments)
+    switch (interface, call.member) {
+    case (InterfaceName.gattCharacteristic, "ReadValue"), (InterfaceName.gattDescriptor, "ReadValue"):
+      return .readValue(try request(try arguments.properties(0)))
+    case (InterfaceName.gattCharacteristic, "WriteValue"), (InterfaceName.gattDescriptor, "WriteValue"):
+      return .writeValue(try arguments.bytes(0), try request(try arguments.properties(1)))
+    case (InterfaceName.gattCharacteristic, "StartNotify"): return .startNotify
+    case (InterfaceName.gattCharacteristic, "StopNotify"): return .stopNotify
+    case (InterfaceName.gattCharacteristic, "Confirm"): return .confirm
+    case (_, "Release"): return .release(interface: interface)
+    case (InterfaceName.agent, "RequestPinCode"): return .requestPinCode(device: try arguments.path(0))
+    case (InterfaceName.agent, "RequestPasskey"): return .requestPasskey(device: try arguments.path(0))
+    case (InterfaceName.agent, "DisplayPasskey"):
+      return .displayPasskey(
+        device: try arguments.path(0), passkey: try arguments.unsigned32(1), entered: try arguments.unsigned16(2))
+    case (InterfaceName.agent, "RequestConfirmation"):
+      return .requestConfirmation(device: try arguments.path(0), passkey: try arguments.unsigned32(1))
+    case (InterfaceName.agent, "RequestAuthorization"):
+      return .requestAuthorization(device: try arguments.path(0))
+    case (InterfaceName.agent, "AuthorizeService"):
+      return .authorizeService(device: try arguments.path(0), uuid: try arguments.uuid(1))
+    case (InterfaceName.agent, "Cancel"): return .cancel
+    default: throw .unknownMethod(call)
+    }
+  }
+
+  static func values(_ reply: CallbackReply) -> [Value] {
+    switch reply {
+    case .none: []
+    case .bytes(let bytes): [.bytes(bytes)]
+    case .pinCode(let code): [.string(code)]
+    case .passkey(let passkey): [.uint32(passkey)]
+    }
+  }
+
+  /// What the client's object returned; `InvalidArgs` where the method returns something else.
+  static func reply(_ values: [Value], to callback: Callback) -> Result<CallbackReply, BlueZError> {
+    let reply: CallbackReply?
+    switch (callback, values.first) {
+    case (.readValue, let value): reply = value?.bytesValue.map { .bytes($0) }
+    case (.requestPinCode, .string(let code)?): reply = .pinCode(code)
+    case (.requestPasskey, .uint32(let passkey)?): reply = .passkey(passkey)
+    case (.requestPinCode, _), (.requestPasskey, _): reply = nil
+    default: reply = CallbackReply.none
+    }
+    guard let reply else { return .failure(.failed("the client's object returned what the method doesn't")) }
+    return .success(reply)
+  }
+
+  private static func properties(_ request: RemoteRequest) -> Properties {
+    var properties: Properties = [
+      "device": .path(request.device), "mtu": .uint16(request.mtu), "link": .string("LE"),
+    ]
+    if request.offset != 0 { properties["offset"] = .uint16(request.offset) }
+    properties["type"] = request.kind.map { .string($0.rawValue) }
+    return properties
+  }
+
+  private static func request(_ properties: Properties) throws(BusError) -> RemoteRequest {
+    guard let device = properties["device"]?.pathValue else { throw .invalidArguments("the device is missing") }
+    var request = RemoteRequest(device: device, mtu: 23, kind: try RequestCoding.kind(properties))
+    if case .uint16(let mtu)? = properties["mtu"] { request.mtu = mtu }
+    if case .uint16(let offset)? = properties["offset"] { request.offset = offset }
+    return request
+  }
+}

@@ -1,0 +1,145 @@
+import BlueZ
+import BusValue
+import SystemBus
+
+extension BlueZError {
+  init(_ error: BusError) { self.init(name: error.name, message: error.message) }
+}
+
+extension BusError {
+  init(_ error: BlueZError) { self.init(name: error.name, message: error.message) }
+
+  /// What a caller of bluetoothd hears where there is no such object, interface or method, or one with other arguments.
+  /// It is libdbus that says it (dbus/dbus-connection.c), with the newline.
+  static func nothingHandles(_ call: IncomingCall, isObject: Bool) -> BusError {
+    BusError(
+      name: isObject ? Name.unknownMethod : Name.unknownObject, message: BusError.unknownMethod(call).message + "\n")
+  }
+}
+
+/// Objects and their changes, as D-Bus carries them.
+enum ObjectCoding {
+  /// `ofDaemon`: with the standard interfaces, which bluetoothd names with every object.
+  static func value(_ interfaces: Interfaces, ofDaemon: Bool = false) -> Value {
+    var members = interfaces
+    if ofDaemon {
+      members[BusName.introspectable] = [:]
+      if interfaces.values.contains(where: { !$0.isEmpty }) { members[BusName.properties] = [:] }
+    }
+    return .dictionary(
+      key: "s", value: "a{sv}",
+      Dictionary(uniqueKeysWithValues: members.map { (Value.string($0.key), Value.properties($0.value)) }))
+  }
+
+  static func value(_ objects: ManagedObjects, ofDaemon: Bool = false) -> Value {
+    .dictionary(
+      key: "o", value: "a{sa{sv}}",
+      Dictionary(uniqueKeysWithValues: objects.map { (Value.path($0.key), value($0.value, ofDaemon: ofDaemon)) }))
+  }
+
+  /// The standard interfaces, which say nothing, are left out.
+  static func interfaces(_ value: Value) -> Interfaces? {
+    guard case .dictionary("s", "a{sv}", let members) = value else { return nil }
+    var interfaces = Interfaces()
+    for (key, properties) in members {
+      guard let name = key.stringValue, let properties = properties.propertiesValue else { return nil }
+      if !name.hasPrefix("org.freedesktop.DBus.") { interfaces[name] = properties }
+    }
+    return interfaces
+  }
+
+  static func objects(_ value: Value?) -> ManagedObjects? {
+    guard case .dictionary("o", "a{sa{sv}}", let members)? = value else { return nil }
+    var objects = ManagedObjects()
+    for (key, value) in members {
+      guard let path = key.pathValue, let interfaces = interfaces(value) else { return nil }
+      objects[path] = interfaces
+    }
+    return objects
+  }
+
+  static func outgoing(_ signal: Signal) -> OutgoingSignal {
+    switch signal {
+    case .interfacesAdded(let path, let added):
+      OutgoingSignal(
+        path: .root, interface: BusName.objectManager, member: "InterfacesAdded",
+        arguments: [.path(path), value(added, ofDaemon: true)])
+    case .interfacesRemoved(let path, let removed):
+      OutgoingSignal(
+        path: .root, interface: BusName.objectManager, member: "InterfacesRemoved",
+        arguments: [.path(path), .strings(removed)])
+    case .propertiesChanged(let path, let interface, let changed, let invalidated):
+      OutgoingSignal(
+        path: path, interface: BusName.properties, member: "PropertiesChanged",
+        arguments: [.string(interface), .properties(changed), .strings(invalidated)])
+    case .disconnected(let path, let reason, let message):
+      OutgoingSignal(
+        path: path, interface: InterfaceName.device, member: "Disconnected",
+        arguments: [.string(reason), .string(message)])
+    }
+  }
+
+  /// `nil` where it is none of the four signals, or malformed.
+  static func signal(_ signal: IncomingSignal) -> Signal? {
+    let arguments = signal.arguments
+    switch (signal.interface, signal.member, signal.signature) {
+    case (BusName.objectManager, "InterfacesAdded", "oa{sa{sv}}"):
+      guard let path = arguments[0].pathValue, let added = interfaces(arguments[1]) else { return nil }
+      return .interfacesAdded(path: path, added)
+    case (BusName.objectManager, "InterfacesRemoved", "oas"):
+      guard let path = arguments[0].pathValue, let removed = arguments[1].stringsValue else { return nil }
+      return .interfacesRemoved(path: path, removed)
+    case (BusName.properties, "PropertiesChanged", "sa{sv}as"):
+      guard let interface = arguments[0].stringValue, let changed = arguments[1].propertiesValue,
+        let invalidated = arguments[2].stringsValue
+      else { return nil }
+      return .propertiesChanged(path: signal.path, interface: interface, changed: changed, invalidated: invalidated)
+    case (InterfaceName.device, "Disconnected", "ss"):
+      guard let reason = arguments[0].stringValue, let message = arguments[1].stringValue else { return nil }
+      return .disconnected(path: signal.path, reason: reason, message: message)
+    default: return nil
+    }
+  }
+
+  /// The changes that a signal makes to the objects it speaks of.
+  static func apply(_ signal: Signal, to objects: inout ManagedObjects) {
+    switch signal {
+    case .interfacesAdded(let path, let added): objects[path, default: [:]].merge(added) { $1 }
+    case .interfacesRemoved(let path, let removed):
+      for name in removed { objects[path]?[name] = nil }
+      if objects[path]?.isEmpty == true { objects[path] = nil }
+    case .propertiesChanged(let path, let interface, let changed, let invalidated):
+      objects[path]?[interface]?.merge(changed) { $1 }
+      for name in invalidated { objects[path]?[interface]?[name] = nil }
+    case .disconnected: break
+    }
+  }
+
+  /// The introspection document of an object of a tree, or of a place above one; `nil` where there is neither.
+  static func introspection(of path: ObjectPath, in objects: ManagedObjects, managerAt root: ObjectPath) -> String? {
+    let children = Introspection.children(of: path, among: objects.keys)
+    guard objects[path] != nil || !children.isEmpty || path == root else { return nil }
+    var interfaces = [InterfaceDescription.introspectable]
+    if path == root { interfaces.append(.objectManager) }
+    if let own = objects[path] {
+      interfaces.append(.properties)
+      for (name, properties) in own.sorted(by: { $0.key < $1.key }) {
+        var description = Interfaces1.all[name] ?? InterfaceDescription(name)
+        description.properties = properties.sorted { $0.key < $1.key }.map {
+          InterfaceDescription.Property(
+            $0.key, $0.value.signature, isWritable: writable.contains(name + "." + $0.key))
+        }
+        interfaces.append(description)
+        if name == InterfaceName.device, let controller = Interfaces1.all[Interfaces1.simulatedController] {
+          interfaces.append(controller)
+        }
+      }
+    }
+    return Introspection.document(interfaces: interfaces, children: children)
+  }
+
+  private static let writable: Set<String> = Set(
+    ["Alias", "Powered", "Discoverable", "DiscoverableTimeout", "Pairable", "PairableTimeout"].map {
+      InterfaceName.adapter + "." + $0
+    } + ["Alias", "Trusted", "Blocked", "WakeAllowed"].map { InterfaceName.device + "." + $0 })
+}

@@ -1,0 +1,244 @@
+import BlueZ
+import BluetoothTypes
+import BusValue
+import SystemBus
+
+/// Requests as method calls, and back.
+enum RequestCoding {
+  struct Call: Equatable {
+    var interface: String
+    var member: String
+    var arguments: [Value] = []
+  }
+
+  /// What a server has to do with a call that came.
+  enum Incoming: Equatable {
+    case request(Request)
+    /// The client's objects at this root are fetched before the request is whole.
+    case application(root: ObjectPath)
+    /// The client's advertisement's properties are fetched before the request is whole.
+    case advertisement(ObjectPath)
+  }
+
+  static func call(_ request: Request, onDescriptor: Bool = false) -> Call {
+    func standard(_ interface: String, _ member: String, _ arguments: [Value] = []) -> Call {
+      Call(interface: interface, member: member, arguments: arguments)
+    }
+    func adapter(_ member: String, _ arguments: [Value] = []) -> Call {
+      Call(interface: InterfaceName.adapter, member: member, arguments: arguments)
+    }
+    func device(_ member: String, _ arguments: [Value] = []) -> Call {
+      Call(interface: InterfaceName.device, member: member, arguments: arguments)
+    }
+    func attribute(_ member: String, _ arguments: [Value] = []) -> Call {
+      let interface = onDescriptor ? InterfaceName.gattDescriptor : InterfaceName.gattCharacteristic
+      return Call(interface: interface, member: member, arguments: arguments)
+    }
+    let noOptions = Value.properties([:])
+    switch request {
+    case .getManagedObjects: return standard(BusName.objectManager, "GetManagedObjects")
+    case .getProperty(let interface, let name):
+      return standard(BusName.properties, "Get", [.string(interface), .string(name)])
+    case .getAllProperties(let interface): return standard(BusName.properties, "GetAll", [.string(interface)])
+    case .setProperty(let interface, let name, let value):
+      return standard(BusName.properties, "Set", [.string(interface), .string(name), .variant(value)])
+    case .startDiscovery: return adapter("StartDiscovery")
+    case .stopDiscovery: return adapter("StopDiscovery")
+    case .setDiscoveryFilter(let filter): return adapter("SetDiscoveryFilter", [.properties(properties(filter))])
+    case .getDiscoveryFilters: return adapter("GetDiscoveryFilters")
+    case .removeDevice(let path): return adapter("RemoveDevice", [.path(path)])
+    case .connect: return device("Connect")
+    case .disconnect: return device("Disconnect")
+    case .connectProfile(let uuid): return device("ConnectProfile", [.string(uuid.description)])
+    case .disconnectProfile(let uuid): return device("DisconnectProfile", [.string(uuid.description)])
+    case .pair: return device("Pair")
+    case .cancelPairing: return device("CancelPairing")
+    case .readValue(let offset):
+      return attribute("ReadValue", [.properties(offset == 0 ? [:] : ["offset": .uint16(offset)])])
+    case .writeValue(let value, let options):
+      return attribute("WriteValue", [.bytes(value), .properties(properties(options))])
+    case .startNotify: return attribute("StartNotify")
+    case .stopNotify: return attribute("StopNotify")
+    case .acquireNotify: return attribute("AcquireNotify", [noOptions])
+    case .acquireWrite: return attribute("AcquireWrite", [noOptions])
+    case .registerApplication(let root, _):
+      return standard(InterfaceName.gattManager, "RegisterApplication", [.path(root), noOptions])
+    case .unregisterApplication(let root):
+      return standard(InterfaceName.gattManager, "UnregisterApplication", [.path(root)])
+    case .registerAdvertisement(let path, _):
+      return standard(InterfaceName.advertisingManager, "RegisterAdvertisement", [.path(path), noOptions])
+    case .unregisterAdvertisement(let path):
+      return standard(InterfaceName.advertisingManager, "UnregisterAdvertisement", [.path(path)])
+    case .registerAgent(let path, let capability):
+      return standard(InterfaceName.agentManager, "RegisterAgent", [.path(path), .string(capability.rawValue)])
+    case .requestDefaultAgent(let path):
+      return standard(InterfaceName.agentManager, "RequestDefaultAgent", [.path(path)])
+    case .unregisterAgent(let path): return standard(InterfaceName.agentManager, "UnregisterAgent", [.path(path)])
+    case .readConnectionRSSI: return standard(Interfaces1.simulatedController, "ReadConnectionRSSI")
+    }
+  }
+
+  /// Reads a call of a method that its interface describes. Throws `InvalidArgs` where what the arguments say makes no
+  /// sense.
+  static func incoming(_ call: IncomingCall, interface: String) throws(BusError) -> Incoming {
+    guard let incoming = try incoming(Arguments(call.arguments), interface, call.member) else {
+      throw .nothingHandles(call, isObject: true)
+    }
+    return incoming
+  }
+
+  private static func incoming(
+    _ arguments: Arguments, _ interface: String, _ member: String
+  ) throws(BusError) -> Incoming? {
+    switch (interface, member) {
+    case (BusName.properties, "Set"):
+      return .request(
+        .setProperty(
+          interface: try arguments.string(0), name: try arguments.string(1), value: try arguments.value(2).unwrapped))
+    case (InterfaceName.adapter, "StartDiscovery"): return .request(.startDiscovery)
+    case (InterfaceName.adapter, "StopDiscovery"): return .request(.stopDiscovery)
+    case (InterfaceName.adapter, "SetDiscoveryFilter"):
+      return .request(.setDiscoveryFilter(try filter(try arguments.properties(0))))
+    case (InterfaceName.adapter, "GetDiscoveryFilters"): return .request(.getDiscoveryFilters)
+    case (InterfaceName.adapter, "RemoveDevice"): return .request(.removeDevice(try arguments.path(0)))
+    case (InterfaceName.device, "Connect"): return .request(.connect)
+    case (InterfaceName.device, "Disconnect"): return .request(.disconnect)
+    case (InterfaceName.device, "ConnectProfile"): return .request(.connectProfile(try arguments.uuid(0)))
+    case (InterfaceName.device, "DisconnectProfile"): return .request(.disconnectProfile(try arguments.uuid(0)))
+    case (InterfaceName.device, "Pair"): return .request(.pair)
+    case (InterfaceName.device, "CancelPairing"): return .request(.cancelPairing)
+    case (InterfaceName.gattCharacteristic, "ReadValue"), (InterfaceName.gattDescriptor, "ReadValue"):
+      return .request(.readValue(offset: try offset(try arguments.properties(0))))
+    case (InterfaceName.gattCharacteristic, "WriteValue"), (InterfaceName.gattDescriptor, "WriteValue"):
+      return .request(.writeValue(try arguments.bytes(0), try writeOptions(try arguments.properties(1))))
+    case (InterfaceName.gattCharacteristic, "StartNotify"): return .request(.startNotify)
+    case (InterfaceName.gattCharacteristic, "StopNotify"): return .request(.stopNotify)
+    case (InterfaceName.gattCharacteristic, "AcquireNotify"): return .request(.acquireNotify)
+    case (InterfaceName.gattCharacteristic, "AcquireWrite"): return .request(.acquireWrite)
+    case (InterfaceName.gattManager, "RegisterApplication"): return .application(root: try arguments.path(0))
+    case (InterfaceName.gattManager, "UnregisterApplication"):
+      return .request(.unregisterApplication(root: try arguments.path(0)))
+    case (InterfaceName.advertisingManager, "RegisterAdvertisement"): return .advertisement(try arguments.path(0))
+    case (InterfaceName.advertisingManager, "UnregisterAdvertisement"):
+      return .request(.unregisterAdvertisement(path: try arguments.path(0)))
+    case (InterfaceName.agentManager, "RegisterAgent"):
+      let text = try arguments.string(1)
+      // Empty means KeyboardDisplay (BlueZ, doc/org.bluez.AgentManager.rst).
+      guard let capability = text.isEmpty ? .keyboardDisplay : AgentCapability(rawValue: text) else {
+        throw .invalidArguments("'\(text)' is no agent's capability")
+      }
+      return .request(.registerAgent(path: try arguments.path(0), capability: capability))
+    case (InterfaceName.agentManager, "RequestDefaultAgent"):
+      return .request(.requestDefaultAgent(path: try arguments.path(0)))
+    case (InterfaceName.agentManager, "UnregisterAgent"):
+      return .request(.unregisterAgent(path: try arguments.path(0)))
+    case (Interfaces1.simulatedController, "ReadConnectionRSSI"): return .request(.readConnectionRSSI)
+    default: return nil
+    }
+  }
+
+  // MARK: Options
+
+  private static func properties(_ filter: DiscoveryFilter) -> Properties {
+    var properties = Properties()
+    if !filter.uuids.isEmpty { properties["UUIDs"] = .strings(filter.uuids.map(\.description)) }
+    properties["RSSI"] = filter.rssi.map { .int16($0) }
+    properties["Transport"] = filter.transport.map { .string($0) }
+    properties["DuplicateData"] = filter.duplicateData.map { .bool($0) }
+    properties["Pattern"] = filter.pattern.map { .string($0) }
+    return properties
+  }
+
+  private static func filter(_ properties: Properties) throws(BusError) -> DiscoveryFilter {
+    var filter = DiscoveryFilter()
+    for (name, value) in properties {
+      switch (name, value) {
+      case ("UUIDs", .array("s", let elements)):
+        for element in elements {
+          guard let uuid = element.stringValue.flatMap({ BluetoothUUID($0) }) else {
+            throw .invalidArguments("UUIDs: \(element) is no UUID")
+          }
+          filter.uuids.append(uuid)
+        }
+      case ("RSSI", .int16(let rssi)): filter.rssi = rssi
+      case ("Transport", .string(let transport)): filter.transport = transport
+      case ("DuplicateData", .bool(let flag)): filter.duplicateData = flag
+      case ("Pattern", .string(let pattern)): filter.pattern = pattern
+      // Known to BlueZ, and without a meaning here.
+      case ("Pathloss", .uint16), ("Discoverable", .bool): break
+      default: throw .invalidArguments("SetDiscoveryFilter: \(name) of type \(value.signature) is not known")
+      }
+    }
+    return filter
+  }
+
+  private static func properties(_ options: WriteOptions) -> Properties {
+    var properties = Properties()
+    properties["type"] = options.kind.map { .string($0.rawValue) }
+    if options.offset != 0 { properties["offset"] = .uint16(options.offset) }
+    return properties
+  }
+
+  private static func offset(_ properties: Properties) throws(BusError) -> UInt16 {
+    switch properties["offset"] {
+    case nil: return 0
+    case .uint16(let offset): return offset
+    case .some(let value): throw .invalidArguments("offset has type q, and not \(value.signature)")
+    }
+  }
+
+  private static func writeOptions(_ properties: Properties) throws(BusError) -> WriteOptions {
+    WriteOptions(kind: try kind(properties), offset: try offset(properties))
+  }
+
+  static func kind(_ properties: Properties) throws(BusError) -> WriteOptions.Kind? {
+    guard let value = properties["type"] else { return nil }
+    guard let kind = value.stringValue.flatMap({ WriteOptions.Kind(rawValue: $0) }) else {
+      throw .invalidArguments("type is command, request or reliable")
+    }
+    return kind
+  }
+}
+
+/// The arguments of a message, taken out by place.
+struct Arguments {
+  private let values: [Value]
+  init(_ values: [Value]) { self.values = values }
+
+  func value(_ index: Int) throws(BusError) -> Value {
+    guard values.indices.contains(index) else { throw .invalidArguments("argument \(index + 1) is missing") }
+    return values[index]
+  }
+  func path(_ index: Int) throws(BusError) -> ObjectPath {
+    guard let path = try value(index).pathValue else { throw wrong(index, "an object path") }
+    return path
+  }
+  func string(_ index: Int) throws(BusError) -> String {
+    guard let text = try value(index).stringValue else { throw wrong(index, "a string") }
+    return text
+  }
+  func bytes(_ index: Int) throws(BusError) -> [UInt8] {
+    guard let bytes = try value(index).bytesValue else { throw wrong(index, "bytes") }
+    return bytes
+  }
+  func properties(_ index: Int) throws(BusError) -> Properties {
+    guard let properties = try value(index).propertiesValue else { throw wrong(index, "a{sv}") }
+    return properties
+  }
+  func uuid(_ index: Int) throws(BusError) -> BluetoothUUID {
+    guard let uuid = BluetoothUUID(try string(index)) else { throw wrong(index, "a UUID") }
+    return uuid
+  }
+  func unsigned32(_ index: Int) throws(BusError) -> UInt32 {
+    guard case .uint32(let value) = try value(index) else { throw wrong(index, "of type u") }
+    return value
+  }
+  func unsigned16(_ index: Int) throws(BusError) -> UInt16 {
+    guard case .uint16(let value) = try value(index) else { throw wrong(index, "of type q") }
+    return value
+  }
+
+  private func wrong(_ index: Int, _ wanted: String) -> BusError {
+    .invalidArguments("argument \(index + 1) is not \(wanted)")
+  }
+}

@@ -1,0 +1,80 @@
+import BlueZ
+import BusValue
+
+/// `Connect()` and `Disconnect()`, without a bond.
+enum ConnectionCases {
+  static let all = [connect, absent, canceled, unbondedLoss]
+
+  static let connect = ConformanceCase("connect and disconnect") { stage in
+    try await stage.openDoor()
+    try await stage.discover()
+    try await stage.step("Disconnect without a link") {
+      // The documentation has an error for it.
+      try await stage.success(stage.phone.device("Disconnect"))
+    }
+    try await stage.step("Connect") {
+      try await stage.success(stage.phone.device("Connect"))
+      try await stage.need("services") { stage.phone.isResolved && stage.lock.isConnected }
+    }
+    stage.expect(stage.phone.has("lock/door/offer"), "the door's characteristics are on the bus")
+    try await stage.step("the devices as they are now") {
+      stage.phone.main.describe("lock", InterfaceName.device)
+      stage.lock.main.describe("phone", InterfaceName.device)
+    }
+    try await stage.step("Connect again") { try await stage.success(stage.phone.device("Connect")) }
+    try await stage.step("Disconnect") {
+      let outcome = try await stage.outcome(stage.phone.device("Disconnect"))
+      stage.expect(
+        outcome.isSuccess && outcome.took > .seconds(1), "Disconnect succeeds, and takes about two seconds")
+    }
+    stage.expect(!stage.phone.isConnected, "the link is gone")
+    try await stage.step("forgotten", quiet: .seconds(8)) {
+      try await stage.need("the device to vanish", atMost: .seconds(120)) { !stage.phone.hasDevice }
+    }
+  }
+
+  static let absent = ConformanceCase("Connect to an absent device") { stage in
+    try await stage.openDoor()
+    try await stage.discover()
+    try await stage.perform(.range(false))
+    try await stage.step("Connect, and once more meanwhile") {
+      let call = stage.phone.device("Connect")
+      let client = try await stage.phone.client("app")
+      try await stage.expectError(
+        client.call("lock", InterfaceName.device, "Connect"), "org.bluez.Error.InProgress")
+      let outcome = try await stage.outcome(call)
+      stage.expect(
+        outcome.errorText == "org.bluez.Error.Failed: le-connection-abort-by-local", "not: \(outcome.errorText)")
+      stage.expect(outcome.took > .seconds(34) && outcome.took < .seconds(60), "after about 41 s, not \(outcome.took)")
+    }
+  }
+
+  static let canceled = ConformanceCase("Disconnect during a pending Connect") { stage in
+    try await stage.openDoor()
+    try await stage.discover()
+    try await stage.perform(.range(false))
+    try await stage.step("Connect and Disconnect") {
+      let call = stage.phone.device("Connect")
+      await stage.recorder.pass(.seconds(5))
+      try await stage.outcome(stage.phone.device("Disconnect"))
+      let outcome = try await stage.outcome(call)
+      stage.expect(
+        outcome.errorText == "org.bluez.Error.Failed: br-connection-canceled", "not: \(outcome.errorText)")
+    }
+  }
+
+  static let unbondedLoss = ConformanceCase("a loss without a bond") { stage in
+    try await stage.openDoor()
+    try await stage.discover()
+    try await stage.step("Connect") {
+      try await stage.success(stage.phone.device("Connect"))
+      try await stage.need("services") { stage.phone.isResolved && stage.lock.isConnected }
+    }
+    try await stage.register(profile: stage.phone.main)
+    try await stage.step("the link is lost") {
+      try await stage.lose()
+      try await stage.need("the device to vanish", atMost: .seconds(120)) { !stage.phone.hasDevice }
+    }
+    try await stage.step("back in range") { stage.expect(try await !stage.returns(), "the phone does not look for it") }
+  }
+}

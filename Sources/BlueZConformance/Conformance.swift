@@ -1,0 +1,54 @@
+import Timekeeping
+
+/// One behaviour of BlueZ: a script that shows it on any two machines, and what the documents say of it.
+public struct ConformanceCase: Sendable {
+  public var name: String
+  public var setup: WorldSetup
+  let body: @Sendable (Stage) async throws -> Void
+
+  init(_ name: String, setup: WorldSetup = WorldSetup(), _ body: @escaping @Sendable (Stage) async throws -> Void) {
+    self.name = name
+    self.setup = setup
+    self.body = body
+  }
+
+  public static let all: [ConformanceCase] =
+    DiscoveryCases.all + ConnectionCases.all + AttributeCases.all + PairingCases.all + AutoConnectCases.all
+    + ServerCases.all + RestartCases.all + ErrorCases.all
+}
+
+/// Runs cases on a world.
+public struct ConformanceRun: Sendable {
+  public struct Result: Sendable {
+    public var seen: Transcript.Case
+    /// Expectations that did not hold, and what the case could not go on without.
+    public var failures: [String]
+  }
+
+  let world: any ConformanceWorld
+  let time: any TimeSource
+
+  public init(world: any ConformanceWorld, time: any TimeSource) {
+    self.world = world
+    self.time = time
+  }
+
+  /// Runs one case in a world that is new.
+  public func run(_ wanted: ConformanceCase) async -> Result {
+    let stage: Stage
+    do {
+      stage = try await Stage(world: world, setup: wanted.setup, time: time)
+    } catch {
+      return Result(seen: Transcript.Case(wanted.name), failures: ["the world does not begin: \(error)"])
+    }
+    defer { stage.close() }
+    var failures: [String] = []
+    do {
+      try await wanted.body(stage)
+    } catch {
+      failures.append("stuck: \(error)")
+    }
+    return Result(
+      seen: Transcript.Case(wanted.name, stage.recorder.steps), failures: stage.recorder.failures + failures)
+  }
+}

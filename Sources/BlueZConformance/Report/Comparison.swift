@@ -1,0 +1,102 @@
+/// A line that one of two transcripts has and the other has not, at its place.
+public struct Difference: Sendable, Hashable, CustomStringConvertible {
+  public enum Side: String, Sendable, Hashable {
+    case onlySimulator = "only the simulator"
+    case onlyBluetoothd = "only bluetoothd"
+  }
+  public var caseName: String
+  public var step: String
+  public var column: String
+  public var side: Side
+  public var line: String
+
+  public var description: String { "\(caseName) / \(step) / \(column): \(side.rawValue): \(line)" }
+}
+
+/// Puts the transcripts of the simulator and of bluetoothd side by side.
+public enum Comparison {
+  /// All differences, in the order of the cases. A case, a step or a column that one of them lacks is as one that is
+  /// empty there.
+  public static func differences(simulator: Transcript, bluetoothd: Transcript) -> [Difference] {
+    merged(simulator.cases.map(\.name), bluetoothd.cases.map(\.name)).flatMap { name in
+      differences(
+        name, simulator.cases.first { $0.name == name }, bluetoothd.cases.first { $0.name == name })
+    }
+  }
+
+  private static func differences(
+    _ name: String, _ simulator: Transcript.Case?, _ bluetoothd: Transcript.Case?
+  ) -> [Difference] {
+    let steps = merged(simulator?.steps.map(\.title) ?? [], bluetoothd?.steps.map(\.title) ?? [])
+    return steps.flatMap { title -> [Difference] in
+      let left = simulator?.steps.first { $0.title == title }?.columns ?? []
+      let right = bluetoothd?.steps.first { $0.title == title }?.columns ?? []
+      return merged(left.map(\.name), right.map(\.name)).flatMap { column in
+        differences(
+          left.first { $0.name == column }?.lines ?? [], right.first { $0.name == column }?.lines ?? []
+        ).map { Difference(caseName: name, step: title, column: column, side: $0.0, line: $0.1) }
+      }
+    }
+  }
+
+  private static func differences(_ simulator: [String], _ bluetoothd: [String]) -> [(Difference.Side, String)] {
+    let changes = bluetoothd.difference(from: simulator)
+    var result: [(Int, Difference.Side, String)] = []
+    for change in changes {
+      switch change {
+      case .remove(let offset, let line, _): result.append((offset, .onlySimulator, line))
+      case .insert(let offset, let line, _): result.append((offset, .onlyBluetoothd, line))
+      }
+    }
+    return result.sorted { ($0.0, $0.1.rawValue) < ($1.0, $1.1.rawValue) }.map { ($0.1, $0.2) }
+  }
+
+  /// Both lists' elements, each once, in an order that both agree with where they agree with each other.
+  private static func merged(_ left: [String], _ right: [String]) -> [String] {
+    var result = left
+    for (index, name) in right.enumerated() where !result.contains(name) {
+      let before = right[..<index].last { result.contains($0) }
+      let place = before.flatMap { result.firstIndex(of: $0) }.map { $0 + 1 } ?? 0
+      result.insert(name, at: place)
+    }
+    return result
+  }
+}
+
+/// What one comparison came to.
+public struct Verdict: Sendable {
+  public var explained: [(Difference, Explanation)]
+  public var unexplained: [Difference]
+  /// Explanations that explained nothing: what they speak of is no more.
+  public var stale: [Explanation]
+
+  public init(_ differences: [Difference], explanations: [Explanation]) {
+    explained = []
+    unexplained = []
+    var used: Set<Int> = []
+    for difference in differences {
+      if let index = explanations.firstIndex(where: { $0.explains(difference) }) {
+        used.insert(index)
+        explained.append((difference, explanations[index]))
+      } else {
+        unexplained.append(difference)
+      }
+    }
+    stale = explanations.indices.filter { !used.contains($0) }.map { explanations[$0] }
+  }
+
+  public var isGood: Bool { unexplained.isEmpty && stale.isEmpty }
+
+  public var text: String {
+    var lines: [String] = []
+    for difference in unexplained { lines.append("UNEXPLAINED \(difference)") }
+    for explanation in stale { lines.append("STALE an explanation fits nothing any more: \(explanation)") }
+    for (difference, explanation) in explained {
+      lines.append("explained (docs/bluez.md, \"\(explanation.heading)\") \(difference)")
+    }
+    lines.append(
+      "\(explained.count + unexplained.count) differences: \(explained.count) explained, "
+        + "\(unexplained.count) unexplained; \(stale.count) stale explanations")
+    return lines.joined(separator: "\n")
+  }
+}

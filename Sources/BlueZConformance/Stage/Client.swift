@@ -1,0 +1,324 @@
+import BlueZ
+import BusValue
+import Synchronization
+import SystemBus
+import Timekeeping
+
+/// What a method call came to.
+struct Outcome: Sendable {
+  var result: Result<[Value], BusError>
+  var took: Duration
+
+  var isSuccess: Bool { if case .success = result { true } else { false } }
+  var errorName: String? { if case .failure(let error) = result { error.name } else { nil } }
+  var errorText: String { if case .failure(let error) = result { error.description } else { "no error" } }
+  var values: [Value] { (try? result.get()) ?? [] }
+}
+
+/// A method call that may not have been answered yet.
+final class OngoingCall: Sendable {
+  let label: String
+  fileprivate let state = Mutex<Outcome?>(nil)
+  fileprivate init(_ label: String) { self.label = label }
+  var outcome: Outcome? { state.withLock { $0 } }
+}
+
+/// One connection to a machine's bus that speaks org.bluez as it is, and writes down what it hears.
+final class Client: Sendable {
+  /// Its column in the transcript.
+  let column: String
+  private let bus: Bus
+  private let recorder: Recorder
+  /// Whether it listens to bluetoothd's signals; one client of a machine does.
+  private let isObserver: Bool
+  /// Who knows the objects' names, where this client does not hear of them itself.
+  private let names: Client?
+
+  private struct State {
+    var book: ObjectBook
+    var wording: Wording
+    var exports = Exports()
+    var held: [(label: String, call: IncomingCall)] = []
+    var isBluetoothdThere = false
+    var hasObjects = false
+    var appearances = 0
+    /// Arguments of the calls that came, by label; the last stays.
+    var incoming: [String: [Value]] = [:]
+  }
+
+  private let state: Mutex<State>
+
+  init(
+    column: String, address: BusAddress, peer: String, names: Client? = nil, book: ObjectBook? = nil,
+    recorder: Recorder
+  ) throws {
+    self.column = column
+    self.recorder = recorder
+    self.names = names
+    isObserver = names == nil
+    state = Mutex(State(book: book ?? ObjectBook(peer: peer), wording: Wording()))
+    bus = try Bus(address: address)
+    try bus.start(
+      BusHandlers(
+        onCall: { [weak self] bus, call in self?.receive(call, bus) },
+        onSignal: { [weak self] _, signal in self?.receive(signal) },
+        onClose: { [weak self] _, _ in self?.record("the bus has ended") }))
+    bus.enqueue { bus in
+      if names == nil { bus.addMatch(MatchRule(sender: WellKnown.busName)) }
+      bus.watchOwner(of: WellKnown.busName) { [weak self] bus, owner in self?.ownerChanged(owner, bus) }
+    }
+  }
+
+  func close() { bus.closeAndWait() }
+
+  private func record(_ line: String) { recorder.record(line, in: column) }
+
+  // MARK: What it knows
+
+  var book: ObjectBook { names?.book ?? state.withLock { $0.book } }
+  var isBluetoothdThere: Bool { state.withLock { $0.isBluetoothdThere && $0.hasObjects } }
+  /// How often bluetoothd came to the bus.
+  var appearances: Int { state.withLock { $0.appearances } }
+  func teach(_ wording: Wording) { state.withLock { $0.wording = wording } }
+  func incoming(_ label: String) -> [Value]? { state.withLock { $0.incoming[label] } }
+  func forgetIncoming(_ label: String) { state.withLock { $0.incoming[label] = nil } }
+
+  func text(_ value: Value) -> String {
+    let book = book
+    return state.withLock { $0.wording }.text(value) { book.name($0) }
+  }
+
+  // MARK: Calls
+
+  /// Calls a method of an object by the object's name. A name that there is not is a path nobody has.
+  func call(
+    _ object: String, _ interface: String, _ member: String, _ arguments: [Value] = []
+  ) -> OngoingCall {
+    let path = book.path(object) ?? ObjectPath(unchecked: "/org/bluez/nobody")
+    return call(path, named: object, interface, member, arguments)
+  }
+
+  func call(
+    _ path: ObjectPath, named object: String, _ interface: String, _ member: String, _ arguments: [Value] = []
+  ) -> OngoingCall {
+    let ongoing = OngoingCall("\(object).\(member)(\(arguments.map(text).joined(separator: ", ")))")
+    let started = recorder.time.now
+    record("> \(ongoing.label)")
+    let call = MethodCall(
+      to: WellKnown.busName, path: path, interface: interface, member: member, arguments: arguments)
+    bus.enqueue { bus in
+      bus.call(call) { [weak self] result in
+        guard let self else { return }
+        let outcome = Outcome(result: result, took: self.recorder.time.now - started)
+        ongoing.state.withLock { $0 = outcome }
+        self.record("< \(ongoing.label): \(self.text(outcome))\(Wording.time(outcome.took))")
+      }
+    }
+    return ongoing
+  }
+
+  private func text(_ outcome: Outcome) -> String {
+    switch outcome.result {
+    case .success(let values): (["ok"] + values.map(text)).joined(separator: " ")
+    case .failure(let error):
+      "\(error.name): \(error.message.replacingPaths { [book] in book.name($0) })"
+    }
+  }
+
+  // MARK: What it exports
+
+  func export(_ objects: ManagedObjects, at root: ObjectPath) { state.withLock { $0.exports.add(objects, at: root) } }
+  func unexport(_ root: ObjectPath) { state.withLock { $0.exports.remove(root) } }
+  /// - Parameter label: such as `offer.ReadValue`.
+  func answer(_ label: String, _ answer: Exports.Answer?) { state.withLock { $0.exports.answers[label] = answer } }
+
+  /// A characteristic of its own has a new value.
+  func emit(_ value: [UInt8], from path: ObjectPath) {
+    state.withLock { $0.exports.setValue(value, at: path) }
+    let signal = OutgoingSignal(
+      path: path, interface: InterfaceName.properties, member: "PropertiesChanged",
+      arguments: [
+        .string(InterfaceName.gattCharacteristic), .properties(["Value": .bytes(value)]), .strings([String]()),
+      ])
+    bus.enqueue { bus in try? bus.emit(signal) }
+  }
+
+  /// Whether a call of this label waits for the case's answer.
+  func isHolding(_ label: String) -> Bool { state.withLock { $0.held.contains { $0.label == label } } }
+
+  func answerHeld(_ label: String, _ result: Result<[Value], BusError>) {
+    let call = state.withLock { state -> IncomingCall? in
+      guard let index = state.held.firstIndex(where: { $0.label == label }) else { return nil }
+      return state.held.remove(at: index).call
+    }
+    guard let call else { return }
+    bus.enqueue { $0.reply(to: call, with: result) }
+  }
+
+  private func receive(_ call: IncomingCall, _ bus: isolated Bus) {
+    if let answer = state.withLock({ $0.exports.standardAnswer(call) }) { return bus.reply(to: call, with: answer) }
+    let label = "\(call.path.lastComponent).\(call.member)"
+    let answer = state.withLock { state in
+      state.incoming[label] = call.arguments
+      return state.exports.answer(call)
+    }
+    let arguments = call.arguments.enumerated().map { index, value in
+      index == 1 && ["RequestConfirmation", "DisplayPasskey"].contains(call.member) ? "<passkey>" : text(value)
+    }
+    record("bluetoothd: \(label)(\(arguments.joined(separator: ", ")))")
+    switch answer {
+    case .values(let values): bus.reply(to: call, with: .success(values))
+    case .error(let name, let message): bus.reply(to: call, with: .failure(BusError(name: name, message: message)))
+    case .hold:
+      state.withLock { $0.held.append((label, call)) }
+      recorder.notifier.bump()
+    }
+  }
+
+  // MARK: What bluetoothd says
+
+  private func ownerChanged(_ owner: String?, _ bus: isolated Bus) {
+    let isFirst = state.withLock { state in
+      defer {
+        state.isBluetoothdThere = owner != nil
+        state.hasObjects = false
+        if owner == nil { state.book.replace([:]) } else { state.appearances += 1 }
+      }
+      return state.appearances == 0
+    }
+    if isObserver, !isFirst { record(owner == nil ? "bluetoothd leaves the bus" : "bluetoothd is on the bus") }
+    recorder.notifier.bump()
+    guard owner != nil else { return }
+    bus.call(
+      MethodCall(
+        to: WellKnown.busName, path: .root, interface: InterfaceName.objectManager, member: "GetManagedObjects")
+    ) { [weak self] result in
+      guard let self, let objects = ObjectBook.objects((try? result.get())?.first) else { return }
+      self.state.withLock { state in
+        state.book.replace(objects)
+        state.hasObjects = true
+      }
+      self.recorder.notifier.bump()
+    }
+  }
+
+  private func receive(_ signal: IncomingSignal) {
+    switch (signal.interface, signal.member) {
+    case (InterfaceName.objectManager, "InterfacesAdded"):
+      guard let path = signal.arguments.first?.pathValue,
+        let interfaces = ObjectBook.interfaces(signal.arguments.last)
+      else { return record("an InterfacesAdded that makes no sense") }
+      added(path, interfaces)
+    case (InterfaceName.objectManager, "InterfacesRemoved"):
+      guard let path = signal.arguments.first?.pathValue, let interfaces = signal.arguments.last?.stringsValue
+      else { return record("an InterfacesRemoved that makes no sense") }
+      removed(path, interfaces)
+    case (InterfaceName.properties, "PropertiesChanged"):
+      guard signal.arguments.count == 3, let interface = signal.arguments[0].stringValue,
+        let changed = signal.arguments[1].propertiesValue, let invalidated = signal.arguments[2].stringsValue
+      else { return record("a PropertiesChanged that makes no sense") }
+      self.changed(signal.path, interface, changed, invalidated)
+    default:
+      record("\(book.name(signal.path)) \(signal.member)(\(signal.arguments.map(text).joined(separator: ", ")))")
+    }
+  }
+
+  private func added(_ path: ObjectPath, _ interfaces: Interfaces) {
+    let name = state.withLock { state in
+      state.book.forgetName(path)
+      state.book.add(path, interfaces)
+      return state.book.name(path)
+    }
+    var lines: [String] = []
+    for interface in interfaces.keys.sorted() where Self.isOurs(interface) {
+      let short = interface.dropFirst("org.bluez.".count)
+      let properties = interfaces[interface] ?? [:]
+      let words = properties.keys.sorted().filter { !Self.isVolatile($0) }.map { key in
+        "\(key)=\(properties[key].map { text($0, of: key, on: name) } ?? "")"
+      }
+      // Of an attribute all in one line, since there are many.
+      if short.hasPrefix("Gatt") {
+        lines.append("+ \(name) \(short) \(words.joined(separator: " "))")
+      } else {
+        lines += ["+ \(name) \(short)"] + words.map { "+ \(name) \(short) \($0)" }
+      }
+    }
+    recorder.record(lines, in: column)
+  }
+
+  private func removed(_ path: ObjectPath, _ interfaces: [String]) {
+    let name = state.withLock { state in
+      state.book.remove(path, interfaces)
+      return state.book.name(path)
+    }
+    recorder.record(
+      interfaces.sorted().filter(Self.isOurs).map { "- \(name) \($0.dropFirst("org.bluez.".count))" },
+      in: column)
+  }
+
+  private func changed(_ path: ObjectPath, _ interface: String, _ changed: Properties, _ invalidated: [String]) {
+    let (name, before) = state.withLock { state in
+      let before = state.book.objects[path]?[interface] ?? [:]
+      state.book.change(path, interface, changed, invalidated)
+      return (state.book.name(path), before)
+    }
+    var lines: [String] = []
+    for key in changed.keys.sorted() {
+      if Self.isVolatile(key) {
+        // How often and how strong is chance; that it is there is not.
+        if before[key] == nil { lines.append("\(name) \(key) is there") }
+      } else if key == "Value"
+        || before[key].map({ text($0, of: key, on: name) }) != changed[key].map({ text($0, of: key, on: name) })
+      {
+        // bluetoothd tells some properties again that have not changed. Of values every one counts.
+        lines.append("\(name) \(key) = \(changed[key].map { text($0, of: key, on: name) } ?? "")")
+      }
+    }
+    lines += invalidated.sorted().map { "\(name) \($0) is gone" }
+    recorder.record(lines, in: column)
+  }
+
+  /// The value of a property. UUIDs are a set, whose order means nothing.
+  private func text(_ value: Value, of property: String, on object: String) -> String {
+    // Of other numbers, and of as many bytes.
+    if property == "Value", object.hasSuffix("/DatabaseHash"), value.bytesValue?.count == 16 { return "<hash>" }
+    guard property == "UUIDs", let uuids = value.stringsValue else { return text(value) }
+    return "[" + uuids.map(Wording.uuid).sorted().joined(separator: " ") + "]"
+  }
+
+  /// bluetoothd's own profiles, of which Latchkey wants nothing, have interfaces too.
+  private static func isOurs(_ interface: String) -> Bool {
+    [
+      InterfaceName.adapter, InterfaceName.device, InterfaceName.gattManager, InterfaceName.gattService,
+      InterfaceName.gattCharacteristic, InterfaceName.gattDescriptor, InterfaceName.advertisingManager,
+      InterfaceName.agentManager,
+    ].contains(interface)
+  }
+
+  private static func isVolatile(_ property: String) -> Bool {
+    ["RSSI", "TxPower", "ManufacturerData", "ServiceData", "AdvertisingFlags", "AdvertisingData"].contains(property)
+  }
+
+  /// Writes down the properties of an object as they are now.
+  func describe(_ object: String, _ interface: String) {
+    let book = book
+    let properties = book.path(object).flatMap { book.objects[$0]?[interface] } ?? [:]
+    for key in properties.keys.sorted() where !Self.isVolatile(key) {
+      record("= \(object) \(key): \(properties[key].map { text($0, of: key, on: object) } ?? "")")
+    }
+  }
+}
+
+extension String {
+  /// Messages may speak of objects by their paths.
+  fileprivate func replacingPaths(_ name: (ObjectPath) -> String) -> String {
+    split(separator: " ", omittingEmptySubsequences: false).map { word in
+      guard let start = word.firstIndex(of: "/") else { return String(word) }
+      let path = word[start...].prefix { $0 == "/" || $0 == "_" || $0.isLetter || $0.isNumber }
+      guard let object = ObjectPath(String(path)), path.count > 1,
+        start == word.startIndex || word[word.index(before: start)] == "'"
+      else { return String(word) }
+      return word[..<start] + name(object) + word[path.endIndex...]
+    }.joined(separator: " ")
+  }
+}

@@ -1,0 +1,75 @@
+import BlueZ
+import BusValue
+
+/// What the lock serves in the cases: one service for everything that a door's has, and another that comes and goes.
+enum ConformanceService {
+  static let service = "c0f0a000-3c0c-4d6a-9a42-1c6f3d8e7b10"
+  /// Read and notify.
+  static let offer = "c0f0a001-3c0c-4d6a-9a42-1c6f3d8e7b10"
+  /// Write, with response only: bluetoothd does not wait for the answer of an application that takes both.
+  static let command = "c0f0a002-3c0c-4d6a-9a42-1c6f3d8e7b10"
+  /// Read and write over an encrypted link only.
+  static let secret = "c0f0a003-3c0c-4d6a-9a42-1c6f3d8e7b10"
+  /// Read and indicate.
+  static let status = "c0f0a004-3c0c-4d6a-9a42-1c6f3d8e7b10"
+  /// Write, with and without response.
+  static let remark = "c0f0a005-3c0c-4d6a-9a42-1c6f3d8e7b10"
+  static let second = "c0f0b000-3c0c-4d6a-9a42-1c6f3d8e7b10"
+  static let extra = "c0f0b001-3c0c-4d6a-9a42-1c6f3d8e7b10"
+
+  static let root = ObjectPath(unchecked: "/conformance/app")
+  static let secondRoot = ObjectPath(unchecked: "/conformance/second")
+  static let profileRoot = ObjectPath(unchecked: "/conformance/profile")
+  static let advertisementPath = ObjectPath(unchecked: "/conformance/advertisement")
+  static let agentPath = ObjectPath(unchecked: "/conformance/agent")
+
+  static func path(_ name: String) -> ObjectPath { root.appending("door").appending(name) }
+  static let extraPath = secondRoot.appending("second").appending("extra")
+
+  /// - Parameter handle: of the service; the attributes behind it follow.
+  static func door(handle: UInt16? = nil) -> ManagedObjects {
+    var service: Properties = ["UUID": .string(Self.service), "Primary": .bool(true)]
+    if let handle { service["Handle"] = .uint16(handle) }
+    let door = root.appending("door")
+    func characteristic(_ uuid: String, _ flags: [String], _ value: [UInt8]) -> Interfaces {
+      [
+        InterfaceName.gattCharacteristic: [
+          "UUID": .string(uuid), "Service": .path(door), "Flags": .strings(flags), "Value": .bytes(value),
+        ]
+      ]
+    }
+    return [
+      door: [InterfaceName.gattService: service],
+      path("offer"): characteristic(offer, ["read", "notify"], Array("offer".utf8)),
+      path("command"): characteristic(command, ["write"], []),
+      path("remark"): characteristic(remark, ["write", "write-without-response"], []),
+      path("secret"): characteristic(secret, ["encrypt-read", "encrypt-write"], Array("secret".utf8)),
+      path("status"): characteristic(status, ["read", "indicate"], Array("status".utf8)),
+    ]
+  }
+
+  static func secondService() -> ManagedObjects {
+    let service = secondRoot.appending("second")
+    return [
+      service: [InterfaceName.gattService: ["UUID": .string(second), "Primary": .bool(true)]],
+      extraPath: [
+        InterfaceName.gattCharacteristic: [
+          "UUID": .string(extra), "Service": .path(service), "Flags": .strings(["read"]),
+          "Value": .bytes(Array("extra".utf8)),
+        ]
+      ],
+    ]
+  }
+
+  /// A GattProfile1 for the door's service.
+  static func profile() -> ManagedObjects {
+    [profileRoot.appending("profile"): [InterfaceName.gattProfile: ["UUIDs": .strings([service])]]]
+  }
+
+  /// - Parameter isDiscoverable: whether its flags say that anybody may find it; `nil` leaves that to bluetoothd.
+  static func advertisement(isDiscoverable: Bool? = true) -> ManagedObjects {
+    var properties: Properties = ["Type": .string("peripheral"), "ServiceUUIDs": .strings([service])]
+    properties["Discoverable"] = isDiscoverable.map { .bool($0) }
+    return [advertisementPath: [InterfaceName.advertisement: properties]]
+  }
+}

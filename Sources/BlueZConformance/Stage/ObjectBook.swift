@@ -1,0 +1,94 @@
+import BlueZ
+import BusValue
+import SystemBus
+
+/// bluetoothd's objects as one client has seen them, and names for them that are the same on every machine.
+struct ObjectBook: Sendable {
+  private(set) var objects: ManagedObjects = [:]
+  private var names: [ObjectPath: String] = [
+    WellKnown.managerPath: "manager", WellKnown.firstAdapter: "adapter", .root: "root",
+  ]
+  private let peer: String
+  private var deviceCount = 0
+  /// What the case itself exports.
+  private static let exported = "/conformance"
+
+  /// - Parameter peer: the one other machine that there is.
+  init(peer: String) { self.peer = peer }
+
+  mutating func replace(_ all: ManagedObjects) {
+    objects = [:]
+    for path in all.keys.sorted() { add(path, all[path] ?? [:]) }
+  }
+
+  mutating func add(_ path: ObjectPath, _ interfaces: Interfaces) {
+    objects[path, default: [:]].merge(interfaces) { $1 }
+    guard names[path] == nil else { return }
+    if interfaces[InterfaceName.device] != nil {
+      deviceCount += 1
+      names[path] = deviceCount == 1 ? peer : "\(peer)#\(deviceCount)"
+      return
+    }
+    for interface in [InterfaceName.gattService, InterfaceName.gattCharacteristic, InterfaceName.gattDescriptor] {
+      guard let uuid = interfaces[interface]?["UUID"]?.stringValue, let parent = path.parent else { continue }
+      let name = "\(self.name(parent))/\(Wording.uuid(uuid))"
+      // A handle may get another attribute one day; its name then is the new one's.
+      names[path] = name
+    }
+  }
+
+  /// Whether the object is gone with it.
+  @discardableResult
+  mutating func remove(_ path: ObjectPath, _ interfaces: [String]) -> Bool {
+    for interface in interfaces { objects[path]?[interface] = nil }
+    let rest = (objects[path] ?? [:]).keys.filter { $0.hasPrefix("org.bluez") }
+    guard rest.isEmpty else { return false }
+    objects[path] = nil
+    return true
+  }
+
+  /// An attribute that comes to a path that another had is named anew.
+  mutating func forgetName(_ path: ObjectPath) {
+    if objects[path] == nil, path.text.contains("/service") { names[path] = nil }
+  }
+
+  mutating func change(_ path: ObjectPath, _ interface: String, _ changed: Properties, _ invalidated: [String]) {
+    objects[path]?[interface]?.merge(changed) { $1 }
+    for name in invalidated { objects[path]?[interface]?[name] = nil }
+  }
+
+  func name(_ path: ObjectPath) -> String {
+    if let name = names[path] { return name }
+    if path.text.hasPrefix(Self.exported) { return String(path.lastComponent) }
+    return "<unknown object>"
+  }
+
+  /// The path of the object that has this name now.
+  func path(_ name: String) -> ObjectPath? {
+    objects.keys.sorted().first { names[$0] == name }
+  }
+
+  func property(_ name: String, _ interface: String, _ property: String) -> Value? {
+    path(name).flatMap { objects[$0]?[interface]?[property] }
+  }
+
+  static func interfaces(_ value: Value?) -> Interfaces? {
+    guard case .dictionary("s", "a{sv}", let members)? = value else { return nil }
+    var result: Interfaces = [:]
+    for (key, value) in members {
+      guard let name = key.stringValue, let properties = value.propertiesValue else { return nil }
+      result[name] = properties
+    }
+    return result
+  }
+
+  static func objects(_ value: Value?) -> ManagedObjects? {
+    guard case .dictionary("o", "a{sa{sv}}", let members)? = value else { return nil }
+    var result: ManagedObjects = [:]
+    for (key, value) in members {
+      guard let path = key.pathValue, let interfaces = interfaces(value) else { return nil }
+      result[path] = interfaces
+    }
+    return result
+  }
+}

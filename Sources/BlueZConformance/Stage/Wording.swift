@@ -1,0 +1,121 @@
+import BlueZ
+import BusValue
+
+/// How values are written in transcripts: nothing in them depends on a machine's addresses or on chance.
+struct Wording: Sendable {
+  /// Names of UUIDs, in BlueZ's lower case.
+  static let uuidNames: [String: String] = [
+    ConformanceService.service: "door", ConformanceService.offer: "offer", ConformanceService.command: "command",
+    ConformanceService.remark: "remark", ConformanceService.secret: "secret", ConformanceService.status: "status",
+    ConformanceService.second: "second",
+    ConformanceService.extra: "extra",
+    "00001800-0000-1000-8000-00805f9b34fb": "GenericAccess", "00001801-0000-1000-8000-00805f9b34fb": "GenericAttribute",
+    "0000180a-0000-1000-8000-00805f9b34fb": "DeviceInformation",
+    "0000110c-0000-1000-8000-00805f9b34fb": "RemoteControlTarget",
+    "0000110e-0000-1000-8000-00805f9b34fb": "RemoteControl", "0000112d-0000-1000-8000-00805f9b34fb": "SIMAccess",
+    "00001200-0000-1000-8000-00805f9b34fb": "PnPInformation", "00002902-0000-1000-8000-00805f9b34fb": "ccc",
+    "00002a05-0000-1000-8000-00805f9b34fb": "ServiceChanged", "00002b29-0000-1000-8000-00805f9b34fb": "ClientFeatures",
+    "00002b2a-0000-1000-8000-00805f9b34fb": "DatabaseHash", "00002b3a-0000-1000-8000-00805f9b34fb": "ServerFeatures",
+    "00002a50-0000-1000-8000-00805f9b34fb": "PnP",
+  ]
+
+  static func uuid(_ text: String) -> String { uuidNames[text.lowercased()] ?? text.lowercased() }
+
+  /// Identity addresses by machine.
+  var addresses: [String: String] = [:]
+  /// Adapters' names by machine.
+  var aliases: [String: String] = [:]
+
+  func text(_ value: Value, named path: (ObjectPath) -> String) -> String {
+    switch value {
+    case .byte(let value): "\(value)"
+    case .bool(let value): "\(value)"
+    case .int16(let value): "\(value)"
+    case .uint16(let value): "\(value)"
+    case .int32(let value): "\(value)"
+    case .uint32(let value): "\(value)"
+    case .int64(let value): "\(value)"
+    case .uint64(let value): "\(value)"
+    case .double(let value): "\(value)"
+    case .string(let value): string(value)
+    case .path(let value): path(value)
+    case .signature(let value): value
+    case .bytes(let value): Self.bytes(value)
+    case .array(_, let elements): "[" + elements.map { text($0, named: path) }.joined(separator: " ") + "]"
+    case .dictionary(_, _, let members):
+      "{"
+        + members.map { (text($0.key, named: path), text($0.value, named: path)) }.sorted { $0 < $1 }
+        .map { "\($0.0)=\($0.1)" }.joined(separator: " ") + "}"
+    case .structure(let members): "(" + members.map { text($0, named: path) }.joined(separator: " ") + ")"
+    case .variant(let inner): text(inner, named: path)
+    case .fileDescriptor: "<descriptor>"
+    }
+  }
+
+  func string(_ text: String) -> String {
+    if let known = Self.uuidNames[text.lowercased()] { return known }
+    for (machine, address) in addresses where text.caseInsensitiveCompares(address) { return "<address of \(machine)>" }
+    for (machine, address) in addresses
+    where text.caseInsensitiveCompares(String(address.map { $0 == ":" ? "-" : $0 })) {
+      return "<address of \(machine)>"
+    }
+    if Self.isAddress(text) { return "<another address>" }
+    // The adapter may still have been called otherwise when it was seen first.
+    for (machine, alias) in aliases where text == alias || text == machine { return "<name of \(machine)>" }
+    return text
+  }
+
+  private static func isAddress(_ text: String) -> Bool {
+    let parts = text.split(omittingEmptySubsequences: false) { $0 == ":" || $0 == "-" }
+    return parts.count == 6 && parts.allSatisfy { $0.count == 2 && UInt8($0, radix: 16) != nil }
+  }
+
+  static func bytes(_ bytes: [UInt8]) -> String {
+    if bytes.count > 24 { return "<\(bytes.count) bytes>" }
+    if !bytes.isEmpty, bytes.allSatisfy({ (0x20..<0x7F).contains($0) }) {
+      return "'" + String(decoding: bytes, as: UTF8.self) + "'"
+    }
+    return "<" + bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined() + ">"
+  }
+
+  /// Puts in one order what has none of its own: objects that come and go together, and the adapter's properties, of
+  /// which bluetoothd tells when the kernel has told it. Those come last, each in its own order; of UUIDs the last.
+  static func ordered(_ lines: [String]) -> [String] {
+    // The host's name comes to an adapter some time after its beginning.
+    let names = ["adapter Name = <", "adapter Alias = <"]
+    let adapters = lines.filter { line in
+      line.hasPrefix("adapter ") && line.contains(" = ") && !names.contains(where: line.hasPrefix)
+    }
+    func property(_ line: String) -> Substring { line.split(separator: " ")[1] }
+    let last = Set(adapters.map(property)).sorted().flatMap { name in
+      let told = adapters.filter { property($0) == name }
+      return name == "UUIDs" ? told.suffix(1) : told[...]
+    }
+    var result: [String] = []
+    var run: [String] = []
+    func mark(_ line: String) -> Character? { line.first.flatMap { $0 == "+" || $0 == "-" ? $0 : nil } }
+    for line in lines where !(line.hasPrefix("adapter ") && line.contains(" = ")) {
+      if let last = run.last, mark(last) != mark(line) {
+        result += run.sorted()
+        run = []
+      }
+      if mark(line) != nil { run.append(line) } else { result.append(line) }
+    }
+    return result + run.sorted() + last
+  }
+
+  /// How long something took, as coarse as emulated machines are slow; nothing where it was soon. Where less matters, the
+  /// case looks at it itself.
+  static func time(_ duration: Duration) -> String {
+    switch duration {
+    case ..<Duration.seconds(15): ""
+    case ..<Duration.seconds(34): " after 15 to 34 s"
+    case ..<Duration.seconds(60): " after 34 to 60 s"
+    default: " after more than 60 s"
+    }
+  }
+}
+
+extension String {
+  fileprivate func caseInsensitiveCompares(_ other: String) -> Bool { lowercased() == other.lowercased() }
+}

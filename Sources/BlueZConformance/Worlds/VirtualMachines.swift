@@ -1,0 +1,129 @@
+import Foundation
+import Synchronization
+import SystemBus
+
+/// bluetoothd itself: two machines that are reached over ssh, and the air between their controllers. All of them run
+/// already.
+public final class VirtualMachines: ConformanceWorld {
+  public let subject = "bluetoothd"
+  public let quiet = Duration.seconds(4)
+
+  private let sshConfiguration: String
+  private let air: LineChannel
+  private let lastRequest = Mutex<UInt64>(0)
+
+  /// - Parameters:
+  ///   - sshConfiguration: has hosts `lock` and `phone`, and a user there who may do all.
+  ///   - airSocket: the control socket of the air (docs/machines.md).
+  public init(sshConfiguration: String, airSocket: String) throws {
+    self.sshConfiguration = sshConfiguration
+    air = try LineChannel(socket: airSocket)
+  }
+
+  /// The machine's system bus, through ssh. (In an address, what is no letter or digit is written as its code.)
+  public func busAddress(of machine: MachineName) -> BusAddress {
+    let words = ["-F", sshConfiguration, machine.rawValue, "systemd-stdio-bridge"]
+    let arguments = words.enumerated().map { "argv\($0.offset + 1)=\(Self.escaped($0.element))" }
+    return BusAddress("unixexec:path=ssh,\(arguments.joined(separator: ","))")
+  }
+
+  private static func escaped(_ text: String) -> String {
+    text.utf8.map { byte in
+      let isPlain =
+        UInt8(ascii: "a")...UInt8(ascii: "z") ~= byte || UInt8(ascii: "A")...UInt8(ascii: "Z") ~= byte
+        || UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte || [0x2D, 0x5F, 0x2F, 0x2E].contains(byte)
+      return isPlain ? String(UnicodeScalar(byte)) : "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16)
+    }.joined()
+  }
+
+  public func begin(_ setup: WorldSetup) async throws {
+    try await perform(.range(true))
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for machine in MachineName.allCases {
+        let privacy = setup.privateMachines.contains(machine) ? "Privacy = device" : "#Privacy = off"
+        group.addTask {
+          try await self.execute(
+            """
+            systemctl stop bluetooth; rm -rf /var/lib/bluetooth/*; rfkill unblock bluetooth; \
+            systemctl start latchkey-lab-controller; \
+            sed -i 's/^#\\?Privacy *=.*/\(privacy)/' /etc/bluetooth/main.conf; \
+            systemctl reset-failed bluetooth; systemctl start bluetooth
+            """, on: machine)
+        }
+      }
+      try await group.waitForAll()
+    }
+  }
+
+  public func perform(_ fault: WorldFault) async throws {
+    switch fault {
+    case .range(let isOn): try await tellAir(["command": "range", "a": "lock", "b": "phone", "on": isOn])
+    // Killed, it stays away: whatever would restart it is told not to.
+    case .stopBluetoothd(let machine, killed: true):
+      try await execute("systemctl kill --signal=KILL bluetooth; systemctl stop bluetooth", on: machine)
+    case .stopBluetoothd(let machine, killed: false): try await execute("systemctl stop bluetooth", on: machine)
+    case .startBluetoothd(let machine): try await execute("systemctl start bluetooth", on: machine)
+    case .block(let machine, let isOn):
+      try await execute("rfkill \(isOn ? "block" : "unblock") bluetooth", on: machine)
+    case .plug(let machine, let isOn):
+      try await execute("systemctl \(isOn ? "start" : "stop") latchkey-lab-controller", on: machine)
+    case .reboot(let machine): try await reboot(machine)
+    }
+  }
+
+  private func reboot(_ machine: MachineName) async throws {
+    let before = try await execute("cat /proc/sys/kernel/random/boot_id", on: machine)
+    // The connection may end before its own end is told.
+    _ = try? await execute("systemctl reboot", on: machine)
+    let giveUp = ContinuousClock.now + .seconds(300)
+    while ContinuousClock.now < giveUp {
+      // ssh waits for the machine to answer, up to its ConnectTimeout.
+      if let after = try? await execute("cat /proc/sys/kernel/random/boot_id", on: machine), after != before { return }
+    }
+    throw WorldFailure("\(machine) does not boot again")
+  }
+
+  private func tellAir(_ command: [String: Any]) async throws {
+    let identifier = lastRequest.withLock { last in
+      last += 1
+      return last
+    }
+    let line = try JSONSerialization.data(withJSONObject: command.merging(["id": identifier]) { $1 })
+    try air.say(String(decoding: line, as: UTF8.self))
+    let error = try await air.hear("an answer") { line -> String? in
+      guard let reply = try? JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any],
+        (reply["id"] as? NSNumber)?.uint64Value == identifier
+      else { return nil }
+      return reply["error"] as? String ?? ""
+    }
+    guard error.isEmpty else { throw WorldFailure("the air refused \(line): \(error)") }
+  }
+
+  /// Runs a command on a machine.
+  ///
+  /// - Returns: what it said.
+  /// - Throws: `WorldFailure` where it fails.
+  @discardableResult
+  private func execute(_ command: String, on machine: MachineName) async throws -> String {
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: "/usr/bin/ssh")
+    process.arguments = ["-F", sshConfiguration, machine.rawValue, command]
+    process.standardInput = FileHandle.nullDevice
+    let output = Pipe()
+    process.standardOutput = output
+    process.standardError = output
+    let (ended, end) = AsyncStream<Int32>.makeStream()
+    process.terminationHandler = { process in
+      end.yield(process.terminationStatus)
+      end.finish()
+    }
+    try process.run()
+    var status: Int32 = -1
+    for await number in ended { status = number }
+    let text = String(decoding: output.fileHandleForReading.availableData, as: UTF8.self)
+    guard status == 0 else { throw WorldFailure("on \(machine), `\(command)` failed with \(status): \(text)") }
+    return text
+  }
+
+  public func end() async {}
+}

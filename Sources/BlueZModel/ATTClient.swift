@@ -1,0 +1,228 @@
+import BlueZ
+import BluetoothTypes
+import BusValue
+import Radio
+import Timekeeping
+
+/// The asking half of a link: one transaction at a time (Bluetooth Core, Vol 3, Part F, 3.3.2).
+struct ATTClient: Sendable {
+  var queue: [Operation] = []
+  var current: Operation?
+  /// When an unanswered transaction ends the link.
+  var deadline: Instant?
+  /// The current operation was refused for want of security, and waits for it to be asked again.
+  var awaitsSecurity = false
+  var exploration: Exploration?
+  /// What changed while an exploration ran.
+  var pendingExploration: ClosedRange<AttributeHandle>?
+  /// Whether a question asked again after pairing was refused once more.
+  var hasRetried = false
+
+  enum Operation: Sendable {
+    case exchangeMTU
+    case readServerFeatures
+    case readDatabaseHash
+    case refreshDatabaseHash
+    case writeClientFeatures(AttributeHandle)
+    case subscribeToServiceChanged(AttributeHandle)
+    case explore(Exploration.Step)
+    case readName(AttributeHandle)
+    case read(ReadOperation)
+    case write(WriteOperation)
+    case configure(ConfigureOperation)
+  }
+
+  struct ReadOperation: Sendable {
+    var caller: PendingCall
+    var path: ObjectPath
+    var handle: AttributeHandle
+    var offset: Int
+    var collected: [UInt8] = []
+    var isContinued = false
+  }
+
+  struct WriteOperation: Sendable {
+    var caller: PendingCall
+    var path: ObjectPath
+    var handle: AttributeHandle
+    var value: [UInt8]
+    /// A long write goes in pieces; this is the offset of the next, in the attribute.
+    var offset: Int
+    var isLong: Bool
+    var written = 0
+    var isExecuting = false
+    var failure: ATTError?
+  }
+
+  /// Writes a Client Characteristic Configuration.
+  struct ConfigureOperation: Sendable {
+    var path: ObjectPath
+    var valueHandle: AttributeHandle
+    var handle: AttributeHandle
+    var value: UInt16
+  }
+}
+
+extension BlueZModel {
+  mutating func enqueue(_ operations: [ATTClient.Operation], on link: LinkIdentifier, first: Bool = false) {
+    guard links[link] != nil else { return }
+    if first {
+      links[link]?.client.queue.insert(contentsOf: operations, at: 0)
+    } else {
+      links[link]?.client.queue += operations
+    }
+    startNextTransaction(link)
+  }
+
+  mutating func startNextTransaction(_ identifier: LinkIdentifier) {
+    guard let link = links[identifier], link.client.current == nil, !link.client.queue.isEmpty else { return }
+    let operation = link.client.queue[0]
+    links[identifier]?.client.queue.removeFirst()
+    links[identifier]?.client.current = operation
+    links[identifier]?.client.hasRetried = false
+    ask(operation, on: identifier)
+  }
+
+  private mutating func ask(_ operation: ATTClient.Operation, on identifier: LinkIdentifier) {
+    guard let mtu = links[identifier]?.mtu else { return }
+    links[identifier]?.client.deadline = now + configuration.timings.transaction
+    send(Self.question(operation, mtu: mtu), on: identifier)
+  }
+
+  private static func question(_ operation: ATTClient.Operation, mtu: Int) -> ATTPDU {
+    switch operation {
+    case .exchangeMTU: .exchangeMTURequest(UInt16(ATTLimits.maximumMTU))
+    case .readServerFeatures: .readByTypeRequest(start: 1, end: 0xFFFF, type: WellKnownUUID.serverFeatures)
+    case .readDatabaseHash, .refreshDatabaseHash:
+      .readByTypeRequest(start: 1, end: 0xFFFF, type: WellKnownUUID.databaseHash)
+    // Robust caching (Vol 3, Part G, 7.2).
+    case .writeClientFeatures(let handle): .writeRequest(handle, [0x01])
+    case .subscribeToServiceChanged(let handle): .writeRequest(handle, [0x02, 0x00])
+    case .explore(let step): step.question
+    case .readName(let handle): .readRequest(handle)
+    case .read(let read):
+      read.offset == 0 && !read.isContinued
+        ? .readRequest(read.handle)
+        : .readBlobRequest(read.handle, offset: UInt16(truncatingIfNeeded: read.offset + read.collected.count))
+    case .write(let write):
+      if !write.isLong {
+        .writeRequest(write.handle, write.value)
+      } else if write.isExecuting {
+        .executeWriteRequest(commit: write.failure == nil)
+      } else {
+        .prepareWriteRequest(
+          write.handle, offset: UInt16(truncatingIfNeeded: write.offset + write.written),
+          Array(write.value.dropFirst(write.written).prefix(mtu - 5)))
+      }
+    case .configure(let configure): .writeRequest(configure.handle, [UInt8(configure.value), 0])
+    }
+  }
+
+  mutating func transactionAnswered(_ pdu: ATTPDU, on identifier: LinkIdentifier) {
+    guard let client = links[identifier]?.client, let operation = client.current, !client.awaitsSecurity else { return }
+    links[identifier]?.client.deadline = nil
+    if case .errorResponse(_, _, let error) = pdu, Self.asksForSecurity(error), !client.hasRetried,
+      raiseSecurity(identifier)
+    {
+      links[identifier]?.client.awaitsSecurity = true
+      return
+    }
+    let again = finish(operation, with: pdu, on: identifier)
+    guard links[identifier] != nil else { return }
+    if let again {
+      links[identifier]?.client.current = again
+      ask(again, on: identifier)
+    } else {
+      links[identifier]?.client.current = nil
+      startNextTransaction(identifier)
+    }
+  }
+
+  private static func asksForSecurity(_ error: ATTError) -> Bool {
+    error == .insufficientAuthentication || error == .insufficientEncryption
+  }
+
+  /// The link is encrypted now: what was refused is asked once more.
+  mutating func askAgain(_ identifier: LinkIdentifier) {
+    guard let client = links[identifier]?.client, client.awaitsSecurity, let operation = client.current else { return }
+    links[identifier]?.client.awaitsSecurity = false
+    links[identifier]?.client.hasRetried = true
+    ask(operation, on: identifier)
+  }
+
+  /// Takes an answer in; returns what is asked next for the same operation.
+  private mutating func finish(
+    _ operation: ATTClient.Operation, with pdu: ATTPDU, on identifier: LinkIdentifier
+  ) -> ATTClient.Operation? {
+    switch operation {
+    case .exchangeMTU:
+      if case .exchangeMTUResponse(let mtu) = pdu {
+        setMTU(mtu, on: identifier)
+      } else {
+        setMTU(UInt16(ATTLimits.defaultMTU), on: identifier)
+      }
+    case .readServerFeatures, .writeClientFeatures, .subscribeToServiceChanged: break
+    case .readDatabaseHash: databaseHashArrived(pdu, on: identifier)
+    case .refreshDatabaseHash: refreshedHashArrived(pdu, on: identifier)
+    case .explore(let step): return explored(step, pdu, on: identifier)
+    case .readName: nameArrived(pdu, on: identifier)
+    case .read(let read): return readAnswered(read, pdu, on: identifier)
+    case .write(let write): return writeAnswered(write, pdu, on: identifier)
+    case .configure(let configure): configured(configure, pdu, on: identifier)
+    }
+    return nil
+  }
+
+  mutating func setMTU(_ peer: UInt16, on identifier: LinkIdentifier) {
+    let mtu = min(max(Int(peer), ATTLimits.defaultMTU), ATTLimits.maximumMTU)
+    let isNew = links[identifier]?.mtu != mtu
+    links[identifier]?.mtu = mtu
+    links[identifier]?.isMTUAgreed = true
+    if isNew, let path = links[identifier]?.device, let database = devices[path]?.database,
+      devices[path]?.isExported == true
+    {
+      for service in database.services where service.isOnBus {
+        for characteristic in service.characteristics {
+          changed(
+            characteristic.path(under: service.path(under: path)), InterfaceName.gattCharacteristic, "MTU")
+        }
+      }
+    }
+    sendEarlyValues(identifier)
+  }
+
+  mutating func transactionTimedOut(_ identifier: LinkIdentifier) {
+    endLinkLocally(identifier, .remoteUserTerminated)
+  }
+
+  /// The link is gone: every open read, write and subscription fails as bluetoothd has it.
+  mutating func failTransactions(_ identifier: LinkIdentifier) {
+    guard let client = links[identifier]?.client else { return }
+    links[identifier]?.client = ATTClient()
+    for operation in [client.current].compactMap(\.self) + client.queue {
+      switch operation {
+      case .read(let read): reply(to: read.caller, .failure(.attError(.unlikelyError)))
+      case .write(let write): reply(to: write.caller, .failure(.attError(.unlikelyError)))
+      case .configure(let configure): failSubscription(configure, on: identifier, .attError(.unlikelyError))
+      default: break
+      }
+    }
+  }
+}
+
+extension BlueZError {
+  /// bluetoothd's D-Bus error for a peer's ATT error (src/gatt-client.c).
+  static func fromATT(_ error: ATTError) -> BlueZError {
+    switch error {
+    case .readNotPermitted: notPermitted("Read not permitted")
+    case .writeNotPermitted: notPermitted("Write not permitted")
+    case .insufficientAuthentication, .insufficientEncryption, .insufficientEncryptionKeySize:
+      notPermitted("Not paired")
+    case .invalidOffset: invalidArguments("Invalid offset")
+    case .invalidAttributeValueLength: invalidArguments("Invalid Length")
+    case .insufficientAuthorization: notAuthorized
+    case .requestNotSupported: notSupported
+    default: attError(error)
+    }
+  }
+}

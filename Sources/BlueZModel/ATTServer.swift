@@ -1,0 +1,260 @@
+import BlueZ
+import BluetoothTypes
+import BusValue
+import Radio
+
+/// The answering half of a link.
+struct ATTServing: Sendable {
+  /// The request that an application has yet to answer.
+  var pending: PendingRequest?
+  /// Prepare Write's queue.
+  var prepared: [(handle: AttributeHandle, offset: Int, value: [UInt8])] = []
+  /// Indications go one at a time, each when the one before was confirmed.
+  var indications: [(handle: AttributeHandle, value: [UInt8], application: LocalAttribute.Source?)] = []
+  var awaitsConfirmation = false
+  /// Values emitted before the link's MTU was agreed.
+  var earlyValues: [(handle: AttributeHandle, value: [UInt8])] = []
+
+  struct PendingRequest: Sendable {
+    var callback: UInt64
+    var opcode: UInt8
+    var handle: AttributeHandle
+  }
+
+  /// More pieces than any value has.
+  static let preparedLimit = 64
+}
+
+extension BlueZModel {
+  mutating func serve(_ pdu: ATTPDU, on identifier: LinkIdentifier) {
+    guard let link = links[identifier] else { return }
+    // A peer that asks before it is answered breaks the protocol; it gets no second answer.
+    guard link.server.pending == nil else {
+      effects.append(.diagnostic(.malformedPDU(device: link.device)))
+      return
+    }
+    switch pdu {
+    case .exchangeMTURequest(let mtu):
+      send(.exchangeMTUResponse(UInt16(ATTLimits.maximumMTU)), on: identifier)
+      setMTU(mtu, on: identifier)
+    case .readByGroupTypeRequest(let start, let end, let type): serveGroups(pdu, start, end, type, on: identifier)
+    case .readByTypeRequest(let start, let end, let type): serveTypes(pdu, start, end, type, on: identifier)
+    case .findInformationRequest(let start, let end): serveInformation(pdu, start, end, on: identifier)
+    case .readRequest(let handle): serveRead(pdu, handle, offset: 0, on: identifier)
+    case .readBlobRequest(let handle, let offset): serveRead(pdu, handle, offset: offset, on: identifier)
+    case .writeRequest(let handle, let value): serveWrite(pdu, handle, value, on: identifier)
+    case .prepareWriteRequest(let handle, let offset, let value):
+      servePrepare(pdu, handle, Int(offset), value, on: identifier)
+    case .executeWriteRequest(let commit): serveExecute(pdu, commit, on: identifier)
+    default: refuse(pdu, 0, .requestNotSupported, on: identifier)
+    }
+  }
+
+  func refusal(_ pdu: ATTPDU, _ handle: AttributeHandle, _ error: ATTError) -> ATTPDU {
+    .errorResponse(request: pdu.opcode, handle: handle, error: error)
+  }
+
+  private mutating func refuse(_ pdu: ATTPDU, _ handle: AttributeHandle, _ error: ATTError, on link: LinkIdentifier) {
+    send(refusal(pdu, handle, error), on: link)
+  }
+
+  // MARK: Discovery
+
+  private mutating func serveGroups(
+    _ pdu: ATTPDU, _ start: AttributeHandle, _ end: AttributeHandle, _ type: BluetoothUUID, on link: LinkIdentifier
+  ) {
+    guard start > 0, start <= end else { return refuse(pdu, start, .invalidHandle, on: link) }
+    guard type == WellKnownUUID.primaryService || type == WellKnownUUID.secondaryService else {
+      return refuse(pdu, start, .unsupportedGroupType, on: link)
+    }
+    guard let mtu = links[link]?.mtu else { return }
+    var groups: [ATTPDU.Group] = []
+    for service in server.database.services where service.range.lowerBound >= start && service.range.lowerBound <= end {
+      guard service.attributes[0].type == type else { continue }
+      let group = ATTPDU.Group(
+        start: service.range.lowerBound, end: service.range.upperBound, value: service.uuid.bytesOnAir)
+      if let first = groups.first, first.value.count != group.value.count { break }
+      guard 2 + (groups.count + 1) * (4 + group.value.count) <= mtu else { break }
+      groups.append(group)
+    }
+    guard !groups.isEmpty else { return refuse(pdu, start, .attributeNotFound, on: link) }
+    send(.readByGroupTypeResponse(groups), on: link)
+  }
+
+  private mutating func serveTypes(
+    _ pdu: ATTPDU, _ start: AttributeHandle, _ end: AttributeHandle, _ type: BluetoothUUID, on link: LinkIdentifier
+  ) {
+    guard start > 0, start <= end else { return refuse(pdu, start, .invalidHandle, on: link) }
+    guard let mtu = links[link]?.mtu else { return }
+    var entries: [ATTPDU.HandleAndValue] = []
+    for attribute in server.database.attributes(in: start...end) where attribute.type == type {
+      // Values that an application has to be asked for are read by handle.
+      guard let value = builtInValue(attribute, on: link) else {
+        if entries.isEmpty { return refuse(pdu, attribute.handle, .readNotPermitted, on: link) }
+        break
+      }
+      let fitting = Array(value.prefix(min(mtu - 4, 253)))
+      if let first = entries.first, first.value.count != fitting.count { break }
+      guard 2 + (entries.count + 1) * (2 + fitting.count) <= mtu else { break }
+      entries.append(ATTPDU.HandleAndValue(handle: attribute.handle, value: fitting))
+    }
+    guard !entries.isEmpty else { return refuse(pdu, start, .attributeNotFound, on: link) }
+    send(.readByTypeResponse(entries), on: link)
+  }
+
+  private mutating func serveInformation(
+    _ pdu: ATTPDU, _ start: AttributeHandle, _ end: AttributeHandle, on link: LinkIdentifier
+  ) {
+    guard start > 0, start <= end else { return refuse(pdu, start, .invalidHandle, on: link) }
+    guard let mtu = links[link]?.mtu else { return }
+    var entries: [ATTPDU.HandleAndType] = []
+    for attribute in server.database.attributes(in: start...end) {
+      let size = attribute.type.bytesOnAir.count
+      if let first = entries.first, first.type.bytesOnAir.count != size { break }
+      guard 2 + (entries.count + 1) * (2 + size) <= mtu else { break }
+      entries.append(ATTPDU.HandleAndType(handle: attribute.handle, type: attribute.type))
+    }
+    guard !entries.isEmpty else { return refuse(pdu, start, .attributeNotFound, on: link) }
+    send(.findInformationResponse(entries), on: link)
+  }
+
+  /// What bluetoothd answers by itself; `nil` where an application has the value.
+  private func builtInValue(_ attribute: LocalAttribute, on link: LinkIdentifier) -> [UInt8]? {
+    switch attribute.source {
+    case .fixed(let value): return value
+    case .deviceName: return Array((adapter.alias ?? configuration.name).utf8)
+    case .databaseHash: return server.database.hash
+    case .clientFeatures: return [1]
+    case .configuration(let handle):
+      guard let device = links[link]?.device else { return [0, 0] }
+      let value = server.configurations[device]?[handle] ?? 0
+      return [UInt8(truncatingIfNeeded: value), 0]
+    case .application: return nil
+    }
+  }
+
+  // MARK: Values
+
+  private func readError(_ attribute: LocalAttribute, on link: LinkIdentifier) -> ATTError? {
+    guard attribute.permissions.contains(.readable) else { return .readNotPermitted }
+    guard !attribute.permissions.contains(.readEncryptionRequired) || links[link]?.isEncrypted == true
+    else { return .insufficientEncryption }
+    return nil
+  }
+
+  private func writeError(_ attribute: LocalAttribute, on link: LinkIdentifier) -> ATTError? {
+    guard attribute.permissions.contains(.writeable) else { return .writeNotPermitted }
+    guard !attribute.permissions.contains(.writeEncryptionRequired) || links[link]?.isEncrypted == true
+    else { return .insufficientEncryption }
+    return nil
+  }
+
+  private mutating func serveRead(
+    _ pdu: ATTPDU, _ handle: AttributeHandle, offset: UInt16, on link: LinkIdentifier
+  ) {
+    guard let attribute = server.database.attribute(handle) else {
+      return refuse(pdu, handle, .invalidHandle, on: link)
+    }
+    if let error = readError(attribute, on: link) { return refuse(pdu, handle, error, on: link) }
+    guard case .application(let client, let path) = attribute.source else {
+      let value = builtInValue(attribute, on: link) ?? []
+      guard Int(offset) <= value.count else { return refuse(pdu, handle, .invalidOffset, on: link) }
+      return sendRead(pdu.opcode, Array(value.dropFirst(Int(offset))), on: link)
+    }
+    let request = remoteRequest(on: link, offset: offset)
+    ask(client, path, .readValue(request), for: pdu.opcode, handle, on: link)
+  }
+
+  mutating func sendRead(_ opcode: UInt8, _ value: [UInt8], on link: LinkIdentifier) {
+    let piece = Array(value.prefix((links[link]?.mtu ?? ATTLimits.defaultMTU) - 1))
+    send(opcode == 0x0C ? .readBlobResponse(piece) : .readResponse(piece), on: link)
+  }
+
+  private mutating func serveWrite(
+    _ pdu: ATTPDU, _ handle: AttributeHandle, _ value: [UInt8], on link: LinkIdentifier
+  ) {
+    guard let attribute = server.database.attribute(handle) else {
+      return refuse(pdu, handle, .invalidHandle, on: link)
+    }
+    if let error = writeError(attribute, on: link) { return refuse(pdu, handle, error, on: link) }
+    guard value.count <= ATTLimits.maximumValueLength else {
+      return refuse(pdu, handle, .invalidAttributeValueLength, on: link)
+    }
+    switch attribute.source {
+    case .application(let client, let path):
+      var request = remoteRequest(on: link)
+      request.kind = .request
+      ask(client, path, .writeValue(value, request), for: pdu.opcode, handle, on: link)
+    case .configuration(let of):
+      guard value.count == 2 else { return refuse(pdu, handle, .invalidAttributeValueLength, on: link) }
+      send(.writeResponse, on: link)
+      configure(of, UInt16(value[1]) << 8 | UInt16(value[0]), on: link)
+    case .clientFeatures: send(.writeResponse, on: link)
+    case .fixed, .deviceName, .databaseHash: refuse(pdu, handle, .writeNotPermitted, on: link)
+    }
+  }
+
+  mutating func serveCommand(_ pdu: ATTPDU, on link: LinkIdentifier) {
+    guard case .writeCommand(let handle, let value) = pdu, let attribute = server.database.attribute(handle),
+      attribute.properties.contains(.writeWithoutResponse), writeError(attribute, on: link) == nil,
+      value.count <= ATTLimits.maximumValueLength, case .application(let client, let path) = attribute.source
+    else { return }
+    var request = remoteRequest(on: link)
+    request.kind = .command
+    callWithoutAnswer(client, path, .writeValue(value, request))
+  }
+
+  func remoteRequest(on link: LinkIdentifier, offset: UInt16 = 0) -> RemoteRequest {
+    RemoteRequest(
+      device: links[link]?.device ?? adapterPath, offset: offset,
+      mtu: UInt16(links[link]?.mtu ?? ATTLimits.defaultMTU))
+  }
+
+  // MARK: Long writes
+
+  private mutating func servePrepare(
+    _ pdu: ATTPDU, _ handle: AttributeHandle, _ offset: Int, _ value: [UInt8], on link: LinkIdentifier
+  ) {
+    guard let attribute = server.database.attribute(handle) else {
+      return refuse(pdu, handle, .invalidHandle, on: link)
+    }
+    if let error = writeError(attribute, on: link) { return refuse(pdu, handle, error, on: link) }
+    guard let prepared = links[link]?.server.prepared, prepared.count < ATTServing.preparedLimit else {
+      return refuse(pdu, handle, .prepareQueueFull, on: link)
+    }
+    guard offset + value.count <= ATTLimits.maximumValueLength else {
+      return refuse(pdu, handle, .invalidAttributeValueLength, on: link)
+    }
+    links[link]?.server.prepared.append((handle, offset, value))
+    send(.prepareWriteResponse(handle, offset: UInt16(offset), value), on: link)
+  }
+
+  private mutating func serveExecute(_ pdu: ATTPDU, _ commit: Bool, on link: LinkIdentifier) {
+    guard let prepared = links[link]?.server.prepared else { return }
+    links[link]?.server.prepared = []
+    guard commit, let first = prepared.first else { return send(.executeWriteResponse, on: link) }
+    // One value at a time, in one piece.
+    var value: [UInt8] = []
+    for piece in prepared {
+      guard piece.handle == first.handle, piece.offset == first.offset + value.count else {
+        return refuse(pdu, piece.handle, .invalidOffset, on: link)
+      }
+      value += piece.value
+    }
+    guard let attribute = server.database.attribute(first.handle),
+      case .application(let client, let path) = attribute.source
+    else { return refuse(pdu, first.handle, .writeNotPermitted, on: link) }
+    var request = remoteRequest(on: link, offset: UInt16(first.offset))
+    request.kind = .request
+    ask(client, path, .writeValue(value, request), for: pdu.opcode, first.handle, on: link)
+  }
+
+  /// The link is gone. A question that an application still owes an answer to is bluetoothd's death.
+  mutating func endServing(_ link: Link) {
+    if let pending = link.server.pending { peerLeft(waitingFor: pending.callback) }
+    if devices[link.device]?.bond == nil {
+      server.configurations[link.device] = nil
+      refreshServerSubscriptions()
+    }
+  }
+}

@@ -1,0 +1,124 @@
+import BluetoothTypes
+
+/// AD structures, as advertisements carry them (Core Specification Supplement, Part A).
+enum AdvertisementCodec {
+  private enum Kind {
+    static let flags: UInt8 = 0x01
+    static let incomplete16: UInt8 = 0x02
+    static let complete16: UInt8 = 0x03
+    static let incomplete32: UInt8 = 0x04
+    static let complete32: UInt8 = 0x05
+    static let incomplete128: UInt8 = 0x06
+    static let complete128: UInt8 = 0x07
+    static let shortName: UInt8 = 0x08
+    static let name: UInt8 = 0x09
+    static let transmitPower: UInt8 = 0x0A
+    static let solicit16: UInt8 = 0x14
+    static let solicit128: UInt8 = 0x15
+    static let serviceData16: UInt8 = 0x16
+    static let appearance: UInt8 = 0x19
+    static let solicit32: UInt8 = 0x1F
+    static let serviceData32: UInt8 = 0x20
+    static let serviceData128: UInt8 = 0x21
+    static let manufacturer: UInt8 = 0xFF
+  }
+
+  /// Adds what the structures say to `data`. `false` where they do not add up; then nothing of them counts.
+  static func read(_ bytes: [UInt8], into data: inout AdvertisementData) -> Bool {
+    var result = data
+    var reader = ByteReader(bytes)
+    while let length = reader.byte() {
+      // Zero ends the data early.
+      guard length > 0 else { break }
+      guard let kind = reader.byte(), let body = reader.bytes(Int(length) - 1), take(kind, body, &result)
+      else { return false }
+    }
+    data = result
+    return true
+  }
+
+  private static func take(_ kind: UInt8, _ body: [UInt8], _ data: inout AdvertisementData) -> Bool {
+    switch kind {
+    case Kind.flags: data.flags = body.first
+    case Kind.incomplete16, Kind.complete16: return uuids(body, 2, &data.serviceUUIDs)
+    case Kind.incomplete32, Kind.complete32: return uuids(body, 4, &data.serviceUUIDs)
+    case Kind.incomplete128, Kind.complete128: return uuids(body, 16, &data.serviceUUIDs)
+    case Kind.solicit16: return uuids(body, 2, &data.solicitedServiceUUIDs)
+    case Kind.solicit32: return uuids(body, 4, &data.solicitedServiceUUIDs)
+    case Kind.solicit128: return uuids(body, 16, &data.solicitedServiceUUIDs)
+    case Kind.shortName: if data.localName == nil { data.localName = String(decoding: body, as: UTF8.self) }
+    case Kind.name: data.localName = String(decoding: body, as: UTF8.self)
+    case Kind.transmitPower:
+      guard let power = body.first else { return false }
+      data.transmitPowerLevel = Int8(bitPattern: power)
+    case Kind.appearance:
+      guard body.count == 2 else { return false }
+      data.appearance = UInt16(body[1]) << 8 | UInt16(body[0])
+    case Kind.serviceData16: return serviceData(body, 2, &data)
+    case Kind.serviceData32: return serviceData(body, 4, &data)
+    case Kind.serviceData128: return serviceData(body, 16, &data)
+    case Kind.manufacturer:
+      guard body.count >= 2 else { return false }
+      data.manufacturerData[UInt16(body[1]) << 8 | UInt16(body[0])] = Array(body.dropFirst(2))
+    default: break
+    }
+    return true
+  }
+
+  private static func uuids(_ body: [UInt8], _ size: Int, _ list: inout [BluetoothUUID]) -> Bool {
+    guard body.count % size == 0 else { return false }
+    for start in stride(from: 0, to: body.count, by: size) {
+      guard let uuid = BluetoothUUID(littleEndian: Array(body[start..<start + size])) else { return false }
+      if !list.contains(uuid) { list.append(uuid) }
+    }
+    return true
+  }
+
+  private static func serviceData(_ body: [UInt8], _ size: Int, _ data: inout AdvertisementData) -> Bool {
+    guard body.count >= size, let uuid = BluetoothUUID(littleEndian: Array(body.prefix(size))) else { return false }
+    data.serviceData[uuid] = Array(body.dropFirst(size))
+    return true
+  }
+
+  /// The structures for `data`, of any length. The local name is not among them: bluetoothd puts it elsewhere.
+  static func write(_ data: AdvertisementData) -> [UInt8] {
+    var result: [UInt8] = []
+    func add(_ kind: UInt8, _ body: [UInt8]) {
+      guard !body.isEmpty, body.count < 255 else { return }
+      result += [UInt8(body.count + 1), kind] + body
+    }
+    if let flags = data.flags { add(Kind.flags, [flags]) }
+    for (kinds, list) in [
+      ((Kind.complete16, Kind.complete32, Kind.complete128), data.serviceUUIDs),
+      ((Kind.solicit16, Kind.solicit32, Kind.solicit128), data.solicitedServiceUUIDs),
+    ] {
+      add(kinds.0, list.filter { $0.littleEndianBytes.count == 2 }.flatMap(\.littleEndianBytes))
+      add(kinds.1, list.filter { $0.littleEndianBytes.count == 4 }.flatMap(\.littleEndianBytes))
+      add(kinds.2, list.filter { $0.littleEndianBytes.count == 16 }.flatMap(\.littleEndianBytes))
+    }
+    for (company, bytes) in data.manufacturerData.sorted(by: { $0.key < $1.key }) {
+      add(Kind.manufacturer, [UInt8(truncatingIfNeeded: company), UInt8(company >> 8)] + bytes)
+    }
+    for (uuid, bytes) in data.serviceData.sorted(by: { $0.key < $1.key }) {
+      let identifier = uuid.littleEndianBytes
+      add(
+        identifier.count == 2 ? Kind.serviceData16 : identifier.count == 4 ? Kind.serviceData32 : Kind.serviceData128,
+        identifier + bytes)
+    }
+    if let appearance = data.appearance {
+      add(Kind.appearance, [UInt8(truncatingIfNeeded: appearance), UInt8(appearance >> 8)])
+    }
+    if let power = data.transmitPowerLevel { add(Kind.transmitPower, [UInt8(bitPattern: power)]) }
+    return result
+  }
+
+  static func write(name: String) -> [UInt8] {
+    let bytes = Array(name.utf8)
+    let fitting = bytes.prefix(29)
+    return [UInt8(fitting.count + 1), fitting.count == bytes.count ? Kind.name : Kind.shortName] + fitting
+  }
+
+  static func write(kind: UInt8, _ body: [UInt8]) -> [UInt8] {
+    [UInt8(truncatingIfNeeded: body.count + 1), kind] + body
+  }
+}

@@ -1,0 +1,65 @@
+import BlueZ
+import BluetoothTypes
+import BusValue
+import Radio
+
+/// The kernel's list of devices to connect to whenever they are heard, and who puts devices on it: a GattProfile1
+/// whose UUIDs a known device has. A bond alone never does, nor does `Connect()`.
+extension BlueZModel {
+  private var profileUUIDs: Set<BluetoothUUID> {
+    server.applications.reduce(into: []) { $0.formUnion($1.profileUUIDs) }
+  }
+
+  private func matchesProfile(_ device: Device) -> Bool {
+    !profileUUIDs.isDisjoint(with: device.uuids)
+  }
+
+  /// A profile was registered: bluetoothd looks at every device it knows, and an entry is made anew with the
+  /// address (or identity) that the device has now.
+  mutating func armAll(for uuids: Set<BluetoothUUID>) {
+    for path in devices.keys.sorted() {
+      guard let device = devices[path], !device.isTemporary, !uuids.isDisjoint(with: device.uuids) else { continue }
+      devices[path]?.autoConnect = device.target
+      devices[path]?.isAutoConnectParked = false
+    }
+    refreshInitiator()
+  }
+
+  /// A device's services became known, or it stopped being temporary: registered profiles may want it. An entry that
+  /// is there stays as it is, also where the device has got an identity since.
+  mutating func armIfWanted(_ path: ObjectPath) {
+    guard let device = devices[path], !device.isTemporary, device.autoConnect == nil, !device.isAutoConnectParked,
+      matchesProfile(device)
+    else { return }
+    devices[path]?.autoConnect = device.target
+  }
+
+  /// `Connect()` takes back what `Disconnect()` parked.
+  mutating func rearmParked(_ path: ObjectPath) {
+    guard let device = devices[path], device.isAutoConnectParked else { return }
+    devices[path]?.isAutoConnectParked = false
+    devices[path]?.autoConnect = device.target
+  }
+
+  /// `Disconnect()` disarms whom the user does not trust.
+  mutating func park(_ path: ObjectPath) {
+    guard let device = devices[path], !device.isTrusted, device.autoConnect != nil else { return }
+    devices[path]?.autoConnect = nil
+    devices[path]?.isAutoConnectParked = true
+  }
+
+  /// Tells the controller whom to look for: armed devices and those of pending `Connect()` calls, less the connected.
+  mutating func refreshInitiator() {
+    guard isRunning, controllerWorks(), adapter.isPowered else { return }
+    var targets: Set<InitiatorTarget> = []
+    for device in devices.values where device.link == nil && !device.isBlocked {
+      if let entry = device.autoConnect { targets.insert(entry) }
+      if device.pendingConnect != nil || device.pairCall != nil { targets.insert(device.target) }
+    }
+    // The kernel asks for 30 to 50 ms between connection events; controllers tend to the shortest.
+    tellInitiator(
+      targets.isEmpty
+        ? nil
+        : InitiatorParameters(targets: targets, ownAddress: ownAddress, connectionInterval: .milliseconds(30)))
+  }
+}

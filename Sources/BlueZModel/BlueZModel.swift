@@ -1,0 +1,177 @@
+import BlueZ
+import BluetoothTypes
+import BusValue
+import Radio
+import Timekeeping
+
+/// One connection to the bus that talks to bluetoothd: its unique name.
+public struct ClientIdentifier: Sendable, Hashable, Comparable, Codable, CustomStringConvertible {
+  public let name: String
+  public init(_ name: String) { self.name = name }
+  public var description: String { name }
+  public static func < (left: Self, right: Self) -> Bool { left.name < right.name }
+}
+
+/// What bluetoothd of one machine, and the kernel below it, do with a radio: a pure state machine.
+///
+/// It is built on what bluetoothd 5.82 on Linux 6.12 was seen to do. Pairing is a simulation of LE Secure Connections:
+/// its messages, its order and its outcomes are there, its mathematics is not (see `SecurityManager`).
+public struct BlueZModel: Sendable {
+  public enum Event: Sendable {
+    case message(from: ClientIdentifier, ClientMessage)
+    case clientVanished(ClientIdentifier)
+    case radio(RadioOutput.Event)
+    /// The answer to `Effect.readRSSI`, in dBm; `nil` where the link is gone.
+    case rssi(RSSIQuery, Int8?)
+    /// From the outside: the service manager, a person, the hardware.
+    case control(Control)
+    case timePassed
+  }
+
+  /// What happens to bluetoothd and its adapter from outside the bus.
+  public enum Control: Sendable, Hashable {
+    /// bluetoothd starts; nothing where it runs.
+    case start
+    /// It is asked to stop (SIGTERM): it says good-bye to its clients, and its links end.
+    case stop
+    /// It dies without a word (SIGKILL, a crash). The kernel goes on scanning and advertising.
+    case kill
+    /// The machine ends: bluetoothd and the kernel with it. Only `storage` is left.
+    case shutDown
+    case setBlocked(Bool)
+    /// The controller leaves its socket (false) or comes back (true), which clears the kernel's lists.
+    case setPlugged(Bool)
+  }
+
+  public enum StopCause: String, Sendable, Hashable, Codable {
+    case stopped, killed, crashed, shutDown
+  }
+
+  public enum Effect: Sendable, Hashable {
+    /// To one client: a reply or a callback.
+    case send(to: ClientIdentifier, DaemonMessage)
+    /// To everybody on the bus.
+    case broadcast(Signal)
+    case radio(RadioInput)
+    /// Asks how strong a link is at this machine; answered by `Event.rssi`.
+    case readRSSI(RSSIQuery, LinkIdentifier)
+    /// bluetoothd has taken its name on the bus; these are its objects.
+    case started(ManagedObjects)
+    /// bluetoothd has left the bus: every open call has failed.
+    case stopped(StopCause)
+    case powered(Bool)
+    /// Something from the air or from a client that bluetoothd only logs. It changed nothing else.
+    case diagnostic(Diagnostic)
+  }
+
+  public struct RSSIQuery: Sendable, Hashable {
+    let client: ClientIdentifier
+    let call: CallIdentifier
+  }
+
+  /// What bluetoothd would write to its log.
+  public enum Diagnostic: Sendable, Hashable {
+    /// `count` of them so far.
+    case malformedAdvertisement(DeviceAddress, count: Int)
+    case unknownNotificationHandle(device: ObjectPath, handle: AttributeHandle)
+    case malformedPDU(device: ObjectPath)
+    case encryptionFailed(device: ObjectPath)
+    case pairingFailed(device: ObjectPath, reason: UInt8)
+    case paired(device: ObjectPath)
+    case radioRefused(String)
+  }
+
+  public private(set) var configuration: BlueZConfiguration
+  /// What is on disk: it survives restarts of bluetoothd and of the machine.
+  public internal(set) var storage: BlueZStorage
+
+  // The outbox of the event at hand.
+  var effects: [Effect] = []
+  var changes: [PropertyChange] = []
+  var now = Instant.zero
+
+  // The process, and the kernel and hardware below it.
+  public internal(set) var isRunning = false
+  /// When the service manager starts a crashed bluetoothd again.
+  var restartDeadline: Instant?
+  /// When an answer that is owed to a peer that left kills bluetoothd.
+  var crashDeadline: Instant?
+  var kernel = Kernel()
+
+  // bluetoothd's own state: gone when it ends.
+  var adapter: AdapterState
+  var devices: [ObjectPath: Device] = [:]
+  var links: [LinkIdentifier: Link] = [:]
+  var discovery = DiscoveryState()
+  var server = GATTServer()
+  var agents = AgentState()
+  var advertising = AdvertisingState()
+  var callbacks = CallbackState()
+  var malformedAdvertisementCount = 0
+
+  public init(configuration: BlueZConfiguration, storage: BlueZStorage = BlueZStorage()) {
+    self.configuration = configuration
+    self.storage = storage
+    adapter = AdapterState(configuration: configuration)
+  }
+
+  /// Changes what bluetoothd is known to do wrong.
+  public mutating func setQuirks(_ quirks: BlueZConfiguration.Quirks) { configuration.quirks = quirks }
+
+  /// Takes an event at `now`, after everything that was due before; returns what to do, in order.
+  public mutating func handle(_ event: Event, at now: Instant) -> [Effect] {
+    self.now = max(now, self.now)
+    expire()
+    switch event {
+    case .message(let client, let message): if isRunning { receive(message, from: client) }
+    case .clientVanished(let client): if isRunning { forget(client) }
+    case .radio(let event): receive(event)
+    case .rssi(let query, let rssi):
+      reply(to: query.client, query.call, rssi.map { .success(.rssi($0)) } ?? .failure(.notConnected))
+    case .control(let control): apply(control)
+    case .timePassed: break
+    }
+    flushChanges()
+    defer { effects = [] }
+    return effects
+  }
+
+  private mutating func receive(_ event: RadioOutput.Event) {
+    switch event {
+    case .advertisement(let report): if isRunning { receive(report) }
+    case .connected(let parameters): linkUp(parameters)
+    case .disconnected(let link, let reason): linkDown(link, reason)
+    case .received(let link, let frame): receive(frame, on: link)
+    case .refused(let reason): effects.append(.diagnostic(.radioRefused(reason)))
+    }
+  }
+
+  private mutating func receive(_ message: ClientMessage, from client: ClientIdentifier) {
+    switch message {
+    case .call(let call, let path, let request): dispatch(request, path: path, from: client, call)
+    case .valueChanged(let path, let value): applicationValueChanged(path, value, from: client)
+    case .answer(let callback, let result): callbackAnswered(callback, result, by: client)
+    }
+  }
+
+  private mutating func apply(_ control: Control) {
+    switch control {
+    case .start: start()
+    case .stop: stop(.stopped)
+    case .kill: stop(.killed)
+    case .shutDown: stop(.shutDown)
+    case .setBlocked(let isBlocked): setBlocked(isBlocked)
+    case .setPlugged(let isPlugged): setPlugged(isPlugged)
+    }
+  }
+
+  /// A client left the bus: what it registered goes at once. What the kernel was told on its behalf stays.
+  private mutating func forget(_ client: ClientIdentifier) {
+    dropCallbacks(of: client)
+    forgetDiscovery(of: client)
+    forgetSubscriptions(of: client)
+    forgetApplications(of: client)
+    forgetAdvertisements(of: client)
+    forgetAgent(of: client)
+  }
+}

@@ -1,0 +1,148 @@
+import BlueZ
+import BluetoothTypes
+import BusValue
+import Radio
+import Timekeeping
+
+/// Calls that bluetoothd made on clients' objects and that are not answered yet.
+struct CallbackState: Sendable {
+  var next: UInt64 = 1
+  var open: [UInt64: Open] = [:]
+
+  struct Open: Sendable {
+    var client: ClientIdentifier
+    var purpose: Purpose
+    var deadline: Instant
+    /// The peer that asked has left.
+    var isOrphaned = false
+  }
+
+  enum Purpose: Sendable {
+    /// A peer's read or write.
+    case attribute(LinkIdentifier, opcode: UInt8, AttributeHandle)
+    /// An agent's word on a pairing.
+    case agent(LinkIdentifier)
+  }
+
+  var deadlines: [(UInt64, Instant)] {
+    open.sorted { $0.key < $1.key }.map { ($0.key, $0.value.deadline) }
+  }
+}
+
+extension BlueZModel {
+  private mutating func makeCallback() -> CallbackIdentifier {
+    defer { callbacks.next += 1 }
+    return CallbackIdentifier(callbacks.next)
+  }
+
+  /// A call whose answer does not matter.
+  mutating func callWithoutAnswer(_ client: ClientIdentifier, _ path: ObjectPath, _ callback: Callback) {
+    flushChanges()
+    effects.append(.send(to: client, .callback(makeCallback(), path: path, callback)))
+  }
+
+  mutating func call(
+    _ client: ClientIdentifier, _ path: ObjectPath, _ callback: Callback, _ purpose: CallbackState.Purpose,
+    within limit: Duration
+  ) -> UInt64 {
+    flushChanges()
+    let identifier = makeCallback()
+    callbacks.open[identifier.rawValue] = CallbackState.Open(client: client, purpose: purpose, deadline: now + limit)
+    effects.append(.send(to: client, .callback(identifier, path: path, callback)))
+    return identifier.rawValue
+  }
+
+  /// Asks an application on behalf of a peer.
+  mutating func ask(
+    _ client: ClientIdentifier, _ path: ObjectPath, _ callback: Callback, for opcode: UInt8,
+    _ handle: AttributeHandle, on link: LinkIdentifier
+  ) {
+    let identifier = call(
+      client, path, callback, .attribute(link, opcode: opcode, handle), within: configuration.timings.application)
+    links[link]?.server.pending = ATTServing.PendingRequest(callback: identifier, opcode: opcode, handle: handle)
+  }
+
+  mutating func callbackAnswered(
+    _ callback: CallbackIdentifier, _ result: Result<CallbackReply, BlueZError>, by client: ClientIdentifier
+  ) {
+    guard let open = callbacks.open[callback.rawValue], open.client == client else { return }
+    callbacks.open[callback.rawValue] = nil
+    settle(open, result)
+  }
+
+  private mutating func settle(_ open: CallbackState.Open, _ result: Result<CallbackReply, BlueZError>) {
+    switch open.purpose {
+    case .agent(let link): agentAnswered(link, result)
+    case .attribute(let link, let opcode, let handle):
+      guard links[link] != nil else { return }
+      links[link]?.server.pending = nil
+      switch result {
+      case .failure(let error):
+        send(.errorResponse(request: opcode, handle: handle, error: error.attError(forRead: opcode < 0x12)), on: link)
+      case .success(let reply):
+        switch opcode {
+        case 0x12: send(.writeResponse, on: link)
+        case 0x18: send(.executeWriteResponse, on: link)
+        default:
+          guard case .bytes(let value) = reply, value.count <= ATTLimits.maximumValueLength else {
+            return send(.errorResponse(request: opcode, handle: handle, error: .unlikelyError), on: link)
+          }
+          sendRead(opcode, value, on: link)
+        }
+      }
+    }
+  }
+
+  mutating func callbackTimedOut(_ callback: CallbackIdentifier) {
+    guard let open = callbacks.open.removeValue(forKey: callback.rawValue) else { return }
+    if open.isOrphaned {
+      stop(.crashed)
+    } else {
+      settle(open, .failure(BlueZError(name: "org.freedesktop.DBus.Error.NoReply", message: "")))
+    }
+  }
+
+  /// The peer left before its question was answered: bluetoothd will trip over it when the answer is overdue.
+  mutating func peerLeft(waitingFor callback: UInt64) {
+    if configuration.quirks.crashesOnUnansweredRequest {
+      callbacks.open[callback]?.isOrphaned = true
+    } else {
+      callbacks.open[callback] = nil
+    }
+  }
+
+  /// A client left: what it owes is answered for it.
+  mutating func dropCallbacks(of client: ClientIdentifier) {
+    for (identifier, open) in callbacks.open.sorted(by: { $0.key < $1.key }) where open.client == client {
+      callbacks.open[identifier] = nil
+      settle(open, .failure(.notSupported))
+    }
+  }
+
+  /// A service leaves the database while peers wait for its values.
+  mutating func answerPeers(waitingFor service: LocalService) {
+    for (identifier, open) in callbacks.open.sorted(by: { $0.key < $1.key }) {
+      guard case .attribute(_, _, let handle) = open.purpose, service.range.contains(handle) else { continue }
+      callbacks.open[identifier] = nil
+      settle(open, .failure(.notSupported))
+    }
+  }
+}
+
+extension BlueZError {
+  /// The ATT error that bluetoothd makes of an application's D-Bus error (src/gatt-database.c).
+  func attError(forRead isRead: Bool) -> ATTError {
+    switch name {
+    case "org.bluez.Error.Failed":
+      // An application may name an error of its own range in the message.
+      let digits = message.hasPrefix("0x") ? UInt8(message.dropFirst(2), radix: 16) : UInt8(message)
+      return digits.flatMap { (0x80...0x9F).contains($0) ? ATTError(rawValue: $0) : nil } ?? ATTError(rawValue: 0x80)
+    case "org.bluez.Error.NotSupported": return .requestNotSupported
+    case "org.bluez.Error.NotAuthorized": return .insufficientAuthorization
+    case "org.bluez.Error.InvalidValueLength": return .invalidAttributeValueLength
+    case "org.bluez.Error.InvalidOffset": return .invalidOffset
+    case "org.bluez.Error.NotPermitted": return isRead ? .readNotPermitted : .writeNotPermitted
+    default: return .unlikelyError
+    }
+  }
+}

@@ -1,0 +1,169 @@
+import BlueZ
+import BusValue
+
+/// Method calls, by the object they are made on.
+extension BlueZModel {
+  mutating func dispatch(_ request: Request, path: ObjectPath, from client: ClientIdentifier, _ call: CallIdentifier) {
+    let pending = PendingCall(client: client, call: call)
+    switch request {
+    case .getManagedObjects:
+      return reply(to: pending, .success(.objects(managedObjects)))
+    case .getProperty(let interface, let name):
+      return reply(to: pending, property(path, interface, name))
+    case .getAllProperties(let interface):
+      return reply(to: pending, allProperties(path, interface))
+    case .setProperty(let interface, let name, let value):
+      return reply(to: pending, setProperty(path, interface, name, value))
+    default: break
+    }
+    if path == WellKnown.managerPath {
+      reply(to: pending, handleAgentCall(request, from: client) ?? .failure(.unknownMethod("no such method here")))
+    } else if path == adapterPath, kernel.isPlugged {
+      handleAdapterCall(request, pending)
+    } else if devices[path] != nil {
+      handleDeviceCall(request, path, pending)
+    } else if remoteAttribute(path) != nil {
+      handleAttributeCall(request, path, pending)
+    } else {
+      reply(to: pending, .failure(.unknownObject(path)))
+    }
+  }
+
+  private mutating func handleAdapterCall(_ request: Request, _ pending: PendingCall) {
+    switch request {
+    case .startDiscovery: reply(to: pending, startDiscovery(pending.client))
+    case .stopDiscovery: reply(to: pending, stopDiscovery(pending.client))
+    case .setDiscoveryFilter(let filter): reply(to: pending, setDiscoveryFilter(filter, pending.client))
+    case .getDiscoveryFilters:
+      reply(
+        to: pending, .success(.strings(["UUIDs", "RSSI", "Pathloss", "Transport", "DuplicateData", "Discoverable"])))
+    case .removeDevice(let device):
+      guard devices[device] != nil else { return reply(to: pending, .failure(.doesNotExist)) }
+      removeDevice(device)
+      reply(to: pending, .success(.none))
+    case .registerApplication(let root, let objects):
+      reply(to: pending, registerApplication(root, objects, from: pending.client))
+    case .unregisterApplication(let root):
+      reply(to: pending, unregisterApplication(root, from: pending.client))
+    case .registerAdvertisement(let path, let properties):
+      reply(to: pending, registerAdvertisement(path, properties, from: pending.client))
+    case .unregisterAdvertisement(let path):
+      reply(to: pending, unregisterAdvertisement(path, from: pending.client))
+    default: reply(to: pending, .failure(.unknownMethod("no such method on an adapter")))
+    }
+  }
+
+  private mutating func handleDeviceCall(_ request: Request, _ path: ObjectPath, _ pending: PendingCall) {
+    switch request {
+    case .connect: connect(path, pending)
+    case .disconnect: disconnect(path, pending)
+    case .pair: pair(path, pending)
+    case .cancelPairing: reply(to: pending, cancelPairing(path))
+    case .connectProfile, .disconnectProfile: reply(to: pending, .failure(.notSupported))
+    case .readConnectionRSSI:
+      guard let link = devices[path]?.link else { return reply(to: pending, .failure(.notConnected)) }
+      effects.append(.readRSSI(RSSIQuery(client: pending.client, call: pending.call), link))
+    default: reply(to: pending, .failure(.unknownMethod("no such method on a device")))
+    }
+  }
+
+  private mutating func handleAttributeCall(_ request: Request, _ path: ObjectPath, _ pending: PendingCall) {
+    guard let (device, attribute) = remoteAttribute(path) else {
+      return reply(to: pending, .failure(.unknownObject(path)))
+    }
+    switch (request, attribute) {
+    case (.readValue(let offset), .characteristic(let characteristic, _)):
+      read(characteristic.valueHandle, path, of: device, offset: offset, pending)
+    case (.readValue(let offset), .descriptor(let descriptor, _, _)):
+      read(descriptor.handle, path, of: device, offset: offset, pending)
+    case (.writeValue(let value, let options), .characteristic(let characteristic, _)):
+      write(value, options, characteristic, path, of: device, pending)
+    case (.writeValue(let value, let options), .descriptor(let descriptor, _, _)):
+      write(value, options, descriptor, path, of: device, pending)
+    case (.startNotify, .characteristic(let characteristic, _)):
+      startNotify(characteristic, path, of: device, pending)
+    case (.stopNotify, .characteristic(let characteristic, _)):
+      stopNotify(characteristic, path, of: device, pending)
+    case (.acquireNotify, .characteristic), (.acquireWrite, .characteristic):
+      reply(to: pending, .failure(.notSupported))
+    default: reply(to: pending, .failure(.unknownMethod("no such method on this attribute")))
+    }
+  }
+
+  // MARK: Properties
+
+  private func property(_ path: ObjectPath, _ interface: String, _ name: String) -> Result<Reply, BlueZError> {
+    guard let interfaces = interfaces(of: path) else { return .failure(.unknownObject(path)) }
+    guard let properties = interfaces[interface] else { return .failure(.unknownInterface(interface)) }
+    guard let value = properties[name] else { return .failure(.unknownProperty(name)) }
+    return .success(.value(value))
+  }
+
+  private func allProperties(_ path: ObjectPath, _ interface: String) -> Result<Reply, BlueZError> {
+    guard let interfaces = interfaces(of: path) else { return .failure(.unknownObject(path)) }
+    guard let properties = interfaces[interface] else { return .failure(.unknownInterface(interface)) }
+    return .success(.properties(properties))
+  }
+
+  private mutating func setProperty(
+    _ path: ObjectPath, _ interface: String, _ name: String, _ value: Value
+  ) -> Result<Reply, BlueZError> {
+    guard let interfaces = interfaces(of: path) else { return .failure(.unknownObject(path)) }
+    guard let properties = interfaces[interface] else { return .failure(.unknownInterface(interface)) }
+    guard properties[name] != nil || Self.optionalProperties.contains(name) else {
+      return .failure(.noSuchProperty(name))
+    }
+    switch interface {
+    case InterfaceName.adapter: return setAdapterProperty(name, value.unwrapped)
+    case InterfaceName.device: return setDeviceProperty(path, name, value.unwrapped)
+    default: return .failure(.propertyReadOnly(name))
+    }
+  }
+
+  /// Those that an object may be without.
+  private static let optionalProperties: Set<String> = [
+    "Name", "Icon", "Class", "Appearance", "Modalias", "RSSI", "TxPower", "ManufacturerData", "ServiceData",
+    "AdvertisingFlags", "Value", "Notifying",
+  ]
+
+  private mutating func setDeviceProperty(
+    _ path: ObjectPath, _ name: String, _ value: Value
+  ) -> Result<Reply, BlueZError> {
+    switch (name, value) {
+    case ("Trusted", .bool(let isTrusted)):
+      devices[path]?.isTrusted = isTrusted
+    case ("Blocked", .bool(let isBlocked)):
+      devices[path]?.isBlocked = isBlocked
+      if isBlocked {
+        disconnectNow(path)
+        refreshInitiator()
+      }
+    case ("Alias", .string(let alias)):
+      guard alias.utf8.count <= 248 else { return .failure(.invalidArguments("Invalid arguments in method call")) }
+      devices[path]?.alias = alias.isEmpty ? nil : alias
+    case ("Trusted", _), ("Blocked", _), ("Alias", _):
+      return .failure(.invalidArguments("Invalid arguments in method call"))
+    default: return .failure(.propertyReadOnly(name))
+    }
+    changed(path, InterfaceName.device, name)
+    store(path)
+    return .success(.none)
+  }
+}
+
+extension BlueZError {
+  // As libgdbus says them: a property that is read is called by another error than one that is set.
+  static func unknownInterface(_ name: String) -> BlueZError {
+    BlueZError(name: "org.freedesktop.DBus.Error.InvalidArgs", message: "No such interface '\(name)'")
+  }
+  static func noSuchProperty(_ name: String) -> BlueZError {
+    BlueZError(name: "org.freedesktop.DBus.Error.UnknownProperty", message: "No such property '\(name)'")
+  }
+  static func unknownProperty(_ name: String) -> BlueZError {
+    BlueZError(name: "org.freedesktop.DBus.Error.InvalidArgs", message: "No such property '\(name)'")
+  }
+  static func propertyReadOnly(_ name: String) -> BlueZError {
+    BlueZError(
+      name: "org.freedesktop.DBus.Error.PropertyReadOnly", message: "Property '\(name)' is not writable")
+  }
+}

@@ -1,0 +1,166 @@
+import BlueZ
+import BluetoothTypes
+import BusValue
+import Radio
+import Timekeeping
+
+/// `Device1.Connect()` and `Disconnect()`, and what links' beginnings and ends do.
+extension BlueZModel {
+  mutating func connect(_ path: ObjectPath, _ pending: PendingCall) {
+    guard adapter.isPowered else { return reply(to: pending, .failure(.notReady)) }
+    guard let device = devices[path] else { return reply(to: pending, .failure(.unknownObject(path))) }
+    guard !device.isBlocked else { return reply(to: pending, .failure(.failed("Connection refused"))) }
+    guard device.pendingConnect == nil, device.pairCall == nil else {
+      return reply(to: pending, .failure(.inProgress))
+    }
+    rearmParked(path)
+    devices[path]?.isTemporary = false
+    guard device.link == nil else {
+      refreshInitiator()
+      return reply(to: pending, .success(.none))
+    }
+    devices[path]?.pendingConnect = PendingConnect(caller: pending, deadline: now + configuration.timings.connect)
+    armIfWanted(path)
+    refreshInitiator()
+  }
+
+  /// Ends a pending `Connect()` with an error. A device that was never met goes back to being temporary.
+  mutating func failConnect(_ path: ObjectPath, _ error: BlueZError) {
+    guard let device = devices[path] else { return }
+    let calls = [device.pendingConnect?.caller, device.pairCall].compactMap(\.self)
+    guard !calls.isEmpty || device.pendingConnect != nil else { return }
+    devices[path]?.pendingConnect = nil
+    devices[path]?.pairCall = nil
+    makeTemporaryIfUnwanted(path)
+    for call in calls { reply(to: call, .failure(error)) }
+    refreshInitiator()
+  }
+
+  mutating func disconnect(_ path: ObjectPath, _ pending: PendingCall) {
+    guard adapter.isPowered else { return reply(to: pending, .failure(.notReady)) }
+    guard let device = devices[path] else { return reply(to: pending, .failure(.unknownObject(path))) }
+    park(path)
+    if device.link == nil {
+      guard device.pendingConnect != nil else {
+        refreshInitiator()
+        return reply(to: pending, .failure(.notConnected))
+      }
+      failConnect(path, .failed("br-connection-canceled"))
+      return reply(to: pending, .success(.none))
+    }
+    devices[path]?.disconnectCalls.append(pending)
+    if device.disconnectDeadline == nil {
+      devices[path]?.disconnectDeadline = now + configuration.timings.disconnect
+    }
+  }
+
+  mutating func disconnectNow(_ path: ObjectPath) {
+    devices[path]?.disconnectDeadline = nil
+    guard let link = devices[path]?.link else { return }
+    endLinkLocally(link, .remoteUserTerminated)
+  }
+
+  /// This side ends a link.
+  mutating func endLinkLocally(_ link: LinkIdentifier, _ reason: DisconnectReason) {
+    tell(.disconnect(configuration.controller, link, reason))
+    endLink(link, .localHostTerminated)
+  }
+
+  mutating func linkUp(_ parameters: LinkParameters) {
+    if parameters.role == .central { kernel.initiator = nil }
+    guard isRunning, kernel.isPlugged else {
+      kernel.orphans.append(parameters.link)
+      return
+    }
+    if parameters.role == .peripheral { restartAdvertising() }
+    let path: ObjectPath
+    if let known = device(onAir: parameters.peerAddress) {
+      path = known
+    } else {
+      path = makeDevice(parameters.peerAddress)
+      added(path)
+    }
+    guard devices[path]?.link == nil, devices[path]?.isBlocked != true else {
+      tell(.disconnect(configuration.controller, parameters.link, .remoteUserTerminated))
+      return refreshInitiator()
+    }
+    var link = Link(parameters, device: path)
+    link.isHeld = devices[path]?.bond != nil
+    links[parameters.link] = link
+    devices[path]?.link = parameters.link
+    devices[path]?.lastSeen = now
+    changed(path, InterfaceName.device, "Connected")
+    refreshInitiator()
+    attach(parameters.link)
+    if links[parameters.link]?.isHeld == true {
+      startEncryption(parameters.link)
+    } else {
+      connected(parameters.link)
+    }
+  }
+
+  /// The attribute protocol works on the link: pending `Connect()` calls are answered.
+  mutating func connected(_ identifier: LinkIdentifier) {
+    guard let path = links[identifier]?.device, let device = devices[path] else { return }
+    let caller = device.pendingConnect?.caller
+    devices[path]?.pendingConnect = nil
+    if let caller { reply(to: caller, .success(.none)) }
+    if device.pairCall != nil, device.bond == nil, links[identifier]?.pairing == nil { startPairing(identifier) }
+  }
+
+  mutating func linkDown(_ identifier: LinkIdentifier, _ reason: DisconnectReason) {
+    kernel.orphans.removeAll { $0 == identifier }
+    guard isRunning else { return }
+    endLink(identifier, reason)
+  }
+
+  /// All that hangs on a link ends with it. What the link's device is for the system stays.
+  mutating func endLink(_ identifier: LinkIdentifier, _ reason: DisconnectReason) {
+    guard let link = links[identifier] else { return }
+    let path = link.device
+    failTransactions(identifier)
+    links[identifier] = nil
+    endPairing(link, reason)
+    endServing(link)
+    guard let device = devices[path] else { return }
+    let wasResolved = device.isResolved
+    devices[path]?.link = nil
+    devices[path]?.isResolved = false
+    devices[path]?.lastSeen = now
+    devices[path]?.disconnectDeadline = nil
+    devices[path]?.disconnectCalls = []
+    for handle in device.sessions.keys {
+      devices[path]?.sessions[handle] = device.sessions[handle]?.map { session in
+        var session = session
+        session.isActive = false
+        session.call = nil
+        return session
+      }
+    }
+    if wasResolved { changed(path, InterfaceName.device, "ServicesResolved") }
+    changed(path, InterfaceName.device, "Connected")
+    // A link that drops while Connect() waits for it to be usable.
+    if device.pendingConnect != nil {
+      failConnect(
+        path, .failed(reason == .localHostTerminated ? "br-connection-canceled" : "le-connection-abort-by-local"))
+    }
+    for call in device.disconnectCalls { reply(to: call, .success(.none)) }
+    if device.bond == nil {
+      // Seen on bluetoothd: whom it shares no bond with is not looked for after a loss.
+      devices[path]?.autoConnect = nil
+      if devices[path]?.isTemporary == true {
+        removeDevice(path)
+      } else {
+        makeTemporaryIfUnwanted(path)
+      }
+    }
+    refreshInitiator()
+  }
+
+  private mutating func makeTemporaryIfUnwanted(_ path: ObjectPath) {
+    guard let device = devices[path], device.bond == nil, !device.isTrusted, device.link == nil else { return }
+    devices[path]?.isTemporary = true
+    devices[path]?.lastSeen = now
+    devices[path]?.autoConnect = nil
+  }
+}

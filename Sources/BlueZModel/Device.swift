@@ -1,0 +1,168 @@
+import BlueZ
+import BluetoothTypes
+import BusValue
+import Radio
+import Timekeeping
+
+/// One Device1.
+struct Device: Sendable {
+  /// Never changes, though the address may: a bonded device keeps the path it was found under.
+  let path: ObjectPath
+  var address: DeviceAddress
+  var name: String?
+  var alias: String?
+  var appearance: UInt16?
+  var isTrusted = false
+  var isBlocked = false
+  var uuids: [BluetoothUUID] = []
+  var bond: Bond?
+
+  /// Found or met, never wanted: vanishes some time after it was last seen.
+  var isTemporary = true
+  var lastSeen: Instant
+
+  // What advertisements say.
+  var rssi: Int8?
+  var transmitPower: Int8?
+  var advertisingFlags: UInt8?
+  var manufacturerData: [UInt16: [UInt8]] = [:]
+  var serviceData: [BluetoothUUID: [UInt8]] = [:]
+
+  // Connection
+  var link: LinkIdentifier?
+  var isResolved = false
+  var pendingConnect: PendingConnect?
+  /// Those who wait for the end of the link.
+  var disconnectCalls: [PendingCall] = []
+  var disconnectDeadline: Instant?
+  var pairCall: PendingCall?
+  /// The kernel's entry: connect whenever heard. It holds the address that the device had when it was made.
+  var autoConnect: InitiatorTarget?
+  /// A profile wanted auto-connect, and `Disconnect()` parked it.
+  var isAutoConnectParked = false
+
+  // GATT client
+  var database: RemoteDatabase?
+  /// Whether the database's objects are on the bus.
+  var isExported = false
+  var values: [AttributeHandle: [UInt8]] = [:]
+  /// StartNotify sessions by the characteristic's value handle.
+  var sessions: [AttributeHandle: [NotifySession]] = [:]
+
+  init(path: ObjectPath, address: DeviceAddress, now: Instant) {
+    self.path = path
+    self.address = address
+    lastSeen = now
+  }
+
+  /// Whether it is on disk.
+  var isKept: Bool { !isTemporary && (bond != nil || isTrusted) }
+
+  /// Whom to look for on the air: whoever holds the identity, or the address.
+  var target: InitiatorTarget {
+    if let key = bond?.identityKey { .identity(key) } else { .address(address) }
+  }
+}
+
+struct PendingConnect: Sendable {
+  var caller: PendingCall?
+  var deadline: Instant
+}
+
+struct NotifySession: Sendable {
+  var client: ClientIdentifier
+  /// The call that is answered when the peer has confirmed.
+  var call: CallIdentifier?
+  /// Whether the peer confirmed on this link.
+  var isActive = false
+}
+
+extension BlueZModel {
+  /// The device behind an address on the air: its own, or one that its identity key resolves.
+  func device(onAir address: DeviceAddress) -> ObjectPath? {
+    if let exact = devices.values.first(where: { $0.address == address }) { return exact.path }
+    guard address.isResolvablePrivate else { return nil }
+    return devices.values.first { $0.bond?.identityKey?.resolves(address) == true }?.path
+  }
+
+  /// Makes a device known; it is not on the bus before `added`.
+  mutating func makeDevice(_ address: DeviceAddress) -> ObjectPath {
+    let device = Device(path: devicePath(address), address: address, now: now)
+    // A bonded device keeps the path of an address it has left: another may get that address some day.
+    if devices[device.path] != nil { removeDevice(device.path) }
+    devices[device.path] = device
+    return device.path
+  }
+
+  /// Ends all there is of a device: link, bond, auto-connect, objects.
+  mutating func removeDevice(_ path: ObjectPath) {
+    guard let device = devices[path] else { return }
+    if let link = device.link {
+      tell(.disconnect(configuration.controller, link, .remoteUserTerminated))
+      endLink(link, .localHostTerminated)
+    }
+    failPendingCalls(of: path, .failed("br-connection-canceled"))
+    storage.devices.removeAll { $0.address == device.address }
+    server.configurations[path] = nil
+    refreshServerSubscriptions()
+    unexport(path)
+    devices[path] = nil
+    removed(path, [InterfaceName.properties, InterfaceName.device])
+    refreshInitiator()
+  }
+
+  private mutating func failPendingCalls(of path: ObjectPath, _ error: BlueZError) {
+    guard var device = devices[path] else { return }
+    let calls = [device.pendingConnect?.caller, device.pairCall].compactMap(\.self)
+    let waiting = device.disconnectCalls
+    device.pendingConnect = nil
+    device.pairCall = nil
+    device.disconnectCalls = []
+    devices[path] = device
+    for call in calls { reply(to: call, .failure(error)) }
+    for call in waiting { reply(to: call, .success(.none)) }
+  }
+
+  /// Takes the GATT objects of a device, or some of its services, off the bus. Their sessions end with them.
+  mutating func unexport(_ path: ObjectPath, services: [RemoteService]? = nil) {
+    guard let device = devices[path], let database = device.database else { return }
+    let leaving = services ?? database.services
+    for service in leaving {
+      for characteristic in service.characteristics {
+        let sessions = devices[path]?.sessions.removeValue(forKey: characteristic.valueHandle) ?? []
+        devices[path]?.values[characteristic.valueHandle] = nil
+        for session in sessions {
+          guard let call = session.call else { continue }
+          reply(to: session.client, call, .failure(.notSupported))
+        }
+      }
+      guard device.isExported, service.isOnBus else { continue }
+      let serviceDepth = path.text.count(where: { $0 == "/" }) + 1
+      for object in service.objectPaths(under: path).reversed() {
+        let interface =
+          switch object.text.count(where: { $0 == "/" }) - serviceDepth {
+          case 0: InterfaceName.gattService
+          case 1: InterfaceName.gattCharacteristic
+          default: InterfaceName.gattDescriptor
+          }
+        removed(object, [InterfaceName.properties, interface])
+      }
+    }
+    if services == nil { devices[path]?.isExported = false }
+  }
+
+  /// Adds services that a device turned out to have to its UUIDs.
+  mutating func addUUIDs(_ uuids: some Sequence<BluetoothUUID>, to path: ObjectPath) {
+    guard let device = devices[path] else { return }
+    let new = Set(uuids).subtracting(device.uuids)
+    guard !new.isEmpty else { return }
+    devices[path]?.uuids = (device.uuids + new).sorted()
+    changed(path, InterfaceName.device, "UUIDs")
+  }
+
+  /// When a temporary device vanishes; `nil` where it does not.
+  func temporaryDeadline(_ device: Device) -> Instant? {
+    guard device.isTemporary, device.link == nil, device.pendingConnect == nil else { return nil }
+    return device.lastSeen + configuration.timings.temporaryDevice
+  }
+}

@@ -1,0 +1,174 @@
+import BlueZ
+import BluetoothTypes
+import BusValue
+import Radio
+import Timekeeping
+
+/// Who wants devices to be discovered, and which.
+struct DiscoveryState: Sendable {
+  /// A client's filter, also before it starts.
+  var filters: [ClientIdentifier: DiscoveryFilter] = [:]
+  var sessions: Set<ClientIdentifier> = []
+  var isActive = false
+  var restartDeadline: Instant?
+  /// Below this a change of the signal strength is not told, unless a filter asks for it, in dB.
+  static let rssiThreshold = 8
+}
+
+extension BlueZModel {
+  mutating func startDiscovery(_ client: ClientIdentifier) -> Result<Reply, BlueZError> {
+    guard adapter.isPowered else { return .failure(.notReady) }
+    guard discovery.sessions.insert(client).inserted else { return .failure(.inProgress) }
+    refreshDiscovery()
+    return .success(.none)
+  }
+
+  mutating func stopDiscovery(_ client: ClientIdentifier) -> Result<Reply, BlueZError> {
+    guard adapter.isPowered else { return .failure(.notReady) }
+    guard discovery.sessions.remove(client) != nil else { return .failure(.failed("No discovery started")) }
+    refreshDiscovery()
+    return .success(.none)
+  }
+
+  mutating func setDiscoveryFilter(
+    _ filter: DiscoveryFilter, _ client: ClientIdentifier
+  ) -> Result<Reply, BlueZError> {
+    guard adapter.isPowered else { return .failure(.notReady) }
+    if let transport = filter.transport, !["auto", "le", "bredr"].contains(transport) {
+      return .failure(.invalidArguments("Invalid arguments in method call"))
+    }
+    discovery.filters[client] = filter == DiscoveryFilter() ? nil : filter
+    if discovery.sessions.contains(client) { refreshDiscovery() }
+    return .success(.none)
+  }
+
+  mutating func forgetDiscovery(of client: ClientIdentifier) {
+    discovery.filters[client] = nil
+    if discovery.sessions.remove(client) != nil { refreshDiscovery() }
+  }
+
+  /// Power went: sessions end without a word but the property's.
+  mutating func endDiscovery() {
+    discovery.sessions = []
+    refreshDiscovery()
+  }
+
+  mutating func restartDiscovery() {
+    discovery.restartDeadline = nil
+    guard discovery.isActive, let scan = kernel.scan else { return }
+    tellScan(scan, again: true)
+    scheduleRestart(scan)
+  }
+
+  private mutating func scheduleRestart(_ scan: ScanParameters) {
+    // Without a filter of duplicates every advertisement is heard anyway.
+    discovery.restartDeadline = scan.filtersDuplicates ? now + configuration.timings.discoveryRestart : nil
+  }
+
+  private mutating func refreshDiscovery() {
+    let isActive = !discovery.sessions.isEmpty
+    if isActive {
+      let scan = ScanParameters(
+        interval: .microseconds(11_250), window: .microseconds(11_250), isActive: true,
+        filtersDuplicates: !discovery.sessions.contains { discovery.filters[$0]?.duplicateData ?? true })
+      tellScan(scan)
+      scheduleRestart(scan)
+    } else {
+      tellScan(nil)
+      discovery.restartDeadline = nil
+    }
+    guard discovery.isActive != isActive else { return }
+    discovery.isActive = isActive
+    changed(adapterPath, InterfaceName.adapter, "Discovering")
+    guard !isActive else { return }
+    // How strong a device is, is known only while somebody listens.
+    for path in devices.keys.sorted() where devices[path]?.rssi != nil {
+      devices[path]?.rssi = nil
+      changed(path, InterfaceName.device, "RSSI")
+    }
+  }
+
+  // MARK: What is heard
+
+  mutating func receive(_ report: AdvertisementReport) {
+    var data = AdvertisementData()
+    guard AdvertisementCodec.read(report.data, into: &data),
+      AdvertisementCodec.read(report.scanResponse ?? [], into: &data)
+    else {
+      malformedAdvertisementCount += 1
+      effects.append(.diagnostic(.malformedAdvertisement(report.address, count: malformedAdvertisementCount)))
+      return
+    }
+    guard discovery.isActive else { return }
+    let known = device(onAir: report.address)
+    let interested = discovery.sessions.filter { client in
+      guard let filter = discovery.filters[client] else { return true }
+      return Self.matches(filter, data, report, name: data.localName ?? known.flatMap { devices[$0]?.name })
+    }
+    guard !interested.isEmpty else { return }
+    if let known {
+      let tellsAll = interested.contains { discovery.filters[$0]?.duplicateData ?? true }
+      let isExact = interested.contains { discovery.filters[$0]?.rssi != nil }
+      update(known, data, report, tellsDuplicates: tellsAll, tellsEveryRSSI: isExact)
+    } else {
+      let path = makeDevice(report.address)
+      take(data, report, into: path)
+      devices[path]?.uuids = data.serviceUUIDs.sorted()
+      devices[path]?.name = data.localName
+      added(path)
+    }
+  }
+
+  private static func matches(
+    _ filter: DiscoveryFilter, _ data: AdvertisementData, _ report: AdvertisementReport, name: String?
+  ) -> Bool {
+    if !filter.uuids.isEmpty, Set(filter.uuids).isDisjoint(with: data.serviceUUIDs) { return false }
+    if let rssi = filter.rssi, Int16(report.rssi) < rssi { return false }
+    if filter.transport == "bredr" { return false }
+    if let pattern = filter.pattern, !pattern.isEmpty {
+      guard report.address.description.hasPrefix(pattern) || name?.hasPrefix(pattern) == true else { return false }
+    }
+    return true
+  }
+
+  private mutating func take(_ data: AdvertisementData, _ report: AdvertisementReport, into path: ObjectPath) {
+    devices[path]?.lastSeen = now
+    devices[path]?.rssi = report.rssi
+    devices[path]?.transmitPower = data.transmitPowerLevel
+    devices[path]?.advertisingFlags = data.flags
+    devices[path]?.manufacturerData = data.manufacturerData
+    devices[path]?.serviceData = data.serviceData
+    if let appearance = data.appearance { devices[path]?.appearance = appearance }
+  }
+
+  private mutating func update(
+    _ path: ObjectPath, _ data: AdvertisementData, _ report: AdvertisementReport, tellsDuplicates: Bool,
+    tellsEveryRSSI: Bool
+  ) {
+    guard let before = devices[path] else { return }
+    take(data, report, into: path)
+    let difference = before.rssi.map { abs(Int($0) - Int(report.rssi)) }
+    if difference == nil || (tellsEveryRSSI && difference != 0) || difference ?? 0 >= DiscoveryState.rssiThreshold
+      || (tellsDuplicates && difference != 0)
+    {
+      changed(path, InterfaceName.device, "RSSI")
+    } else {
+      devices[path]?.rssi = before.rssi
+    }
+    if before.transmitPower != data.transmitPowerLevel { changed(path, InterfaceName.device, "TxPower") }
+    if before.advertisingFlags != data.flags { changed(path, InterfaceName.device, "AdvertisingFlags") }
+    if before.manufacturerData != data.manufacturerData || (tellsDuplicates && !data.manufacturerData.isEmpty) {
+      changed(path, InterfaceName.device, "ManufacturerData")
+    }
+    if before.serviceData != data.serviceData || (tellsDuplicates && !data.serviceData.isEmpty) {
+      changed(path, InterfaceName.device, "ServiceData")
+    }
+    if let appearance = data.appearance, appearance != before.appearance {
+      changed(path, InterfaceName.device, "Appearance", "Icon")
+    }
+    if let name = data.localName { setName(name, of: path) }
+    addUUIDs(data.serviceUUIDs, to: path)
+    // Real bluetoothd gathers; every advertisement is one signal of its own here.
+    flushChanges()
+  }
+}

@@ -1,0 +1,92 @@
+import BlueZ
+import BusValue
+import Radio
+
+/// Starting encryption with a key that both sides have. Link layer control as far as that needs it
+/// (Bluetooth Core, Vol 6, Part B, 5.1.3): the request carries a digest of the key in place of what real controllers
+/// prove to each other with AES-CCM.
+enum LinkControl {
+  static let encryptionRequest: UInt8 = 0x03
+  static let encryptionStarted: UInt8 = 0x06
+  static let reject: UInt8 = 0x0D
+
+  static func digest(_ key: [UInt8]) -> [UInt8] {
+    var mixer = Mixer(0x656E_6372_7970_7421)
+    mixer.absorb(key)
+    return mixer.bytes(8)
+  }
+}
+
+extension BlueZModel {
+  /// The key for a link: the one that a pairing at hand has made, else the bond's.
+  private func key(for link: Link) -> [UInt8]? {
+    link.pairing?.longTermKey ?? devices[link.device]?.bond?.longTermKey
+  }
+
+  /// Begins to encrypt. A peripheral can only ask the central to.
+  mutating func startEncryption(_ identifier: LinkIdentifier) {
+    guard let link = links[identifier], !link.isEncrypted else { return }
+    guard link.role == .central else {
+      return send(Channel.security, [SecurityManager.securityRequest, SecurityManager.authentication], on: identifier)
+    }
+    guard let key = key(for: link), !link.isEncrypting else { return }
+    links[identifier]?.isEncrypting = true
+    send(Channel.linkLayer, [LinkControl.encryptionRequest] + LinkControl.digest(key), on: identifier)
+  }
+
+  mutating func receiveLinkLayer(_ payload: [UInt8], on identifier: LinkIdentifier) {
+    guard let link = links[identifier] else { return }
+    switch (payload.first, link.role) {
+    case (LinkControl.encryptionRequest, .peripheral):
+      guard let key = key(for: link) else {
+        return send(Channel.linkLayer, [LinkControl.reject, DisconnectReason.keyMissing.rawValue], on: identifier)
+      }
+      guard Array(payload.dropFirst()) == LinkControl.digest(key) else {
+        return send(
+          Channel.linkLayer, [LinkControl.reject, DisconnectReason.authenticationFailure.rawValue], on: identifier)
+      }
+      send(Channel.linkLayer, [LinkControl.encryptionStarted], on: identifier)
+      encryptionStarted(identifier)
+    case (LinkControl.encryptionStarted, .central) where link.isEncrypting: encryptionStarted(identifier)
+    case (LinkControl.reject, .central) where link.isEncrypting: encryptionFailed(identifier)
+    default: effects.append(.diagnostic(.malformedPDU(device: link.device)))
+    }
+  }
+
+  private mutating func encryptionStarted(_ identifier: LinkIdentifier) {
+    guard let link = links[identifier], !link.isEncrypted else { return }
+    links[identifier]?.isEncrypted = true
+    links[identifier]?.isEncrypting = false
+    if link.pairing != nil { distributeKeys(identifier) }
+    releaseHeld(identifier)
+    askAgain(identifier)
+    connected(identifier)
+  }
+
+  /// The peer has lost the key, or has another: the link is of no use, and stays so until somebody pairs again.
+  private mutating func encryptionFailed(_ identifier: LinkIdentifier) {
+    guard let device = links[identifier]?.device else { return }
+    effects.append(.diagnostic(.encryptionFailed(device: device)))
+    tell(.disconnect(configuration.controller, identifier, .authenticationFailure))
+    endLink(identifier, .authenticationFailure)
+  }
+
+  /// A peer refused a request for want of security. `true` where the request may be asked again later.
+  mutating func raiseSecurity(_ identifier: LinkIdentifier) -> Bool {
+    guard let link = links[identifier], !link.isEncrypted else { return false }
+    if link.pairing != nil { return true }
+    if devices[link.device]?.bond != nil {
+      startEncryption(identifier)
+      return true
+    }
+    guard adapter.isPairable, agents.defaultAgent != nil else {
+      // Seen on bluetoothd: without an agent the link drops, and with it the request fails.
+      effects.append(.diagnostic(.pairingFailed(device: link.device, reason: SecurityManager.Failure.requirements)))
+      tell(.disconnect(configuration.controller, identifier, .authenticationFailure))
+      endLink(identifier, .authenticationFailure)
+      return true
+    }
+    startPairing(identifier)
+    return true
+  }
+}

@@ -1,0 +1,272 @@
+import BlueZ
+import BluetoothTypes
+import BusValue
+import Radio
+
+/// Finding out a peer's GATT database (Bluetooth Core, Vol 3, Part G, 4.4 to 4.7).
+struct Exploration: Sendable {
+  /// What of the database is explored: all of it, or what the peer said has changed.
+  var range: ClosedRange<AttributeHandle>
+  var services: [RemoteService] = []
+  var hash: [UInt8]?
+
+  enum Step: Sendable {
+    case services(primary: Bool, start: AttributeHandle, end: AttributeHandle)
+    case includes(start: AttributeHandle, end: AttributeHandle)
+    case characteristics(start: AttributeHandle, end: AttributeHandle)
+    case descriptors(start: AttributeHandle, end: AttributeHandle)
+
+    var question: ATTPDU {
+      switch self {
+      case .services(let primary, let start, let end):
+        .readByGroupTypeRequest(
+          start: start, end: end, type: primary ? WellKnownUUID.primaryService : WellKnownUUID.secondaryService)
+      case .includes(let start, let end):
+        .readByTypeRequest(start: start, end: end, type: WellKnownUUID.include)
+      case .characteristics(let start, let end):
+        .readByTypeRequest(start: start, end: end, type: WellKnownUUID.characteristic)
+      case .descriptors(let start, let end): .findInformationRequest(start: start, end: end)
+      }
+    }
+  }
+}
+
+extension BlueZModel {
+  /// What bluetoothd asks first on every link. With a known database the hash decides whether to explore again.
+  mutating func attach(_ identifier: LinkIdentifier) {
+    guard let path = links[identifier]?.device, let device = devices[path] else { return }
+    var operations: [ATTClient.Operation] = [.exchangeMTU, .readServerFeatures, .readDatabaseHash]
+    if device.database != nil {
+      if !device.isExported { export(path) }
+      operations += liveSubscriptions(of: device)
+    }
+    enqueue(operations, on: identifier)
+  }
+
+  mutating func databaseHashArrived(_ pdu: ATTPDU, on identifier: LinkIdentifier) {
+    guard let path = links[identifier]?.device, let device = devices[path] else { return }
+    var hash: [UInt8]?
+    if case .readByTypeResponse(let entries) = pdu { hash = entries.first?.value }
+    if let database = device.database, let hash, database.hash == hash {
+      resolved(identifier, isNew: false)
+    } else {
+      // bluetoothd writes the new hash down before it explores (src/shared/gatt-client.c, db_hash_read_cb): where the
+      // link is lost meanwhile, the next one finds the hash unchanged, and the old services.
+      if hash != nil { devices[path]?.database?.hash = hash }
+      explore(1...0xFFFF, hash: hash, on: identifier)
+    }
+  }
+
+  /// The hash after a change that the peer told of: the next link compares with it.
+  mutating func refreshedHashArrived(_ pdu: ATTPDU, on identifier: LinkIdentifier) {
+    guard case .readByTypeResponse(let entries) = pdu, let path = links[identifier]?.device else { return }
+    devices[path]?.database?.hash = entries.first?.value
+    store(path)
+  }
+
+  /// The peer's services in a range are not what they were (Service Changed): they leave the bus at once, with their
+  /// subscriptions, and what is there now is explored.
+  mutating func servicesChanged(_ range: ClosedRange<AttributeHandle>, on identifier: LinkIdentifier) {
+    guard let path = links[identifier]?.device, let database = devices[path]?.database else { return }
+    removeServices(database.services.filter { range.contains($0.handle) }, of: path)
+    if let running = links[identifier]?.client.exploration {
+      let wider = min(running.range.lowerBound, range.lowerBound)...max(running.range.upperBound, range.upperBound)
+      links[identifier]?.client.pendingExploration = wider
+    } else {
+      explore(range, hash: nil, on: identifier)
+    }
+  }
+
+  private mutating func removeServices(_ leaving: [RemoteService], of path: ObjectPath) {
+    guard !leaving.isEmpty else { return }
+    unexport(path, services: leaving)
+    devices[path]?.database?.services.removeAll { leaving.contains($0) }
+    let left = Set(devices[path]?.database?.services.map(\.uuid) ?? [])
+    let gone = Set(leaving.map(\.uuid)).subtracting(left)
+    devices[path]?.uuids.removeAll { gone.contains($0) }
+    changed(path, InterfaceName.device, "UUIDs")
+  }
+
+  mutating func explore(_ range: ClosedRange<AttributeHandle>, hash: [UInt8]?, on identifier: LinkIdentifier) {
+    links[identifier]?.client.exploration = Exploration(range: range, hash: hash)
+    let step = Exploration.Step.services(primary: true, start: range.lowerBound, end: range.upperBound)
+    enqueue([.explore(step)], on: identifier, first: true)
+  }
+
+  /// Takes a step's answer; returns the next step, or `nil` when all is known.
+  mutating func explored(
+    _ step: Exploration.Step, _ pdu: ATTPDU, on identifier: LinkIdentifier
+  ) -> ATTClient.Operation? {
+    guard var exploration = links[identifier]?.client.exploration else { return nil }
+    let next = exploration.take(step, pdu)
+    links[identifier]?.client.exploration = exploration
+    if let next { return .explore(next) }
+    links[identifier]?.client.exploration = nil
+    explorationEnded(exploration, on: identifier)
+    return nil
+  }
+
+  private mutating func explorationEnded(_ exploration: Exploration, on identifier: LinkIdentifier) {
+    guard let path = links[identifier]?.device else { return }
+    let known = devices[path]?.database?.services.filter { exploration.range.contains($0.handle) } ?? []
+    removeServices(known.filter { !exploration.services.contains($0) }, of: path)
+    var database = devices[path]?.database ?? RemoteDatabase()
+    let new = exploration.services.filter { !database.services.contains($0) }
+    database.services = (database.services + new).sorted { $0.handle < $1.handle }
+    database.hash = exploration.hash
+    devices[path]?.database = database
+    if devices[path]?.isExported == true {
+      for service in new where service.isOnBus {
+        for object in service.objectPaths(under: path) { added(object) }
+      }
+    } else {
+      export(path)
+    }
+    addUUIDs(database.services.filter(\.isPrimary).map(\.uuid), to: path)
+    resolved(identifier, isNew: true)
+    if exploration.hash == nil { enqueue([.refreshDatabaseHash], on: identifier, first: true) }
+    if let range = links[identifier]?.client.pendingExploration {
+      links[identifier]?.client.pendingExploration = nil
+      explore(range, hash: nil, on: identifier)
+    }
+  }
+
+  mutating func export(_ path: ObjectPath) {
+    guard let database = devices[path]?.database else { return }
+    devices[path]?.isExported = true
+    for object in database.objectPaths(under: path) { added(object) }
+  }
+
+  /// The database is known and on the bus.
+  private mutating func resolved(_ identifier: LinkIdentifier, isNew: Bool) {
+    guard let path = links[identifier]?.device, let device = devices[path], let database = device.database
+    else { return }
+    armIfWanted(path)
+    if !device.isResolved {
+      devices[path]?.isResolved = true
+      changed(path, InterfaceName.device, "ServicesResolved")
+    }
+    store(path)
+    var operations: [ATTClient.Operation] = []
+    if let features = database.characteristic(WellKnownUUID.clientFeatures) {
+      operations.append(.writeClientFeatures(features.valueHandle))
+    }
+    if let handle = database.characteristic(WellKnownUUID.serviceChanged)?.configurationHandle {
+      operations.append(.subscribeToServiceChanged(handle))
+    }
+    if isNew, let name = database.characteristic(WellKnownUUID.deviceName) {
+      operations.append(.readName(name.valueHandle))
+    }
+    enqueue(operations, on: identifier, first: !isNew)
+  }
+
+  mutating func nameArrived(_ pdu: ATTPDU, on identifier: LinkIdentifier) {
+    guard case .readResponse(let bytes) = pdu, let path = links[identifier]?.device else { return }
+    setName(String(decoding: bytes, as: UTF8.self), of: path)
+  }
+
+  mutating func setName(_ name: String, of path: ObjectPath) {
+    guard !name.isEmpty, let device = devices[path], device.name != name else { return }
+    devices[path]?.name = name
+    changed(path, InterfaceName.device, "Name")
+    if device.alias == nil { changed(path, InterfaceName.device, "Alias") }
+    store(path)
+  }
+}
+
+extension Exploration {
+  /// Takes a step's answer in; returns the step after it.
+  mutating func take(_ step: Step, _ pdu: ATTPDU) -> Step? {
+    switch (step, pdu) {
+    case (.services(let primary, let start, let end), .readByGroupTypeResponse(let groups)):
+      for group in groups where group.start >= start && group.end >= group.start {
+        guard let uuid = BluetoothUUID(onAir: group.value) else { continue }
+        services.append(
+          RemoteService(handle: group.start, endHandle: group.end, uuid: uuid, isPrimary: primary))
+      }
+      if let last = groups.last?.end, last >= start, last < end {
+        return .services(primary: primary, start: last + 1, end: end)
+      }
+      return afterServices(primary)
+    case (.services(let primary, _, _), _): return afterServices(primary)
+
+    case (.includes(let start, let end), .readByTypeResponse(let entries)):
+      for entry in entries where entry.value.count >= 4 {
+        let included = UInt16(entry.value[1]) << 8 | UInt16(entry.value[0])
+        for index in services.indices where services[index].holds(entry.handle) {
+          services[index].includes.append(included)
+        }
+      }
+      if let next = Self.next(after: entries.last?.handle, start, end) { return .includes(start: next, end: end) }
+      return .characteristics(start: range.lowerBound, end: range.upperBound)
+    case (.includes, _): return .characteristics(start: range.lowerBound, end: range.upperBound)
+
+    case (.characteristics(let start, let end), .readByTypeResponse(let entries)):
+      for entry in entries { addCharacteristic(entry) }
+      if let next = Self.next(after: entries.last?.handle, start, end) {
+        return .characteristics(start: next, end: end)
+      }
+      return descriptorStep(from: range.lowerBound)
+    case (.characteristics, _): return descriptorStep(from: range.lowerBound)
+
+    case (.descriptors(let start, let end), .findInformationResponse(let entries)):
+      for entry in entries { addDescriptor(entry) }
+      if let next = Self.next(after: entries.last?.handle, start, end) { return .descriptors(start: next, end: end) }
+      return end == 0xFFFF ? nil : descriptorStep(from: end + 1)
+    case (.descriptors(_, let end), _): return end == 0xFFFF ? nil : descriptorStep(from: end + 1)
+    }
+  }
+
+  /// The handle to go on from; `nil` where the range is done or the peer does not move forward.
+  private static func next(
+    after last: AttributeHandle?, _ start: AttributeHandle, _ end: AttributeHandle
+  ) -> AttributeHandle? {
+    guard let last, last >= start, last < end else { return nil }
+    return last + 1
+  }
+
+  private mutating func afterServices(_ primary: Bool) -> Step? {
+    if primary { return .services(primary: false, start: range.lowerBound, end: range.upperBound) }
+    services.sort { $0.handle < $1.handle }
+    return services.isEmpty ? nil : .includes(start: range.lowerBound, end: range.upperBound)
+  }
+
+  private mutating func addCharacteristic(_ entry: ATTPDU.HandleAndValue) {
+    guard entry.value.count >= 5, let uuid = BluetoothUUID(onAir: Array(entry.value.dropFirst(3))),
+      let index = services.firstIndex(where: { $0.holds(entry.handle) })
+    else { return }
+    let valueHandle = UInt16(entry.value[2]) << 8 | UInt16(entry.value[1])
+    guard services[index].holds(valueHandle), valueHandle > entry.handle else { return }
+    services[index].characteristics.append(
+      RemoteCharacteristic(
+        handle: entry.handle, valueHandle: valueHandle,
+        properties: CharacteristicProperties(rawValue: UInt16(entry.value[0])), uuid: uuid))
+  }
+
+  private mutating func addDescriptor(_ entry: ATTPDU.HandleAndType) {
+    for index in services.indices where services[index].holds(entry.handle) {
+      guard let owner = services[index].characteristics.lastIndex(where: { $0.valueHandle < entry.handle })
+      else { return }
+      services[index].characteristics[owner].descriptors.append(
+        RemoteDescriptor(handle: entry.handle, uuid: entry.type))
+    }
+  }
+
+  /// The next gap behind a characteristic's value, at or after `handle`.
+  private func descriptorStep(from handle: AttributeHandle) -> Step? {
+    for service in services {
+      for (index, characteristic) in service.characteristics.enumerated() {
+        let isLast = index + 1 == service.characteristics.count
+        let end = isLast ? service.endHandle : service.characteristics[index + 1].handle - 1
+        guard characteristic.valueHandle < end else { continue }
+        let start = characteristic.valueHandle + 1
+        if start >= handle, start <= end { return .descriptors(start: start, end: end) }
+      }
+    }
+    return nil
+  }
+}
+
+extension RemoteService {
+  func holds(_ handle: AttributeHandle) -> Bool { handle > self.handle && handle <= endHandle }
+}

@@ -1,0 +1,6 @@
+import BluetoothTypes
+
+extension IdentityResolvingKey {
+  /// Whether this key made the address.
+  func resolves(_ address: DeviceAddress) -> Bool { ResolvableAddress.resolves(address, with: self) }
+}

@@ -1,0 +1,101 @@
+import BlueZ
+import BluetoothTypes
+import BusValue
+import Radio
+import Timekeeping
+
+/// One live link, and what both ends say to each other over it.
+struct Link: Sendable {
+  typealias Identifier = LinkIdentifier
+
+  let identifier: LinkIdentifier
+  let role: LinkParameters.Role
+  let ownAddress: DeviceAddress
+  let peerAddress: DeviceAddress
+  let device: ObjectPath
+
+  var isEncrypted = false
+  /// This side asked for encryption.
+  var isEncrypting = false
+  /// The link to a bonded peer carries no attribute messages of ours before it is encrypted.
+  var isHeld = false
+  var heldPDUs: [ATTPDU] = []
+
+  var mtu = ATTLimits.defaultMTU
+  var isMTUAgreed = false
+  var client = ATTClient()
+  var server = ATTServing()
+  var pairing: Pairing?
+  var pairingDeadline: Instant?
+
+  init(_ parameters: LinkParameters, device: ObjectPath) {
+    identifier = parameters.link
+    role = parameters.role
+    ownAddress = parameters.ownAddress
+    peerAddress = parameters.peerAddress
+    self.device = device
+  }
+}
+
+enum Channel {
+  /// Stands in for link layer control (see `Radio.Frame`).
+  static let linkLayer: UInt16 = 0
+  static let attributes: UInt16 = 4
+  static let security: UInt16 = 6
+}
+
+extension BlueZModel {
+  mutating func receive(_ frame: Frame, on identifier: LinkIdentifier) {
+    guard isRunning, let link = links[identifier] else { return }
+    switch frame.channel {
+    case Channel.linkLayer: receiveLinkLayer(frame.payload, on: identifier)
+    case Channel.security: receiveSecurity(frame.payload, on: identifier)
+    case Channel.attributes:
+      guard frame.payload.count <= ATTLimits.maximumMTU, let pdu = ATTPDU(frame.payload) else {
+        effects.append(.diagnostic(.malformedPDU(device: link.device)))
+        return refuseMalformed(frame.payload, on: identifier)
+      }
+      receive(pdu, on: identifier)
+    default: effects.append(.diagnostic(.malformedPDU(device: link.device)))
+    }
+  }
+
+  private mutating func receive(_ pdu: ATTPDU, on link: LinkIdentifier) {
+    switch pdu.direction {
+    case .request: serve(pdu, on: link)
+    case .command: serveCommand(pdu, on: link)
+    case .response: transactionAnswered(pdu, on: link)
+    case .notification, .indication: valueArrived(pdu, on: link)
+    case .confirmation: indicationConfirmed(on: link)
+    }
+  }
+
+  /// A request that cannot be read still gets an answer; anything else is dropped.
+  private mutating func refuseMalformed(_ payload: [UInt8], on link: LinkIdentifier) {
+    guard let opcode = payload.first, opcode & 0x40 == 0, opcode % 2 == 0, opcode != 0x1E else { return }
+    let isKnown = [0x02, 0x04, 0x08, 0x0A, 0x0C, 0x10, 0x12, 0x16, 0x18].contains(opcode)
+    send(
+      .errorResponse(request: opcode, handle: 0, error: isKnown ? .invalidPDU : .requestNotSupported), on: link)
+  }
+
+  /// Sends an attribute message, or keeps it until the link is encrypted.
+  mutating func send(_ pdu: ATTPDU, on identifier: LinkIdentifier) {
+    guard let link = links[identifier] else { return }
+    if link.isHeld {
+      links[identifier]?.heldPDUs.append(pdu)
+    } else {
+      send(Channel.attributes, pdu.bytes, on: identifier)
+    }
+  }
+
+  mutating func send(_ channel: UInt16, _ payload: [UInt8], on link: LinkIdentifier) {
+    tell(.send(configuration.controller, link, Frame(channel: channel, payload: payload)))
+  }
+
+  mutating func releaseHeld(_ identifier: LinkIdentifier) {
+    guard let link = links[identifier], link.isHeld else { return }
+    links[identifier]?.isHeld = false
+    links[identifier]?.heldPDUs = []
+    for pdu in link.heldPDUs { send(Channel.attributes, pdu.bytes, on: identifier) }
+  }
+}

@@ -1,0 +1,188 @@
+import BlueZ
+import BluetoothTypes
+import BusValue
+
+/// This machine's GATT database: bluetoothd's own services and those of applications.
+struct LocalDatabase: Sendable {
+  var services: [LocalService] = []
+  /// The next free handle. It only grows: what is registered again moves, unless it asks for its handles.
+  var nextHandle = 1
+
+  var attributes: [LocalAttribute] { services.flatMap(\.attributes) }
+
+  func attribute(_ handle: AttributeHandle) -> LocalAttribute? {
+    guard let service = services.first(where: { $0.range.contains(handle) }) else { return nil }
+    return service.attributes.first { $0.handle == handle }
+  }
+
+  func attributes(in range: ClosedRange<AttributeHandle>) -> [LocalAttribute] {
+    services.filter { $0.range.overlaps(range) }.flatMap(\.attributes).filter { range.contains($0.handle) }
+  }
+
+  func isFree(_ range: ClosedRange<AttributeHandle>) -> Bool {
+    !services.contains { $0.range.overlaps(range) }
+  }
+
+  mutating func insert(_ service: LocalService) {
+    services.append(service)
+    services.sort { $0.range.lowerBound < $1.range.lowerBound }
+    nextHandle = max(nextHandle, Int(service.range.upperBound) + 1)
+  }
+
+  /// A digest of what the services are, where real devices have AES-CMAC (Bluetooth Core, Vol 3, Part G, 7.3.1).
+  var hash: [UInt8] {
+    var mixer = Mixer(0x6461_7461_6261_7365)
+    for attribute in attributes {
+      mixer.absorb(UInt64(attribute.handle))
+      mixer.absorb(attribute.type.fullLittleEndian)
+      if attribute.isPartOfHash { mixer.absorb(attribute.fixedValue ?? []) }
+    }
+    return mixer.bytes(16)
+  }
+}
+
+struct LocalService: Sendable {
+  var uuid: BluetoothUUID
+  var range: ClosedRange<AttributeHandle>
+  var attributes: [LocalAttribute]
+  /// The application's object; `nil` for bluetoothd's own.
+  var path: ObjectPath?
+}
+
+struct LocalAttribute: Sendable {
+  enum Source: Sendable {
+    case fixed([UInt8])
+    case deviceName
+    case databaseHash
+    /// The Client Characteristic Configuration of the characteristic with this value handle, by peer.
+    case configuration(of: AttributeHandle)
+    /// Written by the peer, of no effect.
+    case clientFeatures
+    case application(ClientIdentifier, ObjectPath)
+  }
+
+  var handle: AttributeHandle
+  var type: BluetoothUUID
+  var source: Source
+  var permissions: AttributePermissions
+  /// The last value this attribute had, where an application notifies.
+  var properties: CharacteristicProperties = []
+
+  var fixedValue: [UInt8]? { if case .fixed(let value) = source { value } else { nil } }
+  var isPartOfHash: Bool {
+    [
+      WellKnownUUID.primaryService, WellKnownUUID.secondaryService, WellKnownUUID.include,
+      WellKnownUUID.characteristic,
+    ].contains(type)
+  }
+}
+
+/// Puts a service together, attribute by attribute.
+struct ServiceBuilder {
+  let uuid: BluetoothUUID
+  private(set) var attributes: [LocalAttribute] = []
+  private var next: Int
+
+  /// Why attributes do not fit.
+  struct Failure: Error { var reason: String }
+
+  init(_ uuid: BluetoothUUID, isPrimary: Bool = true, at handle: Int) {
+    self.uuid = uuid
+    next = handle
+    attributes.append(
+      LocalAttribute(
+        handle: UInt16(clamping: next), type: isPrimary ? WellKnownUUID.primaryService : WellKnownUUID.secondaryService,
+        source: .fixed(uuid.bytesOnAir), permissions: .readable))
+    next += 1
+  }
+
+  private mutating func take(_ wanted: AttributeHandle?) throws(Failure) -> AttributeHandle {
+    if let wanted {
+      guard Int(wanted) >= next else { throw Failure(reason: "handle \(wanted) is taken") }
+      next = Int(wanted)
+    }
+    guard let handle = UInt16(exactly: next) else { throw Failure(reason: "out of handles") }
+    next += 1
+    return handle
+  }
+
+  mutating func addInclude(_ range: ClosedRange<AttributeHandle>, _ uuid: BluetoothUUID) throws(Failure) {
+    var writer = ByteWriter()
+    writer.write(range.lowerBound)
+    writer.write(range.upperBound)
+    if uuid.shortValue != nil { writer.write(uuid.bytesOnAir) }
+    let handle = try take(nil)
+    attributes.append(
+      LocalAttribute(
+        handle: handle, type: WellKnownUUID.include, source: .fixed(writer.bytes), permissions: .readable))
+  }
+
+  /// Returns the value's handle.
+  @discardableResult
+  mutating func addCharacteristic(
+    _ uuid: BluetoothUUID, _ properties: CharacteristicProperties, _ permissions: AttributePermissions,
+    _ source: LocalAttribute.Source, at wanted: AttributeHandle? = nil
+  ) throws(Failure) -> AttributeHandle {
+    let declaration = try take(wanted)
+    let value = try take(nil)
+    var writer = ByteWriter([UInt8(truncatingIfNeeded: properties.rawValue)])
+    writer.write(value)
+    writer.write(uuid.bytesOnAir)
+    attributes.append(
+      LocalAttribute(
+        handle: declaration, type: WellKnownUUID.characteristic, source: .fixed(writer.bytes), permissions: .readable))
+    attributes.append(
+      LocalAttribute(handle: value, type: uuid, source: source, permissions: permissions, properties: properties))
+    if !properties.isDisjoint(with: [.notify, .indicate]) {
+      var configuration: AttributePermissions = [.readable, .writeable]
+      if !properties.isDisjoint(with: [.notifyEncryptionRequired, .indicateEncryptionRequired]) {
+        configuration.insert(.writeEncryptionRequired)
+      }
+      let handle = try take(nil)
+      attributes.append(
+        LocalAttribute(
+          handle: handle, type: WellKnownUUID.clientConfiguration, source: .configuration(of: value),
+          permissions: configuration))
+    }
+    return value
+  }
+
+  mutating func addDescriptor(
+    _ uuid: BluetoothUUID, _ permissions: AttributePermissions, _ source: LocalAttribute.Source,
+    at wanted: AttributeHandle? = nil
+  ) throws(Failure) {
+    let handle = try take(wanted)
+    attributes.append(LocalAttribute(handle: handle, type: uuid, source: source, permissions: permissions))
+  }
+
+  func service(path: ObjectPath?) -> LocalService {
+    let first = attributes[0].handle
+    return LocalService(
+      uuid: uuid, range: first...max(first, attributes.last?.handle ?? first), attributes: attributes, path: path)
+  }
+}
+
+extension LocalDatabase {
+  /// bluetoothd's own services.
+  init(configuration: BlueZConfiguration) {
+    do {
+      var access = ServiceBuilder(WellKnownUUID.genericAccess, at: 1)
+      try access.addCharacteristic(WellKnownUUID.deviceName, .read, .readable, .deviceName)
+      try access.addCharacteristic(WellKnownUUID.appearance, .read, .readable, .fixed([0, 0]))
+      insert(access.service(path: nil))
+      var generic = ServiceBuilder(WellKnownUUID.genericAttribute, at: nextHandle)
+      try generic.addCharacteristic(WellKnownUUID.serviceChanged, .indicate, [], .fixed([]))
+      try generic.addCharacteristic(
+        WellKnownUUID.clientFeatures, [.read, .write], [.readable, .writeable], .clientFeatures)
+      try generic.addCharacteristic(WellKnownUUID.databaseHash, .read, .readable, .databaseHash)
+      insert(generic.service(path: nil))
+    } catch {
+      preconditionFailure("bluetoothd's own services fit into an empty database: \(error.reason)")
+    }
+  }
+
+  /// The value handle of Service Changed.
+  var serviceChangedHandle: AttributeHandle? {
+    attributes.first { $0.type == WellKnownUUID.serviceChanged }?.handle
+  }
+}

@@ -1,0 +1,179 @@
+import BlueZ
+import BluetoothTypes
+import BusValue
+
+/// Which objects bluetoothd has on the bus, and what their properties are now.
+extension BlueZModel {
+  var adapterPath: ObjectPath { WellKnown.firstAdapter }
+
+  func devicePath(_ address: DeviceAddress) -> ObjectPath { adapterPath.appending("dev_" + address.pathComponent) }
+
+  /// All of bluetoothd's objects; empty while it does not run.
+  public var managedObjects: ManagedObjects {
+    guard isRunning else { return [:] }
+    var objects: ManagedObjects = [:]
+    objects[WellKnown.managerPath] = interfaces(of: WellKnown.managerPath)
+    guard kernel.isPlugged else { return objects }
+    objects[adapterPath] = interfaces(of: adapterPath)
+    for (path, device) in devices {
+      objects[path] = interfaces(of: path)
+      guard device.isExported, let database = device.database else { continue }
+      for attribute in database.objectPaths(under: path) { objects[attribute] = interfaces(of: attribute) }
+    }
+    return objects
+  }
+
+  /// The interfaces of one object; `nil` where there is none.
+  func interfaces(of path: ObjectPath) -> Interfaces? {
+    guard isRunning else { return nil }
+    if path == WellKnown.managerPath { return [InterfaceName.agentManager: [:]] }
+    guard kernel.isPlugged else { return nil }
+    if path == adapterPath {
+      return [
+        InterfaceName.adapter: adapterProperties,
+        InterfaceName.gattManager: [:],
+        InterfaceName.advertisingManager: advertisingProperties,
+      ]
+    }
+    if let device = devices[path] { return [InterfaceName.device: properties(of: device)] }
+    return remoteInterfaces(of: path)
+  }
+
+  private var adapterProperties: Properties {
+    var uuids = Set(server.database.services.map(\.uuid))
+    uuids.formUnion([BluetoothUUID(UInt16(0x1800)), BluetoothUUID(UInt16(0x1801))])
+    return [
+      "Address": .string(configuration.address.description),
+      "AddressType": .string(configuration.address.kind.rawValue),
+      "Name": .string(configuration.name),
+      "Alias": .string(adapter.alias ?? configuration.name),
+      "Class": .uint32(0),
+      "Powered": .bool(adapter.isPowered),
+      "PowerState": .string(kernel.isBlocked ? "off-blocked" : adapter.isPowered ? "on" : "off"),
+      "Discoverable": .bool(adapter.isDiscoverable),
+      "DiscoverableTimeout": .uint32(adapter.discoverableTimeoutSeconds),
+      "Pairable": .bool(adapter.isPairable),
+      "PairableTimeout": .uint32(adapter.pairableTimeoutSeconds),
+      "Discovering": .bool(discovery.isActive),
+      "UUIDs": .strings(uuids.sorted().map(\.description)),
+      "Modalias": .string("usb:v1D6Bp0246d0552"),
+      "Roles": .strings(["central", "peripheral"]),
+      "ExperimentalFeatures": .strings([]),
+    ]
+  }
+
+  private func properties(of device: Device) -> Properties {
+    var properties: Properties = [
+      "Address": .string(device.address.description),
+      "AddressType": .string(device.address.kind.rawValue),
+      "Alias": .string(device.alias ?? device.name ?? String(device.address.description.map { $0 == ":" ? "-" : $0 })),
+      "Paired": .bool(device.bond != nil),
+      "Bonded": .bool(device.bond != nil),
+      "Trusted": .bool(device.isTrusted),
+      "Blocked": .bool(device.isBlocked),
+      "LegacyPairing": .bool(false),
+      "Connected": .bool(device.link != nil),
+      "UUIDs": .strings(device.uuids.map(\.description)),
+      "Adapter": .path(adapterPath),
+      "ServicesResolved": .bool(device.isResolved),
+    ]
+    if let name = device.name { properties["Name"] = .string(name) }
+    if let appearance = device.appearance {
+      properties["Appearance"] = .uint16(appearance)
+      if let icon = Self.icon(appearance) { properties["Icon"] = .string(icon) }
+    }
+    if let rssi = device.rssi { properties["RSSI"] = .int16(Int16(rssi)) }
+    if let power = device.transmitPower { properties["TxPower"] = .int16(Int16(power)) }
+    if let flags = device.advertisingFlags { properties["AdvertisingFlags"] = .bytes([flags]) }
+    if !device.manufacturerData.isEmpty {
+      properties["ManufacturerData"] = .dictionary(
+        key: "q", value: "v",
+        Dictionary(
+          uniqueKeysWithValues: device.manufacturerData.map { (Value.uint16($0.key), Value.variant(.bytes($0.value))) }
+        ))
+    }
+    if !device.serviceData.isEmpty {
+      properties["ServiceData"] = .properties(
+        Dictionary(uniqueKeysWithValues: device.serviceData.map { ($0.key.description, Value.bytes($0.value)) }))
+    }
+    return properties
+  }
+
+  /// The freedesktop icon of an appearance's category (Assigned Numbers, 2.6), where it has one.
+  private static func icon(_ appearance: UInt16) -> String? {
+    switch appearance >> 6 {
+    case 1: "phone"
+    case 2: "computer"
+    case 15: "input-gaming"
+    default: nil
+    }
+  }
+}
+
+/// The objects of a remote GATT database: `…/service000a/char000b/desc000d`.
+enum RemoteAttribute: Sendable {
+  case service(RemoteService)
+  case characteristic(RemoteCharacteristic, in: RemoteService)
+  case descriptor(RemoteDescriptor, of: RemoteCharacteristic, in: RemoteService)
+}
+
+extension BlueZModel {
+  /// The device whose GATT object `path` is, and the attribute; `nil` where there is none.
+  func remoteAttribute(_ path: ObjectPath) -> (device: ObjectPath, attribute: RemoteAttribute)? {
+    let parts = path.text.split(separator: "/")
+    // org, bluez, hci0, dev, service[, char[, desc]]
+    guard parts.count >= 5, parts.count <= 7, let device = ObjectPath("/" + parts.prefix(4).joined(separator: "/")),
+      let known = devices[device], known.isExported, let database = known.database,
+      let serviceHandle = Self.handle(parts[4], "service"),
+      let service = database.services.first(where: { $0.handle == serviceHandle }), service.isOnBus
+    else { return nil }
+    guard parts.count > 5 else { return (device, .service(service)) }
+    guard let characteristicHandle = Self.handle(parts[5], "char"),
+      let characteristic = service.characteristics.first(where: { $0.handle == characteristicHandle })
+    else { return nil }
+    guard parts.count > 6 else { return (device, .characteristic(characteristic, in: service)) }
+    guard let descriptorHandle = Self.handle(parts[6], "desc"),
+      let descriptor = characteristic.descriptors.first(where: { $0.handle == descriptorHandle })
+    else { return nil }
+    return (device, .descriptor(descriptor, of: characteristic, in: service))
+  }
+
+  private static func handle(_ part: Substring, _ prefix: String) -> AttributeHandle? {
+    guard part.hasPrefix(prefix), part.count == prefix.count + 4 else { return nil }
+    return AttributeHandle(part.dropFirst(prefix.count), radix: 16)
+  }
+
+  func remoteInterfaces(of path: ObjectPath) -> Interfaces? {
+    guard let (devicePath, attribute) = remoteAttribute(path), let device = devices[devicePath] else { return nil }
+    switch attribute {
+    case .service(let service):
+      let includes = service.includes.compactMap { handle in
+        device.database?.services.first { $0.handle == handle }.map { Value.path($0.path(under: devicePath)) }
+      }
+      return [
+        InterfaceName.gattService: [
+          "UUID": .string(service.uuid.description), "Device": .path(devicePath), "Primary": .bool(service.isPrimary),
+          "Includes": .array(of: "o", includes), "Handle": .uint16(service.handle),
+        ]
+      ]
+    case .characteristic(let characteristic, let service):
+      var properties: Properties = [
+        "UUID": .string(characteristic.uuid.description), "Service": .path(service.path(under: devicePath)),
+        "Flags": .strings(characteristic.properties.flagNames), "Handle": .uint16(characteristic.valueHandle),
+        "MTU": .uint16(UInt16(device.link.flatMap { links[$0]?.mtu } ?? ATTLimits.defaultMTU)),
+      ]
+      if !characteristic.properties.isDisjoint(with: [.notify, .indicate]) {
+        properties["Notifying"] = .bool(!(device.sessions[characteristic.valueHandle] ?? []).isEmpty)
+      }
+      if let value = device.values[characteristic.valueHandle] { properties["Value"] = .bytes(value) }
+      return [InterfaceName.gattCharacteristic: properties]
+    case .descriptor(let descriptor, let characteristic, let service):
+      var properties: Properties = [
+        "UUID": .string(descriptor.uuid.description), "Handle": .uint16(descriptor.handle),
+        "Characteristic": .path(characteristic.path(under: service.path(under: devicePath))),
+      ]
+      if let value = device.values[descriptor.handle] { properties["Value"] = .bytes(value) }
+      return [InterfaceName.gattDescriptor: properties]
+    }
+  }
+}

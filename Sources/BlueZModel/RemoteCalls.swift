@@ -1,0 +1,170 @@
+import BlueZ
+import BluetoothTypes
+import BusValue
+import Radio
+
+/// ReadValue and WriteValue on a peer's attributes.
+extension BlueZModel {
+  mutating func read(
+    _ handle: AttributeHandle, _ path: ObjectPath, of device: ObjectPath, offset: UInt16, _ pending: PendingCall
+  ) {
+    guard let link = devices[device]?.link else { return reply(to: pending, .failure(.failed("Not connected"))) }
+    guard !isReading(path, on: link) else { return reply(to: pending, .failure(.inProgress)) }
+    enqueue(
+      [.read(ATTClient.ReadOperation(caller: pending, path: path, handle: handle, offset: Int(offset)))], on: link)
+  }
+
+  /// Takes an answer; returns how the read goes on where the value is longer than one message.
+  mutating func readAnswered(
+    _ read: ATTClient.ReadOperation, _ pdu: ATTPDU, on identifier: LinkIdentifier
+  ) -> ATTClient.Operation? {
+    guard let mtu = links[identifier]?.mtu else { return nil }
+    var read = read
+    switch pdu {
+    case .readResponse(let bytes), .readBlobResponse(let bytes):
+      read.collected += bytes
+      if bytes.count >= mtu - 1, read.offset + read.collected.count < ATTLimits.maximumValueLength {
+        read.isContinued = true
+        return .read(read)
+      }
+    case .errorResponse(_, _, let error):
+      // The end of a value whose length is a multiple of what fits.
+      guard read.isContinued, error == .invalidOffset || error == .attributeNotLong else {
+        reply(to: read.caller, .failure(.fromATT(error)))
+        return nil
+      }
+    default:
+      reply(to: read.caller, .failure(.attError(.unlikelyError)))
+      return nil
+    }
+    valueBecame(read.collected, read.path, read.handle, on: identifier)
+    reply(to: read.caller, .success(.bytes(read.collected)))
+    return nil
+  }
+
+  /// A read shows as a change of Value, as a notification does.
+  private mutating func valueBecame(
+    _ value: [UInt8], _ path: ObjectPath, _ handle: AttributeHandle, on identifier: LinkIdentifier
+  ) {
+    guard let device = links[identifier]?.device, let found = remoteAttribute(path) else { return }
+    devices[device]?.values[handle] = value
+    switch found.attribute {
+    case .service: break
+    case .characteristic: emit(path, InterfaceName.gattCharacteristic, ["Value": .bytes(value)])
+    case .descriptor: emit(path, InterfaceName.gattDescriptor, ["Value": .bytes(value)])
+    }
+  }
+
+  mutating func write(
+    _ value: [UInt8], _ options: WriteOptions, _ characteristic: RemoteCharacteristic, _ path: ObjectPath,
+    of device: ObjectPath, _ pending: PendingCall
+  ) {
+    guard let identifier = devices[device]?.link, let link = links[identifier] else {
+      return reply(to: pending, .failure(.failed("Not connected")))
+    }
+    guard value.count + Int(options.offset) <= ATTLimits.maximumValueLength else {
+      return reply(to: pending, .failure(.invalidArguments("Invalid Length")))
+    }
+    let kind: WriteOptions.Kind
+    switch options.kind {
+    case .some(let chosen): kind = chosen
+    case .none:
+      if characteristic.properties.contains(.write) {
+        kind = .request
+      } else if characteristic.properties.contains(.writeWithoutResponse) {
+        kind = .command
+      } else {
+        return reply(to: pending, .failure(.notSupported))
+      }
+    }
+    switch kind {
+    case .command:
+      guard characteristic.properties.contains(.writeWithoutResponse) else {
+        return reply(to: pending, .failure(.notSupported))
+      }
+      guard value.count <= link.mtu - 3, options.offset == 0 else {
+        return reply(to: pending, .failure(.invalidArguments("Invalid Length")))
+      }
+      // Success means queued, not sent.
+      send(.writeCommand(characteristic.valueHandle, value), on: identifier)
+      reply(to: pending, .success(.none))
+    case .reliable where !characteristic.properties.contains(.extendedProperties):
+      reply(to: pending, .failure(.notSupported))
+    case .request where !characteristic.properties.contains(.write):
+      reply(to: pending, .failure(.notSupported))
+    case .request, .reliable:
+      enqueueWrite(characteristic.valueHandle, value, options, path, on: identifier, pending)
+    }
+  }
+
+  mutating func write(
+    _ value: [UInt8], _ options: WriteOptions, _ descriptor: RemoteDescriptor, _ path: ObjectPath,
+    of device: ObjectPath, _ pending: PendingCall
+  ) {
+    guard descriptor.uuid != WellKnownUUID.clientConfiguration else {
+      return reply(to: pending, .failure(.notPermitted("Write not permitted")))
+    }
+    guard let identifier = devices[device]?.link else {
+      return reply(to: pending, .failure(.failed("Not connected")))
+    }
+    guard value.count + Int(options.offset) <= ATTLimits.maximumValueLength else {
+      return reply(to: pending, .failure(.invalidArguments("Invalid Length")))
+    }
+    enqueueWrite(descriptor.handle, value, options, path, on: identifier, pending)
+  }
+
+  private mutating func enqueueWrite(
+    _ handle: AttributeHandle, _ value: [UInt8], _ options: WriteOptions, _ path: ObjectPath,
+    on identifier: LinkIdentifier, _ pending: PendingCall
+  ) {
+    guard let link = links[identifier] else { return }
+    guard !isWriting(path, on: identifier) else { return reply(to: pending, .failure(.inProgress)) }
+    let isLong = options.kind == .reliable || options.offset > 0 || value.count > link.mtu - 3
+    enqueue(
+      [
+        .write(
+          ATTClient.WriteOperation(
+            caller: pending, path: path, handle: handle, value: value, offset: Int(options.offset), isLong: isLong))
+      ], on: identifier)
+  }
+
+  mutating func writeAnswered(
+    _ write: ATTClient.WriteOperation, _ pdu: ATTPDU, on identifier: LinkIdentifier
+  ) -> ATTClient.Operation? {
+    var write = write
+    switch pdu {
+    case .writeResponse where !write.isLong, .executeWriteResponse where write.isLong:
+      reply(to: write.caller, write.failure.map { .failure(.fromATT($0)) } ?? .success(.none))
+      return nil
+    case .prepareWriteResponse(_, _, let piece) where write.isLong && !write.isExecuting && !piece.isEmpty:
+      write.written += piece.count
+      write.isExecuting = write.written >= write.value.count
+      return .write(write)
+    case .errorResponse(_, _, let error):
+      if write.isLong, !write.isExecuting {
+        // Pieces that wait at the peer are thrown away.
+        write.failure = error
+        write.isExecuting = true
+        return .write(write)
+      }
+      reply(to: write.caller, .failure(.fromATT(write.failure ?? error)))
+      return nil
+    default:
+      reply(to: write.caller, .failure(.attError(.unlikelyError)))
+      return nil
+    }
+  }
+
+  private func isReading(_ path: ObjectPath, on link: LinkIdentifier) -> Bool {
+    operations(on: link).contains { if case .read(let read) = $0 { read.path == path } else { false } }
+  }
+
+  private func isWriting(_ path: ObjectPath, on link: LinkIdentifier) -> Bool {
+    operations(on: link).contains { if case .write(let write) = $0 { write.path == path } else { false } }
+  }
+
+  private func operations(on link: LinkIdentifier) -> [ATTClient.Operation] {
+    guard let client = links[link]?.client else { return [] }
+    return [client.current].compactMap(\.self) + client.queue
+  }
+}

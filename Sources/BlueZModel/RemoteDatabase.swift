@@ -1,0 +1,114 @@
+import BluetoothTypes
+import BusValue
+
+/// What is known of a peer's GATT database.
+public struct RemoteDatabase: Sendable, Hashable, Codable {
+  public var services: [RemoteService] = []
+  /// The peer's Database Hash when it was explored (Bluetooth Core, Vol 3, Part G, 7.3).
+  public var hash: [UInt8]?
+  public init() {}
+
+  func characteristic(valueHandle: AttributeHandle) -> (RemoteService, RemoteCharacteristic)? {
+    for service in services {
+      for characteristic in service.characteristics where characteristic.valueHandle == valueHandle {
+        return (service, characteristic)
+      }
+    }
+    return nil
+  }
+
+  func characteristic(_ uuid: BluetoothUUID) -> RemoteCharacteristic? {
+    for service in services {
+      if let found = service.characteristics.first(where: { $0.uuid == uuid }) { return found }
+    }
+    return nil
+  }
+
+  /// Paths of all objects of this database, parents first.
+  func objectPaths(under device: ObjectPath) -> [ObjectPath] {
+    services.filter(\.isOnBus).flatMap { $0.objectPaths(under: device) }
+  }
+}
+
+public struct RemoteService: Sendable, Hashable, Codable {
+  public var handle: AttributeHandle
+  public var endHandle: AttributeHandle
+  public var uuid: BluetoothUUID
+  public var isPrimary: Bool
+  /// Handles of included services.
+  public var includes: [AttributeHandle] = []
+  public var characteristics: [RemoteCharacteristic] = []
+
+  /// bluetoothd keeps the Generic Access service to itself.
+  var isOnBus: Bool { uuid != WellKnownUUID.genericAccess }
+
+  func path(under device: ObjectPath) -> ObjectPath { device.appending("service" + handle.fourDigits) }
+
+  func objectPaths(under device: ObjectPath) -> [ObjectPath] {
+    let service = path(under: device)
+    return [service]
+      + characteristics.flatMap { characteristic in
+        let path = characteristic.path(under: service)
+        return [path] + characteristic.descriptors.map { $0.path(under: path) }
+      }
+  }
+}
+
+public struct RemoteCharacteristic: Sendable, Hashable, Codable {
+  /// Of its declaration; the object's path shows it.
+  public var handle: AttributeHandle
+  public var valueHandle: AttributeHandle
+  public var properties: CharacteristicProperties
+  public var uuid: BluetoothUUID
+  public var descriptors: [RemoteDescriptor] = []
+
+  func path(under service: ObjectPath) -> ObjectPath { service.appending("char" + handle.fourDigits) }
+
+  /// Of the Client Characteristic Configuration.
+  var configurationHandle: AttributeHandle? {
+    descriptors.first { $0.uuid == WellKnownUUID.clientConfiguration }?.handle
+  }
+}
+
+public struct RemoteDescriptor: Sendable, Hashable, Codable {
+  public var handle: AttributeHandle
+  public var uuid: BluetoothUUID
+
+  func path(under characteristic: ObjectPath) -> ObjectPath { characteristic.appending("desc" + handle.fourDigits) }
+}
+
+enum WellKnownUUID {
+  static let primaryService = BluetoothUUID(UInt16(0x2800))
+  static let secondaryService = BluetoothUUID(UInt16(0x2801))
+  static let include = BluetoothUUID(UInt16(0x2802))
+  static let characteristic = BluetoothUUID(UInt16(0x2803))
+  static let extendedProperties = BluetoothUUID(UInt16(0x2900))
+  static let clientConfiguration = BluetoothUUID(UInt16(0x2902))
+  static let genericAccess = BluetoothUUID(UInt16(0x1800))
+  static let genericAttribute = BluetoothUUID(UInt16(0x1801))
+  static let deviceName = BluetoothUUID(UInt16(0x2A00))
+  static let appearance = BluetoothUUID(UInt16(0x2A01))
+  static let serviceChanged = BluetoothUUID(UInt16(0x2A05))
+  static let clientFeatures = BluetoothUUID(UInt16(0x2B29))
+  static let databaseHash = BluetoothUUID(UInt16(0x2B2A))
+  static let serverFeatures = BluetoothUUID(UInt16(0x2B3A))
+}
+
+extension AttributeHandle {
+  /// As bluetoothd writes handles in paths: four digits of lower case.
+  var fourDigits: String {
+    let text = String(self, radix: 16)
+    return String(repeating: "0", count: 4 - text.count) + text
+  }
+}
+
+extension CharacteristicProperties {
+  /// BlueZ's names for the bits that travel on the air.
+  private static let names: [(CharacteristicProperties, String)] = [
+    (.broadcast, "broadcast"), (.read, "read"), (.writeWithoutResponse, "write-without-response"), (.write, "write"),
+    (.notify, "notify"), (.indicate, "indicate"), (.authenticatedSignedWrites, "authenticated-signed-writes"),
+    (.extendedProperties, "extended-properties"),
+  ]
+
+  var flagNames: [String] { Self.names.filter { contains($0.0) }.map(\.1) }
+}

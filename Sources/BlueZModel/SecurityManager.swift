@@ -1,0 +1,72 @@
+import BluetoothTypes
+
+/// The Security Manager's messages (Bluetooth Core, Vol 3, Part H, 3.3 to 3.6), of LE Secure Connections with Just
+/// Works and numeric comparison. Their order and their outcomes are the real ones; the mathematics is not: the key
+/// comes from two numbers exchanged in the clear, so this protects nothing and need not, in a simulated world.
+enum SecurityManager {
+  static let pairingRequest: UInt8 = 0x01
+  static let pairingResponse: UInt8 = 0x02
+  static let pairingRandom: UInt8 = 0x04
+  static let pairingFailed: UInt8 = 0x05
+  static let identityInformation: UInt8 = 0x08
+  static let identityAddress: UInt8 = 0x09
+  static let securityRequest: UInt8 = 0x0B
+  static let keyCheck: UInt8 = 0x0D
+
+  /// Bonding, man-in-the-middle protection where possible, Secure Connections.
+  static let authentication: UInt8 = 0x0D
+
+  enum Failure {
+    static let requirements: UInt8 = 0x03
+    static let confirmation: UInt8 = 0x04
+    static let notSupported: UInt8 = 0x05
+    static let unspecified: UInt8 = 0x08
+    static let keyCheck: UInt8 = 0x0B
+    static let comparison: UInt8 = 0x0C
+  }
+
+  static func features(_ opcode: UInt8, _ capability: UInt8) -> [UInt8] {
+    [opcode, capability, 0, authentication, 16, 0x02, 0x02]
+  }
+
+  static func longTermKey(_ initiator: [UInt8], _ responder: [UInt8]) -> [UInt8] {
+    var mixer = Mixer(0x6C74_6B)
+    mixer.absorb(initiator)
+    mixer.absorb(responder)
+    return mixer.bytes(16)
+  }
+
+  /// The six digits that both sides show.
+  static func comparison(_ key: [UInt8]) -> UInt32 {
+    var mixer = Mixer(0x6732)
+    mixer.absorb(key)
+    return UInt32(mixer.next() % 1_000_000)
+  }
+
+  static func check(_ key: [UInt8], isInitiator: Bool) -> [UInt8] {
+    var mixer = Mixer(isInitiator ? 1 : 2)
+    mixer.absorb(key)
+    return mixer.bytes(16)
+  }
+}
+
+/// A pairing at hand.
+struct Pairing: Sendable {
+  let isInitiator: Bool
+  /// Own input and output capability.
+  let capability: UInt8
+  var agent: AgentState.Agent?
+  var peerCapability: UInt8?
+  let ownNumber: [UInt8]
+  var longTermKey: [UInt8]?
+  var isConfirmedHere = false
+  var peerIdentityKey: IdentityResolvingKey?
+  /// The peer's check came before this side's user had an answer.
+  var isConfirmedThere = false
+
+  /// Both can show six digits and say yes or no.
+  var comparesNumbers: Bool {
+    func canCompare(_ capability: UInt8?) -> Bool { capability == 1 || capability == 4 }
+    return canCompare(capability) && canCompare(peerCapability)
+  }
+}

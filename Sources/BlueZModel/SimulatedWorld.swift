@@ -1,0 +1,264 @@
+import BlueZ
+import BluetoothTypes
+import Radio
+import Timekeeping
+
+/// A world of machines: one radio and a bluetoothd each, and nothing of any bus. A pure state machine, so that whole
+/// systems run in one process; the simulator's process is this and a bus for every machine.
+public struct SimulatedWorld: Sendable {
+  public enum Event: Sendable {
+    /// A client on a machine's bus says something to bluetoothd.
+    case message(machine: String, from: ClientIdentifier, ClientMessage)
+    case clientVanished(machine: String, ClientIdentifier)
+    case command(WorldCommand)
+    case timePassed
+  }
+
+  public enum Output: Sendable, Hashable {
+    case send(machine: String, to: ClientIdentifier, DaemonMessage)
+    /// To every client on the machine's bus.
+    case broadcast(machine: String, Signal)
+    /// bluetoothd came to the machine's bus, with these objects: clients see `DaemonMessage.appeared`.
+    case started(machine: String, ManagedObjects)
+    /// It left: clients see `DaemonMessage.vanished`.
+    case stopped(machine: String)
+    /// The machine ends; its bus and all processes with it.
+    case shutDown(machine: String)
+    case event(WorldEvent)
+    /// A command made no sense. It changed nothing.
+    case refused(String)
+  }
+
+  private var radio: Radio
+  private let seed: UInt64
+  private var machines: [String: BlueZModel] = [:]
+  private var links: [LinkIdentifier: WorldLink] = [:]
+  private var outputs: [Output] = []
+  private var pending: [Step] = []
+  private var machineCount: UInt64 = 0
+
+  private struct WorldLink: Sendable {
+    var central: String
+    var peripheral: String?
+  }
+
+  private enum Step: Sendable {
+    case radio(RadioInput)
+    case model(String, BlueZModel.Event)
+  }
+
+  public init(seed: UInt64) {
+    self.seed = seed
+    radio = Radio(seed: seed)
+  }
+
+  /// Adds a machine that is on, its bluetoothd running and its adapter powered. Names are unique.
+  public mutating func addMachine(_ machine: SimulatedMachine, at now: Instant) -> [Output] {
+    guard machines[machine.name] == nil else { return [.refused("there is a machine \(machine.name) already")] }
+    let controller = ControllerIdentifier(machine.name)
+    var mixer = Mixer(seed, 0x6D61_6368)
+    mixer.absorb(Array(machine.name.utf8))
+    // A static address: nobody's, by its two highest bits.
+    let address = machine.address ?? DeviceAddress(bits: mixer.next() >> 16 & 0x3FFF_FFFF_FFFF, kind: .public)
+    let configuration = BlueZConfiguration(
+      controller: controller, address: address, name: machine.name,
+      identityKey: IdentityResolvingKey(high: mixer.next(), low: mixer.next()), isPrivate: machine.isPrivate,
+      seed: mixer.next())
+    machines[machine.name] = BlueZModel(configuration: configuration, storage: machine.storage)
+    pending.append(.radio(.addController(controller, at: machine.position)))
+    pending.append(.model(machine.name, .control(.start)))
+    return run(at: now)
+  }
+
+  /// Takes an event at `now`; returns what to do, in order.
+  public mutating func handle(_ event: Event, at now: Instant) -> [Output] {
+    // What is due by now comes first, at its own time.
+    advance(to: now)
+    switch event {
+    case .message(let machine, let client, let message):
+      pending.append(.model(machine, .message(from: client, message)))
+    case .clientVanished(let machine, let client): pending.append(.model(machine, .clientVanished(client)))
+    case .command(let command): obey(command)
+    case .timePassed: break
+    }
+    return run(at: now)
+  }
+
+  /// When something happens next by itself; `nil` while nothing can.
+  public var nextDeadline: Instant? {
+    machines.values.reduce(radio.nextDeadline) { earliest, machine in
+      switch (earliest, machine.nextDeadline) {
+      case (let a?, let b?): min(a, b)
+      case (let a, let b): a ?? b
+      }
+    }
+  }
+
+  public var machineNames: [String] { machines.keys.sorted() }
+
+  /// What a client that asks now would see; empty while bluetoothd does not run.
+  public func managedObjects(of machine: String) -> ManagedObjects { machines[machine]?.managedObjects ?? [:] }
+
+  public func isRunning(_ machine: String) -> Bool { machines[machine]?.isRunning ?? false }
+
+  /// What is on a machine's disk.
+  public func storage(of machine: String) -> BlueZStorage? { machines[machine]?.storage }
+
+  public func address(of machine: String) -> DeviceAddress? { machines[machine]?.configuration.address }
+
+  /// Changes what bluetoothd is known to do wrong, for tests.
+  public mutating func setQuirks(_ quirks: BlueZConfiguration.Quirks, of machine: String) {
+    machines[machine]?.setQuirks(quirks)
+  }
+
+  // MARK: The loop
+
+  private mutating func advance(to now: Instant) {
+    // Each round brings the earliest deadline behind; the bound is for what nobody thought of.
+    for _ in 0..<10_000_000 {
+      guard let next = nextDeadline, next <= now else { return }
+      pass(next)
+    }
+    assertionFailure("the world does not come to rest")
+  }
+
+  private mutating func pass(_ instant: Instant) {
+    if let due = radio.nextDeadline, due <= instant { pending.append(.radio(.timePassed)) }
+    for name in machineNames {
+      if let due = machines[name]?.nextDeadline, due <= instant { pending.append(.model(name, .timePassed)) }
+    }
+    drain(at: instant)
+  }
+
+  private mutating func run(at now: Instant) -> [Output] {
+    drain(at: now)
+    advance(to: now)
+    defer { outputs = [] }
+    return outputs
+  }
+
+  private mutating func drain(at now: Instant) {
+    var index = 0
+    while index < pending.count {
+      let step = pending[index]
+      index += 1
+      switch step {
+      case .radio(let input):
+        for output in radio.handle(input, at: now) { take(output) }
+      case .model(let name, let event):
+        for effect in machines[name]?.handle(event, at: now) ?? [] { take(effect, of: name) }
+      }
+    }
+    pending = []
+  }
+
+  private mutating func take(_ output: RadioOutput) {
+    let name = output.controller.name
+    switch output.event {
+    case .connected(let parameters):
+      if parameters.role == .central {
+        links[parameters.link] = WorldLink(central: name, peripheral: links[parameters.link]?.peripheral)
+      } else {
+        links[parameters.link] = WorldLink(central: links[parameters.link]?.central ?? "", peripheral: name)
+      }
+      if let link = links[parameters.link], let peripheral = link.peripheral, !link.central.isEmpty {
+        record(.linkUp(central: link.central, peripheral: peripheral, link: parameters.link.rawValue))
+      }
+    case .disconnected(let link, let reason):
+      if let ended = links.removeValue(forKey: link) {
+        record(
+          .linkDown(
+            central: ended.central, peripheral: ended.peripheral ?? "", link: link.rawValue, reason: "\(reason)"))
+      }
+    case .advertisement, .received, .refused: break
+    }
+    pending.append(.model(name, .radio(output.event)))
+  }
+
+  private mutating func take(_ effect: BlueZModel.Effect, of name: String) {
+    switch effect {
+    case .send(let client, let message): outputs.append(.send(machine: name, to: client, message))
+    case .broadcast(let signal): outputs.append(.broadcast(machine: name, signal))
+    case .radio(let input): pending.append(.radio(input))
+    case .readRSSI(let query, let link):
+      pending.append(.model(name, .rssi(query, radio.rssi(of: link, at: ControllerIdentifier(name)))))
+    case .started(let objects):
+      outputs.append(.started(machine: name, objects))
+      record(.bluetoothdStarted(machine: name))
+    case .stopped(let cause):
+      outputs.append(.stopped(machine: name))
+      record(.bluetoothdStopped(machine: name, cause: cause.rawValue))
+    case .powered(let isOn): record(.adapterPowered(machine: name, isOn: isOn))
+    case .diagnostic(let diagnostic): record(.diagnostic(machine: name, "\(diagnostic)"))
+    }
+  }
+
+  private mutating func record(_ event: WorldEvent) { outputs.append(.event(event)) }
+
+  // MARK: Commands
+
+  private mutating func obey(_ command: WorldCommand) {
+    guard machines[command.machine] != nil else {
+      outputs.append(.refused("there is no machine \(command.machine)"))
+      return
+    }
+    let name = command.machine
+    let controller = ControllerIdentifier(name)
+    switch command {
+    case .move(_, let x, let y):
+      guard x.isFinite, y.isFinite else {
+        outputs.append(.refused("a position has finite coordinates"))
+        return
+      }
+      pending.append(.radio(.move(controller, to: Position(x: x, y: y))))
+    case .shield(_, let isOn): pending.append(.radio(.setShielded(controller, isOn)))
+    case .plug(_, let isOn): plug(name, isOn)
+    case .block(_, let isOn): pending.append(.model(name, .control(.setBlocked(isOn))))
+    case .restartBluetoothd(_, let killed):
+      pending.append(.model(name, .control(killed ? .kill : .stop)))
+      pending.append(.model(name, .control(.start)))
+    case .stopBluetoothd(_, let killed): pending.append(.model(name, .control(killed ? .kill : .stop)))
+    case .startBluetoothd: pending.append(.model(name, .control(.start)))
+    case .shutDown:
+      pending.append(.model(name, .control(.shutDown)))
+      outputs.append(.shutDown(machine: name))
+    case .boot: pending.append(.model(name, .control(.start)))
+    case .remember(_, let devices):
+      if let reason = machines[name]?.remember(devices) { outputs.append(.refused("\(name): \(reason)")) }
+    case .hear(_, let input):
+      guard let event = badInput(input, at: name) else {
+        outputs.append(.refused("\(name) has no link to hear that on"))
+        return
+      }
+      pending.append(.model(name, .radio(event)))
+    }
+  }
+
+  private mutating func plug(_ name: String, _ isOn: Bool) {
+    let controller = ControllerIdentifier(name)
+    if isOn {
+      pending.append(.radio(.setPower(controller, true)))
+      pending.append(.model(name, .control(.setPlugged(true))))
+    } else {
+      pending.append(.radio(.setPower(controller, false)))
+      pending.append(.model(name, .control(.setPlugged(false))))
+    }
+  }
+
+  /// What only a broken or hostile device sends.
+  private func badInput(_ input: BadInput, at name: String) -> RadioOutput.Event? {
+    switch input {
+    case .malformedAdvertisement:
+      return .advertisement(
+        AdvertisementReport(
+          address: DeviceAddress(bits: 0xC0BA_D000_0001, kind: .random), data: [0x1E, 0x03, 0x01],
+          isConnectable: true, rssi: -60))
+    case .notificationForUnknownHandle:
+      guard let link = links.filter({ $0.value.central == name || $0.value.peripheral == name }).keys.min() else {
+        return nil
+      }
+      let pdu = ATTPDU.notification(0xFFF0, [0xBA, 0xD0])
+      return .received(link, Frame(channel: Channel.attributes, payload: pdu.bytes))
+    }
+  }
+}

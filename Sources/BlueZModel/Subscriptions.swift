@@ -1,0 +1,153 @@
+import BlueZ
+import BluetoothTypes
+import BusValue
+import Radio
+
+/// StartNotify and StopNotify: sessions by client, which bluetoothd writes to the peer again on every link.
+extension BlueZModel {
+  mutating func startNotify(
+    _ characteristic: RemoteCharacteristic, _ path: ObjectPath, of device: ObjectPath, _ pending: PendingCall
+  ) {
+    guard !characteristic.properties.isDisjoint(with: [.notify, .indicate]),
+      let configuration = characteristic.configurationHandle
+    else { return reply(to: pending, .failure(.notSupported)) }
+    let handle = characteristic.valueHandle
+    let sessions = devices[device]?.sessions[handle] ?? []
+    if let mine = sessions.first(where: { $0.client == pending.client }) {
+      return reply(to: pending, mine.isActive ? .success(.none) : .failure(.inProgress))
+    }
+    guard let link = devices[device]?.link else {
+      // Taken down; the peer hears of it when it is back.
+      devices[device]?.sessions[handle] = sessions + [NotifySession(client: pending.client)]
+      changed(path, InterfaceName.gattCharacteristic, "Notifying")
+      return reply(to: pending, .success(.none))
+    }
+    let isActive = sessions.contains(where: \.isActive)
+    let session = NotifySession(client: pending.client, call: isActive ? nil : pending.call, isActive: isActive)
+    devices[device]?.sessions[handle] = sessions + [session]
+    if isActive {
+      reply(to: pending, .success(.none))
+    } else if sessions.isEmpty {
+      enqueue([configure(characteristic, configuration, path, isOn: true)], on: link)
+    }
+  }
+
+  mutating func stopNotify(
+    _ characteristic: RemoteCharacteristic, _ path: ObjectPath, of device: ObjectPath, _ pending: PendingCall
+  ) {
+    guard
+      devices[device]?.sessions[characteristic.valueHandle]?.contains(where: { $0.client == pending.client }) == true
+    else { return reply(to: pending, .failure(.failed("No notify session started"))) }
+    endSession(of: pending.client, characteristic, path, device)
+    reply(to: pending, .success(.none))
+  }
+
+  mutating func forgetSubscriptions(of client: ClientIdentifier) {
+    for path in devices.keys.sorted() {
+      guard let device = devices[path], let database = device.database else { continue }
+      for service in database.services {
+        for characteristic in service.characteristics
+        where device.sessions[characteristic.valueHandle]?.contains(where: { $0.client == client }) == true {
+          endSession(of: client, characteristic, characteristic.path(under: service.path(under: path)), path)
+        }
+      }
+    }
+  }
+
+  private mutating func endSession(
+    of client: ClientIdentifier, _ characteristic: RemoteCharacteristic, _ path: ObjectPath, _ device: ObjectPath
+  ) {
+    let handle = characteristic.valueHandle
+    devices[device]?.sessions[handle]?.removeAll { $0.client == client }
+    guard devices[device]?.sessions[handle]?.isEmpty == true else { return }
+    devices[device]?.sessions[handle] = nil
+    changed(path, InterfaceName.gattCharacteristic, "Notifying")
+    if let link = devices[device]?.link, let configuration = characteristic.configurationHandle {
+      enqueue([configure(characteristic, configuration, path, isOn: false)], on: link)
+    }
+  }
+
+  /// What is written to the peer when a link is new.
+  func liveSubscriptions(of device: Device) -> [ATTClient.Operation] {
+    guard let database = device.database else { return [] }
+    return database.services.flatMap { service in
+      service.characteristics.compactMap { characteristic -> ATTClient.Operation? in
+        guard device.sessions[characteristic.valueHandle]?.isEmpty == false,
+          let handle = characteristic.configurationHandle
+        else { return nil }
+        return configure(
+          characteristic, handle, characteristic.path(under: service.path(under: device.path)), isOn: true)
+      }
+    }
+  }
+
+  private func configure(
+    _ characteristic: RemoteCharacteristic, _ handle: AttributeHandle, _ path: ObjectPath, isOn: Bool
+  ) -> ATTClient.Operation {
+    let value: UInt16 = !isOn ? 0 : characteristic.properties.contains(.notify) ? 1 : 2
+    return .configure(
+      ATTClient.ConfigureOperation(
+        path: path, valueHandle: characteristic.valueHandle, handle: handle, value: value))
+  }
+
+  mutating func configured(
+    _ operation: ATTClient.ConfigureOperation, _ pdu: ATTPDU, on identifier: LinkIdentifier
+  ) {
+    guard let device = links[identifier]?.device, operation.value != 0 else { return }
+    guard case .writeResponse = pdu else {
+      var error = BlueZError.attError(.unlikelyError)
+      if case .errorResponse(_, _, let code) = pdu { error = .fromATT(code) }
+      return failSubscription(operation, on: identifier, error)
+    }
+    var answered: [PendingCall] = []
+    let sessions = devices[device]?.sessions[operation.valueHandle]?.map { session in
+      if let call = session.call { answered.append(PendingCall(client: session.client, call: call)) }
+      return NotifySession(client: session.client, isActive: true)
+    }
+    devices[device]?.sessions[operation.valueHandle] = sessions
+    if !answered.isEmpty { changed(operation.path, InterfaceName.gattCharacteristic, "Notifying") }
+    for call in answered { reply(to: call, .success(.none)) }
+  }
+
+  /// Those who wait for the subscription get an error and lose their session; others keep theirs for the next link.
+  mutating func failSubscription(
+    _ operation: ATTClient.ConfigureOperation, on identifier: LinkIdentifier, _ error: BlueZError
+  ) {
+    guard let device = links[identifier]?.device else { return }
+    let sessions = devices[device]?.sessions[operation.valueHandle] ?? []
+    let kept = sessions.filter { $0.call == nil }
+    devices[device]?.sessions[operation.valueHandle] = kept.isEmpty ? nil : kept
+    for session in sessions {
+      if let call = session.call { reply(to: session.client, call, .failure(error)) }
+    }
+  }
+
+  /// A notification or an indication: told once for every session, to everyone on the bus.
+  mutating func valueArrived(_ pdu: ATTPDU, on identifier: LinkIdentifier) {
+    guard let path = links[identifier]?.device else { return }
+    let handle: AttributeHandle
+    let value: [UInt8]
+    switch pdu {
+    case .notification(let from, let bytes): (handle, value) = (from, bytes)
+    case .indication(let from, let bytes):
+      (handle, value) = (from, bytes)
+      send(.confirmation, on: identifier)
+    default: return
+    }
+    guard let database = devices[path]?.database,
+      let (service, characteristic) = database.characteristic(valueHandle: handle)
+    else {
+      effects.append(.diagnostic(.unknownNotificationHandle(device: path, handle: handle)))
+      return
+    }
+    if characteristic.uuid == WellKnownUUID.serviceChanged {
+      var reader = ByteReader(value)
+      guard let start = reader.word(), let end = reader.word(), start > 0, start <= end else { return }
+      return servicesChanged(start...end, on: identifier)
+    }
+    guard let sessions = devices[path]?.sessions[handle], !sessions.isEmpty else { return }
+    devices[path]?.values[handle] = value
+    let object = characteristic.path(under: service.path(under: path))
+    for _ in sessions { emit(object, InterfaceName.gattCharacteristic, ["Value": .bytes(value)]) }
+  }
+}

@@ -1,0 +1,74 @@
+import BlueZModel
+
+/// What an orchestrator tells the simulator to do.
+public typealias SimulatorCommand = WorldCommand
+
+/// One line on the simulator's standard input: `{"id":1,"command":{"move":{"machine":"phone","x":0,"y":0}}}`.
+public struct SimulatorRequest: Sendable, Hashable, Codable {
+  /// Comes back with the answer.
+  public var id: UInt64
+  public var command: SimulatorCommand
+  public init(id: UInt64, command: SimulatorCommand) {
+    self.id = id
+    self.command = command
+  }
+}
+
+/// The answer to a request. With an error nothing has changed.
+public struct SimulatorReply: Sendable, Hashable, Codable {
+  public var id: UInt64
+  public var error: String?
+  public init(id: UInt64, error: String?) {
+    self.id = id
+    self.error = error
+  }
+}
+
+/// One line on the simulator's standard output.
+public enum SimulatorLine: Sendable, Hashable, Codable {
+  /// All machines are on their buses; comes once, before anything is answered.
+  case ready
+  case reply(SimulatorReply)
+  case event(WorldEvent)
+
+  private enum CodingKeys: String, CodingKey { case ready, reply, event }
+
+  public init(from decoder: any Decoder) throws {
+    let container = try decoder.container(keyedBy: CodingKeys.self)
+    if let reply = try container.decodeIfPresent(SimulatorReply.self, forKey: .reply) {
+      self = .reply(reply)
+    } else if let event = try container.decodeIfPresent(WorldEvent.self, forKey: .event) {
+      self = .event(event)
+    } else if try container.decodeIfPresent(Bool.self, forKey: .ready) == true {
+      self = .ready
+    } else {
+      throw DecodingError.dataCorrupted(
+        DecodingError.Context(codingPath: decoder.codingPath, debugDescription: "neither a reply nor an event"))
+    }
+  }
+
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.container(keyedBy: CodingKeys.self)
+    switch self {
+    case .ready: try container.encode(true, forKey: .ready)
+    case .reply(let reply): try container.encode(reply, forKey: .reply)
+    case .event(let event): try container.encode(event, forKey: .event)
+    }
+  }
+}
+
+extension WorldEvent {
+  /// The event as the journal has it.
+  var journalEntry: (name: String, fields: [String: String]) {
+    switch self {
+    case .linkUp(let central, let peripheral, let link):
+      ("link.up", ["central": central, "peripheral": peripheral, "link": String(link)])
+    case .linkDown(let central, let peripheral, let link, let reason):
+      ("link.down", ["central": central, "peripheral": peripheral, "link": String(link), "reason": reason])
+    case .bluetoothdStarted(let machine): ("bluetoothd.started", ["machine": machine])
+    case .bluetoothdStopped(let machine, let cause): ("bluetoothd.stopped", ["machine": machine, "cause": cause])
+    case .adapterPowered(let machine, let isOn): ("adapter.powered", ["machine": machine, "on": String(isOn)])
+    case .diagnostic(let machine, let text): ("bluetoothd.diagnostic", ["machine": machine, "text": text])
+    }
+  }
+}

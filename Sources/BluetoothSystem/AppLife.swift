@@ -1,0 +1,192 @@
+import AppLink
+import BluetoothTypes
+import Timekeeping
+
+/// Starting, waking, suspending and ending apps, after every event.
+extension BluetoothSystem {
+  mutating func reconcileApps() {
+    for name in appNames {
+      startIfNeeded(name)
+      wakeIfNeeded(name)
+      flush(name)
+      restIfDone(name)
+    }
+  }
+
+  /// When something about this app is due.
+  func deadline(of app: App) -> Instant? {
+    switch app.state {
+    case .notRunning: wantsStart(app) && app.notBefore > now ? app.notBefore : nil
+    case .launching: app.endReason == nil ? app.launchedAt + configuration.launchBudget : nil
+    case .background: app.endReason == nil ? restTime(of: app) : nil
+    case .foreground, .suspended: nil
+    }
+  }
+
+  private func startReason(_ app: App) -> LaunchReason? {
+    if app.isOpenWanted { return .opened }
+    guard !app.quitByUser else { return nil }
+    if app.declaration.keepAlive { return .keepAlive }
+    return app.queue.contains { $0.body.relaunches && app.mayWorkInBackground($0.manager.role) } ? .restore : nil
+  }
+
+  private func wantsStart(_ app: App) -> Bool { startReason(app) != nil }
+
+  private mutating func startIfNeeded(_ name: String) {
+    guard var app = apps[name], app.state == .notRunning, let reason = startReason(app), now >= app.notBefore else {
+      return
+    }
+    app.state = .launching
+    app.launchReason = reason
+    app.isOpenWanted = false
+    app.launchedAt = now
+    app.launches += 1
+    apps[name] = app
+    persistApp(name)
+    let (centrals, peripherals) = reason == .opened ? ([], []) : restorable(name)
+    emit(.launch(name, LaunchOptions(reason: reason, centrals: centrals, peripherals: peripherals)))
+  }
+
+  private mutating func wakeIfNeeded(_ name: String) {
+    guard var app = apps[name], app.state == .suspended, app.endReason == nil, let process = app.process,
+      let first = app.queue.first(where: { app.mayWorkInBackground($0.manager.role) })
+    else { return }
+    app.state = .background
+    app.lastActivity = now
+    app.wakeDeadline = now + configuration.wakeBudget
+    apps[name] = app
+    persistApp(name)
+    emit(.resume(name, process))
+    journal("app.resumed", ["app": name, "because": first.body.kind])
+  }
+
+  private func isBusy(_ app: App) -> Bool {
+    app.handledSequence < app.lastSequence || app.link == nil || hasOpenWork(app.declaration.bundleIdentifier)
+  }
+
+  private func restTime(of app: App) -> Instant {
+    guard app.hasBackgroundMode else { return app.lastActivity + configuration.leaveGrace }
+    return isBusy(app) ? app.wakeDeadline : min(app.lastActivity + configuration.idleGrace, app.wakeDeadline)
+  }
+
+  private mutating func restIfDone(_ name: String) {
+    guard var app = apps[name], app.endReason == nil else { return }
+    guard let process = app.process else {
+      if app.state == .launching, now >= app.launchedAt + configuration.launchBudget {
+        appLaunchFailed(name, "The supervisor has not answered.")
+      }
+      return
+    }
+    if app.state == .launching, now >= app.launchedAt + configuration.launchBudget {
+      journal("app.unresponsive", ["app": name])
+      app.shortLives += 1
+      apps[name] = app
+      end(name, process, because: "never attached")
+      return
+    }
+    guard app.state == .background, now >= restTime(of: app) else { return }
+    let overran = app.hasBackgroundMode && isBusy(app)
+    app.overruns = overran ? app.overruns + 1 : 0
+    if overran { journal("app.overran", ["app": name, "times": String(app.overruns)]) }
+    if let deadline = app.restoreDeadline, deadline <= now {
+      app.restoreDeadline = nil
+      journal("app.didNotRestore", ["app": name])
+    }
+    if app.overruns >= configuration.overrunsUntilKilled {
+      apps[name] = app
+      end(name, process, because: "overran its wake budget")
+      return
+    }
+    app.state = .suspended
+    apps[name] = app
+    persistApp(name)
+    emit(.suspend(name, process))
+    journal("app.suspended", ["app": name])
+  }
+
+  /// Restore identifiers of this app's managers that have something to restore.
+  func restorable(_ name: String) -> (centrals: [String], peripherals: [String]) {
+    var centrals: [String] = []
+    var peripherals: [String] = []
+    for key in managers.keys.sorted() where key.app == name {
+      guard let identifier = key.restoreIdentifier, managers[key]?.hasSomethingToRestore == true else { continue }
+      if key.role == .central { centrals.append(identifier) } else { peripherals.append(identifier) }
+    }
+    return (centrals, peripherals)
+  }
+
+  // MARK: Attaching
+
+  mutating func attach(
+    _ link: AppLinkIdentifier, _ process: ProcessIdentity, _ attachment: Attachment, _ token: AnswerToken
+  ) {
+    if let error = refusal(link, process, attachment) {
+      emit(.attachReply(token, .failure(error)))
+      return
+    }
+    let name = attachment.bundleIdentifier
+    guard var app = apps[name] else { return }
+    if app.process == nil {
+      // The user started it by hand, or the answer to our own launch is still under way.
+      app.process = process
+      if app.state == .notRunning {
+        app.state = .foreground
+        app.quitByUser = false
+        app.launchedAt = now
+        app.launches += 1
+        emit(.adopt(name, process))
+      }
+    }
+    if app.state == .launching { app.state = app.launchReason == .restore ? .background : .foreground }
+    if app.launchReason == .restore { app.restoreDeadline = now + configuration.wakeBudget }
+    app.link = link
+    app.lastSequence = attachment.lastEvent?.rawValue ?? 0
+    app.handledSequence = app.lastSequence
+    app.lastActivity = now
+    app.wakeDeadline = now + configuration.wakeBudget
+    apps[name] = app
+    persistApp(name)
+    let (centrals, peripherals) = app.launchReason == .opened ? ([], []) : restorable(name)
+    emit(
+      .attachReply(
+        token,
+        .success(
+          AttachReply(
+            centralsToRestore: centrals, peripheralsToRestore: peripherals,
+            backgroundModes: app.declaration.backgroundModes))))
+  }
+
+  private func refusal(_ link: AppLinkIdentifier, _ process: ProcessIdentity, _ attachment: Attachment) -> AppLinkError?
+  {
+    guard attachment.protocolVersion == Attachment.currentProtocolVersion else {
+      return AppLinkError(
+        .wrongVersion,
+        "The app speaks version \(attachment.protocolVersion), the system \(Attachment.currentProtocolVersion); "
+          + "install both from one release.")
+    }
+    let name = attachment.bundleIdentifier
+    guard let app = apps[name] else {
+      return AppLinkError(
+        .unknownApp, "No Info.plist in the system's apps folder declares \"\(name)\"; put one there and restart it.")
+    }
+    if let running = app.process, running.processIdentifier != process.processIdentifier {
+      return AppLinkError(
+        .notThatApp,
+        "\"\(name)\" already runs as process \(running.processIdentifier); quit that one before starting another.")
+    }
+    if let other = app.link, other != link {
+      return AppLinkError(.alreadyAttached, "\"\(name)\" is attached already; a process attaches once.")
+    }
+    return nil
+  }
+
+  mutating func detach(_ link: AppLinkIdentifier) {
+    guard let name = appName(of: link) else { return }
+    apps[name]?.link = nil
+    forgetOperations(ofApp: name)
+    failRemoteRequests(ofApp: name)
+    for key in managers.keys where key.app == name { managers[key]?.rest() }
+  }
+
+  func appName(of link: AppLinkIdentifier) -> String? { apps.first { $0.value.link == link }?.key }
+}

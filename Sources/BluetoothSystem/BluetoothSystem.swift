@@ -1,0 +1,218 @@
+import AppLink
+import BlueZ
+import BluetoothTypes
+import BusValue
+import FoundationEssentials
+import Timekeeping
+
+/// What latchkeyd decides: a pure state machine between bluetoothd and apps. It takes events and the time, and
+/// returns effects for a shell to carry out in order.
+///
+/// Every request of an app is desired state. After each event the machine compares what is desired with what
+/// bluetoothd says is, and asks for what is missing; so it makes no difference what got lost, or why.
+public struct BluetoothSystem: Sendable {
+  let configuration: Configuration
+  var now = Instant.zero
+  var unixSeconds = 0.0
+  var random: SplitMix64
+
+  // What was promised.
+  var stored: StoredState
+  var settings: SettingsRecord
+  var apps: [String: App] = [:]
+  var managers: [ManagerKey: Manager] = [:]
+  var peers: [PeerIdentifier: PeerRecord] = [:]
+  var remembered: [LocalAttributeIdentifier: Set<PeerIdentifier>] = [:]
+
+  // What bluetoothd says.
+  var bluez = BlueZMirror()
+  var identifiers: [DeviceAddress: PeerIdentifier] = [:]
+
+  // What was asked of bluetoothd.
+  var lastCall: UInt64 = 0
+  var calls: [CallIdentifier: PendingCall] = [:]
+  var attempts: [PeerIdentifier: ConnectionAttempt] = [:]
+  var profile = ProfileRegistration()
+  var discovery = DiscoveryState()
+  var pairing = PairingState()
+  var operations: [PeerIdentifier: OperationQueue] = [:]
+  var links: [PeerIdentifier: LinkHealth] = [:]
+  /// Whose attributes changed in this turn, and whose are not what they should be.
+  var uncheckedDatabases: Set<PeerIdentifier> = []
+  var healings: [PeerIdentifier: DatabaseHealing] = [:]
+  var sessions: [ObjectPath: NotifySession] = [:]
+  var published: [LocalAttributeIdentifier: PublishedService] = [:]
+  var advertisements: [ManagerKey: PublishedAdvertisement] = [:]
+  var mark = DatabaseMark()
+  var lastExport: UInt64 = 0
+  var lastRemoteRequest: UInt64 = 0
+  var remoteRequests: [RemoteRequestIdentifier: OpenRemoteRequest] = [:]
+
+  // What this turn has decided.
+  var pendingStores: [StoreKey: StoreChange] = [:]
+  var storeOrder: [StoreKey] = []
+  var output: [Effect] = []
+
+  /// - Parameters:
+  ///   - apps: the apps of this machine; what was stored of others is kept but rests.
+  ///   - stored: what an earlier life of the system left on disk.
+  ///   - seed: of the random numbers it needs; different at each start.
+  public init(configuration: Configuration = Configuration(), apps: [AppDeclaration], stored: StoredState, seed: UInt64)
+  {
+    self.configuration = configuration
+    self.stored = stored
+    random = SplitMix64(state: seed)
+    if case .settings(let record) = stored.records[StoreKey(.settings, "")] {
+      settings = record
+    } else {
+      settings = SettingsRecord(salt: random.next(), bluetoothOn: true)
+    }
+    for declaration in apps { self.apps[declaration.bundleIdentifier] = App(declaration) }
+    load(stored)
+  }
+
+  /// Takes one event at a time that never goes back, and decides.
+  /// - Parameter unixSeconds: the wall clock, only passed on to apps.
+  public mutating func handle(_ event: Event, at time: Instant, unixSeconds: Double? = nil) -> [Effect] {
+    now = max(now, time)
+    self.unixSeconds = unixSeconds ?? now.seconds
+    switch event {
+    case .started: start()
+    case .daemon(let message): receive(message)
+    case .attach(let link, let process, let attachment, let token): attach(link, process, attachment, token)
+    case .request(let link, let request): receive(request, from: link)
+    case .query(let link, let query, let token): answer(query, from: link, token)
+    case .detached(let link): detach(link)
+    case .control(let request, let token): control(request, token)
+    case .appLaunched(let app, let process): appLaunched(app, process)
+    case .appLaunchFailed(let app, let message): appLaunchFailed(app, message)
+    case .appEnded(let app, let process, let how): appEnded(app, process, how: how)
+    case .resumedFromSleep: wokeFromSleep()
+    case .timePassed: break
+    }
+    settle()
+    return takeEffects()
+  }
+
+  /// When `timePassed` is due, at the latest; `nil`: nothing is waiting for the time.
+  public var nextDeadline: Instant? {
+    var earliest: Instant?
+    func consider(_ deadline: Instant?) {
+      guard let deadline else { return }
+      earliest = earliest.map { min($0, deadline) } ?? deadline
+    }
+    for app in apps.values { consider(deadline(of: app)) }
+    for request in remoteRequests.values { consider(request.deadline) }
+    consider(reconcilerDeadline)
+    for queue in operations.values {
+      consider(queue.retryAt)
+      consider(queue.deadline)
+    }
+    for healing in healings.values { consider(healing.dropAt) }
+    for deadline in pairing.deadlines { consider(deadline) }
+    for health in links.values { consider(health.checkAt) }
+    return earliest
+  }
+
+  /// Brings what apps are told and what bluetoothd is asked in line with what is.
+  private mutating func settle() {
+    expireRemoteRequests()
+    reconcilePairing()
+    reconcileLinks()
+    tellLostLinks()
+    tellManagerStates()
+    tellConnections()
+    reconcileRegistrations()
+    reconcileConnections()
+    reconcileDatabases()
+    reconcileNotifications()
+    reconcilePublished()
+    reconcileSubscriptions()
+    runOperations()
+    reconcileApps()
+  }
+
+  private mutating func takeEffects() -> [Effect] {
+    var effects = storeOrder.compactMap { pendingStores[$0].map(Effect.store) }
+    effects += output
+    pendingStores.removeAll(keepingCapacity: true)
+    storeOrder.removeAll(keepingCapacity: true)
+    output.removeAll(keepingCapacity: true)
+    return effects
+  }
+
+  mutating func emit(_ effect: Effect) { output.append(effect) }
+
+  mutating func journal(_ event: String, _ fields: [String: String] = [:]) { output.append(.record(event, fields)) }
+
+  mutating func persist(_ record: StoredRecord) {
+    guard stored.records[record.key] != record else { return }
+    change(record.key, .put(record))
+  }
+
+  mutating func erase(_ key: StoreKey) {
+    guard stored.records[key] != nil else { return }
+    change(key, .remove(key))
+  }
+
+  private mutating func change(_ key: StoreKey, _ change: StoreChange) {
+    stored.apply(change)
+    if pendingStores.updateValue(change, forKey: key) == nil { storeOrder.append(key) }
+  }
+
+  private mutating func load(_ stored: StoredState) {
+    let records = stored.records.sorted { $0.key < $1.key }.map(\.value)
+    for record in records {
+      switch record {
+      case .settings: break
+      case .app(let record): apps[record.bundleIdentifier]?.load(record)
+      case .manager(let record): managers[record.key] = Manager(record)
+      case .peer(let record):
+        peers[record.identifier] = record
+        identifiers[record.address] = record.identifier
+      case .subscription(let record): remembered[record.characteristic, default: []].insert(record.central)
+      case .peripheral, .service: break
+      }
+    }
+    for record in records {
+      switch record {
+      case .peripheral(let record): managers[record.manager]?.peripherals[record.peer] = Peripheral(record)
+      case .service(let record): managers[record.manager]?.services[record.definition.identifier] = record
+      default: break
+      }
+    }
+  }
+
+  private mutating func start() {
+    persist(.settings(settings))
+    for name in apps.keys.sorted() {
+      guard let app = apps[name] else { continue }
+      if let process = app.process {
+        apps[name]?.lastActivity = now
+        apps[name]?.wakeDeadline = now + configuration.wakeBudget
+        emit(.adopt(name, process))
+        // What the store says may not have been carried out yet.
+        if app.state == .suspended { emit(.suspend(name, process)) } else { emit(.resume(name, process)) }
+      }
+    }
+    let orphans = managers.values.filter { $0.key.restoreIdentifier == nil && apps[$0.key.app]?.process == nil }
+    for manager in orphans where apps[manager.key.app] != nil { removeManager(manager.key) }
+  }
+}
+
+/// A small generator of good quality, for identifiers (Steele, Lea and Flood, "Fast splittable pseudorandom number
+/// generators", 2014).
+struct SplitMix64: Sendable {
+  var state: UInt64
+
+  mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    return Self.mix(state)
+  }
+
+  static func mix(_ value: UInt64) -> UInt64 {
+    var mixed = (value ^ (value >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+    return mixed ^ (mixed >> 31)
+  }
+}

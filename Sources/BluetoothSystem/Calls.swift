@@ -1,0 +1,111 @@
+import AppLink
+import BlueZ
+import BluetoothTypes
+import BusValue
+
+/// What a call to bluetoothd was for.
+enum PendingCall: Sendable {
+  case ignored
+  case connect(PeerIdentifier)
+  case disconnect(PeerIdentifier)
+  case registerProfile(root: ObjectPath, arming: Set<PeerIdentifier>)
+  case unregisterProfile
+  case setFilter
+  case startDiscovery
+  case stopDiscovery
+  case registerAgent
+  case pair(AnswerToken)
+  case requestDefaultAgent
+  /// The operation at the head of this peripheral's line.
+  case operation(PeerIdentifier)
+  case rssi(PeerIdentifier, ManagerKey, OperationIdentifier)
+  /// Whether the controller has the link.
+  case probe(PeerIdentifier)
+  case startNotify(ObjectPath)
+  case stopNotify(ObjectPath)
+  case registerService(LocalAttributeIdentifier, root: ObjectPath)
+  case registerAdvertisement(ManagerKey, path: ObjectPath)
+  case registerMark(root: ObjectPath)
+}
+
+/// How far something that is asked of bluetoothd has got.
+enum RegistrationStep: Sendable, Hashable {
+  case none
+  case asked
+  case done
+  /// It was refused; asked again at this time.
+  case failed(retryAt: Int64)
+}
+
+extension BluetoothSystem {
+  mutating func call(_ path: ObjectPath, _ request: BlueZ.Request, for pending: PendingCall) {
+    guard bluez.isPresent else { return }
+    lastCall += 1
+    let identifier = CallIdentifier(lastCall)
+    calls[identifier] = pending
+    emit(.bluez(.call(identifier, path: path, request)))
+  }
+
+  mutating func completed(_ pending: PendingCall, _ result: Result<Reply, BlueZError>) {
+    switch pending {
+    case .ignored: break
+    case .connect(let peer): connectCompleted(peer, result)
+    case .disconnect(let peer): disconnectCompleted(peer, result)
+    case .registerProfile(let root, let arming): profileRegistered(root, arming, result)
+    case .unregisterProfile: profile.isUnregistering = false
+    case .setFilter: filterSet(result)
+    case .startDiscovery: discoveryStarted(result)
+    case .stopDiscovery: discoveryStopped()
+    case .registerAgent: agentRegistered(result)
+    case .requestDefaultAgent: break
+    case .pair(let token): paired(token, result)
+    case .operation(let peer): operationCompleted(peer, result)
+    case .rssi(let peer, let key, let operation): rssiRead(peer, key, operation, result)
+    case .probe(let peer): probed(peer, result)
+    case .startNotify(let path): notifyStarted(path, result)
+    case .stopNotify(let path): notifyStopped(path)
+    case .registerService(let service, let root): serviceRegistered(service, root, result)
+    case .registerAdvertisement(let key, let path): advertisementRegistered(key, path, result)
+    case .registerMark(let root): markRegistered(root, result)
+    }
+  }
+}
+
+extension PeerError {
+  /// The link ended (`CBError.peripheralDisconnected`).
+  static let peripheralGone = PeerError.coreBluetooth(
+    code: 7, message: "The specified device has disconnected from us.")
+  static let notConnected = PeerError.coreBluetooth(code: 3, message: "The peripheral is not connected.")
+  static let unknownDevice = PeerError.coreBluetooth(
+    code: 12, message: "No device with this identifier has been seen; scan for it first.")
+  static func limit(_ what: String) -> PeerError { .coreBluetooth(code: 4, message: what) }
+
+  /// What bluetoothd's error means to an app.
+  init(_ error: BlueZError, reading: Bool) {
+    let kind = error.name.hasPrefix("org.bluez.Error.") ? error.name.dropFirst(16) : error.name[...]
+    if let code = Self.attCode(in: error.message) {
+      self = .att(ATTError(rawValue: code))
+      return
+    }
+    switch kind {
+    case "NotPermitted" where error.message.contains("paired"): self = .att(.insufficientEncryption)
+    case "NotPermitted": self = .att(reading ? .readNotPermitted : .writeNotPermitted)
+    case "NotAuthorized": self = .att(.insufficientAuthorization)
+    case "InvalidValueLength": self = .att(.invalidAttributeValueLength)
+    case "InvalidArguments" where error.message.contains("Length"): self = .att(.invalidAttributeValueLength)
+    case "InvalidOffset": self = .att(.invalidOffset)
+    case "InvalidArguments": self = .coreBluetooth(code: 1, message: error.description)
+    case "NotSupported": self = .att(.requestNotSupported)
+    case "NotConnected": self = .notConnected
+    case "org.freedesktop.DBus.Error.UnknownObject", "org.freedesktop.DBus.Error.UnknownMethod":
+      self = .att(.invalidHandle)
+    default: self = .coreBluetooth(code: 0, message: error.description)
+    }
+  }
+
+  private static func attCode(in message: String) -> UInt8? {
+    let marker = "ATT error: 0x"
+    guard message.contains(marker), let last = message.split(separator: "x").last else { return nil }
+    return UInt8(last.prefix(2), radix: 16)
+  }
+}

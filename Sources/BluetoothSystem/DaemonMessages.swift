@@ -1,0 +1,293 @@
+import AppLink
+import BlueZ
+import BluetoothTypes
+import BusValue
+import FoundationEssentials
+
+/// What bluetoothd says, taken in.
+extension BluetoothSystem {
+  mutating func receive(_ message: DaemonMessage) {
+    switch message {
+    case .appeared(let objects): bluetoothdAppeared(objects)
+    case .vanished: bluetoothdVanished()
+    case .reply(let identifier, let result):
+      if let pending = calls.removeValue(forKey: identifier) { completed(pending, result) }
+    case .signal(.interfacesAdded(let path, let interfaces)): added(path, interfaces)
+    case .signal(.interfacesRemoved(let path, let names)): removed(path, names)
+    case .signal(.propertiesChanged(let path, let interface, let changed, let invalidated)):
+      propertiesChanged(path, interface, changed, invalidated)
+    case .signal(.disconnected(let path, let reason, _)): linkEnded(path, reason)
+    case .callback(let identifier, let path, let callback): receive(callback, path, identifier)
+    }
+  }
+
+  private mutating func bluetoothdAppeared(_ objects: ManagedObjects) {
+    if bluez.isPresent { bluetoothdVanished() }
+    bluez.isPresent = true
+    bluez.wasEverPresent = true
+    for path in objects.keys.sorted(by: { $0.text.utf8.count == $1.text.utf8.count ? $0 < $1 : $0.text < $1.text }) {
+      added(path, objects[path] ?? [:])
+    }
+    noteMissingAdapter(objects)
+    probeAdoptedLinks()
+    journal("bluetooth.state", ["state": String(describing: bluez.state), "because": "bluetoothd appeared"])
+  }
+
+  private mutating func bluetoothdVanished() {
+    guard bluez.isPresent else { return }
+    bluez.isPresent = false
+    bluez.forgetObjects()
+    forgetAsked()
+    pairing.agent = .none
+    journal("bluetooth.state", ["state": String(describing: bluez.state), "because": "bluetoothd vanished"])
+  }
+
+  /// Nothing that was asked of bluetoothd or of its adapter holds any longer.
+  private mutating func forgetAsked() {
+    let open = calls.sorted { $0.key.rawValue < $1.key.rawValue }
+    calls = [:]
+    attempts = [:]
+    profile = ProfileRegistration()
+    discovery = DiscoveryState()
+    sessions = [:]
+    published = [:]
+    advertisements = [:]
+    mark = DatabaseMark()
+    forgetPairings()
+    uncheckedDatabases = []
+    healings = [:]
+    links = [:]
+    for (_, pending) in open {
+      if case .operation(let peer) = pending { failCurrentOperation(peer, .peripheralGone) }
+    }
+    expireAllRemoteRequests()
+  }
+
+  /// Someone who named an adapter that is not there would else wait for one that never comes, and see no reason.
+  private mutating func noteMissingAdapter(_ objects: ManagedObjects) {
+    guard bluez.adapter == nil, configuration.adapter != .first else { return }
+    let present = objects.keys.filter { objects[$0]?[InterfaceName.adapter] != nil }.map { String($0.lastComponent) }
+    journal(
+      "adapter.missing",
+      ["wanted": configuration.adapter.description, "present": present.sorted().joined(separator: " ")])
+  }
+
+  // MARK: Objects
+
+  private mutating func added(_ path: ObjectPath, _ interfaces: Interfaces) {
+    if let properties = interfaces[InterfaceName.adapter] { adapterAdded(path, properties) }
+    // bluetoothd tells of an adapter before it tells of what hangs on it.
+    guard let adapter = bluez.adapter, path.isWithin(adapter) else { return }
+    if let properties = interfaces[InterfaceName.device] { deviceAdded(path, properties) }
+    for (interface, kind) in BlueZMirror.attributeKinds {
+      guard let properties = interfaces[interface] else { continue }
+      bluez.addAttribute(path, kind, properties)
+      if kind == .service, let owner = bluez.owners[path], let peer = bluez.devices[owner.device]?.peer {
+        uncheckedDatabases.insert(peer)
+      }
+    }
+  }
+
+  private mutating func adapterAdded(_ path: ObjectPath, _ properties: Properties) {
+    guard bluez.adapter == nil, configuration.adapter.matches(path, properties) else { return }
+    bluez.adapter = path
+    bluez.hadAdapter = true
+    bluez.isPowered = properties["Powered"]?.boolValue ?? false
+    bluez.powerState = properties["PowerState"]?.stringValue
+    bluez.isDiscovering = properties["Discovering"]?.boolValue ?? false
+    if properties["Pairable"]?.boolValue == false { setAdapter("Pairable", true) }
+    if bluez.isPowered != settings.bluetoothOn { setAdapter("Powered", settings.bluetoothOn) }
+  }
+
+  private mutating func setAdapter(_ name: String, _ value: Bool) {
+    guard let adapter = bluez.adapter else { return }
+    call(adapter, .setProperty(interface: InterfaceName.adapter, name: name, value: .bool(value)), for: .ignored)
+  }
+
+  private mutating func deviceAdded(_ path: ObjectPath, _ properties: Properties) {
+    guard let address = Device.address(properties) else { return }
+    let peer = identifier(for: address)
+    let attributes = bluez.devices[path]?.attributes ?? [:]
+    bluez.devices[path] = Device(path: path, peer: peer, properties: properties, attributes: attributes)
+    bluez.devicePaths[peer] = path
+    uncheckedDatabases.insert(peer)
+    noteName(peer)
+    if properties["RSSI"] != nil { sighted(peer) }
+  }
+
+  private mutating func removed(_ path: ObjectPath, _ names: [String]) {
+    if names.contains(InterfaceName.adapter), path == bluez.adapter {
+      bluez.forgetObjects()
+      forgetAsked()
+      journal("bluetooth.state", ["state": String(describing: bluez.state), "because": "adapter removed"])
+      return
+    }
+    if names.contains(InterfaceName.device), let device = bluez.devices.removeValue(forKey: path) {
+      for attribute in device.attributes.values {
+        bluez.owners[attribute.path] = nil
+        sessions[attribute.path] = nil
+      }
+      if bluez.devicePaths[device.peer] == path { bluez.devicePaths[device.peer] = nil }
+      profile.armed.remove(device.peer)
+    }
+    if names.contains(where: { name in BlueZMirror.attributeKinds.contains { $0.interface == name } }) {
+      sessions[path] = nil
+      if let (device, attribute) = bluez.removeAttribute(path) {
+        uncheckedDatabases.insert(device.peer)
+        attributeRemoved(device.peer, attribute)
+      }
+    }
+  }
+
+  private mutating func propertiesChanged(
+    _ path: ObjectPath, _ interface: String, _ changed: Properties, _ invalidated: [String]
+  ) {
+    switch interface {
+    case InterfaceName.adapter where path == bluez.adapter:
+      if let powered = changed["Powered"]?.boolValue, powered != bluez.isPowered {
+        bluez.isPowered = powered
+        if powered { profile.armed = [] } else { discovery = DiscoveryState() }
+        journal("bluetooth.state", ["state": String(describing: bluez.state), "because": "Powered"])
+      }
+      if let isDiscovering = changed["Discovering"]?.boolValue {
+        bluez.isDiscovering = isDiscovering
+        if !isDiscovering, discovery.step == .done { discovery.step = .none }
+      }
+      if changed["PowerState"]?.stringValue == "off", bluez.powerState == "off-blocked", settings.bluetoothOn {
+        // rfkill is off again: asked once, not over and over.
+        setAdapter("Powered", true)
+      }
+      if let state = changed["PowerState"]?.stringValue { bluez.powerState = state }
+    case InterfaceName.device: deviceChanged(path, changed, invalidated)
+    case InterfaceName.gattCharacteristic, InterfaceName.gattService, InterfaceName.gattDescriptor:
+      guard let owner = bluez.owners[path] else { return }
+      for (name, value) in changed where name != "Value" {
+        bluez.devices[owner.device]?.attributes[owner.handle]?.properties[name] = value
+      }
+      if interface == InterfaceName.gattCharacteristic, let value = changed["Value"]?.bytesValue {
+        valueArrived(path, value)
+      }
+    default: break
+    }
+  }
+
+  private mutating func deviceChanged(_ path: ObjectPath, _ changed: Properties, _ invalidated: [String]) {
+    guard let old = bluez.devices[path] else { return }
+    var device = old
+    device.update(changed, invalidated: invalidated)
+    if !device.isConnected { device.isDisconnecting = false }
+    bluez.devices[path] = device
+    if device.address != old.address, let address = device.address { readdress(path, old.peer, address) }
+    guard let peer = bluez.devices[path]?.peer else { return }
+    if device.name != old.name { noteName(peer) }
+    if device.isBonded != old.isBonded || device.uuids != old.uuids {
+      // Only a registration made after pairing, and with these services, arms the device.
+      profile.armed.remove(peer)
+      bondChanged(peer, isBonded: device.isBonded)
+    }
+    if device.isConnected != old.isConnected {
+      linkChanged(peer, isUp: device.isConnected, wasResolved: old.isResolved || device.isResolved)
+    }
+    if device.isResolved != old.isResolved {
+      uncheckedDatabases.insert(peer)
+      if device.isResolved { healthOfResolvedLink(peer) }
+    }
+    if changed["RSSI"] != nil || changed["ManufacturerData"] != nil || changed["ServiceData"] != nil { sighted(peer) }
+  }
+
+  private mutating func linkChanged(_ peer: PeerIdentifier, isUp: Bool, wasResolved: Bool) {
+    if isUp {
+      healthOfNewLink(peer)
+      attempts[peer]?.linkCameUp()
+      visitBegan(peer)
+    } else {
+      attempts[peer]?.linkWentDown()
+      healthOfLostLink(peer, wasResolved: wasResolved)
+      linkLost(peer)
+      failRemoteRequests(from: peer)
+      visitEnded(peer)
+    }
+  }
+
+  /// After bonding a device goes by its identity address, at the same path.
+  private mutating func readdress(_ path: ObjectPath, _ old: PeerIdentifier, _ address: DeviceAddress) {
+    if let known = identifiers[address], known != old, peers[known] != nil, peers[old]?.wasRequested != true {
+      bluez.devices[path]?.peer = known
+      bluez.devicePaths[old] = nil
+      bluez.devicePaths[known] = path
+      return
+    }
+    identifiers[address] = old
+    if var record = peers[old] {
+      record.address = address
+      peers[old] = record
+      persist(.peer(record))
+    }
+    profile.armed.remove(old)
+  }
+
+  // MARK: Peers
+
+  /// The identifier that apps know a device by. It follows from the address, so that it is the same after a restart
+  /// though nothing was stored of a device that nobody asked for.
+  mutating func identifier(for address: DeviceAddress) -> PeerIdentifier {
+    if let known = identifiers[address] { return known }
+    let low = SplitMix64.mix(settings.salt ^ address.bits ^ (address.kind == .random ? 1 << 60 : 0))
+    let high = SplitMix64.mix(low &+ settings.salt)
+    var bytes = [UInt8](repeating: 0, count: 16)
+    for index in 0..<8 {
+      bytes[index] = UInt8(truncatingIfNeeded: high >> (8 * UInt64(index)))
+      bytes[8 + index] = UInt8(truncatingIfNeeded: low >> (8 * UInt64(index)))
+    }
+    // Version 8, the RFC 9562 form for what an application makes by its own rule.
+    bytes[6] = bytes[6] & 0x0F | 0x80
+    bytes[8] = bytes[8] & 0x3F | 0x80
+    let identifier = UUID(
+      uuid: (
+        bytes[0], bytes[1], bytes[2], bytes[3], bytes[4], bytes[5], bytes[6], bytes[7], bytes[8], bytes[9], bytes[10],
+        bytes[11], bytes[12], bytes[13], bytes[14], bytes[15]
+      ))
+    identifiers[address] = identifier
+    return identifier
+  }
+
+  /// Puts a peer on disk; `false` where nobody has ever seen such a device.
+  mutating func keepPeer(_ peer: PeerIdentifier, wasRequested: Bool) -> Bool {
+    if var record = peers[peer] {
+      record.wasRequested = record.wasRequested || wasRequested
+      peers[peer] = record
+      persist(.peer(record))
+      return true
+    }
+    let address = bluez.device(peer)?.address ?? identifiers.first { $0.value == peer }?.key
+    guard let address else { return false }
+    let record = PeerRecord(
+      identifier: peer, address: address, name: bluez.device(peer)?.name, wasRequested: wasRequested)
+    peers[peer] = record
+    persist(.peer(record))
+    return true
+  }
+
+  private mutating func noteName(_ peer: PeerIdentifier) {
+    guard let name = bluez.device(peer)?.name, var record = peers[peer], record.name != name else { return }
+    record.name = name
+    peers[peer] = record
+    persist(.peer(record))
+    for key in sortedManagers(.central) where managers[key]?.peripherals[peer]?.told == .connected {
+      tell(key, .nameChanged(.unaddressed, peer, name))
+    }
+  }
+
+  func snapshot(_ peer: PeerIdentifier, _ key: ManagerKey, state: PeripheralState? = nil) -> PeripheralSnapshot {
+    let device = bluez.device(peer)
+    let peripheral = managers[key]?.peripherals[peer]
+    return PeripheralSnapshot(
+      identifier: peer, name: device?.name ?? peers[peer]?.name, state: state ?? peripheral?.told ?? .disconnected,
+      services: peripheral?.services, mtu: device?.mtu ?? ATTLimits.defaultMTU)
+  }
+
+  func centralSnapshot(_ peer: PeerIdentifier, mtu: UInt16? = nil) -> CentralSnapshot {
+    let mtu = mtu.map { Int($0) } ?? ATTLimits.maximumMTU
+    return CentralSnapshot(identifier: peer, maximumUpdateValueLength: max(mtu, ATTLimits.defaultMTU) - 3)
+  }
+}

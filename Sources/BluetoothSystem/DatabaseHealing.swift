@@ -1,0 +1,129 @@
+import AppLink
+import BlueZ
+import BluetoothTypes
+import Timekeeping
+
+/// A linked peripheral that lacks services it is known to have, though bluetoothd says that they are resolved.
+///
+/// bluetoothd says so too where its discovery failed, may say so before the objects are there (bluez/bluez#1489), and
+/// skips the discovery where the peer's Database Hash is the one it wrote down before a discovery that a lost link cut
+/// short (src/shared/gatt-client.c, `db_hash_read_cb`). There is no call that makes it look again. A short link at
+/// which nothing is asked is what is left: a peripheral of Latchkey's then changes its hash (`DatabaseMark`).
+struct DatabaseHealing: Sendable {
+  var missing: Set<BluetoothUUID>
+  /// Links ended for it so far.
+  var attempts = 0
+  /// When the link is ended; `nil` while there is none, or when nothing more is tried.
+  var dropAt: Instant?
+  var hasGivenUp = false
+
+  static let attemptLimit = 3
+  /// What is late may take this long; well below `DatabaseMark.visitLimit`.
+  static let patience: [Duration] = [.seconds(2), .seconds(3), .seconds(5)]
+}
+
+extension BluetoothSystem {
+  private static let expectationLimit = 32
+
+  /// An app has found these services: their absence is a fault from now on.
+  mutating func expectServices(_ uuids: [BluetoothUUID], of peer: PeerIdentifier) {
+    guard var record = peers[peer] else { return }
+    let known = Set(record.services ?? [])
+    let new = known.union(uuids.filter(\.isTelling))
+    guard new != known, new.count <= Self.expectationLimit else { return }
+    record.services = new.sorted()
+    peers[peer] = record
+    persist(.peer(record))
+  }
+
+  /// Whether a discovery waits for services that are not there yet.
+  func mustWait(_ operation: PeripheralOperation, _ peer: PeerIdentifier) -> Bool {
+    guard let healing = healings[peer], !healing.hasGivenUp, case .discoverServices(let uuids) = operation else {
+      return false
+    }
+    return uuids.map { !healing.missing.isDisjoint(with: $0) } ?? true
+  }
+
+  mutating func reconcileDatabases() {
+    for peer in uncheckedDatabases.sorted(by: { $0.uuidString < $1.uuidString }) { checkDatabase(peer) }
+    uncheckedDatabases = []
+    for peer in healings.keys.sorted(by: { $0.uuidString < $1.uuidString }) {
+      guard let dropAt = healings[peer]?.dropAt, dropAt <= now else { continue }
+      dropForMissing(peer)
+    }
+  }
+
+  private mutating func checkDatabase(_ peer: PeerIdentifier) {
+    guard let device = bluez.device(peer), device.isConnected, device.isResolved, !device.isDisconnecting,
+      isWanted(peer)
+    else {
+      healings[peer]?.dropAt = nil
+      return
+    }
+    let missing = missingServices(of: device)
+    guard !missing.isEmpty else {
+      if let healing = healings.removeValue(forKey: peer), healing.attempts > 0 {
+        journal("services.back", ["peripheral": peer.uuidString, "attempts": String(healing.attempts)])
+      }
+      return
+    }
+    var healing = healings[peer] ?? DatabaseHealing(missing: missing)
+    healing.missing = missing
+    if !healing.hasGivenUp, healing.dropAt == nil {
+      healing.dropAt = now + DatabaseHealing.patience[min(healing.attempts, DatabaseHealing.patience.count - 1)]
+    }
+    healings[peer] = healing
+  }
+
+  private func missingServices(of device: Device) -> Set<BluetoothUUID> {
+    let present = Set(device.attributes.values.lazy.filter { $0.kind == .service }.compactMap(\.uuid))
+    // Not one object: the announcement is late, or the discovery has failed.
+    if present.isEmpty { return Set(device.uuids.filter(\.isTelling)).union(peers[device.peer]?.services ?? []) }
+    return Set(peers[device.peer]?.services ?? []).subtracting(present)
+  }
+
+  private mutating func dropForMissing(_ peer: PeerIdentifier) {
+    guard var healing = healings[peer], let device = bluez.device(peer), device.isUsable else { return }
+    let names = healing.missing.sorted().map(\.description).joined(separator: " ")
+    healing.dropAt = nil
+    guard healing.attempts < DatabaseHealing.attemptLimit else {
+      // It has changed for good, or bluetoothd can't be helped from here.
+      healing.hasGivenUp = true
+      healings[peer] = healing
+      forgetServices(healing.missing, of: peer)
+      journal(
+        "services.gone",
+        [
+          "peripheral": peer.uuidString, "services": names,
+          "advice": "If the device still has them, remove it (bluetoothctl remove) and pair it again.",
+        ])
+      return
+    }
+    healing.attempts += 1
+    healings[peer] = healing
+    journal(
+      "services.missing",
+      ["peripheral": peer.uuidString, "services": names, "attempt": String(healing.attempts)])
+    // The link is to come back by itself: what `Disconnect` may disarm is armed again.
+    profile.armed.remove(peer)
+    bluez.devices[device.path]?.isDisconnecting = true
+    links[peer, default: LinkHealth()].checkAt = now + LinkHealth.disconnectLimit
+    call(device.path, .disconnect, for: .disconnect(peer))
+  }
+
+  private mutating func forgetServices(_ uuids: Set<BluetoothUUID>, of peer: PeerIdentifier) {
+    guard var record = peers[peer], let known = record.services else { return }
+    let left = known.filter { !uuids.contains($0) }
+    record.services = left.isEmpty ? nil : left
+    peers[peer] = record
+    persist(.peer(record))
+  }
+}
+
+extension BluetoothUUID {
+  /// Generic Access, Generic Attribute, Device Information and Battery: nearly everything has them.
+  private static let common: Set<UInt16> = [0x1800, 0x1801, 0x180A, 0x180F]
+
+  /// Whether a service of this UUID tells a device from others.
+  var isTelling: Bool { shortValue.map { !Self.common.contains($0) } ?? true }
+}

@@ -1,0 +1,227 @@
+import AppLink
+import BluetoothTypes
+import FoundationEssentials
+import Timekeeping
+
+/// One manager of an app: what it asked for, and what its delegate was told.
+struct Manager: Sendable {
+  let key: ManagerKey
+  /// Its number in the app's process; `nil` while no process has it.
+  var number: ManagerIdentifier?
+  var toldState: ManagerState?
+
+  // Central role
+  var scan: ScanRequest?
+  /// Whom the scan has reported.
+  var reported: Set<PeerIdentifier> = []
+  var peripherals: [PeerIdentifier: Peripheral] = [:]
+
+  // Peripheral role
+  var services: [LocalAttributeIdentifier: ServiceRecord] = [:]
+  var advertisement: AdvertisementRequest?
+  /// Who the delegate was told is subscribed.
+  var subscribers: [LocalAttributeIdentifier: Set<PeerIdentifier>] = [:]
+  /// Services and an advertisement whose start the delegate has not been told of yet.
+  var unannounced: Set<LocalAttributeIdentifier> = []
+  var isAdvertisingUnannounced = false
+  var hasCredit = false
+  var usedCredit = 0
+
+  init(key: ManagerKey) { self.key = key }
+
+  init(_ record: ManagerRecord) {
+    key = record.key
+    scan = record.scan
+    advertisement = record.advertisement
+    subscribers = record.subscribers
+  }
+
+  var record: ManagerRecord {
+    ManagerRecord(
+      key: key, scan: scan, advertisement: advertisement, subscribers: subscribers.filter { !$0.value.isEmpty })
+  }
+
+  /// Its process is gone or has left; what it asked for stays.
+  mutating func rest() {
+    number = nil
+    toldState = nil
+    hasCredit = false
+    reported = []
+  }
+
+  /// A connection that its app last knew is restored as such, also where it was lost since: the loss is told next.
+  var hasSomethingToRestore: Bool {
+    scan != nil || advertisement != nil || !services.isEmpty || peripherals.values.contains(where: \.isRestored)
+  }
+}
+
+/// One peripheral as one manager has it.
+struct Peripheral: Sendable {
+  var options = ConnectOptions()
+  var isWanted = false
+  /// The state after every event that waits; `delivered` is the state the app has been told.
+  var told = PeripheralState.disconnected
+  var delivered = PeripheralState.disconnected
+  var services: [ServiceSnapshot]?
+  var notBefore = Instant.zero
+
+  /// Connected or pending, as the app's last process knew it; a loss that waits to be told comes after the restoration.
+  var isRestored: Bool { isWanted || delivered == .connected }
+
+  init() {}
+
+  init(_ record: PeripheralRecord) {
+    options = record.options
+    // A loss that was noticed but not told is noticed again.
+    isWanted = record.isWanted || record.told == .connected
+    delivered = record.told
+    told = record.told
+    services = record.services
+  }
+}
+
+extension BluetoothSystem {
+  func sortedManagers(_ role: Role) -> [ManagerKey] {
+    managers.keys.filter { $0.role == role }.sorted()
+  }
+
+  func managerKey(_ number: ManagerIdentifier, _ app: String, _ role: Role) -> ManagerKey? {
+    managers.values.first { $0.number == number && $0.key.app == app && $0.key.role == role }?.key
+  }
+
+  mutating func persistManager(_ key: ManagerKey) {
+    if let manager = managers[key] { persist(.manager(manager.record)) }
+  }
+
+  mutating func persistPeripheral(_ key: ManagerKey, _ peer: PeerIdentifier) {
+    guard let peripheral = managers[key]?.peripherals[peer] else {
+      erase(PeripheralRecord.key(key, peer))
+      return
+    }
+    persist(
+      .peripheral(
+        PeripheralRecord(
+          manager: key, peer: peer, options: peripheral.options, isWanted: peripheral.isWanted,
+          told: peripheral.delivered, services: peripheral.services)))
+  }
+
+  // MARK: Creation
+
+  mutating func createManager(_ number: ManagerIdentifier, _ creation: ManagerCreation, app name: String) {
+    guard let key = claim(number, creation, app: name), let link = apps[name]?.link else { return }
+    apps[name]?.restoreDeadline = nil
+    if managers[key]?.hasSomethingToRestore == true { sendRestoration(key, number, name, link) }
+    tellStateFirst(key, number, name, link)
+    if managers[key]?.services.isEmpty == false { grantCredit(key) }
+    journal(
+      "manager.created",
+      ["app": name, "role": creation.role.rawValue, "restoreIdentifier": creation.restoreIdentifier ?? ""])
+  }
+
+  mutating func resumeManager(
+    _ number: ManagerIdentifier, _ creation: ManagerCreation, _ view: ManagerView, app name: String
+  ) {
+    guard let key = claim(number, creation, app: name) else { return }
+    // The app's own view says more exactly than the queue what state it has missed; what came over the air stays.
+    let waiting = apps[name]?.queue ?? []
+    apps[name]?.queue.removeAll { $0.manager == key }
+    apps[name]?.restoreDeadline = nil
+    managers[key]?.toldState = view.state
+    switch key.role {
+    case .central: resumeCentral(key, view)
+    case .peripheral: resumePeripheral(key, view, missed: waiting.filter { $0.manager == key }.map(\.body))
+    }
+    persistManager(key)
+    tellLostLinks()
+    tellManagerStates()
+    tellConnections()
+    apps[name]?.queue += waiting.filter { $0.manager == key && $0.body.isFromAir }
+  }
+
+  private mutating func claim(_ number: ManagerIdentifier, _ creation: ManagerCreation, app name: String) -> ManagerKey?
+  {
+    guard let link = apps[name]?.link else { return nil }
+    let key = ManagerKey(
+      app: name, role: creation.role, restoreIdentifier: creation.restoreIdentifier,
+      number: creation.restoreIdentifier == nil ? number.rawValue : 0)
+    if let error = rejection(number, creation, key) {
+      send(.managerRejected(number, error), to: name, link)
+      return nil
+    }
+    var manager = managers[key] ?? Manager(key: key)
+    manager.number = number
+    managers[key] = manager
+    persistManager(key)
+    return key
+  }
+
+  private func rejection(_ number: ManagerIdentifier, _ creation: ManagerCreation, _ key: ManagerKey) -> AppLinkError? {
+    if let other = managers[key]?.number {
+      guard let identifier = creation.restoreIdentifier else {
+        return AppLinkError(.invalidArguments, "Manager \(other.rawValue) exists already.")
+      }
+      return AppLinkError(
+        .invalidArguments,
+        "Two \(creation.role.rawValue) managers of this app have the restore identifier \"\(identifier)\"; "
+          + "give each its own.")
+    }
+    if managers.values.contains(where: { $0.number == number && $0.key.app == key.app }) {
+      return AppLinkError(.invalidArguments, "The number \(number.rawValue) belongs to another manager.")
+    }
+    if let identifier = creation.restoreIdentifier, identifier.isEmpty || identifier.utf8.count > 256 {
+      return AppLinkError(.invalidArguments, "A restore identifier has 1 to 256 bytes.")
+    }
+    if managers[key] == nil, managers.keys.count(where: { $0.app == key.app }) >= configuration.managerLimit {
+      return AppLinkError(.limitReached, "An app has at most \(configuration.managerLimit) managers.")
+    }
+    return nil
+  }
+
+  private mutating func sendRestoration(
+    _ key: ManagerKey, _ number: ManagerIdentifier, _ name: String, _ link: AppLinkIdentifier
+  ) {
+    guard let manager = managers[key] else { return }
+    switch key.role {
+    case .central:
+      let peripherals = manager.peripherals.filter(\.value.isRestored)
+        .keys.sorted { $0.uuidString < $1.uuidString }
+        .map { snapshot($0, key, state: manager.peripherals[$0]?.delivered) }
+      send(
+        .willRestoreCentral(number, CentralRestoration(peripherals: peripherals, scan: manager.scan)), to: name, link)
+    case .peripheral:
+      send(.willRestorePeripheral(number, peripheralRestoration(manager)), to: name, link)
+    }
+  }
+
+  /// The first state comes before everything that waits.
+  private mutating func tellStateFirst(
+    _ key: ManagerKey, _ number: ManagerIdentifier, _ name: String, _ link: AppLinkIdentifier
+  ) {
+    guard bluez.state != .unknown else { return }
+    managers[key]?.toldState = bluez.state
+    send(.stateChanged(number, bluez.state), to: name, link)
+  }
+
+  mutating func tellManagerStates() {
+    let state = bluez.state
+    guard state != .unknown else { return }
+    for key in managers.keys.sorted() {
+      guard let manager = managers[key], manager.number != nil, manager.toldState != state else { continue }
+      managers[key]?.toldState = state
+      tell(key, .stateChanged(.unaddressed, state))
+      if state != .poweredOn { managers[key]?.reported = [] }
+    }
+  }
+
+  mutating func removeManager(_ key: ManagerKey) {
+    guard let manager = managers[key] else { return }
+    for peer in manager.peripherals.keys.sorted(by: { $0.uuidString < $1.uuidString }) {
+      releaseConnection(key, peer)
+      erase(PeripheralRecord.key(key, peer))
+    }
+    for service in manager.services.keys { removeService(key, service) }
+    managers[key] = nil
+    apps[key.app]?.queue.removeAll { $0.manager == key }
+    erase(StoreKey(.manager, key.text))
+  }
+}

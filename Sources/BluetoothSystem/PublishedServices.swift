@@ -1,0 +1,323 @@
+import AppLink
+import BlueZ
+import BluetoothTypes
+import BusValue
+import FoundationEssentials
+import Timekeeping
+
+/// A service as it is exported to bluetoothd: one application each, at a fixed handle, so that neither an app's death
+/// nor another service's coming and going moves an attribute.
+struct PublishedService: Sendable {
+  var step = RegistrationStep.none
+  let manager: ManagerKey
+  let root: ObjectPath
+  var characteristics: [ObjectPath: LocalAttributeIdentifier] = [:]
+  var paths: [LocalAttributeIdentifier: ObjectPath] = [:]
+  var descriptors: [ObjectPath: [UInt8]] = [:]
+  /// Characteristics that bluetoothd has somebody subscribed to since the registration.
+  var notifying: Set<LocalAttributeIdentifier> = []
+  var failures = 0
+}
+
+struct PublishedAdvertisement: Sendable {
+  var step = RegistrationStep.none
+  let path: ObjectPath
+  let request: AdvertisementRequest
+  var failures = 0
+}
+
+extension BluetoothSystem {
+  mutating func addService(_ key: ManagerKey, _ definition: ServiceDefinition) {
+    if let error = refusal(of: definition, key) {
+      tell(key, .serviceAdded(.unaddressed, definition.identifier, error: error))
+      return
+    }
+    if let known = managers[key]?.services[definition.identifier] {
+      if known.definition == definition, published[definition.identifier]?.step == .done {
+        tell(key, .serviceAdded(.unaddressed, definition.identifier, error: nil))
+        grantCredit(key)
+        return
+      }
+      unpublish(definition.identifier)
+    }
+    let span = definition.handleSpan
+    guard let handle = managers[key]?.services[definition.identifier]?.handle ?? freeHandles(span) else {
+      tell(
+        key,
+        .serviceAdded(.unaddressed, definition.identifier, error: .limit("No attribute handles are left.")))
+      return
+    }
+    let order = (managers.values.flatMap { $0.services.values.map(\.order) }.max() ?? 0) + 1
+    let record = ServiceRecord(manager: key, definition: definition, handle: handle, order: order)
+    managers[key]?.services[definition.identifier] = record
+    managers[key]?.unannounced.insert(definition.identifier)
+    persist(.service(record))
+  }
+
+  private func refusal(of definition: ServiceDefinition, _ key: ManagerKey) -> PeerError? {
+    guard let manager = managers[key] else { return .notConnected }
+    if manager.services[definition.identifier] == nil, manager.services.count >= configuration.serviceLimit {
+      return .limit("A manager publishes at most \(configuration.serviceLimit) services.")
+    }
+    if managers.values.contains(where: { $0.key != key && $0.services[definition.identifier] != nil }) {
+      return .coreBluetooth(code: 1, message: "Another manager has published this service.")
+    }
+    let attributes = definition.characteristics.reduce(0) { $0 + 1 + $1.descriptors.count }
+    guard attributes <= configuration.attributeLimit else {
+      return .limit("A service has at most \(configuration.attributeLimit) attributes.")
+    }
+    let values = definition.characteristics.flatMap { [$0.value ?? []] + $0.descriptors.map(\.value) }
+    guard values.allSatisfy({ $0.count <= ATTLimits.maximumValueLength }) else {
+      return .coreBluetooth(code: 1, message: "A value has at most \(ATTLimits.maximumValueLength) bytes.")
+    }
+    return nil
+  }
+
+  /// bluetoothd's own services lie below.
+  private static let firstHandle = 0x0100
+
+  private func freeHandles(_ span: Int) -> AttributeHandle? {
+    let used = managers.values.flatMap { $0.services.values }
+      .map { (Int($0.handle), Int($0.handle) + $0.definition.handleSpan) }.sorted { $0.0 < $1.0 }
+    var candidate = Self.firstHandle
+    for (start, end) in used {
+      if candidate + span <= start { break }
+      candidate = max(candidate, (end + 15) & ~15)
+    }
+    return candidate + span <= 0xFF00 ? AttributeHandle(candidate) : nil
+  }
+
+  mutating func removeService(_ key: ManagerKey, _ identifier: LocalAttributeIdentifier) {
+    guard let record = managers[key]?.services.removeValue(forKey: identifier) else { return }
+    unpublish(identifier)
+    managers[key]?.unannounced.remove(identifier)
+    for characteristic in record.definition.characteristics {
+      managers[key]?.subscribers[characteristic.identifier] = nil
+      for central in remembered.removeValue(forKey: characteristic.identifier) ?? [] {
+        erase(SubscriptionRecord.key(central, characteristic.identifier))
+      }
+    }
+    erase(StoreKey(.service, identifier.uuidString))
+  }
+
+  private mutating func unpublish(_ identifier: LocalAttributeIdentifier) {
+    guard let service = published.removeValue(forKey: identifier), let adapter = bluez.adapter else { return }
+    call(adapter, .unregisterApplication(root: service.root), for: .ignored)
+  }
+
+  mutating func reconcilePublished() {
+    guard let adapter = bluez.adapter else { return }
+    for key in sortedManagers(.peripheral) {
+      let services = (managers[key]?.services ?? [:]).values.sorted { $0.order < $1.order }
+      for record in services { publish(record, key, adapter) }
+    }
+    reconcileMark(adapter)
+    for key in sortedManagers(.peripheral) { reconcileAdvertisement(key, adapter) }
+  }
+
+  /// Whether bluetoothd has what a manager publishes, or has refused it. Nobody is called in before: who connected
+  /// would find a database without these services, and remember it.
+  private func isServed(_ key: ManagerKey) -> Bool {
+    guard mark.step != .asked else { return false }
+    return (managers[key]?.services ?? [:]).keys.allSatisfy { published[$0].map { $0.step != .asked } ?? false }
+  }
+
+  private mutating func publish(_ record: ServiceRecord, _ key: ManagerKey, _ adapter: ObjectPath) {
+    let identifier = record.definition.identifier
+    let failures: Int
+    switch published[identifier]?.step {
+    case nil: failures = 0
+    case .failed(let time) where now.nanoseconds >= time: failures = published[identifier]?.failures ?? 0
+    default: return
+    }
+    lastExport += 1
+    let root = ObjectPath(unchecked: "/org/latchkey/services/\(lastExport)")
+    var service = PublishedService(manager: key, root: root)
+    let objects = export(record, &service)
+    service.step = .asked
+    service.failures = failures
+    published[identifier] = service
+    call(adapter, .registerApplication(root: root, objects: objects), for: .registerService(identifier, root: root))
+  }
+
+  private func export(_ record: ServiceRecord, _ service: inout PublishedService) -> ManagedObjects {
+    let path = service.root.appending("service")
+    var objects: ManagedObjects = [
+      path: [
+        InterfaceName.gattService: [
+          "UUID": .string(record.definition.uuid.description), "Primary": .bool(record.definition.isPrimary),
+          "Handle": .uint16(record.handle), "Includes": .array(of: "o", includes(record)),
+        ]
+      ]
+    ]
+    for (index, characteristic) in record.definition.characteristics.enumerated() {
+      let place = path.appending("characteristic\(index)")
+      service.characteristics[place] = characteristic.identifier
+      service.paths[characteristic.identifier] = place
+      objects[place] = [
+        InterfaceName.gattCharacteristic: [
+          "UUID": .string(characteristic.uuid.description), "Service": .path(path),
+          "Flags": .strings(characteristic.flags),
+        ]
+      ]
+      for (position, descriptor) in characteristic.descriptors.enumerated() {
+        let below = place.appending("descriptor\(position)")
+        service.descriptors[below] = descriptor.value
+        objects[below] = [
+          InterfaceName.gattDescriptor: [
+            "UUID": .string(descriptor.uuid.description), "Characteristic": .path(place), "Flags": .strings(["read"]),
+          ]
+        ]
+      }
+    }
+    return objects
+  }
+
+  private func includes(_ record: ServiceRecord) -> [Value] {
+    record.definition.includedServices.compactMap { published[$0]?.root.appending("service") }.map { .path($0) }
+  }
+
+  mutating func serviceRegistered(
+    _ identifier: LocalAttributeIdentifier, _ root: ObjectPath, _ result: Result<Reply, BlueZError>
+  ) {
+    guard var service = published[identifier], service.root == root else { return }
+    let isNew = managers[service.manager]?.unannounced.remove(identifier) != nil
+    switch result {
+    case .success:
+      service.step = .done
+      published[identifier] = service
+      if isNew {
+        tell(service.manager, .serviceAdded(.unaddressed, identifier, error: nil))
+        grantCredit(service.manager)
+      }
+    case .failure(let error):
+      service.failures += 1
+      service.step = .failed(retryAt: (now + backOff(service.failures)).nanoseconds)
+      published[identifier] = service
+      journal("service.refused", ["app": service.manager.app, "error": error.description])
+      guard isNew else { return }
+      tell(
+        service.manager,
+        .serviceAdded(.unaddressed, identifier, error: .coreBluetooth(code: 0, message: error.description)))
+      removeService(service.manager, identifier)
+    }
+  }
+
+  // MARK: Advertising
+
+  mutating func startAdvertising(_ key: ManagerKey, _ request: AdvertisementRequest) {
+    if managers[key]?.advertisement != nil, advertisements[key]?.request == request,
+      advertisements[key]?.step == .done
+    {
+      tell(
+        key,
+        .advertisingStarted(.unaddressed, error: .coreBluetooth(code: 9, message: "Advertising has already started.")))
+      return
+    }
+    managers[key]?.advertisement = request
+    managers[key]?.isAdvertisingUnannounced = true
+    persistManager(key)
+  }
+
+  mutating func stopAdvertising(_ key: ManagerKey) {
+    managers[key]?.advertisement = nil
+    managers[key]?.isAdvertisingUnannounced = false
+    persistManager(key)
+  }
+
+  private mutating func reconcileAdvertisement(_ key: ManagerKey, _ adapter: ObjectPath) {
+    let request = bluez.isPowered && mayWork(key) ? managers[key]?.advertisement : nil
+    if let current = advertisements[key], current.request != request {
+      if case .failed = current.step {
+        // bluetoothd does not have it.
+      } else {
+        call(adapter, .unregisterAdvertisement(path: current.path), for: .ignored)
+      }
+      advertisements[key] = nil
+    }
+    guard let request, isServed(key) else { return }
+    var failures = 0
+    switch advertisements[key]?.step {
+    case nil: break
+    case .failed(let time) where now.nanoseconds >= time: failures = advertisements[key]?.failures ?? 0
+    default: return
+    }
+    lastExport += 1
+    let path = ObjectPath(unchecked: "/org/latchkey/advertisements/\(lastExport)")
+    advertisements[key] = PublishedAdvertisement(step: .asked, path: path, request: request, failures: failures)
+    var properties: Properties = [
+      "Type": .string("peripheral"), "ServiceUUIDs": .strings(request.serviceUUIDs.map(\.description)),
+    ]
+    if let name = request.localName { properties["LocalName"] = .string(name) }
+    call(
+      adapter, .registerAdvertisement(path: path, properties: properties),
+      for: .registerAdvertisement(key, path: path))
+  }
+
+  mutating func advertisementRegistered(_ key: ManagerKey, _ path: ObjectPath, _ result: Result<Reply, BlueZError>) {
+    guard var advertisement = advertisements[key], advertisement.path == path else { return }
+    let isNew = managers[key]?.isAdvertisingUnannounced == true
+    managers[key]?.isAdvertisingUnannounced = false
+    switch result {
+    case .success:
+      advertisement.step = .done
+      advertisement.failures = 0
+      advertisements[key] = advertisement
+      if isNew { tell(key, .advertisingStarted(.unaddressed, error: nil)) }
+    case .failure(let error):
+      advertisement.failures += 1
+      advertisement.step = .failed(retryAt: (now + backOff(advertisement.failures)).nanoseconds)
+      advertisements[key] = advertisement
+      journal("advertisement.refused", ["app": key.app, "error": error.description])
+      guard isNew else { return }
+      tell(key, .advertisingStarted(.unaddressed, error: .coreBluetooth(code: 0, message: error.description)))
+      stopAdvertising(key)
+      advertisements[key] = nil
+    }
+  }
+
+  /// bluetoothd has dropped an exported object; it is registered again by the reconciler.
+  mutating func released(_ path: ObjectPath, _ interface: String) {
+    switch interface {
+    case InterfaceName.advertisement:
+      for (key, advertisement) in advertisements where advertisement.path == path { advertisements[key] = nil }
+    case InterfaceName.gattProfile:
+      if let root = profile.root, path.isWithin(root) { profile = ProfileRegistration() }
+    case InterfaceName.agent:
+      pairing.agent = .none
+      cancelQuestions()
+    default: break
+    }
+  }
+}
+
+extension ServiceDefinition {
+  /// How many handles the service takes: its declaration, two and a client configuration for each characteristic, and
+  /// an extended-properties descriptor where one is declared.
+  var handleSpan: Int {
+    1 + includedServices.count + characteristics.reduce(0) { $0 + 4 + $1.descriptors.count }
+  }
+}
+
+extension CharacteristicDefinition {
+  /// BlueZ's words for what may be done with it (doc/org.bluez.GattCharacteristic.rst).
+  var flags: [String] {
+    var flags: [String] = []
+    if properties.contains(.broadcast) { flags.append("broadcast") }
+    if properties.contains(.read) { flags.append("read") }
+    if properties.contains(.read), permissions.contains(.readEncryptionRequired) { flags.append("encrypt-read") }
+    if properties.contains(.writeWithoutResponse) { flags.append("write-without-response") }
+    if properties.contains(.write) { flags.append("write") }
+    if permissions.contains(.writeEncryptionRequired),
+      properties.contains(.write) || properties.contains(.writeWithoutResponse)
+    {
+      flags.append("encrypt-write")
+    }
+    if properties.contains(.notify) || properties.contains(.notifyEncryptionRequired) { flags.append("notify") }
+    if properties.contains(.notifyEncryptionRequired) { flags.append("encrypt-notify") }
+    if properties.contains(.indicate) || properties.contains(.indicateEncryptionRequired) { flags.append("indicate") }
+    if properties.contains(.indicateEncryptionRequired) { flags.append("encrypt-indicate") }
+    if properties.contains(.authenticatedSignedWrites) { flags.append("authenticated-signed-writes") }
+    return flags
+  }
+}

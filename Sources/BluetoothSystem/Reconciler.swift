@@ -1,0 +1,297 @@
+import AppLink
+import BlueZ
+import BluetoothTypes
+import BusValue
+import FoundationEssentials
+import Timekeeping
+
+/// What is under way to connect one peripheral.
+struct ConnectionAttempt: Sendable {
+  /// `Device1.Connect` waits for its reply.
+  var isConnecting = false
+  /// When `Connect` is given up: bluetoothd itself does after 41 s.
+  var deadline: Instant?
+  /// Replies in a row that said that another's attempt was under way.
+  var refusals = 0
+  static let limit: Duration = .seconds(60)
+  /// Seen by a scan since the last failure.
+  var isSighted = false
+  var failures = 0
+  var retryAt: Instant?
+
+  mutating func linkCameUp() {
+    failures = 0
+    retryAt = nil
+  }
+  mutating func linkWentDown() { isSighted = false }
+  /// An app asks anew: what failed before no longer counts.
+  mutating func renew() {
+    failures = 0
+    refusals = 0
+    retryAt = nil
+  }
+}
+
+/// The GattProfile1 application that keeps bonded devices on the kernel's accept list.
+struct ProfileRegistration: Sendable {
+  var step = RegistrationStep.none
+  var root: ObjectPath?
+  var isUnregistering = false
+  /// Devices that were bonded when the registration was made and have not been disarmed since.
+  var armed: Set<PeerIdentifier> = []
+  var failures = 0
+}
+
+/// Brings bluetoothd's connections in line with what apps want of them.
+extension BluetoothSystem {
+  /// Every peripheral some app wants, with whether one may start on it now.
+  private var wanted: Set<PeerIdentifier> {
+    var result: Set<PeerIdentifier> = []
+    for manager in managers.values where manager.key.role == .central && apps[manager.key.app] != nil {
+      for (peer, peripheral) in manager.peripherals where peripheral.isWanted && peripheral.notBefore <= now {
+        result.insert(peer)
+      }
+    }
+    return result
+  }
+
+  private func isArmable(_ device: Device) -> Bool { device.isBonded && !device.uuids.isEmpty }
+
+  mutating func reconcileConnections() {
+    guard bluez.state == .poweredOn else { return }
+    giveUpConnects()
+    let wanted = wanted
+    armBonded(wanted)
+    let unbonded = connectUnbonded(wanted)
+    reconcileDiscovery(needed: unbonded || pairing.wish?.isSearching == true)
+    dropUnwanted(wanted)
+  }
+
+  var reconcilerDeadline: Instant? {
+    var earliest: Instant?
+    func consider(_ time: Instant?) {
+      guard let time, time > now else { return }
+      earliest = earliest.map { min($0, time) } ?? time
+    }
+    guard bluez.isPresent else { return nil }
+    for attempt in attempts.values { consider(attempt.isConnecting ? attempt.deadline : attempt.retryAt) }
+    for manager in managers.values {
+      for peripheral in manager.peripherals.values where peripheral.isWanted && peripheral.told != .connected {
+        consider(peripheral.notBefore)
+      }
+    }
+    for step in [profile.step, discovery.step, pairing.agent, mark.step] {
+      if case .failed(let time) = step { consider(Instant(nanoseconds: time)) }
+    }
+    for service in published.values {
+      if case .failed(let time) = service.step { consider(Instant(nanoseconds: time)) }
+    }
+    return earliest
+  }
+
+  // MARK: Bonded: one registration for all
+
+  private mutating func armBonded(_ wanted: Set<PeerIdentifier>) {
+    var isComplete = true
+    var untrusted: [Device] = []
+    for peer in wanted {
+      guard let device = bluez.device(peer), isArmable(device) else { continue }
+      if !profile.armed.contains(peer) { isComplete = false }
+      if !device.isTrusted, !device.isTrustRequested { untrusted.append(device) }
+    }
+    trust(untrusted)
+    guard !isComplete, let adapter = bluez.adapter, mayAsk(profile.step), !profile.isUnregistering else { return }
+    if let root = profile.root {
+      profile.root = nil
+      profile.isUnregistering = true
+      call(adapter, .unregisterApplication(root: root), for: .unregisterProfile)
+    }
+    let devices = wanted.compactMap { bluez.device($0) }.filter(isArmable)
+    lastExport += 1
+    let root = ObjectPath(unchecked: "/org/latchkey/profiles/\(lastExport)")
+    let uuids = Set(devices.flatMap(\.tellingServices)).sorted()
+    profile.step = .asked
+    profile.root = root
+    let object: Interfaces = [InterfaceName.gattProfile: ["UUIDs": .strings(uuids.map(\.description))]]
+    call(
+      adapter, .registerApplication(root: root, objects: [root.appending("profile"): object]),
+      for: .registerProfile(root: root, arming: Set(devices.map(\.peer))))
+  }
+
+  func mayAsk(_ step: RegistrationStep) -> Bool {
+    switch step {
+    case .none, .done: true
+    case .asked: false
+    case .failed(let time): now.nanoseconds >= time
+    }
+  }
+
+  mutating func profileRegistered(
+    _ root: ObjectPath, _ arming: Set<PeerIdentifier>, _ result: Result<Reply, BlueZError>
+  ) {
+    guard profile.root == root else { return }
+    switch result {
+    case .success:
+      profile.step = .done
+      profile.failures = 0
+      // What was paired or changed since the call is not armed by it.
+      profile.armed.formUnion(arming)
+      journal("profile.registered", ["peripherals": String(arming.count)])
+    case .failure(let error):
+      profile.root = nil
+      profile.failures += 1
+      profile.step = .failed(retryAt: (now + backOff(profile.failures)).nanoseconds)
+      journal("profile.refused", ["error": error.description])
+    }
+  }
+
+  /// 1, 2, 4 … 64 s.
+  func backOff(_ failures: Int) -> Duration { .seconds(1 << min(max(failures, 1) - 1, 6)) }
+
+  /// A trusted device is not disarmed by somebody else's `Disconnect`.
+  private mutating func trust(_ devices: [Device]) {
+    for device in devices.sorted(by: { $0.path < $1.path }) where !device.isDisconnecting {
+      bluez.devices[device.path]?.isTrustRequested = true
+      call(
+        device.path, .setProperty(interface: InterfaceName.device, name: "Trusted", value: .bool(true)), for: .ignored)
+    }
+  }
+
+  mutating func bondChanged(_ peer: PeerIdentifier, isBonded: Bool) {
+    guard isBonded else { return }
+    rememberSubscriptions(ofBonded: peer)
+  }
+
+  // MARK: Not bonded: look for it, then connect
+
+  /// Returns whether a scan has to look for one of them.
+  private mutating func connectUnbonded(_ wanted: Set<PeerIdentifier>) -> Bool {
+    var needsScan = false
+    var ready: [(PeerIdentifier, ObjectPath)] = []
+    for peer in wanted {
+      let device = bluez.device(peer)
+      if let device, device.isConnected { continue }
+      let attempt = attempts[peer] ?? ConnectionAttempt()
+      if attempt.isConnecting { continue }
+      if let device, isArmable(device), !attempt.isSighted { continue }
+      if let retryAt = attempt.retryAt, retryAt > now { continue }
+      if let device, attempt.isSighted || attempt.failures == 0 {
+        ready.append((peer, device.path))
+      } else {
+        needsScan = true
+      }
+    }
+    // One at a time: a controller has one initiator.
+    guard !attempts.values.contains(where: \.isConnecting) else { return needsScan }
+    if let (peer, path) = ready.min(by: { $0.1 < $1.1 }) {
+      attempts[peer, default: ConnectionAttempt()].isConnecting = true
+      attempts[peer]?.deadline = now + ConnectionAttempt.limit
+      if !needsScan, pairing.wish?.isSearching != true { reconcileDiscovery(needed: false) }
+      call(path, .connect, for: .connect(peer))
+    }
+    return needsScan
+  }
+
+  mutating func connectCompleted(_ peer: PeerIdentifier, _ result: Result<Reply, BlueZError>) {
+    guard attempts[peer]?.isConnecting == true else { return }
+    attempts[peer]?.isConnecting = false
+    attempts[peer]?.deadline = nil
+    guard bluez.device(peer)?.isConnected != true else {
+      attempts[peer] = nil
+      return
+    }
+    guard isWanted(peer) else {
+      attempts[peer] = nil
+      return
+    }
+    // Even success is no proof of a link: Connected says.
+    var attempt = attempts[peer] ?? ConnectionAttempt()
+    attempt.failures += 1
+    attempt.isSighted = false
+    attempt.retryAt = now + backOff(attempt.failures)
+    attempt.refusals = 0
+    if case .failure(let error) = result {
+      journal("connect.failed", ["peripheral": peer.uuidString, "error": error.description])
+      if error.name == BlueZError.inProgress.name { waitForOther(&attempt, attempts[peer]?.refusals ?? 0, peer) }
+      if error.message.contains("key-missing") {
+        attempts[peer] = attempt
+        return pairingIsGone(peer)
+      }
+    }
+    attempts[peer] = attempt
+  }
+
+  /// Another's attempt is under way: a client's of this machine, or one that a dead client left behind, which may stay
+  /// for hours. It gets the time that an attempt takes; then `Disconnect` cancels it.
+  private mutating func waitForOther(_ attempt: inout ConnectionAttempt, _ refusals: Int, _ peer: PeerIdentifier) {
+    attempt.refusals = refusals + 1
+    attempt.isSighted = true
+    attempt.retryAt = now + .seconds(45)
+    guard attempt.refusals > 1, let device = bluez.device(peer) else { return }
+    attempt.refusals = 0
+    attempt.retryAt = now + backOff(attempt.failures)
+    journal("connect.cancelled", ["peripheral": peer.uuidString, "because": "another's attempt does not end"])
+    profile.armed.remove(peer)
+    call(device.path, .disconnect, for: .ignored)
+  }
+
+  /// `Connect` calls that bluetoothd has forgotten.
+  private mutating func giveUpConnects() {
+    for (peer, attempt) in attempts.sorted(by: { $0.key.uuidString < $1.key.uuidString }) {
+      guard attempt.isConnecting, let deadline = attempt.deadline, deadline <= now else { continue }
+      forgetConnectCall(peer)
+      if let device = bluez.device(peer) { call(device.path, .disconnect, for: .ignored) }
+      connectCompleted(peer, .failure(.failed("no answer")))
+    }
+  }
+
+  private mutating func forgetConnectCall(_ peer: PeerIdentifier) {
+    for (identifier, pending) in calls {
+      if case .connect(peer) = pending { calls[identifier] = .ignored }
+    }
+  }
+
+  /// A scan has seen the device: the moment to connect.
+  mutating func sighted(_ peer: PeerIdentifier) {
+    // Another client's discovery holds up the kernel's own scan for the accept list, so it serves as well as ours.
+    if discovery.step == .done || bluez.isDiscovering, isWanted(peer) {
+      attempts[peer, default: ConnectionAttempt()].isSighted = true
+    }
+    reportSighting(peer)
+  }
+
+  // MARK: Unwanted
+
+  /// Links that an earlier request's place on the accept list brought up, and that nobody wants any more. Where apps
+  /// publish services a link may be a central's own, and stays.
+  private mutating func dropUnwanted(_ wanted: Set<PeerIdentifier>) {
+    guard !managers.values.contains(where: { !$0.services.isEmpty }) else { return }
+    let unwanted = bluez.devices.values.filter { device in
+      device.isConnected && !device.isDisconnecting && !wanted.contains(device.peer)
+        && peers[device.peer]?.wasRequested == true && !isPairing(device)
+    }
+    for device in unwanted.sorted(by: { $0.path < $1.path }) { dropLink(device.peer) }
+  }
+
+  /// Ends the link and takes the device off the accept list: only an untrusted one is disarmed by `Disconnect`.
+  mutating func dropLink(_ peer: PeerIdentifier) {
+    guard let device = bluez.device(peer), !device.isDisconnecting else { return }
+    let isArmed = profile.armed.remove(peer) != nil
+    let isConnecting = attempts[peer]?.isConnecting == true
+    guard device.isConnected || isArmed || isConnecting else { return }
+    if device.isTrusted || device.isTrustRequested {
+      call(
+        device.path, .setProperty(interface: InterfaceName.device, name: "Trusted", value: .bool(false)), for: .ignored)
+      bluez.devices[device.path]?.isTrustRequested = false
+    }
+    bluez.devices[device.path]?.isDisconnecting = true
+    if device.isConnected { links[peer, default: LinkHealth()].checkAt = now + LinkHealth.disconnectLimit }
+    call(device.path, .disconnect, for: .disconnect(peer))
+  }
+
+  mutating func disconnectCompleted(_ peer: PeerIdentifier, _ result: Result<Reply, BlueZError>) {
+    // The answer comes when the link is down; one that is up by now is another, and judged anew.
+    guard let device = bluez.device(peer) else { return }
+    bluez.devices[device.path]?.isDisconnecting = false
+  }
+}

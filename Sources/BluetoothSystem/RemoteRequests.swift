@@ -1,0 +1,238 @@
+import AppLink
+import BlueZ
+import BluetoothTypes
+import BusValue
+import FoundationEssentials
+import Timekeeping
+
+/// A read or a write of a remote central that an app has to answer.
+struct OpenRemoteRequest: Sendable {
+  let callback: CallbackIdentifier
+  let manager: ManagerKey
+  let central: PeerIdentifier
+  let offset: Int
+  let isRead: Bool
+  let deadline: Instant
+}
+
+extension BluetoothSystem {
+  /// bluetoothd calls an object of ours. Whatever it is, it is answered: a request left open when the link drops can
+  /// take bluetoothd down.
+  mutating func receive(_ callback: Callback, _ path: ObjectPath, _ identifier: CallbackIdentifier) {
+    switch callback {
+    case .readValue(let request): readRequested(path, request, identifier)
+    case .writeValue(let value, let request): writeRequested(path, value, request, identifier)
+    case .startNotify:
+      startNotify(path)
+      answer(identifier, .success(.none))
+    case .stopNotify:
+      stopNotify(path)
+      answer(identifier, .success(.none))
+    case .confirm: answer(identifier, .success(.none))
+    case .release(let interface):
+      released(path, interface)
+      answer(identifier, .success(.none))
+    case .cancel:
+      cancelQuestions()
+      answer(identifier, .success(.none))
+    case .displayPasskey(let device, let passkey, _):
+      show(passkey, device)
+      answer(identifier, .success(.none))
+    case .requestPinCode: answer(identifier, .failure(.rejected))
+    case .requestPasskey(let device): ask(.enter, device, 0, identifier)
+    case .requestConfirmation(let device, let passkey): ask(.compare, device, passkey, identifier)
+    case .requestAuthorization(let device): ask(.authorize, device, 0, identifier)
+    case .authorizeService(let device, _):
+      answer(identifier, mayPair(device) ? .success(.none) : .failure(.rejected))
+    }
+  }
+
+  mutating func answer(_ identifier: CallbackIdentifier, _ result: Result<CallbackReply, BlueZError>) {
+    emit(.bluez(.answer(identifier, result)))
+  }
+
+  private func publishedCharacteristic(_ path: ObjectPath)
+    -> (manager: ManagerKey, definition: CharacteristicDefinition)?
+  {
+    for (identifier, service) in published {
+      guard let characteristic = service.characteristics[path],
+        let record = managers[service.manager]?.services[identifier],
+        let definition = record.definition.characteristics.first(where: { $0.identifier == characteristic })
+      else { continue }
+      return (service.manager, definition)
+    }
+    return nil
+  }
+
+  private mutating func readRequested(_ path: ObjectPath, _ request: RemoteRequest, _ callback: CallbackIdentifier) {
+    visitShowsLife(request.device)
+    if path == mark.characteristic {
+      answer(callback, Self.part(of: mark.value, from: Int(request.offset)))
+      return
+    }
+    if let value = published.values.lazy.compactMap({ $0.descriptors[path] }).first {
+      answer(callback, Self.part(of: value, from: Int(request.offset)))
+      return
+    }
+    guard let (key, definition) = publishedCharacteristic(path) else {
+      answer(callback, .failure(.doesNotExist))
+      return
+    }
+    if let value = definition.value {
+      answer(callback, Self.part(of: value, from: Int(request.offset)))
+      return
+    }
+    guard definition.permissions.contains(.readable) || definition.permissions.contains(.readEncryptionRequired) else {
+      answer(callback, .failure(.notPermitted("Read not permitted")))
+      return
+    }
+    guard let (central, open) = openRequest(key, request, callback, isRead: true) else { return }
+    tell(
+      key,
+      .readRequested(.unaddressed, open, central, definition.identifier, offset: Int(request.offset)))
+  }
+
+  private mutating func writeRequested(
+    _ path: ObjectPath, _ value: [UInt8], _ request: RemoteRequest, _ callback: CallbackIdentifier
+  ) {
+    visitShowsLife(request.device)
+    guard let (key, definition) = publishedCharacteristic(path) else {
+      answer(callback, .failure(.doesNotExist))
+      return
+    }
+    guard value.count <= ATTLimits.maximumValueLength else {
+      answer(callback, .failure(BlueZError(name: "org.bluez.Error.InvalidValueLength", message: "Too long")))
+      return
+    }
+    guard definition.permissions.contains(.writeable) || definition.permissions.contains(.writeEncryptionRequired)
+    else {
+      answer(callback, .failure(.notPermitted("Write not permitted")))
+      return
+    }
+    guard let (central, open) = openRequest(key, request, callback, isRead: false) else { return }
+    let withResponse = request.kind != .command
+    tell(
+      key,
+      .writeRequested(
+        .unaddressed, open, central, definition.identifier, offset: Int(request.offset), value: value,
+        withResponse: withResponse))
+    if !withResponse {
+      remoteRequests[open] = nil
+      answer(callback, .success(.none))
+    }
+  }
+
+  /// Notes a request for an app; where the app can't hear of it (F3), or too much waits already, answers for it.
+  private mutating func openRequest(
+    _ key: ManagerKey, _ request: RemoteRequest, _ callback: CallbackIdentifier, isRead: Bool
+  ) -> (CentralSnapshot, RemoteRequestIdentifier)? {
+    guard mayWork(key), let device = bluez.devices[request.device], remoteRequests.count < 256 else {
+      answer(callback, .failure(Self.error(.unlikelyError)))
+      return nil
+    }
+    _ = keepPeer(device.peer, wasRequested: false)
+    lastRemoteRequest += 1
+    let identifier = RemoteRequestIdentifier(lastRemoteRequest)
+    remoteRequests[identifier] = OpenRemoteRequest(
+      callback: callback, manager: key, central: device.peer, offset: Int(request.offset), isRead: isRead,
+      deadline: now + configuration.remoteRequestBudget)
+    return (centralSnapshot(device.peer, mtu: request.mtu), identifier)
+  }
+
+  mutating func respond(
+    _ identifier: RemoteRequestIdentifier, _ error: ATTError?, _ value: [UInt8]?, app name: String
+  ) {
+    // Answered already, by the system or by the app itself.
+    guard let request = remoteRequests[identifier], request.manager.app == name else { return }
+    remoteRequests[identifier] = nil
+    if let error {
+      answer(request.callback, .failure(Self.error(error)))
+    } else if request.isRead {
+      // The app answers with the part from the offset on, as Core Bluetooth has it.
+      answer(request.callback, .success(.bytes(Array((value ?? []).prefix(ATTLimits.maximumValueLength)))))
+    } else {
+      answer(request.callback, .success(.none))
+    }
+  }
+
+  mutating func expireRemoteRequests() {
+    for (identifier, request) in remoteRequests.sorted(by: { $0.key.rawValue < $1.key.rawValue })
+    where request.deadline <= now {
+      remoteRequests[identifier] = nil
+      answer(request.callback, .failure(Self.error(.unlikelyError)))
+      withdraw(identifier, request.manager)
+      journal("request.expired", ["app": request.manager.app])
+    }
+  }
+
+  /// The central is gone. bluetoothd dies of a request that is still open some seconds after its link was lost, so it
+  /// gets its answer at once.
+  mutating func failRemoteRequests(from central: PeerIdentifier) {
+    for (identifier, request) in remoteRequests.sorted(by: { $0.key.rawValue < $1.key.rawValue })
+    where request.central == central {
+      remoteRequests[identifier] = nil
+      answer(request.callback, .failure(Self.error(.unlikelyError)))
+      withdraw(identifier, request.manager)
+    }
+  }
+
+  /// bluetoothd is gone: nobody waits for an answer.
+  mutating func expireAllRemoteRequests() {
+    for (identifier, request) in remoteRequests.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
+      remoteRequests[identifier] = nil
+      withdraw(identifier, request.manager)
+    }
+  }
+
+  /// A process that is gone answers nothing; a request that its successor has not been given yet can still be answered.
+  mutating func failRemoteRequests(ofApp name: String) {
+    let waiting = Set(
+      (apps[name]?.queue ?? []).compactMap { waiting -> RemoteRequestIdentifier? in
+        switch waiting.body {
+        case .readRequested(_, let identifier, _, _, _), .writeRequested(_, let identifier, _, _, _, _, _):
+          managers[waiting.manager]?.key.restoreIdentifier == nil ? nil : identifier
+        default: nil
+        }
+      })
+    for (identifier, request) in remoteRequests.sorted(by: { $0.key.rawValue < $1.key.rawValue })
+    where request.manager.app == name && !waiting.contains(identifier) {
+      remoteRequests[identifier] = nil
+      answer(request.callback, .failure(Self.error(.unlikelyError)))
+    }
+  }
+
+  /// An app that was not told of a request yet is not told at all; one that was is told that it is over.
+  private mutating func withdraw(_ identifier: RemoteRequestIdentifier, _ key: ManagerKey) {
+    guard var app = apps[key.app] else { return }
+    let before = app.queue.count
+    app.queue.removeAll { waiting in
+      switch waiting.body {
+      case .readRequested(_, identifier, _, _, _), .writeRequested(_, identifier, _, _, _, _, _): true
+      default: false
+      }
+    }
+    let wasWaiting = app.queue.count < before
+    apps[key.app] = app
+    if !wasWaiting { tell(key, .requestExpired(.unaddressed, identifier)) }
+  }
+
+  private static func part(of value: [UInt8], from offset: Int) -> Result<CallbackReply, BlueZError> {
+    guard offset <= value.count else { return .failure(error(.invalidOffset)) }
+    return .success(.bytes(Array(value[offset...])))
+  }
+
+  /// How an application tells bluetoothd an ATT error (src/gatt-database.c).
+  static func error(_ error: ATTError) -> BlueZError {
+    switch error {
+    case .requestNotSupported: .notSupported
+    case .insufficientAuthorization: .notAuthorized
+    case .readNotPermitted, .writeNotPermitted: .notPermitted("Not permitted")
+    case .invalidOffset: BlueZError(name: "org.bluez.Error.InvalidOffset", message: "Invalid offset")
+    case .invalidAttributeValueLength:
+      BlueZError(name: "org.bluez.Error.InvalidValueLength", message: "Invalid length")
+    // Only an application's own codes have a way through; for the others bluetoothd says "unlikely error".
+    case _ where error.rawValue >= 0x80: .failed("0x" + String(error.rawValue, radix: 16))
+    default: .rejected
+    }
+  }
+}

@@ -1,0 +1,93 @@
+import AppLink
+import BluetoothTypes
+import FoundationEssentials
+import Timekeeping
+
+/// What apps say, each to its own place. A request that names a manager the app does not have changes nothing: the
+/// library never sends one, so there is nobody to tell but the journal.
+extension BluetoothSystem {
+  mutating func receive(_ request: AppLink.Request, from link: AppLinkIdentifier) {
+    guard let name = appName(of: link) else { return }
+    if case .handled(let sequence) = request {
+      guard let app = apps[name], sequence.rawValue <= app.lastSequence else { return }
+      apps[name]?.handledSequence = max(app.handledSequence, sequence.rawValue)
+      apps[name]?.lastActivity = now
+      return
+    }
+    apps[name]?.lastActivity = now
+    switch request {
+    case .createManager(let number, let creation): createManager(number, creation, app: name)
+    case .resumeManager(let number, let creation, let view): resumeManager(number, creation, view, app: name)
+    case .destroyManager(let number):
+      for key in managers.keys.sorted() where key.app == name && managers[key]?.number == number { removeManager(key) }
+    case .respond(let identifier, let error, let value): respond(identifier, error, value, app: name)
+    case .scan(let number, _), .stopScan(let number), .connect(let number, _, _), .cancelConnection(let number, _),
+      .perform(let number, _, _, _):
+      if let key = managerKey(number, name, .central) { receiveCentral(request, key) } else { misplaced(request, name) }
+    case .addService(let number, _), .removeService(let number, _), .removeAllServices(let number),
+      .startAdvertising(let number, _), .stopAdvertising(let number), .updateValue(let number, _, _, _):
+      if let key = managerKey(number, name, .peripheral) {
+        receivePeripheral(request, key)
+      } else {
+        misplaced(request, name)
+      }
+    case .handled: break
+    }
+  }
+
+  private mutating func misplaced(_ request: AppLink.Request, _ name: String) {
+    journal("request.misplaced", ["app": name])
+  }
+
+  private mutating func receiveCentral(_ request: AppLink.Request, _ key: ManagerKey) {
+    switch request {
+    case .scan(_, let scan): self.scan(key, scan)
+    case .stopScan: stopScan(key)
+    case .connect(_, let peer, let options): connect(key, peer, options)
+    case .cancelConnection(_, let peer): cancelConnection(key, peer)
+    case .perform(_, let peer, let identifier, let operation): perform(key, peer, identifier, operation)
+    default: break
+    }
+  }
+
+  private mutating func receivePeripheral(_ request: AppLink.Request, _ key: ManagerKey) {
+    switch request {
+    case .addService(_, let definition): addService(key, definition)
+    case .removeService(_, let identifier): removeService(key, identifier)
+    case .removeAllServices:
+      for identifier in managers[key]?.services.keys.sorted(by: { $0.uuidString < $1.uuidString }) ?? [] {
+        removeService(key, identifier)
+      }
+    case .startAdvertising(_, let advertisement): startAdvertising(key, advertisement)
+    case .stopAdvertising: stopAdvertising(key)
+    case .updateValue(_, let characteristic, let value, _): updateValue(key, characteristic, value)
+    default: break
+    }
+  }
+
+  mutating func answer(_ query: Query, from link: AppLinkIdentifier, _ token: AnswerToken) {
+    guard let name = appName(of: link) else {
+      emit(.queryReply(token, .failure(AppLinkError(.notAttached, "Attach before asking."))))
+      return
+    }
+    let number: ManagerIdentifier =
+      switch query {
+      case .retrievePeripherals(let number, _), .retrieveConnectedPeripherals(let number, _): number
+      }
+    guard let key = managerKey(number, name, .central) else {
+      emit(.queryReply(token, .failure(AppLinkError(.notFound, "This app has no central manager \(number.rawValue)."))))
+      return
+    }
+    apps[name]?.lastActivity = now
+    switch query {
+    case .retrievePeripherals(_, let wanted):
+      let known = wanted.prefix(configuration.peripheralLimit).filter { peers[$0] != nil || bluez.device($0) != nil }
+      emit(.queryReply(token, .success(known.map { snapshot($0, key) })))
+    case .retrieveConnectedPeripherals(_, let services):
+      let connected = bluez.devices.values.filter { device in
+        device.isConnected && (services.isEmpty || device.uuids.contains(where: services.contains))
+      }
+      emit(.queryReply(token, .success(connected.sorted { $0.path < $1.path }.map { snapshot($0.peer, key) })))
+    }
+  }
+}

@@ -1,0 +1,126 @@
+import AppLink
+import BlueZ
+import BluetoothTypes
+import FoundationEssentials
+import Timekeeping
+
+/// The one discovery session that serves every scan, and the search for wanted peripherals.
+struct DiscoveryState: Sendable {
+  var step = RegistrationStep.none
+  var filter: DiscoveryFilter?
+  var isStopping = false
+  var isWanted = false
+  var failures = 0
+}
+
+extension BluetoothSystem {
+  mutating func scan(_ key: ManagerKey, _ request: ScanRequest) {
+    managers[key]?.scan = request
+    managers[key]?.reported = []
+    persistManager(key)
+    // Devices that bluetoothd sees right now will not be announced again.
+    for device in bluez.devices.values.sorted(by: { $0.path < $1.path }) where device.rssi != nil {
+      reportSighting(device.peer)
+    }
+  }
+
+  mutating func stopScan(_ key: ManagerKey) {
+    managers[key]?.scan = nil
+    managers[key]?.reported = []
+    persistManager(key)
+    apps[key.app]?.queue.removeAll { waiting in
+      if case .discovered = waiting.body { waiting.manager == key } else { false }
+    }
+  }
+
+  private func isInForeground(_ key: ManagerKey) -> Bool { apps[key.app]?.state == .foreground }
+
+  /// Scans that go on now: in the background one without a filter finds nothing.
+  private var activeScans: [ManagerKey] {
+    sortedManagers(.central).filter { key in
+      guard let scan = managers[key]?.scan, mayWork(key), !(apps[key.app]?.quitByUser ?? true) || isInForeground(key)
+      else { return false }
+      return isInForeground(key) || scan.services?.isEmpty == false
+    }
+  }
+
+  private func wantedFilter(searching: Bool) -> DiscoveryFilter {
+    var filter = DiscoveryFilter(transport: "le", duplicateData: searching)
+    var uuids: Set<BluetoothUUID> = []
+    var isOpen = searching
+    for key in activeScans {
+      guard let scan = managers[key]?.scan else { continue }
+      if isInForeground(key), scan.allowDuplicates { filter.duplicateData = true }
+      let asked = (scan.services ?? []) + scan.solicitedServices
+      if asked.isEmpty { isOpen = true }
+      uuids.formUnion(asked)
+    }
+    filter.uuids = isOpen ? [] : uuids.sorted()
+    return filter
+  }
+
+  /// Discovery blocks the kernel's passive scan for the accept list, so it runs only while something needs it.
+  mutating func reconcileDiscovery(needed: Bool) {
+    guard let adapter = bluez.adapter, !discovery.isStopping else { return }
+    discovery.isWanted = needed || !activeScans.isEmpty
+    guard discovery.isWanted else {
+      if discovery.step == .done {
+        discovery.isStopping = true
+        call(adapter, .stopDiscovery, for: .stopDiscovery)
+      }
+      return
+    }
+    guard mayAsk(discovery.step) else { return }
+    let filter = wantedFilter(searching: needed)
+    let isRunning = discovery.step == .done
+    if isRunning, discovery.filter == filter { return }
+    discovery.filter = filter
+    call(adapter, .setDiscoveryFilter(filter), for: .setFilter)
+    if !isRunning {
+      discovery.step = .asked
+      call(adapter, .startDiscovery, for: .startDiscovery)
+    }
+  }
+
+  mutating func filterSet(_ result: Result<Reply, BlueZError>) {
+    if case .failure(let error) = result { journal("discovery.filterRefused", ["error": error.description]) }
+  }
+
+  mutating func discoveryStarted(_ result: Result<Reply, BlueZError>) {
+    guard discovery.step == .asked else { return }
+    switch result {
+    case .success: discovery.step = .done
+    case .failure(let error) where error.name == BlueZError.inProgress.name: discovery.step = .done
+    case .failure(let error):
+      discovery.failures += 1
+      discovery.step = .failed(retryAt: (now + backOff(discovery.failures)).nanoseconds)
+      journal("discovery.refused", ["error": error.description])
+    }
+    guard discovery.step == .done else { return }
+    discovery.failures = 0
+    for device in bluez.devices.values.sorted(by: { $0.path < $1.path }) where device.rssi != nil {
+      sighted(device.peer)
+    }
+  }
+
+  mutating func discoveryStopped() {
+    discovery.isStopping = false
+    discovery.step = .none
+    discovery.filter = nil
+  }
+
+  /// Tells the scans that look for such a device.
+  mutating func reportSighting(_ peer: PeerIdentifier) {
+    guard let device = bluez.device(peer), let rssi = device.rssi else { return }
+    let offered = Set(device.uuids)
+    for key in activeScans {
+      guard let scan = managers[key]?.scan else { continue }
+      let asked = (scan.services ?? []) + scan.solicitedServices
+      guard asked.isEmpty || asked.contains(where: offered.contains) else { continue }
+      let repeats = scan.allowDuplicates && isInForeground(key)
+      let isFirst = managers[key]?.reported.insert(peer).inserted ?? false
+      guard isFirst || repeats else { continue }
+      tell(key, .discovered(.unaddressed, snapshot(peer, key), device.advertisementData, rssi: rssi))
+    }
+  }
+}

@@ -1,0 +1,193 @@
+import AppLink
+import BlueZ
+import BluetoothTypes
+import BusValue
+import FoundationEssentials
+
+/// Who is subscribed to what an app publishes. bluetoothd says that somebody subscribes, not who; and it says nothing
+/// when a bonded central that it remembers as subscribed comes back. So the system remembers too, and goes by the link.
+extension BluetoothSystem {
+  private func place(_ path: ObjectPath) -> (
+    service: LocalAttributeIdentifier, characteristic: LocalAttributeIdentifier
+  )? {
+    for (identifier, service) in published {
+      if let characteristic = service.characteristics[path] { return (identifier, characteristic) }
+    }
+    return nil
+  }
+
+  /// Devices that may be centrals of ours: linked, and not because an app of this machine asked.
+  private var linkedCentrals: [Device] {
+    bluez.devices.values.filter { $0.isConnected && !isWanted($0.peer) }.sorted { $0.path < $1.path }
+  }
+
+  mutating func startNotify(_ path: ObjectPath) {
+    guard let (service, characteristic) = place(path), let key = published[service]?.manager else { return }
+    let wasNotifying = published[service]?.notifying.insert(characteristic).inserted == false
+    for device in linkedCentrals {
+      visitShowsLife(device.path)
+      remember(device, characteristic)
+      // Who was told of before this registration had anybody subscribed has subscribed anew since.
+      if !wasNotifying { tellUnsubscribed(key, device.peer, characteristic) }
+      tellSubscribed(key, device.peer, characteristic)
+    }
+  }
+
+  mutating func stopNotify(_ path: ObjectPath) {
+    guard let (service, characteristic) = place(path), let key = published[service]?.manager else { return }
+    published[service]?.notifying.remove(characteristic)
+    for device in linkedCentrals {
+      forget(device.peer, characteristic)
+      tellUnsubscribed(key, device.peer, characteristic)
+    }
+  }
+
+  private mutating func remember(_ device: Device, _ characteristic: LocalAttributeIdentifier) {
+    guard device.isBonded else { return }
+    _ = keepPeer(device.peer, wasRequested: false)
+    guard remembered[characteristic, default: []].insert(device.peer).inserted else { return }
+    persist(.subscription(SubscriptionRecord(central: device.peer, characteristic: characteristic)))
+  }
+
+  private mutating func forget(_ peer: PeerIdentifier, _ characteristic: LocalAttributeIdentifier) {
+    guard remembered[characteristic]?.remove(peer) != nil else { return }
+    erase(SubscriptionRecord.key(peer, characteristic))
+  }
+
+  /// A central subscribed first and bonded then.
+  mutating func rememberSubscriptions(ofBonded peer: PeerIdentifier) {
+    guard let device = bluez.device(peer) else { return }
+    for key in sortedManagers(.peripheral) {
+      for (characteristic, subscribers) in managers[key]?.subscribers ?? [:] where subscribers.contains(peer) {
+        remember(device, characteristic)
+      }
+    }
+  }
+
+  private mutating func tellSubscribed(
+    _ key: ManagerKey, _ peer: PeerIdentifier, _ characteristic: LocalAttributeIdentifier
+  ) {
+    guard managers[key]?.subscribers[characteristic, default: []].insert(peer).inserted == true else { return }
+    persistManager(key)
+    tell(key, .subscribed(.unaddressed, centralSnapshot(peer), characteristic))
+  }
+
+  private mutating func tellUnsubscribed(
+    _ key: ManagerKey, _ peer: PeerIdentifier, _ characteristic: LocalAttributeIdentifier
+  ) {
+    guard managers[key]?.subscribers[characteristic]?.remove(peer) != nil else { return }
+    persistManager(key)
+    tell(key, .unsubscribed(.unaddressed, centralSnapshot(peer), characteristic))
+  }
+
+  /// Goes by the links: who left is not subscribed; who came back, bonded, is, if bluetoothd has kept it subscribed.
+  mutating func reconcileSubscriptions() {
+    guard bluez.wasEverPresent else { return }
+    for key in sortedManagers(.peripheral) {
+      for (characteristic, subscribers) in (managers[key]?.subscribers ?? [:]).sorted(by: {
+        $0.key.uuidString < $1.key.uuidString
+      }) {
+        for peer in subscribers.sorted(by: { $0.uuidString < $1.uuidString })
+        where bluez.device(peer)?.isConnected != true {
+          tellUnsubscribed(key, peer, characteristic)
+        }
+      }
+    }
+    let services = published.sorted { $0.key.uuidString < $1.key.uuidString }.map(\.value)
+    for service in services {
+      for characteristic in service.notifying.sorted(by: { $0.uuidString < $1.uuidString }) {
+        for peer in (remembered[characteristic] ?? []).sorted(by: { $0.uuidString < $1.uuidString })
+        where bluez.device(peer)?.isConnected == true {
+          tellSubscribed(service.manager, peer, characteristic)
+        }
+      }
+    }
+  }
+
+  // MARK: Values to subscribers
+
+  mutating func updateValue(_ key: ManagerKey, _ characteristic: LocalAttributeIdentifier, _ value: [UInt8]) {
+    let service = managers[key]?.services.values.first { record in
+      record.definition.characteristics.contains { $0.identifier == characteristic }
+    }
+    if let service, let path = published[service.definition.identifier]?.paths[characteristic] {
+      emit(.bluez(.valueChanged(path: path, value: Array(value.prefix(ATTLimits.maximumValueLength)))))
+    }
+    // The credit comes back in batches, so that it does not keep an app busy by itself.
+    managers[key]?.usedCredit += 1
+    if let used = managers[key]?.usedCredit, used >= configuration.updateCredit / 2 {
+      managers[key]?.usedCredit = 0
+      tell(key, .updateCredit(.unaddressed, used))
+    }
+  }
+
+  mutating func grantCredit(_ key: ManagerKey) {
+    guard managers[key]?.hasCredit == false else { return }
+    managers[key]?.hasCredit = true
+    managers[key]?.usedCredit = 0
+    tell(key, .updateCredit(.unaddressed, configuration.updateCredit))
+  }
+
+  // MARK: Restoring
+
+  /// What the app's last process was told; what has changed since waits to be told.
+  func peripheralRestoration(_ manager: Manager) -> PeripheralRestoration {
+    var subscribers = manager.subscribers
+    for waiting in (apps[manager.key.app]?.queue ?? []).reversed() where waiting.manager == manager.key {
+      switch waiting.body {
+      case .subscribed(_, let central, let characteristic): subscribers[characteristic]?.remove(central.identifier)
+      case .unsubscribed(_, let central, let characteristic):
+        subscribers[characteristic, default: []].insert(central.identifier)
+      default: break
+      }
+    }
+    return PeripheralRestoration(
+      services: manager.services.values.sorted { $0.order < $1.order }.map(\.definition),
+      advertisement: manager.advertisement,
+      subscriptions: subscribers.mapValues { peers in
+        peers.sorted { $0.uuidString < $1.uuidString }.map { centralSnapshot($0) }
+      }.filter { !$0.value.isEmpty })
+  }
+
+  /// The app has gone on while the system was away, or asleep. `missed` is what waited for it.
+  mutating func resumePeripheral(_ key: ManagerKey, _ view: ManagerView, missed: [AppLink.Event.Body]) {
+    let shown = Set(view.services.map(\.identifier))
+    for identifier in managers[key]?.services.keys.sorted(by: { $0.uuidString < $1.uuidString }) ?? []
+    where !shown.contains(identifier) {
+      removeService(key, identifier)
+    }
+    for definition in view.services where managers[key]?.services[definition.identifier]?.definition != definition {
+      addService(key, definition)
+    }
+    if managers[key]?.advertisement != view.advertisement {
+      managers[key]?.advertisement = view.advertisement
+      managers[key]?.isAdvertisingUnannounced = false
+    }
+    tellSubscriptionsMissed(key, view, missed)
+    if !view.services.isEmpty { grantCredit(key) }
+  }
+
+  private mutating func tellSubscriptionsMissed(
+    _ key: ManagerKey, _ view: ManagerView, _ missed: [AppLink.Event.Body]
+  ) {
+    let actual = managers[key]?.subscribers ?? [:]
+    let characteristics = Set(actual.keys).union(view.subscriptions.keys).sorted { $0.uuidString < $1.uuidString }
+    for characteristic in characteristics {
+      let known = Set(view.subscriptions[characteristic] ?? [])
+      let now = actual[characteristic] ?? []
+      for peer in known.union(now).sorted(by: { $0.uuidString < $1.uuidString }) {
+        // A subscription that waited to be told is not the one the app knows, though it looks the same.
+        let isNew = missed.contains { body in
+          if case .subscribed(_, let central, characteristic) = body { central.identifier == peer } else { false }
+        }
+        let central = centralSnapshot(peer)
+        if known.contains(peer), isNew || !now.contains(peer) {
+          tell(key, .unsubscribed(.unaddressed, central, characteristic))
+        }
+        if now.contains(peer), isNew || !known.contains(peer) {
+          tell(key, .subscribed(.unaddressed, central, characteristic))
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,284 @@
+import AppLink
+import Dispatch
+import Foundation
+import Logging
+
+/// One app's attachment to the system: it routes events to managers in order, and brings every manager back
+/// after the system went away.
+///
+/// A process is one app and has one session. In a test several apps share a process: what runs inside
+/// `AppSession.$current.withValue(session)` belongs to that session's app.
+package final class AppSession: AppLinkDelegate, @unchecked Sendable {
+  @TaskLocal package static var current: AppSession?
+
+  /// The session that a manager made here belongs to.
+  static var active: AppSession { current ?? process }
+
+  private static let process = AppSession(
+    identity: Result { () throws(AppIdentity.Missing) in try AppIdentity.ofThisProcess() },
+    logger: Logger(label: "org.latchkey.corebluetooth"), makeLink: ProcessLink.make)
+
+  /// Whether the system is there, and what it said.
+  private enum Phase {
+    /// Not attached yet, or the system is away.
+    case away
+    case attached(AttachReply)
+    case refused(AppLinkError)
+    /// The app can't say who it is, or there is no link: it never will be attached.
+    case unusable(String)
+  }
+
+  package let logger: Logger
+  private let identity: AppIdentity?
+  private var phase = Phase.away
+  private var connection: (any AppLinkConnection)?
+  private var managers: [ManagerIdentifier: WeakManager] = [:]
+  private var lastManager: UInt32 = 0
+  private var lastOperation: UInt64 = 0
+  private var lastEvent: EventSequence?
+  /// Events whose delegate call has not returned, and managers that have not been brought back yet.
+  private var outstanding = 0
+  private let phaseChanged = NSCondition()
+
+  private struct WeakManager { weak var manager: CBManager? }
+
+  /// A link, and what sets it going.
+  package struct Link {
+    let connection: any AppLinkConnection
+    let start: () throws -> Void
+
+    package init(connection: any AppLinkConnection, start: @escaping () throws -> Void) {
+      self.connection = connection
+      self.start = start
+    }
+  }
+
+  /// - Parameter makeLink: Makes the link, which calls its delegate from a thread of its own once it was started.
+  package init(
+    identity: Result<AppIdentity, AppIdentity.Missing>, logger: Logger,
+    makeLink: (any AppLinkDelegate, Logger) -> Link
+  ) {
+    self.logger = logger
+    self.identity = try? identity.get()
+    switch identity {
+    case .failure(let missing):
+      phase = .unusable("this app can't use Bluetooth: \(missing)")
+    case .success:
+      let link = makeLink(self, logger)
+      // Before it is started: it may attach at once.
+      connection = link.connection
+      do { try link.start() } catch {
+        locked { phase = .unusable("this app can't use Bluetooth: no link to the system: \(error)") }
+      }
+    }
+    if case .unusable(let reason) = locked({ phase }) { logger.critical("\(reason)") }
+  }
+
+  /// Background modes of the app's Info.plist; `nil` where there is no usable one.
+  var backgroundModes: [String]? { identity?.backgroundModes }
+
+  package var attachment: Attachment {
+    locked { Attachment(bundleIdentifier: identity?.bundleIdentifier ?? "", lastEvent: lastEvent) }
+  }
+
+  // MARK: Managers
+
+  func register(_ manager: CBManager) {
+    locked {
+      lastManager += 1
+      manager.managerIdentifier = ManagerIdentifier(lastManager)
+      if let reason = reasonToReject(manager) {
+        logger.critical("API MISUSE: \(reason)")
+        manager.isRejected = true
+        deliverState(.unsupported, to: manager)
+        return
+      }
+      managers[manager.managerIdentifier] = WeakManager(manager: manager)
+      switch phase {
+      case .attached: create(manager)
+      case .away: break
+      case .refused(let error): deliverState(Self.state(for: error), to: manager)
+      case .unusable: deliverState(.unsupported, to: manager)
+      }
+    }
+  }
+
+  private func reasonToReject(_ manager: CBManager) -> String? {
+    guard let restoreIdentifier = manager.creation.restoreIdentifier else { return nil }
+    for (identifier, box) in managers {
+      guard let other = box.manager else {
+        // Deallocated, and its last word to the system is still on its way: say it now.
+        forget(identifier)
+        continue
+      }
+      if other.creation.role == manager.creation.role, other.creation.restoreIdentifier == restoreIdentifier {
+        return
+          "two \(manager.creation.role.rawValue) managers with the restore identifier \"\(restoreIdentifier)\"; "
+          + "the later one stays unsupported"
+      }
+    }
+    return nil
+  }
+
+  private func create(_ manager: CBManager) {
+    manager.isKnownToSystem = true
+    connection?.send(.createManager(manager.managerIdentifier, manager.creation))
+  }
+
+  /// A manager was deallocated.
+  func forget(_ identifier: ManagerIdentifier) {
+    locked {
+      guard managers.removeValue(forKey: identifier) != nil else { return }
+      if case .attached = phase { connection?.send(.destroyManager(identifier)) }
+    }
+  }
+
+  func makeOperationIdentifier() -> OperationIdentifier {
+    locked {
+      lastOperation += 1
+      return OperationIdentifier(lastOperation)
+    }
+  }
+
+  // MARK: Talking to the system
+
+  /// Says something; what is said while the system is away is dropped (the manager says it again, in its view).
+  /// Returns whether it was said.
+  @discardableResult
+  func send(_ request: Request, for manager: CBManager) -> Bool {
+    locked {
+      guard manager.isKnownToSystem, case .attached = phase else { return false }
+      connection?.send(request)
+      return true
+    }
+  }
+
+  /// Asks the system and blocks for the answer; `nil` where the system is away or refuses.
+  func query(_ query: Query) -> QueryReply? {
+    // Outside the lock: the answer takes a while, and events go on meanwhile.
+    guard let connection = locked({ connection }) else { return nil }
+    do { return try connection.query(query) } catch {
+      logger.warning("the system did not answer \(query): \(error)")
+      return nil
+    }
+  }
+
+  // MARK: AppLinkDelegate
+
+  package func linkDidAttach(_ reply: AttachReply) {
+    locked {
+      phase = .attached(reply)
+      for manager in managers.values.compactMap(\.manager) where !manager.isRejected {
+        if manager.hasHeard { bringBack(manager) } else { create(manager) }
+      }
+      announceIfIdle()
+    }
+    wakeWaiters()
+  }
+
+  /// Asks for the same manager again, once its delegate has been told all that was said before.
+  private func bringBack(_ manager: CBManager) {
+    manager.isKnownToSystem = false
+    outstanding += 1
+    manager.enqueue { [self] in
+      locked {
+        guard case .attached = phase else { return }
+        manager.isKnownToSystem = true
+        connection?.send(.resumeManager(manager.managerIdentifier, manager.creation, manager.makeView()))
+      }
+      manager.didResume()
+    } after: { [self] in
+      finishOne()
+    }
+  }
+
+  package func linkDidReceive(_ event: Event) {
+    let manager: CBManager? = locked {
+      if let lastEvent, event.sequence <= lastEvent {
+        logger.notice("event \(event.sequence.rawValue) came again and is dropped")
+        return nil
+      }
+      lastEvent = event.sequence
+      outstanding += 1
+      let manager = event.body.manager.flatMap { managers[$0]?.manager }
+      manager?.hasHeard = true
+      guard let manager else {
+        finishOne()
+        return nil
+      }
+      return manager
+    }
+    manager?.enqueue {
+      manager?.apply(event.body)
+    } after: { [self] in
+      finishOne()
+    }
+  }
+
+  private func finishOne() {
+    locked {
+      outstanding -= 1
+      announceIfIdle()
+    }
+  }
+
+  private func announceIfIdle() {
+    guard outstanding == 0, let lastEvent, case .attached = phase else { return }
+    connection?.send(.handled(through: lastEvent))
+  }
+
+  package func linkDidDetach() {
+    locked {
+      phase = .away
+      for manager in managers.values.compactMap(\.manager) { manager.isKnownToSystem = false }
+    }
+    logger.notice("the Bluetooth system is away; managers come back with it")
+  }
+
+  package func linkWasRefused(_ error: AppLinkError) {
+    logger.critical("the Bluetooth system refuses this app: \(error)")
+    locked {
+      phase = .refused(error)
+      for manager in managers.values.compactMap(\.manager) where !manager.isRejected {
+        manager.isKnownToSystem = false
+        deliverState(Self.state(for: error), to: manager)
+      }
+    }
+    wakeWaiters()
+  }
+
+  private static func state(for error: AppLinkError) -> ManagerState {
+    switch error.code {
+    case .unknownApp, .notThatApp: .unauthorized
+    default: .unsupported
+    }
+  }
+
+  private func deliverState(_ state: ManagerState, to manager: CBManager) {
+    manager.enqueue {
+      manager.apply(.stateChanged(manager.managerIdentifier, state))
+    } after: {
+    }
+  }
+
+  // MARK: Launch
+
+  private func wakeWaiters() {
+    phaseChanged.lock()
+    phaseChanged.broadcast()
+    phaseChanged.unlock()
+  }
+
+  /// Blocks until the system has answered the first attachment; `nil` where it refuses, or never can answer.
+  package func waitForAttachReply() -> AttachReply? {
+    phaseChanged.lock()
+    defer { phaseChanged.unlock() }
+    while true {
+      switch locked({ phase }) {
+      case .attached(let reply): return reply
+      case .refused, .unusable: return nil
+      case .away: phaseChanged.wait()
+      }
+    }
+  }
+}

@@ -1,0 +1,35 @@
+import AppLink
+import Dispatch
+import Foundation
+
+/// Why this process was launched: what `application(_:didFinishLaunchingWithOptions:)` tells an app on iOS.
+///
+///     for identifier in ApplicationLaunch.options()?[.bluetoothCentrals] as? [String] ?? [] {
+///       // make the CBCentralManager with this restore identifier
+///     }
+public enum ApplicationLaunch {
+  /// The launch options: a key is there only where the system relaunched the app for such a manager.
+  ///
+  /// Blocks the calling thread until the system has answered; where the system is away, until it is back, for only it
+  /// knows. `nil` where it refuses this app, or the app has no usable `Info.plist`; the log says which.
+  public static func options() -> [UIApplication.LaunchOptionsKey: Any]? {
+    AppSession.active.waitForAttachReply().map(options(from:))
+  }
+
+  /// The same, without blocking the calling thread.
+  public static func options() async -> [UIApplication.LaunchOptionsKey: Any]? {
+    let session = AppSession.active
+    let reply: AttachReply? = await withCheckedContinuation { continuation in
+      // A thread of its own: the wait has no bound, and the pools' threads are few.
+      Thread.detachNewThread { continuation.resume(returning: session.waitForAttachReply()) }
+    }
+    return reply.map(options(from:))
+  }
+
+  private static func options(from reply: AttachReply) -> [UIApplication.LaunchOptionsKey: Any] {
+    var options: [UIApplication.LaunchOptionsKey: Any] = [:]
+    if !reply.centralsToRestore.isEmpty { options[.bluetoothCentrals] = reply.centralsToRestore }
+    if !reply.peripheralsToRestore.isEmpty { options[.bluetoothPeripherals] = reply.peripheralsToRestore }
+    return options
+  }
+}

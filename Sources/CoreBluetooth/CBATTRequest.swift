@@ -1,0 +1,43 @@
+import AppLink
+import Foundation
+
+/// A read or a write of a remote central, to be answered with `CBPeripheralManager.respond(to:withResult:)`.
+open class CBATTRequest: NSObject, @unchecked Sendable {
+  let remoteIdentifier: RemoteRequestIdentifier
+  let needsResponse: Bool
+  let isRead: Bool
+  var isAnswered = false
+  private let requester: CBCentral
+  private let subject: CBCharacteristic
+  private let start: Int
+  private var currentValue: Data?
+  var formatText: NSString?
+
+  init(
+    remoteIdentifier: RemoteRequestIdentifier, central: CBCentral, characteristic: CBCharacteristic, offset: Int,
+    value: Data?, isRead: Bool, needsResponse: Bool
+  ) {
+    self.remoteIdentifier = remoteIdentifier
+    self.needsResponse = needsResponse
+    self.isRead = isRead
+    requester = central
+    subject = characteristic
+    start = offset
+    currentValue = value
+  }
+
+  open var central: CBCentral { requester }
+  open var characteristic: CBCharacteristic { subject }
+  /// Where in the value it starts, in bytes.
+  open var offset: Int { start }
+  /// What a write brings; for a read, what the app puts here before it answers.
+  open var value: Data? {
+    get { locked { currentValue } }
+    set { locked { currentValue = newValue } }
+  }
+
+  open override var description: String {
+    "<CBATTRequest: central = \(requester.identifier), characteristic = \(subject.uuid.uuidString), "
+      + "offset = \(start)>"
+  }
+}

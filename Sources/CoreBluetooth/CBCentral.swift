@@ -1,0 +1,21 @@
+import AppLink
+import Foundation
+
+/// A remote central that is connected to a peripheral of this app.
+open class CBCentral: CBPeer, @unchecked Sendable {
+  private var maximumLength: Int
+
+  init(_ snapshot: CentralSnapshot) {
+    maximumLength = snapshot.maximumUpdateValueLength
+    super.init(identifier: snapshot.identifier)
+  }
+
+  /// Bytes that fit in one notification or indication.
+  open var maximumUpdateValueLength: Int { locked { maximumLength } }
+
+  func update(_ snapshot: CentralSnapshot) { locked { maximumLength = snapshot.maximumUpdateValueLength } }
+
+  open override var description: String {
+    "<CBCentral: identifier = \(identifier), maximumUpdateValueLength = \(maximumUpdateValueLength)>"
+  }
+}

@@ -1,0 +1,213 @@
+import AppLink
+import BluetoothTypes
+import Dispatch
+import Foundation
+
+/// Scans for peripherals and connects to them.
+///
+/// A connection request never times out. With a restore identifier the system keeps it also while the app is not
+/// running, and relaunches the app when it completes.
+open class CBCentralManager: CBManager, @unchecked Sendable {
+  /// What a machine's Bluetooth can do.
+  public struct Feature: OptionSet, Hashable, Sendable {
+    public let rawValue: UInt
+    public init(rawValue: UInt) { self.rawValue = rawValue }
+
+    public static let extendedScanAndConnect = Self(rawValue: 1 << 0)
+    public static let channelSounding = Self(rawValue: 1 << 10)
+  }
+
+  private weak var currentDelegate: (any CBCentralManagerDelegate)?
+  /// Every peripheral object an app still refers to.
+  var table: [PeerIdentifier: WeakPeripheral] = [:]
+  /// Peripherals that the manager itself keeps: restored and connected ones, and with a restore identifier also
+  /// those it asked to be connected.
+  var held: [PeerIdentifier: CBPeripheral] = [:]
+  /// The options of every connection the app asked for.
+  var connectOptions: [PeerIdentifier: ConnectOptions] = [:]
+  var scan: ScanRequest?
+  /// What a scan without duplicates has reported.
+  var discovered: Set<PeerIdentifier> = []
+  var pending: [OperationIdentifier: PendingOperation] = [:]
+  private var tableLimit = 64
+
+  struct WeakPeripheral { weak var peripheral: CBPeripheral? }
+
+  /// - Parameters:
+  ///   - queue: Where the delegate is called; `nil`: the main queue.
+  ///   - options: `CBCentralManagerOption…Key`.
+  public init(delegate: (any CBCentralManagerDelegate)?, queue: DispatchQueue?, options: [String: Any]? = nil) {
+    currentDelegate = delegate
+    super.init(
+      creation: Self.creation(
+        role: .central, options: options, key: CBCentralManagerOptionRestoreIdentifierKey, mode: "bluetooth-central",
+        manager: "CBCentralManager"),
+      queue: queue)
+    session.register(self)
+  }
+
+  public convenience init(delegate: (any CBCentralManagerDelegate)?, queue: DispatchQueue?) {
+    self.init(delegate: delegate, queue: queue, options: nil)
+  }
+
+  public convenience init() { self.init(delegate: nil, queue: nil, options: nil) }
+
+  open weak var delegate: (any CBCentralManagerDelegate)? {
+    get { locked { currentDelegate } }
+    set { locked { currentDelegate = newValue } }
+  }
+
+  open var isScanning: Bool { locked { scan != nil } }
+
+  open class func supports(_ features: Feature) -> Bool { features.isEmpty }
+
+  // MARK: Scanning
+
+  /// Another call replaces the scan. In the background only a scan for named services finds anything.
+  open func scanForPeripherals(withServices serviceUUIDs: [CBUUID]?, options: [String: Any]? = nil) {
+    let request = ScanRequest(services: serviceUUIDs, appOptions: options)
+    guard acceptsCommands("scanForPeripherals(withServices:options:)") else { return }
+    locked {
+      scan = request
+      discovered = []
+      session.send(.scan(managerIdentifier, request), for: self)
+    }
+  }
+
+  open func stopScan() {
+    guard acceptsCommands("stopScan()") else { return }
+    locked {
+      guard scan != nil else { return }
+      scan = nil
+      session.send(.stopScan(managerIdentifier), for: self)
+    }
+  }
+
+  // MARK: Connecting
+
+  /// Asks the system to connect, whenever the peripheral can be reached. Never times out.
+  open func connect(_ peripheral: CBPeripheral, options: [String: Any]? = nil) {
+    let connectOptions = ConnectOptions(appOptions: options)
+    guard acceptsCommands("connect(_:options:)"), isMine(peripheral, "connect(_:options:)") else { return }
+    locked {
+      let identifier = peripheral.identifier
+      self.connectOptions[identifier] = connectOptions
+      peripheral.isAwaitingConnection = true
+      if peripheral.currentState != .connected { peripheral.currentState = .connecting }
+      if creation.restoreIdentifier != nil { held[identifier] = peripheral }
+      session.send(.connect(managerIdentifier, identifier, connectOptions), for: self)
+    }
+  }
+
+  /// Ends the connection, or the request for one; `didDisconnectPeripheral` follows.
+  open func cancelPeripheralConnection(_ peripheral: CBPeripheral) {
+    let command = "cancelPeripheralConnection(_:)"
+    guard acceptsCommands(command), isMine(peripheral, command) else { return }
+    let isUnused = locked {
+      let identifier = peripheral.identifier
+      guard peripheral.currentState != .disconnected || connectOptions[identifier] != nil else { return true }
+      connectOptions[identifier] = nil
+      peripheral.isAwaitingConnection = false
+      peripheral.currentState = .disconnecting
+      // Kept until the system has answered, for the delegate is told.
+      held[identifier] = peripheral
+      session.send(.cancelConnection(managerIdentifier, identifier), for: self)
+      return false
+    }
+    if isUnused {
+      session.logger.critical(
+        "API MISUSE: \(command) is ignored: nobody holds or asks for a connection to the unused \(peripheral)")
+    }
+  }
+
+  private func isMine(_ peripheral: CBPeripheral, _ command: String) -> Bool {
+    guard peripheral.manager === self else {
+      session.logger.critical(
+        "API MISUSE: \(command) is ignored: \(peripheral) belongs to another manager than \(self)")
+      return false
+    }
+    return true
+  }
+
+  // MARK: Retrieving
+
+  /// Peripherals that this machine knows, in the order of `identifiers`; those it does not know are left out.
+  /// While the system is away only those that this manager has an object for.
+  open func retrievePeripherals(withIdentifiers identifiers: [UUID]) -> [CBPeripheral] {
+    guard acceptsCommands("retrievePeripherals(withIdentifiers:)") else { return [] }
+    if let reply = session.query(.retrievePeripherals(managerIdentifier, identifiers)) { return peripherals(in: reply) }
+    return locked { identifiers.compactMap { table[$0]?.peripheral } }
+  }
+
+  /// Peripherals that are connected to this machine, by whichever app, and offer one of the services. For this app
+  /// each is disconnected until it connects to it itself.
+  open func retrieveConnectedPeripherals(withServices serviceUUIDs: [CBUUID]) -> [CBPeripheral] {
+    guard acceptsCommands("retrieveConnectedPeripherals(withServices:)") else { return [] }
+    let services = serviceUUIDs.map(\.bluetoothUUID)
+    if let reply = session.query(.retrieveConnectedPeripherals(managerIdentifier, withServices: services)) {
+      return peripherals(in: reply)
+    }
+    let wanted = Set(serviceUUIDs)
+    return locked {
+      held.values.filter { peripheral in
+        peripheral.currentState == .connected
+          && (peripheral.serviceList ?? []).contains { wanted.contains($0.attributeUUID) }
+      }.sorted { $0.identifier.uuidString < $1.identifier.uuidString }
+    }
+  }
+
+  private func peripherals(in reply: QueryReply) -> [CBPeripheral] {
+    locked {
+      reply.map { snapshot in
+        let peripheral = self.peripheral(snapshot.identifier)
+        // Of one that this manager has to do with, events tell; the answer is only for what is new.
+        if peripheral.currentName == nil { peripheral.currentName = snapshot.name }
+        return peripheral
+      }
+    }
+  }
+
+  /// Accepted without effect: connection events are a matter of BR/EDR accessories, which Linux handles elsewhere.
+  open func registerForConnectionEvents(options: [CBConnectionEventMatchingOption: Any]? = nil) {
+    session.logger.notice("registerForConnectionEvents(options:) has no effect on Linux")
+  }
+
+  // MARK: Objects
+
+  /// The one object for this peripheral; called under the lock.
+  func peripheral(_ identifier: PeerIdentifier) -> CBPeripheral {
+    if let known = table[identifier]?.peripheral { return known }
+    if table.count >= tableLimit {
+      table = table.filter { $0.value.peripheral != nil }
+      tableLimit = max(64, table.count * 2)
+    }
+    let peripheral = CBPeripheral(identifier: identifier, manager: self)
+    table[identifier] = WeakPeripheral(peripheral: peripheral)
+    return peripheral
+  }
+
+  /// The app dropped its last reference to a peripheral whose connection it had asked for.
+  func abandoned(_ identifier: PeerIdentifier) {
+    locked {
+      guard table[identifier]?.peripheral == nil, connectOptions.removeValue(forKey: identifier) != nil else { return }
+      table[identifier] = nil
+      session.logger.critical(
+        "API MISUSE: the request to connect to \(identifier) is cancelled: nothing refers to its CBPeripheral any more")
+      session.send(.cancelConnection(managerIdentifier, identifier), for: self)
+    }
+  }
+
+  override func stateDidChange() {
+    guard toldState != .poweredOn else { return }
+    scan = nil
+    discovered = []
+  }
+
+  override func tellState() { delegate?.centralManagerDidUpdateState(self) }
+  override func applyRoleEvent(_ body: Event.Body) { applyCentralEvent(body) }
+  override func makeView() -> ManagerView { makeCentralView() }
+  override func didResume() {
+    confirmCancellations()
+    resumePendingOperations()
+  }
+}

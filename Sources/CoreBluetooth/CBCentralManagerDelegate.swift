@@ -1,0 +1,54 @@
+// The names are Apple's.
+// swift-format-ignore-file: AlwaysUseLowerCamelCase
+
+import Foundation
+
+/// What a central manager tells its app, on the manager's queue. All but the first are optional.
+public protocol CBCentralManagerDelegate: NSObjectProtocol {
+  func centralManagerDidUpdateState(_ central: CBCentralManager)
+  /// The first call after the system relaunched the app, where something is restored.
+  func centralManager(_ central: CBCentralManager, willRestoreState dict: [String: Any])
+  func centralManager(
+    _ central: CBCentralManager, didDiscover peripheral: CBPeripheral, advertisementData: [String: Any],
+    rssi RSSI: NSNumber)
+  func centralManager(_ central: CBCentralManager, didConnect peripheral: CBPeripheral)
+  func centralManager(_ central: CBCentralManager, didFailToConnect peripheral: CBPeripheral, error: (any Error)?)
+  /// Preferred where the delegate has both methods that tell of a lost connection.
+  func centralManager(
+    _ central: CBCentralManager, didDisconnectPeripheral peripheral: CBPeripheral, error: (any Error)?)
+  func centralManager(
+    _ central: CBCentralManager, didDisconnectPeripheral peripheral: CBPeripheral, timestamp: CFAbsoluteTime,
+    isReconnecting: Bool, error: (any Error)?)
+  func centralManager(
+    _ central: CBCentralManager, connectionEventDidOccur event: CBConnectionEvent, for peripheral: CBPeripheral)
+  func centralManager(_ central: CBCentralManager, didUpdateANCSAuthorizationFor peripheral: CBPeripheral)
+}
+
+extension CBCentralManagerDelegate {
+  public func centralManager(_ central: CBCentralManager, willRestoreState dict: [String: Any]) {
+    DelegateCall.noteDefaultBody()
+  }
+  public func centralManager(
+    _ central: CBCentralManager, didDiscover peripheral: CBPeripheral, advertisementData: [String: Any],
+    rssi RSSI: NSNumber
+  ) { DelegateCall.noteDefaultBody() }
+  public func centralManager(_ central: CBCentralManager, didConnect peripheral: CBPeripheral) {
+    DelegateCall.noteDefaultBody()
+  }
+  public func centralManager(
+    _ central: CBCentralManager, didFailToConnect peripheral: CBPeripheral, error: (any Error)?
+  ) { DelegateCall.noteDefaultBody() }
+  public func centralManager(
+    _ central: CBCentralManager, didDisconnectPeripheral peripheral: CBPeripheral, error: (any Error)?
+  ) { DelegateCall.noteDefaultBody() }
+  public func centralManager(
+    _ central: CBCentralManager, didDisconnectPeripheral peripheral: CBPeripheral, timestamp: CFAbsoluteTime,
+    isReconnecting: Bool, error: (any Error)?
+  ) { DelegateCall.noteDefaultBody() }
+  public func centralManager(
+    _ central: CBCentralManager, connectionEventDidOccur event: CBConnectionEvent, for peripheral: CBPeripheral
+  ) { DelegateCall.noteDefaultBody() }
+  public func centralManager(_ central: CBCentralManager, didUpdateANCSAuthorizationFor peripheral: CBPeripheral) {
+    DelegateCall.noteDefaultBody()
+  }
+}

@@ -1,0 +1,40 @@
+import AppLink
+import BluetoothTypes
+import Foundation
+
+/// A characteristic: of a remote peripheral, or (`CBMutableCharacteristic`) one that this app publishes.
+open class CBCharacteristic: CBAttribute, @unchecked Sendable {
+  /// The characteristic's handle at the remote peripheral; 0 for one of this app.
+  let handle: AttributeHandle
+  weak var owner: CBService?
+  var propertySet: CBCharacteristicProperties
+  var currentValue: Data?
+  var notifying = false
+  var descriptorList: [CBDescriptor]?
+
+  init(uuid: CBUUID, properties: CBCharacteristicProperties, handle: AttributeHandle = 0, service: CBService? = nil) {
+    self.handle = handle
+    propertySet = properties
+    owner = service
+    super.init(uuid: uuid)
+  }
+
+  /// The service it belongs to.
+  open var service: CBService? { locked { owner } }
+  open var properties: CBCharacteristicProperties { locked { propertySet } }
+  /// The value last read or notified; `nil` before.
+  open var value: Data? { locked { currentValue } }
+  /// As far as discovered; `nil` before.
+  open var descriptors: [CBDescriptor]? { locked { descriptorList } }
+  @available(*, deprecated, message: "not supported")
+  open var isBroadcasted: Bool { false }
+  /// Whether this app is subscribed.
+  open var isNotifying: Bool { locked { notifying } }
+
+  open override var description: String {
+    let text = value.map { "{length = \($0.count)}" } ?? "(null)"
+    return "<\(type(of: self)): UUID = \(uuid.uuidString), properties = 0x"
+      + "\(String(properties.rawValue, radix: 16, uppercase: true)), value = \(text), "
+      + "notifying = \(isNotifying ? "YES" : "NO")>"
+  }
+}

@@ -1,0 +1,88 @@
+// The names are Apple's.
+// swift-format-ignore-file: AlwaysUseLowerCamelCase
+
+import AppLink
+import Foundation
+
+/// The domain of `CBError` as an `NSError`.
+public let CBErrorDomain = "CBErrorDomain"
+
+/// An error of Core Bluetooth itself.
+public struct CBError: _BridgedStoredNSError, Sendable {
+  // The names are those of Foundation's own errors (`URLError`), which apps use to bridge by hand.
+  public let _nsError: NSError
+  public init(_nsError error: NSError) { _nsError = error }
+  public static var _nsErrorDomain: String { CBErrorDomain }
+  public static var errorDomain: String { CBErrorDomain }
+
+  public enum Code: Int, _ErrorCodeProtocol, Sendable {
+    public typealias _ErrorType = CBError
+
+    case unknown = 0
+    case invalidParameters
+    case invalidHandle
+    case notConnected
+    case outOfSpace
+    case operationCancelled
+    case connectionTimeout
+    case peripheralDisconnected
+    case uuidNotAllowed
+    case alreadyAdvertising
+    case connectionFailed
+    case connectionLimitReached
+    case unkownDevice
+    case operationNotSupported
+    case peerRemovedPairingInformation
+    case encryptionTimedOut
+    case tooManyLEPairedDevices
+    case leGattExceededBackgroundNotificationLimit
+    case leGattNearBackgroundNotificationLimit
+
+    /// The right spelling of `unkownDevice`, which is Apple's.
+    public static var unknownDevice: Code { .unkownDevice }
+  }
+}
+
+extension CBError {
+  public static var unknown: Code { .unknown }
+  public static var invalidParameters: Code { .invalidParameters }
+  public static var invalidHandle: Code { .invalidHandle }
+  public static var notConnected: Code { .notConnected }
+  public static var outOfSpace: Code { .outOfSpace }
+  public static var operationCancelled: Code { .operationCancelled }
+  public static var connectionTimeout: Code { .connectionTimeout }
+  public static var peripheralDisconnected: Code { .peripheralDisconnected }
+  public static var uuidNotAllowed: Code { .uuidNotAllowed }
+  public static var alreadyAdvertising: Code { .alreadyAdvertising }
+  public static var connectionFailed: Code { .connectionFailed }
+  public static var connectionLimitReached: Code { .connectionLimitReached }
+  public static var unkownDevice: Code { .unkownDevice }
+  public static var operationNotSupported: Code { .operationNotSupported }
+  public static var peerRemovedPairingInformation: Code { .peerRemovedPairingInformation }
+  public static var encryptionTimedOut: Code { .encryptionTimedOut }
+  public static var tooManyLEPairedDevices: Code { .tooManyLEPairedDevices }
+  public static var leGattExceededBackgroundNotificationLimit: Code { .leGattExceededBackgroundNotificationLimit }
+  public static var leGattNearBackgroundNotificationLimit: Code { .leGattNearBackgroundNotificationLimit }
+  public static var unknownDevice: Code { .unknownDevice }
+}
+
+extension CBError {
+  init(_ code: Code, _ message: String) { self.init(code, userInfo: [NSLocalizedDescriptionKey: message]) }
+}
+
+extension PeerError {
+  /// The error as an app is given it.
+  var appError: any Error {
+    switch self {
+    case .coreBluetooth(let code, let message): return CBError(CBError.Code(rawValue: code) ?? .unknown, message)
+    case .att(let error):
+      if let code = CBATTError.Code(rawValue: Int(error.rawValue)) {
+        return CBATTError(code, userInfo: [NSLocalizedDescriptionKey: "The peer answered \(error)."])
+      }
+      // A code of the peer's own application (0x80 and above) has no name; it reaches the app as a number.
+      return NSError(
+        domain: CBATTErrorDomain, code: Int(error.rawValue),
+        userInfo: [NSLocalizedDescriptionKey: "The peer answered \(error)."])
+    }
+  }
+}

@@ -1,0 +1,25 @@
+import Foundation
+
+/// The number that names an L2CAP channel's service at a peripheral.
+public typealias CBL2CAPPSM = UInt16
+
+/// A connection-oriented L2CAP channel. Opening one is not supported yet: it answers with
+/// `CBError.operationNotSupported`.
+open class CBL2CAPChannel: NSObject, @unchecked Sendable {
+  private let remote: CBPeer
+  private let number: CBL2CAPPSM
+  private let input: InputStream
+  private let output: OutputStream
+
+  init(peer: CBPeer, psm: CBL2CAPPSM, inputStream: InputStream, outputStream: OutputStream) {
+    remote = peer
+    number = psm
+    input = inputStream
+    output = outputStream
+  }
+
+  open var peer: CBPeer! { remote }
+  open var inputStream: InputStream! { input }
+  open var outputStream: OutputStream! { output }
+  open var psm: CBL2CAPPSM { number }
+}

@@ -1,0 +1,113 @@
+import AppLink
+import Dispatch
+import Foundation
+
+/// What central and peripheral managers have in common.
+open class CBManager: NSObject, @unchecked Sendable {
+  let session: AppSession
+  let queue: DispatchQueue
+  let creation: ManagerCreation
+  /// Set once, by the session, before anybody else sees the manager.
+  var managerIdentifier = ManagerIdentifier(0)
+  /// The system refuses this manager for good.
+  var isRejected = false
+  /// The system knows the manager and can be told things about it.
+  var isKnownToSystem = false
+  /// The system has said something about this manager; what it said is delivered or on the queue.
+  var hasHeard = false
+  /// The state last told; `nil` before the first.
+  var toldState: ManagerState?
+  var formatText: NSString?
+
+  init(creation: ManagerCreation, queue: DispatchQueue?) {
+    session = AppSession.active
+    self.queue = queue ?? .main
+    self.creation = creation
+  }
+
+  deinit {
+    let session = session
+    let identifier = managerIdentifier
+    // Not here: a `deinit` may run inside any operation of the session.
+    housekeepingQueue.async { session.forget(identifier) }
+  }
+
+  /// The state last told to the delegate.
+  open var state: CBManagerState {
+    locked { toldState.flatMap { CBManagerState(rawValue: Int($0.rawValue)) } ?? .unknown }
+  }
+
+  /// On Linux every app that the system knows may use Bluetooth; one that it refuses has the state `.unauthorized`.
+  open class var authorization: CBManagerAuthorization { .allowedAlways }
+
+  @available(*, deprecated, message: "use the class property")
+  open var authorization: CBManagerAuthorization { Self.authorization }
+
+  /// Runs `work` on the manager's queue, later; `after` when everything `work` put on that queue has run.
+  func enqueue(_ work: @escaping @Sendable () -> Void, after: @escaping @Sendable () -> Void) {
+    queue.async { [session, queue] in
+      // What a delegate makes belongs to the same app.
+      AppSession.$current.withValue(session) { work() }
+      queue.async { after() }
+    }
+  }
+
+  /// Takes one event into the objects' state and tells the delegate; on the manager's queue.
+  func apply(_ body: Event.Body) {
+    switch body {
+    case .stateChanged(_, let state): change(to: state)
+    case .managerRejected(_, let error):
+      session.logger.critical("API MISUSE: the system rejects \(self): \(error)")
+      locked { isRejected = true }
+      change(to: .unsupported)
+    default: applyRoleEvent(body)
+    }
+  }
+
+  private func change(to state: ManagerState) {
+    locked {
+      toldState = state
+      stateDidChange()
+    }
+    tellState()
+  }
+
+  /// Whether commands are accepted; logs the misuse where not.
+  func acceptsCommands(_ command: String) -> Bool {
+    guard state != .poweredOn else { return true }
+    session.logger.critical(
+      "API MISUSE: \(command) is ignored: \(self) accepts commands only in the state poweredOn, not \(state)")
+    return false
+  }
+
+  // What each role does.
+  func applyRoleEvent(_ body: Event.Body) {}
+  func tellState() {}
+  /// Called under the lock.
+  func stateDidChange() {}
+  /// What delegates have been told so far; called under the lock.
+  func makeView() -> ManagerView { ManagerView() }
+  /// The system knows this manager again; on the manager's queue.
+  func didResume() {}
+
+  open override var description: String {
+    let name = creation.restoreIdentifier.map { ", restore identifier \"\($0)\"" } ?? ""
+    return "<\(type(of: self)) \(managerIdentifier.rawValue)\(name)>"
+  }
+
+  /// Reads the restore identifier, and checks that the app may have one.
+  static func creation(
+    role: Role, options: [String: Any]?, key: String, mode: String, manager: String
+  ) -> ManagerCreation {
+    guard let value = options?[key] else { return ManagerCreation(role: role) }
+    guard let identifier = value as? String, !identifier.isEmpty else {
+      fatalError("\(manager): the option \(key) has to be a string that is not empty, not \(value)")
+    }
+    if let modes = AppSession.active.backgroundModes, !modes.contains(mode) {
+      fatalError(
+        "\(manager): the restore identifier \"\(identifier)\" needs the background mode \"\(mode)\" among the "
+          + "UIBackgroundModes of the app's Info.plist")
+    }
+    return ManagerCreation(role: role, restoreIdentifier: identifier)
+  }
+}

@@ -1,0 +1,63 @@
+import AppLink
+import BluetoothTypes
+import Foundation
+
+/// A characteristic of a service that this app publishes.
+open class CBMutableCharacteristic: CBCharacteristic, @unchecked Sendable {
+  /// Means this characteristic to the system, also after the app was relaunched.
+  let localIdentifier: LocalAttributeIdentifier
+  private var permissionSet: CBAttributePermissions
+  var subscribers: [CBCentral] = []
+
+  /// - Parameter value: A value that the system answers reads with by itself; the characteristic has to be
+  ///   read-only then. `nil`: the app is asked each time.
+  public init(
+    type UUID: CBUUID, properties: CBCharacteristicProperties, value: Data?, permissions: CBAttributePermissions
+  ) {
+    localIdentifier = Foundation.UUID()
+    permissionSet = permissions
+    super.init(uuid: UUID, properties: properties)
+    currentValue = value
+  }
+
+  init(restored definition: CharacteristicDefinition, service: CBMutableService) {
+    localIdentifier = definition.identifier
+    permissionSet = CBAttributePermissions(rawValue: UInt(definition.permissions.rawValue))
+    super.init(
+      uuid: CBUUID(definition.uuid),
+      properties: CBCharacteristicProperties(rawValue: UInt(definition.properties.rawValue)),
+      service: service)
+    currentValue = definition.value.map { Data($0) }
+    descriptorList =
+      definition.descriptors.isEmpty
+      ? nil : definition.descriptors.map { CBMutableDescriptor(restored: $0, characteristic: self) }
+  }
+
+  open var permissions: CBAttributePermissions {
+    get { locked { permissionSet } }
+    set { locked { permissionSet = newValue } }
+  }
+
+  /// The centrals that are subscribed now.
+  open var subscribedCentrals: [CBCentral]? { locked { subscribers } }
+
+  open override var properties: CBCharacteristicProperties {
+    get { locked { propertySet } }
+    set { locked { propertySet = newValue } }
+  }
+
+  open override var value: Data? {
+    get { locked { currentValue } }
+    set { locked { currentValue = newValue } }
+  }
+
+  open override var descriptors: [CBDescriptor]? {
+    get { locked { descriptorList } }
+    set {
+      locked {
+        descriptorList = newValue
+        for descriptor in newValue ?? [] { descriptor.owner = self }
+      }
+    }
+  }
+}

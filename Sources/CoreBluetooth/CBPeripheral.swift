@@ -1,0 +1,191 @@
+// The names are Apple's.
+// swift-format-ignore-file: AlwaysUseLowerCamelCase
+
+import AppLink
+import BluetoothTypes
+import Foundation
+
+/// A remote peripheral, as one central manager of this app sees it. There is one object for each at a time.
+open class CBPeripheral: CBPeer, @unchecked Sendable {
+  private(set) weak var manager: CBCentralManager?
+  private weak var currentDelegate: (any CBPeripheralDelegate)?
+  var currentName: String?
+  var currentState = CBPeripheralState.disconnected
+  /// The app, or the system for it, wants a connection that has not come about.
+  var isAwaitingConnection = false
+  var serviceList: [CBService]?
+  var mtu = ATTLimits.defaultMTU
+  var lastRSSI: NSNumber?
+  /// Writes without response that the system has not taken off our hands.
+  var unansweredWrites = 0
+  /// The app was told to wait with writes without response; `peripheralIsReady` follows.
+  var isRefusingWrites = false
+
+  /// So many writes without response may be on their way to the system.
+  static let writeWindow = 32
+
+  init(identifier: UUID, manager: CBCentralManager) {
+    self.manager = manager
+    super.init(identifier: identifier)
+  }
+
+  deinit {
+    guard isAwaitingConnection, let manager else { return }
+    let identifier = identifier
+    // Not here: a `deinit` may run inside any operation of the manager.
+    housekeepingQueue.async { [weak manager] in manager?.abandoned(identifier) }
+  }
+
+  open weak var delegate: (any CBPeripheralDelegate)? {
+    get { locked { currentDelegate } }
+    set { locked { currentDelegate = newValue } }
+  }
+
+  open var name: String? { locked { currentName } }
+  open var state: CBPeripheralState { locked { currentState } }
+  /// As far as discovered; `nil` before. They outlive a lost connection; a new one brings them up to date.
+  open var services: [CBService]? { locked { serviceList } }
+  @available(*, deprecated, message: "use readRSSI()")
+  open var rssi: NSNumber? { locked { lastRSSI } }
+  open var ancsAuthorized: Bool { false }
+
+  /// Whether a write without response would be taken now; `peripheralIsReady(toSendWriteWithoutResponse:)` follows
+  /// where not.
+  open var canSendWriteWithoutResponse: Bool {
+    locked {
+      guard currentState == .connected, unansweredWrites < Self.writeWindow else {
+        isRefusingWrites = true
+        return false
+      }
+      return true
+    }
+  }
+
+  /// In bytes.
+  open func maximumWriteValueLength(for type: CBCharacteristicWriteType) -> Int {
+    switch type {
+    case .withResponse: ATTLimits.maximumValueLength
+    case .withoutResponse: locked { min(mtu - 3, ATTLimits.maximumValueLength) }
+    }
+  }
+
+  // MARK: Discovery
+
+  open func discoverServices(_ serviceUUIDs: [CBUUID]?) {
+    perform(.discoverServices(serviceUUIDs.bluetoothUUIDs), for: nil, "discoverServices(_:)")
+  }
+
+  open func discoverIncludedServices(_ includedServiceUUIDs: [CBUUID]?, for service: CBService) {
+    perform(
+      .discoverIncludedServices(includedServiceUUIDs.bluetoothUUIDs, service: service.handle), for: service,
+      "discoverIncludedServices(_:for:)")
+  }
+
+  open func discoverCharacteristics(_ characteristicUUIDs: [CBUUID]?, for service: CBService) {
+    perform(
+      .discoverCharacteristics(characteristicUUIDs.bluetoothUUIDs, service: service.handle), for: service,
+      "discoverCharacteristics(_:for:)")
+  }
+
+  open func discoverDescriptors(for characteristic: CBCharacteristic) {
+    perform(
+      .discoverDescriptors(characteristic: characteristic.handle), for: characteristic, "discoverDescriptors(for:)")
+  }
+
+  // MARK: Values
+
+  open func readValue(for characteristic: CBCharacteristic) {
+    let refusal: CBATTError.Code? = characteristic.properties.contains(.read) ? nil : .readNotPermitted
+    perform(.readCharacteristic(characteristic.handle), for: characteristic, "readValue(for:)", refusal: refusal)
+  }
+
+  /// With response: `didWriteValueFor` tells how it ended. Where the system itself goes away in mid-write the error
+  /// is `CBError.unknown`: the write may have happened, and it is never repeated.
+  ///
+  /// Without response: dropped with a log message where `canSendWriteWithoutResponse` is `false` or the value is
+  /// longer than `maximumWriteValueLength(for:)`.
+  open func writeValue(_ data: Data, for characteristic: CBCharacteristic, type: CBCharacteristicWriteType) {
+    let command = "writeValue(_:for:type:)"
+    let operation = PeripheralOperation.writeCharacteristic(
+      characteristic.handle, value: Array(data), withResponse: type == .withResponse)
+    switch type {
+    case .withResponse:
+      var refusal: CBATTError.Code? = characteristic.properties.contains(.write) ? nil : .writeNotPermitted
+      if data.count > ATTLimits.maximumValueLength { refusal = .invalidAttributeValueLength }
+      perform(operation, for: characteristic, command, refusal: refusal)
+    case .withoutResponse:
+      guard isConnected(command) else { return }
+      if let reason = reasonToDropWrite(of: data.count, to: characteristic) {
+        manager?.session.logger.warning("\(command): a write without response is dropped: \(reason)")
+        return
+      }
+      perform(operation, for: characteristic, command)
+    }
+  }
+
+  private func reasonToDropWrite(of length: Int, to characteristic: CBCharacteristic) -> String? {
+    guard characteristic.properties.contains(.writeWithoutResponse) else {
+      return "\(characteristic) does not have the property writeWithoutResponse"
+    }
+    let limit = maximumWriteValueLength(for: .withoutResponse)
+    guard length <= limit else { return "\(length) bytes; this connection takes \(limit) at once" }
+    guard canSendWriteWithoutResponse else { return "canSendWriteWithoutResponse is false" }
+    return nil
+  }
+
+  open func setNotifyValue(_ enabled: Bool, for characteristic: CBCharacteristic) {
+    let canNotify = !characteristic.properties.isDisjoint(with: [.notify, .indicate])
+    perform(
+      .setNotify(enabled, characteristic: characteristic.handle), for: characteristic, "setNotifyValue(_:for:)",
+      refusal: canNotify ? nil : .requestNotSupported)
+  }
+
+  open func readValue(for descriptor: CBDescriptor) {
+    perform(.readDescriptor(descriptor.handle), for: descriptor, "readValue(for:)")
+  }
+
+  /// The client characteristic configuration can't be written: that is what `setNotifyValue(_:for:)` is for.
+  open func writeValue(_ data: Data, for descriptor: CBDescriptor) {
+    var refusal: CBATTError.Code?
+    if data.count > ATTLimits.maximumValueLength { refusal = .invalidAttributeValueLength }
+    if descriptor.uuid == CBUUID(string: CBUUIDClientCharacteristicConfigurationString) {
+      manager?.session.logger.critical(
+        "API MISUSE: a client characteristic configuration is set with setNotifyValue(_:for:), not written")
+      refusal = .writeNotPermitted
+    }
+    perform(
+      .writeDescriptor(descriptor.handle, value: Array(data)), for: descriptor, "writeValue(_:for:)", refusal: refusal)
+  }
+
+  open func readRSSI() { perform(.readRSSI, for: nil, "readRSSI()") }
+
+  // MARK: What is not supported
+
+  /// Not supported yet: `didOpen` answers with `CBError.operationNotSupported`.
+  open func openL2CAPChannel(_ PSM: CBL2CAPPSM) {
+    guard isConnected("openL2CAPChannel(_:)") else { return }
+    tellLater { peripheral in
+      let error = CBError(.operationNotSupported, "L2CAP channels are not supported yet.")
+      peripheral.delegate?.peripheral(peripheral, didOpen: nil, error: error)
+    }
+  }
+
+  /// Not supported: `didCompleteChannelSoundingSession` answers with `CBError.operationNotSupported`.
+  open func startChannelSoundingSession(_ configuration: CBChannelSoundingSessionConfiguration) {
+    guard isConnected("startChannelSoundingSession(_:)") else { return }
+    tellLater { peripheral in
+      let error = CBError(.operationNotSupported, "Channel sounding is not supported.")
+      peripheral.delegate?.peripheral(peripheral, didCompleteChannelSoundingSession: error)
+    }
+  }
+
+  open func cancelChannelSoundingSession() {}
+
+  open override var description: String {
+    "<CBPeripheral: identifier = \(identifier), name = \(name ?? "(null)"), state = \(state)>"
+  }
+}
+
+extension Optional where Wrapped == [CBUUID] {
+  fileprivate var bluetoothUUIDs: [BluetoothUUID]? { map { $0.map(\.bluetoothUUID) } }
+}

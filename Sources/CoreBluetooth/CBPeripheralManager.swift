@@ -1,0 +1,240 @@
+// The names are Apple's.
+// swift-format-ignore-file: AlwaysUseLowerCamelCase
+
+import AppLink
+import BluetoothTypes
+import Dispatch
+import Foundation
+
+/// How often a central and this machine talk; the system chooses by itself on Linux.
+public enum CBPeripheralManagerConnectionLatency: Int, Sendable {
+  case low = 0
+  case medium
+  case high
+}
+
+/// Publishes services and advertises them.
+///
+/// With a restore identifier the system goes on with both while the app is not running, and relaunches the app when
+/// a central reads, writes or subscribes.
+open class CBPeripheralManager: CBManager, @unchecked Sendable {
+  private weak var currentDelegate: (any CBPeripheralManagerDelegate)?
+  /// Published, or asked to be, in the order they were added.
+  var publications: [Publication] = []
+  var advertisement: AdvertisementRequest?
+  var isAdvertisingNow = false
+  /// So many values the system takes now.
+  var updateCredit = 0
+  /// `updateValue` was refused; `peripheralManagerIsReady` follows.
+  var isRefusingUpdates = false
+  /// Requests that the app has not answered.
+  var openRequests: Set<RemoteRequestIdentifier> = []
+  /// One object for each central, as long as anybody refers to it.
+  var centrals: [PeerIdentifier: WeakCentral] = [:]
+
+  struct WeakCentral { weak var central: CBCentral? }
+
+  struct Publication {
+    let service: CBMutableService
+    /// As it was when it was added: what the app changes later is not published.
+    let definition: ServiceDefinition
+    /// Its characteristics by what the system calls them.
+    let characteristics: [LocalAttributeIdentifier: CBMutableCharacteristic]
+    /// The delegate has heard `didAdd`.
+    var isTold = false
+  }
+
+  /// - Parameters:
+  ///   - queue: Where the delegate is called; `nil`: the main queue.
+  ///   - options: `CBPeripheralManagerOption…Key`.
+  public init(delegate: (any CBPeripheralManagerDelegate)?, queue: DispatchQueue?, options: [String: Any]? = nil) {
+    currentDelegate = delegate
+    super.init(
+      creation: Self.creation(
+        role: .peripheral, options: options, key: CBPeripheralManagerOptionRestoreIdentifierKey,
+        mode: "bluetooth-peripheral", manager: "CBPeripheralManager"),
+      queue: queue)
+    session.register(self)
+  }
+
+  public convenience init(delegate: (any CBPeripheralManagerDelegate)?, queue: DispatchQueue?) {
+    self.init(delegate: delegate, queue: queue, options: nil)
+  }
+
+  public convenience init() { self.init(delegate: nil, queue: nil, options: nil) }
+
+  open weak var delegate: (any CBPeripheralManagerDelegate)? {
+    get { locked { currentDelegate } }
+    set { locked { currentDelegate = newValue } }
+  }
+
+  @available(*, deprecated, message: "use CBManager.authorization")
+  open class func authorizationStatus() -> CBPeripheralManagerAuthorizationStatus { .authorized }
+
+  // MARK: Advertising
+
+  open var isAdvertising: Bool { locked { isAdvertisingNow } }
+
+  /// Advertises a local name and service UUIDs; other keys are ignored with a log message. In the background the name
+  /// is left out and the UUIDs move to the overflow area.
+  open func startAdvertising(_ advertisementData: [String: Any]?) {
+    guard acceptsCommands("startAdvertising(_:)") else { return }
+    var ignored: [String] = []
+    let request = AdvertisementRequest(advertisementData, ignored: &ignored)
+    if !ignored.isEmpty {
+      let keys = ignored.joined(separator: ", ")
+      session.logger.warning(
+        """
+        startAdvertising(_:): \(keys) can't be advertised; a String for \(CBAdvertisementDataLocalNameKey) and a \
+        [CBUUID] for \(CBAdvertisementDataServiceUUIDsKey) can
+        """)
+    }
+    let isAlready = locked {
+      guard advertisement == nil else { return true }
+      advertisement = request
+      session.send(.startAdvertising(managerIdentifier, request), for: self)
+      return false
+    }
+    guard isAlready else { return }
+    enqueue { [self] in
+      delegate?.peripheralManagerDidStartAdvertising(
+        self, error: CBError(.alreadyAdvertising, "This manager is advertising already."))
+    } after: {
+    }
+  }
+
+  open func stopAdvertising() {
+    guard acceptsCommands("stopAdvertising()") else { return }
+    locked {
+      guard advertisement != nil else { return }
+      advertisement = nil
+      isAdvertisingNow = false
+      session.send(.stopAdvertising(managerIdentifier), for: self)
+    }
+  }
+
+  // MARK: Services
+
+  /// Publishes a service; `didAdd` tells how it ended.
+  open func add(_ service: CBMutableService) {
+    guard acceptsCommands("add(_:)") else { return }
+    let refusal: String? = locked {
+      do throws(UnpublishableService) {
+        let published = Set(publications.map(\.definition.identifier))
+        let publication = try Publication(service, published: published)
+        publications.append(publication)
+        session.send(.addService(managerIdentifier, publication.definition), for: self)
+        return nil
+      } catch { return error.description }
+    }
+    guard let refusal else { return }
+    session.logger.critical("API MISUSE: add(_:) is refused: \(refusal)")
+    enqueue { [self] in
+      delegate?.peripheralManager(self, didAdd: service, error: CBError(.invalidParameters, refusal))
+    } after: {
+    }
+  }
+
+  open func remove(_ service: CBMutableService) {
+    guard acceptsCommands("remove(_:)") else { return }
+    locked {
+      guard publications.contains(where: { $0.service === service }) else { return }
+      publications.removeAll { $0.service === service }
+      session.send(.removeService(managerIdentifier, service.localIdentifier), for: self)
+    }
+  }
+
+  open func removeAllServices() {
+    guard acceptsCommands("removeAllServices()") else { return }
+    locked {
+      publications = []
+      session.send(.removeAllServices(managerIdentifier), for: self)
+    }
+  }
+
+  // MARK: Answering and pushing
+
+  /// Answers a read or a write; for several writes at once, the first. An answer to a request that has expired is
+  /// dropped.
+  open func respond(to request: CBATTRequest, withResult result: CBATTError.Code) {
+    guard request.needsResponse else { return }
+    let wasAnswered = locked {
+      defer { request.isAnswered = true }
+      // Not open any more: it expired, or the system that passed it on is gone.
+      guard openRequests.remove(request.remoteIdentifier) != nil else { return request.isAnswered }
+      let error = result == .success ? nil : ATTError(rawValue: UInt8(result.rawValue))
+      let value = request.isRead && error == nil ? Array(request.value ?? Data()) : nil
+      session.send(.respond(request.remoteIdentifier, result: error, value: value), for: self)
+      return false
+    }
+    if wasAnswered {
+      session.logger.critical("API MISUSE: respond(to:withResult:) is ignored: \(request) was answered already")
+    }
+  }
+
+  /// Pushes a value to subscribers: to all, or to those of `centrals`.
+  /// - Returns: `false` where the system can't take more now: the value was not sent, and
+  ///   `peripheralManagerIsReady(toUpdateSubscribers:)` follows.
+  open func updateValue(
+    _ value: Data, for characteristic: CBMutableCharacteristic, onSubscribedCentrals centrals: [CBCentral]?
+  ) -> Bool {
+    guard acceptsCommands("updateValue(_:for:onSubscribedCentrals:)") else { return false }
+    return locked {
+      let identifier = characteristic.localIdentifier
+      guard publications.contains(where: { $0.characteristics[identifier] != nil }) else {
+        session.logger.critical(
+          "API MISUSE: updateValue(_:for:onSubscribedCentrals:) is ignored: \(characteristic) is not published")
+        return false
+      }
+      // Nobody to tell.
+      guard !characteristic.subscribers.isEmpty else { return true }
+      guard updateCredit > 0 else {
+        isRefusingUpdates = true
+        return false
+      }
+      let request = Request.updateValue(
+        managerIdentifier, identifier, value: Array(value), centrals: centrals?.map(\.identifier))
+      guard session.send(request, for: self) else {
+        isRefusingUpdates = true
+        return false
+      }
+      updateCredit -= 1
+      return true
+    }
+  }
+
+  /// Accepted without effect: the system chooses the interval by itself on Linux.
+  open func setDesiredConnectionLatency(_ latency: CBPeripheralManagerConnectionLatency, for central: CBCentral) {}
+
+  // MARK: L2CAP
+
+  /// Not supported yet: `didPublishL2CAPChannel` answers with `CBError.operationNotSupported`.
+  open func publishL2CAPChannel(withEncryption encryptionRequired: Bool) {
+    guard acceptsCommands("publishL2CAPChannel(withEncryption:)") else { return }
+    enqueue { [self] in
+      let error = CBError(.operationNotSupported, "L2CAP channels are not supported yet.")
+      delegate?.peripheralManager(self, didPublishL2CAPChannel: 0, error: error)
+    } after: {
+    }
+  }
+
+  /// Not supported yet: `didUnpublishL2CAPChannel` answers with `CBError.operationNotSupported`.
+  open func unpublishL2CAPChannel(_ PSM: CBL2CAPPSM) {
+    guard acceptsCommands("unpublishL2CAPChannel(_:)") else { return }
+    enqueue { [self] in
+      let error = CBError(.operationNotSupported, "L2CAP channels are not supported yet.")
+      delegate?.peripheralManager(self, didUnpublishL2CAPChannel: PSM, error: error)
+    } after: {
+    }
+  }
+
+  override func stateDidChange() {
+    guard toldState != .poweredOn else { return }
+    isAdvertisingNow = false
+  }
+
+  override func tellState() { delegate?.peripheralManagerDidUpdateState(self) }
+  override func applyRoleEvent(_ body: Event.Body) { applyPeripheralEvent(body) }
+  override func makeView() -> ManagerView { makePeripheralView() }
+  override func didResume() { askAgain() }
+}

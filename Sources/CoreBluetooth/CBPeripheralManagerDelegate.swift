@@ -1,0 +1,61 @@
+// The names are Apple's.
+// swift-format-ignore-file: AlwaysUseLowerCamelCase
+
+import Foundation
+
+/// What a peripheral manager tells its app, on the manager's queue. All but the first are optional.
+public protocol CBPeripheralManagerDelegate: NSObjectProtocol {
+  func peripheralManagerDidUpdateState(_ peripheral: CBPeripheralManager)
+  /// The first call after the system relaunched the app, where something is restored.
+  func peripheralManager(_ peripheral: CBPeripheralManager, willRestoreState dict: [String: Any])
+  func peripheralManagerDidStartAdvertising(_ peripheral: CBPeripheralManager, error: (any Error)?)
+  func peripheralManager(_ peripheral: CBPeripheralManager, didAdd service: CBService, error: (any Error)?)
+  func peripheralManager(
+    _ peripheral: CBPeripheralManager, central: CBCentral, didSubscribeTo characteristic: CBCharacteristic)
+  func peripheralManager(
+    _ peripheral: CBPeripheralManager, central: CBCentral, didUnsubscribeFrom characteristic: CBCharacteristic)
+  func peripheralManager(_ peripheral: CBPeripheralManager, didReceiveRead request: CBATTRequest)
+  func peripheralManager(_ peripheral: CBPeripheralManager, didReceiveWrite requests: [CBATTRequest])
+  func peripheralManagerIsReady(toUpdateSubscribers peripheral: CBPeripheralManager)
+  func peripheralManager(
+    _ peripheral: CBPeripheralManager, didPublishL2CAPChannel PSM: CBL2CAPPSM, error: (any Error)?)
+  func peripheralManager(
+    _ peripheral: CBPeripheralManager, didUnpublishL2CAPChannel PSM: CBL2CAPPSM, error: (any Error)?)
+  func peripheralManager(_ peripheral: CBPeripheralManager, didOpen channel: CBL2CAPChannel?, error: (any Error)?)
+}
+
+extension CBPeripheralManagerDelegate {
+  public func peripheralManager(_ peripheral: CBPeripheralManager, willRestoreState dict: [String: Any]) {
+    DelegateCall.noteDefaultBody()
+  }
+  public func peripheralManagerDidStartAdvertising(_ peripheral: CBPeripheralManager, error: (any Error)?) {
+    DelegateCall.noteDefaultBody()
+  }
+  public func peripheralManager(
+    _ peripheral: CBPeripheralManager, didAdd service: CBService, error: (any Error)?
+  ) { DelegateCall.noteDefaultBody() }
+  public func peripheralManager(
+    _ peripheral: CBPeripheralManager, central: CBCentral, didSubscribeTo characteristic: CBCharacteristic
+  ) { DelegateCall.noteDefaultBody() }
+  public func peripheralManager(
+    _ peripheral: CBPeripheralManager, central: CBCentral, didUnsubscribeFrom characteristic: CBCharacteristic
+  ) { DelegateCall.noteDefaultBody() }
+  public func peripheralManager(_ peripheral: CBPeripheralManager, didReceiveRead request: CBATTRequest) {
+    DelegateCall.noteDefaultBody()
+  }
+  public func peripheralManager(_ peripheral: CBPeripheralManager, didReceiveWrite requests: [CBATTRequest]) {
+    DelegateCall.noteDefaultBody()
+  }
+  public func peripheralManagerIsReady(toUpdateSubscribers peripheral: CBPeripheralManager) {
+    DelegateCall.noteDefaultBody()
+  }
+  public func peripheralManager(
+    _ peripheral: CBPeripheralManager, didPublishL2CAPChannel PSM: CBL2CAPPSM, error: (any Error)?
+  ) { DelegateCall.noteDefaultBody() }
+  public func peripheralManager(
+    _ peripheral: CBPeripheralManager, didUnpublishL2CAPChannel PSM: CBL2CAPPSM, error: (any Error)?
+  ) { DelegateCall.noteDefaultBody() }
+  public func peripheralManager(
+    _ peripheral: CBPeripheralManager, didOpen channel: CBL2CAPChannel?, error: (any Error)?
+  ) { DelegateCall.noteDefaultBody() }
+}

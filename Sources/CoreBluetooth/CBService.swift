@@ -1,0 +1,32 @@
+import AppLink
+import BluetoothTypes
+import Foundation
+
+/// A service: of a remote peripheral, or (`CBMutableService`) one that this app publishes.
+open class CBService: CBAttribute, @unchecked Sendable {
+  /// The service's handle at the remote peripheral; 0 for one of this app.
+  let handle: AttributeHandle
+  let primary: Bool
+  weak var owner: CBPeripheral?
+  var includedServiceList: [CBService]?
+  var characteristicList: [CBCharacteristic]?
+
+  init(uuid: CBUUID, primary: Bool, handle: AttributeHandle = 0, peripheral: CBPeripheral? = nil) {
+    self.handle = handle
+    self.primary = primary
+    owner = peripheral
+    super.init(uuid: uuid)
+  }
+
+  /// The peripheral it belongs to; `nil` for one of this app.
+  open var peripheral: CBPeripheral? { locked { owner } }
+  open var isPrimary: Bool { primary }
+  /// As far as discovered; `nil` before.
+  open var includedServices: [CBService]? { locked { includedServiceList } }
+  /// As far as discovered; `nil` before.
+  open var characteristics: [CBCharacteristic]? { locked { characteristicList } }
+
+  open override var description: String {
+    "<\(type(of: self)): isPrimary = \(isPrimary ? "YES" : "NO"), UUID = \(uuid.uuidString)>"
+  }
+}

@@ -1,0 +1,62 @@
+import BluetoothTypes
+import Foundation
+
+/// A Bluetooth UUID of 16, 32 or 128 bits. All three forms of one UUID are equal.
+open class CBUUID: NSObject, NSCopying, @unchecked Sendable {
+  let bluetoothUUID: BluetoothUUID
+  private(set) lazy var formatText = NSString(string: uuidString)
+
+  init(_ bluetoothUUID: BluetoothUUID) { self.bluetoothUUID = bluetoothUUID }
+
+  /// Reads `180F`, `0000180F` or `0000180F-0000-1000-8000-00805F9B34FB`. Another text is a mistake in the program
+  /// and ends it, as it does on Apple's systems.
+  public init(string theString: String) {
+    guard let uuid = BluetoothUUID(theString) else {
+      fatalError("CBUUID(string:): \"\(theString)\" is not a UUID of 4, 8 or 36 characters")
+    }
+    bluetoothUUID = uuid
+  }
+
+  /// Reads 2, 4 or 16 bytes, most significant first. Another length is a mistake in the program and ends it.
+  public init(data theData: Data) {
+    guard let uuid = BluetoothUUID(bigEndian: Array(theData)) else {
+      fatalError("CBUUID(data:): a UUID has 2, 4 or 16 bytes, not \(theData.count)")
+    }
+    bluetoothUUID = uuid
+  }
+
+  public init(nsuuid theUUID: UUID) { bluetoothUUID = BluetoothUUID(theUUID) }
+
+  @available(*, deprecated, message: "use init(nsuuid:)")
+  public init(cfuuid theUUID: CFUUID) {
+    bluetoothUUID = BluetoothUUID(UUID(uuidString: theUUID.uuidString) ?? UUID())
+  }
+
+  /// The shortest form's bytes, most significant first: 2, 4 or 16 bytes.
+  open var data: Data { Data(bluetoothUUID.bigEndianBytes) }
+
+  /// The shortest form in upper case: 4, 8 or 36 characters.
+  open var uuidString: String {
+    let bytes = bluetoothUUID.bigEndianBytes
+    if bytes.count == 16 { return bluetoothUUID.description.uppercased() }
+    return bytes.map { String(format: "%02X", $0) }.joined()
+  }
+
+  open override var description: String { uuidString }
+  open override var debugDescription: String { uuidString }
+  open override var hash: Int { bluetoothUUID.hashValue }
+
+  open override func isEqual(_ object: Any?) -> Bool {
+    (object as? CBUUID)?.bluetoothUUID == bluetoothUUID
+  }
+
+  open func copy(with zone: NSZone? = nil) -> Any { self }
+}
+
+extension BluetoothUUID {
+  init(_ uuid: UUID) {
+    let bytes = withUnsafeBytes(of: uuid.uuid) { Array($0) }
+    self.init(
+      high: bytes[..<8].reduce(0) { $0 << 8 | UInt64($1) }, low: bytes[8...].reduce(0) { $0 << 8 | UInt64($1) })
+  }
+}

@@ -1,0 +1,188 @@
+import AppLink
+import BluetoothTypes
+import Foundation
+
+// What a central manager makes of events. Everything here runs on the manager's queue; state changes under the
+// lock, the delegate is called outside it.
+extension CBCentralManager {
+  func applyCentralEvent(_ body: Event.Body) {
+    switch body {
+    case .willRestoreCentral(_, let restoration): restore(restoration)
+    case .discovered(_, let snapshot, let advertisement, let rssi): discover(snapshot, advertisement, rssi)
+    case .connected(_, let snapshot): connected(snapshot)
+    case .failedToConnect(_, let identifier, let error): failedToConnect(identifier, error)
+    case .disconnected(_, let identifier, let error, let unixSeconds, let isReconnecting):
+      disconnected(identifier, error, unixSeconds, isReconnecting)
+    case .operationCompleted(_, _, let operation, let result): complete(operation, result)
+    case .valueUpdated(_, let identifier, let handle, let value): valueUpdated(identifier, handle, value)
+    case .nameChanged(_, let identifier, let name): nameChanged(identifier, name)
+    case .servicesModified(_, let identifier, let handles): servicesModified(identifier, handles)
+    default: session.logger.error("\(self) is told an event of another role and ignores it")
+    }
+  }
+
+  private func restore(_ restoration: CentralRestoration) {
+    guard let restoreIdentifier = creation.restoreIdentifier else {
+      session.logger.critical("API MISUSE: \(self) has no restore identifier; nothing is restored")
+      return
+    }
+    var state: [String: Any] = [:]
+    locked {
+      let peripherals = restoration.peripherals.map { snapshot in
+        let peripheral = self.peripheral(snapshot.identifier)
+        peripheral.apply(snapshot)
+        peripheral.isAwaitingConnection = snapshot.state == .connecting
+        held[snapshot.identifier] = peripheral
+        return peripheral
+      }
+      if !peripherals.isEmpty { state[CBCentralManagerRestoredStatePeripheralsKey] = peripherals }
+      if let scan = restoration.scan {
+        self.scan = scan
+        if let services = scan.services {
+          state[CBCentralManagerRestoredStateScanServicesKey] = services.map { CBUUID($0) }
+        }
+        state[CBCentralManagerRestoredStateScanOptionsKey] = scan.appOptions
+      }
+    }
+    guard let delegate else { return }
+    guard DelegateCall.reachesDelegate({ delegate.centralManager(self, willRestoreState: state) }) else {
+      fatalError(
+        "a CBCentralManager has the restore identifier \"\(restoreIdentifier)\", but its delegate "
+          + "\(type(of: delegate)) does not implement centralManager(_:willRestoreState:)")
+    }
+  }
+
+  private func discover(_ snapshot: PeripheralSnapshot, _ advertisement: AdvertisementData, _ rssi: Int8) {
+    let found: CBPeripheral? = locked {
+      guard let scan else { return nil }  // Stopped while the event was on its way.
+      let isNew = discovered.insert(snapshot.identifier).inserted
+      guard isNew || scan.allowDuplicates else { return nil }
+      let peripheral = self.peripheral(snapshot.identifier)
+      peripheral.currentName = snapshot.name ?? peripheral.currentName
+      return peripheral
+    }
+    guard let found else { return }
+    delegate?.centralManager(
+      self, didDiscover: found, advertisementData: advertisement.dictionary, rssi: NSNumber(value: rssi))
+  }
+
+  private func connected(_ snapshot: PeripheralSnapshot) {
+    let peripheral: CBPeripheral? = locked {
+      let peripheral = self.peripheral(snapshot.identifier)
+      // The app cancelled while the event was on its way; `disconnected` follows.
+      guard peripheral.currentState != .disconnecting else { return nil }
+      peripheral.apply(snapshot)
+      peripheral.currentState = .connected
+      peripheral.isAwaitingConnection = false
+      held[snapshot.identifier] = peripheral
+      return peripheral
+    }
+    guard let peripheral else { return }
+    delegate?.centralManager(self, didConnect: peripheral)
+  }
+
+  private func failedToConnect(_ identifier: PeerIdentifier, _ error: PeerError) {
+    let peripheral = locked {
+      let peripheral = self.peripheral(identifier)
+      connectionEnded(peripheral)
+      return peripheral
+    }
+    delegate?.centralManager(self, didFailToConnect: peripheral, error: error.appError)
+  }
+
+  private func disconnected(
+    _ identifier: PeerIdentifier, _ error: PeerError?, _ unixSeconds: Double, _ isReconnecting: Bool
+  ) {
+    let peripheral = locked {
+      let peripheral = self.peripheral(identifier)
+      if isReconnecting { peripheral.isAwaitingConnection = true }
+      connectionEnded(peripheral)
+      return peripheral
+    }
+    guard let delegate else { return }
+    let appError = error?.appError
+    // Where a delegate has both methods, the older one is called, as Apple's header says.
+    let hasOlder = DelegateCall.reachesDelegate {
+      delegate.centralManager(self, didDisconnectPeripheral: peripheral, error: appError)
+    }
+    guard !hasOlder else { return }
+    delegate.centralManager(
+      self, didDisconnectPeripheral: peripheral,
+      timestamp: unixSeconds - Date.timeIntervalBetween1970AndReferenceDate, isReconnecting: isReconnecting,
+      error: appError)
+  }
+
+  /// Under the lock.
+  private func connectionEnded(_ peripheral: CBPeripheral) {
+    let identifier = peripheral.identifier
+    pending = pending.filter { $0.value.peripheral !== peripheral }
+    peripheral.unansweredWrites = 0
+    peripheral.isRefusingWrites = false
+    if peripheral.isAwaitingConnection {
+      // Asked for again in the meantime, or kept up by the system: the request goes on.
+      peripheral.currentState = .connecting
+      if creation.restoreIdentifier == nil { held[identifier] = nil }
+    } else {
+      peripheral.currentState = .disconnected
+      connectOptions[identifier] = nil
+      held[identifier] = nil
+    }
+  }
+
+  private func valueUpdated(_ identifier: PeerIdentifier, _ handle: AttributeHandle, _ value: [UInt8]) {
+    let found: (CBPeripheral, CBCharacteristic)? = locked {
+      guard let peripheral = table[identifier]?.peripheral, let characteristic = peripheral.characteristic(handle)
+      else { return nil }
+      characteristic.currentValue = Data(value)
+      return (peripheral, characteristic)
+    }
+    guard let (peripheral, characteristic) = found else {
+      session.logger.warning("a value for the handle \(handle) of \(identifier), which this app has not discovered")
+      return
+    }
+    peripheral.delegate?.peripheral(peripheral, didUpdateValueFor: characteristic, error: nil)
+  }
+
+  private func nameChanged(_ identifier: PeerIdentifier, _ name: String?) {
+    let peripheral: CBPeripheral? = locked {
+      guard let peripheral = table[identifier]?.peripheral else { return nil }
+      peripheral.currentName = name
+      return peripheral
+    }
+    guard let peripheral else { return }
+    peripheral.delegate?.peripheralDidUpdateName(peripheral)
+  }
+
+  private func servicesModified(_ identifier: PeerIdentifier, _ handles: [AttributeHandle]) {
+    let found: (CBPeripheral, [CBService])? = locked {
+      guard let peripheral = table[identifier]?.peripheral else { return nil }
+      let invalidated = (peripheral.serviceList ?? []).filter { handles.contains($0.handle) }
+      peripheral.serviceList?.removeAll { handles.contains($0.handle) }
+      return (peripheral, invalidated)
+    }
+    guard let (peripheral, invalidated) = found else { return }
+    peripheral.delegate?.peripheral(peripheral, didModifyServices: invalidated)
+  }
+
+  /// The system came back. What the one before it did not get to confirm is told by ourselves.
+  func confirmCancellations() {
+    let cancelled = locked {
+      held.values.filter { $0.currentState == .disconnecting }.map(\.identifier)
+        .sorted { $0.uuidString < $1.uuidString }
+    }
+    for identifier in cancelled { disconnected(identifier, nil, Date().timeIntervalSince1970, false) }
+  }
+
+  /// What the delegate has been told so far; under the lock.
+  func makeCentralView() -> ManagerView {
+    // What is being cancelled is left out: the system lets go of what is not in the view.
+    let peripherals = table.values.compactMap(\.peripheral).filter {
+      $0.currentState == .connecting || $0.currentState == .connected
+    }
+    return ManagerView(
+      state: toldState,
+      peripherals: peripherals.map(\.snapshot).sorted { $0.identifier.uuidString < $1.identifier.uuidString },
+      connectOptions: connectOptions, scan: scan,
+      discovered: scan?.allowDuplicates == false ? discovered.sorted { $0.uuidString < $1.uuidString } : [])
+  }
+}

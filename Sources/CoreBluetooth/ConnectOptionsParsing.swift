@@ -1,0 +1,66 @@
+import AppLink
+import Foundation
+
+extension ConnectOptions {
+  /// Reads what an app gave to `connect(_:options:)`. A wrong type is a mistake in the program and ends it, with the
+  /// key's name; keys that this library does not know are ignored, as on Apple's systems.
+  init(appOptions: [String: Any]?) {
+    self.init()
+    guard let appOptions else { return }
+    notifyOnConnection = Self.flag(CBConnectPeripheralOptionNotifyOnConnectionKey, in: appOptions)
+    notifyOnDisconnection = Self.flag(CBConnectPeripheralOptionNotifyOnDisconnectionKey, in: appOptions)
+    notifyOnNotification = Self.flag(CBConnectPeripheralOptionNotifyOnNotificationKey, in: appOptions)
+    enableAutoReconnect = Self.flag(CBConnectPeripheralOptionEnableAutoReconnect, in: appOptions)
+    // Checked, without effect.
+    _ = Self.flag(CBConnectPeripheralOptionEnableTransportBridgingKey, in: appOptions)
+    _ = Self.flag(CBConnectPeripheralOptionRequiresANCS, in: appOptions)
+    if let value = appOptions[CBConnectPeripheralOptionStartDelayKey] {
+      guard let seconds = (value as? NSNumber)?.doubleValue, seconds.isFinite, seconds >= 0 else {
+        fatalError(
+          "connect(_:options:): \(CBConnectPeripheralOptionStartDelayKey) has to be a number of seconds, not \(value)")
+      }
+      startDelaySeconds = seconds
+    }
+  }
+
+  private static func flag(_ key: String, in options: [String: Any]) -> Bool {
+    guard let value = options[key] else { return false }
+    guard let flag = value as? Bool else {
+      fatalError("connect(_:options:): \(key) has to be a Bool, not \(value) (\(type(of: value)))")
+    }
+    return flag
+  }
+}
+
+extension ScanRequest {
+  /// Reads what an app gave to `scanForPeripherals(withServices:options:)`; a wrong type ends the program.
+  init(services: [CBUUID]?, appOptions: [String: Any]?) {
+    self.init(services: services.map { $0.map(\.bluetoothUUID) })
+    if let value = appOptions?[CBCentralManagerScanOptionAllowDuplicatesKey] {
+      guard let flag = value as? Bool else {
+        fatalError(
+          "scanForPeripherals(withServices:options:): \(CBCentralManagerScanOptionAllowDuplicatesKey) has to be a "
+            + "Bool, not \(value)")
+      }
+      allowDuplicates = flag
+    }
+    if let value = appOptions?[CBCentralManagerScanOptionSolicitedServiceUUIDsKey] {
+      guard let uuids = value as? [CBUUID] else {
+        fatalError(
+          "scanForPeripherals(withServices:options:): \(CBCentralManagerScanOptionSolicitedServiceUUIDsKey) has to "
+            + "be a [CBUUID], not \(value)")
+      }
+      solicitedServices = uuids.map(\.bluetoothUUID)
+    }
+  }
+
+  /// The options as an app gave them.
+  var appOptions: [String: Any] {
+    var options: [String: Any] = [:]
+    if allowDuplicates { options[CBCentralManagerScanOptionAllowDuplicatesKey] = true }
+    if !solicitedServices.isEmpty {
+      options[CBCentralManagerScanOptionSolicitedServiceUUIDsKey] = solicitedServices.map { CBUUID($0) }
+    }
+    return options
+  }
+}

@@ -1,0 +1,21 @@
+// The names are Apple's.
+// swift-format-ignore-file: AlwaysUseLowerCamelCase
+
+// Apps import this module alone: on Apple's systems it brings Foundation and Dispatch with it.
+@_exported import Dispatch
+@_exported import Foundation
+
+// Names of Apple's C frameworks that the API's signatures use and that Foundation on Linux lacks.
+
+/// Seconds since 2001-01-01 00:00:00 UTC.
+public typealias CFAbsoluteTime = Double
+/// Seconds.
+public typealias CFTimeInterval = Double
+/// A UUID of Core Foundation; on Apple's systems it is bridged to `NSUUID`.
+public typealias CFUUID = NSUUID
+// swift-format-ignore: TypeNamesShouldBeCapitalized
+/// The name that Apple's headers give to a dispatch queue.
+public typealias dispatch_queue_t = DispatchQueue
+
+/// The time now, in seconds since 2001-01-01 00:00:00 UTC.
+public func CFAbsoluteTimeGetCurrent() -> CFAbsoluteTime { Date().timeIntervalSinceReferenceDate }

@@ -1,0 +1,190 @@
+import AppLink
+import BluetoothTypes
+import Foundation
+
+// What a peripheral manager makes of events. Everything here runs on the manager's queue; state changes under the
+// lock, the delegate is called outside it.
+extension CBPeripheralManager {
+  func applyPeripheralEvent(_ body: Event.Body) {
+    switch body {
+    case .willRestorePeripheral(_, let restoration): restore(restoration)
+    case .serviceAdded(_, let identifier, let error): serviceAdded(identifier, error)
+    case .advertisingStarted(_, let error): advertisingStarted(error)
+    case .subscribed(_, let central, let identifier): subscriptionChanged(central, identifier, isSubscribed: true)
+    case .unsubscribed(_, let central, let identifier): subscriptionChanged(central, identifier, isSubscribed: false)
+    case .readRequested(_, let request, let central, let identifier, let offset):
+      requested(request, central, identifier, offset: offset, value: nil, withResponse: true)
+    case .writeRequested(_, let request, let central, let identifier, let offset, let value, let withResponse):
+      requested(request, central, identifier, offset: offset, value: Data(value), withResponse: withResponse)
+    case .requestExpired(_, let request):
+      _ = locked { openRequests.remove(request) }
+      session.logger.warning("\(self): a request was not answered in time; the system answered it with an error")
+    case .updateCredit(_, let count): gainCredit(count)
+    default: session.logger.error("\(self) is told an event of another role and ignores it")
+    }
+  }
+
+  private func restore(_ restoration: PeripheralRestoration) {
+    guard let restoreIdentifier = creation.restoreIdentifier else {
+      session.logger.critical("API MISUSE: \(self) has no restore identifier; nothing is restored")
+      return
+    }
+    var state: [String: Any] = [:]
+    locked {
+      publications = restoration.services.map { Publication(restored: $0) }
+      for publication in publications {
+        publication.service.includedServiceList = includedServices(of: publication.definition)
+        for (identifier, characteristic) in publication.characteristics {
+          characteristic.subscribers = (restoration.subscriptions[identifier] ?? []).map { central($0) }
+        }
+      }
+      advertisement = restoration.advertisement
+      isAdvertisingNow = advertisement != nil
+      if !publications.isEmpty { state[CBPeripheralManagerRestoredStateServicesKey] = publications.map(\.service) }
+      if let advertisement {
+        state[CBPeripheralManagerRestoredStateAdvertisementDataKey] = advertisement.dictionary
+      }
+    }
+    guard let delegate else { return }
+    guard DelegateCall.reachesDelegate({ delegate.peripheralManager(self, willRestoreState: state) }) else {
+      fatalError(
+        "a CBPeripheralManager has the restore identifier \"\(restoreIdentifier)\", but its delegate "
+          + "\(type(of: delegate)) does not implement peripheralManager(_:willRestoreState:)")
+    }
+  }
+
+  private func includedServices(of definition: ServiceDefinition) -> [CBService]? {
+    guard !definition.includedServices.isEmpty else { return nil }
+    return definition.includedServices.compactMap { identifier in
+      publications.first { $0.definition.identifier == identifier }?.service
+    }
+  }
+
+  private func serviceAdded(_ identifier: LocalAttributeIdentifier, _ error: PeerError?) {
+    let service: CBMutableService? = locked {
+      guard let index = publications.firstIndex(where: { $0.definition.identifier == identifier }) else { return nil }
+      let service = publications[index].service
+      if error == nil { publications[index].isTold = true } else { publications.remove(at: index) }
+      return service
+    }
+    // `nil` where the app removed it again in the meantime.
+    guard let service else { return }
+    delegate?.peripheralManager(self, didAdd: service, error: error?.appError)
+  }
+
+  private func advertisingStarted(_ error: PeerError?) {
+    let isWanted = locked {
+      guard advertisement != nil else { return false }
+      isAdvertisingNow = error == nil
+      if error != nil { advertisement = nil }
+      return true
+    }
+    guard isWanted else { return }
+    delegate?.peripheralManagerDidStartAdvertising(self, error: error?.appError)
+  }
+
+  private func subscriptionChanged(
+    _ snapshot: CentralSnapshot, _ identifier: LocalAttributeIdentifier, isSubscribed: Bool
+  ) {
+    let found: (CBCentral, CBMutableCharacteristic)? = locked {
+      guard let characteristic = characteristic(identifier) else { return nil }
+      let central = self.central(snapshot)
+      characteristic.subscribers.removeAll { $0.identifier == central.identifier }
+      if isSubscribed { characteristic.subscribers.append(central) }
+      return (central, characteristic)
+    }
+    guard let (central, characteristic) = found else { return }
+    if isSubscribed {
+      delegate?.peripheralManager(self, central: central, didSubscribeTo: characteristic)
+    } else {
+      delegate?.peripheralManager(self, central: central, didUnsubscribeFrom: characteristic)
+    }
+  }
+
+  private func requested(
+    _ remoteIdentifier: RemoteRequestIdentifier, _ snapshot: CentralSnapshot, _ identifier: LocalAttributeIdentifier,
+    offset: Int, value: Data?, withResponse: Bool
+  ) {
+    let request: CBATTRequest? = locked {
+      guard let characteristic = characteristic(identifier) else {
+        // Removed by the app in the meantime.
+        if withResponse {
+          session.send(.respond(remoteIdentifier, result: .attributeNotFound, value: nil), for: self)
+        }
+        return nil
+      }
+      if withResponse { openRequests.insert(remoteIdentifier) }
+      return CBATTRequest(
+        remoteIdentifier: remoteIdentifier, central: central(snapshot), characteristic: characteristic,
+        offset: offset, value: value, isRead: value == nil, needsResponse: withResponse)
+    }
+    guard let request else { return }
+    let delegate = delegate
+    let isHeard = DelegateCall.reachesDelegate {
+      if request.isRead {
+        delegate?.peripheralManager(self, didReceiveRead: request)
+      } else {
+        delegate?.peripheralManager(self, didReceiveWrite: [request])
+      }
+    }
+    if delegate == nil || !isHeard { respond(to: request, withResult: .requestNotSupported) }
+  }
+
+  private func gainCredit(_ count: Int) {
+    let isReady = locked {
+      updateCredit += max(0, count)
+      guard isRefusingUpdates, updateCredit > 0 else { return false }
+      isRefusingUpdates = false
+      return true
+    }
+    if isReady { delegate?.peripheralManagerIsReady(toUpdateSubscribers: self) }
+  }
+
+  // MARK: Objects; under the lock
+
+  func characteristic(_ identifier: LocalAttributeIdentifier) -> CBMutableCharacteristic? {
+    for publication in publications {
+      if let characteristic = publication.characteristics[identifier] { return characteristic }
+    }
+    return nil
+  }
+
+  func central(_ snapshot: CentralSnapshot) -> CBCentral {
+    if let known = centrals[snapshot.identifier]?.central {
+      known.update(snapshot)
+      return known
+    }
+    centrals = centrals.filter { $0.value.central != nil }
+    let central = CBCentral(snapshot)
+    centrals[snapshot.identifier] = WeakCentral(central: central)
+    return central
+  }
+
+  func makePeripheralView() -> ManagerView {
+    var subscriptions: [LocalAttributeIdentifier: [PeerIdentifier]] = [:]
+    for publication in publications {
+      for (identifier, characteristic) in publication.characteristics where !characteristic.subscribers.isEmpty {
+        subscriptions[identifier] = characteristic.subscribers.map(\.identifier)
+      }
+    }
+    return ManagerView(
+      state: toldState, services: publications.filter(\.isTold).map(\.definition),
+      advertisement: isAdvertisingNow ? advertisement : nil, subscriptions: subscriptions)
+  }
+
+  /// The system came back: what it had not confirmed is asked for again. Requests that the one before passed on
+  /// are lost with it.
+  func askAgain() {
+    locked {
+      openRequests = []
+      // Credit was the earlier system's; this one gives its own.
+      updateCredit = 0
+      for publication in publications where !publication.isTold {
+        session.send(.addService(managerIdentifier, publication.definition), for: self)
+      }
+      if let advertisement, !isAdvertisingNow {
+        session.send(.startAdvertising(managerIdentifier, advertisement), for: self)
+      }
+    }
+  }
+}

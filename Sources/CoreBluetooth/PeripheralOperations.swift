@@ -1,0 +1,205 @@
+import AppLink
+import BluetoothTypes
+import Foundation
+
+/// An operation that the app asked for and that has not ended.
+struct PendingOperation {
+  let peripheral: CBPeripheral
+  let operation: PeripheralOperation
+  /// What it is about; `nil` where that is the peripheral as a whole.
+  let subject: CBAttribute?
+  /// It was handed to the system. What was not is handed over when the system is back.
+  var wasSent: Bool
+}
+
+extension CBPeripheral {
+  /// Whether commands are accepted; logs the misuse where not.
+  func isConnected(_ command: String) -> Bool {
+    guard let manager else { return false }
+    guard manager.acceptsCommands(command) else { return false }
+    guard state == .connected else {
+      manager.session.logger.critical(
+        "API MISUSE: \(command) is ignored: \(self) accepts commands only while it is connected")
+      return false
+    }
+    return true
+  }
+
+  /// Hands an operation to the system. Where `refusal` says that it can't succeed the delegate is told so.
+  func perform(
+    _ operation: PeripheralOperation, for subject: CBAttribute?, _ command: String, refusal: CBATTError.Code? = nil
+  ) {
+    guard isConnected(command), let manager else { return }
+    if let subject, !owns(subject) {
+      manager.session.logger.critical(
+        "API MISUSE: \(command) is ignored: \(subject) is none that \(self) has discovered")
+      return
+    }
+    if let refusal {
+      let error = CBATTError(refusal, userInfo: [NSLocalizedDescriptionKey: "\(command) is not possible: \(refusal)."])
+      tellLater { $0.tellFailure(of: operation, subject, error) }
+      return
+    }
+    locked {
+      let identifier = manager.session.makeOperationIdentifier()
+      if case .writeCharacteristic(_, _, withResponse: false) = operation { unansweredWrites += 1 }
+      let wasSent = manager.session.send(
+        .perform(manager.managerIdentifier, self.identifier, identifier, operation), for: manager)
+      manager.pending[identifier] = PendingOperation(
+        peripheral: self, operation: operation, subject: subject, wasSent: wasSent)
+    }
+  }
+
+  /// Tells the delegate something on the manager's queue, in order with everything else.
+  func tellLater(_ tell: @escaping @Sendable (CBPeripheral) -> Void) {
+    manager?.enqueue {
+      tell(self)
+    } after: {
+    }
+  }
+
+  private func owns(_ attribute: CBAttribute) -> Bool {
+    switch attribute {
+    case let service as CBService: service.peripheral === self
+    case let characteristic as CBCharacteristic: characteristic.service?.peripheral === self
+    case let descriptor as CBDescriptor: descriptor.characteristic?.service?.peripheral === self
+    default: false
+    }
+  }
+
+  /// Tells the delegate that an operation failed.
+  func tellFailure(of operation: PeripheralOperation, _ subject: CBAttribute?, _ error: any Error) {
+    guard let delegate else { return }
+    switch (operation, subject) {
+    case (.discoverServices, _): delegate.peripheral(self, didDiscoverServices: error)
+    case (.discoverIncludedServices, let service as CBService):
+      delegate.peripheral(self, didDiscoverIncludedServicesFor: service, error: error)
+    case (.discoverCharacteristics, let service as CBService):
+      delegate.peripheral(self, didDiscoverCharacteristicsFor: service, error: error)
+    case (.discoverDescriptors, let characteristic as CBCharacteristic):
+      delegate.peripheral(self, didDiscoverDescriptorsFor: characteristic, error: error)
+    case (.readCharacteristic, let characteristic as CBCharacteristic):
+      delegate.peripheral(self, didUpdateValueFor: characteristic, error: error)
+    case (.writeCharacteristic(_, _, let withResponse), let characteristic as CBCharacteristic):
+      if withResponse { delegate.peripheral(self, didWriteValueFor: characteristic, error: error) }
+    case (.setNotify, let characteristic as CBCharacteristic):
+      delegate.peripheral(self, didUpdateNotificationStateFor: characteristic, error: error)
+    case (.readDescriptor, let descriptor as CBDescriptor):
+      delegate.peripheral(self, didUpdateValueFor: descriptor, error: error)
+    case (.writeDescriptor, let descriptor as CBDescriptor):
+      delegate.peripheral(self, didWriteValueFor: descriptor, error: error)
+    case (.readRSSI, _):
+      delegate.peripheral(self, didReadRSSI: NSNumber(value: 127), error: error)
+    default: break
+    }
+  }
+
+  /// Tells the delegate that an operation succeeded; the state has been changed already.
+  func tellSuccess(of operation: PeripheralOperation, _ subject: CBAttribute?) {
+    guard let delegate else { return }
+    switch (operation, subject) {
+    case (.discoverServices, _): delegate.peripheral(self, didDiscoverServices: nil)
+    case (.discoverIncludedServices, let service as CBService):
+      delegate.peripheral(self, didDiscoverIncludedServicesFor: service, error: nil)
+    case (.discoverCharacteristics, let service as CBService):
+      delegate.peripheral(self, didDiscoverCharacteristicsFor: service, error: nil)
+    case (.discoverDescriptors, let characteristic as CBCharacteristic):
+      delegate.peripheral(self, didDiscoverDescriptorsFor: characteristic, error: nil)
+    case (.readCharacteristic, let characteristic as CBCharacteristic):
+      delegate.peripheral(self, didUpdateValueFor: characteristic, error: nil)
+    case (.writeCharacteristic(_, _, let withResponse), let characteristic as CBCharacteristic):
+      if withResponse { delegate.peripheral(self, didWriteValueFor: characteristic, error: nil) }
+    case (.setNotify, let characteristic as CBCharacteristic):
+      delegate.peripheral(self, didUpdateNotificationStateFor: characteristic, error: nil)
+    case (.readDescriptor, let descriptor as CBDescriptor):
+      delegate.peripheral(self, didUpdateValueFor: descriptor, error: nil)
+    case (.writeDescriptor, let descriptor as CBDescriptor):
+      delegate.peripheral(self, didWriteValueFor: descriptor, error: nil)
+    case (.readRSSI, _):
+      delegate.peripheral(self, didReadRSSI: locked { lastRSSI } ?? NSNumber(value: 127), error: nil)
+    default: break
+    }
+  }
+
+  /// Takes a result into the objects; under the lock. Returns whether it fits the operation.
+  func take(_ result: OperationResult, of operation: PeripheralOperation, _ subject: CBAttribute?) -> Bool {
+    switch (operation, result) {
+    case (.discoverServices, .services(let services)): merge(services: services)
+    case (.discoverIncludedServices, .includedServices(_, let services)):
+      (subject as? CBService)?.includedServiceList = include(services)
+    case (.discoverCharacteristics, .characteristics(_, let characteristics)):
+      (subject as? CBService)?.merge(characteristics: characteristics)
+    case (.discoverDescriptors, .descriptors(_, let descriptors)):
+      (subject as? CBCharacteristic)?.merge(descriptors: descriptors)
+    case (.readCharacteristic, .value(let value)): (subject as? CBCharacteristic)?.currentValue = Data(value)
+    case (.readDescriptor, .value(let value)):
+      if let descriptor = subject as? CBDescriptor {
+        descriptor.currentValue = CBDescriptor.typedValue(value, of: descriptor.attributeUUID.bluetoothUUID)
+      }
+    case (.setNotify, .notifying(let notifying)): (subject as? CBCharacteristic)?.notifying = notifying
+    case (.setNotify(let notifying, _), .done): (subject as? CBCharacteristic)?.notifying = notifying
+    case (.readRSSI, .rssi(let rssi)): lastRSSI = NSNumber(value: rssi)
+    case (.writeCharacteristic, .done), (.writeDescriptor, .done): break
+    default: return false
+    }
+    return true
+  }
+}
+
+extension CBCentralManager {
+  /// An operation ended; on the manager's queue.
+  func complete(_ identifier: OperationIdentifier, _ result: OperationResult) {
+    // Unknown where the connection was lost in between: its operations end with it.
+    guard let done = locked({ pending.removeValue(forKey: identifier) }) else { return }
+    let peripheral = done.peripheral
+    if case .failed(let error) = result {
+      peripheral.tellFailure(of: done.operation, done.subject, error.appError)
+    } else if locked({ peripheral.take(result, of: done.operation, done.subject) }) {
+      peripheral.tellSuccess(of: done.operation, done.subject)
+    } else {
+      session.logger.error("\(result) is no answer to \(done.operation)")
+      peripheral.tellFailure(of: done.operation, done.subject, CBError(.unknown, "The system gave a wrong answer."))
+    }
+    if case .writeCharacteristic(_, _, withResponse: false) = done.operation { writeLeft(peripheral) }
+  }
+
+  private func writeLeft(_ peripheral: CBPeripheral) {
+    let isReady = locked {
+      peripheral.unansweredWrites = max(0, peripheral.unansweredWrites - 1)
+      guard peripheral.isRefusingWrites, peripheral.unansweredWrites < CBPeripheral.writeWindow else { return false }
+      peripheral.isRefusingWrites = false
+      return true
+    }
+    if isReady { peripheral.delegate?.peripheralIsReady(toSendWriteWithoutResponse: peripheral) }
+  }
+
+  /// The system came back: what can be asked for twice is asked for again. A write that had been handed over may
+  /// or may not have happened, and the app is told so; it is never repeated.
+  func resumePendingOperations() {
+    let unknown: [(OperationIdentifier, PendingOperation)] = locked {
+      var unknown: [(OperationIdentifier, PendingOperation)] = []
+      for (identifier, entry) in pending.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
+        if entry.wasSent, entry.operation.isWrite {
+          unknown.append((identifier, entry))
+          continue
+        }
+        pending[identifier]?.wasSent = session.send(
+          .perform(managerIdentifier, entry.peripheral.identifier, identifier, entry.operation), for: self)
+      }
+      return unknown
+    }
+    let error = PeerError.coreBluetooth(
+      code: CBError.Code.unknown.rawValue,
+      message: "The Bluetooth system went away in mid-write; the write may or may not have happened.")
+    for (identifier, _) in unknown { complete(identifier, .failed(error)) }
+  }
+}
+
+extension PeripheralOperation {
+  var isWrite: Bool {
+    switch self {
+    case .writeCharacteristic, .writeDescriptor: true
+    default: false
+    }
+  }
+}

@@ -1,0 +1,94 @@
+import AppLink
+import BluetoothTypes
+import Foundation
+
+// Between the objects that an app holds and the values that the system speaks in. An attribute that is still the
+// same (handle and UUID) keeps its object. Everything here is called under the lock.
+
+extension CBPeripheral {
+  func apply(_ snapshot: PeripheralSnapshot) {
+    currentName = snapshot.name ?? currentName
+    currentState = CBPeripheralState(rawValue: Int(snapshot.state.rawValue)) ?? .disconnected
+    mtu = max(ATTLimits.defaultMTU, min(snapshot.mtu, ATTLimits.maximumMTU))
+    if let services = snapshot.services { merge(services: services) } else { serviceList = nil }
+  }
+
+  func merge(services snapshots: [ServiceSnapshot]) {
+    let services = include(snapshots)
+    serviceList = services
+    for (service, snapshot) in zip(services, snapshots) {
+      if let characteristics = snapshot.characteristics { service.merge(characteristics: characteristics) }
+      if let included = snapshot.includedServices {
+        service.includedServiceList = included.compactMap { handle in services.first { $0.handle == handle } }
+      }
+    }
+  }
+
+  /// The objects of these services: known ones where there are, else new ones.
+  func include(_ snapshots: [ServiceSnapshot]) -> [CBService] {
+    let known = (serviceList ?? []).flatMap { [$0] + ($0.includedServiceList ?? []) }
+    return snapshots.map { snapshot in
+      known.first { $0.handle == snapshot.handle && $0.attributeUUID.bluetoothUUID == snapshot.uuid }
+        ?? CBService(
+          uuid: CBUUID(snapshot.uuid), primary: snapshot.isPrimary, handle: snapshot.handle, peripheral: self)
+    }
+  }
+
+  func characteristic(_ handle: AttributeHandle) -> CBCharacteristic? {
+    for service in serviceList ?? [] {
+      for candidate in [service] + (service.includedServiceList ?? []) {
+        if let found = candidate.characteristicList?.first(where: { $0.handle == handle }) { return found }
+      }
+    }
+    return nil
+  }
+
+  var snapshot: PeripheralSnapshot {
+    PeripheralSnapshot(
+      identifier: identifier, name: currentName,
+      state: PeripheralState(rawValue: UInt8(currentState.rawValue)) ?? .disconnected,
+      services: serviceList?.map(\.snapshot), mtu: mtu)
+  }
+}
+
+extension CBService {
+  func merge(characteristics snapshots: [CharacteristicSnapshot]) {
+    let known = characteristicList ?? []
+    characteristicList = snapshots.map { snapshot in
+      let characteristic =
+        known.first { $0.handle == snapshot.handle && $0.attributeUUID.bluetoothUUID == snapshot.uuid }
+        ?? CBCharacteristic(
+          uuid: CBUUID(snapshot.uuid),
+          properties: CBCharacteristicProperties(rawValue: UInt(snapshot.properties.rawValue)),
+          handle: snapshot.handle, service: self)
+      characteristic.propertySet = CBCharacteristicProperties(rawValue: UInt(snapshot.properties.rawValue))
+      characteristic.notifying = snapshot.isNotifying
+      if let descriptors = snapshot.descriptors { characteristic.merge(descriptors: descriptors) }
+      return characteristic
+    }
+  }
+
+  var snapshot: ServiceSnapshot {
+    ServiceSnapshot(
+      handle: handle, uuid: attributeUUID.bluetoothUUID, isPrimary: primary,
+      includedServices: includedServiceList?.map(\.handle), characteristics: characteristicList?.map(\.snapshot))
+  }
+}
+
+extension CBCharacteristic {
+  func merge(descriptors snapshots: [DescriptorSnapshot]) {
+    let known = descriptorList ?? []
+    descriptorList = snapshots.map { snapshot in
+      known.first { $0.handle == snapshot.handle && $0.attributeUUID.bluetoothUUID == snapshot.uuid }
+        ?? CBDescriptor(uuid: CBUUID(snapshot.uuid), handle: snapshot.handle, characteristic: self)
+    }
+  }
+
+  var snapshot: CharacteristicSnapshot {
+    CharacteristicSnapshot(
+      handle: handle, uuid: attributeUUID.bluetoothUUID,
+      properties: CharacteristicProperties(rawValue: UInt16(truncatingIfNeeded: propertySet.rawValue)),
+      isNotifying: notifying,
+      descriptors: descriptorList?.map { DescriptorSnapshot(handle: $0.handle, uuid: $0.attributeUUID.bluetoothUUID) })
+  }
+}

@@ -1,0 +1,2 @@
+// Tests of apps get the whole API with the kit.
+@_exported import CoreBluetooth

@@ -1,0 +1,53 @@
+import Foundation
+
+/// A line of things that happened; a test awaits the next one and so never sleeps.
+public final class Inbox<Element: Sendable>: @unchecked Sendable {
+  private let lock = NSLock()
+  private var waiting: [Element] = []
+  /// Who waits, the longest first; the key tells a cancelled one from the others.
+  private var readers: [(key: UInt64, continuation: CheckedContinuation<Element, any Error>)] = []
+  private var lastKey: UInt64 = 0
+
+  public init() {}
+
+  public func put(_ element: Element) {
+    let reader: CheckedContinuation<Element, any Error>? = lock.withLock {
+      if readers.isEmpty {
+        waiting.append(element)
+        return nil
+      }
+      return readers.removeFirst().continuation
+    }
+    reader?.resume(returning: element)
+  }
+
+  /// The next one, in order; waits for it, for as long as the task isn't cancelled (as Swift Testing does with a test
+  /// whose time limit is over).
+  ///
+  /// - Throws: `CancellationError` when the waiting task is cancelled.
+  public func next() async throws -> Element {
+    let key = lock.withLock {
+      lastKey += 1
+      return lastKey
+    }
+    return try await withTaskCancellationHandler {
+      try await withCheckedThrowingContinuation { continuation in
+        let outcome: Result<Element, any Error>? = lock.withLock {
+          if Task.isCancelled { return .failure(CancellationError()) }
+          guard waiting.isEmpty else { return .success(waiting.removeFirst()) }
+          readers.append((key, continuation))
+          return nil
+        }
+        if let outcome { continuation.resume(with: outcome) }
+      }
+    } onCancel: {
+      let cancelled = lock.withLock {
+        readers.firstIndex { $0.key == key }.map { readers.remove(at: $0).continuation }
+      }
+      cancelled?.resume(throwing: CancellationError())
+    }
+  }
+
+  /// What has happened and nobody has taken yet.
+  public var pending: [Element] { lock.withLock { waiting } }
+}

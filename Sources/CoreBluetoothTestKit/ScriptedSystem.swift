@@ -1,0 +1,106 @@
+import AppLink
+import CoreBluetooth
+import Foundation
+
+/// A Bluetooth system that does what a test says: it records what an app asks for, and tells the app what the test
+/// emits. For tests of one manager's conversation; `SimulatedWorld`s of whole systems are for the rest.
+public final class ScriptedSystem: AppLinkConnection, @unchecked Sendable {
+  /// What the app said, in order.
+  public let requests = Inbox<Request>()
+  public let log = LogCollector()
+
+  private let lock = NSLock()
+  /// The link's own thread: the library is never called back from inside its own calls.
+  private let link = DispatchQueue(label: "org.latchkey.scripted-link")
+  private var isAttached = false
+  private var lastSequence: UInt64 = 0
+  private var recordedAttachments: [Attachment] = []
+  private var answers: [(Query) -> Result<QueryReply, AppLinkError>] = []
+  private weak var delegate: (any AppLinkDelegate)?
+  private var session: AppSession?
+
+  /// - Parameter backgroundModes: `UIBackgroundModes` of the app's Info.plist.
+  public init(
+    bundleIdentifier: String = "org.example.app",
+    backgroundModes: [String] = ["bluetooth-central", "bluetooth-peripheral"]
+  ) {
+    launch(.success(AppIdentity(bundleIdentifier: bundleIdentifier, backgroundModes: backgroundModes)))
+  }
+
+  /// An app without a usable Info.plist.
+  public init(missingInfoPlist reason: String) {
+    launch(.failure(AppIdentity.Missing(description: reason)))
+  }
+
+  private func launch(_ identity: Result<AppIdentity, AppIdentity.Missing>) {
+    session = AppSession(identity: identity, logger: log.makeLogger()) { delegate, _ in
+      self.delegate = delegate
+      return AppSession.Link(connection: self) {}
+    }
+  }
+
+  /// Runs `body` as the app's code: managers made in it belong to this system.
+  public func run<Value>(_ body: () throws -> Value) rethrows -> Value {
+    try AppSession.$current.withValue(session) { try body() }
+  }
+
+  // MARK: The link's life
+
+  /// What the app said when it attached, each time.
+  public var attachments: [Attachment] { lock.withLock { recordedAttachments } }
+
+  public func attach(_ reply: AttachReply = AttachReply()) {
+    link.async { [self] in
+      guard let delegate else { return }
+      lock.withLock {
+        isAttached = true
+        recordedAttachments.append(delegate.attachment)
+      }
+      delegate.linkDidAttach(reply)
+    }
+  }
+
+  /// The system goes away; when this returns it is gone. It comes back with `attach`.
+  public func detach() {
+    link.sync {
+      lock.withLock { isAttached = false }
+      delegate?.linkDidDetach()
+    }
+  }
+
+  public func refuse(_ error: AppLinkError) {
+    link.async { [self] in delegate?.linkWasRefused(error) }
+  }
+
+  /// Tells the app something, as the next event in the line.
+  public func emit(_ body: Event.Body) {
+    let sequence = lock.withLock {
+      lastSequence += 1
+      return EventSequence(lastSequence)
+    }
+    emit(Event(sequence: sequence, body: body))
+  }
+
+  /// Tells the app an event of any number, also one that it has had.
+  public func emit(_ event: Event) {
+    link.async { [self] in delegate?.linkDidReceive(event) }
+  }
+
+  /// Answers the next question of the app.
+  public func answerNextQuery(_ answer: @escaping (Query) -> Result<QueryReply, AppLinkError>) {
+    lock.withLock { answers.append(answer) }
+  }
+
+  // MARK: AppLinkConnection
+
+  public func send(_ request: Request) {
+    guard lock.withLock({ isAttached }) else { return }
+    requests.put(request)
+  }
+
+  public func query(_ query: Query) throws(AppLinkError) -> QueryReply {
+    let answer = lock.withLock { answers.isEmpty ? nil : answers.removeFirst() }
+    guard let answer else { throw AppLinkError(.unavailable, "the test has no answer to \(query)") }
+    return try answer(query).get()
+  }
+}

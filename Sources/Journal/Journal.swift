@@ -1,0 +1,63 @@
+import CSystemd
+import Glibc
+import Logging
+import Timekeeping
+
+/// Where a process's log goes. Everything is logged through swift-log; `Journal.bootstrap` decides the rest.
+public enum Journal {
+  /// The variable that names the file to append JSON lines to.
+  public static let fileVariable = "LATCHKEY_JOURNAL"
+  /// The variable that names the machine whose process this is.
+  public static let machineVariable = "LATCHKEY_MACHINE"
+
+  /// Sets up swift-log for this process; call once, first thing.
+  ///
+  /// With `LATCHKEY_JOURNAL=FILE` lines of JSON are appended to that file (`JournalEntry`); under systemd, structured
+  /// fields go to its journal; else text goes to standard error.
+  ///
+  /// - Parameters:
+  ///   - process: the program's name.
+  ///   - time: what the entries' `t` comes from; the process's own time source unless told otherwise.
+  ///   - level: what is less important is dropped.
+  /// - Throws: `ClockError` when there is no time source, `JournalError` when the file can't be opened.
+  public static func bootstrap(process: String, time: (any TimeSource)? = nil, level: Logger.Level = .info) throws {
+    let origin = JournalOrigin(
+      machine: environment(machineVariable) ?? "", process: process, time: try time ?? ProcessClock.fromEnvironment())
+    let sink = try makeSink()
+    LoggingSystem.bootstrap { label in
+      JournalHandler(label: label, origin: origin, sink: sink, logLevel: level)
+    }
+  }
+
+  private static func makeSink() throws -> any JournalSink {
+    if let path = environment(fileVariable) { return try FileSink(path: path) }
+    if environment("JOURNAL_STREAM") != nil { return SystemdSink() }
+    return StandardErrorSink()
+  }
+
+  private static func environment(_ name: String) -> String? {
+    guard let value = getenv(name), value.pointee != 0 else { return nil }
+    return String(cString: value)
+  }
+}
+
+extension Logger {
+  /// Logs an event that matters: one that timelines show and tests wait for.
+  ///
+  /// - Parameters:
+  ///   - event: its name, such as `bolt.moved`.
+  ///   - fields: what it was about. Never a key or a secret.
+  public func record(
+    _ event: String, _ fields: [String: String] = [:], level: Logger.Level = .notice,
+    file: String = #fileID, function: String = #function, line: UInt = #line
+  ) {
+    var metadata = fields.mapValues { Logger.MetadataValue.string($0) }
+    metadata[JournalHandler.eventKey] = .string(event)
+    log(level: level, "\(event)", metadata: metadata, file: file, function: function, line: line)
+  }
+}
+
+/// Why the journal could not be set up.
+public struct JournalError: Error, Sendable, Hashable, CustomStringConvertible {
+  public let description: String
+}

@@ -1,0 +1,68 @@
+/// One line of a journal file.
+public struct JournalEntry: Sendable, Hashable, Codable {
+  /// Nanoseconds of the process's time source.
+  public var t: Int64
+  /// Unix nanoseconds of the machine's clock on the wall.
+  public var wall: Int64
+  /// The machine's name; empty where it has none.
+  public var machine: String
+  /// The program's name.
+  public var process: String
+  public var pid: Int32
+  /// swift-log's name of the level.
+  public var level: String
+  /// The name of an event that matters; `nil` for an ordinary message.
+  public var event: String?
+  public var message: String
+  public var fields: [String: String]
+
+  public init(
+    t: Int64, wall: Int64, machine: String, process: String, pid: Int32, level: String, event: String?,
+    message: String, fields: [String: String]
+  ) {
+    self.t = t
+    self.wall = wall
+    self.machine = machine
+    self.process = process
+    self.pid = pid
+    self.level = level
+    self.event = event
+    self.message = message
+    self.fields = fields
+  }
+
+  /// The limits that keep an entry small, whatever was logged. Longer texts are cut off, further fields dropped.
+  public enum Limits {
+    public static let messageByteCount = 4096
+    public static let valueByteCount = 1024
+    public static let nameByteCount = 64
+    public static let fieldCount = 32
+  }
+
+  /// The same entry within `Limits`.
+  func bounded() -> JournalEntry {
+    var entry = self
+    entry.message = message.cut(to: Limits.messageByteCount)
+    entry.event = event?.cut(to: Limits.nameByteCount)
+    entry.fields = [:]
+    for name in fields.keys.sorted().prefix(Limits.fieldCount) {
+      entry.fields[name.cut(to: Limits.nameByteCount)] = fields[name]?.cut(to: Limits.valueByteCount)
+    }
+    return entry
+  }
+}
+
+extension String {
+  /// The longest beginning of whole characters that fits; `…` tells that something is missing.
+  func cut(to byteCount: Int) -> String {
+    guard utf8.count > byteCount else { return self }
+    var result = ""
+    var room = byteCount - 3
+    for character in self {
+      room -= character.utf8.count
+      if room < 0 { break }
+      result.append(character)
+    }
+    return result + "…"
+  }
+}

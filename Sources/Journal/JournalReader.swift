@@ -1,0 +1,70 @@
+import Foundation
+import Glibc
+
+/// Reads a journal file as it grows. What is not a whole entry never stops it: the beginning of a line whose end is
+/// not written yet waits for it, and a damaged line is counted and left out.
+public struct JournalReader: ~Copyable {
+  /// A line longer than this is damage; entries are far shorter.
+  static let lineLimit = 256 * 1024
+
+  private let file: Int32
+  private var rest: [UInt8] = []
+  /// The line being read is too long to be an entry, and is skipped up to its end.
+  private var isSkipping = false
+  /// How many lines were no entries.
+  public private(set) var damagedLineCount = 0
+
+  /// Opens `path`, which must exist, at its beginning.
+  ///
+  /// - Throws: `JournalError`.
+  public init(path: String) throws {
+    file = open(path, O_RDONLY | O_CLOEXEC)
+    guard file >= 0 else {
+      throw JournalError(description: "the journal \(path): \(String(cString: strerror(errno)))")
+    }
+  }
+
+  deinit { close(file) }
+
+  /// The entries written since the last call, in the file's order.
+  ///
+  /// - Throws: `JournalError` when the file can't be read.
+  public mutating func read() throws -> [JournalEntry] {
+    var entries: [JournalEntry] = []
+    var buffer = [UInt8](repeating: 0, count: 65536)
+    let decoder = JSONDecoder()
+    while true {
+      let count = Glibc.read(file, &buffer, buffer.count)
+      if count < 0, errno == EINTR { continue }
+      guard count >= 0 else {
+        throw JournalError(description: "reading the journal: \(String(cString: strerror(errno)))")
+      }
+      guard count > 0 else { return entries }
+      take(buffer[..<count], with: decoder, into: &entries)
+    }
+  }
+
+  private mutating func take(_ bytes: ArraySlice<UInt8>, with decoder: JSONDecoder, into entries: inout [JournalEntry])
+  {
+    var bytes = bytes
+    while let end = bytes.firstIndex(of: UInt8(ascii: "\n")) {
+      let line = rest + bytes[..<end]
+      bytes = bytes[(end + 1)...]
+      rest = []
+      if isSkipping {
+        isSkipping = false
+      } else if let entry = try? decoder.decode(JournalEntry.self, from: Data(line)) {
+        entries.append(entry)
+      } else {
+        damagedLineCount += 1
+      }
+    }
+    guard !isSkipping else { return }
+    rest += bytes
+    if rest.count > Self.lineLimit {
+      rest = []
+      isSkipping = true
+      damagedLineCount += 1
+    }
+  }
+}

@@ -1,0 +1,107 @@
+import BluetoothSystem
+import Foundation
+
+/// An app of this machine, as its Info.plist says.
+public struct InstalledApp: Sendable, Hashable {
+  public var declaration: AppDeclaration
+  /// The absolute path of its program.
+  public var executable: String
+  public var arguments: [String]
+  public var infoPlist: String
+  /// The systemd unit that runs it, where systemd is the supervisor.
+  public var systemdUnit: String?
+}
+
+/// The apps of this machine: one folder each, with an Info.plist.
+public struct AppRegistry: Sendable {
+  public private(set) var apps: [String: InstalledApp] = [:]
+  /// What is wrong with apps that were left out, one sentence each. One bad app does not stop the others.
+  public private(set) var problems: [String] = []
+
+  /// The largest Info.plist that is read, in bytes, and the most apps.
+  private static let sizeLimit = 1 << 20
+  private static let appLimit = 256
+
+  /// Reads `FOLDER/*/Info.plist`.
+  /// - Parameter programFolder: where an executable given by name alone is looked for.
+  /// - Throws: `DaemonError` where the folder itself can't be read.
+  public init(folder: String, programFolder: String) throws(DaemonError) {
+    let names: [String]
+    do { names = try FileManager.default.contentsOfDirectory(atPath: folder).sorted() } catch {
+      throw DaemonError(
+        "The apps folder \(folder) can't be read (\(error.localizedDescription)); create it, or name another "
+          + "with --apps.")
+    }
+    for name in names.filter({ !$0.hasPrefix(".") }) {
+      let place = folder + "/" + name
+      var isFolder: ObjCBool = false
+      guard FileManager.default.fileExists(atPath: place, isDirectory: &isFolder), isFolder.boolValue else { continue }
+      guard apps.count < Self.appLimit else {
+        problems.append("\(place) is left out: there are more than \(Self.appLimit) apps.")
+        break
+      }
+      do throws(DaemonError) {
+        let app = try Self.read(place + "/Info.plist", programFolder: programFolder)
+        if let other = apps[app.declaration.bundleIdentifier] {
+          throw DaemonError(
+            "\(app.infoPlist) declares \"\(app.declaration.bundleIdentifier)\", which \(other.infoPlist) has already.")
+        }
+        apps[app.declaration.bundleIdentifier] = app
+      } catch { problems.append(error.description) }
+    }
+  }
+
+  private static func read(_ path: String, programFolder: String) throws(DaemonError) -> InstalledApp {
+    guard let data = FileManager.default.contents(atPath: path) else {
+      throw DaemonError("There is no readable \(path); an app's folder needs one.")
+    }
+    guard data.count <= sizeLimit else {
+      throw DaemonError("\(path) has \(data.count) bytes; \(sizeLimit) are allowed.")
+    }
+    guard let plist = try? PropertyListSerialization.propertyList(from: data, format: nil) as? [String: Any] else {
+      throw DaemonError("\(path) is not a property list with a dictionary.")
+    }
+    func value<T>(_ key: String, _ type: T.Type, _ what: String) throws(DaemonError) -> T? {
+      guard let any = plist[key] else { return nil }
+      guard let value = any as? T else { throw DaemonError("\(key) in \(path) is not \(what).") }
+      return value
+    }
+    guard let identifier = try value("CFBundleIdentifier", String.self, "a string"), isIdentifier(identifier) else {
+      throw DaemonError(
+        "\(path) needs a CFBundleIdentifier of letters, digits, dots and hyphens, as in org.example.app.")
+    }
+    guard let executable = try value("CFBundleExecutable", String.self, "a string"), !executable.isEmpty else {
+      throw DaemonError("\(path) needs a CFBundleExecutable: the path of the app's program.")
+    }
+    let program = executable.hasPrefix("/") ? executable : programFolder + "/" + executable
+    guard FileManager.default.isExecutableFile(atPath: program) else {
+      throw DaemonError("CFBundleExecutable in \(path) names \(program), which is not a program that can be run.")
+    }
+    return InstalledApp(
+      declaration: AppDeclaration(
+        bundleIdentifier: identifier,
+        backgroundModes: try value("UIBackgroundModes", [String].self, "an array of strings") ?? [],
+        keepAlive: try value("LatchkeyKeepAlive", Bool.self, "true or false") ?? false),
+      executable: program, arguments: try value("LatchkeyArguments", [String].self, "an array of strings") ?? [],
+      infoPlist: path, systemdUnit: try value("LatchkeySystemdUnit", String.self, "a string"))
+  }
+
+  /// The identifier names folders too, so it has no slash and does not begin with a dot.
+  private static func isIdentifier(_ text: String) -> Bool {
+    guard (1...128).contains(text.utf8.count), !text.hasPrefix("."), !text.hasPrefix("-") else { return false }
+    return text.utf8.allSatisfy { byte in
+      switch byte {
+      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+        UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "-"):
+        true
+      default: false
+      }
+    }
+  }
+}
+
+/// What keeps latchkeyd from working, and what to do about it.
+public struct DaemonError: Error, Sendable, Hashable, CustomStringConvertible {
+  public let description: String
+  public init(_ description: String) { self.description = description }
+}

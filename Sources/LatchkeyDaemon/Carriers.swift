@@ -1,0 +1,216 @@
+import AppLink
+import AppLinkBus
+import BlueZ
+import BlueZBus
+import BluetoothSystem
+import Glibc
+import Logging
+import Synchronization
+import SystemBus
+
+/// The two buses' ends: what they say goes into the loop, what the system decides goes out through them. The system
+/// knows connections and questions by numbers; the carriers' own names for them are kept here.
+final class Carriers: Sendable {
+  private struct Names {
+    var last: UInt64 = 0
+    var links: [AppConnection: AppLinkIdentifier] = [:]
+    var connections: [AppLinkIdentifier: AppConnection] = [:]
+    var attachments: [AnswerToken: (token: AttachToken, connection: AppConnection)] = [:]
+    var queries: [AnswerToken: QueryToken] = [:]
+    var controls: [AnswerToken: ControlToken] = [:]
+
+    mutating func number() -> UInt64 {
+      last += 1
+      return last
+    }
+  }
+
+  private let names = Mutex(Names())
+  private let server = Mutex<AppLinkServer?>(nil)
+  private let client = Mutex<BlueZClient?>(nil)
+  private let sleep = Mutex<SleepWatch?>(nil)
+  private let loop: SystemLoop
+  private let supervisor: any Supervisor
+  private let bluetoothBus: String?
+  private let logger: Logger
+
+  /// - Parameter bluetoothBus: the address of the bus that bluetoothd is on; `nil`: the apps' own.
+  init(loop: SystemLoop, supervisor: any Supervisor, bluetoothBus: String? = nil, logger: Logger) {
+    self.loop = loop
+    self.supervisor = supervisor
+    self.bluetoothBus = bluetoothBus
+    self.logger = logger
+  }
+
+  /// Takes the system's name on the bus, and listens to bluetoothd.
+  func start() throws(DaemonError) {
+    let server = AppLinkServer(logger: logger) { [weak self] in self?.receive($0) }
+    let bluetooth = bluetoothBus.map { BusAddress($0) } ?? .system
+    let client = BlueZClient(
+      address: bluetooth.text, logger: logger,
+      onBusLost: { [loop, logger, bluetoothBus] in
+        guard let bluetoothBus else { return }
+        logger.critical("bluetoothd's bus \(bluetoothBus) has ended, and latchkeyd with it")
+        loop.stop()
+      },
+      onMessage: { [loop] in loop.handle(.daemon($0)) })
+    self.server.withLock { $0 = server }
+    self.client.withLock { $0 = client }
+    do {
+      try server.start()
+    } catch {
+      throw DaemonError(
+        "latchkeyd needs a D-Bus system bus on which it may own org.latchkey.System1, and there is none for it "
+          + "(\(error)). Start dbus-daemon, or name one with DBUS_SYSTEM_BUS_ADDRESS.")
+    }
+    do {
+      try client.start()
+      let watch = try SleepWatch(address: bluetooth) { [loop] in loop.handle(.resumedFromSleep) }
+      sleep.withLock { $0 = watch }
+    } catch {
+      throw DaemonError(
+        "bluetoothd's bus \(bluetooth) can't be reached (\(error)). Is its address right?")
+    }
+  }
+
+  func close() {
+    sleep.withLock { $0 }?.close()
+    client.withLock { $0 }?.close()
+    server.withLock { $0 }?.close()
+  }
+
+  var ports: SystemPorts {
+    SystemPorts(
+      bluez: { [self] message in client.withLock { $0 }?.send(message) },
+      event: { [self] event, link in
+        guard let connection = names.withLock({ $0.connections[link] }) else { return }
+        server.withLock { $0 }?.send(event, to: connection)
+      },
+      attachReply: { [self] token, result in replyAttach(token, result) },
+      queryReply: { [self] token, result in
+        guard let question = names.withLock({ $0.queries.removeValue(forKey: token) }) else { return }
+        server.withLock { $0 }?.reply(to: question, result)
+      },
+      controlReply: { [self] token, result in
+        guard let question = names.withLock({ $0.controls.removeValue(forKey: token) }) else { return }
+        server.withLock { $0 }?.reply(to: question, result.map { Optional($0) })
+      })
+  }
+
+  private func replyAttach(_ token: AnswerToken, _ result: Result<AttachReply, AppLinkError>) {
+    let question = names.withLock { names -> AttachToken? in
+      guard let question = names.attachments.removeValue(forKey: token) else { return nil }
+      // Nothing more will be heard of one that is refused.
+      if case .failure = result, let link = names.links.removeValue(forKey: question.connection) {
+        names.connections[link] = nil
+      }
+      return question.token
+    }
+    guard let question else { return }
+    server.withLock { $0 }?.reply(to: question, result)
+  }
+
+  // MARK: From the apps' bus
+
+  private func receive(_ event: AppLinkServerEvent) {
+    switch event {
+    case .attach(let connection, let credentials, let attachment, let token):
+      attach(connection, credentials, attachment, token)
+    case .request(let connection, let request):
+      if let link = names.withLock({ $0.links[connection] }) { loop.handle(.request(link, request)) }
+    case .query(let connection, let query, let token):
+      let known = names.withLock { names -> (AppLinkIdentifier, AnswerToken)? in
+        guard let link = names.links[connection] else { return nil }
+        let answer = AnswerToken(names.number())
+        names.queries[answer] = token
+        return (link, answer)
+      }
+      guard let (link, answer) = known else {
+        server.withLock { $0 }?.reply(
+          to: token, .failure(AppLinkError(.notAttached, "Attach before asking.")))
+        return
+      }
+      loop.handle(.query(link, query, answer))
+    case .detached(let connection):
+      let link = names.withLock { names -> AppLinkIdentifier? in
+        guard let link = names.links.removeValue(forKey: connection) else { return nil }
+        names.connections[link] = nil
+        return link
+      }
+      if let link { loop.handle(.detached(link)) }
+    case .control(let request, let credentials, let token): control(request, credentials, token)
+    case .busLost:
+      logger.critical("the bus has ended, and latchkeyd with it")
+      loop.stop()
+    }
+  }
+
+  private func attach(
+    _ connection: AppConnection, _ credentials: Credentials, _ attachment: Attachment, _ token: AttachToken
+  ) {
+    guard let process = try? ProcessIdentity.of(credentials.processIdentifier) else {
+      refuse(token, "There is no process \(credentials.processIdentifier) here.")
+      return
+    }
+    let link = names.withLock { names in
+      let link = names.links[connection] ?? AppLinkIdentifier(names.number())
+      names.links[connection] = link
+      names.connections[link] = connection
+      return link
+    }
+    let claim = AppClaim(
+      bundleIdentifier: attachment.bundleIdentifier, process: process, userIdentifier: credentials.userIdentifier)
+    supervisor.verify(claim) { [weak self] reason in
+      self?.verified(claim, reason, link, connection, attachment, token)
+    }
+  }
+
+  private func verified(
+    _ claim: AppClaim, _ reason: String?, _ link: AppLinkIdentifier, _ connection: AppConnection,
+    _ attachment: Attachment, _ token: AttachToken
+  ) {
+    var reason = reason
+    // Another process may have had the number when it was verified.
+    if reason == nil, (try? ProcessIdentity.of(claim.process.processIdentifier)) != claim.process {
+      reason = "Process \(claim.process.processIdentifier) has ended."
+    }
+    if let reason {
+      logger.warning("a process is refused as \(claim.bundleIdentifier.prefix(128)): \(reason)")
+      names.withLock { names in
+        names.links[connection] = nil
+        names.connections[link] = nil
+      }
+      refuse(token, reason)
+      return
+    }
+    let answer = names.withLock { names -> AnswerToken? in
+      // It may have left meanwhile.
+      guard names.links[connection] == link else { return nil }
+      let answer = AnswerToken(names.number())
+      names.attachments[answer] = (token, connection)
+      return answer
+    }
+    if let answer { loop.handle(.attach(link, claim.process, attachment, answer)) }
+  }
+
+  private func refuse(_ token: AttachToken, _ message: String) {
+    server.withLock { $0 }?.reply(to: token, .failure(AppLinkError(.notThatApp, message)))
+  }
+
+  private func control(_ request: ControlRequest, _ credentials: Credentials, _ token: ControlToken) {
+    guard LocalUser.mayControl(credentials.userIdentifier) else {
+      server.withLock { $0 }?.reply(
+        to: token,
+        .failure(
+          AppLinkError(.unavailable, "Only root, the system's own user and members of the group latchkey may say that.")
+        ))
+      return
+    }
+    let answer = names.withLock { names in
+      let answer = AnswerToken(names.number())
+      names.controls[answer] = token
+      return answer
+    }
+    loop.handle(.control(request, answer))
+  }
+}

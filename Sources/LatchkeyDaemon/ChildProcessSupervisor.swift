@@ -1,0 +1,197 @@
+import BluetoothSystem
+import CSystemd
+import Foundation
+import Glibc
+import Synchronization
+
+/// Apps as plain child processes. They outlive latchkeyd, and its successor adopts them.
+public final class ChildProcessSupervisor: Supervisor {
+  public let news: AsyncStream<SupervisorNews>
+
+  private struct Watched {
+    let bundleIdentifier: String
+    let process: ProcessIdentity
+    let isChild: Bool
+  }
+
+  private struct State {
+    /// By pidfd.
+    var watched: [Int32: Watched] = [:]
+    var isClosed = false
+  }
+
+  private let state = Mutex(State())
+  private let continuation: AsyncStream<SupervisorNews>.Continuation
+  private let wakeUp: Int32
+  private let environment: @Sendable (InstalledApp) throws -> [String: String]
+  private let logPath: @Sendable (InstalledApp) throws -> String?
+
+  /// - Parameters:
+  ///   - environment: what an app finds in its environment.
+  ///   - logPath: the file an app's output goes to; `nil`: where latchkeyd's own goes.
+  public init(
+    environment: @escaping @Sendable (InstalledApp) throws -> [String: String],
+    logPath: @escaping @Sendable (InstalledApp) throws -> String?
+  ) throws {
+    (news, continuation) = AsyncStream.makeStream()
+    wakeUp = eventfd(0, Int32(EFD_CLOEXEC) | Int32(EFD_NONBLOCK))
+    self.environment = environment
+    self.logPath = logPath
+    guard wakeUp >= 0 else { throw DaemonError("No eventfd: \(String(cString: strerror(errno))).") }
+    let thread = Thread { [self] in watch() }
+    thread.name = "supervisor"
+    thread.start()
+  }
+
+  /// Ends the watch; the apps go on.
+  public func close() {
+    state.withLock { $0.isClosed = true }
+    ring()
+  }
+
+  // MARK: Supervisor
+
+  public func launch(_ app: InstalledApp, _ options: LaunchOptions) throws -> ProcessIdentity? {
+    let process = try ProcessIdentity.of(spawn(app))
+    follow(app.declaration.bundleIdentifier, process, isChild: true)
+    return process
+  }
+
+  public func adopt(_ bundleIdentifier: String, _ process: ProcessIdentity) {
+    guard (try? ProcessIdentity.of(process.processIdentifier)) == process else {
+      continuation.yield(
+        .ended(ProcessEnd(bundleIdentifier: bundleIdentifier, process: process, how: "gone")))
+      return
+    }
+    follow(bundleIdentifier, process, isChild: false)
+  }
+
+  public func suspend(_ bundleIdentifier: String, _ process: ProcessIdentity) { signal(process, SIGSTOP) }
+  public func resume(_ bundleIdentifier: String, _ process: ProcessIdentity) { signal(process, SIGCONT) }
+  public func kill(_ bundleIdentifier: String, _ process: ProcessIdentity) { signal(process, SIGKILL) }
+
+  /// Child processes run as latchkeyd's own user; root may be any app.
+  public func verify(_ claim: AppClaim, answer: @escaping @Sendable (String?) -> Void) {
+    guard claim.userIdentifier == geteuid() || claim.userIdentifier == 0 else {
+      answer("The app runs as user \(claim.userIdentifier), and the system as user \(geteuid()).")
+      return
+    }
+    answer(nil)
+  }
+
+  private func signal(_ process: ProcessIdentity, _ number: Int32) {
+    // The number may be another process's by now.
+    guard (try? ProcessIdentity.of(process.processIdentifier)) == process else { return }
+    _ = Glibc.kill(process.processIdentifier, number)
+  }
+
+  // MARK: Watching
+
+  private func follow(_ bundleIdentifier: String, _ process: ProcessIdentity, isChild: Bool) {
+    let descriptor = latchkey_pidfd_open(process.processIdentifier)
+    guard descriptor >= 0 else {
+      let how = isChild ? Self.reap(process.processIdentifier) : "gone"
+      continuation.yield(.ended(ProcessEnd(bundleIdentifier: bundleIdentifier, process: process, how: how)))
+      return
+    }
+    state.withLock {
+      $0.watched[descriptor] = Watched(bundleIdentifier: bundleIdentifier, process: process, isChild: isChild)
+    }
+    ring()
+  }
+
+  private func ring() {
+    var one: UInt64 = 1
+    _ = write(wakeUp, &one, 8)
+  }
+
+  /// One thread waits for every process's end; it sleeps until there is one.
+  private func watch() {
+    while true {
+      let (descriptors, isClosed) = state.withLock { (Array($0.watched.keys).sorted(), $0.isClosed) }
+      if isClosed { break }
+      var polled = ([wakeUp] + descriptors).map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
+      guard poll(&polled, nfds_t(polled.count), -1) >= 0 || errno == EINTR else { break }
+      if polled[0].revents != 0 {
+        var count: UInt64 = 0
+        _ = read(wakeUp, &count, 8)
+      }
+      for entry in polled.dropFirst() where entry.revents != 0 { ended(entry.fd) }
+    }
+    for descriptor in state.withLock({ Array($0.watched.keys) }) { Glibc.close(descriptor) }
+    Glibc.close(wakeUp)
+    continuation.finish()
+  }
+
+  private func ended(_ descriptor: Int32) {
+    guard let watched = state.withLock({ $0.watched.removeValue(forKey: descriptor) }) else { return }
+    Glibc.close(descriptor)
+    let how = watched.isChild ? Self.reap(watched.process.processIdentifier) : "gone"
+    continuation.yield(
+      .ended(ProcessEnd(bundleIdentifier: watched.bundleIdentifier, process: watched.process, how: how)))
+  }
+
+  private static func reap(_ processIdentifier: Int32) -> String {
+    var status: Int32 = 0
+    guard waitpid(processIdentifier, &status, 0) == processIdentifier else { return "gone" }
+    let signal = status & 0x7F
+    return signal == 0 ? "exit \(status >> 8 & 0xFF)" : "signal \(signal)"
+  }
+
+  // MARK: Starting
+
+  private func spawn(_ app: InstalledApp) throws -> Int32 {
+    var attributes = posix_spawnattr_t()
+    posix_spawnattr_init(&attributes)
+    defer { posix_spawnattr_destroy(&attributes) }
+    // A group of its own, so that a signal from a terminal to latchkeyd is none to its apps.
+    posix_spawnattr_setflags(
+      &attributes, Int16(POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
+    posix_spawnattr_setpgroup(&attributes, 0)
+    var signals = sigset_t()
+    sigemptyset(&signals)
+    posix_spawnattr_setsigmask(&attributes, &signals)
+    sigfillset(&signals)
+    posix_spawnattr_setsigdefault(&attributes, &signals)
+
+    var actions = posix_spawn_file_actions_t()
+    posix_spawn_file_actions_init(&actions)
+    defer { posix_spawn_file_actions_destroy(&actions) }
+    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
+    if let log = try logPath(app) {
+      posix_spawn_file_actions_addopen(&actions, 1, log, O_WRONLY | O_CREAT | O_APPEND, 0o600)
+      posix_spawn_file_actions_adddup2(&actions, 1, 2)
+    }
+    _ = latchkey_close_from(&actions, 3)
+
+    let arguments = ([app.executable] + app.arguments).map { strdup($0) } + [nil]
+    let variables = try environment(app).sorted { $0.key < $1.key }.map { strdup("\($0.key)=\($0.value)") } + [nil]
+    defer { for text in arguments + variables { free(text) } }
+    var processIdentifier: Int32 = 0
+    let result = posix_spawn(&processIdentifier, app.executable, &actions, &attributes, arguments, variables)
+    guard result == 0 else {
+      throw DaemonError("\(app.executable) can't be started: \(String(cString: strerror(result))).")
+    }
+    return processIdentifier
+  }
+}
+
+extension ProcessIdentity {
+  /// The process that has this number now (proc_pid_stat(5), field 22).
+  /// - Throws: `DaemonError` where there is none.
+  public static func of(_ processIdentifier: Int32) throws(DaemonError) -> ProcessIdentity {
+    guard let data = FileManager.default.contents(atPath: "/proc/\(processIdentifier)/stat") else {
+      throw DaemonError("There is no process \(processIdentifier).")
+    }
+    // The program's name stands in parentheses and may hold anything; what follows the last one is numbers.
+    let fields = String(decoding: data, as: UTF8.self).split(separator: ")").last?.split(separator: " ") ?? []
+    guard fields.count > 19, let ticks = UInt64(fields[19]) else {
+      throw DaemonError("/proc/\(processIdentifier)/stat makes no sense.")
+    }
+    return ProcessIdentity(processIdentifier: processIdentifier, startTicks: ticks, boot: boot)
+  }
+
+  private static let boot =
+    (try? String(contentsOfFile: "/proc/sys/kernel/random/boot_id", encoding: .utf8))?
+    .trimmingCharacters(in: .whitespacesAndNewlines) ?? ""
+}

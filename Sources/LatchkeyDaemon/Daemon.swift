@@ -1,0 +1,108 @@
+import BluetoothSystem
+import CSystemd
+import Foundation
+import Glibc
+import Journal
+import Logging
+import Timekeeping
+
+/// latchkeyd: the system with its store, its apps and its two buses.
+public struct Daemon: Sendable {
+  public struct Options: Sendable {
+    public var state: String
+    public var apps: String
+    public var credentials: String?
+    /// Which Bluetooth adapter to use.
+    public var adapter: AdapterChoice
+    /// The address of the bus that bluetoothd is on, where it is not the one that apps use.
+    public var bluetoothBus: String?
+    public init(
+      state: String, apps: String, credentials: String? = nil, adapter: AdapterChoice = .first,
+      bluetoothBus: String? = nil
+    ) {
+      self.state = state
+      self.apps = apps
+      self.credentials = credentials
+      self.adapter = adapter
+      self.bluetoothBus = bluetoothBus
+    }
+  }
+
+  private let loop: SystemLoop
+  private let carriers: Carriers
+  private let supervisor: MachineSupervisor
+  private let store: Store
+  private let folder: StateFolder
+  private let system: BluetoothSystem
+  private let logger: Logger
+
+  /// Takes the state folder and reads the apps; nothing is started yet.
+  /// - Throws: `DaemonError`, which says what is wrong and what to do.
+  public init(
+    _ options: Options, time: any TimeSource, executor: (any TaskExecutor)? = nil, logger: Logger
+  ) throws(DaemonError) {
+    let environment = ProcessInfo.processInfo.environment
+    let folder = try StateFolder(path: options.state, machine: environment[Journal.machineVariable])
+    store = try Store(folder)
+    self.folder = folder
+    let registry = try AppRegistry(folder: Self.absolute(options.apps), programFolder: Self.programFolder)
+    for problem in registry.problems { logger.error("an app is left out: \(problem)") }
+    let variables = AppEnvironment(
+      folder: folder, credentials: options.credentials.map(Self.absolute), inherited: environment)
+    let children: ChildProcessSupervisor
+    do {
+      children = try ChildProcessSupervisor(
+        environment: { try variables.variables(for: $0) },
+        logPath: { try folder.logPath($0.declaration.bundleIdentifier) })
+    } catch { throw DaemonError("\(error)") }
+    let withUnit = registry.apps.values.filter { $0.systemdUnit != nil }
+    let systemd =
+      withUnit.isEmpty || !SystemdSupervisor.isAvailable()
+      ? nil : try SystemdSupervisor(apps: Array(withUnit), logger: logger)
+    supervisor = MachineSupervisor(
+      children: children, systemd: systemd, unitApps: Set(withUnit.map(\.declaration.bundleIdentifier)),
+      executor: executor)
+    var random = SystemRandomNumberGenerator()
+    var configuration = BluetoothSystem.Configuration()
+    configuration.adapter = options.adapter
+    system = BluetoothSystem(
+      configuration: configuration, apps: registry.apps.values.map(\.declaration), stored: try store.load(),
+      seed: random.next())
+    loop = SystemLoop(
+      time: time, store: store, supervisor: supervisor, registry: registry, logger: logger, executor: executor)
+    carriers = Carriers(loop: loop, supervisor: supervisor, bluetoothBus: options.bluetoothBus, logger: logger)
+    self.logger = logger
+  }
+
+  /// Runs until `stop`. The apps go on; the next latchkeyd adopts them.
+  public func run() async throws {
+    try carriers.start()
+    defer {
+      carriers.close()
+      supervisor.close()
+      store.close()
+    }
+    try await loop.run(system, ports: carriers.ports, watchdogInterval: Self.watchdogInterval) { [logger, folder] in
+      logger.record("daemon.started", ["state": folder.path])
+      sd_notify(0, "READY=1\nSTATUS=Apps and bluetoothd are served.")
+    }
+    sd_notify(0, "STOPPING=1")
+    logger.record("daemon.stopped")
+  }
+
+  public func stop() { loop.stop() }
+
+  /// Half of what systemd allows between two signs of life; `nil`: it wants none.
+  private static var watchdogInterval: Duration? {
+    var microseconds: UInt64 = 0
+    guard sd_watchdog_enabled(0, &microseconds) > 0 else { return nil }
+    return .microseconds(Int64(clamping: microseconds / 2))
+  }
+
+  private static func absolute(_ path: String) -> String { URL(fileURLWithPath: path).standardizedFileURL.path }
+
+  private static var programFolder: String {
+    let program = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
+    return (program as NSString).deletingLastPathComponent
+  }
+}

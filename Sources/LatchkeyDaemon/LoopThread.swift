@@ -1,0 +1,77 @@
+import Glibc
+import Synchronization
+
+/// One thread on which all tasks of the daemon run.
+///
+/// Swift's own executor stands on libdispatch, whose thread pool is looked after once a second for as long as the
+/// process lives. A daemon that waits for days must not wake anybody, so none of its tasks runs there.
+public final class LoopThread: TaskExecutor {
+  private struct Inbox {
+    var jobs: [UnownedJob] = []
+    var isStopping = false
+  }
+
+  private let inbox = Mutex(Inbox())
+  private let work: Semaphore
+
+  public init() { work = Semaphore() }
+
+  public func enqueue(_ job: consuming ExecutorJob) {
+    let job = UnownedJob(job)
+    inbox.withLock { $0.jobs.append(job) }
+    work.signal()
+  }
+
+  /// Runs `operation`, and every task it starts, on the calling thread, and returns when it has ended.
+  /// - Throws: what `operation` throws.
+  public func run(_ operation: @escaping @Sendable () async throws -> Void) throws {
+    let outcome = Outcome()
+    Task(executorPreference: self) {
+      do { try await operation() } catch { outcome.result.withLock { $0 = .failure(error) } }
+      self.stop()
+    }
+    drain()
+    try outcome.result.withLock { $0 }.get()
+  }
+
+  private final class Outcome: Sendable {
+    let result = Mutex<Result<Void, any Error>>(.success(()))
+  }
+
+  private func stop() {
+    inbox.withLock { $0.isStopping = true }
+    work.signal()
+  }
+
+  private func drain() {
+    let executor = asUnownedTaskExecutor()
+    while true {
+      work.wait()
+      let (jobs, isStopping) = inbox.withLock { inbox in
+        defer { inbox.jobs = [] }
+        return (inbox.jobs, inbox.isStopping)
+      }
+      for job in jobs { job.runSynchronously(on: executor) }
+      if isStopping, jobs.isEmpty { return }
+    }
+  }
+}
+
+/// A counting semaphore of the C library: it has no thread of its own.
+private final class Semaphore: Sendable {
+  private nonisolated(unsafe) let semaphore: UnsafeMutablePointer<sem_t>
+
+  init() {
+    semaphore = .allocate(capacity: 1)
+    sem_init(semaphore, 0, 0)
+  }
+
+  deinit {
+    sem_destroy(semaphore)
+    semaphore.deallocate()
+  }
+
+  func signal() { sem_post(semaphore) }
+
+  func wait() { while sem_wait(semaphore) != 0 {} }
+}

@@ -1,0 +1,159 @@
+import AppLink
+import BlueZ
+import BluetoothSystem
+import CSystemd
+import Journal
+import Logging
+import Timekeeping
+
+/// Where the system's effects go to.
+public struct SystemPorts: Sendable {
+  public var bluez: @Sendable (ClientMessage) -> Void
+  public var event: @Sendable (AppLink.Event, AppLinkIdentifier) -> Void
+  public var attachReply: @Sendable (AnswerToken, Result<AttachReply, AppLinkError>) -> Void
+  public var queryReply: @Sendable (AnswerToken, Result<QueryReply, AppLinkError>) -> Void
+  public var controlReply: @Sendable (AnswerToken, Result<SystemStatus, AppLinkError>) -> Void
+
+  public init(
+    bluez: @escaping @Sendable (ClientMessage) -> Void,
+    event: @escaping @Sendable (AppLink.Event, AppLinkIdentifier) -> Void,
+    attachReply: @escaping @Sendable (AnswerToken, Result<AttachReply, AppLinkError>) -> Void,
+    queryReply: @escaping @Sendable (AnswerToken, Result<QueryReply, AppLinkError>) -> Void,
+    controlReply: @escaping @Sendable (AnswerToken, Result<SystemStatus, AppLinkError>) -> Void
+  ) {
+    self.bluez = bluez
+    self.event = event
+    self.attachReply = attachReply
+    self.queryReply = queryReply
+    self.controlReply = controlReply
+  }
+}
+
+/// The one line in which everything happens: an event at a time goes into the state machine, and its effects are
+/// carried out in order before the next.
+public final class SystemLoop: Sendable {
+  private enum Entry: Sendable {
+    case event(BluetoothSystem.Event)
+    case watchdog
+    case stop
+  }
+
+  private let entries: AsyncStream<Entry>
+  private let continuation: AsyncStream<Entry>.Continuation
+  private let time: any TimeSource
+  private let store: Store
+  private let supervisor: any Supervisor
+  private let registry: AppRegistry
+  private let logger: Logger
+  /// Where its tasks run; `nil`: on Swift's own.
+  private let executor: (any TaskExecutor)?
+
+  public init(
+    time: any TimeSource, store: Store, supervisor: any Supervisor, registry: AppRegistry, logger: Logger,
+    executor: (any TaskExecutor)? = nil
+  ) {
+    self.executor = executor
+    (entries, continuation) = AsyncStream.makeStream()
+    self.time = time
+    self.store = store
+    self.supervisor = supervisor
+    self.registry = registry
+    self.logger = logger
+  }
+
+  /// Puts an event into the line. From any thread; events of one thread keep their order.
+  public func handle(_ event: BluetoothSystem.Event) { continuation.yield(.event(event)) }
+
+  /// Ends `run` when everything before has been carried out.
+  public func stop() { continuation.yield(.stop) }
+
+  /// Tells systemd's watchdog that the line moves, twice as often as it wants to hear it.
+  public func keepWatchdogQuiet(every interval: Duration) -> any Alarm {
+    let alarm = time.makeAlarm { [continuation] in continuation.yield(.watchdog) }
+    alarm.set(time.now + interval)
+    return alarm
+  }
+
+  /// Runs until `stop`.
+  /// - Throws: where a change can't be stored: nothing may be promised any more, so nothing goes on.
+  public func run(
+    _ initial: BluetoothSystem, ports: SystemPorts, watchdogInterval: Duration? = nil,
+    onStarted: @Sendable () -> Void = {}
+  ) async throws {
+    var system = initial
+    let alarm = time.makeAlarm { [continuation] in continuation.yield(.event(.timePassed)) }
+    let watchdog = watchdogInterval.map(keepWatchdogQuiet)
+    defer {
+      alarm.set(nil)
+      watchdog?.set(nil)
+    }
+    let news = Task(executorPreference: executor) { [supervisor, continuation] in
+      for await piece in supervisor.news { continuation.yield(.event(piece.event)) }
+    }
+    defer { news.cancel() }
+    var deadline: Instant?
+    func turn(_ event: BluetoothSystem.Event) throws {
+      try carryOut(system.handle(event, at: time.now, unixSeconds: time.unixSeconds), ports)
+      guard system.nextDeadline != deadline || event.isTimePassed else { return }
+      deadline = system.nextDeadline
+      alarm.set(deadline)
+    }
+    try turn(.started)
+    onStarted()
+    for await entry in entries {
+      switch entry {
+      case .event(let event): try turn(event)
+      case .watchdog:
+        sd_notify(0, "WATCHDOG=1")
+        if let watchdogInterval { watchdog?.set(time.now + watchdogInterval) }
+      case .stop: return
+      }
+    }
+  }
+
+  private func carryOut(_ effects: [BluetoothSystem.Effect], _ ports: SystemPorts) throws {
+    try store.write(effects.compactMap { if case .store(let change) = $0 { change } else { nil } })
+    for effect in effects {
+      switch effect {
+      case .store: break
+      case .bluez(let message): ports.bluez(message)
+      case .event(let event, let link): ports.event(event, link)
+      case .attachReply(let token, let result): ports.attachReply(token, result)
+      case .queryReply(let token, let result): ports.queryReply(token, result)
+      case .controlReply(let token, let result): ports.controlReply(token, result)
+      case .launch(let name, let options): launch(name, options)
+      case .adopt(let name, let process): supervisor.adopt(name, process)
+      case .suspend(let name, let process): supervisor.suspend(name, process)
+      case .resume(let name, let process): supervisor.resume(name, process)
+      case .kill(let name, let process): supervisor.kill(name, process)
+      case .record(let event, let fields): logger.record(event, fields)
+      }
+    }
+  }
+
+  private func launch(_ name: String, _ options: LaunchOptions) {
+    guard let app = registry.apps[name] else {
+      handle(.appLaunchFailed(name, "It is not installed."))
+      return
+    }
+    do {
+      if let process = try supervisor.launch(app, options) { handle(.appLaunched(name, process)) }
+    } catch {
+      handle(.appLaunchFailed(name, "\(error)"))
+    }
+  }
+}
+
+extension SupervisorNews {
+  fileprivate var event: BluetoothSystem.Event {
+    switch self {
+    case .launched(let name, let process): .appLaunched(name, process)
+    case .launchFailed(let name, let reason): .appLaunchFailed(name, reason)
+    case .ended(let end): .appEnded(end.bundleIdentifier, end.process, how: end.how)
+    }
+  }
+}
+
+extension BluetoothSystem.Event {
+  fileprivate var isTimePassed: Bool { if case .timePassed = self { true } else { false } }
+}

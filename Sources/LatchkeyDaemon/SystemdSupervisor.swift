@@ -1,0 +1,261 @@
+import BluetoothSystem
+import BusValue
+import Logging
+import Synchronization
+import SystemBus
+
+/// Apps as units of the machine's systemd, over org.freedesktop.systemd1 (org.freedesktop.systemd1(5)).
+///
+/// A unit is started, frozen, thawed and killed by calls, and its main process and its end are known by systemd's
+/// signals. A process is an app where it belongs to the app's unit and runs as the unit's user.
+public final class SystemdSupervisor: Supervisor {
+  public let news: AsyncStream<SupervisorNews>
+
+  private struct Entry {
+    let bundleIdentifier: String
+    let path: ObjectPath
+    var unit: SystemdUnit
+  }
+
+  private let continuation: AsyncStream<SupervisorNews>.Continuation
+  private let bus: Bus
+  private let logger: Logger
+  /// By bundle identifier.
+  private let entries: Mutex<[String: Entry]>
+  /// systemd's name on the bus.
+  private let owner: Mutex<String?>
+
+  /// Whether systemd, as process 1, is on this bus; a bus without it has none of its supervision.
+  public static func isAvailable(at address: BusAddress = .system) -> Bool {
+    guard let bus = try? Bus(address: address) else { return false }
+    defer { bus.close() }
+    guard (try? bus.start()) != nil else { return false }
+    // Not GetConnectionCredentials, which gives a descriptor as well since dbus-daemon 1.16.
+    func number(_ member: String) -> Int64? {
+      let reply = try? bus.callAndWait(
+        MethodCall(
+          to: BusName.bus, path: Self.busPath, interface: BusName.bus, member: member,
+          arguments: [.string(Systemd.name)]))
+      return reply?.first?.integerValue.flatMap { Int64(exactly: $0) }
+    }
+    return number("GetConnectionUnixProcessID") == 1 && number("GetConnectionUnixUser") == 0
+  }
+
+  /// Connects, and asks systemd for the units; blocks until it has answered.
+  /// - Parameter apps: those that have a unit.
+  /// - Throws: `DaemonError` where there is no systemd, or a unit's name is none.
+  public init(apps: [InstalledApp], address: BusAddress = .system, logger: Logger) throws(DaemonError) {
+    (news, continuation) = AsyncStream.makeStream()
+    self.logger = logger
+    do {
+      bus = try Bus(address: address)
+    } catch { throw DaemonError("The system bus can't be had (\(error)).") }
+    entries = Mutex([:])
+    owner = Mutex(nil)
+    do {
+      try bus.start(
+        BusHandlers(
+          onSignal: { [weak self] _, signal in self?.receive(signal) },
+          onClose: { [weak self] _, error in self?.logger.error("systemd is out of reach: \(error)") }))
+      for app in apps {
+        guard let name = app.systemdUnit else { continue }
+        let reply = try bus.callAndWait(Systemd.manager("LoadUnit", [.string(name)]))
+        guard let path = reply.first?.pathValue else { throw BusError.invalidArguments("LoadUnit has no answer") }
+        entries.withLock {
+          $0[app.declaration.bundleIdentifier] = Entry(
+            bundleIdentifier: app.declaration.bundleIdentifier, path: path, unit: SystemdUnit(name: name))
+        }
+      }
+    } catch {
+      bus.close()
+      throw DaemonError("systemd does not give apps' units (\(error)); see LatchkeySystemdUnit in their Info.plists.")
+    }
+    bus.enqueue { [weak self] bus in self?.follow(bus) }
+  }
+
+  deinit { bus.close() }
+
+  /// Ends the watch; the apps go on.
+  public func close() {
+    bus.close()
+    continuation.finish()
+  }
+
+  // MARK: Supervisor
+
+  public func launch(_ app: InstalledApp, _ options: LaunchOptions) throws -> ProcessIdentity? {
+    guard entries.withLock({ $0[app.declaration.bundleIdentifier] }) != nil else {
+      throw DaemonError("\(app.declaration.bundleIdentifier) has no unit.")
+    }
+    handle(.launch, app.declaration.bundleIdentifier)
+    return nil
+  }
+
+  public func adopt(_ bundleIdentifier: String, _ process: ProcessIdentity) {
+    handle(.adopt(process), bundleIdentifier)
+  }
+  public func suspend(_ bundleIdentifier: String, _ process: ProcessIdentity) {
+    handle(.suspend(process), bundleIdentifier)
+  }
+  public func resume(_ bundleIdentifier: String, _ process: ProcessIdentity) {
+    handle(.resume(process), bundleIdentifier)
+  }
+  public func kill(_ bundleIdentifier: String, _ process: ProcessIdentity) { handle(.kill(process), bundleIdentifier) }
+
+  public func verify(_ claim: AppClaim, answer: @escaping @Sendable (String?) -> Void) {
+    guard let entry = entries.withLock({ $0[claim.bundleIdentifier] }) else {
+      return answer("\(claim.bundleIdentifier) is no app of this machine.")
+    }
+    let call = Systemd.manager("GetUnitByPID", [.uint32(UInt32(bitPattern: claim.process.processIdentifier))])
+    bus.enqueue { [self] bus in
+      bus.call(call) { [self] result in
+        let name = entry.unit.name
+        guard case .success(let reply) = result, reply.first?.pathValue == entry.path else {
+          return answer("Process \(claim.process.processIdentifier) does not belong to \(name), which runs this app.")
+        }
+        // Known by now: systemd answers in order, and was asked about the unit before.
+        let user = entries.withLock { $0[claim.bundleIdentifier]?.unit.user }
+        guard let user, LocalUser.identifier(of: user) == claim.userIdentifier else {
+          return answer("The app runs as user \(claim.userIdentifier), and \(name) as \(user ?? "nobody").")
+        }
+        answer(nil)
+      }
+    }
+  }
+
+  // MARK: The units
+
+  private func handle(_ event: SystemdUnit.Event, _ bundleIdentifier: String) {
+    entries.withLock { entries in
+      guard var entry = entries[bundleIdentifier] else { return }
+      let effects = entry.unit.handle(event)
+      entries[bundleIdentifier] = entry
+      // Under the lock, so that what happened first is said first.
+      for effect in effects { carryOut(effect, entry) }
+    }
+  }
+
+  private func carryOut(_ effect: SystemdUnit.Effect, _ entry: Entry) {
+    let name = entry.bundleIdentifier
+    switch effect {
+    case .call(let call): bus.enqueue { [weak self] bus in self?.perform(call, entry, bus) }
+    case .launched(let process): continuation.yield(.launched(name, process))
+    case .launchFailed(let reason): continuation.yield(.launchFailed(name, reason: reason))
+    case .ended(let process, let how):
+      continuation.yield(.ended(ProcessEnd(bundleIdentifier: name, process: process, how: how)))
+    case .warn(let text): logger.error("\(text)")
+    }
+  }
+
+  private func perform(_ call: SystemdUnit.Call, _ entry: Entry, _ bus: isolated Bus) {
+    let name = entry.bundleIdentifier
+    if call == .inspect { return inspect(entry, bus) }
+    bus.call(Systemd.call(call, unit: entry.unit.name)) { [weak self] result in
+      var problem: String?
+      if case .failure(let error) = result { problem = "\(error)" }
+      self?.handle(.answered(call, error: problem), name)
+    }
+  }
+
+  private func inspect(_ entry: Entry, _ bus: isolated Bus) {
+    let name = entry.bundleIdentifier
+    bus.call(Systemd.properties(of: entry.path, Systemd.unitInterface)) { [weak self] result in
+      if let report = try? Systemd.report(result.get().first) { self?.handle(.reported(report), name) }
+    }
+    bus.call(Systemd.properties(of: entry.path, Systemd.serviceInterface)) { [weak self] result in
+      switch result {
+      case .success(let reply):
+        if let report = Systemd.report(reply.first) { self?.handle(.reported(report), name) }
+        self?.handle(.answered(.inspect, error: nil), name)
+      case .failure(let error): self?.handle(.answered(.inspect, error: "\(error)"), name)
+      }
+    }
+  }
+
+  // MARK: What systemd says
+
+  /// Keeps listening to systemd, also to the one that takes over after `systemctl daemon-reexec`.
+  private func follow(_ bus: isolated Bus) {
+    bus.addMatch(MatchRule(sender: Systemd.name, interface: Systemd.managerInterface, member: "JobRemoved"))
+    for entry in entries.withLock({ Array($0.values) }) {
+      bus.addMatch(
+        MatchRule(
+          sender: Systemd.name, interface: BusName.properties, member: "PropertiesChanged", path: entry.path))
+    }
+    bus.watchOwner(of: Systemd.name) { [weak self] bus, owner in
+      guard let self else { return }
+      self.owner.withLock { $0 = owner }
+      guard owner != nil else { return }
+      bus.call(Systemd.manager("Subscribe")) { [weak self] _ in
+        guard let self else { return }
+        for name in entries.withLock({ Array($0.keys) }) { handle(.connected, name) }
+      }
+    }
+  }
+
+  private func receive(_ signal: IncomingSignal) {
+    guard signal.sender == owner.withLock({ $0 }) else { return }
+    switch (signal.interface, signal.member) {
+    case (Systemd.managerInterface, "JobRemoved"):
+      guard signal.arguments.count == 4, let unit = signal.arguments[2].stringValue,
+        let result = signal.arguments[3].stringValue
+      else { return }
+      for name in entries.withLock({ $0.filter { $0.value.unit.name == unit }.map(\.key) }) {
+        handle(.jobEnded(result), name)
+      }
+    case (BusName.properties, "PropertiesChanged"):
+      guard signal.arguments.count == 3, let report = Systemd.report(signal.arguments[1]) else { return }
+      for name in entries.withLock({ $0.filter { $0.value.path == signal.path }.map(\.key) }) {
+        handle(.reported(report), name)
+      }
+    default: break
+    }
+  }
+
+  private static let busPath = ObjectPath(unchecked: "/org/freedesktop/DBus")
+}
+
+/// The words of org.freedesktop.systemd1.
+private enum Systemd {
+  static let name = "org.freedesktop.systemd1"
+  static let managerInterface = "org.freedesktop.systemd1.Manager"
+  static let unitInterface = "org.freedesktop.systemd1.Unit"
+  static let serviceInterface = "org.freedesktop.systemd1.Service"
+  private static let path = ObjectPath(unchecked: "/org/freedesktop/systemd1")
+
+  static func manager(_ member: String, _ arguments: [Value] = []) -> MethodCall {
+    MethodCall(to: name, path: path, interface: managerInterface, member: member, arguments: arguments)
+  }
+
+  static func properties(of path: ObjectPath, _ interface: String) -> MethodCall {
+    MethodCall(
+      to: name, path: path, interface: BusName.properties, member: "GetAll", arguments: [.string(interface)])
+  }
+
+  static func call(_ call: SystemdUnit.Call, unit: String) -> MethodCall {
+    switch call {
+    case .start, .inspect: manager("StartUnit", [.string(unit), .string("replace")])
+    case .freeze: manager("FreezeUnit", [.string(unit)])
+    case .thaw: manager("ThawUnit", [.string(unit)])
+    case .kill: manager("KillUnit", [.string(unit), .string("all"), .int32(9)])
+    }
+  }
+
+  /// What the properties of a unit or of a service say; `nil` where they are none.
+  static func report(_ value: Value?) -> UnitReport? {
+    guard let properties = value?.propertiesValue else { return nil }
+    var report = UnitReport()
+    report.activeState = properties["ActiveState"]?.stringValue
+    report.freezerState = properties["FreezerState"]?.stringValue
+    report.loadState = properties["LoadState"]?.stringValue
+    report.user = properties["User"]?.stringValue
+    if case .uint64(let watchdog) = properties["WatchdogUSec"] { report.watchdog = watchdog }
+    report.exitCode = properties["ExecMainCode"]?.integerValue
+    report.exitStatus = properties["ExecMainStatus"]?.integerValue
+    if let process = properties["MainPID"]?.integerValue.flatMap(Int32.init(exactly:)) {
+      // One that is gone already is as good as none.
+      report.mainProcess = .some(process == 0 ? nil : try? ProcessIdentity.of(process))
+    }
+    return report
+  }
+}

@@ -1,0 +1,234 @@
+import BluetoothSystem
+
+/// What systemd says of a unit; what is `nil` it did not say this time.
+struct UnitReport: Sendable, Hashable {
+  /// Its main process now; `nil` inside: it has none.
+  var mainProcess: ProcessIdentity??
+  /// `active`, `activating`, `deactivating`, `inactive`, `failed` …
+  var activeState: String?
+  /// `running`, `freezing`, `frozen`, `thawing`.
+  var freezerState: String?
+  /// `loaded`, `not-found`, `masked` …
+  var loadState: String?
+  /// Microseconds between two signs of life; 0 and the largest number: no watchdog.
+  var watchdog: UInt64?
+  /// The user it runs as; empty: root.
+  var user: String?
+  /// How its last main process ended: CLD_EXITED, CLD_KILLED or CLD_DUMPED of <signal.h>, and its status or signal.
+  var exitCode: Int?
+  var exitStatus: Int?
+}
+
+/// One app's unit: what it is wanted to be, what systemd says that it is, and the call to systemd that is open for it,
+/// of which there is one at a time.
+struct SystemdUnit: Sendable {
+  enum Call: Sendable, Hashable {
+    /// Asks for a whole report.
+    case inspect
+    case start, freeze, thaw, kill
+  }
+
+  enum Event: Sendable {
+    case launch
+    case adopt(ProcessIdentity)
+    case suspend(ProcessIdentity)
+    case resume(ProcessIdentity)
+    case kill(ProcessIdentity)
+    case reported(UnitReport)
+    /// The open call was answered; `error`: as systemd says it.
+    case answered(Call, error: String?)
+    /// A job of the unit's is over: `done`, or how else it ended.
+    case jobEnded(String)
+    /// systemd is there, for the first time or anew.
+    case connected
+  }
+
+  enum Effect: Sendable, Hashable {
+    case call(Call)
+    case launched(ProcessIdentity)
+    case launchFailed(String)
+    case ended(ProcessIdentity, how: String)
+    case warn(String)
+  }
+
+  private enum Wish: Sendable { case running, frozen, dead }
+
+  let name: String
+  private var wish = Wish.running
+  private var isStartWanted = false
+  private var isLaunching = false
+  /// The process that the system knows of.
+  private var process: ProcessIdentity?
+  private var known = UnitReport()
+  /// A unit's and its service's properties come in two answers.
+  private var isKnown: Bool { known.loadState != nil && known.mainProcess != nil }
+  private var open: Call?
+  private var isReportWanted = true
+  /// The start's job is over, and the report on the way is younger than that.
+  private var isStartDone = false
+  private var isReportAfterStart = false
+  private var failures = 0
+  private var hasWarned = false
+  private var output: [Effect] = []
+
+  /// So often in a row systemd may refuse before it is left alone until it says something new.
+  private static let failureLimit = 5
+
+  init(name: String) { self.name = name }
+
+  /// The user its processes run as, by name or number; `nil` while systemd has not said.
+  var user: String? { isKnown ? (known.user.map { $0.isEmpty ? "root" : $0 }) : nil }
+
+  mutating func handle(_ event: Event) -> [Effect] {
+    switch event {
+    case .launch:
+      (isStartWanted, isLaunching, isStartDone, wish, failures) = (true, true, false, .running, 0)
+    case .adopt(let adopted):
+      process = adopted
+      if isKnown { compare() }
+    case .suspend(let target): if target == process { want(.frozen) }
+    case .resume(let target): if target == process { want(.running) }
+    case .kill(let target): if target == process { want(.dead) }
+    case .reported(let report): take(report)
+    case .answered(let call, let error): answered(call, error)
+    case .jobEnded(let result): jobEnded(result)
+    case .connected: (open, isReportWanted, failures) = (nil, true, 0)
+    }
+    if open == nil, let next = nextCall() {
+      open = next
+      output.append(.call(next))
+    }
+    defer { output = [] }
+    return output
+  }
+
+  private mutating func want(_ new: Wish) {
+    if wish != new { hasWarned = false }
+    // What is to die stays to die.
+    if wish != .dead { wish = new }
+    failures = 0
+  }
+
+  // MARK: What systemd says
+
+  private mutating func take(_ report: UnitReport) {
+    known.mainProcess = report.mainProcess ?? known.mainProcess
+    known.activeState = report.activeState ?? known.activeState
+    known.freezerState = report.freezerState ?? known.freezerState
+    known.loadState = report.loadState ?? known.loadState
+    known.watchdog = report.watchdog ?? known.watchdog
+    known.user = report.user ?? known.user
+    known.exitCode = report.exitCode ?? known.exitCode
+    known.exitStatus = report.exitStatus ?? known.exitStatus
+    guard isKnown else { return }
+    compare()
+  }
+
+  private var main: ProcessIdentity? { known.mainProcess ?? nil }
+
+  private mutating func compare() {
+    if let process, process != main {
+      self.process = nil
+      wish = .running
+      // systemd never answers a freeze or a thaw of what died meanwhile; a new process is not frozen.
+      if open == .freeze || open == .thaw || open == .kill { open = nil }
+      known.freezerState = nil
+      output.append(.ended(process, how: main == nil ? how : "gone"))
+    }
+    // A process that was there before the start was asked for is the app's as well.
+    if isLaunching, !isStartWanted, open != .start, let main, wish != .dead {
+      isLaunching = false
+      process = main
+      output.append(.launched(main))
+    }
+  }
+
+  private var how: String {
+    switch (known.exitCode, known.exitStatus) {
+    case (1, let status?): "exit \(status)"
+    case (2, let signal?), (3, let signal?): "signal \(signal)"
+    default: "gone"
+    }
+  }
+
+  private mutating func jobEnded(_ result: String) {
+    // Its properties may have been told before it was known that they matter.
+    isReportWanted = true
+    // A job that ended before the start was answered was an earlier one.
+    guard isLaunching, !isStartWanted, open != .start else { return }
+    if result == "done" {
+      isStartDone = true
+      return
+    }
+    failLaunch("The start of \(name) ended as \"\(result)\"; systemctl status \(name) says more.")
+  }
+
+  private mutating func failLaunch(_ reason: String) {
+    isLaunching = false
+    isStartWanted = false
+    output.append(.launchFailed(reason))
+  }
+
+  private mutating func answered(_ call: Call, _ error: String?) {
+    guard open == call else { return }
+    open = nil
+    guard let error else {
+      if call != .inspect { failures = 0 }
+      switch call {
+      case .start: isReportWanted = true
+      case .freeze: known.freezerState = "frozen"
+      case .thaw: known.freezerState = "running"
+      // The end is told when it has happened; until then there is nothing to do about it.
+      case .kill: wish = .running
+      case .inspect:
+        if isLaunching, isReportAfterStart, main == nil { failLaunch("\(name) ended as soon as it was started.") }
+      }
+      return
+    }
+    failures += 1
+    if call == .start { return failLaunch("\(name) can't be started: \(error)") }
+    if failures == Self.failureLimit { output.append(.warn("\(name): \(call) failed \(failures) times: \(error)")) }
+    if call != .inspect { isReportWanted = true }
+  }
+
+  // MARK: What to do next
+
+  private mutating func nextCall() -> Call? {
+    if isReportWanted {
+      isReportWanted = false
+      isReportAfterStart = isStartDone
+      return .inspect
+    }
+    guard isKnown, failures < Self.failureLimit else { return nil }
+    if isStartWanted {
+      isStartWanted = false
+      guard known.loadState == "loaded" else {
+        failLaunch("systemd has no usable unit \(name) (\(known.loadState ?? "unknown")); install it.")
+        return nil
+      }
+      return .start
+    }
+    guard process != nil, process == main else { return nil }
+    let isThawed = known.freezerState == nil || known.freezerState == "running"
+    switch wish {
+    case .running: return isThawed ? nil : .thaw
+    // A frozen unit that is killed can't be started again (systemd before 258).
+    case .dead: return isThawed || failures >= 3 ? .kill : .thaw
+    case .frozen:
+      guard isThawed, known.activeState == "active" else { return nil }
+      guard !hasWatchdog else {
+        if !hasWarned {
+          output.append(
+            .warn(
+              "\(name) is not frozen: it has a watchdog (WatchdogSec=), which would kill it. "
+                + "Take the watchdog out of the unit."))
+        }
+        hasWarned = true
+        return nil
+      }
+      return .freeze
+    }
+  }
+
+  private var hasWatchdog: Bool { (known.watchdog ?? 0) != 0 && known.watchdog != .max }
+}

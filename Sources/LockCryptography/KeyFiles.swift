@@ -1,0 +1,150 @@
+import Crypto
+import Foundation
+import LockProtocol
+
+/// What a lock must know to be that lock.
+public struct LockKeys: Sendable {
+  /// The file's name within a folder of credentials.
+  public static let fileName = "lock-keys.json"
+
+  public let identity: LockIdentity
+  public let staticKey: Curve25519.KeyAgreement.PrivateKey
+  /// The static public keys of the phones that may open it, 32 bytes each.
+  public let enrolledPhones: [[UInt8]]
+
+  public init(
+    identity: LockIdentity, staticKey: Curve25519.KeyAgreement.PrivateKey, enrolledPhones: [[UInt8]]
+  ) {
+    self.identity = identity
+    self.staticKey = staticKey
+    self.enrolledPhones = enrolledPhones
+  }
+
+  private struct Stored: Codable {
+    var version: Int
+    var identity: String
+    var privateKey: String
+    var enrolledPhones: [String]
+  }
+
+  /// Reads the keys from a folder. Changes nothing.
+  public static func read(fromDirectory directory: String) throws(KeyFileError) -> LockKeys {
+    let file = KeyFile(path: directory + "/" + fileName)
+    let stored = try file.read(Stored.self)
+    guard stored.version == 1 else { throw .unknownVersion(path: file.path, version: stored.version) }
+    guard let identity = LockIdentity(try file.bytes(stored.identity, "identity", count: LockIdentity.byteCount))
+    else { throw .damaged(path: file.path, problem: "identity") }
+    guard stored.enrolledPhones.count <= maximumPhoneCount else {
+      throw .damaged(path: file.path, problem: "more than \(maximumPhoneCount) enrolled phones")
+    }
+    var phones: [[UInt8]] = []
+    for text in stored.enrolledPhones {
+      phones.append(try file.bytes(text, "enrolledPhones", count: NoiseSize.keyByteCount))
+    }
+    return LockKeys(
+      identity: identity, staticKey: try file.privateKey(stored.privateKey), enrolledPhones: phones)
+  }
+
+  /// The most phones one lock can have enrolled.
+  public static let maximumPhoneCount = 64
+
+  /// Writes the keys into a folder, whole or not at all, readable by the owner alone.
+  public func write(toDirectory directory: String) throws(KeyFileError) {
+    try KeyFile(path: directory + "/" + Self.fileName).write(stored)
+  }
+
+  /// Adds a phone to the keys in a folder, which are replaced whole. A phone that is enrolled already stays so.
+  /// - Throws: `.tooManyPhones` where the lock has room for no more; then, as on every error, nothing was changed.
+  public static func enroll(_ phone: PhoneIntroduction, inDirectory directory: String) throws(KeyFileError) -> LockKeys
+  {
+    let keys = try read(fromDirectory: directory)
+    guard !keys.enrolledPhones.contains(phone.publicKey) else { return keys }
+    let path = directory + "/" + fileName
+    guard keys.enrolledPhones.count < maximumPhoneCount else { throw .tooManyPhones(path: path) }
+    let enrolled = LockKeys(
+      identity: keys.identity, staticKey: keys.staticKey, enrolledPhones: keys.enrolledPhones + [phone.publicKey])
+    try KeyFile(path: path).replace(with: enrolled.stored)
+    return enrolled
+  }
+
+  private var stored: Stored {
+    Stored(
+      version: 1, identity: Hex.text(identity.bytes), privateKey: Hex.text(Array(staticKey.rawRepresentation)),
+      enrolledPhones: enrolledPhones.map(Hex.text))
+  }
+}
+
+/// What a phone must know to open one lock.
+public struct PhoneKeys: Sendable {
+  /// The file's name within a folder of credentials.
+  public static let fileName = "phone-keys.json"
+
+  public let staticKey: Curve25519.KeyAgreement.PrivateKey
+  public let lockIdentity: LockIdentity
+  public let lockKey: Curve25519.KeyAgreement.PublicKey
+
+  public init(
+    staticKey: Curve25519.KeyAgreement.PrivateKey, lockIdentity: LockIdentity,
+    lockKey: Curve25519.KeyAgreement.PublicKey
+  ) {
+    self.staticKey = staticKey
+    self.lockIdentity = lockIdentity
+    self.lockKey = lockKey
+  }
+
+  private struct Stored: Codable {
+    var version: Int
+    var privateKey: String
+    var lockIdentity: String
+    var lockPublicKey: String
+  }
+
+  /// Reads the keys from a folder. Changes nothing.
+  public static func read(fromDirectory directory: String) throws(KeyFileError) -> PhoneKeys {
+    let file = KeyFile(path: directory + "/" + fileName)
+    let stored = try file.read(Stored.self)
+    guard stored.version == 1 else { throw .unknownVersion(path: file.path, version: stored.version) }
+    let lockBytes = try file.bytes(stored.lockPublicKey, "lockPublicKey", count: NoiseSize.keyByteCount)
+    guard let lockKey = try? Curve25519.KeyAgreement.PublicKey(rawRepresentation: lockBytes),
+      let identity = LockIdentity(try file.bytes(stored.lockIdentity, "lockIdentity", count: LockIdentity.byteCount))
+    else { throw .damaged(path: file.path, problem: "lockPublicKey") }
+    return PhoneKeys(staticKey: try file.privateKey(stored.privateKey), lockIdentity: identity, lockKey: lockKey)
+  }
+
+  /// Writes the keys into a folder, whole or not at all, readable by the owner alone.
+  public func write(toDirectory directory: String) throws(KeyFileError) {
+    try KeyFile(path: directory + "/" + Self.fileName).write(
+      Stored(
+        version: 1, privateKey: Hex.text(Array(staticKey.rawRepresentation)),
+        lockIdentity: Hex.text(lockIdentity.bytes), lockPublicKey: Hex.text(Array(lockKey.rawRepresentation))))
+  }
+}
+
+/// A phone's key before its lock is known: the lock is told of it first, so that the phone is welcome when they meet.
+public struct PendingPhoneKey: Sendable {
+  /// The file's name within a folder of credentials.
+  public static let fileName = "pending-phone-key.json"
+
+  public let staticKey: Curve25519.KeyAgreement.PrivateKey
+
+  public init(staticKey: Curve25519.KeyAgreement.PrivateKey) { self.staticKey = staticKey }
+
+  private struct Stored: Codable {
+    var version: Int
+    var privateKey: String
+  }
+
+  /// Reads the key from a folder. Changes nothing.
+  public static func read(fromDirectory directory: String) throws(KeyFileError) -> PendingPhoneKey {
+    let file = KeyFile(path: directory + "/" + fileName)
+    let stored = try file.read(Stored.self)
+    guard stored.version == 1 else { throw .unknownVersion(path: file.path, version: stored.version) }
+    return PendingPhoneKey(staticKey: try file.privateKey(stored.privateKey))
+  }
+
+  /// Writes the key into a folder, whole or not at all, readable by the owner alone.
+  public func write(toDirectory directory: String) throws(KeyFileError) {
+    try KeyFile(path: directory + "/" + Self.fileName).write(
+      Stored(version: 1, privateKey: Hex.text(Array(staticKey.rawRepresentation))))
+  }
+}

@@ -1,0 +1,46 @@
+/// The GATT service that a lock publishes. Its UUIDs were drawn at random for Latchkey.
+///
+/// | characteristic | properties | value |
+/// |---|---|---|
+/// | Offer | read, notify; encrypted link | the lock's fresh ephemeral key, the first handshake message: 32 bytes |
+/// | Command | write with response; encrypted link | the second handshake message, with a `LockCommand` in it |
+/// | Answer | notify; encrypted link | the first transport message, with a `LockAnswer` in it |
+public enum LockService {
+  /// The primary service.
+  public static let serviceUUID = "b126f569-34d9-4140-a7ad-42cd26d0ff85"
+  /// The lock's fresh ephemeral key: notified at link-up, and after each command; readable.
+  public static let offerUUID = "33818d1d-5751-4a1b-9838-98ab845634f9"
+  /// Where the phone's one write goes.
+  public static let commandUUID = "91cf470b-0c9c-4243-b5a9-37212bdd4ee8"
+  /// What became of the command.
+  public static let answerUUID = "d40ff2ee-283e-41ef-92a2-4d0b4638abd6"
+
+  /// The version that both sides bind into the session: one side older or newer, and nothing decrypts.
+  public static let protocolVersion: UInt8 = 1
+  /// The length of an Offer in bytes.
+  public static let offerByteCount = NoiseSize.keyByteCount
+  /// The length of a Command in bytes: an ephemeral key, an encrypted static key, an encrypted `LockCommand`.
+  public static let commandByteCount =
+    NoiseSize.keyByteCount + NoiseSize.keyByteCount + NoiseSize.tagByteCount + LockCommand.byteCount
+    + NoiseSize.tagByteCount
+  /// The length of an Answer in bytes: an encrypted `LockAnswer`.
+  public static let answerByteCount = LockAnswer.byteCount + NoiseSize.tagByteCount
+
+  /// What both sides know before they begin: the purpose, the version, and which lock.
+  static func prologue(_ identity: LockIdentity) -> [UInt8] {
+    let purpose: StaticString = "Latchkey lock session"
+    return purpose.withUTF8Buffer { Array($0) } + [protocolVersion] + identity.bytes
+  }
+}
+
+/// Which lock: 16 bytes drawn at random when the lock was made. Not secret.
+public struct LockIdentity: Equatable, Sendable {
+  public static let byteCount = 16
+  public let bytes: [UInt8]
+
+  /// `nil` unless there are 16 bytes.
+  public init?(_ bytes: [UInt8]) {
+    guard bytes.count == Self.byteCount else { return nil }
+    self.bytes = bytes
+  }
+}

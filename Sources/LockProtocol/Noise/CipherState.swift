@@ -1,0 +1,37 @@
+/// A key and the count of its uses (Noise, section 5.1). Without a key, text passes as it is.
+public struct CipherState<Cryptography: NoiseCryptography> {
+  private var key: [UInt8]?
+  private var nonce: UInt64 = 0
+
+  /// A state without a key.
+  public init() {}
+
+  /// A state with a key of 32 bytes, unused so far.
+  init(key: [UInt8]) { self.key = key }
+
+  /// Whether what passes is encrypted.
+  public var hasKey: Bool { key != nil }
+
+  /// Encrypts and authenticates; the text as it is where there is no key.
+  public mutating func encrypt(
+    _ plaintext: [UInt8], authenticating associatedData: [UInt8] = []
+  ) throws(NoiseError) -> [UInt8] {
+    guard let key else { return plaintext }
+    guard nonce < .max else { throw .nonceExhausted }
+    let ciphertext = try Cryptography.seal(plaintext, key: key, nonce: nonce, authenticating: associatedData)
+    nonce += 1
+    return ciphertext
+  }
+
+  /// Decrypts; a text that fails leaves the state as it was, so a forged message can't push out the true one.
+  public mutating func decrypt(
+    _ ciphertext: [UInt8], authenticating associatedData: [UInt8] = []
+  ) throws(NoiseError) -> [UInt8] {
+    guard let key else { return ciphertext }
+    guard nonce < .max else { throw .nonceExhausted }
+    guard ciphertext.count >= NoiseSize.tagByteCount else { throw .messageTooShort }
+    let plaintext = try Cryptography.open(ciphertext, key: key, nonce: nonce, authenticating: associatedData)
+    nonce += 1
+    return plaintext
+  }
+}

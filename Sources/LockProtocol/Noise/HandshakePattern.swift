@@ -1,0 +1,69 @@
+/// One step within a handshake message (Noise, section 7.1).
+public enum HandshakeToken: UInt8, Equatable, Sendable {
+  /// The sender's ephemeral key.
+  case e
+  /// The sender's static key.
+  case s
+  /// Diffie-Hellman; the initiator's key first.
+  case ee, es, se, ss
+  /// The next secret that both sides were given beforehand.
+  case psk
+}
+
+/// Who sends which keys when: a handshake as the Noise specification writes it down.
+public struct HandshakePattern: Sendable {
+  /// As in the protocol's name, with its modifiers: `KXpsk2`.
+  public let name: [UInt8]
+  /// Whether the responder knows the initiator's static key beforehand.
+  let initiatorIsKnown: Bool
+  /// Whether the initiator knows the responder's static key beforehand.
+  let responderIsKnown: Bool
+  /// The messages, the initiator's first.
+  let messages: [[HandshakeToken]]
+  /// Whether a secret given beforehand takes part.
+  let hasSecret: Bool
+
+  private init(
+    _ name: StaticString, initiatorIsKnown: Bool = false, responderIsKnown: Bool = false,
+    messages: [[HandshakeToken]]
+  ) {
+    self.name = name.withUTF8Buffer { Array($0) }
+    self.initiatorIsKnown = initiatorIsKnown
+    self.responderIsKnown = responderIsKnown
+    self.messages = messages
+    hasSecret = messages.contains { $0.contains(.psk) }
+  }
+
+  /// Both sides know each other's key.
+  public static var kk: HandshakePattern {
+    HandshakePattern(
+      "KK", initiatorIsKnown: true, responderIsKnown: true, messages: [[.e, .es, .ss], [.e, .ee, .se]])
+  }
+  /// The responder knows the initiator and tells it its own key, encrypted: the lock's session.
+  public static var kx: HandshakePattern {
+    HandshakePattern("KX", initiatorIsKnown: true, messages: [[.e], [.e, .ee, .se, .s, .es]])
+  }
+  /// Neither knows the other.
+  public static var xx: HandshakePattern {
+    HandshakePattern("XX", messages: [[.e], [.e, .ee, .s, .es], [.s, .se]])
+  }
+  /// No static keys, one secret.
+  public static var nnpsk0: HandshakePattern {
+    HandshakePattern("NNpsk0", messages: [[.psk, .e], [.e, .ee]])
+  }
+  /// Neither knows the other, both know a secret.
+  public static var xxpsk3: HandshakePattern {
+    HandshakePattern("XXpsk3", messages: [[.e], [.e, .ee, .s, .es], [.s, .se, .psk]])
+  }
+  /// `kx` with a secret on top.
+  public static var kxpsk2: HandshakePattern {
+    HandshakePattern("KXpsk2", initiatorIsKnown: true, messages: [[.e], [.e, .ee, .se, .s, .es, .psk]])
+  }
+
+  /// `Noise_KX_25519_ChaChaPoly_SHA256`
+  public var protocolName: [UInt8] {
+    bytes(of: "Noise_") + name + bytes(of: "_25519_ChaChaPoly_SHA256")
+  }
+
+  private func bytes(of text: StaticString) -> [UInt8] { text.withUTF8Buffer { Array($0) } }
+}

@@ -1,0 +1,112 @@
+/// Why a session refused a message.
+public enum LockSessionError: Error, Equatable, Sendable {
+  /// Not a length that this message can have.
+  case wrongLength
+  /// The session has been used: it is good for one command and its answer.
+  case used
+  /// Not from an enrolled phone, or not for this lock, this version, this offer; or changed on its way.
+  case authenticationFailed
+  /// The phone proved its key, and the lock does not have it on its list.
+  case notEnrolled
+  /// Authentic, and yet not a message of this version.
+  case malformed
+  /// Authentic, but the answer to another command.
+  case otherOperation
+}
+
+/// The lock's side: one offer, one command, one answer.
+///
+/// The lock is the initiator of `Noise_KX_25519_ChaChaPoly_SHA256`, so its fresh ephemeral key comes first and
+/// whatever the phone writes is bound to it.
+public struct LockSession<Cryptography: NoiseCryptography> {
+  /// What goes out as the Offer.
+  public let offer: [UInt8]
+  private var handshake: HandshakeState<Cryptography>
+  private var transport: NoiseTransport<Cryptography>?
+
+  /// A session with a fresh offer.
+  public init(
+    identity: LockIdentity, staticKey: Cryptography.PrivateKey, using cryptography: inout Cryptography
+  ) throws(LockSessionError) {
+    do {
+      handshake = try HandshakeState(
+        .kx, role: .initiator, prologue: LockService.prologue(identity), staticKey: staticKey)
+      offer = try handshake.writeMessage([], using: &cryptography)
+    } catch { throw .authenticationFailed }
+  }
+
+  /// The one command, if it comes from an enrolled phone. Whatever else comes ends the session; only a message of
+  /// the wrong length leaves it as it is.
+  /// - Returns: the phone's static key, proven, and its command.
+  public mutating func accept(
+    _ message: [UInt8], isEnrolled: ([UInt8]) -> Bool
+  ) throws(LockSessionError) -> (phoneKey: [UInt8], command: LockCommand) {
+    guard message.count == LockService.commandByteCount else { throw .wrongLength }
+    let payload: [UInt8]
+    do { payload = try handshake.readMessage(message) } catch {
+      throw error == .outOfTurn ? .used : .authenticationFailed
+    }
+    guard let remoteKey = handshake.remoteStaticKey else { throw .authenticationFailed }
+    let phoneKey = Cryptography.bytes(of: remoteKey)
+    guard isEnrolled(phoneKey) else { throw .notEnrolled }
+    let command: LockCommand
+    do { command = try LockCommand(decoding: payload) } catch { throw .malformed }
+    do { transport = try handshake.split() } catch { throw .authenticationFailed }
+    return (phoneKey, command)
+  }
+
+  /// The one answer; throws `.used` where there is no command to answer.
+  public mutating func seal(_ answer: LockAnswer) throws(LockSessionError) -> [UInt8] {
+    guard var transport else { throw .used }
+    self.transport = nil
+    do { return try transport.fromInitiator.encrypt(answer.encoded) } catch { throw .authenticationFailed }
+  }
+}
+
+/// The phone's side of one session: made from an offer, good for one command and its answer.
+public struct PhoneSession<Cryptography: NoiseCryptography> {
+  private var handshake: HandshakeState<Cryptography>
+  private var transport: NoiseTransport<Cryptography>?
+  private var operation: UInt64?
+
+  /// - Parameter lockKey: the static public key of the lock that this phone was enrolled at: nobody else can read
+  ///   what this session writes, not even who it comes from.
+  public init(
+    offer: [UInt8], identity: LockIdentity, lockKey: Cryptography.PublicKey, phoneKey: Cryptography.PrivateKey
+  ) throws(LockSessionError) {
+    guard offer.count == LockService.offerByteCount else { throw .wrongLength }
+    do {
+      handshake = try HandshakeState(
+        .kx, role: .responder, prologue: LockService.prologue(identity), staticKey: phoneKey,
+        remoteStaticKey: lockKey)
+      _ = try handshake.readMessage(offer)
+    } catch { throw .authenticationFailed }
+  }
+
+  /// What to write as the Command.
+  public mutating func seal(
+    _ command: LockCommand, using cryptography: inout Cryptography
+  ) throws(LockSessionError) -> [UInt8] {
+    guard operation == nil, !handshake.isComplete else { throw .used }
+    do {
+      let message = try handshake.writeMessage(command.encoded, using: &cryptography)
+      transport = try handshake.split()
+      operation = command.operation
+      return message
+    } catch { throw .authenticationFailed }
+  }
+
+  /// Reads the lock's answer, which proves that it was this lock. A forged one leaves the session as it is, so that
+  /// the true one can still come.
+  public mutating func open(_ message: [UInt8]) throws(LockSessionError) -> LockAnswer {
+    guard message.count == LockService.answerByteCount else { throw .wrongLength }
+    guard var transport, let operation else { throw .used }
+    let plaintext: [UInt8]
+    do { plaintext = try transport.fromInitiator.decrypt(message) } catch { throw .authenticationFailed }
+    self.transport = nil
+    let answer: LockAnswer
+    do { answer = try LockAnswer(decoding: plaintext) } catch { throw .malformed }
+    guard answer.operation == operation else { throw .otherOperation }
+    return answer
+  }
+}

@@ -1,0 +1,30 @@
+import BlueZ
+import BusValue
+
+/// What bluetoothd says of an adapter (org.bluez.Adapter(5)).
+public struct AdapterState: Sendable, Equatable {
+  public let path: ObjectPath
+  public let isPowered: Bool
+  /// `PowerState`, which BlueZ has since 5.65: `on`, `off`, `off-enabling`, `on-disabling`, `off-blocked`.
+  public let powerState: String?
+
+  public var name: String { String(path.lastComponent) }
+  /// By rfkill, or a switch of the machine's.
+  public var isBlocked: Bool { powerState == "off-blocked" }
+
+  /// The adapter that latchkeyd will use, the first by its name, among bluetoothd's objects (the answer of
+  /// `GetManagedObjects`); `nil` where there is none.
+  public static func first(in objects: Value?) -> AdapterState? {
+    guard case .dictionary(_, _, let entries)? = objects else { return nil }
+    let found = entries.compactMap { entry -> AdapterState? in
+      guard let path = entry.key.pathValue, case .dictionary(_, _, let interfaces) = entry.value,
+        let properties = interfaces.first(where: { $0.key.stringValue == InterfaceName.adapter })?.value
+          .propertiesValue
+      else { return nil }
+      return AdapterState(
+        path: path, isPowered: properties["Powered"]?.boolValue ?? false,
+        powerState: properties["PowerState"]?.stringValue)
+    }
+    return found.min { $0.path < $1.path }
+  }
+}

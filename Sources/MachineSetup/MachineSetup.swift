@@ -1,0 +1,130 @@
+import AppLink
+import Foundation
+import LockCryptography
+import Orchestrator
+
+/// What a machine has when it was set up.
+public struct SetupOutcome: Sendable, Equatable {
+  /// The text that introduces its side to the other.
+  public var introduction: String
+  /// Whether it has been told of the other side.
+  public var isComplete: Bool
+}
+
+/// Carries a plan out on this machine.
+public final class MachineSetup {
+  private let request: SetupRequest
+  private let role: SetupRole
+  private let progress: (String) -> Void
+  private static let adapterLimit = DispatchTimeInterval.seconds(10)
+
+  /// - Parameter progress: is told what is done, a line each.
+  public init(_ request: SetupRequest, progress: @escaping (String) -> Void) {
+    self.request = request
+    role = request.role
+    self.progress = progress
+  }
+
+  /// What this machine has of a setup as `role`. Changes nothing.
+  /// - Throws: `KeyFileError` where there are keys and they can't be read.
+  public static func facts(_ role: SetupRole) throws -> MachineFacts {
+    let files = FileManager.default
+    let isRoot = geteuid() == 0
+    var keys = PresentKeys.none
+    // Only root can look into the folder.
+    if isRoot {
+      switch role {
+      case .lock where files.fileExists(atPath: "\(role.keyFolder)/\(LockKeys.fileName)"):
+        keys = .lock(phones: try LockKeys.read(fromDirectory: role.keyFolder).enrolledPhones)
+      case .phone where files.fileExists(atPath: "\(role.keyFolder)/\(PhoneKeys.fileName)"):
+        keys = .phone(lock: LockIntroduction(try PhoneKeys.read(fromDirectory: role.keyFolder)))
+      case .phone where files.fileExists(atPath: "\(role.keyFolder)/\(PendingPhoneKey.fileName)"): keys = .pendingPhone
+      default: break
+      }
+    }
+    return MachineFacts(
+      isRoot: isRoot, hasSystemd: files.fileExists(atPath: "/run/systemd/system"),
+      hasSystem: files.fileExists(atPath: "/usr/lib/systemd/system/latchkeyd.service"),
+      hasApp: files.fileExists(atPath: role.declaration), keys: keys)
+  }
+
+  /// Does everything that is asked for.
+  /// - Returns: what this machine has now.
+  /// - Throws: `SetupProblem`, `KeyFileError`. What was done before stays done, and is no harm to a second try.
+  public func run() throws -> SetupOutcome {
+    for step in try SetupPlan(request, try Self.facts(role)).steps { try perform(step) }
+    switch (role, try Self.facts(role).keys) {
+    case (.lock, _):
+      let keys = try LockKeys.read(fromDirectory: role.keyFolder)
+      return SetupOutcome(introduction: LockIntroduction(keys).text, isComplete: !keys.enrolledPhones.isEmpty)
+    case (.phone, .pendingPhone):
+      let key = try PendingPhoneKey.read(fromDirectory: role.keyFolder)
+      return SetupOutcome(introduction: PhoneIntroduction(key).text, isComplete: false)
+    case (.phone, _):
+      let keys = try PhoneKeys.read(fromDirectory: role.keyFolder)
+      return SetupOutcome(introduction: PhoneIntroduction(keys).text, isComplete: true)
+    }
+  }
+
+  private func perform(_ step: SetupStep) throws {
+    switch step {
+    case .enable(let unit):
+      try systemctl("enable", "--quiet", "--now", unit)
+      progress("\(unit) runs, and will at every boot")
+    case .powerAdapter:
+      let bluetooth: BluetoothBus
+      do { bluetooth = try BluetoothBus() } catch { throw SetupProblem.failed(command: "dbus", reason: "\(error)") }
+      let adapter = try bluetooth.adapter(within: Self.adapterLimit)
+      try bluetooth.turnOn(adapter)
+      progress("the Bluetooth adapter \(adapter.name) is on")
+    case .makeLock(let phone):
+      _ = try Provisioning.makeLock(
+        directory: role.keyFolder, enrolledPhones: phone.map { [$0.publicKey] } ?? [])
+      progress("the lock has its keys, in \(role.keyFolder)" + (phone == nil ? "" : ", and opens for the phone"))
+    case .enroll(let phone):
+      let keys = try LockKeys.enroll(phone, inDirectory: role.keyFolder)
+      progress("the lock opens for the phone; it knows \(keys.enrolledPhones.count)")
+    case .makePendingPhone:
+      _ = try Provisioning.makePendingPhone(directory: role.keyFolder)
+      progress("the phone has its key, in \(role.keyFolder)")
+    case .makePhone(let lock):
+      _ = try Provisioning.makePhone(directory: role.keyFolder, lock: lock)
+      progress("the phone has its keys, for the lock, in \(role.keyFolder)")
+    case .turnBluetoothOn: try control(.setBluetooth(on: true))
+    case .endApp: try control(.reclaimApp(bundleIdentifier: role.app))
+    case .startApp:
+      // latchkeyd is at it; systemd makes one job of both, and tells when the unit is up.
+      try systemctl("start", role.unit)
+      progress("the \(role.rawValue) runs: \(role.unit)")
+    case .openApp:
+      try control(.openApp(bundleIdentifier: role.app))
+      try systemctl("start", role.unit)
+      try control(.leaveApp(bundleIdentifier: role.app))
+      progress("the agent runs, and is started when it is needed: \(role.unit)")
+    }
+  }
+
+  private func control(_ request: ControlRequest) throws {
+    do {
+      _ = try MachineControl(address: nil).perform(request)
+    } catch { throw SetupProblem.noSystem(reason: "\(error)") }
+  }
+
+  private func systemctl(_ arguments: String...) throws {
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: "/usr/bin/systemctl")
+    process.arguments = arguments
+    process.standardInput = FileHandle.nullDevice
+    process.standardOutput = FileHandle.nullDevice
+    let errors = Pipe()
+    process.standardError = errors
+    let command = (["systemctl"] + arguments).joined(separator: " ")
+    do { try process.run() } catch { throw SetupProblem.failed(command: command, reason: "\(error)") }
+    let text = String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+    process.waitUntilExit()
+    guard process.terminationReason == .exit, process.terminationStatus == 0 else {
+      throw SetupProblem.failed(
+        command: command, reason: text.trimmingCharacters(in: .whitespacesAndNewlines))
+    }
+  }
+}

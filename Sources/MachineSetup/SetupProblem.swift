@@ -1,0 +1,40 @@
+import LockCryptography
+
+/// Why a machine can't be set up, and what to do about it.
+public enum SetupProblem: Error, Sendable, Equatable, CustomStringConvertible {
+  case notRoot(SetupRole)
+  case noSystemd
+  case notInstalled(package: String)
+  /// The phone has keys, for another lock.
+  case otherLock(LockIntroduction)
+  case noAdapter
+  case noBluetoothd
+  case adapterBlocked(name: String)
+  case adapterStaysOff(name: String, reason: String)
+  /// A program that the setup runs has failed.
+  case failed(command: String, reason: String)
+  case noSystem(reason: String)
+
+  public var description: String {
+    switch self {
+    case .notRoot(let role): "only root can set a machine up: sudo latchkey setup \(role.rawValue)"
+    case .noSystemd: "this machine was not booted by systemd, which runs Latchkey's units"
+    case .notInstalled(let package):
+      "the package \(package) is not installed: apt install ./\(package)_*.deb, with the folder of Latchkey's packages"
+    case .otherLock(let lock):
+      """
+      this phone is set up already, for another lock (\(Hex.text(lock.identity.bytes))): nothing was changed. To have it \
+      forget that one, remove \(SetupRole.phone.keyFolder)/\(PhoneKeys.fileName) and /var/lib/latchkey-agent/agent.json
+      """
+    case .noAdapter:
+      "this machine has no Bluetooth adapter that Linux knows: plug one in, or see `dmesg | grep -i bluetooth`"
+    case .noBluetoothd:
+      "bluetoothd does not run: see `systemctl status bluetooth.service` (it is in the package bluez)"
+    case .adapterBlocked(let name):
+      "the Bluetooth adapter \(name) is blocked: `rfkill unblock bluetooth`, or the machine's own switch, and try again"
+    case .adapterStaysOff(let name, let reason): "the Bluetooth adapter \(name) can't be turned on: \(reason)"
+    case .failed(let command, let reason): "`\(command)` failed: \(reason)"
+    case .noSystem(let reason): "latchkeyd does not answer (\(reason)): see `journalctl --unit latchkeyd`"
+    }
+  }
+}

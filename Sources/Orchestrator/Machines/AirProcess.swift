@@ -1,0 +1,117 @@
+import Foundation
+import Glibc
+
+/// The process that is the virtual machines' controllers and the air between them (scripts/vm/air.py): a line of JSON
+/// for each command, one for each reply, and one for each thing that happens.
+final class AirProcess: @unchecked Sendable {
+  struct Command: Encodable {
+    var id: Int
+    var command: String
+    var a: String?
+    var b: String?
+    var name: String?
+    var on: Bool?
+  }
+
+  /// What it says; fields that are not there are `nil`.
+  struct Line: Decodable, Sendable {
+    var id: Int?
+    var ok: Bool?
+    var error: String?
+    var event: String?
+    var central: String?
+    var peripheral: String?
+    var reason: String?
+    var name: String?
+  }
+
+  let process: RunningProcess
+  private let input: Int32
+  private let log: String
+  // Guarded by the condition.
+  private let condition = NSCondition()
+  private var replies: [Int: Line] = [:]
+  private var hasEnded = false
+  private var isReady = false
+  private var lastCommand = 0
+
+  /// - Parameters:
+  ///   - arguments: the script's own, behind the script.
+  ///   - onEvent: each event, on a thread of this one's.
+  init(
+    script: String, arguments: [String], environment: [String: String], log: String,
+    onEvent: @escaping @Sendable (Line) -> Void
+  ) throws {
+    self.log = log
+    let standardError = open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
+    guard standardError >= 0 else { throw WorldError.system(log, errno) }
+    let (inputReading, inputWriting) = try makePipe()
+    let (outputReading, outputWriting) = try makePipe()
+    defer {
+      for end in [standardError, inputReading, outputWriting] { close(end) }
+    }
+    input = inputWriting
+    process = try RunningProcess(
+      "the air",
+      ProcessStart(
+        executable: script, arguments: arguments, environment: environment, standardInput: inputReading,
+        standardOutput: outputWriting, standardError: standardError))
+    LineReader.start(
+      outputReading,
+      onLine: { [weak self] data in
+        guard let line = try? JSONDecoder().decode(Line.self, from: data) else { return }
+        self?.take(line, onEvent)
+      }, onEnd: { [weak self] in self?.ended() })
+  }
+
+  private func take(_ line: Line, _ onEvent: (Line) -> Void) {
+    if line.event != nil { onEvent(line) }
+    condition.lock()
+    if let id = line.id { replies[id] = line }
+    if line.event == "ready" { isReady = true }
+    condition.broadcast()
+    condition.unlock()
+  }
+
+  private func ended() {
+    condition.lock()
+    hasEnded = true
+    condition.broadcast()
+    condition.unlock()
+  }
+
+  /// Blocks until the controllers can be plugged in.
+  func waitUntilReady() throws { try wait(for: "to be ready") { isReady ? true : nil } }
+
+  /// Two machines are in each other's range, or not.
+  func range(_ a: String, _ b: String, on: Bool) throws {
+    try send { Command(id: $0, command: "range", a: a, b: b, on: on) }
+  }
+
+  /// A shield around a machine: off.
+  func power(_ name: String, on: Bool) throws { try send { Command(id: $0, command: "power", name: name, on: on) } }
+
+  /// Blocks until it is done.
+  private func send(_ make: (Int) -> Command) throws {
+    lastCommand += 1
+    let identifier = lastCommand
+    let data = try JSONEncoder().encode(make(identifier)) + [0x0A]
+    guard data.withUnsafeBytes({ write(input, $0.baseAddress, $0.count) }) == data.count else {
+      throw WorldError.system("the air takes no commands", errno)
+    }
+    let reply = try wait(for: "an answer") { replies.removeValue(forKey: identifier) }
+    if let error = reply.error { throw WorldError("the air refused: \(error)") }
+  }
+
+  @discardableResult
+  private func wait<Found>(for what: String, _ find: () -> Found?) throws -> Found {
+    let limit = Date(timeIntervalSinceNow: 60)
+    condition.lock()
+    defer { condition.unlock() }
+    while true {
+      if let found = find() { return found }
+      guard !hasEnded else { throw WorldError("the air has ended\(logTail(log))") }
+      guard condition.wait(until: limit) else { throw WorldError("the air takes too long: waited for \(what)") }
+    }
+  }
+}

@@ -1,0 +1,70 @@
+import Foundation
+
+/// Installs Latchkey on new machines as a user would: the packages, then `latchkey setup` on both.
+struct Installation {
+  /// Each machine, and the folder of its packages.
+  let machines: [(machine: RemoteMachine, packages: String?)]
+  let progress: @Sendable (String) -> Void
+
+  private static let remoteFolder = "/root/latchkey-packages"
+
+  /// Machines that have Latchkey already keep it, and their keys.
+  func install() throws {
+    var isNew = false
+    for (machine, packages) in machines where try !isInstalled(machine) {
+      guard let packages else {
+        throw WorldError(
+          "Latchkey is not installed on \(machine.name): name the folder of its packages (`make deb`) with `packages:`")
+      }
+      progress("installing Latchkey on \(machine.name)")
+      try install(packages, on: machine)
+      isNew = true
+    }
+    if isNew { try setUp() }
+  }
+
+  /// bluetoothd has the addresses that the story wants, before anybody uses it.
+  func hideAddresses() throws {
+    for (machine, _) in machines where machine.description.hasPrivateAddresses {
+      progress("\(machine.name) takes private addresses")
+      try machine.shell.run(
+        "grep -q '^Privacy = device' /etc/bluetooth/main.conf || "
+          + "sed -i 's/^\\[General\\]$/[General]\\nPrivacy = device/' /etc/bluetooth/main.conf; "
+          + "grep -q '^Privacy = device' /etc/bluetooth/main.conf && systemctl restart bluetooth.service",
+        limit: .seconds(180))
+    }
+  }
+
+  private func isInstalled(_ machine: RemoteMachine) throws -> Bool {
+    try machine.shell.perform("systemctl cat \(RemoteMachine.daemonUnit) >/dev/null 2>&1").end == .exited(0)
+  }
+
+  private func install(_ folder: String, on machine: RemoteMachine) throws {
+    let names = ["latchkeyd", "latchkey"] + machine.description.apps.map(\.executable)
+    let files = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+    try machine.shell.run("rm -rf \(Self.remoteFolder) && mkdir \(Self.remoteFolder)")
+    for name in names {
+      guard let file = files.filter({ $0.hasPrefix("\(name)_") && $0.hasSuffix(".deb") }).max() else {
+        throw WorldError("there is no package \(name) in \(folder): `make deb` builds them")
+      }
+      try machine.shell.copy(file: "\(folder)/\(file)", to: "\(Self.remoteFolder)/\(file)")
+    }
+    try machine.shell.run(
+      "DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends \(Self.remoteFolder)/*.deb",
+      limit: .seconds(900))
+  }
+
+  /// The lock's text goes to the phone, and the phone's to the lock; where they hear each other only afterwards, the
+  /// lock knows the phone before they meet.
+  private func setUp() throws {
+    guard let lock = machines.first(where: { $0.machine.description.apps.contains(.lock) })?.machine,
+      let phone = machines.first(where: { $0.machine.description.apps.contains(.agent) })?.machine
+    else { throw WorldError("to set up a lock and a phone both have to be there") }
+    progress("setting up \(lock.name) and \(phone.name)")
+    let lockText = try lock.shell.run("latchkey setup lock", limit: .seconds(300)).trimmed(to: 4096)
+    let phoneText = try phone.shell.run(
+      "latchkey setup phone --lock \(SecureShell.quoted(lockText))", limit: .seconds(300)
+    ).trimmed(to: 4096)
+    try lock.shell.run("latchkey setup lock --phone \(SecureShell.quoted(phoneText))", limit: .seconds(300))
+  }
+}

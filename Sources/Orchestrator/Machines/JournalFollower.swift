@@ -1,0 +1,183 @@
+import Foundation
+import Glibc
+import Timekeeping
+
+/// Follows systemd's journal of one machine, over reboots, and knows the machine's clock.
+///
+/// What it reads it hands over in order, on a thread of its own. `sync` returns when everything that was written until
+/// it was called has been handed over.
+final class JournalFollower: @unchecked Sendable {
+  private let name: String
+  private let shell: SecureShell
+  private let onLine: @Sendable (SystemdJournalLine) -> Void
+  private let now: @Sendable () -> Int64
+  // Guarded by the condition.
+  private let condition = NSCondition()
+  private var cursor: String?
+  private var synced: Set<String> = []
+  private var isFollowing = false
+  private var answers: [String] = []
+  private var clockKnown = MachineClock()
+  // Used by the thread that calls.
+  private var inputs: [Int32] = []
+  private var processes: [RunningProcess] = []
+  private var questions: Int32 = -1
+  private var lastSync = 0
+
+  /// - Parameters:
+  ///   - now: the world's time, in nanoseconds.
+  ///   - onLine: each line, on a thread of the follower's.
+  init(
+    _ name: String, _ shell: SecureShell, now: @escaping @Sendable () -> Int64,
+    onLine: @escaping @Sendable (SystemdJournalLine) -> Void
+  ) {
+    self.name = name
+    self.shell = shell
+    self.now = now
+    self.onLine = onLine
+  }
+
+  var clock: MachineClock {
+    condition.lock()
+    defer { condition.unlock() }
+    return clockKnown
+  }
+
+  /// Whether the stream is there, as far as is known.
+  var isOpen: Bool {
+    condition.lock()
+    defer { condition.unlock() }
+    return isFollowing
+  }
+
+  /// Follows from the last line that was read on, or, the first time, from now on.
+  func open() throws {
+    // Answers one question a line: the clock, which costs no process, or a line for the journal, by the socket that
+    // everybody's structured lines go through, behind them.
+    let script = """
+      while IFS= read -r line; do case $line in \
+      time) printf '%s\\n' "${EPOCHREALTIME}" ;; \
+      *) printf 'MESSAGE=orchestrator: sync\\nPRIORITY=7\\nLATCHKEY_SYNC=%s\\n' "$line" | logger --journald; echo done ;; \
+      esac; done
+      """
+    condition.lock()
+    clockKnown = MachineClock()
+    answers = []
+    let from = cursor
+    condition.unlock()
+    let asking = try shell.start(
+      "exec bash -c \(SecureShell.quoted(script))", onLine: { [weak self] in self?.answered($0) }, onEnd: {})
+    questions = asking.input
+    inputs.append(asking.input)
+    processes.append(asking.process)
+    for _ in 0..<3 { try sampleClock() }
+
+    let start = try from ?? lastCursor()
+    condition.lock()
+    isFollowing = true
+    condition.unlock()
+    // It ends with its standard input: a connection that is lost leaves nothing behind.
+    let following = try shell.start(
+      "journalctl --output=json --all --follow --no-tail --after-cursor=\(SecureShell.quoted(start)) & reader=$!; "
+        + "cat >/dev/null; kill $reader",
+      onLine: { [weak self] in self?.take($0) }, onEnd: { [weak self] in self?.streamEnded() })
+    inputs.append(following.input)
+    processes.append(following.process)
+    try sync()
+  }
+
+  func close() {
+    for input in inputs { Glibc.close(input) }
+    inputs = []
+    questions = -1
+    for process in processes { try? process.waitForEnd(limit: .seconds(5)) }
+    processes = []
+    condition.lock()
+    isFollowing = false
+    condition.unlock()
+  }
+
+  /// Returns when all that the machine's journal had when this was called has been handed over.
+  func sync(limit: TimeInterval = 60) throws {
+    try sampleClock()
+    lastSync += 1
+    let word = "\(getpid())-\(lastSync)"
+    _ = try ask(word, limit: limit)
+    guard wait(until: Date(timeIntervalSinceNow: limit), { synced.remove(word) != nil || !isFollowing }) else {
+      throw WorldError("the journal of \(name) does not show what was written to it")
+    }
+    guard isOpen else { throw WorldError("the journal of \(name) can't be followed any more") }
+  }
+
+  /// Where the journal ends now.
+  private func lastCursor() throws -> String {
+    let output = try shell.run("journalctl --output=json --lines=1 --no-pager")
+    guard let line = output.split(separator: "\n").last, let cursor = SystemdJournalLine(Data(line.utf8))?.cursor else {
+      throw WorldError("\(name) has no systemd journal that can be read")
+    }
+    return cursor
+  }
+
+  private func sampleClock() throws {
+    let asked = now()
+    let text = try ask("time", limit: 60)
+    let answered = now()
+    let parts = text.split(whereSeparator: { $0 == "." || $0 == "," })
+    guard parts.count == 2, parts[1].count == 6, let seconds = Int64(parts[0]), let fraction = Int64(parts[1]) else {
+      throw WorldError("\(name) does not tell its time: \(text.trimmed(to: 100))")
+    }
+    condition.lock()
+    clockKnown.take(
+      asked: .init(nanoseconds: asked), answered: .init(nanoseconds: answered),
+      reading: (seconds * 1_000_000 + fraction) * 1000)
+    condition.unlock()
+  }
+
+  private func ask(_ question: String, limit: TimeInterval) throws -> String {
+    let line = Array("\(question)\n".utf8)
+    guard questions >= 0, write(questions, line, line.count) == line.count else {
+      throw WorldError("\(name) is not connected")
+    }
+    guard wait(until: Date(timeIntervalSinceNow: limit), { !answers.isEmpty }) else {
+      throw WorldError("\(name) does not answer")
+    }
+    condition.lock()
+    defer { condition.unlock() }
+    return answers.removeFirst()
+  }
+
+  private func wait(until limit: Date, _ isDone: () -> Bool) -> Bool {
+    condition.lock()
+    defer { condition.unlock() }
+    while !isDone() {
+      guard condition.wait(until: limit) else { return isDone() }
+    }
+    return true
+  }
+
+  // MARK: The threads that read
+
+  private func answered(_ line: Data) {
+    condition.lock()
+    answers.append(String(decoding: line, as: UTF8.self))
+    condition.broadcast()
+    condition.unlock()
+  }
+
+  private func take(_ data: Data) {
+    guard let line = SystemdJournalLine(data) else { return }
+    if line.sync == nil { onLine(line) }
+    condition.lock()
+    if let cursor = line.cursor { self.cursor = cursor }
+    if let word = line.sync { synced.insert(word) }
+    condition.broadcast()
+    condition.unlock()
+  }
+
+  private func streamEnded() {
+    condition.lock()
+    isFollowing = false
+    condition.broadcast()
+    condition.unlock()
+  }
+}

@@ -1,0 +1,37 @@
+import Timekeeping
+
+/// What another machine's clock on the wall says when ours says something else.
+///
+/// Each sample is a question and its answer: the other clock was read at some moment between. The shorter the time
+/// between, the better the sample; but old samples lose worth, since clocks drift apart.
+struct MachineClock: Sendable, Equatable {
+  /// What the other clock is ahead of the world's time, in nanoseconds; off by at most half of `uncertainty`.
+  private(set) var offset: Int64?
+  /// Between the question and the answer of the best sample, in nanoseconds.
+  private(set) var uncertainty: Int64 = 0
+  private var taken = Instant.zero
+
+  /// Clocks of machines differ by up to this much more each second; a drift of 500 ppm is already a bad clock, and a
+  /// virtual machine without hardware help has worse.
+  static let driftPerSecond: Int64 = 1_000_000
+
+  init() {}
+
+  /// - Parameters:
+  ///   - asked: when we asked.
+  ///   - answered: when the answer was there.
+  ///   - reading: the other clock, in Unix nanoseconds.
+  mutating func take(asked: Instant, answered: Instant, reading: Int64) {
+    let width = max(0, (answered - asked).wholeNanoseconds)
+    let age = max(0, (answered - taken).wholeNanoseconds) / 1_000_000_000
+    if offset != nil, uncertainty + 2 * age * Self.driftPerSecond < width { return }
+    offset = reading - (asked.nanoseconds + width / 2)
+    uncertainty = width
+    taken = answered
+  }
+
+  /// The world's time of what the other clock says; `nil` where nobody asked it yet.
+  func instant(ofUnixNanoseconds reading: Int64) -> Instant? {
+    offset.map { Instant(nanoseconds: reading - $0) }
+  }
+}

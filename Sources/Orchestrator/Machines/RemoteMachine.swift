@@ -1,0 +1,180 @@
+import AppLink
+import Foundation
+import Journal
+import Synchronization
+import Timekeeping
+
+/// A machine of its own, with systemd, bluetoothd and Latchkey's packages, reached over ssh.
+///
+/// Latchkey's processes are its units; what they record is in its journal.
+final class RemoteMachine: Machine {
+  let description: MachineDescription
+  let shell: SecureShell
+  let hardware: any MachineHardware
+  private let run: RunFolder
+  private let records: RemoteRecords
+  private let follower: JournalFollower
+  private var bluetooth: RemoteBluetooth?
+  private var control: MachineControl?
+  private(set) var isUp = false
+
+  static let daemonUnit = "latchkeyd.service"
+  static let bluetoothUnit = "bluetooth.service"
+  /// Where the lock's hardware is (StateDirectory= of its unit).
+  static let lockState = "/var/lib/latchkey-lock"
+
+  var name: String { description.name }
+
+  init(
+    _ description: MachineDescription, _ hardware: any MachineHardware, tools: MachineTools, run: RunFolder,
+    records: RemoteRecords, environment: [String: String]
+  ) throws {
+    self.description = description
+    self.hardware = hardware
+    self.run = run
+    self.records = records
+    shell = SecureShell(
+      description.name, hardware.destination, tools: tools, control: "\(run.sockets)/ssh-\(description.name)",
+      environment: environment)
+    let name = description.name
+    follower = JournalFollower(name, shell, now: { records.now }, onLine: { records.take($0, machine: name) })
+    records.add(name, follower)
+    try RunFolder.make(run.folder(of: name))
+    try RunFolder.make(handFolder)
+  }
+
+  private var handFolder: String { "\(run.sockets)/hand-\(name)" }
+
+  // MARK: Its life
+
+  /// Powers it on, connects, and follows its journal; Latchkey may not be installed yet.
+  func connect() throws {
+    try hardware.powerOn()
+    try shell.connect(limit: .seconds(180))
+    try follower.open()
+    if description.apps.contains(.lock) {
+      try shell.forward("\(handFolder)/hardware.sock", to: "\(Self.lockState)/hardware.sock")
+    }
+    isUp = true
+  }
+
+  func boot() throws {
+    guard !isUp else { throw WorldError("\(name) is up already") }
+    try connect()
+    try startDaemon()
+    try watchLinks()
+  }
+
+  /// Where nobody else sees links, bluetoothd's own word for them is recorded.
+  func watchLinks() throws {
+    guard records.recordsLinks else { return }
+    bluetooth = try RemoteBluetooth(shell.busAddress) { [records, name] device, isConnected in
+      records.link(device, isUp: isConnected, machine: name)
+    }
+  }
+
+  func shutDown(clean: Bool) throws {
+    guard isUp else { throw WorldError("\(name) is down already") }
+    try follower.sync()
+    isUp = false
+    control = nil
+    bluetooth = nil
+    try hardware.powerOff(clean: clean, shell)
+    follower.close()
+    shell.close()
+  }
+
+  /// Returns when all that was recorded there up to now has been handed over.
+  func settle() throws {
+    if isUp { try follower.sync() }
+  }
+
+  func tend() throws -> [UnexpectedEnd] {
+    guard isUp else { return [] }
+    try hardware.check()
+    guard shell.isOpen, follower.isOpen else { throw WorldError("the connection to \(name) is lost") }
+    return records.takeUnexpectedEnds(of: name)
+  }
+
+  // MARK: Its processes
+
+  static func unit(of app: InstalledApp) -> String { "\(app.executable).service" }
+
+  func killDaemon(staysDown: Bool) throws {
+    records.expectEnd(of: Self.daemonUnit, on: name)
+    try shell.run("systemctl kill --signal=KILL --kill-whom=main \(Self.daemonUnit)")
+    // Else systemd starts it again by itself, which is what it is there for.
+    if staysDown { try shell.run("systemctl stop \(Self.daemonUnit)") }
+  }
+
+  func startDaemon() throws {
+    do {
+      try shell.run("systemctl start \(Self.daemonUnit)", limit: .seconds(180))
+    } catch {
+      throw WorldError("Latchkey does not start on \(name): \(error)")
+    }
+  }
+
+  func process(of app: InstalledApp) throws -> Int32 {
+    let text = try shell.run("systemctl show --property=MainPID --value \(Self.unit(of: app))")
+    guard let pid = Int32(text.trimmingCharacters(in: .whitespacesAndNewlines)), pid > 0 else {
+      throw WorldError("the \(app) does not run on \(name)")
+    }
+    return pid
+  }
+
+  func kill(_ app: InstalledApp) throws {
+    try shell.run("systemctl kill --signal=KILL --kill-whom=main \(Self.unit(of: app))")
+  }
+
+  func control(_ request: ControlRequest) throws {
+    guard isUp else { throw WorldError("\(name) is down") }
+    let control = try control ?? MachineControl(address: shell.busAddress)
+    self.control = control
+    try control.perform(request, limit: .seconds(120))
+  }
+
+  func lockHardware() throws -> LockHardware {
+    guard description.apps.contains(.lock) else { throw WorldError("\(name) has no lock") }
+    return LockHardware(stateFolder: handFolder)
+  }
+
+  // MARK: Faults
+
+  var powerCut: Ability { hardware.powerCut }
+
+  func ability(_ fault: MachineFault) -> Ability {
+    if let ability = hardware.ability(fault, shell) { return ability }
+    switch fault {
+    case .restartBluetoothd, .adapterPower: return .exact
+    case .rfkill:
+      // Not connected yet: the guests have it.
+      guard shell.isOpen, (try? shell.run("command -v rfkill")) == nil else { return .exact }
+      return .unsupported("rfkill is not installed there")
+    case .controller: return .unsupported("nobody can unplug its controller")
+    case .radio: return .unsupported("nobody here can shield it")
+    case .move: return .unsupported("nobody here can carry it; `walk:` in the file of machines says who does")
+    case .malformedAdvertisement, .unknownNotification: return .unsupported("nobody on its air sends such a thing")
+    }
+  }
+
+  func perform(_ fault: MachineFault) throws {
+    guard isUp else { throw WorldError("\(name) is down") }
+    if hardware.ability(fault, shell) != nil { return try hardware.perform(fault, shell) }
+    switch fault {
+    case .restartBluetoothd(let killed):
+      if killed {
+        records.expectEnd(of: Self.bluetoothUnit, on: name)
+        try shell.run("systemctl kill --signal=KILL --kill-whom=main \(Self.bluetoothUnit)")
+      } else {
+        try shell.run("systemctl restart \(Self.bluetoothUnit)", limit: .seconds(120))
+      }
+    case .adapterPower(let isOn):
+      try RemoteBluetooth.setPowered(isOn, at: shell.busAddress)
+    case .rfkill(let isBlocked):
+      try shell.run("rfkill \(isBlocked ? "block" : "unblock") bluetooth")
+    case .controller, .radio, .move, .malformedAdvertisement, .unknownNotification:
+      throw WorldError("\(name) can't do that")
+    }
+  }
+}

@@ -1,0 +1,270 @@
+import Foundation
+import Glibc
+
+/// A machine at the other end of one ssh connection: its commands, its bus, its sockets.
+///
+/// The connection is ssh's own master; everything else is a channel of it. Used from one thread. It ends with `close`,
+/// with the other machine, or with the world.
+final class SecureShell {
+  /// How to get there.
+  struct Destination: Sendable, Equatable {
+    var host: String
+    var user: String?
+    /// Options of ssh's, each with its value.
+    var options: [String]
+    /// The address of the system bus there, where it is not the usual one.
+    var bus: String?
+    /// What goes before each command: `sudo -n` where the user is not root.
+    var isRoot: Bool { user == nil || user == "root" }
+  }
+
+  struct Outcome: Sendable {
+    var output: String
+    var errors: String
+    var end: ProcessEnd
+  }
+
+  let destination: Destination
+  private let name: String
+  private let tools: MachineTools
+  private let control: String
+  private let environment: [String: String]
+  private var master: RunningProcess?
+  private var masterInput: Int32 = -1
+
+  /// - Parameters:
+  ///   - name: the machine's, for errors.
+  ///   - control: where the master's socket will be.
+  ///   - environment: of ssh's processes; it has the world's mark.
+  init(
+    _ name: String, _ destination: Destination, tools: MachineTools, control: String, environment: [String: String]
+  ) {
+    self.name = name
+    self.destination = destination
+    self.tools = tools
+    self.control = control
+    self.environment = environment
+  }
+
+  var isOpen: Bool { master.map { $0.end == nil } ?? false }
+
+  private var target: String { destination.user.map { "\($0)@\(destination.host)" } ?? destination.host }
+
+  /// Arguments of a channel.
+  private func arguments(_ command: String) -> [String] {
+    ["-S", control, "-o", "ControlMaster=no", "-o", "BatchMode=yes", "-T"] + destination.options
+      + ["--", target, asRoot(command)]
+  }
+
+  private func asRoot(_ command: String) -> String {
+    destination.isRoot ? command : "sudo -n sh -c \(Self.quoted(command))"
+  }
+
+  /// One word for the other machine's shell.
+  static func quoted(_ text: String) -> String { "'" + text.replacing("'", with: "'\\''") + "'" }
+
+  // MARK: The connection
+
+  /// Connects once.
+  ///
+  /// - Throws: `WorldError` with ssh's own words.
+  func connect(limit: Duration = .seconds(60)) throws {
+    close()
+    unlink(control)
+    let (inputReading, inputWriting) = try makePipe()
+    let (outputReading, outputWriting) = try makePipe()
+    let (errorReading, errorWriting) = try makePipe()
+    let process: RunningProcess
+    do {
+      defer {
+        for end in [inputReading, outputWriting, errorWriting] { Glibc.close(end) }
+      }
+      process = try RunningProcess(
+        "ssh to \(name)",
+        ProcessStart(
+          executable: tools.ssh,
+          arguments: ["-M", "-S", control, "-o", "ControlPersist=no", "-o", "BatchMode=yes", "-T"]
+            + destination.options + ["--", target, "echo connected; exec cat >/dev/null"],
+          environment: environment, standardInput: inputReading, standardOutput: outputWriting,
+          standardError: errorWriting))
+    }
+    master = process
+    masterInput = inputWriting
+    let output = Collector(outputReading)
+    let errors = Collector(errorReading)
+    // The word comes after the master listens at its socket.
+    guard output.wait(until: .now() + .nanoseconds(Int(limit.wholeNanoseconds)), { $0.contains("connected") }) else {
+      close()
+      throw WorldError("\(name) can't be reached over ssh as \(target): \(errors.text.trimmed(to: 300))")
+    }
+  }
+
+  func close() {
+    if masterInput >= 0 { Glibc.close(masterInput) }
+    masterInput = -1
+    if let master {
+      master.signal(SIGTERM)
+      try? master.waitForEnd(limit: .seconds(5))
+    }
+    master = nil
+  }
+
+  // MARK: Commands
+
+  /// Runs a command with the other machine's shell, as root there, and waits for its end.
+  ///
+  /// - Parameter input: a file that it reads; nothing unless given.
+  func perform(_ command: String, input: Int32? = nil, limit: Duration = .seconds(60)) throws -> Outcome {
+    guard isOpen else { throw WorldError("\(name) is not connected") }
+    let (outputReading, outputWriting) = try makePipe()
+    let (errorReading, errorWriting) = try makePipe()
+    let process: RunningProcess
+    do {
+      defer {
+        for end in [outputWriting, errorWriting] { Glibc.close(end) }
+      }
+      process = try RunningProcess(
+        "a command on \(name)",
+        ProcessStart(
+          executable: tools.ssh, arguments: arguments(command), environment: environment, standardInput: input,
+          standardOutput: outputWriting, standardError: errorWriting))
+    }
+    let output = Collector(outputReading)
+    let errors = Collector(errorReading)
+    let deadline = DispatchTime.now() + .nanoseconds(Int(limit.wholeNanoseconds))
+    guard output.waitForEnd(until: deadline), errors.waitForEnd(until: deadline) else {
+      process.signal(SIGKILL)
+      throw WorldError("\(name) takes longer than \(DurationText.format(limit)) for: \(command.trimmed(to: 200))")
+    }
+    try process.waitForEnd()
+    return Outcome(output: output.text, errors: errors.text, end: process.end ?? .exited(255))
+  }
+
+  /// One command over a connection of its own, which nobody else uses.
+  func ask(_ command: String, limit: Duration = .seconds(30)) throws -> String {
+    let (outputReading, outputWriting) = try makePipe()
+    let process: RunningProcess
+    do {
+      defer { Glibc.close(outputWriting) }
+      process = try RunningProcess(
+        "ssh to \(name)",
+        ProcessStart(
+          executable: tools.ssh,
+          arguments: ["-o", "ControlPath=none", "-o", "BatchMode=yes", "-T"] + destination.options
+            + ["--", target, command], environment: environment, standardOutput: outputWriting))
+    }
+    let output = Collector(outputReading)
+    guard output.waitForEnd(until: .now() + .nanoseconds(Int(limit.wholeNanoseconds))) else {
+      process.signal(SIGKILL)
+      throw WorldError("\(name) takes too long to answer")
+    }
+    try process.waitForEnd()
+    guard process.end == .exited(0) else { throw WorldError("\(name) can't be reached") }
+    return output.text.trimmingCharacters(in: .whitespacesAndNewlines)
+  }
+
+  /// - Returns: whether the connection has ended by then.
+  func waitForEnd(limit: DispatchTimeInterval) -> Bool {
+    guard let master else { return true }
+    return (try? master.waitForEnd(limit: limit)) != nil
+  }
+
+  /// Like `perform`; anything but success is an error.
+  @discardableResult
+  func run(_ command: String, input: Int32? = nil, limit: Duration = .seconds(60)) throws -> String {
+    let outcome = try perform(command, input: input, limit: limit)
+    guard outcome.end == .exited(0) else {
+      let said = (outcome.errors.isEmpty ? outcome.output : outcome.errors).trimmed(to: 1000)
+      throw WorldError("on \(name), \(command.trimmed(to: 200)): \(outcome.end)\(said.isEmpty ? "" : ": \(said)")")
+    }
+    return outcome.output
+  }
+
+  /// Starts a command that goes on; `onEnd` comes after its last line. It ends when `input` is closed, at the latest
+  /// when the connection is.
+  func start(
+    _ command: String, onLine: @escaping @Sendable (Data) -> Void, onEnd: @escaping @Sendable () -> Void
+  ) throws -> (process: RunningProcess, input: Int32) {
+    let (inputReading, inputWriting) = try makePipe()
+    let (outputReading, outputWriting) = try makePipe()
+    let process: RunningProcess
+    do {
+      defer {
+        for end in [inputReading, outputWriting] { Glibc.close(end) }
+      }
+      process = try RunningProcess(
+        "a command on \(name)",
+        ProcessStart(
+          executable: tools.ssh, arguments: arguments(command), environment: environment,
+          standardInput: inputReading, standardOutput: outputWriting))
+    }
+    LineReader.start(outputReading, onLine: onLine, onEnd: onEnd)
+    return (process, inputWriting)
+  }
+
+  func copy(file: String, to path: String, limit: Duration = .seconds(300)) throws {
+    let descriptor = open(file, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { throw WorldError.system(file, errno) }
+    defer { Glibc.close(descriptor) }
+    try run("cat >\(Self.quoted(path))", input: descriptor, limit: limit)
+  }
+
+  // MARK: Sockets
+
+  /// Makes a Unix socket here whose connections end at one there.
+  func forward(_ here: String, to there: String) throws {
+    unlink(here)
+    let (errorReading, errorWriting) = try makePipe()
+    let process: RunningProcess
+    do {
+      defer { Glibc.close(errorWriting) }
+      process = try RunningProcess(
+        "ssh to \(name)",
+        ProcessStart(
+          executable: tools.ssh,
+          arguments: ["-S", control, "-O", "forward", "-L", "\(here):\(there)"] + destination.options
+            + ["--", target], environment: environment, standardError: errorWriting))
+    }
+    let errors = Collector(errorReading)
+    try process.waitForEnd()
+    guard process.end == .exited(0) else {
+      throw WorldError("\(name) lets nobody reach \(there): \(errors.text.trimmed(to: 300))")
+    }
+  }
+
+  /// The other machine's system bus, as sd-bus reaches one of another machine: a process here whose pipes lead to
+  /// systemd-stdio-bridge there (sd_bus_open_system_remote(3)), by way of this connection.
+  var busAddress: String {
+    let bridge =
+      "systemd-stdio-bridge" + (destination.bus.map { " --bus-path=\(Self.quoted($0))" } ?? "")
+    let marks = environment.filter { $0.key == WorldProcesses.worldVariable }.map { "\($0.key)=\($0.value)" }
+    let words = marks + [tools.ssh] + arguments(bridge)
+    return "unixexec:path=\(Self.escaped(tools.environment)),"
+      + words.enumerated().map { "argv\($0.offset + 1)=\(Self.escaped($0.element))" }.joined(separator: ",")
+  }
+
+  /// A value of a D-Bus address (D-Bus specification, "Server Addresses").
+  static func escaped(_ text: String) -> String {
+    var result = ""
+    for byte in text.utf8 {
+      switch byte {
+      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+        UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "/"),
+        UInt8(ascii: "."):
+        result.unicodeScalars.append(UnicodeScalar(byte))
+      default:
+        let digits = String(byte, radix: 16)
+        result += "%" + (digits.count == 1 ? "0" : "") + digits
+      }
+    }
+    return result
+  }
+}
+
+extension String {
+  /// Without the white space around it, and not longer than this.
+  func trimmed(to count: Int) -> String {
+    let text = trimmingCharacters(in: .whitespacesAndNewlines)
+    return text.count > count ? text.prefix(count) + "…" : text
+  }
+}

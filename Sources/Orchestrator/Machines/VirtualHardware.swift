@@ -1,0 +1,238 @@
+import CSystemd
+import Foundation
+import Glibc
+
+/// A virtual machine of docs/machines.md: QEMU's process is its power, and the air has its controller.
+final class VirtualHardware: MachineHardware {
+  private let name: String
+  private let settings: VirtualSettings
+  private let image: String
+  private let disk: String
+  private let folder: String
+  private let port: UInt16
+  private let run: RunFolder
+  private let tools: MachineTools
+  private let air: AirProcess
+  private let controller: String
+  private let environment: [String: String]
+  private var process: RunningProcess?
+  private var input: Int32 = -1
+  private let console: MachineConsole
+  /// The machines that it can be apart from, and where they are.
+  private var places: PlacesOfMachines
+
+  /// Machines farther apart do not hear each other.
+  static let range = 50.0
+  static let controllerUnit = "latchkey-lab-controller.service"
+  /// An emulated machine boots in half a minute on an idle host, and in minutes on a busy one.
+  static let bootLimit: Duration = .seconds(600)
+
+  /// - Parameters:
+  ///   - controller: the air's socket for its controller.
+  ///   - environment: of its process; it has the world's mark.
+  init(
+    _ name: String, _ settings: VirtualSettings, image: String, run: RunFolder, tools: MachineTools, air: AirProcess,
+    controller: String, places: PlacesOfMachines, environment: [String: String]
+  ) throws {
+    self.name = name
+    self.settings = settings
+    self.image = image
+    self.run = run
+    self.tools = tools
+    self.air = air
+    self.controller = controller
+    self.places = places
+    self.environment = environment.merging([WorldProcesses.machineVariable: name]) { $1 }
+    folder = run.folder(of: name)
+    disk = settings.disks.map { "\($0)/\(name).qcow2" } ?? "\(folder)/disk.qcow2"
+    try RunFolder.make(folder)
+    port = try Self.freePort()
+    console = try MachineConsole(pipe: "\(run.sockets)/console-\(name)", log: "\(folder)/console.txt")
+  }
+
+  private static func freePort() throws -> UInt16 {
+    let socket = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+    guard socket >= 0 else { throw WorldError.system("socket", errno) }
+    defer { close(socket) }
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+    let result = withUnsafeMutablePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { rebound in
+        bind(socket, rebound, length) == 0 ? getsockname(socket, rebound, &length) : -1
+      }
+    }
+    guard result == 0 else { throw WorldError.system("a free port", errno) }
+    return UInt16(bigEndian: address.sin_port)
+  }
+
+  var destination: SecureShell.Destination {
+    SecureShell.Destination(
+      host: "machine", user: nil,
+      options: ["-F", "\(image)/ssh_config", "-p", "\(port)", "-o", "ConnectTimeout=120"], bus: nil)
+  }
+
+  // MARK: Power
+
+  /// Begins to boot; `powerOn` waits for its end.
+  func begin() throws {
+    guard process == nil else { return }
+    let (reading, writing) = try makePipe()
+    let log = open("\(folder)/machine.txt", O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
+    defer {
+      close(reading)
+      if log >= 0 { close(log) }
+    }
+    console.forget()
+    process = try RunningProcess(
+      "the machine \(name)",
+      ProcessStart(
+        executable: try tools.script("run-machine"),
+        arguments: [
+          "--name", name, "--image", image, "--disk", disk, "--ssh-port", "\(port)", "--hci", controller, "--console",
+          console.pipe,
+        ], environment: environment, standardInput: reading, standardOutput: log >= 0 ? log : nil,
+        standardError: log >= 0 ? log : nil))
+    input = writing
+  }
+
+  func powerOn() throws {
+    try begin()
+    let deadline = Date(timeIntervalSinceNow: Double(Self.bootLimit.components.seconds))
+    while !console.wait(for: "latchkey-lab: ready", until: min(deadline, Date(timeIntervalSinceNow: 5))) {
+      try check()
+      guard Date() < deadline else {
+        throw WorldError(
+          "\(name) did not boot within \(DurationText.format(Self.bootLimit))\(logTail("\(folder)/console.txt"))")
+      }
+    }
+  }
+
+  func powerOff(clean: Bool, _ shell: SecureShell) throws {
+    guard let process else { throw WorldError("\(name) is off already") }
+    if clean {
+      // The connection may go before the answer comes.
+      _ = try? shell.perform("systemctl poweroff", limit: .seconds(60))
+      do {
+        try process.waitForEnd(limit: .seconds(300))
+      } catch {
+        throw WorldError("\(name) does not power off")
+      }
+    }
+    try WorldProcesses(world: run.world).kill { [name] in $0.machine == name }
+    try process.waitForEnd()
+    if input >= 0 { close(input) }
+    input = -1
+    self.process = nil
+  }
+
+  var powerCut: Ability { .exact }
+
+  func check() throws {
+    if let end = process?.end {
+      throw WorldError("the machine \(name) ended by itself: \(end)\(logTail("\(folder)/machine.txt"))")
+    }
+  }
+
+  // MARK: Faults
+
+  func ability(_ fault: MachineFault, _ shell: SecureShell) -> Ability? {
+    switch fault {
+    case .controller, .radio, .move: .exact
+    default: nil
+    }
+  }
+
+  func perform(_ fault: MachineFault, _ shell: SecureShell) throws {
+    switch fault {
+    case .controller(let isPlugged):
+      try shell.run("systemctl \(isPlugged ? "start" : "stop") \(Self.controllerUnit)")
+    case .radio(let isBlocked): try air.power(name, on: !isBlocked)
+    case .move(let place, _):
+      places.move(name, to: place)
+      try spread()
+    default: throw WorldError("\(name) can't do that")
+    }
+  }
+
+  /// Nobody is in range of this machine, wherever it is, until `spread`.
+  func hide() throws {
+    for (other, _) in places.others(than: name) { try air.range(name, other, on: false) }
+  }
+
+  /// Tells the air who is in range of this machine.
+  func spread() throws {
+    guard let here = places[name] else { return }
+    for (other, there) in places.others(than: name) {
+      try air.range(name, other, on: here.distance(to: there) <= Self.range)
+    }
+  }
+}
+
+/// Where machines are, shared by all of them.
+final class PlacesOfMachines {
+  private var places: [String: Place]
+  init(_ places: [String: Place]) { self.places = places }
+  subscript(name: String) -> Place? { places[name] }
+  func move(_ name: String, to place: Place) { places[name] = place }
+  func others(than name: String) -> [(name: String, place: Place)] {
+    places.filter { $0.key != name }.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+  }
+}
+
+extension Place {
+  func distance(to other: Place) -> Double {
+    ((x - other.x) * (x - other.x) + (y - other.y) * (y - other.y)).squareRoot()
+  }
+}
+
+/// A machine's serial console: a pipe that its process writes into, read here and kept in a file.
+final class MachineConsole: @unchecked Sendable {
+  let pipe: String
+  // Guarded by the condition.
+  private let condition = NSCondition()
+  private var lines: [String] = []
+  private let descriptor: Int32
+
+  init(pipe: String, log: String) throws {
+    self.pipe = pipe
+    guard mkfifo(pipe, 0o600) == 0 else { throw WorldError.system(pipe, errno) }
+    // Open for writing as well, so that it never ends between one boot and the next.
+    descriptor = open(pipe, O_RDWR | O_CLOEXEC)
+    let file = open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
+    guard descriptor >= 0, file >= 0 else { throw WorldError.system(pipe, errno) }
+    LineReader.start(
+      descriptor,
+      onLine: { [weak self] line in
+        let bytes = Array(line) + [0x0A]
+        _ = write(file, bytes, bytes.count)
+        self?.take(String(decoding: line, as: UTF8.self))
+      }, onEnd: { close(file) })
+  }
+
+  private func take(_ line: String) {
+    condition.lock()
+    lines.append(line)
+    if lines.count > 10_000 { lines.removeFirst(5000) }
+    condition.broadcast()
+    condition.unlock()
+  }
+
+  /// What was said so far is of an earlier boot.
+  func forget() {
+    condition.lock()
+    lines = []
+    condition.unlock()
+  }
+
+  /// - Returns: whether the machine has said so by then.
+  func wait(for words: String, until limit: Date) -> Bool {
+    condition.lock()
+    defer { condition.unlock() }
+    while !lines.contains(where: { $0.contains(words) }) {
+      guard condition.wait(until: limit) else { return false }
+    }
+    return true
+  }
+}

@@ -1,0 +1,58 @@
+import Foundation
+import Glibc
+import Journal
+import Timekeeping
+
+/// Everything that was recorded in a run, in order: the processes' journal, and the orchestrator's own marks between.
+struct Chronicle {
+  private(set) var entries: [JournalEntry] = []
+  private let world: any World
+  /// When the run began, in Unix nanoseconds.
+  let beginning: Int64
+
+  init(_ world: any World) {
+    self.world = world
+    beginning = unixNanoseconds()
+  }
+
+  /// Takes over what the processes have written; the first of the new ones.
+  @discardableResult
+  mutating func readNew() throws -> Int {
+    let first = entries.count
+    entries += try world.readRecords()
+    return first
+  }
+
+  /// Puts on record what the orchestrator did, after all that was recorded before.
+  @discardableResult
+  mutating func mark(
+    _ event: String, at now: Instant, machine: String = "", message: String, fields: [String: String] = [:]
+  ) throws -> JournalEntry {
+    try readNew()
+    let entry = JournalEntry(
+      t: now.nanoseconds, wall: unixNanoseconds(), machine: machine, process: Marks.process, pid: getpid(),
+      level: "notice", event: event, message: message, fields: fields)
+    entries.append(entry)
+    return entry
+  }
+
+  /// The same entries, in the order of their times between one mark and the next: machines tell of what happened as
+  /// their lines arrive. A mark stands where it was made, after all that was recorded before it.
+  func inOrder() -> [JournalEntry] {
+    var ordered: [JournalEntry] = []
+    ordered.reserveCapacity(entries.count)
+    for part in entries.split(omittingEmptySubsequences: false, whereSeparator: { $0.process == Marks.process }) {
+      if part.startIndex > 0 { ordered.append(entries[part.startIndex - 1]) }
+      // Stable, so that what one process did in a moment stays in its order.
+      ordered += part.enumerated().sorted { ($0.element.t, $0.offset) < ($1.element.t, $1.offset) }.map(\.element)
+    }
+    return ordered
+  }
+}
+
+/// This machine's clock on the wall.
+func unixNanoseconds() -> Int64 {
+  var now = timespec()
+  clock_gettime(CLOCK_REALTIME, &now)
+  return Int64(now.tv_sec) * 1_000_000_000 + Int64(now.tv_nsec)
+}

@@ -1,0 +1,35 @@
+import Journal
+
+/// A short fingerprint of everything that happened on the radio and to adapters, with its virtual times: two runs
+/// with the same seed give the same one.
+public struct RadioDigest: Sendable {
+  /// FNV-1a, 64 bits: it compares runs and guards nothing.
+  private var state: UInt64 = 0xcbf2_9ce4_8422_2325
+  public private(set) var events = 0
+
+  public init() {}
+
+  public init(_ entries: [JournalEntry]) {
+    for entry in entries { add(entry) }
+  }
+
+  static let prefixes = ["link.", "adapter.", "bluetoothd."]
+
+  public static func covers(_ entry: JournalEntry) -> Bool {
+    guard entry.process == "bluez-simulator", let event = entry.event else { return false }
+    return prefixes.contains { event.hasPrefix($0) }
+  }
+
+  public mutating func add(_ entry: JournalEntry) {
+    guard Self.covers(entry), let event = entry.event else { return }
+    events += 1
+    for byte in "\(entry.t)|\(event)|\(entry.fieldText)\n".utf8 {
+      state = (state ^ UInt64(byte)) &* 0x0000_0100_0000_01b3
+    }
+  }
+
+  public var text: String {
+    let digits = String(state, radix: 16)
+    return String(repeating: "0", count: 16 - digits.count) + digits
+  }
+}

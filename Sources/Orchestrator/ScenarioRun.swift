@@ -1,0 +1,262 @@
+import Foundation
+import Journal
+import Timekeeping
+
+/// One run of a scenario, from an empty folder to the verdict.
+public final class ScenarioRun {
+  public struct Options: Sendable {
+    /// Days of a chapter; the scenario's own where `nil`.
+    public var days: Double?
+    public var seed: UInt64?
+    /// How much faster than written the story's days pass, on machines whose clocks nobody moves.
+    public var pace: Pace?
+    /// Where the run's files stay; they are removed where `nil`.
+    public var keep: String?
+    /// Each step, as it happens: a line for a person.
+    public var progress: @Sendable (String) -> Void
+    /// Called with the guardian as soon as there is one, for those who must end the world in a hurry.
+    public var worldBegan: @Sendable (Guardian) -> Void
+    /// Called after each step, with the processes that then run: for measurements.
+    public var inspect: @Sendable (Step, WorldProcesses) throws -> Void = { _, _ in }
+    /// Called once, with the world before its machines boot: for what they are to find.
+    var prepare: @Sendable (SimulatedWorld) throws -> Void = { _ in }
+    public init(
+      days: Double? = nil, seed: UInt64? = nil, pace: Pace? = nil, keep: String? = nil,
+      progress: @escaping @Sendable (String) -> Void = { _ in },
+      worldBegan: @escaping @Sendable (Guardian) -> Void = { _ in }
+    ) {
+      self.days = days
+      self.seed = seed
+      self.pace = pace
+      self.keep = keep
+      self.progress = progress
+      self.worldBegan = worldBegan
+    }
+  }
+
+  /// Why a story stops before its end, though nothing is wrong with the machinery.
+  struct Stopped: Error {
+    var reason: String
+  }
+
+  let scenario: Scenario
+  let options: Options
+  private let seed: UInt64
+  private let days: Double
+  let world: any World
+  private(set) var chronicle: Chronicle
+  private var promises: [PromiseResult] = []
+  private(set) var chapterBegan = Instant.zero
+  private(set) var chapterWindow = 0
+  var departed: Instant?
+  /// Waiting steps look from here on: from where the last thing was done to the world, at first its boot.
+  var waitsFrom = 0
+  /// What a wait has found the next ones do not find again.
+  var found: Set<Int> = []
+
+  /// What the machines can't do, or do otherwise than written: lines for the verdict.
+  private var differences: [String] = []
+  /// Steps that were left out, since their machine can't do them.
+  var undone = 0
+
+  /// How much longer or shorter than written the story's times are.
+  private var scale: Double { days / scenario.days * (options.pace?.ratio ?? 1) }
+
+  private init(_ scenario: Scenario, _ options: Options, world: any World) throws {
+    self.scenario = scenario
+    self.options = options
+    self.world = world
+    seed = options.seed ?? scenario.seed
+    days = options.days ?? scenario.days
+    chronicle = Chronicle(world)
+  }
+
+  /// Where a story happens.
+  public enum Setting: Sendable {
+    /// Processes here, over a simulated radio, with a clock of their own.
+    case simulated(Executables)
+    case machines(MachinesDescription, MachineTools)
+
+    var latchkey: String {
+      switch self {
+      case .simulated(let executables): executables.latchkey
+      case .machines(_, let tools): tools.latchkey
+      }
+    }
+  }
+
+  public static func run(_ scenario: Scenario, executables: Executables, options: Options) throws -> Report {
+    try run(scenario, on: .simulated(executables), options: options)
+  }
+
+  /// Runs the scenario; nothing of its world is left when this returns or throws.
+  ///
+  /// - Throws: `WorldError` and others where the world can't be made. What goes wrong in the story is in the report.
+  public static func run(_ scenario: Scenario, on setting: Setting, options: Options) throws -> Report {
+    let folder = try RunFolder(keep: options.keep)
+    let guardian: Guardian
+    do {
+      guardian = try Guardian(
+        latchkey: setting.latchkey, world: folder.world, folder: folder.sockets,
+        environment: ProcessInfo.processInfo.environment)
+    } catch {
+      try? RunFolder.remove(folder.sockets, world: folder.world)
+      throw error
+    }
+    options.worldBegan(guardian)
+    let report: Report
+    do {
+      let run = try ScenarioRun(scenario, options, world: try world(scenario, setting, options, folder))
+      report = try run.tell()
+      if folder.isKept { try report.json().write(to: URL(fileURLWithPath: "\(folder.files)/report.json")) }
+    } catch {
+      try? guardian.endWorld()
+      throw error
+    }
+    try guardian.endWorld()
+    return report
+  }
+
+  private static func world(
+    _ scenario: Scenario, _ setting: Setting, _ options: Options, _ folder: RunFolder
+  ) throws -> any World {
+    switch setting {
+    case .simulated(let executables):
+      guard options.pace == nil else {
+        throw WorldError("a simulated world has a clock of its own, and needs no pace: --pace is for machines")
+      }
+      let world = try SimulatedWorld(
+        scenario, seed: options.seed ?? scenario.seed, run: folder, executables: executables)
+      try options.prepare(world)
+      return world
+    case .machines(let description, let tools):
+      return try RemoteWorld(
+        scenario, on: description, tools: tools, run: folder, pace: options.pace, progress: options.progress)
+    }
+  }
+
+  private func tell() throws -> Report {
+    var problem: String?
+    options.progress("\(scenario.title) (\(scenario.name), seed \(seed), \(days) days a chapter)")
+    do {
+      try compareAbilities()
+      try world.boot()
+      for chapter in scenario.chapters { try tell(chapter) }
+    } catch {
+      problem = "\((error as? Stopped)?.reason ?? String(describing: error))"
+      options.progress("stopped: \(problem ?? "")")
+      // What was recorded up to here still tells which promises held.
+      try chronicle.readNew()
+    }
+    judge(scenario.promises, Evidence(chronicle.inOrder()), scope: "the whole run")
+    return makeReport(problem)
+  }
+
+  private func makeReport(_ problem: String?) -> Report {
+    let digest = RadioDigest(chronicle.entries)
+    let wall = Double(unixNanoseconds() - chronicle.beginning) / 1e9
+    let unchecked = promises.isEmpty && problem == nil ? "the scenario checks no promise" : problem
+    return Report(
+      scenario: scenario.name, title: scenario.title, seed: seed, days: days,
+      kept: unchecked == nil && promises.allSatisfy { $0.kept || $0.isUnjudged } && promises.contains(where: \.kept),
+      problem: unchecked, remarks: world.remarks + differences, stepsNotDone: undone, promises: promises,
+      timeline: chronicle.inOrder().filter { $0.event != nil || ["warning", "error", "critical"].contains($0.level) },
+      radio: .init(digest: digest.text, events: digest.events), virtualSeconds: world.now.seconds, wallSeconds: wall,
+      beganAt: chronicle.beginning, damagedLines: world.damagedLines)
+  }
+
+  private func tell(_ chapter: Chapter) throws {
+    chapterBegan = world.now
+    try mark(Marks.chapterBegan, message: "chapter: \(chapter.name)", fields: ["name": chapter.name])
+    chapterWindow = chronicle.entries.count - 1
+    departed = nil
+    var problem: (any Error)?
+    do {
+      for step in chapter.steps { try take(step) }
+      try world.settle()
+      try tend()
+    } catch {
+      problem = error
+      try chronicle.readNew()
+    }
+    judge(
+      chapter.promises, Evidence(chronicle.inOrder(), window: chapterWindow..<chronicle.entries.count),
+      scope: chapter.name)
+    if let problem { throw problem }
+  }
+
+  /// Says before anything happens what will not happen as written.
+  private func compareAbilities() throws {
+    for step in scenario.chapters.flatMap(\.steps) {
+      guard let (machine, ability) = try ability(step.action) else { continue }
+      let place = step.line.map { "line \($0)" } ?? "a step"
+      switch ability {
+      case .exact: continue
+      case .substitute(let what): differences.append("\(place), \(step.action.summary): \(what)")
+      case .unsupported(let why):
+        differences.append("\(place), \(step.action.summary): not done, since \(why) (\(machine))")
+      }
+    }
+    for difference in differences { options.progress("on these machines: \(difference)") }
+  }
+
+  func ability(_ action: Action) throws -> (machine: String, ability: Ability)? {
+    if let (name, fault) = action.fault { return (name, try world.machine(name).ability(fault)) }
+    if case .cutPower(let name, _) = action { return (name, try world.machine(name).powerCut) }
+    return nil
+  }
+
+  func judge(_ references: [PromiseReference], _ evidence: Evidence, scope: String) {
+    for reference in references {
+      guard let promise = Promise.named(reference.name) else { continue }
+      promises.append(promise.judge(evidence, scope: scope, unjudged: world.unjudged[promise.name]))
+    }
+  }
+
+  private func take(_ step: Step) throws {
+    switch step.time {
+    case .next: try world.settle()
+    case .later(let duration): try pass(until: world.now + scaled(duration))
+    case .day(let day): try pass(until: chapterBegan + scaled(days: day))
+    }
+    try tend()
+    do {
+      try perform(step)
+    } catch let stopped as Stopped {
+      throw Stopped(reason: "line \(step.line.map(String.init) ?? "?"): \(stopped.reason)")
+    }
+    try world.settle()
+    try tend()
+    try options.inspect(step, WorldProcesses(world: world.run.world))
+  }
+
+  func scaled(_ duration: Duration) -> Duration {
+    .nanoseconds(Int64(Double(duration.wholeNanoseconds) * scale))
+  }
+
+  func scaled(days: Double) -> Duration { .nanoseconds(Int64(days * scale * 86400e9)) }
+
+  /// Lets the world live until then.
+  func pass(until instant: Instant) throws {
+    guard instant > world.now else { return }
+    try world.run(until: instant) {
+      try tend()
+      return false
+    }
+  }
+
+  /// Reads what happened, and notes what ended by itself.
+  func tend() throws {
+    try chronicle.readNew()
+    for (machine, ended) in try world.tend() {
+      try mark(
+        Marks.processFailed, machine: machine, message: "\(ended.process) ended by itself: \(ended.end)",
+        fields: ["pid": "\(ended.pid)", "program": ended.process])
+    }
+  }
+
+  func mark(_ event: String, machine: String = "", message: String, fields: [String: String] = [:]) throws {
+    let entry = try chronicle.mark(event, at: world.now, machine: machine, message: message, fields: fields)
+    options.progress(entry.line(since: chronicle.beginning))
+  }
+}

@@ -1,0 +1,134 @@
+import AppLink
+import Foundation
+import Journal
+import Timekeeping
+
+// What each step does.
+extension ScenarioRun {
+  func perform(_ step: Step) throws {
+    let words = step.note ?? step.action.summary
+    if case (let machine, .unsupported(let why))? = try ability(step.action) {
+      return try leaveOut(step, machine, why)
+    }
+    if case .wait = step.action {} else { waitsFrom = chronicle.entries.count }
+    switch step.action {
+    case .openApp(let machine, let app):
+      try user(Marks.appOpened, .openApp(bundleIdentifier: app.bundleIdentifier), machine, app, words)
+    case .leaveApp(let machine, let app):
+      try user(Marks.appLeft, .leaveApp(bundleIdentifier: app.bundleIdentifier), machine, app, words)
+    case .quitApp(let machine, let app):
+      try user(Marks.appQuit, .quitApp(bundleIdentifier: app.bundleIdentifier), machine, app, words)
+    case .reclaimApp(let machine, let app):
+      try user(Marks.appReclaimed, .reclaimApp(bundleIdentifier: app.bundleIdentifier), machine, app, words)
+    case .killApp(let machine, let app):
+      let pid = try world.machine(machine).process(of: app)
+      try mark(
+        Marks.appKilled, machine: machine, message: words, fields: ["app": app.bundleIdentifier, "pid": "\(pid)"])
+      try world.machine(machine).kill(app)
+    case .killDaemon(let machine, let downtime):
+      try mark(Marks.daemonKilled, machine: machine, message: words)
+      try world.machine(machine).killDaemon(staysDown: downtime > .zero)
+      try pause(downtime)
+      try world.machine(machine).startDaemon()
+    case .reboot(let machine, let downtime):
+      try restart(machine, clean: true, downtime, words)
+    case .cutPower(let machine, let downtime):
+      try restart(machine, clean: false, downtime, words)
+    case .bluetooth(let machine, let isOn):
+      try mark(Marks.fault, machine: machine, message: words)
+      try world.machine(machine).control(.setBluetooth(on: isOn))
+    case .move(let machine, let place, let occasion):
+      try move(machine, to: place, occasion, step, words)
+    case .restartBluetoothd, .killBluetoothd, .adapterPower, .controller, .rfkill, .blockRadio,
+      .malformedAdvertisement, .unknownNotification:
+      guard let (machine, fault) = step.action.fault else { return }
+      try mark(Marks.fault, machine: machine, message: words)
+      try world.machine(machine).perform(fault)
+    case .door(let machine, let isOpen):
+      try mark(Marks.fault, machine: machine, message: words)
+      try world.machine(machine).lockHardware().moveDoor(isOpen: isOpen)
+    case .turnBolt(let machine, let isLocked):
+      try mark(Marks.fault, machine: machine, message: words)
+      try world.machine(machine).lockHardware().turnBolt(isLocked: isLocked)
+    case .passDays(let days):
+      try mark(Marks.timePassed, message: words)
+      try pass(until: world.now + scaled(days: days))
+    case .pass(let duration):
+      try mark(Marks.timePassed, message: words)
+      try pause(duration)
+    case .wait(let pattern, let limit): try wait(pattern, limit, step.note)
+    case .check(let references):
+      let window = chapterWindow..<chronicle.entries.count
+      judge(references, Evidence(chronicle.inOrder(), window: window), scope: "line \(step.line ?? 0)")
+    }
+  }
+
+  private func user(
+    _ event: String, _ request: ControlRequest, _ machine: String, _ app: InstalledApp, _ words: String
+  ) throws {
+    // On record before it is done, so that what follows from it comes after it.
+    try mark(event, machine: machine, message: words, fields: ["app": app.bundleIdentifier])
+    try world.machine(machine).control(request)
+  }
+
+  /// A step that a machine can't do is on record, and so is why. Without a departure or an arrival there is no story.
+  private func leaveOut(_ step: Step, _ machine: String, _ why: String) throws {
+    undone += 1
+    try mark(Marks.notDone, machine: machine, message: "not done: \(step.note ?? step.action.summary): \(why)")
+    if case .move(_, _, .some) = step.action { throw Stopped(reason: "\(step.action.summary): \(why)") }
+  }
+
+  /// Time that the story spends with nothing: where its days are hurried, so is this.
+  private func pause(_ duration: Duration) throws {
+    try pass(until: world.now + (options.pace.map { min(duration, $0.longestPause) } ?? duration))
+  }
+
+  private func restart(_ name: String, clean: Bool, _ downtime: Duration, _ words: String) throws {
+    let machine = try world.machine(name)
+    try mark(Marks.machineDown, machine: name, message: words)
+    try machine.shutDown(clean: clean)
+    try pause(downtime)
+    try mark(Marks.machineUp, machine: name, message: "\(name) boots")
+    try machine.boot()
+  }
+
+  private func move(
+    _ machine: String, to place: Place, _ occasion: Action.Occasion?, _ step: Step, _ words: String
+  ) throws {
+    var fields = ["x": "\(place.x)", "y": "\(place.y)"]
+    switch occasion {
+    case .departure:
+      departed = world.now
+      try mark(Marks.ownerLeft, machine: machine, message: words, fields: fields)
+    case .arrival:
+      if let departed, case .day(let day) = step.time {
+        fields["away.at-least"] = "\((chapterBegan + scaled(days: day) - departed).wholeNanoseconds)"
+      }
+      try mark(Marks.ownerReturned, machine: machine, message: words, fields: fields)
+    case nil:
+      try mark(Marks.moved, machine: machine, message: words, fields: fields)
+    }
+    try world.machine(machine).perform(.move(to: place, occasion: occasion))
+  }
+
+  /// Waits for an event that comes after what was last done to the world.
+  private func wait(_ pattern: EventPattern, _ limit: Duration, _ note: String?) throws {
+    var next = waitsFrom
+    let came = try world.run(until: world.now + limit) {
+      try tend()
+      while next < chronicle.entries.count {
+        defer { next += 1 }
+        if pattern.matches(chronicle.entries[next]), found.insert(next).inserted { return true }
+      }
+      return false
+    }
+    guard came else {
+      let seen = Set(chronicle.entries[waitsFrom...].compactMap(\.event)).sorted().joined(separator: ", ")
+      try mark(Marks.waitFailed, message: "waited \(DurationText.format(limit)) in vain for \(pattern)")
+      throw Stopped(
+        reason: "waited \(DurationText.format(limit)) for \(pattern), which did not come; what came: "
+          + (seen.isEmpty ? "nothing" : seen))
+    }
+    try mark(Marks.waited, message: note ?? "there it is: \(pattern)")
+  }
+}

@@ -1,0 +1,39 @@
+import AppLink
+
+/// A machine that faults happen to: a simulated one, a virtual one, or a real one. All calls block until what
+/// they ask for was done, and are made from one thread.
+protocol Machine: AnyObject {
+  var name: String { get }
+  var isUp: Bool { get }
+
+  /// Starts what a boot starts: the bus, Bluetooth, latchkeyd. Apps are latchkeyd's business.
+  func boot() throws
+  /// Ends every process of the machine; a clean shutdown asks them first.
+  func shutDown(clean: Bool) throws
+  /// SIGKILL for latchkeyd. Where it stays down its init is kept from starting it until `startDaemon`.
+  func killDaemon(staysDown: Bool) throws
+  func startDaemon() throws
+  /// The app's process, which must be running.
+  func process(of app: InstalledApp) throws -> Int32
+  /// SIGKILL for the app's process.
+  func kill(_ app: InstalledApp) throws
+  /// What the user asks for through the `latchkey` command.
+  func control(_ request: ControlRequest) throws
+  /// Whether and how `perform` does this.
+  func ability(_ fault: MachineFault) -> Ability
+  /// Throws where `ability` says that it can't.
+  func perform(_ fault: MachineFault) throws
+  /// What power that is gone from one moment to the next comes to here.
+  var powerCut: Ability { get }
+  /// The hand's side of the lock that runs on this machine.
+  func lockHardware() throws -> LockHardware
+  /// Processes that ended though nobody ended them, since the last call; what init restarts was restarted.
+  func tend() throws -> [UnexpectedEnd]
+}
+
+/// A process that ended though no fault was to end it.
+struct UnexpectedEnd: Sendable, Equatable {
+  var process: String
+  var pid: Int32
+  var end: ProcessEnd
+}

@@ -1,0 +1,38 @@
+import AppLink
+import AppLinkBus
+import Foundation
+import Synchronization
+import SystemBus
+
+/// The user's commands to one machine's latchkeyd, from a thread that waits for each to be done.
+public final class MachineControl: Sendable {
+  private let client: ControlClient
+
+  /// - Parameter address: the machine's bus; the system bus, or `DBUS_SYSTEM_BUS_ADDRESS`, where `nil`.
+  public init(address: String?) throws { client = try ControlClient(address: address) }
+
+  /// - Returns: the status, where that was asked for.
+  @discardableResult
+  public func perform(_ request: ControlRequest, limit: DispatchTimeInterval = .seconds(20)) throws -> SystemStatus? {
+    let box = Box()
+    Task { [client] in
+      let result: Result<SystemStatus?, AppLinkError>
+      do throws(AppLinkError) {
+        result = .success(try await client.perform(request))
+      } catch {
+        result = .failure(error)
+      }
+      box.result.withLock { $0 = result }
+      box.done.signal()
+    }
+    guard box.done.wait(timeout: .now() + limit) == .success, let result = box.result.withLock({ $0 }) else {
+      throw WorldError("latchkeyd does not answer \(request)")
+    }
+    return try result.get()
+  }
+
+  private final class Box: Sendable {
+    let result = Mutex<Result<SystemStatus?, AppLinkError>?>(nil)
+    let done = DispatchSemaphore(value: 0)
+  }
+}

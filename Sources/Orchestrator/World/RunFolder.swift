@@ -1,0 +1,93 @@
+import Foundation
+import Glibc
+
+/// The files of one run: for its owner only, and gone when the run is over, unless they are to be kept.
+public struct RunFolder: Sendable {
+  /// Tells this world's processes and folders from any other's.
+  public let world: String
+  /// Short enough for the address of a socket; always removed at the end.
+  public let sockets: String
+  /// State, journal and logs.
+  public let files: String
+  public let isKept: Bool
+
+  static let ownerFile = "world"
+  /// What sockaddr_un has room for, less the longest name that we put behind.
+  static let maximumSocketFolderLength = 60
+
+  /// - Parameter keep: where the files stay after the run; it must not exist, or be empty.
+  public init(keep: String?) throws {
+    let base = ProcessInfo.processInfo.environment["TMPDIR"].flatMap { $0.isEmpty ? nil : $0 } ?? "/tmp"
+    var template = Array("\(base)/latchkey-XXXXXX".utf8CString)
+    guard template.count <= Self.maximumSocketFolderLength else {
+      throw WorldError("TMPDIR is too long for the addresses of sockets: \(base). Set it to a shorter folder")
+    }
+    // mkdtemp makes it 0700.
+    guard mkdtemp(&template) != nil else { throw WorldError.system("a folder in \(base) can't be made", errno) }
+    sockets = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    world = "\(getpid())-\(sockets.suffix(6))-\(UInt32.random(in: .min ... .max))"
+    try Self.claim(sockets, for: world)
+    isKept = keep != nil
+    guard let keep else {
+      files = sockets
+      return
+    }
+    let path = URL(fileURLWithPath: keep).standardizedFileURL.path
+    do {
+      try Self.make(path)
+      let inside = try FileManager.default.contentsOfDirectory(atPath: path)
+      guard !inside.contains(Self.ownerFile) else { throw WorldError("\(path) belongs to another run") }
+      guard inside.isEmpty else {
+        throw WorldError("\(path) is not empty: a run keeps its files in a folder of its own")
+      }
+      try Self.claim(path, for: world)
+    } catch {
+      try? Self.remove(sockets, world: world)
+      throw error
+    }
+    files = path
+  }
+
+  /// Makes a folder that only its owner can enter; the ones above it as needed.
+  static func make(_ path: String) throws {
+    let folders = FileManager.default
+    var isFolder: ObjCBool = false
+    if folders.fileExists(atPath: path, isDirectory: &isFolder) {
+      guard isFolder.boolValue else { throw WorldError("\(path) is not a folder") }
+      return
+    }
+    do {
+      try folders.createDirectory(
+        atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+    } catch {
+      throw WorldError("\(path) can't be made: \(error.localizedDescription)")
+    }
+  }
+
+  /// Two runs can't have the same folder: the file is made by one of them only.
+  private static func claim(_ folder: String, for world: String) throws {
+    let file = open("\(folder)/\(ownerFile)", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+    guard file >= 0 else {
+      throw errno == EEXIST
+        ? WorldError("\(folder) belongs to another run") : WorldError.system("\(folder)/\(ownerFile)", errno)
+    }
+    defer { close(file) }
+    guard write(file, world, world.utf8.count) == world.utf8.count else {
+      throw WorldError.system("\(folder)/\(ownerFile)", errno)
+    }
+  }
+
+  /// Removes a folder, if it is this world's.
+  static func remove(_ folder: String, world: String) throws {
+    guard FileManager.default.fileExists(atPath: folder) else { return }
+    guard let owner = try? String(contentsOfFile: "\(folder)/\(ownerFile)", encoding: .utf8), owner == world else {
+      throw WorldError("\(folder) is not this world's folder and stays")
+    }
+    try FileManager.default.removeItem(atPath: folder)
+  }
+
+  var journal: String { "\(files)/journal.jsonl" }
+  var clock: String { "\(sockets)/clock" }
+  func folder(of machine: String) -> String { "\(files)/\(machine)" }
+  func busSocket(of machine: String) -> String { "\(sockets)/bus-\(machine)" }
+}

@@ -1,0 +1,117 @@
+import Foundation
+import Glibc
+import Journal
+import LockCryptography
+import Timekeeping
+
+/// A simulated world that runs: machines, their processes, one radio, one clock. Only one thread uses it.
+final class SimulatedWorld: World {
+  let run: RunFolder
+  let conductor: Conductor
+  let simulator: SimulatorProcess
+  private var simulated: [SimulatedMachine] = []
+  private var journal: JournalReader
+
+  var now: Instant { conductor.now }
+  var unjudged: [String: String] { [:] }
+  var remarks: [String] { [] }
+
+  /// Starts everything up to the machines' buses; `boot` starts the rest.
+  init(_ scenario: Scenario, seed: UInt64, run: RunFolder, executables: Executables) throws {
+    self.run = run
+    ProcessTable.shared.adoptOrphans()
+    try RunFolder.make(run.clock)
+    conductor = try Conductor(directory: run.clock)
+    guard FileManager.default.createFile(atPath: run.journal, contents: nil, attributes: [.posixPermissions: 0o600])
+    else { throw WorldError("the journal \(run.journal) can't be made") }
+    journal = try JournalReader(path: run.journal)
+    let environment = Self.environment(run)
+
+    // The simulator connects to every bus as it starts, so the buses are there first.
+    var buses: [String: BusDaemon] = [:]
+    for machine in scenario.machines {
+      try RunFolder.make(run.folder(of: machine.name))
+      buses[machine.name] = try BusDaemon(
+        executable: executables.busDaemon, socket: run.busSocket(of: machine.name),
+        folder: run.folder(of: machine.name),
+        environment: environment.merging([WorldProcesses.machineVariable: machine.name]) { $1 })
+    }
+    simulator = try SimulatorProcess(
+      executable: executables.simulator,
+      machines: scenario.machines.map { ($0.name, "unix:path=\(run.busSocket(of: $0.name))") },
+      privateMachines: scenario.machines.filter(\.hasPrivateAddresses).map(\.name), seed: seed,
+      environment: environment, log: "\(run.files)/simulator.log")
+    for machine in scenario.machines {
+      simulated.append(
+        try SimulatedMachine(
+          machine, bus: buses[machine.name], run: run, executables: executables, simulator: simulator,
+          environment: environment))
+    }
+    try provision()
+    try simulator.waitUntilReady()
+    for machine in scenario.machines {
+      try simulator.send(.move(machine: machine.name, x: machine.position.x, y: machine.position.y))
+    }
+  }
+
+  /// What every process of the world is given: this user's own environment less what would tie it to another world.
+  private static func environment(_ run: RunFolder) -> [String: String] {
+    var environment = ProcessInfo.processInfo.environment.filter { name, _ in
+      !name.hasPrefix("LATCHKEY_") && !name.hasPrefix("DBUS_") && !name.hasPrefix("WATCHDOG_")
+        && ![
+          "NOTIFY_SOCKET", "JOURNAL_STREAM", "STATE_DIRECTORY", "CREDENTIALS_DIRECTORY", "LISTEN_FDS", "LISTEN_PID",
+          "RUNTIME_DIRECTORY",
+        ].contains(name)
+    }
+    environment[WorldProcesses.worldVariable] = run.world
+    environment["LATCHKEY_CLOCK"] = run.clock
+    environment["LATCHKEY_JOURNAL"] = run.journal
+    return environment
+  }
+
+  /// The owner's phone and the lock get to know each other; enrolment over the air is another story. Where one of them
+  /// is not in the story, its half of the keys is nobody's.
+  private func provision() throws {
+    let locks = simulated.filter { $0.description.apps.contains(.lock) }
+    let phones = simulated.filter { $0.description.apps.contains(.agent) }
+    guard locks.count <= 1, phones.count <= 1 else {
+      throw WorldError("a scenario can have one machine with the lock and one with the agent")
+    }
+    guard !locks.isEmpty || !phones.isEmpty else { return }
+    try Provisioning.provision(
+      lockDirectory: locks.first?.credentials(of: .lock) ?? "\(run.files)/unused-lock-keys",
+      phoneDirectory: phones.first?.credentials(of: .agent) ?? "\(run.files)/unused-phone-keys")
+  }
+
+  func boot() throws {
+    for machine in simulated {
+      try machine.boot()
+      try conductor.settle()
+    }
+  }
+
+  func machine(_ name: String) throws -> any Machine {
+    guard let machine = simulated.first(where: { $0.name == name }) else {
+      throw WorldError("there is no machine '\(name)' in this world")
+    }
+    return machine
+  }
+
+  func settle() throws { try conductor.settle() }
+
+  @discardableResult
+  func run(until limit: Instant, stopWhen: () throws -> Bool) throws -> Bool {
+    try conductor.run(until: limit, stopWhen: stopWhen)
+  }
+
+  func readRecords() throws -> [JournalEntry] { try journal.read() }
+
+  var damagedLines: Int { journal.damagedLineCount }
+
+  func tend() throws -> [(machine: String, UnexpectedEnd)] {
+    if let end = simulator.process.end {
+      throw WorldError("bluez-simulator ended by itself: \(end)\(logTail(simulator.log))")
+    }
+    return try simulated.flatMap { machine in try machine.tend().map { (machine.name, $0) } }
+  }
+}

@@ -1,0 +1,31 @@
+import Journal
+import Timekeeping
+
+/// Where a story happens: its machines, the air between them, and the time. All calls block, and are made from one
+/// thread.
+protocol World: AnyObject {
+  var run: RunFolder { get }
+  /// Since the world's beginning.
+  var now: Instant { get }
+  /// Promises that nobody can judge here, by name, and why.
+  var unjudged: [String: String] { get }
+  /// What a person reads in the verdict of how this world differs from the story's.
+  var remarks: [String] { get }
+
+  /// Starts the machines.
+  func boot() throws
+  /// Returns when all that happened up to now is recorded.
+  func settle() throws
+  /// Lets the world live until then, looking whenever something may have happened whether to stop.
+  ///
+  /// - Returns: whether `stopWhen` said so.
+  @discardableResult
+  func run(until limit: Instant, stopWhen: () throws -> Bool) throws -> Bool
+  func machine(_ name: String) throws -> any Machine
+  /// Notices what ended by itself, on every machine.
+  func tend() throws -> [(machine: String, UnexpectedEnd)]
+  /// What was recorded since the last call.
+  func readRecords() throws -> [JournalEntry]
+  /// Lines that could not be read.
+  var damagedLines: Int { get }
+}

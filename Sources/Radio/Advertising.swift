@@ -1,0 +1,139 @@
+import BluetoothTypes
+import Timekeeping
+
+/// One advertising set and when its events come: each an interval and up to 10 ms after the one before (Bluetooth Core,
+/// Vol 6, Part B, 4.4.2.2.1). Nobody keeps this running while nobody hears it: the time of the next event is worked out
+/// when it is asked for.
+struct AdvertisingSet: Sendable {
+  let parameters: AdvertisingParameters
+  /// Names its random sequences.
+  let number: UInt64
+  private(set) var next: Int64
+  private let interval: Int64
+
+  private static let delayLimit: Int64 = 10_000_000
+  /// After an hour unheard nothing is left of the old rhythm, and the event that comes next is drawn instead.
+  private static let memory: Int64 = 3600 * 1_000_000_000
+
+  init(_ parameters: AdvertisingParameters, number: UInt64, now: Instant) {
+    self.parameters = parameters
+    self.number = number
+    interval = parameters.interval.wholeNanoseconds
+    var draws = RandomDraws(number, DrawPurpose.advertisingPhase, UInt64(bitPattern: now.nanoseconds))
+    next = now.nanoseconds + 1 + draws.below(Self.delayLimit)
+  }
+
+  func following(_ event: Int64) -> Int64 {
+    var draws = RandomDraws(number, DrawPurpose.advertisingDelay, UInt64(bitPattern: event))
+    return event + interval + draws.below(Self.delayLimit)
+  }
+
+  /// Passes over the events before `time`.
+  mutating func skip(to time: Int64) {
+    if time - next > Self.memory {
+      var draws = RandomDraws(number, DrawPurpose.advertisingPhase, UInt64(bitPattern: time))
+      next = time + draws.below(interval)
+    }
+    while next < time { next = following(next) }
+  }
+}
+
+/// Somebody who could make use of an advertising set's next events.
+private struct Listener {
+  let controller: ControllerIdentifier
+  let window: ListeningWindow
+  let signal: Double
+  let isInitiator: Bool
+}
+
+extension Radio {
+  /// The most sets a controller has.
+  static let advertisingSetLimit = 16
+  /// How far events are looked for that fall into somebody's window; then the search goes on from there.
+  private static let horizon: Int64 = 600 * 1_000_000_000
+
+  mutating func setAdvertising(
+    _ identifier: ControllerIdentifier, set: UInt8, _ parameters: AdvertisingParameters?
+  ) throws(Refusal) {
+    let controller = try commanded(identifier, toStop: parameters == nil)
+    guard let parameters else {
+      controllers[identifier]?.advertisingSets[set] = nil
+      return
+    }
+    try require(identifier, parameters.data.count <= 31, "advertising data is longer than 31 bytes")
+    try require(identifier, parameters.scanResponse.count <= 31, "scan response data is longer than 31 bytes")
+    try require(
+      identifier, parameters.interval >= .milliseconds(20) && parameters.interval <= .milliseconds(10240),
+      "advertising interval is not within 20 ms to 10.24 s")
+    try require(
+      identifier, controller.advertisingSets[set] != nil || controller.advertisingSets.count < Self.advertisingSetLimit,
+      "more than \(Self.advertisingSetLimit) advertising sets")
+    var draws = RandomDraws(seed, controller.number, UInt64(set))
+    controllers[identifier]?.advertisingSets[set] = AdvertisingSet(parameters, number: draws.next(), now: now)
+  }
+
+  /// When somebody's window next covers an event of a set, or may; `nil` while nobody could make use of one.
+  mutating func nextAdvertisement() -> Int64? {
+    var earliest: Int64?
+    for identifier in controllers.keys {
+      for (handle, set) in controllers[identifier]?.advertisingSets ?? [:] {
+        let (listeners, wakeUp) = listeners(to: set, of: identifier)
+        if let wakeUp { earliest = min(earliest ?? wakeUp, wakeUp) }
+        guard !listeners.isEmpty else { continue }
+        controllers[identifier]?.advertisingSets[handle]?.skip(to: now.nanoseconds + 1)
+        guard var event = controllers[identifier]?.advertisingSets[handle]?.next else { continue }
+        let end = min(event + Self.horizon, earliest ?? .max)
+        while event < end, !listeners.contains(where: { $0.window.covers(event) }) { event = set.following(event) }
+        earliest = min(earliest ?? event, event)
+      }
+    }
+    return earliest
+  }
+
+  /// Sends the advertisements of this moment.
+  mutating func advertise(_ outputs: inout [RadioOutput]) {
+    for identifier in controllers.keys.sorted() {
+      for handle in (controllers[identifier]?.advertisingSets ?? [:]).keys.sorted() {
+        guard let before = controllers[identifier]?.advertisingSets[handle] else { continue }
+        let listeners = listeners(to: before, of: identifier).listeners
+        guard !listeners.isEmpty else { continue }
+        controllers[identifier]?.advertisingSets[handle]?.skip(to: now.nanoseconds)
+        guard let set = controllers[identifier]?.advertisingSets[handle], set.next == now.nanoseconds else { continue }
+        let hearing = listeners.filter { $0.window.covers(set.next) }
+        for listener in hearing where !listener.isInitiator {
+          report(set, to: listener.controller, signal: listener.signal, &outputs)
+        }
+        let initiators = hearing.filter(\.isInitiator)
+        connect(
+          set, handle, of: identifier, heardBy: initiators.map { ($0.controller, $0.signal) }, &outputs)
+      }
+    }
+  }
+
+  /// Who could make use of the set's next events, and when somebody may begin to though nothing happened: a scanner that
+  /// has seen all there is can see more when the address changes.
+  private func listeners(
+    to set: AdvertisingSet, of advertiser: ControllerIdentifier
+  ) -> (listeners: [Listener], wakeUp: Int64?) {
+    var result: [Listener] = []
+    var wakeUp: Int64?
+    guard controllers[advertiser]?.isOnAir == true else { return ([], nil) }
+    for (identifier, controller) in controllers where controller.scanner != nil || controller.initiator != nil {
+      guard let signal = signal(between: advertiser, and: identifier) else { continue }
+      if let scanner = controller.scanner {
+        if !scanner.hasSeenAll(of: set, at: now) {
+          result.append(Listener(controller: identifier, window: scanner.window, signal: signal, isInitiator: false))
+        } else if case .resolvable(let key) = set.parameters.ownAddress {
+          let change = ResolvableAddress.nextChange(of: key, after: now).nanoseconds
+          wakeUp = min(wakeUp ?? change, change)
+        }
+      }
+      if let initiator = controller.initiator, set.parameters.isConnectable,
+        initiator.wants(set.parameters.ownAddress, at: now), !areLinked(identifier, advertiser)
+      {
+        result.append(Listener(controller: identifier, window: initiator.window, signal: signal, isInitiator: true))
+      }
+    }
+    return (result.sorted { $0.controller < $1.controller }, wakeUp)
+  }
+}

@@ -1,0 +1,186 @@
+import BluetoothTypes
+import Timekeeping
+
+/// One link: two ends that meet at connection events, `interval` apart, and lose each other when they haven't met for
+/// `timeout`. Events at which nothing is said are not gone through one by one where they can't fail.
+struct Link: Sendable {
+  typealias Role = LinkParameters.Role
+
+  struct End: Sendable {
+    let controller: ControllerIdentifier
+    var isOpen = true
+    var queue: [Frame] = []
+    /// Its host ended the link, and the peer doesn't know yet.
+    var termination: DisconnectReason?
+    /// The last event at which it heard the peer; `nil` before the first.
+    var lastHeard: Int64?
+  }
+
+  enum Effect: Sendable {
+    case received(Role, Frame)
+    case disconnected(Role, DisconnectReason)
+  }
+
+  /// What the link's ends have of each other.
+  struct Conditions {
+    var physics: RadioPhysics
+    /// The mean strength in dBm; `nil` while they don't hear each other.
+    var signal: Double?
+  }
+
+  var central: End
+  var peripheral: End
+  private let number: UInt64
+  private let begun: Int64
+  private let firstEvent: Int64
+  private let interval: Int64
+  private let timeout: Int64
+  /// The number of the last event gone through, from 0.
+  private var lastEvent: Int64 = -1
+
+  /// What the last search for the link's death found, and the signal for which it holds. Whether an event fails depends
+  /// on its number and the signal alone, so that it holds until the signal changes.
+  private var search: (signal: Double, deadline: Int64)?
+
+  /// How many frames an event carries in each direction.
+  private static let framesInAnEvent = 4
+  /// How many idle events are looked through at once for the link's death.
+  private static let searchLimit = 5000
+
+  /// - Parameter number: names its random sequences.
+  init(
+    central: ControllerIdentifier, peripheral: ControllerIdentifier, number: UInt64, now: Instant, interval: Duration,
+    timeout: Duration
+  ) {
+    self.central = End(controller: central)
+    self.peripheral = End(controller: peripheral)
+    self.number = number
+    begun = now.nanoseconds
+    self.interval = interval.wholeNanoseconds
+    self.timeout = timeout.wholeNanoseconds
+    var draws = RandomDraws(number, DrawPurpose.anchor)
+    // The transmit window: at least 1.25 ms after the request (Vol 6, Part B, 4.5.3).
+    firstEvent = begun + 1_250_000 + draws.below(self.interval)
+  }
+
+  subscript(role: Role) -> End {
+    get { role == .central ? central : peripheral }
+    set { if role == .central { central = newValue } else { peripheral = newValue } }
+  }
+
+  func role(of controller: ControllerIdentifier) -> Role? {
+    if central.controller == controller { return .central }
+    return peripheral.controller == controller ? .peripheral : nil
+  }
+
+  var isOver: Bool { !central.isOpen && !peripheral.isOpen }
+
+  private var areBothOpen: Bool { central.isOpen && peripheral.isOpen }
+
+  private var hasTraffic: Bool {
+    !central.queue.isEmpty || !peripheral.queue.isEmpty || central.termination != nil || peripheral.termination != nil
+  }
+
+  private func time(of event: Int64) -> Int64 { firstEvent + event * interval }
+
+  /// When an end gives up. A link that never came about ends after six intervals (Vol 6, Part B, 4.5.2).
+  private func limit(of end: End) -> Int64 {
+    if let lastHeard = end.lastHeard { return lastHeard + timeout }
+    return max(begun + 6 * interval, firstEvent + interval)
+  }
+
+  private var earliestLimit: Int64? { [central, peripheral].filter(\.isOpen).map(limit).min() }
+
+  /// Goes through all that happens up to `now`, under conditions that have not changed since the last call.
+  mutating func pass(to now: Int64, _ conditions: Conditions) -> [Effect] {
+    var effects: [Effect] = []
+    if let signal = conditions.signal {
+      while areBothOpen, time(of: lastEvent + 1) <= now {
+        if !hasTraffic, conditions.physics.isSafe(signal) {
+          lastEvent = (now - firstEvent) / interval
+          central.lastHeard = time(of: lastEvent)
+          peripheral.lastHeard = time(of: lastEvent)
+          break
+        }
+        if let earliestLimit, earliestLimit < time(of: lastEvent + 1) { break }
+        effects += meet(signal, conditions.physics)
+      }
+    }
+    if now >= firstEvent { lastEvent = max(lastEvent, (now - firstEvent) / interval) }
+    for role in [Role.central, .peripheral] where self[role].isOpen && limit(of: self[role]) <= now {
+      let reason: DisconnectReason =
+        if self[role].termination != nil {
+          .localHostTerminated
+        } else if self[role].lastHeard == nil {
+          .failedToEstablish
+        } else {
+          .connectionTimeout
+        }
+      self[role].shut()
+      effects.append(.disconnected(role, reason))
+    }
+    return effects
+  }
+
+  /// The next connection event.
+  private mutating func meet(_ signal: Double, _ physics: RadioPhysics) -> [Effect] {
+    lastEvent += 1
+    var draws = eventDraws(lastEvent)
+    // The peripheral answers only what it has heard.
+    guard physics.receiveOnLink(signal, &draws) else { return [] }
+    peripheral.lastHeard = time(of: lastEvent)
+    var effects = carry(from: .central, to: .peripheral)
+    guard peripheral.isOpen, physics.receiveOnLink(signal, &draws) else { return effects }
+    central.lastHeard = time(of: lastEvent)
+    effects += carry(from: .peripheral, to: .central)
+    return effects
+  }
+
+  private func eventDraws(_ event: Int64) -> RandomDraws {
+    RandomDraws(number, DrawPurpose.connectionEvent, UInt64(bitPattern: event))
+  }
+
+  private mutating func carry(from sender: Role, to receiver: Role) -> [Effect] {
+    let frames = self[sender].queue.prefix(Self.framesInAnEvent)
+    self[sender].queue.removeFirst(frames.count)
+    var effects = frames.map { Effect.received(receiver, $0) }
+    if self[sender].queue.isEmpty, let reason = self[sender].termination {
+      self[sender].shut()
+      self[receiver].shut()
+      effects.append(.disconnected(sender, .localHostTerminated))
+      effects.append(.disconnected(receiver, reason == .localHostTerminated ? .remoteUserTerminated : reason))
+    }
+    return effects
+  }
+
+  /// When something happens by itself after `now`, up to which all has been gone through.
+  mutating func deadline(_ conditions: Conditions, after now: Int64) -> Int64? {
+    guard areBothOpen, let signal = conditions.signal else { return earliestLimit }
+    let next = time(of: lastEvent + 1)
+    if hasTraffic { return min(next, earliestLimit ?? next) }
+    if conditions.physics.isSafe(signal) { return nil }
+    if let search, search.signal == signal, search.deadline > now { return search.deadline }
+    let deadline = endOfSearch(signal, conditions.physics)
+    search = (signal, deadline)
+    return deadline
+  }
+
+  /// The moment an idle link on the edge of its range dies, or up to which it is known to live.
+  private func endOfSearch(_ signal: Double, _ physics: RadioPhysics) -> Int64 {
+    var copy = self
+    for _ in 0..<Self.searchLimit {
+      if let limit = copy.earliestLimit, limit < copy.time(of: copy.lastEvent + 1) { return limit }
+      _ = copy.meet(signal, physics)
+    }
+    return copy.time(of: copy.lastEvent)
+  }
+}
+
+extension Link.End {
+  /// It has no part in the link any more.
+  mutating func shut() {
+    isOpen = false
+    queue = []
+    termination = nil
+  }
+}

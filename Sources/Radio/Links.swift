@@ -1,0 +1,102 @@
+import BluetoothTypes
+import Timekeeping
+
+extension Radio {
+  /// The longest frame, in bytes.
+  static let frameLimit = 1024
+  /// How many frames wait at one end of a link.
+  static let queueLimit = 1024
+
+  func areLinked(_ one: ControllerIdentifier, _ other: ControllerIdentifier) -> Bool {
+    links.values.contains { $0.role(of: one) != nil && $0.role(of: other) != nil }
+  }
+
+  mutating func addLink(
+    central: (ControllerIdentifier, DeviceAddress), peripheral: (ControllerIdentifier, DeviceAddress),
+    _ parameters: InitiatorParameters, number: UInt64, _ outputs: inout [RadioOutput]
+  ) {
+    linkCount += 1
+    let identifier = LinkIdentifier(linkCount)
+    links[identifier] = Link(
+      central: central.0, peripheral: peripheral.0, number: number, now: now, interval: parameters.connectionInterval,
+      timeout: parameters.supervisionTimeout)
+    for (role, own, peer) in [(Link.Role.central, central, peripheral), (.peripheral, peripheral, central)] {
+      let linkParameters = LinkParameters(
+        link: identifier, role: role, ownAddress: own.1, peerAddress: peer.1,
+        connectionInterval: parameters.connectionInterval, supervisionTimeout: parameters.supervisionTimeout)
+      outputs.append(RadioOutput(own.0, .connected(linkParameters)))
+    }
+  }
+
+  mutating func disconnect(
+    _ controller: ControllerIdentifier, _ identifier: LinkIdentifier, _ reason: DisconnectReason
+  ) throws(Refusal) {
+    let role = try end(controller, identifier)
+    let isForHosts = reason != .connectionTimeout && reason != .failedToEstablish
+    try require(controller, isForHosts, "a host can't end a link for the reason \(reason)")
+    // What it said before goes out first; what it says from now on doesn't.
+    links[identifier]?[role].termination = reason
+  }
+
+  mutating func send(
+    _ controller: ControllerIdentifier, _ identifier: LinkIdentifier, _ frame: Frame
+  ) throws(Refusal) {
+    let role = try end(controller, identifier)
+    try require(controller, frame.payload.count <= Self.frameLimit, "a frame is longer than \(Self.frameLimit) bytes")
+    let waiting = links[identifier]?[role].queue.count ?? 0
+    try require(controller, waiting < Self.queueLimit, "more than \(Self.queueLimit) frames wait on a link")
+    links[identifier]?[role].queue.append(frame)
+  }
+
+  /// The role of a controller whose host still has this link and hasn't ended it.
+  private func end(
+    _ controller: ControllerIdentifier, _ identifier: LinkIdentifier
+  ) throws(Refusal) -> Link.Role {
+    _ = try commanded(controller, toStop: false)
+    guard let link = links[identifier], let role = link.role(of: controller), link[role].isOpen,
+      link[role].termination == nil
+    else { throw Refusal(controller: controller, reason: "no such link") }
+    return role
+  }
+
+  /// A controller's ends of links vanish; it tells nobody.
+  mutating func dropLinks(of controller: ControllerIdentifier) {
+    for (identifier, link) in links {
+      guard let role = link.role(of: controller) else { continue }
+      links[identifier]?[role].shut()
+      if links[identifier]?.isOver == true { links[identifier] = nil }
+    }
+  }
+
+  func conditions(of link: Link) -> Link.Conditions {
+    Link.Conditions(
+      physics: physics, signal: signal(between: link.central.controller, and: link.peripheral.controller))
+  }
+
+  /// Lets all links go through what is due by now.
+  mutating func passLinks(_ outputs: inout [RadioOutput]) {
+    for identifier in links.keys.sorted() {
+      guard let link = links[identifier] else { continue }
+      let conditions = conditions(of: link)
+      for effect in links[identifier]?.pass(to: now.nanoseconds, conditions) ?? [] {
+        switch effect {
+        case .received(let role, let frame):
+          outputs.append(RadioOutput(link[role].controller, .received(identifier, frame)))
+        case .disconnected(let role, let reason):
+          outputs.append(RadioOutput(link[role].controller, .disconnected(identifier, reason)))
+        }
+      }
+      if links[identifier]?.isOver == true { links[identifier] = nil }
+    }
+  }
+
+  mutating func nextLinkDeadline() -> Int64? {
+    var earliest: Int64?
+    for (identifier, link) in links {
+      let conditions = conditions(of: link)
+      guard let deadline = links[identifier]?.deadline(conditions, after: now.nanoseconds) else { continue }
+      earliest = min(earliest ?? deadline, deadline)
+    }
+    return earliest
+  }
+}

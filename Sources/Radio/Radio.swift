@@ -1,0 +1,147 @@
+import BluetoothTypes
+import Timekeeping
+
+/// A world of radios: who is where, who advertises, who listens, which links live. A pure state machine: the same
+/// seed and the same inputs at the same times give the same outputs. Each advertiser, listener and link draws from a
+/// random sequence of its own (by seed, name and time), so that the order in which hosts speak changes nothing else.
+public struct Radio: Sendable {
+  let seed: UInt64
+  let physics: RadioPhysics
+  var now = Instant.zero
+  var controllers: [ControllerIdentifier: Controller] = [:]
+  var links: [LinkIdentifier: Link] = [:]
+  var linkCount: UInt64 = 0
+
+  /// The most controllers in a world.
+  static let controllerLimit = 256
+  /// The farthest place from the middle, in metres in each direction.
+  static let placeLimit = 1e7
+
+  public init(seed: UInt64, physics: RadioPhysics = RadioPhysics()) {
+    self.seed = seed
+    self.physics = physics
+  }
+
+  /// Takes an input at `now`, after everything that was due before or at that time; returns what hosts learn, in order.
+  /// Time never goes back: an earlier `now` counts as the latest one there was.
+  public mutating func handle(_ input: RadioInput, at now: Instant) -> [RadioOutput] {
+    var outputs: [RadioOutput] = []
+    passTime(to: now, &outputs)
+    do throws(Refusal) {
+      try take(input)
+    } catch {
+      outputs.append(RadioOutput(error.controller, .refused(error.reason)))
+    }
+    findDeadline()
+    return outputs
+  }
+
+  /// When something happens next by itself; `nil` while nothing can (advertisements that nobody hears are not
+  /// events, nor is a link on which nobody says anything).
+  public private(set) var nextDeadline: Instant?
+
+  /// The signal strength that a link's end sees now, in dBm; `nil` where there is no such link.
+  public func rssi(of link: LinkIdentifier, at controller: ControllerIdentifier) -> Int8? {
+    guard let state = links[link], let role = state.role(of: controller), state[role].isOpen,
+      let number = controllers[controller]?.number
+    else { return nil }
+    // Out of range the last reading would stand; the weakest signal there is does as well.
+    guard let signal = conditions(of: state).signal else { return RadioPhysics.reading(physics.sensitivity) }
+    var draws = RandomDraws(seed, DrawPurpose.signalReading, number, UInt64(bitPattern: now.nanoseconds))
+    return RadioPhysics.reading(signal + physics.noise * draws.bell())
+  }
+
+  private mutating func passTime(to time: Instant, _ outputs: inout [RadioOutput]) {
+    while let deadline = nextDeadline, deadline <= time {
+      now = max(now, deadline)
+      passLinks(&outputs)
+      advertise(&outputs)
+      findDeadline()
+    }
+    now = max(now, time)
+    // Nothing is due, but links have to know how far they came before the world around them changes.
+    passLinks(&outputs)
+  }
+
+  private mutating func findDeadline() {
+    let deadlines = [nextLinkDeadline(), nextAdvertisement()].compactMap { $0 }
+    nextDeadline = deadlines.min().map(Instant.init(nanoseconds:))
+  }
+
+  private mutating func take(_ input: RadioInput) throws(Refusal) {
+    switch input {
+    case .addController(let identifier, let position): try add(identifier, position)
+    case .removeController(let identifier):
+      _ = try known(identifier)
+      dropLinks(of: identifier)
+      controllers[identifier] = nil
+    case .move(let identifier, let position):
+      _ = try known(identifier)
+      try requirePlace(identifier, position)
+      controllers[identifier]?.position = position
+    case .setShielded(let identifier, let isShielded):
+      _ = try known(identifier)
+      controllers[identifier]?.isShielded = isShielded
+    case .setPower(let identifier, let isPowered): try setPower(identifier, isPowered)
+    case .setAdvertising(let identifier, let set, let parameters):
+      try setAdvertising(identifier, set: set, parameters)
+    case .setScan(let identifier, let parameters): try setScan(identifier, parameters)
+    case .setInitiator(let identifier, let parameters): try setInitiator(identifier, parameters)
+    case .disconnect(let identifier, let link, let reason): try disconnect(identifier, link, reason)
+    case .send(let identifier, let link, let frame): try send(identifier, link, frame)
+    case .timePassed: break
+    }
+  }
+
+  private mutating func add(_ identifier: ControllerIdentifier, _ position: Position) throws(Refusal) {
+    try require(identifier, controllers[identifier] == nil, "there is such a controller already")
+    try require(identifier, (1...64).contains(identifier.name.utf8.count), "a controller's name has 1 to 64 bytes")
+    try require(
+      identifier, controllers.count < Self.controllerLimit, "more than \(Self.controllerLimit) controllers")
+    try requirePlace(identifier, position)
+    controllers[identifier] = Controller(identifier, at: position)
+  }
+
+  private mutating func setPower(_ identifier: ControllerIdentifier, _ isPowered: Bool) throws(Refusal) {
+    let controller = try known(identifier)
+    if isPowered {
+      controllers[identifier]?.isPowered = true
+    } else if controller.isPowered {
+      controllers[identifier]?.powerOff()
+      dropLinks(of: identifier)
+    }
+  }
+}
+
+/// An input that makes no sense, and changed nothing.
+struct Refusal: Error {
+  let controller: ControllerIdentifier
+  let reason: String
+}
+
+extension Radio {
+  func known(_ identifier: ControllerIdentifier) throws(Refusal) -> Controller {
+    guard let controller = controllers[identifier] else {
+      throw Refusal(controller: identifier, reason: "no such controller")
+    }
+    return controller
+  }
+
+  /// A controller that can take a command of its host. Stopping what isn't there is always possible.
+  func commanded(_ identifier: ControllerIdentifier, toStop: Bool) throws(Refusal) -> Controller {
+    let controller = try known(identifier)
+    try require(identifier, controller.isPowered || toStop, "the controller is off")
+    return controller
+  }
+
+  func require(
+    _ identifier: ControllerIdentifier, _ condition: Bool, _ otherwise: @autoclosure () -> String
+  ) throws(Refusal) {
+    guard condition else { throw Refusal(controller: identifier, reason: otherwise()) }
+  }
+
+  private func requirePlace(_ identifier: ControllerIdentifier, _ position: Position) throws(Refusal) {
+    let isNear = abs(position.x) <= Self.placeLimit && abs(position.y) <= Self.placeLimit
+    try require(identifier, isNear, "a place is at most 10,000 km from the middle")
+  }
+}

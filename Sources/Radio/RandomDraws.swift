@@ -1,0 +1,56 @@
+/// SplitMix64 (Steele, Lea and Flood, 2014): a random sequence from a number.
+///
+/// The radio keeps no sequence running. Whatever is random gets a short sequence of its own, named by the seed, by what
+/// is drawn and by when: so one draw more or less, here, changes nothing elsewhere.
+struct RandomDraws: Sendable {
+  private var state: UInt64
+
+  init(_ names: UInt64...) {
+    state = 0
+    for name in names { state = Self.mix(state &+ 0x9E37_79B9_7F4A_7C15 ^ name) }
+  }
+
+  mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    return Self.mix(state)
+  }
+
+  /// From 0 to just below 1.
+  mutating func unit() -> Double { Double(next() >> 11) * 0x1p-53 }
+
+  /// From 0 to just below `bound`, which is positive.
+  mutating func below(_ bound: Int64) -> Int64 {
+    Int64(truncatingIfNeeded: next().multipliedFullWidth(by: UInt64(bound)).high)
+  }
+
+  /// Bell-shaped with standard deviation 1, and never beyond ±`bellLimit`: the sum of four even draws.
+  mutating func bell() -> Double { (unit() + unit() + unit() + unit() - 2) * 1.732_050_807_568_877_2 }
+  static let bellLimit = 3.464_101_615_137_755
+
+  private static func mix(_ value: UInt64) -> UInt64 {
+    var value = value
+    value = (value ^ value >> 30) &* 0xBF58_476D_1CE4_E5B9
+    value = (value ^ value >> 27) &* 0x94D0_49BB_1331_11EB
+    return value ^ value >> 31
+  }
+
+  /// A number for a name (FNV-1a).
+  static func number(of name: String) -> UInt64 {
+    name.utf8.reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
+  }
+}
+
+/// What a random sequence is for.
+enum DrawPurpose {
+  static let shadowing: UInt64 = 1
+  static let advertisingPhase: UInt64 = 2
+  static let advertisingDelay: UInt64 = 3
+  static let scanPhase: UInt64 = 4
+  static let initiatorPhase: UInt64 = 5
+  static let advertisementAtScanner: UInt64 = 6
+  static let advertisementAtInitiator: UInt64 = 7
+  static let connectionRequest: UInt64 = 8
+  static let anchor: UInt64 = 9
+  static let connectionEvent: UInt64 = 10
+  static let signalReading: UInt64 = 11
+}

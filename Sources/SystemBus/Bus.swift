@@ -1,0 +1,304 @@
+import BusValue
+import Dispatch
+import Glibc
+import Synchronization
+
+/// What a bus connection tells its user; each is called on the bus's thread, in the order of the messages.
+public struct BusHandlers: Sendable {
+  /// Somebody called a method. It is answered once, now or later, with `Bus.reply`.
+  public var onCall: @Sendable (isolated Bus, IncomingCall) -> Void
+  /// A signal arrived; its sender is to be checked.
+  public var onSignal: @Sendable (isolated Bus, IncomingSignal) -> Void
+  /// The connection ended by itself; nothing comes after it.
+  public var onClose: @Sendable (isolated Bus, BusError) -> Void
+
+  public init(
+    onCall: @escaping @Sendable (isolated Bus, IncomingCall) -> Void = { bus, call in
+      bus.reply(to: call, with: .failure(.unknownObject(call)))
+    },
+    onSignal: @escaping @Sendable (isolated Bus, IncomingSignal) -> Void = { _, _ in },
+    onClose: @escaping @Sendable (isolated Bus, BusError) -> Void = { _, _ in }
+  ) {
+    self.onCall = onCall
+    self.onSignal = onSignal
+    self.onClose = onClose
+  }
+}
+
+/// A connection to a D-Bus message bus.
+///
+/// It lives on one thread of its own, which is this actor's executor: what handlers and completions do, they do
+/// there. Values go in and out; no message of libsystemd's is seen outside. When the connection ends, open calls
+/// fail with `BusError.disconnected` and `BusHandlers.onClose` is called; the process goes on.
+public actor Bus {
+  private nonisolated let thread: BusThread
+  private nonisolated let connection: BusConnection
+  private nonisolated let hasStarted = Atomic<Bool>(false)
+  private var handlers: BusHandlers?
+  private var watches: [NameWatch: Watch] = [:]
+  private var watchersOfName: [String: [NameWatch]] = [:]
+  private var lastWatch: UInt64 = 0
+  private var isOpen = true
+
+  /// This connection's name on the bus, such as `:1.7`.
+  public nonisolated let uniqueName: String
+  public nonisolated let address: BusAddress
+
+  /// The bus's thread. Another actor that returns it is on that thread too, and reaches this one with
+  /// `assumeIsolated`, without waiting.
+  public nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
+
+  /// Connects, and owns `name` if one is given; blocks until the bus has answered. Nothing is received before `start`,
+  /// and nothing that arrives before it is lost.
+  ///
+  /// Throws `NoServer` with the address where no bus is there, `NameTaken` where the name has another owner, and
+  /// `AccessDenied` where the bus's policy doesn't allow it.
+  public init(address: BusAddress = .system, name: String? = nil, limits: MessageLimits = MessageLimits())
+    throws(BusError)
+  {
+    self.address = address
+    connection = try BusConnection(address: address, name: name, limits: limits)
+    uniqueName = connection.uniqueName
+    thread = try BusThread()
+  }
+
+  deinit { thread.stop() }
+
+  /// Starts the thread. Called once, before any other use.
+  public nonisolated func start(_ handlers: BusHandlers = BusHandlers()) throws(BusError) {
+    connection.handlers = BusConnection.Handlers(
+      onCall: { [weak self] call in self?.assumeIsolated { $0.handlers?.onCall($0, call) } },
+      onSignal: { [weak self] signal in self?.assumeIsolated { $0.receive(signal) } },
+      onClose: { [weak self] error in self?.assumeIsolated { $0.connectionEnded(error) } })
+    try connection.beginReceiving()
+    // Before the thread runs, which takes in at once what has come so far: the name is owned, and a client may have
+    // called already.
+    enqueue { $0.handlers = handlers }
+    try thread.start(connection)
+    hasStarted.store(true, ordering: .releasing)
+  }
+
+  /// Runs `work` on the bus's thread after everything enqueued before: what one thread enqueues is done in its order.
+  public nonisolated func enqueue(_ work: @escaping @Sendable (isolated Bus) -> Void) {
+    thread.enqueue { self.assumeIsolated { work($0) } }
+  }
+
+  /// Sends what was enqueued before, leaves the bus and forgets the handlers; returns at once. Open calls fail.
+  public nonisolated func close() {
+    // Without a thread the connection is still its maker's.
+    guard hasStarted.load(ordering: .acquiring) else { return connection.close() }
+    enqueue { $0.leave() }
+  }
+
+  /// Like `close`, and returns when the name it owned since `init` is free for another. On any thread; the caller
+  /// holds nothing that a handler may be waiting for.
+  public nonisolated func closeAndWait() {
+    guard hasStarted.load(ordering: .acquiring) else { return connection.close() }
+    if thread.isCurrent { return assumeIsolated { $0.leave() } }
+    let closed = DispatchSemaphore(value: 0)
+    enqueue { bus in
+      bus.leave()
+      closed.signal()
+    }
+    closed.wait()
+  }
+
+  private func leave() {
+    isOpen = false
+    handlers = nil
+    watches = [:]
+    watchersOfName = [:]
+    connection.close()
+  }
+
+  // MARK: Calls and signals
+
+  /// Calls a method; `completion` is called once, on the bus's thread. (A bus lets one connection have a limited number
+  /// of calls open, 128 unless its configuration says otherwise, and fails more with `LimitsExceeded`.) Without `timeout` it waits until it is
+  /// answered, the callee leaves the bus, or the connection ends. Replies and signals of one peer come in the order
+  /// in which it sent them.
+  public func call(
+    _ call: MethodCall, timeout: Duration? = nil, completion: @escaping @Sendable (Result<[Value], BusError>) -> Void
+  ) {
+    connection.call(call, timeout: timeout, completion: completion)
+  }
+
+  /// Calls a method and returns what it returned; see `call(_:timeout:completion:)`.
+  @discardableResult
+  public func call(_ call: MethodCall, timeout: Duration? = nil) async throws(BusError) -> [Value] {
+    let result = await withCheckedContinuation { continuation in
+      connection.call(call, timeout: timeout) { continuation.resume(returning: $0) }
+    }
+    return try result.get()
+  }
+
+  /// Calls a method and blocks until it is answered, the callee leaves the bus, or the connection ends; what arrives
+  /// meanwhile waits. Callable on any thread, also on the bus's own.
+  public nonisolated func callAndWait(_ call: MethodCall) throws(BusError) -> [Value] {
+    if thread.isCurrent { return try connection.callAndWait(call) }
+    let answered = DispatchSemaphore(value: 0)
+    let outcome = Mutex<Result<[Value], BusError>>(.failure(.disconnected))
+    enqueue { bus in
+      bus.call(call) { result in
+        outcome.withLock { $0 = result }
+        answered.signal()
+      }
+    }
+    answered.wait()
+    return try outcome.withLock { $0 }.get()
+  }
+
+  /// Calls a method and wants no reply.
+  public func callWithoutReply(_ call: MethodCall) throws(BusError) { try connection.callWithoutReply(call) }
+
+  public func emit(_ signal: OutgoingSignal) throws(BusError) { try connection.emit(signal) }
+
+  /// Answers a call. A second answer, and one to a call that wants none, does nothing.
+  public func reply(to call: IncomingCall, with result: Result<[Value], BusError>) {
+    connection.reply(to: call, with: result)
+  }
+
+  /// Forgets unanswered calls of a peer that has left the bus.
+  public func discardCalls(from sender: String) { connection.discardCalls(from: sender) }
+
+  /// From its completion on, and from then only surely, broadcast signals that fit the rule are received.
+  public func addMatch(
+    _ rule: MatchRule, completion: @escaping @Sendable (Result<Void, BusError>) -> Void = { _ in }
+  ) {
+    connection.call(.toBus("AddMatch", [.string(rule.text)]), timeout: nil) { result in
+      completion(result.map { _ in })
+    }
+  }
+
+  /// Undoes one `addMatch` of the same rule.
+  public func removeMatch(_ rule: MatchRule) {
+    try? connection.callWithoutReply(.toBus("RemoveMatch", [.string(rule.text)]))
+  }
+
+  // MARK: Names
+
+  /// Owns a name; throws `NameTaken` and `AccessDenied` as `init` does.
+  public func requestName(_ name: String) async throws(BusError) {
+    let doNotQueue: UInt32 = 4
+    let reply: [Value]
+    do {
+      reply = try await call(.toBus("RequestName", [.string(name), .uint32(doNotQueue)]))
+    } catch {
+      throw error.name == BusError.Name.accessDenied ? .nameDenied(name) : error
+    }
+    // 1: now the owner; 4: was it already.
+    guard reply == [.uint32(1)] || reply == [.uint32(4)] else { throw .nameTaken(name) }
+  }
+
+  public func releaseName(_ name: String) async throws(BusError) {
+    try await call(.toBus("ReleaseName", [.string(name)]))
+  }
+
+  /// Who is behind a connection. Throws `NameHasNoOwner` where it has left.
+  public func credentials(of name: String) async throws(BusError) -> BusCredentials {
+    try await withCheckedContinuation { continuation in
+      credentials(of: name) { continuation.resume(returning: $0) }
+    }.get()
+  }
+
+  /// Who is behind a connection; `completion` is called once, on the bus's thread.
+  public func credentials(
+    of name: String, completion: @escaping @Sendable (Result<BusCredentials, BusError>) -> Void
+  ) {
+    var call = MethodCall.toBus("GetConnectionCredentials", [.string(name)])
+    // dbus-daemon 1.16 (Debian 13) gives a pidfd as well, to whoever can take one (D-Bus specification,
+    // org.freedesktop.DBus.GetConnectionCredentials, "ProcessFD"); the number serves us.
+    call.acceptsFileDescriptors = true
+    connection.call(call, timeout: nil) { result in
+      completion(
+        result.flatMap { reply in
+          let properties = reply.first?.propertiesValue
+          for case .fileDescriptor(let descriptor) in properties?.values.map({ $0 }) ?? [] { Glibc.close(descriptor) }
+          guard let properties,
+            let user = properties["UnixUserID"]?.integerValue.flatMap(UInt32.init(exactly:)),
+            let process = properties["ProcessID"]?.integerValue.flatMap(Int32.init(exactly:))
+          else {
+            return .failure(BusError(name: BusError.Name.failed, message: "the bus doesn't know who \(name) is"))
+          }
+          return .success(BusCredentials(processIdentifier: process, userIdentifier: user))
+        })
+    }
+  }
+
+  /// Names one watch of a name's owner.
+  public struct NameWatch: Sendable, Hashable {
+    fileprivate let rawValue: UInt64
+  }
+
+  private struct Watch {
+    let name: String
+    let rule: MatchRule
+    /// The owner last told; `nil` inside: none. `nil` outside: nothing told yet.
+    var owner: String??
+    let onChange: @Sendable (isolated Bus, String?) -> Void
+  }
+
+  /// Tells who owns `name` (a well-known or a unique one): the owner now, then each change, in order with the
+  /// owner's own messages; `nil` while there is none. Owner after owner with nothing between is told as two changes.
+  @discardableResult
+  public func watchOwner(
+    of name: String, onChange: @escaping @Sendable (isolated Bus, String?) -> Void
+  ) -> NameWatch {
+    lastWatch += 1
+    let watch = NameWatch(rawValue: lastWatch)
+    let rule = MatchRule(
+      sender: BusName.bus, interface: BusName.bus, member: "NameOwnerChanged", firstArgument: name)
+    watches[watch] = Watch(name: name, rule: rule, onChange: onChange)
+    watchersOfName[name, default: []].append(watch)
+    addMatch(rule)
+    // What the bus says about the name before this reply is older than the reply, and what comes behind is newer.
+    connection.call(.toBus("GetNameOwner", [.string(name)]), timeout: nil) { [weak self] result in
+      let owner = (try? result.get())?.first?.stringValue
+      self?.assumeIsolated { bus in
+        guard bus.isOpen, bus.watches[watch]?.owner == nil else { return }
+        if case .failure(let error) = result, error.name == BusError.Name.disconnected { return }
+        bus.watches[watch]?.owner = .some(owner)
+        bus.watches[watch]?.onChange(bus, owner)
+      }
+    }
+    return watch
+  }
+
+  public func unwatch(_ watch: NameWatch) {
+    guard let ended = watches.removeValue(forKey: watch) else { return }
+    watchersOfName[ended.name]?.removeAll { $0 == watch }
+    if watchersOfName[ended.name]?.isEmpty == true { watchersOfName[ended.name] = nil }
+    removeMatch(ended.rule)
+  }
+
+  // MARK: Receiving
+
+  private func receive(_ signal: IncomingSignal) {
+    if signal.sender == BusName.bus, signal.interface == BusName.bus {
+      if signal.member == "NameOwnerChanged" { ownerChanged(signal.arguments) }
+      return
+    }
+    handlers?.onSignal(self, signal)
+  }
+
+  private func ownerChanged(_ arguments: [Value]) {
+    guard arguments.count == 3, let name = arguments[0].stringValue, let text = arguments[2].stringValue else { return }
+    let owner = text.isEmpty ? nil : text
+    for watch in watchersOfName[name] ?? [] {
+      // Before the first owner is told, GetNameOwner's reply is still to come, and knows better.
+      guard let told = watches[watch]?.owner, told != owner else { continue }
+      if told != nil, owner != nil { watches[watch]?.onChange(self, nil) }
+      watches[watch]?.owner = .some(owner)
+      watches[watch]?.onChange(self, owner)
+    }
+  }
+
+  private func connectionEnded(_ error: BusError) {
+    isOpen = false
+    let ended = handlers
+    handlers = nil
+    watches = [:]
+    watchersOfName = [:]
+    ended?.onClose(self, error)
+  }
+}

@@ -1,0 +1,21 @@
+import Glibc
+
+/// Where a bus is (D-Bus specification, "Server Addresses").
+public struct BusAddress: Sendable, Hashable, CustomStringConvertible {
+  public let text: String
+
+  public init(_ text: String) { self.text = text }
+
+  /// The address in `DBUS_SYSTEM_BUS_ADDRESS`, else the system bus's usual one: sd-bus's own rule. The variable
+  /// doesn't count in a process that runs with more rights than its starter.
+  public static var system: BusAddress {
+    if getuid() == geteuid(), getgid() == getegid(), let address = getenv("DBUS_SYSTEM_BUS_ADDRESS"),
+      address.pointee != 0
+    {
+      return BusAddress(String(cString: address))
+    }
+    return BusAddress("unix:path=/run/dbus/system_bus_socket")
+  }
+
+  public var description: String { text }
+}

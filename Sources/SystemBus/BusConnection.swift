@@ -1,0 +1,360 @@
+import BusValue
+import CSystemd
+import Glibc
+
+/// One connection of libsystemd's, with the calls that are open in both directions. Used by one thread at a time:
+/// the one that makes it, then its `BusThread`.
+final class BusConnection: @unchecked Sendable {
+  typealias Completion = @Sendable (Result<[Value], BusError>) -> Void
+
+  /// What the connection tells its user, on the thread.
+  struct Handlers {
+    var onCall: (IncomingCall) -> Void
+    var onSignal: (IncomingSignal) -> Void
+    /// The connection has ended by itself.
+    var onClose: (BusError) -> Void
+  }
+
+  private final class PendingCall {
+    unowned let connection: BusConnection
+    let acceptsFileDescriptors: Bool
+    let completion: Completion
+    init(_ connection: BusConnection, acceptsFileDescriptors: Bool, completion: @escaping Completion) {
+      self.connection = connection
+      self.acceptsFileDescriptors = acceptsFileDescriptors
+      self.completion = completion
+    }
+  }
+
+  private struct OpenCall {
+    let message: OpaquePointer
+    let sender: String
+  }
+
+  private var bus: OpaquePointer?
+  private let limits: MessageLimits
+  /// The name it owns since it was made.
+  private let name: String?
+  private var pending: [ObjectIdentifier: PendingCall] = [:]
+  private var openCalls: [UInt64: OpenCall] = [:]
+  private var lastToken: UInt64 = 0
+  var handlers: Handlers?
+  let uniqueName: String
+
+  /// Connects and waits until the bus has said hello; then asks for `name`.
+  init(address: BusAddress, name: String?, limits: MessageLimits) throws(BusError) {
+    self.limits = limits
+    self.name = name
+    var bus: OpaquePointer?
+    try check(sd_bus_new(&bus), "make a bus connection")
+    do {
+      uniqueName = try Self.connect(bus, to: address)
+      if let name { try Self.request(name, bus) }
+    } catch {
+      sd_bus_close_unref(bus)
+      throw error
+    }
+    self.bus = bus
+  }
+
+  deinit { close() }
+
+  private static func connect(_ bus: OpaquePointer?, to address: BusAddress) throws(BusError) -> String {
+    func noBus(_ result: Int32) -> BusError {
+      BusError(
+        name: BusError.Name.noServer,
+        message: "no bus at \(address): \(String(cString: strerror(-result))); dbus-daemon must run there "
+          + "(DBUS_SYSTEM_BUS_ADDRESS says where the bus is)")
+    }
+    var result = sd_bus_set_address(bus, address.text)
+    guard result >= 0 else { throw .invalidArguments("'\(address)' is no D-Bus address") }
+    try check(sd_bus_set_bus_client(bus, 1), "set up the bus connection")
+    result = sd_bus_start(bus)
+    guard result >= 0 else { throw noBus(result) }
+    var text: UnsafePointer<CChar>?
+    // Waits for the reply to Hello.
+    result = sd_bus_get_unique_name(bus, &text)
+    guard result >= 0, let text else { throw noBus(result < 0 ? result : -ENOTCONN) }
+    return String(cString: text)
+  }
+
+  private static func request(_ name: String, _ bus: OpaquePointer?) throws(BusError) {
+    // Without flags sd-bus doesn't queue for the name and doesn't take it from its owner.
+    let result = sd_bus_request_name(bus, name, 0)
+    switch -result {
+    case ...0: return
+    case EEXIST: throw .nameTaken(name)
+    case EACCES, EPERM: throw .nameDenied(name)
+    case EINVAL: throw .invalidArguments("'\(name)' is no bus name")
+    default: throw .system(result, "own the bus name \(name)")
+    }
+  }
+
+  /// Starts to receive. `handlers` is set before.
+  func beginReceiving() throws(BusError) {
+    let result = sd_bus_add_filter(
+      bus, nil,
+      { message, userdata, _ in
+        guard let message, let userdata else { return 0 }
+        return Unmanaged<BusConnection>.fromOpaque(userdata).takeUnretainedValue().receive(message)
+      }, Unmanaged.passUnretained(self).toOpaque())
+    try check(result, "receive from the bus")
+  }
+
+  // MARK: The loop's side
+
+  /// Handles at most one message; whether there may be more to do.
+  func process() -> Bool {
+    guard let bus else { return false }
+    let result = sd_bus_process(bus, nil)
+    // A handler may have closed the connection meanwhile.
+    guard self.bus != nil else { return true }
+    if result > 0 { return true }
+    guard result < 0 || sd_bus_is_open(bus) <= 0 else { return false }
+    let handlers = handlers
+    close()
+    handlers?.onClose(result < 0 ? .system(result, "the bus") : .disconnected)
+    return true
+  }
+
+  /// What to wait for; `nil` where there is no connection any more.
+  var wait: (descriptor: Int32, events: Int16, timeoutMilliseconds: Int32)? {
+    guard let bus else { return nil }
+    let descriptor = sd_bus_get_fd(bus)
+    let events = sd_bus_get_events(bus)
+    guard descriptor >= 0, events >= 0 else { return (-1, 0, 0) }
+    return (descriptor, Int16(truncatingIfNeeded: events), Self.timeoutMilliseconds(bus))
+  }
+
+  /// sd-bus names a moment of CLOCK_MONOTONIC in microseconds; poll wants what is left, in milliseconds, rounded up.
+  private static func timeoutMilliseconds(_ bus: OpaquePointer) -> Int32 {
+    var deadline: UInt64 = 0
+    guard sd_bus_get_timeout(bus, &deadline) > 0, deadline != .max else { return -1 }
+    var time = timespec()
+    clock_gettime(CLOCK_MONOTONIC, &time)
+    let now = UInt64(time.tv_sec) * 1_000_000 + UInt64(time.tv_nsec) / 1000
+    return deadline <= now ? 0 : Int32(clamping: (deadline - now + 999) / 1000)
+  }
+
+  /// Ends the connection after what was sent has gone out. Every call that is still open fails.
+  func close() {
+    guard let bus else { return }
+    self.bus = nil
+    handlers = nil
+    for call in openCalls.values { sd_bus_message_unref(call.message) }
+    openCalls = [:]
+    // The bus sees the end of a connection when it comes to it; a name is free once it has answered.
+    if let name, sd_bus_is_open(bus) > 0 { sd_bus_release_name(bus, name) }
+    sd_bus_flush_close_unref(bus)
+    let unanswered = pending.values
+    pending = [:]
+    for call in unanswered { call.completion(.failure(.disconnected)) }
+  }
+
+  // MARK: Sending
+
+  /// Calls; `completion` is called once. Without a time-out the call waits until it is answered or the callee is gone.
+  func call(_ call: MethodCall, timeout: Duration?, completion: @escaping Completion) {
+    guard let bus else { return completion(.failure(.disconnected)) }
+    do throws(BusError) {
+      let message = try methodCall(call)
+      defer { sd_bus_message_unref(message) }
+      let waiting = PendingCall(
+        self, acceptsFileDescriptors: call.acceptsFileDescriptors, completion: completion)
+      // UInt64.max is none; zero would be sd-bus's 25 s.
+      let microseconds = timeout.map { UInt64(max(1, $0 / .microseconds(1))) } ?? .max
+      let result = sd_bus_call_async(
+        bus, nil, message,
+        { reply, userdata, _ in
+          guard let reply, let userdata else { return 0 }
+          let waiting = Unmanaged<PendingCall>.fromOpaque(userdata).takeUnretainedValue()
+          waiting.connection.finish(waiting, with: reply)
+          return 1
+        }, Unmanaged.passUnretained(waiting).toOpaque(), microseconds)
+      try check(result, "call \(call.interface).\(call.member)")
+      pending[ObjectIdentifier(waiting)] = waiting
+    } catch {
+      completion(.failure(error))
+    }
+  }
+
+  /// Calls, and blocks this thread until the answer is there; other messages wait in the connection meanwhile.
+  func callAndWait(_ call: MethodCall) throws(BusError) -> [Value] {
+    let message = try methodCall(call)
+    defer { sd_bus_message_unref(message) }
+    var error = sd_bus_error()
+    defer { sd_bus_error_free(&error) }
+    var reply: OpaquePointer?
+    let result = sd_bus_call(bus, message, .max, &error, &reply)
+    if let name = error.name {
+      throw BusError(name: String(cString: name), message: error.message.map { String(cString: $0) } ?? "")
+    }
+    try check(result, "call \(call.interface).\(call.member)")
+    guard let reply else { throw .disconnected }
+    defer { sd_bus_message_unref(reply) }
+    return try MessageDecoder.decode(reply, limits: limits, acceptsFileDescriptors: call.acceptsFileDescriptors)
+  }
+
+  /// Calls and wants no reply.
+  func callWithoutReply(_ call: MethodCall) throws(BusError) {
+    let message = try methodCall(call)
+    defer { sd_bus_message_unref(message) }
+    try check(sd_bus_message_set_expect_reply(message, 0), "call")
+    try check(sd_bus_send(bus, message, nil), "call \(call.interface).\(call.member)")
+  }
+
+  func emit(_ signal: OutgoingSignal) throws(BusError) {
+    guard let bus else { throw .disconnected }
+    var message: OpaquePointer?
+    try check(
+      sd_bus_message_new_signal(bus, &message, signal.path.text, signal.interface, signal.member), "make a signal")
+    guard let message else { throw .disconnected }
+    defer { sd_bus_message_unref(message) }
+    if let destination = signal.destination {
+      try check(sd_bus_message_set_destination(message, destination), "address a signal")
+    }
+    try MessageEncoder.append(signal.arguments, to: message)
+    try check(sd_bus_send(bus, message, nil), "send the signal \(signal.member)")
+  }
+
+  /// Answers a call; does nothing where it wants no reply or has one.
+  func reply(to call: IncomingCall, with result: Result<[Value], BusError>) {
+    guard let bus, let token = call.token, let open = openCalls.removeValue(forKey: token) else { return }
+    defer { sd_bus_message_unref(open.message) }
+    switch result {
+    case .success(let values):
+      do throws(BusError) {
+        try send(values, inReplyTo: open.message, bus)
+      } catch {
+        sendError(error, inReplyTo: open.message, bus)
+      }
+    case .failure(let error): sendError(error, inReplyTo: open.message, bus)
+    }
+  }
+
+  /// Forgets the open calls of a peer that is gone.
+  func discardCalls(from sender: String) {
+    for (token, call) in openCalls where call.sender == sender {
+      openCalls[token] = nil
+      sd_bus_message_unref(call.message)
+    }
+  }
+
+  private func methodCall(_ call: MethodCall) throws(BusError) -> OpaquePointer {
+    guard let bus else { throw .disconnected }
+    var message: OpaquePointer?
+    let result = sd_bus_message_new_method_call(
+      bus, &message, call.destination, call.path.text, call.interface, call.member)
+    guard result >= 0, let message else {
+      throw .invalidArguments("\(call.destination) \(call.path) \(call.interface).\(call.member) can't be called")
+    }
+    do {
+      // The other side is found running or not at all: an activation would bypass the supervisor.
+      try check(sd_bus_message_set_auto_start(message, 0), "call")
+      try MessageEncoder.append(call.arguments, to: message)
+    } catch {
+      sd_bus_message_unref(message)
+      throw error
+    }
+    return message
+  }
+
+  private func send(_ values: [Value], inReplyTo call: OpaquePointer, _ bus: OpaquePointer) throws(BusError) {
+    var message: OpaquePointer?
+    try check(sd_bus_message_new_method_return(call, &message), "make a reply")
+    guard let message else { throw .disconnected }
+    defer { sd_bus_message_unref(message) }
+    try MessageEncoder.append(values, to: message)
+    try check(sd_bus_send(bus, message, nil), "send a reply")
+  }
+
+  private func sendError(_ error: BusError, inReplyTo call: OpaquePointer, _ bus: OpaquePointer) {
+    error.name.withCString { name in
+      error.message.withCString { text in
+        var raw = sd_bus_error(name: name, message: text, _need_free: 0)
+        var message: OpaquePointer?
+        // A name that D-Bus doesn't allow is refused here; the caller still gets an error.
+        if sd_bus_message_new_method_error(call, &message, &raw) < 0 {
+          sd_bus_reply_method_errno(call, -EINVAL, nil)
+        } else {
+          sd_bus_send(bus, message, nil)
+          sd_bus_message_unref(message)
+        }
+      }
+    }
+  }
+
+  // MARK: Receiving
+
+  private func finish(_ call: PendingCall, with reply: OpaquePointer) {
+    guard pending.removeValue(forKey: ObjectIdentifier(call)) != nil else { return }
+    if sd_bus_message_is_method_error(reply, nil) > 0, let error = sd_bus_message_get_error(reply)?.pointee {
+      let name = error.name.map { String(cString: $0) } ?? BusError.Name.failed
+      let message = error.message.map { String(cString: $0) } ?? ""
+      return call.completion(.failure(BusError(name: name, message: message)))
+    }
+    do throws(BusError) {
+      let values = try MessageDecoder.decode(
+        reply, limits: limits, acceptsFileDescriptors: call.acceptsFileDescriptors)
+      call.completion(.success(values))
+    } catch {
+      call.completion(.failure(error))
+    }
+  }
+
+  /// sd-bus's own answers (to Ping and GetMachineId) are good; all else is ours: 1 says that it is dealt with.
+  private func receive(_ message: OpaquePointer) -> Int32 {
+    let interface = sd_bus_message_get_interface(message).map { String(cString: $0) }
+    let member = sd_bus_message_get_member(message).map { String(cString: $0) } ?? ""
+    let path = sd_bus_message_get_path(message).flatMap { ObjectPath(String(cString: $0)) }
+    let sender = sd_bus_message_get_sender(message).map { String(cString: $0) } ?? ""
+    guard let path else { return 1 }
+    if sd_bus_message_is_method_call(message, nil, nil) > 0 {
+      if interface == BusName.peer { return 0 }
+      receiveCall(message, sender: sender, path: path, interface: interface, member: member)
+    } else if sd_bus_message_is_signal(message, nil, nil) > 0, let interface {
+      // What sd-bus tells itself; the end of the connection is seen in `process`.
+      if interface == "org.freedesktop.DBus.Local" { return 0 }
+      // A signal that doesn't decode is one that its sender had no right to send: it never happened.
+      guard let arguments = try? MessageDecoder.decode(message, limits: limits) else { return 1 }
+      handlers?.onSignal(
+        IncomingSignal(sender: sender, path: path, interface: interface, member: member, arguments: arguments))
+    }
+    return 1
+  }
+
+  private func receiveCall(
+    _ message: OpaquePointer, sender: String, path: ObjectPath, interface: String?, member: String
+  ) {
+    var token: UInt64?
+    if sd_bus_message_get_expect_reply(message) > 0 {
+      lastToken += 1
+      token = lastToken
+      openCalls[lastToken] = OpenCall(message: sd_bus_message_ref(message), sender: sender)
+    }
+    func call(_ arguments: [Value]) -> IncomingCall {
+      IncomingCall(
+        sender: sender, path: path, interface: interface, member: member, arguments: arguments, token: token)
+    }
+    guard openCalls.count <= limits.openCalls else {
+      let error = BusError(name: BusError.Name.limitsExceeded, message: "too many calls are waiting for an answer")
+      return reply(to: call([]), with: .failure(error))
+    }
+    do throws(BusError) {
+      handlers?.onCall(call(try MessageDecoder.decode(message, limits: limits)))
+    } catch {
+      reply(to: call([]), with: .failure(error))
+    }
+  }
+}
+
+extension BusError {
+  static func nameTaken(_ name: String) -> BusError {
+    BusError(name: Name.nameTaken, message: "another process on this bus owns the name \(name)")
+  }
+  static func nameDenied(_ name: String) -> BusError {
+    BusError(
+      name: Name.accessDenied,
+      message: "this bus's policy lets user \(getuid()) not own the name \(name); a policy file has to allow it")
+  }
+}

@@ -1,0 +1,144 @@
+import BusValue
+
+/// An interface as introspection describes it (D-Bus specification, "Introspection Data Format").
+public struct InterfaceDescription: Sendable, Hashable {
+  public struct Argument: Sendable, Hashable {
+    public var name: String
+    public var signature: String
+    public init(_ name: String, _ signature: String) {
+      self.name = name
+      self.signature = signature
+    }
+  }
+
+  public struct Method: Sendable, Hashable {
+    public var name: String
+    public var inputs: [Argument]
+    public var outputs: [Argument]
+    /// The caller gets no reply.
+    public var noReply: Bool
+    public init(_ name: String, _ inputs: [Argument] = [], returns outputs: [Argument] = [], noReply: Bool = false) {
+      self.name = name
+      self.inputs = inputs
+      self.outputs = outputs
+      self.noReply = noReply
+    }
+    /// The inputs' signatures, joined.
+    public var signature: String { inputs.map(\.signature).joined() }
+  }
+
+  public struct Signal: Sendable, Hashable {
+    public var name: String
+    public var arguments: [Argument]
+    public init(_ name: String, _ arguments: [Argument]) {
+      self.name = name
+      self.arguments = arguments
+    }
+    public var signature: String { arguments.map(\.signature).joined() }
+  }
+
+  public struct Property: Sendable, Hashable {
+    public var name: String
+    public var signature: String
+    public var isWritable: Bool
+    public init(_ name: String, _ signature: String, isWritable: Bool = false) {
+      self.name = name
+      self.signature = signature
+      self.isWritable = isWritable
+    }
+  }
+
+  public var name: String
+  public var methods: [Method]
+  public var signals: [Signal]
+  public var properties: [Property]
+
+  public init(_ name: String, methods: [Method] = [], signals: [Signal] = [], properties: [Property] = []) {
+    self.name = name
+    self.methods = methods
+    self.signals = signals
+    self.properties = properties
+  }
+
+  public static let introspectable = InterfaceDescription(
+    BusName.introspectable, methods: [Method("Introspect", returns: [Argument("data", "s")])])
+
+  public static let properties = InterfaceDescription(
+    BusName.properties,
+    methods: [
+      Method("Get", [Argument("interface", "s"), Argument("name", "s")], returns: [Argument("value", "v")]),
+      Method("Set", [Argument("interface", "s"), Argument("name", "s"), Argument("value", "v")]),
+      Method("GetAll", [Argument("interface", "s")], returns: [Argument("properties", "a{sv}")]),
+    ],
+    signals: [
+      Signal(
+        "PropertiesChanged",
+        [
+          Argument("interface", "s"), Argument("changed_properties", "a{sv}"),
+          Argument("invalidated_properties", "as"),
+        ])
+    ])
+
+  public static let objectManager = InterfaceDescription(
+    BusName.objectManager,
+    methods: [Method("GetManagedObjects", returns: [Argument("objects", "a{oa{sa{sv}}}")])],
+    signals: [
+      Signal("InterfacesAdded", [Argument("object", "o"), Argument("interfaces", "a{sa{sv}}")]),
+      Signal("InterfacesRemoved", [Argument("object", "o"), Argument("interfaces", "as")]),
+    ])
+}
+
+/// Writes introspection documents.
+public enum Introspection {
+  /// The document for one object: its interfaces and the names of the objects right below it.
+  public static func document(interfaces: [InterfaceDescription], children: [String] = []) -> String {
+    var lines = [
+      "<!DOCTYPE node PUBLIC \"-//freedesktop//DTD D-BUS Object Introspection 1.0//EN\"",
+      " \"http://www.freedesktop.org/standards/dbus/1.0/introspect.dtd\">",
+      "<node>",
+    ]
+    for interface in interfaces { lines += Self.lines(of: interface) }
+    for child in children { lines.append("  <node name=\"\(child)\"/>") }
+    lines.append("</node>")
+    return lines.joined(separator: "\n") + "\n"
+  }
+
+  /// The names of the objects right below `path`, of which `paths` are all there are.
+  public static func children(of path: ObjectPath, among paths: some Sequence<ObjectPath>) -> [String] {
+    let depth = path.text.split(separator: "/").count
+    return Set(
+      paths.filter { $0 != path && $0.isWithin(path) }.map { String($0.text.split(separator: "/")[depth]) }
+    ).sorted()
+  }
+
+  private static func lines(of interface: InterfaceDescription) -> [String] {
+    var lines = ["  <interface name=\"\(interface.name)\">"]
+    for method in interface.methods {
+      let inputs = method.inputs.map { argument($0, direction: "in") }
+      let outputs = method.outputs.map { argument($0, direction: "out") }
+      let notes =
+        method.noReply
+        ? ["      <annotation name=\"org.freedesktop.DBus.Method.NoReply\" value=\"true\"/>"] : []
+      lines += element("method", method.name, inputs + outputs + notes)
+    }
+    for signal in interface.signals {
+      lines += element("signal", signal.name, signal.arguments.map { argument($0, direction: nil) })
+    }
+    for property in interface.properties {
+      let access = property.isWritable ? "readwrite" : "read"
+      lines.append(
+        "    <property name=\"\(property.name)\" type=\"\(property.signature)\" access=\"\(access)\"/>")
+    }
+    return lines + ["  </interface>"]
+  }
+
+  private static func element(_ kind: String, _ name: String, _ contents: [String]) -> [String] {
+    contents.isEmpty
+      ? ["    <\(kind) name=\"\(name)\"/>"] : ["    <\(kind) name=\"\(name)\">"] + contents + ["    </\(kind)>"]
+  }
+
+  private static func argument(_ argument: InterfaceDescription.Argument, direction: String?) -> String {
+    let direction = direction.map { " direction=\"\($0)\"" } ?? ""
+    return "      <arg name=\"\(argument.name)\" type=\"\(argument.signature)\"\(direction)/>"
+  }
+}

@@ -1,0 +1,96 @@
+import CSystemd
+import Glibc
+import Synchronization
+
+/// The machine's own time: CLOCK_BOOTTIME, which goes on while the machine sleeps. Its alarms ring on one thread of
+/// its own, in order; a machine that sleeps is not woken, it rings them when it wakes.
+public final class BootClock: TimeSource, AlarmKeeper {
+  private let alarms = Mutex(AlarmTable())
+  private let timer: Int32
+
+  /// - Throws: `ClockError` when the kernel grants no timer or no thread.
+  public init() throws {
+    timer = timerfd_create(CLOCK_BOOTTIME, Int32(TFD_CLOEXEC))
+    guard timer >= 0 else { throw ClockError.system("timerfd_create") }
+    // The thread holds the clock for good: a process has one, until it ends.
+    try startThread { [self] in ringForever() }
+  }
+
+  public var now: Instant {
+    var time = timespec()
+    clock_gettime(CLOCK_BOOTTIME, &time)
+    return Instant(nanoseconds: Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec))
+  }
+
+  public var unixSeconds: Double {
+    var time = timespec()
+    clock_gettime(CLOCK_REALTIME, &time)
+    return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+  }
+
+  public func makeAlarm(_ handler: @escaping @Sendable () -> Void) -> any Alarm {
+    TableAlarm(self, alarms.withLock { $0.makeIdentifier() }, handler)
+  }
+
+  func setAlarm(_ identifier: UInt64, _ deadline: Instant?, _ handler: @escaping AlarmTable.Handler) {
+    alarms.withLock { alarms in
+      let earlier = alarms.earliest
+      alarms.set(identifier, deadline, handler)
+      if alarms.earliest != earlier { arm(alarms.earliest) }
+    }
+  }
+
+  private func ringForever() {
+    while true {
+      var expirations: UInt64 = 0
+      // Setting the timer anew, by whichever thread, is seen by this read: no other wake-up is needed.
+      let count = read(timer, &expirations, 8)
+      guard count == 8 || errno == EINTR || errno == EAGAIN else {
+        preconditionFailure("a timerfd of this process can't be read: \(String(cString: strerror(errno)))")
+      }
+      while let due = alarms.withLock({ $0.takeDue(by: now) }) { due.handler() }
+      alarms.withLock { arm($0.earliest) }
+    }
+  }
+
+  private func arm(_ deadline: Instant?) {
+    var setting = itimerspec()
+    if let deadline {
+      // Zero would disarm it; a deadline that has passed expires at once.
+      let nanoseconds = max(deadline.nanoseconds, 1)
+      setting.it_value.tv_sec = Int(nanoseconds / 1_000_000_000)
+      setting.it_value.tv_nsec = Int(nanoseconds % 1_000_000_000)
+    }
+    guard timerfd_settime(timer, Int32(TFD_TIMER_ABSTIME), &setting, nil) == 0 else {
+      preconditionFailure("a timerfd of this process can't be set: \(String(cString: strerror(errno)))")
+    }
+  }
+}
+
+/// Runs `body` on a thread of its own, with all signals blocked: they belong to the main thread.
+func startThread(_ body: @escaping @Sendable () -> Void) throws {
+  final class Box {
+    let body: @Sendable () -> Void
+    init(_ body: @escaping @Sendable () -> Void) { self.body = body }
+  }
+  let box = Unmanaged.passRetained(Box(body))
+  var everything = sigset_t()
+  var before = sigset_t()
+  sigfillset(&everything)
+  // A thread inherits the mask of the thread that starts it.
+  pthread_sigmask(SIG_BLOCK, &everything, &before)
+  defer { pthread_sigmask(SIG_SETMASK, &before, nil) }
+  var thread = pthread_t()
+  let result = pthread_create(
+    &thread, nil,
+    { argument in
+      guard let argument else { return nil }
+      Unmanaged<Box>.fromOpaque(argument).takeRetainedValue().body()
+      return nil
+    }, box.toOpaque())
+  guard result == 0 else {
+    box.release()
+    throw ClockError.system("pthread_create", result)
+  }
+  pthread_detach(thread)
+}

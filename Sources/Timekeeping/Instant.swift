@@ -1,0 +1,41 @@
+/// A point in time: nanoseconds since the time source's zero. On a machine that is CLOCK_BOOTTIME's zero, in a
+/// simulated world the world's beginning.
+public struct Instant: Sendable, Hashable, Comparable, Codable, CustomStringConvertible {
+  public let nanoseconds: Int64
+
+  public init(nanoseconds: Int64) { self.nanoseconds = nanoseconds }
+
+  public static let zero = Instant(nanoseconds: 0)
+
+  public static func + (instant: Instant, duration: Duration) -> Instant {
+    Instant(nanoseconds: instant.nanoseconds + duration.wholeNanoseconds)
+  }
+  public static func - (instant: Instant, duration: Duration) -> Instant {
+    Instant(nanoseconds: instant.nanoseconds - duration.wholeNanoseconds)
+  }
+  public static func - (later: Instant, earlier: Instant) -> Duration {
+    .nanoseconds(later.nanoseconds - earlier.nanoseconds)
+  }
+  public static func += (instant: inout Instant, duration: Duration) { instant = instant + duration }
+  public static func < (left: Instant, right: Instant) -> Bool { left.nanoseconds < right.nanoseconds }
+
+  /// Seconds with a fraction, for logs and reports.
+  public var seconds: Double { Double(nanoseconds) / 1e9 }
+
+  /// `4d 02:13:07.250`
+  public var description: String {
+    func pad(_ value: Int64, _ digits: Int) -> String {
+      let text = String(value)
+      return String(repeating: "0", count: max(0, digits - text.count)) + text
+    }
+    let milliseconds = nanoseconds / 1_000_000
+    let seconds = milliseconds / 1000
+    return
+      "\(seconds / 86400)d \(pad(seconds / 3600 % 24, 2)):\(pad(seconds / 60 % 60, 2)):\(pad(seconds % 60, 2)).\(pad(milliseconds % 1000, 3))"
+  }
+}
+
+extension Duration {
+  /// Whole nanoseconds; a fraction below is cut off.
+  public var wholeNanoseconds: Int64 { components.seconds * 1_000_000_000 + components.attoseconds / 1_000_000_000 }
+}

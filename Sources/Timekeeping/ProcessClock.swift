@@ -1,0 +1,32 @@
+import Glibc
+import Synchronization
+
+/// The time source of this process.
+public enum ProcessClock {
+  /// The name of the variable that puts a process into a simulated world: the folder of the world's clock.
+  public static let variable = "LATCHKEY_CLOCK"
+
+  /// The source that was made; a process has one, however often it is asked for.
+  private static let made = Mutex<(any TimeSource)?>(nil)
+
+  /// The time of the simulated world that `LATCHKEY_CLOCK` names, else the machine's.
+  ///
+  /// - Throws: `ClockError` when the variable names no living world.
+  public static func fromEnvironment() throws -> any TimeSource {
+    try made.withLock { made in
+      if let made { return made }
+      let source: any TimeSource
+      if let value = getenv(variable) {
+        let directory = String(cString: value)
+        guard directory.hasPrefix("/") else {
+          throw ClockError("\(variable) must be the absolute path of a world's clock, not \"\(directory.prefix(200))\"")
+        }
+        source = try SharedClock(directory: directory)
+      } else {
+        source = try BootClock()
+      }
+      made = source
+      return source
+    }
+  }
+}

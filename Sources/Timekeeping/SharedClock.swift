@@ -1,0 +1,136 @@
+import CSystemd
+import Glibc
+import Synchronization
+
+/// The time of a simulated world, shared by all its processes and moved by the world's conductor.
+///
+/// `DIR/now` has the time: an Int64 of nanoseconds since the world began and, at offset 8, an Int64 of Unix
+/// nanoseconds at which it began, both little endian. `DIR/socket` (SOCK_SEQPACKET) is the conductor's: the process
+/// says there when its earliest alarm rings, in 8 bytes, and hears, in 8 bytes, that it is due. When the socket closes
+/// the world is over, and the process ends at once.
+///
+/// An alarm that is set for now or earlier rings too only when the conductor says so, at the same virtual time: so what
+/// a process does does not depend on which of its threads was faster.
+public final class SharedClock: TimeSource, AlarmKeeper {
+  /// The sizes and places of the protocol.
+  public enum Layout {
+    public static let fileLength = 16
+    public static let messageLength = 8
+    /// The deadline of a process that has none.
+    public static let noDeadline = Int64.max
+  }
+
+  private struct State {
+    var alarms = AlarmTable()
+    /// What the conductor knows of this process; it forgets a deadline as it rings it.
+    var told = Layout.noDeadline
+  }
+
+  private let state = Mutex(State())
+  private let socket: Int32
+  private let unixNanosecondsAtZero: Int64
+  // Read-only memory that lives as long as the process.
+  private nonisolated(unsafe) let nowInMemory: UnsafePointer<Atomic<Int64>>
+
+  /// Joins the world whose conductor owns `directory`.
+  ///
+  /// - Throws: `ClockError` when there is no world, or it is over already.
+  public init(directory: String) throws {
+    // By way of the descriptor, since a socket's address has room for 107 bytes and a path may have more.
+    let folder = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard folder >= 0 else { throw ClockError.system("the world's clock \(directory)") }
+    defer { close(folder) }
+    let memory = try Self.map(folder, directory)
+    nowInMemory = UnsafePointer(memory.assumingMemoryBound(to: Atomic<Int64>.self))
+    unixNanosecondsAtZero = Int64(littleEndian: memory.load(fromByteOffset: 8, as: Int64.self))
+    socket = try Self.connect(folder, directory)
+    try startThread { [self] in listenForever() }
+  }
+
+  public var now: Instant { Instant(nanoseconds: Int64(littleEndian: nowInMemory.pointee.load(ordering: .acquiring))) }
+
+  public var unixSeconds: Double { Double(unixNanosecondsAtZero) / 1e9 + now.seconds }
+
+  public func makeAlarm(_ handler: @escaping @Sendable () -> Void) -> any Alarm {
+    TableAlarm(self, state.withLock { $0.alarms.makeIdentifier() }, handler)
+  }
+
+  func setAlarm(_ identifier: UInt64, _ deadline: Instant?, _ handler: @escaping AlarmTable.Handler) {
+    state.withLock { state in
+      state.alarms.set(identifier, deadline, handler)
+      tellConductor(&state)
+    }
+  }
+
+  private func tellConductor(_ state: inout State) {
+    let deadline = state.alarms.earliest?.nanoseconds ?? Layout.noDeadline
+    guard deadline != state.told else { return }
+    state.told = deadline
+    var message = deadline.littleEndian
+    while send(socket, &message, Layout.messageLength, Int32(MSG_NOSIGNAL)) < 0 {
+      guard errno == EINTR else { Self.worldIsOver() }
+    }
+  }
+
+  private func listenForever() {
+    while true {
+      var message: Int64 = 0
+      let count = recv(socket, &message, Layout.messageLength, 0)
+      if count < 0, errno == EINTR { continue }
+      guard count == Layout.messageLength else { Self.worldIsOver() }
+      ring(by: max(now, Instant(nanoseconds: Int64(littleEndian: message))))
+    }
+  }
+
+  private func ring(by now: Instant) {
+    state.withLock { $0.told = Layout.noDeadline }
+    while let due = state.withLock({ $0.alarms.takeDue(by: now) }) { due.handler() }
+    state.withLock { tellConductor(&$0) }
+  }
+
+  /// Nothing outlives its world: time would stand still in it for good.
+  private static func worldIsOver() -> Never { _exit(0) }
+
+  private static func map(_ folder: Int32, _ directory: String) throws -> UnsafeRawPointer {
+    let file = openat(folder, "now", O_RDONLY | O_CLOEXEC)
+    guard file >= 0 else { throw ClockError.system("the world's clock \(directory)/now") }
+    defer { close(file) }
+    var status = stat()
+    guard fstat(file, &status) == 0, status.st_size >= Layout.fileLength else {
+      throw ClockError("the world's clock \(directory)/now is shorter than \(Layout.fileLength) bytes")
+    }
+    guard let memory = mmap(nil, Layout.fileLength, PROT_READ, MAP_SHARED, file, 0), memory != MAP_FAILED else {
+      throw ClockError.system("the world's clock \(directory)/now")
+    }
+    return UnsafeRawPointer(memory)
+  }
+
+  private static func connect(_ folder: Int32, _ directory: String) throws -> Int32 {
+    let socket = Glibc.socket(AF_UNIX, Int32(SOCK_SEQPACKET.rawValue | SOCK_CLOEXEC.rawValue), 0)
+    guard socket >= 0 else { throw ClockError.system("socket") }
+    let result = withUnixAddress("/proc/self/fd/\(folder)/socket") { Glibc.connect(socket, $0, $1) }
+    guard result == 0 else {
+      let error = ClockError.system("the world's conductor at \(directory)/socket")
+      close(socket)
+      throw error
+    }
+    return socket
+  }
+}
+
+/// Calls `body` with the address of a Unix socket. A path longer than the 107 bytes there is room for is cut off, so
+/// callers give a short one.
+public func withUnixAddress<Result>(
+  _ path: String, _ body: (UnsafePointer<sockaddr>, socklen_t) throws -> Result
+) rethrows -> Result {
+  var address = sockaddr_un()
+  address.sun_family = sa_family_t(AF_UNIX)
+  withUnsafeMutableBytes(of: &address.sun_path) { room in
+    room.copyBytes(from: Array(path.utf8).prefix(room.count - 1))
+  }
+  return try withUnsafePointer(to: &address) { pointer in
+    try pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { rebound in
+      try body(rebound, socklen_t(MemoryLayout<sockaddr_un>.size))
+    }
+  }
+}

@@ -1,0 +1,98 @@
+import ArgumentParser
+import CSystemd
+import CoreBluetooth
+import HomePolicy
+import Journal
+import LatchkeyVersion
+import LockCryptography
+import Logging
+import Timekeeping
+
+/// The phone's side: unlocks its owner's door on arrival.
+@main struct LatchkeyAgent: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "latchkey-agent",
+    abstract: "Unlocks the door when its owner comes home.",
+    discussion: "latchkeyd starts it as an app, and says where its state and its keys are.",
+    version: LatchkeyVersion.current)
+
+  @Option(help: "The folder of the agent's state. [default: $STATE_DIRECTORY]")
+  var state: String?
+
+  @Option(help: "The folder of the phone's keys. [default: $CREDENTIALS_DIRECTORY]")
+  var credentials: String?
+
+  @Option(help: "Seconds without a link after which coming back is an arrival.")
+  var away = 180.0
+
+  @Option(help: "The weakest signal that counts as being at the door, in dBm.")
+  var near = -75
+
+  @Flag(help: "Unlock also where the signal can't be read: then the radio's range alone decides.")
+  var unlockWithoutSignal = false
+
+  func validate() throws {
+    guard (1...86400).contains(away) else {
+      throw ValidationError("--away is from 1 to 86400 seconds, not \(away).")
+    }
+    guard (-127...20).contains(near) else { throw ValidationError("--near is from -127 to 20 dBm, not \(near).") }
+  }
+
+  func run() throws {
+    let time = try ProcessClock.fromEnvironment()
+    try Journal.bootstrap(process: "latchkey-agent", time: time)
+    let logger = Logger(label: "latchkey-agent")
+    let app: AgentApp
+    do {
+      let environment = ProcessInfo.processInfo.environment
+      let keys = try PhoneKeys.read(
+        fromDirectory: try folder(
+          credentials, environment["CREDENTIALS_DIRECTORY"], "credentials", variable: "CREDENTIALS_DIRECTORY"))
+      let store = try AgentStore(
+        directory: try folder(state, environment["STATE_DIRECTORY"], "state", variable: "STATE_DIRECTORY"),
+        logger: logger)
+      var configuration = HomeConfiguration()
+      configuration.awayDuration = .seconds(away)
+      configuration.nearSignal = near
+      configuration.unlocksWithoutSignal = unlockWithoutSignal
+      app = AgentApp(
+        configuration, keys: keys, store: store, boot: try BootIdentifier.ofThisBoot(), time: time, logger: logger)
+    } catch {
+      // For the journal; the command says it to whoever started it.
+      logger.critical("the agent can't start: \(error)")
+      throw StartError(description: "\(error)")
+    }
+    let restored = ApplicationLaunch.options()?[.bluetoothCentrals] as? [String] ?? []
+    logger.record("agent.started", ["centralsToRestore": restored.joined(separator: " ")])
+    app.start()
+    // Where systemd runs it, it is told that the unit is up.
+    sd_notify(0, "READY=1")
+    // The system holds a manager's delegate weakly, and Dispatch an alarm's handler alone.
+    withExtendedLifetime(app) { dispatchMain() }
+  }
+
+  private func folder(_ option: String?, _ variableValue: String?, _ name: String, variable: String) throws -> String {
+    guard let path = option ?? variableValue, !path.isEmpty else {
+      throw StartError(description: "no folder for \(name): give --\(name), or set \(variable).")
+    }
+    var isDirectory: ObjCBool = false
+    guard FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory), isDirectory.boolValue else {
+      throw StartError(description: "the folder for \(name), \(path), does not exist.")
+    }
+    return path
+  }
+}
+
+/// Which boot of the machine this is.
+enum BootIdentifier {
+  /// The kernel's own identifier, drawn at random at each boot.
+  static func ofThisBoot() throws -> String {
+    try String(contentsOfFile: "/proc/sys/kernel/random/boot_id", encoding: .utf8)
+      .trimmingCharacters(in: .whitespacesAndNewlines)
+  }
+}
+
+/// Why the process can't do its work: a reason to end, and no matter of how it was called.
+struct StartError: Error, CustomStringConvertible {
+  let description: String
+}

@@ -1,0 +1,89 @@
+import AppLink
+import ArgumentParser
+import Foundation
+import Orchestrator
+
+/// Speaks with this machine's latchkeyd.
+enum SystemControl {
+  static func perform(_ request: ControlRequest) throws -> SystemStatus? {
+    try reporting { try MachineControl(address: nil).perform(request) }
+  }
+
+  /// Ends with a line on the error output, and 1, where `work` fails.
+  static func reporting<Outcome>(_ work: () throws -> Outcome) throws -> Outcome {
+    do {
+      return try work()
+    } catch {
+      FileHandle.standardError.write(Data("latchkey: \(error)\n".utf8))
+      throw ExitCode(1)
+    }
+  }
+}
+
+struct OpenCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "open", abstract: "Opens an app, or brings it to the front.")
+  @Argument(help: "The app's bundle identifier.") var app: String
+  func run() throws { _ = try SystemControl.perform(.openApp(bundleIdentifier: app)) }
+}
+
+struct LeaveCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "leave", abstract: "Leaves an app: it goes to the background and is suspended soon.")
+  @Argument(help: "The app's bundle identifier.") var app: String
+  func run() throws { _ = try SystemControl.perform(.leaveApp(bundleIdentifier: app)) }
+}
+
+struct QuitCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "quit", abstract: "Force-quits an app: it is not relaunched until it is opened again.")
+  @Argument(help: "The app's bundle identifier.") var app: String
+  func run() throws { _ = try SystemControl.perform(.quitApp(bundleIdentifier: app)) }
+}
+
+struct ReclaimCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "reclaim", abstract: "Kills an app as the system does for memory; what it asked for goes on.")
+  @Argument(help: "The app's bundle identifier.") var app: String
+  func run() throws { _ = try SystemControl.perform(.reclaimApp(bundleIdentifier: app)) }
+}
+
+struct BluetoothCommand: ParsableCommand {
+  enum Position: String, ExpressibleByArgument, CaseIterable {
+    case on
+    case off
+  }
+  static let configuration = CommandConfiguration(
+    commandName: "bluetooth", abstract: "The user's own switch for Bluetooth.")
+  @Argument(help: "on or off.") var position: Position
+  func run() throws { _ = try SystemControl.perform(.setBluetooth(on: position == .on)) }
+}
+
+struct StatusCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "status", abstract: "Shows Bluetooth's state and every app.")
+  func run() throws {
+    guard let status = try SystemControl.perform(.status) else { return }
+    print("Bluetooth: \(status.bluetooth)")
+    AppsCommand.show(status.apps)
+  }
+}
+
+struct AppsCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "apps", abstract: "Lists the apps and what they wait for.")
+  func run() throws {
+    guard let status = try SystemControl.perform(.status) else { return }
+    Self.show(status.apps)
+  }
+
+  static func show(_ apps: [AppStatus]) {
+    for app in apps.sorted(by: { $0.bundleIdentifier < $1.bundleIdentifier }) {
+      var line = "\(app.bundleIdentifier)  \(app.state.rawValue)"
+      if let pid = app.processIdentifier { line += ", process \(pid)" }
+      if app.quitByUser { line += ", quit by the user" }
+      line += ", \(app.connections) connections, \(app.pendingConnections) requests held, \(app.launches) launches"
+      print(line)
+    }
+  }
+}

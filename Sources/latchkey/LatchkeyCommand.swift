@@ -1,0 +1,17 @@
+import ArgumentParser
+import LatchkeyVersion
+
+/// The command that a person uses.
+@main
+struct LatchkeyCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "latchkey",
+    abstract:
+      "Runs Latchkey: proves its promises in a simulated world, makes keys, and speaks with a machine's latchkeyd.",
+    version: LatchkeyVersion.current,
+    subcommands: [
+      ProveCommand.self, SetupCommand.self, ProvisionCommand.self, AppsCommand.self, OpenCommand.self,
+      LeaveCommand.self, QuitCommand.self, ReclaimCommand.self, BluetoothCommand.self, StatusCommand.self,
+      PairCommand.self, PairingsCommand.self, GuardCommand.self,
+    ])
+}

@@ -1,0 +1,26 @@
+import ArgumentParser
+import Foundation
+import LockCryptography
+
+struct ProvisionCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "provision",
+    abstract: "Makes the keys of a lock and of a phone that may open it.",
+    discussion: "Writes files that only you can read into two folders; what is there already stays untouched.")
+
+  @Option(help: "The lock's folder of keys.")
+  var lock: String
+
+  @Option(help: "The phone's folder of keys.")
+  var phone: String
+
+  func run() throws {
+    do {
+      let identity = try Provisioning.provision(lockDirectory: lock, phoneDirectory: phone)
+      print("lock \(identity): keys in \(lock), its phone's in \(phone)")
+    } catch {
+      FileHandle.standardError.write(Data("latchkey: \(error)\n".utf8))
+      throw ExitCode(1)
+    }
+  }
+}

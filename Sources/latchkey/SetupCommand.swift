@@ -1,0 +1,101 @@
+import ArgumentParser
+import Foundation
+import LockCryptography
+import MachineSetup
+
+struct SetupCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "setup", abstract: "Sets this machine up as a lock, or as the phone that opens one.",
+    discussion: """
+      Makes the keys, turns Bluetooth on, and has the units run now and after every boot. The lock is told of the phone \
+      by a text that the phone's setup prints, and the phone of the lock by one that the lock's prints: each alone on \
+      standard output; what is done is told on standard error. On a terminal each asks for the other's text. Neither is \
+      secret. What has been set up before stays as it is.
+
+      Without terminals, in this order: `setup phone`, `setup lock --phone TEXT`, `setup phone --lock TEXT`.
+      """,
+    subcommands: [SetupLockCommand.self, SetupPhoneCommand.self])
+}
+
+struct SetupLockCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "lock", abstract: "Sets this machine up as a lock.")
+
+  @Option(help: ArgumentHelp("The phone's text: the lock is to open for it.", valueName: "text"))
+  var phone: String?
+
+  func run() throws {
+    var text = phone
+    if text == nil, Dialogue.isPossible, try !Dialogue.hasPhones() {
+      Dialogue.say("On the phone's machine, run `latchkey setup phone`.")
+      text = Dialogue.ask("The text that it prints, or return alone to do that later: ")
+    }
+    let phone = try text.map { text in try Dialogue.read { () throws(IntroductionError) in try PhoneIntroduction(text) }
+    }
+    let outcome = try Dialogue.perform(.lock(phone: phone))
+    print(outcome.introduction)
+    Dialogue.say(
+      outcome.isComplete
+        ? "Done. Give the text above to `latchkey setup phone`, where the phone does not have it yet."
+        : "The lock opens for nobody yet: run `latchkey setup lock --phone TEXT`, with what `latchkey setup phone` prints."
+    )
+  }
+}
+
+struct SetupPhoneCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "phone", abstract: "Sets this machine up as the phone that opens a lock.")
+
+  @Option(help: ArgumentHelp("The lock's text: the phone is to open it.", valueName: "text"))
+  var lock: String?
+
+  func run() throws {
+    let lock = try lock.map { text in try Dialogue.read { () throws(IntroductionError) in try LockIntroduction(text) } }
+    var outcome = try Dialogue.perform(.phone(lock: lock))
+    print(outcome.introduction)
+    if !outcome.isComplete, Dialogue.isPossible {
+      Dialogue.say("On the lock's machine, give the text above to `latchkey setup lock`.")
+      guard let text = Dialogue.ask("The text that it prints, or return alone to do that later: ") else { return }
+      let lock = try Dialogue.read { () throws(IntroductionError) in try LockIntroduction(text) }
+      outcome = try Dialogue.perform(.phone(lock: lock))
+    }
+    Dialogue.say(
+      outcome.isComplete
+        ? "Done. The agent meets the lock when it is in range: `latchkey status`."
+        : "The phone has no lock yet: run `latchkey setup phone --lock TEXT`, with what `latchkey setup lock` prints.")
+  }
+}
+
+/// What both say and ask.
+private enum Dialogue {
+  static var isPossible: Bool { isatty(STDIN_FILENO) == 1 && isatty(STDERR_FILENO) == 1 }
+
+  static func perform(_ request: SetupRequest) throws -> SetupOutcome {
+    do { return try MachineSetup(request, progress: say).run() } catch { throw failure(error) }
+  }
+
+  /// An argument, or an answer.
+  static func read<Value>(_ read: () throws(IntroductionError) -> Value) throws -> Value {
+    do { return try read() } catch { throw ValidationError("\(error)") }
+  }
+
+  static func hasPhones() throws -> Bool {
+    do {
+      if case .lock(let phones) = try MachineSetup.facts(.lock).keys { return !phones.isEmpty }
+    } catch { throw failure(error) }
+    return false
+  }
+
+  static func ask(_ question: String) -> String? {
+    FileHandle.standardError.write(Data(question.utf8))
+    guard let line = readLine(), !line.allSatisfy(\.isWhitespace) else { return nil }
+    return line
+  }
+
+  static func say(_ line: String) { FileHandle.standardError.write(Data((line + "\n").utf8)) }
+
+  private static func failure(_ error: any Error) -> ExitCode {
+    say("latchkey: \(error)")
+    return ExitCode(1)
+  }
+}

@@ -1,0 +1,102 @@
+import ArgumentParser
+import BluetoothSystem
+import Foundation
+import Journal
+import LatchkeyDaemon
+import LatchkeyVersion
+import Logging
+import ServiceLifecycle
+import Timekeeping
+import UnixSignals
+
+@main
+struct Latchkeyd: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "latchkeyd",
+    abstract: "The Bluetooth system: keeps what apps ask of Bluetooth while they are not running.",
+    discussion:
+      "It talks to bluetoothd and to apps over the system bus, or the bus that DBUS_SYSTEM_BUS_ADDRESS names.",
+    version: LatchkeyVersion.current)
+
+  @Option(help: ArgumentHelp("The folder for what it has promised.", valueName: "folder"))
+  var state: String
+
+  @Option(help: ArgumentHelp("The folder with a folder for each app, each with an Info.plist.", valueName: "folder"))
+  var apps: String?
+
+  @Option(help: ArgumentHelp("The folder with a folder of credentials for each app.", valueName: "folder"))
+  var credentials: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "The Bluetooth adapter to use, as hci1 or by its address; the first, if not given.", valueName: "adapter"),
+    transform: Self.adapterChoice)
+  var adapter: AdapterChoice?
+
+  @Option(
+    help: ArgumentHelp(
+      "The bus that bluetoothd is on, where it is not the one that apps use: a second latchkeyd on a machine, for its "
+        + "second adapter, has a bus of its own for its apps.", valueName: "address"))
+  var bluetoothBus: String?
+
+  @Flag(help: "Put the stored state aside, say where it went, and end.")
+  var setAside = false
+
+  private static func adapterChoice(_ text: String) throws -> AdapterChoice {
+    guard let choice = AdapterChoice(text) else {
+      throw ValidationError("'\(text)' is no adapter: name it as bluetoothctl list does, hci1 or C0:DE:00:00:00:02.")
+    }
+    return choice
+  }
+
+  func validate() throws {
+    if apps == nil, !setAside { throw ValidationError("Name the folder of the apps with --apps.") }
+  }
+
+  func run() throws {
+    do {
+      if setAside {
+        let folder = try StateFolder(path: state, machine: nil)
+        print("The state is now in \(try folder.setStoreAside(at: Date().timeIntervalSince1970)).")
+        return
+      }
+      let time = try ProcessClock.fromEnvironment()
+      try Journal.bootstrap(process: "latchkeyd", time: time)
+      let logger = Logger(label: "latchkeyd")
+      let thread = LoopThread()
+      let daemon = try Daemon(
+        Daemon.Options(
+          state: state, apps: apps ?? "", credentials: credentials, adapter: adapter ?? .first,
+          bluetoothBus: bluetoothBus),
+        time: time, executor: thread, logger: logger)
+      try thread.run { try await Self.serve(daemon, logger) }
+    } catch {
+      FileHandle.standardError.write(Data("latchkeyd: \(error)\n".utf8))
+      throw ExitCode.failure
+    }
+  }
+
+  private static func serve(_ daemon: Daemon, _ logger: Logger) async throws {
+    let group = ServiceGroup(
+      configuration: ServiceGroupConfiguration(
+        services: [
+          .init(
+            service: DaemonService(daemon: daemon), successTerminationBehavior: .gracefullyShutdownGroup,
+            failureTerminationBehavior: .gracefullyShutdownGroup)
+        ],
+        gracefulShutdownSignals: [.sigterm, .sigint], logger: logger))
+    try await group.run()
+  }
+}
+
+private struct DaemonService: Service {
+  let daemon: Daemon
+
+  func run() async throws {
+    try await withGracefulShutdownHandler {
+      try await daemon.run()
+    } onGracefulShutdown: {
+      daemon.stop()
+    }
+  }
+}

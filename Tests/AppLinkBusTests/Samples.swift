@@ -1,0 +1,127 @@
+import AppLink
+import BluetoothTypes
+import FoundationEssentials
+
+/// At least one of every case of the vocabulary, with every optional both there and not.
+enum Sample {
+  static let manager = ManagerIdentifier(7)
+  static let operation = OperationIdentifier(1 << 40)
+  static let peer = id(1)
+  static let uuid = BluetoothUUID(0x180F as UInt16)
+  static let custom = BluetoothUUID(high: 0x1234_5678_9ABC_DEF0, low: 0xFEDC_BA98_7654_3210)
+
+  static func id(_ last: UInt8) -> UUID {
+    UUID(uuid: (0xAA, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, last))
+  }
+
+  static let service = ServiceSnapshot(
+    handle: 1, uuid: custom, isPrimary: false, includedServices: [9],
+    characteristics: [
+      CharacteristicSnapshot(
+        handle: 3, uuid: uuid, properties: [.read, .notifyEncryptionRequired], isNotifying: true,
+        descriptors: [DescriptorSnapshot(handle: 5, uuid: uuid)]),
+      CharacteristicSnapshot(handle: 0xFFFF, uuid: custom, properties: []),
+    ])
+  static let bareService = ServiceSnapshot(handle: 2, uuid: uuid)
+  static let peripheral = PeripheralSnapshot(
+    identifier: peer, name: "Haustür 🔑", state: .connected, services: [service, bareService], mtu: 517)
+  static let barePeripheral = PeripheralSnapshot(identifier: id(2))
+  static let central = CentralSnapshot(identifier: id(3), maximumUpdateValueLength: 514)
+  static let definition = ServiceDefinition(
+    identifier: id(4), uuid: custom, isPrimary: true, includedServices: [id(5)],
+    characteristics: [
+      CharacteristicDefinition(
+        identifier: id(6), uuid: uuid, properties: [.write], permissions: [.writeEncryptionRequired], value: nil,
+        descriptors: [DescriptorDefinition(uuid: uuid, value: [1, 2])]),
+      CharacteristicDefinition(
+        identifier: id(7), uuid: uuid, properties: [.read], permissions: [.readable], value: []),
+    ])
+  static let advertisement = AdvertisementRequest(localName: "Lock", serviceUUIDs: [uuid, custom])
+  static let scan = ScanRequest(services: [uuid], allowDuplicates: true, solicitedServices: [custom])
+  static let errors: [PeerError] = [.coreBluetooth(code: -6, message: "timed out"), .att(ATTError(rawValue: 0x0E))]
+  static let fullAdvertisement = AdvertisementData(
+    flags: 6, localName: "n", serviceUUIDs: [uuid], solicitedServiceUUIDs: [custom], overflowServiceUUIDs: [uuid],
+    serviceData: [uuid: [1], custom: []], manufacturerData: [0x004C: [2, 3]], transmitPowerLevel: -20,
+    appearance: 833, isConnectable: false)
+
+  static let operations: [PeripheralOperation] = [
+    .discoverServices(nil), .discoverServices([]), .discoverServices([uuid]),
+    .discoverIncludedServices(nil, service: 1), .discoverCharacteristics([custom], service: 2),
+    .discoverDescriptors(characteristic: 3), .readCharacteristic(4),
+    .writeCharacteristic(5, value: Array(repeating: 9, count: 512), withResponse: true),
+    .setNotify(true, characteristic: 6), .readDescriptor(7), .writeDescriptor(8, value: []), .readRSSI,
+  ]
+
+  static let requests: [Request] =
+    [
+      .createManager(manager, ManagerCreation(role: .central, restoreIdentifier: "door")),
+      .createManager(manager, ManagerCreation(role: .peripheral)),
+      .resumeManager(manager, ManagerCreation(role: .central, restoreIdentifier: ""), ManagerView()),
+      .resumeManager(
+        manager, ManagerCreation(role: .peripheral),
+        ManagerView(
+          state: .poweredOn, peripherals: [peripheral, barePeripheral],
+          connectOptions: [peer: ConnectOptions(notifyOnConnection: true, startDelaySeconds: 1.5)], scan: scan,
+          discovered: [id(8)], services: [definition], advertisement: advertisement,
+          subscriptions: [id(6): [id(3)], id(7): []])),
+      .destroyManager(manager), .scan(manager, scan), .scan(manager, ScanRequest(services: nil)),
+      .stopScan(manager),
+      .connect(
+        manager, peer,
+        ConnectOptions(notifyOnDisconnection: true, notifyOnNotification: true, enableAutoReconnect: true)),
+      .cancelConnection(manager, peer), .addService(manager, definition), .removeService(manager, id(4)),
+      .removeAllServices(manager), .startAdvertising(manager, advertisement),
+      .startAdvertising(manager, AdvertisementRequest()), .stopAdvertising(manager),
+      .updateValue(manager, id(6), value: [1], centrals: nil),
+      .updateValue(manager, id(6), value: [], centrals: [id(3)]),
+      .respond(RemoteRequestIdentifier(.max), result: nil, value: [1, 2, 3]),
+      .respond(RemoteRequestIdentifier(1), result: .readNotPermitted, value: nil),
+      .handled(through: EventSequence(99)),
+    ] + operations.map { .perform(manager, peer, operation, $0) }
+
+  static let queries: [Query] = [
+    .retrievePeripherals(manager, [peer, id(2)]), .retrieveConnectedPeripherals(manager, withServices: [uuid]),
+  ]
+
+  static let results: [OperationResult] =
+    [
+      .done, .services([service, bareService]), .includedServices(of: 1, [bareService]),
+      .characteristics(of: 1, service.characteristics ?? []),
+      .descriptors(of: 3, [DescriptorSnapshot(handle: 5, uuid: uuid)]), .value([]), .value([0xFF]),
+      .notifying(false), .rssi(-127),
+    ] + errors.map { .failed($0) }
+
+  static let events: [Event] = {
+    var bodies: [Event.Body] = [
+      .managerRejected(manager, AppLinkError(.invalidArguments, "two managers, one identifier")),
+      .stateChanged(manager, .poweredOff),
+      .willRestoreCentral(manager, CentralRestoration(peripherals: [peripheral], scan: scan)),
+      .willRestoreCentral(manager, CentralRestoration(peripherals: [])),
+      .willRestorePeripheral(
+        manager,
+        PeripheralRestoration(
+          services: [definition], advertisement: advertisement, subscriptions: [id(6): [central]])),
+      .willRestorePeripheral(manager, PeripheralRestoration(services: [], advertisement: nil)),
+      .discovered(manager, barePeripheral, fullAdvertisement, rssi: -128),
+      .discovered(manager, peripheral, AdvertisementData(), rssi: 127), .connected(manager, peripheral),
+      .disconnected(manager, peer, error: nil, unixSeconds: 1.75e9, isReconnecting: true),
+      .valueUpdated(manager, peer, characteristic: 3, value: [1]), .nameChanged(manager, peer, nil),
+      .nameChanged(manager, peer, ""), .servicesModified(manager, peer, invalidated: [1, 2]),
+      .serviceAdded(manager, id(4), error: nil), .advertisingStarted(manager, error: nil),
+      .subscribed(manager, central, id(6)), .unsubscribed(manager, central, id(6)),
+      .readRequested(manager, RemoteRequestIdentifier(1), central, id(6), offset: 22),
+      .writeRequested(
+        manager, RemoteRequestIdentifier(2), central, id(6), offset: 0, value: [7], withResponse: false),
+      .requestExpired(manager, RemoteRequestIdentifier(2)), .updateCredit(manager, 10),
+    ]
+    for error in errors {
+      bodies += [
+        .failedToConnect(manager, peer, error), .serviceAdded(manager, id(4), error: error),
+        .advertisingStarted(manager, error: error),
+        .disconnected(manager, peer, error: error, unixSeconds: 0, isReconnecting: false),
+      ]
+    }
+    bodies += results.map { .operationCompleted(manager, peer, operation, $0) }
+    return bodies.enumerated().map { Event(sequence: EventSequence(UInt64($0.offset + 1)), body: $0.element) }
+  }()
+}

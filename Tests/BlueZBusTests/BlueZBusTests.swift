@@ -1,0 +1,494 @@
+import BlueZ
+import BluetoothTypes
+import BusTesting
+import BusValue
+import Glibc
+import Logging
+import SystemBus
+import Testing
+
+@testable import BlueZBus
+
+private let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+
+/// A server of org.bluez and a client of it, on one bus.
+private struct Pair {
+  let bus: PrivateBus
+  let server: BlueZServer
+  let events = Inbox<BlueZServerEvent>()
+  let client: BlueZClient
+  let messages = Inbox<DaemonMessage>()
+
+  init() async throws {
+    bus = try PrivateBus()
+    server = try startServer(on: bus, events)
+    let messages = messages
+    client = BlueZClient(address: bus.address.text, logger: logger) { messages.put($0) }
+    try client.start()
+    #expect(try await messages.next() == .appeared(Sample.objects))
+  }
+
+  func close() {
+    client.close()
+    server.close()
+  }
+
+  /// Makes a call, has it answered, and returns who called.
+  @discardableResult
+  func exchange(
+    _ number: UInt64, _ path: ObjectPath, _ request: Request, answer: Result<Reply, BlueZError> = .success(.none)
+  ) async throws -> String {
+    client.send(.call(CallIdentifier(number), path: path, request))
+    let event = try await events.next()
+    guard case .message(let sender, .call(let identifier, let arrivedPath, let arrived)) = event else {
+      throw PrivateBus.Failure(description: "\(event) in place of a call")
+    }
+    #expect(arrivedPath == path)
+    #expect(arrived == request)
+    server.send(.reply(identifier, answer), to: sender)
+    #expect(try await messages.next() == .reply(CallIdentifier(number), answer))
+    return sender
+  }
+
+  /// Registers the application, the advertisement and the agent; returns the client's name.
+  func register() async throws -> String {
+    try await exchange(
+      9001, Sample.adapter, .registerApplication(root: Sample.application, objects: Sample.applicationObjects))
+    try await exchange(
+      9002, Sample.adapter,
+      .registerAdvertisement(path: Sample.advertisement, properties: Sample.advertisementProperties))
+    return try await exchange(
+      9003, WellKnown.managerPath, .registerAgent(path: Sample.agent, capability: .displayYesNo))
+  }
+}
+
+private func startServer(on bus: PrivateBus, _ events: Inbox<BlueZServerEvent>) throws -> BlueZServer {
+  let server = BlueZServer(address: bus.address.text, logger: logger, objects: Sample.objects) { events.put($0) }
+  try server.start()
+  return server
+}
+
+@Suite("org.bluez over the bus")
+struct BlueZBusTests {
+  @Test("every request arrives as it was made, and every reply as it was given")
+  func requests() async throws {
+    let pair = try await Pair()
+    for (number, (path, request, answer)) in Sample.calls.enumerated() {
+      try await pair.exchange(UInt64(number), path, request, answer: answer)
+    }
+    try await pair.exchange(901, Sample.adapter, .unregisterApplication(root: Sample.application))
+    try await pair.exchange(902, Sample.adapter, .unregisterAdvertisement(path: Sample.advertisement))
+    try await pair.exchange(903, WellKnown.managerPath, .unregisterAgent(path: Sample.agent))
+    pair.close()
+  }
+
+  @Test("properties and objects are read from the mirror, which follows every signal")
+  func mirror() async throws {
+    let pair = try await Pair()
+    func ask(_ path: ObjectPath, _ request: Request) async throws -> DaemonMessage {
+      pair.client.send(.call(CallIdentifier(1), path: path, request))
+      return try await pair.messages.next()
+    }
+    for signal in Sample.signals { pair.server.broadcast(signal) }
+    for signal in Sample.signals { #expect(try await pair.messages.next() == .signal(signal)) }
+    var objects = Sample.objects
+    objects[Sample.device]?[InterfaceName.device]?["Connected"] = .bool(false)
+    objects[Sample.device]?[InterfaceName.device]?["RSSI"] = nil
+    objects[Sample.characteristic]?[InterfaceName.gattCharacteristic]?["Value"] = .bytes([1])
+    #expect(try await ask(.root, .getManagedObjects) == .reply(CallIdentifier(1), .success(.objects(objects))))
+    #expect(
+      try await ask(Sample.device, .getProperty(interface: InterfaceName.device, name: "Connected"))
+        == .reply(CallIdentifier(1), .success(.value(.bool(false)))))
+    let properties = try #require(objects[Sample.device]?[InterfaceName.device])
+    #expect(
+      try await ask(Sample.device, .getAllProperties(interface: InterfaceName.device))
+        == .reply(CallIdentifier(1), .success(.properties(properties))))
+    guard
+      case .reply(_, .failure(let error)) = try await ask(
+        Sample.device, .getProperty(interface: InterfaceName.device, name: "RSSI"))
+    else {
+      Issue.record("an invalidated property was read")
+      return
+    }
+    #expect(error.name == BusError.Name.invalidArguments)
+    pair.close()
+  }
+
+  @Test("every callback reaches the client's object, and its answer comes back")
+  func callbacks() async throws {
+    let pair = try await Pair()
+    let name = try await pair.register()
+    for (number, (path, callback, answer)) in Sample.callbacks.enumerated() {
+      let sent = CallbackIdentifier(UInt64(1000 + number))
+      pair.server.send(.callback(sent, path: path, callback), to: name)
+      guard case .callback(let identifier, let arrivedPath, let arrived) = try await pair.messages.next() else {
+        Issue.record("no callback came")
+        return
+      }
+      #expect(arrivedPath == path)
+      #expect(arrived == callback)
+      pair.client.send(.answer(identifier, answer))
+      #expect(try await pair.events.next() == .message(from: name, .answer(sent, answer)))
+    }
+    pair.close()
+  }
+
+  @Test("a value of the exported characteristic reaches the server; one of another path does not")
+  func values() async throws {
+    let pair = try await Pair()
+    let name = try await pair.register()
+    pair.client.send(.valueChanged(path: Sample.exported.appending("no"), value: [0]))
+    for byte in UInt8(1)...100 { pair.client.send(.valueChanged(path: Sample.exported, value: [byte])) }
+    for byte in UInt8(1)...100 {
+      #expect(
+        try await pair.events.next() == .message(from: name, .valueChanged(path: Sample.exported, value: [byte])))
+    }
+    pair.close()
+  }
+
+  @Test("a failed registration exports nothing, and can be made again")
+  func failedRegistration() async throws {
+    let pair = try await Pair()
+    let request = Request.registerApplication(root: Sample.application, objects: Sample.applicationObjects)
+    let name = try await pair.exchange(1, Sample.adapter, request, answer: .failure(.failed("Failed to register")))
+    pair.client.send(.valueChanged(path: Sample.exported, value: [1]))
+    pair.server.send(.callback(CallbackIdentifier(5), path: Sample.exported, .startNotify), to: name)
+    guard case .message(name, .answer(CallbackIdentifier(5), .failure(let error))) = try await pair.events.next() else {
+      Issue.record("an object that isn't exported answered")
+      return
+    }
+    #expect(error.name == BusError.Name.unknownObject)
+    try await pair.exchange(2, Sample.adapter, request)
+    pair.client.send(.call(CallIdentifier(3), path: Sample.adapter, request))
+    #expect(try await pair.messages.next() == .reply(CallIdentifier(3), .failure(.alreadyExists)))
+    pair.close()
+  }
+
+  @Test("bluetoothd leaves and comes back: vanished, then its objects anew; open calls get no reply")
+  func restart() async throws {
+    let pair = try await Pair()
+    let first = try await pair.register()
+    pair.client.send(.call(CallIdentifier(1), path: Sample.device, .connect))
+    guard case .message = try await pair.events.next() else {
+      Issue.record("no call came")
+      return
+    }
+    pair.server.close()
+    #expect(try await pair.messages.next() == .vanished)
+    // Said while nobody is there: dropped.
+    pair.client.send(.call(CallIdentifier(2), path: Sample.device, .connect))
+    let events = Inbox<BlueZServerEvent>()
+    let second = try startServer(on: pair.bus, events)
+    #expect(try await pair.messages.next() == .appeared(Sample.objects))
+    let request = Request.registerApplication(root: Sample.application, objects: Sample.applicationObjects)
+    pair.client.send(.call(CallIdentifier(3), path: Sample.adapter, request))
+    guard case .message(first, .call(let identifier, _, request)) = try await events.next() else {
+      Issue.record("what was registered before can't be registered again")
+      return
+    }
+    second.send(.reply(identifier, .success(.none)), to: first)
+    #expect(try await pair.messages.next() == .reply(CallIdentifier(3), .success(.none)))
+    pair.client.close()
+    second.close()
+  }
+
+  @Test("a client that starts before bluetoothd hears of it when it comes")
+  func clientFirst() async throws {
+    let bus = try PrivateBus()
+    let messages = Inbox<DaemonMessage>()
+    let client = BlueZClient(address: bus.address.text, logger: logger) { messages.put($0) }
+    try client.start()
+    let server = try startServer(on: bus, Inbox())
+    #expect(try await messages.next() == .appeared(Sample.objects))
+    bus.stop()
+    #expect(try await messages.next() == .vanished)
+    client.close()
+    server.close()
+  }
+
+  @Test("a client's end is told once, and what it says later is nothing")
+  func clientVanishes() async throws {
+    let pair = try await Pair()
+    let name = try await pair.register()
+    pair.client.send(.call(CallIdentifier(1), path: Sample.device, .connect))
+    guard case .message(_, .call(let open, _, .connect)) = try await pair.events.next() else {
+      Issue.record("no call came")
+      return
+    }
+    pair.server.send(
+      .callback(
+        CallbackIdentifier(1), path: Sample.exported, .readValue(RemoteRequest(device: Sample.device, mtu: 23))),
+      to: name)
+    guard case .callback = try await pair.messages.next() else {
+      Issue.record("no callback came")
+      return
+    }
+    pair.client.close()
+    #expect(try await pair.events.next() == .clientVanished(name))
+    // Neither harms.
+    pair.server.send(.reply(open, .success(.none)), to: name)
+    pair.server.send(.callback(CallbackIdentifier(2), path: Sample.exported, .startNotify), to: name)
+    let other = Inbox<DaemonMessage>()
+    let second = BlueZClient(address: pair.bus.address.text, logger: logger) { other.put($0) }
+    try second.start()
+    #expect(try await other.next() == .appeared(Sample.objects))
+    second.send(.call(CallIdentifier(1), path: Sample.device, .disconnect))
+    guard case .message(let newName, .call(_, _, .disconnect)) = try await pair.events.next() else {
+      Issue.record("something came in between")
+      return
+    }
+    #expect(newName != name)
+    second.close()
+    pair.server.close()
+  }
+
+  @Test("attack 37: signals and calls of another than org.bluez's owner change nothing")
+  func forged() async throws {
+    let pair = try await Pair()
+    let name = try await pair.register()
+    let forger = try Bus(address: pair.bus.address)
+    try forger.start()
+    var forgedSignal = ObjectCoding.outgoing(Sample.signals[1])
+    forgedSignal.destination = name
+    try await forger.emit(forgedSignal)
+    forgedSignal.destination = nil
+    try await forger.emit(forgedSignal)
+    for (path, callback, _) in Sample.callbacks {
+      let coded = CallbackCoding.call(callback, onDescriptor: path == Sample.exportedDescriptor)
+      let error = await #expect(throws: BusError.self) {
+        try await forger.call(
+          MethodCall(
+            to: name, path: path, interface: coded.interface, member: coded.member, arguments: coded.arguments))
+      }
+      #expect(error?.name == BusError.Name.accessDenied)
+    }
+    // A stranger's value at a path that a client registered is not that client's value.
+    try await forger.emit(
+      OutgoingSignal(
+        path: Sample.exported, interface: BusName.properties, member: "PropertiesChanged",
+        arguments: [
+          .string(InterfaceName.gattCharacteristic), .properties(["Value": .bytes([6, 6, 6])]), .strings([]),
+        ], destination: "org.bluez"))
+    _ = try await forger.credentials(of: name)
+    pair.server.broadcast(Sample.signals[2])
+    #expect(try await pair.messages.next() == .signal(Sample.signals[2]))
+    pair.client.send(.valueChanged(path: Sample.exported, value: [1]))
+    #expect(try await pair.events.next() == .message(from: name, .valueChanged(path: Sample.exported, value: [1])))
+    forger.close()
+    pair.close()
+  }
+
+  @Test("bad calls are refused as D-Bus does, and the model hears nothing of them")
+  func badCalls() async throws {
+    let pair = try await Pair()
+    let peer = try Bus(address: pair.bus.address)
+    try peer.start()
+    func refusal(
+      _ path: ObjectPath, _ interface: String, _ member: String, _ arguments: [Value] = []
+    ) async -> String? {
+      do {
+        try await peer.call(
+          MethodCall(to: "org.bluez", path: path, interface: interface, member: member, arguments: arguments))
+        return nil
+      } catch { return error.name }
+    }
+    let unknownMethod = BusError.Name.unknownMethod
+    let invalid = BusError.Name.invalidArguments
+    #expect(await refusal(Sample.device.appending("x"), InterfaceName.device, "Connect") == BusError.Name.unknownObject)
+    #expect(await refusal(Sample.device, InterfaceName.device, "Explode") == unknownMethod)
+    #expect(await refusal(Sample.device, InterfaceName.adapter, "StartDiscovery") == unknownMethod)
+    #expect(await refusal(Sample.descriptor, InterfaceName.gattCharacteristic, "StartNotify") == unknownMethod)
+    #expect(await refusal(Sample.descriptor, InterfaceName.gattDescriptor, "StartNotify") == unknownMethod)
+    #expect(await refusal(Sample.device, InterfaceName.device, "Connect", [.byte(1)]) == unknownMethod)
+    #expect(await refusal(Sample.device, InterfaceName.device, "ConnectProfile", [.string("no UUID")]) == invalid)
+    let options = Value.properties(["offset": .string("1")])
+    #expect(await refusal(Sample.characteristic, InterfaceName.gattCharacteristic, "ReadValue", [options]) == invalid)
+    #expect(
+      await refusal(
+        Sample.characteristic, InterfaceName.gattCharacteristic, "WriteValue",
+        [.bytes([]), .properties(["type": .string("loud")])]) == invalid)
+    #expect(
+      await refusal(
+        Sample.adapter, InterfaceName.adapter, "SetDiscoveryFilter", [.properties(["RSSI": .string("far")])]) == invalid
+    )
+    #expect(
+      await refusal(
+        WellKnown.managerPath, InterfaceName.agentManager, "RegisterAgent",
+        [
+          .path(Sample.agent), .string("Telepathy"),
+        ]) == invalid)
+    // There is no application to fetch.
+    #expect(
+      await refusal(
+        Sample.adapter, InterfaceName.gattManager, "RegisterApplication", [.path(.root), .properties([:])])
+        == "org.bluez.Error.Failed")
+    try await pair.exchange(1, Sample.adapter, .startDiscovery)
+    #expect(pair.events.untaken.isEmpty)
+    peer.close()
+    pair.close()
+  }
+
+  @Test("H4: what bluetoothd does not have is refused in its words")
+  func words() async throws {
+    let pair = try await Pair()
+    let peer = try Bus(address: pair.bus.address)
+    try peer.start()
+    func refusal(
+      _ path: ObjectPath, _ interface: String, _ member: String, _ arguments: [Value] = []
+    ) async -> BusError? {
+      await #expect(throws: BusError.self) {
+        try await peer.call(
+          MethodCall(to: "org.bluez", path: path, interface: interface, member: member, arguments: arguments))
+      }
+    }
+    func absent(_ member: String, _ signature: String, _ interface: String) -> String {
+      "Method \"\(member)\" with signature \"\(signature)\" on interface \"\(interface)\" doesn't exist\n"
+    }
+    let nowhere = ObjectPath(unchecked: "/org/bluez/hci0/dev_00_00_00_00_00_00")
+    for (path, interface, member, arguments, error) in [
+      (Sample.device, InterfaceName.device, "Connect", [Value.byte(1), .strings([])], BusError.Name.unknownMethod),
+      (Sample.device, InterfaceName.device, "Explode", [], BusError.Name.unknownMethod),
+      (Sample.device, "org.bluez.Network1", "Connect", [.string("nap")], BusError.Name.unknownMethod),
+      (Sample.device, BusName.properties, "Get", [.string(InterfaceName.device)], BusError.Name.unknownMethod),
+      (Sample.device, BusName.introspectable, "Introspect", [.byte(0)], BusError.Name.unknownMethod),
+      (Sample.device, BusName.objectManager, "GetManagedObjects", [], BusError.Name.unknownMethod),
+      (nowhere, InterfaceName.device, "Connect", [], BusError.Name.unknownObject),
+      (nowhere, BusName.properties, "GetAll", [.string(InterfaceName.device)], BusError.Name.unknownObject),
+    ] {
+      let refused = await refusal(path, interface, member, arguments)
+      #expect(refused?.name == error, "\(interface).\(member)")
+      #expect(refused?.message == absent(member, arguments.map(\.signature).joined(), interface))
+    }
+    for (arguments, message) in [
+      ([Value.string(InterfaceName.adapter), .string("Powered")], "No such interface '\(InterfaceName.adapter)'"),
+      ([.string(InterfaceName.device), .string("Mood")], "No such property 'Mood'"),
+    ] {
+      let refused = await refusal(Sample.device, BusName.properties, "Get", arguments)
+      #expect(refused == BusError(name: BusError.Name.invalidArguments, message: message))
+    }
+    #expect(pair.events.untaken.isEmpty)
+    peer.close()
+    pair.close()
+  }
+
+  @Test("H4: every object is found by introspection, with its interfaces")
+  func introspection() async throws {
+    let pair = try await Pair()
+    let peer = try Bus(address: pair.bus.address)
+    try peer.start()
+    func introspect(_ path: ObjectPath) async throws -> String {
+      let reply = try await peer.call(
+        MethodCall(to: "org.bluez", path: path, interface: BusName.introspectable, member: "Introspect"))
+      return reply.first?.stringValue ?? ""
+    }
+    #expect(try await introspect(.root).contains("<node name=\"org\"/>"))
+    #expect(try await introspect(.root).contains(BusName.objectManager))
+    #expect(try await introspect(ObjectPath(unchecked: "/org")).contains("<node name=\"bluez\"/>"))
+    let device = try await introspect(Sample.device)
+    #expect(device.contains("<method name=\"CancelPairing\"/>"))
+    #expect(device.contains("<property name=\"RSSI\" type=\"n\" access=\"read\"/>"))
+    #expect(device.contains("org.latchkey.SimulatedController1"))
+    #expect(device.contains("<node name=\"service0001\"/>"))
+    await #expect(throws: BusError.self) { try await introspect(ObjectPath(unchecked: "/com")) }
+    peer.close()
+    pair.close()
+  }
+
+  @Test("with no simulated controller the RSSI is asked of the controller itself, and its absence is an error")
+  func controllerRSSI() async throws {
+    let bus = try PrivateBus()
+    let daemon = try Bus(address: bus.address, name: "org.bluez")
+    try daemon.start(
+      BusHandlers(onCall: { bus, call in
+        if call.member == "GetManagedObjects" {
+          bus.reply(to: call, with: .success([ObjectCoding.value(Sample.objects)]))
+        } else {
+          bus.reply(to: call, with: .failure(.unknownMethod(call)))
+        }
+      }))
+    let messages = Inbox<DaemonMessage>()
+    let client = BlueZClient(address: bus.address.text, logger: logger) { messages.put($0) }
+    try client.start()
+    #expect(try await messages.next() == .appeared(Sample.objects))
+    let absent = ObjectPath(unchecked: "/org/bluez/hci999/dev_C0_FF_EE_00_00_01")
+    for number in UInt64(1)...2 {
+      client.send(.call(CallIdentifier(number), path: absent, .readConnectionRSSI))
+      guard case .reply(CallIdentifier(number), .failure(let error)) = try await messages.next() else {
+        Issue.record("no adapter, and yet an RSSI")
+        return
+      }
+      #expect(error.name == "org.bluez.Error.Failed")
+      #expect(error.message.contains("hci999"))
+    }
+    client.close()
+    daemon.close()
+  }
+
+  @Test("AcquireWrite passes a descriptor that works, and keeps none behind")
+  func descriptors() async throws {
+    let pair = try await Pair()
+    var ends: [Int32] = [-1, -1]
+    #expect(pipe(&ends) == 0)
+    pair.client.send(.call(CallIdentifier(1), path: Sample.characteristic, .acquireWrite))
+    guard case .message(let name, .call(let identifier, _, .acquireWrite)) = try await pair.events.next() else {
+      Issue.record("no call came")
+      return
+    }
+    pair.server.send(.reply(identifier, .success(.channel(fileDescriptor: ends[1], mtu: 517))), to: name)
+    guard case .reply(_, .success(.channel(let received, 517))) = try await pair.messages.next() else {
+      Issue.record("no channel came")
+      return
+    }
+    var byte: UInt8 = 7
+    #expect(write(received, &byte, 1) == 1)
+    close(received)
+    // Once every write end is closed, a byte is followed by the end.
+    var bytes: [UInt8] = [0, 0]
+    #expect(read(ends[0], &bytes, 1) == 1)
+    #expect(bytes[0] == 7)
+    close(ends[0])
+    pair.close()
+  }
+
+  @Test("many clients at once are told apart, and each is answered in its order")
+  func concurrency() async throws {
+    let pair = try await Pair()
+    var clients: [(BlueZClient, Inbox<DaemonMessage>)] = []
+    for _ in 0..<6 {
+      let messages = Inbox<DaemonMessage>()
+      let client = BlueZClient(address: pair.bus.address.text, logger: logger) { messages.put($0) }
+      try client.start()
+      #expect(try await messages.next() == .appeared(Sample.objects))
+      clients.append((client, messages))
+    }
+    for number in UInt64(0)..<50 {
+      for (client, _) in clients {
+        client.send(.call(CallIdentifier(number), path: Sample.characteristic, .readValue(offset: UInt16(number))))
+      }
+    }
+    for _ in 0..<300 {
+      guard case .message(let name, .call(let identifier, _, .readValue(let offset))) = try await pair.events.next()
+      else {
+        Issue.record("something else came")
+        return
+      }
+      pair.server.send(.reply(identifier, .success(.bytes([UInt8(offset)]))), to: name)
+    }
+    for (client, messages) in clients {
+      for number in UInt64(0)..<50 {
+        #expect(try await messages.next() == .reply(CallIdentifier(number), .success(.bytes([UInt8(number)]))))
+      }
+      client.close()
+    }
+    pair.close()
+  }
+
+  @Test("a second server of org.bluez on one bus is refused with the reason")
+  func nameTaken() async throws {
+    let pair = try await Pair()
+    let second = BlueZServer(address: pair.bus.address.text, logger: logger) { _ in }
+    let error = #expect(throws: BusError.self) { try second.start() }
+    #expect(error?.name == BusError.Name.nameTaken)
+    pair.close()
+  }
+}

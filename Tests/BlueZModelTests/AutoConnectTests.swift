@@ -1,0 +1,188 @@
+import BlueZ
+import BlueZModel
+import BluetoothTypes
+import BusValue
+import Testing
+import Timekeeping
+
+@Suite struct AutoConnect {
+  @Test("H4: a bonded device comes back by itself while a profile asks for it, and again after every loss")
+  func armedByProfile() {
+    var bench = Bench()
+    let path = bench.settle()
+    #expect(bench.isBonded(path))
+    for _ in 0..<2 {
+      bench.leave()
+      #expect(!bench.isConnected)
+      #expect(bench.comeHomeAndConnect(within: .seconds(5)) == true)
+    }
+  }
+
+  @Test("H4: a bond alone brings nobody back")
+  func bondAlone() {
+    var bench = Bench()
+    bench.serveLock()
+    bench.registerAgents()
+    _ = bench.meet()
+    if let offer = bench.characteristic(Bench.offer) { _ = bench.ask(Bench.phone, offer, .readValue(offset: 0)) }
+    bench.run(.seconds(1))
+    bench.leave()
+    #expect(bench.comeHomeAndConnect() == false)
+  }
+
+  @Test("H4: the death of the application that asked changes nothing")
+  func survivesClient() {
+    var bench = Bench()
+    _ = bench.settle()
+    bench.leave()
+    bench.vanish(Bench.phone)
+    #expect(bench.comeHomeAndConnect() == true)
+  }
+
+  @Test("H4: a restart of bluetoothd clears it, a new registration arms it", arguments: [false, true])
+  func restart(killed: Bool) {
+    var bench = Bench()
+    let path = bench.settle()
+    bench.leave()
+    bench.command(.restartBluetoothd(machine: Bench.phone, killed: killed))
+    #expect(bench.isBonded(path))
+    #expect(bench.comeHomeAndConnect() == false)
+    bench.registerProfile()
+    #expect((bench.run(within: .seconds(5)) { $0.isConnected }) == true)
+  }
+
+  @Test("H4: a device comes back also where a thousand others are waited for")
+  func amongThousand() {
+    var bench = Bench()
+    _ = bench.settle()
+    bench.leave()
+    bench.command(.stopBluetoothd(machine: Bench.phone, killed: false))
+    bench.command(
+      .remember(
+        machine: Bench.phone,
+        devices: (0..<1000).map {
+          RememberedDevice(address: DeviceAddress(bits: 0x001B_DC00_0000 + $0, kind: .public), service: Bench.service)
+        }))
+    bench.command(.startBluetoothd(machine: Bench.phone))
+    #expect(bench.refusals == [])
+    bench.registerProfile()
+    #expect(bench.comeHomeAndConnect() == true)
+  }
+
+  @Test("H4: power off and on, and rfkill, leave it armed", arguments: [false, true])
+  func powerCycle(byRfkill: Bool) {
+    var bench = Bench()
+    _ = bench.settle()
+    bench.leave()
+    if byRfkill {
+      bench.command(.block(machine: Bench.phone, isOn: true))
+      #expect(bench.phoneObjects[Bench.adapter]?[InterfaceName.adapter]?["PowerState"] == .string("off-blocked"))
+      bench.run(.seconds(10))
+      bench.command(.block(machine: Bench.phone, isOn: false))
+    } else {
+      for isOn in [false, true] {
+        bench.call(
+          Bench.phone, Bench.adapter,
+          .setProperty(interface: InterfaceName.adapter, name: "Powered", value: .bool(isOn)))
+        bench.run(.seconds(10))
+      }
+    }
+    #expect(bench.comeHomeAndConnect() == true)
+  }
+
+  @Test("H4: a controller that is pulled out forgets whom to look for; bonds stay")
+  func unplugged() {
+    var bench = Bench()
+    let path = bench.settle()
+    bench.leave()
+    bench.command(.plug(machine: Bench.phone, isOn: false))
+    #expect(bench.phoneObjects[Bench.adapter] == nil)
+    bench.run(.seconds(5))
+    bench.command(.plug(machine: Bench.phone, isOn: true))
+    #expect(bench.isBonded(path))
+    #expect(bench.comeHomeAndConnect() == false)
+    bench.registerProfile()
+    #expect((bench.run(within: .seconds(5)) { $0.isConnected }) == true)
+  }
+
+  @Test("H4: Disconnect disarms whom nobody trusts, until a registration or a Connect", arguments: [false, true])
+  func disconnectDisarms(byConnect: Bool) {
+    var bench = Bench()
+    let path = bench.settle()
+    let start = bench.now
+    #expect(bench.ask(Bench.phone, path, .disconnect)?.isSuccess == true)
+    #expect(bench.now - start >= .milliseconds(1900) && bench.now - start <= .milliseconds(2400))
+    #expect((bench.run(within: .seconds(60)) { $0.isConnected }) == false)
+    if byConnect {
+      bench.command(.move(machine: Bench.phone, x: 5000, y: 0))
+      // It fails, and yet it arms.
+      #expect(bench.ask(Bench.phone, path, .connect)?.error != nil)
+      bench.comeHome()
+    } else {
+      bench.registerProfile(from: ClientIdentifier(":1.9"))
+    }
+    #expect((bench.run(within: .seconds(5)) { $0.isConnected }) == true)
+  }
+
+  @Test("H4: Disconnect does not disarm a trusted device")
+  func trusted() {
+    var bench = Bench()
+    let path = bench.settle()
+    bench.call(
+      Bench.phone, path, .setProperty(interface: InterfaceName.device, name: "Trusted", value: .bool(true)))
+    _ = bench.ask(Bench.phone, path, .disconnect)
+    bench.run(.milliseconds(500))
+    #expect((bench.run(within: .seconds(5)) { $0.isConnected }) == true)
+  }
+
+  @Test("H4: RemoveDevice ends bond, object and auto-connect")
+  func removed() {
+    var bench = Bench()
+    let path = bench.settle()
+    bench.leave()
+    #expect(bench.ask(Bench.phone, Bench.adapter, .removeDevice(path))?.isSuccess == true)
+    #expect(bench.phoneObjects[path] == nil)
+    #expect(bench.world.storage(of: Bench.phone)?.devices.isEmpty == true)
+    #expect(bench.comeHomeAndConnect() == false)
+  }
+
+  @Test("H4: without a bond a profile is not to be relied on")
+  func unbonded() {
+    var bench = Bench()
+    bench.serveLock(encrypted: false)
+    let path = bench.meet()
+    bench.registerProfile()
+    bench.leave()
+    bench.run(.seconds(40))
+    #expect(bench.phoneObjects[path] == nil)
+    #expect(bench.comeHomeAndConnect() == false)
+  }
+
+  @Test("H4: a reboot keeps bonds, objects and cache, and a registration connects at once")
+  func reboot() {
+    var bench = Bench()
+    let path = bench.settle()
+    bench.leave()
+    bench.command(.shutDown(machine: Bench.phone))
+    bench.run(.seconds(86400))
+    bench.command(.boot(machine: Bench.phone))
+    #expect(bench.isBonded(path))
+    #expect(bench.device(path, "UUIDs")?.stringsValue?.contains(Bench.service.description) == true)
+    bench.comeHome()
+    bench.registerProfile()
+    #expect((bench.run(within: .seconds(5)) { $0.isConnected }) == true)
+    #expect((bench.run(within: .seconds(1)) { $0.isResolved(path) }) == true)
+  }
+
+  @Test("H4: an idle machine that waits for a device has nothing to do")
+  func idle() {
+    var bench = Bench()
+    _ = bench.settle()
+    bench.leave()
+    bench.run(.seconds(120))
+    #expect(bench.world.nextDeadline == nil)
+    bench.comeHomeAndConnect()
+    bench.run(.seconds(120))
+    #expect(bench.world.nextDeadline == nil)
+  }
+}

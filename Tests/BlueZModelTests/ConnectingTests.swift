@@ -1,0 +1,121 @@
+import BlueZ
+import BlueZModel
+import BluetoothTypes
+import BusValue
+import Testing
+import Timekeeping
+
+@Suite struct Connecting {
+  private func absentLock(_ bench: inout Bench) -> ObjectPath {
+    let path = bench.settle()
+    _ = bench.ask(Bench.phone, path, .disconnect)
+    bench.command(.move(machine: Bench.phone, x: 5000, y: 0))
+    bench.run(.seconds(5))
+    return path
+  }
+
+  @Test("H4: Connect to an absent device fails after 41 s, and its caller need not live to see it")
+  func absent() {
+    var bench = Bench()
+    let path = absentLock(&bench)
+    let start = bench.now
+    let first = bench.call(Bench.phone, path, .connect)
+    bench.run(.seconds(10))
+    let other = ClientIdentifier(":1.77")
+    #expect(bench.ask(Bench.phone, path, .connect, from: other)?.error == .inProgress)
+    bench.vanish(Bench.phone)
+    bench.run(.seconds(10))
+    #expect(bench.ask(Bench.phone, path, .connect, from: other)?.error == .inProgress)
+    #expect(bench.answer(first)?.error == .failed("le-connection-abort-by-local"))
+    #expect(bench.now - start == .seconds(41))
+  }
+
+  @Test("H4: Disconnect cancels a pending Connect")
+  func canceled() {
+    var bench = Bench()
+    let path = absentLock(&bench)
+    let call = bench.call(Bench.phone, path, .connect)
+    bench.run(.seconds(5))
+    #expect(bench.ask(Bench.phone, path, .disconnect)?.isSuccess == true)
+    #expect(bench.replies[call]?.error == .failed("br-connection-canceled"))
+    bench.comeHome()
+    #expect((bench.run(within: .seconds(60)) { $0.isConnected }) == false)
+  }
+
+  @Test("H4: Connect to who is connected succeeds at once")
+  func alreadyConnected() {
+    var bench = Bench()
+    let path = bench.settle()
+    let call = bench.call(Bench.phone, path, .connect)
+    #expect(bench.replies[call]?.isSuccess == true)
+  }
+
+  @Test("H4: a device that was only seen vanishes 30 s after it was seen last")
+  func temporary() throws {
+    var bench = Bench()
+    bench.serveLock()
+    let found = bench.discover()
+    let path = try #require(found)
+    bench.run(.seconds(29))
+    #expect(bench.phoneObjects[path] != nil)
+    bench.run(.seconds(2))
+    #expect(bench.phoneObjects[path] == nil)
+    #expect(bench.signals.contains { if case .interfacesRemoved(path, _) = $0.signal { true } else { false } })
+  }
+
+  @Test("H4: a filtered discovery goes on seeing who is there")
+  func filteredDiscovery() throws {
+    var bench = Bench()
+    bench.serveLock()
+    bench.call(
+      Bench.phone, Bench.adapter,
+      .setDiscoveryFilter(DiscoveryFilter(uuids: [Bench.service], transport: "le", duplicateData: false)))
+    bench.call(Bench.phone, Bench.adapter, .startDiscovery)
+    bench.run(.seconds(120))
+    #expect(bench.lockPath != nil)
+  }
+
+  @Test(
+    "H4: filters by service, strength and pattern",
+    arguments: [
+      (DiscoveryFilter(uuids: [BluetoothUUID(UInt16(0x180F))]), false), (DiscoveryFilter(uuids: [Bench.service]), true),
+      (DiscoveryFilter(rssi: 0), false), (DiscoveryFilter(rssi: -100), true),
+      (DiscoveryFilter(pattern: "Back"), false), (DiscoveryFilter(pattern: "Front"), true),
+    ])
+  func filters(filter: DiscoveryFilter, isFound: Bool) {
+    var bench = Bench()
+    bench.serveLock()
+    bench.call(Bench.phone, Bench.adapter, .setDiscoveryFilter(filter))
+    bench.call(Bench.phone, Bench.adapter, .startDiscovery)
+    bench.run(.seconds(5))
+    #expect((bench.lockPath != nil) == isFound)
+  }
+
+  @Test("H4: with a known database Connected comes about 200 ms before ServicesResolved, and nothing is explored")
+  func reconnects() throws {
+    var bench = Bench()
+    let path = bench.settle()
+    bench.leave()
+    #expect(bench.phoneObjects.keys.contains { $0.isWithin(path) && $0 != path })
+    bench.signals = []
+    bench.comeHome()
+    bench.run(within: .seconds(5)) { $0.isResolved(path) }
+    let connected = try #require(bench.changes(InterfaceName.device, "Connected").last?.at)
+    let resolved = try #require(bench.changes(InterfaceName.device, "ServicesResolved").last?.at)
+    #expect(resolved - connected >= .milliseconds(150) && resolved - connected <= .milliseconds(280))
+    #expect(!bench.signals.contains { if case .interfacesAdded = $0.signal { true } else { false } })
+  }
+
+  @Test("H4: the strength of a live link is answered, and of no link is not")
+  func strength() throws {
+    var bench = Bench()
+    let path = bench.settle()
+    guard case .success(.rssi(let rssi))? = bench.ask(Bench.phone, path, .readConnectionRSSI) else {
+      Issue.record("no strength")
+      return
+    }
+    #expect(rssi < -20 && rssi > -90)
+    bench.leave()
+    #expect(bench.ask(Bench.phone, path, .readConnectionRSSI)?.error == .notConnected)
+  }
+}

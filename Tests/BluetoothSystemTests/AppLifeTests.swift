@@ -1,0 +1,271 @@
+import AppLink
+import BlueZ
+import BluetoothTypes
+import Testing
+import Timekeeping
+
+@testable import BluetoothSystem
+
+@Suite("App life and restoration")
+struct AppLifeTests {
+  @Test("S8, S9, S10, S12: a dead app is relaunched when its request completes; willRestoreState comes first")
+  func relaunch() throws {
+    var desk = Desk()
+    desk.connectAndSubscribe()
+    desk.linkDown()
+    desk.say(.connect(Desk.central, desk.peer, ConnectOptions()))
+    desk.leave()
+    desk.settle()
+    desk.pass(.seconds(3))
+    #expect(desk.state == .suspended)
+    desk.die()
+    desk.pass(.seconds(3600 * 24 * 5))
+    #expect(desk.launches.count == 1, "only the user has opened it")
+    desk.forget()
+    desk.linkUp()
+    #expect(desk.launches == [LaunchOptions(reason: .restore, centrals: ["central"], peripherals: [])])
+    desk.launchAndAttach()
+    #expect(
+      desk.effects.contains {
+        if case .attachReply(_, .success(let reply)) = $0 { reply.centralsToRestore == ["central"] } else { false }
+      })
+    desk.createCentral()
+    desk.value([1])
+    #expect(desk.bodies == ["willRestoreState", "stateChanged", "connected", "valueUpdated"])
+    guard case .willRestoreCentral(_, let restoration)? = desk.events.first?.body else { return }
+    let peripheral = try #require(restoration.peripherals.first)
+    #expect(peripheral.state == .connecting)
+    #expect(peripheral.services?.first?.characteristics?.first?.isNotifying == true)
+    #expect(desk.events.map(\.sequence.rawValue) == [1, 2, 3, 4])
+    #expect(desk.state == .background)
+  }
+
+  @Test("S9, S10: an app that died while connected is relaunched for the loss, and is restored before it hears of it")
+  func relaunchForALoss() throws {
+    var desk = Desk()
+    desk.connectAndSubscribe()
+    desk.leave()
+    desk.settle()
+    desk.pass(.seconds(3))
+    desk.die()
+    desk.forget()
+    desk.linkDown()
+    #expect(desk.launches == [LaunchOptions(reason: .restore, centrals: ["central"], peripherals: [])])
+    desk.launchAndAttach()
+    desk.createCentral()
+    #expect(desk.bodies == ["willRestoreState", "stateChanged", "disconnected"])
+    guard case .willRestoreCentral(_, let restoration)? = desk.events.first?.body else { return }
+    let peripheral = try #require(restoration.peripherals.first)
+    #expect(peripheral.state == .connected, "what its app was last told")
+  }
+
+  @Test("S13: an app that the user quit is not relaunched until it is opened")
+  func quit() {
+    var desk = Desk()
+    desk.connectAndSubscribe()
+    desk.linkDown()
+    desk.say(.connect(Desk.central, desk.peer, ConnectOptions()))
+    desk.handle(.control(.quitApp(bundleIdentifier: Desk.bundle), AnswerToken(0)))
+    desk.die()
+    desk.forget()
+    desk.linkUp()
+    #expect(desk.launches.isEmpty)
+    #expect(desk.asked { $0 == .disconnect } >= 1, "nobody wants that link")
+    desk.open()
+    desk.createCentral()
+    #expect(desk.bodies == ["stateChanged"])
+  }
+
+  @Test("S13: Bluetooth switched off and on in Settings ends what a dead app was preserved for")
+  func settingsSwitch() {
+    var desk = Desk()
+    desk.connectAndSubscribe()
+    desk.linkDown()
+    desk.say(.connect(Desk.central, desk.peer, ConnectOptions()))
+    desk.die()
+    desk.forget()
+    desk.handle(.control(.setBluetooth(on: false), AnswerToken(0)))
+    desk.handle(.control(.setBluetooth(on: true), AnswerToken(0)))
+    desk.linkUp()
+    #expect(desk.launches.isEmpty)
+  }
+
+  @Test("F1, F4: without a background mode an app is suspended after leaving and learns on return, in order")
+  func foregroundOnly() {
+    var desk = Desk(modes: [])
+    desk.connectAndSubscribe(nil)
+    desk.leave()
+    desk.settle()
+    desk.pass(.seconds(6))
+    #expect(desk.state == .suspended)
+    desk.forget()
+    desk.linkDown()
+    #expect(desk.events.isEmpty)
+    #expect(desk.state == .suspended)
+    desk.handle(.control(.openApp(bundleIdentifier: Desk.bundle), AnswerToken(0)))
+    #expect(desk.bodies == ["disconnected"])
+  }
+
+  @Test("B1: an app with the mode is woken, and suspended again when it has handled the event")
+  func woken() {
+    var desk = Desk()
+    desk.connectAndSubscribe()
+    desk.leave()
+    desk.settle()
+    desk.pass(.seconds(3))
+    #expect(desk.state == .suspended)
+    desk.forget()
+    desk.value([1])
+    #expect(desk.bodies == ["valueUpdated"])
+    #expect(desk.state == .background)
+    desk.settle()
+    desk.pass(.seconds(1))
+    #expect(desk.state == .background)
+    desk.pass(.seconds(2))
+    #expect(desk.state == .suspended)
+  }
+
+  @Test("W2: an app that never finishes is suspended when its budget is spent, and killed when it goes on so")
+  func overrun() {
+    var desk = Desk()
+    desk.connectAndSubscribe()
+    desk.leave()
+    desk.settle()
+    desk.pass(.seconds(3))
+    for _ in 0..<2 {
+      desk.value([1])
+      desk.pass(.seconds(11))
+      #expect(desk.state == .suspended)
+    }
+    desk.forget()
+    desk.value([1])
+    desk.pass(.seconds(11))
+    #expect(desk.effects.contains { if case .kill = $0 { true } else { false } })
+    desk.die()
+    #expect(desk.launches.isEmpty)
+    desk.value([2])
+    #expect(desk.launches.count == 1, "its preserved state survives")
+  }
+
+  @Test("Rule 5: a daemon killed while the app is dead still keeps the promise")
+  func daemonKilled() {
+    var desk = Desk()
+    desk.connectAndSubscribe()
+    desk.linkDown()
+    desk.say(.connect(Desk.central, desk.peer, ConnectOptions()))
+    desk.die()
+    let peer = desk.peer
+    desk.restartSystem()
+    #expect(desk.peer == peer)
+    desk.appear()
+    #expect(desk.asked(\.isProfileRegistration) == 1)
+    #expect(desk.asked { $0 == .startNotify } == 1)
+    desk.linkUp()
+    #expect(desk.launches.count == 1)
+    // Killed again, before the app attached.
+    desk.restartSystem()
+    desk.appear(connected: true)
+    #expect(desk.launches.count == 1)
+    desk.launchAndAttach()
+    desk.createCentral()
+    #expect(desk.bodies == ["willRestoreState", "stateChanged", "connected"])
+  }
+
+  @Test("After the daemon's death a running app is told what it missed, and nothing twice")
+  func resumed() {
+    var desk = Desk()
+    desk.connectAndSubscribe()
+    let last = EventSequence(desk.lastSequence)
+    let services = desk.system.managers.values.first?.peripherals[desk.peer]?.services
+    desk.restartSystem()
+    desk.appear(connected: true)
+    desk.attach(lastEvent: last)
+    var view = ManagerView(
+      state: .poweredOn,
+      peripherals: [PeripheralSnapshot(identifier: desk.peer, state: .connected, services: services)])
+    let creation = ManagerCreation(role: .central, restoreIdentifier: "central")
+    desk.say(.resumeManager(Desk.central, creation, view))
+    #expect(desk.bodies.isEmpty)
+    desk.restartSystem()
+    desk.appear(connected: false)
+    desk.attach(lastEvent: last)
+    view.connectOptions = [:]
+    desk.say(.resumeManager(Desk.central, creation, view))
+    #expect(desk.bodies == ["disconnected"])
+    #expect(desk.events.first?.sequence == EventSequence(last.rawValue + 1))
+  }
+
+  @Test("A suspended app whose request completed while the daemon was away is woken and told once")
+  func suspendedOverRestart() {
+    var desk = Desk()
+    desk.connectAndSubscribe()
+    desk.linkDown()
+    desk.say(.connect(Desk.central, desk.peer, ConnectOptions()))
+    desk.leave()
+    desk.settle()
+    desk.pass(.seconds(3))
+    #expect(desk.state == .suspended)
+    let last = EventSequence(desk.lastSequence)
+    desk.restartSystem()
+    desk.appear(connected: true)
+    #expect(desk.state == .background)
+    #expect(desk.effects.contains { if case .resume = $0 { true } else { false } })
+    desk.attach(lastEvent: last)
+    let view = ManagerView(
+      state: .poweredOn, peripherals: [PeripheralSnapshot(identifier: desk.peer, state: .connecting)],
+      connectOptions: [desk.peer: ConnectOptions()])
+    desk.say(.resumeManager(Desk.central, ManagerCreation(role: .central, restoreIdentifier: "central"), view))
+    #expect(desk.bodies == ["connected"])
+  }
+
+  @Test("A keep-alive app is started at boot and at once after it ended; a crash loop backs off")
+  func keepAlive() {
+    var desk = Desk(keepAlive: true)
+    #expect(desk.launches.map(\.reason) == [.keepAlive])
+    desk.launchAndAttach()
+    desk.pass(.seconds(60))
+    #expect(desk.state == .foreground)
+    desk.forget()
+    desk.die()
+    #expect(desk.launches.count == 1)
+    var delays: [Duration] = []
+    for _ in 0..<8 {
+      desk.launchAndAttach()
+      desk.forget()
+      desk.die()
+      let ended = desk.now
+      while desk.launches.isEmpty, let deadline = desk.system.nextDeadline { desk.pass(deadline - desk.now) }
+      delays.append(desk.now - ended)
+    }
+    #expect(delays == [0, 1, 2, 4, 8, 16, 32, 64].map { .seconds($0) })
+  }
+
+  @Test("A launch that the supervisor never answers is given up and tried again")
+  func unansweredLaunch() {
+    var desk = Desk(keepAlive: true)
+    desk.forget()
+    desk.pass(.seconds(31))
+    #expect(desk.effects.contains { if case .record("app.launchFailed", _) = $0 { true } else { false } })
+    desk.pass(.seconds(31))
+    #expect(desk.launches.count >= 1)
+  }
+
+  @Test("An attach of a wrong version, of an unknown app and of a second process is refused with a reason")
+  func refused() {
+    var desk = Desk()
+    desk.open()
+    let other = ProcessIdentity(processIdentifier: 999)
+    let attachments = [
+      Attachment(protocolVersion: 7, bundleIdentifier: Desk.bundle), Attachment(bundleIdentifier: "org.example.none"),
+      Attachment(bundleIdentifier: Desk.bundle),
+    ]
+    desk.forget()
+    for attachment in attachments {
+      desk.handle(.attach(AppLinkIdentifier(77), other, attachment, AnswerToken(9)))
+    }
+    let codes = desk.effects.compactMap { effect -> AppLinkError.Code? in
+      if case .attachReply(_, .failure(let error)) = effect { error.code } else { nil }
+    }
+    #expect(codes == [.wrongVersion, .unknownApp, .notThatApp])
+  }
+}

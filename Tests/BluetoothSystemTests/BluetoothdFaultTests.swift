@@ -1,0 +1,360 @@
+import AppLink
+import BlueZ
+import BluetoothTypes
+import BusValue
+import FoundationEssentials
+import Testing
+import Timekeeping
+
+@testable import BluetoothSystem
+
+/// What bluetoothd is known to do wrong, each with the number that docs/bluez.md has for it.
+@Suite("Faults of bluetoothd")
+struct BluetoothdFaultTests {
+  private func waiting(bonded: Bool = true) -> Desk {
+    var desk = Desk()
+    desk.appear(bonded: bonded)
+    desk.open()
+    desk.createCentral()
+    desk.forget()
+    desk.say(.connect(Desk.central, desk.peer, ConnectOptions()))
+    return desk
+  }
+
+  private func lastCall(_ desk: Desk, _ request: BlueZ.Request) -> CallIdentifier? {
+    desk.effects.lazy.reversed().compactMap { effect -> CallIdentifier? in
+      if case .bluez(.call(let identifier, _, request)) = effect { identifier } else { nil }
+    }.first
+  }
+
+  private func recorded(_ desk: Desk, _ event: String) -> Int {
+    desk.effects.count { if case .record(event, _) = $0 { true } else { false } }
+  }
+
+  private func appeared(_ desk: inout Desk, connected: Bool) {
+    desk.restartSystem()
+    desk.forget()
+    desk.answersCalls = false
+    desk.appear(connected: connected)
+  }
+
+  // MARK: Connecting
+
+  @Test("BlueZ 1: a failed Connect is tried again when the device is heard, ever more rarely, never at once")
+  func abortByLocal() throws {
+    var desk = waiting(bonded: false)
+    var waits: [Duration] = []
+    for _ in 0..<9 {
+      let start = desk.now
+      desk.change(["RSSI": .int16(-60)])
+      while lastCall(desk, .connect) == nil, desk.now < start + .seconds(200) {
+        desk.pass(.seconds(1))
+        desk.change(["RSSI": .int16(-60)])
+      }
+      let call = try #require(lastCall(desk, .connect))
+      waits.append(desk.now - start)
+      desk.forget()
+      desk.handle(.daemon(.reply(call, .failure(.failed("le-connection-abort-by-local")))))
+    }
+    #expect(waits == [.zero] + [1, 2, 4, 8, 16, 32, 64, 64].map { .seconds($0) })
+  }
+
+  @Test("BlueZ 2: a temporary device that vanishes before the next try is scanned for")
+  func temporaryDeviceVanishes() throws {
+    var desk = waiting(bonded: false)
+    let call = try #require(lastCall(desk, .connect))
+    desk.handle(.daemon(.reply(call, .failure(.unknownObject(Desk.devicePath)))))
+    desk.handle(.daemon(.signal(.interfacesRemoved(path: Desk.devicePath, [InterfaceName.device]))))
+    desk.forget()
+    desk.pass(.seconds(1))
+    #expect(desk.asked { $0 == .startDiscovery } == 1)
+    #expect(lastCall(desk, .connect) == nil)
+    desk.handle(
+      .daemon(
+        .signal(
+          .interfacesAdded(
+            path: Desk.devicePath,
+            [
+              InterfaceName.device: [
+                "Address": .string(Desk.address.description), "AddressType": .string("random"), "RSSI": .int16(-50),
+              ]
+            ]))))
+    #expect(lastCall(desk, .connect) != nil)
+  }
+
+  @Test("BlueZ 4: another's attempt that does not end is cancelled, after the time that an attempt takes")
+  func inProgressForever() throws {
+    var desk = waiting(bonded: false)
+    let first = try #require(lastCall(desk, .connect))
+    desk.handle(.daemon(.reply(first, .failure(.inProgress))))
+    desk.forget()
+    desk.pass(.seconds(44))
+    #expect(desk.requests.isEmpty)
+    desk.pass(.seconds(1))
+    let second = try #require(lastCall(desk, .connect))
+    #expect(desk.asked { $0 == .disconnect } == 0)
+    desk.handle(.daemon(.reply(second, .failure(.inProgress))))
+    #expect(desk.asked { $0 == .disconnect } == 1)
+    desk.forget()
+    desk.pass(.seconds(4))
+    #expect(lastCall(desk, .connect) != nil)
+  }
+
+  @Test("BlueZ 6: a Connect that is never answered holds nobody up for longer than a minute")
+  func connectUnanswered() {
+    var desk = waiting(bonded: false)
+    desk.forget()
+    desk.pass(.seconds(59))
+    #expect(desk.requests.isEmpty)
+    desk.pass(.seconds(1))
+    #expect(desk.asked { $0 == .disconnect } == 1)
+    desk.change(["RSSI": .int16(-60)])
+    desk.pass(.seconds(2))
+    desk.change(["RSSI": .int16(-60)])
+    #expect(lastCall(desk, .connect) != nil)
+  }
+
+  // MARK: Links that are none
+
+  @Test("BlueZ 5: a link that is there when the system starts is adopted")
+  func ghostLink() {
+    var desk = waiting()
+    appeared(&desk, connected: true)
+    desk.answersCalls = true
+    desk.attach()
+    desk.say(.createManager(Desk.central, ManagerCreation(role: .central, restoreIdentifier: "central")))
+    #expect(desk.bodies.filter { $0 == "connected" }.count == 1)
+    #expect(desk.asked { $0 == .disconnect } == 0)
+  }
+
+  @Test("BlueZ 6: a link that bluetoothd believes in and the controller does not know is ended, ever more rarely")
+  func phantomLink() throws {
+    var desk = waiting()
+    appeared(&desk, connected: true)
+    let probe = try #require(lastCall(desk, .readConnectionRSSI))
+    desk.forget()
+    desk.handle(.daemon(.reply(probe, .failure(.notConnected))))
+    #expect(desk.asked { $0 == .disconnect } == 1)
+    // It is not answered, and the link stays.
+    desk.pass(.seconds(3600))
+    let asked = desk.asked { $0 == .disconnect }
+    #expect(asked > 2 && asked <= 10, "\(asked)")
+    #expect(recorded(desk, "link.stuck") == asked - 1)
+  }
+
+  @Test(
+    "A controller that can't tell leaves an adopted link alone",
+    arguments: ["open hci0: Address family not supported", ""])
+  func probeFails(message: String) throws {
+    var desk = waiting()
+    appeared(&desk, connected: true)
+    let probe = try #require(lastCall(desk, .readConnectionRSSI))
+    desk.handle(.daemon(.reply(probe, message.isEmpty ? .success(.rssi(-50)) : .failure(.failed(message)))))
+    desk.pass(.seconds(600))
+    #expect(desk.asked { $0 == .disconnect } == 0)
+  }
+
+  @Test("BlueZ 6: a link whose services are never resolved is ended, and asked for again")
+  func neverResolved() {
+    var desk = waiting()
+    desk.forget()
+    desk.change(["Connected": .bool(true)])
+    desk.pass(.seconds(44))
+    #expect(desk.asked { $0 == .disconnect } == 0)
+    desk.pass(.seconds(1))
+    #expect(desk.asked { $0 == .disconnect } == 1)
+    desk.linkDown()
+    desk.say(.connect(Desk.central, desk.peer, ConnectOptions()))
+    #expect(desk.asked(\.isProfileRegistration) >= 1)
+  }
+
+  @Test("BlueZ 6: an operation that bluetoothd never answers fails, and ends the link")
+  func operationUnanswered() {
+    var desk = Desk()
+    desk.connectAndSubscribe()
+    desk.answersCalls = false
+    desk.forget()
+    desk.say(.perform(Desk.central, desk.peer, OperationIdentifier(9), .readCharacteristic(0x0b)))
+    desk.pass(.seconds(39))
+    #expect(desk.bodies.isEmpty)
+    desk.pass(.seconds(1))
+    #expect(desk.bodies == ["operationCompleted", "disconnected"])
+    #expect(desk.asked { $0 == .disconnect } == 1)
+  }
+
+  // MARK: Auto-connect that is lost
+
+  @Test("BlueZ 9: a device is armed again after it was paired")
+  func pairedLater() {
+    var desk = waiting(bonded: false)
+    desk.change(["Connected": .bool(true), "ServicesResolved": .bool(true)])
+    desk.forget()
+    desk.change(["UUIDs": .strings([Desk.service.description])])
+    desk.change(["Paired": .bool(true), "Bonded": .bool(true)])
+    #expect(desk.asked(\.isProfileRegistration) == 1)
+  }
+
+  @Test("BlueZ 10: a device that goes by its identity after pairing is the same peripheral, and armed by it")
+  func identityAddress() {
+    var desk = waiting()
+    let peer = desk.peer
+    desk.linkUp()
+    desk.forget()
+    desk.change(["Address": .string("C0:11:22:33:44:55"), "AddressType": .string("public")])
+    #expect(desk.asked(\.isProfileRegistration) == 1)
+    desk.restartSystem()
+    #expect(desk.system.identifier(for: DeviceAddress("C0:11:22:33:44:55", kind: .public)!) == peer)
+  }
+
+  @Test(
+    "BlueZ 11: a bonded device that another client's discovery hears is connected to without waiting for the kernel")
+  func foreignDiscovery() {
+    var desk = waiting()
+    desk.forget()
+    desk.change(["RSSI": .int16(-60)])
+    #expect(lastCall(desk, .connect) == nil, "nobody discovers")
+    desk.handle(
+      .daemon(
+        .signal(
+          .propertiesChanged(
+            path: WellKnown.firstAdapter, interface: InterfaceName.adapter, changed: ["Discovering": .bool(true)],
+            invalidated: []))))
+    desk.change(["RSSI": .int16(-61)])
+    #expect(lastCall(desk, .connect) != nil)
+    #expect(desk.asked { $0 == .startDiscovery } == 0)
+  }
+
+  @Test("BlueZ 12: after the machine slept everything is asked for again, and links are looked at")
+  func sleep() {
+    var desk = waiting()
+    desk.forget()
+    desk.handle(.resumedFromSleep)
+    #expect(desk.asked(\.isProfileRegistration) == 1)
+    desk.linkUp()
+    desk.forget()
+    desk.handle(.resumedFromSleep)
+    #expect(desk.asked { $0 == .readConnectionRSSI } == 1)
+  }
+
+  @Test("BlueZ 13: while rfkill blocks the adapter nothing is asked; when it is free, once")
+  func rfkill() {
+    var desk = waiting()
+    func adapter(_ desk: inout Desk, _ changed: Properties) {
+      desk.handle(
+        .daemon(
+          .signal(
+            .propertiesChanged(
+              path: WellKnown.firstAdapter, interface: InterfaceName.adapter, changed: changed, invalidated: []))))
+    }
+    adapter(&desk, ["Powered": .bool(false), "PowerState": .string("off-blocked")])
+    desk.forget()
+    desk.pass(.seconds(86400))
+    #expect(desk.requests.isEmpty)
+    adapter(&desk, ["PowerState": .string("off")])
+    desk.pass(.seconds(3600))
+    #expect(desk.requests.count == 1)
+    desk.forget()
+    adapter(&desk, ["Powered": .bool(true), "PowerState": .string("on")])
+    #expect(desk.asked(\.isProfileRegistration) == 1)
+  }
+
+  @Test("BlueZ 16: a bluetoothd that dies while a subscription is pending is asked for it again")
+  func diesDuringStartNotify() {
+    var desk = Desk()
+    desk.connectAndSubscribe()
+    desk.linkDown()
+    desk.handle(.daemon(.vanished))
+    desk.answersCalls = false
+    desk.appear()
+    #expect(desk.asked { $0 == .startNotify } == 2)
+    desk.handle(.daemon(.vanished))
+    desk.answersCalls = true
+    desk.forget()
+    desk.appear()
+    #expect(desk.asked { $0 == .startNotify } == 1)
+  }
+
+  @Test("BlueZ 20: a device that somebody else's Disconnect may have disarmed is armed again")
+  func foreignDisconnect() {
+    var desk = waiting()
+    desk.linkUp()
+    desk.forget()
+    desk.linkDown()
+    desk.say(.connect(Desk.central, desk.peer, ConnectOptions()))
+    #expect(desk.asked(\.isProfileRegistration) == 1)
+  }
+
+  // MARK: Keys that are gone
+
+  private func barrenLink(_ desk: inout Desk, reason: String? = nil) {
+    desk.change(["Connected": .bool(true)])
+    desk.pass(.milliseconds(200))
+    if let reason {
+      desk.handle(.daemon(.signal(.disconnected(path: Desk.devicePath, reason: reason, message: ""))))
+    }
+    desk.change(["Connected": .bool(false)])
+    desk.say(.connect(Desk.central, desk.peer, ConnectOptions()))
+  }
+
+  @Test("BlueZ 17: three links refused for want of a key end the request with CBError.peerRemovedPairingInformation")
+  func keyMissing() {
+    var desk = waiting()
+    barrenLink(&desk, reason: "org.bluez.Reason.Authentication")
+    barrenLink(&desk, reason: "org.bluez.Reason.Authentication")
+    desk.forget()
+    desk.change(["Connected": .bool(true)])
+    desk.handle(
+      .daemon(
+        .signal(.disconnected(path: Desk.devicePath, reason: "org.bluez.Reason.Authentication", message: ""))))
+    let codes = desk.events.compactMap { event -> Int? in
+      if case .disconnected(_, _, .coreBluetooth(let code, _)?, _, _) = event.body { code } else { nil }
+    }
+    #expect(codes == [14])
+    #expect(recorded(desk, "pairing.gone") == 1)
+  }
+
+  @Test("BlueZ 17: links that break off for a reason unknown wake nobody after the third, and keep the request")
+  func barrenLinks() {
+    var desk = waiting()
+    for _ in 0..<3 { barrenLink(&desk) }
+    #expect(recorded(desk, "link.barren") == 1)
+    desk.forget()
+    for _ in 0..<5 { barrenLink(&desk) }
+    #expect(desk.bodies.isEmpty)
+    #expect(desk.requests.isEmpty, "bluetoothd is asked for nothing")
+    desk.linkUp()
+    #expect(desk.bodies == ["connected"])
+    desk.linkDown()
+    desk.say(.connect(Desk.central, desk.peer, ConnectOptions()))
+    desk.forget()
+    desk.change(["Connected": .bool(true)])
+    #expect(desk.bodies == ["connected"])
+  }
+
+  // MARK: The other side
+
+  @Test("A request that is open when its central's link is lost is answered at once: left open it kills bluetoothd")
+  func requestOpenAtLoss() {
+    var desk = Desk()
+    desk.appear()
+    desk.open()
+    desk.say(.createManager(Desk.central, ManagerCreation(role: .peripheral, restoreIdentifier: "lock")))
+    desk.say(.addService(Desk.central, PeripheralRoleTests.definition))
+    let offer = desk.requests.compactMap { request -> ObjectPath? in
+      guard case .registerApplication(let root, _) = request.request else { return nil }
+      return root.appending("service").appending("characteristic0")
+    }.last
+    desk.linkUp()
+    desk.forget()
+    desk.handle(
+      .daemon(
+        .callback(
+          CallbackIdentifier(1), path: offer ?? .root, .readValue(RemoteRequest(device: Desk.devicePath, mtu: 100)))))
+    desk.linkDown()
+    let answers = desk.effects.count { if case .bluez(.answer) = $0 { true } else { false } }
+    #expect(answers == 1)
+    #expect(desk.bodies == ["readRequested", "requestExpired"])
+    desk.pass(.seconds(10))
+    #expect(desk.effects.count { if case .bluez(.answer) = $0 { true } else { false } } == 1)
+  }
+}

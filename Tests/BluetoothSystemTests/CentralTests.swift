@@ -1,0 +1,220 @@
+import AppLink
+import BlueZ
+import BluetoothTypes
+import Testing
+import Timekeeping
+
+@testable import BluetoothSystem
+
+@Suite("Central role")
+struct CentralTests {
+  @Test("C1: a new manager learns its state first, and nothing is restored")
+  func stateFirst() {
+    var desk = Desk()
+    desk.appear()
+    desk.open()
+    desk.createCentral()
+    #expect(desk.events.map(\.body) == [.stateChanged(Desk.central, .poweredOn)])
+    #expect(desk.events.map(\.sequence.rawValue) == [1])
+  }
+
+  @Test("S1: a second manager with the same restore identifier is rejected, and told why")
+  func duplicateIdentifier() {
+    var desk = Desk()
+    desk.appear()
+    desk.open()
+    desk.createCentral("one")
+    desk.forget()
+    desk.say(.createManager(ManagerIdentifier(2), ManagerCreation(role: .central, restoreIdentifier: "one")))
+    guard case .managerRejected(ManagerIdentifier(2), let error)? = desk.events.first?.body else {
+      Issue.record("not rejected: \(desk.events)")
+      return
+    }
+    #expect(error.message.contains("\"one\""))
+  }
+
+  @Test("C3: a request for a bonded device rests on one GattProfile1 registration, without a scan")
+  func bondedRequest() {
+    var desk = Desk()
+    desk.appear()
+    desk.open()
+    desk.createCentral()
+    desk.forget()
+    desk.say(.connect(Desk.central, desk.peer, ConnectOptions()))
+    #expect(desk.asked(\.isProfileRegistration) == 1)
+    #expect(desk.asked { $0 == .startDiscovery } == 0)
+    #expect(desk.asked { $0 == .connect } == 0)
+    let trusted = BlueZ.Request.setProperty(interface: InterfaceName.device, name: "Trusted", value: .bool(true))
+    #expect(desk.asked { $0 == trusted } == 1)
+    #expect(desk.system.nextDeadline == nil)
+    desk.forget()
+    desk.linkUp()
+    #expect(desk.bodies == ["connected"])
+  }
+
+  @Test("Rule 5: a request is on disk before bluetoothd hears of it")
+  func storedFirst() throws {
+    var desk = Desk()
+    desk.appear()
+    desk.open()
+    desk.createCentral()
+    desk.forget()
+    desk.say(.connect(Desk.central, desk.peer, ConnectOptions()))
+    let store = try #require(desk.effects.firstIndex { if case .store(.put(.peripheral)) = $0 { true } else { false } })
+    let ask = try #require(desk.effects.firstIndex { if case .bluez = $0 { true } else { false } })
+    #expect(store < ask)
+  }
+
+  @Test("C3: an unbonded device is looked for, connected to when seen, and again after a failure")
+  func unbondedRequest() {
+    var desk = Desk()
+    desk.appear(bonded: false)
+    desk.open()
+    desk.createCentral()
+    desk.forget()
+    desk.say(.connect(Desk.central, desk.peer, ConnectOptions()))
+    #expect(desk.asked { $0 == .connect } == 1)
+    let call = desk.effects.lazy.compactMap { effect -> CallIdentifier? in
+      if case .bluez(.call(let identifier, _, .connect)) = effect { identifier } else { nil }
+    }.first
+    desk.forget()
+    desk.handle(.daemon(.reply(call!, .failure(.failed("le-connection-abort-by-local")))))
+    desk.pass(.seconds(1))
+    #expect(desk.asked { $0 == .startDiscovery } == 1)
+    #expect(desk.asked { $0 == .connect } == 0)
+    desk.forget()
+    desk.change(["RSSI": .int16(-60)])
+    #expect(desk.requests.map(\.request) == [.stopDiscovery, .connect])
+    desk.linkUp()
+    #expect(desk.bodies == ["connected"])
+  }
+
+  @Test("C3: cancelling ends the link, disarms the device and tells the app without an error")
+  func cancel() {
+    var desk = Desk()
+    desk.connectAndSubscribe()
+    desk.forget()
+    desk.say(.cancelConnection(Desk.central, desk.peer))
+    #expect(desk.asked { $0 == .disconnect } == 1)
+    #expect(
+      desk.asked {
+        $0 == .setProperty(interface: InterfaceName.device, name: "Trusted", value: .bool(false))
+      } == 1)
+    guard case .disconnected(_, _, error: nil, _, false)? = desk.events.first?.body else {
+      Issue.record("\(desk.events)")
+      return
+    }
+    // The link that is about to end is no new connection.
+    desk.forget()
+    desk.say(.connect(Desk.central, desk.peer, ConnectOptions()))
+    #expect(desk.bodies.isEmpty)
+    desk.linkDown()
+    desk.linkUp()
+    #expect(desk.bodies == ["connected"])
+  }
+
+  @Test("C4, C5: discovery shows what was asked for; reads, writes and values go through")
+  func operations() {
+    var desk = Desk()
+    desk.connectAndSubscribe()
+    #expect(desk.asked { $0 == .startNotify } == 1)
+    desk.forget()
+    desk.say(.perform(Desk.central, desk.peer, OperationIdentifier(4), .readCharacteristic(0x0b)))
+    desk.say(
+      .perform(
+        Desk.central, desk.peer, OperationIdentifier(5),
+        .writeCharacteristic(0x0b, value: [9], withResponse: true)))
+    desk.say(.perform(Desk.central, desk.peer, OperationIdentifier(6), .readCharacteristic(0x77)))
+    desk.value([7, 7])
+    let peer = desk.peer
+    #expect(
+      desk.events.map(\.body) == [
+        .operationCompleted(Desk.central, peer, OperationIdentifier(4), .value([1, 2, 3])),
+        .operationCompleted(Desk.central, peer, OperationIdentifier(5), .done),
+        .operationCompleted(Desk.central, peer, OperationIdentifier(6), .failed(.att(.invalidHandle))),
+        .valueUpdated(Desk.central, peer, characteristic: 0x0b, value: [7, 7]),
+      ])
+  }
+
+  @Test("A read's own echo is no notification, a value beside it is")
+  func readEcho() throws {
+    var desk = Desk()
+    desk.connectAndSubscribe()
+    desk.forget()
+    desk.answersCalls = false
+    desk.say(.perform(Desk.central, desk.peer, OperationIdentifier(4), .readCharacteristic(0x0b)))
+    desk.value([5])
+    desk.value([6])
+    let call = try #require(
+      desk.effects.lazy.compactMap { effect -> CallIdentifier? in
+        if case .bluez(.call(let identifier, _, .readValue)) = effect { identifier } else { nil }
+      }.first)
+    desk.handle(.daemon(.reply(call, .success(.bytes([6])))))
+    #expect(desk.bodies == ["operationCompleted", "valueUpdated"])
+  }
+
+  @Test("An operation under way when the link is lost ends with an error, before the loss is told")
+  func operationAtLoss() {
+    var desk = Desk()
+    desk.connectAndSubscribe()
+    desk.answersCalls = false
+    desk.forget()
+    desk.say(.perform(Desk.central, desk.peer, OperationIdentifier(4), .readCharacteristic(0x0b)))
+    desk.linkDown()
+    #expect(desk.bodies == ["operationCompleted", "disconnected"])
+  }
+
+  @Test("After bluetoothd's restart everything is asked for again, and the app's request holds")
+  func bluetoothdRestart() {
+    var desk = Desk()
+    desk.connectAndSubscribe()
+    desk.linkDown()
+    desk.say(.connect(Desk.central, desk.peer, ConnectOptions()))
+    desk.forget()
+    desk.handle(.daemon(.vanished))
+    #expect(desk.bodies == ["stateChanged"])
+    desk.forget()
+    desk.appear()
+    #expect(desk.bodies == ["stateChanged"])
+    #expect(desk.asked(\.isProfileRegistration) == 1)
+    #expect(desk.asked { $0 == .startNotify } == 1)
+    #expect(desk.asked { if case .registerAgent = $0 { true } else { false } } == 1)
+    desk.forget()
+    desk.linkUp()
+    #expect(desk.bodies == ["connected"])
+  }
+
+  @Test("1,000 requests rest on one registration and no timer")
+  func thousandRequests() {
+    var desk = Desk()
+    var objects: ManagedObjects = [WellKnown.firstAdapter: [InterfaceName.adapter: ["Powered": .bool(true)]]]
+    for index in 0..<1000 {
+      let address = DeviceAddress(bits: 0xC000_0000_0000 + UInt64(index), kind: .random)
+      objects[WellKnown.firstAdapter.appending("dev_" + address.pathComponent)] = [
+        InterfaceName.device: [
+          "Address": .string(address.description), "AddressType": .string("random"), "Paired": .bool(true),
+          "Bonded": .bool(true), "UUIDs": .strings([Desk.service.description]),
+        ]
+      ]
+    }
+    desk.handle(.daemon(.appeared(objects)))
+    desk.open()
+    desk.createCentral()
+    desk.leave()
+    // bluetoothd takes its time with the first registration; the others wait for it.
+    desk.answersCalls = false
+    for index in 0..<1000 {
+      let address = DeviceAddress(bits: 0xC000_0000_0000 + UInt64(index), kind: .random)
+      desk.say(.connect(Desk.central, desk.system.identifier(for: address), ConnectOptions()))
+    }
+    #expect(desk.asked(\.isProfileRegistration) == 1)
+    desk.answersCalls = true
+    desk.settle()
+    desk.pass(.seconds(60))
+    #expect(desk.state == .suspended)
+    desk.restartSystem()
+    desk.handle(.daemon(.appeared(objects)))
+    #expect(desk.asked(\.isProfileRegistration) == 1)
+    #expect(desk.system.nextDeadline == nil)
+  }
+}

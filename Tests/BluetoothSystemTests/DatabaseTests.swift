@@ -1,0 +1,159 @@
+import AppLink
+import BlueZ
+import BluetoothTypes
+import BusValue
+import FoundationEssentials
+import Testing
+import Timekeeping
+
+@testable import BluetoothSystem
+
+/// bluetoothd's memory of a peer's services is not always right.
+@Suite("Remembered GATT databases")
+struct DatabaseTests {
+  private static let serviceObject: DaemonMessage = .signal(
+    .interfacesAdded(
+      path: Desk.servicePath,
+      [InterfaceName.gattService: ["UUID": .string(Desk.service.description), "Primary": .bool(true)]]))
+
+  /// A lock that an app has explored, and that comes back without its service.
+  private func comeBackEmpty() -> Desk {
+    var desk = Desk()
+    desk.connectAndSubscribe()
+    desk.linkDown()
+    desk.handle(.daemon(.signal(.interfacesRemoved(path: Desk.characteristicPath, [InterfaceName.gattCharacteristic]))))
+    desk.handle(.daemon(.signal(.interfacesRemoved(path: Desk.servicePath, [InterfaceName.gattService]))))
+    desk.say(.connect(Desk.central, desk.peer, ConnectOptions()))
+    desk.forget()
+    desk.linkUp()
+    return desk
+  }
+
+  @Test("BlueZ 3: services that are resolved before their objects are there are waited for")
+  func lateObjects() {
+    var desk = comeBackEmpty()
+    desk.say(.perform(Desk.central, desk.peer, OperationIdentifier(7), .discoverServices([Desk.service])))
+    #expect(desk.bodies == ["connected"])
+    desk.pass(.seconds(1))
+    desk.handle(.daemon(Self.serviceObject))
+    #expect(desk.bodies == ["connected", "operationCompleted"])
+    desk.pass(.seconds(60))
+    #expect(desk.asked { $0 == .disconnect } == 0)
+    #expect(desk.system.nextDeadline == nil)
+  }
+
+  @Test("BlueZ 7: services that stay away end the link, which is asked for again; after three times they are given up")
+  func healing() {
+    var desk = comeBackEmpty()
+    for attempt in 1...3 {
+      desk.forget()
+      desk.pass(.seconds(5))
+      #expect(desk.asked { $0 == .disconnect } == 1, "attempt \(attempt)")
+      desk.linkDown()
+      #expect(desk.bodies == ["disconnected"])
+      desk.say(.connect(Desk.central, desk.peer, ConnectOptions()))
+      #expect(desk.asked(\.isProfileRegistration) == 1, "armed again, whatever Disconnect did")
+      desk.linkUp()
+    }
+    desk.forget()
+    desk.pass(.seconds(600))
+    #expect(desk.asked { $0 == .disconnect } == 0)
+    #expect(
+      desk.effects.contains {
+        if case .record("services.gone", let fields) = $0 { fields["advice"] != nil } else { false }
+      }
+    )
+    // What the device has now is what an app finds.
+    desk.say(.perform(Desk.central, desk.peer, OperationIdentifier(8), .discoverServices(nil)))
+    #expect(desk.bodies == ["operationCompleted"])
+    desk.linkDown()
+    desk.say(.connect(Desk.central, desk.peer, ConnectOptions()))
+    desk.linkUp()
+    desk.forget()
+    desk.pass(.seconds(600))
+    #expect(desk.asked { $0 == .disconnect } == 0)
+  }
+
+  // MARK: The other side
+
+  private func lock() -> Desk {
+    var desk = Desk()
+    desk.appear()
+    desk.open()
+    desk.say(.createManager(Desk.central, ManagerCreation(role: .peripheral, restoreIdentifier: "lock")))
+    desk.say(.addService(Desk.central, PeripheralRoleTests.definition))
+    desk.say(.startAdvertising(Desk.central, AdvertisementRequest(localName: "Door", serviceUUIDs: [Desk.service])))
+    desk.forget()
+    return desk
+  }
+
+  private func marks(_ desk: Desk) -> [ManagedObjects] {
+    desk.requests.compactMap {
+      if case .registerApplication(let root, let objects) = $0.request, root.text.contains("marks") {
+        objects
+      } else {
+        nil
+      }
+    }
+  }
+
+  @Test("BlueZ 7: a bonded central's short link at which nothing was asked changes this machine's Database Hash")
+  func marked() {
+    var desk = lock()
+    desk.linkUp()
+    desk.pass(.seconds(3))
+    desk.linkDown()
+    desk.linkUp()
+    desk.pass(.seconds(3))
+    desk.linkDown()
+    let found = marks(desk)
+    #expect(found.count == 2)
+    #expect(found.first != found.last, "each differs from the one before")
+    desk.restartSystem()
+    desk.appear()
+    #expect(marks(desk).count == 1, "and outlives the daemon")
+  }
+
+  @Test("A central that asks for something, or stays, or is not bonded, leaves the database as it is", arguments: 0...2)
+  func unmarked(how: Int) {
+    var desk = Desk()
+    desk.appear(bonded: how != 2)
+    desk.open()
+    desk.say(.createManager(Desk.central, ManagerCreation(role: .peripheral, restoreIdentifier: "lock")))
+    desk.say(.addService(Desk.central, PeripheralRoleTests.definition))
+    let offer = desk.requests.compactMap { request -> ObjectPath? in
+      guard case .registerApplication(let root, _) = request.request else { return nil }
+      return root.appending("service").appending("characteristic0")
+    }.last
+    desk.linkUp()
+    if how == 0, let offer { desk.handle(.daemon(.callback(CallbackIdentifier(1), path: offer, .startNotify))) }
+    desk.pass(how == 1 ? .seconds(11) : .seconds(3))
+    desk.linkDown()
+    #expect(marks(desk).isEmpty)
+  }
+
+  @Test("Nobody is called in before what an app publishes is in bluetoothd's database")
+  func advertisedLast() throws {
+    var desk = Desk()
+    desk.appear()
+    desk.open()
+    desk.answersCalls = false
+    desk.say(.createManager(Desk.central, ManagerCreation(role: .peripheral, restoreIdentifier: "lock")))
+    desk.say(.addService(Desk.central, PeripheralRoleTests.definition))
+    desk.say(.startAdvertising(Desk.central, AdvertisementRequest(localName: "Door", serviceUUIDs: [Desk.service])))
+    func isAdvertising(_ desk: Desk) -> Bool {
+      desk.asked { if case .registerAdvertisement = $0 { true } else { false } } == 1
+    }
+    #expect(!isAdvertising(desk))
+    let call = try #require(
+      desk.effects.lazy.compactMap { effect -> CallIdentifier? in
+        if case .bluez(.call(let identifier, _, let request)) = effect, request.isServiceRegistration {
+          identifier
+        } else {
+          nil
+        }
+      }.first)
+    desk.handle(.daemon(.reply(call, .success(.none))))
+    #expect(isAdvertising(desk))
+  }
+}

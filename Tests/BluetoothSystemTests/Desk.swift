@@ -1,0 +1,211 @@
+import AppLink
+import BlueZ
+import BluetoothTypes
+import BusValue
+import FoundationEssentials
+import Timekeeping
+
+@testable import BluetoothSystem
+
+/// A system on a desk: a test plays bluetoothd, the supervisor and the apps by hand, and reads what the system does.
+struct Desk {
+  static let bundle = "org.example.app"
+  static let central = ManagerIdentifier(1)
+  static let devicePath = WellKnown.firstAdapter.appending("dev_C0_FF_EE_00_00_01")
+  static let address = DeviceAddress("C0:FF:EE:00:00:01", kind: .random)!
+  static let service = BluetoothUUID(high: 0x1234_5678_0000_4000, low: 0x8000_0000_0000_0001)
+  static let characteristic = BluetoothUUID(high: 0x1234_5678_0000_4000, low: 0x8000_0000_0000_0002)
+  static let servicePath = devicePath.appending("service000a")
+  static let characteristicPath = servicePath.appending("char000b")
+
+  var system: BluetoothSystem
+  var now = Instant.zero
+  var stored = StoredState()
+  var seed: UInt64 = 1
+  let apps: [AppDeclaration]
+  var lastLink: UInt64 = 0
+  var link = AppLinkIdentifier(0)
+  var process = ProcessIdentity(processIdentifier: 100)
+  var effects: [BluetoothSystem.Effect] = []
+  /// Refuses nothing, answers every call that a test does not answer itself.
+  var answersCalls = true
+
+  init(
+    modes: [String] = ["bluetooth-central", "bluetooth-peripheral"], keepAlive: Bool = false,
+    configuration: BluetoothSystem.Configuration = .init()
+  ) {
+    apps = [AppDeclaration(bundleIdentifier: Self.bundle, backgroundModes: modes, keepAlive: keepAlive)]
+    system = BluetoothSystem(configuration: configuration, apps: apps, stored: stored, seed: seed)
+    handle(.started)
+  }
+
+  mutating func handle(_ event: BluetoothSystem.Event) {
+    var open = [event]
+    while !open.isEmpty {
+      let effects = system.handle(open.removeFirst(), at: now)
+      self.effects += effects
+      for effect in effects {
+        switch effect {
+        case .store(let change): stored.apply(change)
+        case .bluez(.call(let identifier, let path, let request)):
+          if answersCalls, let reply = answer(path, request) { open.append(.daemon(.reply(identifier, reply))) }
+        default: break
+        }
+      }
+    }
+  }
+
+  private func answer(_ path: ObjectPath, _ request: BlueZ.Request) -> Result<Reply, BlueZError>? {
+    switch request {
+    case .readValue: .success(.bytes([1, 2, 3]))
+    case .connect: nil
+    // The answer comes when the link is down, and at once where there is none.
+    case .disconnect: system.bluez.devices[path]?.isConnected == true ? nil : .failure(.notConnected)
+    default: .success(.none)
+    }
+  }
+
+  /// The daemon is killed and comes back: only what was stored is left.
+  mutating func restartSystem() {
+    seed += 1
+    effects = []
+    system = BluetoothSystem(apps: apps, stored: stored, seed: seed)
+    handle(.started)
+  }
+
+  mutating func pass(_ duration: Duration) {
+    let end = now + duration
+    while let deadline = system.nextDeadline, deadline <= end {
+      now = max(now, deadline)
+      handle(.timePassed)
+    }
+    now = end
+    handle(.timePassed)
+  }
+
+  // MARK: bluetoothd
+
+  mutating func appear(bonded: Bool = true, connected: Bool = false, withDevice: Bool = true) {
+    var objects: ManagedObjects = [WellKnown.firstAdapter: [InterfaceName.adapter: ["Powered": .bool(true)]]]
+    if withDevice {
+      objects[Self.devicePath] = [
+        InterfaceName.device: [
+          "Address": .string(Self.address.description), "AddressType": .string("random"), "Paired": .bool(bonded),
+          "Bonded": .bool(bonded), "Connected": .bool(connected), "ServicesResolved": .bool(connected),
+          "Trusted": .bool(false), "UUIDs": .strings(bonded ? [Self.service.description] : []),
+        ]
+      ]
+      objects[Self.servicePath] = [
+        InterfaceName.gattService: ["UUID": .string(Self.service.description), "Primary": .bool(true)]
+      ]
+      objects[Self.characteristicPath] = [
+        InterfaceName.gattCharacteristic: [
+          "UUID": .string(Self.characteristic.description), "Service": .path(Self.servicePath),
+          "Flags": .strings(["read", "write", "notify"]),
+        ]
+      ]
+    }
+    handle(.daemon(.appeared(objects)))
+  }
+
+  mutating func change(_ properties: Properties) {
+    handle(
+      .daemon(
+        .signal(
+          .propertiesChanged(
+            path: Self.devicePath, interface: InterfaceName.device, changed: properties, invalidated: []))))
+  }
+
+  mutating func linkUp() { change(["Connected": .bool(true), "ServicesResolved": .bool(true)]) }
+  mutating func linkDown() { change(["Connected": .bool(false), "ServicesResolved": .bool(false)]) }
+
+  mutating func value(_ bytes: [UInt8]) {
+    handle(
+      .daemon(
+        .signal(
+          .propertiesChanged(
+            path: Self.characteristicPath, interface: InterfaceName.gattCharacteristic,
+            changed: ["Value": .bytes(bytes)], invalidated: []))))
+  }
+
+  var peer: PeerIdentifier {
+    mutating get { system.identifier(for: Self.address) }
+  }
+
+  // MARK: The app
+
+  mutating func open() {
+    handle(.control(.openApp(bundleIdentifier: Self.bundle), AnswerToken(0)))
+    launchAndAttach()
+  }
+
+  mutating func launchAndAttach(lastEvent: EventSequence? = nil) {
+    handle(.appLaunched(Self.bundle, process))
+    attach(lastEvent: lastEvent)
+  }
+
+  mutating func attach(lastEvent: EventSequence? = nil) {
+    lastLink += 1
+    link = AppLinkIdentifier(lastLink)
+    handle(
+      .attach(link, process, Attachment(bundleIdentifier: Self.bundle, lastEvent: lastEvent), AnswerToken(lastLink)))
+  }
+
+  mutating func die(how: String = "signal 9") {
+    handle(.detached(link))
+    handle(.appEnded(Self.bundle, process, how: how))
+    process.processIdentifier += 1
+  }
+
+  mutating func say(_ request: AppLink.Request) { handle(.request(link, request)) }
+
+  mutating func createCentral(_ restoreIdentifier: String? = "central") {
+    say(.createManager(Self.central, ManagerCreation(role: .central, restoreIdentifier: restoreIdentifier)))
+  }
+
+  mutating func leave() { handle(.control(.leaveApp(bundleIdentifier: Self.bundle), AnswerToken(0))) }
+
+  /// The app's delegates have returned from everything.
+  mutating func settle() {
+    say(.handled(through: EventSequence(lastSequence)))
+  }
+
+  var lastSequence: UInt64 { system.apps[Self.bundle]?.lastSequence ?? 0 }
+  var state: AppState? { system.apps[Self.bundle]?.state }
+
+  /// Connected, explored, subscribed.
+  mutating func connectAndSubscribe(_ restoreIdentifier: String? = "central") {
+    appear()
+    open()
+    createCentral(restoreIdentifier)
+    say(.connect(Self.central, peer, ConnectOptions()))
+    linkUp()
+    say(.perform(Self.central, peer, OperationIdentifier(1), .discoverServices(nil)))
+    say(.perform(Self.central, peer, OperationIdentifier(2), .discoverCharacteristics(nil, service: 0x0a)))
+    say(.perform(Self.central, peer, OperationIdentifier(3), .setNotify(true, characteristic: 0x0b)))
+  }
+
+  // MARK: What the system did
+
+  var events: [AppLink.Event] {
+    effects.compactMap { if case .event(let event, _) = $0 { event } else { nil } }
+  }
+  var bodies: [String] { events.map(\.body.kind) }
+  var requests: [(path: ObjectPath, request: BlueZ.Request)] {
+    effects.compactMap { if case .bluez(.call(_, let path, let request)) = $0 { (path, request) } else { nil } }
+  }
+  var launches: [LaunchOptions] {
+    effects.compactMap { if case .launch(_, let options) = $0 { options } else { nil } }
+  }
+  func asked(_ matches: (BlueZ.Request) -> Bool) -> Int { requests.count { matches($0.request) } }
+  mutating func forget() { effects = [] }
+}
+
+extension BlueZ.Request {
+  var isProfileRegistration: Bool {
+    if case .registerApplication(let root, _) = self { root.text.contains("profiles") } else { false }
+  }
+  var isServiceRegistration: Bool {
+    if case .registerApplication(let root, _) = self { root.text.contains("services") } else { false }
+  }
+}

@@ -1,0 +1,263 @@
+import AppLink
+import BlueZ
+import BluetoothTypes
+import BusValue
+import FoundationEssentials
+import Testing
+import Timekeeping
+
+@testable import BluetoothSystem
+
+@Suite("Peripheral role")
+struct PeripheralRoleTests {
+  static let manager = ManagerIdentifier(1)
+  static let offer = UUID()
+  static let command = UUID()
+  static let definition = ServiceDefinition(
+    identifier: UUID(), uuid: Desk.service,
+    characteristics: [
+      CharacteristicDefinition(
+        identifier: offer, uuid: Desk.characteristic, properties: [.read, .notify, .notifyEncryptionRequired],
+        permissions: [.readable, .readEncryptionRequired]),
+      CharacteristicDefinition(
+        identifier: command, uuid: BluetoothUUID(UInt16(0x2A00)), properties: [.write],
+        permissions: [.writeable, .writeEncryptionRequired]),
+      CharacteristicDefinition(
+        identifier: UUID(), uuid: BluetoothUUID(UInt16(0x2A01)), properties: [.read], permissions: .readable,
+        value: [1, 2, 3]),
+    ])
+
+  private func lock() -> Desk {
+    var desk = Desk()
+    desk.appear()
+    desk.open()
+    desk.say(.createManager(Self.manager, ManagerCreation(role: .peripheral, restoreIdentifier: "lock")))
+    desk.say(.addService(Self.manager, Self.definition))
+    desk.say(.startAdvertising(Self.manager, AdvertisementRequest(localName: "Door", serviceUUIDs: [Desk.service])))
+    return desk
+  }
+
+  private func root(_ desk: Desk) -> ObjectPath? {
+    for (_, request) in desk.requests.reversed() {
+      if case .registerApplication(let root, _) = request { return root }
+    }
+    return nil
+  }
+
+  private func path(_ desk: Desk, _ index: Int) -> ObjectPath {
+    (root(desk) ?? .root).appending("service").appending("characteristic\(index)")
+  }
+
+  private func answers(_ desk: Desk) -> [Result<CallbackReply, BlueZError>] {
+    desk.effects.compactMap { if case .bluez(.answer(_, let result)) = $0 { result } else { nil } }
+  }
+
+  @Test("C6: a service is registered at a fixed handle, told with its first credit, and advertised")
+  func publish() {
+    let desk = lock()
+    #expect(desk.bodies == ["stateChanged", "serviceAdded", "updateCredit", "advertisingStarted"])
+    guard
+      case .registerApplication(let root, let objects)? = desk.requests.first(where: {
+        $0.request.isServiceRegistration
+      })?.request
+    else {
+      Issue.record("not registered")
+      return
+    }
+    let service = objects[root.appending("service")]?[InterfaceName.gattService]
+    #expect(service?["Handle"] == .uint16(0x0100))
+    let flags = objects[path(desk, 0)]?[InterfaceName.gattCharacteristic]?["Flags"]
+    #expect(flags == .strings(["read", "encrypt-read", "notify", "encrypt-notify"]))
+  }
+
+  @Test("S8: the handle and the service outlive the app, the daemon and bluetoothd")
+  func outlives() {
+    var desk = lock()
+    desk.die()
+    desk.handle(.daemon(.vanished))
+    desk.restartSystem()
+    desk.appear()
+    #expect(desk.asked(\.isServiceRegistration) == 1)
+    #expect(desk.asked { if case .registerAdvertisement = $0 { true } else { false } } == 1)
+    desk.open()
+    desk.say(.createManager(Self.manager, ManagerCreation(role: .peripheral, restoreIdentifier: "lock")))
+    #expect(desk.bodies == ["willRestoreState", "stateChanged", "updateCredit"])
+    guard case .willRestorePeripheral(_, let restoration)? = desk.events.first?.body else { return }
+    #expect(restoration.services == [Self.definition])
+    #expect(restoration.advertisement?.localName == "Door")
+  }
+
+  @Test("B4: a write wakes the app; its answer reaches bluetoothd")
+  func write() throws {
+    var desk = lock()
+    desk.leave()
+    desk.settle()
+    desk.pass(.seconds(3))
+    #expect(desk.state == .suspended)
+    let place = path(desk, 1)
+    desk.linkUp()
+    desk.forget()
+    desk.handle(
+      .daemon(
+        .callback(
+          CallbackIdentifier(1), path: place,
+          .writeValue([4], RemoteRequest(device: Desk.devicePath, mtu: 100, kind: .request)))))
+    guard case .writeRequested(_, let request, let central, Self.command, 0, [4], true)? = desk.events.first?.body
+    else {
+      Issue.record("\(desk.events)")
+      return
+    }
+    #expect(central.maximumUpdateValueLength == 97)
+    #expect(answers(desk).isEmpty)
+    desk.say(.respond(request, result: nil, value: nil))
+    #expect(answers(desk) == [.success(.none)])
+  }
+
+  @Test("A request that the app does not answer is answered by the system within 5 s, and the app is told")
+  func expired() {
+    var desk = lock()
+    let place = path(desk, 0)
+    desk.linkUp()
+    desk.forget()
+    desk.handle(
+      .daemon(
+        .callback(CallbackIdentifier(1), path: place, .readValue(RemoteRequest(device: Desk.devicePath, mtu: 100)))))
+    desk.pass(.milliseconds(4499))
+    #expect(answers(desk).isEmpty)
+    desk.pass(.milliseconds(1))
+    #expect(answers(desk).count == 1)
+    #expect(desk.bodies == ["readRequested", "requestExpired"])
+  }
+
+  @Test("A static value is answered by the system, from its offset on")
+  func staticValue() {
+    var desk = lock()
+    let place = path(desk, 2)
+    desk.forget()
+    for offset in [UInt16(0), 2, 9] {
+      desk.handle(
+        .daemon(
+          .callback(
+            CallbackIdentifier(UInt64(offset)), path: place,
+            .readValue(RemoteRequest(device: Desk.devicePath, offset: offset, mtu: 100)))))
+    }
+    #expect(answers(desk).prefix(2) == [.success(.bytes([1, 2, 3])), .success(.bytes([3]))])
+    #expect(desk.events.isEmpty)
+  }
+
+  @Test("A bonded central's subscription is told again when its link comes back, and ends with the link")
+  func remembered() {
+    var desk = lock()
+    let place = path(desk, 0)
+    desk.linkUp()
+    desk.forget()
+    desk.handle(.daemon(.callback(CallbackIdentifier(1), path: place, .startNotify)))
+    #expect(desk.bodies == ["subscribed"])
+    desk.linkDown()
+    desk.linkUp()
+    #expect(desk.bodies == ["subscribed", "unsubscribed", "subscribed"])
+    desk.handle(.daemon(.callback(CallbackIdentifier(2), path: place, .stopNotify)))
+    desk.linkDown()
+    desk.linkUp()
+    #expect(desk.bodies == ["subscribed", "unsubscribed", "subscribed", "unsubscribed"])
+  }
+
+  @Test("S7, B4: a central that comes back while the app is dead relaunches it; restored state shows what it knew")
+  func subscribedWhileDead() {
+    var desk = lock()
+    let place = path(desk, 0)
+    desk.linkUp()
+    desk.handle(.daemon(.callback(CallbackIdentifier(1), path: place, .startNotify)))
+    desk.linkDown()
+    desk.die()
+    desk.forget()
+    desk.linkUp()
+    #expect(desk.launches == [LaunchOptions(reason: .restore, centrals: [], peripherals: ["lock"])])
+    desk.launchAndAttach()
+    desk.say(.createManager(Self.manager, ManagerCreation(role: .peripheral, restoreIdentifier: "lock")))
+    #expect(desk.bodies == ["willRestoreState", "stateChanged", "subscribed", "updateCredit"])
+    guard case .willRestorePeripheral(_, let restoration)? = desk.events.first?.body else { return }
+    #expect(restoration.subscriptions.isEmpty)
+  }
+
+  @Test("A central that leaves while the daemon is away is told as gone to a suspended app, which is woken for it")
+  func leftWhileDaemonAway() {
+    var desk = lock()
+    let place = path(desk, 0)
+    desk.linkUp()
+    desk.handle(.daemon(.callback(CallbackIdentifier(1), path: place, .startNotify)))
+    desk.leave()
+    desk.settle()
+    desk.pass(.seconds(3))
+    #expect(desk.state == .suspended)
+    let last = EventSequence(desk.lastSequence)
+    let peer = desk.peer
+    desk.restartSystem()
+    desk.appear(connected: false)
+    #expect(desk.state == .background, "woken")
+    desk.attach(lastEvent: last)
+    let view = ManagerView(
+      state: .poweredOn, services: [Self.definition],
+      advertisement: AdvertisementRequest(localName: "Door", serviceUUIDs: [Desk.service]),
+      subscriptions: [Self.offer: [peer]])
+    desk.say(
+      .resumeManager(Self.manager, ManagerCreation(role: .peripheral, restoreIdentifier: "lock"), view))
+    #expect(desk.bodies.filter { $0.contains("subscribed") } == ["unsubscribed"])
+  }
+
+  @Test("A subscription made after the daemon's restart is told as a new one, though the app believes in an old one")
+  func subscribedAnew() {
+    var desk = lock()
+    let place = path(desk, 0)
+    desk.linkUp()
+    desk.handle(.daemon(.callback(CallbackIdentifier(1), path: place, .startNotify)))
+    let last = EventSequence(desk.lastSequence)
+    let peer = desk.peer
+    desk.restartSystem()
+    desk.appear(connected: true)
+    desk.attach(lastEvent: last)
+    let view = ManagerView(
+      state: .poweredOn, services: [Self.definition],
+      advertisement: AdvertisementRequest(localName: "Door", serviceUUIDs: [Desk.service]),
+      subscriptions: [Self.offer: [peer]])
+    desk.say(
+      .resumeManager(Self.manager, ManagerCreation(role: .peripheral, restoreIdentifier: "lock"), view))
+    #expect(desk.bodies.filter { $0.contains("subscribed") } == [])
+    desk.handle(.daemon(.callback(CallbackIdentifier(2), path: path(desk, 0), .startNotify)))
+    #expect(desk.bodies.filter { $0.contains("subscribed") } == ["unsubscribed", "subscribed"])
+  }
+
+  @Test("F3: without the mode, in the background, a dynamic value gets an ATT error at once and nothing is advertised")
+  func foregroundOnly() {
+    var desk = Desk(modes: [])
+    desk.appear()
+    desk.open()
+    desk.say(.createManager(Self.manager, ManagerCreation(role: .peripheral)))
+    desk.say(.addService(Self.manager, Self.definition))
+    desk.say(.startAdvertising(Self.manager, AdvertisementRequest(serviceUUIDs: [Desk.service])))
+    let place = path(desk, 0)
+    desk.leave()
+    desk.forget()
+    desk.pass(.seconds(6))
+    desk.handle(
+      .daemon(
+        .callback(CallbackIdentifier(1), path: place, .readValue(RemoteRequest(device: Desk.devicePath, mtu: 100)))))
+    #expect(answers(desk).count == 1)
+    #expect(desk.events.isEmpty)
+  }
+
+  @Test("The agent accepts Just Works for whom an app serves, and nobody else")
+  func pairing() {
+    var desk = Desk()
+    desk.appear()
+    let confirmation = DaemonMessage.callback(
+      CallbackIdentifier(1), path: BluetoothSystem.agentPath, .requestAuthorization(device: Desk.devicePath))
+    desk.handle(.daemon(confirmation))
+    #expect(answers(desk) == [.failure(.rejected)])
+    desk.open()
+    desk.createCentral()
+    desk.say(.connect(Desk.central, desk.peer, ConnectOptions()))
+    desk.handle(.daemon(confirmation))
+    #expect(answers(desk) == [.failure(.rejected), .success(.none)])
+  }
+}

@@ -1,0 +1,48 @@
+import Foundation
+import Testing
+
+/// bleak as it comes from PyPI; `scripts/install-dependencies.sh tests` puts it into the build's folder.
+@Suite("bleak on the simulator", .timeLimit(.minutes(5)))
+struct BleakTests {
+  private struct Step: Decodable {
+    var step: String
+    var value: String?
+    var error: String?
+    var characteristics: [String: [String]]?
+  }
+
+  private static let python = LockedDoor.package + "/.build/python/bin/python3"
+  private static let program = LockedDoor.package + "/Tests/ClientTests/bleak_client.py"
+
+  @Test("H4: bleak finds the lock, pairs, connects, reads, writes and subscribes; what it writes opens nothing")
+  func meetsTheLock() async throws {
+    let door = try await LockedDoor()
+    let bleak = try Conversation(
+      Self.python, [Self.program], environment: door.environment(on: "phone"), limitSeconds: 90)
+    let outcome = try await bleak.finish()
+    #expect(outcome.status == 0, "\(outcome.output)")
+    let steps = outcome.output.split(separator: "\n").compactMap { line in
+      try? JSONDecoder().decode(Step.self, from: Data(line.utf8))
+    }
+    #expect(
+      steps.map(\.step) == [
+        "discovered", "paired and connected", "notified", "read", "refused to be read", "refused to be written",
+        "refused to be written", "stopped", "disconnected", "connected again", "unpaired",
+      ], "\(outcome.output)")
+    func facts(_ name: String) -> [Step] { steps.filter { $0.step == name } }
+    #expect(
+      facts("paired and connected").first?.characteristics == [
+        Lock.offer: ["notify", "read"], Lock.command: ["write"], Lock.answer: ["notify"],
+      ])
+    // 32 bytes, and fresh for every link.
+    let offers = ["notified", "read", "connected again"].flatMap { facts($0).compactMap(\.value) }
+    #expect(offers.count == 3 && offers.allSatisfy { $0.count == 64 }, "\(offers)")
+    #expect(offers.first != offers.last)
+    #expect(facts("refused to be read").map(\.error) == ["READ_NOT_PERMITTED"])
+    #expect(facts("refused to be written").map(\.error) == Array(repeating: "INSUFFICIENT_AUTHORIZATION", count: 2))
+
+    #expect(
+      try door.events("command.refused").map { $0.fields["reason"] } == ["authenticationFailed", "wrongLength"])
+    #expect(try door.events("command.accepted", "bolt.moved").isEmpty)
+  }
+}

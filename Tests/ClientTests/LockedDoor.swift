@@ -1,0 +1,123 @@
+import CSystemd
+import Foundation
+import Glibc
+import Journal
+
+@testable import Orchestrator
+
+/// A door with the lock, and a phone with nothing but a Bluetooth, in real processes and in real time: what others have
+/// written knows no other. All of it ends with this object, and also when the tests are killed.
+final class LockedDoor: @unchecked Sendable {
+  static let programs = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
+    .path
+  static let package = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+    .deletingLastPathComponent().path
+
+  private let folder: String
+  private let mark: String
+  private let guardian: Process
+  private let guardianInput: FileHandle
+  private let environment: [String: String]
+  private var buses: [Conversation] = []
+  private var simulator: Conversation?
+  private var daemon: Conversation?
+
+  /// - Parameter hasLock: whether the lock, and a latchkeyd for it, runs on the door; it may not be found yet.
+  init(hasLock: Bool = true) async throws {
+    var template = Array("/tmp/latchkey-clients-XXXXXX".utf8CString)
+    guard mkdtemp(&template) != nil else { throw Missing("a folder in /tmp: \(String(cString: strerror(errno)))") }
+    folder = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    mark = "clients-\(getpid())-\(folder.suffix(6))"
+    try mark.write(toFile: "\(folder)/\(RunFolder.ownerFile)", atomically: true, encoding: .utf8)
+    guard FileManager.default.createFile(atPath: "\(folder)/journal.jsonl", contents: nil) else {
+      throw Missing("a journal in \(folder)")
+    }
+    environment = ProcessInfo.processInfo.environment
+      .filter { name, _ in
+        !name.hasPrefix("LATCHKEY_") && !name.hasPrefix("DBUS_") && !name.hasPrefix("PYTHON")
+          && !["NOTIFY_SOCKET", "JOURNAL_STREAM", "STATE_DIRECTORY", "CREDENTIALS_DIRECTORY"].contains(name)
+      }
+      .merging([
+        WorldProcesses.worldVariable: mark, "LATCHKEY_JOURNAL": "\(folder)/journal.jsonl", "TERM": "dumb",
+      ]) { $1 }
+    var ends: [Int32] = [-1, -1]
+    guard latchkey_pipe(&ends) == 0 else { throw Missing("a pipe: \(String(cString: strerror(errno)))") }
+    let guardianOutlet = FileHandle(fileDescriptor: ends[0], closeOnDealloc: true)
+    guardianInput = FileHandle(fileDescriptor: ends[1], closeOnDealloc: true)
+    guardian = Process()
+    guardian.executableURL = URL(fileURLWithPath: Self.programs + "/latchkey")
+    guardian.arguments = ["guard", "--world", mark, "--folder", folder]
+    guardian.environment = environment.filter { $0.key != WorldProcesses.worldVariable }
+    guardian.standardInput = guardianOutlet
+    try guardian.run()
+    try guardianOutlet.close()
+    do {
+      try await startMachines()
+      if hasLock { try await startLock() }
+    } catch {
+      end()
+      throw error
+    }
+  }
+
+  deinit { end() }
+
+  private func end() {
+    try? guardianInput.close()
+    guardian.waitUntilExit()
+  }
+
+  private func startMachines() async throws {
+    for machine in ["door", "phone"] {
+      try FileManager.default.createDirectory(atPath: "\(folder)/\(machine)", withIntermediateDirectories: false)
+      let configuration = "\(folder)/\(machine)/bus.xml"
+      try BusConfiguration.text(socket: busSocket(machine))
+        .write(toFile: configuration, atomically: true, encoding: .utf8)
+      let bus = try Conversation(
+        "/usr/bin/dbus-daemon",
+        ["--config-file=\(configuration)", "--nofork", "--nopidfile", "--nosyslog", "--print-address=1"],
+        environment: environment)
+      try await bus.hear("unix:path=")
+      buses.append(bus)
+    }
+    let simulator = try Conversation(
+      Self.programs + "/bluez-simulator",
+      ["door", "phone"].flatMap { ["--machine", "\($0)=unix:path=\(busSocket($0))"] }, environment: environment)
+    self.simulator = simulator
+    try await simulator.hear("\"ready\"")
+  }
+
+  private func startLock() async throws {
+    let credentials = "\(folder)/door/credentials"
+    let keys = try Conversation(
+      Self.programs + "/latchkey",
+      [
+        "provision", "--lock", "\(credentials)/\(InstalledApp.lock.bundleIdentifier)", "--phone",
+        "\(folder)/phone/credentials",
+      ], environment: environment)
+    let provisioned = try await keys.finish()
+    guard provisioned.status == 0 else { throw Missing("the lock's keys: \(provisioned.output)") }
+    try FileManager.default.createDirectory(
+      atPath: "\(folder)/door/apps/lock", withIntermediateDirectories: true)
+    try AppDescription.propertyList(of: .lock, executable: Self.programs + "/latchkey-lock")
+      .write(toFile: "\(folder)/door/apps/lock/Info.plist", atomically: true, encoding: .utf8)
+    daemon = try Conversation(
+      Self.programs + "/latchkeyd",
+      ["--state", "\(folder)/door/state", "--apps", "\(folder)/door/apps", "--credentials", credentials],
+      environment: self.environment(on: "door"))
+  }
+
+  private func busSocket(_ machine: String) -> String { "\(folder)/bus-\(machine)" }
+
+  func environment(on machine: String) -> [String: String] {
+    environment.merging([
+      WorldProcesses.machineVariable: machine, "DBUS_SYSTEM_BUS_ADDRESS": "unix:path=\(busSocket(machine))",
+    ]) { $1 }
+  }
+
+  /// What the journal has of these events so far.
+  func events(_ names: String...) throws -> [JournalEntry] {
+    var reader = try JournalReader(path: "\(folder)/journal.jsonl")
+    return try reader.read().filter { entry in entry.event.map(names.contains) ?? false }
+  }
+}

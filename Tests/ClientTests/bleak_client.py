@@ -1,0 +1,75 @@
+"""Meets the lock with bleak, as it comes from PyPI: finds it, pairs, connects, reads, writes and subscribes.
+
+Every step that worked is said as one line of JSON. Whatever goes wrong, and a story that takes longer than a minute,
+ends it with an error.
+"""
+
+import asyncio
+import json
+import sys
+
+from bleak import BleakClient, BleakScanner
+from bleak.exc import BleakError, BleakGATTProtocolError
+
+SERVICE = "b126f569-34d9-4140-a7ad-42cd26d0ff85"
+OFFER = "33818d1d-5751-4a1b-9838-98ab845634f9"
+COMMAND = "91cf470b-0c9c-4243-b5a9-37212bdd4ee8"
+ANSWER = "d40ff2ee-283e-41ef-92a2-4d0b4638abd6"
+# As long as a command, and none.
+GARBAGE = bytes(range(106))
+
+
+def say(step: str, **facts: object) -> None:
+    print(json.dumps({"step": step, **facts}), flush=True)
+
+
+async def story(**notify_options: object) -> None:
+    device = await BleakScanner.find_device_by_filter(
+        lambda _, advertisement: SERVICE in advertisement.service_uuids, timeout=30.0
+    )
+    if device is None:
+        raise BleakError("the lock was not found")
+    say("discovered", address=device.address, name=device.name)
+
+    offers: "asyncio.Queue[bytes]" = asyncio.Queue()
+
+    def take(_: object, value: bytearray) -> None:
+        offers.put_nowait(bytes(value))
+
+    async with BleakClient(device, pair=True, timeout=30.0) as lock:
+        service = lock.services.get_service(SERVICE)
+        if service is None:
+            raise BleakError("the lock's service is not there")
+        say(
+            "paired and connected",
+            characteristics={c.uuid: sorted(c.properties) for c in service.characteristics},
+        )
+        await lock.start_notify(OFFER, take, **notify_options)
+        await lock.start_notify(ANSWER, lambda _, value: say("answered", value=value.hex()), **notify_options)
+        notified = await offers.get()
+        say("notified", value=notified.hex())
+        value = bytes(await lock.read_gatt_char(OFFER))
+        say("read", value=value.hex())
+        try:
+            await lock.read_gatt_char(COMMAND)
+        except BleakGATTProtocolError as error:
+            say("refused to be read", error=error.code.name)
+        for garbage in (GARBAGE, GARBAGE[:3]):
+            try:
+                await lock.write_gatt_char(COMMAND, garbage, response=True)
+            except BleakGATTProtocolError as error:
+                say("refused to be written", error=error.code.name)
+        await lock.stop_notify(OFFER)
+        say("stopped")
+    say("disconnected")
+
+    # The bond is enough for another time.
+    async with BleakClient(device, timeout=30.0) as lock:
+        say("connected again", value=bytes(await lock.read_gatt_char(OFFER)).hex())
+        await lock.unpair()
+    say("unpaired")
+
+
+if __name__ == "__main__":
+    options = json.loads(sys.argv[1]) if len(sys.argv) > 1 else {}
+    asyncio.run(asyncio.wait_for(story(**options), 60.0))

@@ -1,0 +1,57 @@
+import Testing
+
+@testable import BlueZConformance
+
+@Suite struct ComparisonTests {
+  private static func transcript(_ lines: [String], step: String = "the link is lost") -> Transcript {
+    Transcript(
+      subject: "somebody",
+      cases: [Transcript.Case("loss", [Transcript.Step(step, [Transcript.Column("phone", lines)])])])
+  }
+
+  @Test("H4: a transcript is read back as it was written")
+  func readsBack() throws {
+    let transcript = Self.transcript(["> lock.Connect()", "lock Connected = true", "= adapter Powered: true"])
+    #expect(try Transcript(text: transcript.text) == transcript)
+    #expect(throws: Transcript.Malformed.self) { try Transcript(text: "## a case\nlost") }
+  }
+
+  @Test("H4: what one did and the other did not is told with its place; what both did is not")
+  func differences() {
+    let found = Comparison.differences(
+      simulator: Self.transcript(["a", "b", "c"]), bluetoothd: Self.transcript(["a", "c", "d"]))
+    #expect(found.map(\.line) == ["b", "d"])
+    #expect(found.map(\.side) == [.onlySimulator, .onlyBluetoothd])
+    #expect(found.first?.description == "loss / the link is lost / phone: only the simulator: b")
+    #expect(Comparison.differences(simulator: Self.transcript(["a"]), bluetoothd: Self.transcript(["a"])).isEmpty)
+  }
+
+  @Test("H4: a step or a case that only one has differs with every line")
+  func missing() {
+    let other = Comparison.differences(
+      simulator: Self.transcript(["a"]), bluetoothd: Self.transcript(["a"], step: "something else"))
+    #expect(other.count == 2)
+    #expect(
+      Comparison.differences(simulator: Self.transcript(["a"]), bluetoothd: Transcript(subject: "nobody")).count == 1)
+  }
+
+  @Test("H4: an unexplained difference is bad, and so is an explanation of nothing")
+  func verdicts() {
+    let differences = Comparison.differences(
+      simulator: Self.transcript(["a", "b"]), bluetoothd: Self.transcript(["a", "c"]))
+    let explanation = Explanation(in: "loss", simulator: ["b"], bluetoothd: ["c"], heading: "A heading")
+    #expect(Verdict(differences, explanations: [explanation]).isGood)
+    #expect(!Verdict(differences, explanations: []).isGood)
+    #expect(Verdict(differences, explanations: []).text.contains("UNEXPLAINED loss"))
+    let stale = Verdict([], explanations: [explanation])
+    #expect(!stale.isGood)
+    #expect(stale.text.contains("STALE"))
+  }
+
+  @Test("H4: objects that come together have one order, and the adapter's UUIDs come last")
+  func order() {
+    #expect(
+      Wording.ordered(["adapter UUIDs = [a]", "+ b", "+ a", "x", "- d", "- c", "adapter UUIDs = [b]"])
+        == ["+ a", "+ b", "x", "- c", "- d", "adapter UUIDs = [b]"])
+  }
+}

@@ -1,0 +1,128 @@
+import AppLink
+import BluetoothTypes
+import CoreBluetoothTestKit
+import Foundation
+import Testing
+
+/// A delegate that opted in to restoration only by name.
+private final class Forgetful: NSObject, CBCentralManagerDelegate, CBPeripheralManagerDelegate {
+  func centralManagerDidUpdateState(_ central: CBCentralManager) {}
+  func peripheralManagerDidUpdateState(_ peripheral: CBPeripheralManager) {}
+}
+
+@Suite("Misuse", .timeLimit(.minutes(2)))
+struct MisuseTests {
+  @Test("S14: a restore identifier without willRestoreState ends the app and names both")
+  func noWillRestoreState() async throws {
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      let system = ScriptedSystem()
+      system.attach()
+      let delegate = Forgetful()
+      let manager = system.run {
+        CBCentralManager(
+          delegate: delegate, queue: DispatchQueue(label: "test"),
+          options: [CBCentralManagerOptionRestoreIdentifierKey: "front-door"])
+      }
+      system.emit(.willRestoreCentral(ManagerIdentifier(1), CentralRestoration(peripherals: [])))
+      // Bounded by the suite's time limit.
+      _ = try await Inbox<Void>().next()
+      withExtendedLifetime(manager) {}
+    }
+    #expect(errorText(result).contains("front-door"))
+    #expect(errorText(result).contains("centralManager(_:willRestoreState:)"))
+  }
+
+  @Test("S14: the same for a peripheral manager")
+  func noWillRestoreStatePeripheral() async throws {
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      let system = ScriptedSystem()
+      system.attach()
+      let delegate = Forgetful()
+      let manager = system.run {
+        CBPeripheralManager(
+          delegate: delegate, queue: DispatchQueue(label: "test"),
+          options: [CBPeripheralManagerOptionRestoreIdentifierKey: "front-door"])
+      }
+      system.emit(
+        .willRestorePeripheral(ManagerIdentifier(1), PeripheralRestoration(services: [], advertisement: nil)))
+      _ = try await Inbox<Void>().next()
+      withExtendedLifetime(manager) {}
+    }
+    #expect(errorText(result).contains("front-door"))
+    #expect(errorText(result).contains("peripheralManager(_:willRestoreState:)"))
+  }
+
+  @Test("S14: a restore identifier without its background mode ends the app and names both")
+  func noBackgroundMode() async throws {
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      let system = ScriptedSystem(backgroundModes: ["bluetooth-peripheral"])
+      _ = system.run {
+        CBCentralManager(
+          delegate: nil, queue: nil, options: [CBCentralManagerOptionRestoreIdentifierKey: "front-door"])
+      }
+    }
+    #expect(errorText(result).contains("front-door"))
+    #expect(errorText(result).contains("bluetooth-central"))
+  }
+
+  @Test("S14: connect options of the wrong type end the app and name the key")
+  func wrongOptionType() async throws {
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      let setup = try await CentralSetup()
+      setup.system.answerNextQuery { _ in .success([PeripheralSnapshot(identifier: Example.lock)]) }
+      let peripheral = setup.manager.retrievePeripherals(withIdentifiers: [Example.lock])[0]
+      setup.manager.connect(peripheral, options: [CBConnectPeripheralOptionNotifyOnConnectionKey: "yes"])
+    }
+    #expect(errorText(result).contains("kCBConnectOptionNotifyOnConnection"))
+  }
+
+  @Test("S14: a command while not poweredOn is logged and ignored")
+  func notPoweredOn() async throws {
+    let setup = try await CentralSetup()
+    setup.system.emit(.stateChanged(Example.manager, .poweredOff))
+    #expect(try await setup.recorder.calls.next() == "state poweredOff")
+    setup.manager.scanForPeripherals(withServices: nil)
+    #expect(!setup.manager.isScanning)
+    #expect(setup.manager.retrievePeripherals(withIdentifiers: [Example.lock]).isEmpty)
+    #expect(setup.system.log.misuses.count == 2)
+    #expect(setup.system.log.misuses[0].contains("scanForPeripherals"))
+    #expect(!setup.system.requests.pending.contains { if case .scan = $0 { true } else { false } })
+  }
+
+  @Test("S14: a command to a peripheral that is not connected is logged and ignored")
+  func notConnected() async throws {
+    let setup = try await CentralSetup()
+    setup.system.answerNextQuery { _ in .success([PeripheralSnapshot(identifier: Example.lock)]) }
+    let peripheral = setup.manager.retrievePeripherals(withIdentifiers: [Example.lock])[0]
+    peripheral.discoverServices(nil)
+    #expect(setup.system.log.misuses.count == 1)
+    #expect(setup.system.log.misuses[0].contains("discoverServices"))
+  }
+
+  @Test("S14: cancelling the connection of a peripheral nobody holds is logged")
+  func cancelUnused() async throws {
+    let setup = try await CentralSetup()
+    setup.system.answerNextQuery { _ in .success([PeripheralSnapshot(identifier: Example.lock)]) }
+    let peripheral = setup.manager.retrievePeripherals(withIdentifiers: [Example.lock])[0]
+    setup.manager.cancelPeripheralConnection(peripheral)
+    #expect(setup.system.log.misuses.count == 1)
+    #expect(peripheral.state == .disconnected)
+  }
+
+  @Test("S14: restored state for a manager without a restore identifier is logged, and the delegate is not called")
+  func restorationWithoutIdentifier() async throws {
+    let setup = try await CentralSetup()
+    setup.system.emit(.willRestoreCentral(Example.manager, CentralRestoration(peripherals: [])))
+    setup.system.emit(.stateChanged(Example.manager, .poweredOff))
+    #expect(try await setup.recorder.calls.next() == "state poweredOff")
+    #expect(setup.system.log.misuses.count == 1)
+  }
+
+  @Test("S1: a manager that the system rejects is unsupported, and the log has the system's words")
+  func rejected() async throws {
+    let setup = try await CentralSetup()
+    setup.system.emit(.managerRejected(Example.manager, AppLinkError(.limitReached, "64 managers are enough")))
+    #expect(try await setup.recorder.calls.next() == "state unsupported")
+    #expect(setup.system.log.misuses.contains { $0.contains("64 managers are enough") })
+  }
+}

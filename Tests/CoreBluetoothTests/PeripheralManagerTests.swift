@@ -1,0 +1,216 @@
+import AppLink
+import BluetoothTypes
+import CoreBluetoothTestKit
+import Foundation
+import Testing
+
+/// A peripheral manager in the state poweredOn, its delegate and its system.
+struct PeripheralSetup {
+  let system = ScriptedSystem()
+  let recorder = PeripheralRecorder()
+  let manager: CBPeripheralManager
+  let characteristic = CBMutableCharacteristic(
+    type: CBUUID(string: "2A19"), properties: [.read, .write, .notify], value: nil,
+    permissions: [.readable, .writeable])
+  let service = CBMutableService(type: CBUUID(string: "180F"), primary: true)
+  let central = CentralSnapshot(identifier: Example.phone, maximumUpdateValueLength: 182)
+
+  init(restoreIdentifier: String? = nil, restoring restoration: PeripheralRestoration? = nil) async throws {
+    system.attach()
+    let recorder = recorder
+    manager = system.run {
+      CBPeripheralManager(
+        delegate: recorder, queue: DispatchQueue(label: "test.peripheral"),
+        options: restoreIdentifier.map { [CBPeripheralManagerOptionRestoreIdentifierKey: $0] })
+    }
+    _ = try await nextCommand()
+    if let restoration {
+      system.emit(.willRestorePeripheral(Example.manager, restoration))
+      _ = try await recorder.calls.next()
+    }
+    system.emit(.stateChanged(Example.manager, .poweredOn))
+    _ = try await recorder.calls.next()
+  }
+
+  func nextCommand() async throws -> Request {
+    while true {
+      let request = try await system.requests.next()
+      if case .handled = request { continue }
+      return request
+    }
+  }
+
+  /// Publishes the service; the identifiers are the library's.
+  func publish(credit: Int = 2) async throws -> ServiceDefinition {
+    service.characteristics = [characteristic]
+    manager.add(service)
+    guard case .addService(_, let definition) = try await nextCommand() else {
+      throw Unexpected()
+    }
+    system.emit(.serviceAdded(Example.manager, definition.identifier, error: nil))
+    system.emit(.updateCredit(Example.manager, credit))
+    _ = try await recorder.calls.next()
+    return definition
+  }
+
+  struct Unexpected: Error {}
+}
+
+@Suite("A peripheral manager", .timeLimit(.minutes(1)))
+struct PeripheralManagerTests {
+  @Test("C6: services are published as they are, and taken back")
+  func publish() async throws {
+    let setup = try await PeripheralSetup()
+    setup.characteristic.descriptors = [CBMutableDescriptor(type: CBUUID(string: "2901"), value: "Bolt")]
+    let definition = try await setup.publish()
+    #expect(definition.uuid == Example.service)
+    #expect(definition.isPrimary)
+    let member = try #require(definition.characteristics.first)
+    #expect(member.properties == [.read, .write, .notify])
+    #expect(member.permissions == [.readable, .writeable])
+    #expect(
+      member.descriptors == [DescriptorDefinition(uuid: BluetoothUUID(0x2901 as UInt16), value: Array("Bolt".utf8))])
+    setup.manager.remove(setup.service)
+    #expect(try await setup.nextCommand() == .removeService(Example.manager, definition.identifier))
+  }
+
+  @Test("C6: what can't be published is refused with the reason")
+  func refusals() async throws {
+    let setup = try await PeripheralSetup()
+    let cached = CBMutableCharacteristic(
+      type: CBUUID(string: "2A19"), properties: [.read, .write], value: Data([1]), permissions: [.readable])
+    setup.service.characteristics = [cached]
+    setup.manager.add(setup.service)
+    #expect(try await setup.recorder.calls.next() == "didAdd 180F failed")
+    #expect((setup.recorder.error as? CBError)?.code == .invalidParameters)
+    let outer = CBMutableService(type: CBUUID(string: "1801"), primary: true)
+    outer.includedServices = [setup.service]
+    setup.manager.add(outer)
+    #expect(try await setup.recorder.calls.next() == "didAdd 1801 failed")
+    #expect(setup.system.log.misuses.count == 2)
+  }
+
+  @Test("C6: advertising starts once, and says what it can't advertise")
+  func advertise() async throws {
+    let setup = try await PeripheralSetup()
+    setup.manager.startAdvertising([
+      CBAdvertisementDataLocalNameKey: "Front door",
+      CBAdvertisementDataServiceUUIDsKey: [CBUUID(string: "180F")],
+      CBAdvertisementDataTxPowerLevelKey: 4,
+    ])
+    #expect(
+      try await setup.nextCommand()
+        == .startAdvertising(
+          Example.manager, AdvertisementRequest(localName: "Front door", serviceUUIDs: [Example.service])))
+    #expect(setup.system.log.lines.contains { $0.message.contains(CBAdvertisementDataTxPowerLevelKey) })
+    #expect(!setup.manager.isAdvertising)
+    setup.system.emit(.advertisingStarted(Example.manager, error: nil))
+    #expect(try await setup.recorder.calls.next() == "didStartAdvertising")
+    #expect(setup.manager.isAdvertising)
+    setup.manager.startAdvertising(nil)
+    #expect(try await setup.recorder.calls.next() == "didStartAdvertising failed")
+    #expect((setup.recorder.error as? CBError)?.code == .alreadyAdvertising)
+    setup.manager.stopAdvertising()
+    #expect(try await setup.nextCommand() == .stopAdvertising(Example.manager))
+    #expect(!setup.manager.isAdvertising)
+  }
+
+  @Test("C6: reads and writes are answered, each once")
+  func requests() async throws {
+    let setup = try await PeripheralSetup()
+    let identifier = try await setup.publish().characteristics[0].identifier
+    let first = RemoteRequestIdentifier(7)
+    setup.system.emit(.readRequested(Example.manager, first, setup.central, identifier, offset: 1))
+    let read = try await setup.recorder.reads.next()
+    #expect(read.offset == 1)
+    #expect(read.characteristic === setup.characteristic)
+    #expect(read.central.maximumUpdateValueLength == 182)
+    read.value = Data([5])
+    setup.manager.respond(to: read, withResult: .success)
+    #expect(try await setup.nextCommand() == .respond(first, result: nil, value: [5]))
+    setup.manager.respond(to: read, withResult: .success)
+    #expect(setup.system.log.misuses.count == 1)
+
+    let second = RemoteRequestIdentifier(8)
+    setup.system.emit(
+      .writeRequested(Example.manager, second, setup.central, identifier, offset: 0, value: [1], withResponse: true))
+    let write = try await setup.recorder.writes.next()
+    #expect(write.map(\.value) == [Data([1])])
+    #expect(write[0].central === read.central)
+    setup.manager.respond(to: write[0], withResult: .insufficientAuthorization)
+    #expect(try await setup.nextCommand() == .respond(second, result: .insufficientAuthorization, value: nil))
+  }
+
+  @Test("C6: a request that expired is not answered any more")
+  func expiry() async throws {
+    let setup = try await PeripheralSetup()
+    let identifier = try await setup.publish().characteristics[0].identifier
+    setup.system.emit(.readRequested(Example.manager, RemoteRequestIdentifier(7), setup.central, identifier, offset: 0))
+    let read = try await setup.recorder.reads.next()
+    setup.system.emit(.requestExpired(Example.manager, RemoteRequestIdentifier(7)))
+    setup.system.emit(.stateChanged(Example.manager, .poweredOn))
+    _ = try await setup.recorder.calls.next()
+    setup.manager.respond(to: read, withResult: .success)
+    setup.manager.stopAdvertising()
+    setup.manager.removeAllServices()
+    #expect(try await setup.nextCommand() == .removeAllServices(Example.manager))
+  }
+
+  @Test("C6: values are pushed as long as there is credit, and the app learns when it may go on")
+  func push() async throws {
+    let setup = try await PeripheralSetup()
+    let identifier = try await setup.publish(credit: 2).characteristics[0].identifier
+    // Nobody is subscribed: nothing to send, and no credit spent.
+    #expect(setup.manager.updateValue(Data([0]), for: setup.characteristic, onSubscribedCentrals: nil))
+    setup.system.emit(.subscribed(Example.manager, setup.central, identifier))
+    #expect(try await setup.recorder.calls.next() == "didSubscribe 2A19")
+    #expect(setup.characteristic.subscribedCentrals?.map(\.identifier) == [Example.phone])
+    #expect(setup.manager.updateValue(Data([1]), for: setup.characteristic, onSubscribedCentrals: nil))
+    #expect(
+      try await setup.nextCommand() == .updateValue(Example.manager, identifier, value: [1], centrals: nil))
+    let subscribers = setup.characteristic.subscribedCentrals
+    #expect(setup.manager.updateValue(Data([2]), for: setup.characteristic, onSubscribedCentrals: subscribers))
+    #expect(
+      try await setup.nextCommand() == .updateValue(Example.manager, identifier, value: [2], centrals: [Example.phone]))
+    #expect(!setup.manager.updateValue(Data([3]), for: setup.characteristic, onSubscribedCentrals: nil))
+    setup.system.emit(.updateCredit(Example.manager, 1))
+    #expect(try await setup.recorder.calls.next() == "isReady")
+    #expect(setup.manager.updateValue(Data([3]), for: setup.characteristic, onSubscribedCentrals: nil))
+    setup.system.emit(.unsubscribed(Example.manager, setup.central, identifier))
+    #expect(try await setup.recorder.calls.next() == "didUnsubscribe 2A19")
+    #expect(setup.characteristic.subscribedCentrals?.isEmpty == true)
+  }
+
+  @Test("S11: a peripheral manager restores what it published, who is subscribed and what it advertised")
+  func restoration() async throws {
+    let identifier = UUID()
+    let definition = ServiceDefinition(
+      identifier: UUID(), uuid: Example.service,
+      characteristics: [
+        CharacteristicDefinition(
+          identifier: identifier, uuid: BluetoothUUID(0x2A19 as UInt16), properties: [.read, .notify],
+          permissions: [.readable])
+      ])
+    let restoration = PeripheralRestoration(
+      services: [definition], advertisement: AdvertisementRequest(localName: "Front door"),
+      subscriptions: [identifier: [CentralSnapshot(identifier: Example.phone, maximumUpdateValueLength: 100)]])
+    let setup = try await PeripheralSetup(restoreIdentifier: "lock", restoring: restoration)
+    let state = setup.recorder.restoration
+    #expect(
+      Set(state.keys) == [
+        CBPeripheralManagerRestoredStateServicesKey, CBPeripheralManagerRestoredStateAdvertisementDataKey,
+      ])
+    let services = try #require(state[CBPeripheralManagerRestoredStateServicesKey] as? [CBMutableService])
+    let characteristic = try #require(services.first?.characteristics?.first as? CBMutableCharacteristic)
+    #expect(characteristic.subscribedCentrals?.map(\.identifier) == [Example.phone])
+    #expect(characteristic.service === services[0])
+    let advertisement = state[CBPeripheralManagerRestoredStateAdvertisementDataKey] as? [String: Any]
+    #expect(advertisement?[CBAdvertisementDataLocalNameKey] as? String == "Front door")
+    #expect(setup.manager.isAdvertising)
+    setup.system.emit(.updateCredit(Example.manager, 1))
+    setup.system.emit(.stateChanged(Example.manager, .poweredOn))
+    _ = try await setup.recorder.calls.next()
+    #expect(setup.manager.updateValue(Data([1]), for: characteristic, onSubscribedCentrals: nil))
+    #expect(try await setup.nextCommand() == .updateValue(Example.manager, identifier, value: [1], centrals: nil))
+  }
+}

@@ -1,0 +1,157 @@
+import AppLink
+import BluetoothTypes
+import CoreBluetoothTestKit
+import Foundation
+import Testing
+
+@Suite("Operations on a peripheral", .timeLimit(.minutes(1)))
+struct PeripheralOperationTests {
+  @Test("C4: services, characteristics and descriptors appear as they are discovered, and keep their objects")
+  func discovery() async throws {
+    let setup = try await CentralSetup()
+    setup.system.answerNextQuery { _ in .success([PeripheralSnapshot(identifier: Example.lock)]) }
+    let peripheral = setup.manager.retrievePeripherals(withIdentifiers: [Example.lock])[0]
+    peripheral.delegate = setup.recorder
+    setup.manager.connect(peripheral)
+    _ = try await setup.nextCommand()
+    setup.system.emit(.connected(Example.manager, PeripheralSnapshot(identifier: Example.lock, state: .connected)))
+    #expect(try await setup.recorder.calls.next() == "didConnect")
+    #expect(peripheral.services == nil)
+
+    peripheral.discoverServices([CBUUID(string: "180F")])
+    let (first, operation) = try #require(try await setup.nextOperation())
+    #expect(operation == .discoverServices([Example.service]))
+    setup.complete(first, .services([ServiceSnapshot(handle: 1, uuid: Example.service)]))
+    #expect(try await setup.recorder.calls.next() == "didDiscoverServices")
+    let service = try #require(peripheral.services?.first)
+    #expect(service.peripheral === peripheral)
+    #expect(service.characteristics == nil)
+
+    peripheral.discoverCharacteristics(nil, for: service)
+    let (second, _) = try #require(try await setup.nextOperation())
+    let characteristics = try #require(Example.explored().services?[0].characteristics)
+    var bare = characteristics
+    bare[0].descriptors = nil
+    setup.complete(second, .characteristics(of: 1, bare))
+    #expect(try await setup.recorder.calls.next() == "didDiscoverCharacteristics 180F")
+    let characteristic = try #require(service.characteristics?.first)
+    #expect(characteristic.properties == [.read, .write, .writeWithoutResponse, .notify])
+    #expect(characteristic.descriptors == nil)
+
+    peripheral.discoverDescriptors(for: characteristic)
+    let (third, _) = try #require(try await setup.nextOperation())
+    setup.complete(third, .descriptors(of: 3, [DescriptorSnapshot(handle: 5, uuid: BluetoothUUID(0x2901 as UInt16))]))
+    #expect(try await setup.recorder.calls.next() == "didDiscoverDescriptors")
+    let descriptor = try #require(characteristic.descriptors?.first)
+    peripheral.readValue(for: descriptor)
+    let (fourth, _) = try #require(try await setup.nextOperation())
+    setup.complete(fourth, .value(Array("Bolt".utf8)))
+    #expect(try await setup.recorder.calls.next() == "descriptor Bolt")
+    #expect(descriptor.value as? String == "Bolt")
+
+    setup.system.emit(.connected(Example.manager, Example.explored()))
+    _ = try await setup.recorder.calls.next()
+    #expect(peripheral.services?.first === service)
+    #expect(service.characteristics?.first === characteristic)
+  }
+
+  @Test("C5: read, write with response, subscribe, and values that are notified")
+  func values() async throws {
+    let setup = try await CentralSetup()
+    let peripheral = try await setup.connectExplored()
+    let characteristic = try #require(peripheral.services?.first?.characteristics?.first)
+    peripheral.readValue(for: characteristic)
+    let (read, _) = try #require(try await setup.nextOperation())
+    setup.complete(read, .value([42]))
+    #expect(try await setup.recorder.calls.next() == "value [42]")
+
+    peripheral.writeValue(Data([1, 2]), for: characteristic, type: .withResponse)
+    let (write, operation) = try #require(try await setup.nextOperation())
+    #expect(operation == .writeCharacteristic(3, value: [1, 2], withResponse: true))
+    setup.complete(write, .failed(.att(.insufficientAuthentication)))
+    #expect(try await setup.recorder.calls.next() == "didWrite failed")
+    #expect((setup.recorder.error as? CBATTError)?.code == .insufficientAuthentication)
+
+    peripheral.setNotifyValue(true, for: characteristic)
+    let (subscribe, _) = try #require(try await setup.nextOperation())
+    setup.complete(subscribe, .notifying(true))
+    #expect(try await setup.recorder.calls.next() == "notifying true")
+    setup.system.emit(.valueUpdated(Example.manager, Example.lock, characteristic: 3, value: [9]))
+    #expect(try await setup.recorder.calls.next() == "value [9]")
+    #expect(characteristic.value == Data([9]))
+
+    peripheral.readRSSI()
+    let (rssi, _) = try #require(try await setup.nextOperation())
+    setup.complete(rssi, .rssi(-71))
+    #expect(try await setup.recorder.calls.next() == "rssi -71")
+  }
+
+  @Test("C5: what the properties don't allow answers with an ATT error, and nothing is sent")
+  func missingProperties() async throws {
+    let setup = try await CentralSetup()
+    let peripheral = try await setup.connectExplored()
+    let mute = try #require(peripheral.services?.first?.characteristics?.last)
+    peripheral.readValue(for: mute)
+    #expect(try await setup.recorder.calls.next() == "value [] failed")
+    #expect((setup.recorder.error as? CBATTError)?.code == .readNotPermitted)
+    peripheral.writeValue(Data([1]), for: mute, type: .withResponse)
+    #expect(try await setup.recorder.calls.next() == "didWrite failed")
+    #expect((setup.recorder.error as? CBATTError)?.code == .writeNotPermitted)
+    peripheral.setNotifyValue(true, for: mute)
+    #expect(try await setup.recorder.calls.next() == "notifying false failed")
+    #expect((setup.recorder.error as? CBATTError)?.code == .requestNotSupported)
+    let open = try #require(peripheral.services?.first?.characteristics?.first)
+    peripheral.writeValue(Data(count: 513), for: open, type: .withResponse)
+    #expect(try await setup.recorder.calls.next() == "didWrite failed")
+    #expect((setup.recorder.error as? CBATTError)?.code == .invalidAttributeValueLength)
+    #expect(!setup.system.requests.pending.contains { if case .perform = $0 { true } else { false } })
+  }
+
+  @Test(
+    "C5: writes without response are held back when too many are on their way, and the app learns when it may go on")
+  func backPressure() async throws {
+    let setup = try await CentralSetup()
+    let peripheral = try await setup.connectExplored()
+    let characteristic = try #require(peripheral.services?.first?.characteristics?.first)
+    var written = 0
+    while peripheral.canSendWriteWithoutResponse {
+      peripheral.writeValue(Data([UInt8(written)]), for: characteristic, type: .withoutResponse)
+      written += 1
+    }
+    #expect(written == 32)
+    peripheral.writeValue(Data([99]), for: characteristic, type: .withoutResponse)
+    #expect(setup.system.log.lines.contains { $0.message.contains("dropped") })
+    let (first, _) = try #require(try await setup.nextOperation())
+    setup.complete(first, .done)
+    #expect(try await setup.recorder.calls.next() == "isReady")
+    #expect(peripheral.canSendWriteWithoutResponse)
+    for expected in 1..<32 {
+      let (_, operation) = try #require(try await setup.nextOperation())
+      #expect(operation == .writeCharacteristic(3, value: [UInt8(expected)], withResponse: false))
+    }
+  }
+
+  @Test("C7: names and services change, and an L2CAP channel is refused")
+  func changes() async throws {
+    let setup = try await CentralSetup()
+    let peripheral = try await setup.connectExplored()
+    setup.system.emit(.nameChanged(Example.manager, Example.lock, "Back door"))
+    #expect(try await setup.recorder.calls.next() == "name Back door")
+    setup.system.emit(.servicesModified(Example.manager, Example.lock, invalidated: [1]))
+    #expect(try await setup.recorder.calls.next() == "didModifyServices [\"180F\"]")
+    #expect(peripheral.services?.isEmpty == true)
+    peripheral.openL2CAPChannel(0x80)
+    #expect(try await setup.recorder.calls.next() == "didOpen failed")
+    #expect((setup.recorder.error as? CBError)?.code == .operationNotSupported)
+  }
+
+  @Test("C5: a value for a handle that was not discovered changes nothing and is logged")
+  func unknownHandle() async throws {
+    let setup = try await CentralSetup()
+    _ = try await setup.connectExplored()
+    setup.system.emit(.valueUpdated(Example.manager, Example.lock, characteristic: 999, value: [9]))
+    setup.system.emit(.nameChanged(Example.manager, Example.lock, "after"))
+    #expect(try await setup.recorder.calls.next() == "name after")
+    #expect(setup.system.log.lines.contains { $0.message.contains("999") })
+  }
+}

@@ -1,0 +1,56 @@
+import Foundation
+import HomePolicy
+import Logging
+import Testing
+
+@testable import latchkey_agent
+
+@Suite("The agent's state on disk") struct AgentStoreTests {
+  private let directory = NSTemporaryDirectory() + "latchkey-agent-" + UUID().uuidString
+  private let logger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
+  private var file: URL { URL(fileURLWithPath: directory + "/agent.json") }
+
+  private func inFolder(_ body: () throws -> Void) throws {
+    try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(atPath: directory) }
+    try body()
+  }
+
+  private func writeSomething() throws -> AgentState {
+    let store = try AgentStore(directory: directory, logger: logger)
+    var state = store.state
+    state.lock = UUID()
+    state.home.isLinked = true
+    try store.write(state)
+    return state
+  }
+
+  @Test("L3: what was stored is there after a restart") func restart() throws {
+    try inFolder {
+      let state = try writeSomething()
+      #expect(try AgentStore(directory: directory, logger: logger).state == state)
+    }
+  }
+
+  @Test("A damaged state is kept aside; a newer one is refused and left as it is") func damaged() throws {
+    try inFolder {
+      _ = try writeSomething()
+      let newer = Data(#"{"version":2}"#.utf8)
+      try newer.write(to: file)
+      #expect(throws: AgentStoreError.self) { try AgentStore(directory: directory, logger: logger) }
+      #expect(try Data(contentsOf: file) == newer)
+      let garbage = Data("{".utf8)
+      try garbage.write(to: file)
+      #expect(try AgentStore(directory: directory, logger: logger).state == AgentState())
+      #expect(try Data(contentsOf: URL(fileURLWithPath: directory + "/agent.json.damaged")) == garbage)
+    }
+  }
+
+  @Test("Two agents on one state: the second is refused") func inUse() throws {
+    try inFolder {
+      let first = try AgentStore(directory: directory, logger: logger)
+      #expect(throws: AgentStoreError.self) { try AgentStore(directory: directory, logger: logger) }
+      withExtendedLifetime(first) {}
+    }
+  }
+}

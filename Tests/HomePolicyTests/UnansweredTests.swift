@@ -1,0 +1,39 @@
+import HomePolicy
+import Testing
+import Timekeeping
+
+@Suite("A lock whose answers do not arrive") struct UnansweredTests {
+  @Test("L2: a lock that offers after each command, and is never heard to answer, is asked slowly")
+  func offersWithoutAnswers() {
+    var phone = Phone()
+    phone.happens(.linkUp)
+    for _ in 0..<1000 { phone.happens(.offerReceived) }
+    #expect(phone.writes.count == 1 + phone.policy.configuration.interruptions)
+    let before = phone.writes.count
+    phone.pass(16)
+    phone.happens(.timePassed)
+    #expect(phone.writes.count == before + 1, "with the latest offer, when the wait is over")
+    for _ in 0..<1000 { phone.happens(.offerReceived) }
+    #expect(phone.writes.count == before + 1)
+  }
+
+  @Test("L2: an answer, and a new link, let offers cut a wait short again")
+  func afterAnAnswer() {
+    var phone = Phone()
+    phone.happens(.linkUp)
+    for _ in 0..<10 { phone.happens(.offerReceived) }
+    phone.happens(.answered(.unknownOperation))
+    phone.happens(.offerReceived)
+    let answered = phone.writes.count
+    phone.happens(.offerReceived)
+    phone.happens(.offerReceived)
+    #expect(phone.writes.count > answered)
+    phone.happens(.linkDown)
+    phone.pass(1)
+    phone.happens(.linkUp)
+    let linked = phone.writes.count
+    phone.happens(.offerReceived)
+    phone.happens(.offerReceived)
+    #expect(phone.writes.count == linked + 2)
+  }
+}

@@ -1,0 +1,155 @@
+import Foundation
+import Testing
+
+@testable import Orchestrator
+
+/// The demo's story with real processes. Slow, so each step of the story is shown as it happens when it fails.
+@Suite("Away for days, with real processes", .serialized, .timeLimit(.minutes(10)))
+struct DaysAwayTests {
+  private func report(_ path: String) throws -> Report {
+    try JSONDecoder().decode(Report.self, from: Data(contentsOf: URL(fileURLWithPath: path)))
+  }
+
+  @Test("L2 L3 S9 S10: days later the dead agent is relaunched and the door opens, once; then with it suspended")
+  func daysAway() throws {
+    let files = URL(fileURLWithPath: NSTemporaryDirectory()).appendingPathComponent("latchkey-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: files, withIntermediateDirectories: false)
+    defer { try? FileManager.default.removeItem(at: files) }
+    let json = files.appendingPathComponent("report.json").path
+    let command = try LatchkeyCommand(["prove", "days-away", "--json", json])
+    let outcome = command.finish()
+    #expect(outcome.status == 0, "\(outcome.output)\n\(outcome.errors)")
+    let report = try report(json)
+    #expect(report.kept)
+    #expect(report.problem == nil)
+    #expect(report.promises.count { !$0.kept } == 0)
+    #expect(report.promises.count >= 20)
+    #expect(report.virtualSeconds > 10 * 86400)
+    #expect(report.damagedLines == 0)
+    for part in ["Timeline", "Verdict", "kept    unlocked-once", "bolt.moved", report.radio.digest] {
+      #expect(outcome.output.contains(part))
+    }
+    #expect(command.processesLeft().isEmpty)
+    #expect(command.filesLeft().isEmpty)
+  }
+
+  @Test(
+    "L3: unplugged, blocked, crashed and rebooted meanwhile, or behind private addresses: the door opens",
+    arguments: ["machine-faults", "private-addresses"])
+  func machinesStories(_ story: String) throws {
+    let command = try LatchkeyCommand(["prove", story])
+    let outcome = command.finish()
+    #expect(outcome.status == 0, "\(outcome.output)\n\(outcome.errors)")
+    #expect(command.processesLeft().isEmpty)
+  }
+
+  @Test("H1: two at once, with one seed: both keep their promises, and their radios had the same timeline")
+  func twoAtOnce() throws {
+    let files = URL(fileURLWithPath: NSTemporaryDirectory()).appendingPathComponent("latchkey-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: files, withIntermediateDirectories: false)
+    defer { try? FileManager.default.removeItem(at: files) }
+    let paths = ["a", "b"].map { files.appendingPathComponent($0).path }
+    let commands = try paths.map {
+      try LatchkeyCommand(["prove", "days-away", "--days", "1", "--seed", "11", "--json", $0])
+    }
+    for command in commands {
+      let outcome = command.finish()
+      #expect(outcome.status == 0, "\(outcome.output)\n\(outcome.errors)")
+    }
+    let reports = try paths.map { try report($0) }
+    #expect(reports[0].radio == reports[1].radio)
+    #expect(reports[0].radio.events > 0)
+    for report in reports { #expect(report.kept) }
+  }
+
+  @Test(
+    "H1: nothing that a run started is left when it is killed with SIGKILL, or interrupted",
+    arguments: [
+      (SIGKILL, 9), (SIGINT, 130), (SIGTERM, 143),
+    ] as [(Int32, Int32)])
+  func nothingIsLeft(_ signal: Int32, status: Int32) throws {
+    let command = try LatchkeyCommand(["prove", "days-away"])
+    #expect(command.waitForOutput("the owner opens the agent for the first time"))
+    #expect(!command.processesLeft().isEmpty)
+    command.signal(signal)
+    let outcome = command.finish()
+    #expect(outcome.status == status, "\(outcome.errors)")
+    #expect(command.processesLeft().isEmpty)
+    #expect(command.filesLeft().isEmpty)
+  }
+
+  @Test("H1: a run that is told to keep its files keeps them, and another can't have the same folder")
+  func kept() throws {
+    let folder = NSTemporaryDirectory() + "/latchkey-\(UUID().uuidString)"
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let scenario = folder + ".yaml"
+    try """
+    name: short
+    machines:
+      door: {position: [0, 0], apps: [lock]}
+    steps:
+      - wait for: {event: lock.started}
+      - check: [nothing-crashed]
+    """.write(toFile: scenario, atomically: true, encoding: .utf8)
+    defer { try? FileManager.default.removeItem(atPath: scenario) }
+    let first = try LatchkeyCommand(["prove", scenario, "--keep", folder]).finish()
+    #expect(first.status == 0, "\(first.output)\n\(first.errors)")
+    #expect(FileManager.default.fileExists(atPath: folder + "/journal.jsonl"))
+    #expect(FileManager.default.fileExists(atPath: folder + "/report.json"))
+    let second = try LatchkeyCommand(["prove", scenario, "--keep", folder]).finish()
+    #expect(second.status == 1)
+    #expect(second.errors.contains("belongs to another run"))
+  }
+}
+
+@Suite("What a person may get wrong", .timeLimit(.minutes(2)))
+struct BadInputTests {
+  @Test("H1: an unknown scenario is answered with those that there are")
+  func unknownScenario() throws {
+    let outcome = try LatchkeyCommand(["prove", "weeks-away"]).finish()
+    #expect(outcome.status == 64)
+    #expect(outcome.errors.contains("days-away"))
+  }
+
+  @Test("H1: an unknown fault is answered with its line and the faults that there are")
+  func unknownFault() throws {
+    let file = NSTemporaryDirectory() + "/latchkey-\(UUID().uuidString).yaml"
+    try "name: x\nmachines:\n  door: {position: [0, 0]}\nsteps:\n  - meteor: door\n"
+      .write(toFile: file, atomically: true, encoding: .utf8)
+    defer { try? FileManager.default.removeItem(atPath: file) }
+    let outcome = try LatchkeyCommand(["prove", file]).finish()
+    #expect(outcome.status == 64)
+    #expect(outcome.errors.contains(":5: unknown step or fault 'meteor'"))
+    #expect(outcome.errors.contains("kill daemon"))
+  }
+
+  @Test("H1: a latchkey without the other programs says what is missing, and one without a dbus-daemon too")
+  func missing() throws {
+    let folder = URL(fileURLWithPath: NSTemporaryDirectory()).appendingPathComponent("latchkey-\(UUID().uuidString)")
+      .path
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let error = #expect(throws: WorldError.self) { try Executables(folder: folder) }
+    #expect(error?.description.contains("bluez-simulator") == true)
+  }
+
+  @Test("keys are made once, for their owner only, and never overwritten")
+  func provision() throws {
+    let folder = NSTemporaryDirectory() + "/latchkey-\(UUID().uuidString)"
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let arguments = ["provision", "--lock", folder + "/lock", "--phone", folder + "/phone"]
+    let first = try LatchkeyCommand(arguments).finish()
+    #expect(first.status == 0, "\(first.errors)")
+    let enumerator = FileManager.default.enumerator(atPath: folder)
+    var files = 0
+    while let path = enumerator?.nextObject() as? String {
+      var status = stat()
+      #expect(stat(folder + "/" + path, &status) == 0)
+      #expect(status.st_mode & 0o077 == 0, "\(path)")
+      if status.st_mode & S_IFMT == S_IFREG { files += 1 }
+    }
+    #expect(files >= 2)
+    let second = try LatchkeyCommand(arguments).finish()
+    #expect(second.status == 1)
+  }
+}

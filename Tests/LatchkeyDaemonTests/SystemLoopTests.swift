@@ -1,0 +1,94 @@
+import AppLink
+import BlueZ
+import BluetoothSystem
+import Foundation
+import Logging
+import Synchronization
+import Testing
+import Timekeeping
+
+@testable import LatchkeyDaemon
+
+/// Says what it was asked, and that it was done.
+private final class RecordingSupervisor: Supervisor {
+  let news: AsyncStream<SupervisorNews>
+  let asked: AsyncStream<String>
+  private let telling: AsyncStream<SupervisorNews>.Continuation
+  private let asking: AsyncStream<String>.Continuation
+
+  init() {
+    (news, telling) = AsyncStream.makeStream()
+    (asked, asking) = AsyncStream.makeStream()
+  }
+
+  func launch(_ app: InstalledApp, _ options: LaunchOptions) throws -> ProcessIdentity? {
+    asking.yield("launch \(options.reason.rawValue)")
+    return ProcessIdentity(processIdentifier: 7)
+  }
+  func adopt(_ bundleIdentifier: String, _ process: ProcessIdentity) { asking.yield("adopt") }
+  func suspend(_ bundleIdentifier: String, _ process: ProcessIdentity) { asking.yield("suspend") }
+  func resume(_ bundleIdentifier: String, _ process: ProcessIdentity) { asking.yield("resume") }
+  func kill(_ bundleIdentifier: String, _ process: ProcessIdentity) {
+    asking.yield("kill")
+    telling.yield(
+      .ended(ProcessEnd(bundleIdentifier: "org.example.app", process: process, how: "signal 9")))
+  }
+  func verify(_ claim: AppClaim, answer: @escaping @Sendable (String?) -> Void) { answer(nil) }
+}
+
+@Suite("The event loop", .timeLimit(.minutes(1)))
+struct SystemLoopTests {
+  @Test("An app is opened, left, suspended by the alarm, and quit; all of it is on disk")
+  func life() async throws {
+    let folder = try TemporaryFolder()
+    try folder.write(
+      TemporaryFolder.plist(
+        "<key>CFBundleIdentifier</key><string>org.example.app</string><key>CFBundleExecutable</key><string>sh</string>"
+      ), to: "apps/one/Info.plist")
+    let store = try Store(StateFolder(path: folder.path + "/state", machine: "phone"))
+    let registry = try AppRegistry(folder: folder.path + "/apps", programFolder: "/bin")
+    let supervisor = RecordingSupervisor()
+    let clock = ManualClock()
+    let loop = SystemLoop(
+      time: clock, store: store, supervisor: supervisor, registry: registry, logger: Logger(label: "test"))
+    let (replies, reply) = AsyncStream.makeStream(of: Result<SystemStatus, AppLinkError>.self)
+    let (attached, attach) = AsyncStream.makeStream(of: Bool.self)
+    let ports = SystemPorts(
+      bluez: { _ in }, event: { _, _ in },
+      attachReply: { _, result in attach.yield((try? result.get()) != nil) }, queryReply: { _, _ in },
+      controlReply: { _, result in reply.yield(result) })
+    let system = BluetoothSystem(
+      apps: registry.apps.values.map(\.declaration), stored: try store.load(), seed: 1)
+    let running = Task { try await loop.run(system, ports: ports) }
+    var asked = supervisor.asked.makeAsyncIterator()
+    var answers = replies.makeAsyncIterator()
+    var attachments = attached.makeAsyncIterator()
+
+    loop.handle(.control(.openApp(bundleIdentifier: "org.example.app"), AnswerToken(1)))
+    #expect(await asked.next() == "launch opened")
+    _ = await answers.next()
+    // The launch's own answer is in the line by now, before the attachment.
+    loop.handle(.control(.status, AnswerToken(2)))
+    _ = await answers.next()
+    loop.handle(
+      .attach(
+        AppLinkIdentifier(1), ProcessIdentity(processIdentifier: 7), Attachment(bundleIdentifier: "org.example.app"),
+        AnswerToken(3)))
+    #expect(await attachments.next() == true)
+    loop.handle(.control(.leaveApp(bundleIdentifier: "org.example.app"), AnswerToken(4)))
+    #expect(try await answers.next()?.get().apps.first?.state == .background)
+    // The alarm is set after the answer; an answer to the next question says that it is.
+    loop.handle(.control(.status, AnswerToken(5)))
+    _ = await answers.next()
+    clock.advance(by: .seconds(6))
+    #expect(await asked.next() == "suspend")
+    loop.handle(.control(.quitApp(bundleIdentifier: "org.example.app"), AnswerToken(6)))
+    #expect(await asked.next() == "kill")
+    loop.stop()
+    try await running.value
+    let quit = try store.load().records.values.contains { record in
+      if case .app(let app) = record { app.quitByUser } else { false }
+    }
+    #expect(quit)
+  }
+}

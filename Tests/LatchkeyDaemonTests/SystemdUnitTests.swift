@@ -1,0 +1,172 @@
+import BluetoothSystem
+import Testing
+
+@testable import LatchkeyDaemon
+
+@Suite("An app's systemd unit")
+struct SystemdUnitTests {
+  private let first = ProcessIdentity(processIdentifier: 10, startTicks: 1)
+  private let second = ProcessIdentity(processIdentifier: 11, startTicks: 2)
+
+  /// What systemd says first: the unit is loaded and does not run.
+  private func resting(_ report: UnitReport = UnitReport()) -> SystemdUnit {
+    var unit = SystemdUnit(name: "app.service")
+    #expect(unit.handle(.connected) == [.call(.inspect)])
+    var report = report
+    report.loadState = report.loadState ?? "loaded"
+    report.mainProcess = report.mainProcess ?? .some(nil)
+    #expect(unit.handle(.reported(report)) == [])
+    #expect(unit.handle(.answered(.inspect, error: nil)) == [])
+    return unit
+  }
+
+  private func running(_ report: UnitReport = UnitReport()) -> SystemdUnit {
+    var unit = resting(report)
+    #expect(unit.handle(.launch) == [.call(.start)])
+    #expect(unit.handle(.answered(.start, error: nil)) == [.call(.inspect)])
+    let report = UnitReport(mainProcess: .some(first), activeState: "active", freezerState: "running")
+    #expect(unit.handle(.reported(report)) == [.launched(first)])
+    #expect(unit.handle(.answered(.inspect, error: nil)) == [])
+    return unit
+  }
+
+  private func frozen() -> SystemdUnit {
+    var unit = running()
+    #expect(unit.handle(.suspend(first)) == [.call(.freeze)])
+    #expect(unit.handle(.answered(.freeze, error: nil)) == [])
+    return unit
+  }
+
+  @Test("H3: launched once, by its main process; ended once, with how")
+  func life() {
+    var unit = running()
+    #expect(unit.handle(.jobEnded("done")) == [.call(.inspect)])
+    #expect(unit.handle(.reported(UnitReport(mainProcess: .some(first)))) == [])
+    #expect(unit.handle(.answered(.inspect, error: nil)) == [])
+    let end = UnitReport(mainProcess: .some(nil), exitCode: 2, exitStatus: 9)
+    #expect(unit.handle(.reported(end)) == [.ended(first, how: "signal 9")])
+    #expect(unit.handle(.reported(end)) == [])
+    #expect(unit.handle(.launch) == [.call(.start)])
+  }
+
+  @Test("H3: a frozen unit is thawed before it is killed, and the kill waits for the thaw")
+  func frozenIsThawedFirst() {
+    var unit = frozen()
+    #expect(unit.handle(.kill(first)) == [.call(.thaw)])
+    #expect(unit.handle(.suspend(first)) == [])
+    #expect(unit.handle(.answered(.thaw, error: nil)) == [.call(.kill)])
+    #expect(unit.handle(.answered(.kill, error: nil)) == [])
+    #expect(
+      unit.handle(.reported(UnitReport(mainProcess: .some(nil), exitCode: 2, exitStatus: 9)))
+        == [.ended(first, how: "signal 9")])
+  }
+
+  @Test("H3: an app that dies while it is thawed is started again, though systemd never answers the thaw")
+  func deathWhileThawed() {
+    var unit = frozen()
+    #expect(unit.handle(.resume(first)) == [.call(.thaw)])
+    let end = UnitReport(mainProcess: .some(nil), exitCode: 2, exitStatus: 9)
+    #expect(unit.handle(.reported(end)) == [.ended(first, how: "signal 9")])
+    #expect(unit.handle(.launch) == [.call(.start)])
+  }
+
+  @Test("H3: a unit whose watchdog runs is never frozen, and that is said once a time")
+  func watchdog() {
+    var unit = running(UnitReport(watchdog: 30_000_000))
+    guard case .warn(let text)? = unit.handle(.suspend(first)).first else {
+      Issue.record("it did not say so")
+      return
+    }
+    #expect(text.contains("watchdog"))
+    #expect(unit.handle(.reported(UnitReport(activeState: "active"))) == [])
+    var without = running(UnitReport(watchdog: .max))
+    #expect(without.handle(.suspend(first)) == [.call(.freeze)])
+  }
+
+  @Test("H3: what is wanted last is what happens: frozen, thawed and frozen in a row is one call at a time")
+  func lastWish() {
+    var unit = running()
+    #expect(unit.handle(.suspend(first)) == [.call(.freeze)])
+    #expect(unit.handle(.resume(first)) == [])
+    #expect(unit.handle(.answered(.freeze, error: nil)) == [.call(.thaw)])
+    #expect(unit.handle(.suspend(first)) == [])
+    #expect(unit.handle(.answered(.thaw, error: nil)) == [.call(.freeze)])
+  }
+
+  @Test("H3: a unit that is not active yet is frozen when it is")
+  func frozenWhenActive() {
+    var unit = running()
+    #expect(unit.handle(.reported(UnitReport(activeState: "activating"))) == [])
+    #expect(unit.handle(.suspend(first)) == [])
+    #expect(unit.handle(.reported(UnitReport(activeState: "active"))) == [.call(.freeze)])
+  }
+
+  @Test("H3: the next latchkeyd adopts what runs, and learns that what it knew of is gone")
+  func adoption() {
+    var unit = resting(UnitReport(mainProcess: .some(first), activeState: "active", freezerState: "frozen"))
+    #expect(unit.handle(.adopt(first)) == [.call(.thaw)])
+    #expect(unit.handle(.answered(.thaw, error: nil)) == [])
+    var other = resting(UnitReport(mainProcess: .some(second)))
+    #expect(other.handle(.adopt(first)) == [.ended(first, how: "gone")])
+    var early = SystemdUnit(name: "app.service")
+    #expect(early.handle(.adopt(first)) == [.call(.inspect)])
+    #expect(early.handle(.reported(UnitReport(loadState: "loaded"))) == [])
+    #expect(early.handle(.reported(UnitReport(mainProcess: .some(nil)))) == [.ended(first, how: "gone")])
+  }
+
+  @Test("H3: a start that fails is told with its reason: no unit, no permission, a failed job, an end at once")
+  func failures() {
+    var missing = resting(UnitReport(loadState: "not-found"))
+    guard case .launchFailed(let text)? = missing.handle(.launch).first else {
+      Issue.record("it did not fail")
+      return
+    }
+    #expect(text.contains("not-found"))
+
+    var refused = resting()
+    _ = refused.handle(.launch)
+    #expect(
+      refused.handle(.answered(.start, error: "AccessDenied"))
+        == [.launchFailed("app.service can't be started: AccessDenied")])
+
+    var failed = resting()
+    _ = failed.handle(.launch)
+    _ = failed.handle(.answered(.start, error: nil))
+    guard case .launchFailed? = failed.handle(.jobEnded("failed")).first else {
+      Issue.record("it did not fail")
+      return
+    }
+
+    var short = resting()
+    _ = short.handle(.launch)
+    _ = short.handle(.answered(.start, error: nil))
+    #expect(short.handle(.jobEnded("done")) == [])
+    // The report under way may be older than the end of the job.
+    #expect(short.handle(.answered(.inspect, error: nil)) == [.call(.inspect)])
+    #expect(
+      short.handle(.answered(.inspect, error: nil))
+        == [.launchFailed("app.service ended as soon as it was started.")])
+  }
+
+  @Test("H3: a systemd that refuses again and again is left alone, until something new is wanted")
+  func refusals() {
+    var unit = running()
+    var effects = unit.handle(.suspend(first))
+    var calls = 0
+    while case .call(let call)? = effects.last, calls < 100 {
+      calls += 1
+      effects = unit.handle(.answered(call, error: call == .freeze ? "busy" : nil))
+    }
+    #expect(calls < 20)
+    #expect(unit.handle(.resume(first)) == [])
+    #expect(unit.handle(.suspend(first)) != [])
+  }
+
+  @Test("H3: nothing is done to a process that is not the unit's")
+  func strangers() {
+    var unit = running()
+    for event in [SystemdUnit.Event.suspend(second), .resume(second), .kill(second)] {
+      #expect(unit.handle(event) == [])
+    }
+  }
+}

@@ -1,0 +1,273 @@
+import Crypto
+import LockCryptography
+import LockFirmware
+import LockProtocol
+import Testing
+
+@Suite("Attacks on the lock") struct AttackTests {
+  @Test("L4 case 1: a captured write opens nothing on a later link") func replayLater() throws {
+    var bench = try Bench()
+    bench.happens(.linkUp(Bench.alice))
+    var session = try bench.session(Bench.alice, key: bench.keys[0])
+    let captured = try session.seal(LockCommand(.unlock, operation: 1), using: &bench.cryptography)
+    bench.happens(.linkDown(Bench.alice))
+    bench.happens(.linkUp(Bench.alice))
+    bench.happens(.commandWritten(Bench.alice, captured))
+    bench.happens(.linkUp(Bench.stranger))
+    bench.happens(.commandWritten(Bench.stranger, captured))
+    #expect(bench.responses == [false, false])
+    #expect(bench.refusals == [.authenticationFailed, .authenticationFailed])
+    #expect(bench.turns.isEmpty)
+    #expect(bench.log.isEmpty)
+  }
+
+  @Test("L4 case 2: a write delivered twice turns the bolt once") func duplicate() throws {
+    var bench = try Bench()
+    bench.happens(.linkUp(Bench.alice))
+    var session = try bench.session(Bench.alice, key: bench.keys[0])
+    let write = try session.seal(LockCommand(.unlock, operation: 1), using: &bench.cryptography)
+    bench.happens(.commandWritten(Bench.alice, write))
+    bench.happens(.commandWritten(Bench.alice, write))
+    bench.finishTurn()
+    bench.happens(.commandWritten(Bench.alice, write))
+    #expect(bench.responses == [true, false, false])
+    #expect(bench.refusals == [.noOffer, .authenticationFailed])
+    #expect(bench.turns.count == 1)
+  }
+
+  @Test("L4 case 3: no offer is ever made twice") func freshOffers() throws {
+    var bench = try Bench()
+    var seen: [[UInt8]] = []
+    for index in 0..<50 {
+      bench.happens(.linkUp(Bench.alice))
+      seen.append(try #require(bench.offers[1]))
+      if index % 2 == 0 {
+        try bench.command(.status, 0)
+        seen.append(try #require(bench.offers[1]))
+      }
+    }
+    #expect(Set(seen).count == seen.count)
+  }
+
+  @Test("L4 cases 4, 26: who fails too often waits, ever longer") func backOff() throws {
+    var bench = try Bench { $0.offerRepeatCount = 0 }
+    bench.happens(.linkUp(Bench.alice))
+    let garbage = [UInt8](repeating: 1, count: LockService.commandByteCount)
+    for _ in 0..<3 { bench.happens(.commandWritten(Bench.alice, garbage)) }
+    let offer = bench.offers[1]
+    bench.happens(.commandWritten(Bench.alice, garbage))
+    #expect(bench.refusals.last == .waiting)
+    #expect(bench.firmware.nextDeadline?.milliseconds == bench.milliseconds + 1000)
+    bench.pass(1.1)
+    #expect(bench.offers[1] != offer)
+    var waits: [Int64] = []
+    for _ in 0..<12 {
+      bench.happens(.commandWritten(Bench.alice, garbage))
+      let deadline = try #require(bench.firmware.nextDeadline)
+      waits.append((deadline.milliseconds - bench.milliseconds) / 1000)
+      bench.milliseconds = deadline.milliseconds
+      bench.happens(.timePassed)
+    }
+    #expect(waits == [2, 4, 8, 16, 32, 64, 128, 256, 300, 300, 300, 300])
+    // Coming again does not shorten it, and the right key still opens when it is over.
+    bench.happens(.commandWritten(Bench.alice, garbage))
+    bench.offers = [:]
+    bench.happens(.linkUp(Bench.alice))
+    #expect(bench.offers.isEmpty)
+    bench.pass(301)
+    try bench.command(.unlock, 1)
+    #expect(bench.turns.count == 1)
+  }
+
+  @Test("L4 case 26: strangers together use up their budget, and don't lock the owner out") func budget() throws {
+    var bench = try Bench()
+    try bench.comeHome(1)
+    let garbage = [UInt8](repeating: 1, count: LockService.commandByteCount)
+    for low in 1000..<1100 as Range<UInt64> {
+      let central = CentralIdentifier(high: 0, low: low)
+      bench.happens(.linkUp(central))
+      bench.happens(.commandWritten(central, garbage))
+    }
+    #expect(bench.refusals.filter { $0 == .authenticationFailed }.count == LockLimit.failuresPerWindow)
+    #expect(bench.refusals.filter { $0 == .waiting }.count == 100 - LockLimit.failuresPerWindow)
+    bench.happens(.linkUp(Bench.alice))
+    try bench.command(.lock, 2)
+    #expect(bench.turns.last?.target == .locked)
+  }
+
+  @Test("L4 case 25: links that say nothing take no place from who comes") func hogging() throws {
+    var bench = try Bench()
+    for low in 1000..<1100 as Range<UInt64> { bench.happens(.linkUp(CentralIdentifier(high: 0, low: low))) }
+    try bench.comeHome(1)
+    #expect(bench.turns.count == 1)
+  }
+
+  @Test("L4 cases 5, 6: a command in plaintext is refused, whatever its length") func plaintext() throws {
+    var bench = try Bench()
+    bench.happens(.linkUp(Bench.alice))
+    let plain = LockCommand(.unlock, operation: 1).encoded
+    for padding in [0, 22, 32, LockService.commandByteCount - plain.count, 500] {
+      bench.happens(.commandWritten(Bench.alice, plain + [UInt8](repeating: 0, count: padding)))
+      bench.pass(400)
+    }
+    #expect(bench.responses == [Bool](repeating: false, count: 5))
+    #expect(bench.turns.isEmpty)
+  }
+
+  @Test("L4 case 11: a command with one bit flipped is refused") func bitFlip() throws {
+    var bench = try Bench()
+    for bit in stride(from: 0, to: LockService.commandByteCount * 8, by: 13) {
+      bench.happens(.linkUp(Bench.alice))
+      var session = try bench.session(Bench.alice, key: bench.keys[0])
+      var write = try session.seal(LockCommand(.unlock, operation: 1), using: &bench.cryptography)
+      write[bit / 8] ^= 1 << UInt8(bit % 8)
+      bench.happens(.commandWritten(Bench.alice, write))
+      bench.pass(1000)
+    }
+    #expect(!bench.responses.contains(true))
+    #expect(bench.turns.isEmpty)
+  }
+
+  @Test("L4 case 12: garbage of every length leaves the lock as it is", arguments: 0..<8 as Range<UInt64>)
+  func fuzz(seed: UInt64) throws {
+    var random = SeededGenerator(seed: seed)
+    var bench = try Bench()
+    for _ in 0..<300 {
+      let central = CentralIdentifier(high: 0, low: UInt64.random(in: 1...40, using: &random))
+      switch Int.random(in: 0..<5, using: &random) {
+      case 0: bench.happens(.linkUp(central))
+      case 1: bench.happens(.linkDown(central))
+      case 2: bench.happens(.offerRead(central))
+      case 3: bench.pass(Double.random(in: 0...60, using: &random))
+      default:
+        let count =
+          Bool.random(using: &random) ? LockService.commandByteCount : Int.random(in: 0...2000, using: &random)
+        let garbage = (0..<count).map { _ in UInt8.random(in: .min ... .max, using: &random) }
+        bench.happens(.commandWritten(central, garbage))
+      }
+    }
+    #expect(!bench.responses.contains(true))
+    #expect(bench.turns.isEmpty)
+    #expect(bench.log.isEmpty)
+    #expect(bench.firmware.lockState == .locked)
+    // And the owner still gets in.
+    bench.pass(600)
+    try bench.comeHome(1)
+    #expect(bench.turns.count == 1)
+  }
+
+  @Test("L4 case 28: a write that was jammed and kept expires with its offer") func expiry() throws {
+    var bench = try Bench { $0.offerRepeatCount = 0 }
+    bench.happens(.linkUp(Bench.alice))
+    var session = try bench.session(Bench.alice, key: bench.keys[0])
+    let kept = try session.seal(LockCommand(.unlock, operation: 1), using: &bench.cryptography)
+    let offer = bench.offers[1]
+    bench.pass(61)
+    bench.happens(.commandWritten(Bench.alice, kept))
+    #expect(bench.refusals == [.offerExpired])
+    // The lock offers anew at once, so a slow but honest phone gets in.
+    #expect(bench.offers[1] != offer)
+    bench.happens(.commandWritten(Bench.alice, kept))
+    #expect(bench.turns.isEmpty)
+    try bench.command(.unlock, 1)
+    #expect(bench.turns.count == 1)
+  }
+
+  @Test("L4 case 29: the lock's own messages, sent back to it, are refused") func reflection() throws {
+    var bench = try Bench()
+    try bench.comeHome(1)
+    bench.happens(.commandWritten(Bench.alice, try #require(bench.offers[1])))
+    bench.happens(.commandWritten(Bench.alice, try #require(bench.answers[1]?.last)))
+    #expect(bench.refusals == [.wrongLength, .wrongLength])
+    #expect(bench.turns.count == 1)
+  }
+
+  @Test("L4 case 30: a phone enrolled at another lock is nobody here") func wrongLock() throws {
+    var bench = try Bench()
+    bench.happens(.linkUp(Bench.alice))
+    try bench.command(.unlock, 1, key: Curve25519.KeyAgreement.PrivateKey())
+    #expect(bench.refusals == [.notEnrolled])
+    let elsewhere = try #require(LockIdentity([UInt8](repeating: 4, count: 16)))
+    var session = try PhoneSession<SwiftCryptography>(
+      offer: try #require(bench.offers[1]), identity: elsewhere, lockKey: bench.lockKey.publicKey,
+      phoneKey: bench.keys[0])
+    bench.happens(
+      .commandWritten(Bench.alice, try session.seal(.init(.unlock, operation: 1), using: &bench.cryptography)))
+    #expect(bench.refusals == [.notEnrolled, .authenticationFailed])
+    #expect(bench.turns.isEmpty)
+  }
+
+  @Test("L4 case 35: an operation asked for again, on any link, moves the bolt once and is answered alike")
+  func idempotence() throws {
+    var bench = try Bench()
+    bench.happens(.linkUp(Bench.alice))
+    try bench.command(.unlock, 7)
+    // The link is lost in mid-turn; the phone is back, and asks while the bolt still moves.
+    bench.happens(.linkDown(Bench.alice))
+    bench.happens(.linkUp(Bench.alice))
+    let again = try bench.command(.unlock, 7)
+    bench.finishTurn()
+    #expect(try bench.answer(again).result == .done)
+    let status = try bench.command(.status, 7)
+    #expect(try bench.answer(status).result == .done)
+    try bench.command(.lock, 8)
+    bench.finishTurn()
+    let later = try bench.command(.unlock, 7)
+    #expect(try bench.answer(later).result == .done)
+    #expect(try bench.answer(later).lockState == .locked)
+    // Nor does a restart make the lock forget.
+    bench.restart()
+    bench.happens(.linkUp(Bench.alice))
+    let afterRestart = try bench.command(.unlock, 7)
+    #expect(try bench.answer(afterRestart).result == .done)
+    #expect(bench.turns.map(\.target) == [.unlocked, .locked])
+    let unknown = try bench.command(.status, 9)
+    #expect(try bench.answer(unknown).result == .unknownOperation)
+    // Another phone's operation of the same number is another operation.
+    bench.happens(.linkUp(Bench.bob))
+    try bench.command(.unlock, 7, by: 1)
+    #expect(bench.turns.count == 3)
+  }
+
+  @Test("L4 case 39: an answer goes to the command that it belongs to") func correlation() throws {
+    var bench = try Bench()
+    bench.happens(.linkUp(Bench.alice))
+    bench.happens(.linkUp(Bench.bob))
+    let first = try bench.command(.unlock, 1)
+    let status = try bench.command(.status, 55, by: 1)
+    #expect(try bench.answer(status, by: 1).result == .unknownOperation)
+    bench.finishTurn()
+    #expect(try bench.answer(first).operation == 1)
+    // Whoever gets the other's answer can't read it.
+    var other = status
+    let foreign = try #require(bench.answers[1]?.last)
+    #expect(throws: LockSessionError.authenticationFailed) { try other.open(foreign) }
+  }
+
+  @Test("L4 case 42: two phones that arrive together turn the bolt once") func twoPhones() throws {
+    var bench = try Bench()
+    bench.happens(.linkUp(Bench.alice))
+    bench.happens(.linkUp(Bench.bob))
+    let first = try bench.command(.unlock, 1)
+    let second = try bench.command(.unlock, 1, by: 1)
+    bench.finishTurn()
+    #expect(try bench.answer(first).result == .done)
+    #expect(try bench.answer(second, by: 1).result == .notNeeded)
+    #expect(try bench.answer(second, by: 1).lockState == .unlocked)
+    #expect(bench.turns.count == 1)
+    #expect(bench.log.map(\.kind) == [.movement, .command, .outcome])
+  }
+
+  @Test("L6: a command for the other way waits for the turn to end") func queued() throws {
+    var bench = try Bench()
+    bench.happens(.linkUp(Bench.alice))
+    bench.happens(.linkUp(Bench.bob))
+    try bench.command(.unlock, 1)
+    let second = try bench.command(.lock, 2, by: 1)
+    #expect(bench.turns.count == 1)
+    bench.finishTurn()
+    #expect(bench.turns.map(\.target) == [.unlocked, .locked])
+    bench.finishTurn()
+    #expect(try bench.answer(second, by: 1).result == .done)
+  }
+}

@@ -1,0 +1,167 @@
+import Crypto
+import LockCryptography
+import LockFirmware
+import LockProtocol
+import Testing
+
+/// SplitMix64: the same numbers from the same seed, everywhere.
+struct SeededGenerator: RandomNumberGenerator {
+  private var state: UInt64
+  init(seed: UInt64) { state = seed }
+  mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var mixed = state
+    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+    return mixed ^ (mixed >> 31)
+  }
+}
+
+/// A lock on the bench: its firmware, its log, its bolt and the phones around it, all by hand.
+struct Bench {
+  typealias PrivateKey = Curve25519.KeyAgreement.PrivateKey
+
+  static let alice = CentralIdentifier(high: 0, low: 1)
+  static let bob = CentralIdentifier(high: 0, low: 2)
+  static let stranger = CentralIdentifier(high: 0, low: 99)
+
+  let lockKey = PrivateKey()
+  let keys: [PrivateKey] = [PrivateKey(), PrivateKey()]
+  let configuration: LockConfiguration
+  var firmware: LockFirmware<SwiftCryptography>
+  var cryptography = SwiftCryptography()
+  var milliseconds: Int64 = 1_000_000
+
+  /// What is durable.
+  var log: [LockRecord] = []
+  /// Records whose storing is under way.
+  var unstored: [LockRecord] = []
+  var storesAtOnce = true
+  /// Where the bolt is, truly.
+  var position = BoltPosition.locked
+  var turning: BoltTarget?
+  var turnStart: Int64 = 0
+  /// Turns of the bolt so far, with the length of the log when each began.
+  var turns: [(target: BoltTarget, logCount: Int)] = []
+  var door = DoorState.closed
+  var offers: [UInt64: [UInt8]] = [:]
+  var answers: [UInt64: [[UInt8]]] = [:]
+  var notes: [LockNote] = []
+  var responses: [Bool] = []
+
+  init(_ change: (inout LockConfiguration) -> Void = { _ in }) throws {
+    let identity = try #require(LockIdentity([UInt8](repeating: 3, count: 16)))
+    var configuration = LockConfiguration(
+      identity: identity, enrolledPhones: keys.map { Array($0.publicKey.rawRepresentation) })
+    change(&configuration)
+    self.configuration = configuration
+    firmware = LockFirmware(
+      configuration, staticKey: lockKey, using: SwiftCryptography(), records: [], position: .locked, door: .closed,
+      at: LockTime(milliseconds: milliseconds, unixSeconds: 0))
+    happens(.timePassed)
+  }
+
+  var time: LockTime { LockTime(milliseconds: milliseconds, unixSeconds: milliseconds / 1000) }
+
+  var refusals: [RefusalReason] {
+    notes.compactMap { if case .commandRefused(_, let reason) = $0 { reason } else { nil } }
+  }
+
+  mutating func happens(_ event: LockEvent) {
+    perform(firmware.handle(event, at: time))
+    if storesAtOnce { store() }
+  }
+
+  private mutating func perform(_ effects: [LockEffect]) {
+    for effect in effects {
+      switch effect {
+      case .sendOffer(let central, let offer): offers[central.low] = offer
+      case .answerRead(let central, let offer): offers[central.low] = offer
+      case .respond(_, let isAccepted): responses.append(isAccepted)
+      case .sendAnswer(let central, let answer): answers[central.low, default: []].append(answer)
+      case .appendRecord(let record): unstored.append(record)
+      case .turnBolt(let target):
+        // A turn that took too long is jammed, and another may be tried.
+        let isJammed = milliseconds - turnStart >= configuration.turnTimeoutMilliseconds
+        #expect(turning == nil || isJammed, "two turns at once")
+        turnStart = milliseconds
+        turns.append((target, log.count))
+        turning = target
+        position = .between
+      case .note(let note): notes.append(note)
+      }
+    }
+  }
+
+  mutating func store() {
+    while !unstored.isEmpty {
+      let record = unstored.removeFirst()
+      log.append(record)
+      perform(firmware.handle(.recordAppended(record.index), at: time))
+    }
+  }
+
+  /// The bolt reaches its end.
+  mutating func finishTurn() {
+    guard let target = turning else { return }
+    turning = nil
+    position = target == .locked ? .locked : .unlocked
+    milliseconds += 600
+    happens(.boltStopped(position))
+  }
+
+  mutating func pass(_ seconds: Double) {
+    let end = milliseconds + Int64(seconds * 1000)
+    while let deadline = firmware.nextDeadline, deadline.milliseconds <= end {
+      milliseconds = deadline.milliseconds
+      happens(.timePassed)
+    }
+    milliseconds = end
+  }
+
+  mutating func move(door state: DoorState) {
+    door = state
+    happens(.doorChanged(state))
+  }
+
+  /// The lock's power fails, and comes back.
+  mutating func restart() {
+    unstored = []
+    turning = nil
+    offers = [:]
+    firmware = LockFirmware(
+      configuration, staticKey: lockKey, using: SwiftCryptography(), records: log.suffix(200), position: position,
+      door: door, at: time)
+    happens(.timePassed)
+  }
+
+  func session(_ central: CentralIdentifier, key: PrivateKey) throws -> PhoneSession<SwiftCryptography> {
+    let offer = try #require(offers[central.low])
+    return try PhoneSession(
+      offer: offer, identity: configuration.identity, lockKey: lockKey.publicKey, phoneKey: key)
+  }
+
+  /// A phone writes a command with the latest offer it has.
+  @discardableResult
+  mutating func command(
+    _ kind: LockCommand.Kind, _ operation: UInt64, by phone: Int = 0, key: PrivateKey? = nil
+  ) throws -> PhoneSession<SwiftCryptography> {
+    let central = phone == 0 ? Bench.alice : Bench.bob
+    var session = try session(central, key: key ?? keys[phone])
+    let write = try session.seal(LockCommand(kind, operation: operation), using: &cryptography)
+    happens(.commandWritten(central, write))
+    return session
+  }
+
+  func answer(_ session: PhoneSession<SwiftCryptography>, by phone: Int = 0) throws -> LockAnswer {
+    var session = session
+    return try session.open(try #require(answers[UInt64(phone + 1)]?.last))
+  }
+
+  /// A phone comes and unlocks.
+  mutating func comeHome(_ operation: UInt64, by phone: Int = 0) throws {
+    happens(.linkUp(phone == 0 ? Bench.alice : Bench.bob))
+    try command(.unlock, operation, by: phone)
+    finishTurn()
+  }
+}

@@ -1,0 +1,90 @@
+import Foundation
+import LockCryptography
+import LockProtocol
+import Testing
+
+@Suite("Key files") struct KeyFileTests {
+  private let directory: String
+  private var lockDirectory: String { directory + "/lock" }
+  private var phoneDirectory: String { directory + "/phone" }
+  private var lockFile: String { lockDirectory + "/" + LockKeys.fileName }
+
+  init() throws {
+    directory = NSTemporaryDirectory() + "latchkey-keys-" + UUID().uuidString
+    try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+  }
+
+  private func withKeys(_ body: () throws -> Void) throws {
+    defer { try? FileManager.default.removeItem(atPath: directory) }
+    try Provisioning.provision(lockDirectory: lockDirectory, phoneDirectory: phoneDirectory)
+    try body()
+  }
+
+  @Test("L4: provisioned keys fit each other, in files that only their owner can reach") func provision() throws {
+    try withKeys {
+      let lock = try LockKeys.read(fromDirectory: lockDirectory)
+      let phone = try PhoneKeys.read(fromDirectory: phoneDirectory)
+      #expect(lock.identity == phone.lockIdentity)
+      #expect(lock.staticKey.publicKey.rawRepresentation == phone.lockKey.rawRepresentation)
+      #expect(lock.enrolledPhones == [Array(phone.staticKey.publicKey.rawRepresentation)])
+      for path in [lockFile, phoneDirectory + "/" + PhoneKeys.fileName] {
+        let attributes = try FileManager.default.attributesOfItem(atPath: path)
+        #expect(attributes[.posixPermissions] as? Int == 0o600)
+      }
+      #expect(try FileManager.default.contentsOfDirectory(atPath: lockDirectory) == [LockKeys.fileName])
+    }
+  }
+
+  @Test("Provisioning never replaces keys") func neverReplaces() throws {
+    try withKeys {
+      let before = try Data(contentsOf: URL(fileURLWithPath: lockFile))
+      #expect(throws: KeyFileError.alreadyThere(path: lockFile)) {
+        try Provisioning.provision(lockDirectory: lockDirectory, phoneDirectory: directory + "/other")
+      }
+      #expect(try Data(contentsOf: URL(fileURLWithPath: lockFile)) == before)
+      #expect(!FileManager.default.fileExists(atPath: directory + "/other"))
+    }
+  }
+
+  @Test("Keys that others could read are refused") func tooOpen() throws {
+    try withKeys {
+      try FileManager.default.setAttributes([.posixPermissions: 0o640], ofItemAtPath: lockFile)
+      let error = #expect(throws: KeyFileError.self) { try LockKeys.read(fromDirectory: lockDirectory) }
+      #expect(error == .tooOpen(path: lockFile, mode: 0o640))
+      #expect(error?.description.contains("0640") == true)
+    }
+  }
+
+  @Test("Missing keys are named as missing") func missing() throws {
+    #expect(throws: KeyFileError.missing(path: lockFile)) { try LockKeys.read(fromDirectory: lockDirectory) }
+    try FileManager.default.removeItem(atPath: directory)
+  }
+
+  @Test("Damaged keys are refused, and left as they are") func damaged() throws {
+    try withKeys {
+      let good = try String(contentsOfFile: lockFile, encoding: .utf8)
+      for text in ["", "{", "[]", good.replacingOccurrences(of: "\"identity\" : \"", with: "\"identity\" : \"z")] {
+        try Data(text.utf8).write(to: URL(fileURLWithPath: lockFile))
+        let error = #expect(throws: KeyFileError.self) { try LockKeys.read(fromDirectory: lockDirectory) }
+        guard case .damaged = error else {
+          Issue.record("not damaged: \(String(describing: error))")
+          continue
+        }
+        #expect(try String(contentsOfFile: lockFile, encoding: .utf8) == text)
+      }
+      let newer = good.replacingOccurrences(of: "\"version\" : 1", with: "\"version\" : 2")
+      try Data(newer.utf8).write(to: URL(fileURLWithPath: lockFile))
+      #expect(throws: KeyFileError.unknownVersion(path: lockFile, version: 2)) {
+        try LockKeys.read(fromDirectory: lockDirectory)
+      }
+    }
+  }
+
+  @Test("A folder or a pipe in the keys' place is refused") func notAFile() throws {
+    try withKeys {
+      try FileManager.default.removeItem(atPath: lockFile)
+      #expect(mkfifo(lockFile, 0o600) == 0)
+      #expect(throws: KeyFileError.notAFile(path: lockFile)) { try LockKeys.read(fromDirectory: lockDirectory) }
+    }
+  }
+}

@@ -1,0 +1,99 @@
+import Foundation
+import Synchronization
+
+/// One entry of the machine's journal.
+struct Entry: Sendable {
+  /// Its place in what was read.
+  var index: Int
+  var fields: [String: String]
+  /// When it was read.
+  var seen: ContinuousClock.Instant
+
+  var event: String? { fields["LATCHKEY_EVENT"] }
+  var message: String { fields["MESSAGE"] ?? "" }
+  var machine: String { fields["LATCHKEY_MACHINE"] ?? "" }
+  var process: Int32 { fields["_PID"].flatMap { Int32($0) } ?? 0 }
+  subscript(_ field: String) -> String? { fields["LATCHKEY_FIELD_" + field.uppercased()] }
+}
+
+struct TrialError: Error, CustomStringConvertible {
+  let description: String
+  init(_ description: String) { self.description = description }
+}
+
+/// Follows systemd's journal as `journalctl` reads it.
+final class JournalFollower: @unchecked Sendable {
+  // Guarded by the condition.
+  private let condition = NSCondition()
+  private var entries: [Entry] = []
+  private let process = Process()
+
+  init() throws {
+    let pipe = Pipe()
+    process.executableURL = URL(fileURLWithPath: "/usr/bin/journalctl")
+    process.arguments = ["--follow", "--output=json", "--all", "--lines=all"]
+    process.standardOutput = pipe
+    process.standardError = FileHandle.nullDevice
+    try process.run()
+    let reader = pipe.fileHandleForReading
+    Thread.detachNewThread { [self] in
+      var rest = Data()
+      while true {
+        let data = reader.availableData
+        if data.isEmpty { return }
+        rest += data
+        while let end = rest.firstIndex(of: 0x0A) {
+          take(rest[rest.startIndex..<end])
+          rest.removeSubrange(rest.startIndex...end)
+        }
+      }
+    }
+  }
+
+  private func take(_ line: Data) {
+    guard let object = try? JSONSerialization.jsonObject(with: line) as? [String: Any] else { return }
+    condition.lock()
+    entries.append(
+      Entry(index: entries.count, fields: object.compactMapValues { $0 as? String }, seen: ContinuousClock.now))
+    condition.broadcast()
+    condition.unlock()
+  }
+
+  /// The place after all that has been read.
+  var end: Int {
+    condition.lock()
+    defer { condition.unlock() }
+    return entries.count
+  }
+
+  func recent(_ count: Int) -> [Entry] {
+    condition.lock()
+    defer { condition.unlock() }
+    return Array(entries.suffix(count))
+  }
+
+  /// Waits for an entry from `start` on.
+  @discardableResult
+  func wait(
+    for what: String, from start: Int, within seconds: Double = 40, where fits: (Entry) -> Bool
+  ) throws -> Entry {
+    let limit = Date(timeIntervalSinceNow: seconds)
+    var next = start
+    condition.lock()
+    defer { condition.unlock() }
+    while true {
+      while next < entries.count {
+        if fits(entries[next]) { return entries[next] }
+        next += 1
+      }
+      guard condition.wait(until: limit) else { throw TrialError("\(what) did not happen within \(seconds) s") }
+    }
+  }
+
+  @discardableResult
+  func wait(event: String, machine: String = "", from start: Int, _ fields: [String: String] = [:]) throws -> Entry {
+    try wait(for: "\(event) \(fields)", from: start) { entry in
+      entry.event == event && entry.machine == machine && fields.allSatisfy { entry[$0.key] == $0.value }
+    }
+  }
+}

@@ -1,0 +1,94 @@
+import Foundation
+import Testing
+
+/// Latchkey on a machine that systemd has booted, once for all of these tests: Tests/Support/systemd-trial. How many
+/// kills is `LATCHKEY_KILLS`, 100 unless it says otherwise; `make test-systemd` has 1,000.
+@Suite(
+  "Under a booted systemd", .serialized, .disabled(if: Trial.cannotRun, "\(Trial.reason)"),
+  .timeLimit(.minutes(30)))
+struct TrialTests {
+  @Test(
+    arguments: [
+      ("activation", "H3: a call to latchkeyd starts it, in its sandbox; its journal has structured fields"),
+      ("keep-alive", "H3: latchkeyd starts the lock's unit, which has its key as a credential"),
+      ("open", "H3: an app is opened as its unit, under its own user"),
+      ("freeze", "F1 H3: an app that is left is frozen, thawed for its events, and frozen again"),
+      ("frozen-killed", "H3: a frozen unit is thawed before it is killed, and can be started again"),
+      ("arrival", "S9 L2 H3: the lock in range, the dead agent's unit is started, restored, and opens the door"),
+      ("adopted", "H3: the next latchkeyd adopts a frozen app"),
+      ("impostor", "H3: who is not in the app's unit is not the app"),
+      ("hung", "H3: a latchkeyd that hangs is killed by its watchdog and started again"),
+      ("kills", "H3: kill after kill, no unit is left dead"),
+      ("watchdog-not-frozen", "H3: a unit whose watchdog runs is never frozen"),
+    ])
+  func step(_ name: String, _ behaviour: String) {
+    let line = Trial.outcome.output.split(separator: "\n").first { $0.hasPrefix("ok \(name): ") }
+    #expect(line != nil, "\(behaviour)\n\(Trial.outcome.output)\n\(Trial.outcome.errors)")
+    if let line { print(line) }
+  }
+
+  @Test("H3: the trial ends well, with as many kills as it was told, and leaves nothing behind")
+  func end() throws {
+    #expect(Trial.outcome.status == 0, "\(Trial.outcome.output)\n\(Trial.outcome.errors)")
+    #expect(Trial.outcome.output.contains("\(Trial.kills) kills, no unit left dead"))
+    let groups = try Outcome.of("/usr/bin/find", ["/sys/fs/cgroup", "-maxdepth", "3", "-name", "with-systemd-*"])
+    let mine = groups.output.split(separator: "\n").filter { path in
+      // Another run at the same time has its own.
+      guard let pid = path.split(separator: "-").last.flatMap({ Int32($0) }) else { return false }
+      return kill(pid, 0) != 0
+    }
+    #expect(mine.isEmpty)
+  }
+}
+
+@Suite("A machine of its own for a command", .serialized, .disabled(if: Trial.cannotRun, "\(Trial.reason)"))
+struct WithSystemdTests {
+  private let script = Places.package + "/scripts/with-systemd"
+
+  @Test("H3: the command's output, errors and status come through; what it writes is gone", .timeLimit(.minutes(1)))
+  func through() throws {
+    let file = "/latchkey-\(UUID().uuidString)"
+    let outcome = try Outcome.of(
+      script,
+      [
+        "--", "/bin/sh", "-c",
+        "echo out; echo err >&2; touch \(file); systemctl is-system-running; cat /proc/1/comm; exit 7",
+      ])
+    #expect(outcome.status == 7)
+    #expect(outcome.output.hasPrefix("out\n"))
+    #expect(outcome.output.hasSuffix("systemd\n"))
+    #expect(outcome.errors == "err\n")
+    #expect(!FileManager.default.fileExists(atPath: file))
+  }
+
+  @Test("H3: a command that does not end is ended, and that is said", .timeLimit(.minutes(1)))
+  func late() throws {
+    let outcome = try Outcome.of(script, ["--limit", "3", "--", "/bin/sleep", "infinity"])
+    #expect(outcome.status == 125)
+    #expect(outcome.errors.contains("not done after 3 s"))
+  }
+}
+
+enum Trial {
+  static let kills = ProcessInfo.processInfo.environment["LATCHKEY_KILLS"].flatMap { Int($0) } ?? 100
+  /// The script says with this status that this machine, or this user, can't; its errors say why.
+  static var cannotRun: Bool { probe.status == 77 }
+  static var reason: String { probe.errors.trimmingCharacters(in: .whitespacesAndNewlines) }
+
+  private static let probe: Outcome = {
+    do { return try Outcome.of(Places.package + "/scripts/with-systemd", ["--", "/bin/true"]) } catch {
+      return Outcome(status: -1, output: "", errors: "\(error)")
+    }
+  }()
+
+  static let outcome: Outcome = {
+    do {
+      return try Outcome.of(
+        Places.package + "/scripts/with-systemd",
+        [
+          "--prepare", Places.package + "/Tests/SystemdTests/prepare-machine", "--limit", "\(120 + kills)", "--",
+          "/usr/libexec/latchkey/systemd-trial", "\(kills)",
+        ], environment: ["LATCHKEY_PROGRAMS": Places.programs])
+    } catch { return Outcome(status: -1, output: "", errors: "\(error)") }
+  }()
+}

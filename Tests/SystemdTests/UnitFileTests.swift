@@ -1,0 +1,64 @@
+import Foundation
+import Testing
+
+/// The unit files, as systemd itself reads them; needs no systemd that runs.
+@Suite("Unit files", .enabled(if: UnitFiles.canAnalyze, "systemd-analyze is not installed"), .timeLimit(.minutes(1)))
+struct UnitFileTests {
+  @Test(
+    "H3: the sandbox is tight: exposure at most 0.5 for the apps, 1.5 for latchkeyd",
+    arguments: [("latchkeyd", 15), ("latchkey-agent", 5), ("latchkey-lock", 5)])
+  func exposure(_ unit: String, _ tenths: Int) throws {
+    let outcome = try Outcome.of(
+      UnitFiles.analyze,
+      [
+        "security", "--offline=true", "--no-pager", "--threshold=\(tenths)",
+        Places.package + "/config/systemd/system/\(unit).service",
+      ])
+    #expect(outcome.status == 0, "\(outcome.output)\n\(outcome.errors)")
+    #expect(outcome.output.contains("Overall exposure level for \(unit).service"))
+  }
+
+  @Test("H3: systemd finds nothing wrong with the units")
+  func valid() throws {
+    let files = URL(fileURLWithPath: NSTemporaryDirectory()).appendingPathComponent("latchkey-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: files, withIntermediateDirectories: false)
+    defer { try? FileManager.default.removeItem(at: files) }
+    var paths: [String] = []
+    for unit in UnitFiles.names {
+      // The programs are where they were built, and not installed.
+      let text = try UnitFiles.text(unit).replacing("/usr/libexec/latchkey/", with: Places.programs + "/")
+      let path = files.appendingPathComponent(unit + ".service").path
+      try text.write(toFile: path, atomically: true, encoding: .utf8)
+      paths.append(path)
+    }
+    let outcome = try Outcome.of(UnitFiles.analyze, ["verify", "--man=no", "--recursive-errors=no"] + paths)
+    #expect(outcome.status == 0, "\(outcome.errors)")
+    #expect(outcome.errors.isEmpty)
+  }
+
+  @Test("H3: no unit gives up starting; only latchkeyd, which is never frozen, has a watchdog")
+  func lasting() throws {
+    for unit in UnitFiles.names {
+      let lines = try UnitFiles.text(unit).split(separator: "\n").map(String.init)
+      #expect(lines.contains("StartLimitIntervalSec=0"))
+      #expect(lines.contains("Type=notify"))
+      #expect(lines.contains("NotifyAccess=main"))
+      #expect(lines.contains(unit == "latchkeyd" ? "WatchdogSec=30s" : "WatchdogSec=0"))
+      #expect(lines.contains("WatchdogSignal=SIGKILL") == (unit == "latchkeyd"))
+      // An app that was killed in its sleep can only be started again once systemd has forgotten that it slept.
+      #expect(lines.contains("CollectMode=inactive-or-failed") == (unit != "latchkeyd"))
+      // A dynamic user can't own a name on the bus.
+      #expect(!lines.contains("DynamicUser=yes"))
+    }
+  }
+}
+
+enum UnitFiles {
+  static let names = ["latchkeyd", "latchkey-agent", "latchkey-lock"]
+  static let analyze = "/usr/bin/systemd-analyze"
+  static let canAnalyze = FileManager.default.isExecutableFile(atPath: analyze)
+
+  static func text(_ unit: String) throws -> String {
+    try String(contentsOfFile: Places.package + "/config/systemd/system/\(unit).service", encoding: .utf8)
+  }
+}

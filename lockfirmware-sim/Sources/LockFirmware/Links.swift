@@ -1,0 +1,185 @@
+import LockProtocol
+
+/// One central's link and the session on it.
+struct Link<Cryptography: NoiseCryptography> {
+  let central: CentralIdentifier
+  /// Whether the central listens for offers; one that only reads may be gone without a word.
+  var isSubscribed: Bool
+  /// The offer that is out, good for one command.
+  var offered: LockSession<Cryptography>?
+  var offeredAt: Int64
+  /// A session whose command is being carried out, and which command that is.
+  var answering: LockSession<Cryptography>?
+  var operation: OperationMemory.Key?
+  /// The phone that proved its key on this link.
+  var phone: [UInt8]?
+  /// After a restart: the phone that may be behind this link, unproven.
+  var presumedPhone: [UInt8]?
+  /// When to offer anew.
+  var nextOffer: Int64?
+  var repeatsLeft: Int
+}
+
+extension LockFirmware {
+  mutating func linkUp(_ central: CentralIdentifier) {
+    // What was on an earlier link of this central is over: an offer belongs to one link.
+    links.removeAll { $0.central == central }
+    guard makeRoomForLink() else { return }
+    links.append(emptyLink(central, isSubscribed: true))
+    offer(links.count - 1)
+  }
+
+  /// The last run knew who was behind this link and this one does not. Should it go before it has said, that counts as
+  /// the leaving of the phone that unlocked. Should it say nothing, the start's own deadline locks.
+  mutating func linkRestored(_ central: CentralIdentifier) {
+    linkUp(central)
+    guard let unlockedBy, let index = links.firstIndex(where: { $0.central == central }) else { return }
+    links[index].presumedPhone = unlockedBy
+  }
+
+  mutating func linkDown(_ central: CentralIdentifier) {
+    guard let index = links.firstIndex(where: { $0.central == central }) else { return }
+    let link = links.remove(at: index)
+    guard let phone = link.phone ?? link.presumedPhone else { return }
+    depart(phone)
+  }
+
+  mutating func offerRead(_ central: CentralIdentifier) {
+    if failures.blockedUntil(central, at: now) != nil {
+      effects.append(.answerRead(central, nil))
+      return
+    }
+    var position = links.firstIndex { $0.central == central }
+    if position == nil, makeRoomForLink() {
+      links.append(emptyLink(central, isSubscribed: false))
+      position = links.count - 1
+    }
+    guard let position, links[position].answering == nil else {
+      effects.append(.answerRead(central, nil))
+      return
+    }
+    if links[position].offered == nil || now - links[position].offeredAt > configuration.offerLifetimeMilliseconds / 2 {
+      makeOffer(position)
+    }
+    effects.append(.answerRead(central, links[position].offered?.offer))
+  }
+
+  mutating func commandWritten(_ central: CentralIdentifier, _ bytes: [UInt8]) {
+    guard failures.blockedUntil(central, at: now) == nil else { return refuse(central, .waiting) }
+    guard let index = links.firstIndex(where: { $0.central == central }), var session = links[index].offered else {
+      return refuse(central, .noOffer)
+    }
+    guard now - links[index].offeredAt <= configuration.offerLifetimeMilliseconds else {
+      refuse(central, .offerExpired)
+      return offer(index)
+    }
+    let enrolledPhones = configuration.enrolledPhones
+    let phone: [UInt8]
+    let command: LockCommand
+    do throws(LockSessionError) {
+      (phone, command) = try session.accept(bytes) { enrolledPhones.contains($0) }
+    } catch {
+      failures.fail(central, at: now)
+      refuse(central, RefusalReason(error))
+      // A message of the wrong length says nothing about the keys; all else has used the offer up.
+      if error != .wrongLength { links[index].offered = nil }
+      if links[index].offered == nil { offer(index) }
+      return
+    }
+    failures.succeed(central)
+    links[index].offered = nil
+    links[index].answering = session
+    links[index].operation = OperationMemory.Key(phone: phone, operation: command.operation)
+    links[index].phone = phone
+    links[index].nextOffer = nil
+    links[index].repeatsLeft = 0
+    departures.removeAll { $0.phone == phone }
+    effects.append(.respond(central, isAccepted: true))
+    effects.append(.note(.commandAccepted(central, command)))
+    execute(command, from: phone)
+  }
+
+  /// Tells every link that waits for this operation what became of it, and offers anew.
+  mutating func answer(_ key: OperationMemory.Key, _ result: LockResult) {
+    for index in links.indices where links[index].operation == key {
+      guard var session = links[index].answering else { continue }
+      links[index].answering = nil
+      links[index].operation = nil
+      let answer = LockAnswer(
+        result: result, lockState: lockState, doorState: door, operation: key.operation,
+        logIndex: nextRecordIndex - 1)
+      do throws(LockSessionError) {
+        effects.append(.sendAnswer(links[index].central, try session.seal(answer)))
+      } catch {
+        // A session that accepted a command seals one answer. If it can't, saying nothing is the safe answer.
+      }
+      offer(index)
+    }
+  }
+
+  /// Offers anew where it is time to: to who has not spoken yet, and to who had to wait.
+  mutating func refreshOffers() {
+    for index in links.indices {
+      guard let due = links[index].nextOffer, due <= now else { continue }
+      offer(index)
+    }
+  }
+
+  private mutating func offer(_ index: Int) {
+    let central = links[index].central
+    if let blockedUntil = failures.blockedUntil(central, at: now) {
+      links[index].nextOffer = blockedUntil
+      return
+    }
+    makeOffer(index)
+    guard let session = links[index].offered, links[index].isSubscribed else { return }
+    effects.append(.sendOffer(central, session.offer))
+    effects.append(.note(.offerSent(central)))
+    if links[index].repeatsLeft > 0 {
+      links[index].repeatsLeft -= 1
+      links[index].nextOffer = now + configuration.offerRepeatMilliseconds
+    }
+  }
+
+  private mutating func makeOffer(_ index: Int) {
+    links[index].nextOffer = nil
+    links[index].offeredAt = now
+    do throws(LockSessionError) {
+      links[index].offered = try LockSession(
+        identity: configuration.identity, staticKey: staticKey, using: &cryptography)
+    } catch {
+      links[index].offered = nil
+    }
+  }
+
+  private mutating func refuse(_ central: CentralIdentifier, _ reason: RefusalReason) {
+    effects.append(.respond(central, isAccepted: false))
+    effects.append(.note(.commandRefused(central, reason)))
+  }
+
+  private func emptyLink(_ central: CentralIdentifier, isSubscribed: Bool) -> Link<Cryptography> {
+    Link(
+      central: central, isSubscribed: isSubscribed, offered: nil, offeredAt: now, answering: nil, operation: nil,
+      phone: nil, nextOffer: nil, repeatsLeft: isSubscribed ? configuration.offerRepeatCount : 0)
+  }
+
+  /// Where all places are taken, the oldest that has proven nothing goes.
+  private mutating func makeRoomForLink() -> Bool {
+    guard links.count >= LockLimit.links else { return true }
+    guard let oldest = links.firstIndex(where: { $0.phone == nil }) else { return false }
+    links.remove(at: oldest)
+    return true
+  }
+}
+
+extension RefusalReason {
+  init(_ error: LockSessionError) {
+    switch error {
+    case .wrongLength: self = .wrongLength
+    case .used: self = .noOffer
+    case .authenticationFailed, .otherOperation: self = .authenticationFailed
+    case .notEnrolled: self = .notEnrolled
+    case .malformed: self = .malformed
+    }
+  }
+}

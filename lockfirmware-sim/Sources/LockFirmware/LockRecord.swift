@@ -1,0 +1,79 @@
+import LockProtocol
+
+/// One line of the lock's log: what the bolt is about to do, what became of it, or a command that moved nothing.
+public struct LockRecord: Equatable, Sendable {
+  public enum Kind: UInt8, Equatable, Sendable {
+    /// The bolt is about to move to `target` (or was moved by hand). Durable before the bolt moves.
+    case movement = 1
+    /// What became of the latest movement.
+    case outcome = 2
+    /// A command that moved nothing, and why.
+    case command = 3
+  }
+
+  public var kind: Kind
+  /// Counts up from 1, without a gap.
+  public var index: UInt64
+  /// Seconds since 1970-01-01 UTC, as the lock believed.
+  public var unixSeconds: Int64
+  public var target: BoltTarget
+  public var cause: MovementCause
+  /// `.done` in a movement: what it is about to be.
+  public var result: LockResult
+  /// The phone's static public key; 32 zeros where no phone had to do with it.
+  public var phone: [UInt8]
+  /// The command's operation; 0 where there was none.
+  public var operation: UInt64
+
+  public init(
+    _ kind: Kind, index: UInt64, unixSeconds: Int64, target: BoltTarget, cause: MovementCause, result: LockResult,
+    phone: [UInt8], operation: UInt64
+  ) {
+    self.kind = kind
+    self.index = index
+    self.unixSeconds = unixSeconds
+    self.target = target
+    self.cause = cause
+    self.result = result
+    self.phone = phone
+    self.operation = operation
+  }
+
+  /// No phone.
+  public static var nobody: [UInt8] { [UInt8](repeating: 0, count: NoiseSize.keyByteCount) }
+
+  /// The encoded length in bytes.
+  public static let byteCount = 64
+  private static let formatVersion: UInt8 = 1
+
+  public var encoded: [UInt8] {
+    var writer = ByteWriter()
+    writer.write(Self.formatVersion)
+    writer.write(kind.rawValue)
+    writer.write(target.rawValue)
+    writer.write(cause.rawValue)
+    writer.write(result.rawValue)
+    writer.write([0, 0, 0])
+    writer.write(index)
+    writer.write(UInt64(bitPattern: unixSeconds))
+    writer.write(operation)
+    writer.write(phone)
+    return writer.bytes
+  }
+
+  /// Reads exactly `byteCount` bytes of this version.
+  public init(decoding bytes: [UInt8]) throws(LockMessageError) {
+    var reader = try ByteReader(bytes, count: Self.byteCount)
+    guard reader.readByte() == Self.formatVersion else { throw .unknownVersion }
+    guard let kind = Kind(rawValue: reader.readByte()), let target = BoltTarget(rawValue: reader.readByte()),
+      let cause = MovementCause(rawValue: reader.readByte()), let result = LockResult(rawValue: reader.readByte()),
+      reader.readBytes(3) == [0, 0, 0]
+    else { throw .unknownValue }
+    let index = reader.readUInt64()
+    let unixSeconds = Int64(bitPattern: reader.readUInt64())
+    let operation = reader.readUInt64()
+    self.init(
+      kind, index: index, unixSeconds: unixSeconds, target: target, cause: cause, result: result,
+      phone: reader.readBytes(NoiseSize.keyByteCount), operation: operation)
+  }
+}

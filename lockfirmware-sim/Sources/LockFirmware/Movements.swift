@@ -1,0 +1,224 @@
+import LockProtocol
+
+/// One turn of the bolt, from the wish to its end.
+struct Movement: Sendable {
+  enum Phase: Equatable, Sendable {
+    /// Its record is not durable yet: the bolt rests.
+    case recording
+    /// The bolt turns; beyond the deadline it is jammed.
+    case turning(deadline: Int64)
+  }
+
+  var target: BoltTarget
+  var cause: MovementCause
+  /// The command that it was started for.
+  var key: OperationMemory.Key?
+  /// Other commands that want the same.
+  var joined: [OperationMemory.Key] = []
+  var phase = Phase.recording
+  var record: UInt64 = 0
+}
+
+/// A record on its way to the log.
+struct PendingRecord: Sendable {
+  /// What waits for it.
+  enum Continuation: Sendable {
+    case nothing
+    case turnBolt
+    case answer([(OperationMemory.Key, LockResult)])
+  }
+
+  var index: UInt64
+  var continuation: Continuation
+}
+
+extension LockFirmware {
+  /// Carries out what an enrolled phone asked for in its session. The only caller has just authenticated it.
+  mutating func execute(_ command: LockCommand, from phone: [UInt8]) {
+    let key = OperationMemory.Key(phone: phone, operation: command.operation)
+    if operations.knows(key) {
+      // Under way: the link waits for the end with the others.
+      if let result = operations.result(of: key) { answer(key, result) }
+      return
+    }
+    switch command.kind {
+    case .status: answer(key, .unknownOperation)
+    case .lock: move(.locked, for: key)
+    case .unlock: move(.unlocked, for: key)
+    }
+  }
+
+  private mutating func move(_ target: BoltTarget, for key: OperationMemory.Key) {
+    operations.remember(key, nil)
+    if target == .locked, door == .open { return conclude(key, target, .doorOpen) }
+    guard let current = movement else {
+      if position == target.position { return conclude(key, target, .notNeeded) }
+      return start(Movement(target: target, cause: .phone, key: key))
+    }
+    if queued == nil, current.target == target {
+      recordJoining(key, target)
+      movement?.joined.append(key)
+    } else if let waiting = queued {
+      guard waiting.target == target, waiting.joined.count < LockLimit.links else {
+        return conclude(key, target, .busy)
+      }
+      recordJoining(key, target)
+      queued?.joined.append(key)
+    } else {
+      queued = Movement(target: target, cause: .phone, key: key)
+    }
+  }
+
+  /// A command that moves nothing: recorded, then answered.
+  private mutating func conclude(_ key: OperationMemory.Key, _ target: BoltTarget, _ result: LockResult) {
+    append(.command, target: target, cause: .phone, result: result, key: key, then: .answer([(key, result)]))
+  }
+
+  private mutating func recordJoining(_ key: OperationMemory.Key, _ target: BoltTarget) {
+    append(.command, target: target, cause: .phone, result: .notNeeded, key: key, then: .nothing)
+  }
+
+  /// Puts the record on its way. The bolt turns when it is durable.
+  mutating func start(_ movement: Movement) {
+    var movement = movement
+    movement.record = nextRecordIndex
+    self.movement = movement
+    append(.movement, target: movement.target, cause: movement.cause, result: .done, key: movement.key, then: .turnBolt)
+  }
+
+  mutating func append(
+    _ kind: LockRecord.Kind, target: BoltTarget, cause: MovementCause, result: LockResult,
+    key: OperationMemory.Key?, then continuation: PendingRecord.Continuation
+  ) {
+    let record = LockRecord(
+      kind, index: nextRecordIndex, unixSeconds: time.unixSeconds, target: target, cause: cause, result: result,
+      phone: key?.phone ?? LockRecord.nobody, operation: key?.operation ?? 0)
+    pendingRecords.append(PendingRecord(index: nextRecordIndex, continuation: continuation))
+    nextRecordIndex += 1
+    effects.append(.appendRecord(record))
+  }
+
+  mutating func recordAppended(_ index: UInt64) {
+    while let first = pendingRecords.first, first.index <= index {
+      pendingRecords.removeFirst()
+      switch first.continuation {
+      case .nothing: break
+      case .turnBolt: turn()
+      case .answer(let answers):
+        for (key, result) in answers {
+          operations.remember(key, result)
+          answer(key, result)
+        }
+      }
+    }
+  }
+
+  /// A log that can't be written stops the bolt: what was to be recorded does not happen.
+  mutating func recordFailed(_ index: UInt64) {
+    let failed = pendingRecords.filter { $0.index >= index }
+    guard let first = failed.first else { return }
+    pendingRecords.removeAll { $0.index >= index }
+    nextRecordIndex = first.index
+    effects.append(.note(.recordFailed(first.index)))
+    for record in failed {
+      switch record.continuation {
+      case .nothing: break
+      case .turnBolt: abandonMovement()
+      case .answer(let answers):
+        for (key, result) in answers {
+          operations.remember(key, result)
+          answer(key, result)
+        }
+      }
+    }
+  }
+
+  /// The bolt has not moved and will not: the commands behind it may be asked for again under the same name.
+  private mutating func abandonMovement() {
+    guard let abandoned = movement else { return }
+    movement = nil
+    if abandoned.cause != .phone { retryLocking() }
+    for key in keys(of: abandoned) {
+      operations.forget(key)
+      answer(key, .failed)
+    }
+    startQueued()
+  }
+
+  private mutating func turn() {
+    guard let current = movement, current.phase == .recording else { return }
+    guard current.target == .unlocked || door == .closed else {
+      // The door opened while the record was being written.
+      return finish(current, .doorOpen)
+    }
+    let deadline = now + configuration.turnTimeoutMilliseconds
+    movement?.phase = .turning(deadline: deadline)
+    effects.append(.turnBolt(current.target))
+  }
+
+  mutating func boltStopped(_ position: BoltPosition) {
+    self.position = position
+    guard let current = movement, case .turning = current.phase else { return }
+    let isThere = position == current.target.position
+    if isThere {
+      effects.append(.note(.boltMoved(current.target, cause: current.cause, record: current.record)))
+      unlockedBy = current.target == .unlocked && current.cause == .phone ? current.key?.phone : nil
+      lockAttempts = 0
+      if current.target == .unlocked {
+        relockDue = configuration.relockDelayMilliseconds.map { now + $0 }
+      }
+    } else {
+      effects.append(.note(.boltJammed(current.target, cause: current.cause, record: current.record)))
+    }
+    finish(current, isThere ? .done : .failed)
+  }
+
+  private mutating func finish(_ current: Movement, _ result: LockResult) {
+    movement = nil
+    if result != .done, current.target == .locked, current.cause != .phone { retryLocking() }
+    var answers: [(OperationMemory.Key, LockResult)] = []
+    if let key = current.key { answers.append((key, result)) }
+    for key in current.joined { answers.append((key, result == .done ? .notNeeded : result)) }
+    append(
+      .outcome, target: current.target, cause: current.cause, result: result, key: current.key,
+      then: .answer(answers))
+    startQueued()
+  }
+
+  private mutating func startQueued() {
+    guard movement == nil, let next = queued else { return }
+    queued = nil
+    let refusal: LockResult? =
+      if next.target == .locked, door == .open { .doorOpen } else if position == next.target.position {
+        .notNeeded
+      } else { nil }
+    guard let refusal else { return start(next) }
+    for key in keys(of: next) { conclude(key, next.target, refusal) }
+  }
+
+  private func keys(of movement: Movement) -> [OperationMemory.Key] {
+    var keys = movement.joined
+    if let key = movement.key { keys.insert(key, at: 0) }
+    return keys
+  }
+
+  /// A turn that takes too long is jammed.
+  mutating func watchTurn() {
+    guard case .turning(let deadline) = movement?.phase, deadline <= now else { return }
+    boltStopped(.between)
+  }
+
+  /// A hand moved the bolt: there is nothing to allow, only to record.
+  mutating func boltTurnedByHand(_ position: BoltPosition) {
+    guard position != self.position, movement == nil else { return }
+    self.position = position
+    let target: BoltTarget = position == .locked ? .locked : .unlocked
+    unlockedBy = nil
+    departures.removeAll()
+    relockDue = position == .unlocked ? configuration.relockDelayMilliseconds.map { now + $0 } : nil
+    if position != .between {
+      effects.append(.note(.boltMoved(target, cause: .hand, record: nextRecordIndex)))
+    }
+    append(.movement, target: target, cause: .hand, result: .done, key: nil, then: .nothing)
+  }
+}

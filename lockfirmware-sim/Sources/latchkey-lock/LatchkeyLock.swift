@@ -1,0 +1,99 @@
+import ArgumentParser
+import CSystemd
+import CoreBluetooth
+import Journal
+import LatchkeyVersion
+import LockCryptography
+import LockFirmware
+import Logging
+import Timekeeping
+
+/// The lock's firmware on Linux.
+@main struct LatchkeyLock: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "latchkey-lock",
+    abstract: "A door lock: its firmware on Linux, with a simulated bolt.",
+    discussion: """
+      latchkeyd starts it as an app, and says where its state and its keys are. Its door sensor and its thumb-turn \
+      are at STATE/hardware.sock: lines of JSON, {"door": "open"}, {"door": "shut"}, {"turn": "unlocked"}, \
+      {"turn": "locked"}, {"status": true}, each answered by one line.
+      """,
+    version: LatchkeyVersion.current)
+
+  @Option(help: "The folder of the lock's log and its mechanism's state. [default: $STATE_DIRECTORY]")
+  var state: String?
+
+  @Option(help: "The folder of the lock's keys. [default: $CREDENTIALS_DIRECTORY]")
+  var credentials: String?
+
+  @Option(help: "Seconds after an authenticated phone's link is lost until the bolt is thrown.")
+  var leavingDelay = 10.0
+
+  @Option(help: "Seconds after an unlock until the bolt is thrown again; never unless given.")
+  var relockDelay: Double?
+
+  @Option(help: "Milliseconds that a turn of the bolt takes.")
+  var turnTime = 600
+
+  func validate() throws {
+    guard (0...3600).contains(leavingDelay) else {
+      throw ValidationError("--leaving-delay is from 0 to 3600 seconds, not \(leavingDelay).")
+    }
+    guard (1...86400).contains(relockDelay ?? 1) else {
+      throw ValidationError("--relock-delay is from 1 to 86400 seconds.")
+    }
+    guard (0...4000).contains(turnTime) else {
+      throw ValidationError("--turn-time is from 0 to 4000 milliseconds: beyond 5000 the bolt counts as jammed.")
+    }
+  }
+
+  func run() throws {
+    let time = try ProcessClock.fromEnvironment()
+    try Journal.bootstrap(process: "latchkey-lock", time: time)
+    let logger = Logger(label: "latchkey-lock")
+    let app: LockApp
+    do {
+      let environment = ProcessInfo.processInfo.environment
+      let stateDirectory = try folder(state, environment["STATE_DIRECTORY"], "state", variable: "STATE_DIRECTORY")
+      let keys = try LockKeys.read(
+        fromDirectory: try folder(
+          credentials, environment["CREDENTIALS_DIRECTORY"], "credentials", variable: "CREDENTIALS_DIRECTORY"))
+      var configuration = LockConfiguration(identity: keys.identity, enrolledPhones: keys.enrolledPhones)
+      configuration.leavingDelayMilliseconds = Int64(leavingDelay * 1000)
+      configuration.relockDelayMilliseconds = relockDelay.map { Int64($0 * 1000) }
+      let mechanism = try SimulatedMechanism(
+        directory: stateDirectory, turnTime: .milliseconds(turnTime), time: time, logger: logger)
+      let log = try RecordLog(path: stateDirectory + "/records.log", logger: logger)
+      app = LockApp(
+        configuration, keys: keys, log: log, mechanism: mechanism, time: time, logger: logger)
+      let socket = try HardwareSocket(directory: stateDirectory, logger: logger) { [app] line in
+        app.answerHardware(line)
+      }
+      app.start(socket)
+      // Where systemd runs it, it is told that the unit is up.
+      sd_notify(0, "READY=1")
+    } catch {
+      // For the journal; the command says it to whoever started it.
+      logger.critical("the lock can't start: \(error)")
+      throw StartError(description: "\(error)")
+    }
+    // The system holds a manager's delegate weakly, and Dispatch an alarm's handler alone.
+    withExtendedLifetime(app) { dispatchMain() }
+  }
+
+  private func folder(_ option: String?, _ variableValue: String?, _ name: String, variable: String) throws -> String {
+    guard let path = option ?? variableValue, !path.isEmpty else {
+      throw StartError(description: "no folder for \(name): give --\(name), or set \(variable).")
+    }
+    var isDirectory: ObjCBool = false
+    guard FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory), isDirectory.boolValue else {
+      throw StartError(description: "the folder for \(name), \(path), does not exist.")
+    }
+    return path
+  }
+}
+
+/// Why the process can't do its work: a reason to end, and no matter of how it was called.
+struct StartError: Error, CustomStringConvertible {
+  let description: String
+}

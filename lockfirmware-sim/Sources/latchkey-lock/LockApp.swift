@@ -1,0 +1,201 @@
+import CoreBluetooth
+import Journal
+import LockCryptography
+import LockFirmware
+import LockProtocol
+import Logging
+import Timekeeping
+
+/// The firmware with a log, a mechanism, a clock and a radio around it.
+final class LockApp: @unchecked Sendable {
+  // Everything here happens on the main queue.
+  private var firmware: LockFirmware<SwiftCryptography>
+  private let log: RecordLog
+  private let mechanism: SimulatedMechanism
+  private let time: any TimeSource
+  private let logger: Logger
+  private let keys: LockKeys
+  private var radio: LockPeripheral?
+  private var socket: HardwareSocket?
+  private var alarm: (any Alarm)?
+  private var terminationSource: (any DispatchSourceSignal)?
+  private var isEnding = false
+  /// What happened while an event was being handled.
+  private var waiting: [LockEvent] = []
+  private var isHandling = false
+  /// What the radio asked for and the firmware answers within the same event.
+  private var readAnswer: [UInt8]?
+  private var isWriteAccepted = false
+
+  init(
+    _ configuration: LockConfiguration, keys: LockKeys, log: RecordLog, mechanism: SimulatedMechanism,
+    time: any TimeSource, logger: Logger
+  ) {
+    self.keys = keys
+    self.log = log
+    self.mechanism = mechanism
+    self.time = time
+    self.logger = logger
+    firmware = LockFirmware(
+      configuration, staticKey: keys.staticKey, using: SwiftCryptography(), records: log.latest,
+      position: mechanism.position, door: mechanism.door, at: LockTime(time))
+  }
+
+  func start(_ socket: HardwareSocket) {
+    self.socket = socket
+    alarm = time.makeAlarm { [weak self] in DispatchQueue.main.async { self?.happens(.timePassed) } }
+    mechanism.report = { [weak self] event in self?.happens(event) }
+    logger.record(
+      "lock.started",
+      ["bolt": mechanism.positionWord, "door": mechanism.doorWord, "records": String(log.recordCount)])
+    endOnSignal()
+    happens(.timePassed)
+    radio = LockPeripheral(self, logger: logger)
+    socket.start()
+  }
+
+  // MARK: The radio's side
+
+  func linkUp(_ central: CentralIdentifier, isRestored: Bool) {
+    happens(isRestored ? .linkRestored(central) : .linkUp(central))
+  }
+
+  func linkDown(_ central: CentralIdentifier) { happens(.linkDown(central)) }
+
+  /// The Offer's value for this central, or `nil` where it gets none.
+  func readOffer(_ central: CentralIdentifier) -> [UInt8]? {
+    readAnswer = nil
+    happens(.offerRead(central))
+    return readAnswer
+  }
+
+  /// Whether a write was taken. What it leads to comes later, as an Answer.
+  func writeCommand(_ bytes: [UInt8], _ central: CentralIdentifier) -> Bool {
+    isWriteAccepted = false
+    happens(.commandWritten(central, bytes))
+    return isWriteAccepted
+  }
+
+  // MARK: Events and effects
+
+  private func happens(_ event: LockEvent) {
+    dispatchPrecondition(condition: .onQueue(.main))
+    waiting.append(event)
+    guard !isHandling else { return }
+    isHandling = true
+    while !waiting.isEmpty {
+      let event = waiting.removeFirst()
+      for effect in firmware.handle(event, at: LockTime(time)) { perform(effect) }
+    }
+    isHandling = false
+    alarm?.set(firmware.nextDeadline.map { Instant(nanoseconds: $0.milliseconds * 1_000_000) })
+    if isEnding, mechanism.turning == nil { end() }
+  }
+
+  private func perform(_ effect: LockEffect) {
+    switch effect {
+    case .sendOffer(let central, let offer): radio?.sendOffer(offer, to: central)
+    case .sendAnswer(let central, let answer): radio?.sendAnswer(answer, to: central)
+    case .answerRead(_, let offer): readAnswer = offer
+    case .respond(_, let isAccepted): isWriteAccepted = isAccepted
+    case .appendRecord(let record):
+      do {
+        try log.append(record)
+        waiting.append(.recordAppended(record.index))
+      } catch {
+        logger.error("record \(record.index) can't be stored: \(error)")
+        waiting.append(.recordFailed(record.index))
+      }
+    case .turnBolt(let target): mechanism.turn(to: target)
+    case .note(let note): tell(note)
+    }
+  }
+
+  private func tell(_ note: LockNote) {
+    switch note {
+    case .offerSent(let central): logger.record("offer.sent", ["central": central.text])
+    case .commandAccepted(let central, let command):
+      logger.record(
+        "command.accepted",
+        ["central": central.text, "command": "\(command.kind)", "operation": String(command.operation, radix: 16)])
+    case .commandRefused(let central, let reason):
+      logger.record("command.refused", ["central": central.text, "reason": "\(reason)"], level: .warning)
+    case .boltMoved(let target, let cause, let record):
+      logger.record("bolt.moved", ["to": "\(target)", "cause": "\(cause)", "record": String(record)])
+    case .boltJammed(let target, let cause, let record):
+      logger.record(
+        "bolt.jammed", ["to": "\(target)", "cause": "\(cause)", "record": String(record)], level: .error)
+    case .turnWasInterrupted(let record):
+      logger.record("bolt.interrupted", ["record": String(record)], level: .warning)
+    case .recordFailed(let record): logger.error("the bolt stays as it is: record \(record) was not stored")
+    }
+  }
+
+  // MARK: The world's side
+
+  private struct HardwareRequest: Decodable {
+    var door: String?
+    var turn: String?
+    var status: Bool?
+  }
+
+  private struct HardwareStatus: Encodable {
+    var bolt: String
+    var door: String
+    var isTurning: Bool
+    var records: Int
+  }
+
+  /// Answers one line of the hardware socket.
+  func answerHardware(_ line: String) -> String {
+    guard let request = try? JSONDecoder().decode(HardwareRequest.self, from: Data(line.utf8)) else {
+      return
+        #"{"error":"not a request: {\"door\":\"open\"|\"shut\"}, {\"turn\":\"locked\"|\"unlocked\"}, {\"status\":true}"}"#
+    }
+    if let word = request.door {
+      guard let found = SimulatedMechanism.doors.first(where: { $0.word == word }) else {
+        return #"{"error":"a door is open or shut"}"#
+      }
+      mechanism.move(door: found.value)
+    }
+    if let word = request.turn {
+      guard word == "locked" || word == "unlocked" else {
+        return #"{"error":"a bolt is turned to locked or to unlocked"}"#
+      }
+      mechanism.turnByHand(to: word == "locked" ? .locked : .unlocked)
+    }
+    let status = HardwareStatus(
+      bolt: mechanism.positionWord, door: mechanism.doorWord, isTurning: mechanism.turning != nil,
+      records: log.recordCount)
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = .sortedKeys
+    guard let data = try? encoder.encode(status) else { return #"{"error":"no status"}"# }
+    return String(decoding: data, as: UTF8.self)
+  }
+
+  // MARK: The end
+
+  private func endOnSignal() {
+    signal(SIGTERM, SIG_IGN)
+    let source = DispatchSource.makeSignalSource(signal: SIGTERM, queue: .main)
+    source.setEventHandler { [weak self] in
+      guard let self else { return }
+      // A turn that has begun is finished first: a bolt between its ends is nobody's wish.
+      self.isEnding = true
+      if self.mechanism.turning == nil { self.end() }
+    }
+    source.resume()
+    terminationSource = source
+  }
+
+  private func end() {
+    logger.info("the lock ends on SIGTERM")
+    exit(0)
+  }
+}
+
+extension LockTime {
+  init(_ time: any TimeSource) {
+    self.init(milliseconds: time.now.nanoseconds / 1_000_000, unixSeconds: Int64(time.unixSeconds))
+  }
+}

@@ -1,0 +1,201 @@
+import CoreBluetooth
+import Journal
+import LockFirmware
+import LockProtocol
+import Logging
+
+/// The lock's radio: the lock service, published by a `CBPeripheralManager`.
+final class LockPeripheral: NSObject, CBPeripheralManagerDelegate, @unchecked Sendable {
+  // Everything here happens on the main queue.
+  static let restoreIdentifier = "org.latchkey.lock.peripheral"
+  private static let serviceUUID = CBUUID(string: LockService.serviceUUID)
+  private static let offerUUID = CBUUID(string: LockService.offerUUID)
+  private static let commandUUID = CBUUID(string: LockService.commandUUID)
+  private static let answerUUID = CBUUID(string: LockService.answerUUID)
+
+  private unowned let app: LockApp
+  private let logger: Logger
+  private var manager: CBPeripheralManager?
+  private var offer: CBMutableCharacteristic?
+  private var answer: CBMutableCharacteristic?
+  private var isRestored = false
+  /// The centrals that listen for offers.
+  private var centrals: [CBCentral] = []
+  /// Values that the system could not take yet, oldest first.
+  private var unsent: [(characteristic: CBMutableCharacteristic, central: CBCentral, value: Data)] = []
+  private static let maximumUnsentCount = 64
+
+  init(_ app: LockApp, logger: Logger) {
+    self.app = app
+    self.logger = logger
+    super.init()
+    manager = CBPeripheralManager(
+      delegate: self, queue: .main,
+      options: [CBPeripheralManagerOptionRestoreIdentifierKey: Self.restoreIdentifier])
+  }
+
+  func sendOffer(_ bytes: [UInt8], to central: CentralIdentifier) { send(bytes, offer, central) }
+
+  func sendAnswer(_ bytes: [UInt8], to central: CentralIdentifier) { send(bytes, answer, central) }
+
+  private func send(_ bytes: [UInt8], _ characteristic: CBMutableCharacteristic?, _ identifier: CentralIdentifier) {
+    guard let characteristic, let central = centrals.first(where: { CentralIdentifier($0) == identifier }) else {
+      return
+    }
+    if unsent.count == Self.maximumUnsentCount { unsent.removeFirst() }
+    unsent.append((characteristic, central, Data(bytes)))
+    sendUnsent()
+  }
+
+  private func sendUnsent() {
+    while let next = unsent.first {
+      let wasTaken = manager?.updateValue(
+        next.value, for: next.characteristic, onSubscribedCentrals: [next.central])
+      guard wasTaken == true else { return }
+      unsent.removeFirst()
+    }
+  }
+
+  // MARK: Publishing
+
+  func peripheralManager(_ peripheral: CBPeripheralManager, willRestoreState dict: [String: Any]) {
+    let services = dict[CBPeripheralManagerRestoredStateServicesKey] as? [CBMutableService] ?? []
+    logger.record(
+      "willRestoreState",
+      ["services": services.map(\.uuid.uuidString).joined(separator: " ")])
+    for characteristic in services.first(where: { $0.uuid == Self.serviceUUID })?.characteristics ?? [] {
+      switch characteristic.uuid {
+      case Self.offerUUID: offer = characteristic as? CBMutableCharacteristic
+      case Self.answerUUID: answer = characteristic as? CBMutableCharacteristic
+      default: break
+      }
+    }
+    isRestored = offer != nil && answer != nil
+  }
+
+  func peripheralManagerDidUpdateState(_ peripheral: CBPeripheralManager) {
+    logger.record("stateUpdated", ["state": "\(peripheral.state)"])
+    guard peripheral.state == .poweredOn else {
+      // No link outlives the radio.
+      for central in centrals { app.linkDown(CentralIdentifier(central)) }
+      centrals = []
+      unsent = []
+      if peripheral.state == .poweredOff {
+        // Powering off clears what is published.
+        offer = nil
+        answer = nil
+      }
+      return
+    }
+    if offer != nil, answer != nil {
+      for central in offer?.subscribedCentrals ?? [] { linkUp(central, isRestored: isRestored) }
+      isRestored = false
+      advertise()
+    } else {
+      publish()
+    }
+  }
+
+  private func publish() {
+    manager?.removeAllServices()
+    let offer = CBMutableCharacteristic(
+      type: Self.offerUUID, properties: [.read, .notifyEncryptionRequired], value: nil,
+      permissions: [.readEncryptionRequired])
+    let command = CBMutableCharacteristic(
+      type: Self.commandUUID, properties: [.write], value: nil, permissions: [.writeEncryptionRequired])
+    let answer = CBMutableCharacteristic(
+      type: Self.answerUUID, properties: [.notifyEncryptionRequired], value: nil,
+      permissions: [.readEncryptionRequired])
+    let service = CBMutableService(type: Self.serviceUUID, primary: true)
+    service.characteristics = [offer, command, answer]
+    self.offer = offer
+    self.answer = answer
+    manager?.add(service)
+  }
+
+  func peripheralManager(_ peripheral: CBPeripheralManager, didAdd service: CBService, error: (any Error)?) {
+    if let error {
+      logger.error("the lock service can't be published: \(error)")
+    } else {
+      advertise()
+    }
+  }
+
+  /// The service alone: a name or a state in the clear would tell strangers what is behind the door.
+  private func advertise() {
+    guard let manager, !manager.isAdvertising else { return }
+    manager.startAdvertising([CBAdvertisementDataServiceUUIDsKey: [Self.serviceUUID]])
+  }
+
+  func peripheralManagerDidStartAdvertising(_ peripheral: CBPeripheralManager, error: (any Error)?) {
+    if let error { logger.error("the lock can't advertise: \(error)") }
+  }
+
+  // MARK: Links
+
+  func peripheralManager(
+    _ peripheral: CBPeripheralManager, central: CBCentral, didSubscribeTo characteristic: CBCharacteristic
+  ) {
+    guard characteristic.uuid == Self.offerUUID else { return }
+    linkUp(central, isRestored: false)
+  }
+
+  func peripheralManager(
+    _ peripheral: CBPeripheralManager, central: CBCentral, didUnsubscribeFrom characteristic: CBCharacteristic
+  ) {
+    guard characteristic.uuid == Self.offerUUID else { return }
+    centrals.removeAll { $0.identifier == central.identifier }
+    unsent.removeAll { $0.central.identifier == central.identifier }
+    app.linkDown(CentralIdentifier(central))
+  }
+
+  private func linkUp(_ central: CBCentral, isRestored: Bool) {
+    centrals.removeAll { $0.identifier == central.identifier }
+    centrals.append(central)
+    app.linkUp(CentralIdentifier(central), isRestored: isRestored)
+  }
+
+  func peripheralManagerIsReady(toUpdateSubscribers peripheral: CBPeripheralManager) { sendUnsent() }
+
+  // MARK: Requests
+
+  func peripheralManager(_ peripheral: CBPeripheralManager, didReceiveRead request: CBATTRequest) {
+    guard request.characteristic.uuid == Self.offerUUID else {
+      return peripheral.respond(to: request, withResult: .readNotPermitted)
+    }
+    guard let value = app.readOffer(CentralIdentifier(request.central)) else {
+      return peripheral.respond(to: request, withResult: .insufficientResources)
+    }
+    guard request.offset <= value.count else {
+      return peripheral.respond(to: request, withResult: .invalidOffset)
+    }
+    request.value = Data(value[request.offset...])
+    peripheral.respond(to: request, withResult: .success)
+  }
+
+  /// Answers at once, whatever the bolt has to do: a response that waits for a motor is one that comes too late.
+  func peripheralManager(_ peripheral: CBPeripheralManager, didReceiveWrite requests: [CBATTRequest]) {
+    guard let request = requests.first else { return }
+    guard requests.count == 1, request.characteristic.uuid == Self.commandUUID, request.offset == 0 else {
+      return peripheral.respond(to: request, withResult: .requestNotSupported)
+    }
+    let isAccepted = app.writeCommand(Array(request.value ?? Data()), CentralIdentifier(request.central))
+    peripheral.respond(to: request, withResult: isAccepted ? .success : .insufficientAuthorization)
+  }
+}
+
+extension CentralIdentifier {
+  init(_ central: CBCentral) {
+    let bytes = withUnsafeBytes(of: central.identifier.uuid) { Array($0) }
+    func number(_ part: ArraySlice<UInt8>) -> UInt64 { part.reduce(0) { $0 << 8 | UInt64($1) } }
+    self.init(high: number(bytes[..<8]), low: number(bytes[8...]))
+  }
+
+  /// The identifier as a UUID is written.
+  var text: String {
+    let bytes =
+      (0..<8).map { UInt8(truncatingIfNeeded: high >> (56 - 8 * UInt64($0))) }
+      + (0..<8).map { UInt8(truncatingIfNeeded: low >> (56 - 8 * UInt64($0))) }
+    return bytes.withUnsafeBytes { UUID(uuid: $0.loadUnaligned(as: uuid_t.self)) }.uuidString
+  }
+}

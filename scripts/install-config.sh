@@ -1,0 +1,29 @@
+#!/bin/bash
+# Puts Latchkey's units, users, policies, apps' declarations and scenarios where a machine has them.
+#   install-config.sh ROOT      ROOT is a folder that stands for the machine's /, or / itself
+set -euo pipefail
+if [ $# -ne 1 ] || [ ! -d "$1" ]; then
+  echo "usage: install-config.sh ROOT, a folder" >&2
+  exit 64
+fi
+root=${1%/}
+config=$(cd "$(dirname "$0")/../config" && pwd)
+put() { install -D -m 0644 "$config/$1" "$root/$2"; }
+
+for unit in latchkeyd latchkey-agent latchkey-lock; do
+  put "systemd/system/$unit.service" "usr/lib/systemd/system/$unit.service"
+  put "systemd/sysusers.d/$unit.conf" "usr/lib/sysusers.d/$unit.conf"
+  put "systemd/tmpfiles.d/$unit.conf" "usr/lib/tmpfiles.d/$unit.conf"
+done
+put systemd/system/bluetooth.service.d/50-latchkey.conf usr/lib/systemd/system/bluetooth.service.d/50-latchkey.conf
+put dbus/org.latchkey.System1.conf usr/share/dbus-1/system.d/org.latchkey.System1.conf
+put dbus/org.latchkey.System1.service usr/share/dbus-1/system-services/org.latchkey.System1.service
+put dbus/org.latchkey.System1.xml usr/share/dbus-1/interfaces/org.latchkey.System1.xml
+put dbus/org.latchkey.Control1.xml usr/share/dbus-1/interfaces/org.latchkey.Control1.xml
+put polkit/50-latchkey.rules usr/share/polkit-1/rules.d/50-latchkey.rules
+for app in org.latchkey.agent org.latchkey.lock; do
+  put "apps/$app/Info.plist" "usr/share/latchkey/apps/$app/Info.plist"
+done
+for scenario in "$config"/scenarios/*.yaml; do
+  put "scenarios/${scenario##*/}" "usr/share/latchkey/scenarios/${scenario##*/}"
+done

@@ -1,0 +1,408 @@
+#!/usr/bin/env python3
+"""The air between virtual machines: their Bluetooth controllers, and what one hears of another.
+
+    air.py NAME=ADDRESS@unix:PATH | NAME=ADDRESS@vhci ... [--control PATH]
+
+Commands are JSON lines on standard input (whose end ends it) or, with --control, on a socket; each with an "id" has one
+reply. Events are JSON lines on standard output. docs/machines.md has all of them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import collections
+import dataclasses
+import json
+import logging
+import os
+import pathlib
+import re
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+_CACHE = os.environ.get("LATCHKEY_CACHE") or os.path.expanduser("~/.cache/latchkey")
+sys.path.insert(0, os.environ.get("LATCHKEY_AIR_PYTHON") or os.path.join(_CACHE, "python"))
+
+from bumble import controller as bumble  # noqa: E402
+from bumble import core, hci, link, ll  # noqa: E402
+
+from controller import Controller  # noqa: E402
+from wires import UnixWire, VirtualHCI, Wire  # noqa: E402
+
+#: What a controller reads of a peer at arm's length, in dBm, unless told otherwise.
+DEFAULT_SIGNAL = -50
+#: A command line is no longer than this.
+LONGEST_LINE = 65536
+
+
+@dataclasses.dataclass(eq=False)
+class Link:
+    """A connection, with both its ends; an end that has left is None."""
+
+    central: Controller
+    peripheral: Controller
+    ends: dict[Controller, bumble.Connection]
+    #: Seconds from one connection event to the next, and until a silent peer counts as lost.
+    interval: float
+    timeout: float
+    anchor: float
+    waiting: collections.deque[tuple[Controller, Callable[[], None]]] = dataclasses.field(
+        default_factory=collections.deque
+    )
+    event: asyncio.TimerHandle | None = None
+    supervision: asyncio.TimerHandle | None = None
+
+    def other(self, controller: Controller) -> Controller:
+        return self.peripheral if controller is self.central else self.central
+
+
+class Air(link.LocalLink):
+    """Who hears whom; links, their connection events and their loss."""
+
+    controllers: set[Controller]  # type: ignore[assignment]
+
+    def __init__(self, tell: Callable[[dict[str, Any]], None]) -> None:
+        super().__init__()
+        self.tell = tell
+        self.links: list[Link] = []
+        self.apart: set[frozenset[str]] = set()
+        self.silent: set[str] = set()
+        self.signals: dict[frozenset[str], int] = {}
+
+    # What the world is like.
+
+    def reaches(self, one: Controller, other: Controller) -> bool:
+        names = frozenset((one.name, other.name))
+        return names not in self.apart and not names & self.silent
+
+    def signal(self, one: Controller, other: Controller) -> int:
+        return self.signals.get(frozenset((one.name, other.name)), DEFAULT_SIGNAL)
+
+    def set_range(self, one: str, other: str, on: bool) -> None:
+        (self.apart.discard if on else self.apart.add)(frozenset((one, other)))
+        self.world_changed()
+
+    def set_power(self, name: str, on: bool) -> None:
+        (self.silent.discard if on else self.silent.add)(name)
+        self.world_changed()
+
+    def world_changed(self) -> None:
+        for each in list(self.links):
+            self.supervise(each)
+        self.listeners_changed()
+
+    # Advertisements.
+
+    def is_heard(self, sender: Controller) -> bool:
+        return any(each.listens and self.reaches(sender, each) for each in self.controllers if each is not sender)
+
+    def listeners_changed(self) -> None:
+        for each in self.controllers:
+            each.advertiser.resume()
+
+    def advertise(self, sender: Controller) -> None:
+        for each in list(self.controllers):
+            if each is not sender and each.listens and sender.advertiser.enabled and self.reaches(sender, each):
+                each.hear(sender)
+
+    # Links.
+
+    def connect(self, central: Controller, peripheral: Controller, address: hci.Address) -> None:
+        """The central heard whom it wants: from here on both have the link."""
+        wanted = central.pending_le_connection
+        assert isinstance(wanted, hci.HCI_LE_Create_Connection_Command)
+        if address in central.le_connections:
+            return
+        own = central.public_address if wanted.own_address_type in (0, 2) else central.random_address
+        if own in peripheral.le_connections:
+            # The peripheral still believes in an earlier link with this central, until its timeout.
+            return
+        central.pending_le_connection = None
+        peripheral.advertiser.stop()
+        parameters = (wanted.connection_interval_max, wanted.max_latency, wanted.supervision_timeout)
+        ends = {
+            central: central.open_connection(hci.Role.CENTRAL, own, address, *parameters),
+            peripheral: peripheral.open_connection(hci.Role.PERIPHERAL, address, own, *parameters),
+        }
+        interval, timeout = parameters[0] * 0.00125, parameters[2] * 0.01
+        self.links.append(Link(central, peripheral, ends, interval, timeout, time.monotonic()))
+        self.tell({"event": "link.up", "central": central.name, "peripheral": peripheral.name})
+
+    def find(self, controller: Controller, connection: bumble.Connection) -> Link | None:
+        return next((each for each in self.links if each.ends.get(controller) is connection), None)
+
+    def peer(self, controller: Controller, connection: bumble.Connection) -> Controller | None:
+        found = self.find(controller, connection)
+        return found.other(controller) if found else None
+
+    def supervise(self, each: Link) -> None:
+        """A link whose ends do not hear one another is lost after its supervision timeout (Vol 6, Part B, 4.5.2)."""
+        whole = len(each.ends) == 2 and self.reaches(each.central, each.peripheral)
+        if whole and each.supervision is not None:
+            each.supervision.cancel()
+            each.supervision = None
+            self.schedule(each)
+        elif not whole and each.ends and each.supervision is None:
+            each.supervision = asyncio.get_running_loop().call_later(each.timeout, self.lose, each)
+
+    def lose(self, each: Link) -> None:
+        each.waiting.clear()
+        for controller, connection in list(each.ends.items()):
+            controller.on_le_disconnected(connection, hci.HCI_ErrorCode.CONNECTION_TIMEOUT_ERROR)
+
+    def link_left(self, controller: Controller, connection: bumble.Connection, reason: int) -> bool:
+        """An end leaves. Returns whether it is the first to: then its own host asked for it, or it was lost."""
+        found = self.find(controller, connection)
+        if found is None:
+            return False
+        first = len(found.ends) == 2
+        del found.ends[controller]
+        if first:
+            self.tell_down(found, reason)
+        if found.ends:
+            # What was sent before still arrives, the word of the end among it; else the other end finds out alone.
+            self.supervise(found)
+        else:
+            self.end(found)
+        return first
+
+    def link_updated(self, controller: Controller, connection: bumble.Connection, interval: int, timeout: int) -> None:
+        found = self.find(controller, connection)
+        if found is not None:
+            found.interval, found.timeout = interval * 0.00125, timeout * 0.01
+
+    def forget(self, controller: Controller) -> None:
+        """A controller was reset or unplugged: its ends of links are gone without a word."""
+        for each in list(self.links):
+            if controller in each.ends:
+                if len(each.ends) == 2:
+                    self.tell_down(each, None)
+                del each.ends[controller]
+                each.waiting = collections.deque(entry for entry in each.waiting if entry[0] is not controller)
+                if each.ends:
+                    self.supervise(each)
+                else:
+                    self.end(each)
+
+    def end(self, each: Link) -> None:
+        for timer in (each.event, each.supervision):
+            if timer is not None:
+                timer.cancel()
+        self.links.remove(each)
+
+    def tell_down(self, each: Link, reason: int | None) -> None:
+        name = "reset" if reason is None else _REASONS.get(reason, f"0x{reason:02x}")
+        self.tell(
+            {"event": "link.down", "central": each.central.name, "peripheral": each.peripheral.name, "reason": name}
+        )
+
+    # What passes over a link: in order, at connection events, never lost but with the link.
+
+    def send(self, sender: Controller, connection: bumble.Connection, deliver: Callable[[], None]) -> None:
+        found = self.find(sender, connection)
+        if found is not None:
+            found.waiting.append((sender, deliver))
+            self.schedule(found)
+
+    def schedule(self, each: Link) -> None:
+        if each.event is not None or not each.waiting or not self.reaches(each.central, each.peripheral):
+            return
+        now = time.monotonic()
+        turns = int((now - each.anchor) / each.interval) + 1
+        each.event = asyncio.get_running_loop().call_later(each.anchor + turns * each.interval - now, self.meet, each)
+
+    def meet(self, each: Link) -> None:
+        each.event = None
+        if each not in self.links or not self.reaches(each.central, each.peripheral):
+            return
+        for _ in range(len(each.waiting)):
+            if not each.waiting:
+                break
+            sender, deliver = each.waiting.popleft()
+            if each.other(sender) in each.ends:
+                deliver()
+        self.schedule(each)
+
+    def send_acl_data(  # type: ignore[override]
+        self, sender: Controller, destination: hci.Address, transport: core.PhysicalTransport, data: bytes
+    ) -> None:
+        connection = sender.le_connections.get(destination)
+        peer = self.peer(sender, connection) if connection else None
+        if connection and peer:
+            own = connection.self_address
+            self.send(sender, connection, lambda: peer.on_link_acl_data(own, transport, data))
+
+    def send_ll_control_pdu(
+        self, sender_address: hci.Address, receiver_address: hci.Address, packet: ll.ControlPdu
+    ) -> None:
+        for sender in self.controllers:
+            connection = sender.le_connections.get(receiver_address)
+            if connection is not None and connection.self_address == sender_address:
+                peer = self.peer(sender, connection)
+                if peer is not None:
+                    self.send(sender, connection, lambda: peer.on_ll_control_pdu(sender_address, packet))
+                return
+
+
+_REASONS = {
+    0x08: "connectionTimeout",
+    0x13: "remoteUserTerminated",
+    0x15: "remotePowerOff",
+    0x16: "localHostTerminated",
+    0x3D: "micFailure",
+}
+
+
+class Commands:
+    """What the air is told to do, and what it answers."""
+
+    def __init__(self, air: Air, controllers: dict[str, Controller]) -> None:
+        self.air = air
+        self.controllers = controllers
+
+    def answer(self, line: str) -> dict[str, Any]:
+        request: Any = None
+        try:
+            request = json.loads(line)
+            if not isinstance(request, dict):
+                raise ValueError("a command is an object")
+            return {"id": request.get("id"), "ok": True, **self.perform(request)}
+        except (ValueError, RecursionError) as problem:
+            identifier = request.get("id") if isinstance(request, dict) else None
+            return {"id": identifier, "ok": False, "error": str(problem)}
+
+    def perform(self, request: dict[str, Any]) -> dict[str, Any]:
+        match request.get("command"):
+            case "range":
+                self.air.set_range(*self.pair(request), self.switch(request))
+            case "power":
+                self.air.set_power(self.name(request, "name"), self.switch(request))
+            case "signal":
+                value = request.get("rssi")
+                if isinstance(value, bool) or not isinstance(value, int) or not -127 <= value <= 20:
+                    raise ValueError("rssi is a whole number of dBm from -127 to 20")
+                self.air.signals[frozenset(self.pair(request))] = value
+            case "state":
+                return self.state()
+            case other:
+                raise ValueError(f"no command {other!r}: there are range, power, signal, state")
+        return {}
+
+    def name(self, request: dict[str, Any], key: str) -> str:
+        value = request.get(key)
+        if not isinstance(value, str) or value not in self.controllers:
+            raise ValueError(f"{key} is {value!r}; the controllers are {', '.join(self.controllers)}")
+        return value
+
+    def pair(self, request: dict[str, Any]) -> tuple[str, str]:
+        one, other = self.name(request, "a"), self.name(request, "b")
+        if one == other:
+            raise ValueError("a and b are the same controller")
+        return one, other
+
+    def switch(self, request: dict[str, Any]) -> bool:
+        value = request.get("on")
+        if not isinstance(value, bool):
+            raise ValueError("on is true or false")
+        return value
+
+    def state(self) -> dict[str, Any]:
+        return {
+            "controllers": {
+                name: {
+                    "address": each.public_address.to_string(False),
+                    "attached": each.attached,
+                    "power": name not in self.air.silent,
+                    "advertising": each.advertiser.enabled,
+                    "scanning": each.le_scan_enable,
+                    "connecting": each.pending_le_connection is not None,
+                    "acceptList": sorted(bytes(reversed(key[0])).hex(":").upper() for key in each.accept_list),
+                }
+                for name, each in self.controllers.items()
+            },
+            "links": [
+                {
+                    "central": each.central.name,
+                    "peripheral": each.peripheral.name,
+                    "interval": each.interval,
+                    "timeout": each.timeout,
+                }
+                for each in self.air.links
+            ],
+            "apart": sorted(sorted(pair) for pair in self.air.apart),
+        }
+
+
+def print_line(message: dict[str, Any]) -> None:
+    print(json.dumps(message), flush=True)
+
+
+def tell(message: dict[str, Any]) -> None:
+    print_line({**message, "time": round(time.monotonic(), 6)})
+
+
+async def serve(commands: Commands, reader: asyncio.StreamReader, reply: Callable[[dict[str, Any]], None]) -> None:
+    while line := await reader.readline():
+        if line.strip():
+            reply(commands.answer(line.decode(errors="replace")))
+
+
+async def standard_input() -> asyncio.StreamReader:
+    reader = asyncio.StreamReader(LONGEST_LINE)
+    await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
+    return reader
+
+
+def parse_controller(text: str) -> tuple[str, str, str]:
+    match = re.fullmatch(r"([a-z0-9-]{1,64})=((?:[0-9A-F]{2}:){5}[0-9A-F]{2})@(vhci|unix:.+)", text)
+    if match is None:
+        raise argparse.ArgumentTypeError(f"{text!r} is not NAME=AA:BB:CC:DD:EE:FF@unix:PATH or …@vhci")
+    return match[1], match[2], match[3]
+
+
+async def run(arguments: argparse.Namespace) -> None:
+    air = Air(tell)
+    controllers: dict[str, Controller] = {}
+    wires: list[Wire] = []
+    for name, address, wire in arguments.controllers:
+        if name in controllers:
+            raise SystemExit(f"air.py: two controllers named {name}")
+        controllers[name] = Controller(name, air, address)
+        kind = VirtualHCI() if wire == "vhci" else UnixWire(pathlib.Path(wire.removeprefix("unix:")))
+        wires.append(kind)
+        await kind.open(controllers[name], tell)
+    commands = Commands(air, controllers)
+    tell({"event": "ready", "controllers": list(controllers)})
+    if arguments.control is None:
+        await serve(commands, await standard_input(), print_line)
+        return
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            await serve(commands, reader, lambda reply: writer.write(json.dumps(reply).encode() + b"\n"))
+        except (ConnectionError, ValueError):
+            pass
+        finally:
+            writer.close()
+
+    arguments.control.unlink(missing_ok=True)
+    server = await asyncio.start_unix_server(answer, arguments.control, limit=LONGEST_LINE)
+    await server.serve_forever()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("controllers", nargs="+", type=parse_controller, metavar="CONTROLLER")
+    parser.add_argument("--control", type=pathlib.Path, help="take commands on this socket, and not on standard input")
+    logging.basicConfig(level=os.environ.get("LATCHKEY_AIR_LOG", "WARNING").upper(), stream=sys.stderr)
+    try:
+        asyncio.run(run(parser.parse_args()))
+    except KeyboardInterrupt:
+        pass
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,308 @@
+"""Five days away, on a real kernel's own clock. Runs inside the guest, which has both controllers.
+
+The phone is the packages as anybody installs them; the door is a second latchkeyd, with the first adapter and a bus of
+its own for its apps. Everything waits for events of the journal; the only sleeps are the story's own hours and days.
+"""
+
+from __future__ import annotations
+
+import glob
+import json
+import os
+import pathlib
+import select
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+SHARE = pathlib.Path("/share")
+HOME = pathlib.Path("/opt/latchkey-warp")
+AGENT = "org.latchkey.agent"
+LOCK = "org.latchkey.lock"
+DOOR_ADDRESS = "C0:DE:00:00:00:01"
+PHONE_ADDRESS = "C0:DE:00:00:00:02"
+DEVICE = "/org/bluez/hci1/dev_C0_DE_00_00_00_01"
+DAY = 86400
+UNITS = ("bluetooth.service", "latchkeyd.service", "door.service", "latchkey-air.service", "dbus.service")
+
+
+class Broken(Exception):
+    """The story can't go on; the message says what was missing."""
+
+
+def say(text: str) -> None:
+    print(f"{time.strftime('%F %T', time.gmtime())} {text}", flush=True)
+
+
+def run(*command: str, allow_failure: bool = False) -> str:
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    if done.returncode != 0 and not allow_failure:
+        raise Broken(f"{' '.join(command)} failed ({done.returncode}): {done.stdout[-2000:]}")
+    return done.stdout.strip()
+
+
+def boot_clock() -> float:
+    return time.clock_gettime(time.CLOCK_BOOTTIME)
+
+
+class Events:
+    """What Latchkey's processes tell the journal, in its order."""
+
+    def __init__(self) -> None:
+        self.process = subprocess.Popen(
+            ["journalctl", "--follow", "--boot", "--lines=all", "--output=json", "--all"], stdout=subprocess.PIPE
+        )
+        assert self.process.stdout is not None
+        self.file = self.process.stdout.fileno()
+        self.rest = b""
+        self.all: list[dict[str, Any]] = []
+        self.taken = 0
+
+    def read(self, seconds: float) -> bool:
+        """Takes in what there is, waiting at most so long for something."""
+        if not select.select([self.file], [], [], seconds)[0]:
+            return False
+        self.rest += os.read(self.file, 1 << 20)
+        *lines, self.rest = self.rest.split(b"\n")
+        for line in lines:
+            entry = json.loads(line)
+            if entry.get("LATCHKEY_EVENT"):
+                self.all.append(entry)
+                show(entry)
+        return True
+
+    def wait(self, name: str, within: float, **fields: str) -> dict[str, Any]:
+        """The next such event after those waited for already."""
+        end = time.monotonic() + within
+        while True:
+            for index in range(self.taken, len(self.all)):
+                entry = self.all[index]
+                if entry["LATCHKEY_EVENT"] == name and all(field(entry, k) == v for k, v in fields.items()):
+                    self.taken = index + 1
+                    return entry
+            left = end - time.monotonic()
+            if left <= 0:
+                raise Broken(f"no {name} {fields or ''} within {within:.0f} s")
+            self.read(left)
+
+    def catch_up(self) -> None:
+        while self.read(0.2):
+            pass
+
+    def since(self, moment: float, name: str, **fields: str) -> list[dict[str, Any]]:
+        return [
+            entry
+            for entry in self.all
+            if when(entry) >= moment
+            and entry["LATCHKEY_EVENT"] == name
+            and all(field(entry, k) == v for k, v in fields.items())
+        ]
+
+
+def field(entry: dict[str, Any], name: str) -> str | None:
+    return entry.get("LATCHKEY_FIELD_" + name.upper())
+
+
+def when(entry: dict[str, Any]) -> float:
+    """Seconds of the wall clock, in the guest's time."""
+    return int(entry.get("_SOURCE_REALTIME_TIMESTAMP") or entry["__REALTIME_TIMESTAMP"]) / 1e6
+
+
+def show(entry: dict[str, Any]) -> None:
+    prefix = "LATCHKEY_FIELD_"
+    fields = " ".join(f"{k.removeprefix(prefix).lower()}={v}" for k, v in entry.items() if k.startswith(prefix))
+    moment = time.strftime("%F %T", time.gmtime(when(entry)))
+    print(f"{moment}   {entry.get('SYSLOG_IDENTIFIER', '?'):15} {entry['LATCHKEY_EVENT']:22} {fields[:140]}", flush=True)
+
+
+def ask(path: str, message: dict[str, Any]) -> dict[str, Any]:
+    """A line of JSON to a socket, and the line that answers it."""
+    with socket.socket(socket.AF_UNIX) as connection:
+        connection.settimeout(60)
+        connection.connect(path)
+        connection.sendall(json.dumps(message).encode() + b"\n")
+        answer = b""
+        while not answer.endswith(b"\n"):
+            piece = connection.recv(65536)
+            if not piece:
+                raise Broken(f"{path} hung up on {message}")
+            answer += piece
+    reply = json.loads(answer)
+    if reply.get("error") or reply.get("ok") is False:
+        raise Broken(f"{message} was refused: {reply}")
+    return reply
+
+
+def air(command: str, **fields: Any) -> dict[str, Any]:
+    return ask("/run/latchkey-air", {"id": 1, "command": command, **fields})
+
+
+def device_is(name: str) -> bool:
+    answer = run("busctl", "get-property", "org.bluez", DEVICE, "org.bluez.Device1", name, allow_failure=True)
+    return answer == "b true"
+
+
+def unit_processes() -> dict[str, str]:
+    """Each unit with its main process and how often it was started again."""
+    return {unit: run("systemctl", "show", "--property=MainPID,NRestarts", unit) for unit in UNITS}
+
+
+def wakes() -> dict[str, int]:
+    """How often each process has gone to sleep so far, by its name and number."""
+    counts = {}
+    for status in pathlib.Path("/proc").glob("[0-9]*/task/*/status"):
+        try:
+            lines = dict(line.split(":", 1) for line in status.read_text().splitlines())
+        except OSError:
+            continue
+        counts[f"{lines['Name'].strip()} {status.parts[2]}/{status.parts[4]}"] = int(lines["voluntary_ctxt_switches"])
+    return counts
+
+
+def prepare() -> None:
+    say("installing the packages")
+    # The kernel's housekeeping of its memory, which wakes it twice a second: most of five days would go to that.
+    run("sysctl", "--quiet", "--write", "vm.compaction_proactiveness=0", "vm.stat_interval=3600")
+    shutil.copytree(SHARE / "air", HOME, dirs_exist_ok=True)
+    shutil.copytree(SHARE / "units", HOME / "units", dirs_exist_ok=True)
+    pathlib.Path("/etc/default/latchkeyd").write_text(f"LATCHKEYD_OPTIONS=--adapter {PHONE_ADDRESS}\n")
+    for unit in (HOME / "units").glob("*.[st][ei]*e*"):
+        shutil.copy(unit, "/etc/systemd/system/")
+    packages = {path.name.split("_")[0]: str(path) for path in (SHARE / "packages").glob("*.deb")}
+    for package in ("latchkeyd", "latchkey-lock"):
+        run("dpkg", "--extract", packages[package], "/opt/door")
+    run("modprobe", "hci_vhci")
+    run("systemctl", "daemon-reload")
+    run("systemctl", "start", "latchkey-air.service")
+    # Nothing here survives a loss of power, and each wait for the disk is a leap of the clock.
+    run("dpkg", "--force-unsafe-io", "--install", packages["latchkeyd"], packages["latchkey-agent"], packages["latchkey"])
+    apps = pathlib.Path("/etc/door/apps") / LOCK
+    apps.mkdir(parents=True)
+    declaration = pathlib.Path(f"/opt/door/usr/share/latchkey/apps/{LOCK}/Info.plist").read_text()
+    declaration = declaration.replace("<key>LatchkeySystemdUnit</key>", "")
+    declaration = declaration.replace("<string>latchkey-lock.service</string>", "")
+    (apps / "Info.plist").write_text(declaration)
+    keys = f"/etc/door/credentials/{LOCK}"
+    run("latchkey", "provision", "--lock", keys, "--phone", "/etc/latchkey/agent")
+    say("starting the phone and the door")
+    run("systemctl", "restart", "bluetooth.service", "latchkeyd.service")
+    run("systemctl", "start", "door.service", "days.timer")
+
+
+def trace(to: pathlib.Path) -> list[subprocess.Popen[bytes]]:
+    """Everything between the kernel and the controllers, and between bluetoothd and the bus."""
+    bus = open(to / "bluetoothd.txt", "wb")
+    return [
+        subprocess.Popen(["btmon", "--write", str(to / "hci.btsnoop")], stdout=subprocess.DEVNULL),
+        subprocess.Popen(["busctl", "monitor", "--json=short", "org.bluez"], stdout=bus, stderr=subprocess.DEVNULL),
+    ]
+
+
+def bolt_by_hand(to: str) -> None:
+    sockets = glob.glob("/var/lib/door/apps/*/**/hardware.sock", recursive=True)
+    if len(sockets) != 1:
+        raise Broken(f"the lock's hardware: {sockets}")
+    ask(sockets[0], {"turn": to})
+
+
+def story(events: Events, days: float, promise: Callable[[bool, str], None]) -> None:
+    events.wait("lock.started", 120)
+    agent = subprocess.Popen(["python3", str(HOME / "pairing_agent.py")], stdout=subprocess.PIPE, text=True)
+    assert agent.stdout is not None
+    if agent.stdout.readline().strip() != "ready":
+        raise Broken("the pairing agent does not start")
+    say("the owner opens the agent at home")
+    run("latchkey", "open", AGENT)
+    events.wait("subscribed", 300)
+    events.wait("status.answered", 300)
+    agent.terminate()
+    agent.wait()
+    promise(device_is("Bonded"), "the phone is bonded with the door")
+    bolt_by_hand("unlocked")
+    events.wait("bolt.moved", 60, to="unlocked")
+    run("latchkey", "leave", AGENT)
+    events.wait("app.suspended", 300, app=AGENT)
+    before = unit_processes()
+
+    say(f"the owner leaves, for {days:g} days")
+    departure, departure_wall = boot_clock(), time.time()
+    air("range", a="door", b="phone", on=False)
+    events.wait("bolt.moved", 300, to="locked")
+    time.sleep(3 * 3600 * days / 5)
+    run("latchkey", "reclaim", AGENT)
+    events.wait("app.ended", 60, app=AGENT)
+    say("the agent has been killed for its memory")
+    state = air("state")["controllers"]["phone"]
+    promise(DOOR_ADDRESS in state["acceptList"], "GattProfile1 has the door on the kernel's accept list, no app running")
+    asleep = wakes()
+    time.sleep(max(departure + days * DAY - boot_clock(), 0))
+    woken = {name: count - asleep.get(name, 0) for name, count in wakes().items()}
+    for name in sorted(woken, key=lambda name: -woken[name])[:8]:
+        say(f"woke {woken[name]} times meanwhile: {name}")
+
+    away, away_wall = boot_clock() - departure, time.time() - departure_wall
+    fired = len(pathlib.Path("/run/days").read_text().split()) if os.path.exists("/run/days") else 0
+    say(f"the owner comes home after {away / DAY:.4f} days of the kernel's clock")
+    promise(away >= days * DAY and away_wall >= days * DAY - 1, f"{away / DAY:.3f} days passed on both of its clocks")
+    promise(abs(fired - days) < 1, f"the daily timer fired {fired} times")
+    promise(unit_processes() == before, "bluetoothd, both latchkeyds, the air and the bus lived through all of it")
+    air("range", a="door", b="phone", on=True)
+    arrival = time.time()
+    opened = events.wait("bolt.moved", 120, to="unlocked")
+    events.wait("unlock.answered", 60)
+    say(f"the door is open {when(opened) - arrival:.2f} s after the owner came into range")
+    time.sleep(60)
+    events.catch_up()
+
+    gone = departure_wall
+    promise(len(events.since(arrival, "bolt.moved", to="unlocked")) == 1, "the door opened, once")
+    promise(len(events.since(gone, "bolt.moved")) == 2, "the bolt moved twice: locked on leaving, unlocked on arrival")
+    promise(len(events.since(arrival, "app.launched", app=AGENT)) == 1, "the agent was launched once, on the arrival")
+    promise(len(events.since(gone, "app.launched", app=AGENT)) == 1, "and not while the owner was away")
+    promise(len(events.since(arrival, "willRestoreState")) == 1, "its state was restored")
+    promise(not events.since(gone, "command.refused"), "the lock refused nothing")
+    failed = run("systemctl", "list-units", "--failed", "--plain", "--no-legend")
+    promise(failed == "", f"no unit has failed {failed}")
+
+
+def main() -> int:
+    days = float((SHARE / "days").read_text())
+    broken: list[str] = []
+
+    def promise(kept: bool, text: str) -> None:
+        say(f"{'kept' if kept else 'BROKEN'}   {text}")
+        if not kept:
+            broken.append(text)
+
+    traces: list[subprocess.Popen[bytes]] = []
+    try:
+        if (SHARE / "trace").is_dir():
+            traces = trace(SHARE / "trace")
+        prepare()
+        events = Events()
+        story(events, days, promise)
+    except Broken as problem:
+        promise(False, str(problem))
+    if broken:
+        for unit in UNITS:
+            print(run("journalctl", "--boot", "--no-pager", "--lines=60", "--unit", unit, allow_failure=True))
+        logs = glob.glob("/var/lib/door/logs/*") + glob.glob("/var/lib/latchkey/logs/*")
+        for log in logs:
+            print(f"{log}:\n{pathlib.Path(log).read_text()[-4000:]}")
+        try:
+            print(json.dumps(air("state"), indent=1))
+        except (OSError, Broken) as problem:
+            print(f"the air: {problem}")
+    for process in traces:
+        process.terminate()
+        process.wait()
+    (SHARE / "verdict").write_text("broken\n" if broken else "kept\n")
+    return 1 if broken else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
