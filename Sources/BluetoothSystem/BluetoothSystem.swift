@@ -37,6 +37,7 @@ public struct BluetoothSystem: Sendable {
   var pairing = PairingState()
   var operations: [PeerIdentifier: OperationQueue] = [:]
   var links: [PeerIdentifier: LinkHealth] = [:]
+  var rereading = Rereading()
   /// Whose attributes changed in this turn, and whose are not what they should be.
   var uncheckedDatabases: Set<PeerIdentifier> = []
   var healings: [PeerIdentifier: DatabaseHealing] = [:]

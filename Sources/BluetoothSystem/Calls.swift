@@ -21,6 +21,9 @@ enum PendingCall: Sendable {
   case rssi(PeerIdentifier, ManagerKey, OperationIdentifier)
   /// Whether the controller has the link.
   case probe(PeerIdentifier)
+  /// What bluetoothd believes of one device, of all objects.
+  case reread(ObjectPath)
+  case rereadAll
   case startNotify(ObjectPath)
   case stopNotify(ObjectPath)
   case registerService(LocalAttributeIdentifier, root: ObjectPath)
@@ -62,6 +65,8 @@ extension BluetoothSystem {
     case .operation(let peer): operationCompleted(peer, result)
     case .rssi(let peer, let key, let operation): rssiRead(peer, key, operation, result)
     case .probe(let peer): probed(peer, result)
+    case .reread(let path): reread(path, result)
+    case .rereadAll: rereadAll(result)
     case .startNotify(let path): notifyStarted(path, result)
     case .stopNotify(let path): notifyStopped(path)
     case .registerService(let service, let root): serviceRegistered(service, root, result)

@@ -57,6 +57,7 @@ extension BluetoothSystem {
     uncheckedDatabases = []
     healings = [:]
     links = [:]
+    rereading = Rereading()
     for (_, pending) in open {
       if case .operation(let peer) = pending { failCurrentOperation(peer, .peripheralGone) }
     }
@@ -165,13 +166,14 @@ extension BluetoothSystem {
         bluez.devices[owner.device]?.attributes[owner.handle]?.properties[name] = value
       }
       if interface == InterfaceName.gattCharacteristic, let value = changed["Value"]?.bytesValue {
+        livedUnheard(owner.device)
         valueArrived(path, value)
       }
     default: break
     }
   }
 
-  private mutating func deviceChanged(_ path: ObjectPath, _ changed: Properties, _ invalidated: [String]) {
+  mutating func deviceChanged(_ path: ObjectPath, _ changed: Properties, _ invalidated: [String]) {
     guard let old = bluez.devices[path] else { return }
     var device = old
     device.update(changed, invalidated: invalidated)
@@ -190,9 +192,12 @@ extension BluetoothSystem {
     }
     if device.isResolved != old.isResolved {
       uncheckedDatabases.insert(peer)
-      if device.isResolved { healthOfResolvedLink(peer) }
+      if device.isResolved {
+        healthOfResolvedLink(peer)
+        livedUnheard(path)
+      }
     }
-    if changed["RSSI"] != nil || changed["ManufacturerData"] != nil || changed["ServiceData"] != nil { sighted(peer) }
+    if !Device.advertised.isDisjoint(with: changed.keys) { sighted(peer) }
   }
 
   private mutating func linkChanged(_ peer: PeerIdentifier, isUp: Bool, wasResolved: Bool) {

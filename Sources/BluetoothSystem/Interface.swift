@@ -115,7 +115,7 @@ extension BluetoothSystem {
     case appEnded(String, ProcessIdentity, how: String)
     /// The machine was suspended and runs again.
     case resumedFromSleep
-    /// `nextDeadline` has come.
+    /// `nextDeadline` has come, or the shell is awake for reasons of its own.
     case timePassed
   }
 

@@ -65,6 +65,7 @@ extension BluetoothSystem {
     let unbonded = connectUnbonded(wanted)
     reconcileDiscovery(needed: unbonded || pairing.wish?.isSearching == true)
     dropUnwanted(wanted)
+    reconcileRereading(wanted)
   }
 
   var reconcilerDeadline: Instant? {
@@ -136,6 +137,7 @@ extension BluetoothSystem {
       profile.failures = 0
       // What was paired or changed since the call is not armed by it.
       profile.armed.formUnion(arming)
+      renewRereading()
       journal("profile.registered", ["peripherals": String(arming.count)])
     case .failure(let error):
       profile.root = nil
@@ -204,7 +206,8 @@ extension BluetoothSystem {
       attempts[peer] = nil
       return
     }
-    // Even success is no proof of a link: Connected says.
+    // Even success is no proof of a link: Connected says, and where it does not it is asked.
+    if case .success = result, let device = bluez.device(peer) { reread(device.path) }
     var attempt = attempts[peer] ?? ConnectionAttempt()
     attempt.failures += 1
     attempt.isSighted = false
@@ -293,5 +296,6 @@ extension BluetoothSystem {
     // The answer comes when the link is down; one that is up by now is another, and judged anew.
     guard let device = bluez.device(peer) else { return }
     bluez.devices[device.path]?.isDisconnecting = false
+    if device.isConnected { reread(device.path) }
   }
 }

@@ -106,6 +106,7 @@ public final class SystemLoop: Sendable {
       case .watchdog:
         sd_notify(0, "WATCHDOG=1")
         if let watchdogInterval { watchdog?.set(time.now + watchdogInterval) }
+        try turn(.timePassed)
       case .stop: return
       }
     }

@@ -21,16 +21,6 @@ struct BluetoothdFaultTests {
     return desk
   }
 
-  private func lastCall(_ desk: Desk, _ request: BlueZ.Request) -> CallIdentifier? {
-    desk.effects.lazy.reversed().compactMap { effect -> CallIdentifier? in
-      if case .bluez(.call(let identifier, _, request)) = effect { identifier } else { nil }
-    }.first
-  }
-
-  private func recorded(_ desk: Desk, _ event: String) -> Int {
-    desk.effects.count { if case .record(event, _) = $0 { true } else { false } }
-  }
-
   private func appeared(_ desk: inout Desk, connected: Bool) {
     desk.restartSystem()
     desk.forget()
@@ -47,11 +37,11 @@ struct BluetoothdFaultTests {
     for _ in 0..<9 {
       let start = desk.now
       desk.change(["RSSI": .int16(-60)])
-      while lastCall(desk, .connect) == nil, desk.now < start + .seconds(200) {
+      while desk.lastCall(.connect) == nil, desk.now < start + .seconds(200) {
         desk.pass(.seconds(1))
         desk.change(["RSSI": .int16(-60)])
       }
-      let call = try #require(lastCall(desk, .connect))
+      let call = try #require(desk.lastCall(.connect))
       waits.append(desk.now - start)
       desk.forget()
       desk.handle(.daemon(.reply(call, .failure(.failed("le-connection-abort-by-local")))))
@@ -62,13 +52,13 @@ struct BluetoothdFaultTests {
   @Test("BlueZ 2: a temporary device that vanishes before the next try is scanned for")
   func temporaryDeviceVanishes() throws {
     var desk = waiting(bonded: false)
-    let call = try #require(lastCall(desk, .connect))
+    let call = try #require(desk.lastCall(.connect))
     desk.handle(.daemon(.reply(call, .failure(.unknownObject(Desk.devicePath)))))
     desk.handle(.daemon(.signal(.interfacesRemoved(path: Desk.devicePath, [InterfaceName.device]))))
     desk.forget()
     desk.pass(.seconds(1))
     #expect(desk.asked { $0 == .startDiscovery } == 1)
-    #expect(lastCall(desk, .connect) == nil)
+    #expect(desk.lastCall(.connect) == nil)
     desk.handle(
       .daemon(
         .signal(
@@ -79,25 +69,25 @@ struct BluetoothdFaultTests {
                 "Address": .string(Desk.address.description), "AddressType": .string("random"), "RSSI": .int16(-50),
               ]
             ]))))
-    #expect(lastCall(desk, .connect) != nil)
+    #expect(desk.lastCall(.connect) != nil)
   }
 
   @Test("BlueZ 4: another's attempt that does not end is cancelled, after the time that an attempt takes")
   func inProgressForever() throws {
     var desk = waiting(bonded: false)
-    let first = try #require(lastCall(desk, .connect))
+    let first = try #require(desk.lastCall(.connect))
     desk.handle(.daemon(.reply(first, .failure(.inProgress))))
     desk.forget()
     desk.pass(.seconds(44))
     #expect(desk.requests.isEmpty)
     desk.pass(.seconds(1))
-    let second = try #require(lastCall(desk, .connect))
+    let second = try #require(desk.lastCall(.connect))
     #expect(desk.asked { $0 == .disconnect } == 0)
     desk.handle(.daemon(.reply(second, .failure(.inProgress))))
     #expect(desk.asked { $0 == .disconnect } == 1)
     desk.forget()
     desk.pass(.seconds(4))
-    #expect(lastCall(desk, .connect) != nil)
+    #expect(desk.lastCall(.connect) != nil)
   }
 
   @Test("BlueZ 6: a Connect that is never answered holds nobody up for longer than a minute")
@@ -111,7 +101,7 @@ struct BluetoothdFaultTests {
     desk.change(["RSSI": .int16(-60)])
     desk.pass(.seconds(2))
     desk.change(["RSSI": .int16(-60)])
-    #expect(lastCall(desk, .connect) != nil)
+    #expect(desk.lastCall(.connect) != nil)
   }
 
   // MARK: Links that are none
@@ -131,7 +121,7 @@ struct BluetoothdFaultTests {
   func phantomLink() throws {
     var desk = waiting()
     appeared(&desk, connected: true)
-    let probe = try #require(lastCall(desk, .readConnectionRSSI))
+    let probe = try #require(desk.lastCall(.readConnectionRSSI))
     desk.forget()
     desk.handle(.daemon(.reply(probe, .failure(.notConnected))))
     #expect(desk.asked { $0 == .disconnect } == 1)
@@ -139,7 +129,7 @@ struct BluetoothdFaultTests {
     desk.pass(.seconds(3600))
     let asked = desk.asked { $0 == .disconnect }
     #expect(asked > 2 && asked <= 10, "\(asked)")
-    #expect(recorded(desk, "link.stuck") == asked - 1)
+    #expect(desk.recorded("link.stuck") == asked - 1)
   }
 
   @Test(
@@ -148,7 +138,7 @@ struct BluetoothdFaultTests {
   func probeFails(message: String) throws {
     var desk = waiting()
     appeared(&desk, connected: true)
-    let probe = try #require(lastCall(desk, .readConnectionRSSI))
+    let probe = try #require(desk.lastCall(.readConnectionRSSI))
     desk.handle(.daemon(.reply(probe, message.isEmpty ? .success(.rssi(-50)) : .failure(.failed(message)))))
     desk.pass(.seconds(600))
     #expect(desk.asked { $0 == .disconnect } == 0)
@@ -212,7 +202,7 @@ struct BluetoothdFaultTests {
     var desk = waiting()
     desk.forget()
     desk.change(["RSSI": .int16(-60)])
-    #expect(lastCall(desk, .connect) == nil, "nobody discovers")
+    #expect(desk.lastCall(.connect) == nil, "nobody discovers")
     desk.handle(
       .daemon(
         .signal(
@@ -220,7 +210,7 @@ struct BluetoothdFaultTests {
             path: WellKnown.firstAdapter, interface: InterfaceName.adapter, changed: ["Discovering": .bool(true)],
             invalidated: []))))
     desk.change(["RSSI": .int16(-61)])
-    #expect(lastCall(desk, .connect) != nil)
+    #expect(desk.lastCall(.connect) != nil)
     #expect(desk.asked { $0 == .startDiscovery } == 0)
   }
 
@@ -310,14 +300,14 @@ struct BluetoothdFaultTests {
       if case .disconnected(_, _, .coreBluetooth(let code, _)?, _, _) = event.body { code } else { nil }
     }
     #expect(codes == [14])
-    #expect(recorded(desk, "pairing.gone") == 1)
+    #expect(desk.recorded("pairing.gone") == 1)
   }
 
   @Test("BlueZ 17: links that break off for a reason unknown wake nobody after the third, and keep the request")
   func barrenLinks() {
     var desk = waiting()
     for _ in 0..<3 { barrenLink(&desk) }
-    #expect(recorded(desk, "link.barren") == 1)
+    #expect(desk.recorded("link.barren") == 1)
     desk.forget()
     for _ in 0..<5 { barrenLink(&desk) }
     #expect(desk.bodies.isEmpty)

@@ -197,6 +197,15 @@ struct Desk {
   var launches: [LaunchOptions] {
     effects.compactMap { if case .launch(_, let options) = $0 { options } else { nil } }
   }
+  func lastCall(_ request: BlueZ.Request) -> CallIdentifier? { lastCall { $0 == request } }
+  func lastCall(where matches: (BlueZ.Request) -> Bool) -> CallIdentifier? {
+    effects.reversed().compactMap { effect -> CallIdentifier? in
+      if case .bluez(.call(let identifier, _, let request)) = effect, matches(request) { identifier } else { nil }
+    }.first
+  }
+  func recorded(_ event: String) -> Int {
+    effects.count { if case .record(event, _) = $0 { true } else { false } }
+  }
   func asked(_ matches: (BlueZ.Request) -> Bool) -> Int { requests.count { matches($0.request) } }
   mutating func forget() { effects = [] }
 }

@@ -1,12 +1,14 @@
 import AppLink
 import BlueZ
-import BluetoothSystem
+import BluetoothTypes
+import BusValue
 import Foundation
 import Logging
 import Synchronization
 import Testing
 import Timekeeping
 
+@testable import BluetoothSystem
 @testable import LatchkeyDaemon
 
 /// Says what it was asked, and that it was done.
@@ -90,5 +92,63 @@ struct SystemLoopTests {
       if case .app(let app) = record { app.quitByUser } else { false }
     }
     #expect(quit)
+  }
+
+  @Test("BlueZ 21: systemd's watchdog is the occasion to read armed devices again")
+  func watchdogStirs() async throws {
+    let folder = try TemporaryFolder()
+    try folder.write(
+      TemporaryFolder.plist(
+        "<key>CFBundleIdentifier</key><string>org.example.app</string><key>CFBundleExecutable</key><string>sh</string>"
+      ), to: "apps/one/Info.plist")
+    let store = try Store(StateFolder(path: folder.path + "/state", machine: "phone"))
+    let registry = try AppRegistry(folder: folder.path + "/apps", programFolder: "/bin")
+    let clock = ManualClock()
+    let loop = SystemLoop(
+      time: clock, store: store, supervisor: RecordingSupervisor(), registry: registry, logger: Logger(label: "test"))
+    let (calls, calling) = AsyncStream.makeStream(of: ClientMessage.self)
+    let (replies, reply) = AsyncStream.makeStream(of: Void.self)
+    var answers = replies.makeAsyncIterator()
+    let ports = SystemPorts(
+      bluez: { calling.yield($0) }, event: { _, _ in }, attachReply: { _, _ in }, queryReply: { _, _ in },
+      controlReply: { _, _ in reply.yield() })
+    let address = "C0:FF:EE:00:00:01"
+    var system = BluetoothSystem(
+      apps: registry.apps.values.map(\.declaration), stored: try store.load(), seed: 1)
+    let peer = system.identifier(for: try #require(DeviceAddress(address, kind: .random)))
+    let running = Task { [system] in try await loop.run(system, ports: ports, watchdogInterval: .seconds(20)) }
+    let device: Properties = [
+      "Address": .string(address), "AddressType": .string("random"), "Bonded": .bool(true), "Connected": .bool(false),
+      "UUIDs": .strings(["12345678-0000-4000-8000-000000000001"]),
+    ]
+    let process = ProcessIdentity(processIdentifier: 7)
+    loop.handle(
+      .daemon(
+        .appeared([
+          WellKnown.firstAdapter: [InterfaceName.adapter: ["Powered": .bool(true)]],
+          WellKnown.firstAdapter.appending("dev_C0_FF_EE_00_00_01"): [InterfaceName.device: device],
+        ])))
+    loop.handle(.control(.openApp(bundleIdentifier: "org.example.app"), AnswerToken(1)))
+    loop.handle(.appLaunched("org.example.app", process))
+    let link = AppLinkIdentifier(1)
+    loop.handle(.attach(link, process, Attachment(bundleIdentifier: "org.example.app"), AnswerToken(2)))
+    loop.handle(.request(link, .createManager(ManagerIdentifier(1), ManagerCreation(role: .central))))
+    loop.handle(.request(link, .connect(ManagerIdentifier(1), peer, ConnectOptions())))
+    var asked: [BlueZ.Request] = []
+    for await message in calls {
+      guard case .call(let identifier, _, let request) = message else { continue }
+      asked.append(request)
+      if request == .getManagedObjects { break }
+      loop.handle(.daemon(.reply(identifier, .success(.none))))
+      guard case .registerApplication = request else { continue }
+      // The answer has been taken in when the next question is answered.
+      _ = await answers.next()
+      loop.handle(.control(.status, AnswerToken(3)))
+      _ = await answers.next()
+      clock.advance(by: .seconds(20))
+    }
+    #expect(asked.contains(.getManagedObjects))
+    loop.stop()
+    try await running.value
   }
 }

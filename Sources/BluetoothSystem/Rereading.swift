@@ -1,0 +1,83 @@
+import AppLink
+import BlueZ
+import BluetoothTypes
+import BusValue
+import Timekeeping
+
+/// Reading again what bluetoothd's signals should have told and may not have.
+struct Rereading: Sendable {
+  /// Devices that are being read, one question each.
+  var devices: Set<ObjectPath> = []
+  /// How often everything was read since the last registration.
+  var rounds = 0
+  /// From when on everything may be read again; `nil`: nobody is waited for.
+  var dueAt: Instant?
+
+  /// 15, 30, 60 … 960 s.
+  var wait: Duration { .seconds(15 << min(rounds, 6)) }
+}
+
+/// Once a bluetoothd under load has connected a device of which no signal arrived, and the request was held until the
+/// system's restart. So what only a linked device does, and a reply that ought to have been preceded by a signal, have
+/// the device read. Of the devices that the kernel connects by itself there need be no word at all: they are read again,
+/// ever more rarely, when the system is awake anyway. For that there is no alarm, since held requests wake nobody;
+/// systemd's watchdog sees to it that something always happens.
+extension BluetoothSystem {
+  /// Asks what bluetoothd believes of a device. bluetoothd answers in line with its signals, so the answer is no older
+  /// than what is known.
+  mutating func reread(_ path: ObjectPath) {
+    guard rereading.devices.insert(path).inserted else { return }
+    call(path, .getAllProperties(interface: InterfaceName.device), for: .reread(path))
+  }
+
+  /// Something came from a device that counts as away.
+  mutating func livedUnheard(_ path: ObjectPath) {
+    guard let device = bluez.devices[path], !device.isConnected, isWanted(device.peer) else { return }
+    reread(path)
+  }
+
+  mutating func renewRereading() {
+    rereading.rounds = 0
+    rereading.dueAt = nil
+  }
+
+  /// One question for all devices that are armed and away.
+  mutating func reconcileRereading(_ wanted: Set<PeerIdentifier>) {
+    guard wanted.contains(where: { profile.armed.contains($0) && bluez.device($0)?.isConnected == false }) else {
+      return renewRereading()
+    }
+    if let dueAt = rereading.dueAt {
+      guard dueAt <= now else { return }
+      rereading.rounds += 1
+      call(.root, .getManagedObjects, for: .rereadAll)
+    }
+    rereading.dueAt = now + rereading.wait
+  }
+
+  mutating func rereadAll(_ result: Result<Reply, BlueZError>) {
+    guard case .success(.objects(let objects)) = result else { return }
+    for path in objects.keys.sorted() {
+      if let properties = objects[path]?[InterfaceName.device] { compare(path, properties) }
+    }
+  }
+
+  mutating func reread(_ path: ObjectPath, _ result: Result<Reply, BlueZError>) {
+    rereading.devices.remove(path)
+    if case .success(.properties(let properties)) = result { compare(path, properties) }
+  }
+
+  private mutating func compare(_ path: ObjectPath, _ properties: Properties) {
+    guard let device = bluez.devices[path], let isConnected = properties["Connected"]?.boolValue,
+      isConnected != device.isConnected
+    else { return }
+    journal(
+      "link.unheard", ["peripheral": device.peer.uuidString, "connected": isConnected ? "yes" : "no"])
+    // What an advertisement said once is no sighting now.
+    deviceChanged(path, properties.filter { !Device.advertised.contains($0.key) }, [])
+  }
+}
+
+extension Device {
+  /// Properties whose change means that the device was heard.
+  static let advertised: Set<String> = ["RSSI", "ManufacturerData", "ServiceData"]
+}
