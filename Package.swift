@@ -13,6 +13,7 @@ let lifecycle: Target.Dependency = .product(name: "ServiceLifecycle", package: "
 let signals: Target.Dependency = .product(name: "UnixSignals", package: "swift-service-lifecycle")
 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
 let grdb: Target.Dependency = .product(name: "GRDB", package: "GRDB.swift")
+let subprocess: Target.Dependency = .product(name: "Subprocess", package: "swift-subprocess")
 let yams: Target.Dependency = .product(name: "Yams", package: "Yams")
 
 func library(_ name: String, _ dependencies: [Target.Dependency] = [], path: String? = nil) -> Target {
@@ -50,6 +51,8 @@ let package = Package(
     .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
     // Scenario files are YAML.
     .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
+    // The tests' processes: started without anybody else's descriptors, and awaited without blocking a thread.
+    .package(url: "https://github.com/swiftlang/swift-subprocess", from: "1.0.2"),
   ],
   targets: [
     // The ground: C libraries, and the words that every room shares.
@@ -155,6 +158,9 @@ let package = Package(
     tests("TimekeepingTests", ["Timekeeping", "Journal", log]),
     // A private dbus-daemon for the tests of the carriers.
     library("BusTesting", ["SystemBus", "CSystemd"], path: "Tests/BusTesting"),
+    // Processes and threads of the tests' own.
+    library("ProcessTesting", [subprocess, "CSystemd"], path: "Tests/ProcessTesting"),
+    tests("ProcessTestingTests", ["ProcessTesting"]),
     tests("SystemBusTests", ["SystemBus", "BusValue", "BusTesting"]),
     tests("BlueZBusTests", ["BlueZBus", "BlueZ", "BluetoothTypes", "BusValue", "SystemBus", "BusTesting", log]),
     tests("RadioTests", ["Radio", "BluetoothTypes", "Timekeeping"]),
@@ -181,8 +187,8 @@ let package = Package(
     tests(
       "OrchestratorTests",
       [
-        "Orchestrator", "BusTesting", "BusValue", "SystemBus", "Journal", "Timekeeping", "CSystemd", "world-puppet",
-        "latchkey",
+        "Orchestrator", "BusTesting", "ProcessTesting", "BusValue", "SystemBus", "Journal", "Timekeeping", "CSystemd",
+        "world-puppet", "latchkey",
       ]),
     tests("MachineSetupTests", ["MachineSetup", "LockCryptography", "LockProtocol", "BlueZ", "BusValue"]),
     // What is done on a machine that systemd has booted.
@@ -193,11 +199,15 @@ let package = Package(
         "CSystemd",
       ], path: "Tests/Support/systemd-trial"),
     tests(
-      "SystemdTests", ["systemd-trial", "latchkeyd", "latchkey-agent", "latchkey-lock", "bluez-simulator"],
+      "SystemdTests",
+      ["ProcessTesting", "systemd-trial", "latchkeyd", "latchkey-agent", "latchkey-lock", "bluez-simulator"],
       excluding: ["prepare-machine"]),
     tests(
       "IntegrationTests",
-      ["Orchestrator", "Journal", "latchkey", "latchkeyd", "latchkey-agent", "latchkey-lock", "bluez-simulator"]),
+      [
+        "Orchestrator", "ProcessTesting", "Journal", "latchkey", "latchkeyd", "latchkey-agent", "latchkey-lock",
+        "bluez-simulator",
+      ]),
     // The suite of BlueZ behaviour, on the simulator, and what it was seen to do on bluetoothd.
     tests(
       "ConformanceTests", ["BlueZConformance", "bluez-conformance", "bluez-simulator"],
@@ -205,7 +215,7 @@ let package = Package(
     // Clients of bluetoothd that are not ours, on the simulator.
     tests(
       "ClientTests",
-      ["Orchestrator", "Journal", "CSystemd", "latchkey", "latchkeyd", "latchkey-lock", "bluez-simulator"],
+      ["Orchestrator", "ProcessTesting", "Journal", "latchkey", "latchkeyd", "latchkey-lock", "bluez-simulator"],
       excluding: ["bleak_client.py"]),
   ]
 )

@@ -1,3 +1,4 @@
+import CSystemd
 import Glibc
 import SystemBus
 
@@ -72,6 +73,8 @@ public final class PrivateBus: Sendable {
     } else {
       posix_spawn_file_actions_adddup2(&actions, ends[1], announcement)
     }
+    // Another test's, which waits for their end.
+    _ = latchkey_close_from(&actions, announcement + 1)
     let words = ["dbus-daemon", "--config-file=\(configuration)", "--nofork", "--nopidfile", "--print-address=3"]
     var arguments = words.map { strdup($0) } + [nil]
     defer { for argument in arguments { free(argument) } }

@@ -1,8 +1,9 @@
 import Foundation
+import ProcessTesting
 import Testing
 
 /// bleak as it comes from PyPI; `scripts/install-dependencies.sh tests` puts it into the build's folder.
-@Suite("bleak on the simulator", .timeLimit(.minutes(5)))
+@Suite("bleak on the simulator", .timeLimit(.minutes(3)))
 struct BleakTests {
   private struct Step: Decodable {
     var step: String
@@ -17,8 +18,8 @@ struct BleakTests {
   @Test("H4: bleak finds the lock, pairs, connects, reads, writes and subscribes; what it writes opens nothing")
   func meetsTheLock() async throws {
     let door = try await LockedDoor()
-    let bleak = try Conversation(
-      Self.python, [Self.program], environment: door.environment(on: "phone"), limitSeconds: 90)
+    let bleak = try await TestProcess(
+      Self.python, [Self.program], environment: door.environment(on: "phone"), mergesErrors: true)
     let outcome = try await bleak.finish()
     #expect(outcome.status == 0, "\(outcome.output)")
     let steps = outcome.output.split(separator: "\n").compactMap { line in

@@ -1,3 +1,4 @@
+import ProcessTesting
 import Testing
 
 /// The lock's service, as any client sees it.
@@ -11,17 +12,17 @@ enum Lock {
 }
 
 /// bluetoothctl of Debian's package bluez, as a person types into it.
-@Suite("bluetoothctl on the simulator", .timeLimit(.minutes(5)))
+@Suite("bluetoothctl on the simulator", .timeLimit(.minutes(3)))
 struct BluetoothctlTests {
-  private func bluetoothctl(_ door: LockedDoor, on machine: String) async throws -> Conversation {
-    let control = try Conversation(
-      "/usr/bin/bluetoothctl", [], environment: door.environment(on: machine), limitSeconds: 90)
+  private func bluetoothctl(_ door: LockedDoor, on machine: String) async throws -> TestProcess {
+    let control = try await TestProcess(
+      "/usr/bin/bluetoothctl", [], environment: door.environment(on: machine), mergesErrors: true)
     try await control.hear("Agent registered")
     return control
   }
 
   /// Looks until a device is found, and returns its address.
-  private func discover(_ control: Conversation) async throws -> String {
+  private func discover(_ control: TestProcess) async throws -> String {
     try await control.ask("scan on", "Discovery started")
     try await control.hear("] Device ")
     let address = String(try await control.hear(" ").dropLast())
@@ -30,7 +31,7 @@ struct BluetoothctlTests {
   }
 
   /// The bytes of as many lines of a dump: what stands behind two blanks, 16 a line, up to the characters.
-  private func bytes(_ control: Conversation, lines: Int) async throws -> [UInt8] {
+  private func bytes(_ control: TestProcess, lines: Int) async throws -> [UInt8] {
     var bytes: [UInt8] = []
     while bytes.count < 16 * lines {
       // Before it the prompt was, and was wiped out.
@@ -90,7 +91,7 @@ struct BluetoothctlTests {
     try await control.ask("disconnect", "Successful disconnected")
     try await control.ask("connect \(address)", "Connection successful")
     try await control.ask("remove \(address)", "Device has been removed")
-    try control.say("quit")
+    control.say("quit")
     #expect(try await control.finish().status == 0)
   }
 
@@ -108,8 +109,8 @@ struct BluetoothctlTests {
       let passkey = try await near.hear(" ")
       // The same number; an earlier prompt may be drawn once more before.
       try await far.hear("Confirm passkey \(passkey)")
-      try near.say("yes")
-      try far.say(answer)
+      near.say("yes")
+      far.say(answer)
     }
     try await pair("no")
     try await near.hear("Failed to pair: org.bluez.Error.Authentication")
@@ -126,9 +127,9 @@ struct BluetoothctlTests {
     try await control.ask("agent KeyboardDisplay", "Agent registered")
     try await control.ask("default-agent", "Default agent request successful")
     let address = try await discover(control)
-    let user = try Conversation(
+    let user = try await TestProcess(
       LockedDoor.programs + "/latchkey", ["pairings", "--for", "80"], environment: door.environment(on: "door"),
-      limitSeconds: 90)
+      mergesErrors: true)
 
     try await user.hear("Devices that want to pair are asked about here.")
 
@@ -136,9 +137,9 @@ struct BluetoothctlTests {
       try await control.ask("pair \(address)", "Attempting to pair")
       try await control.hear("Confirm passkey ")
       let passkey = try await control.hear(" ").dropLast()
-      try control.say("yes")
+      control.say("yes")
       try await user.hear("Does it show \(passkey)? [y/N]")
-      try user.say(answer)
+      user.say(answer)
     }
     try await pair("n")
     try await control.hear("Failed to pair: org.bluez.Error.Authentication")
@@ -149,10 +150,10 @@ struct BluetoothctlTests {
   @Test("H4: objects come in the order that bluetoothctl relies on, with the standard interfaces")
   func order() async throws {
     let door = try await LockedDoor(hasLock: false)
-    let send = try Conversation(
+    let send = try await TestProcess(
       "/usr/bin/dbus-send",
       ["--system", "--print-reply", "--dest=org.bluez", "/", "org.freedesktop.DBus.ObjectManager.GetManagedObjects"],
-      environment: door.environment(on: "phone"), limitSeconds: 90)
+      environment: door.environment(on: "phone"), mergesErrors: true)
     let outcome = try await send.finish()
     #expect(outcome.status == 0)
     // It falls over an adapter whose Adapter1 did not come first.

@@ -1,7 +1,7 @@
-import CSystemd
 import Foundation
 import Glibc
 import Journal
+import ProcessTesting
 
 @testable import Orchestrator
 
@@ -15,22 +15,23 @@ final class LockedDoor: @unchecked Sendable {
 
   private let folder: String
   private let mark: String
-  private let guardian: Process
-  private let guardianInput: FileHandle
+  private let guardian: TestProcess
   private let environment: [String: String]
-  private var buses: [Conversation] = []
-  private var simulator: Conversation?
-  private var daemon: Conversation?
+  private var buses: [TestProcess] = []
+  private var simulator: TestProcess?
+  private var daemon: TestProcess?
 
   /// - Parameter hasLock: whether the lock, and a latchkeyd for it, runs on the door; it may not be found yet.
   init(hasLock: Bool = true) async throws {
     var template = Array("/tmp/latchkey-clients-XXXXXX".utf8CString)
-    guard mkdtemp(&template) != nil else { throw Missing("a folder in /tmp: \(String(cString: strerror(errno)))") }
+    guard mkdtemp(&template) != nil else {
+      throw TestProcess.Failure("a folder in /tmp: \(String(cString: strerror(errno)))")
+    }
     folder = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
     mark = "clients-\(getpid())-\(folder.suffix(6))"
     try mark.write(toFile: "\(folder)/\(RunFolder.ownerFile)", atomically: true, encoding: .utf8)
     guard FileManager.default.createFile(atPath: "\(folder)/journal.jsonl", contents: nil) else {
-      throw Missing("a journal in \(folder)")
+      throw TestProcess.Failure("a journal in \(folder)")
     }
     environment = ProcessInfo.processInfo.environment
       .filter { name, _ in
@@ -40,31 +41,12 @@ final class LockedDoor: @unchecked Sendable {
       .merging([
         WorldProcesses.worldVariable: mark, "LATCHKEY_JOURNAL": "\(folder)/journal.jsonl", "TERM": "dumb",
       ]) { $1 }
-    var ends: [Int32] = [-1, -1]
-    guard latchkey_pipe(&ends) == 0 else { throw Missing("a pipe: \(String(cString: strerror(errno)))") }
-    let guardianOutlet = FileHandle(fileDescriptor: ends[0], closeOnDealloc: true)
-    guardianInput = FileHandle(fileDescriptor: ends[1], closeOnDealloc: true)
-    guardian = Process()
-    guardian.executableURL = URL(fileURLWithPath: Self.programs + "/latchkey")
-    guardian.arguments = ["guard", "--world", mark, "--folder", folder]
-    guardian.environment = environment.filter { $0.key != WorldProcesses.worldVariable }
-    guardian.standardInput = guardianOutlet
-    try guardian.run()
-    try guardianOutlet.close()
-    do {
-      try await startMachines()
-      if hasLock { try await startLock() }
-    } catch {
-      end()
-      throw error
-    }
-  }
-
-  deinit { end() }
-
-  private func end() {
-    try? guardianInput.close()
-    guardian.waitUntilExit()
+    // It ends them all, and the folder, when its input closes: with this object, or with the tests.
+    guardian = try await TestProcess(
+      Self.programs + "/latchkey", ["guard", "--world", mark, "--folder", folder],
+      environment: environment.filter { $0.key != WorldProcesses.worldVariable }, endsWithInput: true)
+    try await startMachines()
+    if hasLock { try await startLock() }
   }
 
   private func startMachines() async throws {
@@ -73,38 +55,39 @@ final class LockedDoor: @unchecked Sendable {
       let configuration = "\(folder)/\(machine)/bus.xml"
       try BusConfiguration.text(socket: busSocket(machine))
         .write(toFile: configuration, atomically: true, encoding: .utf8)
-      let bus = try Conversation(
+      let bus = try await TestProcess(
         "/usr/bin/dbus-daemon",
         ["--config-file=\(configuration)", "--nofork", "--nopidfile", "--nosyslog", "--print-address=1"],
-        environment: environment)
+        environment: environment, mergesErrors: true)
       try await bus.hear("unix:path=")
       buses.append(bus)
     }
-    let simulator = try Conversation(
+    let simulator = try await TestProcess(
       Self.programs + "/bluez-simulator",
-      ["door", "phone"].flatMap { ["--machine", "\($0)=unix:path=\(busSocket($0))"] }, environment: environment)
+      ["door", "phone"].flatMap { ["--machine", "\($0)=unix:path=\(busSocket($0))"] }, environment: environment,
+      mergesErrors: true)
     self.simulator = simulator
     try await simulator.hear("\"ready\"")
   }
 
   private func startLock() async throws {
     let credentials = "\(folder)/door/credentials"
-    let keys = try Conversation(
+    let keys = try await TestProcess(
       Self.programs + "/latchkey",
       [
         "provision", "--lock", "\(credentials)/\(InstalledApp.lock.bundleIdentifier)", "--phone",
         "\(folder)/phone/credentials",
-      ], environment: environment)
+      ], environment: environment, mergesErrors: true)
     let provisioned = try await keys.finish()
-    guard provisioned.status == 0 else { throw Missing("the lock's keys: \(provisioned.output)") }
+    guard provisioned.status == 0 else { throw TestProcess.Failure("the lock's keys: \(provisioned.output)") }
     try FileManager.default.createDirectory(
       atPath: "\(folder)/door/apps/lock", withIntermediateDirectories: true)
     try AppDescription.propertyList(of: .lock, executable: Self.programs + "/latchkey-lock")
       .write(toFile: "\(folder)/door/apps/lock/Info.plist", atomically: true, encoding: .utf8)
-    daemon = try Conversation(
+    daemon = try await TestProcess(
       Self.programs + "/latchkeyd",
       ["--state", "\(folder)/door/state", "--apps", "\(folder)/door/apps", "--credentials", credentials],
-      environment: self.environment(on: "door"))
+      environment: self.environment(on: "door"), mergesErrors: true)
   }
 
   private func busSocket(_ machine: String) -> String { "\(folder)/bus-\(machine)" }

@@ -11,13 +11,13 @@ struct DaysAwayTests {
   }
 
   @Test("L2 L3 S9 S10: days later the dead agent is relaunched and the door opens, once; then with it suspended")
-  func daysAway() throws {
+  func daysAway() async throws {
     let files = URL(fileURLWithPath: NSTemporaryDirectory()).appendingPathComponent("latchkey-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: files, withIntermediateDirectories: false)
     defer { try? FileManager.default.removeItem(at: files) }
     let json = files.appendingPathComponent("report.json").path
-    let command = try LatchkeyCommand(["prove", "days-away", "--json", json])
-    let outcome = command.finish()
+    let command = try await LatchkeyCommand(["prove", "days-away", "--json", json])
+    let outcome = try await command.finish()
     #expect(outcome.status == 0, "\(outcome.output)\n\(outcome.errors)")
     let report = try report(json)
     #expect(report.kept)
@@ -36,24 +36,26 @@ struct DaysAwayTests {
   @Test(
     "L3: unplugged, blocked, crashed and rebooted meanwhile, or behind private addresses: the door opens",
     arguments: ["machine-faults", "private-addresses"])
-  func machinesStories(_ story: String) throws {
-    let command = try LatchkeyCommand(["prove", story])
-    let outcome = command.finish()
+  func machinesStories(_ story: String) async throws {
+    let command = try await LatchkeyCommand(["prove", story])
+    let outcome = try await command.finish()
     #expect(outcome.status == 0, "\(outcome.output)\n\(outcome.errors)")
     #expect(command.processesLeft().isEmpty)
   }
 
   @Test("H1: two at once, with one seed: both keep their promises, and their radios had the same timeline")
-  func twoAtOnce() throws {
+  func twoAtOnce() async throws {
     let files = URL(fileURLWithPath: NSTemporaryDirectory()).appendingPathComponent("latchkey-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: files, withIntermediateDirectories: false)
     defer { try? FileManager.default.removeItem(at: files) }
     let paths = ["a", "b"].map { files.appendingPathComponent($0).path }
-    let commands = try paths.map {
-      try LatchkeyCommand(["prove", "days-away", "--days", "1", "--seed", "11", "--json", $0])
+    var commands: [LatchkeyCommand] = []
+    for path in paths {
+      commands.append(
+        try await LatchkeyCommand(["prove", "days-away", "--days", "1", "--seed", "11", "--json", path]))
     }
     for command in commands {
-      let outcome = command.finish()
+      let outcome = try await command.finish()
       #expect(outcome.status == 0, "\(outcome.output)\n\(outcome.errors)")
     }
     let reports = try paths.map { try report($0) }
@@ -67,19 +69,19 @@ struct DaysAwayTests {
     arguments: [
       (SIGKILL, 9), (SIGINT, 130), (SIGTERM, 143),
     ] as [(Int32, Int32)])
-  func nothingIsLeft(_ signal: Int32, status: Int32) throws {
-    let command = try LatchkeyCommand(["prove", "days-away"])
-    #expect(command.waitForOutput("the owner opens the agent for the first time"))
+  func nothingIsLeft(_ signal: Int32, status: Int32) async throws {
+    let command = try await LatchkeyCommand(["prove", "days-away"])
+    try await command.hear("the owner opens the agent for the first time")
     #expect(!command.processesLeft().isEmpty)
     command.signal(signal)
-    let outcome = command.finish()
+    let outcome = try await command.finish()
     #expect(outcome.status == status, "\(outcome.errors)")
     #expect(command.processesLeft().isEmpty)
     #expect(command.filesLeft().isEmpty)
   }
 
   @Test("H1: a run that is told to keep its files keeps them, and another can't have the same folder")
-  func kept() throws {
+  func kept() async throws {
     let folder = NSTemporaryDirectory() + "/latchkey-\(UUID().uuidString)"
     defer { try? FileManager.default.removeItem(atPath: folder) }
     let scenario = folder + ".yaml"
@@ -92,11 +94,11 @@ struct DaysAwayTests {
       - check: [nothing-crashed]
     """.write(toFile: scenario, atomically: true, encoding: .utf8)
     defer { try? FileManager.default.removeItem(atPath: scenario) }
-    let first = try LatchkeyCommand(["prove", scenario, "--keep", folder]).finish()
+    let first = try await LatchkeyCommand.run(["prove", scenario, "--keep", folder])
     #expect(first.status == 0, "\(first.output)\n\(first.errors)")
     #expect(FileManager.default.fileExists(atPath: folder + "/journal.jsonl"))
     #expect(FileManager.default.fileExists(atPath: folder + "/report.json"))
-    let second = try LatchkeyCommand(["prove", scenario, "--keep", folder]).finish()
+    let second = try await LatchkeyCommand.run(["prove", scenario, "--keep", folder])
     #expect(second.status == 1)
     #expect(second.errors.contains("belongs to another run"))
   }
@@ -105,19 +107,19 @@ struct DaysAwayTests {
 @Suite("What a person may get wrong", .timeLimit(.minutes(2)))
 struct BadInputTests {
   @Test("H1: an unknown scenario is answered with those that there are")
-  func unknownScenario() throws {
-    let outcome = try LatchkeyCommand(["prove", "weeks-away"]).finish()
+  func unknownScenario() async throws {
+    let outcome = try await LatchkeyCommand.run(["prove", "weeks-away"])
     #expect(outcome.status == 64)
     #expect(outcome.errors.contains("days-away"))
   }
 
   @Test("H1: an unknown fault is answered with its line and the faults that there are")
-  func unknownFault() throws {
+  func unknownFault() async throws {
     let file = NSTemporaryDirectory() + "/latchkey-\(UUID().uuidString).yaml"
     try "name: x\nmachines:\n  door: {position: [0, 0]}\nsteps:\n  - meteor: door\n"
       .write(toFile: file, atomically: true, encoding: .utf8)
     defer { try? FileManager.default.removeItem(atPath: file) }
-    let outcome = try LatchkeyCommand(["prove", file]).finish()
+    let outcome = try await LatchkeyCommand.run(["prove", file])
     #expect(outcome.status == 64)
     #expect(outcome.errors.contains(":5: unknown step or fault 'meteor'"))
     #expect(outcome.errors.contains("kill daemon"))
@@ -134,11 +136,11 @@ struct BadInputTests {
   }
 
   @Test("keys are made once, for their owner only, and never overwritten")
-  func provision() throws {
+  func provision() async throws {
     let folder = NSTemporaryDirectory() + "/latchkey-\(UUID().uuidString)"
     defer { try? FileManager.default.removeItem(atPath: folder) }
     let arguments = ["provision", "--lock", folder + "/lock", "--phone", folder + "/phone"]
-    let first = try LatchkeyCommand(arguments).finish()
+    let first = try await LatchkeyCommand.run(arguments)
     #expect(first.status == 0, "\(first.errors)")
     let enumerator = FileManager.default.enumerator(atPath: folder)
     var files = 0
@@ -149,7 +151,7 @@ struct BadInputTests {
       if status.st_mode & S_IFMT == S_IFREG { files += 1 }
     }
     #expect(files >= 2)
-    let second = try LatchkeyCommand(arguments).finish()
+    let second = try await LatchkeyCommand.run(arguments)
     #expect(second.status == 1)
   }
 }

@@ -11,11 +11,11 @@ struct KilledOnArrivalTests {
   }
 
   @Test("L3: latchkeyd dies at any moment of the arrival, on either side, and the door opens, once", arguments: deaths)
-  func daemon(death: (step: String, milliseconds: Int)) throws {
+  func daemon(death: (step: String, milliseconds: Int)) async throws {
     let file = NSTemporaryDirectory() + "/latchkey-arrival-\(UUID().uuidString).yaml"
     defer { try? FileManager.default.removeItem(atPath: file) }
     try Self.story(death).write(toFile: file, atomically: true, encoding: .utf8)
-    let outcome = try LatchkeyCommand(["prove", file]).finish()
+    let outcome = try await LatchkeyCommand.run(["prove", file])
     #expect(outcome.status == 0, "\(death)\n\(outcome.output)\n\(outcome.errors)")
   }
 

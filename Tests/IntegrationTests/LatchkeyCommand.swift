@@ -1,65 +1,46 @@
 import Foundation
 import Glibc
+import ProcessTesting
 
 /// The `latchkey` command as a person runs it, with a folder of its own for what it leaves behind.
-final class LatchkeyCommand {
-  struct Outcome {
-    var status: Int32
-    var output: String
-    var errors: String
-  }
-
+final class LatchkeyCommand: Sendable {
   /// Where it makes its temporary files: empty again when it has cleaned up.
   let temporaryFolder: String
-  private let process = Process()
-  private let output = Pipe()
-  private let errors = Pipe()
-  private var seen = ""
+  private let process: TestProcess
 
   static let programs = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
     .path
   static let package = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
     .deletingLastPathComponent().path
 
-  init(_ arguments: [String]) throws {
+  init(_ arguments: [String]) async throws {
     var template = Array("/tmp/latchkey-test-XXXXXX".utf8CString)
     guard mkdtemp(&template) != nil else { throw CocoaError(.fileWriteUnknown) }
     temporaryFolder = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
-    process.executableURL = URL(fileURLWithPath: Self.programs + "/latchkey")
-    process.arguments = arguments
-    process.environment = ProcessInfo.processInfo.environment.merging([
-      "TMPDIR": temporaryFolder, "LATCHKEY_SCENARIOS": Self.package + "/config/scenarios",
-    ]) { $1 }
-    process.standardInput = FileHandle.nullDevice
-    process.standardOutput = output
-    process.standardError = errors
-    try process.run()
+    process = try await TestProcess(
+      Self.programs + "/latchkey", arguments,
+      environment: TestProcess.inherited.merging([
+        "TMPDIR": temporaryFolder, "LATCHKEY_SCENARIOS": Self.package + "/config/scenarios",
+      ]) { $1 })
+    process.closeInput()
   }
 
-  deinit {
-    if process.isRunning { kill(process.processIdentifier, SIGKILL) }
-    try? FileManager.default.removeItem(atPath: temporaryFolder)
+  deinit { try? FileManager.default.removeItem(atPath: temporaryFolder) }
+
+  /// Runs it to its end.
+  static func run(_ arguments: [String]) async throws -> TestProcess.Outcome {
+    try await LatchkeyCommand(arguments).finish()
   }
 
-  func signal(_ number: Int32) { kill(process.processIdentifier, number) }
+  func signal(_ number: Int32) { process.signal(number) }
 
-  /// Reads on until the output has this text; `false` where it ends without.
-  func waitForOutput(_ text: String) -> Bool {
-    while !seen.contains(text) {
-      let data = output.fileHandleForReading.availableData
-      if data.isEmpty { return false }
-      seen += String(decoding: data, as: UTF8.self)
-    }
-    return true
-  }
+  /// Reads on until the output has this text.
+  ///
+  /// - Throws: `TestProcess.Failure` where it ends without.
+  func hear(_ text: String) async throws { try await process.hear(text) }
 
   /// Reads everything to the end. Its guardian holds the error output too: when that ends, both have ended.
-  func finish() -> Outcome {
-    seen += String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-    let errorText = String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-    process.waitUntilExit()
-    return Outcome(status: process.terminationStatus, output: seen, errors: errorText)
-  }
+  func finish() async throws -> TestProcess.Outcome { try await process.finish() }
 
   /// Processes that carry the mark of any world that this command made.
   func processesLeft() -> [String] {

@@ -1,12 +1,13 @@
 import CSystemd
 import Foundation
 import Glibc
+import ProcessTesting
 import Testing
 import Timekeeping
 
 @testable import Orchestrator
 
-@Suite("The conductor moves real processes through time", .serialized, .timeLimit(.minutes(2)))
+@Suite("The conductor moves real processes through time", .serialized, .ownThread, .timeLimit(.minutes(2)))
 struct ConductorTests {
   @Test("Alarms of several processes ring in the order of time, and at one moment in the order of starting")
   func order() throws {
@@ -175,7 +176,12 @@ private final class World {
     let variables: [String] = ["LATCHKEY_CLOCK=\(folder.path)", "PATH=/usr/bin:/bin"]
     var environment = variables.map { strdup($0) } + [nil]
     defer { for text in argv + environment { free(text) } }
-    let result = posix_spawn(&pid, path, nil, nil, &argv, &environment)
+    var actions = posix_spawn_file_actions_t()
+    posix_spawn_file_actions_init(&actions)
+    defer { posix_spawn_file_actions_destroy(&actions) }
+    // Another test's, which waits for their end.
+    _ = latchkey_close_from(&actions, 3)
+    let result = posix_spawn(&pid, path, &actions, nil, &argv, &environment)
     try #require(result == 0, "posix_spawn \(path): \(String(cString: strerror(result)))")
     pids.append(pid)
     conductor.add(pid)

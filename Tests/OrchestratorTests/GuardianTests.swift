@@ -1,4 +1,6 @@
 import Foundation
+import Glibc
+import ProcessTesting
 import Testing
 
 @testable import Orchestrator
@@ -7,52 +9,31 @@ import Testing
 @Suite("The guardian", .serialized)
 struct GuardianTests {
   /// A process that lives until it is killed or its standard input closes.
-  private final class StandIn {
-    let process = Process()
-    private let pipe = Pipe()
-    init(world: String, script: String = "exec cat") throws {
-      process.executableURL = URL(fileURLWithPath: "/bin/sh")
-      process.arguments = ["-c", script]
-      process.environment = ["PATH": "/usr/bin:/bin", WorldProcesses.worldVariable: world, "LATCHKEY_MACHINE": "m"]
-      process.standardInput = pipe
-      process.standardOutput = Pipe()
-      try process.run()
-    }
-    deinit {
-      if process.isRunning { kill(process.processIdentifier, SIGKILL) }
-    }
-  }
-
-  private func startGuard(_ folder: RunFolder) throws -> (process: Process, pipe: Pipe) {
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: TestPlaces.programs + "/latchkey")
-    process.arguments = ["guard", "--world", folder.world, "--folder", folder.sockets]
-    let pipe = Pipe()
-    process.standardInput = pipe
-    try process.run()
-    return (process, pipe)
+  private func standIn(world: String, script: String = "exec cat") async throws -> TestProcess {
+    try await TestProcess(
+      "/bin/sh", ["-c", script],
+      environment: ["PATH": "/usr/bin:/bin", WorldProcesses.worldVariable: world, "LATCHKEY_MACHINE": "m"])
   }
 
   @Test("H1: when the orchestrator is gone, every process of its world ends, stopped ones and grandchildren too")
-  func endsTheWorld() throws {
+  func endsTheWorld() async throws {
     let folder = try RunFolder(keep: nil)
     let other = try RunFolder(keep: nil)
-    let plain = try StandIn(world: folder.world)
-    let stopped = try StandIn(world: folder.world)
-    kill(stopped.process.processIdentifier, SIGSTOP)
+    let plain = try await standIn(world: folder.world)
+    let stopped = try await standIn(world: folder.world)
+    stopped.signal(SIGSTOP)
     // Its child stays when it is killed, and ignores what can be ignored.
-    let family = try StandIn(world: folder.world, script: "trap '' TERM HUP INT; cat; cat")
-    let stranger = try StandIn(world: other.world)
-    let (guardian, pipe) = try startGuard(folder)
+    let family = try await standIn(world: folder.world, script: "trap '' TERM HUP INT; cat; cat")
+    let stranger = try await standIn(world: other.world)
+    let guardian = try await TestProcess(
+      TestPlaces.programs + "/latchkey", ["guard", "--world", folder.world, "--folder", folder.sockets])
     #expect(WorldProcesses(world: folder.world).all().count >= 3)
 
-    try pipe.fileHandleForWriting.close()
-    guardian.waitUntilExit()
-    #expect(guardian.terminationStatus == 0)
-    for standIn in [plain, stopped, family] { standIn.process.waitUntilExit() }
+    #expect(try await guardian.finish().status == 0)
+    for process in [plain, stopped, family] { #expect(try await process.finish().status == SIGKILL) }
     #expect(WorldProcesses(world: folder.world).all().isEmpty)
     #expect(!FileManager.default.fileExists(atPath: folder.sockets))
-    #expect(stranger.process.isRunning)
+    #expect(stranger.isRunning)
     #expect(FileManager.default.fileExists(atPath: other.sockets))
     try RunFolder.remove(other.sockets, world: other.world)
   }

@@ -1,33 +1,35 @@
 import BusTesting
 import Foundation
 import Glibc
+import ProcessTesting
 
 @testable import Orchestrator
 
 /// This machine as another one: an sshd of a test's own on loopback, with its own keys, a private bus, and programs that
 /// stand in for systemd's. All of it ends with this object.
 final class LoopbackMachine {
-  static let server = "/usr/sbin/sshd"
-  /// Asked for, since its processes and those of tests beside it inherit each other's descriptors. Only root's commands are
-  /// root's, and systemd-stdio-bridge comes with systemd.
+  static let serverProgram = "/usr/sbin/sshd"
+  /// Only root's commands are root's, and systemd-stdio-bridge comes with systemd.
   static let isPossible =
-    ProcessInfo.processInfo.environment["LATCHKEY_SSH_TESTS"] != nil && geteuid() == 0
-    && FileManager.default.isExecutableFile(atPath: server)
+    geteuid() == 0
+    && FileManager.default.isExecutableFile(atPath: serverProgram)
     && FileManager.default.isExecutableFile(atPath: "/usr/bin/systemd-stdio-bridge")
 
   let folder: String
   let bus: PrivateBus
   let port: Int
-  private let process = Process()
+  private let server: TestProcess
 
-  init() throws {
+  init() async throws {
     var template = Array("/tmp/latchkey-ssh-XXXXXX".utf8CString)
     guard mkdtemp(&template) != nil else { throw CocoaError(.fileWriteUnknown) }
     folder = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
     bus = try PrivateBus()
     port = try Self.freePort()
     for name in ["host", "user"] {
-      try Self.run("/usr/bin/ssh-keygen", ["-q", "-t", "ed25519", "-N", "", "-f", "\(folder)/\(name)"])
+      let outcome = try await TestProcess.run(
+        "/usr/bin/ssh-keygen", ["-q", "-t", "ed25519", "-N", "", "-f", "\(folder)/\(name)"])
+      guard outcome.status == 0 else { throw WorldError("ssh-keygen: \(outcome.errors)") }
     }
     try FileManager.default.createDirectory(atPath: "\(folder)/bin", withIntermediateDirectories: false)
     for (name, text) in Self.programs {
@@ -35,7 +37,7 @@ final class LoopbackMachine {
       try text.replacing("@FOLDER@", with: folder).write(toFile: path, atomically: true, encoding: .utf8)
       try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: path)
     }
-    try journal(["MESSAGE": "the first line"])
+    try Self.append(["MESSAGE": "the first line"], to: "\(folder)/journal")
     // sshd's own, which it wants where it is root's.
     try? FileManager.default.createDirectory(atPath: "/run/sshd", withIntermediateDirectories: true)
     let configuration = """
@@ -56,28 +58,13 @@ final class LoopbackMachine {
     let key = try String(contentsOfFile: "\(folder)/host.pub", encoding: .utf8).split(separator: " ").prefix(2)
     try "[127.0.0.1]:\(port) \(key.joined(separator: " "))\n"
       .write(toFile: "\(folder)/known_hosts", atomically: true, encoding: .utf8)
-    process.executableURL = URL(fileURLWithPath: Self.server)
-    process.arguments = ["-D", "-e", "-f", "\(folder)/sshd_config"]
-    let errors = Pipe()
-    process.standardError = errors
-    try process.run()
+    server = try await TestProcess(
+      Self.serverProgram, ["-D", "-e", "-f", "\(folder)/sshd_config"], mergesErrors: true)
     // It says so when it listens.
-    var said = ""
-    while !said.contains("listening on") {
-      let data = errors.fileHandleForReading.availableData
-      guard !data.isEmpty else { throw WorldError("sshd: \(said)") }
-      said += String(decoding: data, as: UTF8.self)
-    }
-    // Else it stops when nobody reads what it says.
-    let reader = errors.fileHandleForReading
-    Thread.detachNewThread { while !reader.availableData.isEmpty {} }
+    try await server.hear("listening on")
   }
 
-  deinit {
-    process.terminate()
-    process.waitUntilExit()
-    try? FileManager.default.removeItem(atPath: folder)
-  }
+  deinit { try? FileManager.default.removeItem(atPath: folder) }
 
   var settings: RemoteSettings {
     RemoteSettings(
@@ -138,15 +125,6 @@ final class LoopbackMachine {
   var systemctl: [String] {
     let text = try? String(contentsOfFile: "\(folder)/systemctl", encoding: .utf8)
     return (text ?? "").split(separator: "\n").map(String.init)
-  }
-
-  private static func run(_ program: String, _ arguments: [String]) throws {
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: program)
-    process.arguments = arguments
-    try process.run()
-    process.waitUntilExit()
-    guard process.terminationStatus == 0 else { throw WorldError("\(program) failed") }
   }
 
   private static func freePort() throws -> Int {

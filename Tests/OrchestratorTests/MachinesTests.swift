@@ -1,6 +1,7 @@
 import BusValue
 import Foundation
 import Journal
+import ProcessTesting
 import SystemBus
 import Testing
 import Timekeeping
@@ -72,15 +73,15 @@ struct MachinesDescriptionTests {
 
 @Suite(
   "A story on machines over ssh",
-  .enabled(if: LoopbackMachine.isPossible, "LATCHKEY_SSH_TESTS=1 asks for it; needs root and sshd"),
-  .serialized, .timeLimit(.minutes(3)))
+  .enabled(if: LoopbackMachine.isPossible, "needs root, sshd and systemd-stdio-bridge"),
+  .serialized, .ownThread, .timeLimit(.minutes(3)))
 struct RemoteStoryTests {
   private func run(
     _ steps: String, promises: String = "", pace: String? = nil,
     watching: (LoopbackMachine) throws -> @Sendable (String) -> Void = { _ in { _ in } }
-  ) throws -> (Report, LoopbackMachine) {
-    let door = try LoopbackMachine()
-    let phone = try LoopbackMachine()
+  ) async throws -> (Report, LoopbackMachine) {
+    let door = try await LoopbackMachine()
+    let phone = try await LoopbackMachine()
     var far = phone.settings
     far.walk = .no
     let scenario = try ScenarioParser.parse(
@@ -104,8 +105,8 @@ struct RemoteStoryTests {
   }
 
   @Test("H1: faults of processes are systemd's to carry out; what a machine can't do is said and counted, not skipped")
-  func unsupported() throws {
-    let (report, phone) = try run(
+  func unsupported() async throws {
+    let (report, phone) = try await run(
       """
         - restart bluetoothd: phone
         - kill daemon: {machine: phone, after: 1s}
@@ -133,8 +134,8 @@ struct RemoteStoryTests {
   }
 
   @Test("H1: a departure that nobody can carry out ends the story; hurried days are unjudged, and never kept")
-  func departure() throws {
-    let (report, _) = try run(
+  func departure() async throws {
+    let (report, _) = try await run(
       """
         - move: {machine: phone, to: [400, 0], as: departure}
         - pass: 30s
@@ -149,8 +150,8 @@ struct RemoteStoryTests {
   }
 
   @Test("H1: links that bluetoothd tells of on its bus are the story's")
-  func links() throws {
-    let (report, _) = try run(
+  func links() async throws {
+    let (report, _) = try await run(
       """
         - wait for: {event: link.up, machine: phone, within: 1min}
         - check: [nothing-crashed]

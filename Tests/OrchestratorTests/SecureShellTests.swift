@@ -1,6 +1,8 @@
 import BusValue
 import Foundation
+import Glibc
 import Journal
+import ProcessTesting
 import Synchronization
 import SystemBus
 import Testing
@@ -10,15 +12,15 @@ import Timekeeping
 
 @Suite(
   "Machines over ssh",
-  .enabled(if: LoopbackMachine.isPossible, "LATCHKEY_SSH_TESTS=1 asks for it; needs root and sshd"),
-  .serialized, .timeLimit(.minutes(3)))
+  .enabled(if: LoopbackMachine.isPossible, "needs root, sshd and systemd-stdio-bridge"),
+  .serialized, .ownThread, .timeLimit(.minutes(3)))
 struct SecureShellTests {
   private let machine: LoopbackMachine
   private let folder: RunFolder
   private let shell: SecureShell
 
-  init() throws {
-    machine = try LoopbackMachine()
+  init() async throws {
+    machine = try await LoopbackMachine()
     folder = try RunFolder(keep: nil)
     let environment = ProcessInfo.processInfo.environment.merging([WorldProcesses.worldVariable: folder.world]) { $1 }
     let tools = try MachineTools(folder: TestPlaces.programs)
@@ -144,11 +146,18 @@ struct SecureShellTests {
     #expect(throws: WorldError.self) {
       try LockHardware(stateFolder: "\(folder.sockets)/hand").turnBolt(isLocked: true)
     }
-    let running = try shell.start("cat", onLine: { _ in }, onEnd: {})
+    let heard = DispatchSemaphore(value: 0)
+    let running = try shell.start("cat", onLine: { _ in heard.signal() }, onEnd: {})
+    #expect(write(running.input, "a\n", 2) == 2)
+    #expect(heard.wait(timeout: .now() + 20) == .success)
     #expect(WorldProcesses(world: folder.world).all().count >= 2)
     shell.close()
     try running.process.waitForEnd()
     close(running.input)
+    // One that comes too late finds nobody, and makes no connection of its own.
+    let late = try shell.start("cat", onLine: { _ in }, onEnd: {})
+    try late.process.waitForEnd()
+    close(late.input)
     #expect(WorldProcesses(world: folder.world).all().isEmpty)
     try end()
   }

@@ -1,10 +1,11 @@
 import Foundation
+import ProcessTesting
 import Testing
 
 /// Latchkey on a machine that systemd has booted, once for all of these tests: Tests/Support/systemd-trial. How many
 /// kills is `LATCHKEY_KILLS`, 100 unless it says otherwise; `make test-systemd` has 1,000.
 @Suite(
-  "Under a booted systemd", .serialized, .disabled(if: Trial.cannotRun, "\(Trial.reason)"),
+  "Under a booted systemd", .serialized, .enabled("where systemd can be booted") { await Trial.canRun },
   .timeLimit(.minutes(30)))
 struct TrialTests {
   @Test(
@@ -21,17 +22,20 @@ struct TrialTests {
       ("kills", "H3: kill after kill, no unit is left dead"),
       ("watchdog-not-frozen", "H3: a unit whose watchdog runs is never frozen"),
     ])
-  func step(_ name: String, _ behaviour: String) {
-    let line = Trial.outcome.output.split(separator: "\n").first { $0.hasPrefix("ok \(name): ") }
-    #expect(line != nil, "\(behaviour)\n\(Trial.outcome.output)\n\(Trial.outcome.errors)")
+  func step(_ name: String, _ behaviour: String) async {
+    let outcome = await Trial.run.value
+    let line = outcome.output.split(separator: "\n").first { $0.hasPrefix("ok \(name): ") }
+    #expect(line != nil, "\(behaviour)\n\(outcome.output)\n\(outcome.errors)")
     if let line { print(line) }
   }
 
   @Test("H3: the trial ends well, with as many kills as it was told, and leaves nothing behind")
-  func end() throws {
-    #expect(Trial.outcome.status == 0, "\(Trial.outcome.output)\n\(Trial.outcome.errors)")
-    #expect(Trial.outcome.output.contains("\(Trial.kills) kills, no unit left dead"))
-    let groups = try Outcome.of("/usr/bin/find", ["/sys/fs/cgroup", "-maxdepth", "3", "-name", "with-systemd-*"])
+  func end() async throws {
+    let outcome = await Trial.run.value
+    #expect(outcome.status == 0, "\(outcome.output)\n\(outcome.errors)")
+    #expect(outcome.output.contains("\(Trial.kills) kills, no unit left dead"))
+    let groups = try await TestProcess.run(
+      "/usr/bin/find", ["/sys/fs/cgroup", "-maxdepth", "3", "-name", "with-systemd-*"])
     let mine = groups.output.split(separator: "\n").filter { path in
       // Another run at the same time has its own.
       guard let pid = path.split(separator: "-").last.flatMap({ Int32($0) }) else { return false }
@@ -41,14 +45,15 @@ struct TrialTests {
   }
 }
 
-@Suite("A machine of its own for a command", .serialized, .disabled(if: Trial.cannotRun, "\(Trial.reason)"))
+@Suite(
+  "A machine of its own for a command", .serialized, .enabled("where systemd can be booted") { await Trial.canRun })
 struct WithSystemdTests {
   private let script = Places.package + "/scripts/with-systemd"
 
   @Test("H3: the command's output, errors and status come through; what it writes is gone", .timeLimit(.minutes(1)))
-  func through() throws {
+  func through() async throws {
     let file = "/latchkey-\(UUID().uuidString)"
-    let outcome = try Outcome.of(
+    let outcome = try await TestProcess.run(
       script,
       [
         "--", "/bin/sh", "-c",
@@ -62,8 +67,8 @@ struct WithSystemdTests {
   }
 
   @Test("H3: a command that does not end is ended, and that is said", .timeLimit(.minutes(1)))
-  func late() throws {
-    let outcome = try Outcome.of(script, ["--limit", "3", "--", "/bin/sleep", "infinity"])
+  func late() async throws {
+    let outcome = try await TestProcess.run(script, ["--limit", "3", "--", "/bin/sleep", "infinity"])
     #expect(outcome.status == 125)
     #expect(outcome.errors.contains("not done after 3 s"))
   }
@@ -71,24 +76,28 @@ struct WithSystemdTests {
 
 enum Trial {
   static let kills = ProcessInfo.processInfo.environment["LATCHKEY_KILLS"].flatMap { Int($0) } ?? 100
-  /// The script says with this status that this machine, or this user, can't; its errors say why.
-  static var cannotRun: Bool { probe.status == 77 }
-  static var reason: String { probe.errors.trimmingCharacters(in: .whitespacesAndNewlines) }
+  /// Whether this machine, and this user, can boot one; where not, the script's own words are printed.
+  static var canRun: Bool { get async { await probe.value } }
 
-  private static let probe: Outcome = {
-    do { return try Outcome.of(Places.package + "/scripts/with-systemd", ["--", "/bin/true"]) } catch {
-      return Outcome(status: -1, output: "", errors: "\(error)")
-    }
-  }()
+  private static let probe = Task {
+    let outcome = await with(["--", "/bin/true"])
+    // The script's word for it.
+    let cannot = outcome.status == 77
+    if cannot { print(outcome.errors) }
+    return !cannot
+  }
 
-  static let outcome: Outcome = {
+  static let run = Task {
+    await with(
+      [
+        "--prepare", Places.package + "/Tests/SystemdTests/prepare-machine", "--limit", "\(120 + kills)", "--",
+        "/usr/libexec/latchkey/systemd-trial", "\(kills)",
+      ], adding: ["LATCHKEY_PROGRAMS": Places.programs])
+  }
+
+  private static func with(_ arguments: [String], adding: [String: String] = [:]) async -> TestProcess.Outcome {
     do {
-      return try Outcome.of(
-        Places.package + "/scripts/with-systemd",
-        [
-          "--prepare", Places.package + "/Tests/SystemdTests/prepare-machine", "--limit", "\(120 + kills)", "--",
-          "/usr/libexec/latchkey/systemd-trial", "\(kills)",
-        ], environment: ["LATCHKEY_PROGRAMS": Places.programs])
-    } catch { return Outcome(status: -1, output: "", errors: "\(error)") }
-  }()
+      return try await TestProcess.run(Places.package + "/scripts/with-systemd", arguments, adding: adding)
+    } catch { return TestProcess.Outcome(status: -1, output: "", errors: "\(error)") }
+  }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import ProcessTesting
 import Testing
 
 /// The unit files, as systemd itself reads them; needs no systemd that runs.
@@ -7,8 +8,8 @@ struct UnitFileTests {
   @Test(
     "H3: the sandbox is tight: exposure at most 0.5 for the apps, 1.5 for latchkeyd",
     arguments: [("latchkeyd", 15), ("latchkey-agent", 5), ("latchkey-lock", 5)])
-  func exposure(_ unit: String, _ tenths: Int) throws {
-    let outcome = try Outcome.of(
+  func exposure(_ unit: String, _ tenths: Int) async throws {
+    let outcome = try await TestProcess.run(
       UnitFiles.analyze,
       [
         "security", "--offline=true", "--no-pager", "--threshold=\(tenths)",
@@ -19,7 +20,7 @@ struct UnitFileTests {
   }
 
   @Test("H3: systemd finds nothing wrong with the units")
-  func valid() throws {
+  func valid() async throws {
     let files = URL(fileURLWithPath: NSTemporaryDirectory()).appendingPathComponent("latchkey-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: files, withIntermediateDirectories: false)
     defer { try? FileManager.default.removeItem(at: files) }
@@ -31,7 +32,7 @@ struct UnitFileTests {
       try text.write(toFile: path, atomically: true, encoding: .utf8)
       paths.append(path)
     }
-    let outcome = try Outcome.of(UnitFiles.analyze, ["verify", "--man=no", "--recursive-errors=no"] + paths)
+    let outcome = try await TestProcess.run(UnitFiles.analyze, ["verify", "--man=no", "--recursive-errors=no"] + paths)
     #expect(outcome.status == 0, "\(outcome.errors)")
     #expect(outcome.errors.isEmpty)
   }

@@ -50,9 +50,10 @@ final class SecureShell {
 
   private var target: String { destination.user.map { "\($0)@\(destination.host)" } ?? destination.host }
 
-  /// Arguments of a channel.
+  /// Arguments of a channel. Where the master is gone, ssh would make a connection of its own, which outlived `close`.
   private func arguments(_ command: String) -> [String] {
-    ["-S", control, "-o", "ControlMaster=no", "-o", "BatchMode=yes", "-T"] + destination.options
+    ["-S", control, "-o", "ControlMaster=no", "-o", "ProxyCommand=false", "-o", "BatchMode=yes", "-T"]
+      + destination.options
       + ["--", target, asRoot(command)]
   }
 

@@ -111,6 +111,8 @@ final class ProcessTable: Sendable {
         posix_spawn_file_actions_addopen(&actions, Int32(number), "/dev/null", O_RDWR, 0)
       }
     }
+    // A pipe whose other end somebody waits on, say, which is opened at this moment elsewhere in this process.
+    _ = latchkey_close_from(&actions, 3)
     var attributes = posix_spawnattr_t()
     posix_spawnattr_init(&attributes)
     defer { posix_spawnattr_destroy(&attributes) }

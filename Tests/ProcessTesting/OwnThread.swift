@@ -1,0 +1,64 @@
+import Foundation
+import Synchronization
+import Testing
+
+/// Tests that block, because what they test does: each runs on a thread of its own.
+///
+/// Swift has as many threads for all tasks as the machine has cores. A test that blocks one takes it from every other
+/// test, and on two cores two of them, each waiting for what a third would do, would never end.
+public struct OwnThreadTrait: TestTrait, SuiteTrait, TestScoping {
+  public var isRecursive: Bool { true }
+
+  public func scopeProvider(for test: Test, testCase: Test.Case?) -> Self? { testCase == nil ? nil : self }
+
+  public func provideScope(
+    for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
+  ) async throws {
+    let thread = OwnThread()
+    defer { thread.stop() }
+    try await withTaskExecutorPreference(thread) { try await function() }
+  }
+}
+
+extension Trait where Self == OwnThreadTrait {
+  /// Runs every test on a thread of its own, which it may block.
+  public static var ownThread: Self { Self() }
+}
+
+/// A thread that does a task's work, one job after the other.
+final class OwnThread: TaskExecutor {
+  private struct State {
+    var jobs: [UnownedJob] = []
+    var isStopping = false
+  }
+
+  private let state = Mutex(State())
+  private let changed = DispatchSemaphore(value: 0)
+
+  init() { Thread.detachNewThread { [self] in work() } }
+
+  func enqueue(_ job: consuming ExecutorJob) {
+    let job = UnownedJob(job)
+    state.withLock { $0.jobs.append(job) }
+    changed.signal()
+  }
+
+  /// The thread ends when it has done what it was given before.
+  func stop() {
+    state.withLock { $0.isStopping = true }
+    changed.signal()
+  }
+
+  private func work() {
+    let executor = asUnownedTaskExecutor()
+    while true {
+      changed.wait()
+      let (jobs, isStopping) = state.withLock { state in
+        defer { state.jobs = [] }
+        return (state.jobs, state.isStopping)
+      }
+      for job in jobs { job.runSynchronously(on: executor) }
+      if isStopping, jobs.isEmpty { return }
+    }
+  }
+}

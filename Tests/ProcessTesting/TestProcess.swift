@@ -1,0 +1,212 @@
+import CSystemd
+import Foundation
+import Glibc
+import Subprocess
+import Synchronization
+import SystemPackage
+
+/// A process that a test starts, listens to and talks with. It ends with this object.
+///
+/// It has no descriptor of the tests' but its own pipes, and no other process has an end of these: who reads to the end
+/// of an output waits for this process and what it started, and for nothing else.
+public final class TestProcess: Sendable {
+  public struct Outcome: Sendable {
+    /// Its exit status, or the number of the signal that ended it.
+    public var status: Int32
+    public var output: String
+    public var errors: String
+
+    public init(status: Int32, output: String, errors: String) {
+      (self.status, self.output, self.errors) = (status, output, errors)
+    }
+  }
+
+  /// What a test could not have.
+  public struct Failure: Error, CustomStringConvertible {
+    public let description: String
+    public init(_ description: String) { self.description = description }
+  }
+
+  public let processIdentifier: pid_t
+  private let name: String
+  private let output = Transcript()
+  private let errors = Transcript()
+  private let input: AsyncStream<String>.Continuation
+  private let running: Task<Int32, any Error>
+  private let endsWithInput: Bool
+  /// How much of its output the test has asked for already, in bytes.
+  private let used = Mutex(0)
+
+  /// - Parameters:
+  ///   - executable: a path.
+  ///   - environment: all of its environment; this process's own unless given.
+  ///   - mergesErrors: what it says on its error output is part of its output.
+  ///   - endsWithInput: it ends by itself when its input closes, and is left to do so; else it is killed with this
+  ///     object.
+  /// - Throws: `Failure` where it can't be started.
+  public init(
+    _ executable: String, _ arguments: [String] = [], environment: [String: String]? = nil, mergesErrors: Bool = false,
+    endsWithInput: Bool = false
+  ) async throws {
+    name = executable.split(separator: "/").last.map(String.init) ?? executable
+    let (lines, input) = AsyncStream<String>.makeStream()
+    self.input = input
+    self.endsWithInput = endsWithInput
+    let (started, start) = AsyncThrowingStream<pid_t, any Error>.makeStream()
+    var configuration = Configuration(
+      executable: .path(FilePath(executable)), arguments: Arguments(arguments),
+      environment: environment.map(Self.environment) ?? .inherit)
+    // A test that ends, or whose time is over, leaves nothing behind.
+    configuration.platformOptions.teardownSequence = []
+    // Pipes of our own: the library's are read to the process's end, and these to the end of whatever it started.
+    let outputWriting = try Self.pipe(into: output)
+    let errorWriting =
+      mergesErrors
+      ? FileDescriptor(rawValue: fcntl(outputWriting.rawValue, F_DUPFD_CLOEXEC, 3)) : try Self.pipe(into: errors)
+    if mergesErrors { errors.complete() }
+    running = Task { [configuration] in
+      do {
+        let result = try await Subprocess.run(
+          configuration, input: .inputWriter,
+          output: .fileDescriptor(outputWriting, closeAfterSpawningProcess: true),
+          error: .fileDescriptor(errorWriting, closeAfterSpawningProcess: true)
+        ) { execution in
+          start.yield(execution.processIdentifier.value)
+          let writer = execution.standardInputWriter
+          // One that has ended is noticed by its end, not by what could not be told to it.
+          for await line in lines { _ = try? await writer.write(line) }
+          try? await writer.finish()
+        }
+        return Self.status(result.terminationStatus)
+      } catch {
+        start.finish(throwing: error)
+        throw error
+      }
+    }
+    var identifier: pid_t?
+    do {
+      for try await started in started {
+        identifier = started
+        break
+      }
+    } catch { throw Failure("\(executable) can't be started: \(error)") }
+    guard let identifier else { throw CancellationError() }
+    processIdentifier = identifier
+  }
+
+  deinit {
+    input.finish()
+    if !endsWithInput { running.cancel() }
+  }
+
+  /// Runs a program to its end.
+  ///
+  /// - Parameter adding: added to this process's environment.
+  public static func run(
+    _ executable: String, _ arguments: [String] = [], adding: [String: String] = [:]
+  ) async throws -> Outcome {
+    try await TestProcess(executable, arguments, environment: inherited.merging(adding) { $1 }).finish()
+  }
+
+  /// This process's environment.
+  public static var inherited: [String: String] {
+    var variables: [String: String] = [:]
+    var next = environ
+    while let entry = next.pointee {
+      let parts = String(cString: entry).split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+      if parts.count == 2 { variables[String(parts[0])] = String(parts[1]) }
+      next += 1
+    }
+    return variables
+  }
+
+  public func signal(_ number: Int32) { kill(processIdentifier, number) }
+
+  /// Whether it was neither reaped nor is it a zombie.
+  public var isRunning: Bool {
+    var information = siginfo_t()
+    let result = waitid(P_PID, id_t(processIdentifier), &information, WEXITED | WNOHANG | WNOWAIT)
+    return result == 0 && information._sifields._sigchld.si_pid == 0
+  }
+
+  /// Says a line.
+  public func say(_ line: String) { input.yield("\(line)\n") }
+
+  /// Says that there will be no more.
+  public func closeInput() { input.finish() }
+
+  /// Reads on, behind what was read before, until it has said `text`.
+  ///
+  /// - Returns: everything from there up to and with `text`.
+  /// - Throws: `Failure`, with all that it said, where it ends first; `CancellationError` when the test's time is over.
+  @discardableResult
+  public func hear(_ text: String) async throws -> String {
+    let wanted = Array(text.utf8)
+    let from = used.withLock { $0 }
+    let end = try await output.wait { bytes in Self.end(of: wanted, in: bytes, from: from) }
+    guard let end else { throw Failure("\(name) did not say '\(text)'. It said:\n\(output.text)\n\(errors.text)") }
+    used.withLock { $0 = end }
+    return String(decoding: output.bytes[from..<end], as: UTF8.self)
+  }
+
+  /// Says a line, and reads on until the answer.
+  @discardableResult
+  public func ask(_ line: String, _ answer: String) async throws -> String {
+    say(line)
+    return try await hear(answer)
+  }
+
+  /// Closes its input, and waits until it has ended, and whatever it started that has an output of its.
+  public func finish() async throws -> Outcome {
+    input.finish()
+    let status = try await withTaskCancellationHandler {
+      try await running.value
+    } onCancel: {
+      running.cancel()
+    }
+    try await output.waitForEnd()
+    try await errors.waitForEnd()
+    return Outcome(status: status, output: output.text, errors: errors.text)
+  }
+
+  private static func end(of wanted: [UInt8], in bytes: [UInt8], from: Int) -> Int? {
+    guard bytes.count - from >= wanted.count else { return nil }
+    return (from...bytes.count - wanted.count).first { bytes[$0..<$0 + wanted.count].elementsEqual(wanted) }
+      .map { $0 + wanted.count }
+  }
+
+  private static func environment(_ variables: [String: String]) -> Environment {
+    .custom(
+      variables.reduce(into: [:]) { result, variable in
+        if let key = Environment.Key(rawValue: variable.key) { result[key] = variable.value }
+      })
+  }
+
+  /// A pipe that is read into a transcript, by a thread of its own, to its end.
+  ///
+  /// - Returns: the end to write to, which no child inherits by accident.
+  private static func pipe(into transcript: Transcript) throws -> FileDescriptor {
+    var ends: [Int32] = [-1, -1]
+    guard latchkey_pipe(&ends) == 0 else { throw Failure("a pipe: \(String(cString: strerror(errno)))") }
+    let reading = ends[0]
+    Thread.detachNewThread {
+      var buffer = [UInt8](repeating: 0, count: 1 << 16)
+      while true {
+        let count = read(reading, &buffer, buffer.count)
+        if count < 0, errno == EINTR { continue }
+        guard count > 0 else { break }
+        transcript.append(Array(buffer[..<count]))
+      }
+      close(reading)
+      transcript.complete()
+    }
+    return FileDescriptor(rawValue: ends[1])
+  }
+
+  private static func status(_ status: TerminationStatus) -> Int32 {
+    switch status {
+    case .exited(let code): code
+    case .signaled(let number): number
+    }
+  }
+}
