@@ -52,21 +52,24 @@ struct ProveCommand: ParsableCommand {
   }
 
   func run() throws {
+    let interruption = Interruption()
     do {
       let folder = try Executables.ownFolder()
       let story = try ScenarioLibrary.load(scenario, executableFolder: folder)
-      let interruption = Interruption()
       let report = try ScenarioRun.run(
         story, on: try setting(folder),
         options: ScenarioRun.Options(
           days: days, seed: seed, pace: pace.flatMap(Pace.init), keep: keep, progress: { Self.show($0) },
           worldBegan: { interruption.watch($0) }))
+      interruption.letItEnd()
       Self.show(report.text())
       if let json { try report.json().write(to: URL(fileURLWithPath: json)) }
       if !report.kept { throw ExitCode(1) }
     } catch let error as ExitCode {
       throw error
     } catch {
+      // Whoever ends the world makes the story fail, which is then not what is to be told.
+      interruption.letItEnd()
       FileHandle.standardError.write(Data("latchkey: \(error)\n".utf8))
       throw ExitCode(error is ScenarioError ? 64 : 1)
     }
@@ -88,9 +91,12 @@ extension ProveCommand {
 final class Interruption: Sendable {
   // `watch` alone uses it, once; held so that the sources live as long as the run.
   private nonisolated(unsafe) var sources: [any DispatchSourceSignal] = []
+  private let queue = DispatchQueue(label: "interruption")
+
+  /// Returns at once where nobody has interrupted the run; does not return where somebody has.
+  func letItEnd() { queue.sync {} }
 
   func watch(_ guardian: Guardian) {
-    let queue = DispatchQueue(label: "interruption")
     sources = [SIGINT, SIGTERM, SIGHUP].map { number in
       // Else the signal ends this process before the queue hears of it.
       signal(number, SIG_IGN)
