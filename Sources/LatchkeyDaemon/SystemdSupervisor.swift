@@ -238,6 +238,7 @@ private enum Systemd {
     case .freeze: manager("FreezeUnit", [.string(unit)])
     case .thaw: manager("ThawUnit", [.string(unit)])
     case .kill: manager("KillUnit", [.string(unit), .string("all"), .int32(9)])
+    case .stop: manager("StopUnit", [.string(unit), .string("replace")])
     }
   }
 

@@ -25,7 +25,7 @@ struct SystemdUnit: Sendable {
   enum Call: Sendable, Hashable {
     /// Asks for a whole report.
     case inspect
-    case start, freeze, thaw, kill
+    case start, freeze, thaw, kill, stop
   }
 
   enum Event: Sendable {
@@ -51,7 +51,7 @@ struct SystemdUnit: Sendable {
     case warn(String)
   }
 
-  private enum Wish: Sendable { case running, frozen, dead }
+  private enum Wish: Sendable { case running, frozen, stopped, dead }
 
   let name: String
   private var wish = Wish.running
@@ -104,8 +104,8 @@ struct SystemdUnit: Sendable {
 
   private mutating func want(_ new: Wish) {
     if wish != new { hasWarned = false }
-    // What is to die stays to die.
-    if wish != .dead { wish = new }
+    // What is to end stays to end.
+    if wish != .dead, wish != .stopped || new == .dead { wish = new }
     failures = 0
   }
 
@@ -131,12 +131,12 @@ struct SystemdUnit: Sendable {
       self.process = nil
       wish = .running
       // systemd never answers a freeze or a thaw of what died meanwhile; a new process is not frozen.
-      if open == .freeze || open == .thaw || open == .kill { open = nil }
+      if open == .freeze || open == .thaw || open == .kill || open == .stop { open = nil }
       known.freezerState = nil
       output.append(.ended(process, how: main == nil ? how : "gone"))
     }
     // A process that was there before the start was asked for is the app's as well.
-    if isLaunching, !isStartWanted, open != .start, let main, wish != .dead {
+    if isLaunching, !isStartWanted, open != .start, let main, wish != .dead, wish != .stopped {
       isLaunching = false
       process = main
       output.append(.launched(main))
@@ -154,6 +154,8 @@ struct SystemdUnit: Sendable {
   private mutating func jobEnded(_ result: String) {
     // Its properties may have been told before it was known that they matter.
     isReportWanted = true
+    // Somebody wants it to stop, and systemd (256 and later) stops nothing that is frozen: who froze it helps.
+    if result == "frozen", !isLaunching, process != nil { want(.stopped) }
     // A job that ended before the start was answered was an earlier one.
     guard isLaunching, !isStartWanted, open != .start else { return }
     if result == "done" {
@@ -179,7 +181,7 @@ struct SystemdUnit: Sendable {
       case .freeze: known.freezerState = "frozen"
       case .thaw: known.freezerState = "running"
       // The end is told when it has happened; until then there is nothing to do about it.
-      case .kill: wish = .running
+      case .kill, .stop: wish = .running
       case .inspect:
         if isLaunching, isReportAfterStart, main == nil { failLaunch("\(name) ended as soon as it was started.") }
       }
@@ -214,6 +216,7 @@ struct SystemdUnit: Sendable {
     case .running: return isThawed ? nil : .thaw
     // A frozen unit that is killed can't be started again (systemd before 258).
     case .dead: return isThawed || failures >= 3 ? .kill : .thaw
+    case .stopped: return isThawed ? .stop : .thaw
     case .frozen:
       guard isThawed, known.activeState == "active" else { return nil }
       guard !hasWatchdog else {

@@ -61,6 +61,20 @@ struct SystemdUnitTests {
         == [.ended(first, how: "signal 9")])
   }
 
+  @Test("H3: a frozen unit that somebody wants to stop, which systemd refuses, is thawed and stopped")
+  func frozenIsStopped() {
+    var unit = frozen()
+    #expect(unit.handle(.jobEnded("frozen")) == [.call(.inspect)])
+    // Nothing that the system wants meanwhile keeps it alive, or frozen.
+    #expect(unit.handle(.suspend(first)) == [])
+    #expect(unit.handle(.answered(.inspect, error: nil)) == [.call(.thaw)])
+    #expect(unit.handle(.answered(.thaw, error: nil)) == [.call(.stop)])
+    #expect(unit.handle(.answered(.stop, error: nil)) == [])
+    let end = UnitReport(mainProcess: .some(nil), exitCode: 1, exitStatus: 0)
+    #expect(unit.handle(.reported(end)) == [.ended(first, how: "exit 0")])
+    #expect(unit.handle(.launch) == [.call(.start)])
+  }
+
   @Test("H3: an app that dies while it is thawed is started again, though systemd never answers the thaw")
   func deathWhileThawed() {
     var unit = frozen()

@@ -17,6 +17,7 @@ struct TrialTests {
       ("frozen-killed", "H3: a frozen unit is thawed before it is killed, and can be started again"),
       ("arrival", "S9 L2 H3: the lock in range, the dead agent's unit is started, restored, and opens the door"),
       ("adopted", "H3: the next latchkeyd adopts a frozen app"),
+      ("frozen-stopped", "H3: a frozen app that is stopped from outside is thawed and ends"),
       ("impostor", "H3: who is not in the app's unit is not the app"),
       ("hung", "H3: a latchkeyd that hangs is killed by its watchdog and started again"),
       ("kills", "H3: kill after kill, no unit is left dead"),

@@ -45,6 +45,7 @@ struct Trial {
     try step("frozen-killed", killFrozen)
     try step("arrival", arrival)
     try step("adopted", adopted)
+    try step("frozen-stopped", stopFrozen)
     try step("impostor", impostor)
     try step("hung", hung)
     try step("kills") { try storm(kills) }
@@ -185,6 +186,19 @@ struct Trial {
     return "the next latchkeyd adopted the frozen agent, thawed it for an event and froze it again"
   }
 
+  /// An administrator's `systemctl stop`, as when a package is removed or the machine goes down.
+  private func stopFrozen() throws -> String {
+    let process = try units.process(Self.agent)
+    let start = journal.end
+    try units.call("StopUnit", [.string(Self.agent), .string("replace")])
+    let ended = try journal.wait(event: "app.ended", from: start, ["app": Self.agentApp])
+    // "gone" where systemd has forgotten the unit, and with it how it ended, before it was asked.
+    try expect(["exit 0", "gone"].contains(ended["status"]), "it ended by \(ended["status"] ?? "")")
+    try expect(kill(process, 0) != 0, "it still runs")
+    try units.wait(Self.agent, "ActiveState") { ["failed", "inactive"].contains($0.stringValue) }
+    return "the frozen agent, stopped from outside, was thawed and ended by itself"
+  }
+
   /// Who is not in the app's unit is not the app, whatever its user.
   private func impostor() throws -> String {
     let start = journal.end
@@ -249,6 +263,7 @@ struct Trial {
   private func storm(_ count: Int) throws -> String {
     let start = journal.end
     try units.control("OpenApp", [.string(Self.agentApp)])
+    try units.wait(Self.agent, "MainPID", of: "Service") { $0.integerValue != 0 }
     var slowest = Duration.zero
     var total = Duration.zero
     for number in 0..<count {

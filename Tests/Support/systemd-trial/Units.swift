@@ -78,8 +78,11 @@ final class Units: @unchecked Sendable {
   }
 
   func state(_ unit: String) throws -> String { try property(unit, "ActiveState").stringValue ?? "" }
+  /// A unit's main process, which it must have.
   func process(_ unit: String) throws -> Int32 {
-    Int32(try property(unit, "MainPID", of: "Service").integerValue ?? 0)
+    let process = Int32(try property(unit, "MainPID", of: "Service").integerValue ?? 0)
+    guard process > 0 else { throw TrialError("\(unit) has no process") }
+    return process
   }
 
   /// Waits until a property is as wanted.
