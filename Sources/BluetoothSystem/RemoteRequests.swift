@@ -173,6 +173,7 @@ extension BluetoothSystem {
       remoteRequests[identifier] = nil
       answer(request.callback, .failure(Self.error(.unlikelyError)))
       withdraw(identifier, request.manager)
+      journal("request.abandoned", ["app": request.manager.app])
     }
   }
 

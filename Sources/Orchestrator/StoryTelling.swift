@@ -3,6 +3,16 @@ import Foundation
 import Journal
 import Timekeeping
 
+extension Action {
+  /// Waiting and looking, which leaves the world alone.
+  fileprivate var isPatient: Bool {
+    switch self {
+    case .wait, .pass, .passDays, .check: true
+    default: false
+    }
+  }
+}
+
 // What each step does.
 extension ScenarioRun {
   func perform(_ step: Step) throws {
@@ -11,6 +21,7 @@ extension ScenarioRun {
       return try leaveOut(step, machine, why)
     }
     if case .wait = step.action {} else { waitsFrom = chronicle.entries.count }
+    if !step.action.isPatient { try world.meet() }
     switch step.action {
     case .openApp(let machine, let app):
       try user(Marks.appOpened, .openApp(bundleIdentifier: app.bundleIdentifier), machine, app, words)
@@ -25,6 +36,8 @@ extension ScenarioRun {
       try mark(
         Marks.appKilled, machine: machine, message: words, fields: ["app": app.bundleIdentifier, "pid": "\(pid)"])
       try world.machine(machine).kill(app)
+    case .hangApp(let machine, let app): try hold(app, on: machine, isHung: true, words)
+    case .continueApp(let machine, let app): try hold(app, on: machine, isHung: false, words)
     case .killDaemon(let machine, let downtime):
       try mark(Marks.daemonKilled, machine: machine, message: words)
       try world.machine(machine).killDaemon(staysDown: downtime > .zero)
@@ -69,6 +82,13 @@ extension ScenarioRun {
     // On record before it is done, so that what follows from it comes after it.
     try mark(event, machine: machine, message: words, fields: ["app": app.bundleIdentifier])
     try world.machine(machine).control(request)
+  }
+
+  private func hold(_ app: InstalledApp, on machine: String, isHung: Bool, _ words: String) throws {
+    try mark(
+      isHung ? Marks.appHung : Marks.appContinued, machine: machine, message: words,
+      fields: ["app": app.bundleIdentifier])
+    try world.machine(machine).hold(app, isHung: isHung)
   }
 
   /// A step that a machine can't do is on record, and so is why. Without a departure or an arrival there is no story.

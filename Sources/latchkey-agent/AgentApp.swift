@@ -156,6 +156,7 @@ final class AgentApp: @unchecked Sendable {
     case .readOffer:
       // What is read counts as new, even if it is what there was.
       offer = nil
+      logger.record("offer.asked", level: .info)
       radio?.readOffer()
     case .write(let kind, let operation): write(kind, operation)
     }

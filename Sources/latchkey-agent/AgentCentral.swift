@@ -147,7 +147,7 @@ final class AgentCentral: NSObject, CBCentralManagerDelegate, CBPeripheralDelega
   /// Takes up what is known of the lock's service, and discovers the rest.
   private func explore(_ peripheral: CBPeripheral) {
     findCharacteristics(peripheral)
-    guard let offer, let answer, command != nil else { return peripheral.discoverServices([Self.serviceUUID]) }
+    guard let offer, let answer, command != nil else { return discover(peripheral) }
     if offer.isNotifying, answer.isNotifying {
       logger.record("subscription.alive")
       return
@@ -155,6 +155,11 @@ final class AgentCentral: NSObject, CBCentralManagerDelegate, CBPeripheralDelega
     // The answer's first: with the offer's the lock begins to speak.
     if !answer.isNotifying { peripheral.setNotifyValue(true, for: answer) }
     if !offer.isNotifying { peripheral.setNotifyValue(true, for: offer) }
+  }
+
+  private func discover(_ peripheral: CBPeripheral) {
+    logger.record("discovery.started", ["peripheral": peripheral.identifier.uuidString])
+    peripheral.discoverServices([Self.serviceUUID])
   }
 
   private func findCharacteristics(_ peripheral: CBPeripheral) {
@@ -177,8 +182,9 @@ final class AgentCentral: NSObject, CBCentralManagerDelegate, CBPeripheralDelega
 
   func peripheral(_ peripheral: CBPeripheral, didModifyServices invalidatedServices: [CBService]) {
     guard invalidatedServices.contains(where: { $0.uuid == Self.serviceUUID }) else { return }
+    logger.record("services.changed", ["peripheral": peripheral.identifier.uuidString])
     forgetCharacteristics()
-    peripheral.discoverServices([Self.serviceUUID])
+    discover(peripheral)
   }
 
   func peripheral(_ peripheral: CBPeripheral, didDiscoverServices error: (any Error)?) {

@@ -344,6 +344,7 @@ struct BluetoothdFaultTests {
     let answers = desk.effects.count { if case .bluez(.answer) = $0 { true } else { false } }
     #expect(answers == 1)
     #expect(desk.bodies == ["readRequested", "requestExpired"])
+    #expect(desk.effects.contains { if case .record("request.abandoned", _) = $0 { true } else { false } })
     desk.pass(.seconds(10))
     #expect(desk.effects.count { if case .bluez(.answer) = $0 { true } else { false } } == 1)
   }

@@ -34,8 +34,8 @@ struct DaysAwayTests {
   }
 
   @Test(
-    "L3: unplugged, blocked, crashed and rebooted meanwhile, or behind private addresses: the door opens",
-    arguments: ["machine-faults", "private-addresses"])
+    "L3: unplugged, blocked, crashed and rebooted meanwhile, behind private addresses, or the lock hangs: the door opens",
+    arguments: ["machine-faults", "private-addresses", "lock-faults"])
   func machinesStories(_ story: String) async throws {
     let command = try await LatchkeyCommand(["prove", story])
     let outcome = try await command.finish()

@@ -73,6 +73,22 @@ struct StoryJournal {
     return story.entries
   }()
 
+  /// The lock dies while the phone is connected; later it hangs over a request, and over one whose link is lost.
+  static let lockFaults: [JournalEntry] = {
+    var story = StoryJournal()
+    story.add(Recorded.simulator, "link.up", ["link": "1"])
+    story.add(Marks.process, Marks.appKilled, lock.merging(["pid": "20", "machine": "door"]) { $1 })
+    story.add(Recorded.lock, "lock.started", pid: 21)
+    story.add(Recorded.agent, "status.answered", ["result": "unknownOperation"], pid: 10)
+    story.add(Marks.process, Marks.ownerLeft, ["machine": "phone"])
+    story.add(Recorded.simulator, "link.down", ["link": "1"])
+    story.add(Marks.process, Marks.appHung, lock.merging(["machine": "door"]) { $1 })
+    story.add(Recorded.daemon, "request.expired", lock)
+    story.add(Recorded.daemon, "request.abandoned", lock)
+    story.add(Marks.process, Marks.appContinued, lock.merging(["machine": "door"]) { $1 })
+    return story.entries
+  }()
+
   /// The agent suspended all the while.
   static let suspended: [JournalEntry] = {
     var story = StoryJournal()

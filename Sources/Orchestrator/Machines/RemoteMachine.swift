@@ -127,6 +127,10 @@ final class RemoteMachine: Machine {
     try shell.run("systemctl kill --signal=KILL --kill-whom=main \(Self.unit(of: app))")
   }
 
+  func hold(_ app: InstalledApp, isHung: Bool) throws {
+    try shell.run("systemctl kill --signal=\(isHung ? "STOP" : "CONT") --kill-whom=main \(Self.unit(of: app))")
+  }
+
   func control(_ request: ControlRequest) throws {
     guard isUp else { throw WorldError("\(name) is down") }
     let control = try control ?? MachineControl(address: shell.busAddress)

@@ -14,6 +14,7 @@ final class RemoteWorld: World {
   private let pace: Pace?
   private let progress: @Sendable (String) -> Void
   private let tools: MachineTools
+  private var haveMet = false
 
   var now: Instant { Instant(nanoseconds: records.now) }
   var damagedLines: Int { 0 }
@@ -167,7 +168,7 @@ final class RemoteWorld: World {
     for (machine, hardware, _) in virtual {
       progress("\(machine.name) boots")
       try hardware.begin()
-      // Machines are set up apart, so that they meet in the story.
+      // They are set up apart, and meet in the story: their apps run when they are set up, and would bond at once.
       try hardware.hide()
     }
     for (machine, _, _) in virtual {
@@ -178,12 +179,17 @@ final class RemoteWorld: World {
       machines: virtual.map { ($0.machine, $0.settings.packages ?? tools.packages) }, progress: progress)
     try installation.hideAddresses()
     try installation.install()
-    for (_, hardware, _) in virtual { try hardware.spread() }
     for machine in machines {
       try machine.startDaemon()
       try machine.watchLinks()
     }
     try settle()
+  }
+
+  func meet() throws {
+    if haveMet { return }
+    haveMet = true
+    for (_, hardware, _) in virtual { try hardware.spread() }
   }
 
   func settle() throws {

@@ -23,7 +23,8 @@ public struct Promise: Sendable {
   public static func named(_ name: String) -> Promise? { all.first { $0.name == name } }
 
   public static let all: [Promise] =
-    LeavingPromises.all + AwayPromises.all + ArrivalPromises.all + DoorPromises.all + SoundnessPromises.all
+    LeavingPromises.all + AwayPromises.all + ArrivalPromises.all + DoorPromises.all
+    + LockFaultPromises.all + SoundnessPromises.all
 
   /// Checks this promise over what was recorded.
   ///

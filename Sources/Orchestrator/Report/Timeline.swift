@@ -42,6 +42,8 @@ public enum Marks {
   public static let appQuit = "app.quit"
   public static let appReclaimed = "app.reclaim"
   public static let appKilled = "app.kill"
+  public static let appHung = "app.hang"
+  public static let appContinued = "app.continue"
   public static let daemonKilled = "daemon.kill"
   public static let machineDown = "machine.down"
   public static let machineUp = "machine.up"

@@ -90,6 +90,9 @@ public enum Action: Sendable, Equatable {
   case reclaimApp(machine: String, app: InstalledApp)
   /// SIGKILL from outside.
   case killApp(machine: String, app: InstalledApp)
+  /// SIGSTOP from outside: it lives and does nothing, until it is continued.
+  case hangApp(machine: String, app: InstalledApp)
+  case continueApp(machine: String, app: InstalledApp)
   /// SIGKILL; the machine's init brings it back `after` that long.
   case killDaemon(machine: String, after: Duration)
   /// A clean restart (`systemctl restart bluetooth`).
@@ -172,6 +175,8 @@ extension Action {
     case .quitApp(let machine, let app): "the user force-quits the \(app) on \(machine)"
     case .reclaimApp(let machine, let app): "\(machine) reclaims the \(app)'s memory"
     case .killApp(let machine, let app): "SIGKILL for the \(app) on \(machine)"
+    case .hangApp(let machine, let app): "the \(app) on \(machine) hangs (SIGSTOP)"
+    case .continueApp(let machine, let app): "the \(app) on \(machine) goes on (SIGCONT)"
     case .killDaemon(let machine, _): "SIGKILL for latchkeyd on \(machine); init brings it back"
     case .restartBluetoothd(let machine): "bluetoothd on \(machine) restarts"
     case .killBluetoothd(let machine): "bluetoothd on \(machine) is killed and started again"

@@ -29,6 +29,12 @@ struct StepReader {
     Kind(name: "kill app") { (step) throws(ScenarioError) in
       try step.app { .killApp(machine: $0, app: $1) }
     },
+    Kind(name: "hang app") { (step) throws(ScenarioError) in
+      try step.app { .hangApp(machine: $0, app: $1) }
+    },
+    Kind(name: "continue app") { (step) throws(ScenarioError) in
+      try step.app { .continueApp(machine: $0, app: $1) }
+    },
     Kind(name: "kill daemon") { (step) throws(ScenarioError) in
       let (reader, machine) = try step.machine(["after"])
       return .killDaemon(machine: machine, after: reader.has("after") ? try reader.duration("after") : .zero)

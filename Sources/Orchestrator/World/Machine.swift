@@ -17,6 +17,8 @@ protocol Machine: AnyObject {
   func process(of app: InstalledApp) throws -> Int32
   /// SIGKILL for the app's process.
   func kill(_ app: InstalledApp) throws
+  /// Stops the app's process, which lives on and does nothing, or lets it go on.
+  func hold(_ app: InstalledApp, isHung: Bool) throws
   /// What the user asks for through the `latchkey` command.
   func control(_ request: ControlRequest) throws
   /// Whether and how `perform` does this.

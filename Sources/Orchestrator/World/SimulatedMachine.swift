@@ -111,6 +111,11 @@ final class SimulatedMachine: Machine {
     try WorldProcesses(world: run.world).kill { $0.pid == pid }
   }
 
+  func hold(_ app: InstalledApp, isHung: Bool) throws {
+    let pid = try process(of: app)
+    WorldProcesses(world: run.world).signal(isHung ? SIGSTOP : SIGCONT) { $0.pid == pid }
+  }
+
   func shutDown(clean: Bool) throws {
     guard isUp else { throw WorldError("\(name) is down already") }
     isUp = false
@@ -124,7 +129,7 @@ final class SimulatedMachine: Machine {
     }
     // Everything ends at one moment: nobody lives to see the radio or the bus go.
     let processes = WorldProcesses(world: run.world)
-    processes.freeze { $0.machine == name && $0.program != "dbus-daemon" }
+    processes.signal(SIGSTOP) { $0.machine == name && $0.program != "dbus-daemon" }
     try simulator.send(.shutDown(machine: name))
     hasBluetooth = false
     let bus = bus

@@ -14,6 +14,8 @@ protocol World: AnyObject {
 
   /// Starts the machines.
   func boot() throws
+  /// The story begins to do things: machines that were kept apart while they were prepared can meet from now on.
+  func meet() throws
   /// Returns when all that happened up to now is recorded.
   func settle() throws
   /// Lets the world live until then, looking whenever something may have happened whether to stop.
@@ -28,4 +30,8 @@ protocol World: AnyObject {
   func readRecords() throws -> [JournalEntry]
   /// Lines that could not be read.
   var damagedLines: Int { get }
+}
+
+extension World {
+  func meet() {}
 }

@@ -52,13 +52,13 @@ public struct WorldProcesses: Sendable {
     return String(path.split(separator: "/").last ?? "")
   }
 
-  /// Stops the processes that match: none of them runs another instruction of its own.
-  func freeze(where matches: (Found) -> Bool) {
+  /// Sends a signal to the processes that match. After SIGSTOP none of them runs another instruction of its own.
+  func signal(_ number: Int32, where matches: (Found) -> Bool) {
     for process in all() where matches(process) {
       let descriptor = latchkey_pidfd_open(process.pid)
       guard descriptor >= 0 else { continue }
       defer { close(descriptor) }
-      if examine(process.pid) != nil { _ = latchkey_pidfd_send_signal(descriptor, SIGSTOP) }
+      if examine(process.pid) != nil { _ = latchkey_pidfd_send_signal(descriptor, number) }
     }
   }
 
