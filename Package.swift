@@ -163,7 +163,7 @@ let package = Package(
     tests("ProcessTestingTests", ["ProcessTesting"]),
     tests("SystemBusTests", ["SystemBus", "BusValue", "BusTesting"]),
     tests("BlueZBusTests", ["BlueZBus", "BlueZ", "BluetoothTypes", "BusValue", "SystemBus", "BusTesting", log]),
-    tests("RadioTests", ["Radio", "BluetoothTypes", "Timekeeping"]),
+    tests("RadioTests", ["ProcessTesting", "Radio", "BluetoothTypes", "Timekeeping"]),
     tests("BlueZModelTests", ["BlueZModel", "BlueZ", "BluetoothTypes", "BusValue", "Radio", "Timekeeping"]),
     tests(
       "BlueZSimulatorTests",
@@ -174,13 +174,19 @@ let package = Package(
     tests("AppLinkBusTests", ["AppLinkBus", "AppLink", "BluetoothTypes", "BusValue", "SystemBus", "BusTesting", log]),
     tests(
       "BluetoothSystemTests",
-      ["BluetoothSystem", "BlueZModel", "Radio", "AppLink", "BlueZ", "BluetoothTypes", "BusValue", "Timekeeping"]),
+      [
+        "BluetoothSystem", "ProcessTesting", "BlueZModel", "Radio", "AppLink", "BlueZ", "BluetoothTypes", "BusValue",
+        "Timekeeping",
+      ]),
     tests("LatchkeyDaemonTests", ["LatchkeyDaemon", "BluetoothSystem", "AppLink", "BlueZ", "Timekeeping", grdb, log]),
     tests("CoreBluetoothTests", ["CoreBluetooth", "CoreBluetoothTestKit", "AppLink", "BluetoothTypes"]),
     tests("LockProtocolTests", ["LockProtocol", "LockCryptography", crypto], resources: [.copy("Vectors")]),
     tests(
       "LockFirmwareTests",
-      ["LockFirmware", "LockProtocol", "LockCryptography", "HomePolicy", "Timekeeping", "latchkey-lock", crypto, log]),
+      [
+        "LockFirmware", "ProcessTesting", "LockProtocol", "LockCryptography", "HomePolicy", "Timekeeping",
+        "latchkey-lock", crypto, log,
+      ]),
     tests("HomePolicyTests", ["HomePolicy", "Timekeeping", "latchkey-agent", log]),
     // A process for the tests of the world's clock to move about.
     program("world-puppet", ["Timekeeping"], path: "Tests/Support/world-puppet"),

@@ -1,6 +1,7 @@
 import AppLink
 import BlueZ
 import BluetoothTypes
+import ProcessTesting
 import Testing
 import Timekeeping
 
@@ -184,7 +185,7 @@ struct CentralTests {
     #expect(desk.bodies == ["connected"])
   }
 
-  @Test("1,000 requests rest on one registration and no timer")
+  @Test("1,000 requests rest on one registration and no timer", .ownThread)
   func thousandRequests() {
     var desk = Desk()
     var objects: ManagedObjects = [WellKnown.firstAdapter: [InterfaceName.adapter: ["Powered": .bool(true)]]]

@@ -2,13 +2,14 @@ import AppLink
 import BlueZ
 import BlueZModel
 import BluetoothTypes
+import ProcessTesting
 import Radio
 import Testing
 import Timekeeping
 
 @testable import BluetoothSystem
 
-@Suite("The whole system in one process")
+@Suite("The whole system in one process", .serialized, .ownThread)
 struct WholeSystemTests {
   private func away(_ house: inout House) { house.command(.move(machine: "phone", x: 5000, y: 0)) }
   private func home(_ house: inout House) { house.command(.move(machine: "phone", x: 1, y: 0)) }

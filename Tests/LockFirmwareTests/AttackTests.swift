@@ -2,9 +2,10 @@ import Crypto
 import LockCryptography
 import LockFirmware
 import LockProtocol
+import ProcessTesting
 import Testing
 
-@Suite("Attacks on the lock") struct AttackTests {
+@Suite("Attacks on the lock", .serialized, .ownThread) struct AttackTests {
   @Test("L4 case 1: a captured write opens nothing on a later link") func replayLater() throws {
     var bench = try Bench()
     bench.happens(.linkUp(Bench.alice))

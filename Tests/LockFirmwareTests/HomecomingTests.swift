@@ -3,6 +3,7 @@ import HomePolicy
 import LockCryptography
 import LockFirmware
 import LockProtocol
+import ProcessTesting
 import Testing
 import Timekeeping
 
@@ -136,7 +137,7 @@ struct Household {
   }
 }
 
-@Suite("Coming home") struct HomecomingTests {
+@Suite("Coming home", .serialized, .ownThread) struct HomecomingTests {
   @Test("L2: leaving locks, coming home unlocks, once") func story() throws {
     var house = try Household(seed: 1)
     house.link(true)

@@ -2,9 +2,10 @@ import Crypto
 import LockCryptography
 import LockFirmware
 import LockProtocol
+import ProcessTesting
 import Testing
 
-@Suite("Lock schedules") struct ScheduleTests {
+@Suite("Lock schedules", .serialized, .ownThread) struct ScheduleTests {
   @Test(
     "L4: in whatever order, no turn without a record, none to unlock without an enrolled key, none twice",
     arguments: 0..<30 as Range<UInt64>)

@@ -2,7 +2,7 @@ import Foundation
 import Synchronization
 import Testing
 
-/// Tests that block, because what they test does: each runs on a thread of its own.
+/// Tests that block, because what they test does, or that compute for seconds: each runs on a thread of its own.
 ///
 /// Swift has as many threads for all tasks as the machine has cores. A test that blocks one takes it from every other
 /// test, and on two cores two of them, each waiting for what a third would do, would never end.
@@ -21,7 +21,7 @@ public struct OwnThreadTrait: TestTrait, SuiteTrait, TestScoping {
 }
 
 extension Trait where Self == OwnThreadTrait {
-  /// Runs every test on a thread of its own, which it may block.
+  /// Runs every test on a thread of its own, which it may block or keep busy.
   public static var ownThread: Self { Self() }
 }
 

@@ -1,10 +1,11 @@
 import BluetoothTypes
+import ProcessTesting
 import Testing
 import Timekeeping
 
 @testable import Radio
 
-@Suite("Random schedules, each from its seed")
+@Suite("Random schedules, each from its seed", .serialized, .ownThread)
 struct ScheduleTests {
   private static let names = ["a", "b", "c", "d"].map(ControllerIdentifier.init)
 
