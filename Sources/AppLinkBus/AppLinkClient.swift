@@ -61,6 +61,11 @@ actor AppLinkClientSession {
   private var isClosed = false
   /// Grows with each owner, so that a reply of an earlier one is known as such.
   private var generation: UInt64 = 0
+  /// Said, and not sent yet.
+  private var waiting: ArraySlice<Request> = []
+  private var sentCount: UInt64 = 0
+  /// How many of those the system is known to have dealt with.
+  private var receiptedCount: UInt64 = 0
   /// The owner while attached, for threads that ask.
   private nonisolated let attachedOwner = Mutex<String?>(nil)
 
@@ -84,20 +89,26 @@ actor AppLinkClientSession {
 
   nonisolated func close() {
     attachedOwner.withLock { $0 = nil }
-    bus.enqueue { _ in self.assumeIsolated { $0.isClosed = true } }
+    bus.enqueue { _ in
+      self.assumeIsolated { session in
+        session.sendAllWaiting()
+        session.isClosed = true
+      }
+    }
     bus.close()
   }
 
   nonisolated func send(_ request: Request) {
-    bus.enqueue { _ in self.assumeIsolated { $0.take(request) } }
+    bus.performSoon { _ in self.assumeIsolated { $0.take(request) } }
   }
 
   nonisolated func query(_ query: Query) throws(AppLinkError) -> QueryReply {
     guard let owner = attachedOwner.withLock({ $0 }) else {
       throw AppLinkError(.unavailable, "this app isn't attached to latchkeyd")
     }
-    let message = QueryCoding.message(query)
-    let call = Self.call(message, to: owner)
+    // A query is answered from what was said before it.
+    bus.performSoon { _ in self.assumeIsolated { $0.sendAllWaiting() } }
+    let call = Self.call(QueryCoding.message(query), to: owner)
     do throws(BusError) {
       let reply = try bus.callAndWait(call)
       return try QueryReply(busValue: reply.first ?? .bool(false))
@@ -113,15 +124,57 @@ actor AppLinkClientSession {
   }
 
   private func take(_ request: Request) {
+    guard isAttached, !isClosed else { return }
+    waiting.append(request)
+    sendWaiting()
+  }
+
+  /// Sends what waits, as far as the system has dealt with what was sent.
+  private func sendWaiting() {
     guard let owner, isAttached, !isClosed else { return }
-    let call = Self.call(RequestCoding.message(request), to: owner)
-    bus.assumeIsolated { bus in
-      do throws(BusError) {
-        try bus.callWithoutReply(call)
-      } catch {
-        self.assumeIsolated { $0.logger.error("a request was not sent", metadata: ["error": "\(error)"]) }
+    while sentCount - receiptedCount < Flow.window, let request = waiting.popFirst() {
+      let call = Self.call(RequestCoding.message(request), to: owner)
+      sentCount += 1
+      let wantsReceipt = sentCount.isMultiple(of: Flow.receiptInterval)
+      let (number, generation) = (sentCount, generation)
+      bus.assumeIsolated { bus in
+        if wantsReceipt {
+          return bus.call(call) { result in self.assumeIsolated { $0.receipted(number, generation, result) } }
+        }
+        do throws(BusError) {
+          try bus.callWithoutReply(call)
+        } catch {
+          self.assumeIsolated { $0.noteUnsent(error) }
+        }
       }
     }
+  }
+
+  /// The system has dealt with this request and with all before it.
+  private func receipted(_ number: UInt64, _ generation: UInt64, _ result: Result<[Value], BusError>) {
+    guard generation == self.generation else { return }
+    if case .failure(let error) = result { noteUnsent(error) }
+    receiptedCount = max(receiptedCount, number)
+    sendWaiting()
+  }
+
+  /// Sends what waits, each when the system has dealt with the one before; blocks the bus's thread.
+  private func sendAllWaiting() {
+    guard let owner, isAttached, !isClosed else { return }
+    while let request = waiting.popFirst() {
+      let call = Self.call(RequestCoding.message(request), to: owner)
+      sentCount += 1
+      do throws(BusError) {
+        _ = try bus.callAndWait(call)
+        receiptedCount = sentCount
+      } catch {
+        noteUnsent(error)
+      }
+    }
+  }
+
+  private func noteUnsent(_ error: BusError) {
+    logger.error("a request was not sent", metadata: ["error": "\(error)"])
   }
 
   // MARK: The system comes and goes
@@ -157,6 +210,9 @@ actor AppLinkClientSession {
   private func detach() {
     generation += 1
     owner = nil
+    // The library says again what still matters when the system is back.
+    waiting = []
+    (sentCount, receiptedCount) = (0, 0)
     attachedOwner.withLock { $0 = nil }
     guard isAttached else { return }
     isAttached = false

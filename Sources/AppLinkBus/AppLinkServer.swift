@@ -36,10 +36,11 @@ public struct ControlToken: Sendable, Hashable {
 public enum AppLinkServerEvent: Sendable, Hashable {
   /// A process says that it is an app; answered by `AppLinkServer.reply`. Requests are delivered once it is accepted.
   case attach(AppConnection, Credentials, Attachment, AttachToken)
+  /// Followed by `AppLinkServer.handled` when it has been dealt with.
   case request(AppConnection, Request)
-  /// Answered by `AppLinkServer.reply`.
+  /// Answered by `AppLinkServer.reply`, and followed by `AppLinkServer.handled`.
   case query(AppConnection, Query, QueryToken)
-  /// The process has left the bus. It comes once for each `attach` that wasn't refused.
+  /// The process has left the bus, or was cut off because it said too much. It comes once for each `attach` that wasn't refused.
   case detached(AppConnection)
   /// The user asks for something; answered by `AppLinkServer.reply`.
   case control(ControlRequest, Credentials, ControlToken)
@@ -50,7 +51,8 @@ public enum AppLinkServerEvent: Sendable, Hashable {
 /// The system's end of the links to apps and to the user's command, on the bus as `org.latchkey.System1`.
 ///
 /// What is malformed is answered with `org.latchkey.Error.InvalidArguments` and not delivered; a request of a process
-/// that isn't attached is answered with `org.latchkey.Error.NotAttached`.
+/// that isn't attached is answered with `org.latchkey.Error.NotAttached`. The reply to a request comes when it has been
+/// dealt with. A connection of which 256 wait is refused the next with `org.latchkey.Error.LimitReached`, and detached.
 public final class AppLinkServer: Sendable {
   private let address: BusAddress
   private let logger: Logger
@@ -72,7 +74,7 @@ public final class AppLinkServer: Sendable {
   /// Connects, and owns the name. Called once. Throws `BusError` where there is no bus, where another system owns the
   /// name, or where the bus's policy doesn't allow it.
   public func start() throws(BusError) {
-    let limits = MessageLimits(depth: 12, values: 100_000, bytes: 1 << 20, openCalls: 1024)
+    let limits = MessageLimits(depth: 12, values: 100_000, bytes: 1 << 20, openCalls: 32768)
     let bus = try Bus(address: address, name: AppLinkName.busName, limits: limits)
     let started = AppLinkServerSession(bus: bus, logger: logger, onEvent: onEvent)
     session.withLock { $0 = started }
@@ -82,6 +84,11 @@ public final class AppLinkServer: Sendable {
   /// Tells an app an event; in the order of the calls.
   public func send(_ event: Event, to connection: AppConnection) {
     session.withLock { $0 }?.send(event, to: connection)
+  }
+
+  /// The oldest request or query of this connection has been dealt with; said once for each.
+  public func handled(_ connection: AppConnection) {
+    session.withLock { $0 }?.handled(connection)
   }
 
   /// Accepts an app, or refuses it.
@@ -97,7 +104,7 @@ public final class AppLinkServer: Sendable {
   /// Answers the user: with the status where that was asked for, else with `nil`.
   public func reply(to token: ControlToken, _ result: Result<SystemStatus?, AppLinkError>) {
     session.withLock { $0 }?.reply(
-      to: token.call,
+      to: token,
       result.map { status in
         token.wantsStatus ? [(status ?? SystemStatus(bluetooth: .unknown, apps: [])).busValue] : []
       }.mapError { BusError($0) })

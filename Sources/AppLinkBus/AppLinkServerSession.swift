@@ -20,6 +20,10 @@ actor AppLinkServerSession {
   private let logger: Logger
   private let onEvent: @Sendable (AppLinkServerEvent) -> Void
   private var connections: [AppConnection: Connection] = [:]
+  /// What each connection has said and the system has not dealt with, oldest first; calls that get their reply then.
+  /// It outlives the attachment: what is in the system's line takes room there until it is dealt with.
+  private var undone: [AppConnection: [IncomingCall?]] = [:]
+  private var undoneControls = 0
   private var isClosed = false
 
   nonisolated var unownedExecutor: UnownedSerialExecutor { bus.unownedExecutor }
@@ -52,6 +56,19 @@ actor AppLinkServerSession {
 
   nonisolated func reply(to token: AttachToken, _ result: Result<AttachReply, AppLinkError>) {
     bus.enqueue { _ in self.assumeIsolated { $0.finishAttach(token, result) } }
+  }
+
+  nonisolated func handled(_ connection: AppConnection) {
+    bus.enqueue { _ in self.assumeIsolated { $0.finishOldest(of: connection) } }
+  }
+
+  nonisolated func reply(to token: ControlToken, _ result: Result<[Value], BusError>) {
+    bus.enqueue { _ in
+      self.assumeIsolated { session in
+        session.undoneControls -= 1
+        session.bus.assumeIsolated { $0.reply(to: token.call, with: result) }
+      }
+    }
   }
 
   private func deliver(_ event: AppLinkServerEvent) {
@@ -131,11 +148,33 @@ actor AppLinkServerSession {
       throw BusError(AppLinkError(.notAttached, "an app attaches first, and waits until it is accepted"))
     }
     if let query = try QueryCoding.query(call.member, reader) {
+      try admit(nil, from: connection)
       return deliver(.query(connection, query, QueryToken(call: call)))
     }
     guard let request = try RequestCoding.request(call.member, reader) else { throw .unknownMethod(call) }
+    try admit(call, from: connection)
     deliver(.request(connection, request))
-    bus.assumeIsolated { $0.reply(to: call, with: .success([])) }
+  }
+
+  /// Refusing one request of many would leave the app with another idea of what holds than the system has: it has to
+  /// attach again, and say what it wants.
+  private func admit(_ call: IncomingCall?, from connection: AppConnection) throws(BusError) {
+    guard undone[connection, default: []].count < Flow.connectionLimit else {
+      detached(connection)
+      throw BusError(
+        AppLinkError(
+          .limitReached,
+          "\(Flow.connectionLimit) requests of this connection wait already, and it is detached: ask for replies, wait "
+            + "for them, and attach again"))
+    }
+    undone[connection, default: []].append(call)
+  }
+
+  private func finishOldest(of connection: AppConnection) {
+    guard var calls = undone[connection], !calls.isEmpty else { return }
+    let call = calls.removeFirst()
+    undone[connection] = calls.isEmpty ? nil : calls
+    if let call { bus.assumeIsolated { $0.reply(to: call, with: .success([])) } }
   }
 
   private func receiveFromUser(_ call: IncomingCall) throws(BusError) {
@@ -143,15 +182,22 @@ actor AppLinkServerSession {
     guard let request = try ControlCoding.request(call.member, ArgumentReader(call.arguments)) else {
       throw .unknownMethod(call)
     }
+    guard undoneControls < Flow.controlLimit else {
+      throw BusError(AppLinkError(.limitReached, "\(Flow.controlLimit) requests of users wait already; try again"))
+    }
+    undoneControls += 1
+    let token = ControlToken(call: call, wantsStatus: request.returnsStatus)
     withCredentials(of: call) { session, credentials in
-      session.deliver(
-        .control(request, credentials, ControlToken(call: call, wantsStatus: request.returnsStatus)))
+      session.deliver(.control(request, credentials, token))
+    } otherwise: { session in
+      session.undoneControls -= 1
     }
   }
 
   /// Asks the bus who calls; a caller that is gone meanwhile is forgotten.
   private func withCredentials(
-    of call: IncomingCall, _ next: @escaping @Sendable (isolated AppLinkServerSession, Credentials) -> Void
+    of call: IncomingCall, _ next: @escaping @Sendable (isolated AppLinkServerSession, Credentials) -> Void,
+    otherwise: @escaping @Sendable (isolated AppLinkServerSession) -> Void = { _ in }
   ) {
     bus.assumeIsolated { bus in
       bus.credentials(of: call.sender) { result in
@@ -161,7 +207,9 @@ actor AppLinkServerSession {
             next(
               session,
               Credentials(processIdentifier: found.processIdentifier, userIdentifier: found.userIdentifier))
-          case .failure(let error): session.bus.assumeIsolated { $0.reply(to: call, with: .failure(error)) }
+          case .failure(let error):
+            otherwise(session)
+            session.bus.assumeIsolated { $0.reply(to: call, with: .failure(error)) }
           }
         }
       }
@@ -179,7 +227,11 @@ actor AppLinkServerSession {
     }
     let watch = bus.assumeIsolated { bus in
       bus.watchOwner(of: connection.name) { _, owner in
-        if owner == nil { self.assumeIsolated { $0.detached(connection) } }
+        guard owner == nil else { return }
+        self.assumeIsolated { session in
+          session.detached(connection)
+          session.bus.assumeIsolated { $0.discardCalls(from: connection.name) }
+        }
       }
     }
     connections[connection] = Connection(watch: watch)
@@ -205,10 +257,7 @@ actor AppLinkServerSession {
 
   private func detached(_ connection: AppConnection) {
     guard let gone = connections.removeValue(forKey: connection) else { return }
-    bus.assumeIsolated { bus in
-      bus.unwatch(gone.watch)
-      bus.discardCalls(from: connection.name)
-    }
+    bus.assumeIsolated { $0.unwatch(gone.watch) }
     if gone.isKnown { deliver(.detached(connection)) }
   }
 }

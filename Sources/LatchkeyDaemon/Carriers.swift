@@ -33,6 +33,8 @@ final class Carriers: Sendable {
   private let supervisor: any Supervisor
   private let bluetoothBus: String?
   private let logger: Logger
+  /// What bluetoothd may say ahead of the loop. Beyond it bluetoothd's messages wait on the bus, where none is lost.
+  private let turnstile = Turnstile(limit: 1024)
 
   /// - Parameter bluetoothBus: the address of the bus that bluetoothd is on; `nil`: the apps' own.
   init(loop: SystemLoop, supervisor: any Supervisor, bluetoothBus: String? = nil, logger: Logger) {
@@ -53,7 +55,10 @@ final class Carriers: Sendable {
         logger.critical("bluetoothd's bus \(bluetoothBus) has ended, and latchkeyd with it")
         loop.stop()
       },
-      onMessage: { [loop] in loop.handle(.daemon($0)) })
+      onMessage: { [loop, turnstile] message in
+        turnstile.enter()
+        loop.handle(.daemon(message)) { turnstile.leave() }
+      })
     self.server.withLock { $0 = server }
     self.client.withLock { $0 = client }
     do {
@@ -74,6 +79,7 @@ final class Carriers: Sendable {
   }
 
   func close() {
+    turnstile.open()
     sleep.withLock { $0 }?.close()
     client.withLock { $0 }?.close()
     server.withLock { $0 }?.close()
@@ -117,7 +123,8 @@ final class Carriers: Sendable {
     case .attach(let connection, let credentials, let attachment, let token):
       attach(connection, credentials, attachment, token)
     case .request(let connection, let request):
-      if let link = names.withLock({ $0.links[connection] }) { loop.handle(.request(link, request)) }
+      guard let link = names.withLock({ $0.links[connection] }) else { return noteHandled(connection) }
+      loop.handle(.request(link, request)) { [self] in noteHandled(connection) }
     case .query(let connection, let query, let token):
       let known = names.withLock { names -> (AppLinkIdentifier, AnswerToken)? in
         guard let link = names.links[connection] else { return nil }
@@ -128,9 +135,9 @@ final class Carriers: Sendable {
       guard let (link, answer) = known else {
         server.withLock { $0 }?.reply(
           to: token, .failure(AppLinkError(.notAttached, "Attach before asking.")))
-        return
+        return noteHandled(connection)
       }
-      loop.handle(.query(link, query, answer))
+      loop.handle(.query(link, query, answer)) { [self] in noteHandled(connection) }
     case .detached(let connection):
       let link = names.withLock { names -> AppLinkIdentifier? in
         guard let link = names.links.removeValue(forKey: connection) else { return nil }
@@ -144,6 +151,8 @@ final class Carriers: Sendable {
       loop.stop()
     }
   }
+
+  private func noteHandled(_ connection: AppConnection) { server.withLock { $0 }?.handled(connection) }
 
   private func attach(
     _ connection: AppConnection, _ credentials: Credentials, _ attachment: Attachment, _ token: AttachToken

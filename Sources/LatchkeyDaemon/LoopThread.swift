@@ -1,4 +1,3 @@
-import Glibc
 import Synchronization
 
 /// One thread on which all tasks of the daemon run.
@@ -55,23 +54,4 @@ public final class LoopThread: TaskExecutor {
       if isStopping, jobs.isEmpty { return }
     }
   }
-}
-
-/// A counting semaphore of the C library: it has no thread of its own.
-private final class Semaphore: Sendable {
-  private nonisolated(unsafe) let semaphore: UnsafeMutablePointer<sem_t>
-
-  init() {
-    semaphore = .allocate(capacity: 1)
-    sem_init(semaphore, 0, 0)
-  }
-
-  deinit {
-    sem_destroy(semaphore)
-    semaphore.deallocate()
-  }
-
-  func signal() { sem_post(semaphore) }
-
-  func wait() { while sem_wait(semaphore) != 0 {} }
 }

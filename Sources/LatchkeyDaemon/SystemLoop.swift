@@ -33,7 +33,8 @@ public struct SystemPorts: Sendable {
 /// carried out in order before the next.
 public final class SystemLoop: Sendable {
   private enum Entry: Sendable {
-    case event(BluetoothSystem.Event)
+    /// `whenDone` is called when it has been carried out.
+    case event(BluetoothSystem.Event, whenDone: (@Sendable () -> Void)? = nil)
     case watchdog
     case stop
   }
@@ -62,7 +63,11 @@ public final class SystemLoop: Sendable {
   }
 
   /// Puts an event into the line. From any thread; events of one thread keep their order.
-  public func handle(_ event: BluetoothSystem.Event) { continuation.yield(.event(event)) }
+  /// The line itself has no end: who can say more than a few things at a time is to wait for `whenDone` of what it said.
+  /// - Parameter whenDone: called on the loop's thread when the event's effects have been carried out.
+  public func handle(_ event: BluetoothSystem.Event, whenDone: (@Sendable () -> Void)? = nil) {
+    continuation.yield(.event(event, whenDone: whenDone))
+  }
 
   /// Ends `run` when everything before has been carried out.
   public func stop() { continuation.yield(.stop) }
@@ -102,7 +107,9 @@ public final class SystemLoop: Sendable {
     onStarted()
     for await entry in entries {
       switch entry {
-      case .event(let event): try turn(event)
+      case .event(let event, let whenDone):
+        try turn(event)
+        whenDone?()
       case .watchdog:
         sd_notify(0, "WATCHDOG=1")
         if let watchdogInterval { watchdog?.set(time.now + watchdogInterval) }

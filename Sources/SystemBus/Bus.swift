@@ -83,6 +83,11 @@ public actor Bus {
     thread.enqueue { self.assumeIsolated { work($0) } }
   }
 
+  /// Runs `work` at once on the bus's own thread; from any other, as `enqueue`.
+  public nonisolated func performSoon(_ work: @escaping @Sendable (isolated Bus) -> Void) {
+    if thread.isCurrent { assumeIsolated { work($0) } } else { enqueue(work) }
+  }
+
   /// Sends what was enqueued before, leaves the bus and forgets the handlers; returns at once. Open calls fail.
   public nonisolated func close() {
     // Without a thread the connection is still its maker's.

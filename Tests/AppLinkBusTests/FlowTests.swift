@@ -1,0 +1,220 @@
+import AppLink
+import BusTesting
+import BusValue
+import Dispatch
+import Synchronization
+import SystemBus
+import Testing
+
+@testable import AppLinkBus
+
+/// A system that deals with what it is told when the test says so, and counts what waits.
+private final class SlowSystem: Sendable {
+  private struct Count {
+    var now = 0
+    var most = 0
+  }
+
+  let events = Inbox<AppLinkServerEvent>()
+  private let box = Holder()
+  private let count = Mutex(Count())
+
+  init(on bus: PrivateBus) throws {
+    let server = AppLinkServer(address: bus.address.text, logger: logger) { [self] event in
+      switch event {
+      case .attach(_, _, _, let token): box.value?.reply(to: token, .success(TestSystem.reply))
+      case .request, .query:
+        count.withLock { count in
+          count.now += 1
+          count.most = max(count.most, count.now)
+        }
+        events.put(event)
+      default: events.put(event)
+      }
+    }
+    box.value = server
+    try server.start()
+  }
+
+  var most: Int { count.withLock { $0.most } }
+
+  func handle(_ connection: AppConnection) {
+    count.withLock { $0.now -= 1 }
+    box.value?.handled(connection)
+  }
+  func reply(_ token: QueryToken) { box.value?.reply(to: token, .success([])) }
+  func reply(_ token: ControlToken) { box.value?.reply(to: token, .success(nil)) }
+  func close() { box.value?.close() }
+}
+
+@Suite("How much an app may say at once", .timeLimit(.minutes(1)))
+struct FlowTests {
+  private func request(_ number: UInt64) -> Request { .handled(through: EventSequence(number)) }
+
+  @Test("a burst waits in the app until the system has dealt with what came before, and nothing is lost")
+  func burst() async throws {
+    let bus = try PrivateBus()
+    let system = try SlowSystem(on: bus)
+    let app = App()
+    let client = AppLinkClient(address: bus.address.text, logger: logger, delegate: app)
+    try client.start()
+    #expect(try await app.told.next() == .attached(TestSystem.reply))
+    for number in UInt64(1)...4096 { client.send(request(number)) }
+    for number in UInt64(1)...4096 {
+      guard case .request(let connection, let request) = try await system.events.next() else {
+        Issue.record("no request came")
+        return
+      }
+      #expect(request == self.request(number))
+      system.handle(connection)
+    }
+    #expect(system.most <= 64)
+    client.close()
+    system.close()
+  }
+
+  @Test("a query comes after everything that was said before it, on whichever thread", arguments: [true, false])
+  func query(insideDelegate: Bool) async throws {
+    final class Asker: AppLinkDelegate {
+      let attached = Inbox<Bool>()
+      let answers = Inbox<Result<QueryReply, AppLinkError>>()
+      let client = Mutex<AppLinkClient?>(nil)
+      var attachment: Attachment { Attachment(bundleIdentifier: "org.latchkey.asker") }
+      func ask() {
+        guard let client = client.withLock({ $0 }) else { return }
+        for number in UInt64(1)...300 { client.send(.handled(through: EventSequence(number))) }
+        answers.put(Result { () throws(AppLinkError) in try client.query(Sample.queries[0]) })
+      }
+      func linkDidAttach(_ reply: AttachReply) { attached.put(true) }
+      func linkDidReceive(_ event: Event) { ask() }
+      func linkDidDetach() {}
+      func linkWasRefused(_ error: AppLinkError) {}
+    }
+    let bus = try PrivateBus()
+    let system = try TestSystem(on: bus)
+    let asker = Asker()
+    let client = AppLinkClient(address: bus.address.text, logger: logger, delegate: asker)
+    asker.client.withLock { $0 = client }
+    try client.start()
+    let (connection, _, _) = try await system.nextAttach()
+    _ = try await asker.attached.next()
+    if insideDelegate {
+      system.server.send(Sample.events[1], to: connection)
+    } else {
+      DispatchQueue.global().async { asker.ask() }
+    }
+    for number in UInt64(1)...300 { #expect(try await system.events.next() == .request(connection, request(number))) }
+    guard case .query = try await system.events.next() else {
+      Issue.record("no query came")
+      return
+    }
+    #expect(try await asker.answers.next().get() == [Sample.peripheral, Sample.barePeripheral])
+    client.close()
+    system.server.close()
+  }
+
+  @Test("what an app said before it left arrives")
+  func leaving() async throws {
+    let bus = try PrivateBus()
+    let system = try TestSystem(on: bus)
+    let app = App()
+    let client = AppLinkClient(address: bus.address.text, logger: logger, delegate: app)
+    try client.start()
+    let (connection, _, _) = try await system.nextAttach()
+    #expect(try await app.told.next() == .attached(TestSystem.reply))
+    for number in UInt64(1)...300 { client.send(request(number)) }
+    client.close()
+    for number in UInt64(1)...300 { #expect(try await system.events.next() == .request(connection, request(number))) }
+    #expect(try await system.events.next() == .detached(connection))
+    system.server.close()
+  }
+
+  private func call(_ member: String, _ arguments: [Value] = [], control: Bool = false) -> MethodCall {
+    MethodCall(
+      to: AppLinkName.busName, path: AppLinkName.path,
+      interface: control ? AppLinkName.controlInterface : AppLinkName.appInterface, member: member,
+      arguments: arguments)
+  }
+
+  private func refusal(_ peer: Bus, _ call: MethodCall) async -> String? {
+    do {
+      // A refusal comes at once; one that does not come at all is not waited for without end.
+      try await peer.call(call, timeout: .seconds(20))
+      return nil
+    } catch { return error.name }
+  }
+
+  @Test("an app that goes on without waiting is told so and detached, and may attach again")
+  func flood() async throws {
+    let bus = try PrivateBus()
+    let system = try SlowSystem(on: bus)
+    let peer = try Bus(address: bus.address)
+    try peer.start()
+    let connection = AppConnection(name: peer.uniqueName)
+    let attach = call("Attach", [.uint32(1), .string("x"), .array(of: "t", [])])
+    try await peer.call(attach)
+    let stop = call("StopScan", [Sample.manager.busValue])
+    for _ in 0..<256 { try await peer.callWithoutReply(stop) }
+    #expect(await refusal(peer, stop) == "org.latchkey.Error.LimitReached")
+    #expect(await refusal(peer, stop) == "org.latchkey.Error.NotAttached")
+    // Attached again it has as much before it as ever, until that is dealt with.
+    try await peer.call(attach)
+    #expect(await refusal(peer, stop) == "org.latchkey.Error.LimitReached")
+    for _ in 0..<256 {
+      #expect(try await system.events.next() == .request(connection, .stopScan(Sample.manager)))
+      system.handle(connection)
+    }
+    for _ in 0..<2 { #expect(try await system.events.next() == .detached(connection)) }
+    try await peer.call(attach)
+    try await peer.callWithoutReply(stop)
+    #expect(try await system.events.next() == .request(connection, .stopScan(Sample.manager)))
+    peer.close()
+    #expect(try await system.events.next() == .detached(connection))
+    system.close()
+  }
+
+  @Test("the reply to a request says that the system has dealt with it")
+  func reply() async throws {
+    let bus = try PrivateBus()
+    let system = try SlowSystem(on: bus)
+    let peer = try Bus(address: bus.address)
+    try peer.start()
+    try await peer.call(call("Attach", [.uint32(1), .string("x"), .array(of: "t", [])]))
+    let said = Inbox<String>()
+    let stop = call("StopScan", [Sample.manager.busValue])
+    await peer.call(stop) { _ in said.put("replied") }
+    guard case .request(let connection, _) = try await system.events.next() else {
+      Issue.record("no request came")
+      return
+    }
+    // Later than a reply that came with the request would be.
+    _ = try await peer.credentials(of: peer.uniqueName)
+    _ = await refusal(peer, call("Unlock"))
+    #expect(said.untaken == [])
+    system.handle(connection)
+    #expect(try await said.next() == "replied")
+    peer.close()
+    system.close()
+  }
+
+  @Test("of users' requests 64 wait; the next is refused until one is answered")
+  func manyUsers() async throws {
+    let bus = try PrivateBus()
+    let system = try SlowSystem(on: bus)
+    let peer = try Bus(address: bus.address)
+    try peer.start()
+    let on = call("SetBluetooth", [.bool(true)], control: true)
+    for _ in 0..<64 { try await peer.callWithoutReply(on) }
+    #expect(await refusal(peer, on) == "org.latchkey.Error.LimitReached")
+    guard case .control(_, _, let token) = try await system.events.next() else {
+      Issue.record("no request came")
+      return
+    }
+    system.reply(token)
+    // The place is free when the answer, which goes the same way, has been given.
+    try await peer.callWithoutReply(on)
+    for _ in 0..<63 + 1 { _ = try await system.events.next() }
+    peer.close()
+    system.close()
+  }
+}

@@ -1,0 +1,81 @@
+import AppLink
+import BusTesting
+import Foundation
+import Logging
+import Synchronization
+
+@testable import AppLinkBus
+
+// The test library has one too.
+typealias Attachment = AppLink.Attachment
+
+let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+
+/// An app's library, which notes what it is told.
+final class App: AppLinkDelegate {
+  enum Told: Equatable, Sendable {
+    case attached(AttachReply)
+    case event(Event)
+    case detached
+    case refused(AppLinkError)
+  }
+
+  let told = Inbox<Told>()
+  private let lastEvent = Mutex<EventSequence?>(nil)
+
+  var attachment: Attachment {
+    Attachment(bundleIdentifier: "org.latchkey.test", lastEvent: lastEvent.withLock { $0 })
+  }
+  func linkDidAttach(_ reply: AttachReply) { told.put(.attached(reply)) }
+  func linkDidReceive(_ event: Event) {
+    lastEvent.withLock { $0 = event.sequence }
+    told.put(.event(event))
+  }
+  func linkDidDetach() { told.put(.detached) }
+  func linkWasRefused(_ error: AppLinkError) { told.put(.refused(error)) }
+}
+
+/// A system that accepts everyone and answers queries with `peripherals`.
+struct TestSystem {
+  let server: AppLinkServer
+  let events = Inbox<AppLinkServerEvent>()
+  static let reply = AttachReply(
+    centralsToRestore: ["door"], peripheralsToRestore: [], backgroundModes: ["bluetooth-central"])
+
+  init(on bus: PrivateBus, refusing: AppLinkError? = nil) throws {
+    let inbox = events
+    let box = Holder()
+    server = AppLinkServer(address: bus.address.text, logger: logger) { event in
+      if case .attach(_, _, _, let token) = event {
+        box.value?.reply(to: token, refusing.map { .failure($0) } ?? .success(Self.reply))
+      }
+      if case .query(_, _, let token) = event {
+        box.value?.reply(to: token, .success([Sample.peripheral, Sample.barePeripheral]))
+      }
+      inbox.put(event)
+      switch event {
+      case .request(let connection, _), .query(let connection, _, _): box.value?.handled(connection)
+      default: break
+      }
+    }
+    box.value = server
+    try server.start()
+  }
+
+  /// The connection of the next app that attaches.
+  func nextAttach() async throws -> (AppConnection, Credentials, Attachment) {
+    guard case .attach(let connection, let credentials, let attachment, _) = try await events.next() else {
+      throw PrivateBus.Failure(description: "no attach")
+    }
+    return (connection, credentials, attachment)
+  }
+}
+
+/// A server that its own closure refers to.
+final class Holder: Sendable {
+  private let state = Mutex<AppLinkServer?>(nil)
+  var value: AppLinkServer? {
+    get { state.withLock { $0 } }
+    set { state.withLock { $0 = newValue } }
+  }
+}
