@@ -60,7 +60,7 @@ extension BluetoothSystem {
       }
     case .startAdvertising(_, let advertisement): startAdvertising(key, advertisement)
     case .stopAdvertising: stopAdvertising(key)
-    case .updateValue(_, let characteristic, let value, _): updateValue(key, characteristic, value)
+    case .updateValue(_, let characteristic, let value, let centrals): updateValue(key, characteristic, value, centrals)
     default: break
     }
   }

@@ -106,11 +106,15 @@ extension BluetoothSystem {
 
   // MARK: Values to subscribers
 
-  mutating func updateValue(_ key: ManagerKey, _ characteristic: LocalAttributeIdentifier, _ value: [UInt8]) {
+  /// bluetoothd notifies all who are subscribed; only a value that is for none of them can be kept from them.
+  mutating func updateValue(
+    _ key: ManagerKey, _ characteristic: LocalAttributeIdentifier, _ value: [UInt8], _ centrals: [PeerIdentifier]?
+  ) {
+    let isForSomebody = centrals.map { managers[key]?.subscribers[characteristic]?.isDisjoint(with: $0) == false }
     let service = managers[key]?.services.values.first { record in
       record.definition.characteristics.contains { $0.identifier == characteristic }
     }
-    if let service, let path = published[service.definition.identifier]?.paths[characteristic] {
+    if isForSomebody ?? true, let service, let path = published[service.definition.identifier]?.paths[characteristic] {
       emit(.bluez(.valueChanged(path: path, value: Array(value.prefix(ATTLimits.maximumValueLength)))))
     }
     // The credit comes back in batches, so that it does not keep an app busy by itself.

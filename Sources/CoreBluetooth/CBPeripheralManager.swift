@@ -27,6 +27,8 @@ open class CBPeripheralManager: CBManager, @unchecked Sendable {
   var updateCredit = 0
   /// `updateValue` was refused; `peripheralManagerIsReady` follows.
   var isRefusingUpdates = false
+  /// Characteristics of which the log has said that values for some reach all.
+  private var broadcasting: Set<LocalAttributeIdentifier> = []
   /// Requests that the app has not answered.
   var openRequests: Set<RemoteRequestIdentifier> = []
   /// One object for each central, as long as anybody refers to it.
@@ -172,7 +174,12 @@ open class CBPeripheralManager: CBManager, @unchecked Sendable {
     }
   }
 
-  /// Pushes a value to subscribers: to all, or to those of `centrals`.
+  /// Pushes a value to subscribers: to all, or to those of `centrals`. Of `centrals`, who is not subscribed is left out,
+  /// and a value for nobody is not sent.
+  ///
+  /// Where some subscribers are meant and others are there, **all of them get the value**, and the log says so once for
+  /// each characteristic: bluetoothd notifies whoever is subscribed (BlueZ, src/gatt-database.c, `property_changed_cb`).
+  /// What is for one central alone has to be of no use to the others, encrypted for example.
   /// - Returns: `false` where the system can't take more now: the value was not sent, and
   ///   `peripheralManagerIsReady(toUpdateSubscribers:)` follows.
   open func updateValue(
@@ -186,19 +193,30 @@ open class CBPeripheralManager: CBManager, @unchecked Sendable {
           "API MISUSE: updateValue(_:for:onSubscribedCentrals:) is ignored: \(characteristic) is not published")
         return false
       }
+      let subscribers = characteristic.subscribers
+      let meant = subscribers.filter { subscriber in
+        centrals?.contains { $0.identifier == subscriber.identifier } ?? true
+      }
       // Nobody to tell.
-      guard !characteristic.subscribers.isEmpty else { return true }
+      guard !meant.isEmpty else { return true }
       guard updateCredit > 0 else {
         isRefusingUpdates = true
         return false
       }
       let request = Request.updateValue(
-        managerIdentifier, identifier, value: Array(value), centrals: centrals?.map(\.identifier))
+        managerIdentifier, identifier, value: Array(value), centrals: centrals == nil ? nil : meant.map(\.identifier))
       guard session.send(request, for: self) else {
         isRefusingUpdates = true
         return false
       }
       updateCredit -= 1
+      if meant.count < subscribers.count, broadcasting.insert(identifier).inserted {
+        session.logger.warning(
+          """
+          updateValue(_:for:onSubscribedCentrals:) is for \(meant.count) and reaches all \(subscribers.count) \
+          subscribers of \(characteristic): bluetoothd can't address one
+          """)
+      }
       return true
     }
   }

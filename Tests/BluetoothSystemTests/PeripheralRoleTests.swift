@@ -162,6 +162,23 @@ struct PeripheralRoleTests {
     #expect(desk.bodies == ["subscribed", "unsubscribed", "subscribed", "unsubscribed"])
   }
 
+  @Test("C6: a value for a central that has left meanwhile goes to nobody else", arguments: [true, false])
+  func valueForOne(isHere: Bool) {
+    var desk = lock()
+    let place = path(desk, 0)
+    desk.linkUp()
+    desk.handle(.daemon(.callback(CallbackIdentifier(1), path: place, .startNotify)))
+    let other = DeviceAddress("C0:FF:EE:00:00:02", kind: .random)!
+    let peer = isHere ? desk.peer : desk.system.identifier(for: other)
+    desk.forget()
+    desk.say(.updateValue(Self.manager, Self.offer, value: [7], centrals: [peer]))
+    let sent = desk.effects.contains(.bluez(.valueChanged(path: place, value: [7])))
+    #expect(sent == isHere)
+    // Sent or not, the credit comes back.
+    for _ in 0..<7 { desk.say(.updateValue(Self.manager, Self.offer, value: [8], centrals: [peer])) }
+    #expect(desk.bodies == ["updateCredit"])
+  }
+
   @Test("S7, B4: a central that comes back while the app is dead relaunches it; restored state shows what it knew")
   func subscribedWhileDead() {
     var desk = lock()

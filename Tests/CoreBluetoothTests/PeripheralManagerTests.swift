@@ -181,6 +181,48 @@ struct PeripheralManagerTests {
     #expect(setup.characteristic.subscribedCentrals?.isEmpty == true)
   }
 
+  @Test("C6: a value for some subscribers is sent, and the log says once that it reaches all of them")
+  func subset() async throws {
+    let setup = try await PeripheralSetup()
+    let identifier = try await setup.publish(credit: 3).characteristics[0].identifier
+    let second = CentralSnapshot(identifier: Example.other, maximumUpdateValueLength: 182)
+    for central in [setup.central, second] {
+      setup.system.emit(.subscribed(Example.manager, central, identifier))
+      _ = try await setup.recorder.calls.next()
+    }
+    let all = try #require(setup.characteristic.subscribedCentrals)
+    #expect(setup.manager.updateValue(Data([1]), for: setup.characteristic, onSubscribedCentrals: all))
+    #expect(setup.system.log.lines.allSatisfy { $0.level < .warning })
+    for value in UInt8(2)...3 {
+      #expect(setup.manager.updateValue(Data([value]), for: setup.characteristic, onSubscribedCentrals: [all[0]]))
+    }
+    for (value, centrals) in [(UInt8(1), [Example.phone, Example.other]), (2, [Example.phone]), (3, [Example.phone])] {
+      #expect(
+        try await setup.nextCommand()
+          == .updateValue(Example.manager, identifier, value: [value], centrals: centrals))
+    }
+    #expect(setup.system.log.lines.count { $0.level == .warning && $0.message.contains("all 2 subscribers") } == 1)
+  }
+
+  @Test("C6: a value for centrals that are not subscribed reaches nobody, and costs no credit")
+  func strangers() async throws {
+    let setup = try await PeripheralSetup()
+    let identifier = try await setup.publish(credit: 1).characteristics[0].identifier
+    let second = CentralSnapshot(identifier: Example.other, maximumUpdateValueLength: 182)
+    for central in [setup.central, second] {
+      setup.system.emit(.subscribed(Example.manager, central, identifier))
+      _ = try await setup.recorder.calls.next()
+    }
+    let gone = try #require(setup.characteristic.subscribedCentrals?.first)
+    setup.system.emit(.unsubscribed(Example.manager, setup.central, identifier))
+    _ = try await setup.recorder.calls.next()
+    for centrals in [[gone], []] {
+      #expect(setup.manager.updateValue(Data([1]), for: setup.characteristic, onSubscribedCentrals: centrals))
+    }
+    #expect(setup.manager.updateValue(Data([2]), for: setup.characteristic, onSubscribedCentrals: nil))
+    #expect(try await setup.nextCommand() == .updateValue(Example.manager, identifier, value: [2], centrals: nil))
+  }
+
   @Test("S11: a peripheral manager restores what it published, who is subscribed and what it advertised")
   func restoration() async throws {
     let identifier = UUID()
