@@ -134,6 +134,8 @@ struct SystemdUnit: Sendable {
       if open == .freeze || open == .thaw || open == .kill || open == .stop { open = nil }
       known.freezerState = nil
       output.append(.ended(process, how: main == nil ? how : "gone"))
+      // That its process is gone and that the unit is on its way down are told one after the other.
+      isReportWanted = true
     }
     // A process that was there before the start was asked for is the app's as well.
     if isLaunching, !isStartWanted, open != .start, let main, wish != .dead, wish != .stopped {
@@ -203,11 +205,13 @@ struct SystemdUnit: Sendable {
     }
     guard isKnown, failures < Self.failureLimit else { return nil }
     if isStartWanted {
-      isStartWanted = false
       guard known.loadState == "loaded" else {
         failLaunch("systemd has no usable unit \(name) (\(known.loadState ?? "unknown")); install it.")
         return nil
       }
+      // A start would become part of the job that ends what died, and fail with it.
+      guard known.activeState != "deactivating" || main != nil else { return nil }
+      isStartWanted = false
       return .start
     }
     guard process != nil, process == main else { return nil }

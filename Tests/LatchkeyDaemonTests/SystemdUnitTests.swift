@@ -44,9 +44,25 @@ struct SystemdUnitTests {
     #expect(unit.handle(.reported(UnitReport(mainProcess: .some(first)))) == [])
     #expect(unit.handle(.answered(.inspect, error: nil)) == [])
     let end = UnitReport(mainProcess: .some(nil), exitCode: 2, exitStatus: 9)
-    #expect(unit.handle(.reported(end)) == [.ended(first, how: "signal 9")])
+    #expect(unit.handle(.reported(end)) == [.ended(first, how: "signal 9"), .call(.inspect)])
     #expect(unit.handle(.reported(end)) == [])
+    #expect(unit.handle(.answered(.inspect, error: nil)) == [])
     #expect(unit.handle(.launch) == [.call(.start)])
+  }
+
+  @Test("H3: an app that dies before its start is over is started again when that start has failed, not with it")
+  func deathWhileStarting() {
+    var unit = running()
+    let end = UnitReport(mainProcess: .some(nil), exitCode: 2, exitStatus: 9)
+    #expect(unit.handle(.reported(end)) == [.ended(first, how: "signal 9"), .call(.inspect)])
+    #expect(unit.handle(.launch) == [])
+    #expect(unit.handle(.reported(UnitReport(mainProcess: .some(nil), activeState: "deactivating"))) == [])
+    #expect(unit.handle(.answered(.inspect, error: nil)) == [])
+    #expect(unit.handle(.jobEnded("failed")) == [.call(.inspect)])
+    #expect(unit.handle(.reported(UnitReport(mainProcess: .some(nil), activeState: "failed"))) == [])
+    #expect(unit.handle(.answered(.inspect, error: nil)) == [.call(.start)])
+    #expect(unit.handle(.answered(.start, error: nil)) == [.call(.inspect)])
+    #expect(unit.handle(.reported(UnitReport(mainProcess: .some(second)))) == [.launched(second)])
   }
 
   @Test("H3: a frozen unit is thawed before it is killed, and the kill waits for the thaw")
@@ -58,7 +74,7 @@ struct SystemdUnitTests {
     #expect(unit.handle(.answered(.kill, error: nil)) == [])
     #expect(
       unit.handle(.reported(UnitReport(mainProcess: .some(nil), exitCode: 2, exitStatus: 9)))
-        == [.ended(first, how: "signal 9")])
+        == [.ended(first, how: "signal 9"), .call(.inspect)])
   }
 
   @Test("H3: a frozen unit that somebody wants to stop, which systemd refuses, is thawed and stopped")
@@ -71,8 +87,9 @@ struct SystemdUnitTests {
     #expect(unit.handle(.answered(.thaw, error: nil)) == [.call(.stop)])
     #expect(unit.handle(.answered(.stop, error: nil)) == [])
     let end = UnitReport(mainProcess: .some(nil), exitCode: 1, exitStatus: 0)
-    #expect(unit.handle(.reported(end)) == [.ended(first, how: "exit 0")])
-    #expect(unit.handle(.launch) == [.call(.start)])
+    #expect(unit.handle(.reported(end)) == [.ended(first, how: "exit 0"), .call(.inspect)])
+    #expect(unit.handle(.launch) == [])
+    #expect(unit.handle(.answered(.inspect, error: nil)) == [.call(.start)])
   }
 
   @Test("H3: an app that dies while it is thawed is started again, though systemd never answers the thaw")
@@ -80,8 +97,9 @@ struct SystemdUnitTests {
     var unit = frozen()
     #expect(unit.handle(.resume(first)) == [.call(.thaw)])
     let end = UnitReport(mainProcess: .some(nil), exitCode: 2, exitStatus: 9)
-    #expect(unit.handle(.reported(end)) == [.ended(first, how: "signal 9")])
-    #expect(unit.handle(.launch) == [.call(.start)])
+    #expect(unit.handle(.reported(end)) == [.ended(first, how: "signal 9"), .call(.inspect)])
+    #expect(unit.handle(.launch) == [])
+    #expect(unit.handle(.answered(.inspect, error: nil)) == [.call(.start)])
   }
 
   @Test("H3: a unit whose watchdog runs is never frozen, and that is said once a time")
@@ -121,7 +139,7 @@ struct SystemdUnitTests {
     #expect(unit.handle(.adopt(first)) == [.call(.thaw)])
     #expect(unit.handle(.answered(.thaw, error: nil)) == [])
     var other = resting(UnitReport(mainProcess: .some(second)))
-    #expect(other.handle(.adopt(first)) == [.ended(first, how: "gone")])
+    #expect(other.handle(.adopt(first)) == [.ended(first, how: "gone"), .call(.inspect)])
     var early = SystemdUnit(name: "app.service")
     #expect(early.handle(.adopt(first)) == [.call(.inspect)])
     #expect(early.handle(.reported(UnitReport(loadState: "loaded"))) == [])
