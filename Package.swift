@@ -211,8 +211,8 @@ let package = Package(
     tests(
       "IntegrationTests",
       [
-        "Orchestrator", "ProcessTesting", "Journal", "latchkey", "latchkeyd", "latchkey-agent", "latchkey-lock",
-        "bluez-simulator",
+        "Orchestrator", "BusTesting", "ProcessTesting", "Journal", "latchkey", "latchkeyd", "latchkey-agent",
+        "latchkey-lock", "bluez-simulator",
       ]),
     // The suite of BlueZ behaviour, on the simulator, and what it was seen to do on bluetoothd.
     tests(

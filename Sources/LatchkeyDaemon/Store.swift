@@ -5,6 +5,9 @@ import GRDB
 /// What latchkeyd has promised, on disk: SQLite, one row a record, and every change durable before it counts.
 public final class Store: Sendable {
   private let database: DatabaseQueue
+  /// The connection through which the store was looked at, closed long since and never freed: to free a queue of GRDB's
+  /// libdispatch takes a thread from its pool, and looks after that pool once a second for as long as the process lives.
+  private let inspected: DatabaseQueue?
 
   /// "LKEY"
   static let applicationIdentifier: Int32 = 0x4C4B_4559
@@ -20,7 +23,7 @@ public final class Store: Sendable {
       configuration.journalMode = .wal
       configuration.prepareDatabase { database in try database.execute(sql: "PRAGMA synchronous = FULL") }
       // Looked at before anything, so that a store that is refused is not changed.
-      if FileManager.default.fileExists(atPath: path) { try Self.inspect(path, folder) }
+      inspected = FileManager.default.fileExists(atPath: path) ? try Self.inspect(path, folder) : nil
       database = try DatabaseQueue(path: path, configuration: configuration)
       try Self.migrate(database, home: folder.home)
       try Self.protect(path)
@@ -75,7 +78,8 @@ public final class Store: Sendable {
 
   public func close() { try? database.close() }
 
-  private static func inspect(_ path: String, _ folder: StateFolder) throws {
+  /// - Returns: the connection, closed.
+  private static func inspect(_ path: String, _ folder: StateFolder) throws -> DatabaseQueue {
     var configuration = Configuration()
     configuration.readonly = true
     let database = try DatabaseQueue(path: path, configuration: configuration)
@@ -105,6 +109,7 @@ public final class Store: Sendable {
             + "latchkeyd --state \(folder.path) --set-aside.")
       }
     }
+    return database
   }
 
   private static func migrate(_ database: DatabaseQueue, home: String) throws {

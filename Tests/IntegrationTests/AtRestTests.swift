@@ -1,0 +1,35 @@
+import BusTesting
+import Foundation
+import Glibc
+import ProcessTesting
+import Testing
+
+/// What latchkeyd does while there is nothing to do.
+@Suite("latchkeyd at rest", .timeLimit(.minutes(2)))
+struct AtRestTests {
+  /// A timer is a descriptor on Linux; libdispatch makes one to look after its threads, once a second for good.
+  private func timers(of process: pid_t) throws -> Int {
+    let folder = "/proc/\(process)/fd"
+    return try FileManager.default.contentsOfDirectory(atPath: folder).count { name in
+      (try? FileManager.default.destinationOfSymbolicLink(atPath: "\(folder)/\(name)")) == "anon_inode:[timerfd]"
+    }
+  }
+
+  @Test("H3: nothing but its own clock wakes it, on a new store and on one that an earlier life has left")
+  func timers() async throws {
+    let bus = try PrivateBus()
+    let folder = NSTemporaryDirectory() + "/latchkey-rest-\(UUID().uuidString)"
+    try FileManager.default.createDirectory(atPath: folder + "/apps", withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    for life in ["first", "second", "third"] {
+      let daemon = try await TestProcess(
+        LatchkeyCommand.programs + "/latchkeyd", ["--state", folder + "/state", "--apps", folder + "/apps"],
+        environment: TestProcess.inherited.merging(["DBUS_SYSTEM_BUS_ADDRESS": bus.address.text]) { $1 },
+        mergesErrors: true)
+      try await daemon.hear("daemon.started")
+      #expect(try timers(of: daemon.processIdentifier) == 1, "in its \(life) life")
+      daemon.signal(SIGTERM)
+      #expect(try await daemon.finish().status == 0)
+    }
+  }
+}
