@@ -25,7 +25,7 @@ final class LoopbackMachine {
     guard mkdtemp(&template) != nil else { throw CocoaError(.fileWriteUnknown) }
     folder = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
     bus = try PrivateBus()
-    port = try Self.freePort()
+    port = Int(try LoopbackPort.free())
     for name in ["host", "user"] {
       let outcome = try await TestProcess.run(
         "/usr/bin/ssh-keygen", ["-q", "-t", "ed25519", "-N", "", "-f", "\(folder)/\(name)"])
@@ -125,21 +125,5 @@ final class LoopbackMachine {
   var systemctl: [String] {
     let text = try? String(contentsOfFile: "\(folder)/systemctl", encoding: .utf8)
     return (text ?? "").split(separator: "\n").map(String.init)
-  }
-
-  private static func freePort() throws -> Int {
-    let socket = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-    defer { close(socket) }
-    var address = sockaddr_in()
-    address.sin_family = sa_family_t(AF_INET)
-    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-    let result = withUnsafeMutablePointer(to: &address) { pointer in
-      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { rebound in
-        bind(socket, rebound, length) == 0 ? getsockname(socket, rebound, &length) : -1
-      }
-    }
-    guard result == 0 else { throw WorldError.system("a free port", errno) }
-    return Int(UInt16(bigEndian: address.sin_port))
   }
 }
