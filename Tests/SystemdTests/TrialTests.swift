@@ -22,6 +22,7 @@ struct TrialTests {
       ("hung", "H3: a latchkeyd that hangs is killed by its watchdog and started again"),
       ("kills", "H3: kill after kill, no unit is left dead"),
       ("watchdog-not-frozen", "H3: a unit whose watchdog runs is never frozen"),
+      ("quiet", "H3: the journal has no complaint of a library's about the sandbox"),
     ])
   func step(_ name: String, _ behaviour: String) async {
     let outcome = await Trial.run.value

@@ -50,6 +50,7 @@ struct Trial {
     try step("hung", hung)
     try step("kills") { try storm(kills) }
     try step("watchdog-not-frozen", watchdogIsNotFrozen)
+    try step("quiet", quiet)
     Self.say("done")
     exit(0)
   }
@@ -92,6 +93,12 @@ struct Trial {
     try expect(
       started.fields["_SYSTEMD_UNIT"] == Self.daemon, "its journal's unit is \(started.fields["_SYSTEMD_UNIT"] ?? "")")
     return "the bus started latchkeyd, as user latchkey; its events are fields of the journal"
+  }
+
+  private func quiet() throws -> String {
+    let noise = journal.recent(.max).filter { $0.message.contains("thread priority") }
+    try expect(noise.isEmpty, "\(noise.count) times in the journal: \(noise.first?.message ?? "")")
+    return "no word of libdispatch's about what its sandbox refuses"
   }
 
   private func keepAlive() throws -> String {
