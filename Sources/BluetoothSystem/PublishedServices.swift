@@ -247,6 +247,8 @@ extension BluetoothSystem {
     advertisements[key] = PublishedAdvertisement(step: .asked, path: path, request: request, failures: failures)
     var properties: Properties = [
       "Type": .string("peripheral"), "ServiceUUIDs": .strings(request.serviceUUIDs.map(\.description)),
+      // As on every other system; a bluetoothd that looks for nothing in particular shows nothing of others.
+      "Discoverable": .bool(true),
     ]
     if let name = request.localName { properties["LocalName"] = .string(name) }
     call(

@@ -56,6 +56,9 @@ extension BluetoothSystem {
       uuids.formUnion(asked)
     }
     filter.uuids = isOpen ? [] : uuids.sorted()
+    // Of peripherals that say that they are not discoverable, or nothing, bluetoothd tells nothing but the address,
+    // unless somebody looks for services or for what is near: as near as can be heard.
+    if isOpen { filter.rssi = -127 }
     return filter
   }
 
