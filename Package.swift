@@ -216,7 +216,7 @@ let package = Package(
       ]),
     // The suite of BlueZ behaviour, on the simulator, and what it was seen to do on bluetoothd.
     tests(
-      "ConformanceTests", ["BlueZConformance", "bluez-conformance", "bluez-simulator"],
+      "ConformanceTests", ["BlueZConformance", "ProcessTesting", "bluez-conformance", "bluez-simulator"],
       resources: [.copy("Transcripts")]),
     // Clients of bluetoothd that are not ours, on the simulator.
     tests(

@@ -96,7 +96,9 @@ public struct BlueZError: Error, Sendable, Hashable, CustomStringConvertible {
     BlueZError(name: "org.bluez.Error." + kind, message: message)
   }
   public static func failed(_ message: String) -> BlueZError { bluez("Failed", message) }
-  public static let inProgress = bluez("InProgress", "Operation already in progress")
+  public static let inProgress = bluez("InProgress", "In Progress")
+  /// The same by name, in the words of Adapter1.StartDiscovery.
+  public static let busy = bluez("InProgress", "Operation already in progress")
   public static let notReady = bluez("NotReady", "Resource Not Ready")
   public static let notConnected = bluez("NotConnected", "Not Connected")
   public static let notSupported = bluez("NotSupported", "Operation is not supported")

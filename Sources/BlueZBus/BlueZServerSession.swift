@@ -14,6 +14,8 @@ actor BlueZServerSession {
     var watch: Bus.NameWatch
     /// The objects of its applications, by root.
     var applications: [ObjectPath: ManagedObjects] = [:]
+    /// Applications and advertisements whose objects are being fetched.
+    var fetching: Set<ObjectPath> = []
     /// Its changes of values are listened to.
     var isMatched = false
   }
@@ -85,6 +87,10 @@ actor BlueZServerSession {
 
   private func take(_ signal: Signal) {
     ObjectCoding.apply(signal, to: &objects)
+    if case .interfacesRemoved(_, let interfaces) = signal, interfaces.contains(InterfaceName.gattManager) {
+      // What was registered with an adapter goes with it.
+      for client in clients.keys { clients[client]?.applications = [:] }
+    }
     let outgoing = ObjectCoding.outgoing(signal)
     bus.assumeIsolated { bus in
       do throws(BusError) {
@@ -161,7 +167,12 @@ actor BlueZServerSession {
       }
       try admit(call.sender)
       switch try RequestCoding.incoming(call, interface: interface) {
-      case .request(let request): deliver(call, request)
+      case .request(let request):
+        if withdraws(request, call.sender) {
+          bus.assumeIsolated { $0.reply(to: call, with: .success([])) }
+        } else {
+          deliver(call, request)
+        }
       case .application(let root): try fetchApplication(call, root)
       case .advertisement(let path): fetchAdvertisement(call, path)
       }
@@ -260,9 +271,20 @@ actor BlueZServerSession {
 
   // MARK: What clients export
 
+  /// Whether this ends a registration whose objects are being fetched: bluetoothd has it from the call on.
+  private func withdraws(_ request: Request, _ client: String) -> Bool {
+    switch request {
+    case .unregisterApplication(let path), .unregisterAdvertisement(let path):
+      clients[client]?.fetching.remove(path) != nil
+    default: false
+    }
+  }
+
   private func fetchApplication(_ call: IncomingCall, _ root: ObjectPath) throws(BusError) {
     let client = call.sender
-    guard let known = clients[client], known.applications[root] == nil else { throw BusError(.alreadyExists) }
+    guard let known = clients[client], known.applications[root] == nil, !known.fetching.contains(root) else {
+      throw BusError(.alreadyExists)
+    }
     guard known.applications.count < Self.registrationLimit else {
       throw BusError(name: BusError.Name.limitsExceeded, message: "too many applications")
     }
@@ -271,10 +293,14 @@ actor BlueZServerSession {
       bus.assumeIsolated { $0.addMatch(Self.changes(of: client)) }
     }
     let fetch = MethodCall(to: client, path: root, interface: BusName.objectManager, member: "GetManagedObjects")
+    clients[client]?.fetching.insert(root)
     bus.assumeIsolated { bus in
       bus.call(fetch) { result in
         self.assumeIsolated { session in
           guard session.clients[client] != nil else { return }
+          guard session.clients[client]?.fetching.remove(root) != nil else {
+            return session.refuse(call, .failed("No object received"))
+          }
           guard let objects = ObjectCoding.objects((try? result.get())?.first), objects.count <= 4096,
             objects.keys.allSatisfy({ $0.isWithin(root) })
           else {
@@ -293,10 +319,14 @@ actor BlueZServerSession {
     let fetch = MethodCall(
       to: client, path: path, interface: BusName.properties, member: "GetAll",
       arguments: [.string(InterfaceName.advertisement)])
+    clients[client]?.fetching.insert(path)
     bus.assumeIsolated { bus in
       bus.call(fetch) { result in
         self.assumeIsolated { session in
           guard session.clients[client] != nil else { return }
+          guard session.clients[client]?.fetching.remove(path) != nil else {
+            return session.refuse(call, .failed("Failed to parse advertisement."))
+          }
           guard let properties = (try? result.get())?.first?.propertiesValue else {
             return session.refuse(call, .failed("Failed to parse advertisement."))
           }

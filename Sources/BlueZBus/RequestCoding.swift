@@ -103,8 +103,14 @@ enum RequestCoding {
     case (InterfaceName.adapter, "RemoveDevice"): return .request(.removeDevice(try arguments.path(0)))
     case (InterfaceName.device, "Connect"): return .request(.connect)
     case (InterfaceName.device, "Disconnect"): return .request(.disconnect)
-    case (InterfaceName.device, "ConnectProfile"): return .request(.connectProfile(try arguments.uuid(0)))
-    case (InterfaceName.device, "DisconnectProfile"): return .request(.disconnectProfile(try arguments.uuid(0)))
+    case (InterfaceName.device, "ConnectProfile"):
+      guard let uuid = try? arguments.uuid(0) else {
+        throw BusError(.invalidArguments("br-connection-invalid-argument"))
+      }
+      return .request(.connectProfile(uuid))
+    case (InterfaceName.device, "DisconnectProfile"):
+      guard let uuid = try? arguments.uuid(0) else { throw BusError(invalidArguments) }
+      return .request(.disconnectProfile(uuid))
     case (InterfaceName.device, "Pair"): return .request(.pair)
     case (InterfaceName.device, "CancelPairing"): return .request(.cancelPairing)
     case (InterfaceName.gattCharacteristic, "ReadValue"), (InterfaceName.gattDescriptor, "ReadValue"):
@@ -125,7 +131,7 @@ enum RequestCoding {
       let text = try arguments.string(1)
       // Empty means KeyboardDisplay (BlueZ, doc/org.bluez.AgentManager.rst).
       guard let capability = text.isEmpty ? .keyboardDisplay : AgentCapability(rawValue: text) else {
-        throw .invalidArguments("'\(text)' is no agent's capability")
+        throw BusError(invalidArguments)
       }
       return .request(.registerAgent(path: try arguments.path(0), capability: capability))
     case (InterfaceName.agentManager, "RequestDefaultAgent"):
@@ -149,6 +155,9 @@ enum RequestCoding {
     return properties
   }
 
+  /// bluetoothd's own error, as its parsers have it, and not the bus's.
+  private static let invalidArguments = BlueZError.invalidArguments("Invalid arguments in method call")
+
   private static func filter(_ properties: Properties) throws(BusError) -> DiscoveryFilter {
     var filter = DiscoveryFilter()
     for (name, value) in properties {
@@ -156,7 +165,7 @@ enum RequestCoding {
       case ("UUIDs", .array("s", let elements)):
         for element in elements {
           guard let uuid = element.stringValue.flatMap({ BluetoothUUID($0) }) else {
-            throw .invalidArguments("UUIDs: \(element) is no UUID")
+            throw BusError(invalidArguments)
           }
           filter.uuids.append(uuid)
         }
@@ -166,7 +175,7 @@ enum RequestCoding {
       case ("Pattern", .string(let pattern)): filter.pattern = pattern
       // Known to BlueZ, and without a meaning here.
       case ("Pathloss", .uint16), ("Discoverable", .bool): break
-      default: throw .invalidArguments("SetDiscoveryFilter: \(name) of type \(value.signature) is not known")
+      default: throw BusError(invalidArguments)
       }
     }
     return filter
@@ -194,7 +203,7 @@ enum RequestCoding {
   static func kind(_ properties: Properties) throws(BusError) -> WriteOptions.Kind? {
     guard let value = properties["type"] else { return nil }
     guard let kind = value.stringValue.flatMap({ WriteOptions.Kind(rawValue: $0) }) else {
-      throw .invalidArguments("type is command, request or reliable")
+      throw BusError(.notSupported)
     }
     return kind
   }

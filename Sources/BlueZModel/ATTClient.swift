@@ -27,6 +27,7 @@ struct ATTClient: Sendable {
     case subscribeToServiceChanged(AttributeHandle)
     case explore(Exploration.Step)
     case readName(AttributeHandle)
+    case readPlugAndPlay(AttributeHandle)
     case read(ReadOperation)
     case write(WriteOperation)
     case configure(ConfigureOperation)
@@ -99,7 +100,7 @@ extension BlueZModel {
     case .writeClientFeatures(let handle): .writeRequest(handle, [0x01])
     case .subscribeToServiceChanged(let handle): .writeRequest(handle, [0x02, 0x00])
     case .explore(let step): step.question
-    case .readName(let handle): .readRequest(handle)
+    case .readName(let handle), .readPlugAndPlay(let handle): .readRequest(handle)
     case .read(let read):
       read.offset == 0 && !read.isContinued
         ? .readRequest(read.handle)
@@ -166,6 +167,7 @@ extension BlueZModel {
     case .refreshDatabaseHash: refreshedHashArrived(pdu, on: identifier)
     case .explore(let step): return explored(step, pdu, on: identifier)
     case .readName: nameArrived(pdu, on: identifier)
+    case .readPlugAndPlay: plugAndPlayArrived(pdu, on: identifier)
     case .read(let read): return readAnswered(read, pdu, on: identifier)
     case .write(let write): return writeAnswered(write, pdu, on: identifier)
     case .configure(let configure): configured(configure, pdu, on: identifier)
@@ -181,14 +183,13 @@ extension BlueZModel {
     if isNew, let path = links[identifier]?.device, let database = devices[path]?.database,
       devices[path]?.isExported == true
     {
-      for service in database.services where service.isOnBus {
+      for service in database.services {
         for characteristic in service.characteristics {
           changed(
             characteristic.path(under: service.path(under: path)), InterfaceName.gattCharacteristic, "MTU")
         }
       }
     }
-    sendEarlyValues(identifier)
   }
 
   mutating func transactionTimedOut(_ identifier: LinkIdentifier) {
@@ -196,14 +197,12 @@ extension BlueZModel {
   }
 
   /// The link is gone: every open read, write and subscription fails as bluetoothd has it.
-  mutating func failTransactions(_ identifier: LinkIdentifier) {
-    guard let client = links[identifier]?.client else { return }
-    links[identifier]?.client = ATTClient()
-    for operation in [client.current].compactMap(\.self) + client.queue {
+  mutating func failTransactions(of link: Link) {
+    for operation in [link.client.current].compactMap(\.self) + link.client.queue {
       switch operation {
       case .read(let read): reply(to: read.caller, .failure(.attError(.unlikelyError)))
       case .write(let write): reply(to: write.caller, .failure(.attError(.unlikelyError)))
-      case .configure(let configure): failSubscription(configure, on: identifier, .attError(.unlikelyError))
+      case .configure(let configure): failSubscription(configure, of: link.device, .attError(.unlikelyError))
       default: break
       }
     }

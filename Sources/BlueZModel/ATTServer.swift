@@ -12,8 +12,6 @@ struct ATTServing: Sendable {
   /// Indications go one at a time, each when the one before was confirmed.
   var indications: [(handle: AttributeHandle, value: [UInt8], application: LocalAttribute.Source?)] = []
   var awaitsConfirmation = false
-  /// Values emitted before the link's MTU was agreed.
-  var earlyValues: [(handle: AttributeHandle, value: [UInt8])] = []
 
   struct PendingRequest: Sendable {
     var callback: UInt64
@@ -182,9 +180,14 @@ extension BlueZModel {
     }
     switch attribute.source {
     case .application(let client, let path):
-      var request = remoteRequest(on: link)
-      request.kind = .request
-      ask(client, path, .writeValue(value, request), for: pdu.opcode, handle, on: link)
+      let request = remoteRequest(on: link)
+      // Seen on bluetoothd: what may be written without a response is not waited for, and cannot be refused.
+      if attribute.properties.contains(.writeWithoutResponse) {
+        send(.writeResponse, on: link)
+        callWithoutAnswer(client, path, .writeValue(value, request))
+      } else {
+        ask(client, path, .writeValue(value, request), for: pdu.opcode, handle, on: link)
+      }
     case .configuration(let of):
       guard value.count == 2 else { return refuse(pdu, handle, .invalidAttributeValueLength, on: link) }
       send(.writeResponse, on: link)
@@ -199,9 +202,7 @@ extension BlueZModel {
       attribute.properties.contains(.writeWithoutResponse), writeError(attribute, on: link) == nil,
       value.count <= ATTLimits.maximumValueLength, case .application(let client, let path) = attribute.source
     else { return }
-    var request = remoteRequest(on: link)
-    request.kind = .command
-    callWithoutAnswer(client, path, .writeValue(value, request))
+    callWithoutAnswer(client, path, .writeValue(value, remoteRequest(on: link)))
   }
 
   func remoteRequest(on link: LinkIdentifier, offset: UInt16 = 0) -> RemoteRequest {
@@ -244,8 +245,7 @@ extension BlueZModel {
     guard let attribute = server.database.attribute(first.handle),
       case .application(let client, let path) = attribute.source
     else { return refuse(pdu, first.handle, .writeNotPermitted, on: link) }
-    var request = remoteRequest(on: link, offset: UInt16(first.offset))
-    request.kind = .request
+    let request = remoteRequest(on: link, offset: UInt16(first.offset))
     ask(client, path, .writeValue(value, request), for: pdu.opcode, first.handle, on: link)
   }
 

@@ -6,11 +6,12 @@ import Timekeeping
 /// Adapter1, beside what the configuration says.
 struct AdapterState: Sendable {
   var isPowered = false
+  /// `PowerState` on its way from one to the other.
+  var powerTransition: String?
   var alias: String?
   var isDiscoverable = false
   var discoverableTimeoutSeconds: UInt32 = 180
   var discoverableDeadline: Instant?
-  var isPairable = true
   var pairableTimeoutSeconds: UInt32 = 0
   var pairableDeadline: Instant?
 
@@ -24,23 +25,31 @@ extension BlueZModel {
     isRunning = true
     restartDeadline = nil
     adapter = AdapterState(configuration: configuration)
-    adapter.alias = storage.alias
-    adapter.isPairable = storage.isPairable ?? true
+    // Its name comes first; its objects are added one by one.
+    effects.append(.started([:]))
+    added(WellKnown.managerPath)
     if kernel.isPlugged { startAdapter() }
-    changes = []
-    effects.append(.started(managedObjects))
   }
 
-  /// What bluetoothd does with a controller it finds: clears the kernel's lists, loads devices, switches it on.
+  /// What bluetoothd does with a controller it finds: takes over the kernel's links, clears its lists, loads devices,
+  /// switches it on.
   private mutating func startAdapter() {
+    adapter.alias = storage.alias
+    server = GATTServer(configuration: configuration)
+    loadDevices()
     tellScan(nil)
     tellInitiator(nil)
     clearAdvertisingSets()
-    for link in kernel.orphans { tell(.disconnect(configuration.controller, link, .remoteUserTerminated)) }
-    kernel.orphans = []
-    server = GATTServer(configuration: configuration)
-    loadDevices()
-    if !kernel.isBlocked { powerOn() }
+    kernel.armed = nil
+    takeOverOrphans()
+    // One that was killed has left its controller on; one that has just come is on before it is told of.
+    adapter.isPowered = kernel.powered
+    if !kernel.isBlocked, !kernel.powered { adapter.powerTransition = "off-enabling" }
+    if adapter.isPowered { effects.append(.powered(true)) }
+    changes = []
+    added(adapterPath)
+    for path in devices.keys.sorted() { added(path) }
+    if !kernel.isBlocked, !kernel.powered { powerOn() }
   }
 
   mutating func stop(_ cause: StopCause) {
@@ -51,15 +60,12 @@ extension BlueZModel {
     }
     switch cause {
     case .stopped: sayGoodBye()
-    case .shutDown, .killed, .crashed: break
+    case .killed, .crashed: leaveToKernel()
+    case .shutDown:
+      for link in links.keys.sorted() { tell(.disconnect(configuration.controller, link, .remoteUserTerminated)) }
     }
-    for link in links.keys.sorted() { tell(.disconnect(configuration.controller, link, .remoteUserTerminated)) }
     // The kernel's own discovery ends with whoever asked for it; its accept list and its advertisements do not.
     tellScan(nil)
-    if cause == .stopped {
-      tellInitiator(nil)
-      clearAdvertisingSets()
-    }
     isRunning = false
     changes = []
     links = [:]
@@ -81,14 +87,35 @@ extension BlueZModel {
     tellInitiator(nil)
     clearAdvertisingSets()
     tellPower(false)
-    kernel.orphans = []
+    kernel.orphans = [:]
+    kernel.armed = nil
+    kernel.isPairable = false
   }
 
-  /// Release to all whose objects bluetoothd held.
+  /// It ends in good order: power goes off, its objects leave the bus, those whose objects it held hear Release.
+  /// (Applications and their profiles do not.)
   private mutating func sayGoodBye() {
-    releaseAdvertisements()
+    powerOff()
+    flushChanges()
+    tellInitiator(nil)
+    clearAdvertisingSets()
+    removed(WellKnown.managerPath, [InterfaceName.properties, InterfaceName.agentManager])
     releaseAgents()
-    releaseProfiles()
+    guard kernel.isPlugged else { return }
+    removed(
+      adapterPath, [InterfaceName.gattManager, InterfaceName.advertisingManager])
+    removeObjects()
+    releaseAdvertisements()
+    removed(adapterPath, [InterfaceName.properties, InterfaceName.adapter])
+  }
+
+  /// All devices leave the bus, and stay on disk.
+  private mutating func removeObjects() {
+    for path in devices.keys.sorted() {
+      unexport(path)
+      devices[path] = nil
+      removed(path, [InterfaceName.properties, InterfaceName.device])
+    }
   }
 
   // MARK: Power
@@ -96,6 +123,10 @@ extension BlueZModel {
   mutating func powerOn() {
     guard !adapter.isPowered, kernel.isPlugged, !kernel.isBlocked else { return }
     tellPower(true)
+    adapter.powerTransition = "off-enabling"
+    changed(adapterPath, InterfaceName.adapter, "PowerState")
+    flushChanges()
+    adapter.powerTransition = nil
     adapter.isPowered = true
     changed(adapterPath, InterfaceName.adapter, "Powered", "PowerState")
     effects.append(.powered(true))
@@ -106,6 +137,12 @@ extension BlueZModel {
   /// Links, scans and pending connections end; the kernel's lists stay and work again when power is back.
   mutating func powerOff() {
     guard adapter.isPowered else { return }
+    if !kernel.isBlocked {
+      adapter.powerTransition = "on-disabling"
+      changed(adapterPath, InterfaceName.adapter, "PowerState")
+      flushChanges()
+      adapter.powerTransition = nil
+    }
     adapter.isPowered = false
     for link in links.keys.sorted() {
       tell(.disconnect(configuration.controller, link, .remotePoweredOff))
@@ -121,7 +158,7 @@ extension BlueZModel {
     kernel.initiator = nil
     kernel.advertisingSets = []
     tellPower(false)
-    changed(adapterPath, InterfaceName.adapter, "Powered", "PowerState", "Discoverable")
+    changed(adapterPath, InterfaceName.adapter, "Powered", "PowerState", "Discoverable", "Connectable")
     effects.append(.powered(false))
   }
 
@@ -143,12 +180,9 @@ extension BlueZModel {
     if isPlugged {
       kernel.isPlugged = true
       guard isRunning else { return }
-      adapter.alias = storage.alias
-      adapter.isPairable = storage.isPairable ?? true
+      kernel.isPairable = agents.defaultAgent != nil
+      if !kernel.isBlocked { tellPower(true) }
       startAdapter()
-      changes = []
-      added(adapterPath)
-      for path in devices.keys.sorted() { added(path) }
       return
     }
     // Nobody is there to be told anything.
@@ -157,17 +191,18 @@ extension BlueZModel {
     if isRunning {
       for path in devices.keys.sorted() { failConnect(path, .failed("le-connection-abort-by-local")) }
       releaseAdvertisements()
-      releaseProfiles()
-      for path in devices.keys.sorted() {
-        unexport(path)
-        devices[path] = nil
-        removed(path, [InterfaceName.properties, InterfaceName.device])
+      let wasPowered = adapter.isPowered
+      adapter.isPowered = false
+      if wasPowered {
+        changed(adapterPath, InterfaceName.adapter, "Powered")
+        effects.append(.powered(false))
       }
+      removeObjects()
+      flushChanges()
       removed(
         adapterPath,
         [InterfaceName.properties, InterfaceName.adapter, InterfaceName.gattManager, InterfaceName.advertisingManager])
     }
-    if adapter.isPowered { effects.append(.powered(false)) }
     devices = [:]
     discovery = DiscoveryState()
     advertising = AdvertisingState()
@@ -214,7 +249,7 @@ extension BlueZModel {
   mutating func setAdapterProperty(_ name: String, _ value: Value) -> Result<Reply, BlueZError> {
     switch (name, value) {
     case ("Powered", .bool(let isOn)):
-      if isOn, kernel.isBlocked { return .failure(.failed("Blocked through rfkill")) }
+      if isOn, kernel.isBlocked { return .failure(.failed("Failed")) }
       if isOn { powerOn() } else { powerOff() }
     case ("Alias", .string(let alias)):
       guard alias.utf8.count <= 248 else { return .failure(.invalidArguments("Invalid arguments in method call")) }
@@ -226,24 +261,23 @@ extension BlueZModel {
       adapter.isDiscoverable = isOn
       adapter.discoverableDeadline =
         isOn && adapter.discoverableTimeoutSeconds > 0 ? now + .seconds(Int64(adapter.discoverableTimeoutSeconds)) : nil
-      changed(adapterPath, InterfaceName.adapter, "Discoverable")
+      changed(adapterPath, InterfaceName.adapter, "Discoverable", "Connectable")
     case ("DiscoverableTimeout", .uint32(let seconds)):
       adapter.discoverableTimeoutSeconds = seconds
       if adapter.isDiscoverable { adapter.discoverableDeadline = seconds > 0 ? now + .seconds(Int64(seconds)) : nil }
       changed(adapterPath, InterfaceName.adapter, "DiscoverableTimeout")
     case ("Pairable", .bool(let isOn)):
-      adapter.isPairable = isOn
-      storage.isPairable = isOn
+      kernel.isPairable = isOn
       adapter.pairableDeadline =
         isOn && adapter.pairableTimeoutSeconds > 0 ? now + .seconds(Int64(adapter.pairableTimeoutSeconds)) : nil
       changed(adapterPath, InterfaceName.adapter, "Pairable")
     case ("PairableTimeout", .uint32(let seconds)):
       adapter.pairableTimeoutSeconds = seconds
-      if adapter.isPairable { adapter.pairableDeadline = seconds > 0 ? now + .seconds(Int64(seconds)) : nil }
+      if kernel.isPairable { adapter.pairableDeadline = seconds > 0 ? now + .seconds(Int64(seconds)) : nil }
       changed(adapterPath, InterfaceName.adapter, "PairableTimeout")
     case ("Powered", _), ("Alias", _), ("Discoverable", _), ("DiscoverableTimeout", _), ("Pairable", _),
       ("PairableTimeout", _):
-      return .failure(.invalidArguments("Invalid arguments in method call"))
+      return .failure(.invalidSignature(name))
     default: return .failure(.propertyReadOnly(name))
     }
     return .success(.none)

@@ -22,8 +22,10 @@ extension BlueZModel {
       "ActiveInstances": .byte(UInt8(advertising.instances.count)),
       "SupportedInstances": .byte(UInt8(AdvertisingState.supportedInstances - advertising.instances.count)),
       "SupportedIncludes": .strings(["tx-power", "appearance", "local-name"]),
-      "SupportedSecondaryChannels": .strings([]),
       "SupportedFeatures": .strings([]),
+      "SupportedCapabilities": .properties([
+        "MaxAdvLen": .byte(31), "MaxScnRspLen": .byte(31), "MinTxPower": .int16(0), "MaxTxPower": .int16(0),
+      ]),
     ]
   }
 
@@ -103,8 +105,9 @@ struct AdvertisementReader {
   let isDiscoverable: Bool
 
   func parameters(_ ownAddress: OwnAddress) throws(BlueZError) -> AdvertisingParameters {
-    guard let type = properties["Type"]?.stringValue, type == "peripheral" || type == "broadcast" else {
-      throw .invalidArguments("Failed to parse advertisement.")
+    let type = properties["Type"].map { $0.stringValue ?? "" } ?? "broadcast"
+    guard type == "peripheral" || type == "broadcast" else {
+      throw .failed("Failed to parse advertisement.")
     }
     var data = AdvertisementData()
     data.serviceUUIDs = try uuids("ServiceUUIDs")
@@ -114,7 +117,7 @@ struct AdvertisementReader {
     data.appearance = properties["Appearance"]?.integerValue.flatMap { UInt16(exactly: $0) }
     let includes = properties["Includes"]?.stringsValue ?? []
     guard Set(includes).isSubset(of: ["tx-power", "appearance", "local-name", "rsi"]) else {
-      throw .invalidArguments("Failed to parse advertisement.")
+      throw .failed("Failed to parse advertisement.")
     }
     if includes.contains("tx-power") { data.transmitPowerLevel = 0 }
     if includes.contains("appearance"), data.appearance == nil { data.appearance = 0 }
@@ -126,13 +129,12 @@ struct AdvertisementReader {
     let payload = AdvertisementCodec.write(data) + rawData()
     var scanResponse: [UInt8] = []
     let localName = properties["LocalName"]?.stringValue
-    if localName != nil, includes.contains("local-name") { throw .invalidArguments("Failed to parse advertisement.") }
+    if localName != nil, includes.contains("local-name") { throw .failed("Failed to parse advertisement.") }
     if let localName = localName ?? (includes.contains("local-name") ? name : nil), !localName.isEmpty {
       scanResponse = AdvertisementCodec.write(name: localName)
     }
     guard payload.count <= 31, scanResponse.count <= 31 else {
-      throw BlueZError(
-        name: "org.bluez.Error.InvalidLength", message: "Advertising data too long or couldn't be generated.")
+      throw .failed("Failed to register advertisement")
     }
     return AdvertisingParameters(
       ownAddress: ownAddress, data: payload, scanResponse: scanResponse, interval: try interval(),
@@ -141,10 +143,10 @@ struct AdvertisementReader {
 
   private func uuids(_ name: String) throws(BlueZError) -> [BluetoothUUID] {
     guard let value = properties[name] else { return [] }
-    guard let texts = value.stringsValue else { throw .invalidArguments("Failed to parse advertisement.") }
+    guard let texts = value.stringsValue else { throw .failed("Failed to parse advertisement.") }
     var result: [BluetoothUUID] = []
     for text in texts {
-      guard let uuid = BluetoothUUID(text) else { throw .invalidArguments("Failed to parse advertisement.") }
+      guard let uuid = BluetoothUUID(text) else { throw .failed("Failed to parse advertisement.") }
       result.append(uuid)
     }
     return result
@@ -152,11 +154,11 @@ struct AdvertisementReader {
 
   private func serviceData() throws(BlueZError) -> [BluetoothUUID: [UInt8]] {
     guard let value = properties["ServiceData"] else { return [:] }
-    guard case .dictionary(_, _, let members) = value else { throw .invalidArguments("Failed to parse advertisement.") }
+    guard case .dictionary(_, _, let members) = value else { throw .failed("Failed to parse advertisement.") }
     var result: [BluetoothUUID: [UInt8]] = [:]
     for (key, bytes) in members {
       guard let uuid = key.stringValue.flatMap({ BluetoothUUID($0) }), let bytes = bytes.unwrapped.bytesValue else {
-        throw .invalidArguments("Failed to parse advertisement.")
+        throw .failed("Failed to parse advertisement.")
       }
       result[uuid] = bytes
     }
@@ -165,11 +167,11 @@ struct AdvertisementReader {
 
   private func manufacturerData() throws(BlueZError) -> [UInt16: [UInt8]] {
     guard let value = properties["ManufacturerData"] else { return [:] }
-    guard case .dictionary(_, _, let members) = value else { throw .invalidArguments("Failed to parse advertisement.") }
+    guard case .dictionary(_, _, let members) = value else { throw .failed("Failed to parse advertisement.") }
     var result: [UInt16: [UInt8]] = [:]
     for (key, bytes) in members {
       guard let company = key.integerValue.flatMap({ UInt16(exactly: $0) }), let bytes = bytes.unwrapped.bytesValue
-      else { throw .invalidArguments("Failed to parse advertisement.") }
+      else { throw .failed("Failed to parse advertisement.") }
       result[company] = bytes
     }
     return result
@@ -189,7 +191,7 @@ struct AdvertisementReader {
   /// In milliseconds on the bus; the kernel's default is 1.28 s.
   private func interval() throws(BlueZError) -> Duration {
     guard let milliseconds = properties["MinInterval"]?.integerValue else { return .milliseconds(1280) }
-    guard (20...10_240).contains(milliseconds) else { throw .invalidArguments("Failed to parse advertisement.") }
+    guard (20...10_240).contains(milliseconds) else { throw .failed("Failed to parse advertisement.") }
     return .milliseconds(milliseconds)
   }
 }

@@ -25,10 +25,12 @@ extension BlueZModel {
       guard agents.agents[client] == nil else { return .failure(.alreadyExists) }
       agents.agents[client] = AgentState.Agent(client: client, path: path, capability: capability)
       agents.defaults.append(client)
+      refreshPairable()
     case .requestDefaultAgent(let path):
       guard agents.agents[client]?.path == path else { return .failure(.doesNotExist) }
       agents.defaults.removeAll { $0 == client }
       agents.defaults.insert(client, at: 0)
+      refreshPairable()
     case .unregisterAgent(let path):
       guard agents.agents[client]?.path == path else { return .failure(.doesNotExist) }
       forgetAgent(of: client)
@@ -38,8 +40,17 @@ extension BlueZModel {
   }
 
   mutating func forgetAgent(of client: ClientIdentifier) {
-    agents.agents[client] = nil
+    guard agents.agents.removeValue(forKey: client) != nil else { return }
     agents.defaults.removeAll { $0 == client }
+    refreshPairable()
+  }
+
+  /// An adapter is pairable while there is somebody to ask.
+  private mutating func refreshPairable() {
+    let isPairable = agents.defaultAgent != nil
+    guard kernel.isPlugged, kernel.isPairable != isPairable else { return }
+    kernel.isPairable = isPairable
+    changed(adapterPath, InterfaceName.adapter, "Pairable")
   }
 
   mutating func releaseAgents() {

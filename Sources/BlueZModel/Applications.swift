@@ -44,9 +44,9 @@ extension BlueZModel {
       profiles = try reader.profiles()
       services = try reader.services()
     } catch {
-      return .failure(.invalidArguments(error.reason))
+      return .failure(.failed(error.reason))
     }
-    guard !services.isEmpty || !profiles.isEmpty else { return .failure(.invalidArguments("No object received")) }
+    guard !services.isEmpty || !profiles.isEmpty else { return .failure(.failed("No object received")) }
     for service in services { server.database.insert(service) }
     server.applications.append(
       GATTServer.Application(client: client, root: root, services: services.compactMap(\.path), profiles: profiles))
@@ -90,14 +90,6 @@ extension BlueZModel {
     for service in leaving { announceChange(of: service.range) }
   }
 
-  mutating func releaseProfiles() {
-    for application in server.applications {
-      for profile in application.profiles {
-        callWithoutAnswer(application.client, profile.path, .release(interface: InterfaceName.gattProfile))
-      }
-    }
-  }
-
   /// Indicates Service Changed to connected peers that subscribed to it. Others see it by the Database Hash.
   private mutating func announceChange(of range: ClosedRange<AttributeHandle>) {
     guard let handle = server.database.serviceChangedHandle else { return }
@@ -124,14 +116,19 @@ struct ApplicationReader {
   let objects: ManagedObjects
   let database: LocalDatabase
 
-  struct Failure: Error { var reason: String }
+  /// Why not, in bluetoothd's words (src/gatt-database.c).
+  struct Failure: Error {
+    var reason: String
+    static let invalid = Failure(reason: "No valid service object found")
+    static let unfit = Failure(reason: "Failed to create entry in database")
+  }
 
   func profiles() throws(Failure) -> [(path: ObjectPath, uuids: Set<BluetoothUUID>)] {
     var result: [(path: ObjectPath, uuids: Set<BluetoothUUID>)] = []
     for (path, properties) in of(InterfaceName.gattProfile) {
-      guard let texts = properties["UUIDs"]?.stringsValue else { throw Failure(reason: "\(path): no UUIDs") }
+      guard let texts = properties["UUIDs"]?.stringsValue else { throw .invalid }
       let uuids = texts.compactMap { BluetoothUUID($0) }
-      guard uuids.count == texts.count, !uuids.isEmpty else { throw Failure(reason: "\(path): invalid UUIDs") }
+      guard uuids.count == texts.count, !uuids.isEmpty else { throw .invalid }
       result.append((path, Set(uuids)))
     }
     return result
@@ -140,6 +137,7 @@ struct ApplicationReader {
   mutating func services() throws(Failure) -> [LocalService] {
     var scratch = database
     var result: [LocalService] = []
+    try checkParents()
     // Those that ask for handles first, so that nobody else takes them.
     let services = of(InterfaceName.gattService).sorted { left, right in
       let (a, b) = (Self.handle(left.properties) != nil, Self.handle(right.properties) != nil)
@@ -147,18 +145,30 @@ struct ApplicationReader {
     }
     for (path, properties) in services {
       let service = try read(path, properties, scratch)
-      guard scratch.isFree(service.range) else { throw Failure(reason: "\(path): handles are taken") }
+      guard scratch.isFree(service.range) else { throw .unfit }
       scratch.insert(service)
       result.append(service)
     }
     return result
   }
 
+  /// What hangs on nothing makes the whole application invalid.
+  private func checkParents() throws(Failure) {
+    for (interface, parent, owner) in [
+      (InterfaceName.gattCharacteristic, "Service", InterfaceName.gattService),
+      (InterfaceName.gattDescriptor, "Characteristic", InterfaceName.gattCharacteristic),
+    ] {
+      for (_, properties) in of(interface) {
+        guard let path = properties[parent]?.pathValue, objects[path]?[owner] != nil else { throw .invalid }
+      }
+    }
+  }
+
   private func read(
     _ path: ObjectPath, _ properties: Properties, _ scratch: LocalDatabase
   ) throws(Failure) -> LocalService {
     let uuid = try Self.uuid(path, properties)
-    guard let isPrimary = properties["Primary"]?.boolValue else { throw Failure(reason: "\(path): no Primary") }
+    guard let isPrimary = properties["Primary"]?.boolValue else { throw .invalid }
     do {
       var builder = ServiceBuilder(
         uuid, isPrimary: isPrimary, at: Self.handle(properties).map { Int($0) } ?? scratch.nextHandle)
@@ -180,12 +190,10 @@ struct ApplicationReader {
         }
       }
       return builder.service(path: path)
-    } catch let failure as ServiceBuilder.Failure {
-      throw Failure(reason: "\(path): \(failure.reason)")
     } catch let failure as Failure {
       throw failure
     } catch {
-      throw Failure(reason: "\(path): \(error)")
+      throw .unfit
     }
   }
 
@@ -211,7 +219,7 @@ struct ApplicationReader {
 
   private static func uuid(_ path: ObjectPath, _ properties: Properties) throws(Failure) -> BluetoothUUID {
     guard let text = properties["UUID"]?.stringValue, let uuid = BluetoothUUID(text) else {
-      throw Failure(reason: "\(path): no valid UUID")
+      throw .unfit
     }
     return uuid
   }
@@ -219,7 +227,7 @@ struct ApplicationReader {
   private static func flags(
     _ path: ObjectPath, _ properties: Properties
   ) throws(Failure) -> (properties: CharacteristicProperties, permissions: AttributePermissions) {
-    guard let flags = properties["Flags"]?.stringsValue else { throw Failure(reason: "\(path): no Flags") }
+    guard let flags = properties["Flags"]?.stringsValue else { throw .invalid }
     var result: CharacteristicProperties = []
     var permissions: AttributePermissions = []
     for flag in flags {
@@ -249,7 +257,7 @@ struct ApplicationReader {
       case "authenticated-signed-writes": result.insert(.authenticatedSignedWrites)
       case "extended-properties", "reliable-write", "writable-auxiliaries": result.insert(.extendedProperties)
       case "authorize": break
-      default: throw Failure(reason: "\(path): unknown flag \(flag)")
+      default: throw .invalid
       }
     }
     return (result, permissions)

@@ -56,10 +56,11 @@ extension BlueZModel {
       if let entry = device.autoConnect { targets.insert(entry) }
       if device.pendingConnect != nil || device.pairCall != nil { targets.insert(device.target) }
     }
+    tellInitiator(targets.isEmpty ? nil : initiatorParameters(targets))
+  }
+
+  func initiatorParameters(_ targets: Set<InitiatorTarget>) -> InitiatorParameters {
     // The kernel asks for 30 to 50 ms between connection events; controllers tend to the shortest.
-    tellInitiator(
-      targets.isEmpty
-        ? nil
-        : InitiatorParameters(targets: targets, ownAddress: ownAddress, connectionInterval: .milliseconds(30)))
+    InitiatorParameters(targets: targets, ownAddress: ownAddress, connectionInterval: .milliseconds(30))
   }
 }

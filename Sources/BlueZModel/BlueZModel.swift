@@ -38,6 +38,8 @@ public struct BlueZModel: Sendable {
     case kill
     /// The machine ends: bluetoothd and the kernel with it. Only `storage` is left.
     case shutDown
+    /// The machine boots, and starts bluetoothd.
+    case boot
     case setBlocked(Bool)
     /// The controller leaves its socket (false) or comes back (true), which clears the kernel's lists.
     case setPlugged(Bool)
@@ -160,6 +162,7 @@ public struct BlueZModel: Sendable {
     case .stop: stop(.stopped)
     case .kill: stop(.killed)
     case .shutDown: stop(.shutDown)
+    case .boot: if !isRunning { restartDeadline = now + configuration.timings.boot }
     case .setBlocked(let isBlocked): setBlocked(isBlocked)
     case .setPlugged(let isPlugged): setPlugged(isPlugged)
     }

@@ -137,6 +137,7 @@ extension BlueZError {
       // An application may name an error of its own range in the message.
       let digits = message.hasPrefix("0x") ? UInt8(message.dropFirst(2), radix: 16) : UInt8(message)
       return digits.flatMap { (0x80...0x9F).contains($0) ? ATTError(rawValue: $0) : nil } ?? ATTError(rawValue: 0x80)
+    case "org.bluez.Error.InProgress": return .procedureAlreadyInProgress
     case "org.bluez.Error.NotSupported": return .requestNotSupported
     case "org.bluez.Error.NotAuthorized": return .insufficientAuthorization
     case "org.bluez.Error.InvalidValueLength": return .invalidAttributeValueLength

@@ -32,15 +32,18 @@ extension BlueZModel {
   private mutating func handleAdapterCall(_ request: Request, _ pending: PendingCall) {
     switch request {
     case .startDiscovery: reply(to: pending, startDiscovery(pending.client))
-    case .stopDiscovery: reply(to: pending, stopDiscovery(pending.client))
+    case .stopDiscovery:
+      let answer = stopDiscovery(pending.client)
+      reply(to: pending, answer)
+      if case .success = answer { endDiscovery(of: pending.client) }
     case .setDiscoveryFilter(let filter): reply(to: pending, setDiscoveryFilter(filter, pending.client))
     case .getDiscoveryFilters:
       reply(
-        to: pending, .success(.strings(["UUIDs", "RSSI", "Pathloss", "Transport", "DuplicateData", "Discoverable"])))
+        to: pending,
+        .success(.strings(["UUIDs", "RSSI", "Pathloss", "Transport", "DuplicateData", "Discoverable", "Pattern"])))
     case .removeDevice(let device):
       guard devices[device] != nil else { return reply(to: pending, .failure(.doesNotExist)) }
-      removeDevice(device)
-      reply(to: pending, .success(.none))
+      removeDevice(device, for: pending)
     case .registerApplication(let root, let objects):
       reply(to: pending, registerApplication(root, objects, from: pending.client))
     case .unregisterApplication(let root):
@@ -59,7 +62,10 @@ extension BlueZModel {
     case .disconnect: disconnect(path, pending)
     case .pair: pair(path, pending)
     case .cancelPairing: reply(to: pending, cancelPairing(path))
-    case .connectProfile, .disconnectProfile: reply(to: pending, .failure(.notSupported))
+    // There are no profiles of other kinds: a search for them finds nothing, and there is nothing to end.
+    case .connectProfile: reply(to: pending, .failure(.failed("br-connection-sdp-search")))
+    case .disconnectProfile:
+      reply(to: pending, .failure(.invalidArguments("Invalid arguments in method call")))
     case .readConnectionRSSI:
       guard let link = devices[path]?.link else { return reply(to: pending, .failure(.notConnected)) }
       effects.append(.readRSSI(RSSIQuery(client: pending.client, call: pending.call), link))
@@ -141,8 +147,7 @@ extension BlueZModel {
     case ("Alias", .string(let alias)):
       guard alias.utf8.count <= 248 else { return .failure(.invalidArguments("Invalid arguments in method call")) }
       devices[path]?.alias = alias.isEmpty ? nil : alias
-    case ("Trusted", _), ("Blocked", _), ("Alias", _):
-      return .failure(.invalidArguments("Invalid arguments in method call"))
+    case ("Trusted", _), ("Blocked", _), ("Alias", _): return .failure(.invalidSignature(name))
     default: return .failure(.propertyReadOnly(name))
     }
     changed(path, InterfaceName.device, name)
@@ -161,6 +166,10 @@ extension BlueZError {
   }
   static func unknownProperty(_ name: String) -> BlueZError {
     BlueZError(name: "org.freedesktop.DBus.Error.InvalidArgs", message: "No such property '\(name)'")
+  }
+  static func invalidSignature(_ name: String) -> BlueZError {
+    BlueZError(
+      name: "org.freedesktop.DBus.Error.InvalidSignature", message: "Invalid signature for '\(name)'")
   }
   static func propertyReadOnly(_ name: String) -> BlueZError {
     BlueZError(

@@ -1,5 +1,6 @@
 import BluetoothTypes
 import Radio
+import Timekeeping
 
 /// Who a machine's Bluetooth is, and how its bluetoothd and kernel are set up.
 public struct BlueZConfiguration: Sendable {
@@ -39,6 +40,8 @@ public struct BlueZConfiguration: Sendable {
   public struct Timings: Sendable {
     /// [General] TemporaryTimeout.
     public var temporaryDevice: Duration = .seconds(30)
+    /// A device without a bond that could not be connected to or paired with vanishes so soon.
+    public var failedDevice: Duration = .seconds(1)
     /// `Connect()` to a device that does not answer.
     public var connect: Duration = .seconds(41)
     /// From `Disconnect()` to the end of the link.
@@ -47,8 +50,12 @@ public struct BlueZConfiguration: Sendable {
     public var transaction: Duration = .seconds(30)
     /// What a GATT server application has for its answer.
     public var application: Duration = .seconds(5)
+    /// A link that no process holds (the kernel's HCI_DISCONN_TIMEOUT).
+    public var orphanedLink: Duration = .seconds(2)
     /// What an agent has for its answer.
     public var agent: Duration = .seconds(60)
+    /// From a machine's boot to its bluetoothd: others are on the bus before it.
+    public var boot: Duration = .milliseconds(100)
     /// `RestartSec` of the unit, after a crash; `nil` where nothing restarts it.
     public var restartAfterCrash: Duration? = .seconds(1)
     /// The kernel restarts a filtered scan so that devices still there are seen again.
@@ -65,7 +72,18 @@ struct Kernel: Sendable {
   var initiator: InitiatorParameters?
   var scan: ScanParameters?
   var powered = false
+  /// Whether it lets others bond; bluetoothd switches it with its agents.
+  var isPairable = false
   var advertisingSets: Set<UInt8> = []
-  /// Links that came up while no bluetoothd ran.
-  var orphans: [LinkIdentifier] = []
+  /// Links that nobody holds: of a bluetoothd that was killed, or that came up while none ran.
+  var orphans: [LinkIdentifier: Orphan] = [:]
+  /// Whom a killed bluetoothd had it look for.
+  var armed: InitiatorParameters?
+
+  struct Orphan: Sendable {
+    var parameters: LinkParameters
+    var isEncrypted = false
+    /// When the kernel ends it.
+    var deadline: Instant
+  }
 }

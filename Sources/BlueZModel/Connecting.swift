@@ -7,7 +7,7 @@ import Timekeeping
 /// `Device1.Connect()` and `Disconnect()`, and what links' beginnings and ends do.
 extension BlueZModel {
   mutating func connect(_ path: ObjectPath, _ pending: PendingCall) {
-    guard adapter.isPowered else { return reply(to: pending, .failure(.notReady)) }
+    guard adapter.isPowered else { return reply(to: pending, .failure(.failed("Input/output error"))) }
     guard let device = devices[path] else { return reply(to: pending, .failure(.unknownObject(path))) }
     guard !device.isBlocked else { return reply(to: pending, .failure(.failed("Connection refused"))) }
     guard device.pendingConnect == nil, device.pairCall == nil else {
@@ -15,7 +15,8 @@ extension BlueZModel {
     }
     rearmParked(path)
     devices[path]?.isTemporary = false
-    guard device.link == nil else {
+    if let link = device.link {
+      adopt(link)
       refreshInitiator()
       return reply(to: pending, .success(.none))
     }
@@ -24,7 +25,8 @@ extension BlueZModel {
     refreshInitiator()
   }
 
-  /// Ends a pending `Connect()` with an error. A device that was never met goes back to being temporary.
+  /// Ends a pending `Connect()` with an error. A device without a bond goes back to being temporary, and vanishes
+  /// soon.
   mutating func failConnect(_ path: ObjectPath, _ error: BlueZError) {
     guard let device = devices[path] else { return }
     let calls = [device.pendingConnect?.caller, device.pairCall].compactMap(\.self)
@@ -32,20 +34,18 @@ extension BlueZModel {
     devices[path]?.pendingConnect = nil
     devices[path]?.pairCall = nil
     makeTemporaryIfUnwanted(path)
+    if devices[path]?.isTemporary == true { devices[path]?.vanishesAt = now + configuration.timings.failedDevice }
     for call in calls { reply(to: call, .failure(error)) }
     refreshInitiator()
   }
 
+  /// Also what is not connected is disconnected, and disarmed, whether the adapter is on or not.
   mutating func disconnect(_ path: ObjectPath, _ pending: PendingCall) {
-    guard adapter.isPowered else { return reply(to: pending, .failure(.notReady)) }
     guard let device = devices[path] else { return reply(to: pending, .failure(.unknownObject(path))) }
     park(path)
     if device.link == nil {
-      guard device.pendingConnect != nil else {
-        refreshInitiator()
-        return reply(to: pending, .failure(.notConnected))
-      }
       failConnect(path, .failed("br-connection-canceled"))
+      refreshInitiator()
       return reply(to: pending, .success(.none))
     }
     devices[path]?.disconnectCalls.append(pending)
@@ -68,18 +68,10 @@ extension BlueZModel {
 
   mutating func linkUp(_ parameters: LinkParameters) {
     if parameters.role == .central { kernel.initiator = nil }
-    guard isRunning, kernel.isPlugged else {
-      kernel.orphans.append(parameters.link)
-      return
-    }
+    guard isRunning, kernel.isPlugged else { return linkUpWithoutBluetoothd(parameters) }
     if parameters.role == .peripheral { restartAdvertising() }
-    let path: ObjectPath
-    if let known = device(onAir: parameters.peerAddress) {
-      path = known
-    } else {
-      path = makeDevice(parameters.peerAddress)
-      added(path)
-    }
+    let known = device(onAir: parameters.peerAddress)
+    let path = known ?? makeDevice(parameters.peerAddress)
     guard devices[path]?.link == nil, devices[path]?.isBlocked != true else {
       tell(.disconnect(configuration.controller, parameters.link, .remoteUserTerminated))
       return refreshInitiator()
@@ -89,7 +81,8 @@ extension BlueZModel {
     links[parameters.link] = link
     devices[path]?.link = parameters.link
     devices[path]?.lastSeen = now
-    changed(path, InterfaceName.device, "Connected")
+    devices[path]?.vanishesAt = nil
+    if known == nil { added(path) } else { changed(path, InterfaceName.device, "Connected") }
     refreshInitiator()
     attach(parameters.link)
     if links[parameters.link]?.isHeld == true {
@@ -109,50 +102,48 @@ extension BlueZModel {
   }
 
   mutating func linkDown(_ identifier: LinkIdentifier, _ reason: DisconnectReason) {
-    kernel.orphans.removeAll { $0 == identifier }
-    guard isRunning else { return }
-    endLink(identifier, reason)
+    kernel.orphans[identifier] = nil
+    orphanEnded(identifier, reason)
   }
 
   /// All that hangs on a link ends with it. What the link's device is for the system stays.
   mutating func endLink(_ identifier: LinkIdentifier, _ reason: DisconnectReason) {
     guard let link = links[identifier] else { return }
     let path = link.device
-    failTransactions(identifier)
     links[identifier] = nil
+    kernel.orphans[identifier] = nil
     endPairing(link, reason)
     endServing(link)
-    guard let device = devices[path] else { return }
+    guard let device = devices[path] else { return failTransactions(of: link) }
     let wasResolved = device.isResolved
     devices[path]?.link = nil
     devices[path]?.isResolved = false
     devices[path]?.lastSeen = now
     devices[path]?.disconnectDeadline = nil
     devices[path]?.disconnectCalls = []
-    for handle in device.sessions.keys {
-      devices[path]?.sessions[handle] = device.sessions[handle]?.map { session in
+    if wasResolved { changed(path, InterfaceName.device, "ServicesResolved") }
+    changed(path, InterfaceName.device, "Connected")
+    failTransactions(of: link)
+    let sessions = devices[path]?.sessions ?? [:]
+    devices[path]?.sessions = sessions.mapValues { sessions in
+      sessions.map { session in
         var session = session
         session.isActive = false
         session.call = nil
         return session
       }
     }
-    if wasResolved { changed(path, InterfaceName.device, "ServicesResolved") }
-    changed(path, InterfaceName.device, "Connected")
     // A link that drops while Connect() waits for it to be usable.
     if device.pendingConnect != nil {
       failConnect(
         path, .failed(reason == .localHostTerminated ? "br-connection-canceled" : "le-connection-abort-by-local"))
     }
+    finishPair(path)
     for call in device.disconnectCalls { reply(to: call, .success(.none)) }
     if device.bond == nil {
       // Seen on bluetoothd: whom it shares no bond with is not looked for after a loss.
       devices[path]?.autoConnect = nil
-      if devices[path]?.isTemporary == true {
-        removeDevice(path)
-      } else {
-        makeTemporaryIfUnwanted(path)
-      }
+      makeTemporaryIfUnwanted(path)
     }
     refreshInitiator()
   }

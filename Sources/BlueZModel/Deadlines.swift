@@ -7,6 +7,7 @@ extension BlueZModel {
   private enum Due {
     case restart
     case crash
+    case orphan(LinkID)
     case discoverable
     case pairable
     case discoveryRestart
@@ -40,6 +41,7 @@ extension BlueZModel {
       best = (instant, due())
     }
     consider(restartDeadline, .restart)
+    for (link, orphan) in kernel.orphans.sorted(by: { $0.key < $1.key }) { consider(orphan.deadline, .orphan(link)) }
     guard isRunning else { return best }
     consider(crashDeadline, .crash)
     consider(adapter.discoverableDeadline, .discoverable)
@@ -64,13 +66,14 @@ extension BlueZModel {
     switch due {
     case .restart: start()
     case .crash: stop(.crashed)
+    case .orphan(let link): orphanTimedOut(link)
     case .discoverable:
       adapter.discoverableDeadline = nil
       adapter.isDiscoverable = false
-      changed(adapterPath, InterfaceName.adapter, "Discoverable")
+      changed(adapterPath, InterfaceName.adapter, "Discoverable", "Connectable")
     case .pairable:
       adapter.pairableDeadline = nil
-      adapter.isPairable = false
+      kernel.isPairable = false
       changed(adapterPath, InterfaceName.adapter, "Pairable")
     case .discoveryRestart: restartDiscovery()
     case .temporary(let path): removeDevice(path)

@@ -12,6 +12,7 @@ struct Device: Sendable {
   var name: String?
   var alias: String?
   var appearance: UInt16?
+  var modalias: String?
   var isTrusted = false
   var isBlocked = false
   var uuids: [BluetoothUUID] = []
@@ -20,6 +21,8 @@ struct Device: Sendable {
   /// Found or met, never wanted: vanishes some time after it was last seen.
   var isTemporary = true
   var lastSeen: Instant
+  /// It vanishes sooner: what was wanted of it failed, and it has not been seen since.
+  var vanishesAt: Instant?
 
   // What advertisements say.
   var rssi: Int8?
@@ -36,6 +39,10 @@ struct Device: Sendable {
   var disconnectCalls: [PendingCall] = []
   var disconnectDeadline: Instant?
   var pairCall: PendingCall?
+  /// A `Pair()` that has made the bond, and waits for the services.
+  var bondedCall: PendingCall?
+  /// The bond was made before the services were known: until then nobody is told that it is `Paired`.
+  var isPairedUntold = false
   /// The kernel's entry: connect whenever heard. It holds the address that the device had when it was made.
   var autoConnect: InitiatorTarget?
   /// A profile wanted auto-connect, and `Disconnect()` parked it.
@@ -75,6 +82,8 @@ struct NotifySession: Sendable {
   var call: CallIdentifier?
   /// Whether the peer confirmed on this link.
   var isActive = false
+  /// Whether it ever did: what `Notifying` says.
+  var wasActive = false
 }
 
 extension BlueZModel {
@@ -95,13 +104,16 @@ extension BlueZModel {
   }
 
   /// Ends all there is of a device: link, bond, auto-connect, objects.
-  mutating func removeDevice(_ path: ObjectPath) {
+  ///
+  /// - Parameter caller: has its answer when the link has ended, before the objects leave.
+  mutating func removeDevice(_ path: ObjectPath, for caller: PendingCall? = nil) {
     guard let device = devices[path] else { return }
     if let link = device.link {
       tell(.disconnect(configuration.controller, link, .remoteUserTerminated))
       endLink(link, .localHostTerminated)
     }
     failPendingCalls(of: path, .failed("br-connection-canceled"))
+    if let caller { reply(to: caller, .success(.none)) }
     storage.devices.removeAll { $0.address == device.address }
     server.configurations[path] = nil
     refreshServerSubscriptions()
@@ -113,10 +125,11 @@ extension BlueZModel {
 
   private mutating func failPendingCalls(of path: ObjectPath, _ error: BlueZError) {
     guard var device = devices[path] else { return }
-    let calls = [device.pendingConnect?.caller, device.pairCall].compactMap(\.self)
+    let calls = [device.pendingConnect?.caller, device.pairCall, device.bondedCall].compactMap(\.self)
     let waiting = device.disconnectCalls
     device.pendingConnect = nil
     device.pairCall = nil
+    device.bondedCall = nil
     device.disconnectCalls = []
     devices[path] = device
     for call in calls { reply(to: call, .failure(error)) }
@@ -136,7 +149,7 @@ extension BlueZModel {
           reply(to: session.client, call, .failure(.notSupported))
         }
       }
-      guard device.isExported, service.isOnBus else { continue }
+      guard device.isExported else { continue }
       let serviceDepth = path.text.count(where: { $0 == "/" }) + 1
       for object in service.objectPaths(under: path).reversed() {
         let interface =
@@ -163,6 +176,6 @@ extension BlueZModel {
   /// When a temporary device vanishes; `nil` where it does not.
   func temporaryDeadline(_ device: Device) -> Instant? {
     guard device.isTemporary, device.link == nil, device.pendingConnect == nil else { return nil }
-    return device.lastSeen + configuration.timings.temporaryDevice
+    return device.vanishesAt ?? device.lastSeen + configuration.timings.temporaryDevice
   }
 }

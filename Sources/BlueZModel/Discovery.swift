@@ -18,16 +18,20 @@ struct DiscoveryState: Sendable {
 extension BlueZModel {
   mutating func startDiscovery(_ client: ClientIdentifier) -> Result<Reply, BlueZError> {
     guard adapter.isPowered else { return .failure(.notReady) }
-    guard discovery.sessions.insert(client).inserted else { return .failure(.inProgress) }
+    guard discovery.sessions.insert(client).inserted else { return .failure(.busy) }
     refreshDiscovery()
     return .success(.none)
   }
 
   mutating func stopDiscovery(_ client: ClientIdentifier) -> Result<Reply, BlueZError> {
     guard adapter.isPowered else { return .failure(.notReady) }
-    guard discovery.sessions.remove(client) != nil else { return .failure(.failed("No discovery started")) }
-    refreshDiscovery()
+    guard discovery.sessions.contains(client) else { return .failure(.failed("No discovery started")) }
     return .success(.none)
+  }
+
+  /// Its session is over: the properties change after the caller has had its answer.
+  mutating func endDiscovery(of client: ClientIdentifier) {
+    if discovery.sessions.remove(client) != nil { refreshDiscovery() }
   }
 
   mutating func setDiscoveryFilter(
@@ -44,7 +48,7 @@ extension BlueZModel {
 
   mutating func forgetDiscovery(of client: ClientIdentifier) {
     discovery.filters[client] = nil
-    if discovery.sessions.remove(client) != nil { refreshDiscovery() }
+    endDiscovery(of: client)
   }
 
   /// Power went: sessions end without a word but the property's.
@@ -106,6 +110,16 @@ extension BlueZModel {
       return Self.matches(filter, data, report, name: data.localName ?? known.flatMap { devices[$0]?.name })
     }
     guard !interested.isEmpty else { return }
+    guard isDiscoverable(data, interested) else {
+      // An object, and no word of what it says (src/adapter.c, btd_adapter_device_found).
+      if let known {
+        devices[known]?.lastSeen = now
+        devices[known]?.vanishesAt = nil
+      } else {
+        added(makeDevice(report.address))
+      }
+      return
+    }
     if let known {
       let tellsAll = interested.contains { discovery.filters[$0]?.duplicateData ?? true }
       let isExact = interested.contains { discovery.filters[$0]?.rssi != nil }
@@ -117,6 +131,17 @@ extension BlueZModel {
       devices[path]?.name = data.localName
       added(path)
     }
+  }
+
+  /// Whether what a peer advertises is told: where it wants to be found, and where a client looks for services, for
+  /// what is near, or for a name that it has.
+  private func isDiscoverable(_ data: AdvertisementData, _ interested: Set<ClientIdentifier>) -> Bool {
+    let limitedOrGeneral: UInt8 = 0x03
+    if (data.flags ?? 0) & limitedOrGeneral != 0 { return true }
+    let looksForSome = discovery.sessions.contains { client in
+      discovery.filters[client].map { !$0.uuids.isEmpty || $0.rssi != nil } ?? false
+    }
+    return looksForSome || interested.contains { discovery.filters[$0]?.pattern?.isEmpty == false }
   }
 
   private static func matches(
@@ -133,6 +158,7 @@ extension BlueZModel {
 
   private mutating func take(_ data: AdvertisementData, _ report: AdvertisementReport, into path: ObjectPath) {
     devices[path]?.lastSeen = now
+    devices[path]?.vanishesAt = nil
     devices[path]?.rssi = report.rssi
     devices[path]?.transmitPower = data.transmitPowerLevel
     devices[path]?.advertisingFlags = data.flags

@@ -57,7 +57,8 @@ extension BlueZModel {
     guard let link = links[identifier], !link.isEncrypted else { return }
     links[identifier]?.isEncrypted = true
     links[identifier]?.isEncrypting = false
-    if link.pairing != nil { distributeKeys(identifier) }
+    // The initiator's turn comes after the responder's.
+    if link.pairing?.isInitiator == false { distributeKeys(identifier) }
     releaseHeld(identifier)
     askAgain(identifier)
     connected(identifier)
@@ -79,9 +80,11 @@ extension BlueZModel {
       startEncryption(identifier)
       return true
     }
-    guard adapter.isPairable, agents.defaultAgent != nil else {
+    guard kernel.isPairable, agents.defaultAgent != nil else {
       // Seen on bluetoothd: without an agent the link drops, and with it the request fails.
       effects.append(.diagnostic(.pairingFailed(device: link.device, reason: SecurityManager.Failure.requirements)))
+      // Seen of a read: what waits for security when the link ends is never answered.
+      links[identifier]?.client.current = nil
       tell(.disconnect(configuration.controller, identifier, .authenticationFailure))
       endLink(identifier, .authenticationFailure)
       return true

@@ -35,19 +35,20 @@ extension BlueZModel {
   /// What bluetoothd asks first on every link. With a known database the hash decides whether to explore again.
   mutating func attach(_ identifier: LinkIdentifier) {
     guard let path = links[identifier]?.device, let device = devices[path] else { return }
-    var operations: [ATTClient.Operation] = [.exchangeMTU, .readServerFeatures, .readDatabaseHash]
-    if device.database != nil {
-      if !device.isExported { export(path) }
-      operations += liveSubscriptions(of: device)
-    }
-    enqueue(operations, on: identifier)
+    // What clients are subscribed to is told before anything is asked.
+    enqueue(
+      [.exchangeMTU] + liveSubscriptions(of: device) + [.readServerFeatures, .readDatabaseHash], on: identifier)
   }
 
   mutating func databaseHashArrived(_ pdu: ATTPDU, on identifier: LinkIdentifier) {
     guard let path = links[identifier]?.device, let device = devices[path] else { return }
     var hash: [UInt8]?
-    if case .readByTypeResponse(let entries) = pdu { hash = entries.first?.value }
+    if case .readByTypeResponse(let entries) = pdu, let entry = entries.first {
+      hash = entry.value
+      devices[path]?.values[entry.handle] = entry.value
+    }
     if let database = device.database, let hash, database.hash == hash {
+      if !device.isExported { export(path) }
       resolved(identifier, isNew: false)
     } else {
       // bluetoothd writes the new hash down before it explores (src/shared/gatt-client.c, db_hash_read_cb): where the
@@ -61,6 +62,7 @@ extension BlueZModel {
   mutating func refreshedHashArrived(_ pdu: ATTPDU, on identifier: LinkIdentifier) {
     guard case .readByTypeResponse(let entries) = pdu, let path = links[identifier]?.device else { return }
     devices[path]?.database?.hash = entries.first?.value
+    if let entry = entries.first { devices[path]?.values[entry.handle] = entry.value }
     store(path)
   }
 
@@ -79,12 +81,17 @@ extension BlueZModel {
 
   private mutating func removeServices(_ leaving: [RemoteService], of path: ObjectPath) {
     guard !leaving.isEmpty else { return }
-    unexport(path, services: leaving)
-    devices[path]?.database?.services.removeAll { leaving.contains($0) }
+    takeAway(leaving, of: path)
     let left = Set(devices[path]?.database?.services.map(\.uuid) ?? [])
     let gone = Set(leaving.map(\.uuid)).subtracting(left)
     devices[path]?.uuids.removeAll { gone.contains($0) }
     changed(path, InterfaceName.device, "UUIDs")
+  }
+
+  private mutating func takeAway(_ leaving: [RemoteService], of path: ObjectPath) {
+    guard !leaving.isEmpty else { return }
+    unexport(path, services: leaving)
+    devices[path]?.database?.services.removeAll { leaving.contains($0) }
   }
 
   mutating func explore(_ range: ClosedRange<AttributeHandle>, hash: [UInt8]?, on identifier: LinkIdentifier) {
@@ -109,14 +116,26 @@ extension BlueZModel {
   private mutating func explorationEnded(_ exploration: Exploration, on identifier: LinkIdentifier) {
     guard let path = links[identifier]?.device else { return }
     let known = devices[path]?.database?.services.filter { exploration.range.contains($0.handle) } ?? []
-    removeServices(known.filter { !exploration.services.contains($0) }, of: path)
+    let leaving = known.filter { !exploration.services.contains($0) }
+    let uuidsBefore = devices[path]?.uuids ?? []
+    takeAway(leaving, of: path)
     var database = devices[path]?.database ?? RemoteDatabase()
     let new = exploration.services.filter { !database.services.contains($0) }
     database.services = (database.services + new).sorted { $0.handle < $1.handle }
     database.hash = exploration.hash
     devices[path]?.database = database
-    if devices[path]?.isExported == true {
-      for service in new where service.isOnBus {
+    let remaining = Set(database.services.map(\.uuid))
+    devices[path]?.uuids.removeAll { uuid in !remaining.contains(uuid) && leaving.contains { $0.uuid == uuid } }
+    if devices[path]?.uuids != uuidsBefore { changed(path, InterfaceName.device, "UUIDs") }
+    // Whoever has called Pair() hears of the services before their objects are there, others after. Of what came to
+    // services that were resolved everybody hears before.
+    let wasExported = devices[path]?.isExported == true
+    if devices[path]?.isResolved == true || devices[path]?.bondedCall != nil {
+      addUUIDs(database.services.filter(\.isPrimary).map(\.uuid), to: path)
+    }
+    if devices[path]?.bondedCall != nil { tellResolved(path) }
+    if wasExported {
+      for service in new {
         for object in service.objectPaths(under: path) { added(object) }
       }
     } else {
@@ -142,10 +161,8 @@ extension BlueZModel {
     guard let path = links[identifier]?.device, let device = devices[path], let database = device.database
     else { return }
     armIfWanted(path)
-    if !device.isResolved {
-      devices[path]?.isResolved = true
-      changed(path, InterfaceName.device, "ServicesResolved")
-    }
+    if !device.isResolved { tellResolved(path) }
+    finishPair(path)
     store(path)
     var operations: [ATTClient.Operation] = []
     if let features = database.characteristic(WellKnownUUID.clientFeatures) {
@@ -157,12 +174,45 @@ extension BlueZModel {
     if isNew, let name = database.characteristic(WellKnownUUID.deviceName) {
       operations.append(.readName(name.valueHandle))
     }
+    if isNew, let identity = database.characteristic(WellKnownUUID.plugAndPlay) {
+      operations.append(.readPlugAndPlay(identity.valueHandle))
+    }
     enqueue(operations, on: identifier, first: !isNew)
+  }
+
+  private mutating func tellResolved(_ path: ObjectPath) {
+    devices[path]?.isResolved = true
+    tellPaired(path)
+    changed(path, InterfaceName.device, "ServicesResolved")
+  }
+
+  private mutating func tellPaired(_ path: ObjectPath) {
+    guard devices[path]?.isPairedUntold == true else { return }
+    devices[path]?.isPairedUntold = false
+    changed(path, InterfaceName.device, "Paired")
+  }
+
+  /// The services are known, or will not be: a `Pair()` that made a bond has succeeded either way
+  /// (src/device.c, browse_request_complete).
+  mutating func finishPair(_ path: ObjectPath) {
+    guard let call = devices[path]?.bondedCall else { return }
+    devices[path]?.bondedCall = nil
+    tellPaired(path)
+    reply(to: call, .success(.none))
   }
 
   mutating func nameArrived(_ pdu: ATTPDU, on identifier: LinkIdentifier) {
     guard case .readResponse(let bytes) = pdu, let path = links[identifier]?.device else { return }
     setName(String(decoding: bytes, as: UTF8.self), of: path)
+  }
+
+  mutating func plugAndPlayArrived(_ pdu: ATTPDU, on identifier: LinkIdentifier) {
+    guard case .readResponse(let bytes) = pdu, let path = links[identifier]?.device,
+      let modalias = PlugAndPlay(bytes)?.modalias, devices[path]?.modalias != modalias
+    else { return }
+    devices[path]?.modalias = modalias
+    changed(path, InterfaceName.device, "Modalias")
+    store(path)
   }
 
   mutating func setName(_ name: String, of path: ObjectPath) {

@@ -8,12 +8,15 @@ import Timekeeping
 struct Link: Sendable {
   typealias Identifier = LinkIdentifier
 
+  let parameters: LinkParameters
   let identifier: LinkIdentifier
   let role: LinkParameters.Role
   let ownAddress: DeviceAddress
   let peerAddress: DeviceAddress
   let device: ObjectPath
 
+  /// The kernel has it from before this bluetoothd: nothing is said on it, unless somebody asks for the device.
+  var isOrphan = false
   var isEncrypted = false
   /// This side asked for encryption.
   var isEncrypting = false
@@ -29,6 +32,7 @@ struct Link: Sendable {
   var pairingDeadline: Instant?
 
   init(_ parameters: LinkParameters, device: ObjectPath) {
+    self.parameters = parameters
     identifier = parameters.link
     role = parameters.role
     ownAddress = parameters.ownAddress
@@ -46,7 +50,7 @@ enum Channel {
 
 extension BlueZModel {
   mutating func receive(_ frame: Frame, on identifier: LinkIdentifier) {
-    guard isRunning, let link = links[identifier] else { return }
+    guard isRunning, let link = links[identifier], !link.isOrphan else { return }
     switch frame.channel {
     case Channel.linkLayer: receiveLinkLayer(frame.payload, on: identifier)
     case Channel.security: receiveSecurity(frame.payload, on: identifier)

@@ -155,10 +155,12 @@ struct ServiceBuilder {
     attributes.append(LocalAttribute(handle: handle, type: uuid, source: source, permissions: permissions))
   }
 
-  func service(path: ObjectPath?) -> LocalService {
+  /// - Parameter last: the last handle that the service holds, where it holds more than its attributes take.
+  func service(path: ObjectPath?, through last: AttributeHandle? = nil) -> LocalService {
     let first = attributes[0].handle
     return LocalService(
-      uuid: uuid, range: first...max(first, attributes.last?.handle ?? first), attributes: attributes, path: path)
+      uuid: uuid, range: first...max(first, last ?? attributes.last?.handle ?? first), attributes: attributes,
+      path: path)
   }
 }
 
@@ -175,7 +177,11 @@ extension LocalDatabase {
       try generic.addCharacteristic(
         WellKnownUUID.clientFeatures, [.read, .write], [.readable, .writeable], .clientFeatures)
       try generic.addCharacteristic(WellKnownUUID.databaseHash, .read, .readable, .databaseHash)
-      insert(generic.service(path: nil))
+      // bluetoothd asks for ten handles here, and does not fill them.
+      insert(generic.service(path: nil, through: 15))
+      var information = ServiceBuilder(WellKnownUUID.deviceInformation, at: nextHandle)
+      try information.addCharacteristic(WellKnownUUID.plugAndPlay, .read, .readable, .fixed(PlugAndPlay.own.bytes))
+      insert(information.service(path: nil))
     } catch {
       preconditionFailure("bluetoothd's own services fit into an empty database: \(error.reason)")
     }

@@ -41,7 +41,11 @@ extension BlueZModel {
 
   private var adapterProperties: Properties {
     var uuids = Set(server.database.services.map(\.uuid))
-    uuids.formUnion([BluetoothUUID(UInt16(0x1800)), BluetoothUUID(UInt16(0x1801))])
+    uuids.formUnion([
+      WellKnownUUID.genericAccess, WellKnownUUID.genericAttribute, WellKnownUUID.deviceInformation,
+      WellKnownUUID.remoteControl, WellKnownUUID.remoteControlTarget, WellKnownUUID.accessToSIM,
+      WellKnownUUID.plugAndPlayInformation,
+    ])
     return [
       "Address": .string(configuration.address.description),
       "AddressType": .string(configuration.address.kind.rawValue),
@@ -49,16 +53,19 @@ extension BlueZModel {
       "Alias": .string(adapter.alias ?? configuration.name),
       "Class": .uint32(0),
       "Powered": .bool(adapter.isPowered),
-      "PowerState": .string(kernel.isBlocked ? "off-blocked" : adapter.isPowered ? "on" : "off"),
+      "PowerState": .string(
+        adapter.powerTransition ?? (kernel.isBlocked ? "off-blocked" : adapter.isPowered ? "on" : "off")),
       "Discoverable": .bool(adapter.isDiscoverable),
       "DiscoverableTimeout": .uint32(adapter.discoverableTimeoutSeconds),
-      "Pairable": .bool(adapter.isPairable),
+      "Pairable": .bool(kernel.isPairable),
       "PairableTimeout": .uint32(adapter.pairableTimeoutSeconds),
       "Discovering": .bool(discovery.isActive),
       "UUIDs": .strings(uuids.sorted().map(\.description)),
-      "Modalias": .string("usb:v1D6Bp0246d0552"),
+      "Modalias": .string(PlugAndPlay.own.modalias),
       "Roles": .strings(["central", "peripheral"]),
-      "ExperimentalFeatures": .strings([]),
+      "Connectable": .bool(adapter.isDiscoverable),
+      "Manufacturer": .uint16(0xFFFF),
+      "Version": .byte(9),
     ]
   }
 
@@ -78,6 +85,7 @@ extension BlueZModel {
       "ServicesResolved": .bool(device.isResolved),
     ]
     if let name = device.name { properties["Name"] = .string(name) }
+    if let modalias = device.modalias { properties["Modalias"] = .string(modalias) }
     if let appearance = device.appearance {
       properties["Appearance"] = .uint16(appearance)
       if let icon = Self.icon(appearance) { properties["Icon"] = .string(icon) }
@@ -125,7 +133,7 @@ extension BlueZModel {
     guard parts.count >= 5, parts.count <= 7, let device = ObjectPath("/" + parts.prefix(4).joined(separator: "/")),
       let known = devices[device], known.isExported, let database = known.database,
       let serviceHandle = Self.handle(parts[4], "service"),
-      let service = database.services.first(where: { $0.handle == serviceHandle }), service.isOnBus
+      let service = database.services.first(where: { $0.handle == serviceHandle })
     else { return nil }
     guard parts.count > 5 else { return (device, .service(service)) }
     guard let characteristicHandle = Self.handle(parts[5], "char"),
@@ -159,21 +167,25 @@ extension BlueZModel {
     case .characteristic(let characteristic, let service):
       var properties: Properties = [
         "UUID": .string(characteristic.uuid.description), "Service": .path(service.path(under: devicePath)),
-        "Flags": .strings(characteristic.properties.flagNames), "Handle": .uint16(characteristic.valueHandle),
+        "Flags": .strings(characteristic.properties.flagNames), "Handle": .uint16(characteristic.handle),
         "MTU": .uint16(UInt16(device.link.flatMap { links[$0]?.mtu } ?? ATTLimits.defaultMTU)),
       ]
       if !characteristic.properties.isDisjoint(with: [.notify, .indicate]) {
-        properties["Notifying"] = .bool(!(device.sessions[characteristic.valueHandle] ?? []).isEmpty)
+        properties["Notifying"] = .bool(
+          device.sessions[characteristic.valueHandle]?.contains(where: \.wasActive) == true)
       }
-      if let value = device.values[characteristic.valueHandle] { properties["Value"] = .bytes(value) }
+      if characteristic.properties.contains(.notify) { properties["NotifyAcquired"] = .bool(false) }
+      if characteristic.properties.contains(.writeWithoutResponse) { properties["WriteAcquired"] = .bool(false) }
+      properties["Value"] = .bytes(device.values[characteristic.valueHandle] ?? [])
       return [InterfaceName.gattCharacteristic: properties]
     case .descriptor(let descriptor, let characteristic, let service):
-      var properties: Properties = [
-        "UUID": .string(descriptor.uuid.description), "Handle": .uint16(descriptor.handle),
-        "Characteristic": .path(characteristic.path(under: service.path(under: devicePath))),
+      return [
+        InterfaceName.gattDescriptor: [
+          "UUID": .string(descriptor.uuid.description), "Handle": .uint16(descriptor.handle),
+          "Characteristic": .path(characteristic.path(under: service.path(under: devicePath))),
+          "Value": .bytes(device.values[descriptor.handle] ?? []),
+        ]
       ]
-      if let value = device.values[descriptor.handle] { properties["Value"] = .bytes(value) }
-      return [InterfaceName.gattDescriptor: properties]
     }
   }
 }

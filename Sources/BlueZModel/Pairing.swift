@@ -7,10 +7,10 @@ import Timekeeping
 /// Pairing: by `Device1.Pair()`, or because a peer wants security for an attribute.
 extension BlueZModel {
   mutating func pair(_ path: ObjectPath, _ pending: PendingCall) {
-    guard adapter.isPowered else { return reply(to: pending, .failure(.notReady)) }
     guard let device = devices[path] else { return reply(to: pending, .failure(.unknownObject(path))) }
     guard device.bond == nil else { return reply(to: pending, .failure(.alreadyExists)) }
-    guard device.pairCall == nil, device.pendingConnect == nil,
+    guard adapter.isPowered else { return reply(to: pending, .failure(.notReady)) }
+    guard device.pairCall == nil, device.bondedCall == nil, device.pendingConnect == nil,
       device.link.flatMap({ links[$0]?.pairing }) == nil
     else { return reply(to: pending, .failure(.inProgress)) }
     devices[path]?.pairCall = pending
@@ -59,6 +59,7 @@ extension BlueZModel {
       links[identifier]?.pairing?.peerCapability = body[0]
       send(Channel.security, [SecurityManager.pairingRandom] + pairing.ownNumber, on: identifier)
     case (SecurityManager.pairingRandom, 16): numberArrived(body, on: identifier)
+    case (SecurityManager.pairingConfirm, 16): roundArrived(body[0], on: identifier)
     case (SecurityManager.keyCheck, 16): checkArrived(body, on: identifier)
     case (SecurityManager.pairingFailed, 1):
       guard link.pairing != nil || link.pairingDeadline != nil || link.isHeld else { return }
@@ -67,7 +68,8 @@ extension BlueZModel {
       guard link.isEncrypted else { return }
       links[identifier]?.pairing?.peerIdentityKey = IdentityResolvingKey(littleEndian: body)
     case (SecurityManager.identityAddress, 7):
-      guard link.isEncrypted else { return }
+      guard link.isEncrypted, let pairing = link.pairing else { return }
+      if pairing.isInitiator { distributeKeys(identifier) }
       let bits = body.dropFirst().reversed().reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
       paired(identifier, DeviceAddress(bits: bits, kind: body[0] == 0 ? .public : .random))
     default: effects.append(.diagnostic(.malformedPDU(device: link.device)))
@@ -78,7 +80,7 @@ extension BlueZModel {
   private mutating func securityRequested(_ identifier: LinkIdentifier) {
     guard let link = links[identifier], !link.isEncrypted, link.pairing == nil, !link.isEncrypting else { return }
     if devices[link.device]?.bond != nil { return startEncryption(identifier) }
-    guard adapter.isPairable, agents.defaultAgent != nil else {
+    guard kernel.isPairable, agents.defaultAgent != nil else {
       return refusePairing(identifier, SecurityManager.Failure.requirements)
     }
     startPairing(identifier)
@@ -86,7 +88,7 @@ extension BlueZModel {
 
   private mutating func pairingRequested(_ capability: UInt8, on identifier: LinkIdentifier) {
     guard let link = links[identifier], link.pairing == nil else { return }
-    guard adapter.isPairable else { return refusePairing(identifier, SecurityManager.Failure.notSupported) }
+    guard kernel.isPairable else { return refusePairing(identifier, SecurityManager.Failure.notSupported) }
     guard let agent = agent(for: devices[link.device]?.pairCall?.client) else {
       return refusePairing(identifier, SecurityManager.Failure.requirements)
     }
@@ -94,7 +96,7 @@ extension BlueZModel {
       isInitiator: false, capability: agent.capability.ioCapability, agent: agent, ownNumber: drawBytes(16))
     pairing.peerCapability = capability
     // [General] JustWorksRepairing = never: who has a bond does not get another one unasked.
-    guard devices[link.device]?.bond == nil || pairing.comparesNumbers else {
+    guard devices[link.device]?.bond == nil || pairing.method == .comparison else {
       return refusePairing(identifier, SecurityManager.Failure.requirements)
     }
     links[identifier]?.pairing = pairing
@@ -120,24 +122,62 @@ extension BlueZModel {
       pairing.isInitiator
       ? SecurityManager.longTermKey(pairing.ownNumber, number) : SecurityManager.longTermKey(number, pairing.ownNumber)
     links[identifier]?.pairing?.longTermKey = key
-    if pairing.comparesNumbers, let agent = pairing.agent {
+    guard let agent = pairing.agent else { return confirmPairing(identifier) }
+    switch pairing.method {
+    case .comparison:
       askAgent(
         agent, .requestConfirmation(device: link.device, passkey: SecurityManager.comparison(key)), on: identifier)
-    } else if !pairing.isInitiator, let agent = pairing.agent, agent.capability != .noInputNoOutput {
+    case .showsPasskey:
+      let passkey = drawBytes(4).reduce(UInt32(0)) { $0 << 8 | UInt32($1) } % 1_000_000
+      callWithoutAnswer(
+        agent.client, agent.path, .displayPasskey(device: link.device, passkey: passkey, entered: 0))
+      passkeyIsKnown(passkey, on: identifier)
+    case .entersPasskey: askAgent(agent, .requestPasskey(device: link.device), on: identifier)
+    // A user who has not asked for it is asked.
+    case .justWorks where devices[link.device]?.pairCall == nil:
       askAgent(agent, .requestAuthorization(device: link.device), on: identifier)
-    } else {
-      confirmPairing(identifier)
+    case .justWorks: confirmPairing(identifier)
     }
   }
 
+  private mutating func passkeyIsKnown(_ passkey: UInt32, on identifier: LinkIdentifier) {
+    guard let pairing = links[identifier]?.pairing else { return }
+    links[identifier]?.pairing?.passkey = passkey
+    if pairing.isInitiator {
+      send(Channel.security, SecurityManager.round(0), on: identifier)
+    } else if pairing.isRoundWaiting {
+      roundArrived(0, on: identifier)
+    }
+  }
+
+  private mutating func roundArrived(_ round: UInt8, on identifier: LinkIdentifier) {
+    guard let pairing = links[identifier]?.pairing, pairing.longTermKey != nil, pairing.rounds == round,
+      round < SecurityManager.passkeyRounds
+    else { return }
+    guard pairing.passkey != nil else {
+      links[identifier]?.pairing?.isRoundWaiting = true
+      return
+    }
+    let done = round + 1
+    links[identifier]?.pairing?.rounds = done
+    if !pairing.isInitiator {
+      send(Channel.security, SecurityManager.round(round), on: identifier)
+    } else if done < SecurityManager.passkeyRounds {
+      send(Channel.security, SecurityManager.round(done), on: identifier)
+    }
+    if done == SecurityManager.passkeyRounds { confirmPairing(identifier) }
+  }
+
   mutating func agentAnswered(_ identifier: LinkIdentifier, _ result: Result<CallbackReply, BlueZError>) {
-    guard links[identifier]?.pairing != nil else { return }
+    guard let pairing = links[identifier]?.pairing else { return }
     switch result {
-    case .success: confirmPairing(identifier)
-    case .failure(let error):
+    case .success(.passkey(let passkey)) where pairing.method == .entersPasskey && passkey < 1_000_000:
+      passkeyIsKnown(passkey, on: identifier)
+    case .success where pairing.method != .entersPasskey: confirmPairing(identifier)
+    default:
       failPairing(
-        identifier, SecurityManager.Failure.comparison,
-        error == .canceled ? .authenticationCanceled : .authenticationRejected, tellsPeer: true)
+        identifier, SecurityManager.Failure.comparison, .authenticationFailed("Authentication Failed"),
+        tellsPeer: true)
     }
   }
 
@@ -145,14 +185,16 @@ extension BlueZModel {
     guard let pairing = links[identifier]?.pairing, let key = pairing.longTermKey else { return }
     links[identifier]?.pairing?.isConfirmedHere = true
     send(
-      Channel.security, [SecurityManager.keyCheck] + SecurityManager.check(key, isInitiator: pairing.isInitiator),
+      Channel.security,
+      [SecurityManager.keyCheck]
+        + SecurityManager.check(key, isInitiator: pairing.isInitiator, passkey: pairing.passkey ?? 0),
       on: identifier)
     encryptIfConfirmed(identifier)
   }
 
   private mutating func checkArrived(_ check: [UInt8], on identifier: LinkIdentifier) {
     guard let pairing = links[identifier]?.pairing, let key = pairing.longTermKey else { return }
-    guard check == SecurityManager.check(key, isInitiator: !pairing.isInitiator) else {
+    guard check == SecurityManager.check(key, isInitiator: !pairing.isInitiator, passkey: pairing.passkey ?? 0) else {
       return failPairing(
         identifier, SecurityManager.Failure.keyCheck, .authenticationFailed("Authentication Failed"), tellsPeer: true)
     }
@@ -198,14 +240,16 @@ extension BlueZModel {
     }
     device.bond = Bond(longTermKey: key, identityKey: pairing.peerIdentityKey, identityAddress: address)
     device.isTemporary = false
-    let call = device.pairCall
+    device.bondedCall = device.pairCall
     device.pairCall = nil
+    device.isPairedUntold = !device.isResolved
     devices[device.path] = device
-    changed(device.path, InterfaceName.device, "Bonded", "Paired")
+    changed(device.path, InterfaceName.device, "Bonded")
+    if device.isResolved { changed(device.path, InterfaceName.device, "Paired") } else { flushChanges() }
     armIfWanted(device.path)
     store(device.path)
     effects.append(.diagnostic(.paired(device: device.path)))
-    if let call { reply(to: call, .success(.none)) }
+    if device.isResolved { finishPair(device.path) }
   }
 
   mutating func pairingTimedOut(_ identifier: LinkIdentifier) {

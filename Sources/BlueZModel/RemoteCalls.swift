@@ -37,9 +37,20 @@ extension BlueZModel {
       reply(to: read.caller, .failure(.attError(.unlikelyError)))
       return nil
     }
-    valueBecame(read.collected, read.path, read.handle, on: identifier)
+    let known = links[identifier].flatMap { devices[$0.device]?.values[read.handle] } ?? []
+    valueBecame(
+      Self.value(known, with: read.collected, at: read.offset), read.path, read.handle, on: identifier)
     reply(to: read.caller, .success(.bytes(read.collected)))
     return nil
+  }
+
+  /// bluetoothd writes what it read from an offset into what it knows, or into zeros (src/shared/gatt-db.c).
+  private static func value(_ known: [UInt8], with bytes: [UInt8], at offset: Int) -> [UInt8] {
+    guard offset > 0 else { return bytes }
+    var value = known
+    value += [UInt8](repeating: 0, count: max(0, offset + bytes.count - value.count))
+    value.replaceSubrange(offset..<offset + bytes.count, with: bytes)
+    return value
   }
 
   /// A read shows as a change of Value, as a notification does.
@@ -62,9 +73,6 @@ extension BlueZModel {
     guard let identifier = devices[device]?.link, let link = links[identifier] else {
       return reply(to: pending, .failure(.failed("Not connected")))
     }
-    guard value.count + Int(options.offset) <= ATTLimits.maximumValueLength else {
-      return reply(to: pending, .failure(.invalidArguments("Invalid Length")))
-    }
     let kind: WriteOptions.Kind
     switch options.kind {
     case .some(let chosen): kind = chosen
@@ -79,20 +87,16 @@ extension BlueZModel {
     }
     switch kind {
     case .command:
-      guard characteristic.properties.contains(.writeWithoutResponse) else {
-        return reply(to: pending, .failure(.notSupported))
+      guard value.count <= link.mtu - 3 else {
+        return reply(to: pending, .failure(.failed("Failed to initiate write")))
       }
-      guard value.count <= link.mtu - 3, options.offset == 0 else {
-        return reply(to: pending, .failure(.invalidArguments("Invalid Length")))
-      }
-      // Success means queued, not sent.
+      // Success means queued, not sent, and whether the characteristic takes it is the peer's to know.
       send(.writeCommand(characteristic.valueHandle, value), on: identifier)
       reply(to: pending, .success(.none))
-    case .reliable where !characteristic.properties.contains(.extendedProperties):
-      reply(to: pending, .failure(.notSupported))
-    case .request where !characteristic.properties.contains(.write):
-      reply(to: pending, .failure(.notSupported))
     case .request, .reliable:
+      guard value.count + Int(options.offset) <= ATTLimits.maximumValueLength else {
+        return reply(to: pending, .failure(.invalidArguments("Invalid Length")))
+      }
       enqueueWrite(characteristic.valueHandle, value, options, path, on: identifier, pending)
     }
   }

@@ -26,7 +26,7 @@ public struct RemoteDatabase: Sendable, Hashable, Codable {
 
   /// Paths of all objects of this database, parents first.
   func objectPaths(under device: ObjectPath) -> [ObjectPath] {
-    services.filter(\.isOnBus).flatMap { $0.objectPaths(under: device) }
+    services.flatMap { $0.objectPaths(under: device) }
   }
 }
 
@@ -38,9 +38,6 @@ public struct RemoteService: Sendable, Hashable, Codable {
   /// Handles of included services.
   public var includes: [AttributeHandle] = []
   public var characteristics: [RemoteCharacteristic] = []
-
-  /// bluetoothd keeps the Generic Access service to itself.
-  var isOnBus: Bool { uuid != WellKnownUUID.genericAccess }
 
   func path(under device: ObjectPath) -> ObjectPath { device.appending("service" + handle.fourDigits) }
 
@@ -92,6 +89,55 @@ enum WellKnownUUID {
   static let clientFeatures = BluetoothUUID(UInt16(0x2B29))
   static let databaseHash = BluetoothUUID(UInt16(0x2B2A))
   static let serverFeatures = BluetoothUUID(UInt16(0x2B3A))
+  static let deviceInformation = BluetoothUUID(UInt16(0x180A))
+  static let plugAndPlay = BluetoothUUID(UInt16(0x2A50))
+  /// Classic Bluetooth's, which bluetoothd's profiles bring to an adapter of both kinds.
+  static let remoteControlTarget = BluetoothUUID(UInt16(0x110C))
+  static let remoteControl = BluetoothUUID(UInt16(0x110E))
+  static let accessToSIM = BluetoothUUID(UInt16(0x112D))
+  static let plugAndPlayInformation = BluetoothUUID(UInt16(0x1200))
+}
+
+/// What the PnP ID characteristic says (Device Information Service, 3.9), and Modalias in text.
+struct PlugAndPlay {
+  /// 2: the vendor's number is one of USB's.
+  var source: UInt8
+  var vendor: UInt16
+  var product: UInt16
+  var version: UInt16
+
+  /// The Linux Foundation's, and BlueZ 5.82.
+  static let own = PlugAndPlay(source: 2, vendor: 0x1D6B, product: 0x0246, version: 0x0552)
+
+  init(source: UInt8, vendor: UInt16, product: UInt16, version: UInt16) {
+    self.source = source
+    self.vendor = vendor
+    self.product = product
+    self.version = version
+  }
+
+  init?(_ bytes: [UInt8]) {
+    var reader = ByteReader(bytes)
+    guard bytes.count == 7, let source = reader.byte(), source == 1 || source == 2, let vendor = reader.word(),
+      let product = reader.word(), let version = reader.word()
+    else { return nil }
+    self.init(source: source, vendor: vendor, product: product, version: version)
+  }
+
+  var bytes: [UInt8] {
+    var writer = ByteWriter([source])
+    for word in [vendor, product, version] { writer.write(word) }
+    return writer.bytes
+  }
+
+  var modalias: String {
+    func hexadecimal(_ word: UInt16) -> String {
+      let text = String(word, radix: 16, uppercase: true)
+      return String(repeating: "0", count: 4 - text.count) + text
+    }
+    return (source == 1 ? "bluetooth" : "usb") + ":v\(hexadecimal(vendor))p\(hexadecimal(product))"
+      + "d\(hexadecimal(version))"
+  }
 }
 
 extension AttributeHandle {

@@ -1,11 +1,12 @@
 import BluetoothTypes
 
 /// The Security Manager's messages (Bluetooth Core, Vol 3, Part H, 3.3 to 3.6), of LE Secure Connections with Just
-/// Works and numeric comparison. Their order and their outcomes are the real ones; the mathematics is not: the key
+/// Works, numeric comparison and passkeys. Their order and their outcomes are the real ones; the mathematics is not: the key
 /// comes from two numbers exchanged in the clear, so this protects nothing and need not, in a simulated world.
 enum SecurityManager {
   static let pairingRequest: UInt8 = 0x01
   static let pairingResponse: UInt8 = 0x02
+  static let pairingConfirm: UInt8 = 0x03
   static let pairingRandom: UInt8 = 0x04
   static let pairingFailed: UInt8 = 0x05
   static let identityInformation: UInt8 = 0x08
@@ -25,6 +26,12 @@ enum SecurityManager {
     static let comparison: UInt8 = 0x0C
   }
 
+  /// Twenty bits of a passkey, for each a confirm value and a number from both.
+  static let passkeyRounds: UInt8 = 40
+
+  /// Stands for one of those exchanges; nothing of the passkey is in it.
+  static func round(_ number: UInt8) -> [UInt8] { [pairingConfirm, number] + [UInt8](repeating: 0, count: 15) }
+
   static func features(_ opcode: UInt8, _ capability: UInt8) -> [UInt8] {
     [opcode, capability, 0, authentication, 16, 0x02, 0x02]
   }
@@ -43,9 +50,11 @@ enum SecurityManager {
     return UInt32(mixer.next() % 1_000_000)
   }
 
-  static func check(_ key: [UInt8], isInitiator: Bool) -> [UInt8] {
+  /// - Parameter passkey: 0 where there is none.
+  static func check(_ key: [UInt8], isInitiator: Bool, passkey: UInt32) -> [UInt8] {
     var mixer = Mixer(isInitiator ? 1 : 2)
     mixer.absorb(key)
+    mixer.absorb(UInt64(passkey))
     return mixer.bytes(16)
   }
 }
@@ -64,9 +73,28 @@ struct Pairing: Sendable {
   /// The peer's check came before this side's user had an answer.
   var isConfirmedThere = false
 
-  /// Both can show six digits and say yes or no.
-  var comparesNumbers: Bool {
-    func canCompare(_ capability: UInt8?) -> Bool { capability == 1 || capability == 4 }
-    return canCompare(capability) && canCompare(peerCapability)
+  var passkey: UInt32?
+  /// Exchanges over the passkey that are done.
+  var rounds: UInt8 = 0
+  /// The initiator has begun with them before this side's user had the passkey.
+  var isRoundWaiting = false
+
+  enum Method { case justWorks, comparison, showsPasskey, entersPasskey }
+
+  /// By what both can show and ask (Bluetooth Core, Vol 3, Part H, 2.3.5.1, table 2.8).
+  var method: Method {
+    let (displayOnly, displayYesNo, keyboardOnly, none, keyboardDisplay): (UInt8, UInt8, UInt8, UInt8, UInt8) =
+      (0, 1, 2, 3, 4)
+    switch (capability, peerCapability) {
+    case (none, _), (_, none), (_, nil): return .justWorks
+    case (keyboardOnly, _): return .entersPasskey
+    case (_, keyboardOnly): return .showsPasskey
+    case (displayOnly, keyboardDisplay): return .showsPasskey
+    case (keyboardDisplay, displayOnly): return .entersPasskey
+    case (displayYesNo, displayYesNo), (displayYesNo, keyboardDisplay), (keyboardDisplay, displayYesNo),
+      (keyboardDisplay, keyboardDisplay):
+      return .comparison
+    default: return .justWorks
+    }
   }
 }

@@ -39,11 +39,8 @@ extension BlueZModel {
         let configuration = server.configurations[link.device]?[attribute.handle]
       else { continue }
       guard configuration != 0 else { continue }
-      // Seen on bluetoothd: a value emitted at link-up arrives, whole, once the link is ready for it.
-      guard link.isMTUAgreed else {
-        links[identifier]?.server.earlyValues.append((attribute.handle, value))
-        continue
-      }
+      // Seen on bluetoothd, most times: what is sent before the link can carry it is lost.
+      guard link.isMTUAgreed else { continue }
       sendValue(value, of: attribute, configuration, on: identifier)
     }
   }
@@ -57,17 +54,6 @@ extension BlueZModel {
       send(.notification(attribute.handle, fitting), on: identifier)
     } else if configuration & 2 != 0, attribute.properties.contains(.indicate) {
       queueIndication(attribute.handle, fitting, attribute.source, on: identifier)
-    }
-  }
-
-  mutating func sendEarlyValues(_ identifier: LinkIdentifier) {
-    guard let link = links[identifier], !link.server.earlyValues.isEmpty else { return }
-    links[identifier]?.server.earlyValues = []
-    for early in link.server.earlyValues {
-      guard let attribute = server.database.attribute(early.handle),
-        let configuration = server.configurations[link.device]?[early.handle]
-      else { continue }
-      sendValue(early.value, of: attribute, configuration, on: identifier)
     }
   }
 

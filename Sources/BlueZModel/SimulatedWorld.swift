@@ -222,7 +222,7 @@ public struct SimulatedWorld: Sendable {
     case .shutDown:
       pending.append(.model(name, .control(.shutDown)))
       outputs.append(.shutDown(machine: name))
-    case .boot: pending.append(.model(name, .control(.start)))
+    case .boot: pending.append(.model(name, .control(.boot)))
     case .remember(_, let devices):
       if let reason = machines[name]?.remember(devices) { outputs.append(.refused("\(name): \(reason)")) }
     case .hear(_, let input):

@@ -6,7 +6,6 @@ public struct BlueZStorage: Sendable, Hashable, Codable {
   public var devices: [StoredDevice] = []
   /// Adapter1.Alias, where somebody set one.
   public var alias: String?
-  public var isPairable: Bool?
   /// How many keys were drawn, so that none is drawn twice.
   public var keyCount: UInt64 = 0
   public init() {}
@@ -18,6 +17,7 @@ public struct BlueZStorage: Sendable, Hashable, Codable {
     public var name: String?
     public var alias: String?
     public var appearance: UInt16?
+    public var modalias: String?
     public var isTrusted = false
     public var isBlocked = false
     public var services: [BluetoothUUID] = []
@@ -50,6 +50,7 @@ extension BlueZModel {
     stored.name = device.name
     stored.alias = device.alias
     stored.appearance = device.appearance
+    stored.modalias = device.modalias
     stored.isTrusted = device.isTrusted
     stored.isBlocked = device.isBlocked
     stored.services = device.uuids
@@ -97,6 +98,7 @@ extension BlueZModel {
       device.name = stored.name
       device.alias = stored.alias
       device.appearance = stored.appearance
+      device.modalias = stored.modalias
       device.isTrusted = stored.isTrusted
       device.isBlocked = stored.isBlocked
       device.uuids = stored.services

@@ -19,11 +19,11 @@ extension BlueZModel {
     guard let link = devices[device]?.link else {
       // Taken down; the peer hears of it when it is back.
       devices[device]?.sessions[handle] = sessions + [NotifySession(client: pending.client)]
-      changed(path, InterfaceName.gattCharacteristic, "Notifying")
       return reply(to: pending, .success(.none))
     }
     let isActive = sessions.contains(where: \.isActive)
-    let session = NotifySession(client: pending.client, call: isActive ? nil : pending.call, isActive: isActive)
+    let session = NotifySession(
+      client: pending.client, call: isActive ? nil : pending.call, isActive: isActive, wasActive: isActive)
     devices[device]?.sessions[handle] = sessions + [session]
     if isActive {
       reply(to: pending, .success(.none))
@@ -97,23 +97,25 @@ extension BlueZModel {
     guard case .writeResponse = pdu else {
       var error = BlueZError.attError(.unlikelyError)
       if case .errorResponse(_, _, let code) = pdu { error = .fromATT(code) }
-      return failSubscription(operation, on: identifier, error)
+      return failSubscription(operation, of: device, error)
     }
     var answered: [PendingCall] = []
-    let sessions = devices[device]?.sessions[operation.valueHandle]?.map { session in
+    let before = devices[device]?.sessions[operation.valueHandle] ?? []
+    let sessions = before.map { session in
       if let call = session.call { answered.append(PendingCall(client: session.client, call: call)) }
-      return NotifySession(client: session.client, isActive: true)
+      return NotifySession(client: session.client, isActive: true, wasActive: true)
     }
-    devices[device]?.sessions[operation.valueHandle] = sessions
-    if !answered.isEmpty { changed(operation.path, InterfaceName.gattCharacteristic, "Notifying") }
+    devices[device]?.sessions[operation.valueHandle] = sessions.isEmpty ? nil : sessions
+    if !before.contains(where: \.wasActive), !sessions.isEmpty {
+      changed(operation.path, InterfaceName.gattCharacteristic, "Notifying")
+    }
     for call in answered { reply(to: call, .success(.none)) }
   }
 
   /// Those who wait for the subscription get an error and lose their session; others keep theirs for the next link.
   mutating func failSubscription(
-    _ operation: ATTClient.ConfigureOperation, on identifier: LinkIdentifier, _ error: BlueZError
+    _ operation: ATTClient.ConfigureOperation, of device: ObjectPath, _ error: BlueZError
   ) {
-    guard let device = links[identifier]?.device else { return }
     let sessions = devices[device]?.sessions[operation.valueHandle] ?? []
     let kept = sessions.filter { $0.call == nil }
     devices[device]?.sessions[operation.valueHandle] = kept.isEmpty ? nil : kept

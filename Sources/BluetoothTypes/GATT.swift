@@ -55,6 +55,7 @@ public struct ATTError: RawRepresentable, Error, Sendable, Hashable, Codable, Cu
   public static let insufficientEncryption = Self(rawValue: 0x0F)
   public static let unsupportedGroupType = Self(rawValue: 0x10)
   public static let insufficientResources = Self(rawValue: 0x11)
+  public static let procedureAlreadyInProgress = Self(rawValue: 0xFE)
 
   public var description: String {
     let text = String(rawValue, radix: 16)

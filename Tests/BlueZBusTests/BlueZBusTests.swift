@@ -278,6 +278,32 @@ struct BlueZBusTests {
     pair.close()
   }
 
+  @Test("H4: an application that is unregistered before its objects are known never was one", .timeLimit(.minutes(1)))
+  func withdrawn() async throws {
+    let pair = try await Pair()
+    defer { pair.close() }
+    let peer = try Bus(address: pair.bus.address)
+    let fetches = Inbox<IncomingCall>()
+    try peer.start(BusHandlers(onCall: { _, call in fetches.put(call) }))
+    defer { peer.close() }
+    func call(_ member: String, _ arguments: [Value]) async -> String? {
+      do {
+        try await peer.call(
+          MethodCall(
+            to: "org.bluez", path: Sample.adapter, interface: InterfaceName.gattManager, member: member,
+            arguments: arguments))
+        return nil
+      } catch { return error.name }
+    }
+    async let registration = call("RegisterApplication", [.path(Sample.application), .properties([:])])
+    let fetch = try await fetches.next()
+    #expect(await call("UnregisterApplication", [.path(Sample.application)]) == nil)
+    peer.enqueue { $0.reply(to: fetch, with: .success([ObjectCoding.value(Sample.applicationObjects)])) }
+    #expect(await registration == "org.bluez.Error.Failed")
+    // The server's owner hears of neither.
+    try await pair.exchange(3, Sample.adapter, .startDiscovery)
+  }
+
   @Test("bad calls are refused as D-Bus does, and the model hears nothing of them")
   func badCalls() async throws {
     let pair = try await Pair()
@@ -294,29 +320,31 @@ struct BlueZBusTests {
     }
     let unknownMethod = BusError.Name.unknownMethod
     let invalid = BusError.Name.invalidArguments
+    // Where bluetoothd's own parsers refuse, and not the bus's.
+    let refused = "org.bluez.Error.InvalidArguments"
     #expect(await refusal(Sample.device.appending("x"), InterfaceName.device, "Connect") == BusError.Name.unknownObject)
     #expect(await refusal(Sample.device, InterfaceName.device, "Explode") == unknownMethod)
     #expect(await refusal(Sample.device, InterfaceName.adapter, "StartDiscovery") == unknownMethod)
     #expect(await refusal(Sample.descriptor, InterfaceName.gattCharacteristic, "StartNotify") == unknownMethod)
     #expect(await refusal(Sample.descriptor, InterfaceName.gattDescriptor, "StartNotify") == unknownMethod)
     #expect(await refusal(Sample.device, InterfaceName.device, "Connect", [.byte(1)]) == unknownMethod)
-    #expect(await refusal(Sample.device, InterfaceName.device, "ConnectProfile", [.string("no UUID")]) == invalid)
+    #expect(await refusal(Sample.device, InterfaceName.device, "ConnectProfile", [.string("no UUID")]) == refused)
     let options = Value.properties(["offset": .string("1")])
     #expect(await refusal(Sample.characteristic, InterfaceName.gattCharacteristic, "ReadValue", [options]) == invalid)
     #expect(
       await refusal(
         Sample.characteristic, InterfaceName.gattCharacteristic, "WriteValue",
-        [.bytes([]), .properties(["type": .string("loud")])]) == invalid)
+        [.bytes([]), .properties(["type": .string("loud")])]) == "org.bluez.Error.NotSupported")
     #expect(
       await refusal(
-        Sample.adapter, InterfaceName.adapter, "SetDiscoveryFilter", [.properties(["RSSI": .string("far")])]) == invalid
+        Sample.adapter, InterfaceName.adapter, "SetDiscoveryFilter", [.properties(["RSSI": .string("far")])]) == refused
     )
     #expect(
       await refusal(
         WellKnown.managerPath, InterfaceName.agentManager, "RegisterAgent",
         [
           .path(Sample.agent), .string("Telepathy"),
-        ]) == invalid)
+        ]) == refused)
     // There is no application to fetch.
     #expect(
       await refusal(

@@ -166,12 +166,53 @@ import Timekeeping
     bench.command(.shutDown(machine: Bench.phone))
     bench.run(.seconds(86400))
     bench.command(.boot(machine: Bench.phone))
+    bench.run(.seconds(1))
     #expect(bench.isBonded(path))
     #expect(bench.device(path, "UUIDs")?.stringsValue?.contains(Bench.service.description) == true)
     bench.comeHome()
     bench.registerProfile()
     #expect((bench.run(within: .seconds(5)) { $0.isConnected }) == true)
     #expect((bench.run(within: .seconds(1)) { $0.isResolved(path) }) == true)
+  }
+
+  @Test("H4: a killed bluetoothd's kernel goes on connecting; the next one shows such a link, which ends after 2 s")
+  func killed() {
+    var bench = Bench()
+    let path = bench.settle()
+    bench.leave()
+    bench.command(.stopBluetoothd(machine: Bench.phone, killed: true))
+    bench.comeHome()
+    func isLinked(_ bench: Bench) -> Bool {
+      bench.events.contains { if case .linkUp = $0.event { $0.at > bench.events[0].at } else { false } }
+        && bench.world.managedObjects(of: Bench.door).values.contains {
+          $0[InterfaceName.device]?["Connected"] == .bool(true)
+        }
+    }
+    bench.run(within: .seconds(20), until: isLinked)
+    #expect(isLinked(bench))
+    bench.command(.startBluetoothd(machine: Bench.phone))
+    #expect(bench.isConnected)
+    #expect(!bench.isResolved(path))
+    bench.run(.milliseconds(2100))
+    #expect(!bench.isConnected)
+    bench.run(.seconds(30))
+    #expect(!bench.isConnected, "the list is cleared")
+    bench.registerProfile()
+    bench.run(within: .seconds(10)) { $0.isResolved(path) }
+    #expect(bench.isResolved(path))
+  }
+
+  @Test("H4: a link that a killed bluetoothd left is taken over by Connect")
+  func adopted() {
+    var bench = Bench()
+    let path = bench.settle()
+    bench.command(.restartBluetoothd(machine: Bench.phone, killed: true))
+    #expect(bench.isConnected)
+    #expect(bench.ask(Bench.phone, path, .connect)?.isSuccess == true)
+    bench.run(within: .seconds(5)) { $0.isResolved(path) }
+    #expect(bench.isResolved(path))
+    bench.run(.seconds(10))
+    #expect(bench.isConnected)
   }
 
   @Test("H4: an idle machine that waits for a device has nothing to do")

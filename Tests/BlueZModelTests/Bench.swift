@@ -145,7 +145,10 @@ struct Bench {
     ]
   }
 
-  mutating func serveLock(encrypted: Bool = true, handle: UInt16? = nil, from client: ClientIdentifier = Bench.system) {
+  mutating func serveLock(
+    encrypted: Bool = true, handle: UInt16? = nil, isDiscoverable: Bool = true,
+    from client: ClientIdentifier = Bench.system
+  ) {
     call(
       Self.door, Self.adapter,
       .registerApplication(
@@ -158,6 +161,7 @@ struct Bench {
         properties: [
           "Type": .string("peripheral"), "ServiceUUIDs": .strings([Self.service.description]),
           "LocalName": .string("Front door"), "MinInterval": .uint32(100), "MaxInterval": .uint32(100),
+          "Discoverable": .bool(isDiscoverable),
         ]), from: client)
   }
 

@@ -91,6 +91,24 @@ import Timekeeping
     #expect((bench.lockPath != nil) == isFound)
   }
 
+  @Test(
+    "H4: who does not want to be found is an object without a word, unless somebody looks for it or for what is near",
+    arguments: [
+      (DiscoveryFilter(), false), (DiscoveryFilter(transport: "le"), false), (DiscoveryFilter(rssi: -127), true),
+      (DiscoveryFilter(uuids: [Bench.service]), true), (DiscoveryFilter(pattern: "Front"), true),
+    ])
+  func undiscoverable(filter: DiscoveryFilter, isTold: Bool) throws {
+    var bench = Bench()
+    bench.serveLock(isDiscoverable: false)
+    bench.call(Bench.phone, Bench.adapter, .setDiscoveryFilter(filter))
+    bench.call(Bench.phone, Bench.adapter, .startDiscovery)
+    bench.run(.seconds(5))
+    let found = bench.phoneObjects.values.compactMap { $0[InterfaceName.device] }
+    #expect(found.count == 1)
+    #expect((found.first?["RSSI"] != nil) == isTold)
+    #expect((found.first?["UUIDs"]?.stringsValue?.isEmpty == false) == isTold)
+  }
+
   @Test("H4: with a known database Connected comes about 200 ms before ServicesResolved, and nothing is explored")
   func reconnects() throws {
     var bench = Bench()

@@ -23,16 +23,64 @@ import Timekeeping
   }
 
   @Test(
-    "H4: without an agent on the phone, on the lock, or on either it fails with 0x0e, and the link drops",
-    arguments: [[], [Bench.door], [Bench.phone]])
+    "H4: without an agent on the phone a read that needs one is never answered, and the link drops",
+    arguments: [[], [Bench.door]])
   func withoutAgent(on machines: [String]) throws {
     var bench = Bench()
     bench.serveLock()
     for machine in machines { bench.registerAgent(machine, .noInputNoOutput) }
     _ = bench.meet()
     let offer = try #require(bench.characteristic(Bench.offer))
+    #expect(bench.ask(Bench.phone, offer, .readValue(offset: 0)) == nil)
+    #expect(!bench.isConnected)
+  }
+
+  @Test("H4: without an agent on the lock it fails with 0x0e, and the link drops")
+  func withoutLockAgent() throws {
+    var bench = Bench()
+    bench.serveLock()
+    bench.registerAgent(Bench.phone, .noInputNoOutput)
+    _ = bench.meet()
+    let offer = try #require(bench.characteristic(Bench.offer))
     #expect(bench.ask(Bench.phone, offer, .readValue(offset: 0))?.error == .attError(.unlikelyError))
     #expect(!bench.isConnected)
+  }
+
+  @Test("H4: one shows a passkey and the other types it; another number pairs nobody", arguments: [true, false])
+  func passkey(isRight: Bool) throws {
+    var bench = Bench()
+    bench.serveLock()
+    bench.registerAgent(Bench.door, .displayOnly)
+    bench.registerAgent(Bench.phone, .keyboardOnly)
+    bench.answers = { if case .requestPasskey = $0 { nil } else { .success(.none) } }
+    let found = bench.discover()
+    let path = try #require(found)
+    let call = bench.call(Bench.phone, path, .pair)
+    bench.run(within: .seconds(20)) { !$0.unanswered.isEmpty }
+    let question = try #require(bench.unanswered.first)
+    let shown = bench.callbacks.compactMap { entry -> UInt32? in
+      if case .displayPasskey(_, let passkey, _) = entry.callback { passkey } else { nil }
+    }
+    let number = try #require(shown.first)
+    bench.send(
+      question.machine,
+      .answer(question.identifier, .success(.passkey(isRight ? number : (number + 1) % 1_000_000))),
+      from: question.client)
+    #expect(bench.answer(call)?.error == (isRight ? nil : .authenticationFailed("Authentication Failed")))
+    #expect(bench.isBonded(path) == isRight)
+  }
+
+  @Test("H4: without an agent an adapter is not pairable, and with one it is")
+  func pairable() {
+    var bench = Bench()
+    func isPairable(_ bench: Bench) -> Value? {
+      bench.phoneObjects[Bench.adapter]?[InterfaceName.adapter]?["Pairable"]
+    }
+    #expect(isPairable(bench) == .bool(false))
+    bench.registerAgent(Bench.phone, .noInputNoOutput)
+    #expect(isPairable(bench) == .bool(true))
+    bench.vanish(Bench.phone)
+    #expect(isPairable(bench) == .bool(false))
   }
 
   @Test("H4: a side that is not pairable pairs with nobody")

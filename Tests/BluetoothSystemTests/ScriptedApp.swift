@@ -96,10 +96,14 @@ struct ScriptedApp {
     case .operationCompleted(_, let peer, _, let result): return completed(peer, result)
     case .valueUpdated(_, let peer, _, let value):
       if view.peripherals.first?.state != .connected { complaints.append("a value, but not connected") }
-      guard let command = handle(Self.commandUUID) else { return [] }
-      return [perform(peer, .writeCharacteristic(command, value: value, withResponse: true))]
+      return accept(value, from: peer)
     default: return []
     }
+  }
+
+  private mutating func accept(_ value: [UInt8], from peer: PeerIdentifier) -> [Request] {
+    guard value != [0], let command = handle(Self.commandUUID) else { return [] }
+    return [perform(peer, .writeCharacteristic(command, value: value, withResponse: true))]
   }
 
   private mutating func connect(_ peer: PeerIdentifier) -> [Request] {
@@ -124,7 +128,9 @@ struct ScriptedApp {
     guard let characteristics = service.characteristics else {
       return [perform(snapshot.identifier, .discoverCharacteristics(nil, service: service.handle))]
     }
-    guard let offer = characteristics.first(where: { $0.uuid == Self.offerUUID }), !offer.isNotifying else { return [] }
+    guard let offer = characteristics.first(where: { $0.uuid == Self.offerUUID }) else { return [] }
+    // What the door sent while the link came up may be lost; what it offers can be read.
+    guard !offer.isNotifying else { return [perform(snapshot.identifier, .readCharacteristic(offer.handle))] }
     return [perform(snapshot.identifier, .setNotify(true, characteristic: offer.handle))]
   }
 
@@ -145,6 +151,7 @@ struct ScriptedApp {
       }
       view.peripherals[0].services?[place.service].characteristics?[place.characteristic].isNotifying = on
       return []
+    case .value(let value): return accept(value, from: peer)
     default: return []
     }
   }

@@ -124,6 +124,7 @@ enum PairingCases {
       try await stage.success(stage.phone.adapter("StartDiscovery"))
       try await stage.need("the phone to find the lock") { stage.phone.has("lock") || stage.phone.has("lock#2") }
       try await stage.success(stage.phone.adapter("StopDiscovery"))
+      try await stage.need("the last word of the discovery") { stage.phone.deviceProperty("RSSI") == nil }
       try await stage.outcome(stage.phone.device("Pair"))
     }
   }

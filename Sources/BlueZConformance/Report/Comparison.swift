@@ -33,7 +33,9 @@ public enum Comparison {
       let right = bluetoothd?.steps.first { $0.title == title }?.columns ?? []
       return merged(left.map(\.name), right.map(\.name)).flatMap { column in
         differences(
-          left.first { $0.name == column }?.lines ?? [], right.first { $0.name == column }?.lines ?? []
+          // A transcript may be older than what is known to have no order.
+          Wording.ordered(left.first { $0.name == column }?.lines ?? []),
+          Wording.ordered(right.first { $0.name == column }?.lines ?? [])
         ).map { Difference(caseName: name, step: title, column: column, side: $0.0, line: $0.1) }
       }
     }

@@ -37,12 +37,22 @@ public struct Explanation: Sendable, Hashable, CustomStringConvertible {
   /// All that are known. Each names a heading under "Where the simulator differs" in docs/bluez.md.
   public static let known: [Explanation] = [
     Explanation(
-      steps: [
-        "it goes and comes", "shut down and booted", "the lock's bluetoothd is new, and serves nothing",
-        "registered, and bluetoothd restarts", "the lock's bluetoothd goes and comes, its application registers",
-        "a write, and the link drops",
-      ],
-      simulator: ["Release(", " = ", "bluetoothd "], bluetoothd: ["Release(", " = ", "+ ", "- ", "bluetoothd "],
+      in: "the phone's bluetoothd is restarted", steps: ["it goes and comes"],
+      simulator: ["+ adapter Adapter1 Alias=", "+ adapter Adapter1 Name="],
+      bluetoothd: ["+ adapter Adapter1 Alias=", "+ adapter Adapter1 Name="], heading: "How bluetoothd comes and goes"),
+    Explanation(
+      in: "the link drops over an unanswered request", steps: ["a write, and the link drops"],
+      simulator: ["+ adapter Adapter1 Alias=", "+ adapter Adapter1 Name="],
+      bluetoothd: ["+ adapter Adapter1 Alias=", "+ adapter Adapter1 Name="], heading: "How bluetoothd comes and goes"),
+    Explanation(
+      in: "the lock's bluetoothd is restarted", steps: ["it goes and comes"], bluetoothd: ["lock Connected = "],
+      heading: "How bluetoothd comes and goes"),
+    Explanation(
+      in: "the lock's bluetoothd is restarted", steps: ["the application registers again"],
+      simulator: ["bluetoothd: offer.StartNotify()"], heading: "How bluetoothd comes and goes"),
+    Explanation(
+      in: "the link drops while the lock's services change",
+      steps: ["the lock's bluetoothd is new, and serves nothing"], bluetoothd: ["lock Connected = "],
       heading: "How bluetoothd comes and goes"),
     Explanation(
       in: "the phone's bluetoothd is killed", steps: ["back in range", "the profile is registered again"],
@@ -50,30 +60,5 @@ public struct Explanation: Sendable, Hashable, CustomStringConvertible {
     Explanation(
       steps: ["agents register"], simulator: ["adapter Pairable = true"],
       heading: "What a machine's kernel keeps"),
-    Explanation(
-      in: "what attributes refuse", simulator: ["<515 bytes>"], bluetoothd: ["<515 bytes>"],
-      heading: "Order among things that happen at once"),
-    Explanation(
-      in: "pair, with a passkey", simulator: ["Bonded", "Paired", "ServicesResolved", "UUIDs", "< lock.Pair()"],
-      bluetoothd: ["Bonded", "Paired", "ServicesResolved", "UUIDs", "< lock.Pair()"],
-      heading: "Order among things that happen at once"),
-    Explanation(
-      in: "the adapter is switched off and on", simulator: ["< adapter.Set("], bluetoothd: ["< adapter.Set("],
-      heading: "Order among things that happen at once"),
-    Explanation(
-      in: "the controller is unplugged and back", steps: ["back"], simulator: ["adapter "], bluetoothd: ["adapter "],
-      heading: "How bluetoothd comes and goes"),
-    Explanation(
-      in: "the lock's application dies while connected", simulator: ["lock UUIDs"], bluetoothd: ["lock UUIDs"],
-      heading: "Order among things that happen at once"),
-    Explanation(
-      in: "a service comes and goes", simulator: ["lock UUIDs"], bluetoothd: ["lock UUIDs"],
-      heading: "Order among things that happen at once"),
-    Explanation(
-      in: "encrypted, with agents", simulator: ["secret.ReadValue("], bluetoothd: ["secret.ReadValue("],
-      heading: "Order among things that happen at once"),
-    Explanation(
-      in: "the bond is removed", steps: ["found again, and paired anew"], simulator: ["> lock.Pair()"],
-      bluetoothd: ["> lock.Pair()"], heading: "Order among things that happen at once"),
   ]
 }

@@ -1,0 +1,65 @@
+import BlueZ
+import Radio
+import Timekeeping
+
+/// What the kernel does without a bluetoothd: it goes on connecting to whom it was told to, and ends a link that no
+/// process holds after two seconds. A bluetoothd that starts meanwhile takes such a link over, as far as to show it.
+extension BlueZModel {
+  /// bluetoothd is dead.
+  mutating func leaveToKernel() {
+    for link in links.values {
+      kernel.orphans[link.identifier] = Kernel.Orphan(
+        parameters: link.parameters, isEncrypted: link.isEncrypted, deadline: now + configuration.timings.orphanedLink)
+    }
+    let targets = Set(devices.values.compactMap(\.autoConnect))
+    kernel.armed = targets.isEmpty ? nil : initiatorParameters(targets)
+    if !kernel.hasCentralLink { tellInitiator(kernel.armed) }
+  }
+
+  mutating func linkUpWithoutBluetoothd(_ parameters: LinkParameters) {
+    kernel.orphans[parameters.link] = Kernel.Orphan(
+      parameters: parameters, deadline: now + configuration.timings.orphanedLink)
+  }
+
+  /// The kernel tells a bluetoothd that starts which links there are.
+  mutating func takeOverOrphans() {
+    for (identifier, orphan) in kernel.orphans.sorted(by: { $0.key < $1.key }) {
+      let path = device(onAir: orphan.parameters.peerAddress) ?? makeDevice(orphan.parameters.peerAddress)
+      guard devices[path]?.link == nil, devices[path]?.isBlocked != true else { continue }
+      var link = Link(orphan.parameters, device: path)
+      link.isOrphan = true
+      link.isEncrypted = orphan.isEncrypted
+      links[identifier] = link
+      devices[path]?.link = identifier
+    }
+  }
+
+  /// Somebody wants the device: a process holds the link again.
+  mutating func adopt(_ identifier: LinkIdentifier) {
+    guard let link = links[identifier], link.isOrphan else { return }
+    kernel.orphans[identifier] = nil
+    links[identifier]?.isOrphan = false
+    links[identifier]?.isHeld = devices[link.device]?.bond != nil && !link.isEncrypted
+    attach(identifier)
+    if links[identifier]?.isHeld == true { startEncryption(identifier) }
+  }
+
+  /// Its two seconds are over.
+  mutating func orphanTimedOut(_ identifier: LinkIdentifier) {
+    kernel.orphans[identifier] = nil
+    tell(.disconnect(configuration.controller, identifier, .remoteUserTerminated))
+    orphanEnded(identifier, .localHostTerminated)
+  }
+
+  mutating func orphanEnded(_ identifier: LinkIdentifier, _ reason: DisconnectReason) {
+    if isRunning {
+      endLink(identifier, reason)
+    } else if kernel.powered, !kernel.hasCentralLink {
+      tellInitiator(kernel.armed)
+    }
+  }
+}
+
+extension Kernel {
+  var hasCentralLink: Bool { orphans.values.contains { $0.parameters.role == .central } }
+}

@@ -1,0 +1,27 @@
+import BlueZConformance
+import Foundation
+import ProcessTesting
+import Testing
+
+/// The whole suite on bluez-simulator, beside what bluetoothd was seen to do.
+@Suite struct SimulatorTests {
+  private static let programs = Bundle.module.bundleURL.deletingLastPathComponent().path
+
+  @Test(
+    "H4: every case of the suite holds on the simulator, which differs from bluetoothd as explained and not otherwise",
+    .timeLimit(.minutes(5)))
+  func simulator() async throws {
+    let file = "/tmp/latchkey-conformance-\(UUID().uuidString).txt"
+    defer { unlink(file) }
+    let run = try await TestProcess.run("\(Self.programs)/bluez-conformance", ["simulator", "--transcript", file])
+    #expect(run.status == 0, "\(run.output)\(run.errors)")
+    let seen = try Transcript(text: String(contentsOfFile: file, encoding: .utf8))
+    #expect(seen.cases.map(\.name) == ConformanceCase.all.map(\.name))
+    let record = try #require(
+      Bundle.module.path(forResource: "bluetoothd-5.82", ofType: "txt", inDirectory: "Transcripts"))
+    let recorded = try Transcript(text: String(contentsOfFile: record, encoding: .utf8))
+    let verdict = Verdict(
+      Comparison.differences(simulator: seen, bluetoothd: recorded), explanations: Explanation.known)
+    #expect(verdict.isGood, "\(verdict.text)")
+  }
+}
