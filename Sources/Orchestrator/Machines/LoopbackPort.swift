@@ -1,3 +1,4 @@
+import CSystemd
 import Glibc
 
 /// TCP ports of this machine alone.
