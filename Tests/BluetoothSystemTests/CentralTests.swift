@@ -34,6 +34,23 @@ struct CentralTests {
     #expect(error.message.contains("\"one\""))
   }
 
+  @Test("C2: a scan for anything asks for what is near, or bluetoothd would hide who is not discoverable")
+  func scansForAnything() {
+    func filter(of services: [BluetoothUUID]?) -> DiscoveryFilter? {
+      var desk = Desk()
+      desk.appear()
+      desk.open()
+      desk.createCentral()
+      desk.say(.scan(Desk.central, ScanRequest(services: services)))
+      return desk.requests.compactMap { asked in
+        if case .setDiscoveryFilter(let filter) = asked.request { filter } else { nil }
+      }.last
+    }
+    #expect(filter(of: nil)?.rssi == -127)
+    #expect(filter(of: [Desk.service])?.uuids == [Desk.service])
+    #expect(filter(of: [Desk.service])?.rssi == nil)
+  }
+
   @Test("C3: a request for a bonded device rests on one GattProfile1 registration, without a scan")
   func bondedRequest() {
     var desk = Desk()

@@ -68,6 +68,14 @@ struct PeripheralRoleTests {
     #expect(service?["Handle"] == .uint16(0x0100))
     let flags = objects[path(desk, 0)]?[InterfaceName.gattCharacteristic]?["Flags"]
     #expect(flags == .strings(["read", "encrypt-read", "notify", "encrypt-notify"]))
+    let isDiscoverable = desk.requests.contains {
+      if case .registerAdvertisement(_, let properties) = $0.request {
+        properties["Discoverable"] == .bool(true)
+      } else {
+        false
+      }
+    }
+    #expect(isDiscoverable, "bluetoothd tells nothing of who does not say that it may be found")
   }
 
   @Test("S8: the handle and the service outlive the app, the daemon and bluetoothd")
