@@ -230,11 +230,24 @@ extension AppStatus: BusStructure {
 
 extension SystemStatus: BusStructure {
   static var memberTypes: [any BusRepresentable.Type] {
-    [ManagerState.self, [AppStatus].self, [PairingQuestion].self]
+    [ManagerState.self, [AppStatus].self, [PairingQuestion].self, [WakeRecord].self]
   }
-  var members: [any BusRepresentable] { [bluetooth, apps, pairings] }
+  var members: [any BusRepresentable] { [bluetooth, apps, pairings, wakes] }
   init(_ reader: inout ArgumentReader) throws(BusError) {
-    self.init(bluetooth: try reader.next(), apps: try reader.next(), pairings: try reader.next())
+    self.init(
+      bluetooth: try reader.next(), apps: try reader.next(), pairings: try reader.next(), wakes: try reader.next())
+  }
+}
+
+extension WakeRecord: BusStructure {
+  static var memberTypes: [any BusRepresentable.Type] {
+    [String.self, String.self, Double.self, Double.self, Int.self, Int.self, String?.self]
+  }
+  var members: [any BusRepresentable] { [app, because, unixSeconds, seconds, told, said, outcome] }
+  init(_ reader: inout ArgumentReader) throws(BusError) {
+    self.init(
+      app: try reader.next(), because: try reader.next(), unixSeconds: try reader.next(), seconds: try reader.next(),
+      told: try reader.next(), said: try reader.next(), outcome: try reader.next())
   }
 }
 

@@ -30,6 +30,9 @@ struct App: Sendable {
   var shortLives = 0
   var notBefore = Instant.zero
   var restoreDeadline: Instant?
+  /// It is awake for Bluetooth, and was before.
+  var wake: OpenWake?
+  var wakes: [WakeRecord] = []
 
   /// An event for a manager that may not exist yet in the app's process; the manager's number is filled in when sent.
   struct Waiting: Sendable {
@@ -104,12 +107,15 @@ extension BluetoothSystem {
     apps[name] = app
     persistApp(name)
     journal("app.launchFailed", ["app": name, "error": message])
+    wakeEnded(name, "not launched")
   }
 
   mutating func appEnded(_ name: String, _ process: ProcessIdentity, how: String) {
     guard var app = apps[name], app.process == process else { return }
     if app.endReason == nil { backOff(&app) } else { app.shortLives = 0 }
     journal("app.ended", ["app": name, "how": app.endReason ?? how, "status": how])
+    wakeEnded(name, app.endReason ?? how)
+    (app.wake, app.wakes) = (nil, apps[name]?.wakes ?? [])
     app.process = nil
     app.link = nil
     app.state = .notRunning
@@ -177,6 +183,8 @@ extension BluetoothSystem {
     guard var app = apps[name] else { return }
     app.quitByUser = false
     app.notBefore = now
+    wakeEnded(name, "opened")
+    (app.wake, app.wakes) = (nil, apps[name]?.wakes ?? [])
     switch app.state {
     case .notRunning: app.isOpenWanted = true
     case .launching: app.launchReason = .opened
@@ -240,6 +248,6 @@ extension BluetoothSystem {
           quitByUser: app.quitByUser,
           pendingConnections: peripherals.count { $0.isWanted && $0.told != .connected },
           connections: peripherals.count { $0.isWanted && $0.told == .connected }, launches: app.launches)
-      }, pairings: pairing.openQuestions)
+      }, pairings: pairing.openQuestions, wakes: ledger)
   }
 }

@@ -43,6 +43,7 @@ extension BluetoothSystem {
     app.launches += 1
     apps[name] = app
     persistApp(name)
+    if reason == .restore { wakeBegan(name, because: app.queue.first { $0.body.relaunches }?.body.kind ?? "restore") }
     let (centrals, peripherals) = reason == .opened ? ([], []) : restorable(name)
     emit(.launch(name, LaunchOptions(reason: reason, centrals: centrals, peripherals: peripherals)))
   }
@@ -58,6 +59,7 @@ extension BluetoothSystem {
     persistApp(name)
     emit(.resume(name, process))
     journal("app.resumed", ["app": name, "because": first.body.kind])
+    wakeBegan(name, because: first.body.kind)
   }
 
   private func isBusy(_ app: App) -> Bool {
@@ -102,6 +104,7 @@ extension BluetoothSystem {
     persistApp(name)
     emit(.suspend(name, process))
     journal("app.suspended", ["app": name])
+    wakeEnded(name, overran ? "overran" : "suspended")
   }
 
   /// Restore identifiers of this app's managers that have something to restore.

@@ -194,6 +194,7 @@ public struct BluetoothSystem: Sendable {
         emit(.adopt(name, process))
         // What the store says may not have been carried out yet.
         if app.state == .suspended { emit(.suspend(name, process)) } else { emit(.resume(name, process)) }
+        if app.state == .background { wakeBegan(name, because: "adopted") }
       }
     }
     let orphans = managers.values.filter { $0.key.restoreIdentifier == nil && apps[$0.key.app]?.process == nil }

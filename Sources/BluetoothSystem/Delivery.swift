@@ -42,6 +42,7 @@ extension BluetoothSystem {
   mutating func send(_ body: AppLink.Event.Body, to name: String, _ link: AppLinkIdentifier) {
     guard var app = apps[name] else { return }
     app.lastSequence += 1
+    app.wake?.told += 1
     app.lastActivity = now
     app.wakeDeadline = now + configuration.wakeBudget
     apps[name] = app

@@ -15,6 +15,7 @@ extension BluetoothSystem {
       return
     }
     apps[name]?.lastActivity = now
+    apps[name]?.wake?.said += 1
     switch request {
     case .createManager(let number, let creation): createManager(number, creation, app: name)
     case .resumeManager(let number, let creation, let view): resumeManager(number, creation, view, app: name)

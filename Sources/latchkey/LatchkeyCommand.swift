@@ -12,6 +12,6 @@ struct LatchkeyCommand: ParsableCommand {
     subcommands: [
       ProveCommand.self, SetupCommand.self, ProvisionCommand.self, AppsCommand.self, OpenCommand.self,
       LeaveCommand.self, QuitCommand.self, ReclaimCommand.self, BluetoothCommand.self, StatusCommand.self,
-      PairCommand.self, PairingsCommand.self, GuardCommand.self,
+      WakesCommand.self, PairCommand.self, PairingsCommand.self, GuardCommand.self,
     ])
 }

@@ -300,6 +300,12 @@ struct AppLinkBusTests {
       pairings: [
         PairingQuestion(identifier: 7, kind: .compare, address: "C0:FF:EE:00:00:01", name: "Door", passkey: 123_456),
         PairingQuestion(identifier: 8, kind: .enter, address: "C0:FF:EE:00:00:02"),
+      ],
+      wakes: [
+        WakeRecord(
+          app: "a", because: "connected", unixSeconds: 1_767_225_600.5, seconds: 2.25, told: 3, said: 4, outcome: nil),
+        WakeRecord(
+          app: "b", because: "valueUpdated", unixSeconds: 0, seconds: 0, told: 0, said: 0, outcome: "suspended"),
       ])
     let asked = Inbox<(ControlRequest, Credentials)>()
     let box = Holder()

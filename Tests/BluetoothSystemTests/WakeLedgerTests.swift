@@ -1,0 +1,102 @@
+import AppLink
+import BlueZ
+import Testing
+import Timekeeping
+
+@testable import BluetoothSystem
+
+@Suite("The ledger of wakes")
+struct WakeLedgerTests {
+  /// Connected, subscribed, left and suspended.
+  private func asleep(_ configuration: BluetoothSystem.Configuration = .init()) -> Desk {
+    var desk = Desk(configuration: configuration)
+    desk.connectAndSubscribe()
+    desk.leave()
+    desk.settle()
+    desk.pass(.seconds(3))
+    #expect(desk.state == .suspended)
+    desk.forget()
+    return desk
+  }
+
+  private func entries(_ desk: Desk) -> [[String: String]] {
+    desk.effects.compactMap { if case .record("wake.ended", let fields) = $0 { fields } else { nil } }
+  }
+
+  @Test("W3: a wake is accounted for: why, how long, what the app was told, what it said, how it ended")
+  func wake() {
+    var desk = asleep()
+    #expect(desk.system.status.wakes.isEmpty, "the user's own use of the app is no wake")
+    desk.pass(.seconds(100))
+    let began = desk.now.seconds
+    desk.value([1])
+    #expect(
+      desk.system.status.wakes == [
+        WakeRecord(
+          app: Desk.bundle, because: "valueUpdated", unixSeconds: began, seconds: 0, told: 1, said: 0, outcome: nil)
+      ])
+    desk.pass(.seconds(1))
+    desk.say(.perform(Desk.central, desk.peer, OperationIdentifier(9), .readCharacteristic(0x0b)))
+    desk.settle()
+    desk.pass(.seconds(60))
+    #expect(
+      desk.system.status.wakes == [
+        WakeRecord(
+          app: Desk.bundle, because: "valueUpdated", unixSeconds: began, seconds: 3, told: 2, said: 1,
+          outcome: "suspended")
+      ])
+    #expect(
+      entries(desk) == [
+        [
+          "app": Desk.bundle, "because": "valueUpdated", "milliseconds": "3000", "told": "2", "said": "1",
+          "outcome": "suspended",
+        ]
+      ])
+  }
+
+  @Test("W3: so is a relaunch, from the start of the process to its end")
+  func relaunch() {
+    var desk = asleep()
+    desk.die()
+    desk.linkDown()
+    desk.pass(.seconds(5))
+    desk.launchAndAttach()
+    desk.pass(.seconds(1))
+    desk.die(how: "signal 11")
+    #expect(
+      entries(desk).map { [$0["because"], $0["milliseconds"], $0["outcome"]] } == [
+        ["disconnected", "6000", "signal 11"]
+      ])
+  }
+
+  @Test("W3, W2: an app that overruns is in it with that, and one that the user opens meanwhile too")
+  func outcomes() {
+    var desk = asleep()
+    desk.value([1])
+    desk.pass(.seconds(11))
+    desk.value([2])
+    desk.handle(.control(.openApp(bundleIdentifier: Desk.bundle), AnswerToken(9)))
+    #expect(entries(desk).map { $0["outcome"] } == ["overran", "opened"])
+  }
+
+  @Test("W3: a wake that an earlier life of the system began goes on in the ledger of the next")
+  func adopted() {
+    var desk = asleep()
+    desk.value([1])
+    desk.restartSystem()
+    #expect(desk.system.status.wakes.map(\.because) == ["adopted"])
+  }
+
+  @Test("W3: the last twenty wakes of an app are kept, and all are in the journal")
+  func bounded() {
+    var desk = asleep()
+    for number in UInt8(0)..<30 {
+      desk.value([number])
+      desk.settle()
+      desk.pass(.seconds(60))
+    }
+    #expect(desk.system.status.wakes.count == 20)
+    #expect(entries(desk).count == 30)
+    #expect(desk.system.status.wakes.map(\.unixSeconds) == desk.system.status.wakes.map(\.unixSeconds).sorted())
+  }
+}
