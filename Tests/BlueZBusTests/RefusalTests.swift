@@ -1,0 +1,145 @@
+import BlueZ
+import BluetoothTypes
+import BusTesting
+import BusValue
+import Glibc
+import Logging
+import SystemBus
+import Testing
+
+@testable import BlueZBus
+
+/// Who may say what on the bus, and what is refused, in whose words.
+@Suite("Refusals on the bus")
+struct RefusalTests {
+  @Test("attack 37: signals and calls of another than org.bluez's owner change nothing")
+  func forged() async throws {
+    let pair = try await Pair()
+    let name = try await pair.register()
+    let forger = try Bus(address: pair.bus.address)
+    try forger.start()
+    var forgedSignal = ObjectCoding.outgoing(Sample.signals[1])
+    forgedSignal.destination = name
+    try await forger.emit(forgedSignal)
+    forgedSignal.destination = nil
+    try await forger.emit(forgedSignal)
+    for (path, callback, _) in Sample.callbacks {
+      let coded = CallbackCoding.call(callback, onDescriptor: path == Sample.exportedDescriptor)
+      let error = await #expect(throws: BusError.self) {
+        try await forger.call(
+          MethodCall(
+            to: name, path: path, interface: coded.interface, member: coded.member, arguments: coded.arguments))
+      }
+      #expect(error?.name == BusError.Name.accessDenied)
+    }
+    // A stranger's value at a path that a client registered is not that client's value.
+    try await forger.emit(
+      OutgoingSignal(
+        path: Sample.exported, interface: BusName.properties, member: "PropertiesChanged",
+        arguments: [
+          .string(InterfaceName.gattCharacteristic), .properties(["Value": .bytes([6, 6, 6])]), .strings([]),
+        ], destination: "org.bluez"))
+    _ = try await forger.credentials(of: name)
+    pair.server.broadcast(Sample.signals[2])
+    #expect(try await pair.messages.next() == .signal(Sample.signals[2]))
+    pair.client.send(.valueChanged(path: Sample.exported, value: [1]))
+    #expect(try await pair.events.next() == .message(from: name, .valueChanged(path: Sample.exported, value: [1])))
+    forger.close()
+    pair.close()
+  }
+
+  @Test("bad calls are refused as D-Bus does, and the model hears nothing of them")
+  func badCalls() async throws {
+    let pair = try await Pair()
+    let peer = try Bus(address: pair.bus.address)
+    try peer.start()
+    func refusal(
+      _ path: ObjectPath, _ interface: String, _ member: String, _ arguments: [Value] = []
+    ) async -> String? {
+      do {
+        try await peer.call(
+          MethodCall(to: "org.bluez", path: path, interface: interface, member: member, arguments: arguments))
+        return nil
+      } catch { return error.name }
+    }
+    let unknownMethod = BusError.Name.unknownMethod
+    let invalid = BusError.Name.invalidArguments
+    // Where bluetoothd's own parsers refuse, and not the bus's.
+    let refused = "org.bluez.Error.InvalidArguments"
+    #expect(await refusal(Sample.device.appending("x"), InterfaceName.device, "Connect") == BusError.Name.unknownObject)
+    #expect(await refusal(Sample.device, InterfaceName.device, "Explode") == unknownMethod)
+    #expect(await refusal(Sample.device, InterfaceName.adapter, "StartDiscovery") == unknownMethod)
+    #expect(await refusal(Sample.descriptor, InterfaceName.gattCharacteristic, "StartNotify") == unknownMethod)
+    #expect(await refusal(Sample.descriptor, InterfaceName.gattDescriptor, "StartNotify") == unknownMethod)
+    #expect(await refusal(Sample.device, InterfaceName.device, "Connect", [.byte(1)]) == unknownMethod)
+    #expect(await refusal(Sample.device, InterfaceName.device, "ConnectProfile", [.string("no UUID")]) == refused)
+    let options = Value.properties(["offset": .string("1")])
+    #expect(await refusal(Sample.characteristic, InterfaceName.gattCharacteristic, "ReadValue", [options]) == invalid)
+    #expect(
+      await refusal(
+        Sample.characteristic, InterfaceName.gattCharacteristic, "WriteValue",
+        [.bytes([]), .properties(["type": .string("loud")])]) == "org.bluez.Error.NotSupported")
+    #expect(
+      await refusal(
+        Sample.adapter, InterfaceName.adapter, "SetDiscoveryFilter", [.properties(["RSSI": .string("far")])]) == refused
+    )
+    #expect(
+      await refusal(
+        WellKnown.managerPath, InterfaceName.agentManager, "RegisterAgent",
+        [
+          .path(Sample.agent), .string("Telepathy"),
+        ]) == refused)
+    // There is no application to fetch.
+    #expect(
+      await refusal(
+        Sample.adapter, InterfaceName.gattManager, "RegisterApplication", [.path(.root), .properties([:])])
+        == "org.bluez.Error.Failed")
+    try await pair.exchange(1, Sample.adapter, .startDiscovery)
+    #expect(pair.events.untaken.isEmpty)
+    peer.close()
+    pair.close()
+  }
+
+  @Test("H4: what bluetoothd does not have is refused in its words")
+  func words() async throws {
+    let pair = try await Pair()
+    let peer = try Bus(address: pair.bus.address)
+    try peer.start()
+    func refusal(
+      _ path: ObjectPath, _ interface: String, _ member: String, _ arguments: [Value] = []
+    ) async -> BusError? {
+      await #expect(throws: BusError.self) {
+        try await peer.call(
+          MethodCall(to: "org.bluez", path: path, interface: interface, member: member, arguments: arguments))
+      }
+    }
+    func absent(_ member: String, _ signature: String, _ interface: String) -> String {
+      "Method \"\(member)\" with signature \"\(signature)\" on interface \"\(interface)\" doesn't exist\n"
+    }
+    let nowhere = ObjectPath(unchecked: "/org/bluez/hci0/dev_00_00_00_00_00_00")
+    for (path, interface, member, arguments, error) in [
+      (Sample.device, InterfaceName.device, "Connect", [Value.byte(1), .strings([])], BusError.Name.unknownMethod),
+      (Sample.device, InterfaceName.device, "Explode", [], BusError.Name.unknownMethod),
+      (Sample.device, "org.bluez.Network1", "Connect", [.string("nap")], BusError.Name.unknownMethod),
+      (Sample.device, BusName.properties, "Get", [.string(InterfaceName.device)], BusError.Name.unknownMethod),
+      (Sample.device, BusName.introspectable, "Introspect", [.byte(0)], BusError.Name.unknownMethod),
+      (Sample.device, BusName.objectManager, "GetManagedObjects", [], BusError.Name.unknownMethod),
+      (nowhere, InterfaceName.device, "Connect", [], BusError.Name.unknownObject),
+      (nowhere, BusName.properties, "GetAll", [.string(InterfaceName.device)], BusError.Name.unknownObject),
+    ] {
+      let refused = await refusal(path, interface, member, arguments)
+      #expect(refused?.name == error, "\(interface).\(member)")
+      #expect(refused?.message == absent(member, arguments.map(\.signature).joined(), interface))
+    }
+    for (arguments, message) in [
+      ([Value.string(InterfaceName.adapter), .string("Powered")], "No such interface '\(InterfaceName.adapter)'"),
+      ([.string(InterfaceName.device), .string("Mood")], "No such property 'Mood'"),
+    ] {
+      let refused = await refusal(Sample.device, BusName.properties, "Get", arguments)
+      #expect(refused == BusError(name: BusError.Name.invalidArguments, message: message))
+    }
+    #expect(pair.events.untaken.isEmpty)
+    peer.close()
+    pair.close()
+  }
+}
