@@ -38,6 +38,13 @@ final class Collector: @unchecked Sendable {
     return String(decoding: data, as: UTF8.self)
   }
 
+  /// All that a process wrote which has ended: what is still in the pipe is waited for, 5 s at most, since somebody whom
+  /// it left behind may have the other end.
+  var finalText: String {
+    _ = waitForEnd(until: .now() + .seconds(5))
+    return text
+  }
+
   /// - Returns: whether what came is as wanted; `false` when it ended or the time is up.
   func wait(until deadline: DispatchTime, _ fits: (String) -> Bool) -> Bool {
     wait(until: deadline) { fits(String(decoding: data, as: UTF8.self)) }

@@ -96,7 +96,8 @@ final class SecureShell {
     // The word comes after the master listens at its socket.
     guard output.wait(until: .now() + .nanoseconds(Int(limit.wholeNanoseconds)), { $0.contains("connected") }) else {
       close()
-      throw WorldError("\(name) can't be reached over ssh as \(target): \(errors.text.trimmed(to: 300))")
+      let words = errors.finalText.trimmed(to: 300)
+      throw WorldError("\(name) can't be reached over ssh as \(target): \(words)")
     }
   }
 
@@ -229,7 +230,7 @@ final class SecureShell {
     let errors = Collector(errorReading)
     try process.waitForEnd()
     guard process.end == .exited(0) else {
-      throw WorldError("\(name) lets nobody reach \(there): \(errors.text.trimmed(to: 300))")
+      throw WorldError("\(name) lets nobody reach \(there): \(errors.finalText.trimmed(to: 300))")
     }
   }
 
