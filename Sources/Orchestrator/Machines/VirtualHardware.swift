@@ -26,6 +26,8 @@ final class VirtualHardware: MachineHardware {
   static let controllerUnit = "latchkey-lab-controller.service"
   /// An emulated machine boots in half a minute on an idle host, and in minutes on a busy one.
   static let bootLimit: Duration = .seconds(600)
+  /// It goes down in some ten; an app that sleeps and that nobody wakes would hold it for ninety.
+  static let powerOffSeconds = 60
 
   /// - Parameters:
   ///   - controller: the air's socket for its controller.
@@ -98,9 +100,9 @@ final class VirtualHardware: MachineHardware {
       // The connection may go before the answer comes.
       _ = try? shell.perform("systemctl poweroff", limit: .seconds(60))
       do {
-        try process.waitForEnd(limit: .seconds(300))
+        try process.waitForEnd(limit: .seconds(Self.powerOffSeconds))
       } catch {
-        throw WorldError("\(name) does not power off")
+        throw WorldError("\(name) does not power off within \(Self.powerOffSeconds) s")
       }
     }
     try WorldProcesses(world: run.world).kill { [name] in $0.machine == name }
