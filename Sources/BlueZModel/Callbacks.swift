@@ -66,6 +66,8 @@ extension BlueZModel {
     _ callback: CallbackIdentifier, _ result: Result<CallbackReply, BlueZError>, by client: ClientIdentifier
   ) {
     guard let open = callbacks.open[callback.rawValue], open.client == client else { return }
+    // bluetoothd 5.82 takes no answer for a peer that left, and dies when it is overdue (seen on virtual machines).
+    guard !open.isOrphaned else { return }
     callbacks.open[callback.rawValue] = nil
     settle(open, result)
   }

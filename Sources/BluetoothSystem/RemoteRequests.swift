@@ -16,7 +16,7 @@ struct OpenRemoteRequest: Sendable {
 }
 
 extension BluetoothSystem {
-  /// bluetoothd calls an object of ours. Whatever it is, it is answered: a request left open when the link drops can
+  /// bluetoothd calls an object of ours. Whatever it is, it is answered, soon: a request that is open when the link drops can
   /// take bluetoothd down.
   mutating func receive(_ callback: Callback, _ path: ObjectPath, _ identifier: CallbackIdentifier) {
     switch callback {
@@ -165,8 +165,8 @@ extension BluetoothSystem {
     }
   }
 
-  /// The central is gone. bluetoothd dies of a request that is still open some seconds after its link was lost, so it
-  /// gets its answer at once.
+  /// The central is gone, and with it the request. bluetoothd 5.82 ignores this answer and dies when its own five seconds
+  /// are over, which only an answer before the link's loss prevents; later ones may be grateful for it.
   mutating func failRemoteRequests(from central: PeerIdentifier) {
     for (identifier, request) in remoteRequests.sorted(by: { $0.key.rawValue < $1.key.rawValue })
     where request.central == central {

@@ -35,7 +35,7 @@ struct DaysAwayTests {
 
   @Test(
     "L3: unplugged, blocked, crashed and rebooted meanwhile, behind private addresses, or the lock hangs: the door opens",
-    arguments: ["machine-faults", "private-addresses", "lock-faults"])
+    arguments: ["machine-faults", "private-addresses", "lock-faults", "open-request"])
   func machinesStories(_ story: String) async throws {
     let command = try await LatchkeyCommand(["prove", story])
     let outcome = try await command.finish()

@@ -123,8 +123,13 @@ struct PromiseTests {
     .init("closed-with-its-link", "did not go on", lockFaults.without(Marks.appContinued)),
     .init("closed-with-its-link", "none open", lockFaults.without("request.abandoned")),
     .init(
-      "closed-with-its-link", "bluetoothd died",
-      lockFaults.inserting(Marks.processFailed, of: Marks.process, before: Marks.appContinued)),
+      "closed-with-its-link", "latchkeyd died",
+      lockFaults.inserting(Marks.processFailed, of: Marks.process, ["program": "latchkeyd"], before: Marks.appContinued)
+    ),
+    .init(
+      "closed-with-its-link", "bluetoothd died for good",
+      lockFaults.inserting(
+        Marks.processFailed, of: Marks.process, ["program": Recorded.bluetoothd], before: Marks.appContinued)),
     .init(
       "nothing-crashed", "crashed", dead.inserting(Marks.processFailed, of: Marks.process, before: "offer.received")),
     .init("told-nothing-twice", "told twice", dead.twice("didConnect")),

@@ -46,15 +46,31 @@ enum LockFaultPromises {
     },
     Promise(
       name: "closed-with-its-link", rows: ["C6", "H4"],
-      meaning: "A request that is open when the link is lost is answered at once, so that bluetoothd lives."
+      meaning:
+        "A request that is open when the link is lost is closed at once, and a bluetoothd that dies of it comes back."
     ) { (evidence) throws(MissingMark) in
       let hung = try hanging(evidence)
       guard let closed = answer("request.abandoned", evidence, hung) else {
         return .broken("no request was open when the link was lost", [evidence.entries[hung.lowerBound]])
       }
-      let failed = evidence.all(Marks.processFailed, of: Marks.process, in: closed..<evidence.window.upperBound)
-      guard failed.isEmpty else { return .broken("a process ended over it", failed) }
-      return .kept("answered as the link was lost, and bluetoothd lives", [evidence.entries[closed]])
+      let rest = closed..<evidence.window.upperBound
+      // The only end that is nobody's fault here, whether it is seen by the service manager or by latchkeyd.
+      let gone = evidence.all(in: rest) {
+        ($0.process == Marks.process && $0.event == Marks.processFailed)
+          || ($0.process == Recorded.daemon && $0.event == "bluetooth.state" && $0.fields["state"] == "resetting")
+      }
+      guard let last = gone.last else { return .kept("closed as the link was lost", [evidence.entries[closed]]) }
+      let others = gone.filter { $0.event == Marks.processFailed && $0.fields["program"] != Recorded.bluetoothd }
+      guard others.isEmpty else { return .broken("another process ended over it", others) }
+      guard
+        let back = evidence.first(
+          in: rest,
+          where: {
+            $0.process == Recorded.daemon && $0.event == "bluetooth.state"
+              && $0.fields["because"] == "bluetoothd appeared" && $0.t >= last.t
+          })
+      else { return .broken("bluetoothd died of it and did not come back", gone) }
+      return .kept("closed; bluetoothd died of it and came back", [evidence.entries[closed], evidence.entries[back]])
     },
   ]
 
