@@ -17,6 +17,7 @@ public final class MachineSetup {
   private let role: SetupRole
   private let progress: (String) -> Void
   private static let adapterLimit = DispatchTimeInterval.seconds(10)
+  private static let startAttempts = 3
 
   /// - Parameter progress: is told what is done, a line each.
   public init(_ request: SetupRequest, progress: @escaping (String) -> Void) {
@@ -93,15 +94,21 @@ public final class MachineSetup {
     case .turnBluetoothOn: try control(.setBluetooth(on: true))
     case .endApp: try control(.reclaimApp(bundleIdentifier: role.app))
     case .startApp:
-      // latchkeyd is at it; systemd makes one job of both, and tells when the unit is up.
-      try systemctl("start", role.unit)
+      try startUnit()
       progress("the \(role.rawValue) runs: \(role.unit)")
     case .openApp:
       try control(.openApp(bundleIdentifier: role.app))
-      try systemctl("start", role.unit)
+      try startUnit()
       try control(.leaveApp(bundleIdentifier: role.app))
       progress("the agent runs, and is started when it is needed: \(role.unit)")
     }
+  }
+
+  /// latchkeyd is at it; systemd makes one job of both, and tells when the unit is up. Where the process that was to end
+  /// was only being started, that job fails with it: then the next one counts.
+  private func startUnit() throws {
+    for _ in 1..<Self.startAttempts where (try? systemctl("start", role.unit)) != nil { return }
+    try systemctl("start", role.unit)
   }
 
   private func control(_ request: ControlRequest) throws {
