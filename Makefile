@@ -21,6 +21,7 @@ SHELL := /bin/bash
 SWIFT ?= swift
 DEMO_ARGUMENTS ?=
 WARP_ARGUMENTS ?=
+BENCH_ARGUMENTS ?=
 # Until the tests are ended: ten times what they need.
 TEST_LIMIT_SECONDS ?= 1800
 
@@ -79,7 +80,7 @@ bench: dependencies
 bench-vm: dependencies
 	@scripts/install-dependencies.sh vm
 	mkdir -p Benchmarks/results
-	python3 Benchmarks/bleak-unlock/compare.py --json Benchmarks/results/bleak-unlock.json | tee Benchmarks/results/bleak-unlock.md
+	python3 Benchmarks/bleak-unlock/compare.py $(BENCH_ARGUMENTS) --json Benchmarks/results/bleak-unlock.json | tee Benchmarks/results/bleak-unlock.md
 
 deb: package-dependencies
 	scripts/build-packages
