@@ -154,6 +154,12 @@ extension BluetoothSystem {
         bluez.isDiscovering = isDiscovering
         if !isDiscovering, discovery.step == .done { discovery.step = .none }
       }
+      if changed["Pairable"]?.boolValue == false, pairing.losesPairable {
+        // bluetoothd switches it off with its last agent, and not on again for one that comes at once; pairings would
+        // succeed then and leave no bond (seen with 5.82).
+        pairing.losesPairable = false
+        setAdapter("Pairable", true)
+      }
       if changed["PowerState"]?.stringValue == "off", bluez.powerState == "off-blocked", settings.bluetoothOn {
         // rfkill is off again: asked once, not over and over.
         setAdapter("Powered", true)

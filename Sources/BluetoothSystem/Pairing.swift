@@ -13,6 +13,8 @@ struct PairingState: Sendable {
   var agent = RegistrationStep.none
   /// With which it is registered, or being registered.
   var capability = AgentCapability.noInputNoOutput
+  /// The agent left for another, and the adapter may stop being pairable with it.
+  var losesPairable = false
   var questions: [UInt64: OpenQuestion] = [:]
   var lastQuestion: UInt64 = 0
   var attendedUntil: Instant?
@@ -72,6 +74,7 @@ extension BluetoothSystem {
     {
       call(WellKnown.managerPath, .unregisterAgent(path: Self.agentPath), for: .ignored)
       pairing.agent = .none
+      pairing.losesPairable = true
     }
     guard pairing.agent != .done, mayAsk(pairing.agent) else { return }
     pairing.agent = .asked

@@ -76,6 +76,28 @@ struct PairingTests {
     #expect(desk.system.nextDeadline == nil)
   }
 
+  @Test("An adapter that is not pairable any more, since the agent made way for another, becomes pairable again, once")
+  func staysPairable() {
+    var desk = Desk()
+    desk.appear()
+    func lose(_ desk: inout Desk) -> Int {
+      desk.forget()
+      desk.handle(
+        .daemon(
+          .signal(
+            .propertiesChanged(
+              path: WellKnown.firstAdapter, interface: InterfaceName.adapter, changed: ["Pairable": .bool(false)],
+              invalidated: []))))
+      return desk.requests.count {
+        $0.request == .setProperty(interface: InterfaceName.adapter, name: "Pairable", value: .bool(true))
+      }
+    }
+    #expect(lose(&desk) == 0, "somebody else's wish")
+    attend(&desk)
+    #expect(lose(&desk) == 1)
+    #expect(lose(&desk) == 0)
+  }
+
   @Test("The user's yes is a yes, the user's no a no", arguments: [true, false])
   func answered(isAccepted: Bool) throws {
     var desk = attended()
