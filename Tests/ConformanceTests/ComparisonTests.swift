@@ -26,6 +26,18 @@ import Testing
     #expect(Comparison.differences(simulator: Self.transcript(["a"]), bluetoothd: Self.transcript(["a"])).isEmpty)
   }
 
+  @Test("H4: what an adapter is called at its beginning is chance; what it can do then is not")
+  func adapterNames() {
+    func adapter(_ name: String, powered: Bool = false) -> Transcript {
+      Self.transcript([
+        "+ adapter Adapter1 Alias=\(name)", "+ adapter Adapter1 Name=\(name)", "+ adapter Adapter1 Powered=\(powered)",
+      ])
+    }
+    let host = adapter("<name of phone>")
+    #expect(Comparison.differences(simulator: host, bluetoothd: adapter("BlueZ 5.82")).isEmpty)
+    #expect(Comparison.differences(simulator: host, bluetoothd: adapter("BlueZ 5.82", powered: true)).count == 2)
+  }
+
   @Test("H4: a step or a case that only one has differs with every line")
   func missing() {
     let other = Comparison.differences(

@@ -37,14 +37,6 @@ public struct Explanation: Sendable, Hashable, CustomStringConvertible {
   /// All that are known. Each names a heading under "Where the simulator differs" in docs/bluez.md.
   public static let known: [Explanation] = [
     Explanation(
-      in: "the phone's bluetoothd is restarted", steps: ["it goes and comes"],
-      simulator: ["+ adapter Adapter1 Alias=", "+ adapter Adapter1 Name="],
-      bluetoothd: ["+ adapter Adapter1 Alias=", "+ adapter Adapter1 Name="], heading: "How bluetoothd comes and goes"),
-    Explanation(
-      in: "the link drops over an unanswered request", steps: ["a write, and the link drops"],
-      simulator: ["+ adapter Adapter1 Alias=", "+ adapter Adapter1 Name="],
-      bluetoothd: ["+ adapter Adapter1 Alias=", "+ adapter Adapter1 Name="], heading: "How bluetoothd comes and goes"),
-    Explanation(
       in: "the lock's bluetoothd is restarted", steps: ["it goes and comes"], bluetoothd: ["lock Connected = "],
       heading: "How bluetoothd comes and goes"),
     Explanation(

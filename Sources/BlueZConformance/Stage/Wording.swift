@@ -94,7 +94,10 @@ struct Wording: Sendable {
     var result: [String] = []
     var run: [String] = []
     func mark(_ line: String) -> Character? { line.first.flatMap { $0 == "+" || $0 == "-" ? $0 : nil } }
-    for line in lines where !(line.hasPrefix("adapter ") && line.contains(" = ")) {
+    // Whether the host's name is there at the adapter's beginning, too, is chance.
+    let beginnings = ["+ adapter Adapter1 Name=", "+ adapter Adapter1 Alias="]
+    let begun = lines.map { line in beginnings.first(where: line.hasPrefix).map { "\($0)<a name>" } ?? line }
+    for line in begun where !(line.hasPrefix("adapter ") && line.contains(" = ")) {
       if let last = run.last, mark(last) != mark(line) {
         result += run.sorted()
         run = []
