@@ -110,8 +110,10 @@ final class Client: Sendable {
       bus.call(call) { [weak self] result in
         guard let self else { return }
         let outcome = Outcome(result: result, took: self.recorder.time.now - started)
-        ongoing.state.withLock { $0 = outcome }
+        // The answer is written down before whoever waits for it goes on, and writes the next line.
         self.record("< \(ongoing.label): \(self.text(outcome))\(Wording.time(outcome.took))")
+        ongoing.state.withLock { $0 = outcome }
+        self.recorder.record([], in: self.column)
       }
     }
     return ongoing
