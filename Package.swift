@@ -208,11 +208,13 @@ let package = Package(
       "SystemdTests",
       ["ProcessTesting", "systemd-trial", "latchkeyd", "latchkey-agent", "latchkey-lock", "bluez-simulator"],
       excluding: ["prepare-machine"]),
+    // Tells a story, and stops where a test looks into its world.
+    program("story-teller", ["Orchestrator"], path: "Tests/Support/story-teller"),
     tests(
       "IntegrationTests",
       [
         "Orchestrator", "BusTesting", "ProcessTesting", "Journal", "latchkey", "latchkeyd", "latchkey-agent",
-        "latchkey-lock", "bluez-simulator",
+        "latchkey-lock", "bluez-simulator", "story-teller",
       ]),
     // The suite of BlueZ behaviour, on the simulator, and what it was seen to do on bluetoothd.
     tests(

@@ -69,23 +69,6 @@ struct StatusCommand: ParsableCommand {
   }
 }
 
-struct WakesCommand: ParsableCommand {
-  static let configuration = CommandConfiguration(
-    commandName: "wakes", abstract: "Lists the last times that apps were woken: why, how long, what they did.")
-  @Argument(help: "The app's bundle identifier; all apps, if not given.") var app: String?
-  func run() throws {
-    guard let status = try SystemControl.perform(.status) else { return }
-    for wake in status.wakes where app == nil || app == wake.app { print(Self.line(wake)) }
-  }
-
-  static func line(_ wake: WakeRecord) -> String {
-    let began = Date(timeIntervalSince1970: wake.unixSeconds).formatted(.iso8601)
-    let seconds = String(format: "%.3f", wake.seconds)
-    return "\(began)  \(wake.app)  \(wake.because), \(seconds) s, \(wake.told) events, \(wake.said) requests, "
-      + (wake.outcome ?? "still awake")
-  }
-}
-
 struct AppsCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "apps", abstract: "Lists the apps and what they wait for.")

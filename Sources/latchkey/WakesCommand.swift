@@ -1,0 +1,60 @@
+import AppLink
+import ArgumentParser
+import Foundation
+
+struct WakesCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "wakes", abstract: "Lists the last times that apps were woken: why, how long, what they did.")
+  @Argument(help: "The app's bundle identifier; all apps, if not given.") var app: String?
+
+  func run() throws {
+    guard let status = try SystemControl.perform(.status) else { return }
+    let lines = try SystemControl.reporting { try Self.lines(status, app: app) }
+    print(lines.joined(separator: "\n"))
+  }
+
+  /// What a person reads: a line for each wake, or one that says that there was none.
+  static func lines(_ status: SystemStatus, app: String?) throws -> [String] {
+    let known = status.apps.map(\.bundleIdentifier).sorted()
+    if let app, !known.contains(app) {
+      throw AppLinkError(
+        .unknownApp,
+        "there is no app \"\(app)\" here; there are: "
+          + (known.isEmpty ? "none" : known.joined(separator: ", ")))
+    }
+    let wakes = status.wakes.filter { app == nil || app == $0.app }
+    guard wakes.isEmpty else { return wakes.map(line) }
+    let nobody = app.map { "\($0) was not" } ?? "No app was"
+    return ["\(nobody) woken for Bluetooth since latchkeyd started."]
+  }
+
+  static func line(_ wake: WakeRecord) -> String {
+    let began = Date(timeIntervalSince1970: wake.unixSeconds).formatted(.iso8601)
+    let seconds = String(format: "%.3f", wake.seconds)
+    let did = "told \(count(wake.told, "event")), made \(count(wake.said, "request"))"
+    let ended = wake.outcome.map { "then \($0)" } ?? "still awake"
+    return "\(began)  \(wake.app)  \(reason(wake.because)), awake for \(seconds) s, \(did), \(ended)"
+  }
+
+  private static func count(_ number: Int, _ what: String) -> String { "\(number) \(what)\(number == 1 ? "" : "s")" }
+
+  /// The journal has the event's own name; one that is not among these is shown by it.
+  private static func reason(_ because: String) -> String {
+    switch because {
+    case "adopted": "awake already when latchkeyd started"
+    case "connected": "woken by a connection"
+    case "disconnected": "woken by a disconnection"
+    case "failedToConnect": "woken by a connection that failed"
+    case "discovered": "woken by a discovery"
+    case "valueUpdated": "woken by a new value"
+    case "operationCompleted": "woken by an answer"
+    case "servicesModified": "woken by changed services"
+    case "subscribed": "woken by a subscription"
+    case "unsubscribed": "woken by the end of a subscription"
+    case "readRequested": "woken by a read"
+    case "writeRequested": "woken by a write"
+    case "stateChanged": "woken by Bluetooth's state"
+    default: "woken by \(because)"
+    }
+  }
+}

@@ -1,0 +1,161 @@
+import BusTesting
+import Foundation
+import Journal
+import ProcessTesting
+import Testing
+
+/// The user's ledger: what `latchkey wakes` prints.
+@Suite("The ledger of wakes, with real processes", .timeLimit(.minutes(5)))
+struct WakesCommandTests {
+  private static let agent = "org.latchkey.agent"
+
+  private func wakes(_ arguments: String..., bus: String) async throws -> TestProcess.Outcome {
+    try await TestProcess.run(
+      LatchkeyCommand.programs + "/latchkey", ["wakes"] + arguments, adding: ["DBUS_SYSTEM_BUS_ADDRESS": bus])
+  }
+
+  @Test("W3: the user reads when and why the agent was woken or relaunched, how long it took, and what it did")
+  func ledger() async throws {
+    let file = NSTemporaryDirectory() + "/latchkey-wakes-\(UUID().uuidString).yaml"
+    defer { try? FileManager.default.removeItem(atPath: file) }
+    try Self.story.write(toFile: file, atomically: true, encoding: .utf8)
+    let story = try await TestProcess(LatchkeyCommand.programs + "/story-teller", [file])
+
+    try await story.hear("look before any wake")
+    let world = try environment(ofDaemonOn: "phone", of: story.processIdentifier)
+    let bus = try #require(world["DBUS_SYSTEM_BUS_ADDRESS"])
+    let none = try await wakes(bus: bus)
+    #expect(none.output == "No app was woken for Bluetooth since latchkeyd started.\n")
+    #expect(none.status == 0)
+
+    try await story.ask("go on", "look at the first wake")
+    var journal = try JournalReader(path: try #require(world["LATCHKEY_JOURNAL"]))
+    let first = try #require(try ended(&journal).first)
+    let one = try await wakes(bus: bus)
+    #expect(one.output == line(first, "woken by a disconnection") + "\n")
+    #expect(first.fields["outcome"] == "suspended")
+
+    try await story.ask("go on", "look while it is awake")
+    let relaunched = try await wakes(Self.agent, bus: bus).output.split(separator: "\n")
+    #expect(relaunched.count == 2)
+    #expect(relaunched.first.map(String.init) == line(first, "woken by a disconnection"))
+    #expect(relaunched.last?.hasPrefix("2026-01-06T") == true)
+    #expect(relaunched.last?.contains("  \(Self.agent)  woken by a connection, awake for 0.") == true)
+    #expect(relaunched.last?.hasSuffix(", still awake") == true)
+
+    try await story.ask("go on", "look when it sleeps")
+    let second = try #require(try ended(&journal).first)
+    let both = try await wakes(bus: bus)
+    #expect(
+      both.output == line(first, "woken by a disconnection") + "\n" + line(second, "woken by a connection") + "\n")
+
+    try await story.ask("go on", "look at a new life of the daemon")
+    #expect(
+      try await wakes(Self.agent, bus: bus).output
+        == "\(Self.agent) was not woken for Bluetooth since latchkeyd started.\n")
+    story.say("go on")
+    let end = try await story.finish()
+    #expect(end.status == 0, "\(end.output)\n\(end.errors)")
+  }
+
+  /// The line for a wake that has ended, told by its entry in the journal.
+  private func line(_ entry: JournalEntry, _ reason: String) -> String {
+    func field(_ name: String) -> String { entry.fields[name] ?? "?" }
+    func count(_ name: String, _ what: String) -> String { "\(field(name)) \(what)\(field(name) == "1" ? "" : "s")" }
+    let milliseconds = Int64(field("milliseconds")) ?? 0
+    let began = Date(timeIntervalSince1970: 1_767_225_600 + Double(entry.t) / 1e9 - Double(milliseconds) / 1000)
+    return began.formatted(.iso8601) + "  \(field("app"))  \(reason), awake for "
+      + String(format: "%.3f", Double(milliseconds) / 1000)
+      + " s, told \(count("told", "event")), made \(count("said", "request")), then \(field("outcome"))"
+  }
+
+  private func ended(_ journal: inout JournalReader) throws -> [JournalEntry] {
+    try journal.read().filter { $0.event == "wake.ended" && $0.machine == "phone" }
+  }
+
+  /// What the world of this process has given a machine's latchkeyd.
+  private func environment(ofDaemonOn machine: String, of storyTeller: pid_t) throws -> [String: String] {
+    for name in try FileManager.default.contentsOfDirectory(atPath: "/proc") where Int32(name) != nil {
+      guard let data = FileManager.default.contents(atPath: "/proc/\(name)/environ"),
+        (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/\(name)/exe"))?.hasSuffix("/latchkeyd")
+          == true
+      else { continue }
+      let variables = data.split(separator: 0).reduce(into: [String: String]()) { variables, entry in
+        let parts = String(decoding: entry, as: UTF8.self).split(separator: "=", maxSplits: 1)
+        if parts.count == 2 { variables[String(parts[0])] = String(parts[1]) }
+      }
+      if variables["LATCHKEY_WORLD"]?.hasPrefix("\(storyTeller)-") == true, variables["LATCHKEY_MACHINE"] == machine {
+        return variables
+      }
+    }
+    throw TestProcess.Failure("no latchkeyd runs on \(machine)")
+  }
+
+  private static let story = """
+    name: the ledger of wakes
+    days: 5
+    machines:
+      door: {position: [0, 0], apps: [lock]}
+      phone: {position: [1, 0], apps: [agent]}
+    steps:
+      - open app: {machine: phone, app: agent}
+      - wait for: {event: subscribed, machine: phone, within: 2min}
+      - pass: 30s
+      - leave app: {machine: phone, app: agent}
+      - wait for: {event: app.suspended, machine: phone, fields: {app: \(agent)}, within: 2min}
+        note: look before any wake
+      - move: {machine: phone, to: [400, 0], as: departure}
+      - wait for: {event: wake.ended, machine: phone, fields: {app: \(agent)}, within: 5min}
+        note: look at the first wake
+      - reclaim app: {machine: phone, app: agent}
+      - day: 5
+        move: {machine: phone, to: [1, 0], as: arrival}
+      - wait for: {event: didConnect, machine: phone, within: 2min}
+        note: look while it is awake
+      - wait for: {event: wake.ended, machine: phone, fields: {app: \(agent)}, within: 2min}
+        note: look when it sleeps
+      - kill daemon: phone
+        note: look at a new life of the daemon
+    promises: [nothing-crashed]
+    """
+
+  @Test("W3: an app that there is not, one word too many, no latchkeyd, no bus: the command says so")
+  func wrong() async throws {
+    let bus = try PrivateBus()
+    let nobody = try await wakes(bus: bus.address.text)
+    #expect(nobody.status == 1)
+    #expect(nobody.output.isEmpty)
+    #expect(nobody.errors.contains("latchkeyd is not there"))
+
+    let folder = NSTemporaryDirectory() + "/latchkey-wakes-\(UUID().uuidString)"
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    for part in ["lock", "agent"] {
+      let identifier = "org.latchkey.\(part)"
+      try FileManager.default.createDirectory(
+        atPath: "\(folder)/apps/\(identifier)", withIntermediateDirectories: true)
+      try """
+      <plist version="1.0"><dict><key>CFBundleIdentifier</key><string>\(identifier)</string>
+      <key>CFBundleExecutable</key><string>/bin/false</string></dict></plist>
+      """.write(toFile: "\(folder)/apps/\(identifier)/Info.plist", atomically: true, encoding: .utf8)
+    }
+    let daemon = try await TestProcess(
+      LatchkeyCommand.programs + "/latchkeyd", ["--state", folder + "/state", "--apps", folder + "/apps"],
+      environment: TestProcess.inherited.merging(["DBUS_SYSTEM_BUS_ADDRESS": bus.address.text]) { $1 },
+      mergesErrors: true)
+    try await daemon.hear("daemon.started")
+    let unknown = try await wakes("org.latchkey.agnt", bus: bus.address.text)
+    #expect(unknown.status == 1)
+    #expect(unknown.output.isEmpty)
+    #expect(
+      unknown.errors.contains("no app \"org.latchkey.agnt\" here; there are: org.latchkey.agent, org.latchkey.lock"))
+    let known = try await wakes(Self.agent, bus: bus.address.text)
+    #expect(known.output == "\(Self.agent) was not woken for Bluetooth since latchkeyd started.\n")
+
+    let many = try await wakes(Self.agent, "org.latchkey.lock", bus: bus.address.text)
+    #expect(many.status == 64)
+    #expect(many.errors.contains("Unexpected argument 'org.latchkey.lock'"))
+    let nowhere = try await wakes(bus: "unix:path=\(folder)/nothing")
+    #expect(nowhere.status == 1)
+    #expect(nowhere.errors.contains("no bus at unix:path=\(folder)/nothing"))
+  }
+}
