@@ -15,14 +15,19 @@ public struct SetupOutcome: Sendable, Equatable {
 public final class MachineSetup {
   private let request: SetupRequest
   private let role: SetupRole
+  private let systemctl: Systemctl
   private let progress: (String) -> Void
   private static let adapterLimit = DispatchTimeInterval.seconds(10)
-  private static let startAttempts = 3
 
   /// - Parameter progress: is told what is done, a line each.
-  public init(_ request: SetupRequest, progress: @escaping (String) -> Void) {
+  public convenience init(_ request: SetupRequest, progress: @escaping (String) -> Void) {
+    self.init(request, systemctl: Systemctl(), progress: progress)
+  }
+
+  init(_ request: SetupRequest, systemctl: Systemctl, progress: @escaping (String) -> Void) {
     self.request = request
     role = request.role
+    self.systemctl = systemctl
     self.progress = progress
   }
 
@@ -67,10 +72,10 @@ public final class MachineSetup {
     }
   }
 
-  private func perform(_ step: SetupStep) throws {
+  func perform(_ step: SetupStep) throws {
     switch step {
     case .enable(let unit):
-      try systemctl("enable", "--quiet", "--now", unit)
+      try systemctl.enable(unit)
       progress("\(unit) runs, and will at every boot")
     case .powerAdapter:
       let bluetooth: BluetoothBus
@@ -94,44 +99,19 @@ public final class MachineSetup {
     case .turnBluetoothOn: try control(.setBluetooth(on: true))
     case .endApp: try control(.reclaimApp(bundleIdentifier: role.app))
     case .startApp:
-      try startUnit()
+      try systemctl.start(role.unit)
       progress("the \(role.rawValue) runs: \(role.unit)")
     case .openApp:
       try control(.openApp(bundleIdentifier: role.app))
-      try startUnit()
+      try systemctl.start(role.unit)
       try control(.leaveApp(bundleIdentifier: role.app))
       progress("the agent runs, and is started when it is needed: \(role.unit)")
     }
-  }
-
-  /// latchkeyd is at it; systemd makes one job of both, and tells when the unit is up. Where the process that was to end
-  /// was only being started, that job fails with it: then the next one counts.
-  private func startUnit() throws {
-    for _ in 1..<Self.startAttempts where (try? systemctl("start", role.unit)) != nil { return }
-    try systemctl("start", role.unit)
   }
 
   private func control(_ request: ControlRequest) throws {
     do {
       _ = try MachineControl(address: nil).perform(request)
     } catch { throw SetupProblem.noSystem(reason: "\(error)") }
-  }
-
-  private func systemctl(_ arguments: String...) throws {
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: "/usr/bin/systemctl")
-    process.arguments = arguments
-    process.standardInput = FileHandle.nullDevice
-    process.standardOutput = FileHandle.nullDevice
-    let errors = Pipe()
-    process.standardError = errors
-    let command = (["systemctl"] + arguments).joined(separator: " ")
-    do { try process.run() } catch { throw SetupProblem.failed(command: command, reason: "\(error)") }
-    let text = String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-    process.waitUntilExit()
-    guard process.terminationReason == .exit, process.terminationStatus == 0 else {
-      throw SetupProblem.failed(
-        command: command, reason: text.trimmingCharacters(in: .whitespacesAndNewlines))
-    }
   }
 }

@@ -13,6 +13,8 @@ public enum SetupProblem: Error, Sendable, Equatable, CustomStringConvertible {
   case adapterStaysOff(name: String, reason: String)
   /// A program that the setup runs has failed.
   case failed(command: String, reason: String)
+  /// Each of so many jobs of systemd's failed; the reason is the last one's.
+  case unitDoesNotStart(unit: String, attempts: Int, reason: String)
   case noSystem(reason: String)
 
   public var description: String {
@@ -34,6 +36,11 @@ public enum SetupProblem: Error, Sendable, Equatable, CustomStringConvertible {
       "the Bluetooth adapter \(name) is blocked: `rfkill unblock bluetooth`, or the machine's own switch, and try again"
     case .adapterStaysOff(let name, let reason): "the Bluetooth adapter \(name) can't be turned on: \(reason)"
     case .failed(let command, let reason): "`\(command)` failed: \(reason)"
+    case .unitDoesNotStart(let unit, let attempts, let reason):
+      """
+      \(unit) does not start: systemd has tried \(attempts) times, and said at last: \(reason)
+      See why with `journalctl --unit \(unit)`; what was set up stays, so mend that and run the same command again
+      """
     case .noSystem(let reason): "latchkeyd does not answer (\(reason)): see `journalctl --unit latchkeyd`"
     }
   }

@@ -1,0 +1,78 @@
+import Foundation
+
+/// systemd, through its own command.
+struct Systemctl {
+  /// How the command ended.
+  struct Ending: Sendable, Equatable {
+    /// Its exit status; `nil` where a signal ended it.
+    var status: Int32?
+    /// What it said on its error output.
+    var errors: String
+  }
+
+  /// How often a unit is started before it counts as one that does not start.
+  static let startAttempts = 3
+  /// A job failed or was cancelled. Where systemd does not begin one, for want of the unit say, it is another (seen with
+  /// 252: 5 for a unit that is not there).
+  private static let jobFailed: Int32 = 1
+
+  /// Runs `systemctl` with these arguments to its end.
+  /// - Throws: where it can't be run.
+  var run: ([String]) throws -> Ending = Self.runProcess
+
+  /// Has a unit run now and at every boot.
+  func enable(_ unit: String) throws(SetupProblem) {
+    let arguments = ["enable", "--quiet", "--now", unit]
+    let ending = try end(arguments)
+    guard ending.status == 0 else { throw .failed(command: Self.command(arguments), reason: ending.reason) }
+  }
+
+  /// Starts a unit, and returns when it is up.
+  ///
+  /// latchkeyd may be at it too; systemd makes one job of both. Where the process that was to end was only being started,
+  /// that job fails with it, or is cancelled: then the next one counts.
+  func start(_ unit: String) throws(SetupProblem) {
+    let arguments = ["start", unit]
+    var last = ""
+    for _ in 0..<Self.startAttempts {
+      let ending = try end(arguments)
+      switch ending.status {
+      case 0: return
+      case Self.jobFailed: last = ending.reason
+      default: throw .failed(command: Self.command(arguments), reason: ending.reason)
+      }
+    }
+    throw .unitDoesNotStart(unit: unit, attempts: Self.startAttempts, reason: last)
+  }
+
+  private func end(_ arguments: [String]) throws(SetupProblem) -> Ending {
+    do { return try run(arguments) } catch {
+      throw .failed(command: Self.command(arguments), reason: "\(error)")
+    }
+  }
+
+  private static func command(_ arguments: [String]) -> String { (["systemctl"] + arguments).joined(separator: " ") }
+
+  private static func runProcess(_ arguments: [String]) throws -> Ending {
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: "/usr/bin/systemctl")
+    process.arguments = arguments
+    process.standardInput = FileHandle.nullDevice
+    process.standardOutput = FileHandle.nullDevice
+    let errors = Pipe()
+    process.standardError = errors
+    try process.run()
+    let text = String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+    process.waitUntilExit()
+    return Ending(status: process.terminationReason == .exit ? process.terminationStatus : nil, errors: text)
+  }
+}
+
+extension Systemctl.Ending {
+  /// Its own words, or how it ended where it has said nothing.
+  fileprivate var reason: String {
+    let words = errors.trimmingCharacters(in: .whitespacesAndNewlines)
+    if !words.isEmpty { return words }
+    return status.map { "it ended with \($0) and said nothing" } ?? "a signal ended it"
+  }
+}
