@@ -65,6 +65,17 @@ struct SystemdUnitTests {
     #expect(unit.handle(.reported(UnitReport(mainProcess: .some(second)))) == [.launched(second)])
   }
 
+  @Test("H3: an app opened while its unit goes down with a process of its own is started at once, after that")
+  func openedWhileStopping() {
+    var unit = resting(UnitReport(mainProcess: .some(first), activeState: "deactivating"))
+    // The start takes the stop's place, and waits for it.
+    #expect(unit.handle(.launch) == [.call(.start)])
+    #expect(unit.handle(.jobEnded("canceled")) == [])
+    #expect(unit.handle(.answered(.start, error: nil)) == [.call(.inspect)])
+    #expect(
+      unit.handle(.reported(UnitReport(mainProcess: .some(second), activeState: "active"))) == [.launched(second)])
+  }
+
   @Test("H3: a frozen unit is thawed before it is killed, and the kill waits for the thaw")
   func frozenIsThawedFirst() {
     var unit = frozen()
@@ -90,6 +101,43 @@ struct SystemdUnitTests {
     #expect(unit.handle(.reported(end)) == [.ended(first, how: "exit 0"), .call(.inspect)])
     #expect(unit.handle(.launch) == [])
     #expect(unit.handle(.answered(.inspect, error: nil)) == [.call(.start)])
+  }
+
+  @Test("H3: a frozen unit that systemd does not thaw is killed all the same, at the fourth try")
+  func frozenIsKilled() {
+    var unit = frozen()
+    #expect(unit.handle(.kill(first)) == [.call(.thaw)])
+    for _ in 0..<2 {
+      #expect(unit.handle(.answered(.thaw, error: "busy")) == [.call(.inspect)])
+      #expect(unit.handle(.answered(.inspect, error: nil)) == [.call(.thaw)])
+    }
+    #expect(unit.handle(.answered(.thaw, error: "busy")) == [.call(.inspect)])
+    #expect(unit.handle(.answered(.inspect, error: nil)) == [.call(.kill)])
+  }
+
+  @Test("H3: what is on its way to stop can still be killed, and its end is told though the stop is never answered")
+  func killedWhileStopping() {
+    var unit = frozen()
+    #expect(unit.handle(.jobEnded("frozen")) == [.call(.inspect)])
+    #expect(unit.handle(.answered(.inspect, error: nil)) == [.call(.thaw)])
+    #expect(unit.handle(.kill(first)) == [])
+    #expect(unit.handle(.answered(.thaw, error: nil)) == [.call(.kill)])
+
+    var unanswered = frozen()
+    _ = unanswered.handle(.jobEnded("frozen"))
+    _ = unanswered.handle(.answered(.inspect, error: nil))
+    #expect(unanswered.handle(.answered(.thaw, error: nil)) == [.call(.stop)])
+    let end = UnitReport(mainProcess: .some(nil), exitCode: 1, exitStatus: 0)
+    #expect(unanswered.handle(.reported(end)) == [.ended(first, how: "exit 0"), .call(.inspect)])
+  }
+
+  @Test("H3: a refused stop of a process that is nobody's stops none that is adopted later")
+  func refusedStopOfNobody() {
+    var unit = resting(UnitReport(mainProcess: .some(first), activeState: "active", freezerState: "frozen"))
+    #expect(unit.handle(.jobEnded("frozen")) == [.call(.inspect)])
+    #expect(unit.handle(.answered(.inspect, error: nil)) == [])
+    #expect(unit.handle(.adopt(first)) == [.call(.thaw)])
+    #expect(unit.handle(.answered(.thaw, error: nil)) == [])
   }
 
   @Test("H3: an app that dies while it is thawed is started again, though systemd never answers the thaw")

@@ -54,7 +54,58 @@ struct UnitFileTests {
   }
 }
 
+/// What latchkeyd's unit does when it has ended, with a systemctl that answers as a test says and repeats what it is told.
+@Suite("A frozen app on a machine that goes down", .timeLimit(.minutes(1)))
+struct ShutdownTests {
+  /// - Returns: what was asked of systemd, but questions.
+  private func end(result: String, machine: String, frozen: [String]) async throws -> [String] {
+    let states = frozen.map { "*FreezerState*\($0)) echo frozen ;;" }.joined(separator: "\n")
+    let systemctl = """
+      systemctl() {
+        case "$*" in
+        is-system-running) echo \(machine); [ \(machine) = running ] ;;
+        *WantedBy*) echo "latchkey-lock.service multi-user.target latchkey-agent.service" ;;
+        \(states)
+        *FreezerState*) echo running ;;
+        *) echo "$*" ;;
+        esac
+      }
+
+      """
+    let outcome = try await TestProcess.run(
+      "/bin/sh", ["-c", systemctl + UnitFiles.endingScript()], adding: ["SERVICE_RESULT": result])
+    #expect(outcome.status == 0)
+    #expect(outcome.errors.isEmpty)
+    return outcome.output.split(separator: "\n").map(String.init)
+  }
+
+  @Test("H3: what is frozen is thawed, and then stopped; what runs is left to systemd")
+  func frozen() async throws {
+    let agent = "latchkey-agent.service"
+    #expect(
+      try await end(result: "success", machine: "stopping", frozen: [agent]) == ["thaw \(agent)", "stop \(agent)"])
+    #expect(try await end(result: "success", machine: "stopping", frozen: []) == [])
+  }
+
+  @Test(
+    "H3: nothing is touched while the machine stays up, or where latchkeyd did not end by itself",
+    arguments: [("success", "running"), ("success", "degraded"), ("watchdog", "stopping"), ("signal", "running")])
+  func up(_ result: String, _ machine: String) async throws {
+    #expect(try await end(result: result, machine: machine, frozen: UnitFiles.names.map { "\($0).service" }) == [])
+  }
+}
+
 enum UnitFiles {
+  /// What the shell gets of latchkeyd's `ExecStopPost=`, read as systemd.service(5) says.
+  static func endingScript() throws -> String {
+    let lines = try text("latchkeyd").replacing("\\\n", with: " ").split(separator: "\n")
+    let start = "ExecStopPost=+-/bin/sh -c '"
+    guard let line = lines.first(where: { $0.hasPrefix(start) }), line.hasSuffix("'") else {
+      throw TestProcess.Failure("latchkeyd.service has no ExecStopPost= for a shell")
+    }
+    return String(line.dropFirst(start.count).dropLast()).replacing("$$", with: "$")
+  }
+
   static let names = ["latchkeyd", "latchkey-agent", "latchkey-lock"]
   static let analyze = "/usr/bin/systemd-analyze"
   static let canAnalyze = FileManager.default.isExecutableFile(atPath: analyze)
