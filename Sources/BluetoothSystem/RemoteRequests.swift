@@ -86,6 +86,7 @@ extension BluetoothSystem {
       answer(callback, .failure(.notPermitted("Read not permitted")))
       return
     }
+    requestShowsSubscriber(path, request.device)
     guard let (central, open) = openRequest(key, request, callback, isRead: true) else { return }
     tell(
       key,
@@ -109,6 +110,7 @@ extension BluetoothSystem {
       answer(callback, .failure(.notPermitted("Write not permitted")))
       return
     }
+    requestShowsSubscriber(path, request.device)
     guard let (central, open) = openRequest(key, request, callback, isRead: false) else { return }
     let withResponse = request.kind != .command
     tell(

@@ -33,6 +33,18 @@ extension BluetoothSystem {
     }
   }
 
+  /// A central has asked for something of a service. bluetoothd says `StartNotify` for the first subscriber alone, so of
+  /// any other this is the first sign: where the service notifies somebody, it is taken to notify this one too.
+  mutating func requestShowsSubscriber(_ path: ObjectPath, _ device: ObjectPath) {
+    guard let (service, _) = place(path), let published = published[service], let device = bluez.devices[device],
+      device.isConnected, !isWanted(device.peer)
+    else { return }
+    for characteristic in published.notifying.sorted(by: { $0.uuidString < $1.uuidString }) {
+      remember(device, characteristic)
+      tellSubscribed(published.manager, device.peer, characteristic)
+    }
+  }
+
   mutating func stopNotify(_ path: ObjectPath) {
     guard let (service, characteristic) = place(path), let key = published[service]?.manager else { return }
     published[service]?.notifying.remove(characteristic)

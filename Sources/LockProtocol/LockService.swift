@@ -8,7 +8,7 @@
 public enum LockService {
   /// The primary service.
   public static let serviceUUID = "b126f569-34d9-4140-a7ad-42cd26d0ff85"
-  /// The lock's fresh ephemeral key: notified at link-up, and after each command; readable.
+  /// The lock's fresh ephemeral key: notified at link-up, and after each command, or in its place `offerHint`; readable.
   public static let offerUUID = "33818d1d-5751-4a1b-9838-98ab845634f9"
   /// Where the phone's one write goes.
   public static let commandUUID = "91cf470b-0c9c-4243-b5a9-37212bdd4ee8"
@@ -19,6 +19,9 @@ public enum LockService {
   public static let protocolVersion: UInt8 = 1
   /// The length of an Offer in bytes.
   public static let offerByteCount = NoiseSize.keyByteCount
+  /// What is notified instead where several phones listen and the radio can't tell one from the other, as bluetoothd
+  /// can't: there is an offer, and each phone reads its own.
+  public static var offerHint: [UInt8] { [0] }
   /// The length of a Command in bytes: an ephemeral key, an encrypted static key, an encrypted `LockCommand`.
   public static let commandByteCount =
     NoiseSize.keyByteCount + NoiseSize.keyByteCount + NoiseSize.tagByteCount + LockCommand.byteCount

@@ -232,7 +232,7 @@ final class AgentCentral: NSObject, CBCentralManagerDelegate, CBPeripheralDelega
     switch characteristic.uuid {
     case Self.offerUUID:
       subscribeToAnswer(peripheral)
-      app.offerReceived(Array(value))
+      if Array(value) == LockService.offerHint { readOffer() } else { app.offerReceived(Array(value)) }
     case Self.answerUUID:
       refusals = 0
       app.answerReceived(Array(value))

@@ -170,6 +170,49 @@ struct PeripheralRoleTests {
     #expect(desk.bodies == ["subscribed", "unsubscribed", "subscribed", "unsubscribed"])
   }
 
+  @Test("S7: bluetoothd tells of the first subscriber alone; another's first request shows it, and it is remembered")
+  func secondSubscriber() {
+    let other = WellKnown.firstAdapter.appending("dev_C0_FF_EE_00_00_02")
+    func second(isLinked: Bool) -> BluetoothSystem.Event {
+      .daemon(
+        .signal(
+          .propertiesChanged(
+            path: other, interface: InterfaceName.device, changed: ["Connected": .bool(isLinked)], invalidated: [])))
+    }
+    func read(_ number: UInt64, _ place: ObjectPath) -> BluetoothSystem.Event {
+      .daemon(
+        .callback(CallbackIdentifier(number), path: place, .readValue(RemoteRequest(device: other, mtu: 100))))
+    }
+    var desk = lock()
+    desk.handle(
+      .daemon(
+        .signal(
+          .interfacesAdded(
+            path: other,
+            [
+              InterfaceName.device: [
+                "Address": .string("C0:FF:EE:00:00:02"), "AddressType": .string("random"), "Paired": .bool(true),
+                "Bonded": .bool(true), "Connected": .bool(true),
+              ]
+            ]))))
+    let place = path(desk, 0)
+    desk.forget()
+    desk.handle(read(1, place))
+    #expect(desk.bodies == ["readRequested"], "nobody has subscribed yet")
+    desk.handle(second(isLinked: false))
+    desk.linkUp()
+    desk.handle(.daemon(.callback(CallbackIdentifier(2), path: place, .startNotify)))
+    desk.handle(second(isLinked: true))
+    desk.forget()
+    desk.handle(read(3, place))
+    desk.handle(read(4, place))
+    #expect(desk.bodies == ["subscribed", "readRequested", "readRequested"])
+    desk.forget()
+    desk.handle(second(isLinked: false))
+    desk.handle(second(isLinked: true))
+    #expect(desk.bodies.filter { $0.contains("subscribed") } == ["unsubscribed", "subscribed"])
+  }
+
   @Test("C6: a value for a central that has left meanwhile goes to nobody else", arguments: [true, false])
   func valueForOne(isHere: Bool) {
     var desk = lock()

@@ -69,18 +69,22 @@ final class SimulatedWorld: World {
     return environment
   }
 
-  /// The owner's phone and the lock get to know each other; enrolment over the air is another story. Where one of them
-  /// is not in the story, its half of the keys is nobody's.
+  /// The owners' phones and the lock get to know each other; enrolment over the air is another story. Where the lock or
+  /// every phone is not in the story, its half of the keys is nobody's.
   private func provision() throws {
     let locks = simulated.filter { $0.description.apps.contains(.lock) }
     let phones = simulated.filter { $0.description.apps.contains(.agent) }
-    guard locks.count <= 1, phones.count <= 1 else {
-      throw WorldError("a scenario can have one machine with the lock and one with the agent")
-    }
+    guard locks.count <= 1 else { throw WorldError("a scenario can have one machine with the lock") }
     guard !locks.isEmpty || !phones.isEmpty else { return }
+    let lockFolder = locks.first?.credentials(of: .lock) ?? "\(run.files)/unused-lock-keys"
     try Provisioning.provision(
-      lockDirectory: locks.first?.credentials(of: .lock) ?? "\(run.files)/unused-lock-keys",
+      lockDirectory: lockFolder,
       phoneDirectory: phones.first?.credentials(of: .agent) ?? "\(run.files)/unused-phone-keys")
+    let lock = LockIntroduction(try LockKeys.read(fromDirectory: lockFolder))
+    for phone in phones.dropFirst() {
+      let keys = try Provisioning.makePhone(directory: phone.credentials(of: .agent), lock: lock)
+      _ = try LockKeys.enroll(PhoneIntroduction(keys), inDirectory: lockFolder)
+    }
   }
 
   func boot() throws {

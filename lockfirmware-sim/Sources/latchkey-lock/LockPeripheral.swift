@@ -21,8 +21,8 @@ final class LockPeripheral: NSObject, CBPeripheralManagerDelegate, @unchecked Se
   private var isRestored = false
   /// The centrals that listen for offers.
   private var centrals: [CBCentral] = []
-  /// Values that the system could not take yet, oldest first.
-  private var unsent: [(characteristic: CBMutableCharacteristic, central: CBCentral, value: Data)] = []
+  /// Values that the system could not take yet, oldest first; without a central: for all of them.
+  private var unsent: [(characteristic: CBMutableCharacteristic, central: CBCentral?, value: Data)] = []
   private static let maximumUnsentCount = 64
 
   init(_ app: LockApp, logger: Logger) {
@@ -34,7 +34,13 @@ final class LockPeripheral: NSObject, CBPeripheralManagerDelegate, @unchecked Se
       options: [CBPeripheralManagerOptionRestoreIdentifierKey: Self.restoreIdentifier])
   }
 
-  func sendOffer(_ bytes: [UInt8], to central: CentralIdentifier) { send(bytes, offer, central) }
+  /// A value for one central reaches all that listen (`updateValue(_:for:onSubscribedCentrals:)`), and none could tell
+  /// another's offer from its own: where several listen they are told to read theirs.
+  func sendOffer(_ bytes: [UInt8], to central: CentralIdentifier) {
+    guard centrals.count > 1 else { return send(bytes, offer, central) }
+    guard let offer, !unsent.contains(where: { $0.central == nil }) else { return }
+    enqueue((offer, nil, Data(LockService.offerHint)))
+  }
 
   func sendAnswer(_ bytes: [UInt8], to central: CentralIdentifier) { send(bytes, answer, central) }
 
@@ -42,15 +48,19 @@ final class LockPeripheral: NSObject, CBPeripheralManagerDelegate, @unchecked Se
     guard let characteristic, let central = centrals.first(where: { CentralIdentifier($0) == identifier }) else {
       return
     }
+    enqueue((characteristic, central, Data(bytes)))
+  }
+
+  private func enqueue(_ value: (CBMutableCharacteristic, CBCentral?, Data)) {
     if unsent.count == Self.maximumUnsentCount { unsent.removeFirst() }
-    unsent.append((characteristic, central, Data(bytes)))
+    unsent.append(value)
     sendUnsent()
   }
 
   private func sendUnsent() {
     while let next = unsent.first {
       let wasTaken = manager?.updateValue(
-        next.value, for: next.characteristic, onSubscribedCentrals: [next.central])
+        next.value, for: next.characteristic, onSubscribedCentrals: next.central.map { [$0] })
       guard wasTaken == true else { return }
       unsent.removeFirst()
     }
@@ -88,7 +98,9 @@ final class LockPeripheral: NSObject, CBPeripheralManagerDelegate, @unchecked Se
       return
     }
     if offer != nil, answer != nil {
-      for central in offer?.subscribedCentrals ?? [] { linkUp(central, isRestored: isRestored) }
+      // All of them first, since it matters to each offer how many there are.
+      centrals = offer?.subscribedCentrals ?? []
+      for central in centrals { linkUp(central, isRestored: isRestored) }
       isRestored = false
       advertise()
     } else {
@@ -145,7 +157,7 @@ final class LockPeripheral: NSObject, CBPeripheralManagerDelegate, @unchecked Se
   ) {
     guard characteristic.uuid == Self.offerUUID else { return }
     centrals.removeAll { $0.identifier == central.identifier }
-    unsent.removeAll { $0.central.identifier == central.identifier }
+    unsent.removeAll { $0.central?.identifier == central.identifier }
     app.linkDown(CentralIdentifier(central))
   }
 

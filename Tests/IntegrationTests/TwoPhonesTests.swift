@@ -1,0 +1,107 @@
+import Foundation
+import Testing
+
+@testable import Orchestrator
+
+/// bluetoothd notifies everybody who is subscribed, and tells of the first subscriber alone: what one phone and the lock
+/// have to do with each other is never quite the other phone's business, and reaches it all the same.
+@Suite("Two phones at one door, with real processes", .serialized, .timeLimit(.minutes(5)))
+struct TwoPhonesTests {
+  private func tell(_ steps: String, promises: String) async throws -> Report {
+    let folder = NSTemporaryDirectory() + "/latchkey-phones-\(UUID().uuidString)"
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    try """
+    name: two phones
+    days: 1
+    machines:
+      door: {position: [0, 0], apps: [lock]}
+      first: {position: [1, 0], apps: [agent]}
+      second: {position: [2, 0], apps: [agent]}
+    steps:
+    \(steps)
+    promises: [\(promises)]
+    """.write(toFile: folder + "/story.yaml", atomically: true, encoding: .utf8)
+    let outcome = try await LatchkeyCommand.run(["prove", folder + "/story.yaml", "--json", folder + "/report"])
+    #expect(outcome.status == 0, "\(outcome.output)\n\(outcome.errors)")
+    return try JSONDecoder().decode(Report.self, from: Data(contentsOf: URL(fileURLWithPath: folder + "/report")))
+  }
+
+  private static let bothAtHome = """
+      - open app: {machine: first, app: agent}
+      - wait for: {event: status.answered, machine: first, within: 2min}
+      - leave app: {machine: first, app: agent}
+      - open app: {machine: second, app: agent}
+      - wait for: {event: status.answered, machine: second, within: 2min}
+      - leave app: {machine: second, app: agent}
+      - pass: 5min
+    """
+
+  @Test("L2 L4: each opens the door when it comes home, and nobody is refused anything, whatever the other is offered")
+  func comings() async throws {
+    let report = try await tell(
+      Self.bothAtHome + """
+
+          - move: {machine: first, to: [400, 0]}
+          - pass: 10min
+          - move: {machine: first, to: [1, 0]}
+          - wait for: {event: bolt.moved, machine: door, fields: {to: unlocked, cause: phone}, within: 1min}
+          - wait for: {event: unlock.answered, machine: first, fields: {result: done}, within: 1min}
+          - pass: 5min
+          - move: {machine: first, to: [400, 0]}
+          - wait for: {event: bolt.moved, machine: door, fields: {to: locked, cause: leaving}, within: 2min}
+          - move: {machine: second, to: [400, 0]}
+          - pass: 10min
+          - move: {machine: second, to: [2, 0]}
+          - wait for: {event: bolt.moved, machine: door, fields: {to: unlocked, cause: phone}, within: 1min}
+          - wait for: {event: unlock.answered, machine: second, fields: {result: done}, within: 1min}
+          - pass: 5min
+          - move: {machine: second, to: [400, 0]}
+          - wait for: {event: bolt.moved, machine: door, fields: {to: locked, cause: leaving}, within: 2min}
+        """, promises: "nothing-refused, told-nothing-twice, every-movement-recorded, nothing-crashed, no-errors-logged"
+    )
+    let written = report.timeline.filter { ["status.written", "unlock.written"].contains($0.event) }
+    #expect(written.count { $0.event == "unlock.written" } == 2)
+    // An offer that reaches both is answered by whom it is for, and by the other at most once: not back and forth.
+    #expect(written.count <= 10, "\(written.map { "\($0.machine) \($0.event ?? "")" })")
+    #expect(report.timeline.filter { $0.event == "bolt.moved" }.count == 4)
+  }
+
+  @Test("L4: the lock's process dies beside both: its successor hears from both, and locks nobody out")
+  func restart() async throws {
+    let report = try await tell(
+      Self.bothAtHome + """
+
+          - kill app: {machine: door, app: lock}
+          - wait for: {event: status.answered, machine: first, within: 1min}
+          - wait for: {event: status.answered, machine: second, within: 1min}
+          - pass: 5min
+        """, promises: "nothing-refused, nothing-crashed, no-errors-logged")
+    #expect(report.timeline.filter { $0.event == "bolt.moved" }.isEmpty)
+  }
+
+  @Test("L4: an offer for another phone, on which one writes in good faith, costs it one refusal and no wait")
+  func foreign() async throws {
+    // Subscribed, and not known to be: the lock offers to the first phone as if that were alone.
+    let report = try await tell(
+      """
+        - open app: {machine: first, app: agent}
+        - wait for: {event: status.answered, machine: first, within: 2min}
+        - move: {machine: first, to: [400, 0]}
+        - pass: 10min
+        - open app: {machine: second, app: agent}
+        - wait for: {event: subscribed, machine: second, within: 2min}
+        - move: {machine: first, to: [1, 0]}
+        - wait for: {event: bolt.moved, machine: door, fields: {to: unlocked, cause: phone}, within: 1min}
+        - wait for: {event: unlock.answered, machine: first, fields: {result: done}, within: 1min}
+        - pass: 1min
+      """, promises: "nothing-crashed, no-errors-logged")
+    let refused = report.timeline.filter { $0.event == "command.refused" }
+    #expect(refused.count == 1, "\(refused)")
+    #expect(report.timeline.filter { $0.event == "bolt.moved" }.count == 1)
+    let second = report.timeline.filter { $0.machine == "second" && $0.event == "status.answered" }
+    let refusedAt = try #require(refused.first?.t)
+    let answeredAt = try #require(second.first?.t)
+    #expect(answeredAt - refusedAt < 1_000_000_000)
+  }
+}
