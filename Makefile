@@ -6,6 +6,7 @@
 # make test-air  the air between virtual machines, alone; seconds.
 # make test-warp five days away on a real kernel's clock, in one virtual machine; minutes.
 # make test-vm  the stories on two virtual machines with real BlueZ, from the packages; an hour or two.
+# make test-pairing  `latchkey pair` on two virtual machines, both users asked; minutes, after `make deb`.
 # make bench  measures, and writes Benchmarks/results.
 # make bench-vm  Latchkey's agent against a bleak program, on virtual machines; Benchmarks/README.md.
 # make deb    builds the Debian packages into .build/packages.
@@ -26,7 +27,7 @@ BENCH_ARGUMENTS ?=
 TEST_LIMIT_SECONDS ?= 1800
 
 .PHONY: demo test test-systemd vm test-air test-vm test-warp bench deb test-deb lint clean
-.PHONY: bench-vm test-bluez dependencies test-dependencies package-dependencies
+.PHONY: bench-vm test-bluez test-pairing dependencies test-dependencies package-dependencies
 
 demo: dependencies
 	$(SWIFT) build -c release --product latchkeyd
@@ -65,6 +66,9 @@ test-warp: test-air vm
 test-vm: dependencies vm deb
 	$(SWIFT) build --product latchkey
 	scripts/vm/test-machines
+
+test-pairing: vm
+	scripts/vm/test-pairing
 
 bench: dependencies
 	$(SWIFT) build -c release --product latchkeyd

@@ -40,12 +40,13 @@ extension BlueZModel {
     tellScan(nil)
     tellInitiator(nil)
     clearAdvertisingSets()
-    kernel.armed = nil
     takeOverOrphans()
+    clearKernelList()
     // One that was killed has left its controller on; one that has just come is on before it is told of.
     adapter.isPowered = kernel.powered
     if !kernel.isBlocked, !kernel.powered { adapter.powerTransition = "off-enabling" }
     if adapter.isPowered { effects.append(.powered(true)) }
+    refreshInitiator()
     changes = []
     added(adapterPath)
     for path in devices.keys.sorted() { added(path) }
@@ -89,6 +90,7 @@ extension BlueZModel {
     tellPower(false)
     kernel.orphans = [:]
     kernel.armed = nil
+    kernel.reached = []
     kernel.isPairable = false
   }
 
@@ -219,6 +221,7 @@ extension BlueZModel {
   private mutating func tellPower(_ isOn: Bool) {
     guard kernel.powered != isOn else { return }
     kernel.powered = isOn
+    if !isOn { kernel.lingering = [] }
     tell(.setPower(configuration.controller, isOn))
   }
 

@@ -44,14 +44,22 @@ extension BlueZModel {
   /// `Disconnect()` disarms whom the user does not trust.
   mutating func park(_ path: ObjectPath) {
     guard let device = devices[path], !device.isTrusted, device.autoConnect != nil else { return }
-    devices[path]?.autoConnect = nil
+    disarm(path)
     devices[path]?.isAutoConnectParked = true
+  }
+
+  /// Takes a device's entry off the list, with what the kernel remembers of it.
+  mutating func disarm(_ path: ObjectPath) {
+    guard let device = devices[path] else { return }
+    if let entry = device.autoConnect { kernel.lingering.remove(entry) }
+    devices[path]?.autoConnect = nil
+    kernel.reached.remove(device.address)
   }
 
   /// Tells the controller whom to look for: armed devices and those of pending `Connect()` calls, less the connected.
   mutating func refreshInitiator() {
     guard isRunning, controllerWorks(), adapter.isPowered else { return }
-    var targets: Set<InitiatorTarget> = []
+    var targets = kernel.lingering
     for device in devices.values where device.link == nil && !device.isBlocked {
       if let entry = device.autoConnect { targets.insert(entry) }
       if device.pendingConnect != nil || device.pairCall != nil { targets.insert(device.target) }

@@ -79,6 +79,11 @@ struct Kernel: Sendable {
   var orphans: [LinkIdentifier: Orphan] = [:]
   /// Whom a killed bluetoothd had it look for.
   var armed: InitiatorParameters?
+  /// Devices that `Connect()` or `Pair()` has reached. Linux 6.12 goes on taking their entries for such a call's (its
+  /// `explicit_connect`), and does not drop them when bluetoothd has it drop all, but connects once more.
+  var reached: Set<DeviceAddress> = []
+  /// Entries that were not dropped with all others: good for one connection, or until power goes off.
+  var lingering: Set<InitiatorTarget> = []
 
   struct Orphan: Sendable {
     var parameters: LinkParameters

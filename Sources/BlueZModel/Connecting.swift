@@ -79,6 +79,7 @@ extension BlueZModel {
     var link = Link(parameters, device: path)
     link.isHeld = devices[path]?.bond != nil
     links[parameters.link] = link
+    if parameters.role == .central { entryServed(path) }
     devices[path]?.link = parameters.link
     devices[path]?.lastSeen = now
     devices[path]?.vanishesAt = nil
@@ -142,7 +143,7 @@ extension BlueZModel {
     for call in device.disconnectCalls { reply(to: call, .success(.none)) }
     if device.bond == nil {
       // Seen on bluetoothd: whom it shares no bond with is not looked for after a loss.
-      devices[path]?.autoConnect = nil
+      disarm(path)
       makeTemporaryIfUnwanted(path)
     }
     refreshInitiator()
@@ -152,6 +153,6 @@ extension BlueZModel {
     guard let device = devices[path], device.bond == nil, !device.isTrusted, device.link == nil else { return }
     devices[path]?.isTemporary = true
     devices[path]?.lastSeen = now
-    devices[path]?.autoConnect = nil
+    disarm(path)
   }
 }

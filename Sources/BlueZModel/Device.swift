@@ -115,6 +115,7 @@ extension BlueZModel {
     failPendingCalls(of: path, .failed("br-connection-canceled"))
     if let caller { reply(to: caller, .success(.none)) }
     storage.devices.removeAll { $0.address == device.address }
+    disarm(path)
     server.configurations[path] = nil
     refreshServerSubscriptions()
     unexport(path)

@@ -80,15 +80,6 @@ extension BlueZModel {
       startEncryption(identifier)
       return true
     }
-    guard kernel.isPairable, agents.defaultAgent != nil else {
-      // Seen on bluetoothd: without an agent the link drops, and with it the request fails.
-      effects.append(.diagnostic(.pairingFailed(device: link.device, reason: SecurityManager.Failure.requirements)))
-      // Seen of a read: what waits for security when the link ends is never answered.
-      links[identifier]?.client.current = nil
-      tell(.disconnect(configuration.controller, identifier, .authenticationFailure))
-      endLink(identifier, .authenticationFailure)
-      return true
-    }
     startPairing(identifier)
     return true
   }

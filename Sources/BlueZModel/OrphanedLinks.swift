@@ -1,4 +1,5 @@
 import BlueZ
+import BusValue
 import Radio
 import Timekeeping
 
@@ -11,9 +12,26 @@ extension BlueZModel {
       kernel.orphans[link.identifier] = Kernel.Orphan(
         parameters: link.parameters, isEncrypted: link.isEncrypted, deadline: now + configuration.timings.orphanedLink)
     }
-    let targets = Set(devices.values.compactMap(\.autoConnect))
+    let targets = kernel.lingering.union(devices.values.compactMap(\.autoConnect))
     kernel.armed = targets.isEmpty ? nil : initiatorParameters(targets)
     if !kernel.hasCentralLink { tellInitiator(kernel.armed) }
+  }
+
+  /// A bluetoothd that starts has the kernel drop its list. Entries of devices that were connected to by a call once stay
+  /// if the kernel is looking for them at the time.
+  mutating func clearKernelList() {
+    let isLooking = kernel.powered ? kernel.armed?.targets ?? [] : []
+    kernel.armed = nil
+    kernel.lingering = Set(
+      devices.values.filter { kernel.reached.contains($0.address) && $0.link == nil }.map(\.target)
+    ).intersection(isLooking)
+  }
+
+  /// The kernel has connected to a device.
+  mutating func entryServed(_ path: ObjectPath) {
+    guard let device = devices[path] else { return }
+    kernel.lingering.remove(device.target)
+    if device.pendingConnect != nil || device.pairCall != nil { kernel.reached.insert(device.address) }
   }
 
   mutating func linkUpWithoutBluetoothd(_ parameters: LinkParameters) {

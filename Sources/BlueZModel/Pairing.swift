@@ -45,7 +45,9 @@ extension BlueZModel {
     let capability = (agent?.capability ?? .noInputNoOutput).ioCapability
     let number = drawBytes(16)
     links[identifier]?.pairing = Pairing(isInitiator: true, capability: capability, agent: agent, ownNumber: number)
-    send(Channel.security, SecurityManager.features(SecurityManager.pairingRequest, capability), on: identifier)
+    send(
+      Channel.security, SecurityManager.features(SecurityManager.pairingRequest, capability, bonds: kernel.isPairable),
+      on: identifier)
   }
 
   mutating func receiveSecurity(_ payload: [UInt8], on identifier: LinkIdentifier) {
@@ -53,7 +55,8 @@ extension BlueZModel {
     let body = Array(payload.dropFirst())
     switch (opcode, body.count) {
     case (SecurityManager.securityRequest, 1) where link.role == .central: securityRequested(identifier)
-    case (SecurityManager.pairingRequest, 6) where link.role == .peripheral: pairingRequested(body[0], on: identifier)
+    case (SecurityManager.pairingRequest, 6) where link.role == .peripheral:
+      pairingRequested(body[0], bonds: body[2] & SecurityManager.bonding != 0, on: identifier)
     case (SecurityManager.pairingResponse, 6):
       guard let pairing = link.pairing, pairing.isInitiator, pairing.peerCapability == nil else { return }
       links[identifier]?.pairing?.peerCapability = body[0]
@@ -86,14 +89,16 @@ extension BlueZModel {
     startPairing(identifier)
   }
 
-  private mutating func pairingRequested(_ capability: UInt8, on identifier: LinkIdentifier) {
+  private mutating func pairingRequested(_ capability: UInt8, bonds: Bool, on identifier: LinkIdentifier) {
     guard let link = links[identifier], link.pairing == nil else { return }
-    guard kernel.isPairable else { return refusePairing(identifier, SecurityManager.Failure.notSupported) }
-    guard let agent = agent(for: devices[link.device]?.pairCall?.client) else {
-      return refusePairing(identifier, SecurityManager.Failure.requirements)
+    // The kernel refuses bonds only; what does not ask for one goes on until somebody has to be asked.
+    guard kernel.isPairable || !bonds else {
+      return refusePairing(identifier, SecurityManager.Failure.notSupported)
     }
+    let agent = agent(for: devices[link.device]?.pairCall?.client)
     var pairing = Pairing(
-      isInitiator: false, capability: agent.capability.ioCapability, agent: agent, ownNumber: drawBytes(16))
+      isInitiator: false, capability: (agent?.capability ?? .noInputNoOutput).ioCapability, agent: agent,
+      ownNumber: drawBytes(16))
     pairing.peerCapability = capability
     // [General] JustWorksRepairing = never: who has a bond does not get another one unasked.
     guard devices[link.device]?.bond == nil || pairing.method == .comparison else {
@@ -102,7 +107,9 @@ extension BlueZModel {
     links[identifier]?.pairing = pairing
     links[identifier]?.pairingDeadline = now + configuration.timings.transaction
     send(
-      Channel.security, SecurityManager.features(SecurityManager.pairingResponse, pairing.capability), on: identifier)
+      Channel.security,
+      SecurityManager.features(SecurityManager.pairingResponse, pairing.capability, bonds: kernel.isPairable),
+      on: identifier)
   }
 
   private mutating func refusePairing(_ identifier: LinkIdentifier, _ reason: UInt8) {
@@ -122,7 +129,10 @@ extension BlueZModel {
       pairing.isInitiator
       ? SecurityManager.longTermKey(pairing.ownNumber, number) : SecurityManager.longTermKey(number, pairing.ownNumber)
     links[identifier]?.pairing?.longTermKey = key
-    guard let agent = pairing.agent else { return confirmPairing(identifier) }
+    guard let agent = pairing.agent else {
+      // bluetoothd says no where there is nobody to ask, and need not ask about what `Pair()` began.
+      return devices[link.device]?.pairCall == nil ? userSaidNo(identifier) : confirmPairing(identifier)
+    }
     switch pairing.method {
     case .comparison:
       askAgent(
@@ -174,11 +184,16 @@ extension BlueZModel {
     case .success(.passkey(let passkey)) where pairing.method == .entersPasskey && passkey < 1_000_000:
       passkeyIsKnown(passkey, on: identifier)
     case .success where pairing.method != .entersPasskey: confirmPairing(identifier)
-    default:
-      failPairing(
-        identifier, SecurityManager.Failure.comparison, .authenticationFailed("Authentication Failed"),
-        tellsPeer: true)
+    default: userSaidNo(identifier)
     }
+  }
+
+  private mutating func userSaidNo(_ identifier: LinkIdentifier) {
+    // About a pairing that an attribute wanted, and not `Pair()`, it leaves the link to whoever hears of the no.
+    let isCalledFor = links[identifier].map { devices[$0.device]?.pairCall != nil } ?? false
+    failPairing(
+      identifier, SecurityManager.Failure.comparison, .authenticationFailed("Authentication Failed"), tellsPeer: true,
+      endsLink: isCalledFor)
   }
 
   private mutating func confirmPairing(_ identifier: LinkIdentifier) {
@@ -258,9 +273,10 @@ extension BlueZModel {
       tellsPeer: true)
   }
 
-  /// A pairing that fails takes the link with it, where this side is the central.
+  /// A pairing that fails takes the link with it: whoever is told so by the other while it is at hand ends the link, and
+  /// where both say no at once nobody does. What waited for it is never answered. (Seen of reads.)
   private mutating func failPairing(
-    _ identifier: LinkIdentifier, _ reason: UInt8, _ error: BlueZError, tellsPeer: Bool
+    _ identifier: LinkIdentifier, _ reason: UInt8, _ error: BlueZError, tellsPeer: Bool, endsLink: Bool = true
   ) {
     guard let link = links[identifier] else { return }
     if tellsPeer { send(Channel.security, [SecurityManager.pairingFailed, reason], on: identifier) }
@@ -272,7 +288,11 @@ extension BlueZModel {
       devices[link.device]?.pairCall = nil
       reply(to: call, .failure(error))
     }
-    guard link.role == .central || link.client.awaitsSecurity else { return }
+    if link.client.awaitsSecurity {
+      links[identifier]?.client.current = nil
+      links[identifier]?.client.awaitsSecurity = false
+    }
+    guard endsLink else { return startNextTransaction(identifier) }
     tell(.disconnect(configuration.controller, identifier, .authenticationFailure))
     endLink(identifier, .authenticationFailure)
   }

@@ -16,6 +16,7 @@ enum SecurityManager {
 
   /// Bonding, man-in-the-middle protection where possible, Secure Connections.
   static let authentication: UInt8 = 0x0D
+  static let bonding: UInt8 = 0x01
 
   enum Failure {
     static let requirements: UInt8 = 0x03
@@ -32,8 +33,8 @@ enum SecurityManager {
   /// Stands for one of those exchanges; nothing of the passkey is in it.
   static func round(_ number: UInt8) -> [UInt8] { [pairingConfirm, number] + [UInt8](repeating: 0, count: 15) }
 
-  static func features(_ opcode: UInt8, _ capability: UInt8) -> [UInt8] {
-    [opcode, capability, 0, authentication, 16, 0x02, 0x02]
+  static func features(_ opcode: UInt8, _ capability: UInt8, bonds: Bool) -> [UInt8] {
+    [opcode, capability, 0, bonds ? authentication : authentication & ~bonding, 16, 0x02, 0x02]
   }
 
   static func longTermKey(_ initiator: [UInt8], _ responder: [UInt8]) -> [UInt8] {

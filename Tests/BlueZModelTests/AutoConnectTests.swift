@@ -39,16 +39,55 @@ import Timekeeping
     #expect(bench.comeHomeAndConnect() == true)
   }
 
-  @Test("H4: a restart of bluetoothd clears it, a new registration arms it", arguments: [false, true])
-  func restart(killed: Bool) {
+  @Test("H4: a restart of bluetoothd clears it, a new registration arms it")
+  func restart() {
     var bench = Bench()
     let path = bench.settle()
     bench.leave()
-    bench.command(.restartBluetoothd(machine: Bench.phone, killed: killed))
+    bench.command(.restartBluetoothd(machine: Bench.phone, killed: false))
     #expect(bench.isBonded(path))
     #expect(bench.comeHomeAndConnect() == false)
     bench.registerProfile()
     #expect((bench.run(within: .seconds(5)) { $0.isConnected }) == true)
+  }
+
+  @Test("H4: whom Connect() or Pair() reached once is connected to once more after bluetoothd was killed")
+  func restartAfterKill() {
+    var bench = Bench()
+    let path = bench.settle()
+    bench.leave()
+    bench.command(.restartBluetoothd(machine: Bench.phone, killed: true))
+    #expect(bench.isBonded(path))
+    #expect(bench.comeHomeAndConnect() == true)
+    bench.leave()
+    #expect(bench.comeHomeAndConnect() == false, "once")
+    bench.registerProfile()
+    #expect((bench.run(within: .seconds(5)) { $0.isConnected }) == true)
+  }
+
+  @Test("H4: after bluetoothd was killed, power off drops what its kernel went on with")
+  func powerOffAfterKill() {
+    var bench = Bench()
+    _ = bench.settle()
+    bench.leave()
+    bench.command(.restartBluetoothd(machine: Bench.phone, killed: true))
+    for isOn in [true, false] { bench.command(.block(machine: Bench.phone, isOn: isOn)) }
+    #expect(bench.comeHomeAndConnect() == false)
+  }
+
+  @Test("H4: whom only the list ever connected to is forgotten when bluetoothd is killed")
+  func killedAfterBoot() {
+    var bench = Bench()
+    _ = bench.settle()
+    bench.leave()
+    bench.command(.shutDown(machine: Bench.phone))
+    bench.command(.boot(machine: Bench.phone))
+    bench.run(.seconds(1))
+    bench.registerProfile()
+    #expect(bench.comeHomeAndConnect() == true)
+    bench.leave()
+    bench.command(.restartBluetoothd(machine: Bench.phone, killed: true))
+    #expect(bench.comeHomeAndConnect() == false)
   }
 
   @Test("H4: a device comes back also where a thousand others are waited for")

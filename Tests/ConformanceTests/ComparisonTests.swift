@@ -58,6 +58,18 @@ import Testing
     let stale = Verdict([], explanations: [explanation])
     #expect(!stale.isGood)
     #expect(stale.text.contains("STALE"))
+    let chance = Explanation(in: "loss", simulator: ["b"], bluetoothd: ["c"], heading: "A heading", isChance: true)
+    #expect(Verdict([], explanations: [chance]).isGood)
+    #expect(Verdict(differences, explanations: [chance]).isGood)
+  }
+
+  @Test("H4: how long a success took is told later than how long an error took")
+  func times() {
+    #expect(Wording.time(.seconds(14), isSuccess: false) == "")
+    #expect(Wording.time(.seconds(20), isSuccess: false) == " after 15 to 34 s")
+    #expect(Wording.time(.seconds(20), isSuccess: true) == "")
+    #expect(Wording.time(.seconds(40), isSuccess: true) == " after 34 to 60 s")
+    #expect(Wording.time(.seconds(61), isSuccess: true) == " after more than 60 s")
   }
 
   @Test("H4: objects that come together have one order, and the adapter's UUIDs come last")

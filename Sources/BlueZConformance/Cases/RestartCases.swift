@@ -16,9 +16,10 @@ enum RestartCases {
       try await stage.step("lost") { try await stage.lose() }
       try await stage.step("it goes and comes") { try await stage.restart(stage.phone, killed: killed) }
       try await stage.step("back in range") {
-        // What a killed one's kernel had begun may still come to its end.
         let isBack = try await stage.returns(within: .seconds(20))
-        stage.expect(killed || !isBack, "not armed after the start")
+        stage.expect(
+          isBack == killed,
+          killed ? "a kernel that has been on all the time connects once more" : "not armed after the start")
       }
       stage.expect(stage.phone.isBonded, "the bond is on its disk")
       try await stage.step("the profile is registered again") {

@@ -69,7 +69,7 @@ public enum Comparison {
 public struct Verdict: Sendable {
   public var explained: [(Difference, Explanation)]
   public var unexplained: [Difference]
-  /// Explanations that explained nothing: what they speak of is no more.
+  /// Explanations that explained nothing, and are not of what is chance: what they speak of is no more.
   public var stale: [Explanation]
 
   public init(_ differences: [Difference], explanations: [Explanation]) {
@@ -84,7 +84,7 @@ public struct Verdict: Sendable {
         unexplained.append(difference)
       }
     }
-    stale = explanations.indices.filter { !used.contains($0) }.map { explanations[$0] }
+    stale = explanations.indices.filter { !used.contains($0) && !explanations[$0].isChance }.map { explanations[$0] }
   }
 
   public var isGood: Bool { unexplained.isEmpty && stale.isEmpty }

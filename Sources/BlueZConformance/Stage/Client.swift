@@ -111,7 +111,8 @@ final class Client: Sendable {
         guard let self else { return }
         let outcome = Outcome(result: result, took: self.recorder.time.now - started)
         // The answer is written down before whoever waits for it goes on, and writes the next line.
-        self.record("< \(ongoing.label): \(self.text(outcome))\(Wording.time(outcome.took))")
+        self.record(
+          "< \(ongoing.label): \(self.text(outcome))\(Wording.time(outcome.took, isSuccess: outcome.isSuccess))")
         ongoing.state.withLock { $0 = outcome }
         self.recorder.record([], in: self.column)
       }

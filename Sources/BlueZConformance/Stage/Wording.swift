@@ -108,10 +108,10 @@ struct Wording: Sendable {
   }
 
   /// How long something took, as coarse as emulated machines are slow; nothing where it was soon. Where less matters, the
-  /// case looks at it itself.
-  static func time(_ duration: Duration) -> String {
+  /// case looks at it itself. An error that takes long is somebody's time limit; a success that does is a slow machine.
+  static func time(_ duration: Duration, isSuccess: Bool) -> String {
     switch duration {
-    case ..<Duration.seconds(15): ""
+    case ..<Duration.seconds(isSuccess ? 34 : 15): ""
     case ..<Duration.seconds(34): " after 15 to 34 s"
     case ..<Duration.seconds(60): " after 34 to 60 s"
     default: " after more than 60 s"

@@ -36,6 +36,7 @@ public final class VirtualMachines: ConformanceWorld {
     }.joined()
   }
 
+  /// New disks for bluetoothd, and new controllers: what the kernel knows of one that stays survives bluetoothd.
   public func begin(_ setup: WorldSetup) async throws {
     try await perform(.range(true))
     try await withThrowingTaskGroup(of: Void.self) { group in
@@ -44,8 +45,8 @@ public final class VirtualMachines: ConformanceWorld {
         group.addTask {
           try await self.execute(
             """
-            systemctl stop bluetooth; rm -rf /var/lib/bluetooth/*; rfkill unblock bluetooth; \
-            systemctl start latchkey-lab-controller; \
+            systemctl stop bluetooth; rm -rf /var/lib/bluetooth/*; \
+            systemctl restart latchkey-lab-controller; rfkill unblock bluetooth; \
             sed -i 's/^#\\?Privacy *=.*/\(privacy)/' /etc/bluetooth/main.conf; \
             systemctl reset-failed bluetooth; systemctl start bluetooth
             """, on: machine)
