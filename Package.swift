@@ -178,16 +178,22 @@ let package = Package(
         "BluetoothSystem", "ProcessTesting", "BlueZModel", "Radio", "AppLink", "BlueZ", "BluetoothTypes", "BusValue",
         "Timekeeping",
       ]),
-    tests("LatchkeyDaemonTests", ["LatchkeyDaemon", "BluetoothSystem", "AppLink", "BlueZ", "Timekeeping", grdb, log]),
+    tests(
+      "LatchkeyDaemonTests",
+      ["LatchkeyDaemon", "BluetoothSystem", "AppLink", "BlueZ", "BusValue", "Timekeeping", grdb, log]),
     tests("CoreBluetoothTests", ["CoreBluetooth", "CoreBluetoothTestKit", "AppLink", "BluetoothTypes"]),
-    tests("LockProtocolTests", ["LockProtocol", "LockCryptography", crypto], resources: [.copy("Vectors")]),
+    // Numbers that look random and are the same every time.
+    library("RandomTesting", path: "Tests/RandomTesting"),
+    tests(
+      "LockProtocolTests", ["LockProtocol", "LockCryptography", "RandomTesting", crypto],
+      resources: [.copy("Vectors")]),
     tests(
       "LockFirmwareTests",
       [
-        "LockFirmware", "ProcessTesting", "LockProtocol", "LockCryptography", "HomePolicy", "Timekeeping",
-        "latchkey-lock", crypto, log,
+        "LockFirmware", "ProcessTesting", "RandomTesting", "LockProtocol", "LockCryptography", "HomePolicy",
+        "Timekeeping", "latchkey-lock", crypto, log,
       ]),
-    tests("HomePolicyTests", ["HomePolicy", "Timekeeping", "latchkey-agent", log]),
+    tests("HomePolicyTests", ["HomePolicy", "RandomTesting", "Timekeeping", "latchkey-agent", log]),
     // A process for the tests of the world's clock to move about.
     program("world-puppet", ["Timekeeping"], path: "Tests/Support/world-puppet"),
     tests(

@@ -51,6 +51,12 @@ public final class AppLinkClient: AppLinkConnection {
   }
 }
 
+/// How much has been said to one owner of the system's name.
+private struct Amount {
+  var count: UInt64 = 0
+  var bytes = 0
+}
+
 /// `AppLinkClient`'s one connection; it lives on the bus's thread.
 actor AppLinkClientSession {
   private nonisolated let bus: Bus
@@ -63,9 +69,11 @@ actor AppLinkClientSession {
   private var generation: UInt64 = 0
   /// Said, and not sent yet.
   private var waiting: ArraySlice<Request> = []
-  private var sentCount: UInt64 = 0
-  /// How many of those the system is known to have dealt with.
-  private var receiptedCount: UInt64 = 0
+  private var sent = Amount()
+  /// How much of that the system is known to have dealt with.
+  private var receipted = Amount()
+  /// How much was sent when a receipt was last asked for.
+  private var askedFor = Amount()
   /// The owner while attached, for threads that ask.
   private nonisolated let attachedOwner = Mutex<String?>(nil)
 
@@ -132,14 +140,18 @@ actor AppLinkClientSession {
   /// Sends what waits, as far as the system has dealt with what was sent.
   private func sendWaiting() {
     guard let owner, isAttached, !isClosed else { return }
-    while sentCount - receiptedCount < Flow.window, let request = waiting.popFirst() {
+    while sent.count - receipted.count < Flow.window, sent.bytes - receipted.bytes < Flow.windowBytes,
+      let request = waiting.popFirst()
+    {
       let call = Self.call(RequestCoding.message(request), to: owner)
-      sentCount += 1
-      let wantsReceipt = sentCount.isMultiple(of: Flow.receiptInterval)
-      let (number, generation) = (sentCount, generation)
+      note(call)
+      let wantsReceipt =
+        sent.count.isMultiple(of: Flow.receiptInterval) || sent.bytes - askedFor.bytes >= Flow.windowBytes / 2
+      if wantsReceipt { askedFor = sent }
+      let (amount, generation) = (sent, generation)
       bus.assumeIsolated { bus in
         if wantsReceipt {
-          return bus.call(call) { result in self.assumeIsolated { $0.receipted(number, generation, result) } }
+          return bus.call(call) { result in self.assumeIsolated { $0.receipted(amount, generation, result) } }
         }
         do throws(BusError) {
           try bus.callWithoutReply(call)
@@ -150,11 +162,16 @@ actor AppLinkClientSession {
     }
   }
 
-  /// The system has dealt with this request and with all before it.
-  private func receipted(_ number: UInt64, _ generation: UInt64, _ result: Result<[Value], BusError>) {
+  private func note(_ call: MethodCall) {
+    sent.count += 1
+    sent.bytes += call.arguments.byteCount
+  }
+
+  /// The system has dealt with so much.
+  private func receipted(_ amount: Amount, _ generation: UInt64, _ result: Result<[Value], BusError>) {
     guard generation == self.generation else { return }
     if case .failure(let error) = result { noteUnsent(error) }
-    receiptedCount = max(receiptedCount, number)
+    if amount.count > receipted.count { receipted = amount }
     sendWaiting()
   }
 
@@ -163,10 +180,10 @@ actor AppLinkClientSession {
     guard let owner, isAttached, !isClosed else { return }
     while let request = waiting.popFirst() {
       let call = Self.call(RequestCoding.message(request), to: owner)
-      sentCount += 1
+      note(call)
       do throws(BusError) {
         _ = try bus.callAndWait(call)
-        receiptedCount = sentCount
+        (receipted, askedFor) = (sent, sent)
       } catch {
         noteUnsent(error)
       }
@@ -212,7 +229,7 @@ actor AppLinkClientSession {
     owner = nil
     // The library says again what still matters when the system is back.
     waiting = []
-    (sentCount, receiptedCount) = (0, 0)
+    (sent, receipted, askedFor) = (Amount(), Amount(), Amount())
     attachedOwner.withLock { $0 = nil }
     guard isAttached else { return }
     isAttached = false

@@ -52,7 +52,8 @@ public enum AppLinkServerEvent: Sendable, Hashable {
 ///
 /// What is malformed is answered with `org.latchkey.Error.InvalidArguments` and not delivered; a request of a process
 /// that isn't attached is answered with `org.latchkey.Error.NotAttached`. The reply to a request comes when it has been
-/// dealt with. A connection of which 256 wait is refused the next with `org.latchkey.Error.LimitReached`, and detached.
+/// dealt with. A connection of which 256 wait, or four megabytes, is refused the next with
+/// `org.latchkey.Error.LimitReached`, and detached.
 public final class AppLinkServer: Sendable {
   private let address: BusAddress
   private let logger: Logger

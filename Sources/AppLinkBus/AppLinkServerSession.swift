@@ -16,13 +16,19 @@ actor AppLinkServerSession {
     var isAttached = false
   }
 
+  /// What a connection has said and the system has not dealt with.
+  private struct Undone {
+    /// Oldest first; calls that get their reply when they are dealt with.
+    var calls: [(call: IncomingCall?, bytes: Int)] = []
+    var bytes = 0
+  }
+
   private nonisolated let bus: Bus
   private let logger: Logger
   private let onEvent: @Sendable (AppLinkServerEvent) -> Void
   private var connections: [AppConnection: Connection] = [:]
-  /// What each connection has said and the system has not dealt with, oldest first; calls that get their reply then.
   /// It outlives the attachment: what is in the system's line takes room there until it is dealt with.
-  private var undone: [AppConnection: [IncomingCall?]] = [:]
+  private var undone: [AppConnection: Undone] = [:]
   private var undoneControls = 0
   private var isClosed = false
 
@@ -148,7 +154,7 @@ actor AppLinkServerSession {
       throw BusError(AppLinkError(.notAttached, "an app attaches first, and waits until it is accepted"))
     }
     if let query = try QueryCoding.query(call.member, reader) {
-      try admit(nil, from: connection)
+      try admit(call, from: connection, isReplied: false)
       return deliver(.query(connection, query, QueryToken(call: call)))
     }
     guard let request = try RequestCoding.request(call.member, reader) else { throw .unknownMethod(call) }
@@ -158,22 +164,32 @@ actor AppLinkServerSession {
 
   /// Refusing one request of many would leave the app with another idea of what holds than the system has: it has to
   /// attach again, and say what it wants.
-  private func admit(_ call: IncomingCall?, from connection: AppConnection) throws(BusError) {
-    guard undone[connection, default: []].count < Flow.connectionLimit else {
+  ///
+  /// - Parameter isReplied: whether it gets its reply when it has been dealt with; a query gets an answer of its own.
+  private func admit(
+    _ call: IncomingCall, from connection: AppConnection, isReplied: Bool = true
+  ) throws(BusError) {
+    let count = undone[connection]?.calls.count ?? 0
+    let bytes = undone[connection]?.bytes ?? 0
+    guard count < Flow.connectionLimit, bytes < Flow.connectionByteLimit else {
       detached(connection)
       throw BusError(
         AppLinkError(
           .limitReached,
-          "\(Flow.connectionLimit) requests of this connection wait already, and it is detached: ask for replies, wait "
-            + "for them, and attach again"))
+          "\(count) requests of this connection wait already, with \(bytes) bytes (at most "
+            + "\(Flow.connectionLimit), with \(Flow.connectionByteLimit)), and it is detached: ask for replies, wait for "
+            + "them, and attach again"))
     }
-    undone[connection, default: []].append(call)
+    let size = call.byteCount
+    undone[connection, default: Undone()].calls.append((isReplied ? call : nil, size))
+    undone[connection]?.bytes += size
   }
 
   private func finishOldest(of connection: AppConnection) {
-    guard var calls = undone[connection], !calls.isEmpty else { return }
-    let call = calls.removeFirst()
-    undone[connection] = calls.isEmpty ? nil : calls
+    guard var waiting = undone[connection], !waiting.calls.isEmpty else { return }
+    let (call, bytes) = waiting.calls.removeFirst()
+    waiting.bytes -= bytes
+    undone[connection] = waiting.calls.isEmpty ? nil : waiting
     if let call { bus.assumeIsolated { $0.reply(to: call, with: .success([])) } }
   }
 

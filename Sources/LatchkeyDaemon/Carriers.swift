@@ -33,8 +33,10 @@ final class Carriers: Sendable {
   private let supervisor: any Supervisor
   private let bluetoothBus: String?
   private let logger: Logger
-  /// What bluetoothd may say ahead of the loop. Beyond it bluetoothd's messages wait on the bus, where none is lost.
-  private let turnstile = Turnstile(limit: 1024)
+  /// What bluetoothd may say ahead of the loop. Beyond it bluetoothd's messages wait on the bus, where none is lost. Most
+  /// take less than a kilobyte, so that their number counts; the largest that are taken (`MessageLimits`), all objects of
+  /// a machine with thousands of them, take some 13 MB each, and of such there are two at most.
+  private let turnstile = Turnstile(limit: 1024, byteLimit: 8 << 20)
 
   /// - Parameter bluetoothBus: the address of the bus that bluetoothd is on; `nil`: the apps' own.
   init(loop: SystemLoop, supervisor: any Supervisor, bluetoothBus: String? = nil, logger: Logger) {
@@ -56,8 +58,9 @@ final class Carriers: Sendable {
         loop.stop()
       },
       onMessage: { [loop, turnstile] message in
-        turnstile.enter()
-        loop.handle(.daemon(message)) { turnstile.leave() }
+        let bytes = message.byteCount
+        turnstile.enter(bytes: bytes)
+        loop.handle(.daemon(message)) { turnstile.leave(bytes: bytes) }
       })
     self.server.withLock { $0 = server }
     self.client.withLock { $0 = client }

@@ -1,42 +1,72 @@
 import Glibc
 import Synchronization
 
-/// Lets so many in at a time. Who comes later waits, and blocks its thread: for carriers' own threads alone.
+/// Lets so many, and so many bytes, in at a time: who comes while there is room for either is let in, however large. Who
+/// comes later waits, in order, and blocks its thread: for carriers' own threads alone.
 final class Turnstile: Sendable {
+  private struct Waiting {
+    let bytes: Int
+    let admitted: Semaphore
+  }
+
   private struct State {
     var isOpen = false
     var inside = 0
-    var most = 0
+    var bytesInside = 0
+    var waiting: [Waiting] = []
   }
 
-  private let free: Semaphore
+  private let limit: Int
+  private let byteLimit: Int
   private let state = Mutex(State())
 
-  init(limit: Int) { free = Semaphore(UInt32(limit)) }
+  init(limit: Int, byteLimit: Int) { (self.limit, self.byteLimit) = (limit, byteLimit) }
 
-  /// How many were inside at a time, at most.
-  var most: Int { state.withLock { $0.most } }
-
-  func enter() {
-    free.wait()
-    let isOpen = state.withLock { state in
-      state.inside += 1
-      state.most = max(state.most, state.inside)
-      return state.isOpen
+  func enter(bytes: Int) {
+    let admitted = state.withLock { state -> Semaphore? in
+      if state.waiting.isEmpty, hasRoom(state) {
+        letIn(bytes, &state)
+        return nil
+      }
+      let waiting = Waiting(bytes: bytes, admitted: Semaphore())
+      state.waiting.append(waiting)
+      return waiting.admitted
     }
-    // One that was let through lets the next through.
-    if isOpen { free.signal() }
+    admitted?.wait()
   }
 
-  func leave() {
-    state.withLock { $0.inside -= 1 }
-    free.signal()
+  /// - Parameter bytes: what it entered with.
+  func leave(bytes: Int) {
+    change { state in
+      state.inside -= 1
+      state.bytesInside -= bytes
+    }
   }
 
   /// Nobody waits any more, now or later.
-  func open() {
-    state.withLock { $0.isOpen = true }
-    free.signal()
+  func open() { change { $0.isOpen = true } }
+
+  private func change(_ body: (inout State) -> Void) {
+    let admitted = state.withLock { state in
+      body(&state)
+      var admitted: [Semaphore] = []
+      while !state.waiting.isEmpty, hasRoom(state) {
+        let first = state.waiting.removeFirst()
+        letIn(first.bytes, &state)
+        admitted.append(first.admitted)
+      }
+      return admitted
+    }
+    for semaphore in admitted { semaphore.signal() }
+  }
+
+  private func hasRoom(_ state: State) -> Bool {
+    state.isOpen || (state.inside < limit && state.bytesInside < byteLimit)
+  }
+
+  private func letIn(_ bytes: Int, _ state: inout State) {
+    state.inside += 1
+    state.bytesInside += bytes
   }
 }
 

@@ -45,6 +45,8 @@ public struct IncomingCall: Sendable, Hashable {
 
   /// The arguments' signatures, joined.
   public var signature: String { arguments.map(\.signature).joined() }
+  /// Roughly the memory that its arguments take, in bytes.
+  public var byteCount: Int { arguments.byteCount }
   /// Whether the caller wants a reply.
   public var expectsReply: Bool { token != nil }
 }

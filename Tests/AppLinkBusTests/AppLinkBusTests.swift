@@ -16,13 +16,10 @@ struct AppLinkBusTests {
   func roundTrip() async throws {
     let bus = try PrivateBus()
     let system = try TestSystem(on: bus)
-    let app = App()
-    let client = AppLinkClient(address: bus.address.text, logger: logger, delegate: app)
-    try client.start()
-    let (connection, credentials, attachment) = try await system.nextAttach()
-    #expect(credentials == Credentials(processIdentifier: getpid(), userIdentifier: getuid()))
-    #expect(attachment == Attachment(bundleIdentifier: "org.latchkey.test"))
-    #expect(try await app.told.next() == .attached(TestSystem.reply))
+    let attached = try await AttachedApp(on: bus, to: system)
+    let (app, client, connection) = (attached.app, attached.client, attached.connection)
+    #expect(attached.credentials == Credentials(processIdentifier: getpid(), userIdentifier: getuid()))
+    #expect(attached.attachment == Attachment(bundleIdentifier: "org.latchkey.test"))
 
     for request in Sample.requests { client.send(request) }
     for request in Sample.requests { #expect(try await system.events.next() == .request(connection, request)) }
@@ -137,27 +134,13 @@ struct AppLinkBusTests {
 
   @Test("a query is answered inside a delegate's method as well, and fails when the system dies meanwhile")
   func queries() async throws {
-    final class Asker: AppLinkDelegate {
-      let answers = Inbox<Result<QueryReply, AppLinkError>>()
-      let client = Mutex<AppLinkClient?>(nil)
-      var attachment: Attachment { Attachment(bundleIdentifier: "org.latchkey.asker") }
-      func linkDidAttach(_ reply: AttachReply) {
-        guard let client = client.withLock({ $0 }) else { return }
-        answers.put(Result { () throws(AppLinkError) in try client.query(Sample.queries[0]) })
-      }
-      func linkDidReceive(_ event: Event) {}
-      func linkDidDetach() {}
-      func linkWasRefused(_ error: AppLinkError) {}
-    }
     let bus = try PrivateBus()
     let system = try TestSystem(on: bus)
-    let asker = Asker()
-    let client = AppLinkClient(address: bus.address.text, logger: logger, delegate: asker)
-    asker.client.withLock { $0 = client }
-    try client.start()
+    let asker = Asker(asksWhenAttached: true)
+    try asker.start(on: bus)
     #expect(try await asker.answers.next().get() == [Sample.peripheral, Sample.barePeripheral])
     system.server.close()
-    client.close()
+    asker.close()
 
     // A system that never answers, and dies.
     let mute = try Bus(address: bus.address, name: AppLinkName.busName)
@@ -260,11 +243,8 @@ struct AppLinkBusTests {
   func forgedEvents() async throws {
     let bus = try PrivateBus()
     let system = try TestSystem(on: bus)
-    let app = App()
-    let client = AppLinkClient(address: bus.address.text, logger: logger, delegate: app)
-    try client.start()
-    let (connection, _, _) = try await system.nextAttach()
-    #expect(try await app.told.next() == .attached(TestSystem.reply))
+    let attached = try await AttachedApp(on: bus, to: system)
+    let (app, client, connection) = (attached.app, attached.client, attached.connection)
     let forger = try Bus(address: bus.address)
     try forger.start()
     let forged = EventCoding.message(Sample.events[1])
@@ -339,28 +319,21 @@ struct AppLinkBusTests {
   func manyApps() async throws {
     let bus = try PrivateBus()
     let system = try TestSystem(on: bus)
-    var apps: [(App, AppLinkClient, AppConnection)] = []
-    for _ in 0..<8 {
-      let app = App()
-      let client = AppLinkClient(address: bus.address.text, logger: logger, delegate: app)
-      try client.start()
-      let (connection, _, _) = try await system.nextAttach()
-      #expect(try await app.told.next() == .attached(TestSystem.reply))
-      apps.append((app, client, connection))
-    }
+    var apps: [AttachedApp] = []
+    for _ in 0..<8 { apps.append(try await AttachedApp(on: bus, to: system)) }
     for number in UInt64(1)...100 {
-      for (index, (_, _, connection)) in apps.enumerated() {
+      for (index, attached) in apps.enumerated() {
         let event = Event(
           sequence: EventSequence(number), body: .updateCredit(Sample.manager, index))
-        system.server.send(event, to: connection)
+        system.server.send(event, to: attached.connection)
       }
     }
-    for (index, (app, client, _)) in apps.enumerated() {
+    for (index, attached) in apps.enumerated() {
       for number in UInt64(1)...100 {
         let event = Event(sequence: EventSequence(number), body: .updateCredit(Sample.manager, index))
-        #expect(try await app.told.next() == .event(event))
+        #expect(try await attached.app.told.next() == .event(event))
       }
-      client.close()
+      attached.client.close()
     }
     system.server.close()
   }

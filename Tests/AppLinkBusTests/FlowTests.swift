@@ -73,29 +73,55 @@ struct FlowTests {
     system.close()
   }
 
+  @Test("a burst of large requests waits in the app too, since their bytes count as well as their number")
+  func burstOfBytes() async throws {
+    let bus = try PrivateBus()
+    let system = try SlowSystem(on: bus)
+    let app = App()
+    let client = AppLinkClient(address: bus.address.text, logger: logger, delegate: app)
+    try client.start()
+    #expect(try await app.told.next() == .attached(TestSystem.reply))
+    for number in UInt8(0)..<198 { client.send(Self.large(number)) }
+    var next = UInt8(0)
+    var connection: AppConnection?
+    func receive(_ count: Int) async throws {
+      for _ in 0..<count {
+        guard case .request(let sender, let request) = try await system.events.next() else {
+          throw PrivateBus.Failure(description: "no request came")
+        }
+        #expect(request == Self.large(next))
+        connection = sender
+        next += 1
+      }
+    }
+    // 18 of 60,000 bytes fill the window. Each ninth has a receipt at least, so that nine more come; one always waits, so that
+    // the system goes on counting.
+    try await receive(18)
+    // Later than any that did not wait would come: the system answers these after what is in its line.
+    let other = try Bus(address: bus.address)
+    try other.start()
+    for _ in 0..<50 { #expect(await refusal(other, call("StopScan", [Sample.manager.busValue])) != nil) }
+    #expect(system.most == 18)
+    other.close()
+    for round in 0..<20 {
+      for _ in 0..<(round == 0 ? 17 : 9) { system.handle(try #require(connection)) }
+      try await receive(9)
+    }
+    #expect(system.most == 18)
+    client.close()
+    system.close()
+  }
+
+  private static func large(_ number: UInt8) -> Request {
+    .updateValue(Sample.manager, Sample.id(6), value: Array(repeating: number, count: 60_000), centrals: nil)
+  }
+
   @Test("a query comes after everything that was said before it, on whichever thread", arguments: [true, false])
   func query(insideDelegate: Bool) async throws {
-    final class Asker: AppLinkDelegate {
-      let attached = Inbox<Bool>()
-      let answers = Inbox<Result<QueryReply, AppLinkError>>()
-      let client = Mutex<AppLinkClient?>(nil)
-      var attachment: Attachment { Attachment(bundleIdentifier: "org.latchkey.asker") }
-      func ask() {
-        guard let client = client.withLock({ $0 }) else { return }
-        for number in UInt64(1)...300 { client.send(.handled(through: EventSequence(number))) }
-        answers.put(Result { () throws(AppLinkError) in try client.query(Sample.queries[0]) })
-      }
-      func linkDidAttach(_ reply: AttachReply) { attached.put(true) }
-      func linkDidReceive(_ event: Event) { ask() }
-      func linkDidDetach() {}
-      func linkWasRefused(_ error: AppLinkError) {}
-    }
     let bus = try PrivateBus()
     let system = try TestSystem(on: bus)
-    let asker = Asker()
-    let client = AppLinkClient(address: bus.address.text, logger: logger, delegate: asker)
-    asker.client.withLock { $0 = client }
-    try client.start()
+    let asker = Asker(saying: (UInt64(1)...300).map(request))
+    try asker.start(on: bus)
     let (connection, _, _) = try await system.nextAttach()
     _ = try await asker.attached.next()
     if insideDelegate {
@@ -109,7 +135,7 @@ struct FlowTests {
       return
     }
     #expect(try await asker.answers.next().get() == [Sample.peripheral, Sample.barePeripheral])
-    client.close()
+    asker.close()
     system.server.close()
   }
 
@@ -117,11 +143,8 @@ struct FlowTests {
   func leaving() async throws {
     let bus = try PrivateBus()
     let system = try TestSystem(on: bus)
-    let app = App()
-    let client = AppLinkClient(address: bus.address.text, logger: logger, delegate: app)
-    try client.start()
-    let (connection, _, _) = try await system.nextAttach()
-    #expect(try await app.told.next() == .attached(TestSystem.reply))
+    let attached = try await AttachedApp(on: bus, to: system)
+    let (client, connection) = (attached.client, attached.connection)
     for number in UInt64(1)...300 { client.send(request(number)) }
     client.close()
     for number in UInt64(1)...300 { #expect(try await system.events.next() == .request(connection, request(number))) }
@@ -136,16 +159,18 @@ struct FlowTests {
       arguments: arguments)
   }
 
-  private func refusal(_ peer: Bus, _ call: MethodCall) async -> String? {
+  private func refusal(_ peer: Bus, _ call: MethodCall) async -> BusError? {
     do {
       // A refusal comes at once; one that does not come at all is not waited for without end.
       try await peer.call(call, timeout: .seconds(20))
       return nil
-    } catch { return error.name }
+    } catch { return error }
   }
 
-  @Test("an app that goes on without waiting is told so and detached, and may attach again")
-  func flood() async throws {
+  @Test(
+    "an app that goes on without waiting, by number or by bytes, is told so and detached, and may attach again",
+    arguments: [(Request.stopScan(Sample.manager), 256), (large(7), 70)])
+  func flood(_ request: Request, count: Int) async throws {
     let bus = try PrivateBus()
     let system = try SlowSystem(on: bus)
     let peer = try Bus(address: bus.address)
@@ -153,21 +178,26 @@ struct FlowTests {
     let connection = AppConnection(name: peer.uniqueName)
     let attach = call("Attach", [.uint32(1), .string("x"), .array(of: "t", [])])
     try await peer.call(attach)
-    let stop = call("StopScan", [Sample.manager.busValue])
-    for _ in 0..<256 { try await peer.callWithoutReply(stop) }
-    #expect(await refusal(peer, stop) == "org.latchkey.Error.LimitReached")
-    #expect(await refusal(peer, stop) == "org.latchkey.Error.NotAttached")
+    let message = RequestCoding.message(request)
+    let said = call(message.name, message.arguments)
+    for _ in 0..<count { try await peer.callWithoutReply(said) }
+    let error = await refusal(peer, said)
+    #expect(error?.name == "org.latchkey.Error.LimitReached")
+    let bytes = count * message.arguments.byteCount
+    #expect(error?.message.contains("\(count) requests of this connection wait already, with \(bytes) bytes") == true)
+    #expect(error?.message.contains("(at most 256, with 4194304)") == true)
+    #expect(await refusal(peer, said)?.name == "org.latchkey.Error.NotAttached")
     // Attached again it has as much before it as ever, until that is dealt with.
     try await peer.call(attach)
-    #expect(await refusal(peer, stop) == "org.latchkey.Error.LimitReached")
-    for _ in 0..<256 {
-      #expect(try await system.events.next() == .request(connection, .stopScan(Sample.manager)))
+    #expect(await refusal(peer, said)?.name == "org.latchkey.Error.LimitReached")
+    for _ in 0..<count {
+      #expect(try await system.events.next() == .request(connection, request))
       system.handle(connection)
     }
     for _ in 0..<2 { #expect(try await system.events.next() == .detached(connection)) }
     try await peer.call(attach)
-    try await peer.callWithoutReply(stop)
-    #expect(try await system.events.next() == .request(connection, .stopScan(Sample.manager)))
+    try await peer.callWithoutReply(said)
+    #expect(try await system.events.next() == .request(connection, request))
     peer.close()
     #expect(try await system.events.next() == .detached(connection))
     system.close()
@@ -205,7 +235,7 @@ struct FlowTests {
     try peer.start()
     let on = call("SetBluetooth", [.bool(true)], control: true)
     for _ in 0..<64 { try await peer.callWithoutReply(on) }
-    #expect(await refusal(peer, on) == "org.latchkey.Error.LimitReached")
+    #expect(await refusal(peer, on)?.name == "org.latchkey.Error.LimitReached")
     guard case .control(_, _, let token) = try await system.events.next() else {
       Issue.record("no request came")
       return

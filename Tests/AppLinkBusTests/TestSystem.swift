@@ -71,6 +71,65 @@ struct TestSystem {
   }
 }
 
+/// An app with its library, attached to a system.
+struct AttachedApp {
+  let app = App()
+  let client: AppLinkClient
+  /// What the system was told of it.
+  let connection: AppConnection
+  let credentials: Credentials
+  let attachment: Attachment
+
+  /// Returns when both sides know of each other; nothing that they were told is left untaken.
+  init(on bus: PrivateBus, to system: TestSystem) async throws {
+    client = AppLinkClient(address: bus.address.text, logger: logger, delegate: app)
+    try client.start()
+    (connection, credentials, attachment) = try await system.nextAttach()
+    guard case .attached(TestSystem.reply) = try await app.told.next() else {
+      throw PrivateBus.Failure(description: "not attached")
+    }
+  }
+}
+
+/// An app that asks the system something: in its delegate's methods, or on a test's word.
+final class Asker: AppLinkDelegate {
+  let attached = Inbox<Bool>()
+  let answers = Inbox<Result<QueryReply, AppLinkError>>()
+  /// What it says before each question.
+  private let requests: [Request]
+  private let asksWhenAttached: Bool
+  private let client = Mutex<AppLinkClient?>(nil)
+
+  init(saying requests: [Request] = [], asksWhenAttached: Bool = false) {
+    self.requests = requests
+    self.asksWhenAttached = asksWhenAttached
+  }
+
+  func start(on bus: PrivateBus) throws {
+    let client = AppLinkClient(address: bus.address.text, logger: logger, delegate: self)
+    self.client.withLock { $0 = client }
+    try client.start()
+  }
+
+  /// Blocks until there is an answer.
+  func ask() {
+    guard let client = client.withLock({ $0 }) else { return }
+    for request in requests { client.send(request) }
+    answers.put(Result { () throws(AppLinkError) in try client.query(Sample.queries[0]) })
+  }
+
+  func close() { client.withLock { $0 }?.close() }
+
+  var attachment: Attachment { Attachment(bundleIdentifier: "org.latchkey.asker") }
+  func linkDidAttach(_ reply: AttachReply) {
+    attached.put(true)
+    if asksWhenAttached { ask() }
+  }
+  func linkDidReceive(_ event: Event) { ask() }
+  func linkDidDetach() {}
+  func linkWasRefused(_ error: AppLinkError) {}
+}
+
 /// A server that its own closure refers to.
 final class Holder: Sendable {
   private let state = Mutex<AppLinkServer?>(nil)

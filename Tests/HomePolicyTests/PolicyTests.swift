@@ -1,5 +1,6 @@
 import Foundation
 import HomePolicy
+import RandomTesting
 import Testing
 import Timekeeping
 

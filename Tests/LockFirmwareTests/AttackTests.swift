@@ -3,6 +3,7 @@ import LockCryptography
 import LockFirmware
 import LockProtocol
 import ProcessTesting
+import RandomTesting
 import Testing
 
 @Suite("Attacks on the lock", .serialized, .ownThread) struct AttackTests {

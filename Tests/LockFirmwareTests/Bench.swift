@@ -4,19 +4,6 @@ import LockFirmware
 import LockProtocol
 import Testing
 
-/// SplitMix64: the same numbers from the same seed, everywhere.
-struct SeededGenerator: RandomNumberGenerator {
-  private var state: UInt64
-  init(seed: UInt64) { state = seed }
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var mixed = state
-    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-    return mixed ^ (mixed >> 31)
-  }
-}
-
 /// A lock on the bench: its firmware, its log, its bolt and the phones around it, all by hand.
 struct Bench {
   typealias PrivateKey = Curve25519.KeyAgreement.PrivateKey

@@ -4,6 +4,7 @@ import LockCryptography
 import LockFirmware
 import LockProtocol
 import ProcessTesting
+import RandomTesting
 import Testing
 import Timekeeping
 

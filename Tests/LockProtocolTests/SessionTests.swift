@@ -1,6 +1,7 @@
 import Crypto
 import LockCryptography
 import LockProtocol
+import RandomTesting
 import Testing
 
 /// A lock and an enrolled phone, with fresh keys.
@@ -267,18 +268,5 @@ struct Pair {
     #expect(throws: LockMessageError.unknownValue) {
       try LockAnswer(decoding: [1, 200] + [UInt8](repeating: 0, count: 18))
     }
-  }
-}
-
-/// SplitMix64: the same numbers from the same seed, everywhere.
-struct SeededGenerator: RandomNumberGenerator {
-  private var state: UInt64
-  init(seed: UInt64) { state = seed }
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var mixed = state
-    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-    return mixed ^ (mixed >> 31)
   }
 }
