@@ -60,13 +60,14 @@ public struct Explanation: Sendable, Hashable, CustomStringConvertible {
       ], heading: chance, isChance: true),
     Explanation(
       in: "encrypted, with agents", steps: ["read what needs encryption"],
-      simulator: ["lock/door/secret Value = "], bluetoothd: ["lock/door/secret Value = "], heading: chance,
-      isChance: true),
+      simulator: ["lock/door/secret Value = ", "bluetoothd: secret.ReadValue("],
+      bluetoothd: ["lock/door/secret Value = ", "bluetoothd: secret.ReadValue("], heading: chance, isChance: true),
   ]
 
-  /// What the lock's next bluetoothd shows of a link that lasts, or comes, while there is none.
+  /// What the lock's next bluetoothd shows of a link that lasts, or comes, while there is none; it may come between the
+  /// adapter's interfaces.
   private static func linkAcrossRestart(in caseName: String) -> Explanation {
-    let lines = ["+ phone Device1 Connected=", "phone Connected = "]
+    let lines = ["+ phone Device1 Connected=", "phone Connected = ", "+ adapter LEAdvertisingManager1"]
     return Explanation(
       in: caseName, steps: ["it goes and comes"], simulator: lines, bluetoothd: lines, heading: chance, isChance: true)
   }
