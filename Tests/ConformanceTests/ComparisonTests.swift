@@ -58,6 +58,12 @@ import Testing
     let stale = Verdict([], explanations: [explanation])
     #expect(!stale.isGood)
     #expect(stale.text.contains("STALE"))
+    let move = Explanation(in: "loss", moved: ["b", "c"], heading: "A heading", isChance: true)
+    #expect(!Verdict(differences, explanations: [move]).isGood, "what only one of them has has not moved")
+    let moves = Comparison.differences(
+      simulator: Self.transcript(["a", "b"]), bluetoothd: Self.transcript(["b", "a"]))
+    let other = Explanation(in: "loss", moved: ["a", "b"], heading: "A heading")
+    #expect(moves.count == 2 && Verdict(moves, explanations: [other]).isGood)
     let chance = Explanation(in: "loss", simulator: ["b"], bluetoothd: ["c"], heading: "A heading", isChance: true)
     #expect(Verdict([], explanations: [chance]).isGood)
     #expect(Verdict(differences, explanations: [chance]).isGood)

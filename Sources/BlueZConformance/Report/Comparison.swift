@@ -10,6 +10,13 @@ public struct Difference: Sendable, Hashable, CustomStringConvertible {
   public var side: Side
   public var line: String
 
+  /// The same line at the same column, of the other.
+  var ofTheOtherSide: Difference {
+    var other = self
+    other.side = side == .onlySimulator ? .onlyBluetoothd : .onlySimulator
+    return other
+  }
+
   public var description: String { "\(caseName) / \(step) / \(column): \(side.rawValue): \(line)" }
 }
 
@@ -76,8 +83,10 @@ public struct Verdict: Sendable {
     explained = []
     unexplained = []
     var used: Set<Int> = []
+    let all = Set(differences)
     for difference in differences {
-      if let index = explanations.firstIndex(where: { $0.explains(difference) }) {
+      let isMove = all.contains(difference.ofTheOtherSide)
+      if let index = explanations.firstIndex(where: { $0.explains(difference, isMove: isMove) }) {
         used.insert(index)
         explained.append((difference, explanations[index]))
       } else {
