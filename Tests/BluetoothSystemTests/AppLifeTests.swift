@@ -108,13 +108,7 @@ struct AppLifeTests {
 
   @Test("B1: an app with the mode is woken, and suspended again when it has handled the event")
   func woken() {
-    var desk = Desk()
-    desk.connectAndSubscribe()
-    desk.leave()
-    desk.settle()
-    desk.pass(.seconds(3))
-    #expect(desk.state == .suspended)
-    desk.forget()
+    var desk = Desk.asleep()
     desk.value([1])
     #expect(desk.bodies == ["valueUpdated"])
     #expect(desk.state == .background)

@@ -3,6 +3,7 @@ import BlueZ
 import BluetoothTypes
 import BusValue
 import FoundationEssentials
+import Testing
 import Timekeeping
 
 @testable import BluetoothSystem
@@ -172,6 +173,18 @@ struct Desk {
 
   var lastSequence: UInt64 { system.apps[Self.bundle]?.lastSequence ?? 0 }
   var state: AppState? { system.apps[Self.bundle]?.state }
+
+  /// Connected, subscribed, left and suspended; what came of that is forgotten.
+  static func asleep(_ configuration: BluetoothSystem.Configuration = .init()) -> Desk {
+    var desk = Desk(configuration: configuration)
+    desk.connectAndSubscribe()
+    desk.leave()
+    desk.settle()
+    desk.pass(.seconds(3))
+    #expect(desk.state == .suspended)
+    desk.forget()
+    return desk
+  }
 
   /// Connected, explored, subscribed.
   mutating func connectAndSubscribe(_ restoreIdentifier: String? = "central") {

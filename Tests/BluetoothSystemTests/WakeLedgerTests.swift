@@ -7,25 +7,13 @@ import Timekeeping
 
 @Suite("The ledger of wakes")
 struct WakeLedgerTests {
-  /// Connected, subscribed, left and suspended.
-  private func asleep(_ configuration: BluetoothSystem.Configuration = .init()) -> Desk {
-    var desk = Desk(configuration: configuration)
-    desk.connectAndSubscribe()
-    desk.leave()
-    desk.settle()
-    desk.pass(.seconds(3))
-    #expect(desk.state == .suspended)
-    desk.forget()
-    return desk
-  }
-
   private func entries(_ desk: Desk) -> [[String: String]] {
     desk.effects.compactMap { if case .record("wake.ended", let fields) = $0 { fields } else { nil } }
   }
 
   @Test("W3: a wake is accounted for: why, how long, what the app was told, what it said, how it ended")
   func wake() {
-    var desk = asleep()
+    var desk = Desk.asleep()
     #expect(desk.system.status.wakes.isEmpty, "the user's own use of the app is no wake")
     desk.pass(.seconds(100))
     let began = desk.now.seconds
@@ -56,7 +44,7 @@ struct WakeLedgerTests {
 
   @Test("W3: so is a relaunch, from the start of the process to its end")
   func relaunch() {
-    var desk = asleep()
+    var desk = Desk.asleep()
     desk.die()
     desk.linkDown()
     desk.pass(.seconds(5))
@@ -71,7 +59,7 @@ struct WakeLedgerTests {
 
   @Test("W3, W2: an app that overruns is in it with that, and one that the user opens meanwhile too")
   func outcomes() {
-    var desk = asleep()
+    var desk = Desk.asleep()
     desk.value([1])
     desk.pass(.seconds(11))
     desk.value([2])
@@ -81,7 +69,7 @@ struct WakeLedgerTests {
 
   @Test("W3: a wake that an earlier life of the system began goes on in the ledger of the next")
   func adopted() {
-    var desk = asleep()
+    var desk = Desk.asleep()
     desk.value([1])
     desk.restartSystem()
     #expect(desk.system.status.wakes.map(\.because) == ["adopted"])
@@ -89,7 +77,7 @@ struct WakeLedgerTests {
 
   @Test("W3: the last twenty wakes of an app are kept, and all are in the journal")
   func bounded() {
-    var desk = asleep()
+    var desk = Desk.asleep()
     for number in UInt8(0)..<30 {
       desk.value([number])
       desk.settle()

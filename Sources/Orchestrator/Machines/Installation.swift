@@ -54,17 +54,19 @@ struct Installation {
       limit: .seconds(900))
   }
 
-  /// The lock's text goes to the phone, and the phone's to the lock; where they hear each other only afterwards, the
+  /// The lock's text goes to each phone, and the phone's to the lock; where they hear each other only afterwards, the
   /// lock knows the phone before they meet.
   private func setUp() throws {
-    guard let lock = machines.first(where: { $0.machine.description.apps.contains(.lock) })?.machine,
-      let phone = machines.first(where: { $0.machine.description.apps.contains(.agent) })?.machine
+    let phones = machines.map(\.machine).filter { $0.description.apps.contains(.agent) }
+    guard let lock = machines.first(where: { $0.machine.description.apps.contains(.lock) })?.machine, !phones.isEmpty
     else { throw WorldError("to set up a lock and a phone both have to be there") }
-    progress("setting up \(lock.name) and \(phone.name)")
+    progress("setting up \(([lock] + phones).map(\.name).joined(separator: " and "))")
     let lockText = try lock.shell.run("latchkey setup lock", limit: .seconds(300)).trimmed(to: 4096)
-    let phoneText = try phone.shell.run(
-      "latchkey setup phone --lock \(SecureShell.quoted(lockText))", limit: .seconds(300)
-    ).trimmed(to: 4096)
-    try lock.shell.run("latchkey setup lock --phone \(SecureShell.quoted(phoneText))", limit: .seconds(300))
+    for phone in phones {
+      let phoneText = try phone.shell.run(
+        "latchkey setup phone --lock \(SecureShell.quoted(lockText))", limit: .seconds(300)
+      ).trimmed(to: 4096)
+      try lock.shell.run("latchkey setup lock --phone \(SecureShell.quoted(phoneText))", limit: .seconds(300))
+    }
   }
 }
