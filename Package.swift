@@ -143,6 +143,10 @@ let package = Package(
         "BlueZModel", "BluetoothTypes", arguments,
       ],
       path: "Benchmarks/latchkey-bench"),
+    // The policy's thresholds, tried on thousands of simulated approaches.
+    library(
+      "ApproachTrials", ["HomePolicy", "Radio", "BluetoothTypes", "Timekeeping"], path: "Benchmarks/ApproachTrials"),
+    program("approach-trials", ["ApproachTrials", "Radio", arguments], path: "Benchmarks/approach-trials"),
     program("bluez-conformance", ["BlueZConformance", "Orchestrator", "Timekeeping", arguments]),
     program("bluez-simulator", ["BlueZSimulator", "LatchkeyVersion", "Journal", "Timekeeping", arguments, log]),
     program(
@@ -193,7 +197,12 @@ let package = Package(
         "LockFirmware", "ProcessTesting", "RandomTesting", "LockProtocol", "LockCryptography", "HomePolicy",
         "Timekeeping", "latchkey-lock", crypto, log,
       ]),
-    tests("HomePolicyTests", ["HomePolicy", "RandomTesting", "Timekeeping", "latchkey-agent", log]),
+    tests(
+      "HomePolicyTests",
+      [
+        "HomePolicy", "ApproachTrials", "ProcessTesting", "Radio", "RandomTesting", "Timekeeping", "latchkey-agent",
+        log,
+      ]),
     // A process for the tests of the world's clock to move about.
     program("world-puppet", ["Timekeeping", "CSystemd"], path: "Tests/Support/world-puppet"),
     tests(
