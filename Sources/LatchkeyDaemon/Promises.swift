@@ -22,14 +22,15 @@ extension AppLink.Request {
       .startAdvertising, .stopAdvertising, .destroyManager, .perform(_, _, _, .setNotify):
       true
     // A manager without anything is nothing to keep. One that is resumed says again what was promised to it before.
-    case .createManager, .resumeManager, .perform, .updateValue, .respond, .handled: false
+    case .createManager, .resumeManager, .perform, .updateValue, .respond, .handled, .completeAction, .showAlert: false
     }
   }
 
-  /// Whether it may overtake an earlier request that waits for the disk: it answers the system, and asks for nothing.
+  /// Whether it may overtake an earlier request that waits for the disk: it answers the system or tells the user, and asks
+  /// for nothing.
   var isAnswer: Bool {
     switch self {
-    case .respond, .handled: true
+    case .respond, .handled, .completeAction, .showAlert: true
     default: false
     }
   }
@@ -40,7 +41,7 @@ extension ControlRequest {
   var asksForPromise: Bool {
     switch self {
     case .quitApp, .setBluetooth: true
-    case .openApp, .leaveApp, .reclaimApp, .status, .attendPairings, .answerPairing, .pair: false
+    case .openApp, .leaveApp, .reclaimApp, .performAction, .status, .attendPairings, .answerPairing, .pair: false
     }
   }
 }
