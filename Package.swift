@@ -216,11 +216,17 @@ let package = Package(
       excluding: ["prepare-machine"]),
     // Tells a story, and stops where a test looks into its world.
     program("story-teller", ["Orchestrator"], path: "Tests/Support/story-teller"),
+    // Tells a story with processes that misbehave, and is those apps.
+    program(
+      "saboteur",
+      [
+        "Orchestrator", "AppLink", "CoreBluetooth", "LockProtocol", "LockCryptography", "Journal", "Timekeeping", log,
+      ], path: "Tests/Support/saboteur"),
     tests(
       "IntegrationTests",
       [
         "Orchestrator", "BusTesting", "ProcessTesting", "Journal", "latchkey", "latchkeyd", "latchkey-agent",
-        "latchkey-lock", "bluez-simulator", "story-teller",
+        "latchkey-lock", "bluez-simulator", "story-teller", "saboteur",
       ]),
     // The suite of BlueZ behaviour, on the simulator, and what it was seen to do on bluetoothd.
     tests(

@@ -61,6 +61,13 @@ struct PromiseTests {
     .init("lock-relaunched", "restored nothing", dead.without("willRestoreState", of: Recorded.lock)),
     .init("lock-relaunched", "never died", dead.with(Marks.appKilled, "pid", "21")),
     .init("away-long-enough", "back too early", dead.with(Marks.ownerReturned, "away.at-least", "999999000000000")),
+    .init(
+      "away-long-enough", "the clock went back",
+      dead.map { entry in
+        var entry = entry
+        if entry.event == Marks.daemonKilled { entry.t += 3 * StoryJournal.day * 1_000_000_000 }
+        return entry
+      }),
     .init("away-long-enough", "unknown", dead.with(Marks.ownerReturned, "away.at-least", nil), .notJudged),
     .init("relaunched-in-background", "not relaunched", dead.without("app.launched")),
     .init("relaunched-in-background", "relaunched twice", dead.twice("app.launched")),

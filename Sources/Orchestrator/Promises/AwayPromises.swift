@@ -51,6 +51,11 @@ enum AwayPromises {
         guard let wanted = Int64(returned.fields["away.at-least"] ?? "") else {
           return evidence.neverJudged("the return does not say how long the owner was to be away", [returned])
         }
+        // A clock that went back has counted some time twice.
+        let marks = evidence.all(in: absence.departure..<home.upperBound) { $0.process == Marks.process }
+        if let back = zip(marks, marks.dropFirst()).first(where: { $0.t > $1.t }) {
+          return .broken("the world's clock went back meanwhile", [back.0, back.1])
+        }
         let took = returned.t - left.t
         guard took >= wanted else { return .broken("away for \(took / 1_000_000_000) s only", [left, returned]) }
         return .kept("away for \(seconds(from: left, to: returned)) s", [left, returned])
