@@ -382,6 +382,17 @@ struct PromiseTests {
     #expect(try judge("nothing-crashed", evidence(story)).judgement == .broken)
   }
 
+  @Test("A1: a phone opens on its owner's word, once for each time it was given, and not on its agent's alone")
+  func word() throws {
+    let opening = Self.dead.filter { ["unlock.written", "command.accepted", "bolt.moved"].contains($0.event) }.suffix(3)
+      .map { $0 }.with("unlock.written", "because", "word")
+    let asked = StoryJournal.jumped.afterwards(opening)
+    #expect(try judge("opened-only-on-arrival", evidence(asked)).judgement == .broken)
+    let said = asked.inserting(Marks.userUnlocked, of: Marks.process, StoryJournal.agent, before: "unlock.written")
+    #expect(try judge("opened-only-on-arrival", evidence(said)).kept)
+    #expect(try judge("opened-only-on-arrival", evidence(said.afterwards(opening))).judgement == .broken)
+  }
+
   @Test("A12: an arrival is one movement of the bolt, by as many operations as it takes")
   func operations() throws {
     // Power was lost mid-turn: the lock says that the first failed, and the policy writes another.
@@ -441,8 +452,7 @@ struct PromiseTests {
         #expect(text.range(of: pattern, options: .regularExpression) != nil, "\(process) never records \(name)")
       }
     }
-    let agent = Recorded.Agent.allCases.filter { $0 != .unlockAsked }
-    check(agent.map(\.rawValue), in: try sources(["Sources/latchkey-agent"]), Recorded.agent)
+    check(Recorded.Agent.allCases.map(\.rawValue), in: try sources(["Sources/latchkey-agent"]), Recorded.agent)
     check(
       Recorded.Lock.allCases.map(\.rawValue), in: try sources(["lockfirmware-sim/Sources/latchkey-lock"]),
       Recorded.lock)

@@ -54,7 +54,7 @@ enum ArrivalPromises {
     case .endedByStory:
       let quit = evidence.last(before: home.lowerBound) {
         $0.machine == absence.phone && $0.concerns(Recorded.agentIdentifier)
-          && ($0.isMark(Marks.appQuit) || $0.isMark(Marks.appOpened))
+          && ($0.isMark(Marks.appQuit) || $0.isUsersCall)
       }
       guard let quit, evidence.entries[quit].isMark(Marks.appQuit) else { return nil }
       return evidence.neverJudged("the user had quit the agent, so nobody may relaunch it", [evidence.entries[quit]])
@@ -74,7 +74,7 @@ enum ArrivalPromises {
   private static func untouched(_ evidence: Evidence, _ absence: Absence, _ home: Range<Int>) -> Range<Int> {
     let end = evidence.first(in: home) {
       isEnd($0, of: absence)
-        || ($0.isMark(Marks.appOpened) && $0.machine == absence.phone && $0.concerns(Recorded.agentIdentifier))
+        || ($0.isUsersCall && $0.machine == absence.phone && $0.concerns(Recorded.agentIdentifier))
     }
     return home.lowerBound..<(end ?? home.upperBound)
   }

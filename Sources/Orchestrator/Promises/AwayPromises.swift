@@ -70,7 +70,7 @@ enum AwayPromises {
     let arrival = home.lowerBound
     // From the latest moment on at which the user had it open, or its link was lost, for which the system wakes it:
     // whoever holds the request then, the app must not have been there to ask again.
-    let opened = evidence.last(before: arrival) { $0.isMark(Marks.appOpened) && concerns($0) }
+    let opened = evidence.last(before: arrival) { $0.isUsersCall && concerns($0) }
     let lost = evidence.last(before: arrival) { $0.isLink(.down) && $0.isLink(of: absence.phone) }
     let from = max(absence.departure, opened ?? 0, lost ?? 0)
     let silences: Set = [Marks.appKilled, Marks.appReclaimed]
@@ -132,7 +132,7 @@ enum AwayPromises {
     guard let killed else { return evidence.notJudged("the agent was not killed while the owner was away") }
     // What the user opens runs, and is no business of this promise any more.
     let opened = evidence.first(in: killed..<absence.away.upperBound) {
-      $0.isMark(Marks.appOpened) && $0.machine == absence.phone && $0.concerns(Recorded.agentIdentifier)
+      $0.isUsersCall && $0.machine == absence.phone && $0.concerns(Recorded.agentIdentifier)
     }
     let lines = evidence.all(in: (killed + 1)..<max(killed + 1, opened ?? absence.away.upperBound)) {
       $0.machine == absence.phone

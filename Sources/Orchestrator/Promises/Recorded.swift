@@ -73,6 +73,9 @@ extension JournalEntry {
   /// Whether a daemon's or the orchestrator's line is about this app.
   func concerns(_ app: String) -> Bool { fields["app"] == app }
 
+  /// The user opens the app, or says something to it, for which its system starts it.
+  var isUsersCall: Bool { isMark(Marks.appOpened) || isMark(Marks.userUnlocked) }
+
   /// Whether a line about a link is about one of this machine's. The simulator and the air name both ends; a bluetoothd
   /// tells of its own machine's links.
   func isLink(of machine: String) -> Bool {

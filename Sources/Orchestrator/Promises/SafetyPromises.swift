@@ -38,10 +38,13 @@ enum SafetyPromises {
   private static func openedOnlyOnArrival(_ evidence: Evidence, door: String) -> Finding {
     var approaches: [String: Approach] = [:]
     var opened: [JournalEntry] = []
+    // What owners have said, and no door has opened for yet.
+    var words: [String: Int] = [:]
     for index in 0..<evidence.window.upperBound {
       let entry = evidence.entries[index]
       let walk = Int64((Double(entry.fields["over"] ?? "") ?? 0) * 1e9)
       switch (entry.process, entry.event) {
+      case (Marks.process, Marks.userUnlocked): words[entry.machine, default: 0] += 1
       case (Marks.process, Marks.ownerLeft): approaches[entry.machine] = nil
       case (Marks.process, Marks.ownerReturned):
         let isOpen = evidence.bolt(of: door, before: index) == "unlocked"
@@ -60,19 +63,22 @@ enum SafetyPromises {
         }
         guard entry.isOpeningByPhone else { continue }
         let cause = cause(evidence, of: index, door: door)
-        if let phone = cause?.machine, approaches[phone]?.allows(at: entry.t) == true {
+        if evidence.window.contains(index) { opened.append(entry) }
+        let phone = cause?.machine ?? ""
+        // The agent's own word for it is not enough: somebody must have said so, once for each time.
+        if cause?.fields["because"] == "word", let given = words[phone], given > 0 {
+          words[phone] = given - 1
+          continue
+        }
+        if approaches[phone]?.allows(at: entry.t) == true {
           approaches[phone]?.hasOpened = true
-          if evidence.window.contains(index) { opened.append(entry) }
           continue
         }
         guard evidence.window.contains(index) else { continue }
-        opened.append(entry)
         guard let cause else {
           return .broken("a phone opened the door, and no agent of the story had written it", [entry])
         }
-        guard cause.fields["because"] == "word" else {
-          return .broken("\(cause.machine) opened the door, and its owner had not come home on a way", [cause, entry])
-        }
+        return .broken("\(phone) opened the door, and its owner had not come home on a way", [cause, entry])
       default: continue
       }
     }
@@ -98,6 +104,17 @@ enum SafetyPromises {
     guard !absence.hasWay else { return evidence.neverJudged("the owner came on a way", [returned]) }
     guard evidence.doors.contains(where: { evidence.bolt(of: $0, before: home.lowerBound) == "locked" }) else {
       return evidence.neverJudged("the bolt was not locked when the owner came home", [returned])
+    }
+    let (condition, _) = evidence.condition(of: Recorded.agentIdentifier, on: absence.phone, before: home.lowerBound)
+    guard condition != .neverRan else { return evidence.neverJudged("the agent never ran before the return") }
+    let user = evidence.last(before: home.lowerBound) {
+      $0.machine == absence.phone && ($0.isUsersCall || ($0.isMark(Marks.appQuit)))
+    }
+    if let user, evidence.entries[user].isMark(Marks.appQuit) {
+      return evidence.neverJudged("the user had quit the agent", [evidence.entries[user]])
+    }
+    guard evidence.isLinked(absence.phone, before: home.lowerBound) != true else {
+      return evidence.neverJudged("the phone was connected all the while", [returned])
     }
     guard evidence.first(in: home, where: { $0.isLink(.up) && $0.isLink(of: absence.phone) }) != nil else {
       return evidence.missing("no link came up", since: home.lowerBound, [returned])
