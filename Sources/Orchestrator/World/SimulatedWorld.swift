@@ -40,6 +40,7 @@ final class SimulatedWorld: World {
       executable: executables.simulator,
       machines: scenario.machines.map { ($0.name, "unix:path=\(run.busSocket(of: $0.name))") },
       privateMachines: scenario.machines.filter(\.hasPrivateAddresses).map(\.name), seed: seed,
+      radio: scenario.radio.text,
       environment: environment, log: "\(run.files)/simulator.log")
     for machine in scenario.machines {
       simulated.append(
