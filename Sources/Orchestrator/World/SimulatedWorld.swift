@@ -19,6 +19,7 @@ final class SimulatedWorld: World {
   /// Starts everything up to the machines' buses; `boot` starts the rest.
   init(_ scenario: Scenario, seed: UInt64, run: RunFolder, executables: Executables) throws {
     self.run = run
+    try OpenFiles.require()
     ProcessTable.shared.adoptOrphans()
     try RunFolder.make(run.clock)
     conductor = try Conductor(directory: run.clock)
@@ -42,6 +43,10 @@ final class SimulatedWorld: World {
       privateMachines: scenario.machines.filter(\.hasPrivateAddresses).map(\.name), seed: seed,
       radio: scenario.radio.text,
       environment: environment, log: "\(run.files)/simulator.log")
+    conductor.ownWork = [
+      { ProcessTable.shared.hasUntoldEnds ? "an ended process is not taken note of yet" : nil },
+      { [simulator] in simulator.hasUnreadOutput ? "what bluez-simulator says is not read yet" : nil },
+    ]
     for machine in scenario.machines {
       simulated.append(
         try SimulatedMachine(
