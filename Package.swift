@@ -102,7 +102,8 @@ let package = Package(
     library(
       "Orchestrator",
       [
-        "CSystemd", "Timekeeping", "Journal", "BlueZSimulator", "AppLink", "AppLinkBus", "SystemBus", "BusValue",
+        "CSystemd", "Timekeeping", "Journal", "BlueZSimulator", "Radio", "AppLink", "AppLinkBus", "SystemBus",
+        "BusValue",
         "LockCryptography",
         yams, log,
       ]),
@@ -144,7 +145,8 @@ let package = Package(
       ],
       path: "Benchmarks/latchkey-bench"),
     program("bluez-conformance", ["BlueZConformance", "Orchestrator", "Timekeeping", arguments]),
-    program("bluez-simulator", ["BlueZSimulator", "LatchkeyVersion", "Journal", "Timekeeping", arguments, log]),
+    program(
+      "bluez-simulator", ["BlueZSimulator", "Radio", "LatchkeyVersion", "Journal", "Timekeeping", arguments, log]),
     program(
       "latchkey-lock",
       [
@@ -200,7 +202,7 @@ let package = Package(
       "OrchestratorTests",
       [
         "Orchestrator", "BusTesting", "ProcessTesting", "BusValue", "SystemBus", "Journal", "Timekeeping", "CSystemd",
-        "world-puppet", "latchkey",
+        "world-puppet", "latchkey", "Radio",
       ]),
     tests("MachineSetupTests", ["MachineSetup", "LockCryptography", "LockProtocol", "BlueZ", "BusValue"]),
     // What is done on a machine that systemd has booted.

@@ -50,6 +50,8 @@ public final class ScenarioRun {
   private(set) var chapterBegan = Instant.zero
   private(set) var chapterWindow = 0
   var departed: Instant?
+  /// What each machine was last told to move.
+  var ways: [String: Way] = [:]
   /// Waiting steps look from here on: from where the last thing was done to the world, at first its boot.
   var waitsFrom = 0
   /// What a wait has found the next ones do not find again.

@@ -2,6 +2,7 @@ import AppLink
 import BlueZSimulator
 import Foundation
 import Glibc
+import Timekeeping
 
 /// A machine of a simulated world: a folder, a private bus, a latchkeyd, and a Bluetooth of the simulator's. The
 /// orchestrator is its init.
@@ -162,7 +163,9 @@ final class SimulatedMachine: Machine {
       case .adapterPower(let isOn), .controller(let isOn): .plug(machine: name, isOn: isOn)
       case .rfkill(let isBlocked): .block(machine: name, isOn: isBlocked)
       case .radio(let isBlocked): .shield(machine: name, isOn: isBlocked)
-      case .move(let place, _): .move(machine: name, x: place.x, y: place.y)
+      case .move(let place, _, nil): .move(machine: name, x: place.x, y: place.y)
+      case .move(let place, _, .some(let over)):
+        .walk(machine: name, x: place.x, y: place.y, seconds: Double(over.wholeNanoseconds) / 1e9)
       case .malformedAdvertisement: .hear(machine: name, input: .malformedAdvertisement)
       case .unknownNotification: .hear(machine: name, input: .notificationForUnknownHandle)
       }

@@ -41,6 +41,7 @@ final class SimulatedWorld: World {
       executable: executables.simulator,
       machines: scenario.machines.map { ($0.name, "unix:path=\(run.busSocket(of: $0.name))") },
       privateMachines: scenario.machines.filter(\.hasPrivateAddresses).map(\.name), seed: seed,
+      radio: scenario.radio.text,
       environment: environment, log: "\(run.files)/simulator.log")
     conductor.ownWork = [
       { ProcessTable.shared.hasUntoldEnds ? "an ended process is not taken note of yet" : nil },

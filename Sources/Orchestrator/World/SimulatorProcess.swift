@@ -28,6 +28,7 @@ final class SimulatorProcess: Sendable {
 
   init(
     executable: String, machines: [(name: String, busAddress: String)], privateMachines: [String], seed: UInt64,
+    radio: String,
     environment: [String: String], log: String
   ) throws {
     self.log = log
@@ -49,7 +50,7 @@ final class SimulatorProcess: Sendable {
       ProcessStart(
         executable: executable,
         arguments: machines.flatMap { ["--machine", "\($0.name)=\($0.busAddress)"] }
-          + privateMachines.flatMap { ["--private-machine", $0] } + ["--seed", "\(seed)"],
+          + privateMachines.flatMap { ["--private-machine", $0] } + ["--seed", "\(seed)", "--radio", radio],
         environment: environment, standardInput: inputReading, standardOutput: outputWriting,
         standardError: standardError))
     let replies = replies
