@@ -105,7 +105,8 @@ let package = Package(
     library(
       "Orchestrator",
       [
-        "CSystemd", "Timekeeping", "Journal", "BlueZSimulator", "AppLink", "AppLinkBus", "SystemBus", "BusValue",
+        "CSystemd", "Timekeeping", "Journal", "BlueZSimulator", "Radio", "AppLink", "AppLinkBus", "SystemBus",
+        "BusValue",
         "LockCryptography",
         yams, log,
       ]),
@@ -151,7 +152,8 @@ let package = Package(
       "ApproachTrials", ["HomePolicy", "Radio", "BluetoothTypes", "Timekeeping"], path: "Benchmarks/ApproachTrials"),
     program("approach-trials", ["ApproachTrials", "Radio", arguments], path: "Benchmarks/approach-trials"),
     program("bluez-conformance", ["BlueZConformance", "Orchestrator", "Timekeeping", arguments]),
-    program("bluez-simulator", ["BlueZSimulator", "LatchkeyVersion", "Journal", "Timekeeping", arguments, log]),
+    program(
+      "bluez-simulator", ["BlueZSimulator", "Radio", "LatchkeyVersion", "Journal", "Timekeeping", arguments, log]),
     program(
       "latchkey-lock",
       [
@@ -215,7 +217,7 @@ let package = Package(
       "OrchestratorTests",
       [
         "Orchestrator", "BusTesting", "ProcessTesting", "BusValue", "SystemBus", "Journal", "Timekeeping", "CSystemd",
-        "world-puppet", "latchkey",
+        "world-puppet", "latchkey", "Radio",
       ]),
     tests("MachineSetupTests", ["MachineSetup", "LockCryptography", "LockProtocol", "BlueZ", "BusValue"]),
     // What is done on a machine that systemd has booted.
@@ -231,11 +233,17 @@ let package = Package(
       excluding: ["prepare-machine"]),
     // Tells a story, and stops where a test looks into its world.
     program("story-teller", ["Orchestrator"], path: "Tests/Support/story-teller"),
+    // Tells a story with processes that misbehave, and is those apps.
+    program(
+      "saboteur",
+      [
+        "Orchestrator", "AppLink", "CoreBluetooth", "LockProtocol", "LockCryptography", "Journal", "Timekeeping", log,
+      ], path: "Tests/Support/saboteur"),
     tests(
       "IntegrationTests",
       [
         "Orchestrator", "BusTesting", "ProcessTesting", "Journal", "latchkey", "latchkeyd", "latchkey-agent",
-        "latchkey-lock", "bluez-simulator", "story-teller",
+        "latchkey-lock", "bluez-simulator", "story-teller", "saboteur",
       ]),
     // The suite of BlueZ behaviour, on the simulator, and what it was seen to do on bluetoothd.
     tests(
