@@ -39,6 +39,7 @@ import Timekeeping
   }
 
   func run() throws {
+    ProcessMemory.keepOutOfCoreFiles()
     let time = try ProcessClock.fromEnvironment()
     try Journal.bootstrap(process: "latchkey-agent", time: time)
     let logger = Logger(label: "latchkey-agent")
