@@ -49,7 +49,7 @@ final class AgentApp: @unchecked Sendable {
     }
     source.resume()
     terminationSource = source
-    radio = AgentCentral(self, logger: logger)
+    radio = AgentCentral(self, time: time, logger: logger)
   }
 
   // MARK: The radio's side
