@@ -195,7 +195,7 @@ let package = Package(
       ]),
     tests("HomePolicyTests", ["HomePolicy", "RandomTesting", "Timekeeping", "latchkey-agent", log]),
     // A process for the tests of the world's clock to move about.
-    program("world-puppet", ["Timekeeping"], path: "Tests/Support/world-puppet"),
+    program("world-puppet", ["Timekeeping", "CSystemd"], path: "Tests/Support/world-puppet"),
     tests(
       "OrchestratorTests",
       [

@@ -37,6 +37,8 @@ static inline pid_t latchkey_peer_process(int socket) {
   socklen_t length = sizeof credentials;
   return getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &credentials, &length) == 0 ? credentials.pid : 0;
 }
+// gettid(2) hides behind _GNU_SOURCE.
+static inline pid_t latchkey_thread_identifier(void) { return (pid_t)syscall(SYS_gettid); }
 // pidfd_send_signal(2) has no wrapper in older C libraries.
 static inline int latchkey_pidfd_send_signal(int pidfd, int signal) {
   return (int)syscall(SYS_pidfd_send_signal, pidfd, signal, (void *)0, 0);

@@ -23,9 +23,24 @@ public final class Conductor {
   }
 
   public let directory: String
+  /// What this process itself has yet to do for the world, such as to read what was written for it; `nil` for nothing.
+  /// Looked at while everybody rests: the time does not move before all of them say nothing. Any words end up in errors.
+  public var ownWork: [() -> String?] = []
+  /// Takes a line for a person, again and again while one call lasts.
+  public var signOfLife: (String) -> Void = { _ in }
+  /// Real time between two signs of life.
+  public var signOfLifeInterval = Duration.seconds(5)
+  private static let realTimeFactor = 15.0
+  /// Most of the time the world rests before that.
+  private static let looksBeforeCounting = 8
+  /// How often one process may be woken at one moment: more is no story any more, but an alarm that is always past.
+  static let wakesAtOneMomentLimit = 1000
+
   private var world: ConductorWorld
   private var sockets: ConductorSockets
   private let nowInMemory: UnsafeMutableRawPointer
+  private var wakesAtThisMoment: [pid_t: Int] = [:]
+  private let calls = CallTimer()
 
   /// - Parameters:
   ///   - directory: an existing folder of our own, where `now` and `socket` are made.
@@ -37,6 +52,8 @@ public final class Conductor {
   {
     self.directory = directory
     world = ConductorWorld(includesEveryDescendant: includesEveryDescendant)
+    // A thread of the world that can't be watched would be one that nobody waits for.
+    OpenFiles.allowMost()
     // Orphans of the world become our children, so that they stay in sight.
     guard latchkey_become_subreaper() == 0 else { throw ConductorError.system("becoming a subreaper") }
     nowInMemory = try Self.makeNow(directory, unixSecondsAtZero)
@@ -66,24 +83,49 @@ public final class Conductor {
 
   /// Waits until every process of the world waits for something.
   ///
-  /// - Throws: `ConductorError.neverQuiet` after `wallLimit` of real time.
-  public func settle(wallLimit: Duration = .seconds(20)) throws {
-    let clock = ContinuousClock()
-    let giveUp = clock.now + wallLimit
+  /// - Parameter limit: how much time on processors one of them may take for that, however long it has to wait for them;
+  ///   real time where the kernel doesn't say. After fifteen times as much real time it is over in any case.
+  /// - Throws: `ConductorError.neverQuiet`, with who was at work last.
+  public func settle(limit: Duration = .seconds(20)) throws {
+    let call = calls.begin()
+    defer { calls.end(call) }
+    let began = calls.clock.now
+    var used = ProcessorUse()
     var count = 0
     world.beginRound()
     while true {
       // In this order: what was sent before the last look is heard now, and this look shows that nothing was since.
       let heard = try sockets.drain()
-      let look = world.look()
-      if case .quiet = look, heard == 0 { return }
-      guard clock.now < giveUp else {
+      let own = firstOwnWork()
+      let look = try world.look()
+      if case .quiet = look, heard == 0, own == nil { return }
+      if count >= Self.looksBeforeCounting {
         let culprit = if case .busy(let thread) = look { thread } else { BusyThread?.none }
-        throw ConductorError.neverQuiet(after: wallLimit, culprit)
+        let waited = calls.clock.now - began
+        let most = used.most(world)
+        guard (most ?? waited) < limit, waited < limit * Self.realTimeFactor else {
+          throw ConductorError.neverQuiet(after: waited, named(culprit), ownWork: own)
+        }
+        calls.tell(signOfLife, every: signOfLifeInterval) {
+          "\(now.description) in the world, which does not rest yet: "
+            + (named(culprit)?.description ?? own ?? "its processes come and go")
+        }
       }
       giveWay(after: count)
       count += 1
     }
+  }
+
+  private func firstOwnWork() -> String? {
+    for work in ownWork { if let words = work() { return words } }
+    return nil
+  }
+
+  /// With the machine that the process says it belongs to.
+  private func named(_ thread: BusyThread?) -> BusyThread? {
+    guard var thread else { return nil }
+    thread.machine = WorldProcesses.machine(of: thread.pid)
+    return thread
   }
 
   /// Lets the world's processes run before the next look. The kernel has no event for "everybody sleeps", so this is the
@@ -101,14 +143,25 @@ public final class Conductor {
   ///
   /// Alarms of stopped processes wait until they are continued. Nothing is due at a `limit` in the past.
   ///
-  /// - Throws: `ConductorError`.
-  public func advance(limit: Instant, wallLimit: Duration = .seconds(20)) throws -> AdvanceResult {
-    try settle(wallLimit: wallLimit)
+  /// - Throws: `ConductorError`; `timeStandsStill` where one process is woken again and again at one moment.
+  public func advance(limit: Instant) throws -> AdvanceResult {
+    try settle()
     guard let next = nextDue(), next.deadline <= limit else {
       now = max(now, limit)
       return .reachedLimit
     }
+    if next.deadline > now { wakesAtThisMoment = [:] }
+    let wakes = wakesAtThisMoment[next.pid, default: 0] + 1
+    guard wakes <= Self.wakesAtOneMomentLimit else {
+      throw ConductorError.timeStandsStill(
+        at: now, pid: next.pid, processName: world.process(next.pid)?.name ?? "?",
+        machine: WorldProcesses.machine(of: next.pid), alarm: next.alarm)
+    }
+    wakesAtThisMoment[next.pid] = wakes
     now = max(now, next.deadline)
+    calls.tell(signOfLife, every: signOfLifeInterval) {
+      "\(now.description) in the world; \(world.process(next.pid)?.name ?? "a process") (process \(next.pid)) is woken"
+    }
     sockets.wake(next.connection, at: now)
     return .woke(next.pid)
   }
@@ -118,18 +171,27 @@ public final class Conductor {
   /// - Returns: whether `stopWhen` said so; `false` when the time is `limit` and nobody is due any more.
   /// - Throws: `ConductorError`, and whatever `stopWhen` throws.
   @discardableResult
-  public func run(
-    until limit: Instant, wallLimit: Duration = .seconds(20), stopWhen: () throws -> Bool = { false }
-  ) throws -> Bool {
+  public func run(until limit: Instant, stopWhen: () throws -> Bool = { false }) throws -> Bool {
+    let call = calls.begin()
+    defer { calls.end(call) }
     while true {
-      try settle(wallLimit: wallLimit)
+      try settle()
       if try stopWhen() { return true }
-      if case .reachedLimit = try advance(limit: limit, wallLimit: wallLimit) { return try stopWhen() }
+      if case .reachedLimit = try advance(limit: limit) { return try stopWhen() }
     }
   }
 
-  private func nextDue() -> (deadline: Instant, pid: pid_t, connection: Int32)? {
-    var best: (key: (Int64, UInt64, pid_t, Int32), deadline: Instant, pid: pid_t, connection: Int32)?
+  private struct Due {
+    /// When it rings: never before now.
+    var deadline: Instant
+    /// What the process has asked for.
+    var alarm: Instant
+    var pid: pid_t
+    var connection: Int32
+  }
+
+  private func nextDue() -> Due? {
+    var best: (key: (Int64, UInt64, pid_t, Int32), due: Due)?
     for connection in sockets.connections {
       guard connection.deadline != SharedClock.Layout.noDeadline else { continue }
       let process = world.process(connection.pid)
@@ -138,9 +200,14 @@ public final class Conductor {
       let deadline = max(connection.deadline, now.nanoseconds)
       let key = (deadline, process?.startTime ?? 0, connection.pid, connection.socket)
       if let best, best.key < key { continue }
-      best = (key, Instant(nanoseconds: deadline), connection.pid, connection.socket)
+      best = (
+        key,
+        Due(
+          deadline: Instant(nanoseconds: deadline), alarm: Instant(nanoseconds: connection.deadline),
+          pid: connection.pid, connection: connection.socket)
+      )
     }
-    return best.map { ($0.deadline, $0.pid, $0.connection) }
+    return best?.due
   }
 
   private static func makeNow(_ directory: String, _ unixSecondsAtZero: Int64) throws -> UnsafeMutableRawPointer {
@@ -154,25 +221,5 @@ public final class Conductor {
     else { throw ConductorError.system(path) }
     memory.storeBytes(of: (unixSecondsAtZero * 1_000_000_000).littleEndian, toByteOffset: 8, as: Int64.self)
     return memory
-  }
-}
-
-/// What went wrong with the world.
-public enum ConductorError: Error, Sendable, Hashable, CustomStringConvertible {
-  /// The world did not come to rest: who was at work last.
-  case neverQuiet(after: Duration, BusyThread?)
-  /// Something the kernel refused.
-  case system(String, reason: String)
-
-  static func system(_ what: String) -> ConductorError {
-    .system(what, reason: String(cString: strerror(errno)))
-  }
-
-  public var description: String {
-    switch self {
-    case .neverQuiet(let limit, let thread):
-      "the world did not come to rest within \(limit): \(thread.map(\.description) ?? "its processes come and go")"
-    case .system(let what, let reason): "\(what): \(reason)"
-    }
   }
 }

@@ -6,11 +6,14 @@ public struct BusyThread: Sendable, Hashable, CustomStringConvertible {
   public let processName: String
   public let thread: pid_t
   public let threadName: String
-  /// The kernel's letter for what it does (proc_pid_stat(5)); `S` for one that slept now and then.
+  /// The kernel's letter for what it does (proc_pid_stat(5)); `S` for one that slept now and then, or that calls itself
+  /// asleep while it is at work in the kernel.
   public let state: Character
+  /// The name of its machine in the story, where it has one.
+  public var machine: String?
 
   public var description: String {
-    "process \(pid) (\(processName)), thread \(thread) (\(threadName)), state \(state)"
+    "process \(pid) (\(processName)\(machine.map { " on \($0)" } ?? "")), thread \(thread) (\(threadName)), state \(state)"
   }
 }
 
@@ -27,10 +30,13 @@ final class WatchedProcess {
   private(set) var startTime: UInt64 = 0
   /// It, or a thread or child of it, may be new since its lists were read.
   var isDirty = true
+  private let seesBlocking: Bool
 
   /// `nil` when there is no such process any more.
-  init?(pid: pid_t) {
+  /// - Parameter seesBlocking: whether this kernel tells which threads are blocked (`BlockedThreads.areShown`).
+  init?(pid: pid_t, seesBlocking: Bool = false) {
     self.pid = pid
+    self.seesBlocking = seesBlocking
     folder = open("/proc/\(pid)/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     if folder < 0 { return nil }
   }
@@ -43,7 +49,7 @@ final class WatchedProcess {
   }
 
   enum Observation {
-    /// All threads sleep or are stopped, and none of them ran since the last look.
+    /// All threads were blocked at the last look, and none of them ran since.
     case quiet
     case busy(BusyThread)
     case gone
@@ -51,7 +57,7 @@ final class WatchedProcess {
 
   /// Looks at all threads.
   func observe(_ buffer: inout ProcBuffer) -> Observation {
-    if threads.isEmpty { _ = findNewThreads() }
+    if threads.isEmpty { _ = findNewThreads(&buffer) }
     var busy: BusyThread?
     var isAlive = false
     for identifier in Array(threads.keys) {
@@ -67,7 +73,7 @@ final class WatchedProcess {
       let hasEnded = thread.state == UInt8(ascii: "Z")
       if !hasEnded { isAlive = true }
       if identifier == pid, ran { (name, startTime) = (thread.name, thread.startTime) }
-      guard ran || !(hasEnded || thread.isAsleep) else { continue }
+      guard ran || !(hasEnded || thread.isBlocked) else { continue }
       busy = BusyThread(
         pid: pid, processName: name, thread: identifier, threadName: thread.name,
         state: Character(UnicodeScalar(thread.state)))
@@ -75,67 +81,112 @@ final class WatchedProcess {
     if !isAlive { return .gone }
     if let busy { return .busy(busy) }
     // A thread can only be made by a thread that runs, so that this has to be asked once after any of them did.
-    if isDirty, let new = findNewThreads() {
+    if isDirty, let new = findNewThreads(&buffer) {
       return .busy(BusyThread(pid: pid, processName: name, thread: new, threadName: "new", state: "?"))
     }
     return .quiet
   }
 
   /// - Returns: one of them.
-  private func findNewThreads() -> pid_t? {
+  private func findNewThreads(_ buffer: inout ProcBuffer) -> pid_t? {
     var found: pid_t?
-    for identifier in numbers(in: folder) where threads[identifier] == nil {
+    for identifier in numbers(in: folder, &buffer) where threads[identifier] == nil {
+      errno = 0
       guard let stat = ProcFile(folder, "\(identifier)/stat"), let runs = RunCounter(folder, identifier) else {
+        buffer.note(errno)
         continue
       }
-      threads[identifier] = WatchedThread(stat: stat, runs: runs)
+      let wait = seesBlocking ? ProcFile(folder, "\(identifier)/wchan") : nil
+      if seesBlocking, wait == nil {
+        buffer.note(errno)
+        continue
+      }
+      threads[identifier] = WatchedThread(stat: stat, runs: runs, wait: wait)
       found = identifier
     }
     return found
   }
 
+  /// How long its threads were on processors; 0 where the kernel doesn't say.
+  var processorNanoseconds: UInt64 { threads.values.reduce(0) { $0 &+ $1.processorNanoseconds } }
+
   /// The processes that it has started and that have not been waited for.
+  ///
+  /// The kernel lists them under the lock under which a process ends: who is seen to have ended has told its parent, and
+  /// everybody who waited for that, before this returns.
   func children(_ buffer: inout ProcBuffer) -> [pid_t] {
-    numbers(in: folder).flatMap { identifier -> [pid_t] in
-      guard let file = ProcFile(folder, "\(identifier)/children") else { return [] }
+    numbers(in: folder, &buffer).flatMap { identifier -> [pid_t] in
+      guard let file = ProcFile(folder, "\(identifier)/children") else {
+        buffer.note(errno)
+        return []
+      }
       return file.readNumbers(&buffer)
     }
   }
 }
 
 /// What was seen of one thread.
+///
+/// A thread's letter `S` does not mean that it is blocked. The kernel puts it up before it looks whether there is
+/// something to wait for, and takes it down afterwards: `waitpid` reaps a dead child under it, which takes milliseconds
+/// where a folder of /proc has to go, and a thread that lost its processor meanwhile keeps it for as long as others run.
+/// `wchan` tells the two apart: it names a place for a thread that is off every processor's queue, and for no other.
 struct WatchedThread {
   private let stat: ProcFile
   private let runs: RunCounter
-  private var runCount = UInt64.max
-  /// Where its stat file has the state; known until it runs again, since only it can change its name.
+  private let wait: ProcFile?
+  private var count = RunCounter.Count(runs: .max, processorNanoseconds: 0)
+  /// Where its stat file has the state, while its name stays as long as it is.
   private var stateOffset: Int?
+  /// It was blocked at this run, at the last look or before: until its next run it is, unless its letter changes.
+  private var blockedAtRun: UInt64?
+  private(set) var isBlocked = false
   private(set) var state: UInt8 = 0
   private(set) var name = "?"
   /// Clock ticks from the machine's start to the thread's.
   private(set) var startTime: UInt64 = 0
 
-  init(stat: ProcFile, runs: RunCounter) {
+  init(stat: ProcFile, runs: RunCounter, wait: ProcFile?) {
     self.stat = stat
     self.runs = runs
+    self.wait = wait
   }
 
   var isStopped: Bool { state == UInt8(ascii: "T") || state == UInt8(ascii: "t") }
-  var isAsleep: Bool { state == UInt8(ascii: "S") || isStopped }
+  private var isAsleep: Bool { state == UInt8(ascii: "S") || isStopped }
+  var processorNanoseconds: UInt64 { count.processorNanoseconds }
 
   /// Whether it ran, or changed its state, since the last look; `nil` once it is gone.
   mutating func observe(_ buffer: inout ProcBuffer) -> Bool? {
     // A zombie's statistics can still be read, and stay.
-    guard let runCount = runs.read(&buffer), let text = stat.readText(&buffer) else { return nil }
-    let earlier = (self.runCount, state)
-    self.runCount = runCount
-    if let stateOffset, runCount == earlier.0 {
+    guard let count = runs.read(&buffer) else { return nil }
+    let earlier = (self.count.runs, state)
+    self.count = count
+    guard let text = stat.readText(&buffer), read(text, isNew: count.runs != earlier.0) else { return nil }
+    // In this order: what is blocked now has not run since the count was taken if the next look finds the same count.
+    // So a thread that is found blocked for the first time is believed at the next look only.
+    isBlocked = isAsleep && blockedAtRun == count.runs
+    if !isBlocked { blockedAtRun = isAsleep && isOffProcessors(&buffer) ? count.runs : nil }
+    return count.runs != earlier.0 || state != earlier.1
+  }
+
+  /// Whether the kernel has it in a place where it waits; taken for granted where it names none.
+  private func isOffProcessors(_ buffer: inout ProcBuffer) -> Bool {
+    guard let wait else { return true }
+    guard let place = wait.readText(&buffer) else { return false }
+    return place.first != UInt8(ascii: "0")
+  }
+
+  /// Takes over what stat says; `false` where that makes no sense.
+  private mutating func read(_ text: ArraySlice<UInt8>, isNew: Bool) -> Bool {
+    // Another thread can give it another name at any time.
+    if !isNew, let stateOffset, stateOffset < text.endIndex, text[stateOffset - 2] == UInt8(ascii: ")") {
       state = text[stateOffset]
-      return state != earlier.1
+      return true
     }
     guard let opening = text.firstIndex(of: UInt8(ascii: "(")), let closing = text.lastIndex(of: UInt8(ascii: ")")),
       closing + 2 < text.endIndex
-    else { return nil }
+    else { return false }
     name = String(decoding: text[(opening + 1)..<closing], as: UTF8.self)
     state = text[closing + 2]
     if stateOffset == nil {
@@ -149,10 +200,13 @@ struct WatchedThread {
 }
 
 /// The names in a folder of /proc that are numbers.
-private func numbers(in folder: Int32) -> [pid_t] {
+private func numbers(in folder: Int32, _ buffer: inout ProcBuffer) -> [pid_t] {
   // A descriptor of its own, since a directory stream takes possession of it and of its place.
   let copy = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-  guard copy >= 0, let stream = fdopendir(copy) else { return [] }
+  guard copy >= 0, let stream = fdopendir(copy) else {
+    buffer.note(errno)
+    return []
+  }
   defer { closedir(stream) }
   var result: [pid_t] = []
   while let entry = readdir(stream) {
@@ -169,6 +223,12 @@ enum RunCounter {
   case schedstat(ProcFile)
   case status(ProcFile)
 
+  struct Count {
+    var runs: UInt64
+    /// Nanoseconds on processors; 0 where the kernel doesn't say.
+    var processorNanoseconds: UInt64
+  }
+
   init?(_ folder: Int32, _ thread: pid_t) {
     if let file = ProcFile(folder, "\(thread)/schedstat") {
       self = .schedstat(file)
@@ -179,17 +239,20 @@ enum RunCounter {
     }
   }
 
-  func read(_ buffer: inout ProcBuffer) -> UInt64? {
+  func read(_ buffer: inout ProcBuffer) -> Count? {
     switch self {
     case .schedstat(let file):
       // Time on a processor, time waiting for one, times on one.
-      guard let text = file.readText(&buffer), let last = text.lastIndex(of: UInt8(ascii: " ")) else { return nil }
-      return number(text[last...])
+      guard let text = file.readText(&buffer), let first = text.firstIndex(of: UInt8(ascii: " ")),
+        let last = text.lastIndex(of: UInt8(ascii: " "))
+      else { return nil }
+      return Count(runs: number(text[last...]), processorNanoseconds: number(text[..<first]))
     case .status(let file):
       guard let text = file.readText(&buffer) else { return nil }
       let lines = String(decoding: text, as: UTF8.self).split(separator: "\n")
       let counts = lines.filter { $0.contains("ctxt_switches:") }
-      return counts.reduce(0) { sum, line in sum &+ number(Array(line.utf8)[...]) }
+      return Count(
+        runs: counts.reduce(0) { sum, line in sum &+ number(Array(line.utf8)[...]) }, processorNanoseconds: 0)
     }
   }
 }
@@ -197,6 +260,12 @@ enum RunCounter {
 /// Room for what is read from /proc, used again and again.
 struct ProcBuffer {
   fileprivate var bytes = [UInt8](repeating: 0, count: 8192)
+  /// Why something that is there could not be opened; what is gone is no failure.
+  private(set) var failure: Int32?
+
+  fileprivate mutating func note(_ number: Int32) {
+    if number == EMFILE || number == ENFILE || number == ENOMEM { failure = number }
+  }
 }
 
 /// One open file of /proc.

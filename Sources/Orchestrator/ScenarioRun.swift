@@ -127,6 +127,7 @@ public final class ScenarioRun {
       }
       let world = try SimulatedWorld(
         scenario, seed: options.seed ?? scenario.seed, run: folder, executables: executables)
+      world.conductor.signOfLife = options.progress
       try options.prepare(world)
       return world
     case .machines(let description, let tools):
@@ -154,6 +155,7 @@ public final class ScenarioRun {
 
   private func makeReport(_ problem: String?) -> Report {
     let digest = RadioDigest(chronicle.entries)
+    let whole = world is SimulatedWorld ? RunDigest(chronicle.entries) : nil
     let wall = Double(unixNanoseconds() - chronicle.beginning) / 1e9
     let unchecked = promises.isEmpty && problem == nil ? "the scenario checks no promise" : problem
     return Report(
@@ -161,7 +163,9 @@ public final class ScenarioRun {
       kept: unchecked == nil && promises.allSatisfy { $0.kept || $0.isUnjudged } && promises.contains(where: \.kept),
       problem: unchecked, remarks: world.remarks + differences, stepsNotDone: undone, promises: promises,
       timeline: chronicle.inOrder().filter { $0.event != nil || ["warning", "error", "critical"].contains($0.level) },
-      radio: .init(digest: digest.text, events: digest.events), virtualSeconds: world.now.seconds, wallSeconds: wall,
+      radio: .init(digest: digest.text, events: digest.events),
+      fingerprint: whole.map { .init(digest: $0.text, events: $0.events) }, virtualSeconds: world.now.seconds,
+      wallSeconds: wall,
       beganAt: chronicle.beginning, damagedLines: world.damagedLines)
   }
 

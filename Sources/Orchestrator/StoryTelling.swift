@@ -31,6 +31,12 @@ extension ScenarioRun {
       try user(Marks.appQuit, .quitApp(bundleIdentifier: app.bundleIdentifier), machine, app, words)
     case .reclaimApp(let machine, let app):
       try user(Marks.appReclaimed, .reclaimApp(bundleIdentifier: app.bundleIdentifier), machine, app, words)
+    case .unlock(let machine):
+      let request = ControlRequest.performAction(
+        bundleIdentifier: InstalledApp.agent.bundleIdentifier, name: "unlock")
+      try mark(
+        Marks.userUnlocked, machine: machine, message: words, fields: ["app": InstalledApp.agent.bundleIdentifier])
+      try world.machine(machine).say(request)
     case .killApp(let machine, let app):
       let pid = try world.machine(machine).process(of: app)
       try mark(

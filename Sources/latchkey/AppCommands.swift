@@ -5,8 +5,8 @@ import Orchestrator
 
 /// Speaks with this machine's latchkeyd.
 enum SystemControl {
-  static func perform(_ request: ControlRequest) throws -> SystemStatus? {
-    try reporting { try MachineControl(address: nil).perform(request) }
+  static func perform(_ request: ControlRequest, limitSeconds: Int = 20) throws -> SystemStatus? {
+    try reporting { try MachineControl(address: nil).perform(request, limit: .seconds(limitSeconds)) }
   }
 
   /// Ends with a line on the error output, and 1, where `work` fails.
@@ -84,6 +84,7 @@ struct AppsCommand: ParsableCommand {
       if app.quitByUser { line += ", quit by the user" }
       line += ", \(app.connections) connections, \(app.pendingConnections) requests held, \(app.launches) launches"
       print(line)
+      if let alert = app.alert { print("  ! \(alert)") }
     }
   }
 }

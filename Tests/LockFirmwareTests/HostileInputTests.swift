@@ -74,7 +74,7 @@ import Testing
       }
       bench.move(door: .open)
       bench.move(door: .closed)
-      for _ in 0..<50 {
+      for _ in 0..<100 {
         bench.finishTurn()
         bench.pass(20)
       }

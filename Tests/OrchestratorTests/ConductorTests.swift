@@ -80,9 +80,9 @@ struct ConductorTests {
       world.end()
     }
     let error = try #require(throws: ConductorError.self) {
-      try world.conductor.settle(wallLimit: .milliseconds(300))
+      try world.conductor.settle(limit: .milliseconds(300))
     }
-    guard case .neverQuiet(_, let thread?) = error else {
+    guard case .neverQuiet(_, let thread?, _) = error else {
       Issue.record("nobody is named: \(error)")
       return
     }
@@ -102,6 +102,80 @@ struct ConductorTests {
     try world.conductor.run(until: Instant.zero + .seconds(10))
     #expect(world.lines == ["a 1000000000", "b 1000000000", "b 2000000000"])
     #expect(world.conductor.processIdentifiers.count == 1)
+  }
+
+  @Test("A4: a death is heard of before time moves on, though who reaps the dead calls itself asleep in the kernel")
+  func reaping() throws {
+    let world = try World()
+    defer { world.end() }
+    // A soft limit on descriptors is inherited; the more there are, the longer it takes.
+    try world.spawn("/bin/sh", ["-c", "ulimit -n $(ulimit -Hn); exec \(World.puppetPath) reaper 15000 \(world.file)"])
+    try world.conductor.settle()
+    let child = try #require(world.lines.first?.split(separator: " ").last.flatMap { pid_t($0) })
+    for number in 0..<15000 {
+      var status = stat()
+      // So the kernel has an entry for each, and takes all of them out when the child is reaped.
+      lstat("/proc/\(child)/fd/\(number)", &status)
+    }
+    try world.conductor.settle()
+    kill(child, SIGKILL)
+    try world.conductor.run(until: Instant.zero + .seconds(60))
+    #expect(world.lines.last == "reaped 0")
+  }
+
+  @Test("A4: time waits for what the orchestrator itself has yet to read or to take note of")
+  func ownWork() throws {
+    let world = try World()
+    defer { world.end() }
+    try world.puppet("a", everyMilliseconds: 1000, count: 1)
+    var asked = 0
+    world.conductor.ownWork = [
+      { nil },
+      {
+        asked += 1
+        return asked < 50 ? "unread lines" : nil
+      },
+    ]
+    try world.conductor.run(until: Instant.zero + .seconds(2)) {
+      #expect(asked >= 50)
+      return false
+    }
+    world.conductor.ownWork = [{ "unread lines" }]
+    let error = #expect(throws: ConductorError.self) {
+      try world.conductor.settle(limit: .milliseconds(20))
+    }
+    #expect(error?.description.hasSuffix("unread lines") == true)
+    world.conductor.ownWork = []
+  }
+
+  @Test("A2: a process whose alarm is always past is named after a bounded number of rounds")
+  func past() throws {
+    let world = try World()
+    defer { world.end() }
+    let pid = try world.spawn(World.puppetPath, ["past"])
+    let error = #expect(throws: ConductorError.self) { try world.conductor.run(until: Instant.zero + .seconds(60)) }
+    #expect(
+      error
+        == .timeStandsStill(
+          at: Instant.zero + .seconds(2), pid: pid, processName: "world-puppet", machine: nil,
+          alarm: Instant.zero + .seconds(1)))
+    #expect(error?.description.contains("0d 00:00:01.000, which is past") == true)
+  }
+
+  @Test("A2: while the world does not rest, a sign of life says who is at work")
+  func signOfLife() throws {
+    let world = try World()
+    let pid = try world.spawn(World.puppetPath, ["spin"])
+    defer {
+      kill(pid, SIGKILL)
+      world.end()
+    }
+    var signs: [String] = []
+    world.conductor.signOfLife = { signs.append($0) }
+    world.conductor.signOfLifeInterval = .milliseconds(20)
+    #expect(throws: ConductorError.self) { try world.conductor.settle(limit: .milliseconds(300)) }
+    #expect(signs.count > 2)
+    #expect(signs.last?.contains("process \(pid) (world-puppet)") == true)
   }
 
   @Test("When the conductor goes away every process of its world ends by itself, with status 0")

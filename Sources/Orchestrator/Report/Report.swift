@@ -22,6 +22,8 @@ public struct Report: Sendable, Codable {
   public var promises: [PromiseResult]
   public var timeline: [JournalEntry]
   public var radio: RadioSummary
+  /// Of all that happened; `nil` on machines, where no seed decides it.
+  public var fingerprint: Fingerprint?
   public var virtualSeconds: Double
   public var wallSeconds: Double
   /// When the run began, in Unix nanoseconds: the timeline's wall times count from there in print.
@@ -31,6 +33,12 @@ public struct Report: Sendable, Codable {
 
   public struct RadioSummary: Sendable, Codable, Equatable {
     /// Of every radio event and its virtual time; the same for the same seed.
+    public var digest: String
+    public var events: Int
+  }
+
+  public struct Fingerprint: Sendable, Codable, Equatable {
+    /// Of every event and its virtual time (`RunDigest`); the same for the same seed.
     public var digest: String
     public var events: Int
   }
@@ -72,6 +80,9 @@ public struct Report: Sendable, Codable {
       // Nobody's seed decides what happens on machines.
       lines.append("  on machines, in \(DurationText.format(.nanoseconds(Int64(wallSeconds * 1e9))))")
       return lines.joined(separator: "\n")
+    }
+    if let fingerprint {
+      lines.append("  fingerprint \(fingerprint.digest) (\(fingerprint.events) events)")
     }
     lines.append(
       "  radio \(radio.digest) (\(radio.events) events), "

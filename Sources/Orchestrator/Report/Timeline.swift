@@ -41,6 +41,7 @@ public enum Marks {
   public static let appLeft = "app.leave"
   public static let appQuit = "app.quit"
   public static let appReclaimed = "app.reclaim"
+  public static let userUnlocked = "user.unlock"
   public static let appKilled = "app.kill"
   public static let appHung = "app.hang"
   public static let appContinued = "app.continue"

@@ -88,6 +88,8 @@ public enum Action: Sendable, Equatable {
   case quitApp(machine: String, app: InstalledApp)
   /// As the system does under memory pressure.
   case reclaimApp(machine: String, app: InstalledApp)
+  /// The owner's word to the agent (`latchkey unlock`); what becomes of it is in the journal.
+  case unlock(machine: String)
   /// SIGKILL from outside.
   case killApp(machine: String, app: InstalledApp)
   /// SIGSTOP from outside: it lives and does nothing, until it is continued.
@@ -174,6 +176,7 @@ extension Action {
     case .leaveApp(let machine, let app): "the user leaves the \(app) on \(machine)"
     case .quitApp(let machine, let app): "the user force-quits the \(app) on \(machine)"
     case .reclaimApp(let machine, let app): "\(machine) reclaims the \(app)'s memory"
+    case .unlock(let machine): "the owner says on \(machine) that the door is to open"
     case .killApp(let machine, let app): "SIGKILL for the \(app) on \(machine)"
     case .hangApp(let machine, let app): "the \(app) on \(machine) hangs (SIGSTOP)"
     case .continueApp(let machine, let app): "the \(app) on \(machine) goes on (SIGCONT)"

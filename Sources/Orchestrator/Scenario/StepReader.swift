@@ -26,6 +26,14 @@ struct StepReader {
     Kind(name: "reclaim app") { (step) throws(ScenarioError) in
       try step.app { .reclaimApp(machine: $0, app: $1) }
     },
+    Kind(name: "unlock") { (step) throws(ScenarioError) in
+      let name = try step.machine().name
+      let installed = step.machines.first { $0.name == name }?.apps ?? []
+      guard installed.contains(.agent) else {
+        throw step.outer.error("machine '\(name)' has no agent, whose door it would be", at: step.kind)
+      }
+      return .unlock(machine: name)
+    },
     Kind(name: "kill app") { (step) throws(ScenarioError) in
       try step.app { .killApp(machine: $0, app: $1) }
     },

@@ -37,6 +37,8 @@ final class ProcessTable: Sendable {
   private struct State {
     var handlers: [pid_t: @Sendable (ProcessEnd) -> Void] = [:]
     var adoptsOrphans = false
+    /// Handlers that are being told of an end.
+    var handlersAtWork = 0
   }
 
   private let state = Mutex(State())
@@ -93,10 +95,25 @@ final class ProcessTable: Sendable {
   private func reap(_ pid: pid_t) {
     var status: Int32 = 0
     let handler = state.withLock { state in
-      waitpid(pid, &status, WNOHANG) == pid ? state.handlers.removeValue(forKey: pid) : nil
+      let handler = waitpid(pid, &status, WNOHANG) == pid ? state.handlers.removeValue(forKey: pid) : nil
+      if handler != nil { state.handlersAtWork += 1 }
+      return handler
     }
+    guard let handler else { return }
     let signal = status & 0x7f
-    handler?(signal == 0 ? .exited((status >> 8) & 0xff) : .signal(signal))
+    handler(signal == 0 ? .exited((status >> 8) & 0xff) : .signal(signal))
+    state.withLock { $0.handlersAtWork -= 1 }
+  }
+
+  /// A child has ended, and its handler has not been told yet to the end. Only where orphans are adopted does this process
+  /// wait for all of its children.
+  var hasUntoldEnds: Bool {
+    state.withLock { state in
+      guard state.adoptsOrphans else { return false }
+      var information = siginfo_t()
+      let result = waitid(P_ALL, 0, &information, WEXITED | WNOWAIT | WNOHANG)
+      return state.handlersAtWork > 0 || (result == 0 && information._sifields._sigchld.si_pid != 0)
+    }
   }
 
   private static func spawn(_ start: ProcessStart) throws -> pid_t {

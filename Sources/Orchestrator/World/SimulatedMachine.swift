@@ -139,10 +139,16 @@ final class SimulatedMachine: Machine {
   }
 
   func control(_ request: ControlRequest) throws {
+    try openControl().perform(request)
+  }
+
+  func say(_ request: ControlRequest) throws { try openControl().say(request) }
+
+  private func openControl() throws -> MachineControl {
     guard isUp else { throw WorldError("\(name) is down") }
     let control = try control ?? MachineControl(address: busAddress)
     self.control = control
-    try control.perform(request)
+    return control
   }
 
   var powerCut: Ability { .exact }

@@ -19,6 +19,7 @@ final class SimulatedWorld: World {
   /// Starts everything up to the machines' buses; `boot` starts the rest.
   init(_ scenario: Scenario, seed: UInt64, run: RunFolder, executables: Executables) throws {
     self.run = run
+    try OpenFiles.require()
     ProcessTable.shared.adoptOrphans()
     try RunFolder.make(run.clock)
     conductor = try Conductor(directory: run.clock)
@@ -41,6 +42,10 @@ final class SimulatedWorld: World {
       machines: scenario.machines.map { ($0.name, "unix:path=\(run.busSocket(of: $0.name))") },
       privateMachines: scenario.machines.filter(\.hasPrivateAddresses).map(\.name), seed: seed,
       environment: environment, log: "\(run.files)/simulator.log")
+    conductor.ownWork = [
+      { ProcessTable.shared.hasUntoldEnds ? "an ended process is not taken note of yet" : nil },
+      { [simulator] in simulator.hasUnreadOutput ? "what bluez-simulator says is not read yet" : nil },
+    ]
     for machine in scenario.machines {
       simulated.append(
         try SimulatedMachine(

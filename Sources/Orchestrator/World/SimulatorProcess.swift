@@ -10,6 +10,8 @@ final class SimulatorProcess: Sendable {
   private let input: Int32
   private let replies: Replies
   let log: String
+  /// The reading end of its output once more, to look at alone.
+  private let output: Int32
 
   /// What the reading thread hands over.
   private final class Replies: Sendable {
@@ -40,6 +42,8 @@ final class SimulatorProcess: Sendable {
     }
     input = inputWriting
     replies = Replies()
+    output = fcntl(outputReading, F_DUPFD_CLOEXEC, 3)
+    guard output >= 0 else { throw WorldError.system("dup", errno) }
     process = try RunningProcess(
       "bluez-simulator",
       ProcessStart(
@@ -50,6 +54,14 @@ final class SimulatorProcess: Sendable {
         standardError: standardError))
     let replies = replies
     Thread.detachNewThread { Self.listen(to: outputReading, replies) }
+  }
+
+  deinit { close(output) }
+
+  /// It has written something that is not read yet: where that is much, it waits.
+  var hasUnreadOutput: Bool {
+    var poller = pollfd(fd: output, events: Int16(POLLIN), revents: 0)
+    return poll(&poller, 1, 0) == 1 && poller.revents & Int16(POLLIN) != 0
   }
 
   private static func listen(to descriptor: Int32, _ replies: Replies) {

@@ -32,6 +32,9 @@ public struct WorldProcesses: Sendable {
     return Found(pid: pid, machine: variables[Self.machineVariable], program: Self.program(of: pid))
   }
 
+  /// The machine that a process says it belongs to.
+  static func machine(of pid: pid_t) -> String? { environment(of: pid)?[machineVariable] }
+
   /// `nil` for another user's process, a zombie, and one that is just becoming another program.
   private static func environment(of pid: pid_t) -> [String: String]? {
     var status = stat()

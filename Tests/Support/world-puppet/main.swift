@@ -1,6 +1,8 @@
 // A process of a simulated world, for tests of the world's clock: `world-puppet NAME INTERVAL_MS COUNT FILE` rings
 // COUNT times and appends `NAME NANOSECONDS` to FILE each time; then it waits for the world's end. `world-puppet spin`
-// never rests.
+// never rests. `world-puppet past` sets its alarms for a second ago. `world-puppet reaper COUNT FILE` starts a child
+// that holds COUNT files open, appends `ready CHILD`, waits for the child's end, reaps it, and appends `reaped NANOSECONDS`.
+import CSystemd
 import Glibc
 import Synchronization
 import Timekeeping
@@ -39,8 +41,59 @@ final class Ticker: Sendable {
   }
 }
 
+/// Starts a child, and waits for its end as latchkeyd waits for an app's.
+func reap(filesHeld: String, file: String) throws {
+  let clock = try ProcessClock.fromEnvironment()
+  var ends: [Int32] = [-1, -1]
+  guard latchkey_pipe(&ends) == 0 else { exit(71) }
+  var actions = posix_spawn_file_actions_t()
+  posix_spawn_file_actions_init(&actions)
+  posix_spawn_file_actions_adddup2(&actions, ends[1], 1)
+  let words: [String] = [CommandLine.arguments[0], "hold", filesHeld]
+  var arguments: [UnsafeMutablePointer<CChar>?] = words.map { strdup($0) } + [nil]
+  var child: pid_t = 0
+  guard posix_spawn(&child, "/proc/self/exe", &actions, nil, &arguments, environ) == 0 else { exit(71) }
+  close(ends[1])
+  var byte: UInt8 = 0
+  guard read(ends[0], &byte, 1) == 1 else { exit(71) }
+  append("ready \(child)", to: file)
+  var poller = pollfd(fd: latchkey_pidfd_open(child), events: Int16(POLLIN), revents: 0)
+  while poll(&poller, 1, -1) != 1 {}
+  var status: Int32 = 0
+  while waitpid(child, &status, 0) != child {}
+  append("reaped \(clock.now.nanoseconds)", to: file)
+}
+
+func append(_ line: String, to path: String) {
+  let file = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0o600)
+  _ = (line + "\n").withCString { write(file, $0, strlen($0)) }
+  close(file)
+}
+
+/// Its folder of /proc is large: so it takes long to reap.
+func hold(_ count: Int32) -> Never {
+  for _ in 0..<count where dup(0) < 0 { break }
+  var byte: UInt8 = 0x0A
+  _ = write(1, &byte, 1)
+  while true { pause() }
+}
+
 let arguments = CommandLine.arguments
-if arguments.count == 2, arguments[1] == "spin" { while true { sched_yield() } }
+switch arguments.dropFirst().first {
+case "spin": while true { sched_yield() }
+case "hold": hold(Int32(arguments[2]) ?? 0)
+case "reaper":
+  try reap(filesHeld: arguments[2], file: arguments[3])
+  while true { pause() }
+case "past":
+  let clock = try ProcessClock.fromEnvironment()
+  let alarm = Mutex<(any Alarm)?>(nil)
+  let made = clock.makeAlarm { alarm.withLock { $0?.set(clock.now - .seconds(1)) } }
+  alarm.withLock { $0 = made }
+  made.set(clock.now + .seconds(2))
+  while true { pause() }
+default: break
+}
 guard arguments.count == 5, let interval = Int(arguments[2]), let count = Int(arguments[3]) else { exit(64) }
 let file = open(arguments[4], O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0o600)
 try Ticker(name: arguments[1], interval: .milliseconds(interval), count: count, file: file).start()

@@ -1,0 +1,41 @@
+import CSystemd
+import Foundation
+import Glibc
+import Synchronization
+
+/// Whether this kernel tells which threads are blocked (`wchan` of proc_pid_wchan(5)). Kernels without symbols, and
+/// stand-ins for a kernel, don't: there a thread's letter alone is believed.
+enum BlockedThreads {
+  /// Tried out once, on a thread of our own that is blocked for sure.
+  static let areShown = isShown(limit: .seconds(10))
+
+  private static func isShown(limit: Duration) -> Bool {
+    guard let pipe = try? makePipe() else { return false }
+    let box = Box()
+    Thread.detachNewThread {
+      box.thread.withLock { $0 = latchkey_thread_identifier() }
+      var byte: UInt8 = 0
+      while read(pipe.reading, &byte, 1) < 0, errno == EINTR {}
+      close(pipe.reading)
+    }
+    // The end of the pipe ends the thread.
+    defer { close(pipe.writing) }
+    let giveUp = ContinuousClock.now + limit
+    var buffer = ProcBuffer()
+    while ContinuousClock.now < giveUp {
+      let identifier = box.thread.withLock { $0 }
+      if identifier != 0, let place = ProcFile(AT_FDCWD, "/proc/self/task/\(identifier)/wchan")?.readText(&buffer),
+        place.first != UInt8(ascii: "0")
+      {
+        return true
+      }
+      var pause = timespec(tv_sec: 0, tv_nsec: 100_000)
+      nanosleep(&pause, nil)
+    }
+    return false
+  }
+
+  private final class Box: Sendable {
+    let thread = Mutex<pid_t>(0)
+  }
+}
