@@ -36,6 +36,8 @@ public struct TrialWorld {
   public private(set) var openings: [Opening] = []
   public private(set) var questions = 0
   public var isBoltLocked = true
+  /// As the lock has it: LockFirmware, `isLockedAtHome`.
+  private var isLockedAtHome = false
   var random: TrialRandom
   private var radio: Radio
   private var policy: HomePolicy
@@ -94,6 +96,7 @@ public struct TrialWorld {
   /// Someone turns the bolt by hand.
   public mutating func turnByHand(isLocked: Bool) {
     isBoltLocked = isLocked
+    isLockedAtHome = isLocked && isLinked && hasSpoken
     leavesAt = nil
   }
 
@@ -163,6 +166,7 @@ public struct TrialWorld {
       if let due = leavesAt, due <= now {
         leavesAt = nil
         isBoltLocked = true
+        isLockedAtHome = false
       }
       if let index = pending.indices.filter({ pending[$0].at <= now }).min(by: { pending[$0].at < pending[$1].at }) {
         let event = pending.remove(at: index).event
@@ -197,11 +201,15 @@ public struct TrialWorld {
     hasSpoken = true
     switch command {
     case .status:
+      if isBoltLocked { isLockedAtHome = true }
       pending.append(
         (now + .milliseconds(120), .answered(.unknownOperation, bolt: isBoltLocked ? .locked : .unlocked)))
-    case .unlock(let reason):
-      openings.append(Opening(at: now, distance: distance, because: reason))
+    case .unlockUnlessHome where isLockedAtHome:
+      pending.append((now + .milliseconds(120), .answered(.lockedAtHome, bolt: .locked)))
+    case .unlock, .unlockUnlessHome:
+      openings.append(Opening(at: now, distance: distance, because: command == .unlock(.word) ? .word : .approach))
       isBoltLocked = false
+      isLockedAtHome = false
       pending.append((now + .milliseconds(700), .answered(.done, bolt: .unlocked)))
     }
     pending.append((now + .milliseconds(750), .offerReceived))

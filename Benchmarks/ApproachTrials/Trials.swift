@@ -106,7 +106,10 @@ public enum Trial: String, Sendable, CaseIterable {
       world.jam(true)
       world.pass(.seconds(draw(5...7200)))
       world.jam(false)
-      world.pass(.seconds(1800))
+      // Asleep, or awake by then and on the way to the kitchen, which is beside the door.
+      world.pass(.seconds(draw(0...1800)))
+      world.walk(to: -1, 0.5, metresPerSecond: draw(0.5...1.5))
+      world.pass(.seconds(600))
       finish(world, seed, &figures)
     case .eveningAtHome:
       var world = TrialWorld(seed: seed, physics: physics, phoneAt: (-2, 1), isAppDead: isAppDead)

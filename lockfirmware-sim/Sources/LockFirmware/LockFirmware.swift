@@ -24,6 +24,9 @@ public struct LockFirmware<Cryptography: NoiseCryptography> {
   public internal(set) var nextRecordIndex: UInt64
   /// Who unlocked last, if nobody locked since: whose leaving a restarted lock must not miss.
   var unlockedBy: [UInt8]?
+  /// The bolt was locked while a phone was here, or a phone has said since that it is: it opens on a person's word, or to
+  /// who is seen to come all the way.
+  public internal(set) var isLockedAtHome = false
   var departures: [Departure] = []
   /// When the bolt is thrown by itself.
   var relockDue: Int64?
@@ -147,6 +150,9 @@ public struct LockFirmware<Cryptography: NoiseCryptography> {
         operations.remember(OperationMemory.Key(phone: open.phone, operation: open.operation), result)
       }
     }
+    // Who was here when it was locked is not in the log: all but the lock's own locking behind its owner counts.
+    let latest = records.last { $0.kind == .movement && $0.target == .locked }
+    isLockedAtHome = position == .locked && latest.map { $0.cause != .leaving } ?? false
     if position == .between { relockDue = now + configuration.leavingDelayMilliseconds }
     if position == .unlocked {
       if let unlockedBy {

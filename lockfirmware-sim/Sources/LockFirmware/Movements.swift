@@ -42,10 +42,25 @@ extension LockFirmware {
       return
     }
     switch command.kind {
-    case .status: answer(key, .unknownOperation)
+    case .status:
+      // Who says so is not on the way to the door, and finds it locked.
+      if command.operation == 0, position == .locked { isLockedAtHome = true }
+      answer(key, .unknownOperation)
     case .lock: move(.locked, for: key)
     case .unlock: move(.unlocked, for: key)
+    case .unlockUnlessHome:
+      guard isLockedAtHome || isLockingAtHome else { return move(.unlocked, for: key) }
+      operations.remember(key, nil)
+      conclude(key, .unlocked, .lockedAtHome)
     }
+  }
+
+  /// Whether a phone has proven to be here, or is presumed to.
+  private var isSomebodyHere: Bool { links.contains { $0.phone != nil || $0.presumedPhone != nil } }
+
+  private var isLockingAtHome: Bool {
+    guard let movement, movement.target == .locked else { return false }
+    return movement.cause != .leaving && isSomebodyHere
   }
 
   private mutating func move(_ target: BoltTarget, for key: OperationMemory.Key) {
@@ -167,6 +182,7 @@ extension LockFirmware {
     if isThere {
       effects.append(.note(.boltMoved(current.target, cause: current.cause, record: current.record)))
       unlockedBy = current.target == .unlocked && current.cause == .phone ? current.key?.phone : nil
+      isLockedAtHome = current.target == .locked && current.cause != .leaving && isSomebodyHere
       lockAttempts = 0
       hasGivenUpLocking = false
       if current.target == .unlocked {
@@ -224,6 +240,7 @@ extension LockFirmware {
     guard position != self.position else { return }
     if let movement, movement.phase != .recording { return }
     self.position = position
+    isLockedAtHome = position == .locked && isSomebodyHere
     let target: BoltTarget = position == .locked ? .locked : .unlocked
     if position != .between {
       effects.append(.note(.boltMoved(target, cause: .hand, record: nextRecordIndex)))
