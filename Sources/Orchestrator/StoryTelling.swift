@@ -64,7 +64,7 @@ extension ScenarioRun {
       try mark(Marks.fault, machine: machine, message: words)
       try world.machine(machine).perform(fault)
     case .door(let machine, let isOpen):
-      try mark(Marks.fault, machine: machine, message: words)
+      try mark(Marks.fault, machine: machine, message: words, fields: ["door": isOpen ? "open" : "shut"])
       try world.machine(machine).lockHardware().moveDoor(isOpen: isOpen)
     case .turnBolt(let machine, let isLocked):
       try mark(Marks.fault, machine: machine, message: words)
@@ -77,8 +77,7 @@ extension ScenarioRun {
       try pause(duration)
     case .wait(let pattern, let limit): try wait(pattern, limit, step.note)
     case .check(let references):
-      let window = chapterWindow..<chronicle.entries.count
-      judge(references, Evidence(chronicle.inOrder(), window: window), scope: "line \(step.line ?? 0)")
+      judge(references, evidence(chapterWindow..<chronicle.entries.count), scope: Self.scope(of: step))
     }
   }
 

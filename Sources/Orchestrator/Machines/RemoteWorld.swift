@@ -224,7 +224,10 @@ final class RemoteWorld: World {
 
   func tend() throws -> [(machine: String, UnexpectedEnd)] {
     if let end = air?.process.end {
-      throw WorldError("the air ended by itself: \(end)\(logTail("\(run.files)/air.txt"))")
+      let ended = UnexpectedEnd(
+        process: Recorded.air, pid: air?.process.pid ?? 0, end: end,
+        fatal: "the air ended by itself: \(end)\(logTail("\(run.files)/air.txt"))")
+      return [("", ended)]
     }
     return try machines.flatMap { machine in try machine.tend().map { (machine.name, $0) } }
   }

@@ -179,14 +179,22 @@ final class SimulatedMachine: Machine {
 
   func tend() throws -> [UnexpectedEnd] {
     if let bus, let end = bus.process.end {
-      throw WorldError("dbus-daemon on \(name) ended by itself: \(end)\(logTail(logPath))")
+      return [
+        UnexpectedEnd(
+          process: "dbus-daemon", pid: bus.process.pid, end: end,
+          fatal: "dbus-daemon on \(name) ended by itself: \(end)\(logTail("\(folder)/bus.log"))")
+      ]
     }
     guard let daemon, let end = daemon.end else { return [] }
-    self.daemon = nil
     restarts += 1
     guard restarts <= Self.maximumRestarts else {
-      throw WorldError("latchkeyd on \(name) ended by itself \(restarts) times, last with \(end)\(logTail(logPath))")
+      return [
+        UnexpectedEnd(
+          process: Recorded.daemon, pid: daemon.pid, end: end,
+          fatal: "latchkeyd on \(name) ended by itself \(restarts) times, last with \(end)\(logTail(logPath))")
+      ]
     }
+    self.daemon = nil
     try startDaemon()
     return [UnexpectedEnd(process: Recorded.daemon, pid: daemon.pid, end: end)]
   }

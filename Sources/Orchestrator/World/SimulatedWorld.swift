@@ -120,7 +120,10 @@ final class SimulatedWorld: World {
 
   func tend() throws -> [(machine: String, UnexpectedEnd)] {
     if let end = simulator.process.end {
-      throw WorldError("bluez-simulator ended by itself: \(end)\(logTail(simulator.log))")
+      let ended = UnexpectedEnd(
+        process: Recorded.simulator, pid: simulator.process.pid, end: end,
+        fatal: "bluez-simulator ended by itself: \(end)\(logTail(simulator.log))")
+      return [("", ended)]
     }
     return try simulated.flatMap { machine in try machine.tend().map { (machine.name, $0) } }
   }

@@ -116,7 +116,11 @@ final class SimulatorProcess: Sendable {
     while true {
       let (found, hasEnded) = replies.state.withLock { (find(&$0), $0.hasEnded) }
       if let found { return found }
-      guard !hasEnded else { throw WorldError("bluez-simulator ended when it was \(what)\(logTail(log))") }
+      guard !hasEnded else {
+        // Its pipe closes before its end is known; whoever asks next is to know it.
+        try? process.waitForEnd(limit: .seconds(5))
+        throw WorldError("bluez-simulator ended when it was \(what)\(logTail(log))")
+      }
       guard replies.arrived.wait(timeout: giveUp) == .success else {
         throw WorldError("bluez-simulator takes too long \(what)")
       }

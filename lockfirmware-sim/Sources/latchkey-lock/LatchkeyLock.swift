@@ -35,6 +35,9 @@ import Timekeeping
   @Option(help: "Milliseconds that a turn of the bolt takes.")
   var turnTime = 600
 
+  @Flag(help: "Accept that records of the log are lost: keep what can be read, say what was done, and end.")
+  var acceptLostRecords = false
+
   func validate() throws {
     guard (0...3600).contains(leavingDelay) else {
       throw ValidationError("--leaving-delay is from 0 to 3600 seconds, not \(leavingDelay).")
@@ -48,6 +51,8 @@ import Timekeeping
   }
 
   func run() throws {
+    if acceptLostRecords { return try acceptLoss() }
+    ProcessMemory.keepOutOfCoreFiles()
     let time = try ProcessClock.fromEnvironment()
     try Journal.bootstrap(process: "latchkey-lock", time: time)
     let logger = Logger(label: "latchkey-lock")
@@ -65,7 +70,8 @@ import Timekeeping
         directory: stateDirectory, turnTime: .milliseconds(turnTime), time: time, logger: logger)
       let log = try RecordLog(path: stateDirectory + "/records.log", logger: logger)
       app = LockApp(
-        configuration, keys: keys, log: log, mechanism: mechanism, time: time, logger: logger)
+        configuration, keys: keys, log: log, trusted: TrustedStore(directory: stateDirectory, logger: logger),
+        mechanism: mechanism, time: time, logger: logger)
       let socket = try HardwareSocket(directory: stateDirectory, logger: logger) { [app] line in
         app.answerHardware(line)
       }
@@ -79,6 +85,14 @@ import Timekeeping
     }
     // The system holds a manager's delegate weakly, and Dispatch an alarm's handler alone.
     withExtendedLifetime(app) { dispatchMain() }
+  }
+
+  private func acceptLoss() throws {
+    let directory = try folder(
+      state, ProcessInfo.processInfo.environment["STATE_DIRECTORY"], "state", variable: "STATE_DIRECTORY")
+    do { print(try RecordLog.acceptLoss(path: directory + "/records.log")) } catch {
+      throw StartError(description: "\(error)")
+    }
   }
 
   private func folder(_ option: String?, _ variableValue: String?, _ name: String, variable: String) throws -> String {
