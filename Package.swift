@@ -13,6 +13,7 @@ let lifecycle: Target.Dependency = .product(name: "ServiceLifecycle", package: "
 let signals: Target.Dependency = .product(name: "UnixSignals", package: "swift-service-lifecycle")
 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
 let grdb: Target.Dependency = .product(name: "GRDB", package: "GRDB.swift")
+let sqlite: Target.Dependency = .product(name: "GRDBSQLite", package: "GRDB.swift")
 let subprocess: Target.Dependency = .product(name: "Subprocess", package: "swift-subprocess")
 let yams: Target.Dependency = .product(name: "Yams", package: "Yams")
 
@@ -60,6 +61,8 @@ let package = Package(
     .systemLibrary(name: "CBluetooth", pkgConfig: "bluez", providers: [.apt(["libbluetooth-dev"])]),
     library("BluetoothTypes", ["Timekeeping"]),
     library("BusValue"),
+    // Files that outlive a power cut.
+    library("DurableFiles"),
     library("LatchkeyVersion"),
     library("Timekeeping", ["CSystemd"]),
     library("Journal", ["CSystemd", "Timekeeping", log]),
@@ -85,7 +88,7 @@ let package = Package(
       "LatchkeyDaemon",
       [
         "BluetoothSystem", "AppLink", "BlueZ", "BlueZBus", "AppLinkBus", "BusValue", "SystemBus", "Timekeeping",
-        "Journal", "CSystemd", grdb, log,
+        "Journal", "CSystemd", "DurableFiles", grdb, log,
       ]),
     library("CoreBluetooth", ["AppLink", "AppLinkBus", "BluetoothTypes", log]),
     library(
@@ -129,7 +132,7 @@ let package = Package(
       "latchkey-agent",
       [
         "CoreBluetooth", "LockProtocol", "LockCryptography", "HomePolicy", "LatchkeyVersion", "Timekeeping", "Journal",
-        "CSystemd", arguments, log,
+        "CSystemd", "DurableFiles", arguments, log,
       ]),
     program(
       "latchkey",
@@ -144,6 +147,10 @@ let package = Package(
         "BlueZModel", "BluetoothTypes", arguments,
       ],
       path: "Benchmarks/latchkey-bench"),
+    // The policy's thresholds, tried on thousands of simulated approaches.
+    library(
+      "ApproachTrials", ["HomePolicy", "Radio", "BluetoothTypes", "Timekeeping"], path: "Benchmarks/ApproachTrials"),
+    program("approach-trials", ["ApproachTrials", "Radio", arguments], path: "Benchmarks/approach-trials"),
     program("bluez-conformance", ["BlueZConformance", "Orchestrator", "Timekeeping", arguments]),
     program(
       "bluez-simulator", ["BlueZSimulator", "Radio", "LatchkeyVersion", "Journal", "Timekeeping", arguments, log]),
@@ -151,8 +158,7 @@ let package = Package(
       "latchkey-lock",
       [
         "CoreBluetooth", "LockFirmware", "LockProtocol", "LockCryptography", "LatchkeyVersion", "Timekeeping",
-        "Journal",
-        "CSystemd", arguments, log,
+        "Journal", "CSystemd", "DurableFiles", arguments, log,
       ],
       path: "lockfirmware-sim/Sources/latchkey-lock"),
 
@@ -182,7 +188,10 @@ let package = Package(
       ]),
     tests(
       "LatchkeyDaemonTests",
-      ["LatchkeyDaemon", "BluetoothSystem", "AppLink", "BlueZ", "BusValue", "Timekeeping", grdb, log]),
+      [
+        "LatchkeyDaemon", "BluetoothSystem", "AppLink", "BlueZ", "BusValue", "RandomTesting", "Timekeeping", grdb,
+        sqlite, log,
+      ]),
     tests("CoreBluetoothTests", ["CoreBluetooth", "CoreBluetoothTestKit", "AppLink", "BluetoothTypes"]),
     // Numbers that look random and are the same every time.
     library("RandomTesting", path: "Tests/RandomTesting"),
@@ -192,10 +201,16 @@ let package = Package(
     tests(
       "LockFirmwareTests",
       [
-        "LockFirmware", "ProcessTesting", "RandomTesting", "LockProtocol", "LockCryptography", "HomePolicy",
+        "DurableFiles", "LockFirmware", "ProcessTesting", "RandomTesting", "LockProtocol", "LockCryptography",
+        "HomePolicy",
         "Timekeeping", "latchkey-lock", crypto, log,
       ]),
-    tests("HomePolicyTests", ["HomePolicy", "RandomTesting", "Timekeeping", "latchkey-agent", log]),
+    tests(
+      "HomePolicyTests",
+      [
+        "HomePolicy", "ApproachTrials", "ProcessTesting", "Radio", "RandomTesting", "Timekeeping", "latchkey-agent",
+        log,
+      ]),
     // A process for the tests of the world's clock to move about.
     program("world-puppet", ["Timekeeping", "CSystemd"], path: "Tests/Support/world-puppet"),
     tests(

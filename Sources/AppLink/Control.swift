@@ -134,12 +134,16 @@ public struct SystemStatus: Sendable, Hashable, Codable {
   public var pairings: [PairingQuestion]
   /// The last wakes of each app since the system started, the oldest first.
   public var wakes: [WakeRecord]
+  /// Why what is promised can't be stored at this moment, and what that means; `nil`: it can.
+  public var storeTrouble: String?
   public init(
-    bluetooth: ManagerState, apps: [AppStatus], pairings: [PairingQuestion] = [], wakes: [WakeRecord] = []
+    bluetooth: ManagerState, apps: [AppStatus], pairings: [PairingQuestion] = [], wakes: [WakeRecord] = [],
+    storeTrouble: String? = nil
   ) {
     self.bluetooth = bluetooth
     self.apps = apps
     self.pairings = pairings
     self.wakes = wakes
+    self.storeTrouble = storeTrouble
   }
 }

@@ -230,12 +230,13 @@ extension AppStatus: BusStructure {
 
 extension SystemStatus: BusStructure {
   static var memberTypes: [any BusRepresentable.Type] {
-    [ManagerState.self, [AppStatus].self, [PairingQuestion].self, [WakeRecord].self]
+    [ManagerState.self, [AppStatus].self, [PairingQuestion].self, [WakeRecord].self, String?.self]
   }
-  var members: [any BusRepresentable] { [bluetooth, apps, pairings, wakes] }
+  var members: [any BusRepresentable] { [bluetooth, apps, pairings, wakes, storeTrouble] }
   init(_ reader: inout ArgumentReader) throws(BusError) {
     self.init(
-      bluetooth: try reader.next(), apps: try reader.next(), pairings: try reader.next(), wakes: try reader.next())
+      bluetooth: try reader.next(), apps: try reader.next(), pairings: try reader.next(), wakes: try reader.next(),
+      storeTrouble: try reader.next())
   }
 }
 

@@ -65,6 +65,7 @@ struct StatusCommand: ParsableCommand {
   func run() throws {
     guard let status = try SystemControl.perform(.status) else { return }
     print("Bluetooth: \(status.bluetooth)")
+    if let trouble = status.storeTrouble { print("Storage: \(trouble)") }
     AppsCommand.show(status.apps)
   }
 }

@@ -57,7 +57,10 @@ struct Latchkeyd: ParsableCommand {
     do {
       if setAside {
         let folder = try StateFolder(path: state, machine: nil)
-        print("The state is now in \(try folder.setStoreAside(at: Date().timeIntervalSince1970)).")
+        let place = try folder.setStoreAside(at: Date().timeIntervalSince1970)
+        print(
+          (place.map { "The state is now in \($0)." } ?? "There was no state to put aside.")
+            + " The next start of latchkeyd begins anew.")
         return
       }
       let time = try ProcessClock.fromEnvironment()
@@ -72,7 +75,7 @@ struct Latchkeyd: ParsableCommand {
       try thread.run { try await Self.serve(daemon, logger) }
     } catch {
       FileHandle.standardError.write(Data("latchkeyd: \(error)\n".utf8))
-      throw ExitCode.failure
+      throw ExitCode((error as? DaemonError)?.exitStatus ?? 1)
     }
   }
 
