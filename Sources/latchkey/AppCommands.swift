@@ -83,9 +83,15 @@ struct AppsCommand: ParsableCommand {
       var line = "\(app.bundleIdentifier)  \(app.state.rawValue)"
       if let pid = app.processIdentifier { line += ", process \(pid)" }
       if app.quitByUser { line += ", quit by the user" }
-      line += ", \(app.connections) connections, \(app.pendingConnections) requests held, \(app.launches) launches"
+      line += ", " + count(app.connections, "connection", "connections")
+      line += ", " + count(app.pendingConnections, "request held", "requests held")
+      line += ", " + count(app.launches, "launch", "launches")
       print(line)
       if let alert = app.alert { print("  ! \(alert)") }
     }
+  }
+
+  private static func count(_ number: some BinaryInteger, _ one: String, _ many: String) -> String {
+    "\(number) \(number == 1 ? one : many)"
   }
 }
