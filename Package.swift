@@ -105,7 +105,8 @@ let package = Package(
     library(
       "Orchestrator",
       [
-        "CSystemd", "Timekeeping", "Journal", "BlueZSimulator", "AppLink", "AppLinkBus", "SystemBus", "BusValue",
+        "CSystemd", "Timekeeping", "Journal", "BlueZSimulator", "Radio", "AppLink", "AppLinkBus", "SystemBus",
+        "BusValue",
         "LockCryptography",
         yams, log,
       ]),
@@ -146,8 +147,13 @@ let package = Package(
         "BlueZModel", "BluetoothTypes", arguments,
       ],
       path: "Benchmarks/latchkey-bench"),
+    // The policy's thresholds, tried on thousands of simulated approaches.
+    library(
+      "ApproachTrials", ["HomePolicy", "Radio", "BluetoothTypes", "Timekeeping"], path: "Benchmarks/ApproachTrials"),
+    program("approach-trials", ["ApproachTrials", "Radio", arguments], path: "Benchmarks/approach-trials"),
     program("bluez-conformance", ["BlueZConformance", "Orchestrator", "Timekeeping", arguments]),
-    program("bluez-simulator", ["BlueZSimulator", "LatchkeyVersion", "Journal", "Timekeeping", arguments, log]),
+    program(
+      "bluez-simulator", ["BlueZSimulator", "Radio", "LatchkeyVersion", "Journal", "Timekeeping", arguments, log]),
     program(
       "latchkey-lock",
       [
@@ -199,14 +205,19 @@ let package = Package(
         "HomePolicy",
         "Timekeeping", "latchkey-lock", crypto, log,
       ]),
-    tests("HomePolicyTests", ["HomePolicy", "RandomTesting", "Timekeeping", "latchkey-agent", log]),
+    tests(
+      "HomePolicyTests",
+      [
+        "HomePolicy", "ApproachTrials", "ProcessTesting", "Radio", "RandomTesting", "Timekeeping", "latchkey-agent",
+        log,
+      ]),
     // A process for the tests of the world's clock to move about.
     program("world-puppet", ["Timekeeping", "CSystemd"], path: "Tests/Support/world-puppet"),
     tests(
       "OrchestratorTests",
       [
         "Orchestrator", "BusTesting", "ProcessTesting", "BusValue", "SystemBus", "Journal", "Timekeeping", "CSystemd",
-        "world-puppet", "latchkey",
+        "world-puppet", "latchkey", "Radio",
       ]),
     tests("MachineSetupTests", ["MachineSetup", "LockCryptography", "LockProtocol", "BlueZ", "BusValue"]),
     // What is done on a machine that systemd has booted.
@@ -222,11 +233,17 @@ let package = Package(
       excluding: ["prepare-machine"]),
     // Tells a story, and stops where a test looks into its world.
     program("story-teller", ["Orchestrator"], path: "Tests/Support/story-teller"),
+    // Tells a story with processes that misbehave, and is those apps.
+    program(
+      "saboteur",
+      [
+        "Orchestrator", "AppLink", "CoreBluetooth", "LockProtocol", "LockCryptography", "Journal", "Timekeeping", log,
+      ], path: "Tests/Support/saboteur"),
     tests(
       "IntegrationTests",
       [
         "Orchestrator", "BusTesting", "ProcessTesting", "Journal", "latchkey", "latchkeyd", "latchkey-agent",
-        "latchkey-lock", "bluez-simulator", "story-teller",
+        "latchkey-lock", "bluez-simulator", "story-teller", "saboteur",
       ]),
     // The suite of BlueZ behaviour, on the simulator, and what it was seen to do on bluetoothd.
     tests(

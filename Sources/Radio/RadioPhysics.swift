@@ -69,6 +69,9 @@ public struct RadioPhysics: Sendable, Hashable {
     signalAtOneMetre - 10 * pathLossExponent * log10(max(distance, 0.1))
   }
 
+  /// How far, in metres, packets arrive that nothing but the distance weakens.
+  public var clearRange: Double { pow(10, (signalAtOneMetre - sensitivity) / (10 * max(pathLossExponent, 0.1))) }
+
   /// The most that the shadow along the way adds or takes, in dB.
   var wayShadowingLimit: Double { wayShadowing * RandomDraws.bellLimit }
 

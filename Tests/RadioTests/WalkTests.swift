@@ -210,6 +210,35 @@ struct WalkTests {
     #expect(abs(far - 0.5) < 0.1, "\(far)")
   }
 
+  @Test("Signals fall with the distance as the air between virtual machines has it")
+  func sameAir() {
+    // The same numbers stand in scripts/vm/test_air.py.
+    for (metres, signal) in [(0.05, -37), (1, -59), (2, -65.623), (10, -81), (39, -94.003), (100, -103.0)] {
+      #expect(abs(RadioPhysics.clear.signal(over: metres) - signal) < 0.001, "\(metres) m")
+    }
+    #expect(RadioPhysics.clear.sensitivity == -94)
+    #expect(Int(RadioPhysics.clear.clearRange) == 38)
+  }
+
+  @Test("A radio is described in words: levels, single parameters, both; and nothing that is not understood")
+  func description() throws {
+    for level in RadioPhysics.Level.allCases {
+      #expect(RadioPhysics(text: level.rawValue) == level.physics)
+      #expect(RadioPhysics(text: level.physics.text) == level.physics)
+    }
+    var expected = RadioPhysics.harsh
+    expected.bodyLoss = 15
+    #expect(RadioPhysics(text: "harsh,body loss=15") == expected)
+    expected = .ordinary
+    expected.noise = 0.5
+    #expect(RadioPhysics(text: "noise=0.5") == expected)
+    for text in [
+      "", "loud", "harsh,calm", "harsh,", "body loss", "body loss=", "body loss=-1", "body loss=nan", "noise=1=2",
+    ] {
+      #expect(RadioPhysics(text: text) == nil, "\(text)")
+    }
+  }
+
   @Test("A body takes up to its loss, changes as its bearer turns, and takes nothing from what was never carried")
   func body() throws {
     let physics = RadioPhysics(shadowing: 0, wayShadowing: 0, bodyLoss: 10, noise: 0)

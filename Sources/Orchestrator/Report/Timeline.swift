@@ -37,6 +37,7 @@ public enum Marks {
   public static let ownerLeft = "owner.left"
   public static let ownerReturned = "owner.returned"
   public static let moved = "machine.moved"
+  public static let walkEnded = "walk.ended"
   public static let appOpened = "app.open"
   public static let appLeft = "app.leave"
   public static let appQuit = "app.quit"

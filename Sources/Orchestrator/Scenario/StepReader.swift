@@ -80,10 +80,11 @@ struct StepReader {
       return .cutPower(machine: machine, downtime: reader.has("for") ? try reader.duration("for") : .seconds(60))
     },
     Kind(name: "move") { (step) throws(ScenarioError) in
-      let (reader, machine) = try step.machine(["to", "as"])
+      let (reader, machine) = try step.machine(["to", "as", "over"])
       return .move(
         machine: machine, to: try reader.place("to"),
-        occasion: reader.has("as") ? try reader.choice("as", Action.Occasion.self) : nil)
+        occasion: reader.has("as") ? try reader.choice("as", Action.Occasion.self) : nil,
+        over: reader.has("over") ? try reader.walk("over") : nil)
     },
     Kind(name: "block radio") { (step) throws(ScenarioError) in
       .blockRadio(machine: try step.machine().name, isBlocked: true)

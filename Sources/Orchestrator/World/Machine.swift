@@ -40,4 +40,6 @@ struct UnexpectedEnd: Sendable, Equatable {
   var process: String
   var pid: Int32
   var end: ProcessEnd
+  /// Why the world can't go on without it; `nil` where somebody has started it again.
+  var fatal: String?
 }
