@@ -44,7 +44,7 @@ class Expected:
     """What was promised: everything that was answered, and perhaps what was asked for last."""
 
     def __init__(self, log: str) -> None:
-        self.wanted = False
+        self.wanted: bool | None = False
         self.notifying: bool | None = False
         self.services: set[str] = set()
         self.records = 0
@@ -63,7 +63,8 @@ class Expected:
                 # It may have been stored before it was found to be impossible.
                 self.pending, self.notifying = None, None
             elif kind == "dropped":
-                self.notifying = False
+                # A link that is lost ends the request, as it does on iOS; what is stored of it says which came first.
+                self.wanted, self.notifying = None, None
             elif kind == "found":
                 found = json.loads(rest)
                 # From here on it counts what is there, be it what was asked for last.
@@ -172,6 +173,16 @@ class App:
                     return (name, *arguments)
             self.loop.iteration(False) or time.sleep(0.005)
         raise story.Broken(f"none of {names} within {seconds:.0f} s; there were {[name for name, _ in self.events]}")
+
+    def was_dropped(self) -> bool:
+        """Whether the system has told, and nobody looked at it yet, that the link is lost."""
+        while self.loop.iteration(False):
+            pass
+        dropped = any(name == "Disconnected" and arguments[2] == self.peer for name, arguments in self.events)
+        if dropped:
+            self.events.clear()
+            note("dropped")
+        return dropped
 
     def attach(self) -> None:
         self.call("Attach", dbus.UInt32(1), APP, dbus.Array([], signature="t"))
@@ -318,10 +329,8 @@ def ask_for_more(app: App, expected: Expected, bolt: str) -> None:
     characteristic: int | None = None
     position = "unlocked"
     while True:
-        if any(name == "Disconnected" for name, _ in app.events):
-            app.events.clear()
-            expected.notifying = False
-            note("dropped")
+        if app.was_dropped():
+            expected.wanted = expected.notifying = False
         choices = ["connect" if not expected.wanted else "cancel", "publish", "bolt"]
         if len(expected.services) > 8:
             choices.append("withdraw")
@@ -338,6 +347,7 @@ def ask_for_more(app: App, expected: Expected, bolt: str) -> None:
             case "cancel":
                 do("cancel", lambda: app.call("CancelConnection", dbus.UInt32(CENTRAL), app.peer))
                 expected.wanted = expected.notifying = False
+                app.wait("Disconnected")
             case "subscribe":
                 if characteristic is None:
                     characteristic = app.subscribable()
