@@ -8,6 +8,7 @@
 # make test-vm  the stories on two virtual machines with real BlueZ, from the packages; an hour or two.
 # make test-pairing  `latchkey pair` on two virtual machines, both users asked; minutes, after `make deb`.
 # make test-power-cut  a machine's power is cut 30 times right after answers; half an hour.
+# make test-disk-cut  the same on a file system of its own, without a machine; needs root; minutes.
 # make bench  measures, and writes Benchmarks/results.
 # make bench-vm  Latchkey's agent against a bleak program, on virtual machines; Benchmarks/README.md.
 # make deb    builds the Debian packages into .build/packages.
@@ -24,12 +25,13 @@ SWIFT ?= swift
 DEMO_ARGUMENTS ?=
 WARP_ARGUMENTS ?=
 POWER_CUT_ARGUMENTS ?=
+DISK_CUT_ARGUMENTS ?=
 BENCH_ARGUMENTS ?=
 # Until the tests are ended: ten times what they need.
 TEST_LIMIT_SECONDS ?= 1800
 
 .PHONY: demo test test-systemd vm test-air test-vm test-warp bench deb test-deb lint clean
-.PHONY: bench-vm test-bluez test-pairing test-power-cut dependencies test-dependencies package-dependencies
+.PHONY: bench-vm test-bluez test-pairing test-power-cut test-disk-cut dependencies test-dependencies package-dependencies
 
 demo: dependencies
 	$(SWIFT) build -c release --product latchkeyd
@@ -68,6 +70,10 @@ test-warp: test-air vm
 test-vm: dependencies vm deb
 	$(SWIFT) build --product latchkey
 	scripts/vm/test-machines
+
+test-disk-cut: test-dependencies
+	for product in latchkeyd latchkey-lock latchkey bluez-simulator; do $(SWIFT) build --product "$$product"; done
+	scripts/test-power-cut --programs "$$($(SWIFT) build --show-bin-path)" $(DISK_CUT_ARGUMENTS)
 
 test-power-cut: vm
 	scripts/vm/install-python >/dev/null

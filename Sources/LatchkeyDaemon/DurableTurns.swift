@@ -91,7 +91,7 @@ final class DurableTurns {
     let before = event.asksForPromise ? system : nil
     let effects = system.handle(event, at: time.now, unixSeconds: time.unixSeconds)
     let changes = effects.compactMap { if case .store(let change) = $0 { change } else { nil } }
-    if !changes.isEmpty, !write(changes) {
+    if !changes.isEmpty, !write(changes, atOnce: event.isOfUser) {
       if let before, changes.contains(where: { $0.isOfPromise || event.isOfUser }) {
         system = before
         return false
@@ -128,10 +128,11 @@ final class DurableTurns {
 
   // MARK: Writing
 
-  /// Writes these changes after all that wait.
+  /// Writes these changes after all that wait; nothing at all is a trial.
+  /// - Parameter atOnce: also before the next attempt is due: a person has perhaps just made room.
   /// - Returns: whether all of it is on disk; where not, these changes are not kept.
-  private func write(_ changes: [StoreChange]) -> Bool {
-    guard ledger.mayWrite(at: time.now) else { return false }
+  private func write(_ changes: [StoreChange], atOnce: Bool = false) -> Bool {
+    guard atOnce || ledger.mayWrite(at: time.now) else { return false }
     do {
       try store.write(ledger.changes + changes)
     } catch {

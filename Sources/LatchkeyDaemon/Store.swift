@@ -5,7 +5,7 @@ import GRDB
 
 /// Where the system's changes are made durable.
 public protocol StateStore: Sendable {
-  /// Makes the changes durable, all or none.
+  /// Makes the changes durable, all or none; without any it finds out whether it could.
   /// - Throws: `StoreWriteError` where they could not be; the store is as it was then.
   func write(_ changes: [StoreChange]) throws(StoreWriteError)
 }
@@ -97,7 +97,6 @@ public final class Store: StateStore {
   }
 
   public func write(_ changes: [StoreChange]) throws(StoreWriteError) {
-    guard !changes.isEmpty else { return }
     do {
       let encoder = JSONEncoder()
       encoder.outputFormatting = .sortedKeys
@@ -108,6 +107,8 @@ public final class Store: StateStore {
         }
       }
       try database.write { database in
+        // The same value is written all the same: a trial is as a change would be.
+        if encoded.isEmpty { try database.execute(sql: "PRAGMA user_version = \(Self.version)") }
         for (key, value) in encoded {
           if let value {
             let statement = try database.cachedStatement(

@@ -21,7 +21,6 @@ private final class FickleStore: StateStore {
 
   func write(_ changes: [StoreChange]) throws(StoreWriteError) {
     let problem = state.withLock { state -> String? in
-      guard !changes.isEmpty else { return nil }
       state.attempts += 1
       guard state.problem == nil else { return state.problem }
       for change in changes { state.onDisk.apply(change) }
@@ -218,6 +217,21 @@ struct DurableTurnsTests {
     try bench.retry()
     bench.control(.quitApp(bundleIdentifier: Bench.app))
     #expect(bench.effects.contains(.kill(Bench.app, Bench.process)) && bench.refused.count == 2)
+  }
+
+  @Test("M5: a trouble lasts until a write has succeeded, also where nothing waits; a user need not wait for that")
+  func lasts() throws {
+    let bench = try Bench()
+    bench.fill()
+    for _ in 0..<5 {
+      bench.control(.setBluetooth(on: false))
+      try bench.retry()
+    }
+    #expect(bench.told == ["The disk is full."] && bench.turns.trouble != nil)
+    bench.fill(nil)
+    bench.control(.setBluetooth(on: false))
+    #expect(bench.told == ["The disk is full.", nil] && !bench.turns.system.settings.bluetoothOn)
+    #expect(bench.turns.retryAt == nil)
   }
 
   @Test("M5: an app that is gone before its request was on disk was never answered, and that is said")

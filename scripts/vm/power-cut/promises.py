@@ -36,12 +36,16 @@ def note(kind: str, **what: Any) -> None:
     os.write(LOG, f"{kind} {json.dumps(what, sort_keys=True)}\n".encode())
 
 
+class Refused(Exception):
+    """Answered with an error: nothing was promised."""
+
+
 class Expected:
     """What was promised: everything that was answered, and perhaps what was asked for last."""
 
     def __init__(self, log: str) -> None:
-        self.wanted = False
-        self.notifying = False
+        self.wanted: bool | None = False
+        self.notifying: bool | None = False
         self.services: set[str] = set()
         self.records = 0
         self.counts: dict[str, int] = {}
@@ -55,6 +59,12 @@ class Expected:
                 self.apply(what)
                 self.counts[what["do"]] = self.counts.get(what["do"], 0) + 1
                 self.pending = None
+            elif kind == "failed":
+                # It may have been stored before it was found to be impossible.
+                self.pending, self.notifying = None, None
+            elif kind == "dropped":
+                # A link that is lost ends the request, as it does on iOS; what is stored of it says which came first.
+                self.wanted, self.notifying = None, None
             elif kind == "found":
                 found = json.loads(rest)
                 # From here on it counts what is there, be it what was asked for last.
@@ -90,19 +100,27 @@ class Expected:
         if self.pending is not None and self.pending["do"] != "bolt":
             self.apply(self.pending)
             after = self.state()
-        wrong = [key for key in ("wanted", "notifying", "services") if found[key] not in (before[key], after[key])]
+        wrong = [
+            key
+            for key in ("wanted", "notifying", "services")
+            if found[key] not in (before[key], after[key]) and before[key] is not None
+        ]
         # A record may be there whose answer was not given any more.
         return wrong + (["records"] if found["records"] < before["records"] else [])
 
 
-def stored() -> dict[str, Any]:
+def stored(phone: str = "/var/lib/latchkey", door: str = "/var/lib/door") -> dict[str, Any]:
     """What the phone's store holds for our app, from a copy of it, and what the lock's log does."""
     with tempfile.TemporaryDirectory() as folder:
-        for path in glob.glob("/var/lib/latchkey/state.sqlite*"):
+        for path in glob.glob(phone + "/state.sqlite*"):
             if not path.endswith("-shm"):
                 shutil.copy(path, folder)
         database = sqlite3.connect(folder + "/state.sqlite")
-        rows = [(kind, json.loads(value)) for kind, value in database.execute("SELECT kind, value FROM record")]
+        try:
+            rows = [(kind, json.loads(value)) for kind, value in database.execute("SELECT kind, value FROM record")]
+        except sqlite3.Error as problem:
+            print(f"the store: {problem}")
+            rows = []
         database.close()
     wanted = notifying = False
     services = []
@@ -110,14 +128,15 @@ def stored() -> dict[str, Any]:
         record = value[kind]["_0"]
         if kind == "peripheral" and record["manager"]["app"] == APP:
             wanted = wanted or record["isWanted"]
-            notifying = notifying or any(
+            # A subscription is of a connection that is wanted.
+            notifying = record["isWanted"] and any(
                 characteristic["isNotifying"]
                 for service in record.get("services") or []
                 for characteristic in service.get("characteristics") or []
             )
         if kind == "service" and record["manager"]["app"] == APP:
             services.append(record["definition"]["identifier"].lower())
-    logs = glob.glob("/var/lib/door/apps/*/**/records.log", recursive=True)
+    logs = glob.glob(door + "/apps/*/**/records.log", recursive=True)
     records = (os.path.getsize(logs[0]) - 18) // 68 if logs else 0
     return {"wanted": wanted, "notifying": notifying, "services": sorted(services), "records": records}
 
@@ -127,7 +146,8 @@ class App:
 
     def __init__(self) -> None:
         dbus.mainloop.glib.DBusGMainLoop(set_as_default=True)
-        self.bus = dbus.SystemBus()
+        self.bus = dbus.SystemBus(private=True)
+        self.bus.set_exit_on_disconnect(False)
         self.loop = GLib.MainContext.default()
         self.events: list[tuple[str, tuple[Any, ...]]] = []
         self.bus.add_signal_receiver(
@@ -143,16 +163,26 @@ class App:
     def call(self, name: str, *arguments: Any) -> Any:
         return self.system.get_dbus_method(name)(*arguments, timeout=120)
 
-    def wait(self, *names: str, seconds: float = 180) -> tuple[Any, ...]:
-        """The first event of one of these names, from now on or not looked at yet."""
+    def wait(self, *names: str, seconds: float = 180, operation: int | None = None) -> tuple[Any, ...]:
+        """The first event of one of these names, from now on or not looked at yet; of an operation, its end."""
         end = time.monotonic() + seconds
         while time.monotonic() < end:
             for index, (name, arguments) in enumerate(self.events):
-                if name in names:
-                    del self.events[: index + 1]
+                if name in names and operation in (None, arguments[3] if len(arguments) > 3 else None):
+                    self.events = [event for event in self.events[:index] if event[0] == "Disconnected"] + self.events[index + 1 :]
                     return (name, *arguments)
             self.loop.iteration(False) or time.sleep(0.005)
         raise story.Broken(f"none of {names} within {seconds:.0f} s; there were {[name for name, _ in self.events]}")
+
+    def was_dropped(self) -> bool:
+        """Whether the system has told, and nobody looked at it yet, that the link is lost."""
+        while self.loop.iteration(False):
+            pass
+        dropped = any(name == "Disconnected" and arguments[2] == self.peer for name, arguments in self.events)
+        if dropped:
+            self.events.clear()
+            note("dropped")
+        return dropped
 
     def attach(self) -> None:
         self.call("Attach", dbus.UInt32(1), APP, dbus.Array([], signature="t"))
@@ -163,8 +193,17 @@ class App:
         self.operation += 1
         self.call(name, dbus.UInt32(CENTRAL), self.peer, dbus.UInt64(self.operation), *arguments)
         return self.wait(
-            "OperationFailed", "ServicesDiscovered", "CharacteristicsDiscovered", "NotifyingChanged", seconds=60
-        )
+            "OperationFailed", "ServicesDiscovered", "CharacteristicsDiscovered", "NotifyingChanged", seconds=60,
+            operation=self.operation,
+        )  # fmt: skip
+
+    def discover(self) -> None:
+        """The door, which is not known yet."""
+        nothing = dbus.Array([], signature="as")
+        scan = dbus.Struct((nothing, dbus.Boolean(False), dbus.Array([], signature="s")))
+        self.call("Scan", dbus.UInt32(CENTRAL), scan)
+        self.peer = str(self.wait("Discovered")[3][0])
+        self.call("StopScan", dbus.UInt32(CENTRAL))
 
     def find(self) -> None:
         """The door, which the agent is connected to."""
@@ -177,15 +216,15 @@ class App:
             time.sleep(0.5)
         raise story.Broken("the phone does not connect to the door")
 
-    def subscribable(self) -> int:
-        """The handle of a characteristic of the lock's that notifies."""
+    def subscribable(self) -> int | None:
+        """The handle of a characteristic of the lock's that notifies; none, where the link has just gone."""
         done = self.perform("DiscoverServices", dbus.Array([], signature="as"))
-        for service in done[-1]:
+        for service in done[-1] if done[0] == "ServicesDiscovered" else []:
             done = self.perform("DiscoverCharacteristics", dbus.Array([], signature="as"), dbus.UInt16(service[0]))
-            for characteristic in done[-1]:
-                if done[0] == "CharacteristicsDiscovered" and int(characteristic[2]) & 0x10:
+            for characteristic in done[-1] if done[0] == "CharacteristicsDiscovered" else []:
+                if int(characteristic[2]) & 0x10:
                     return int(characteristic[0])
-        raise story.Broken("the door has nothing to subscribe to")
+        return None
 
 
 def prepare() -> None:
@@ -260,10 +299,10 @@ def start() -> None:
     story.run("systemctl", "start", "latchkeyd.service", "door.service")
 
 
-def lock_socket() -> str:
+def lock_socket(door: str = "/var/lib/door") -> str:
     end = time.monotonic() + 120
     while time.monotonic() < end:
-        found = glob.glob("/var/lib/door/apps/*/**/hardware.sock", recursive=True)
+        found = glob.glob(door + "/apps/*/**/hardware.sock", recursive=True)
         if found:
             try:
                 story.ask(found[0], {"status": True})
@@ -274,10 +313,15 @@ def lock_socket() -> str:
     raise story.Broken("the lock does not start")
 
 
+def answered(what: str) -> None:
+    """Called when something was answered; the power may go right now."""
+
+
 def do(what: str, work: Any, **more: Any) -> None:
     note("ask", do=what, **more)
-    answered = work() or {}
-    note("ok", do=what, **more, **answered)
+    found = work() or {}
+    note("ok", do=what, **more, **found)
+    answered(what)
 
 
 def ask_for_more(app: App, expected: Expected, bolt: str) -> None:
@@ -285,6 +329,8 @@ def ask_for_more(app: App, expected: Expected, bolt: str) -> None:
     characteristic: int | None = None
     position = "unlocked"
     while True:
+        if app.was_dropped():
+            expected.wanted = expected.notifying = False
         choices = ["connect" if not expected.wanted else "cancel", "publish", "bolt"]
         if len(expected.services) > 8:
             choices.append("withdraw")
@@ -301,19 +347,28 @@ def ask_for_more(app: App, expected: Expected, bolt: str) -> None:
             case "cancel":
                 do("cancel", lambda: app.call("CancelConnection", dbus.UInt32(CENTRAL), app.peer))
                 expected.wanted = expected.notifying = False
+                app.wait("Disconnected")
             case "subscribe":
                 if characteristic is None:
                     characteristic = app.subscribable()
+                    if characteristic is None:
+                        time.sleep(0.5)
+                        continue
                 on = not expected.notifying
                 handle = dbus.UInt16(characteristic)
 
                 def subscribe() -> None:
                     done = app.perform("SetNotify", dbus.Boolean(on), handle)
                     if done[0] != "NotifyingChanged":
-                        raise story.Broken(f"SetNotify ended in {done}")
+                        raise Refused(f"SetNotify ended in {done[0]}")
 
-                do("subscribe" if on else "unsubscribe", subscribe)
-                expected.notifying = on
+                try:
+                    do("subscribe" if on else "unsubscribe", subscribe)
+                    expected.notifying = on
+                except Refused as problem:
+                    # The other side has just begun anew, and the link with it.
+                    note("failed", problem=str(problem))
+                    time.sleep(0.5)
             case "publish":
                 service = str(uuid.uuid4())
                 definition = dbus.Struct(

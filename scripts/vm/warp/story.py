@@ -19,7 +19,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-SHARE = pathlib.Path("/share")
+SHARE = pathlib.Path(os.environ.get("LATCHKEY_SHARE", "/share"))
 HOME = pathlib.Path("/opt/latchkey-warp")
 AGENT = "org.latchkey.agent"
 LOCK = "org.latchkey.lock"
