@@ -61,6 +61,7 @@ let package = Package(
     library("BluetoothTypes", ["Timekeeping"]),
     library("BusValue"),
     library("LatchkeyVersion"),
+    library("ConsoleOutput"),
     library("Timekeeping", ["CSystemd"]),
     library("Journal", ["CSystemd", "Timekeeping", log]),
 
@@ -121,8 +122,8 @@ let package = Package(
     program(
       "latchkeyd",
       [
-        "LatchkeyDaemon", "BluetoothSystem", "LatchkeyVersion", "Journal", "Timekeeping", arguments, lifecycle, signals,
-        log,
+        "LatchkeyDaemon", "BluetoothSystem", "ConsoleOutput", "LatchkeyVersion", "Journal", "Timekeeping", arguments,
+        lifecycle, signals, log,
       ]),
     program(
       "latchkey-agent",
@@ -133,8 +134,8 @@ let package = Package(
     program(
       "latchkey",
       [
-        "Orchestrator", "MachineSetup", "LockCryptography", "LatchkeyVersion", "AppLink", "AppLinkBus", "Journal",
-        arguments, log,
+        "Orchestrator", "MachineSetup", "LockCryptography", "LatchkeyVersion", "AppLink", "AppLinkBus", "ConsoleOutput",
+        "Journal", arguments, log,
       ]),
     program(
       "latchkey-bench",
@@ -144,7 +145,9 @@ let package = Package(
       ],
       path: "Benchmarks/latchkey-bench"),
     program("bluez-conformance", ["BlueZConformance", "Orchestrator", "Timekeeping", arguments]),
-    program("bluez-simulator", ["BlueZSimulator", "LatchkeyVersion", "Journal", "Timekeeping", arguments, log]),
+    program(
+      "bluez-simulator",
+      ["BlueZSimulator", "ConsoleOutput", "LatchkeyVersion", "Journal", "Timekeeping", arguments, log]),
     program(
       "latchkey-lock",
       [

@@ -1,5 +1,6 @@
 import ArgumentParser
 import BluetoothSystem
+import ConsoleOutput
 import Foundation
 import Journal
 import LatchkeyDaemon
@@ -57,7 +58,8 @@ struct Latchkeyd: ParsableCommand {
     do {
       if setAside {
         let folder = try StateFolder(path: state, machine: nil)
-        print("The state is now in \(try folder.setStoreAside(at: Date().timeIntervalSince1970)).")
+        Console.say("The state is now in \(try folder.setStoreAside(at: Date().timeIntervalSince1970)).")
+        Console.end(program: "latchkeyd")
         return
       }
       let time = try ProcessClock.fromEnvironment()
@@ -71,7 +73,7 @@ struct Latchkeyd: ParsableCommand {
         time: time, executor: thread, logger: logger)
       try thread.run { try await Self.serve(daemon, logger) }
     } catch {
-      FileHandle.standardError.write(Data("latchkeyd: \(error)\n".utf8))
+      Console.complain("latchkeyd: \(error)")
       throw ExitCode.failure
     }
   }
