@@ -7,6 +7,7 @@
 # make test-warp five days away on a real kernel's clock, in one virtual machine; minutes.
 # make test-vm  the stories on two virtual machines with real BlueZ, from the packages; an hour or two.
 # make test-pairing  `latchkey pair` on two virtual machines, both users asked; minutes, after `make deb`.
+# make test-power-cut  a machine's power is cut 30 times right after answers; half an hour.
 # make bench  measures, and writes Benchmarks/results.
 # make bench-vm  Latchkey's agent against a bleak program, on virtual machines; Benchmarks/README.md.
 # make deb    builds the Debian packages into .build/packages.
@@ -22,12 +23,13 @@ SHELL := /bin/bash
 SWIFT ?= swift
 DEMO_ARGUMENTS ?=
 WARP_ARGUMENTS ?=
+POWER_CUT_ARGUMENTS ?=
 BENCH_ARGUMENTS ?=
 # Until the tests are ended: ten times what they need.
 TEST_LIMIT_SECONDS ?= 1800
 
 .PHONY: demo test test-systemd vm test-air test-vm test-warp bench deb test-deb lint clean
-.PHONY: bench-vm test-bluez test-pairing dependencies test-dependencies package-dependencies
+.PHONY: bench-vm test-bluez test-pairing test-power-cut dependencies test-dependencies package-dependencies
 
 demo: dependencies
 	$(SWIFT) build -c release --product latchkeyd
@@ -66,6 +68,11 @@ test-warp: test-air vm
 test-vm: dependencies vm deb
 	$(SWIFT) build --product latchkey
 	scripts/vm/test-machines
+
+test-power-cut: vm
+	scripts/vm/install-python >/dev/null
+	compgen -G '.build/packages/latchkeyd_*.deb' >/dev/null || $(MAKE) deb
+	scripts/vm/test-power-cut $(POWER_CUT_ARGUMENTS)
 
 test-pairing: vm
 	scripts/vm/test-pairing

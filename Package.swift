@@ -13,6 +13,7 @@ let lifecycle: Target.Dependency = .product(name: "ServiceLifecycle", package: "
 let signals: Target.Dependency = .product(name: "UnixSignals", package: "swift-service-lifecycle")
 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
 let grdb: Target.Dependency = .product(name: "GRDB", package: "GRDB.swift")
+let sqlite: Target.Dependency = .product(name: "GRDBSQLite", package: "GRDB.swift")
 let subprocess: Target.Dependency = .product(name: "Subprocess", package: "swift-subprocess")
 let yams: Target.Dependency = .product(name: "Yams", package: "Yams")
 
@@ -60,6 +61,8 @@ let package = Package(
     .systemLibrary(name: "CBluetooth", pkgConfig: "bluez", providers: [.apt(["libbluetooth-dev"])]),
     library("BluetoothTypes", ["Timekeeping"]),
     library("BusValue"),
+    // Files that outlive a power cut.
+    library("DurableFiles"),
     library("LatchkeyVersion"),
     library("ConsoleOutput"),
     library("Timekeeping", ["CSystemd"]),
@@ -86,7 +89,7 @@ let package = Package(
       "LatchkeyDaemon",
       [
         "BluetoothSystem", "AppLink", "BlueZ", "BlueZBus", "AppLinkBus", "BusValue", "SystemBus", "Timekeeping",
-        "Journal", "CSystemd", grdb, log,
+        "Journal", "CSystemd", "DurableFiles", grdb, log,
       ]),
     library("CoreBluetooth", ["AppLink", "AppLinkBus", "BluetoothTypes", log]),
     library(
@@ -103,7 +106,8 @@ let package = Package(
     library(
       "Orchestrator",
       [
-        "CSystemd", "Timekeeping", "Journal", "BlueZSimulator", "AppLink", "AppLinkBus", "SystemBus", "BusValue",
+        "CSystemd", "Timekeeping", "Journal", "BlueZSimulator", "Radio", "AppLink", "AppLinkBus", "SystemBus",
+        "BusValue",
         "LockCryptography",
         yams, log,
       ]),
@@ -129,7 +133,7 @@ let package = Package(
       "latchkey-agent",
       [
         "CoreBluetooth", "LockProtocol", "LockCryptography", "HomePolicy", "LatchkeyVersion", "Timekeeping", "Journal",
-        "CSystemd", arguments, log,
+        "CSystemd", "DurableFiles", arguments, log,
       ]),
     program(
       "latchkey",
@@ -144,16 +148,21 @@ let package = Package(
         "BlueZModel", "BluetoothTypes", arguments,
       ],
       path: "Benchmarks/latchkey-bench"),
+    // The policy's thresholds, tried on thousands of simulated approaches.
+    library(
+      "ApproachTrials", ["HomePolicy", "Radio", "BluetoothTypes", "Timekeeping"], path: "Benchmarks/ApproachTrials"),
+    program("approach-trials", ["ApproachTrials", "Radio", arguments], path: "Benchmarks/approach-trials"),
     program("bluez-conformance", ["BlueZConformance", "Orchestrator", "Timekeeping", arguments]),
     program(
       "bluez-simulator",
-      ["BlueZSimulator", "ConsoleOutput", "LatchkeyVersion", "Journal", "Timekeeping", arguments, log]),
+      [
+        "BlueZSimulator", "ConsoleOutput", "Radio", "LatchkeyVersion", "Journal", "Timekeeping", arguments, log,
+      ]),
     program(
       "latchkey-lock",
       [
         "CoreBluetooth", "LockFirmware", "LockProtocol", "LockCryptography", "LatchkeyVersion", "Timekeeping",
-        "Journal",
-        "CSystemd", arguments, log,
+        "Journal", "CSystemd", "DurableFiles", arguments, log,
       ],
       path: "lockfirmware-sim/Sources/latchkey-lock"),
 
@@ -183,7 +192,10 @@ let package = Package(
       ]),
     tests(
       "LatchkeyDaemonTests",
-      ["LatchkeyDaemon", "BluetoothSystem", "AppLink", "BlueZ", "BusValue", "Timekeeping", grdb, log]),
+      [
+        "LatchkeyDaemon", "BluetoothSystem", "AppLink", "BlueZ", "BusValue", "RandomTesting", "Timekeeping", grdb,
+        sqlite, log,
+      ]),
     tests("CoreBluetoothTests", ["CoreBluetooth", "CoreBluetoothTestKit", "AppLink", "BluetoothTypes"]),
     // Numbers that look random and are the same every time.
     library("RandomTesting", path: "Tests/RandomTesting"),
@@ -193,17 +205,23 @@ let package = Package(
     tests(
       "LockFirmwareTests",
       [
-        "LockFirmware", "ProcessTesting", "RandomTesting", "LockProtocol", "LockCryptography", "HomePolicy",
+        "DurableFiles", "LockFirmware", "ProcessTesting", "RandomTesting", "LockProtocol", "LockCryptography",
+        "HomePolicy",
         "Timekeeping", "latchkey-lock", crypto, log,
       ]),
-    tests("HomePolicyTests", ["HomePolicy", "RandomTesting", "Timekeeping", "latchkey-agent", log]),
+    tests(
+      "HomePolicyTests",
+      [
+        "HomePolicy", "ApproachTrials", "ProcessTesting", "Radio", "RandomTesting", "Timekeeping", "latchkey-agent",
+        log,
+      ]),
     // A process for the tests of the world's clock to move about.
     program("world-puppet", ["Timekeeping", "CSystemd"], path: "Tests/Support/world-puppet"),
     tests(
       "OrchestratorTests",
       [
         "Orchestrator", "BusTesting", "ProcessTesting", "BusValue", "SystemBus", "Journal", "Timekeeping", "CSystemd",
-        "world-puppet", "latchkey",
+        "world-puppet", "latchkey", "Radio",
       ]),
     tests("MachineSetupTests", ["MachineSetup", "LockCryptography", "LockProtocol", "BlueZ", "BusValue"]),
     // What is done on a machine that systemd has booted.
@@ -219,11 +237,17 @@ let package = Package(
       excluding: ["prepare-machine"]),
     // Tells a story, and stops where a test looks into its world.
     program("story-teller", ["Orchestrator"], path: "Tests/Support/story-teller"),
+    // Tells a story with processes that misbehave, and is those apps.
+    program(
+      "saboteur",
+      [
+        "Orchestrator", "AppLink", "CoreBluetooth", "LockProtocol", "LockCryptography", "Journal", "Timekeeping", log,
+      ], path: "Tests/Support/saboteur"),
     tests(
       "IntegrationTests",
       [
         "Orchestrator", "BusTesting", "ProcessTesting", "Journal", "latchkey", "latchkeyd", "latchkey-agent",
-        "latchkey-lock", "bluez-simulator", "story-teller",
+        "latchkey-lock", "bluez-simulator", "story-teller", "saboteur",
       ]),
     // The suite of BlueZ behaviour, on the simulator, and what it was seen to do on bluetoothd.
     tests(

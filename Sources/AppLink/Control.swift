@@ -10,6 +10,8 @@ public enum ControlRequest: Sendable, Hashable {
   case quitApp(bundleIdentifier: String)
   /// Killed as the system does under memory pressure; what it asked for goes on.
   case reclaimApp(bundleIdentifier: String)
+  /// Asks an app to do something that it knows by this name; it is started or woken for it. Answered when it is done.
+  case performAction(bundleIdentifier: String, name: String)
   /// The user's own switch for Bluetooth.
   case setBluetooth(on: Bool)
   case status
@@ -82,9 +84,11 @@ public struct AppStatus: Sendable, Hashable, Codable {
   public var pendingConnections: Int
   public var connections: Int
   public var launches: Int
+  /// What it has to say to the user now.
+  public var alert: String?
   public init(
     bundleIdentifier: String, state: AppState, processIdentifier: Int32? = nil, quitByUser: Bool = false,
-    pendingConnections: Int = 0, connections: Int = 0, launches: Int = 0
+    pendingConnections: Int = 0, connections: Int = 0, launches: Int = 0, alert: String? = nil
   ) {
     self.bundleIdentifier = bundleIdentifier
     self.state = state
@@ -93,6 +97,7 @@ public struct AppStatus: Sendable, Hashable, Codable {
     self.pendingConnections = pendingConnections
     self.connections = connections
     self.launches = launches
+    self.alert = alert
   }
 }
 
@@ -129,12 +134,16 @@ public struct SystemStatus: Sendable, Hashable, Codable {
   public var pairings: [PairingQuestion]
   /// The last wakes of each app since the system started, the oldest first.
   public var wakes: [WakeRecord]
+  /// Why what is promised can't be stored at this moment, and what that means; `nil`: it can.
+  public var storeTrouble: String?
   public init(
-    bluetooth: ManagerState, apps: [AppStatus], pairings: [PairingQuestion] = [], wakes: [WakeRecord] = []
+    bluetooth: ManagerState, apps: [AppStatus], pairings: [PairingQuestion] = [], wakes: [WakeRecord] = [],
+    storeTrouble: String? = nil
   ) {
     self.bluetooth = bluetooth
     self.apps = apps
     self.pairings = pairings
     self.wakes = wakes
+    self.storeTrouble = storeTrouble
   }
 }

@@ -43,6 +43,10 @@ public struct Event: Sendable, Hashable {
       value: [UInt8], withResponse: Bool)
     /// The app did not answer in time; the system answered with an ATT error for it.
     case requestExpired(ManagerIdentifier, RemoteRequestIdentifier)
+    // The user
+    /// The user asks the app itself for something, by name; it ends in one `completeAction`.
+    case actionRequested(ActionIdentifier, name: String)
+
     /// This many more values may be pushed (`updateValue`); the first credit comes with `serviceAdded`.
     case updateCredit(ManagerIdentifier, Int)
   }

@@ -13,6 +13,12 @@ public struct OperationIdentifier: Sendable, Hashable, Codable {
   public init(_ rawValue: UInt64) { self.rawValue = rawValue }
 }
 
+/// Something that the user asked an app to do; the system numbers them and never reuses a number.
+public struct ActionIdentifier: Sendable, Hashable, Codable {
+  public let rawValue: UInt64
+  public init(_ rawValue: UInt64) { self.rawValue = rawValue }
+}
+
 /// A read or a write of a remote central that an app has to answer; the system numbers them and never reuses a number.
 public struct RemoteRequestIdentifier: Sendable, Hashable, Codable {
   public let rawValue: UInt64

@@ -29,6 +29,12 @@ public enum Request: Sendable, Hashable {
   /// Answers a read (with its value) or a write.
   case respond(RemoteRequestIdentifier, result: ATTError?, value: [UInt8]?)
 
+  // The user
+  /// What the user asked for is over; `error` says in a line for a person why it could not be done.
+  case completeAction(ActionIdentifier, error: String?)
+  /// Shows the user a line for as long as it matters; `nil` takes it back. An app has one.
+  case showAlert(String?)
+
   /// The app's delegates have returned from every event up to this one, and the library is idle.
   case handled(through: EventSequence)
 }

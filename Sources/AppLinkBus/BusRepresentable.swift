@@ -270,6 +270,11 @@ extension OperationIdentifier: BusWrapper {
   init?(wrapped: UInt64) { self.init(wrapped) }
 }
 
+extension ActionIdentifier: BusWrapper {
+  var wrapped: UInt64 { rawValue }
+  init?(wrapped: UInt64) { self.init(wrapped) }
+}
+
 extension RemoteRequestIdentifier: BusWrapper {
   var wrapped: UInt64 { rawValue }
   init?(wrapped: UInt64) { self.init(wrapped) }

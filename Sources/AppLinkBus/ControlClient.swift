@@ -19,17 +19,31 @@ public final class ControlClient: Sendable {
   /// latchkeyd is on the bus.
   @discardableResult
   public func perform(_ request: ControlRequest) async throws(AppLinkError) -> SystemStatus? {
-    let message = ControlCoding.message(request)
     do throws(BusError) {
-      let reply = try await bus.call(
-        MethodCall(
-          to: AppLinkName.busName, path: AppLinkName.path, interface: AppLinkName.controlInterface,
-          member: message.name, arguments: message.arguments))
+      let reply = try await bus.call(Self.call(request))
       guard request.returnsStatus else { return nil }
       return try SystemStatus(busValue: reply.first ?? .bool(false))
     } catch {
       throw AppLinkError(error)
     }
+  }
+
+  /// Asks, and returns when latchkeyd has heard it: what becomes of it is in its journal.
+  public func say(_ request: ControlRequest) async throws(AppLinkError) {
+    do throws(BusError) {
+      try await bus.callWithoutReply(Self.call(request))
+    } catch {
+      throw AppLinkError(error)
+    }
+    // It hears one client's requests in order, and answers this one at once.
+    _ = try await status()
+  }
+
+  private static func call(_ request: ControlRequest) -> MethodCall {
+    let message = ControlCoding.message(request)
+    return MethodCall(
+      to: AppLinkName.busName, path: AppLinkName.path, interface: AppLinkName.controlInterface,
+      member: message.name, arguments: message.arguments)
   }
 
   /// What the system and its apps are doing.

@@ -57,6 +57,8 @@ enum EventCoding {
         "with_response": Bool.self,
       ]),
     event("RequestExpired", ["request": RemoteRequestIdentifier.self]),
+    // The app itself is told, and no manager: its number is 0.
+    event("ActionRequested", ["action": ActionIdentifier.self, "name": String.self]),
     event("UpdateCredit", ["credit": Int.self]),
   ]
 
@@ -112,6 +114,7 @@ enum EventCoding {
       let manager, let request, let central, let characteristic, let offset, let value, let withResponse):
       return wire("WriteRequested", [manager, request, central, characteristic, offset, value, withResponse])
     case .requestExpired(let manager, let request): return wire("RequestExpired", [manager, request])
+    case .actionRequested(let action, let name): return wire("ActionRequested", [ManagerIdentifier(0), action, name])
     case .updateCredit(let manager, let credit): return wire("UpdateCredit", [manager, credit])
     }
   }
@@ -170,6 +173,7 @@ enum EventCoding {
         manager, try reader.next(), try reader.next(), try reader.next(), offset: try reader.next(),
         value: try reader.next(), withResponse: try reader.next())
     case "RequestExpired": return .requestExpired(manager, try reader.next())
+    case "ActionRequested": return .actionRequested(try reader.next(), name: try reader.next())
     case "UpdateCredit": return .updateCredit(manager, try reader.next())
     default:
       return .operationCompleted(manager, try reader.next(), try reader.next(), try result(name, &reader))

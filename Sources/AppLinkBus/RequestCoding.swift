@@ -52,6 +52,8 @@ enum RequestCoding {
     MessageShape(
       "Respond",
       ["request": RemoteRequestIdentifier.self, "error": ATTError?.self, "value": Optional<[UInt8]>.self]),
+    MessageShape("CompleteAction", ["action": ActionIdentifier.self, "error": String?.self]),
+    MessageShape("ShowAlert", ["text": String?.self]),
     MessageShape("Handled", ["through": EventSequence.self]),
   ]
 
@@ -87,6 +89,8 @@ enum RequestCoding {
     case .updateValue(let manager, let characteristic, let value, let centrals):
       WireMessage("UpdateValue", [manager, characteristic, value, centrals])
     case .respond(let request, let error, let value): WireMessage("Respond", [request, error, value])
+    case .completeAction(let action, let error): WireMessage("CompleteAction", [action, error])
+    case .showAlert(let text): WireMessage("ShowAlert", [text])
     case .handled(let sequence): WireMessage("Handled", [sequence])
     }
   }
@@ -130,6 +134,8 @@ enum RequestCoding {
       return .updateValue(
         try reader.next(), try reader.next(), value: try reader.next(), centrals: try reader.next())
     case "Respond": return .respond(try reader.next(), result: try reader.next(), value: try reader.next())
+    case "CompleteAction": return .completeAction(try reader.next(), error: try reader.next())
+    case "ShowAlert": return .showAlert(try reader.next())
     case "Handled": return .handled(through: try reader.next())
     default: return try perform(name, &reader)
     }
@@ -238,6 +244,7 @@ enum ControlCoding {
     MessageShape("LeaveApp", ["bundle_identifier": String.self]),
     MessageShape("QuitApp", ["bundle_identifier": String.self]),
     MessageShape("ReclaimApp", ["bundle_identifier": String.self]),
+    MessageShape("PerformAction", ["bundle_identifier": String.self, "name": String.self]),
     MessageShape("SetBluetooth", ["on": Bool.self]),
     MessageShape("GetStatus", returns: ["status": SystemStatus.self]),
     MessageShape("AttendPairings", returns: ["status": SystemStatus.self]),
@@ -252,6 +259,7 @@ enum ControlCoding {
     case .leaveApp(let app): WireMessage("LeaveApp", [app])
     case .quitApp(let app): WireMessage("QuitApp", [app])
     case .reclaimApp(let app): WireMessage("ReclaimApp", [app])
+    case .performAction(let app, let name): WireMessage("PerformAction", [app, name])
     case .setBluetooth(let on): WireMessage("SetBluetooth", [on])
     case .status: WireMessage("GetStatus", [])
     case .attendPairings: WireMessage("AttendPairings", [])
@@ -268,6 +276,7 @@ enum ControlCoding {
     case "LeaveApp": return .leaveApp(bundleIdentifier: try reader.next())
     case "QuitApp": return .quitApp(bundleIdentifier: try reader.next())
     case "ReclaimApp": return .reclaimApp(bundleIdentifier: try reader.next())
+    case "PerformAction": return .performAction(bundleIdentifier: try reader.next(), name: try reader.next())
     case "SetBluetooth": return .setBluetooth(on: try reader.next())
     case "GetStatus": return .status
     case "AttendPairings": return .attendPairings

@@ -215,27 +215,28 @@ extension AdvertisementData: BusStructure {
 
 extension AppStatus: BusStructure {
   static var memberTypes: [any BusRepresentable.Type] {
-    [String.self, AppState.self, Int32?.self, Bool.self, Int.self, Int.self, Int.self]
+    [String.self, AppState.self, Int32?.self, Bool.self, Int.self, Int.self, Int.self, String?.self]
   }
   var members: [any BusRepresentable] {
-    [bundleIdentifier, state, processIdentifier, quitByUser, pendingConnections, connections, launches]
+    [bundleIdentifier, state, processIdentifier, quitByUser, pendingConnections, connections, launches, alert]
   }
   init(_ reader: inout ArgumentReader) throws(BusError) {
     self.init(
       bundleIdentifier: try reader.next(), state: try reader.next(), processIdentifier: try reader.next(),
       quitByUser: try reader.next(), pendingConnections: try reader.next(), connections: try reader.next(),
-      launches: try reader.next())
+      launches: try reader.next(), alert: try reader.next())
   }
 }
 
 extension SystemStatus: BusStructure {
   static var memberTypes: [any BusRepresentable.Type] {
-    [ManagerState.self, [AppStatus].self, [PairingQuestion].self, [WakeRecord].self]
+    [ManagerState.self, [AppStatus].self, [PairingQuestion].self, [WakeRecord].self, String?.self]
   }
-  var members: [any BusRepresentable] { [bluetooth, apps, pairings, wakes] }
+  var members: [any BusRepresentable] { [bluetooth, apps, pairings, wakes, storeTrouble] }
   init(_ reader: inout ArgumentReader) throws(BusError) {
     self.init(
-      bluetooth: try reader.next(), apps: try reader.next(), pairings: try reader.next(), wakes: try reader.next())
+      bluetooth: try reader.next(), apps: try reader.next(), pairings: try reader.next(), wakes: try reader.next(),
+      storeTrouble: try reader.next())
   }
 }
 

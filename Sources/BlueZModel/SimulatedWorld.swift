@@ -36,6 +36,8 @@ public struct SimulatedWorld: Sendable {
   private var outputs: [Output] = []
   private var pending: [Step] = []
   private var machineCount: UInt64 = 0
+  /// Where walks end, and when.
+  private var walks: [String: (place: Position, ends: Instant)] = [:]
 
   private struct WorldLink: Sendable {
     var central: String
@@ -47,9 +49,9 @@ public struct SimulatedWorld: Sendable {
     case model(String, BlueZModel.Event)
   }
 
-  public init(seed: UInt64) {
+  public init(seed: UInt64, physics: RadioPhysics = RadioPhysics()) {
     self.seed = seed
-    radio = Radio(seed: seed)
+    radio = Radio(seed: seed, physics: physics)
   }
 
   /// Adds a machine that is on, its bluetoothd running and its adapter powered. Names are unique.
@@ -78,7 +80,7 @@ public struct SimulatedWorld: Sendable {
     case .message(let machine, let client, let message):
       pending.append(.model(machine, .message(from: client, message)))
     case .clientVanished(let machine, let client): pending.append(.model(machine, .clientVanished(client)))
-    case .command(let command): obey(command)
+    case .command(let command): obey(command, at: now)
     case .timePassed: break
     }
     return run(at: now)
@@ -86,8 +88,9 @@ public struct SimulatedWorld: Sendable {
 
   /// When something happens next by itself; `nil` while nothing can.
   public var nextDeadline: Instant? {
-    machines.values.reduce(radio.nextDeadline) { earliest, machine in
-      switch (earliest, machine.nextDeadline) {
+    let deadlines = machines.values.map(\.nextDeadline) + walks.values.map(\.ends)
+    return deadlines.reduce(radio.nextDeadline) { earliest, deadline in
+      switch (earliest, deadline) {
       case (let a?, let b?): min(a, b)
       case (let a, let b): a ?? b
       }
@@ -123,6 +126,10 @@ public struct SimulatedWorld: Sendable {
   }
 
   private mutating func pass(_ instant: Instant) {
+    for (name, walk) in walks.sorted(by: { $0.key < $1.key }) where walk.ends <= instant {
+      walks[name] = nil
+      record(.walkEnded(machine: name, x: walk.place.x, y: walk.place.y))
+    }
     if let due = radio.nextDeadline, due <= instant { pending.append(.radio(.timePassed)) }
     for name in machineNames {
       if let due = machines[name]?.nextDeadline, due <= instant { pending.append(.model(name, .timePassed)) }
@@ -146,7 +153,7 @@ public struct SimulatedWorld: Sendable {
       case .radio(let input):
         for output in radio.handle(input, at: now) { take(output) }
       case .model(let name, let event):
-        for effect in machines[name]?.handle(event, at: now) ?? [] { take(effect, of: name) }
+        for effect in machines[name]?.handle(event, at: now) ?? [] { take(effect, of: name, at: now) }
       }
     }
     pending = []
@@ -175,13 +182,14 @@ public struct SimulatedWorld: Sendable {
     pending.append(.model(name, .radio(output.event)))
   }
 
-  private mutating func take(_ effect: BlueZModel.Effect, of name: String) {
+  private mutating func take(_ effect: BlueZModel.Effect, of name: String, at now: Instant) {
     switch effect {
     case .send(let client, let message): outputs.append(.send(machine: name, to: client, message))
     case .broadcast(let signal): outputs.append(.broadcast(machine: name, signal))
     case .radio(let input): pending.append(.radio(input))
     case .readRSSI(let query, let link):
-      pending.append(.model(name, .rssi(query, radio.rssi(of: link, at: ControllerIdentifier(name)))))
+      let strength = radio.rssi(of: link, at: ControllerIdentifier(name), time: now)
+      pending.append(.model(name, .rssi(query, strength)))
     case .started(let objects):
       outputs.append(.started(machine: name, objects))
       record(.bluetoothdStarted(machine: name))
@@ -197,7 +205,25 @@ public struct SimulatedWorld: Sendable {
 
   // MARK: Commands
 
-  private mutating func obey(_ command: WorldCommand) {
+  /// Tells the radio of a walk that makes sense, and when it ends.
+  private mutating func walk(_ name: String, to place: Position, seconds: Double, at now: Instant) {
+    let limit = 36500.0 * 86400
+    guard abs(place.x) <= 1e7, abs(place.y) <= 1e7 else {
+      outputs.append(.refused("a place is at most 10,000 km from the middle"))
+      return
+    }
+    guard seconds >= 1e-9, seconds <= limit else {
+      outputs.append(.refused("a walk takes more than no time, and at most a hundred years"))
+      return
+    }
+    let duration = Duration.nanoseconds(Int64((seconds * 1e9).rounded()))
+    let controller = ControllerIdentifier(name)
+    if let here = radio.position(of: controller, time: now) { record(.walkBegan(machine: name, x: here.x, y: here.y)) }
+    walks[name] = (place, now + duration)
+    pending.append(.radio(.walk(controller, to: place, over: duration)))
+  }
+
+  private mutating func obey(_ command: WorldCommand, at now: Instant) {
     guard machines[command.machine] != nil else {
       outputs.append(.refused("there is no machine \(command.machine)"))
       return
@@ -210,7 +236,9 @@ public struct SimulatedWorld: Sendable {
         outputs.append(.refused("a position has finite coordinates"))
         return
       }
+      walks[name] = nil
       pending.append(.radio(.move(controller, to: Position(x: x, y: y))))
+    case .walk(_, let x, let y, let seconds): walk(name, to: Position(x: x, y: y), seconds: seconds, at: now)
     case .shield(_, let isOn): pending.append(.radio(.setShielded(controller, isOn)))
     case .plug(_, let isOn): plug(name, isOn)
     case .block(_, let isOn): pending.append(.model(name, .control(.setBlocked(isOn))))

@@ -26,6 +26,9 @@ public struct SimulatedMachine: Sendable {
 public enum WorldCommand: Sendable, Hashable, Codable {
   /// Places a machine, in metres.
   case move(machine: String, x: Double, y: Double)
+  /// Carries a machine there on foot, in metres: straight and evenly from where it is, within that many seconds, which are
+  /// more than none and at most a hundred years' worth. A `move` ends the walk.
+  case walk(machine: String, x: Double, y: Double, seconds: Double)
   /// A shielded machine neither hears nor is heard.
   case shield(machine: String, isOn: Bool)
   /// Takes the controller out (false) or puts it back: links drop, the kernel forgets whom it looks for.
@@ -48,7 +51,8 @@ public enum WorldCommand: Sendable, Hashable, Codable {
 
   public var machine: String {
     switch self {
-    case .move(let machine, _, _), .shield(let machine, _), .plug(let machine, _), .block(let machine, _),
+    case .move(let machine, _, _), .walk(let machine, _, _, _), .shield(let machine, _), .plug(let machine, _),
+      .block(let machine, _),
       .restartBluetoothd(let machine, _), .stopBluetoothd(let machine, _), .startBluetoothd(let machine),
       .shutDown(let machine), .boot(let machine), .remember(let machine, _), .hear(let machine, _):
       machine
@@ -74,6 +78,9 @@ public enum BadInput: String, Sendable, Hashable, Codable, CaseIterable {
 
 /// What a world's journal says.
 public enum WorldEvent: Sendable, Hashable, Codable {
+  /// Somebody carries the machine away from there; and has brought it there.
+  case walkBegan(machine: String, x: Double, y: Double)
+  case walkEnded(machine: String, x: Double, y: Double)
   case linkUp(central: String, peripheral: String, link: UInt64)
   case linkDown(central: String, peripheral: String, link: UInt64, reason: String)
   case bluetoothdStarted(machine: String)

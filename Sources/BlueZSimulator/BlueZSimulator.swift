@@ -37,6 +37,7 @@ public final class BlueZSimulator: Sendable {
 
   private let machines: [SimulatorMachine]
   private let seed: UInt64
+  private let physics: RadioPhysics
   private let time: any TimeSource
   private let logger: Logger
   private let onLine: @Sendable (SimulatorLine) -> Void
@@ -45,11 +46,13 @@ public final class BlueZSimulator: Sendable {
 
   /// - Parameter onLine: told of every answer and every event, in order.
   public init(
-    machines: [SimulatorMachine], seed: UInt64, time: any TimeSource, logger: Logger,
+    machines: [SimulatorMachine], seed: UInt64, physics: RadioPhysics = RadioPhysics(), time: any TimeSource,
+    logger: Logger,
     onLine: @escaping @Sendable (SimulatorLine) -> Void
   ) {
     self.machines = machines
     self.seed = seed
+    self.physics = physics
     self.time = time
     self.logger = logger
     self.onLine = onLine
@@ -102,7 +105,7 @@ public final class BlueZSimulator: Sendable {
     init(_ simulator: BlueZSimulator, alarm: any Alarm) {
       self.simulator = simulator
       self.alarm = alarm
-      world = SimulatedWorld(seed: simulator.seed)
+      world = SimulatedWorld(seed: simulator.seed, physics: simulator.physics)
     }
 
     mutating func add(_ machine: SimulatorMachine, at index: Int) async throws {

@@ -61,6 +61,8 @@ extension WorldEvent {
   /// The event as the journal has it.
   var journalEntry: (name: String, fields: [String: String]) {
     switch self {
+    case .walkBegan(let machine, let x, let y): ("walk.began", ["machine": machine, "x": "\(x)", "y": "\(y)"])
+    case .walkEnded(let machine, let x, let y): ("walk.ended", ["machine": machine, "x": "\(x)", "y": "\(y)"])
     case .linkUp(let central, let peripheral, let link):
       ("link.up", ["central": central, "peripheral": peripheral, "link": String(link)])
     case .linkDown(let central, let peripheral, let link, let reason):

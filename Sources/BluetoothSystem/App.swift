@@ -33,6 +33,10 @@ struct App: Sendable {
   /// It is awake for Bluetooth, and was before.
   var wake: OpenWake?
   var wakes: [WakeRecord] = []
+  /// What the user asked of it and has no answer yet, the oldest first.
+  var actions: [UserAction] = []
+  /// What it has to say to the user now.
+  var alert: String?
 
   /// An event for a manager that may not exist yet in the app's process; the manager's number is filled in when sent.
   struct Waiting: Sendable {
@@ -127,6 +131,7 @@ extension BluetoothSystem {
     apps[name] = app
     persistApp(name)
     failRemoteRequests(ofApp: name)
+    failActions(ofApp: name, onlyTold: true, "The app ended before it was done.")
     forgetOperations(ofApp: name)
     for key in managers.keys.sorted() where key.app == name {
       if key.restoreIdentifier == nil { removeManager(key) } else { managers[key]?.rest() }
@@ -150,17 +155,24 @@ extension BluetoothSystem {
     case .attendPairings: return attendPairings(token)
     case .answerPairing(let answer): answerPairing(answer)
     case .pair(let device): return pair(device, token)
+    case .performAction(let name, let action):
+      guard isKnown(name, token) else { return }
+      return performAction(action, app: name, token)
     case .openApp(let name), .leaveApp(let name), .quitApp(let name), .reclaimApp(let name):
-      guard apps[name] != nil else {
-        let known = appNames.isEmpty ? "none" : appNames.joined(separator: ", ")
-        emit(
-          .controlReply(
-            token, .failure(AppLinkError(.unknownApp, "There is no app \"\(name)\" here; there are: \(known)."))))
-        return
-      }
+      guard isKnown(name, token) else { return }
       control(request, app: name)
     }
     emit(.controlReply(token, .success(status)))
+  }
+
+  /// Refuses the request where there is no such app.
+  private mutating func isKnown(_ name: String, _ token: AnswerToken) -> Bool {
+    if apps[name] != nil { return true }
+    let known = appNames.isEmpty ? "none" : appNames.joined(separator: ", ")
+    emit(
+      .controlReply(
+        token, .failure(AppLinkError(.unknownApp, "There is no app \"\(name)\" here; there are: \(known)."))))
+    return false
   }
 
   private mutating func control(_ request: ControlRequest, app name: String) {
@@ -175,7 +187,7 @@ extension BluetoothSystem {
       persistApp(name)
     case .quitApp: quit(name)
     case .reclaimApp: if let process = apps[name]?.process { end(name, process, because: "reclaimed") }
-    case .setBluetooth, .status, .attendPairings, .answerPairing, .pair: break
+    case .performAction, .setBluetooth, .status, .attendPairings, .answerPairing, .pair: break
     }
   }
 
@@ -209,6 +221,8 @@ extension BluetoothSystem {
     apps[name]?.quitByUser = true
     apps[name]?.isOpenWanted = false
     apps[name]?.queue.removeAll()
+    apps[name]?.alert = nil
+    failActions(ofApp: name, onlyTold: false, "The app was quit.")
     persistApp(name)
     if let process = apps[name]?.process { end(name, process, because: "quit") }
     for key in managers.keys.sorted() where key.app == name { removeManager(key) }
@@ -247,7 +261,8 @@ extension BluetoothSystem {
           bundleIdentifier: name, state: app.state, processIdentifier: app.process?.processIdentifier,
           quitByUser: app.quitByUser,
           pendingConnections: peripherals.count { $0.isWanted && $0.told != .connected },
-          connections: peripherals.count { $0.isWanted && $0.told == .connected }, launches: app.launches)
+          connections: peripherals.count { $0.isWanted && $0.told == .connected }, launches: app.launches,
+          alert: app.alert)
       }, pairings: pairing.openQuestions, wakes: ledger)
   }
 }

@@ -6,6 +6,7 @@ import Timekeeping
 extension BluetoothSystem {
   mutating func reconcileApps() {
     for name in appNames {
+      expireActions(name)
       startIfNeeded(name)
       wakeIfNeeded(name)
       flush(name)
@@ -27,6 +28,7 @@ extension BluetoothSystem {
     if app.isOpenWanted { return .opened }
     guard !app.quitByUser else { return nil }
     if app.declaration.keepAlive { return .keepAlive }
+    if !app.actions.isEmpty { return .restore }
     return app.queue.contains { $0.body.relaunches && app.mayWorkInBackground($0.manager.role) } ? .restore : nil
   }
 
@@ -43,14 +45,19 @@ extension BluetoothSystem {
     app.launches += 1
     apps[name] = app
     persistApp(name)
-    if reason == .restore { wakeBegan(name, because: app.queue.first { $0.body.relaunches }?.body.kind ?? "restore") }
+    if reason == .restore {
+      wakeBegan(
+        name,
+        because: app.queue.first { $0.body.relaunches }?.body.kind
+          ?? (app.actions.isEmpty ? "restore" : UserAction.kind))
+    }
     let (centrals, peripherals) = reason == .opened ? ([], []) : restorable(name)
     emit(.launch(name, LaunchOptions(reason: reason, centrals: centrals, peripherals: peripherals)))
   }
 
   private mutating func wakeIfNeeded(_ name: String) {
     guard var app = apps[name], app.state == .suspended, app.endReason == nil, let process = app.process,
-      let first = app.queue.first(where: { app.mayWorkInBackground($0.manager.role) })
+      let reason = wakeReason(of: app)
     else { return }
     app.state = .background
     app.lastActivity = now
@@ -58,12 +65,19 @@ extension BluetoothSystem {
     apps[name] = app
     persistApp(name)
     emit(.resume(name, process))
-    journal("app.resumed", ["app": name, "because": first.body.kind])
-    wakeBegan(name, because: first.body.kind)
+    journal("app.resumed", ["app": name, "because": reason])
+    wakeBegan(name, because: reason)
+  }
+
+  /// What a suspended app is woken for: the user's own wish, whatever its modes; events, where its modes let it.
+  private func wakeReason(of app: App) -> String? {
+    if app.actions.contains(where: { !$0.isTold }) { return UserAction.kind }
+    return app.queue.first { app.mayWorkInBackground($0.manager.role) }?.body.kind
   }
 
   private func isBusy(_ app: App) -> Bool {
-    app.handledSequence < app.lastSequence || app.link == nil || hasOpenWork(app.declaration.bundleIdentifier)
+    app.handledSequence < app.lastSequence || app.link == nil || !app.actions.isEmpty
+      || hasOpenWork(app.declaration.bundleIdentifier)
   }
 
   private func restTime(of app: App) -> Instant {
@@ -187,6 +201,7 @@ extension BluetoothSystem {
     guard let name = appName(of: link) else { return }
     apps[name]?.link = nil
     forgetOperations(ofApp: name)
+    failActions(ofApp: name, onlyTold: true, "The app lost its connection to latchkeyd before it was done.")
     failRemoteRequests(ofApp: name)
     for key in managers.keys where key.app == name { managers[key]?.rest() }
   }

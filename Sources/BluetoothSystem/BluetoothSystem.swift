@@ -47,6 +47,7 @@ public struct BluetoothSystem: Sendable {
   var mark = DatabaseMark()
   var lastExport: UInt64 = 0
   var lastRemoteRequest: UInt64 = 0
+  var lastAction: UInt64 = 0
   var remoteRequests: [RemoteRequestIdentifier: OpenRemoteRequest] = [:]
 
   // What this turn has decided.
@@ -102,7 +103,10 @@ public struct BluetoothSystem: Sendable {
       guard let deadline else { return }
       earliest = earliest.map { min($0, deadline) } ?? deadline
     }
-    for app in apps.values { consider(deadline(of: app)) }
+    for app in apps.values {
+      consider(deadline(of: app))
+      consider(app.actions.first?.deadline)
+    }
     for request in remoteRequests.values { consider(request.deadline) }
     consider(reconcilerDeadline)
     for queue in operations.values {

@@ -25,6 +25,7 @@ extension BluetoothSystem {
 
   /// Sends what waits, as far as the app is awake and the managers exist.
   mutating func flush(_ name: String) {
+    tellActions(name)
     guard let app = apps[name], app.isReceiving, !app.queue.isEmpty, let link = app.link else { return }
     var rest: [App.Waiting] = []
     for waiting in app.queue {
@@ -98,6 +99,7 @@ extension AppLink.Event.Body {
       .writeRequested(
         manager, request, central, characteristic, offset: offset, value: value, withResponse: withResponse)
     case .requestExpired(_, let request): .requestExpired(manager, request)
+    case .actionRequested(let action, let name): .actionRequested(action, name: name)
     case .updateCredit(_, let credit): .updateCredit(manager, credit)
     }
   }
@@ -151,6 +153,7 @@ extension AppLink.Event.Body {
     case .readRequested: "readRequested"
     case .writeRequested: "writeRequested"
     case .requestExpired: "requestExpired"
+    case .actionRequested: UserAction.kind
     case .updateCredit: "updateCredit"
     }
   }

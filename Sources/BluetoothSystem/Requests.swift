@@ -22,6 +22,8 @@ extension BluetoothSystem {
     case .destroyManager(let number):
       for key in managers.keys.sorted() where key.app == name && managers[key]?.number == number { removeManager(key) }
     case .respond(let identifier, let error, let value): respond(identifier, error, value, app: name)
+    case .completeAction(let action, let error): completeAction(action, error, app: name)
+    case .showAlert(let text): showAlert(text, app: name)
     case .scan(let number, _), .stopScan(let number), .connect(let number, _, _), .cancelConnection(let number, _),
       .perform(let number, _, _, _):
       if let key = managerKey(number, name, .central) { receiveCentral(request, key) } else { misplaced(request, name) }

@@ -36,6 +36,11 @@ package final class AppSession: AppLinkDelegate, @unchecked Sendable {
   private var lastManager: UInt32 = 0
   private var lastOperation: UInt64 = 0
   private var lastEvent: EventSequence?
+  /// Who does what the user asks for, and what was asked before there was anybody.
+  private var actionHandler: (queue: DispatchQueue, handle: @Sendable (UserAction) -> Void)?
+  private var waitingActions: [UserAction] = []
+  /// What the app has to say to the user now; said again to a system that came back.
+  private var alert: String?
   /// Events whose delegate call has not returned, and managers that have not been brought back yet.
   private var outstanding = 0
   private let phaseChanged = NSCondition()
@@ -171,6 +176,7 @@ package final class AppSession: AppLinkDelegate, @unchecked Sendable {
       for manager in managers.values.compactMap(\.manager) where !manager.isRejected {
         if manager.hasHeard { bringBack(manager) } else { create(manager) }
       }
+      if let alert { connection?.send(.showAlert(alert)) }
       announceIfIdle()
     }
     wakeWaiters()
@@ -203,6 +209,7 @@ package final class AppSession: AppLinkDelegate, @unchecked Sendable {
       let manager = event.body.manager.flatMap { managers[$0]?.manager }
       manager?.hasHeard = true
       guard let manager else {
+        if case .actionRequested(let identifier, let name) = event.body { perform(identifier, name) }
         finishOne()
         return nil
       }
@@ -212,6 +219,34 @@ package final class AppSession: AppLinkDelegate, @unchecked Sendable {
       manager?.apply(event.body)
     } after: { [self] in
       finishOne()
+    }
+  }
+
+  // MARK: The user
+
+  private func perform(_ identifier: ActionIdentifier, _ name: String) {
+    let action = UserAction(name: name) { [weak self] error in
+      locked { self?.connection?.send(.completeAction(identifier, error: error)) }
+    }
+    if let actionHandler {
+      actionHandler.queue.async { actionHandler.handle(action) }
+    } else {
+      waitingActions.append(action)
+    }
+  }
+
+  func setActionHandler(_ queue: DispatchQueue, _ handle: @escaping @Sendable (UserAction) -> Void) {
+    locked {
+      actionHandler = (queue, handle)
+      for action in waitingActions { queue.async { handle(action) } }
+      waitingActions = []
+    }
+  }
+
+  func showAlert(_ text: String?) {
+    locked {
+      alert = text
+      if case .attached = phase { connection?.send(.showAlert(text)) }
     }
   }
 

@@ -13,6 +13,7 @@ extension Event.Body {
       .readRequested(let manager, _, _, _, _), .writeRequested(let manager, _, _, _, _, _, _),
       .requestExpired(let manager, _), .updateCredit(let manager, _):
       return manager
+    case .actionRequested: return nil
     }
   }
 }

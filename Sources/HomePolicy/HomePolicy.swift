@@ -1,46 +1,61 @@
 import Timekeeping
 
-/// Decides when a phone unlocks its owner's door: on arrival, once.
+/// Decides when a phone unlocks its owner's door: on an approach, once, or on a person's word.
 ///
-/// An arrival is a link to the lock that comes up after it was lost for a while, and a signal that is near and not
-/// falling. A link that flaps is none. The decision is stored before the unlock is written; if its answer does not come,
-/// the lock is asked what became of it, under the operation's name, and an unlock is never just repeated.
+/// An approach is a link that comes up at the edge of its range, where there was none, and a signal that then rises to the
+/// door's. Nothing less opens a door: time without a link may be a jammed radio, a changed battery or a restart, and a
+/// strong signal may be a phone on a bedside table. Where a phone is at a locked door and the evidence is missing, the
+/// owner is asked. The decision is stored before the unlock is written; if its answer does not come, the lock is asked
+/// what became of it, under the operation's name, and an unlock is never just repeated.
 ///
 /// On each link the phone also says that it is here, by a `status` where there is nothing to unlock, so that the lock
 /// can lock when it leaves.
 public struct HomePolicy: Sendable {
   public let configuration: HomeConfiguration
   /// What must be stored when an effect says so.
-  public private(set) var state: HomeState
+  public internal(set) var state: HomeState
 
-  private var offeredAt: Instant?
-  private var offerReadsLeft = 0
-  private var isAwaitingAnswer = false
+  var watch: SignalWatch
+  var offeredAt: Instant?
+  var offerReadsLeft = 0
+  /// The command whose answer is awaited.
+  var awaited: (command: HomeCommand, operation: UInt64)?
   /// Offers in a row that came where an answer was awaited.
-  private var interruptions = 0
+  var interruptions = 0
   /// Whether the lock has yet to hear on this link, or since its own restart, who is here.
-  private var owesPresence = false
+  var owesPresence = false
   /// After each answer comes, at once, one offer that asks for nothing. A later one is of a lock that knows nobody.
-  private var spareOfferUntil: Instant?
-  private var signals: [Int] = []
-  private var isSignalUnreadable = false
-  private var readingsLeft = 0
-  private var isReadingSignal = false
-  private var signalDue: Instant?
-  private var offerDue: Instant?
-  private var answerDue: Instant?
-  private var effects: [HomeEffect] = []
+  var spareOfferUntil: Instant?
+  /// This process was started on a link whose coming up it has not been told of yet.
+  var isLinkUnannounced = false
+  /// The link came up after a loss, and nothing shows that its phone came from elsewhere.
+  var isDoubtful = false
+  /// The lock says that it is locked, so a doubtful phone near it asks.
+  var isLockedOut = false
+  var isWordAwaited = false
+  var readingsLeft = 0
+  var isReadingSignal = false
+  var signalDue: Instant?
+  var offerDue: Instant?
+  var answerDue: Instant?
+  var wordDue: Instant?
+  /// The state could not be stored: when to try again. Until then nothing is done that rests on it.
+  var storeDue: Instant?
+  /// What is told to the owner, whether or not the state can be stored.
+  var spoken: [HomeEffect] = []
+  var effects: [HomeEffect] = []
 
   public init(_ configuration: HomeConfiguration, state: HomeState) {
     self.configuration = configuration
     self.state = state
+    watch = SignalWatch(configuration)
   }
 
-  /// Whether an arrival is under way: away was true, and nothing has been decided on yet.
-  public var isArriving: Bool { state.isLinked && state.linkLost != nil }
+  /// Whether an approach is under way that has not reached the door yet.
+  public var isApproaching: Bool { state.isLinked && state.approach != nil && state.opening == nil }
 
   /// When `handle(.timePassed)` must be called at the latest; `nil` if nothing is due.
-  public var nextDeadline: Instant? { [signalDue, offerDue, answerDue].compactMap { $0 }.min() }
+  public var nextDeadline: Instant? { [signalDue, offerDue, answerDue, wordDue, storeDue].compactMap { $0 }.min() }
 
   /// Takes what happened; returns what to do, in order.
   public mutating func handle(
@@ -52,13 +67,19 @@ public struct HomePolicy: Sendable {
     case .linkDown: linkDown(at: time)
     case .offerReceived: offerReceived(at: time)
     case .signalRead(let signal): signalRead(signal, at: time)
-    case .answered(let answer): answered(answer, at: time, using: &random)
+    case .answered(let answer, let bolt): answered(answer, bolt, at: time, using: &random)
     case .writeFailed: commandIsLost()
+    case .unlockAsked: unlockAsked(at: time, using: &random)
+    case .storeFailed: storeFailed(at: time)
     case .timePassed: timePassed(at: time)
     }
+    dropStale(at: time)
     decide(at: time, using: &random)
-    defer { effects = [] }
-    return effects
+    defer {
+      spoken = []
+      effects = []
+    }
+    return spoken + effects
   }
 
   private mutating func start(isLinked: Bool, at time: HomeTime) {
@@ -68,7 +89,12 @@ public struct HomePolicy: Sendable {
       expectOffer(at: time)
       owesPresence = true
       readingsLeft = configuration.signalReadings
-    case (false, true): linkUp(at: time)
+      resumeBeginning(at: time)
+    case (false, true):
+      // How long the link has been up is unknown until the system says that it has come up.
+      linkUp(at: time)
+      isLinkUnannounced = true
+      endBeginning()
     case (true, false):
       // The link was lost and nobody was there to hear it. When, is unknown: at the latest now; and no later than
       // this boot, if it was up in an earlier one.
@@ -77,47 +103,73 @@ public struct HomePolicy: Sendable {
     }
   }
 
+  /// The process before ended just after the link had come up: how it came up shows still.
+  private mutating func resumeBeginning(at time: HomeTime) {
+    guard state.isBeginning == true else { return }
+    if let heard = state.lastHeard, time.duration(since: heard) <= configuration.signalLifetime {
+      watch.begin(isNew: true, goesOn: true)
+    } else {
+      endBeginning()
+      isDoubtful = state.approach == nil
+    }
+  }
+
   private mutating func linkUp(at time: HomeTime) {
-    guard !state.isLinked else { return }
-    state.isLinked = true
-    noteReturn(at: time)
+    if state.isLinked {
+      guard isLinkUnannounced else { return }
+      isLinkUnannounced = false
+    } else {
+      state.isLinked = true
+      keepOrDropApproach(at: time)
+      readingsLeft = configuration.signalReadings
+      owesPresence = true
+      spareOfferUntil = nil
+      interruptions = 0
+      isLockedOut = false
+      expectOffer(at: time)
+    }
+    isDoubtful = state.linkLost != nil && state.approach == nil
+    // A link that was lost again before it could be seen how it came up is still the same beginning.
+    let isNewBeginning = state.linkLost.map { time.duration(since: $0) >= configuration.awayDuration } ?? false
+    watch.begin(isNew: isNewBeginning, goesOn: state.isBeginning == true)
+    if watch.isUndecided { state.isBeginning = true }
     state.lastHeard = time
-    signals = []
-    isSignalUnreadable = false
-    readingsLeft = configuration.signalReadings
-    owesPresence = true
-    spareOfferUntil = nil
-    interruptions = 0
-    expectOffer(at: time)
     store()
   }
 
-  /// A link after a short loss is none to unlock for. One after a long loss is an arrival, and so is one after a
-  /// short loss if it came in the middle of an arrival.
-  private mutating func noteReturn(at time: HomeTime) {
-    guard let lost = state.linkLost else { return }
-    guard time.duration(since: lost) >= configuration.awayDuration else {
-      state.linkLost = nil
-      state.arrivingSince = nil
-      return
-    }
-    let latestLoss = state.lastHeard ?? lost
-    if state.arrivingSince == nil || time.duration(since: latestLoss) >= configuration.awayDuration {
-      state.arrivingSince = time
-    }
+  /// A link that is lost for a moment in the middle of an approach, as over a restart, does not end the approach.
+  private mutating func keepOrDropApproach(at time: HomeTime) {
+    guard let approach = state.approach else { return }
+    let gap = time.duration(since: state.linkLost ?? approach.since)
+    if gap > configuration.approachInterruption || !isCurrent(approach, at: time) { state.approach = nil }
+  }
+
+  func isCurrent(_ approach: HomeState.Approach, at time: HomeTime) -> Bool {
+    time.duration(since: approach.since) <= configuration.approachWindow
   }
 
   private mutating func linkDown(at time: HomeTime) {
     guard state.isLinked else { return }
     state.isLinked = false
     state.lastHeard = time
-    // An arrival that was not decided on is still to come: its beginning stays.
-    if state.linkLost == nil { state.linkLost = time }
+    state.linkLost = time
     commandIsLost()
     offeredAt = nil
     offerDue = nil
     signalDue = nil
     isReadingSignal = false
+    isLinkUnannounced = false
+    isDoubtful = false
+    isLockedOut = false
+    stopAsking()
+    concludeWord(.linkLost)
+    store()
+  }
+
+  private mutating func endBeginning() {
+    watch.forgetBeginning()
+    guard state.isBeginning != nil else { return }
+    state.isBeginning = nil
     store()
   }
 
@@ -132,7 +184,7 @@ public struct HomePolicy: Sendable {
     // Not the one that follows an answer: the lock does not know us any more, as after a restart of its system or of
     // ours. An answer that we wait for belongs to its earlier session and will not come; the lock is asked at once,
     // before it takes us for gone and locks.
-    if isAwaitingAnswer {
+    if awaited != nil {
       interruptions += 1
       // A lock that takes commands whose answers never arrive offers after each: no faster than patience allows, then.
       if interruptions <= configuration.interruptions { commandIsLost() }
@@ -144,55 +196,31 @@ public struct HomePolicy: Sendable {
   private mutating func signalRead(_ signal: Int?, at time: HomeTime) {
     guard isReadingSignal else { return }
     isReadingSignal = false
-    isSignalUnreadable = signal == nil
-    signals = signal.map { signals.suffix(1) + [$0] } ?? []
-    guard !isNear, readingsLeft > 0 else { return }
     signalDue = time.instant + configuration.signalInterval
-  }
-
-  /// Near and not falling, by the latest readings.
-  private var isNear: Bool {
-    guard let latest = signals.last else { return isSignalUnreadable && configuration.unlocksWithoutSignal }
-    guard latest >= configuration.nearSignal else { return false }
-    return signals.count < 2 || latest >= signals[0] - configuration.signalTolerance
-  }
-
-  private mutating func answered(
-    _ answer: HomeAnswer, at time: HomeTime, using random: inout some RandomNumberGenerator
-  ) {
-    guard isAwaitingAnswer else { return }
-    commandIsLost()
-    interruptions = 0
-    owesPresence = false
-    spareOfferUntil = time.instant + configuration.offerPatience
-    state.lastHeard = time
-    guard var arrival = state.arrival else { return }
-    let isNewArrival = state.linkLost != nil
-    switch answer {
-    case .done: state.arrival = nil
-    case .unknownOperation:
-      // The lock never had it, so it may be written now; unless a later arrival has taken its place.
-      arrival.isWritten = false
-      state.arrival = isNewArrival ? nil : arrival
-    case .failed:
-      if isNewArrival || arrival.attempts >= configuration.unlockAttempts {
-        state.arrival = nil
-      } else {
-        // The lock remembers the old name as failed: a new try is a new operation.
-        state.arrival = HomeState.Arrival(
-          operation: newOperation(&random), isWritten: false, attempts: arrival.attempts + 1)
-      }
+    guard let signal else {
+      watch.forgetReadings()
+      endBeginning()
+      ask(.noSignal, at: time)
+      return
     }
-    store()
-  }
-
-  private mutating func commandIsLost() {
-    isAwaitingAnswer = false
-    answerDue = nil
+    watch.take(signal, at: time.instant)
+    switch watch.beginning {
+    case .weak where state.isBeginning == true:
+      state.approach = HomeState.Approach(since: time)
+      isDoubtful = false
+      endBeginning()
+    case .strong: endBeginning()
+    case .weak, .undecided, .unasked: break
+    }
+    if watch.isNear(at: time.instant) { ask(.noApproach, at: time) }
   }
 
   private mutating func timePassed(at time: HomeTime) {
-    if let due = signalDue, due <= time.instant { signalDue = nil }
+    if let due = signalDue, due <= time.instant {
+      signalDue = nil
+      // A reading that never came is none.
+      if isReadingSignal { signalRead(nil, at: time) }
+    }
     if let due = offerDue, due <= time.instant {
       offerDue = nil
       readOffer(at: time)
@@ -202,66 +230,95 @@ public struct HomePolicy: Sendable {
       // An offer that came while the answer did not is still good.
       if offeredAt == nil { readOffer(at: time) }
     }
+    if let due = wordDue, due <= time.instant { concludeWord(.noAnswer) }
+    if let due = storeDue, due <= time.instant {
+      storeDue = nil
+      offerReadsLeft = configuration.offerReads
+      readingsLeft = configuration.signalReadings
+      store()
+    }
   }
+
+  /// Nothing that was decided with the state that could not be stored has happened.
+  private mutating func storeFailed(at time: HomeTime) {
+    commandIsLost()
+    if var opening = state.opening, opening.isWritten {
+      // It was not written, and whoever reads the disk does not know of it either.
+      opening.isWritten = false
+      state.opening = opening
+    }
+    isReadingSignal = false
+    signalDue = nil
+    offeredAt = nil
+    storeDue = time.instant + configuration.storePatience
+    concludeWord(.notStored)
+  }
+
+  // MARK: What to do next
 
   /// Writes what there is to write, if there is an offer to write it with.
   private mutating func decide(at time: HomeTime, using random: inout some RandomNumberGenerator) {
-    guard state.isLinked, !isAwaitingAnswer else { return }
-    dropStaleArrival(at: time)
-    if let arrival = state.arrival, arrival.isWritten {
-      write(.status, operation: arrival.operation, at: time)
-    } else if isArriving || state.arrival != nil {
-      if isNear { unlock(at: time, using: &random) } else { readSignal() }
-    } else if owesPresence {
+    guard state.isLinked else { return }
+    if needsSignal(at: time.instant) { readSignal(at: time) }
+    guard awaited == nil, storeDue == nil else { return }
+    if let opening = state.opening, opening.isWritten {
+      write(.status, operation: opening.operation, at: time)
+    } else if let opening = state.opening, opening.because == .word {
+      unlock(opening, at: time)
+    } else if state.approach != nil {
+      guard watch.isAtDoor(at: time.instant) else { return }
+      unlock(state.opening ?? newOpening(.approach, at: time, using: &random), at: time)
+    } else if owesPresence, !watch.isUndecided || (!isReadingSignal && readingsLeft == 0) {
       write(.status, operation: 0, at: time)
     }
   }
 
-  /// Somebody who has been linked for this long without coming near was not on the way to the door.
-  private mutating func dropStaleArrival(at time: HomeTime) {
-    guard isArriving, let since = state.arrivingSince, time.duration(since: since) > configuration.arrivalWindow
-    else { return }
-    state.linkLost = nil
-    state.arrivingSince = nil
+  /// How the link came up shows only now; an approach has to be followed to the door; and only who is near is asked.
+  private func needsSignal(at now: Instant) -> Bool {
+    if watch.isUndecided { return true }
+    if state.opening?.isWritten == true { return false }
+    if state.approach != nil { return !watch.isAtDoor(at: now) }
+    return isDoubtful && isLockedOut
+  }
+
+  /// Who has been linked for too long without coming to the door was not on the way to it; nor is a person's word good
+  /// for ever.
+  private mutating func dropStale(at time: HomeTime) {
+    if let approach = state.approach, !isCurrent(approach, at: time) {
+      state.approach = nil
+      store()
+    }
+    guard let opening = state.opening, !opening.isWritten, !mayRepeat(opening, at: time) else { return }
+    state.opening = nil
     store()
   }
 
-  private mutating func unlock(at time: HomeTime, using random: inout some RandomNumberGenerator) {
-    guard let offeredAt else { return }
-    guard isFresh(offeredAt, at: time) else { return readOffer(at: time) }
-    var arrival =
-      state.arrival ?? HomeState.Arrival(operation: newOperation(&random), isWritten: false, attempts: 1)
-    arrival.isWritten = true
-    state.arrival = arrival
-    state.linkLost = nil
-    state.arrivingSince = nil
-    state.lastHeard = time
-    store()
-    write(.unlock, operation: arrival.operation, at: time)
-  }
-
-  private mutating func readSignal() {
+  private mutating func readSignal(at time: HomeTime) {
     guard !isReadingSignal, signalDue == nil, readingsLeft > 0 else { return }
     readingsLeft -= 1
     isReadingSignal = true
+    signalDue = time.instant + configuration.signalPatience
     effects.append(.readSignal)
   }
 
-  private mutating func write(_ command: HomeCommand, operation: UInt64, at time: HomeTime) {
-    guard let offeredAt else { return }
+  mutating func write(_ command: HomeCommand, operation: UInt64, at time: HomeTime) {
+    guard let offeredAt else {
+      if offerDue == nil, offerReadsLeft > 0 { readOffer(at: time) }
+      return
+    }
     guard isFresh(offeredAt, at: time) else { return readOffer(at: time) }
     self.offeredAt = nil
-    isAwaitingAnswer = true
+    awaited = (command, operation)
     answerDue = time.instant + configuration.answerPatience
     effects.append(.write(command, operation: operation))
   }
 
-  private func isFresh(_ offeredAt: Instant, at time: HomeTime) -> Bool {
+  func isFresh(_ offeredAt: Instant, at time: HomeTime) -> Bool {
     time.instant - offeredAt <= configuration.offerLifetime
   }
 
   /// Asks for an offer, and again if none comes, a few times: the lock offers by itself when it can.
-  private mutating func readOffer(at time: HomeTime) {
+  mutating func readOffer(at time: HomeTime) {
     offeredAt = nil
     guard offerReadsLeft > 0 else { return }
     offerReadsLeft -= 1
@@ -274,25 +331,14 @@ public struct HomePolicy: Sendable {
     offerDue = time.instant + configuration.offerPatience
   }
 
-  private mutating func store() {
+  mutating func commandIsLost() {
+    awaited = nil
+    answerDue = nil
+  }
+
+  mutating func store() {
+    // A disk that took nothing is given time.
+    guard storeDue == nil else { return }
     if !effects.contains(.store) { effects.insert(.store, at: 0) }
-  }
-
-  /// 0 is the name of no operation.
-  private func newOperation(_ random: inout some RandomNumberGenerator) -> UInt64 {
-    UInt64.random(in: 1 ... .max, using: &random)
-  }
-}
-
-extension HomeTime {
-  /// How long ago `earlier` was. Over a reboot the calendar has to do, and the time since the boot is the least it can
-  /// be, wherever the calendar has been stepped to.
-  func duration(since earlier: HomeTime) -> Duration {
-    if earlier.boot == boot { return instant - earlier.instant }
-    return max(.seconds(unixSeconds - earlier.unixSeconds), instant - .zero)
-  }
-
-  static func start(ofBootAt time: HomeTime) -> HomeTime {
-    HomeTime(boot: time.boot, instant: .zero, unixSeconds: time.unixSeconds - time.instant.seconds)
   }
 }

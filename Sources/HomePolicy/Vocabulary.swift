@@ -1,101 +1,78 @@
 import Timekeeping
 
-/// The time as a phone has it. Within one boot the boot-time clock decides, which nobody can step; the calendar only
-/// bridges a reboot.
-public struct HomeTime: Sendable, Hashable, Codable {
-  /// Which boot of the machine this is: `instant`s compare only within one.
-  public var boot: String
-  /// Time since that boot (in a simulated world: since the world began).
-  public var instant: Instant
-  /// Seconds since 1970-01-01 UTC; it may step.
-  public var unixSeconds: Double
-
-  public init(boot: String, instant: Instant, unixSeconds: Double) {
-    self.boot = boot
-    self.instant = instant
-    self.unixSeconds = unixSeconds
-  }
-}
-
-/// What an owner can set.
-public struct HomeConfiguration: Sendable, Hashable {
-  /// How long the link must have been lost before its return is an arrival.
-  public var awayDuration: Duration = .seconds(180)
-  /// The weakest signal that counts as being at the door, in dBm.
-  public var nearSignal = -75
-  /// By how much a reading may be below the one before and not be a falling signal, in dB.
-  public var signalTolerance = 4
-  /// Whether a link whose signal can't be read counts as near. Then the range of the radio alone keeps the door shut.
-  public var unlocksWithoutSignal = false
-  /// The time between readings of the signal while the owner is not near yet.
-  public var signalInterval: Duration = .seconds(1)
-  /// Readings in a row before waiting for the lock's next offer: a background app has ten seconds a wake.
-  public var signalReadings = 8
-  /// How long after the link came up its owner may still be arriving.
-  public var arrivalWindow: Duration = .seconds(600)
-  /// How long an offer is used after it came; the lock's own limit is longer.
-  public var offerLifetime: Duration = .seconds(45)
-  /// How long to wait for an offer after a link came up, before reading it: what the lock notifies before the link's MTU
-  /// is agreed on arrives cut short or not at all (seen with bluetoothd 5.82), and a read costs one round trip.
-  public var offerPatience: Duration = .milliseconds(250)
-  /// Reads of the offer in a row that bring none, before waiting for the lock to offer by itself.
-  public var offerReads = 4
-  /// How long to wait for an answer before asking what became of the command.
-  public var answerPatience: Duration = .seconds(15)
-  /// Offers in a row that may each cut the wait for an answer short: one is a lock or a system that has restarted.
-  public var interruptions = 3
-  /// Times that one arrival writes an unlock: more than one only if the lock says that nothing moved.
-  public var unlockAttempts = 3
-
-  public init() {}
-}
-
 /// What must outlive the process. The shell stores it durably when told to, before it does anything else.
 public struct HomeState: Sendable, Hashable, Codable {
-  /// An arrival that has been decided on, and of which it is not known yet what became of it.
-  public struct Arrival: Sendable, Hashable, Codable {
+  /// Evidence that the owner is coming: a link that came up at the edge of its range, after there had been none.
+  public struct Approach: Sendable, Hashable, Codable {
+    /// When the link came up so.
+    public var since: HomeTime
+  }
+
+  /// A door that is to be opened, and of which it is not known yet whether it was.
+  public struct Opening: Sendable, Hashable, Codable {
     /// The name of its unlock, the same however often it is asked about.
     public var operation: UInt64
     /// Whether the unlock may have reached the lock.
     public var isWritten: Bool
     /// How many unlocks have been written for it, this one included.
     public var attempts: Int
+    public var because: OpeningReason
+    /// When it was decided on.
+    public var since: HomeTime
   }
 
-  /// The format's version.
-  public var version = 1
+  /// The format's version. What version 1 kept of arrivals was no evidence of an approach, and is not read.
+  public var version = 2
   /// Whether there was a link when last heard of.
   public var isLinked = false
   /// When anything was last heard of the lock.
   public var lastHeard: HomeTime?
-  /// When the link was lost. Still there while a link is up: an arrival that is not decided on yet.
+  /// When the link was last lost.
   public var linkLost: HomeTime?
-  /// Since when there has been a link to arrive by.
-  public var arrivingSince: HomeTime?
-  public var arrival: Arrival?
+  /// The link came up after it was lost for long enough, and how strong it came up is not known yet.
+  public var isBeginning: Bool?
+  public var approach: Approach?
+  public var opening: Opening?
+  /// When the owner was last asked whether to open.
+  public var asked: HomeTime?
+  /// The question still stands.
+  public var isAsking: Bool?
 
   public init() {}
+}
+
+/// Why a door is opened. There is no third reason.
+public enum OpeningReason: String, Sendable, Hashable, Codable {
+  /// The owner was seen to come.
+  case approach
+  /// A person said so.
+  case word
 }
 
 /// What happens to a phone, as far as its lock is concerned.
 public enum HomeEvent: Sendable, Hashable {
   /// The process has started; whether the system has a link to the lock.
   case started(isLinked: Bool)
+  /// The link has come up.
   case linkUp
   case linkDown
   /// The lock made an offer: a command can be written.
   case offerReceived
   /// The link's signal in dBm; `nil` where it can't be read.
   case signalRead(Int?)
-  /// The lock's authenticated answer to the command that was written last.
-  case answered(HomeAnswer)
+  /// The lock's authenticated answer to the command that was written last, and where it says its bolt is.
+  case answered(HomeAnswer, bolt: HomeBolt)
   /// The write failed, or its answer can't be trusted: what became of it is unknown.
   case writeFailed
+  /// The owner says: open.
+  case unlockAsked
+  /// `store` could not be carried out, nor any effect after it.
+  case storeFailed
   /// The time that `nextDeadline` named.
   case timePassed
 }
 
-/// What the lock said.
+/// What the lock said of a command.
 public enum HomeAnswer: Sendable, Hashable {
   /// The bolt is where the command wanted it.
   case done
@@ -103,6 +80,11 @@ public enum HomeAnswer: Sendable, Hashable {
   case unknownOperation
   /// The lock had it and did not carry it out.
   case failed
+}
+
+/// Where the lock said its bolt is.
+public enum HomeBolt: Sendable, Hashable {
+  case locked, unlocked, between
 }
 
 /// What a phone does about its lock.
@@ -113,10 +95,40 @@ public enum HomeEffect: Sendable, Hashable {
   case readOffer
   /// Write this command with the latest offer, which is used up by it.
   case write(HomeCommand, operation: UInt64)
+  /// The owner seems to be at a locked door, and nothing shows that they came: ask.
+  case ask(Doubt)
+  /// The question is over: the door is open, or its owner is gone.
+  case stopAsking
+  /// What became of the owner's word.
+  case answerWord(WordOutcome)
 }
 
 public enum HomeCommand: Sendable, Hashable {
-  case unlock
+  case unlock(OpeningReason)
   /// Moves nothing; says who is here, and asks what became of an operation (0: of none).
   case status
+}
+
+/// Why a door is not opened by itself.
+public enum Doubt: String, Sendable, Hashable {
+  /// The link came up as strong as where the phone is now: nothing shows that it came from elsewhere.
+  case noApproach
+  /// The signal can't be read, so nothing shows where the phone is.
+  case noSignal
+}
+
+/// What became of a person's word.
+public enum WordOutcome: String, Sendable, Hashable {
+  /// The lock says that its bolt is open.
+  case done
+  /// There is no link to the lock.
+  case notLinked
+  /// The link was lost before the lock answered.
+  case linkLost
+  /// The lock did not answer in time.
+  case noAnswer
+  /// The lock says that its bolt did not move.
+  case failed
+  /// The decision could not be stored, so it was not carried out.
+  case notStored
 }

@@ -30,7 +30,7 @@ public struct AppRegistry: Sendable {
     do { names = try FileManager.default.contentsOfDirectory(atPath: folder).sorted() } catch {
       throw DaemonError(
         "The apps folder \(folder) can't be read (\(error.localizedDescription)); create it, or name another "
-          + "with --apps.")
+          + "with --apps.", needsPerson: true)
     }
     for name in names.filter({ !$0.hasPrefix(".") }) {
       let place = folder + "/" + name
@@ -98,10 +98,4 @@ public struct AppRegistry: Sendable {
       }
     }
   }
-}
-
-/// What keeps latchkeyd from working, and what to do about it.
-public struct DaemonError: Error, Sendable, Hashable, CustomStringConvertible {
-  public let description: String
-  public init(_ description: String) { self.description = description }
 }

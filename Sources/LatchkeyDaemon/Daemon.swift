@@ -82,9 +82,9 @@ public struct Daemon: Sendable {
       supervisor.close()
       store.close()
     }
-    try await loop.run(system, ports: carriers.ports, watchdogInterval: Self.watchdogInterval) { [logger, folder] in
+    await loop.run(system, ports: carriers.ports, watchdogInterval: Self.watchdogInterval) { [logger, folder] in
       logger.record("daemon.started", ["state": folder.path])
-      sd_notify(0, "READY=1\nSTATUS=Apps and bluetoothd are served.")
+      sd_notify(0, "READY=1\nSTATUS=" + SystemLoop.healthyStatus)
     }
     sd_notify(0, "STOPPING=1")
     logger.record("daemon.stopped")

@@ -1,3 +1,4 @@
+import DurableFiles
 import Foundation
 import Glibc
 
@@ -17,7 +18,9 @@ public final class StateFolder: Sendable {
     let lockPath = path + "/latchkeyd.lock"
     let descriptor = open(lockPath, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
     guard descriptor >= 0 else {
-      throw DaemonError("\(lockPath) can't be opened (\(Self.reason())); give latchkeyd a state folder of its own.")
+      throw DaemonError(
+        "\(lockPath) can't be opened (\(Self.reason())); give latchkeyd a state folder of its own.",
+        needsPerson: errno != ENOSPC)
     }
     guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
       var holder = [UInt8](repeating: 0, count: 32)
@@ -29,11 +32,9 @@ public final class StateFolder: Sendable {
         "The state folder \(path) belongs to a latchkeyd that runs\(number.isEmpty ? "" : " as process \(number)"); "
           + "end that one, or start this one with another --state.")
     }
+    // For people. Where the disk is full it stays out, and latchkeyd serves what is there.
     let number = Array("\(getpid())\n".utf8)
-    if ftruncate(descriptor, 0) != 0 || pwrite(descriptor, number, number.count, 0) != number.count {
-      close(descriptor)
-      throw DaemonError("\(lockPath) can't be written (\(Self.reason())).")
-    }
+    if ftruncate(descriptor, 0) == 0 { _ = pwrite(descriptor, number, number.count, 0) }
     self.path = path
     lock = descriptor
     let name = machine ?? (try? String(contentsOfFile: "/etc/machine-id", encoding: .utf8)) ?? "unknown"
@@ -43,6 +44,24 @@ public final class StateFolder: Sendable {
   deinit { close(lock) }
 
   public var storePath: String { path + "/state.sqlite" }
+  /// A new store, until it is whole.
+  var newStorePath: String { storePath + ".new" }
+  /// Says that a store was made here: if it is missing, it was lost.
+  var markerPath: String { path + "/state.made" }
+  /// Says, with the name that the old store is to have, that a person wants to begin anew.
+  var setAsidePath: String { path + "/state.set-aside" }
+  /// What SQLite keeps beside a database.
+  static let companions = ["-wal", "-shm", "-journal"]
+
+  /// What tells of an earlier life of latchkeyd in this folder; none of it is there before the first store was whole.
+  var tracesOfEarlierLife: [String] {
+    var traces = Self.companions.map { storePath + $0 } + [markerPath]
+    for folder in ["apps", "logs"] {
+      let content = (try? FileManager.default.contentsOfDirectory(atPath: path + "/" + folder)) ?? []
+      traces += content.sorted().prefix(1).map { "\(path)/\(folder)/\($0)" }
+    }
+    return traces.filter { Self.exists($0) }
+  }
 
   /// An app's own folder.
   public func appFolder(_ bundleIdentifier: String) throws(DaemonError) -> String {
@@ -57,16 +76,9 @@ public final class StateFolder: Sendable {
     return path + "/logs/" + bundleIdentifier + ".log"
   }
 
-  /// Moves what is there out of the way, for the user who asked for it.
-  /// - Returns: where it went.
-  public func setStoreAside(at unixSeconds: Double) throws(DaemonError) -> String {
-    let target = storePath + ".aside-\(Int64(unixSeconds))"
-    for suffix in ["", "-wal", "-shm"] where access(storePath + suffix, F_OK) == 0 {
-      guard rename(storePath + suffix, target + suffix) == 0 else {
-        throw DaemonError("\(storePath + suffix) can't be moved (\(Self.reason())).")
-      }
-    }
-    return target
+  static func exists(_ path: String) -> Bool {
+    var status = stat()
+    return lstat(path, &status) == 0
   }
 
   private static func makePrivate(_ path: String) throws(DaemonError) {
@@ -79,15 +91,16 @@ public final class StateFolder: Sendable {
     }
     var status = stat()
     guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else {
-      throw DaemonError("\(path) is not a folder; name another with --state.")
+      throw DaemonError("\(path) is not a folder; name another with --state.", needsPerson: true)
     }
     guard status.st_uid == geteuid() else {
       throw DaemonError(
-        "The folder \(path) belongs to user \(status.st_uid), and this is user \(geteuid()); name another with --state."
-      )
+        "The folder \(path) belongs to user \(status.st_uid), and this is user \(geteuid()); name another with "
+          + "--state.", needsPerson: true)
     }
     if status.st_mode & 0o077 != 0, chmod(path, 0o700) != 0 {
-      throw DaemonError("The folder \(path) is open to others and can't be made private (\(reason())).")
+      throw DaemonError(
+        "The folder \(path) is open to others and can't be made private (\(reason())).", needsPerson: true)
     }
   }
 

@@ -1,36 +1,65 @@
 import BluetoothSystem
+import DurableFiles
 import Foundation
 import GRDB
 
+/// Where the system's changes are made durable.
+public protocol StateStore: Sendable {
+  /// Makes the changes durable, all or none.
+  /// - Throws: `StoreWriteError` where they could not be; the store is as it was then.
+  func write(_ changes: [StoreChange]) throws(StoreWriteError)
+}
+
+/// Why changes could not be made durable.
+public struct StoreWriteError: Error, Sendable, Hashable, CustomStringConvertible {
+  /// What was wrong and what to do, as a sentence.
+  public let description: String
+  public init(_ description: String) { self.description = description }
+}
+
 /// What latchkeyd has promised, on disk: SQLite, one row a record, and every change durable before it counts.
-public final class Store: Sendable {
-  private let database: DatabaseQueue
+///
+/// The database is this process's alone while it is open (`locking_mode=EXCLUSIVE`): whoever else wants to lock it is
+/// told that it is locked, nobody can make latchkeyd wait, and it needs no shared memory, so that what is stored can be
+/// read even where the disk has no room for anything new.
+public final class Store: StateStore {
+  let database: DatabaseQueue
   /// The connection through which the store was looked at, closed long since and never freed: to free a queue of GRDB's
   /// libdispatch takes a thread from its pool, and looks after that pool once a second for as long as the process lives.
-  private let inspected: DatabaseQueue?
+  private let inspected: DatabaseQueue
+  private let built: DatabaseQueue?
 
   /// "LKEY"
   static let applicationIdentifier: Int32 = 0x4C4B_4559
   /// The version of the tables. A store of a newer one is refused.
   static let version: Int32 = 1
+  /// SQLite's number for `synchronous=FULL`: a commit returns when it is on disk.
+  static let fullSynchronous = 2
+  /// How long a start waits for another program that has the store locked.
+  private static let lockWaitSeconds: TimeInterval = 5
 
-  /// Opens the folder's store, made where there is none.
-  /// - Throws: `DaemonError` where it is damaged, newer, another program's or another machine's. It is left as it is.
-  public init(_ folder: StateFolder) throws(DaemonError) {
+  /// Opens the folder's store, made where there was never one.
+  /// - Throws: `DaemonError` where it is damaged, lost, newer, another program's or another machine's. It is left as it is.
+  public convenience init(_ folder: StateFolder) throws(DaemonError) {
+    try self.init(folder, StoreBeginning(folder: folder))
+  }
+
+  init(_ folder: StateFolder, _ beginning: StoreBeginning) throws(DaemonError) {
     let path = folder.storePath
     do {
-      var configuration = Configuration()
-      configuration.journalMode = .wal
-      configuration.prepareDatabase { database in try database.execute(sql: "PRAGMA synchronous = FULL") }
+      var built: DatabaseQueue?
+      try beginning.prepare { built = try Self.build($0, home: folder.home) }
+      self.built = built
       // Looked at before anything, so that a store that is refused is not changed.
-      inspected = FileManager.default.fileExists(atPath: path) ? try Self.inspect(path, folder) : nil
-      database = try DatabaseQueue(path: path, configuration: configuration)
-      try Self.migrate(database, home: folder.home)
+      inspected = try Self.inspect(folder)
+      try beginning.finish()
+      database = try DatabaseQueue(path: path, configuration: Self.configuration(isNew: false))
+      try Self.checkDurability(database, path)
       try Self.protect(path)
     } catch let error as DaemonError {
       throw error
     } catch {
-      throw Self.explained(error, path)
+      throw Self.explained(error, path, beginning)
     }
   }
 
@@ -39,80 +68,149 @@ public final class Store: Sendable {
     do {
       let records = try database.read { database in
         try Row.fetchAll(database, sql: "SELECT kind, name, value FROM record").map { row in
-          let record = try JSONDecoder().decode(StoredRecord.self, from: row["value"] as Data)
-          let kind: String = row["kind"]
-          guard record.key.kind.rawValue == kind, record.key.name == row["name"] else {
-            throw DaemonError("the record \(kind) \(row["name"] as String) holds another's value")
+          // Values of any type may be in there: SQLite's columns hold what they are given.
+          guard let kind = String.fromDatabaseValue(row["kind"]), let name = String.fromDatabaseValue(row["name"])
+          else {
+            throw StoreDamage("a record has no kind or no name")
+          }
+          guard case .blob(let value) = (row["value"] as DatabaseValue).storage else {
+            throw StoreDamage("the record \(kind) \(name) holds no bytes")
+          }
+          let record: StoredRecord
+          do { record = try JSONDecoder().decode(StoredRecord.self, from: value) } catch {
+            throw StoreDamage("the record \(kind) \(name) is none (\(error))")
+          }
+          guard record.key.kind.rawValue == kind, record.key.name == name else {
+            throw StoreDamage("the record \(kind) \(name) holds another's value")
           }
           return record
         }
       }
       return StoredState(records)
-    } catch { throw Self.explained(error, database.path) }
+    } catch {
+      let folder = (database.path as NSString).deletingLastPathComponent
+      throw DaemonError(
+        "The state in \(database.path) is damaged or can't be read (\(error)). Nothing was changed. Restore it from a "
+          + "backup, or put it aside and begin anew with latchkeyd --state \(folder) --set-aside; apps then lose what "
+          + "they asked for.", needsPerson: true)
+    }
   }
 
-  /// Makes the changes durable, all or none.
-  public func write(_ changes: [StoreChange]) throws {
+  public func write(_ changes: [StoreChange]) throws(StoreWriteError) {
     guard !changes.isEmpty else { return }
-    let encoder = JSONEncoder()
-    encoder.outputFormatting = .sortedKeys
-    let encoded = try changes.map { change -> (StoreKey, Data?) in
-      switch change {
-      case .put(let record): (record.key, try encoder.encode(record))
-      case .remove(let key): (key, nil)
-      }
-    }
-    try database.write { database in
-      for (key, value) in encoded {
-        if let value {
-          let statement = try database.cachedStatement(
-            sql: "INSERT OR REPLACE INTO record (kind, name, value) VALUES (?, ?, ?)")
-          try statement.execute(arguments: [key.kind.rawValue, key.name, value])
-        } else {
-          let statement = try database.cachedStatement(sql: "DELETE FROM record WHERE kind = ? AND name = ?")
-          try statement.execute(arguments: [key.kind.rawValue, key.name])
+    do {
+      let encoder = JSONEncoder()
+      encoder.outputFormatting = .sortedKeys
+      let encoded = try changes.map { change -> (StoreKey, Data?) in
+        switch change {
+        case .put(let record): (record.key, try encoder.encode(record))
+        case .remove(let key): (key, nil)
         }
       }
-    }
+      try database.write { database in
+        for (key, value) in encoded {
+          if let value {
+            let statement = try database.cachedStatement(
+              sql: "INSERT OR REPLACE INTO record (kind, name, value) VALUES (?, ?, ?)")
+            try statement.execute(arguments: [key.kind.rawValue, key.name, value])
+          } else {
+            let statement = try database.cachedStatement(sql: "DELETE FROM record WHERE kind = ? AND name = ?")
+            try statement.execute(arguments: [key.kind.rawValue, key.name])
+          }
+        }
+      }
+    } catch { throw Self.writeError(error, database.path) }
   }
 
   public func close() { try? database.close() }
 
+  /// - Parameter isNew: for one that is being made, under another name, for the disk alone.
+  private static func configuration(isNew: Bool) -> Configuration {
+    var configuration = Configuration()
+    configuration.busyMode = .timeout(lockWaitSeconds)
+    // GRDB's own `.wal` would set synchronous to NORMAL after all that is said here.
+    configuration.journalMode = .default
+    configuration.prepareDatabase { database in
+      // Before the first look into the file, or there is shared memory after all.
+      try database.execute(sql: "PRAGMA locking_mode = EXCLUSIVE")
+      if !isNew {
+        let mode = try String.fetchOne(database, sql: "PRAGMA journal_mode = WAL")
+        guard mode == "wal" else { throw StoreDamage("it can't have a write-ahead log, but \(mode ?? "none")") }
+      }
+      try database.execute(sql: "PRAGMA synchronous = FULL")
+    }
+    return configuration
+  }
+
+  /// What the promises rest on is asked of the connection itself.
+  private static func checkDurability(_ database: DatabaseQueue, _ path: String) throws {
+    let (synchronous, journal) = try database.read { database in
+      (
+        try Int.fetchOne(database, sql: "PRAGMA synchronous"), try String.fetchOne(database, sql: "PRAGMA journal_mode")
+      )
+    }
+    guard synchronous == fullSynchronous, journal == "wal" else {
+      throw DaemonError(
+        "SQLite does not store durably in \(path) (synchronous \(synchronous ?? -1), journal \(journal ?? "none")), so "
+          + "nothing can be promised. Nothing was changed. This is a fault of latchkeyd or of the SQLite that is "
+          + "installed.", needsPerson: true)
+    }
+  }
+
   /// - Returns: the connection, closed.
-  private static func inspect(_ path: String, _ folder: StateFolder) throws -> DatabaseQueue {
+  private static func inspect(_ folder: StateFolder) throws -> DatabaseQueue {
     var configuration = Configuration()
     configuration.readonly = true
+    configuration.busyMode = .timeout(lockWaitSeconds)
+    do {
+      return try inspect(folder, configuration)
+    } catch let error as DatabaseError where isWithoutSpace(error) {
+      // To read takes shared memory, and there is no room for it. Whoever has the store for itself needs none.
+      return try inspect(folder, Self.configuration(isNew: false))
+    }
+  }
+
+  private static func inspect(_ folder: StateFolder, _ configuration: Configuration) throws -> DatabaseQueue {
+    let path = folder.storePath
     let database = try DatabaseQueue(path: path, configuration: configuration)
     defer { try? database.close() }
     try database.read { database in
       let application = try Int32.fetchOne(database, sql: "PRAGMA application_id") ?? 0
       let version = try Int32.fetchOne(database, sql: "PRAGMA user_version") ?? 0
       let isEmpty = try Int.fetchOne(database, sql: "SELECT count(*) FROM sqlite_schema") == 0
-      if isEmpty, application == 0 { return }
+      if isEmpty, application == 0 {
+        throw StoreBeginning(folder: folder).damaged("\(path) is a database with nothing in it, not latchkeyd's store.")
+      }
       guard application == applicationIdentifier else {
-        throw DaemonError("\(path) is another program's database; start latchkeyd with another --state.")
+        throw DaemonError(
+          "\(path) is another program's database. Nothing was changed. Start latchkeyd with another --state, or put "
+            + "the file aside with latchkeyd --state \(folder.path) --set-aside.", needsPerson: true)
       }
       guard version <= self.version else {
         throw DaemonError(
           "The state in \(folder.path) was written by a newer latchkeyd (version \(version); this one knows "
-            + "\(self.version)). Install the newer one, or start this one with another --state.")
+            + "\(self.version)). Install the newer one, or start this one with another --state.", needsPerson: true)
       }
       let check = try String.fetchAll(database, sql: "PRAGMA quick_check(1)")
-      guard check == ["ok"] else {
+      guard version == self.version, check == ["ok"] else {
         throw DatabaseError(resultCode: .SQLITE_CORRUPT, message: check.first)
       }
       let home = try String.fetchOne(database, sql: "SELECT value FROM home")
-      guard home == nil || home == folder.home else {
+      guard home == folder.home else {
         throw DaemonError(
-          "The state in \(folder.path) belongs to another machine or folder (\(home ?? ""); this is \(folder.home)). "
+          "The state in \(folder.path) belongs to another machine or folder (\(home ?? "none"); this is \(folder.home)). "
             + "Bonds and promises do not move with a copy. Start with another --state, or put the copy aside with "
-            + "latchkeyd --state \(folder.path) --set-aside.")
+            + "latchkeyd --state \(folder.path) --set-aside.", needsPerson: true)
       }
     }
     return database
   }
 
-  private static func migrate(_ database: DatabaseQueue, home: String) throws {
+  /// Makes a whole store.
+  /// - Returns: the connection, closed.
+  private static func build(_ path: String, home: String) throws -> DatabaseQueue {
+    let database = try DatabaseQueue(path: path, configuration: configuration(isNew: true))
+    defer { try? database.close() }
     var migrator = DatabaseMigrator()
     migrator.registerMigration("1: records") { database in
       try database.execute(
@@ -126,16 +224,55 @@ public final class Store: Sendable {
       try database.execute(sql: "PRAGMA user_version = \(version)")
     }
     try migrator.migrate(database)
+    try protect(path)
+    return database
   }
 
   private static func protect(_ path: String) throws {
     try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
   }
+}
 
-  private static func explained(_ error: any Error, _ path: String) -> DaemonError {
-    DaemonError(
-      "The state in \(path) is damaged or can't be read (\(error)). Nothing was changed. Restore it from a backup, or "
-        + "put it aside and begin anew with latchkeyd --state \((path as NSString).deletingLastPathComponent) "
-        + "--set-aside; apps then lose what they asked for.")
+// MARK: - What went wrong
+
+extension Store {
+  private struct StoreDamage: Error, CustomStringConvertible {
+    let description: String
+    init(_ description: String) { self.description = description }
+  }
+
+  private static func isWithoutSpace(_ error: DatabaseError) -> Bool {
+    [.SQLITE_FULL, .SQLITE_IOERR, .SQLITE_CANTOPEN, .SQLITE_READONLY].contains(error.resultCode.primaryResultCode)
+  }
+
+  private static func explained(_ error: any Error, _ path: String, _ beginning: StoreBeginning) -> DaemonError {
+    if let error = error as? DatabaseError {
+      if [.SQLITE_BUSY, .SQLITE_LOCKED].contains(error.resultCode.primaryResultCode) {
+        return DaemonError(
+          "Another program has \(path) locked, and \(Int(lockWaitSeconds)) s were not enough. End that program; sqlite3 "
+            + "or a backup may be one. Nothing was changed.")
+      }
+      if isWithoutSpace(error) { return DaemonError(writeError(error, path).description) }
+    }
+    if let error = error as? DurableFileError {
+      return DaemonError("The state can't be kept: \(error). Make room, or mend the disk. Nothing was lost.")
+    }
+    return beginning.damaged("The state in \(path) is damaged or can't be read (\(error)).")
+  }
+
+  private static func writeError(_ error: any Error, _ path: String) -> StoreWriteError {
+    guard let error = error as? DatabaseError else { return StoreWriteError("\(path) can't be written: \(error).") }
+    switch error.resultCode.primaryResultCode {
+    case .SQLITE_FULL:
+      return StoreWriteError("The disk with \(path) is full; make room on it.")
+    case .SQLITE_BUSY, .SQLITE_LOCKED:
+      return StoreWriteError("Another program has \(path) locked; end it, sqlite3 or a backup may be one.")
+    case .SQLITE_READONLY:
+      return StoreWriteError("\(path) can't be written to: the file, its folder or the disk is read-only.")
+    case .SQLITE_IOERR, .SQLITE_CANTOPEN:
+      return StoreWriteError("\(path) can't be written (\(error)); is the disk full, or broken?")
+    default:
+      return StoreWriteError("\(path) can't be written (\(error)).")
+    }
   }
 }

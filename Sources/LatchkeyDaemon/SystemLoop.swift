@@ -36,13 +36,15 @@ public final class SystemLoop: Sendable {
     /// `whenDone` is called when it has been carried out.
     case event(BluetoothSystem.Event, whenDone: (@Sendable () -> Void)? = nil)
     case watchdog
+    /// The store is to be tried again.
+    case storeRetry
     case stop
   }
 
   private let entries: AsyncStream<Entry>
   private let continuation: AsyncStream<Entry>.Continuation
   private let time: any TimeSource
-  private let store: Store
+  private let store: any StateStore
   private let supervisor: any Supervisor
   private let registry: AppRegistry
   private let logger: Logger
@@ -50,7 +52,7 @@ public final class SystemLoop: Sendable {
   private let executor: (any TaskExecutor)?
 
   public init(
-    time: any TimeSource, store: Store, supervisor: any Supervisor, registry: AppRegistry, logger: Logger,
+    time: any TimeSource, store: any StateStore, supervisor: any Supervisor, registry: AppRegistry, logger: Logger,
     executor: (any TaskExecutor)? = nil
   ) {
     self.executor = executor
@@ -80,47 +82,87 @@ public final class SystemLoop: Sendable {
   }
 
   /// Runs until `stop`.
-  /// - Throws: where a change can't be stored: nothing may be promised any more, so nothing goes on.
   public func run(
     _ initial: BluetoothSystem, ports: SystemPorts, watchdogInterval: Duration? = nil,
     onStarted: @Sendable () -> Void = {}
-  ) async throws {
-    var system = initial
+  ) async {
     let alarm = time.makeAlarm { [continuation] in continuation.yield(.event(.timePassed)) }
+    let storeAlarm = time.makeAlarm { [continuation] in continuation.yield(.storeRetry) }
     let watchdog = watchdogInterval.map(keepWatchdogQuiet)
     defer {
       alarm.set(nil)
+      storeAlarm.set(nil)
       watchdog?.set(nil)
     }
     let news = Task(executorPreference: executor) { [supervisor, continuation] in
       for await piece in supervisor.news { continuation.yield(.event(piece.event)) }
     }
     defer { news.cancel() }
+    let trouble = Trouble()
+    let turns = DurableTurns(initial, store: store, time: time, actions: actions(ports, trouble))
     var deadline: Instant?
-    func turn(_ event: BluetoothSystem.Event) throws {
-      try carryOut(system.handle(event, at: time.now, unixSeconds: time.unixSeconds), ports)
-      guard system.nextDeadline != deadline || event.isTimePassed else { return }
-      deadline = system.nextDeadline
+    var retryAt: Instant?
+    func setAlarms(after event: BluetoothSystem.Event?) {
+      if turns.retryAt != retryAt {
+        retryAt = turns.retryAt
+        storeAlarm.set(retryAt)
+      }
+      guard turns.system.nextDeadline != deadline || event?.isTimePassed == true else { return }
+      deadline = turns.system.nextDeadline
       alarm.set(deadline)
     }
-    try turn(.started)
+    func turn(_ event: BluetoothSystem.Event, whenDone: (@Sendable () -> Void)? = nil) {
+      // An answer with the status says what is wrong with the store at this moment.
+      trouble.text = turns.trouble
+      turns.handle(event, whenDone: whenDone)
+      setAlarms(after: event)
+    }
+    turn(.started)
     onStarted()
     for await entry in entries {
       switch entry {
-      case .event(let event, let whenDone):
-        try turn(event)
-        whenDone?()
+      case .event(let event, let whenDone): turn(event, whenDone: whenDone)
       case .watchdog:
         sd_notify(0, "WATCHDOG=1")
         if let watchdogInterval { watchdog?.set(time.now + watchdogInterval) }
-        try turn(.timePassed)
-      case .stop: return
+        turn(.timePassed)
+      case .storeRetry:
+        retryAt = nil
+        trouble.text = turns.trouble
+        turns.retry()
+        setAlarms(after: nil)
+      case .stop:
+        let count = turns.finish()
+        if count > 0 { logger.critical("\(count) changes of the state were not written") }
+        return
       }
     }
   }
 
-  private func carryOut(_ effects: [BluetoothSystem.Effect], _ ports: SystemPorts) throws {
-    try store.write(effects.compactMap { if case .store(let change) = $0 { change } else { nil } })
+  /// What the status says about the store.
+  private final class Trouble { var text: String? }
+
+  private func actions(_ ports: SystemPorts, _ trouble: Trouble) -> DurableTurns.Actions {
+    DurableTurns.Actions(
+      carryOut: { [self] effects in carryOut(effects, ports, trouble.text) },
+      tell: { [logger] reason in
+        if let reason {
+          logger.record("store.failed", ["reason": reason], level: .error)
+        } else {
+          logger.record("store.recovered")
+        }
+        sd_notify(0, "STATUS=" + (reason.map { "The state can't be written: \($0)" } ?? Self.healthyStatus))
+      },
+      refuse: { token, error in ports.controlReply(token, .failure(error)) },
+      drop: { [logger] count, link in
+        logger.error("an app is gone whose requests waited for the disk: \(count) of link \(link.rawValue) are dropped")
+      })
+  }
+
+  /// What systemd shows of a latchkeyd that can do its work.
+  static let healthyStatus = "Apps and bluetoothd are served."
+
+  private func carryOut(_ effects: [BluetoothSystem.Effect], _ ports: SystemPorts, _ trouble: String?) {
     for effect in effects {
       switch effect {
       case .store: break
@@ -128,7 +170,14 @@ public final class SystemLoop: Sendable {
       case .event(let event, let link): ports.event(event, link)
       case .attachReply(let token, let result): ports.attachReply(token, result)
       case .queryReply(let token, let result): ports.queryReply(token, result)
-      case .controlReply(let token, let result): ports.controlReply(token, result)
+      case .controlReply(let token, let result):
+        ports.controlReply(
+          token,
+          result.map { status in
+            var status = status
+            status.storeTrouble = trouble
+            return status
+          })
       case .launch(let name, let options): launch(name, options)
       case .adopt(let name, let process): supervisor.adopt(name, process)
       case .suspend(let name, let process): supervisor.suspend(name, process)

@@ -46,13 +46,18 @@ public final class ScenarioRun {
   let world: any World
   private(set) var chronicle: Chronicle
   private var promises: [PromiseResult] = []
+  private var chaptersBegun = 0
   private(set) var chapterBegan = Instant.zero
   private(set) var chapterWindow = 0
   var departed: Instant?
+  /// What each machine was last told to move.
+  var ways: [String: Way] = [:]
   /// Waiting steps look from here on: from where the last thing was done to the world, at first its boot.
   var waitsFrom = 0
   /// What a wait has found the next ones do not find again.
   var found: Set<Int> = []
+  /// Processes that ended by themselves and are on record.
+  private var notedEnds: Set<String> = []
 
   /// What the machines can't do, or do otherwise than written: lines for the verdict.
   private var differences: [String] = []
@@ -140,7 +145,8 @@ public final class ScenarioRun {
 
   private func tell() throws -> Report {
     var problem: String?
-    options.progress("\(scenario.title) (\(scenario.name), seed \(seed), \(days) days a chapter)")
+    options.progress(
+      "\(scenario.title) (\(scenario.name), seed \(seed), \(count(days, "day")) a chapter)")
     do {
       try compareAbilities()
       try world.boot()
@@ -149,10 +155,10 @@ public final class ScenarioRun {
       problem = "\((error as? Stopped)?.reason ?? String(describing: error))"
       if let shortage = world.run.shortage() { problem = "\(shortage). It showed as: \(problem ?? "")" }
       options.progress("stopped: \(problem ?? "")")
-      // What was recorded up to here still tells which promises held.
-      try chronicle.readNew()
+      try noteLastEnds()
     }
-    judge(scenario.promises, Evidence(chronicle.inOrder()), scope: "the whole run")
+    for chapter in scenario.chapters.dropFirst(chaptersBegun) { skip(chapter) }
+    judge(scenario.promises, evidence(0..<chronicle.entries.count, isCutOff: problem != nil), scope: Self.wholeRun)
     return makeReport(problem)
   }
 
@@ -160,11 +166,11 @@ public final class ScenarioRun {
     let digest = RadioDigest(chronicle.entries)
     let whole = world is SimulatedWorld ? RunDigest(chronicle.entries) : nil
     let wall = Double(unixNanoseconds() - chronicle.beginning) / 1e9
-    let unchecked = promises.isEmpty && problem == nil ? "the scenario checks no promise" : problem
     return Report(
       scenario: scenario.name, title: scenario.title, seed: seed, days: days,
-      kept: unchecked == nil && promises.allSatisfy { $0.kept || $0.isUnjudged } && promises.contains(where: \.kept),
-      problem: unchecked, remarks: world.remarks + differences, stepsNotDone: undone, promises: promises,
+      kept: problem == nil && !promises.contains { [.broken, .notReached].contains($0.judgement) }
+        && promises.contains(where: \.kept),
+      problem: problem, remarks: world.remarks + differences, stepsNotDone: undone, promises: promises,
       timeline: chronicle.inOrder().filter { $0.event != nil || ["warning", "error", "critical"].contains($0.level) },
       radio: .init(digest: digest.text, events: digest.events),
       fingerprint: whole.map { .init(digest: $0.text, events: $0.events) }, virtualSeconds: world.now.seconds,
@@ -176,19 +182,24 @@ public final class ScenarioRun {
     chapterBegan = world.now
     try mark(Marks.chapterBegan, message: "chapter: \(chapter.name)", fields: ["name": chapter.name])
     chapterWindow = chronicle.entries.count - 1
+    chaptersBegun += 1
     departed = nil
     var problem: (any Error)?
+    var stepsTaken = 0
     do {
-      for step in chapter.steps { try take(step) }
+      for step in chapter.steps {
+        try take(step)
+        stepsTaken += 1
+      }
       try world.settle()
       try tend()
     } catch {
       problem = error
-      try chronicle.readNew()
+      try noteLastEnds()
     }
-    judge(
-      chapter.promises, Evidence(chronicle.inOrder(), window: chapterWindow..<chronicle.entries.count),
-      scope: chapter.name)
+    let window = chapterWindow..<chronicle.entries.count
+    for step in chapter.steps.dropFirst(stepsTaken) { skip(step) }
+    judge(chapter.promises, evidence(window, isCutOff: problem != nil), scope: chapter.name)
     if let problem { throw problem }
   }
 
@@ -212,6 +223,30 @@ public final class ScenarioRun {
     if case .cutPower(let name, _) = action { return (name, try world.machine(name).powerCut) }
     return nil
   }
+
+  static let wholeRun = "the whole run"
+  static let untold = "the story stopped before it came to that"
+
+  func evidence(_ window: Range<Int>, isCutOff: Bool = false) -> Evidence {
+    Evidence(chronicle.inOrder(), window: window, machines: scenario.machines, isCutOff: isCutOff)
+  }
+
+  /// A chapter that is never told has promises all the same.
+  private func skip(_ chapter: Chapter) {
+    for step in chapter.steps { skip(step) }
+    notReached(chapter.promises, scope: chapter.name)
+  }
+
+  private func skip(_ step: Step) {
+    guard case .check(let references) = step.action else { return }
+    notReached(references, scope: Self.scope(of: step))
+  }
+
+  private func notReached(_ references: [PromiseReference], scope: String) {
+    promises += references.compactMap { Promise.named($0.name)?.notReached(scope: scope, reason: Self.untold) }
+  }
+
+  static func scope(of step: Step) -> String { step.line.map { "line \($0)" } ?? "a check" }
 
   func judge(_ references: [PromiseReference], _ evidence: Evidence, scope: String) {
     for reference in references {
@@ -255,11 +290,21 @@ public final class ScenarioRun {
   /// Reads what happened, and notes what ended by itself.
   func tend() throws {
     try chronicle.readNew()
+    var fatal: String?
     for (machine, ended) in try world.tend() {
+      fatal = fatal ?? ended.fatal
+      // Whoever can't go on without a process finds it dead again and again.
+      guard notedEnds.insert("\(machine) \(ended.process) \(ended.pid)").inserted else { continue }
       try mark(
         Marks.processFailed, machine: machine, message: "\(ended.process) ended by itself: \(ended.end)",
         fields: ["pid": "\(ended.pid)", "program": ended.process])
     }
+    if let fatal { throw WorldError(fatal) }
+  }
+
+  /// What was recorded until the story stopped, and who ended meanwhile: it still tells which promises held.
+  private func noteLastEnds() throws {
+    do { try tend() } catch { try chronicle.readNew() }
   }
 
   func mark(_ event: String, machine: String = "", message: String, fields: [String: String] = [:]) throws {

@@ -31,6 +31,12 @@ extension ScenarioRun {
       try user(Marks.appQuit, .quitApp(bundleIdentifier: app.bundleIdentifier), machine, app, words)
     case .reclaimApp(let machine, let app):
       try user(Marks.appReclaimed, .reclaimApp(bundleIdentifier: app.bundleIdentifier), machine, app, words)
+    case .unlock(let machine):
+      let request = ControlRequest.performAction(
+        bundleIdentifier: InstalledApp.agent.bundleIdentifier, name: "unlock")
+      try mark(
+        Marks.userUnlocked, machine: machine, message: words, fields: ["app": InstalledApp.agent.bundleIdentifier])
+      try world.machine(machine).say(request)
     case .killApp(let machine, let app):
       let pid = try world.machine(machine).process(of: app)
       try mark(
@@ -50,15 +56,15 @@ extension ScenarioRun {
     case .bluetooth(let machine, let isOn):
       try mark(Marks.fault, machine: machine, message: words)
       try world.machine(machine).control(.setBluetooth(on: isOn))
-    case .move(let machine, let place, let occasion):
-      try move(machine, to: place, occasion, step, words)
+    case .move(let machine, let place, let occasion, let over):
+      try move(machine, to: place, occasion, over, step, words)
     case .restartBluetoothd, .killBluetoothd, .adapterPower, .controller, .rfkill, .blockRadio,
       .malformedAdvertisement, .unknownNotification:
       guard let (machine, fault) = step.action.fault else { return }
       try mark(Marks.fault, machine: machine, message: words)
       try world.machine(machine).perform(fault)
     case .door(let machine, let isOpen):
-      try mark(Marks.fault, machine: machine, message: words)
+      try mark(Marks.fault, machine: machine, message: words, fields: ["door": isOpen ? "open" : "shut"])
       try world.machine(machine).lockHardware().moveDoor(isOpen: isOpen)
     case .turnBolt(let machine, let isLocked):
       try mark(Marks.fault, machine: machine, message: words)
@@ -71,8 +77,7 @@ extension ScenarioRun {
       try pause(duration)
     case .wait(let pattern, let limit): try wait(pattern, limit, step.note)
     case .check(let references):
-      let window = chapterWindow..<chronicle.entries.count
-      judge(references, Evidence(chronicle.inOrder(), window: window), scope: "line \(step.line ?? 0)")
+      judge(references, evidence(chapterWindow..<chronicle.entries.count), scope: Self.scope(of: step))
     }
   }
 
@@ -95,7 +100,7 @@ extension ScenarioRun {
   private func leaveOut(_ step: Step, _ machine: String, _ why: String) throws {
     undone += 1
     try mark(Marks.notDone, machine: machine, message: "not done: \(step.note ?? step.action.summary): \(why)")
-    if case .move(_, _, .some) = step.action { throw Stopped(reason: "\(step.action.summary): \(why)") }
+    if case .move(_, _, .some, _) = step.action { throw Stopped(reason: "\(step.action.summary): \(why)") }
   }
 
   /// Time that the story spends with nothing: where its days are hurried, so is this.
@@ -113,9 +118,16 @@ extension ScenarioRun {
   }
 
   private func move(
-    _ machine: String, to place: Place, _ occasion: Action.Occasion?, _ step: Step, _ words: String
+    _ machine: String, to place: Place, _ occasion: Action.Occasion?, _ over: Duration?, _ step: Step, _ words: String
   ) throws {
-    var fields = ["x": "\(place.x)", "y": "\(place.y)"]
+    let here = try whereabouts(of: machine)
+    // Promises tell from the way whether there was an approach.
+    var fields = [
+      "x": "\(place.x)", "y": "\(place.y)", "from.x": "\(here.x)", "from.y": "\(here.y)",
+      "way": over == nil ? "jump" : "walk",
+    ]
+    if let over { fields["over"] = "\(Double(over.wholeNanoseconds) / 1e9)" }
+    ways[machine] = Way(from: here, to: place, began: world.now, over: over ?? .zero)
     switch occasion {
     case .departure:
       departed = world.now
@@ -128,7 +140,23 @@ extension ScenarioRun {
     case nil:
       try mark(Marks.moved, machine: machine, message: words, fields: fields)
     }
-    try world.machine(machine).perform(.move(to: place, occasion: occasion))
+    let fault = MachineFault.move(to: place, occasion: occasion, over: over)
+    try world.machine(machine).perform(fault)
+    // Whoever stands in for a walk is there when he says so, and nobody else tells that it has ended.
+    if over != nil, case .substitute = try world.machine(machine).ability(fault) {
+      try mark(
+        Marks.walkEnded, machine: machine, message: "\(machine) is at \(place)",
+        fields: ["machine": machine, "x": "\(place.x)", "y": "\(place.y)"])
+    }
+  }
+
+  /// Where the story has a machine now.
+  private func whereabouts(of machine: String) throws -> Place {
+    if let way = ways[machine] { return way.place(at: world.now) }
+    guard let description = scenario.machines.first(where: { $0.name == machine }) else {
+      throw WorldError("there is no machine '\(machine)' in this world")
+    }
+    return description.position
   }
 
   /// Waits for an event that comes after what was last done to the world.

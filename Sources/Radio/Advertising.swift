@@ -9,6 +9,8 @@ struct AdvertisingSet: Sendable {
   /// Names its random sequences.
   let number: UInt64
   private(set) var next: Int64
+  /// Up to when somebody can make use of its events, as was last known; `nil` while nobody can.
+  var heardUntil: Int64?
   private let interval: Int64
 
   private static let delayLimit: Int64 = 10_000_000
@@ -30,6 +32,12 @@ struct AdvertisingSet: Sendable {
 
   /// Passes over the events before `time`.
   mutating func skip(to time: Int64) {
+    // As long as somebody listened the rhythm was kept, whether or not anybody asked for it meanwhile.
+    if let heardUntil { pass(to: min(time, heardUntil)) }
+    pass(to: time)
+  }
+
+  private mutating func pass(to time: Int64) {
     if time - next > Self.memory {
       var draws = RandomDraws(number, DrawPurpose.advertisingPhase, UInt64(bitPattern: time))
       next = time + draws.below(interval)
@@ -42,8 +50,12 @@ struct AdvertisingSet: Sendable {
 private struct Listener {
   let controller: ControllerIdentifier
   let window: ListeningWindow
-  let signal: Double
+  let path: Path
+  /// From then on it doesn't hear them any more.
+  let last: Int64
   let isInitiator: Bool
+
+  func hears(_ event: Int64) -> Bool { event <= last && window.covers(event) && path.signal(at: event) != nil }
 }
 
 extension Radio {
@@ -51,6 +63,8 @@ extension Radio {
   static let advertisingSetLimit = 16
   /// How far events are looked for that fall into somebody's window; then the search goes on from there.
   private static let horizon: Int64 = 600 * 1_000_000_000
+  /// The same while somebody walks: many events are too far away then, and each takes longer to look at.
+  private static let walkHorizon: Int64 = 30 * 1_000_000_000
 
   mutating func setAdvertising(
     _ identifier: ControllerIdentifier, set: UInt8, _ parameters: AdvertisingParameters?
@@ -79,11 +93,22 @@ extension Radio {
       for (handle, set) in controllers[identifier]?.advertisingSets ?? [:] {
         let (listeners, wakeUp) = listeners(to: set, of: identifier)
         if let wakeUp { earliest = min(earliest ?? wakeUp, wakeUp) }
-        guard !listeners.isEmpty else { continue }
+        guard let last = listeners.map(\.last).max() else {
+          if set.heardUntil != nil {
+            controllers[identifier]?.advertisingSets[handle]?.skip(to: min(now.nanoseconds, set.heardUntil ?? 0))
+            controllers[identifier]?.advertisingSets[handle]?.heardUntil = nil
+          }
+          continue
+        }
         controllers[identifier]?.advertisingSets[handle]?.skip(to: now.nanoseconds + 1)
+        controllers[identifier]?.advertisingSets[handle]?.heardUntil = last
         guard var event = controllers[identifier]?.advertisingSets[handle]?.next else { continue }
-        let end = min(event + Self.horizon, earliest ?? .max)
-        while event < end, !listeners.contains(where: { $0.window.covers(event) }) { event = set.following(event) }
+        let isWalking = listeners.contains { !$0.path.rests(at: now.nanoseconds) }
+        let end = min(event + (isWalking ? Self.walkHorizon : Self.horizon), earliest ?? .max)
+        while event <= last, event < end, !listeners.contains(where: { $0.hears(event) }) {
+          event = set.following(event)
+        }
+        guard event <= last else { continue }
         earliest = min(earliest ?? event, event)
       }
     }
@@ -99,39 +124,57 @@ extension Radio {
         guard !listeners.isEmpty else { continue }
         controllers[identifier]?.advertisingSets[handle]?.skip(to: now.nanoseconds)
         guard let set = controllers[identifier]?.advertisingSets[handle], set.next == now.nanoseconds else { continue }
-        let hearing = listeners.filter { $0.window.covers(set.next) }
-        for listener in hearing where !listener.isInitiator {
-          report(set, to: listener.controller, signal: listener.signal, &outputs)
+        var initiators: [(controller: ControllerIdentifier, signal: Double)] = []
+        for listener in listeners where listener.hears(set.next) {
+          guard let signal = listener.path.signal(at: set.next) else { continue }
+          if listener.isInitiator {
+            initiators.append((listener.controller, signal))
+          } else {
+            report(set, to: listener.controller, signal: signal, &outputs)
+          }
         }
-        let initiators = hearing.filter(\.isInitiator)
-        connect(
-          set, handle, of: identifier, heardBy: initiators.map { ($0.controller, $0.signal) }, &outputs)
+        connect(set, handle, of: identifier, heardBy: initiators, &outputs)
       }
     }
   }
 
   /// Who could make use of the set's next events, and when somebody may begin to though nothing happened: a scanner that
-  /// has seen all there is can see more when the address changes.
+  /// has seen all there is can see more when the address changes, and who walks may come near.
   private func listeners(
     to set: AdvertisingSet, of advertiser: ControllerIdentifier
   ) -> (listeners: [Listener], wakeUp: Int64?) {
     var result: [Listener] = []
     var wakeUp: Int64?
+    func wake(at time: Int64) { wakeUp = min(wakeUp ?? time, time) }
     guard controllers[advertiser]?.isOnAir == true else { return ([], nil) }
     for (identifier, controller) in controllers where controller.scanner != nil || controller.initiator != nil {
-      guard let signal = signal(between: advertiser, and: identifier) else { continue }
-      if let scanner = controller.scanner {
-        if !scanner.hasSeenAll(of: set, at: now) {
-          result.append(Listener(controller: identifier, window: scanner.window, signal: signal, isInitiator: false))
-        } else if case .resolvable(let key) = set.parameters.ownAddress {
-          let change = ResolvableAddress.nextChange(of: key, after: now).nanoseconds
-          wakeUp = min(wakeUp ?? change, change)
+      guard let path = path(between: advertiser, and: identifier) else { continue }
+      // Those that stand still and don't hear each other never will.
+      let staysHeard = path.signal(at: max(now.nanoseconds, path.restsFrom)) != nil
+      guard staysHeard || !path.rests(at: now.nanoseconds) else { continue }
+      let scans = controller.scanner.map { !$0.hasSeenAll(of: set, at: now) } ?? false
+      if controller.scanner != nil, !scans, case .resolvable(let key) = set.parameters.ownAddress {
+        wake(at: ResolvableAddress.nextChange(of: key, after: now).nanoseconds)
+      }
+      let initiates =
+        set.parameters.isConnectable && controller.initiator?.wants(set.parameters.ownAddress, at: now) == true
+        && !areLinked(identifier, advertiser)
+      guard scans || initiates else { continue }
+      if !path.rests(at: now.nanoseconds) {
+        guard let beginning = path.reachBegins() else { continue }
+        if beginning > now.nanoseconds {
+          wake(at: beginning)
+          continue
         }
       }
-      if let initiator = controller.initiator, set.parameters.isConnectable,
-        initiator.wants(set.parameters.ownAddress, at: now), !areLinked(identifier, advertiser)
-      {
-        result.append(Listener(controller: identifier, window: initiator.window, signal: signal, isInitiator: true))
+      let last = staysHeard ? Int64.max : path.restsFrom
+      if scans, let scanner = controller.scanner {
+        result.append(
+          Listener(controller: identifier, window: scanner.window, path: path, last: last, isInitiator: false))
+      }
+      if initiates, let initiator = controller.initiator {
+        result.append(
+          Listener(controller: identifier, window: initiator.window, path: path, last: last, isInitiator: true))
       }
     }
     return (result.sorted { $0.controller < $1.controller }, wakeUp)

@@ -5,16 +5,16 @@ import Timekeeping
 struct Controller: Sendable {
   /// Its name as a number, for random sequences.
   let number: UInt64
-  var position: Position
+  var motion: Motion
   var isShielded = false
   var isPowered = true
   var advertisingSets: [UInt8: AdvertisingSet] = [:]
   var scanner: Scanner?
   var initiator: Initiator?
 
-  init(_ identifier: ControllerIdentifier, at position: Position) {
+  init(_ identifier: ControllerIdentifier, at position: Position, now: Instant) {
     number = RandomDraws.number(of: identifier.name)
-    self.position = position
+    motion = Motion(at: position, now: now.nanoseconds)
   }
 
   /// Whether it can hear and be heard at all.
@@ -34,20 +34,5 @@ extension OwnAddress {
     case .fixed(let address): address
     case .resolvable(let key): ResolvableAddress.address(of: key, at: now)
     }
-  }
-}
-
-extension Radio {
-  /// The mean strength at which two controllers hear each other, in dBm; `nil` where they don't.
-  func signal(between one: ControllerIdentifier, and other: ControllerIdentifier) -> Double? {
-    guard one != other, let first = controllers[one], let second = controllers[other], first.isOnAir, second.isOnAir
-    else { return nil }
-    let x = first.position.x - second.position.x
-    let y = first.position.y - second.position.y
-    // The same for both directions.
-    let numbers = (min(first.number, second.number), max(first.number, second.number))
-    var draws = RandomDraws(seed, DrawPurpose.shadowing, numbers.0, numbers.1)
-    let signal = physics.signal(over: (x * x + y * y).squareRoot(), shadow: draws.bell())
-    return physics.reaches(signal) ? signal : nil
   }
 }

@@ -24,8 +24,8 @@ struct Link: Sendable {
   /// What the link's ends have of each other.
   struct Conditions {
     var physics: RadioPhysics
-    /// The mean strength in dBm; `nil` while they don't hear each other.
-    var signal: Double?
+    /// `nil` while one of them can't hear or be heard at all.
+    var path: Path?
   }
 
   var central: End
@@ -38,9 +38,9 @@ struct Link: Sendable {
   /// The number of the last event gone through, from 0.
   private var lastEvent: Int64 = -1
 
-  /// What the last search for the link's death found, and the signal for which it holds. Whether an event fails depends
-  /// on its number and the signal alone, so that it holds until the signal changes.
-  private var search: (signal: Double, deadline: Int64)?
+  /// What the last search for the link's death found (`nil`: it lives for ever), and the path for which it holds. Whether
+  /// an event fails depends on its number and the path alone, so that it holds until somebody moves otherwise.
+  private var search: (path: Path, deadline: Int64?)?
 
   /// How many frames an event carries in each direction.
   private static let framesInAnEvent = 4
@@ -94,16 +94,16 @@ struct Link: Sendable {
   /// Goes through all that happens up to `now`, under conditions that have not changed since the last call.
   mutating func pass(to now: Int64, _ conditions: Conditions) -> [Effect] {
     var effects: [Effect] = []
-    if let signal = conditions.signal {
+    if let path = conditions.path {
       while areBothOpen, time(of: lastEvent + 1) <= now {
-        if !hasTraffic, conditions.physics.isSafe(signal) {
+        if !hasTraffic, path.isSafe(from: time(of: lastEvent + 1), to: now) {
           lastEvent = (now - firstEvent) / interval
           central.lastHeard = time(of: lastEvent)
           peripheral.lastHeard = time(of: lastEvent)
           break
         }
         if let earliestLimit, earliestLimit < time(of: lastEvent + 1) { break }
-        effects += meet(signal, conditions.physics)
+        effects += meet(path, conditions.physics)
       }
     }
     if now >= firstEvent { lastEvent = max(lastEvent, (now - firstEvent) / interval) }
@@ -123,8 +123,9 @@ struct Link: Sendable {
   }
 
   /// The next connection event.
-  private mutating func meet(_ signal: Double, _ physics: RadioPhysics) -> [Effect] {
+  private mutating func meet(_ path: Path, _ physics: RadioPhysics) -> [Effect] {
     lastEvent += 1
+    guard let signal = path.signal(at: time(of: lastEvent)) else { return [] }
     var draws = eventDraws(lastEvent)
     // The peripheral answers only what it has heard.
     guard physics.receiveOnLink(signal, &draws) else { return [] }
@@ -155,22 +156,24 @@ struct Link: Sendable {
 
   /// When something happens by itself after `now`, up to which all has been gone through.
   mutating func deadline(_ conditions: Conditions, after now: Int64) -> Int64? {
-    guard areBothOpen, let signal = conditions.signal else { return earliestLimit }
+    guard areBothOpen, let path = conditions.path else { return earliestLimit }
     let next = time(of: lastEvent + 1)
     if hasTraffic { return min(next, earliestLimit ?? next) }
-    if conditions.physics.isSafe(signal) { return nil }
-    if let search, search.signal == signal, search.deadline > now { return search.deadline }
-    let deadline = endOfSearch(signal, conditions.physics)
-    search = (signal, deadline)
+    if let search, search.path == path, search.deadline.map({ $0 > now }) ?? true { return search.deadline }
+    let deadline = endOfSearch(path, conditions.physics)
+    search = (path, deadline)
     return deadline
   }
 
-  /// The moment an idle link on the edge of its range dies, or up to which it is known to live.
-  private func endOfSearch(_ signal: Double, _ physics: RadioPhysics) -> Int64 {
+  /// The moment an idle link on the edge of its range dies, or up to which it is known to live; `nil` where it lives for
+  /// ever.
+  private func endOfSearch(_ path: Path, _ physics: RadioPhysics) -> Int64? {
     var copy = self
     for _ in 0..<Self.searchLimit {
-      if let limit = copy.earliestLimit, limit < copy.time(of: copy.lastEvent + 1) { return limit }
-      _ = copy.meet(signal, physics)
+      let next = copy.time(of: copy.lastEvent + 1)
+      if path.isSafe(from: next, to: .max) { return nil }
+      if let limit = copy.earliestLimit, limit < next { return limit }
+      _ = copy.meet(path, physics)
     }
     return copy.time(of: copy.lastEvent)
   }

@@ -68,10 +68,9 @@ extension Radio {
     }
   }
 
-  func conditions(of link: Link) -> Link.Conditions {
-    Link.Conditions(
-      physics: physics, signal: signal(between: link.central.controller, and: link.peripheral.controller))
-  }
+  func path(of link: Link) -> Path? { path(between: link.central.controller, and: link.peripheral.controller) }
+
+  func conditions(of link: Link) -> Link.Conditions { Link.Conditions(physics: physics, path: path(of: link)) }
 
   /// Lets all links go through what is due by now.
   mutating func passLinks(_ outputs: inout [RadioOutput]) {

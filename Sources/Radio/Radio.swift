@@ -40,14 +40,19 @@ public struct Radio: Sendable {
   /// events, nor is a link on which nobody says anything).
   public private(set) var nextDeadline: Instant?
 
-  /// The signal strength that a link's end sees now, in dBm; `nil` where there is no such link.
-  public func rssi(of link: LinkIdentifier, at controller: ControllerIdentifier) -> Int8? {
+  /// The signal strength that a link's end sees, in dBm; `nil` where there is no such link.
+  ///
+  /// - Parameter time: the present, where that is later than the last input; nobody need tell the radio that time passed.
+  public func rssi(of link: LinkIdentifier, at controller: ControllerIdentifier, time: Instant? = nil) -> Int8? {
+    let nanoseconds = max(now, time ?? now).nanoseconds
     guard let state = links[link], let role = state.role(of: controller), state[role].isOpen,
       let number = controllers[controller]?.number
     else { return nil }
     // Out of range the last reading would stand; the weakest signal there is does as well.
-    guard let signal = conditions(of: state).signal else { return RadioPhysics.reading(physics.sensitivity) }
-    var draws = RandomDraws(seed, DrawPurpose.signalReading, number, UInt64(bitPattern: now.nanoseconds))
+    guard let signal = path(of: state)?.signal(at: nanoseconds) else {
+      return RadioPhysics.reading(physics.sensitivity)
+    }
+    var draws = RandomDraws(seed, DrawPurpose.signalReading, number, UInt64(bitPattern: nanoseconds))
     return RadioPhysics.reading(signal + physics.noise * draws.bell())
   }
 
@@ -78,7 +83,10 @@ public struct Radio: Sendable {
     case .move(let identifier, let position):
       _ = try known(identifier)
       try requirePlace(identifier, position)
-      controllers[identifier]?.position = position
+      let before = controllers[identifier]?.motion
+      controllers[identifier]?.motion = Motion(
+        at: position, now: now.nanoseconds, carriage: before?.carriage?.stopped(at: now.nanoseconds))
+    case .walk(let identifier, let position, let duration): try walk(identifier, to: position, over: duration)
     case .setShielded(let identifier, let isShielded):
       _ = try known(identifier)
       controllers[identifier]?.isShielded = isShielded
@@ -99,7 +107,38 @@ public struct Radio: Sendable {
     try require(
       identifier, controllers.count < Self.controllerLimit, "more than \(Self.controllerLimit) controllers")
     try requirePlace(identifier, position)
-    controllers[identifier] = Controller(identifier, at: position)
+    controllers[identifier] = Controller(identifier, at: position, now: now)
+  }
+
+  /// The longest walk: a hundred years.
+  static let walkLimit = Duration.seconds(36500 * 86400)
+
+  private mutating func walk(
+    _ identifier: ControllerIdentifier, to position: Position, over duration: Duration
+  ) throws(Refusal) {
+    let controller = try known(identifier)
+    try requirePlace(identifier, position)
+    try require(
+      identifier, duration >= .nanoseconds(1) && duration <= Self.walkLimit,
+      "a walk takes more than no time, and at most a hundred years")
+    var draws = RandomDraws(seed, DrawPurpose.walk, controller.number, UInt64(bitPattern: now.nanoseconds))
+    let (end, isBeyond) = now.nanoseconds.addingReportingOverflow(duration.wholeNanoseconds)
+    controllers[identifier]?.motion = Motion(
+      from: controller.motion.position(at: now.nanoseconds), to: position, began: now.nanoseconds,
+      ended: isBeyond ? .max : end, walk: draws.next(), before: controller.motion.carriage)
+  }
+
+  /// Where a controller is at the last input, or at a later present; `nil` where there is none of this name.
+  public func position(of controller: ControllerIdentifier, time: Instant? = nil) -> Position? {
+    controllers[controller]?.motion.position(at: max(now, time ?? now).nanoseconds)
+  }
+
+  /// The mean strength at which two controllers hear each other, in dBm, before the noise of the single packet; `nil`
+  /// where they don't. What `rssi(of:at:time:)` reads is this and the packet's noise.
+  public func signal(
+    between one: ControllerIdentifier, and other: ControllerIdentifier, time: Instant? = nil
+  ) -> Double? {
+    path(between: one, and: other)?.signal(at: max(now, time ?? now).nanoseconds)
   }
 
   private mutating func setPower(_ identifier: ControllerIdentifier, _ isPowered: Bool) throws(Refusal) {

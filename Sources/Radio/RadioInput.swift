@@ -32,7 +32,11 @@ public enum RadioInput: Sendable, Hashable {
   case addController(ControllerIdentifier, at: Position)
   /// Unplugged. Its links drop: the peer learns by its supervision timeout.
   case removeController(ControllerIdentifier)
+  /// Puts it there from one moment to the next; a walk ends with it.
   case move(ControllerIdentifier, to: Position)
+  /// It is carried there on foot: a straight line at constant speed from where it is now, for at least a nanosecond. It
+  /// goes on under a shield and without power. A `move` ends it, and another walk begins where it has come to.
+  case walk(ControllerIdentifier, to: Position, over: Duration)
   /// Shielded: it neither hears nor is heard.
   case setShielded(ControllerIdentifier, Bool)
   /// Off: advertising, scanning, initiating and links end, and are not there when it is on again.

@@ -53,4 +53,8 @@ enum DrawPurpose {
   static let anchor: UInt64 = 9
   static let connectionEvent: UInt64 = 10
   static let signalReading: UInt64 = 11
+  static let wayShadowing: UInt64 = 12
+  static let walk: UInt64 = 13
+  static let pocket: UInt64 = 14
+  static let swing: UInt64 = 15
 }

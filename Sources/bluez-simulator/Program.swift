@@ -5,6 +5,7 @@ import Foundation
 import Journal
 import LatchkeyVersion
 import Logging
+import Radio
 import Timekeeping
 
 @main
@@ -37,7 +38,20 @@ struct Program: AsyncParsableCommand {
   @Option(help: "The same seed gives the same radio.")
   var seed: UInt64 = 1
 
+  @Option(
+    help: ArgumentHelp(
+      "The radio's noise: clear, calm, ordinary or harsh, and parameters that are otherwise: 'harsh,body loss=15'.",
+      valueName: "noise"))
+  var radio = "ordinary"
+
   func validate() throws {
+    guard RadioPhysics(text: radio) != nil else {
+      throw ValidationError(
+        "--radio \(radio): expected a level (\(RadioPhysics.Level.allCases.map(\.rawValue).joined(separator: ", "))) "
+          + "and parameters in their ranges: "
+          + RadioPhysics.parameters.map { "\($0.name)=\($0.range.lowerBound) to \($0.range.upperBound)" }
+          .joined(separator: ", "))
+    }
     guard !machine.isEmpty else { throw ValidationError("no machine: --machine NAME=ADDRESS") }
     let names = try machines().map(\.name)
     if let unknown = privateMachine.first(where: { !names.contains($0) }) {
@@ -61,7 +75,10 @@ struct Program: AsyncParsableCommand {
     let time = try ProcessClock.fromEnvironment()
     try Journal.bootstrap(process: "bluez-simulator", time: time)
     let logger = Logger(label: "bluez-simulator")
-    let simulator = BlueZSimulator(machines: try machines(), seed: seed, time: time, logger: logger) { line in
+    let simulator = BlueZSimulator(
+      machines: try machines(), seed: seed, physics: RadioPhysics(text: radio) ?? RadioPhysics(), time: time,
+      logger: logger
+    ) { line in
       Output.write(line)
     }
     let reader = Thread { Input.read(into: simulator) }

@@ -26,6 +26,9 @@ final class AgentApp: @unchecked Sendable {
   private var usedOffer: [UInt8]?
   private var session: PhoneSession<SwiftCryptography>?
   private var command: (kind: HomeCommand, operation: UInt64)?
+  /// Who waits for what becomes of the owner's word.
+  private var words: [UserAction] = []
+  private static let maximumWordCount = 4
 
   init(
     _ configuration: HomeConfiguration, keys: PhoneKeys, store: AgentStore, boot: String, time: any TimeSource,
@@ -50,6 +53,52 @@ final class AgentApp: @unchecked Sendable {
     source.resume()
     terminationSource = source
     radio = AgentCentral(self, logger: logger)
+    UserActions.setHandler { [weak self] action in
+      guard let self else { return action.complete(failure: "The agent is ending.") }
+      self.userAsks(action)
+    }
+  }
+
+  // MARK: The owner's side
+
+  private func userAsks(_ action: UserAction) {
+    guard action.name == "unlock" else {
+      return action.complete(failure: "The agent knows no \"\(action.name)\"; it knows: unlock.")
+    }
+    guard words.count < Self.maximumWordCount else {
+      return action.complete(failure: "An unlock is under way already.")
+    }
+    logger.record("word.given", [:])
+    words.append(action)
+    // A process that was started for this hears of its radio first.
+    if hasStarted, words.count == 1 { happens(.unlockAsked) }
+  }
+
+  private func answerWord(_ outcome: WordOutcome) {
+    logger.record("word.answered", ["outcome": outcome.rawValue])
+    let failure: String? =
+      switch outcome {
+      case .done: nil
+      case .notLinked:
+        "There is no link to the lock: come nearer, and see that its Bluetooth and this machine's are on."
+      case .linkLost: "The link to the lock was lost before it answered; look whether the door is open."
+      case .noAnswer: "The lock did not answer; look whether the door is open, and try again."
+      case .failed: "The lock says that its bolt did not move; try again, or use the key."
+      case .notStored: "The agent's state can't be stored, and nothing is unlocked without that; is the disk full?"
+      }
+    let waiting = words
+    words = []
+    for action in waiting { action.complete(failure: failure) }
+  }
+
+  private func ask(_ doubt: Doubt) {
+    logger.record("unlock.asked", ["because": doubt.rawValue], level: .warning)
+    let reason =
+      switch doubt {
+      case .noApproach: "nothing shows that you came to it"
+      case .noSignal: "the link's signal can't be read"
+      }
+    UserAlert.show("You seem to be at your locked door, but \(reason). To open it: latchkey unlock")
   }
 
   // MARK: The radio's side
@@ -64,6 +113,7 @@ final class AgentApp: @unchecked Sendable {
     } else {
       hasStarted = true
       happens(.started(isLinked: isLinked))
+      if !words.isEmpty { happens(.unlockAsked) }
     }
   }
 
@@ -73,6 +123,7 @@ final class AgentApp: @unchecked Sendable {
     offer = nil
     session = nil
     command = nil
+    if !hasStarted, !words.isEmpty { answerWord(.notLinked) }
     happens(.linkDown)
   }
 
@@ -104,7 +155,7 @@ final class AgentApp: @unchecked Sendable {
       self.command = nil
       lockIsProven()
       tell(answer, to: command)
-      happens(.answered(HomeAnswer(answer.result)))
+      happens(.answered(HomeAnswer(answer), bolt: HomeBolt(answer.lockState)))
     } catch {
       // A forged or a late one. The true one may still come.
       logger.warning("an answer was refused: \(error)")
@@ -136,10 +187,16 @@ final class AgentApp: @unchecked Sendable {
     dispatchPrecondition(condition: .onQueue(.main))
     guard hasStarted else { return }
     let now = HomeTime(boot: boot, instant: time.now, unixSeconds: time.unixSeconds)
-    for effect in policy.handle(event, at: now, using: &random) {
-      guard perform(effect) else { break }
-    }
+    let wasApproaching = policy.state.approach != nil
+    carryOut(policy.handle(event, at: now, using: &random), at: now)
+    if !wasApproaching, policy.state.approach != nil { logger.record("approach.began", [:]) }
     alarm?.set(policy.nextDeadline)
+  }
+
+  private func carryOut(_ effects: [HomeEffect], at now: HomeTime) {
+    for effect in effects {
+      guard perform(effect) else { return carryOut(policy.handle(.storeFailed, at: now, using: &random), at: now) }
+    }
   }
 
   /// - Returns: whether the effects that follow may be carried out.
@@ -159,6 +216,9 @@ final class AgentApp: @unchecked Sendable {
       logger.record("offer.asked", level: .info)
       radio?.readOffer()
     case .write(let kind, let operation): write(kind, operation)
+    case .ask(let doubt): ask(doubt)
+    case .stopAsking: UserAlert.clear()
+    case .answerWord(let outcome): answerWord(outcome)
     }
     return true
   }
@@ -171,12 +231,13 @@ final class AgentApp: @unchecked Sendable {
       var session = try PhoneSession<SwiftCryptography>(
         offer: offer, identity: keys.lockIdentity, lockKey: keys.lockKey, phoneKey: keys.staticKey)
       let message = try session.seal(
-        LockCommand(kind == .unlock ? .unlock : .status, operation: operation), using: &cryptography)
+        LockCommand(kind == .status ? .status : .unlock, operation: operation), using: &cryptography)
       self.session = session
       command = (kind, operation)
-      if kind == .unlock {
-        logger.record("unlock.written", ["operation": String(operation, radix: 16)])
-      } else {
+      switch kind {
+      case .unlock(let reason):
+        logger.record("unlock.written", ["operation": String(operation, radix: 16), "because": reason.rawValue])
+      case .status:
         logger.record("status.written", ["operation": String(operation, radix: 16)], level: .info)
       }
       radio.write(message)
@@ -188,11 +249,23 @@ final class AgentApp: @unchecked Sendable {
 }
 
 extension HomeAnswer {
-  init(_ result: LockResult) {
-    switch result {
-    case .done, .notNeeded: self = .done
+  init(_ answer: LockAnswer) {
+    switch answer.result {
+    case .done: self = .done
+    // Another's command was to move the bolt, and it stopped on its way.
+    case .notNeeded: self = answer.lockState == .notFullyLocked ? .failed : .done
     case .unknownOperation: self = .unknownOperation
     case .failed, .doorOpen, .busy: self = .failed
+    }
+  }
+}
+
+extension HomeBolt {
+  init(_ state: LockState) {
+    switch state {
+    case .locked: self = .locked
+    case .unlocked: self = .unlocked
+    case .notFullyLocked: self = .between
     }
   }
 }

@@ -1,3 +1,4 @@
+import DurableFiles
 import Foundation
 import HomePolicy
 import Logging
@@ -19,12 +20,18 @@ struct AgentStoreError: Error, CustomStringConvertible {
 /// The agent's state in one file, replaced whole, durable before `write` returns.
 final class AgentStore {
   private(set) var state: AgentState
+  /// What was stored is gone or could not be read: nothing is known of the time before, so nothing is opened for it.
+  private(set) var isWithoutPast = false
   private let path: String
   private let descriptor: Int32
   private static let maximumByteCount = 64 * 1024
+  /// More than a state takes, with its folder's entry.
+  private var reserve: DiskReserve { DiskReserve(path: path + ".reserve", byteCount: 16 * 1024) }
+  /// Says that a state was stored here: if it is missing, it was lost.
+  private var markerPath: String { path + ".made" }
 
-  /// Reads the state; there is none at first. A damaged file is kept aside: without it nothing is unlocked until a link
-  /// has been lost and has come back, so nothing is opened by its loss.
+  /// Reads the state; there is none at first. A damaged file is kept aside, and one that is missing is told of: without
+  /// it nothing is unlocked until a link has been lost and has come back, so nothing is opened by its loss.
   init(directory: String, logger: Logger) throws {
     path = directory + "/agent.json"
     descriptor = open(directory + "/agent.lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
@@ -33,7 +40,15 @@ final class AgentStore {
       throw AgentStoreError(description: "\(directory) is in use by another agent")
     }
     state = AgentState()
-    guard FileManager.default.fileExists(atPath: path) else { return }
+    guard FileManager.default.fileExists(atPath: path) else {
+      if FileManager.default.fileExists(atPath: path + ".made") {
+        isWithoutPast = true
+        logger.error(
+          "\(path) is missing, and \(path).made tells that it was stored: the agent starts anew, and opens nothing for what was before"
+        )
+      }
+      return
+    }
     let data = try Data(contentsOf: URL(fileURLWithPath: path))
     struct Versioned: Decodable { var version: Int }
     if let version = try? JSONDecoder().decode(Versioned.self, from: data).version, version > 1 {
@@ -42,10 +57,13 @@ final class AgentStore {
     }
     if data.count <= Self.maximumByteCount, let read = try? JSONDecoder().decode(AgentState.self, from: data) {
       state = read
+      mark(logger)
       return
     }
+    isWithoutPast = true
     let aside = path + ".damaged"
     guard rename(path, aside) == 0 else { throw Self.error(aside) }
+    mark(logger)
     logger.error("\(path) is damaged: it was moved to \(aside), and the agent starts anew")
   }
 
@@ -57,19 +75,26 @@ final class AgentStore {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
     let data = try encoder.encode(new)
-    let temporary = path + ".new"
-    let file = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o600)
-    guard file >= 0 else { throw Self.error(temporary) }
-    let handle = FileHandle(fileDescriptor: file, closeOnDealloc: true)
-    try handle.write(contentsOf: data)
-    try handle.synchronize()
-    guard rename(temporary, path) == 0 else { throw Self.error(path) }
-    let folder = open((path as NSString).deletingLastPathComponent, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-    if folder >= 0 {
-      fsync(folder)
-      close(folder)
-    }
+    do throws(DurableFileError) {
+      let path = path
+      // A full disk must not keep the door shut.
+      try reserve.use { () throws(DurableFileError) in
+        try DurableFile.replace(path, with: Array(data))
+      } whereFull: {
+        $0.isOfFullDisk
+      }
+    } catch { throw AgentStoreError(description: "\(error)") }
+    reserve.take()
+    mark(nil)
     state = new
+  }
+
+  /// From now on a loss is noticed. What was stored counts without it, too.
+  private func mark(_ logger: Logger?) {
+    guard !FileManager.default.fileExists(atPath: markerPath) else { return }
+    do {
+      try DurableFile.replace(markerPath, with: Array("The agent's state was stored beside this file.\n".utf8))
+    } catch { logger?.warning("the loss of \(path) would not be noticed: \(error)") }
   }
 
   private static func error(_ path: String) -> AgentStoreError {

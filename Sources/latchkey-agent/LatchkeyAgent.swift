@@ -22,21 +22,30 @@ import Timekeeping
   @Option(help: "The folder of the phone's keys. [default: $CREDENTIALS_DIRECTORY]")
   var credentials: String?
 
-  @Option(help: "Seconds without a link after which coming back is an arrival.")
-  var away = 180.0
+  @Option(help: "Seconds without a link after which its return may begin an approach.")
+  var away = 5.0
 
-  @Option(help: "The weakest signal that counts as being at the door, in dBm.")
-  var near = -75
+  @Option(help: "The strongest signal that a link comes up with at the edge of its range, in dBm.")
+  var weak = HomeConfiguration().weakSignal
 
-  @Flag(help: "Unlock also where the signal can't be read: then the radio's range alone decides.")
-  var unlockWithoutSignal = false
+  @Option(help: "The weakest signal that counts as being near the door, in dBm.")
+  var near = HomeConfiguration().nearSignal
 
   func validate() throws {
-    guard (1...86400).contains(away) else {
-      throw ValidationError("--away is from 1 to 86400 seconds, not \(away).")
+    guard (0...86400).contains(away) else {
+      throw ValidationError("--away is from 0 to 86400 seconds, not \(away).")
     }
     guard (-127...20).contains(near) else { throw ValidationError("--near is from -127 to 20 dBm, not \(near).") }
+    guard (-127...20).contains(weak) else { throw ValidationError("--weak is from -127 to 20 dBm, not \(weak).") }
+    guard weak <= near - Self.leastRise else {
+      throw ValidationError(
+        "--weak (\(weak)) must be at least \(Self.leastRise) dB below --near (\(near)): a signal that hardly rises "
+          + "shows no approach.")
+    }
   }
+
+  /// What fading and a body in the way are worth, in dB.
+  private static let leastRise = 8
 
   func run() throws {
     let time = try ProcessClock.fromEnvironment()
@@ -53,8 +62,8 @@ import Timekeeping
         logger: logger)
       var configuration = HomeConfiguration()
       configuration.awayDuration = .seconds(away)
+      configuration.weakSignal = weak
       configuration.nearSignal = near
-      configuration.unlocksWithoutSignal = unlockWithoutSignal
       app = AgentApp(
         configuration, keys: keys, store: store, boot: try BootIdentifier.ofThisBoot(), time: time, logger: logger)
     } catch {

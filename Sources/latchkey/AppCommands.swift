@@ -6,8 +6,8 @@ import Orchestrator
 
 /// Speaks with this machine's latchkeyd.
 enum SystemControl {
-  static func perform(_ request: ControlRequest) throws -> SystemStatus? {
-    try reporting { try MachineControl(address: nil).perform(request) }
+  static func perform(_ request: ControlRequest, limitSeconds: Int = 20) throws -> SystemStatus? {
+    try reporting { try MachineControl(address: nil).perform(request, limit: .seconds(limitSeconds)) }
   }
 
   /// Ends with a line on the error output, and 1, where `work` fails.
@@ -66,6 +66,7 @@ struct StatusCommand: ParsableCommand {
   func run() throws {
     guard let status = try SystemControl.perform(.status) else { return }
     Console.say("Bluetooth: \(status.bluetooth)")
+    if let trouble = status.storeTrouble { Console.say("Storage: \(trouble)") }
     AppsCommand.show(status.apps)
   }
 }
@@ -85,6 +86,7 @@ struct AppsCommand: ParsableCommand {
       if app.quitByUser { line += ", quit by the user" }
       line += ", \(count(app.connections, "connection")), \(count(app.pendingConnections, "request")) held, "
       Console.say(line + (app.launches == 1 ? "1 launch" : "\(app.launches) launches"))
+      if let alert = app.alert { Console.say("  ! \(alert)") }
     }
   }
 

@@ -20,6 +20,7 @@ struct LatchkeyCommand: ParsableCommand {
     version: LatchkeyVersion.current,
     subcommands: [
       ProveCommand.self, SetupCommand.self, ProvisionCommand.self, AppsCommand.self, OpenCommand.self,
+      UnlockCommand.self,
       LeaveCommand.self, QuitCommand.self, ReclaimCommand.self, BluetoothCommand.self, StatusCommand.self,
       WakesCommand.self, PairCommand.self, PairingsCommand.self, GuardCommand.self,
     ])

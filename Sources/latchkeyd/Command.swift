@@ -58,7 +58,10 @@ struct Latchkeyd: ParsableCommand {
     do {
       if setAside {
         let folder = try StateFolder(path: state, machine: nil)
-        Console.say("The state is now in \(try folder.setStoreAside(at: Date().timeIntervalSince1970)).")
+        let place = try folder.setStoreAside(at: Date().timeIntervalSince1970)
+        Console.say(
+          (place.map { "The state is now in \($0)." } ?? "There was no state to put aside.")
+            + " The next start of latchkeyd begins anew.")
         Console.end(program: "latchkeyd")
         return
       }
@@ -74,7 +77,7 @@ struct Latchkeyd: ParsableCommand {
       try thread.run { try await Self.serve(daemon, logger) }
     } catch {
       Console.complain("latchkeyd: \(error)")
-      throw ExitCode.failure
+      throw ExitCode((error as? DaemonError)?.exitStatus ?? 1)
     }
   }
 

@@ -263,7 +263,8 @@ struct AppLinkBusTests {
 
   private let controlRequests: [ControlRequest] = [
     .openApp(bundleIdentifier: "a"), .leaveApp(bundleIdentifier: "b"), .quitApp(bundleIdentifier: "c"),
-    .reclaimApp(bundleIdentifier: "d"), .setBluetooth(on: true), .setBluetooth(on: false), .status,
+    .reclaimApp(bundleIdentifier: "d"), .performAction(bundleIdentifier: "e", name: "unlock"), .setBluetooth(on: true),
+    .setBluetooth(on: false), .status,
     .attendPairings, .answerPairing(PairingAnswer(question: 7, isAccepted: true, passkey: 123_456)),
     .pair(device: "Front door"),
   ]

@@ -76,6 +76,8 @@ enum Sample {
       .updateValue(manager, id(6), value: [], centrals: [id(3)]),
       .respond(RemoteRequestIdentifier(.max), result: nil, value: [1, 2, 3]),
       .respond(RemoteRequestIdentifier(1), result: .readNotPermitted, value: nil),
+      .completeAction(ActionIdentifier(3), error: nil), .completeAction(ActionIdentifier(.max), error: "no link"),
+      .showAlert("the door is locked"), .showAlert(nil),
       .handled(through: EventSequence(99)),
     ] + operations.map { .perform(manager, peer, operation, $0) }
 
@@ -113,6 +115,7 @@ enum Sample {
       .writeRequested(
         manager, RemoteRequestIdentifier(2), central, id(6), offset: 0, value: [7], withResponse: false),
       .requestExpired(manager, RemoteRequestIdentifier(2)), .updateCredit(manager, 10),
+      .actionRequested(ActionIdentifier(3), name: "unlock"),
     ]
     for error in errors {
       bodies += [

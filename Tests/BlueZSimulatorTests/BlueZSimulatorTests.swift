@@ -168,6 +168,9 @@ private final class Stage: Sendable {
     let stage = try await Stage(["door"])
     #expect(try await stage.obey(.boot(machine: "attic")).error == "there is no machine attic")
     #expect(try await stage.obey(.move(machine: "door", x: .nan, y: 0)).error != nil)
+    for (x, seconds) in [(.nan, 45), (1, 0), (1, -1), (1, .nan), (1, .infinity), (2e7, 45), (1, 4e9)] {
+      #expect(try await stage.obey(.walk(machine: "door", x: x, y: 0, seconds: seconds)).error != nil)
+    }
     #expect(try await stage.obey(.hear(machine: "door", input: .notificationForUnknownHandle)).error != nil)
     #expect(try await stage.obey(.hear(machine: "door", input: .malformedAdvertisement)).error == nil)
   }
@@ -233,7 +236,8 @@ private final class Stage: Sendable {
   @Test(
     "H1: commands and lines are JSON that survives",
     arguments: [
-      SimulatorCommand.move(machine: "phone", x: 1.5, y: -2), .shield(machine: "phone", isOn: true),
+      SimulatorCommand.move(machine: "phone", x: 1.5, y: -2),
+      .walk(machine: "phone", x: 1.5, y: -2, seconds: 45), .shield(machine: "phone", isOn: true),
       .plug(machine: "phone", isOn: false), .block(machine: "phone", isOn: true),
       .restartBluetoothd(machine: "phone", killed: true), .shutDown(machine: "phone"), .boot(machine: "phone"),
       .hear(machine: "phone", input: .malformedAdvertisement),

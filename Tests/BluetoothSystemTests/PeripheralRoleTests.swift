@@ -78,6 +78,15 @@ struct PeripheralRoleTests {
     #expect(isDiscoverable, "bluetoothd tells nothing of who does not say that it may be found")
   }
 
+  @Test("A1: what an app advertises is sent often enough to be heard while somebody walks up")
+  func quickAdvertising() throws {
+    let intervals = lock().requests.compactMap { call -> [Value?]? in
+      guard case .registerAdvertisement(_, let properties) = call.request else { return nil }
+      return [properties["MinInterval"], properties["MaxInterval"]]
+    }
+    #expect(intervals == [[.uint32(152), .uint32(152)]])
+  }
+
   @Test("S8: the handle and the service outlive the app, the daemon and bluetoothd")
   func outlives() {
     var desk = lock()

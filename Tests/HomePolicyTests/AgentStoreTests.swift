@@ -46,6 +46,37 @@ import Testing
     }
   }
 
+  @Test("A9: a state that is missing where one was stored is told of, and the agent knows that it has no past")
+  func missing() throws {
+    try inFolder {
+      let first = try AgentStore(directory: directory, logger: logger)
+      #expect(!first.isWithoutPast)
+      withExtendedLifetime(first) {}
+    }
+    try inFolder {
+      _ = try writeSomething()
+      try FileManager.default.removeItem(at: file)
+      do {
+        let store = try AgentStore(directory: directory, logger: logger)
+        #expect(store.isWithoutPast && store.state == AgentState())
+      }
+      _ = try writeSomething()
+      try Data().write(to: file)
+      #expect(try AgentStore(directory: directory, logger: logger).isWithoutPast)
+    }
+  }
+
+  @Test("A state of an earlier version, stored without a mark, counts, and is marked") func unmarked() throws {
+    try inFolder {
+      let state = try writeSomething()
+      let mark = directory + "/agent.json.made"
+      try FileManager.default.removeItem(atPath: mark)
+      let store = try AgentStore(directory: directory, logger: logger)
+      #expect(store.state == state && !store.isWithoutPast)
+      #expect(FileManager.default.fileExists(atPath: mark))
+    }
+  }
+
   @Test("Two agents on one state: the second is refused") func inUse() throws {
     try inFolder {
       let first = try AgentStore(directory: directory, logger: logger)

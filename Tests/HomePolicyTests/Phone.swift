@@ -14,7 +14,11 @@ struct Phone {
   /// Every write, and whether the decision to it was on the disk by then.
   var writes: [(command: HomeCommand, operation: UInt64, isStored: Bool)] = []
 
-  var unlocks: [UInt64] { writes.filter { $0.command == .unlock }.map(\.operation) }
+  /// Every question to the owner, and what became of each word.
+  var questions: [Doubt] = []
+  var wordOutcomes: [WordOutcome] = []
+
+  var unlocks: [UInt64] { writes.filter { $0.command != .status }.map(\.operation) }
 
   init(_ configuration: HomeConfiguration = HomeConfiguration()) {
     disk = HomeState()
@@ -23,17 +27,74 @@ struct Phone {
 
   @discardableResult
   mutating func happens(_ event: HomeEvent) -> [HomeEffect] {
+    switch event {
+    case .linkUp: writesAtLinkUp = writes.count
+    case .linkDown: lastOffer = nil
+    case .offerReceived: lastOffer = time.instant
+    default: break
+    }
     let effects = policy.handle(event, at: time, using: &random)
     for effect in effects {
       switch effect {
-      case .store: disk = policy.state
+      case .store:
+        if isDiskFull {
+          happens(.storeFailed)
+          return effects
+        }
+        disk = policy.state
       case .write(let command, let operation):
-        writes.append((command, operation, command == .status || disk.arrival?.operation == operation))
-      case .readSignal, .readOffer: break
+        writes.append((command, operation, command == .status || disk.opening?.operation == operation))
+      case .ask(let doubt): questions.append(doubt)
+      case .answerWord(let outcome): wordOutcomes.append(outcome)
+      case .readSignal:
+        isAskedForSignal = true
+      case .readOffer, .stopAsking: break
       }
     }
     return effects
   }
+
+  /// The signal is so strong for so long; it is read whenever the policy asks.
+  mutating func signal(_ dBm: Int?, for seconds: Double = 1.5) {
+    let end = time.instant + .seconds(seconds)
+    while true {
+      if isAskedForSignal {
+        isAskedForSignal = false
+        happens(.signalRead(dBm))
+      }
+      let next = min(policy.nextDeadline ?? end, nextOffer ?? end)
+      guard next < end else { break }
+      pass(until: next)
+      if let offer = nextOffer, offer <= time.instant { happens(.offerReceived) } else { happens(.timePassed) }
+    }
+    pass(until: end)
+  }
+
+  private mutating func pass(until instant: Instant) {
+    if instant > time.instant { pass(Double((instant - time.instant).wholeNanoseconds) / 1e9) }
+  }
+
+  /// As a lock does: to who has not spoken yet it offers anew every ten seconds.
+  private var nextOffer: Instant? {
+    guard isOffering, let lastOffer, writes.count == writesAtLinkUp else { return nil }
+    return lastOffer + .seconds(10)
+  }
+
+  /// The link comes up at the edge of its range, and the owner walks to the door.
+  mutating func walkHome(isOffered: Bool = true) {
+    happens(.linkUp)
+    if isOffered { happens(.offerReceived) }
+    for dBm in stride(from: -93, through: -60, by: 3) { signal(dBm, for: 1) }
+  }
+
+  /// When the lock last offered, on this link.
+  private var lastOffer: Instant?
+  private var writesAtLinkUp = 0
+  var isOffering = true
+  /// A disk that takes nothing.
+  var isDiskFull = false
+  /// The policy waits for a reading.
+  var isAskedForSignal = false
 
   mutating func pass(_ seconds: Double) {
     time.instant += .seconds(seconds)
@@ -43,6 +104,7 @@ struct Phone {
   /// The process ends and another takes over what is on the disk.
   mutating func relaunch(isLinked: Bool) {
     policy = HomePolicy(policy.configuration, state: disk)
+    isAskedForSignal = false
     happens(.started(isLinked: isLinked))
   }
 
@@ -56,7 +118,7 @@ struct Phone {
   mutating func settle() {
     happens(.linkUp)
     happens(.offerReceived)
-    happens(.answered(.unknownOperation))
+    happens(.answered(.unknownOperation, bolt: .unlocked))
     happens(.offerReceived)
   }
 }

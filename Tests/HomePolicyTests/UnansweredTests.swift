@@ -22,7 +22,7 @@ import Timekeeping
     var phone = Phone()
     phone.happens(.linkUp)
     for _ in 0..<10 { phone.happens(.offerReceived) }
-    phone.happens(.answered(.unknownOperation))
+    phone.happens(.answered(.unknownOperation, bolt: .locked))
     phone.happens(.offerReceived)
     let answered = phone.writes.count
     phone.happens(.offerReceived)

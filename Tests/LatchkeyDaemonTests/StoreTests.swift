@@ -88,6 +88,68 @@ struct StoreTests {
     #expect(text.contains("another program"))
   }
 
+  @Test("H1: the store's own connection says that it is durable: synchronous is FULL, and there is a write-ahead log")
+  func durable() throws {
+    let store = try Store(StateFolder(path: path, machine: "phone"))
+    let (synchronous, journal) = try store.database.read { database in
+      (try Int.fetchOne(database, sql: "PRAGMA synchronous"), try String.fetchOne(database, sql: "PRAGMA journal_mode"))
+    }
+    #expect(synchronous == 2 && journal == "wal")
+    try store.write([.put(settings)])
+    let size = try FileManager.default.attributesOfItem(atPath: path + "/state.sqlite-wal")[.size] as? Int
+    #expect(try #require(size) > 0)
+  }
+
+  @Test("M5: the store is latchkeyd's alone: nobody else can lock it, nor make it wait")
+  func exclusive() throws {
+    let store = try Store(StateFolder(path: path, machine: "phone"))
+    try store.write([.put(settings)])
+    #expect(throws: DatabaseError.self) {
+      try DatabaseQueue(path: path + "/state.sqlite").inTransaction(.immediate) { _ in .rollback }
+    }
+    try store.write([.remove(settings.key)])
+    #expect(try store.load() == StoredState())
+  }
+
+  @Test("M5: a store that cannot grow says so, keeps what it has, and takes up again when there is room")
+  func full() throws {
+    let store = try Store(StateFolder(path: path, machine: "phone"))
+    try store.write([.put(settings)])
+    let pages = try store.database.read { try Int.fetchOne($0, sql: "PRAGMA page_count") } ?? 0
+    try store.database.writeWithoutTransaction { try $0.execute(sql: "PRAGMA max_page_count = \(pages)") }
+    let many = try (0..<200).map { number in
+      StoreChange.put(
+        try JSONDecoder().decode(
+          StoredRecord.self,
+          from: Data(
+            #"{"app":{"_0":{"bundleIdentifier":"org.example.\#(number)","state":"background","quitByUser":false,"launches":1}}}"#
+              .utf8)))
+    }
+    #expect(throws: StoreWriteError("The disk with \(path)/state.sqlite is full; make room on it.")) {
+      try store.write(many)
+    }
+    #expect(try store.load() == StoredState([settings]))
+    try store.database.writeWithoutTransaction { try $0.execute(sql: "PRAGMA max_page_count = 100000") }
+    try store.write(many)
+    #expect(try store.load().records.count == 201)
+  }
+
+  @Test(
+    "L1: a record that is no bytes, no record, or another's, is refused with a clear error",
+    arguments: [
+      "value = 5", "value = 'text'", "value = 1.5", "value = x'00'", "value = x''", "kind = x'00'", "name = 7",
+      "name = 'another'", "kind = 'app'",
+    ])
+  func wrongType(_ change: String) throws {
+    try fill()
+    let database = try DatabaseQueue(path: path + "/state.sqlite")
+    try database.write { try $0.execute(sql: "UPDATE record SET \(change)") }
+    try database.close()
+    let store = try Store(StateFolder(path: path, machine: "phone"))
+    let text = message { _ = try store.load() }
+    #expect(text.contains("damaged") && text.contains("--set-aside"))
+  }
+
   @Test("A damaged store is refused, never replaced; the user can put it aside")
   func damaged() throws {
     try fill()
@@ -100,7 +162,7 @@ struct StoreTests {
       let text = message { _ = try Store(state) }
       #expect(text.contains("damaged") && text.contains("--set-aside"))
       #expect(try Data(contentsOf: URL(fileURLWithPath: file)) == bytes)
-      let aside = try state.setStoreAside(at: 5)
+      let aside = try #require(try state.setStoreAside(at: 5))
       #expect(try Data(contentsOf: URL(fileURLWithPath: aside)) == bytes)
       #expect(try Store(state).load() == StoredState())
     }

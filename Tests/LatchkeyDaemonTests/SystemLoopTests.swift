@@ -61,7 +61,7 @@ struct SystemLoopTests {
       controlReply: { _, result in reply.yield(result) })
     let system = BluetoothSystem(
       apps: registry.apps.values.map(\.declaration), stored: try store.load(), seed: 1)
-    let running = Task { try await loop.run(system, ports: ports) }
+    let running = Task { await loop.run(system, ports: ports) }
     var asked = supervisor.asked.makeAsyncIterator()
     var answers = replies.makeAsyncIterator()
     var attachments = attached.makeAsyncIterator()
@@ -87,7 +87,7 @@ struct SystemLoopTests {
     loop.handle(.control(.quitApp(bundleIdentifier: "org.example.app"), AnswerToken(6)))
     #expect(await asked.next() == "kill")
     loop.stop()
-    try await running.value
+    await running.value
     let quit = try store.load().records.values.contains { record in
       if case .app(let app) = record { app.quitByUser } else { false }
     }
@@ -116,7 +116,7 @@ struct SystemLoopTests {
     var system = BluetoothSystem(
       apps: registry.apps.values.map(\.declaration), stored: try store.load(), seed: 1)
     let peer = system.identifier(for: try #require(DeviceAddress(address, kind: .random)))
-    let running = Task { [system] in try await loop.run(system, ports: ports, watchdogInterval: .seconds(20)) }
+    let running = Task { [system] in await loop.run(system, ports: ports, watchdogInterval: .seconds(20)) }
     let device: Properties = [
       "Address": .string(address), "AddressType": .string("random"), "Bonded": .bool(true), "Connected": .bool(false),
       "UUIDs": .strings(["12345678-0000-4000-8000-000000000001"]),
@@ -149,6 +149,6 @@ struct SystemLoopTests {
     }
     #expect(asked.contains(.getManagedObjects))
     loop.stop()
-    try await running.value
+    await running.value
   }
 }

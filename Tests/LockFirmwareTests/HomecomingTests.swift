@@ -18,7 +18,13 @@ struct Household {
   var offer: [UInt8]?
   var answersSeen = 0
   var isLinked = false
-  var signal = -60
+  /// When the owner came into range, on the way to the door.
+  var inRangeSince: Int64?
+  var signal: Int {
+    guard let inRangeSince else { return -60 }
+    return Int(min(-58, -93 + 2 * (bench.milliseconds - inRangeSince) / 1000))
+  }
+  var questions = 0
   /// One in how many writes and answers is lost; 0 for none.
   var lossRate = 0
   var unlocks: Int { bench.turns.filter { $0.target == .unlocked }.count }
@@ -44,6 +50,8 @@ struct Household {
         offer = nil
         bench.happens(.offerRead(Bench.alice))
       case .write(let command, let operation): write(command, operation)
+      case .ask: questions += 1
+      case .stopAsking, .answerWord: break
       }
     }
   }
@@ -54,7 +62,7 @@ struct Household {
         offer: offer, identity: bench.configuration.identity, lockKey: bench.lockKey.publicKey,
         phoneKey: bench.keys[0]),
       let message = try? session.seal(
-        LockCommand(command == .unlock ? .unlock : .status, operation: operation), using: &bench.cryptography)
+        LockCommand(command == .status ? .status : .unlock, operation: operation), using: &bench.cryptography)
     else { return }
     self.offer = nil
     self.session = session
@@ -75,10 +83,11 @@ struct Household {
         answersSeen += 1
         if !isLost(), let opened = try? session?.open(answer) {
           session = nil
+          let bolt: HomeBolt = opened.lockState == .locked ? .locked : .unlocked
           switch opened.result {
-          case .done, .notNeeded: happens(.answered(.done))
-          case .unknownOperation: happens(.answered(.unknownOperation))
-          default: happens(.answered(.failed))
+          case .done, .notNeeded: happens(.answered(.done, bolt: bolt))
+          case .unknownOperation: happens(.answered(.unknownOperation, bolt: bolt))
+          default: happens(.answered(.failed, bolt: bolt))
           }
         }
       } else if let fresh = bench.offers[1], fresh != offer {
@@ -135,6 +144,7 @@ struct Household {
     pass(30)
     bench.milliseconds += Int64(seconds) * 1000
     pass(1)
+    inRangeSince = bench.milliseconds
   }
 }
 

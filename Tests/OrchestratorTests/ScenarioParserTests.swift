@@ -1,3 +1,4 @@
+import Radio
 import Testing
 
 @testable import Orchestrator
@@ -61,6 +62,49 @@ struct ScenarioParserTests {
     #expect(steps[1].line == 12)
   }
 
+  @Test("A1: a move that takes time is a walk, at any step's time, and its words say so")
+  func walks() throws {
+    let scenario = try ScenarioParser.parse(
+      Self.head + """
+        steps:
+          - move: {machine: phone, to: [1, 0], over: 45s, as: arrival}
+          - {day: 1, move: {machine: phone, to: [40, 0], over: 1.5h}}
+        """, file: "small.yaml")
+    let steps = try #require(scenario.chapters.first).steps
+    #expect(
+      steps.map(\.action) == [
+        .move(machine: "phone", to: Place(x: 1, y: 0), occasion: .arrival, over: .seconds(45)),
+        .move(machine: "phone", to: Place(x: 40, y: 0), occasion: nil, over: .seconds(5400)),
+      ])
+    #expect(steps[1].time == .day(1))
+    #expect(steps[0].action.summary == "the owner comes home (phone to 1.0 m, 0.0 m), on foot, over 45 s")
+  }
+
+  @Test("A1: a story says its radio's noise by a level, by single parameters, or by both")
+  func radio() throws {
+    func physics(_ line: String) throws -> RadioPhysics {
+      try ScenarioParser.parse(Self.head + line + "\nsteps: [pass: 1s]", file: "small.yaml").radio
+    }
+    #expect(try physics("") == .ordinary)
+    #expect(try physics("radio: harsh") == .harsh)
+    var expected = RadioPhysics.calm
+    (expected.bodyLoss, expected.wayShadowing) = (12, 4)
+    #expect(try physics("radio: {level: calm, body loss: 12, way shadowing: 4}") == expected)
+    #expect(try physics("radio: {noise: 0}") == RadioPhysics(noise: 0))
+    for (line, problem, choice) in [
+      ("radio: loud", "'radio' of the scenario can't be 'loud'", "harsh"),
+      ("radio: {level: loud}", "'level' of 'radio' can't be 'loud'", "calm"),
+      ("radio: {walls: 3}", "unknown key 'walls' in 'radio'", "way shadowing"),
+      ("radio: {body loss: 41}", "'body loss' of 'radio' must be a number from 0.0 to 40.0, not '41'", ""),
+      ("radio: {noise: much}", "'noise' of 'radio' must be a number from 0.0 to 20.0, not 'much'", ""),
+      ("radio: [harsh]", "'radio' must be a mapping of keys and values", ""),
+    ] {
+      let error = try #require(refusal(Self.head + line + "\nsteps: [pass: 1s]"), "\(line)")
+      #expect(error.line == 5 && error.problem.contains(problem), "\(error)")
+      #expect(choice.isEmpty || error.choices.contains(choice), "\(error)")
+    }
+  }
+
   @Test(
     "H1: what a scenario can't say is refused with the line, what was wrong, and what would be right",
     arguments: [
@@ -71,6 +115,8 @@ struct ScenarioParserTests {
       ("- move: {machine: phone, to: [1, 0], fast: true}", 6, "unknown key 'fast' in step 'move'", "as"),
       ("- move: {machine: phone, to: [1]}", 6, "two numbers in metres", ""),
       ("- move: {machine: phone}", 6, "step 'move' has no 'to'", ""),
+      ("- move: {machine: phone, to: [1, 0], over: 0s}", 6, "'over' of step 'move' must be longer than no time", "45s"),
+      ("- move: {machine: phone, to: [1, 0], over: quick}", 6, "must be a duration, not 'quick'", "10s"),
       ("- move: phone", nil, "step 'move' has no 'to'", ""),
       ("- pass: a while", 6, "must be a duration, not 'a while'", "5min"),
       ("- pass: -1s", 6, "must be a duration", ""),

@@ -47,7 +47,7 @@ struct AdvertisingTests {
 
   @Test("The duplicate filter lets each content of each address through once, and costs nothing then")
   func duplicates() {
-    var world = RadioWorld.pair(physics: RadioPhysics(shadowing: 0))
+    var world = RadioWorld.pair(physics: RadioPhysics(shadowing: 0, wayShadowing: 0))
     world.put(.setAdvertising(lock, set: 0, .of(scanResponse: [2, 0x0A, 4])))
     world.put(.setScan(phone, .of(active: true, filtered: true)))
     world.run(for: .seconds(86400))
@@ -94,7 +94,7 @@ struct AdvertisingTests {
   func distance() {
     var earlier: (mean: Double, count: Int)?
     for metres in [1.0, 4, 16, 30, 36] {
-      var world = RadioWorld.pair(metres: metres, physics: RadioPhysics(shadowing: 0))
+      var world = RadioWorld.pair(metres: metres, physics: RadioPhysics(shadowing: 0, wayShadowing: 0))
       world.put(.setAdvertising(lock, set: 0, .of(milliseconds: 20)))
       world.put(.setScan(phone, .of()))
       world.run(for: .seconds(30))
@@ -109,7 +109,7 @@ struct AdvertisingTests {
       #expect(Set(reports.map(\.rssi)).count > 1, "each packet has its own strength")
       earlier = (mean, reports.count)
     }
-    var far = RadioWorld.pair(metres: 100, physics: RadioPhysics(shadowing: 0))
+    var far = RadioWorld.pair(metres: 100, physics: RadioPhysics(shadowing: 0, wayShadowing: 0))
     far.put(.setAdvertising(lock, set: 0, .of(milliseconds: 20)))
     far.put(.setScan(phone, .of()))
     #expect(far.radio.nextDeadline == nil)
@@ -141,7 +141,8 @@ struct AdvertisingTests {
   func latency(advertising: Double, window: Int, interval: Int, median: Double, percentile95: Double) throws {
     var samples: [Double] = []
     for seed in 0..<400 {
-      var world = RadioWorld.pair(metres: 5000, seed: UInt64(seed), physics: RadioPhysics(shadowing: 0))
+      var world = RadioWorld.pair(
+        metres: 5000, seed: UInt64(seed), physics: RadioPhysics(shadowing: 0, wayShadowing: 0))
       world.put(.setAdvertising(lock, set: 0, .of(milliseconds: advertising)))
       world.put(.setScan(phone, .of(window, in: interval)))
       // Whoever comes home comes at any moment of the others' rhythms.

@@ -37,7 +37,7 @@ struct LinkTests {
 
   @Test("Frames arrive at the next connection event, in order, in both directions, whatever is lost on the way")
   func frames() {
-    var (world, link) = RadioWorld.linked(physics: RadioPhysics(shadowing: 0, linkInterference: 0.1))
+    var (world, link) = RadioWorld.linked(physics: RadioPhysics(shadowing: 0, wayShadowing: 0, linkInterference: 0.1))
     let sent = (0..<200).map { [UInt8($0)] }
     for payload in sent {
       world.put(.send(phone, link, Frame(channel: 4, payload: payload)))
@@ -101,7 +101,7 @@ struct LinkTests {
   @Test("An idle link on the edge of its range dies sooner or later, the same time in every run")
   func edge() {
     func deathTime() -> Instant? {
-      var (world, _) = RadioWorld.linked(physics: RadioPhysics(shadowing: 0))
+      var (world, _) = RadioWorld.linked(physics: RadioPhysics(shadowing: 0, wayShadowing: 0))
       world.put(.move(phone, to: Position(x: 42, y: 0)))
       world.run(for: .seconds(600))
       return world.disconnections(of: lock).first?.time
@@ -158,7 +158,7 @@ struct LinkTests {
 
   @Test("The signal of a link falls with distance, and is read at both ends")
   func signal() throws {
-    var (world, link) = RadioWorld.linked(physics: RadioPhysics(shadowing: 0))
+    var (world, link) = RadioWorld.linked(physics: RadioPhysics(shadowing: 0, wayShadowing: 0))
     var earlier: Int8 = 0
     for metres in [1.0, 5, 20] {
       world.put(.move(phone, to: Position(x: metres, y: 0)))

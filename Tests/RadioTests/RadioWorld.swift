@@ -18,7 +18,7 @@ struct RadioWorld {
   init(seed: UInt64 = 1, physics: RadioPhysics = RadioPhysics()) { radio = Radio(seed: seed, physics: physics) }
 
   /// Everything arrives.
-  static let clear = RadioPhysics(shadowing: 0, noise: 0, interference: 0, linkInterference: 0)
+  static let clear = RadioPhysics.clear
 
   @discardableResult
   mutating func put(_ input: RadioInput) -> [RadioOutput.Event] {

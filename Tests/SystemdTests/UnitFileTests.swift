@@ -54,6 +54,80 @@ struct UnitFileTests {
   }
 }
 
+/// How latchkeyd's unit waits before it is started again, with a sleep that only says how long.
+@Suite("A latchkeyd that fails", .timeLimit(.minutes(1)))
+struct RestartTests {
+  private let folder = URL(fileURLWithPath: NSTemporaryDirectory()).appendingPathComponent(
+    "latchkey-\(UUID().uuidString)")
+
+  /// - Returns: how many seconds it waits; `nil`: it is started again at once.
+  private func end(result: String, status: String, uptime: Int? = nil) async throws -> Int? {
+    var script = try UnitFiles.endingScript(marks: "-")
+    if let uptime { script = script.replacing("</proc/uptime", with: "<<<'\(uptime).50 7.00'") }
+    let outcome = try await TestProcess.run(
+      "/bin/bash", ["-c", "sleep() { echo \"$*\"; }; " + script],
+      adding: ["SERVICE_RESULT": result, "EXIT_STATUS": status, "RUNTIME_DIRECTORY": folder.path])
+    #expect(outcome.errors.isEmpty)
+    return Int(outcome.output.trimmingCharacters(in: .whitespacesAndNewlines))
+  }
+
+  private func inFolder(_ body: () async throws -> Void) async throws {
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    try await body()
+  }
+
+  @Test("M5: who fails again and again is started less and less often, and a minute without a failure begins anew")
+  func backsOff() async throws {
+    try await inFolder {
+      var waits: [Int?] = []
+      for number in 0..<13 { waits.append(try await end(result: "exit-code", status: "1", uptime: 1000 + number)) }
+      #expect(waits == [nil, nil, nil, 1, 2, 3, 4, 5, 6, 7, 8, 8, 8])
+      let soon = try await end(result: "signal", status: "ILL", uptime: 1071)
+      let late = try await end(result: "signal", status: "ILL", uptime: 1131)
+      #expect(soon == 8 && late == nil)
+    }
+  }
+
+  @Test("M5: a count that is damaged, or of another uptime, holds nobody up")
+  func damaged() async throws {
+    try await inFolder {
+      for text in ["", "x y\n", "99\n", "99 99999999\n"] {
+        try text.write(to: folder.appendingPathComponent("failures"), atomically: true, encoding: .utf8)
+        let wait = try await end(result: "core-dump", status: "ILL")
+        #expect(wait == nil || wait == 8, "\(text)")
+      }
+    }
+  }
+
+  @Test(
+    "M5: who ended well, was killed from outside, or needs a person is not made to wait",
+    arguments: [("success", "0"), ("signal", "KILL"), ("exit-code", "78"), ("exit-code", "64")])
+  func atOnce(_ result: String, _ status: String) async throws {
+    try await inFolder {
+      for _ in 0..<6 {
+        let wait = try await end(result: result, status: status)
+        #expect(wait == nil)
+      }
+    }
+  }
+
+  @Test("M5: the longest wait is within the time that systemd gives the end; what needs a person is not tried again")
+  func settings() throws {
+    let lines = try UnitFiles.text("latchkeyd").split(separator: "\n")
+    #expect(lines.contains("TimeoutStopSec=10s"))
+    #expect(lines.contains("RestartPreventExitStatus=64 78"))
+    #expect(lines.contains("Restart=always"))
+  }
+
+  @Test("L6: a trap leaves no core, in which a key could be", arguments: UnitFiles.names)
+  func noCore(_ unit: String) throws {
+    let lines = try UnitFiles.text(unit).split(separator: "\n")
+    #expect(lines.contains("LimitCORE=0"))
+    #expect(lines.contains("PrivateMounts=yes"))
+  }
+}
+
 /// What latchkeyd's unit does when it has ended, with a systemctl that answers as a test says and repeats what it is told.
 @Suite("A frozen app on a machine that goes down", .timeLimit(.minutes(1)))
 struct ShutdownTests {
@@ -97,13 +171,14 @@ struct ShutdownTests {
 
 enum UnitFiles {
   /// What the shell gets of latchkeyd's `ExecStopPost=`, read as systemd.service(5) says.
-  static func endingScript() throws -> String {
+  /// - Parameter marks: those in front of its path, which tell one from another.
+  static func endingScript(marks: String = "+-") throws -> String {
     let lines = try text("latchkeyd").replacing("\\\n", with: " ").split(separator: "\n")
-    let start = "ExecStopPost=+-/bin/sh -c '"
+    let start = "ExecStopPost=\(marks)/bin/sh -c '"
     guard let line = lines.first(where: { $0.hasPrefix(start) }), line.hasSuffix("'") else {
       throw TestProcess.Failure("latchkeyd.service has no ExecStopPost= for a shell")
     }
-    return String(line.dropFirst(start.count).dropLast()).replacing("$$", with: "$")
+    return String(line.dropFirst(start.count).dropLast()).replacing("$$", with: "$").replacing("%%", with: "%")
   }
 
   static let names = ["latchkeyd", "latchkey-agent", "latchkey-lock"]

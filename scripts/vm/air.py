@@ -29,11 +29,14 @@ sys.path.insert(0, os.environ.get("LATCHKEY_AIR_PYTHON") or os.path.join(_CACHE,
 from bumble import controller as bumble  # noqa: E402
 from bumble import core, hci, link, ll  # noqa: E402
 
+import places  # noqa: E402
 from controller import Controller  # noqa: E402
 from wires import UnixWire, VirtualHCI, Wire  # noqa: E402
 
 #: What a controller reads of a peer at arm's length, in dBm, unless told otherwise.
 DEFAULT_SIGNAL = -50
+#: How often one looks where somebody who walks has come to, in seconds.
+STEP = 0.1
 #: A command line is no longer than this.
 LONGEST_LINE = 65536
 
@@ -71,15 +74,55 @@ class Air(link.LocalLink):
         self.apart: set[frozenset[str]] = set()
         self.silent: set[str] = set()
         self.signals: dict[frozenset[str], int] = {}
+        self.ways: dict[str, places.Way] = {}
+        self.walks: dict[str, asyncio.TimerHandle] = {}
 
     # What the world is like.
 
     def reaches(self, one: Controller, other: Controller) -> bool:
         names = frozenset((one.name, other.name))
-        return names not in self.apart and not names & self.silent
+        if names in self.apart or names & self.silent:
+            return False
+        strength = self.strength(one, other)
+        return strength is None or strength >= places.SENSITIVITY
+
+    def strength(self, one: Controller, other: Controller) -> float | None:
+        """By where the two are now; None where a command has said it, or nobody where they are."""
+        if frozenset((one.name, other.name)) in self.signals:
+            return None
+        ways = self.ways.get(one.name), self.ways.get(other.name)
+        return None if None in ways else places.signal_between(*ways, time.monotonic())  # type: ignore[arg-type]
 
     def signal(self, one: Controller, other: Controller) -> int:
-        return self.signals.get(frozenset((one.name, other.name)), DEFAULT_SIGNAL)
+        strength = self.strength(one, other)
+        if strength is None:
+            return self.signals.get(frozenset((one.name, other.name)), DEFAULT_SIGNAL)
+        return max(-127, min(20, round(strength)))
+
+    def move(self, name: str, x: float, y: float, seconds: float) -> None:
+        """At once where that takes no time; else on foot, straight and evenly from where it is."""
+        if name in self.walks:
+            self.walks.pop(name).cancel()
+        now = time.monotonic()
+        here = self.ways[name].place(now) if name in self.ways else (x, y)
+        if seconds == 0:
+            self.ways[name] = places.standing(x, y)
+        else:
+            self.ways[name] = places.Way(*here, x, y, now, seconds)
+            self.tell({"event": "walk.began", "name": name, "x": here[0], "y": here[1]})
+            self.step(name)
+        self.world_changed()
+
+    def step(self, name: str) -> None:
+        """Who walks may have come into somebody's range, or left it."""
+        way = self.ways[name]
+        left = way.began + way.seconds - time.monotonic()
+        if left <= 0:
+            self.walks.pop(name, None)
+            self.tell({"event": "walk.ended", "name": name, "x": way.to_x, "y": way.to_y})
+        else:
+            self.walks[name] = asyncio.get_running_loop().call_later(min(left, STEP), self.step, name)
+        self.world_changed()
 
     def set_range(self, one: str, other: str, on: bool) -> None:
         (self.apart.discard if on else self.apart.add)(frozenset((one, other)))
@@ -285,10 +328,18 @@ class Commands:
                 if isinstance(value, bool) or not isinstance(value, int) or not -127 <= value <= 20:
                     raise ValueError("rssi is a whole number of dBm from -127 to 20")
                 self.air.signals[frozenset(self.pair(request))] = value
+            case "place":
+                self.air.move(self.name(request, "name"), *self.place(request), 0)
+            case "walk":
+                place = self.place(request)
+                seconds = self.number(request, "seconds", places.LONGEST_WALK)
+                if seconds <= 0:
+                    raise ValueError("a walk takes more than no time; there is place for a jump")
+                self.air.move(self.name(request, "name"), *place, seconds)
             case "state":
                 return self.state()
             case other:
-                raise ValueError(f"no command {other!r}: there are range, power, signal, state")
+                raise ValueError(f"no command {other!r}: there are range, power, signal, place, walk, state")
         return {}
 
     def name(self, request: dict[str, Any], key: str) -> str:
@@ -303,6 +354,15 @@ class Commands:
             raise ValueError("a and b are the same controller")
         return one, other
 
+    def place(self, request: dict[str, Any]) -> tuple[float, float]:
+        return self.number(request, "x", places.FARTHEST), self.number(request, "y", places.FARTHEST)
+
+    def number(self, request: dict[str, Any], key: str, farthest: float) -> float:
+        value = request.get(key)
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or not -farthest <= value <= farthest:
+            raise ValueError(f"{key} is a number from {-farthest:g} to {farthest:g}")
+        return float(value)
+
     def switch(self, request: dict[str, Any]) -> bool:
         value = request.get("on")
         if not isinstance(value, bool):
@@ -316,6 +376,7 @@ class Commands:
                     "address": each.public_address.to_string(False),
                     "attached": each.attached,
                     "power": name not in self.air.silent,
+                    "place": list(self.air.ways[name].place(time.monotonic())) if name in self.air.ways else None,
                     "advertising": each.advertiser.enabled,
                     "scanning": each.le_scan_enable,
                     "connecting": each.pending_le_connection is not None,

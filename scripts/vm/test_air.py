@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from air import Air, Commands  # First: it finds Bumble.
+import places
 from bumble import hci
 from controller import Controller
 
@@ -209,6 +210,56 @@ class AirTests(unittest.IsolatedAsyncioTestCase):
         )
         self.assertEqual(event.return_parameters.rssi, -88)
 
+    async def read_signal(self, handle: int) -> int:
+        self.phone.send(hci.HCI_Read_RSSI_Command(handle=handle))
+        event = await self.phone.wait(
+            hci.HCI_Command_Complete_Event, lambda event: event.command_opcode == hci.HCI_READ_RSSI_COMMAND
+        )
+        return event.return_parameters.rssi
+
+    def test_signals_fall_with_the_distance_as_the_simulated_radio_has_it(self) -> None:
+        # The same numbers stand in Tests/RadioTests/WalkTests.swift.
+        for metres, signal in ((0.05, -37.0), (1, -59.0), (2, -65.623), (10, -81.0), (39, -94.003), (100, -103.0)):
+            self.assertAlmostEqual(places.signal_over(metres), signal, places=3)
+
+    async def test_who_walks_up_is_heard_ever_more_strongly_and_linked_on_the_way(self) -> None:
+        self.command(id=1, command="place", name="door", x=0, y=0)
+        self.command(id=2, command="place", name="phone", x=60, y=0)
+        self.door.advertise()
+        self.phone.connect(DOOR)
+        await asyncio.sleep(0.1)
+        self.assertEqual(self.air.links, [], "60 m are too far")
+        self.assertTrue(self.command(id=3, command="walk", name="phone", x=1, y=0, seconds=1.5)["ok"])
+        complete = await self.phone.wait(hci.HCI_LE_Connection_Complete_Event)
+        first = await self.read_signal(complete.connection_handle)
+        self.assertTrue(-94 <= first <= -85, first)
+        signals = [first]
+        while not any(event["event"] == "walk.ended" for event in self.events):
+            await asyncio.sleep(0.2)
+            signals.append(await self.read_signal(complete.connection_handle))
+        self.assertEqual(signals, sorted(signals))
+        self.assertEqual(await self.read_signal(complete.connection_handle), -59)
+        self.assertEqual(
+            [event for event in self.events if event["event"].startswith("walk.")],
+            [
+                {"event": "walk.began", "name": "phone", "x": 60.0, "y": 0.0},
+                {"event": "walk.ended", "name": "phone", "x": 1.0, "y": 0.0},
+            ],
+        )
+        self.assertEqual(self.air.walks, {})
+
+    async def test_who_walks_away_is_lost_on_the_way_and_a_jump_ends_a_walk(self) -> None:
+        self.command(id=1, command="place", name="door", x=0, y=0)
+        self.command(id=2, command="place", name="phone", x=1, y=0)
+        await self.link()
+        self.command(id=3, command="walk", name="phone", x=100, y=0, seconds=1)
+        event = await self.phone.wait(hci.HCI_Disconnection_Complete_Event)
+        self.assertEqual(event.reason, 0x08)
+        self.command(id=4, command="walk", name="phone", x=0, y=0, seconds=1000)
+        self.command(id=5, command="place", name="phone", x=3, y=4)
+        self.assertEqual(self.command(id=6, command="state")["controllers"]["phone"]["place"], [3, 4])
+        self.assertEqual((self.air.walks, self.air.ways["phone"].seconds), ({}, 0))
+
     async def test_a_command_that_is_not_known_is_answered(self) -> None:
         # Kernels wait for each answer, and for nothing else meanwhile.
         self.phone.send(hci.HCI_Read_Remote_Version_Information_Command(connection_handle=1))
@@ -223,13 +274,18 @@ class AirTests(unittest.IsolatedAsyncioTestCase):
             ('{"id": 9, "command": "range", "a": "door", "b": "door", "on": true}', 9),
             ('{"id": 10, "command": "power", "name": "door", "on": 1}', 10),
             ('{"id": 11, "command": "signal", "a": "door", "b": "phone", "rssi": 300}', 11),
+            ('{"id": 12, "command": "place", "name": "door", "x": 1e9, "y": 0}', 12),
+            ('{"id": 13, "command": "place", "name": "door", "x": NaN, "y": 0}', 13),
+            ('{"id": 14, "command": "walk", "name": "door", "x": 1, "y": 0, "seconds": 0}', 14),
+            ('{"id": 15, "command": "walk", "name": "door", "x": 1, "y": 0, "seconds": "1"}', 15),
+            ('{"id": 16, "command": "walk", "name": "cellar", "x": 1, "y": 0, "seconds": 1}', 16),
             ("[" * 100000, None),
         ]
         for line, identifier in cases:
             answer = self.commands.answer(line)
             self.assertEqual((answer["id"], answer["ok"]), (identifier, False), line[:80])
             self.assertTrue(answer["error"])
-        self.assertEqual((self.air.apart, self.air.silent, self.air.signals), (set(), set(), {}))
+        self.assertEqual((self.air.apart, self.air.silent, self.air.signals, self.air.ways), (set(), set(), {}, {}))
 
 
 if __name__ == "__main__":

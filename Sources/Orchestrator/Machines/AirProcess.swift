@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import Timekeeping
 
 /// The process that is the virtual machines' controllers and the air between them (scripts/vm/air.py): a line of JSON
 /// for each command, one for each reply, and one for each thing that happens.
@@ -11,6 +12,9 @@ final class AirProcess: @unchecked Sendable {
     var b: String?
     var name: String?
     var on: Bool?
+    var x: Double?
+    var y: Double?
+    var seconds: Double?
   }
 
   /// What it says; fields that are not there are `nil`.
@@ -23,6 +27,8 @@ final class AirProcess: @unchecked Sendable {
     var peripheral: String?
     var reason: String?
     var name: String?
+    var x: Double?
+    var y: Double?
   }
 
   let process: RunningProcess
@@ -83,7 +89,18 @@ final class AirProcess: @unchecked Sendable {
   /// Blocks until the controllers can be plugged in.
   func waitUntilReady() throws { try wait(for: "to be ready") { isReady ? true : nil } }
 
-  /// Two machines are in each other's range, or not.
+  /// Puts a machine somewhere, from one moment to the next.
+  func place(_ name: String, at place: Place) throws {
+    try send { Command(id: $0, command: "place", name: name, x: place.x, y: place.y) }
+  }
+
+  /// Begins to carry a machine somewhere on foot.
+  func walk(_ name: String, to place: Place, over duration: Duration) throws {
+    let seconds = Double(duration.wholeNanoseconds) / 1e9
+    try send { Command(id: $0, command: "walk", name: name, x: place.x, y: place.y, seconds: seconds) }
+  }
+
+  /// Two machines hear each other where their places let them, or not at all.
   func range(_ a: String, _ b: String, on: Bool) throws {
     try send { Command(id: $0, command: "range", a: a, b: b, on: on) }
   }

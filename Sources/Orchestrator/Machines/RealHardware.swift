@@ -74,13 +74,20 @@ final class RealHardware: MachineHardware {
       usbPort(shell) == nil
         ? .unsupported("its adapter is not on USB, and nobody here can unplug it")
         : .substitute("its USB port is closed to it by the kernel (`authorized`)")
-    case .move(_, let occasion):
+    case .move(_, let occasion, let over):
       switch settings.walk {
-      case .ask where isatty(STDIN_FILENO) == 1: .substitute("a person at this terminal is asked to carry it")
+      case .ask where isatty(STDIN_FILENO) == 1:
+        .substitute(
+          over == nil
+            ? "a person at this terminal is asked to carry it"
+            : "a person at this terminal is asked to walk, as fast as he does")
       case .ask: .unsupported("nobody sits at this terminal who could carry it")
       case .adapter:
         occasion == nil
-          ? .unsupported("it only leaves and comes home") : .substitute("its adapter is powered off, and on again")
+          ? .unsupported("it only leaves and comes home")
+          : .substitute(
+            "its adapter is powered off, and on again" + (over == nil ? "" : ": nobody walks, and there is no approach")
+          )
       case .no: .unsupported("nobody here can carry it: `walk:` in the file of machines says who does")
       }
     default: nil
@@ -93,16 +100,18 @@ final class RealHardware: MachineHardware {
       guard let path = usbPort(shell) else { throw WorldError("the adapter of \(name) is not on USB") }
       port = path
       try shell.run("echo \(isPlugged ? 1 : 0) >\(SecureShell.quoted(path + "/authorized"))")
-    case .move(let place, let occasion):
+    case .move(let place, let occasion, let over):
       if settings.walk == .adapter {
         return try RemoteBluetooth.setPowered(occasion == .arrival, at: shell.busAddress)
       }
       let words =
         switch occasion {
-        case .departure: "take \(name) out of the other's range"
-        case .arrival: "bring \(name) back, beside the other"
+        case .departure: "\(over == nil ? "take" : "walk with") \(name) out of the other's range"
+        case .arrival:
+          "\(over == nil ? "bring \(name) back" : "walk back with \(name), from out of range"), beside the other"
         case nil: "take \(name) to \(place)"
         }
+      // Whoever walks says so when the way is done: then he is there, and the step with him.
       progress(">>> Now \(words), then press Enter.")
       guard readLine() != nil else { throw WorldError("nobody says that \(name) was carried") }
     default: throw WorldError("\(name) can't do that")

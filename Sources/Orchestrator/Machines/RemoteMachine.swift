@@ -132,10 +132,16 @@ final class RemoteMachine: Machine {
   }
 
   func control(_ request: ControlRequest) throws {
+    try openControl().perform(request, limit: .seconds(120))
+  }
+
+  func say(_ request: ControlRequest) throws { try openControl().say(request) }
+
+  private func openControl() throws -> MachineControl {
     guard isUp else { throw WorldError("\(name) is down") }
     let control = try control ?? MachineControl(address: shell.busAddress)
     self.control = control
-    try control.perform(request, limit: .seconds(120))
+    return control
   }
 
   func lockHardware() throws -> LockHardware {

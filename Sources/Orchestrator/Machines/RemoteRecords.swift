@@ -108,8 +108,12 @@ final class RemoteRecords: @unchecked Sendable {
   }
 
   private func unitFailed(_ unit: String, _ end: ProcessEnd, _ machine: String, pid: String?) {
-    // Apps are latchkeyd's business, and others' units are others'.
-    guard [RemoteMachine.daemonUnit, RemoteMachine.bluetoothUnit].contains(unit) else { return }
+    // latchkeyd tells of apps' ends, and others' units are others'.
+    let processes = [
+      RemoteMachine.daemonUnit: Recorded.daemon, RemoteMachine.bluetoothUnit: Recorded.bluetoothd,
+      "dbus.service": "dbus-daemon", "dbus-broker.service": "dbus-broker",
+    ]
+    guard let process = processes[unit] else { return }
     condition.lock()
     defer { condition.unlock() }
     arrivals += 1
@@ -118,7 +122,6 @@ final class RemoteRecords: @unchecked Sendable {
       expectedEnds["\(machine)/\(unit)"] = count - 1
       return
     }
-    let process = unit == RemoteMachine.daemonUnit ? Recorded.daemon : Recorded.bluetoothd
     unexpectedEnds[machine, default: []].append(UnexpectedEnd(process: process, pid: 0, end: end))
   }
 

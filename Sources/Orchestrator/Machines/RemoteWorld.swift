@@ -15,6 +15,7 @@ final class RemoteWorld: World {
   private let progress: @Sendable (String) -> Void
   private let tools: MachineTools
   private var haveMet = false
+  private let hasRadioOfItsOwn: Bool
 
   var now: Instant { Instant(nanoseconds: records.now) }
   var damagedLines: Int { 0 }
@@ -27,6 +28,7 @@ final class RemoteWorld: World {
     self.pace = pace
     self.progress = progress
     self.tools = tools
+    hasRadioOfItsOwn = scenario.radio != .ordinary
     let environment = Self.environment(run)
     var kinds: [(machine: MachineDescription, kind: MachinesDescription.Kind)] = []
     for machine in scenario.machines {
@@ -117,7 +119,9 @@ final class RemoteWorld: World {
       ] {
         fields[name] = value
       }
-      records.record(Recorded.air, event.hasPrefix("link.") ? event : "controller.\(event)", fields)
+      if let x = line.x, let y = line.y { (fields["x"], fields["y"]) = ("\(x)", "\(y)") }
+      records.record(
+        Recorded.air, event.hasPrefix("link.") || event.hasPrefix("walk.") ? event : "controller.\(event)", fields)
     }
   }
 
@@ -158,8 +162,12 @@ final class RemoteWorld: World {
       remarks.append(
         "time: \(pace), and pauses of at most \(DurationText.format(pace.longestPause)), on clocks that nobody moves")
     }
+    if hasRadioOfItsOwn { remarks.append("radio: the story's noise is for simulated worlds, and is not made here") }
     if !virtual.isEmpty {
-      remarks.append("range: up to \(Int(VirtualHardware.range)) m machines hear each other, beyond not at all")
+      let range = VirtualHardware.radio.clearRange
+      remarks.append(
+        "radio: machines hear each other up to \(Int(range)) m, more weakly with the distance; without shadows, bodies and "
+          + "noise")
     }
     return remarks
   }
@@ -216,7 +224,10 @@ final class RemoteWorld: World {
 
   func tend() throws -> [(machine: String, UnexpectedEnd)] {
     if let end = air?.process.end {
-      throw WorldError("the air ended by itself: \(end)\(logTail("\(run.files)/air.txt"))")
+      let ended = UnexpectedEnd(
+        process: Recorded.air, pid: air?.process.pid ?? 0, end: end,
+        fatal: "the air ended by itself: \(end)\(logTail("\(run.files)/air.txt"))")
+      return [("", ended)]
     }
     return try machines.flatMap { machine in try machine.tend().map { (machine.name, $0) } }
   }

@@ -1,6 +1,7 @@
 import CSystemd
 import Foundation
 import Glibc
+import Radio
 
 /// A virtual machine of docs/machines.md: QEMU's process is its power, and the air has its controller.
 final class VirtualHardware: MachineHardware {
@@ -19,10 +20,10 @@ final class VirtualHardware: MachineHardware {
   private var input: Int32 = -1
   private let console: MachineConsole
   /// The machines that it can be apart from, and where they are.
-  private var places: PlacesOfMachines
+  private let places: PlacesOfMachines
 
-  /// Machines farther apart do not hear each other.
-  static let range = 50.0
+  /// The radio of the air: distances alone, as far as they let hear.
+  static let radio = RadioPhysics.clear
   static let controllerUnit = "latchkey-lab-controller.service"
   /// An emulated machine boots in half a minute on an idle host, and in minutes on a busy one.
   static let bootLimit: Duration = .seconds(600)
@@ -134,9 +135,12 @@ final class VirtualHardware: MachineHardware {
     case .controller(let isPlugged):
       try shell.run("systemctl \(isPlugged ? "start" : "stop") \(Self.controllerUnit)")
     case .radio(let isBlocked): try air.power(name, on: !isBlocked)
-    case .move(let place, _):
-      places.move(name, to: place)
-      try spread()
+    case .move(let place, _, let over):
+      if let over {
+        try air.walk(name, to: place, over: over)
+      } else {
+        try air.place(name, at: place)
+      }
     default: throw WorldError("\(name) can't do that")
     }
   }
@@ -146,29 +150,21 @@ final class VirtualHardware: MachineHardware {
     for (other, _) in places.others(than: name) { try air.range(name, other, on: false) }
   }
 
-  /// Tells the air who is in range of this machine.
+  /// Tells the air where this machine is; from now on the distance decides who hears it.
   func spread() throws {
     guard let here = places[name] else { return }
-    for (other, there) in places.others(than: name) {
-      try air.range(name, other, on: here.distance(to: there) <= Self.range)
-    }
+    try air.place(name, at: here)
+    for (other, _) in places.others(than: name) { try air.range(name, other, on: true) }
   }
 }
 
-/// Where machines are, shared by all of them.
+/// Where machines are as the story begins, shared by all of them.
 final class PlacesOfMachines {
-  private var places: [String: Place]
+  private let places: [String: Place]
   init(_ places: [String: Place]) { self.places = places }
   subscript(name: String) -> Place? { places[name] }
-  func move(_ name: String, to place: Place) { places[name] = place }
   func others(than name: String) -> [(name: String, place: Place)] {
     places.filter { $0.key != name }.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
-  }
-}
-
-extension Place {
-  func distance(to other: Place) -> Double {
-    ((x - other.x) * (x - other.x) + (y - other.y) * (y - other.y)).squareRoot()
   }
 }
 

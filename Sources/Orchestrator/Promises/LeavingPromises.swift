@@ -4,28 +4,78 @@ import Journal
 enum LeavingPromises {
   static let all = [
     Promise(
-      name: "locked-on-leaving", rows: ["L2"], meaning: "The lock locks by itself when its owner has left, once."
-    ) { (evidence) throws(MissingMark) in
-      let away = try evidence.away()
-      let moves = evidence.all("bolt.moved", of: Recorded.lock, in: away)
-      let locked = moves.filter { $0.fields["to"] == "locked" }
-      guard let first = locked.first else { return .broken("the bolt did not lock while the owner was away", moves) }
-      guard moves.count == 1 else {
-        return .broken("the bolt moved \(moves.count) times while the owner was away", moves)
-      }
-      return .kept("locked \(seconds(from: evidence.entries[away.lowerBound], to: first)) s after leaving", [first])
+      name: "locked-on-leaving", rows: ["L2"], meaning: "The lock locks by itself each time its owner has left, once."
+    ) { evidence in
+      evidence.withoutLock
+        ?? evidence.eachAbsence { absence in
+          .all(evidence.doors.map { lockedOnLeaving(evidence, absence, door: $0) }, of: "lock")
+        }
     },
     Promise(
-      name: "link-lost-on-leaving", rows: ["L3"], meaning: "The link goes down when the owner is out of range."
-    ) { (evidence) throws(MissingMark) in
-      let away = try evidence.away()
-      let links = evidence.all(in: away) { Recorded.radios.contains($0.process) }
-      let down = links.filter { $0.event == "link.down" }
-      let up = links.filter { $0.event == "link.up" }
-      guard let first = down.first else { return .broken("no link went down while the owner was away") }
-      guard up.isEmpty else { return .broken("a link came up while the owner was away", up) }
-      return .kept("link lost, and none came up until the return", [first])
+      name: "link-lost-on-leaving", rows: ["L3"],
+      meaning: "The link goes down each time the owner gets out of range, and none comes up before the return."
+    ) { evidence in
+      evidence.eachAbsence { linkLost(evidence, $0) }
     },
   ]
 
+  private static func lockedOnLeaving(_ evidence: Evidence, _ absence: Absence, door: String) -> Finding {
+    let left = evidence.entries[absence.departure]
+    guard evidence.bolt(of: door, before: absence.departure) != "locked" else {
+      return evidence.neverJudged("the bolt was locked already when the owner left", [left])
+    }
+    let doorMark = evidence.last(before: absence.departure) { $0.machine == door && $0.fields["door"] != nil }
+    if let doorMark, evidence.entries[doorMark].isMark(Marks.fault), evidence.entries[doorMark].fields["door"] == "open"
+    {
+      return evidence.neverJudged("the door stood open when the owner left", [evidence.entries[doorMark], left])
+    }
+    // Who turns back on a way is still out of range for a while: the bolt has until the link is there again.
+    var end = absence.away.upperBound
+    if let arrival = absence.arrival, absence.hasWay {
+      end =
+        evidence.first(in: evidence.rest(from: arrival)) {
+          ($0.isLink(.up) && $0.isLink(of: absence.phone)) || $0.isOpening
+        } ?? absence.end
+    }
+    let moves = evidence.all(in: absence.departure..<end) {
+      $0.isLock(.boltMoved) && $0.machine == door && !$0.isByHand
+    }
+    guard let first = moves.first(where: { $0.fields["to"] == "locked" }) else {
+      let hand = evidence.all(in: absence.away) { $0.isLock(.boltMoved) && $0.machine == door && $0.isByHand }
+      if let locked = hand.first(where: { $0.fields["to"] == "locked" }) {
+        return evidence.neverJudged("a hand had locked the bolt before the lock did", [left, locked])
+      }
+      return evidence.missing(
+        "the bolt did not lock while the owner was away", since: absence.departure, moves.isEmpty ? [left] : moves)
+    }
+    // A phone of somebody else's may open it later, and somebody else may leave: each after its own departure.
+    let others = evidence.everyAbsence().contains {
+      $0.phone != absence.phone && absence.away.overlaps($0.away.lowerBound..<$0.end)
+    }
+    guard moves.count == 1 || others else {
+      return .broken("the bolt moved \(moves.count) times while the owner was away", moves)
+    }
+    return .kept("locked \(seconds(from: left, to: first)) s after leaving", [first])
+  }
+
+  private static func linkLost(_ evidence: Evidence, _ absence: Absence) -> Finding {
+    let left = evidence.entries[absence.departure]
+    guard evidence.isLinked(absence.phone, before: absence.departure) == true else {
+      return evidence.neverJudged("the phone was not connected when its owner left", [left])
+    }
+    let links = evidence.all(in: absence.away) {
+      ($0.isLink(.up) || $0.isLink(.down)) && $0.isLink(of: absence.phone)
+    }
+    guard let down = links.lastIndex(where: { $0.isLink(.down) }) else {
+      return evidence.missing("no link went down while the owner was away", since: absence.departure, [left])
+    }
+    // Who walks passes the edge of range, where links come and go; who is beyond it has none.
+    let walked = Int64((Double(left.fields["over"] ?? "") ?? 0) * 1e9)
+    let up = links.filter { $0.isLink(.up) && $0.t > left.t + walked }
+    guard up.isEmpty else { return .broken("a link came up while the owner was away", up) }
+    if links.last?.isLink(.up) == true {
+      return .broken("the link stayed while the owner was away", [links.last ?? left])
+    }
+    return .kept("link lost, and none came up until the return", [links[down]])
+  }
 }

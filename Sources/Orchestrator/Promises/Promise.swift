@@ -8,12 +8,9 @@ public struct Promise: Sendable {
   public let meaning: String
   /// The rows of the requirements that it stands for.
   public let rows: [String]
-  private let check: @Sendable (Evidence) throws(MissingMark) -> Finding
+  private let check: @Sendable (Evidence) -> Finding
 
-  init(
-    name: String, rows: [String], meaning: String,
-    check: @escaping @Sendable (Evidence) throws(MissingMark) -> Finding
-  ) {
+  init(name: String, rows: [String], meaning: String, check: @escaping @Sendable (Evidence) -> Finding) {
     self.name = name
     self.rows = rows
     self.meaning = meaning
@@ -23,41 +20,72 @@ public struct Promise: Sendable {
   public static func named(_ name: String) -> Promise? { all.first { $0.name == name } }
 
   public static let all: [Promise] =
-    LeavingPromises.all + AwayPromises.all + ArrivalPromises.all + DoorPromises.all
+    LeavingPromises.all + AwayPromises.all + ArrivalPromises.all + DoorPromises.all + SafetyPromises.all
     + LockFaultPromises.all + SoundnessPromises.all
 
   /// Checks this promise over what was recorded.
   ///
   /// - Parameter unjudged: why nobody can tell in this world; then it is neither kept nor broken.
   public func judge(_ evidence: Evidence, scope: String, unjudged: String? = nil) -> PromiseResult {
-    if let unjudged {
-      return PromiseResult(
-        name: name, meaning: meaning, rows: rows, scope: scope, kept: false, isUnjudged: true, reason: unjudged,
-        evidence: [])
-    }
-    let finding: Finding
-    do {
-      finding = try check(evidence)
-    } catch {
-      finding = .broken("\(error.what), so there is nothing to judge")
-    }
+    let finding = unjudged.map { Finding(judgement: .notJudged, reason: $0, evidence: []) } ?? check(evidence)
     return PromiseResult(
-      name: name, meaning: meaning, rows: rows, scope: scope, kept: finding.kept, isUnjudged: false,
-      reason: finding.reason, evidence: finding.evidence)
+      name: name, meaning: meaning, rows: rows, scope: scope, judgement: finding.judgement, reason: finding.reason,
+      evidence: finding.evidence)
+  }
+
+  /// What a promise of a part of the story comes to that was never told.
+  func notReached(scope: String, reason: String) -> PromiseResult {
+    PromiseResult(
+      name: name, meaning: meaning, rows: rows, scope: scope, judgement: .notReached, reason: reason, evidence: [])
   }
 }
 
+/// What became of a promise.
+public enum Judgement: String, Sendable, Codable, Equatable {
+  case kept
+  case broken
+  /// What it is about did not happen in this story, or nobody can tell in this world: neither kept nor broken.
+  case notJudged = "not judged"
+  /// The story stopped before it could be judged: neither kept nor broken.
+  case notReached = "not reached"
+}
+
 /// What a checker found, and the lines that show it.
-public struct Finding: Sendable {
-  public var kept: Bool
+public struct Finding: Sendable, Equatable {
+  public var judgement: Judgement
   public var reason: String
   public var evidence: [JournalEntry]
 
   static func kept(_ reason: String, _ evidence: [JournalEntry] = []) -> Finding {
-    Finding(kept: true, reason: reason, evidence: evidence)
+    Finding(judgement: .kept, reason: reason, evidence: evidence)
   }
   static func broken(_ reason: String, _ evidence: [JournalEntry] = []) -> Finding {
-    Finding(kept: false, reason: reason, evidence: evidence)
+    Finding(judgement: .broken, reason: reason, evidence: evidence)
+  }
+
+  /// One finding out of those about each time that a thing happened. One broken time breaks the promise, and a time that
+  /// was not reached leaves it open; times that can't be judged count for nothing.
+  ///
+  /// - Parameter what: what such a time is called, as in "absence".
+  static func all(_ findings: [Finding], of what: String) -> Finding {
+    guard findings.count > 1 else {
+      return findings.first ?? Finding(judgement: .notJudged, reason: "there is no \(what)", evidence: [])
+    }
+    func place(_ index: Int) -> String { "\(what) \(index + 1) of \(findings.count)" }
+    for judgement in [Judgement.broken, .notReached] {
+      guard let index = findings.firstIndex(where: { $0.judgement == judgement }) else { continue }
+      var finding = findings[index]
+      finding.reason = "\(place(index)): \(finding.reason)"
+      return finding
+    }
+    let kept = findings.filter { $0.judgement == .kept }
+    guard let last = kept.last else { return findings[0] }
+    var reason = "\(count(kept.count, what)): " + kept.prefix(3).map(\.reason).joined(separator: "; ")
+    if kept.count > 3 { reason += "; …" }
+    if let index = findings.firstIndex(where: { $0.judgement == .notJudged }) {
+      reason += " (not judged: \(place(index)): \(findings[index].reason))"
+    }
+    return .kept(reason, last.evidence)
   }
 }
 
@@ -67,60 +95,11 @@ public struct PromiseResult: Sendable, Codable, Equatable {
   public var rows: [String]
   /// The chapter it was checked over, or the whole run.
   public var scope: String
-  public var kept: Bool
-  /// Nobody could tell in this world; `kept` is false then, and it is not broken.
-  public var isUnjudged: Bool
+  public var judgement: Judgement
   public var reason: String
   public var evidence: [JournalEntry]
-}
 
-/// What was recorded, in order, and the part of it that a promise is about.
-public struct Evidence: Sendable {
-  public let entries: [JournalEntry]
-  /// The chapter's part of `entries`.
-  public let window: Range<Int>
-
-  public init(_ entries: [JournalEntry], window: Range<Int>? = nil) {
-    self.entries = entries
-    self.window = window ?? 0..<entries.count
-  }
-
-  func first(in range: Range<Int>? = nil, where matches: (JournalEntry) -> Bool) -> Int? {
-    let range = (range ?? window).clamped(to: window)
-    return entries[range].firstIndex(where: matches)
-  }
-
-  func all(in range: Range<Int>? = nil, where matches: (JournalEntry) -> Bool) -> [JournalEntry] {
-    let range = (range ?? window).clamped(to: window)
-    return entries[range].filter(matches)
-  }
-
-  func first(_ event: String, of process: String, in range: Range<Int>? = nil) -> Int? {
-    first(in: range) { $0.event == event && $0.process == process }
-  }
-
-  func all(_ event: String, of process: String, in range: Range<Int>? = nil) -> [JournalEntry] {
-    all(in: range) { $0.event == event && $0.process == process }
-  }
-
-  func firstMark(_ event: String, in range: Range<Int>? = nil) -> Int? { first(event, of: Marks.process, in: range) }
-
-  /// From the owner's leaving to the owner's return; each promise about being away needs both.
-  func away() throws(MissingMark) -> Range<Int> {
-    guard let left = firstMark(Marks.ownerLeft) else { throw MissingMark(what: "nobody left home") }
-    guard let returned = firstMark(Marks.ownerReturned, in: left..<window.upperBound) else {
-      throw MissingMark(what: "nobody came home")
-    }
-    return left..<returned
-  }
-
-  /// From the owner's return to the end.
-  func home() throws(MissingMark) -> Range<Int> { try away().upperBound..<window.upperBound }
-}
-
-/// A promise was asked about a story that it does not fit; that breaks it, so that it is never kept by accident.
-struct MissingMark: Error {
-  var what: String
+  public var kept: Bool { judgement == .kept }
 }
 
 /// Virtual seconds between two events, for people.
@@ -130,21 +109,13 @@ func seconds(from earlier: JournalEntry, to later: JournalEntry) -> String {
   return "\(milliseconds / 1000).\(String(repeating: "0", count: 3 - fraction.count))\(fraction)"
 }
 
-/// Names that the checkers read: who records what.
-enum Recorded {
-  static let agent = "latchkey-agent"
-  static let lock = "latchkey-lock"
-  static let daemon = "latchkeyd"
-  static let simulator = "bluez-simulator"
-  /// Who sees links from outside: the simulator's radio, the air between virtual machines, bluetoothd itself.
-  static let air = "air"
-  static let bluetoothd = "bluetoothd"
-  static let radios: Set = [simulator, air, bluetoothd]
-  static let agentIdentifier = InstalledApp.agent.bundleIdentifier
-  static let lockIdentifier = InstalledApp.lock.bundleIdentifier
+/// The same for what there may be parts of: "1 day", "2.5 days".
+func count(_ number: Double, _ what: String) -> String {
+  let text = number == number.rounded() && abs(number) < 1e15 ? String(Int64(number)) : String(number)
+  return "\(text) \(text == "1" ? what : what + "s")"
 }
 
-extension JournalEntry {
-  /// Whether a daemon's or the orchestrator's line is about this app.
-  func concerns(_ app: String) -> Bool { fields["app"] == app }
+/// A number of things, for people: "1 absence", "2 absences".
+func count(_ number: Int, _ what: String, plural: String? = nil) -> String {
+  "\(number) \(number == 1 ? what : plural ?? what + "s")"
 }

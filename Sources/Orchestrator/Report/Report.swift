@@ -5,13 +5,13 @@ import Timekeeping
 /// What a run of a scenario came to. Printed for people, and written as JSON with the same content.
 public struct Report: Sendable, Codable {
   /// The version of this format.
-  public var version = 1
+  public var version = 2
   public var scenario: String
   public var title: String
   public var seed: UInt64
   /// Days of a chapter in this run.
   public var days: Double
-  /// Every promise was kept, and the story ran to its end.
+  /// The story ran to its end, no promise was broken, and at least one was judged.
   public var kept: Bool
   /// Why the story stopped before its end.
   public var problem: String?
@@ -60,38 +60,75 @@ public struct Report: Sendable, Codable {
         scope = promise.scope
         lines += ["", "  \(promise.scope)"]
       }
-      let word = promise.kept ? "kept  " : promise.isUnjudged ? "unjudged" : "BROKEN"
-      lines.append("    \(word)  \(promise.name): \(promise.reason)")
-      if !promise.kept, !promise.isUnjudged { lines.append("            promised: \(promise.meaning)") }
-      // A kept promise is shown by its last line, which is what it came to; a broken one by all that broke it.
-      let shown = promise.kept ? Array(promise.evidence.suffix(1)) : Array(promise.evidence.prefix(5))
-      lines += shown.map { "            \($0.line(since: beganAt))" }
+      lines += told(promise)
     }
     lines.append("")
-    if let problem { lines += ["  The story stopped: \(problem)", ""] }
     if !remarks.isEmpty { lines += ["  Otherwise than written:"] + remarks.map { "    \($0)" } + [""] }
-    let unjudged = promises.count { $0.isUnjudged }
-    var verdict =
-      "  \(kept ? "KEPT" : "BROKEN"): \(promises.count { $0.kept }) of \(promises.count) promises kept in \(scenario), "
-    if unjudged > 0 { verdict += "\(unjudged) unjudged, " }
-    if stepsNotDone > 0 { verdict += "\(stepsNotDone) steps not done, " }
-    lines.append(verdict + "seed \(seed), \(Self.number(days)) days a chapter")
-    guard radio.events > 0 else {
-      // Nobody's seed decides what happens on machines.
-      lines.append("  on machines, in \(DurationText.format(.nanoseconds(Int64(wallSeconds * 1e9))))")
-      return lines.joined(separator: "\n")
-    }
+    lines.append("  \(verdict), seed \(seed), \(count(days, "day")) a chapter")
+    let wall = DurationText.format(.nanoseconds(Int64(wallSeconds * 1e9)))
     if let fingerprint {
-      lines.append("  fingerprint \(fingerprint.digest) (\(fingerprint.events) events)")
+      lines.append("  fingerprint \(fingerprint.digest) (\(count(fingerprint.events, "event")))")
     }
-    lines.append(
-      "  radio \(radio.digest) (\(radio.events) events), "
-        + "\(DurationText.format(.nanoseconds(Int64(virtualSeconds * 1e9)))) of virtual time in "
-        + "\(DurationText.format(.nanoseconds(Int64(wallSeconds * 1e9))))")
+    if radio.events > 0 {
+      lines.append(
+        "  radio \(radio.digest) (\(count(radio.events, "event"))), "
+          + "\(DurationText.format(.nanoseconds(Int64(virtualSeconds * 1e9)))) of virtual time in \(wall)")
+    } else {
+      // Nobody's seed decides what happens on machines.
+      lines.append("  on machines, in \(wall)")
+    }
+    // What matters most stands last, where a reader looks first.
+    if let problem { lines += ["", "  The story stopped: \(problem)"] }
+    if let broken = promises.first(where: { $0.judgement == .broken }) {
+      lines += ["", "  First broken, in \(broken.scope):"] + told(broken)
+    }
     return lines.joined(separator: "\n")
   }
 
-  private static func number(_ value: Double) -> String {
-    value == value.rounded() && abs(value) < 1e15 ? String(Int64(value)) : String(value)
+  /// One promise, what became of it and why, and the lines that show it.
+  private func told(_ promise: PromiseResult) -> [String] {
+    let word =
+      switch promise.judgement {
+      case .kept: "kept  "
+      case .broken: "BROKEN"
+      case .notJudged, .notReached: promise.judgement.rawValue
+      }
+    var lines = ["    \(word)  \(promise.name): \(promise.reason)"]
+    if promise.judgement == .broken { lines.append("            promised: \(promise.meaning)") }
+    // A kept promise is shown by its last line, which is what it came to; a broken one by all that broke it.
+    let shown =
+      promise.judgement == .broken ? Array(promise.evidence.prefix(5)) : Array(promise.evidence.suffix(1))
+    return lines + shown.map { "            \($0.line(since: beganAt))" }
+  }
+
+  /// What the run came to, in a line.
+  var verdict: String {
+    func number(_ judgement: Judgement) -> Int { promises.count { $0.judgement == judgement } }
+    let total = promises.count
+    var parts: [String] = []
+    let word: String
+    if kept {
+      word = "KEPT"
+      parts.append("\(number(.kept)) of \(count(total, "promise")) kept in \(scenario)")
+    } else if number(.broken) > 0 {
+      word = "BROKEN"
+      parts.append("\(number(.broken)) of \(count(total, "promise")) broken in \(scenario)")
+      if number(.kept) > 0 { parts.append("\(number(.kept)) kept") }
+    } else {
+      word = "NOT PROVEN"
+      if total == 0 {
+        parts.append("\(scenario) checks no promise")
+      } else if problem != nil {
+        parts.append("\(scenario) stopped before its end")
+        if number(.kept) > 0 { parts.append("\(number(.kept)) of \(count(total, "promise")) kept up to there") }
+      } else {
+        parts.append("nothing was judged in \(scenario)")
+      }
+    }
+    for judgement in [Judgement.notJudged, .notReached] where number(judgement) > 0 {
+      parts.append("\(number(judgement)) \(judgement.rawValue)")
+    }
+    if stepsNotDone > 0 { parts.append("\(count(stepsNotDone, "step")) not done") }
+    return "\(word): \(parts.joined(separator: ", "))"
   }
 }

@@ -90,6 +90,17 @@ struct MappingReader {
     return duration
   }
 
+  /// How long a walk takes: more than no time.
+  func walk(_ key: String) throws(ScenarioError) -> Duration {
+    let duration = try duration(key)
+    guard duration > .zero else {
+      throw error(
+        "'\(key)' of \(subject) must be longer than no time; without '\(key)' the move is done at once", at: key,
+        choices: ["45s", "3min"])
+    }
+    return duration
+  }
+
   /// One of two words for a state: `on` and `off`, `open` and `shut`.
   func flag(_ key: String, whenTrue: String, whenFalse: String) throws(ScenarioError) -> Bool {
     let text = try text(key)

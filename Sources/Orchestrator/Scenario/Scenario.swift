@@ -1,4 +1,5 @@
 import Journal
+import Radio
 import Timekeeping
 
 /// A story that the orchestrator runs: machines, what happens to them and when, and the promises that must hold.
@@ -12,6 +13,8 @@ public struct Scenario: Sendable, Equatable {
   /// Days that each chapter lasts as written; `--days` scales every `day:`, `at:` and `pass days:` by its ratio to this.
   public var days: Double
   public var machines: [MachineDescription]
+  /// The noise of a simulated world's radio.
+  public var radio = RadioPhysics.ordinary
   public var chapters: [Chapter]
   /// Checked over the whole run, at its end.
   public var promises: [PromiseReference]
@@ -88,6 +91,8 @@ public enum Action: Sendable, Equatable {
   case quitApp(machine: String, app: InstalledApp)
   /// As the system does under memory pressure.
   case reclaimApp(machine: String, app: InstalledApp)
+  /// The owner's word to the agent (`latchkey unlock`); what becomes of it is in the journal.
+  case unlock(machine: String)
   /// SIGKILL from outside.
   case killApp(machine: String, app: InstalledApp)
   /// SIGSTOP from outside: it lives and does nothing, until it is continued.
@@ -110,7 +115,8 @@ public enum Action: Sendable, Equatable {
   case reboot(machine: String, downtime: Duration)
   /// Power is gone from one moment to the next, and comes back after `downtime` (a battery is changed).
   case cutPower(machine: String, downtime: Duration)
-  case move(machine: String, to: Place, occasion: Occasion?)
+  /// From one moment to the next; or on foot, straight and evenly, `over` that long. A walk goes on when the step is done.
+  case move(machine: String, to: Place, occasion: Occasion?, over: Duration? = nil)
   /// A shield around the machine: it neither hears nor is heard.
   case blockRadio(machine: String, isBlocked: Bool)
   /// The lock's door sensor.
@@ -174,6 +180,7 @@ extension Action {
     case .leaveApp(let machine, let app): "the user leaves the \(app) on \(machine)"
     case .quitApp(let machine, let app): "the user force-quits the \(app) on \(machine)"
     case .reclaimApp(let machine, let app): "\(machine) reclaims the \(app)'s memory"
+    case .unlock(let machine): "the owner says on \(machine) that the door is to open"
     case .killApp(let machine, let app): "SIGKILL for the \(app) on \(machine)"
     case .hangApp(let machine, let app): "the \(app) on \(machine) hangs (SIGSTOP)"
     case .continueApp(let machine, let app): "the \(app) on \(machine) goes on (SIGCONT)"
@@ -188,12 +195,8 @@ extension Action {
     case .bluetooth(let machine, let isOn): "the user switches Bluetooth \(isOn ? "on" : "off") on \(machine)"
     case .reboot(let machine, _): "\(machine) reboots"
     case .cutPower(let machine, _): "\(machine) loses its power and gets it back"
-    case .move(let machine, let place, let occasion):
-      switch occasion {
-      case .departure: "the owner leaves (\(machine) to \(place))"
-      case .arrival: "the owner comes home (\(machine) to \(place))"
-      case nil: "\(machine) moves to \(place)"
-      }
+    case .move(let machine, let place, let occasion, let over):
+      Self.moving(machine, to: place, occasion) + (over.map { ", on foot, over \(DurationText.format($0))" } ?? "")
     case .blockRadio(let machine, let isBlocked): "\(machine)'s radio is \(isBlocked ? "blocked" : "free again")"
     case .door(let machine, let isOpen): "the door at \(machine) is \(isOpen ? "opened" : "shut")"
     case .turnBolt(let machine, let isLocked):
@@ -204,6 +207,13 @@ extension Action {
     case .pass(let duration): "\(DurationText.format(duration)) pass"
     case .wait(let pattern, _): "wait for \(pattern)"
     case .check(let promises): "check \(promises.map(\.name).joined(separator: ", "))"
+    }
+  }
+  private static func moving(_ machine: String, to place: Place, _ occasion: Occasion?) -> String {
+    switch occasion {
+    case .departure: "the owner leaves (\(machine) to \(place))"
+    case .arrival: "the owner comes home (\(machine) to \(place))"
+    case nil: "\(machine) moves to \(place)"
     }
   }
 }

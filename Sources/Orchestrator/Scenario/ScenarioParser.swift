@@ -1,3 +1,4 @@
+import Radio
 import Yams
 
 /// Reads scenario files. What it doesn't know it refuses, so that a slip of the pen is never a promise unchecked.
@@ -25,7 +26,7 @@ public struct ScenarioParser {
     }
     guard let root else { throw ScenarioError(file: file, line: nil, problem: "the scenario is empty") }
     let reader = try MappingReader(root, subject: "the scenario", file: file)
-    try reader.allow(["name", "title", "seed", "days", "machines", "chapters", "steps", "promises"])
+    try reader.allow(["name", "title", "seed", "days", "machines", "radio", "chapters", "steps", "promises"])
 
     var machines: [MachineDescription] = []
     let machineReader = try MappingReader(try reader.required("machines"), subject: "'machines'", file: file)
@@ -69,7 +70,22 @@ public struct ScenarioParser {
     let title = reader.has("title") ? try reader.text("title") : try reader.text("name")
     return Scenario(
       name: try reader.text("name"), title: title, seed: seed,
-      days: days, machines: machines, chapters: chapters, promises: try parser.promises(reader, "promises"))
+      days: days, machines: machines, radio: try radio(reader), chapters: chapters,
+      promises: try parser.promises(reader, "promises"))
+  }
+
+  /// A level of noise, or a mapping of a level and single parameters that are otherwise.
+  private static func radio(_ scenario: MappingReader) throws(ScenarioError) -> RadioPhysics {
+    guard let node = scenario.node("radio") else { return .ordinary }
+    if node.scalar != nil { return try scenario.choice("radio", RadioPhysics.Level.self).physics }
+    let reader = try MappingReader(node, subject: "'radio'", file: scenario.file)
+    try reader.allow(["level"] + RadioPhysics.parameters.map(\.name))
+    var physics = reader.has("level") ? try reader.choice("level", RadioPhysics.Level.self).physics : .ordinary
+    for parameter in RadioPhysics.parameters where reader.has(parameter.name) {
+      // The range was looked at, so this can't be refused.
+      _ = physics.set(parameter.name, to: try reader.number(parameter.name, in: parameter.range))
+    }
+    return physics
   }
 
   /// What is wrong, without the lines around it, which may be long.

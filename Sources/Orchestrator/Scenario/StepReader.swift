@@ -26,6 +26,14 @@ struct StepReader {
     Kind(name: "reclaim app") { (step) throws(ScenarioError) in
       try step.app { .reclaimApp(machine: $0, app: $1) }
     },
+    Kind(name: "unlock") { (step) throws(ScenarioError) in
+      let name = try step.machine().name
+      let installed = step.machines.first { $0.name == name }?.apps ?? []
+      guard installed.contains(.agent) else {
+        throw step.outer.error("machine '\(name)' has no agent, whose door it would be", at: step.kind)
+      }
+      return .unlock(machine: name)
+    },
     Kind(name: "kill app") { (step) throws(ScenarioError) in
       try step.app { .killApp(machine: $0, app: $1) }
     },
@@ -72,10 +80,11 @@ struct StepReader {
       return .cutPower(machine: machine, downtime: reader.has("for") ? try reader.duration("for") : .seconds(60))
     },
     Kind(name: "move") { (step) throws(ScenarioError) in
-      let (reader, machine) = try step.machine(["to", "as"])
+      let (reader, machine) = try step.machine(["to", "as", "over"])
       return .move(
         machine: machine, to: try reader.place("to"),
-        occasion: reader.has("as") ? try reader.choice("as", Action.Occasion.self) : nil)
+        occasion: reader.has("as") ? try reader.choice("as", Action.Occasion.self) : nil,
+        over: reader.has("over") ? try reader.walk("over") : nil)
     },
     Kind(name: "block radio") { (step) throws(ScenarioError) in
       .blockRadio(machine: try step.machine().name, isBlocked: true)

@@ -27,15 +27,20 @@ public struct Executables: Sendable {
     }
   }
 
+  /// - Parameter replacing: paths of other programs, by the names of those they stand in for.
   /// - Throws: `WorldError` that names what is missing and how to get it.
-  public init(folder: String, environment: [String: String] = ProcessInfo.processInfo.environment) throws {
+  public init(
+    folder: String, replacing: [String: String] = [:],
+    environment: [String: String] = ProcessInfo.processInfo.environment
+  ) throws {
     let names = ["latchkey", "latchkeyd", "bluez-simulator"] + InstalledApp.allCases.map(\.executable)
     // Installed, `latchkey` is in /usr/bin, and what nobody calls by hand in /usr/libexec/latchkey.
     let beside = URL(fileURLWithPath: folder).deletingLastPathComponent()
       .appendingPathComponent("libexec/latchkey").path
     var programs: [String: String] = [:]
     for name in names {
-      programs[name] = [folder, beside].map { "\($0)/\(name)" }.first(where: FileManager.default.isExecutableFile)
+      let paths = [replacing[name]].compactMap { $0 } + [folder, beside].map { "\($0)/\(name)" }
+      programs[name] = paths.first(where: FileManager.default.isExecutableFile)
     }
     let missing = names.filter { programs[$0] == nil }
     guard missing.isEmpty else {

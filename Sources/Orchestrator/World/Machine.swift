@@ -21,6 +21,8 @@ protocol Machine: AnyObject {
   func hold(_ app: InstalledApp, isHung: Bool) throws
   /// What the user asks for through the `latchkey` command.
   func control(_ request: ControlRequest) throws
+  /// The same, without waiting for more than that latchkeyd has heard it: what it leads to takes the world's time.
+  func say(_ request: ControlRequest) throws
   /// Whether and how `perform` does this.
   func ability(_ fault: MachineFault) -> Ability
   /// Throws where `ability` says that it can't.
@@ -38,4 +40,6 @@ struct UnexpectedEnd: Sendable, Equatable {
   var process: String
   var pid: Int32
   var end: ProcessEnd
+  /// Why the world can't go on without it; `nil` where somebody has started it again.
+  var fatal: String?
 }

@@ -14,11 +14,26 @@ public final class MachineControl: Sendable {
   /// - Returns: the status, where that was asked for.
   @discardableResult
   public func perform(_ request: ControlRequest, limit: DispatchTimeInterval = .seconds(20)) throws -> SystemStatus? {
+    try wait(for: "\(request)", limit) { client throws(AppLinkError) in try await client.perform(request) }
+  }
+
+  /// Asks, and waits only until latchkeyd has heard it.
+  public func say(_ request: ControlRequest) throws {
+    _ = try wait(for: "\(request)", .seconds(20)) { client throws(AppLinkError) in
+      try await client.say(request)
+      return nil
+    }
+  }
+
+  private func wait(
+    for what: String, _ limit: DispatchTimeInterval,
+    _ work: @escaping @Sendable (ControlClient) async throws(AppLinkError) -> SystemStatus?
+  ) throws -> SystemStatus? {
     let box = Box()
     Task { [client] in
       let result: Result<SystemStatus?, AppLinkError>
       do throws(AppLinkError) {
-        result = .success(try await client.perform(request))
+        result = .success(try await work(client))
       } catch {
         result = .failure(error)
       }
@@ -26,7 +41,7 @@ public final class MachineControl: Sendable {
       box.done.signal()
     }
     guard box.done.wait(timeout: .now() + limit) == .success, let result = box.result.withLock({ $0 }) else {
-      throw WorldError("latchkeyd does not answer \(request)")
+      throw WorldError("latchkeyd does not answer \(what)")
     }
     return try result.get()
   }

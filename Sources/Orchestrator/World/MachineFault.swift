@@ -9,7 +9,7 @@ enum MachineFault: Sendable, Equatable {
   case rfkill(isBlocked: Bool)
   /// A shield around the machine.
   case radio(isBlocked: Bool)
-  case move(to: Place, occasion: Action.Occasion?)
+  case move(to: Place, occasion: Action.Occasion?, over: Duration? = nil)
   case malformedAdvertisement
   case unknownNotification
 }
@@ -33,7 +33,8 @@ extension Action {
     case .controller(let machine, let isPlugged): (machine, .controller(isPlugged: isPlugged))
     case .rfkill(let machine, let isBlocked): (machine, .rfkill(isBlocked: isBlocked))
     case .blockRadio(let machine, let isBlocked): (machine, .radio(isBlocked: isBlocked))
-    case .move(let machine, let place, let occasion): (machine, .move(to: place, occasion: occasion))
+    case .move(let machine, let place, let occasion, let over):
+      (machine, .move(to: place, occasion: occasion, over: over))
     case .malformedAdvertisement(let machine): (machine, .malformedAdvertisement)
     case .unknownNotification(let machine): (machine, .unknownNotification)
     default: nil

@@ -2,6 +2,7 @@ import AppLink
 import BlueZSimulator
 import Foundation
 import Glibc
+import Timekeeping
 
 /// A machine of a simulated world: a folder, a private bus, a latchkeyd, and a Bluetooth of the simulator's. The
 /// orchestrator is its init.
@@ -139,10 +140,16 @@ final class SimulatedMachine: Machine {
   }
 
   func control(_ request: ControlRequest) throws {
+    try openControl().perform(request)
+  }
+
+  func say(_ request: ControlRequest) throws { try openControl().say(request) }
+
+  private func openControl() throws -> MachineControl {
     guard isUp else { throw WorldError("\(name) is down") }
     let control = try control ?? MachineControl(address: busAddress)
     self.control = control
-    try control.perform(request)
+    return control
   }
 
   var powerCut: Ability { .exact }
@@ -156,7 +163,9 @@ final class SimulatedMachine: Machine {
       case .adapterPower(let isOn), .controller(let isOn): .plug(machine: name, isOn: isOn)
       case .rfkill(let isBlocked): .block(machine: name, isOn: isBlocked)
       case .radio(let isBlocked): .shield(machine: name, isOn: isBlocked)
-      case .move(let place, _): .move(machine: name, x: place.x, y: place.y)
+      case .move(let place, _, nil): .move(machine: name, x: place.x, y: place.y)
+      case .move(let place, _, .some(let over)):
+        .walk(machine: name, x: place.x, y: place.y, seconds: Double(over.wholeNanoseconds) / 1e9)
       case .malformedAdvertisement: .hear(machine: name, input: .malformedAdvertisement)
       case .unknownNotification: .hear(machine: name, input: .notificationForUnknownHandle)
       }
@@ -170,14 +179,22 @@ final class SimulatedMachine: Machine {
 
   func tend() throws -> [UnexpectedEnd] {
     if let bus, let end = bus.process.end {
-      throw WorldError("dbus-daemon on \(name) ended by itself: \(end)\(logTail(logPath))")
+      return [
+        UnexpectedEnd(
+          process: "dbus-daemon", pid: bus.process.pid, end: end,
+          fatal: "dbus-daemon on \(name) ended by itself: \(end)\(logTail("\(folder)/bus.log"))")
+      ]
     }
     guard let daemon, let end = daemon.end else { return [] }
-    self.daemon = nil
     restarts += 1
     guard restarts <= Self.maximumRestarts else {
-      throw WorldError("latchkeyd on \(name) ended by itself \(restarts) times, last with \(end)\(logTail(logPath))")
+      return [
+        UnexpectedEnd(
+          process: Recorded.daemon, pid: daemon.pid, end: end,
+          fatal: "latchkeyd on \(name) ended by itself \(restarts) times, last with \(end)\(logTail(logPath))")
+      ]
     }
+    self.daemon = nil
     try startDaemon()
     return [UnexpectedEnd(process: Recorded.daemon, pid: daemon.pid, end: end)]
   }

@@ -43,6 +43,7 @@ final class SimulatedWorld: World {
       executable: executables.simulator,
       machines: scenario.machines.map { ($0.name, BusConfiguration.address(ofSocket: run.busSocket(of: $0.name))) },
       privateMachines: scenario.machines.filter(\.hasPrivateAddresses).map(\.name), seed: seed,
+      radio: scenario.radio.text,
       environment: environment, log: "\(run.files)/simulator.log")
     conductor.ownWork = [
       { ProcessTable.shared.hasUntoldEnds ? "an ended process is not taken note of yet" : nil },
@@ -123,7 +124,10 @@ final class SimulatedWorld: World {
 
   func tend() throws -> [(machine: String, UnexpectedEnd)] {
     if let end = simulator.process.end {
-      throw WorldError("bluez-simulator ended by itself: \(end)\(logTail(simulator.log))")
+      let ended = UnexpectedEnd(
+        process: Recorded.simulator, pid: simulator.process.pid, end: end,
+        fatal: "bluez-simulator ended by itself: \(end)\(logTail(simulator.log))")
+      return [("", ended)]
     }
     return try simulated.flatMap { machine in try machine.tend().map { (machine.name, $0) } }
   }

@@ -28,6 +28,7 @@ final class SimulatorProcess: Sendable {
 
   init(
     executable: String, machines: [(name: String, busAddress: String)], privateMachines: [String], seed: UInt64,
+    radio: String,
     environment: [String: String], log: String
   ) throws {
     self.log = log
@@ -49,7 +50,7 @@ final class SimulatorProcess: Sendable {
       ProcessStart(
         executable: executable,
         arguments: machines.flatMap { ["--machine", "\($0.name)=\($0.busAddress)"] }
-          + privateMachines.flatMap { ["--private-machine", $0] } + ["--seed", "\(seed)"],
+          + privateMachines.flatMap { ["--private-machine", $0] } + ["--seed", "\(seed)", "--radio", radio],
         environment: environment, standardInput: inputReading, standardOutput: outputWriting,
         standardError: standardError))
     let replies = replies
@@ -115,7 +116,11 @@ final class SimulatorProcess: Sendable {
     while true {
       let (found, hasEnded) = replies.state.withLock { (find(&$0), $0.hasEnded) }
       if let found { return found }
-      guard !hasEnded else { throw WorldError("bluez-simulator ended when it was \(what)\(logTail(log))") }
+      guard !hasEnded else {
+        // Its pipe closes before its end is known; whoever asks next is to know it.
+        try? process.waitForEnd(limit: .seconds(5))
+        throw WorldError("bluez-simulator ended when it was \(what)\(logTail(log))")
+      }
       guard replies.arrived.wait(timeout: giveUp) == .success else {
         throw WorldError("bluez-simulator takes too long \(what)")
       }

@@ -58,7 +58,7 @@ final class Units: @unchecked Sendable {
 
   /// Whether latchkeyd takes an app for running.
   func isRunning(_ app: String) throws -> Bool {
-    guard case .structure(let status)? = try control("GetStatus").first, status.count == 4,
+    guard case .structure(let status)? = try control("GetStatus").first, status.count == 5,
       case .array(_, let apps) = status[1]
     else { throw TrialError("latchkeyd's status can't be read") }
     for case .structure(let fields) in apps where fields.count > 2 && fields[0].stringValue == app {

@@ -59,11 +59,11 @@ public struct LockConfiguration: Sendable {
   public var relockDelayMilliseconds: Int64?
   /// How long an offer is good for: a write that was held back for longer opens nothing.
   public var offerLifetimeMilliseconds: Int64 = 60_000
-  /// How often a central that has not spoken yet is offered anew: a phone that was too far away to want in gets
-  /// woken by it.
+  /// How often a central that has not spoken yet is offered anew: a phone whose owner is on the way, and stops on it, is
+  /// woken by that to look at its signal.
   public var offerRepeatMilliseconds: Int64 = 10_000
-  /// How many times that happens on one link.
-  public var offerRepeatCount = 12
+  /// How many times that happens on one link: a quarter of an hour, as long as a phone takes an owner for arriving.
+  public var offerRepeatCount = 90
   /// The longest that a turn of the bolt takes. Beyond it the bolt is jammed.
   public var turnTimeoutMilliseconds: Int64 = 5_000
   /// How long the lock waits before it tries again to lock by itself, after that failed.

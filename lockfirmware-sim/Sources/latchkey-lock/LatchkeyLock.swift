@@ -35,6 +35,9 @@ import Timekeeping
   @Option(help: "Milliseconds that a turn of the bolt takes.")
   var turnTime = 600
 
+  @Flag(help: "Accept that records of the log are lost: keep what can be read, say what was done, and end.")
+  var acceptLostRecords = false
+
   func validate() throws {
     guard (0...3600).contains(leavingDelay) else {
       throw ValidationError("--leaving-delay is from 0 to 3600 seconds, not \(leavingDelay).")
@@ -48,6 +51,7 @@ import Timekeeping
   }
 
   func run() throws {
+    if acceptLostRecords { return try acceptLoss() }
     let time = try ProcessClock.fromEnvironment()
     try Journal.bootstrap(process: "latchkey-lock", time: time)
     let logger = Logger(label: "latchkey-lock")
@@ -79,6 +83,14 @@ import Timekeeping
     }
     // The system holds a manager's delegate weakly, and Dispatch an alarm's handler alone.
     withExtendedLifetime(app) { dispatchMain() }
+  }
+
+  private func acceptLoss() throws {
+    let directory = try folder(
+      state, ProcessInfo.processInfo.environment["STATE_DIRECTORY"], "state", variable: "STATE_DIRECTORY")
+    do { print(try RecordLog.acceptLoss(path: directory + "/records.log")) } catch {
+      throw StartError(description: "\(error)")
+    }
   }
 
   private func folder(_ option: String?, _ variableValue: String?, _ name: String, variable: String) throws -> String {

@@ -166,7 +166,7 @@ final class LockApp: @unchecked Sendable {
     }
     let status = HardwareStatus(
       bolt: mechanism.positionWord, door: mechanism.doorWord, isTurning: mechanism.turning != nil,
-      records: log.recordCount)
+      records: Int(clamping: log.recordCount))
     let encoder = JSONEncoder()
     encoder.outputFormatting = .sortedKeys
     guard let data = try? encoder.encode(status) else { return #"{"error":"no status"}"# }

@@ -1,4 +1,5 @@
 import Dispatch
+import DurableFiles
 import Foundation
 import LockFirmware
 import LockProtocol
@@ -83,17 +84,19 @@ final class SimulatedMechanism: LockMechanism, @unchecked Sendable {
   }
 
   private func write(_ word: String, _ name: String) {
-    do { try Data((word + "\n").utf8).write(to: URL(fileURLWithPath: directory + "/" + name), options: .atomic) } catch
-    {
+    // A real bolt does not forget where it is when the power goes.
+    do { try DurableFile.replace(directory + "/" + name, with: Array((word + "\n").utf8)) } catch {
       logger.error("the mechanism's state can't be kept: \(error)")
     }
   }
 
   private static func read<Value>(_ path: String, _ words: [(word: String, value: Value)]) throws -> Value? {
     guard FileManager.default.fileExists(atPath: path) else { return nil }
-    let text = try String(contentsOfFile: path, encoding: .utf8).trimmingCharacters(in: .whitespacesAndNewlines)
+    let text = try? String(contentsOfFile: path, encoding: .utf8).trimmingCharacters(in: .whitespacesAndNewlines)
     guard let found = words.first(where: { $0.word == text }) else {
-      throw MechanismError(description: "\(path) is damaged: it says none of \(words.map(\.word))")
+      throw MechanismError(
+        description: "\(path) is damaged or can't be read: it says none of "
+          + "\(words.map(\.word).joined(separator: ", ")). Write there which it is")
     }
     return found.value
   }

@@ -1,74 +1,70 @@
+import DurableFiles
 import Foundation
 import LockFirmware
 import LockProtocol
 import Logging
 
-/// Why the log can't be used.
-enum RecordLogError: Error, Equatable, CustomStringConvertible {
-  case system(path: String, call: String, number: Int32)
-  case inUse(path: String)
-  case notALog(path: String)
-  case unknownVersion(path: String, version: UInt8)
-  case damaged(path: String, record: Int)
-  case tooLong(path: String)
-
-  var description: String {
-    switch self {
-    case .system(let path, let call, let number): "\(path): \(call): \(String(cString: strerror(number)))"
-    case .inUse(let path): "\(path) is in use by another lock"
-    case .notALog(let path): "\(path) is not a lock's log; it was left as it is"
-    case .unknownVersion(let path, let version):
-      "\(path) is a log of version \(version), which this program does not know; it was left as it is"
-    case .damaged(let path, let record):
-      "\(path) is damaged at record \(record), with records after it; it was left as it is"
-    case .tooLong(let path): "\(path) is longer than a lock can make it; it was left as it is"
-    }
-  }
-}
-
-/// The lock's log on disk: records of one length, each with a check sum, each durable before `append` returns.
+/// The lock's log on disk: records of one length, each with a check sum, each durable before `append` returns, and the
+/// last one's number beside it (`RecordCount`).
 ///
 /// A power cut in the middle of an append leaves a piece of a record at the end. Nothing rests on that one, for nobody
-/// was told that it is durable: it is moved aside and the log goes on before it. Damage elsewhere is refused.
+/// was told that it is durable: it is moved aside and the log goes on before it. Damage elsewhere is refused, and so is
+/// a log that is shorter than it was.
+///
+/// A log that has grown long is put beside, and goes on in a new file that begins with the newest records: a start reads
+/// one file, whatever the lock's age.
 final class RecordLog {
   /// The newest records, oldest first; enough for the firmware to take up from.
   private(set) var latest: [LockRecord]
-  private(set) var recordCount: Int
+  /// How many records the lock has made, ever.
+  var recordCount: UInt64 { latest.last?.index ?? 0 }
   private let path: String
-  private let descriptor: Int32
+  private let logger: Logger
+  private let lock: LogLock
+  private let limit: Int
+  private var descriptor: Int32
   private var length: off_t
+  private var countInFile: Int
+  private var count: RecordCount
+  /// A piece of a record may be behind `length`.
+  private var hasTornEnd = false
 
-  private static let header = Array("latchkey lock log".utf8) + [1]
-  private static let entryByteCount = LockRecord.byteCount + 4
-  private static let keptCount = 3 * LockLimit.operations
-  /// A movement every ten minutes for a hundred years.
+  /// Some ten years of a busy door, 4.5 MB, read in well under a second.
+  static let recordsPerFile = 65_536
+  /// Room for four thousand records: months of a full disk.
+  private var reserve: DiskReserve { DiskReserve(path: path + ".reserve", byteCount: 280_000) }
+  /// Files that were put beside; with 16 times `recordsPerFile` a lock keeps a million records, 71 MB.
+  static let olderFileLimit = 15
+  /// What a start reads at most; earlier versions let a log grow so far.
   private static let maximumByteCount = 1 << 30
 
   /// Opens or creates the log.
-  init(path: String, logger: Logger) throws {
+  /// - Parameter limit: how many records a file has at most.
+  /// - Throws: `RecordLogError` where it is damaged, or lost, or lost its end; nothing is changed then.
+  init(path: String, limit: Int = recordsPerFile, logger: Logger) throws {
     self.path = path
-    let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_APPEND, 0o600)
-    guard descriptor >= 0 else { throw RecordLogError.system(path: path, call: "open", number: errno) }
-    self.descriptor = descriptor
+    self.logger = logger
+    self.limit = limit
+    lock = try LogLock(path)
+    let stored = try RecordCount.read(Self.countPath(path))
+    if try Self.byteCount(path) < RecordLogFormat.header.count {
+      try Self.begin(path, stored)
+    }
+    descriptor = try Self.open(path)
     do {
-      guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
-        throw errno == EWOULDBLOCK
-          ? RecordLogError.inUse(path: path) : .system(path: path, call: "flock", number: errno)
+      let bytes = try Self.readAll(descriptor, path)
+      let content = RecordLogFormat.read(bytes, path: path)
+      if let problem = content.problem { throw problem }
+      if let stored, content.last < stored.last {
+        throw RecordLogError.shortened(path: path, found: content.last, stored: stored.last)
       }
-      var status = stat()
-      guard fstat(descriptor, &status) == 0 else {
-        throw RecordLogError.system(path: path, call: "fstat", number: errno)
-      }
-      guard status.st_size <= Self.maximumByteCount else { throw RecordLogError.tooLong(path: path) }
-      let bytes = [UInt8](try FileHandle(fileDescriptor: descriptor, closeOnDealloc: false).readToEnd() ?? Data())
-      let content = try Self.read(bytes, path: path)
       latest = content.latest
-      recordCount = content.count
+      countInFile = content.recordCount
       length = off_t(content.validByteCount)
-      if content.validByteCount < bytes.count {
-        try keepAside(Array(bytes[content.validByteCount...]), logger: logger)
-      }
-      if content.validByteCount == 0 { try write(Self.header) }
+      count = try stored ?? RecordCount.make(Self.countPath(path), last: content.last)
+      if content.validByteCount < bytes.count { try keepAside(Array(bytes[content.validByteCount...])) }
+      if count.last < recordCount { try count.write(recordCount) }
+      reserve.take()
     } catch {
       close(descriptor)
       throw error
@@ -79,11 +75,30 @@ final class RecordLog {
 
   /// Makes a record durable; on failure the log is as it was before.
   func append(_ record: LockRecord) throws {
-    let encoded = record.encoded
-    try write(encoded + Self.checkSum(encoded))
-    recordCount += 1
+    try removeTornEnd()
+    if countInFile >= limit, countInFile.isMultiple(of: limit) { putBeside() }
+    if countInFile.isMultiple(of: 64) { reserve.take() }
+    let entry = RecordLogFormat.entry(record)
+    do {
+      // A full disk must not keep the door shut.
+      try reserve.use {
+        try removeTornEnd()
+        hasTornEnd = true
+        try write(entry)
+        try count.write(record.index)
+        hasTornEnd = false
+      } whereFull: { error in
+        if case RecordLogError.system(_, _, let number) = error { number == ENOSPC || number == EDQUOT } else { false }
+      }
+    } catch {
+      // Tried again before the next record, should it fail now.
+      try? removeTornEnd()
+      throw error
+    }
+    length += off_t(entry.count)
+    countInFile += 1
     latest.append(record)
-    if latest.count > Self.keptCount { latest.removeFirst() }
+    if latest.count > RecordLogFormat.keptCount { latest.removeFirst() }
   }
 
   private func write(_ bytes: [UInt8]) throws {
@@ -91,80 +106,171 @@ final class RecordLog {
     while written < bytes.count {
       let count = bytes[written...].withUnsafeBytes { Foundation.write(descriptor, $0.baseAddress, $0.count) }
       if count < 0, errno == EINTR { continue }
-      guard count > 0 else {
-        let number = errno
-        ftruncate(descriptor, length)
-        throw RecordLogError.system(path: path, call: "write", number: number)
-      }
+      guard count > 0 else { throw RecordLogError.system(path: path, call: "write", number: errno) }
       written += count
     }
     guard fdatasync(descriptor) == 0 else {
-      let number = errno
-      ftruncate(descriptor, length)
-      throw RecordLogError.system(path: path, call: "fdatasync", number: number)
+      throw RecordLogError.system(path: path, call: "fdatasync", number: errno)
     }
-    length += off_t(bytes.count)
   }
 
-  /// Moves a torn end of the log into a file of its own.
-  private func keepAside(_ torn: [UInt8], logger: Logger) throws {
-    var aside = path + ".torn"
-    var number = 1
-    while FileManager.default.fileExists(atPath: aside), number < 1000 {
-      aside = path + ".torn.\(number)"
-      number += 1
-    }
-    try Data(torn).write(to: URL(fileURLWithPath: aside), options: .withoutOverwriting)
+  private func removeTornEnd() throws {
+    guard hasTornEnd else { return }
     guard ftruncate(descriptor, length) == 0, fdatasync(descriptor) == 0 else {
       throw RecordLogError.system(path: path, call: "ftruncate", number: errno)
     }
+    hasTornEnd = false
+  }
+
+  /// Moves a torn end of the log into a file of its own.
+  private func keepAside(_ torn: [UInt8]) throws {
+    let aside = Self.unusedName(path + ".torn")
+    try DurableFile.replace(aside, with: torn)
+    hasTornEnd = true
+    try removeTornEnd()
     logger.error("the log ended in \(torn.count) bytes that are no record: they were moved to \(aside)")
   }
 
-  private static func read(
-    _ bytes: [UInt8], path: String
-  ) throws -> (latest: [LockRecord], count: Int, validByteCount: Int) {
-    guard bytes.count >= header.count else {
-      // The very first write may be torn as well.
-      guard header.starts(with: bytes) else { throw RecordLogError.notALog(path: path) }
-      return ([], 0, 0)
-    }
-    guard bytes.starts(with: header.dropLast()) else { throw RecordLogError.notALog(path: path) }
-    guard bytes[header.count - 1] == header.last else {
-      throw RecordLogError.unknownVersion(path: path, version: bytes[header.count - 1])
-    }
-    var latest: [LockRecord] = []
-    var count = 0
-    var position = header.count
-    while bytes.count - position >= entryByteCount {
-      let encoded = Array(bytes[position..<position + LockRecord.byteCount])
-      let sum = Array(bytes[position + LockRecord.byteCount..<position + entryByteCount])
-      guard sum == checkSum(encoded), let record = try? LockRecord(decoding: encoded),
-        record.index == UInt64(count + 1)
-      else {
-        // Only the last one can be torn.
-        guard bytes.count - position < 2 * entryByteCount else {
-          throw RecordLogError.damaged(path: path, record: count + 1)
-        }
-        break
+  // MARK: A long log
+
+  /// Puts the file beside, and goes on in a new one. Where that fails the file goes on to grow.
+  private func putBeside() {
+    do {
+      let next = path + ".next"
+      try DurableFile.replace(next, with: RecordLogFormat.header + latest.flatMap(RecordLogFormat.entry))
+      let older = Self.olderPath(path, recordCount)
+      guard link(path, older) == 0 || errno == EEXIST else {
+        throw RecordLogError.system(path: older, call: "link", number: errno)
       }
-      latest.append(record)
-      if latest.count > keptCount { latest.removeFirst() }
-      count += 1
-      position += entryByteCount
-    }
-    return (latest, count, position)
+      let opened = try Self.open(next)
+      do { try DurableFile.rename(next, to: path) } catch {
+        close(opened)
+        throw error
+      }
+      close(descriptor)
+      descriptor = opened
+      countInFile = latest.count
+      length = off_t(RecordLogFormat.header.count + countInFile * RecordLogFormat.entryByteCount)
+      logger.notice("the log has grown long: the records up to \(recordCount) are in \(older)")
+      removeOldest()
+    } catch { logger.error("the log has grown long, and can't be put beside: \(error)") }
   }
 
-  /// CRC-32 (ISO-HDLC), most significant byte first: it finds torn and decayed records, and no forger.
-  private static func checkSum(_ bytes: [UInt8]) -> [UInt8] {
-    var remainder: UInt32 = .max
-    for byte in bytes {
-      remainder ^= UInt32(byte)
-      for _ in 0..<8 { remainder = remainder & 1 == 1 ? remainder >> 1 ^ 0xEDB8_8320 : remainder >> 1 }
+  private func removeOldest() {
+    let folder = (path as NSString).deletingLastPathComponent
+    let prefix = (Self.olderPath(path, nil) as NSString).lastPathComponent
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+    let numbers = names.filter { $0.hasPrefix(prefix) }.compactMap { UInt64($0.dropFirst(prefix.count)) }.sorted()
+    for number in numbers.dropLast(Self.olderFileLimit) {
+      let oldest = Self.olderPath(path, number)
+      logger.notice("the oldest records are removed: \(oldest)")
+      try? DurableFile.remove(oldest)
     }
-    var writer = ByteWriter()
-    writer.write(~remainder)
-    return writer.bytes
   }
+
+  private static func olderPath(_ path: String, _ last: UInt64?) -> String {
+    path + ".until-" + (last.map(String.init) ?? "")
+  }
+}
+
+// MARK: - Beginning
+
+extension RecordLog {
+  static func countPath(_ path: String) -> String { (path as NSString).deletingPathExtension + ".count" }
+
+  /// What tells that a lock has lived in this folder; a new lock's bolt has never moved.
+  private static func traceOfEarlierLife(_ path: String, _ count: RecordCount?) -> String? {
+    if let count { return count.last > 0 ? count.path : nil }
+    let folder = (path as NSString).deletingLastPathComponent
+    return ["bolt", "door"].map { folder + "/" + $0 }.first { access($0, F_OK) == 0 }
+  }
+
+  /// Makes an empty log, where there was none.
+  private static func begin(_ path: String, _ count: RecordCount?) throws {
+    if let trace = traceOfEarlierLife(path, count) { throw RecordLogError.missing(path: path, trace: trace) }
+    if try byteCount(path) > 0 {
+      let descriptor = try open(path)
+      defer { close(descriptor) }
+      if let problem = RecordLogFormat.read(try readAll(descriptor, path), path: path).problem { throw problem }
+    }
+    try DurableFile.replace(path, with: RecordLogFormat.header)
+  }
+
+  /// A person accepts that records are lost: what can be read goes on, and what there was is kept in a file of its own.
+  /// - Returns: what was done, for that person.
+  static func acceptLoss(path: String) throws -> String {
+    let lock = try LogLock(path)
+    defer { withExtendedLifetime(lock) {} }
+    let stored = (try? RecordCount.read(countPath(path)))?.last
+    var bytes: [UInt8] = []
+    if try byteCount(path) > 0 {
+      let descriptor = try open(path)
+      defer { close(descriptor) }
+      bytes = try readAll(descriptor, path)
+    }
+    let content = RecordLogFormat.read(bytes, path: path)
+    if case .unknownVersion = content.problem, let problem = content.problem { throw problem }
+    var said = "The log goes on after record \(content.last)"
+    if let stored, stored > content.last { said += "; \(stored - content.last) records are lost" }
+    if !bytes.isEmpty {
+      let aside = unusedName(path + ".lost")
+      guard link(path, aside) == 0 else { throw RecordLogError.system(path: aside, call: "link", number: errno) }
+      said += "; what there was is in \(aside)"
+    }
+    try DurableFile.replace(
+      path, with: content.validByteCount == 0 ? RecordLogFormat.header : Array(bytes[..<content.validByteCount]))
+    _ = try RecordCount.make(countPath(path), last: content.last)
+    return said + "."
+  }
+
+  /// 0 where there is no such file.
+  private static func byteCount(_ path: String) throws -> Int {
+    var status = stat()
+    guard lstat(path, &status) == 0 else {
+      if errno == ENOENT { return 0 }
+      throw RecordLogError.system(path: path, call: "lstat", number: errno)
+    }
+    guard status.st_mode & S_IFMT == S_IFREG else { throw RecordLogError.notALog(path: path) }
+    guard status.st_size <= maximumByteCount else { throw RecordLogError.tooLong(path: path) }
+    return status.st_size
+  }
+
+  private static func open(_ path: String) throws -> Int32 {
+    let descriptor = Foundation.open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_APPEND)
+    guard descriptor >= 0 else { throw RecordLogError.system(path: path, call: "open", number: errno) }
+    return descriptor
+  }
+
+  private static func readAll(_ descriptor: Int32, _ path: String) throws -> [UInt8] {
+    [UInt8](try FileHandle(fileDescriptor: descriptor, closeOnDealloc: false).readToEnd() ?? Data())
+  }
+
+  private static func unusedName(_ base: String) -> String {
+    var name = base
+    var number = 1
+    while access(name, F_OK) == 0, number < 1000 {
+      name = base + ".\(number)"
+      number += 1
+    }
+    return name
+  }
+}
+
+/// One lock a log; its own file, since the log's is replaced when it has grown long.
+private final class LogLock {
+  private let descriptor: Int32
+
+  init(_ path: String) throws {
+    let name = path + ".lock"
+    descriptor = open(name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
+    guard descriptor >= 0 else { throw RecordLogError.system(path: name, call: "open", number: errno) }
+    guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+      let number = errno
+      close(descriptor)
+      throw number == EWOULDBLOCK
+        ? RecordLogError.inUse(path: path) : .system(path: name, call: "flock", number: number)
+    }
+  }
+
+  deinit { close(descriptor) }
 }

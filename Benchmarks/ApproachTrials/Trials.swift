@@ -1,0 +1,172 @@
+import Radio
+import Timekeeping
+
+/// What became of many trials of one kind.
+public struct TrialFigures: Sendable, Equatable {
+  public var runs = 0
+  /// The door opened though nobody came.
+  public var falseOpens = 0
+  /// The owner came to the door and it stayed shut.
+  public var refused = 0
+  /// It opened more than once for one arrival.
+  public var openedTwice = 0
+  /// The owner was asked.
+  public var asked = 0
+  /// From crossing 3 m to the command, in seconds; below zero where it was written farther away.
+  public var secondsFromThreeMetres: [Double] = []
+  public var metresAtCommand: [Double] = []
+  /// Seeds whose run was not as it should be, the first few.
+  public var seeds: [UInt64] = []
+
+  public init() {}
+
+  mutating func note(_ seed: UInt64) { if seeds.count < 10 { seeds.append(seed) } }
+}
+
+/// A kind of trial: how an owner comes home, or stays there.
+public enum Trial: String, Sendable, CaseIterable {
+  /// On foot from beyond the radio's range to the door.
+  case approach = "approach on foot"
+  /// Out for 10 s to 3 min, far enough for the lock to lock, and back.
+  case shortAbsence = "10 s to 3 min away"
+  /// As an approach, with a stop of one to ten minutes 5 to 20 m away.
+  case stopOnTheWay = "stop 5 to 20 m away"
+  /// By bicycle or running.
+  case fast = "3 to 9 m/s"
+  /// The door's radio is dead for a while at night; the phone lies somewhere at home, the bolt was locked by hand.
+  case jamAtNight = "jam at night"
+  /// Four hours at home, from room to room and past the door, with three outages of the radio.
+  case eveningAtHome = "evening at home"
+  /// Along the street, past the house.
+  case walkingPast = "walking past"
+
+  /// Whether the door is to open.
+  public var isArrival: Bool {
+    switch self {
+    case .approach, .shortAbsence, .stopOnTheWay, .fast: true
+    case .jamAtNight, .eveningAtHome, .walkingPast: false
+    }
+  }
+
+  /// Runs it once for each seed.
+  public func run(seeds: Range<UInt64>, physics: RadioPhysics) -> TrialFigures {
+    var figures = TrialFigures()
+    for seed in seeds { run(seed, physics, &figures) }
+    return figures
+  }
+
+  private func run(_ seed: UInt64, _ physics: RadioPhysics, _ figures: inout TrialFigures) {
+    figures.runs += 1
+    var dice = TrialRandom(seed: seed ^ 0xA11CE)
+    func draw(_ range: ClosedRange<Double>) -> Double { Double.random(in: range, using: &dice) }
+    let isAppDead = Bool.random(using: &dice)
+    switch self {
+    case .approach, .shortAbsence, .stopOnTheWay, .fast:
+      var world = TrialWorld(seed: seed, physics: physics, phoneAt: (0.8, 0.4), isAppDead: isAppDead)
+      // At home first, since the first link ever is no arrival.
+      world.isBoltLocked = false
+      world.pass(.seconds(30))
+      let bearing = draw(-1.2...1.2)
+      let outside = (x: cosine(bearing) * 130, y: sine(bearing) * 130)
+      world.walk(to: outside.x, outside.y, metresPerSecond: self == .shortAbsence ? 8 : 1.4)
+      world.pass(.seconds(self == .shortAbsence ? draw(10...180) : draw(600...86400)))
+      let speed = self == .fast ? draw(3...9) : draw(0.5...2)
+      let before = world.openings.count
+      world.isBoltLocked = true
+      if self == .stopOnTheWay {
+        let stop = draw(5...20)
+        world.walk(to: cosine(bearing) * stop, sine(bearing) * stop, metresPerSecond: speed)
+        world.pass(.seconds(draw(60...600)))
+      }
+      let threeMetres = world.approach(bearing: bearing, metresPerSecond: speed)
+      world.fumble(seconds: 40)
+      let openings = Array(world.openings.dropFirst(before))
+      if openings.isEmpty {
+        figures.refused += 1
+        figures.note(seed)
+      }
+      if openings.count > 1 {
+        figures.openedTwice += 1
+        figures.note(seed)
+      }
+      if let first = openings.first {
+        figures.secondsFromThreeMetres.append((first.at - threeMetres) / .seconds(1))
+        figures.metresAtCommand.append(first.distance)
+      }
+      if world.questions > 0 { figures.asked += 1 }
+    case .jamAtNight:
+      let (distance, bearing) = (draw(1...12), draw(1.8...4.4))
+      var world = TrialWorld(
+        seed: seed, physics: physics, phoneAt: (cosine(bearing) * distance, sine(bearing) * distance),
+        isAppDead: isAppDead)
+      // The phone was carried to where it lies.
+      world.walk(to: cosine(bearing) * (distance + 0.5), sine(bearing) * distance, metresPerSecond: 1)
+      world.pass(.seconds(60))
+      world.turnByHand(isLocked: true)
+      world.jam(true)
+      world.pass(.seconds(draw(5...7200)))
+      world.jam(false)
+      world.pass(.seconds(1800))
+      finish(world, seed, &figures)
+    case .eveningAtHome:
+      var world = TrialWorld(seed: seed, physics: physics, phoneAt: (-2, 1), isAppDead: isAppDead)
+      world.pass(.seconds(60))
+      world.turnByHand(isLocked: Bool.random(using: &dice))
+      let outages = (0..<3).map { _ in draw(0...14_000) }.sorted()
+      for outage in outages {
+        while world.now.seconds < outage { world.goSomewhere(&dice) }
+        world.jam(true)
+        let end = world.now + .seconds(draw(5...300))
+        while world.now < end { world.goSomewhere(&dice) }
+        world.jam(false)
+      }
+      while world.now.seconds < 14_400 { world.goSomewhere(&dice) }
+      finish(world, seed, &figures)
+    case .walkingPast:
+      var world = TrialWorld(seed: seed, physics: physics, phoneAt: (0.8, 0.4), isAppDead: isAppDead)
+      world.isBoltLocked = false
+      world.pass(.seconds(30))
+      world.walk(to: 20, 130, metresPerSecond: 1.4)
+      world.pass(.seconds(600))
+      world.isBoltLocked = true
+      world.walk(to: draw(8...20), -130, metresPerSecond: draw(0.8...2))
+      finish(world, seed, &figures)
+    }
+  }
+
+  private func finish(_ world: TrialWorld, _ seed: UInt64, _ figures: inout TrialFigures) {
+    if !world.openings.isEmpty {
+      figures.falseOpens += 1
+      figures.note(seed)
+    }
+    if world.questions > 0 { figures.asked += 1 }
+  }
+}
+
+extension TrialWorld {
+  /// Walks to within reach of the handle; returns when the owner was three metres away.
+  mutating func approach(bearing: Double, metresPerSecond: Double) -> Instant {
+    walk(to: cosine(bearing) * 3, sine(bearing) * 3, metresPerSecond: metresPerSecond)
+    let threeMetres = now
+    walk(to: cosine(bearing) * 0.6, sine(bearing) * 0.6, metresPerSecond: min(metresPerSecond, 2))
+    return threeMetres
+  }
+
+  /// Stands at the door and looks for the keys: steps from one foot to the other, and turns.
+  mutating func fumble(seconds: Int) {
+    for step in 0..<(seconds / 4) {
+      let turn = Double(step) * 1.7
+      walk(to: 0.6 + 0.2 * cosine(turn), 0.3 * sine(turn), metresPerSecond: 0.5)
+      pass(.seconds(3))
+    }
+  }
+
+  /// Stays for a while, then goes to another place of the home: its rooms lie behind the door, up to ten metres deep.
+  mutating func goSomewhere(_ dice: inout TrialRandom) {
+    let isAtTheDoor = Int.random(in: 0..<6, using: &dice) == 0
+    let x = isAtTheDoor ? Double.random(in: -2 ... -0.5, using: &dice) : Double.random(in: -9 ... -1, using: &dice)
+    let y = isAtTheDoor ? Double.random(in: -1...1, using: &dice) : Double.random(in: -5...5, using: &dice)
+    walk(to: x, y, metresPerSecond: Double.random(in: 0.4...1.6, using: &dice))
+    pass(.seconds(Double.random(in: 2...400, using: &dice)))
+  }
+}

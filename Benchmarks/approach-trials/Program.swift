@@ -1,0 +1,45 @@
+import ApproachTrials
+import ArgumentParser
+import Radio
+
+/// Prints the table of docs/arrival.md: how often the policy opens a door when it should and when it should not.
+@main struct ApproachTrialsProgram: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "approach-trials",
+    abstract: "Tries the policy's thresholds on thousands of simulated approaches, jams and evenings at home.")
+
+  @Option(help: "Runs of each kind at each level of noise.")
+  var runs: UInt64 = 10_000
+
+  @Option(help: "Only this kind of trial.")
+  var only: String?
+
+  func run() throws {
+    let levels: [(String, RadioPhysics)] = [("calm", .calm), ("ordinary", .ordinary), ("harsh", .harsh)]
+    print(
+      "| trial | noise | runs | false opens | refused | opened twice | asked | s from 3 m: p50, p95, max | m at command: p50 |"
+    )
+    print("|---|---|---|---|---|---|---|---|---|")
+    for trial in Trial.allCases where only.map({ trial.rawValue.contains($0) }) ?? true {
+      for (name, physics) in levels {
+        let figures = trial.run(seeds: 0..<runs, physics: physics)
+        let seconds = figures.secondsFromThreeMetres.sorted()
+        let metres = figures.metresAtCommand.sorted()
+        let times =
+          seconds.isEmpty
+          ? "" : "\(rounded(at(seconds, 0.5))), \(rounded(at(seconds, 0.95))), \(rounded(at(seconds, 1)))"
+        print(
+          "| \(trial.rawValue) | \(name) | \(figures.runs) | \(trial.isArrival ? "" : "\(figures.falseOpens)") "
+            + "| \(trial.isArrival ? "\(figures.refused)" : "") | \(trial.isArrival ? "\(figures.openedTwice)" : "") "
+            + "| \(figures.asked) | \(times) | \(metres.isEmpty ? "" : rounded(at(metres, 0.5))) |")
+        if !figures.seeds.isEmpty { print("  seeds to look at: \(figures.seeds)") }
+      }
+    }
+  }
+
+  private func at(_ sorted: [Double], _ share: Double) -> Double {
+    sorted[min(sorted.count - 1, Int(Double(sorted.count) * share))]
+  }
+
+  private func rounded(_ value: Double) -> String { "\((value * 10).rounded() / 10)" }
+}

@@ -1,0 +1,86 @@
+import Glibc
+
+/// Why a file could not be made durable.
+public struct DurableFileError: Error, Sendable, Hashable, CustomStringConvertible {
+  public let path: String
+  /// What was tried, such as `rename`.
+  public let call: String
+  /// The number that the kernel gave (errno).
+  public let number: Int32
+  public init(path: String, call: String, number: Int32) {
+    self.path = path
+    self.call = call
+    self.number = number
+  }
+  public var description: String { "\(path): \(call): \(String(cString: strerror(number)))" }
+}
+
+/// Changes of a folder that a power cut can't undo: when a call has returned, the change is on disk. Before that, what was
+/// there is there.
+public enum DurableFile {
+  /// Replaces a file whole, or makes it. `path` + ".new" is used on the way, and whatever bears that name is lost.
+  /// - Parameter permissions: the new file's.
+  public static func replace(
+    _ path: String, with bytes: [UInt8], permissions: mode_t = 0o600
+  ) throws(DurableFileError) {
+    let temporary = path + ".new"
+    // One of another life, which may be anybody's or of other permissions.
+    unlink(temporary)
+    let descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, permissions)
+    guard descriptor >= 0 else { throw failure(temporary, "open") }
+    do throws(DurableFileError) {
+      try write(bytes, to: descriptor, temporary)
+      guard fsync(descriptor) == 0 else { throw failure(temporary, "fsync") }
+    } catch {
+      close(descriptor)
+      unlink(temporary)
+      throw error
+    }
+    close(descriptor)
+    try rename(temporary, to: path)
+  }
+
+  /// Moves a file within its folder; what has the new name is replaced.
+  public static func rename(_ path: String, to target: String) throws(DurableFileError) {
+    guard Glibc.rename(path, target) == 0 else { throw failure(path, "rename") }
+    try syncFolder(of: target)
+  }
+
+  /// Removes a file; one that is not there is no error.
+  public static func remove(_ path: String) throws(DurableFileError) {
+    guard unlink(path) == 0 || errno == ENOENT else { throw failure(path, "unlink") }
+    try syncFolder(of: path)
+  }
+
+  /// Makes the names in the folder of `path` durable: which files there are, and what they are called.
+  public static func syncFolder(of path: String) throws(DurableFileError) {
+    let slash = path.lastIndex(of: "/")
+    let folder = slash.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
+    let descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard descriptor >= 0 else { throw failure(folder, "open") }
+    defer { close(descriptor) }
+    guard fsync(descriptor) == 0 else { throw failure(folder, "fsync") }
+  }
+
+  /// Makes the content of a file durable that somebody else has written.
+  public static func sync(_ path: String) throws(DurableFileError) {
+    let descriptor = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW)
+    guard descriptor >= 0 else { throw failure(path, "open") }
+    defer { close(descriptor) }
+    guard fsync(descriptor) == 0 else { throw failure(path, "fsync") }
+  }
+
+  private static func write(_ bytes: [UInt8], to descriptor: Int32, _ path: String) throws(DurableFileError) {
+    var written = 0
+    while written < bytes.count {
+      let count = bytes[written...].withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+      if count < 0, errno == EINTR { continue }
+      guard count > 0 else { throw failure(path, "write") }
+      written += count
+    }
+  }
+
+  private static func failure(_ path: String, _ call: String) -> DurableFileError {
+    DurableFileError(path: path, call: call, number: errno)
+  }
+}

@@ -1,0 +1,141 @@
+import Timekeeping
+
+/// Openings: an unlock from its decision to the lock's answer, and the questions where there is none to decide on.
+extension HomePolicy {
+  /// The owner says: open. It holds for a moment and on this link only.
+  mutating func unlockAsked(at time: HomeTime, using random: inout some RandomNumberGenerator) {
+    guard state.isLinked else {
+      spoken.append(.answerWord(.notLinked))
+      return
+    }
+    if var opening = state.opening {
+      // What became of the unlock that is out is asked first; if the lock never had it, it is the owner's word now.
+      opening.because = .word
+      opening.since = time
+      state.opening = opening
+    } else {
+      state.opening = newOpening(.word, at: time, using: &random)
+    }
+    isWordAwaited = true
+    wordDue = time.instant + configuration.wordLifetime
+    offerReadsLeft = configuration.offerReads
+    offerDue = nil
+    store()
+  }
+
+  mutating func concludeWord(_ outcome: WordOutcome) {
+    wordDue = nil
+    guard isWordAwaited else { return }
+    isWordAwaited = false
+    spoken.append(.answerWord(outcome))
+    // A word whose unlock never left is over; of one that did, the lock is asked still.
+    guard outcome != .done, let opening = state.opening, opening.because == .word, !opening.isWritten else { return }
+    state.opening = nil
+    store()
+  }
+
+  /// Whether an unlock that the lock never had, or that moved nothing, may be written again now.
+  func mayRepeat(_ opening: HomeState.Opening, at time: HomeTime) -> Bool {
+    switch opening.because {
+    case .word: isWordAwaited && time.duration(since: opening.since) <= configuration.wordLifetime
+    case .approach: state.approach.map { isCurrent($0, at: time) } ?? false
+    }
+  }
+
+  mutating func unlock(_ opening: HomeState.Opening, at time: HomeTime) {
+    guard let offeredAt, isFresh(offeredAt, at: time) else {
+      return write(.unlock(opening.because), operation: opening.operation, at: time)
+    }
+    var opening = opening
+    opening.isWritten = true
+    state.opening = opening
+    state.lastHeard = time
+    store()
+    write(.unlock(opening.because), operation: opening.operation, at: time)
+  }
+
+  mutating func answered(
+    _ answer: HomeAnswer, _ bolt: HomeBolt, at time: HomeTime, using random: inout some RandomNumberGenerator
+  ) {
+    guard let awaited else { return }
+    commandIsLost()
+    interruptions = 0
+    owesPresence = false
+    spareOfferUntil = time.instant + configuration.offerPatience
+    readingsLeft = configuration.signalReadings
+    state.lastHeard = time
+    isLockedOut = bolt == .locked
+    if bolt == .unlocked { stopAsking() }
+    guard let opening = state.opening, opening.isWritten, opening.operation == awaited.operation else { return }
+    switch answer {
+    case .done: conclude(opening)
+    case .unknownOperation:
+      // The lock never had it, so it may be written now; unless what it was decided on is over.
+      retry(opening, as: opening.operation, attempts: opening.attempts, at: time)
+    case .failed:
+      if opening.attempts >= configuration.unlockAttempts {
+        conclude(opening)
+      } else {
+        // The lock remembers the old name as failed: a new try is a new operation.
+        retry(opening, as: newOperation(&random), attempts: opening.attempts + 1, at: time)
+      }
+    }
+    if state.opening == nil { concludeWord(answer == .done ? .done : .failed) }
+    store()
+  }
+
+  /// The opening is over, and with it the approach that it was for; one that began later is another arrival.
+  private mutating func conclude(_ opening: HomeState.Opening) {
+    state.opening = nil
+    guard let approach = state.approach else { return }
+    if approach.since.boot != opening.since.boot || approach.since.instant <= opening.since.instant {
+      state.approach = nil
+    }
+  }
+
+  private mutating func retry(
+    _ opening: HomeState.Opening, as operation: UInt64, attempts: Int, at time: HomeTime
+  ) {
+    guard mayRepeat(opening, at: time) else {
+      state.opening = nil
+      return
+    }
+    var next = opening
+    next.operation = operation
+    next.isWritten = false
+    next.attempts = attempts
+    state.opening = next
+  }
+
+  func newOpening(
+    _ reason: OpeningReason, at time: HomeTime, using random: inout some RandomNumberGenerator
+  ) -> HomeState.Opening {
+    HomeState.Opening(
+      operation: newOperation(&random), isWritten: false, attempts: 1, because: reason, since: time)
+  }
+
+  /// 0 is the name of no operation.
+  private func newOperation(_ random: inout some RandomNumberGenerator) -> UInt64 {
+    UInt64.random(in: 1 ... .max, using: &random)
+  }
+
+  // MARK: Questions
+
+  /// Asks, where the phone is near a locked door and nothing shows that it came to it; not again and again.
+  mutating func ask(_ doubt: Doubt, at time: HomeTime) {
+    guard isDoubtful, isLockedOut, state.approach == nil, state.opening == nil else { return }
+    isDoubtful = false
+    if let asked = state.asked, time.duration(since: asked) < configuration.questionInterval { return }
+    state.asked = time
+    state.isAsking = true
+    store()
+    effects.append(.ask(doubt))
+  }
+
+  mutating func stopAsking() {
+    guard state.isAsking == true else { return }
+    state.isAsking = nil
+    store()
+    spoken.append(.stopAsking)
+  }
+}

@@ -1,0 +1,103 @@
+import Timekeeping
+
+/// What the readings of one link's signal show: how the link came up, and whether its phone is at the door now.
+///
+/// A single reading shows nothing: fading and a body in the way are worth 10 dB from one moment to the next, as between
+/// the rooms of a home. Levels are means or medians of several.
+struct SignalWatch: Sendable {
+  /// How the link came up.
+  enum Beginning: Sendable, Hashable {
+    /// Nobody asks, or there is no telling.
+    case unasked
+    case undecided([Int])
+    /// At the edge of its range.
+    case weak
+    case strong
+  }
+
+  private struct Reading: Sendable {
+    var signal: Int
+    var at: Instant
+  }
+
+  private let configuration: HomeConfiguration
+  private(set) var beginning = Beginning.unasked
+  /// The latest three at most.
+  private var recent: [Reading] = []
+  /// Since when the signal has been near without a break.
+  private var nearSince: Instant?
+
+  init(_ configuration: HomeConfiguration) { self.configuration = configuration }
+
+  /// Whether more readings are needed to say how the link came up.
+  var isUndecided: Bool { if case .undecided = beginning { true } else { false } }
+
+  /// A link has come up; what was read on an earlier one says nothing of now.
+  ///
+  /// - Parameters:
+  ///   - isNew: it came up after there was none, and its first readings say how.
+  ///   - goesOn: an earlier link came up so, and was lost before that could be said: its readings count.
+  mutating func begin(isNew: Bool, goesOn: Bool) {
+    forgetReadings()
+    if goesOn, isUndecided { return }
+    beginning = isNew || goesOn ? .undecided([]) : .unasked
+  }
+
+  /// Nobody can tell any more how the link came up.
+  mutating func forgetBeginning() { if isUndecided { beginning = .unasked } }
+
+  mutating func take(_ signal: Int, at now: Instant) {
+    if let latest = recent.last, now - latest.at > configuration.signalLifetime { forgetReadings() }
+    recent = recent.suffix(2) + [Reading(signal: signal, at: now)]
+    decideBeginning(signal)
+    guard let level else { return }
+    // One deep fade while standing at the door is no leaving.
+    if level < configuration.nearSignal - configuration.signalTolerance {
+      nearSince = nil
+    } else if level >= configuration.nearSignal {
+      nearSince = nearSince ?? now
+    }
+  }
+
+  /// The signal can't be read: what was read before says nothing of now.
+  mutating func forgetReadings() {
+    recent = []
+    nearSince = nil
+  }
+
+  private mutating func decideBeginning(_ signal: Int) {
+    guard case .undecided(let earlier) = beginning else { return }
+    let first = earlier + [signal]
+    guard first.count >= configuration.firstReadings else {
+      beginning = .undecided(first)
+      return
+    }
+    let isWeak = first.reduce(0, +) <= configuration.weakSignal * first.count
+    beginning = isWeak ? .weak : .strong
+  }
+
+  /// The median of the latest three readings; `nil` before there are three.
+  private var level: Int? { recent.count == 3 ? recent.map(\.signal).sorted()[1] : nil }
+
+  private var isFalling: Bool {
+    guard let first = recent.first, let last = recent.last else { return false }
+    return last.signal < first.signal - configuration.signalTolerance
+  }
+
+  private func isFresh(at now: Instant) -> Bool {
+    recent.last.map { now - $0.at <= configuration.signalLifetime } ?? false
+  }
+
+  /// Whether the phone is near the door, by readings that are still good.
+  func isNear(at now: Instant) -> Bool {
+    guard let level, isFresh(at: now) else { return false }
+    return level >= configuration.nearSignal && !isFalling
+  }
+
+  /// Whether the phone is at the door: the signal is the door's, or has been near for long enough.
+  func isAtDoor(at now: Instant) -> Bool {
+    guard let level, isNear(at: now) else { return false }
+    if level >= configuration.nearSignal + configuration.doorMargin { return true }
+    return nearSince.map { now - $0 >= configuration.nearDuration } ?? false
+  }
+}

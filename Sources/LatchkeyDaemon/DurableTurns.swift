@@ -1,0 +1,153 @@
+import AppLink
+import BluetoothSystem
+import Timekeeping
+
+/// The system with its store: one event at a time, and what is promised is on disk first.
+///
+/// Where the store can't be written, what is on disk goes on being served, and what happens is carried out and written
+/// later. Who asks for a promise waits: an app's request stays in its place, and is neither answered nor told to the
+/// radio before it is durable (CoreBluetooth's requests know no failure of this kind, so an app could do nothing with
+/// one, and its order would be lost); a user's is refused, since a person can do something about it.
+final class DurableTurns {
+  /// An app's request that waits for the disk.
+  private struct Waiting {
+    let link: AppLinkIdentifier
+    let event: BluetoothSystem.Event
+    let whenDone: (@Sendable () -> Void)?
+  }
+
+  /// What the loop is to do.
+  struct Actions {
+    var carryOut: ([BluetoothSystem.Effect]) -> Void
+    /// For the journal: there is trouble that was not there before, or it is over (`nil`).
+    var tell: (_ trouble: String?) -> Void
+    var refuse: (AnswerToken, AppLinkError) -> Void
+    /// An app is gone that had asked for something; it was never answered.
+    var drop: (_ count: Int, AppLinkIdentifier) -> Void
+  }
+
+  private(set) var system: BluetoothSystem
+  private let store: any StateStore
+  private let time: any TimeSource
+  private let actions: Actions
+  private var ledger = StoreLedger()
+  private var waiting: [Waiting] = []
+
+  init(_ system: BluetoothSystem, store: any StateStore, time: any TimeSource, actions: Actions) {
+    self.system = system
+    self.store = store
+    self.time = time
+    self.actions = actions
+  }
+
+  /// When `retry` is due; `nil`: everything is on disk.
+  var retryAt: Instant? { ledger.retryAt }
+
+  /// For people: why the store can't be written, and what that means; `nil`: all is well.
+  var trouble: String? {
+    guard let trouble = ledger.trouble else { return nil }
+    return "\(trouble) What was promised before is served; \(waiting.count) requests of apps wait until it can be "
+      + "written, and are not promised yet."
+  }
+
+  /// Handles one event. `whenDone` is called when it is done with; for an app's request that waits for the disk, that
+  /// is later.
+  func handle(_ event: BluetoothSystem.Event, whenDone: (@Sendable () -> Void)?) {
+    if case .request(let link, let request) = event, !request.isAnswer, waiting.contains(where: { $0.link == link }) {
+      // Behind what its app said before.
+      waiting.append(Waiting(link: link, event: event, whenDone: whenDone))
+      return
+    }
+    if case .detached(let link) = event { forget(link) }
+    if turn(event) { whenDone?() } else { postpone(event, whenDone) }
+  }
+
+  /// Tries to write what waits, and then handles the requests that wait.
+  func retry() {
+    guard let retryAt, time.now >= retryAt, write([]) else { return }
+    while !waiting.isEmpty {
+      let next = waiting.removeFirst()
+      guard turn(next.event) else {
+        waiting.insert(next, at: 0)
+        return turnAgain()
+      }
+      next.whenDone?()
+    }
+    settle()
+  }
+
+  /// The last attempt of this process.
+  /// - Returns: how many changes were not written.
+  func finish() -> Int {
+    guard ledger.count > 0 else { return 0 }
+    do { try store.write(ledger.changes) } catch { return ledger.count }
+    return 0
+  }
+
+  // MARK: One turn
+
+  /// - Returns: whether it was carried out; where not, the system is as it was.
+  private func turn(_ event: BluetoothSystem.Event) -> Bool {
+    let before = event.asksForPromise ? system : nil
+    let effects = system.handle(event, at: time.now, unixSeconds: time.unixSeconds)
+    let changes = effects.compactMap { if case .store(let change) = $0 { change } else { nil } }
+    if !changes.isEmpty, !write(changes) {
+      if let before, changes.contains(where: { $0.isOfPromise || event.isOfUser }) {
+        system = before
+        return false
+      }
+      ledger.keep(changes)
+    }
+    actions.carryOut(effects)
+    return true
+  }
+
+  private func postpone(_ event: BluetoothSystem.Event, _ whenDone: (@Sendable () -> Void)?) {
+    switch event {
+    case .request(let link, _):
+      waiting.append(Waiting(link: link, event: event, whenDone: whenDone))
+    case .control(_, let token):
+      let reason = ledger.trouble ?? "The state can't be written."
+      actions.refuse(token, AppLinkError(.unavailable, "\(reason) Nothing was changed; then try again."))
+      whenDone?()
+    default: whenDone?()
+    }
+    turnAgain()
+  }
+
+  /// What was due in a turn that was taken back, still is.
+  private func turnAgain() { _ = turn(.timePassed) }
+
+  private func forget(_ link: AppLinkIdentifier) {
+    let gone = waiting.filter { $0.link == link }
+    guard !gone.isEmpty else { return }
+    waiting.removeAll { $0.link == link }
+    actions.drop(gone.count, link)
+    for request in gone { request.whenDone?() }
+  }
+
+  // MARK: Writing
+
+  /// Writes these changes after all that wait.
+  /// - Returns: whether all of it is on disk; where not, these changes are not kept.
+  private func write(_ changes: [StoreChange]) -> Bool {
+    guard ledger.mayWrite(at: time.now) else { return false }
+    do {
+      try store.write(ledger.changes + changes)
+    } catch {
+      if ledger.failed(error.description, at: time.now) { actions.tell(error.description) }
+      return false
+    }
+    // The trouble lasts until whoever waits is served, too.
+    if waiting.isEmpty { settle() } else { ledger.written(at: time.now) }
+    return true
+  }
+
+  private func settle() {
+    if ledger.succeeded() != nil { actions.tell(nil) }
+  }
+}
+
+extension BluetoothSystem.Event {
+  fileprivate var isOfUser: Bool { if case .control = self { true } else { false } }
+}

@@ -1,0 +1,124 @@
+import Glibc
+
+/// What lies between two controllers that are both on the air: how strongly they hear each other, at any time from the
+/// last change of either's motion on. The same for both directions, and a function of the time alone, so that whoever
+/// asks more often learns the same.
+struct Path: Sendable, Equatable {
+  private let physics: RadioPhysics
+  private let seed: UInt64
+  /// By the controllers' numbers, the lower first.
+  private let numbers: [UInt64]
+  private let motions: [Motion]
+  /// What the pair has always, in dB.
+  private let shadow: Double
+  /// From when on neither walks.
+  let restsFrom: Int64
+
+  init(_ one: Controller, _ other: Controller, physics: RadioPhysics, seed: UInt64) {
+    self.physics = physics
+    self.seed = seed
+    let (lower, upper) = one.number <= other.number ? (one, other) : (other, one)
+    numbers = [lower.number, upper.number]
+    motions = [lower.motion, upper.motion]
+    restsFrom = max(lower.motion.ended, upper.motion.ended)
+    var draws = RandomDraws(seed, DrawPurpose.shadowing, lower.number, upper.number)
+    shadow = physics.shadowing * draws.bell()
+  }
+
+  /// The mean strength at which the two hear each other, in dBm; `nil` where they don't.
+  func signal(at time: Int64) -> Double? {
+    let (one, other) = (motions[0].position(at: time), motions[1].position(at: time))
+    let (x, y) = (other.x - one.x, other.y - one.y)
+    let unshaded = physics.signal(over: (x * x + y * y).squareRoot()) + shadow
+    // Most that are far apart need no more than this.
+    guard physics.reaches(unshaded + physics.wayShadowingLimit) else { return nil }
+    var signal = unshaded + wayShadow(one, other)
+    if let carriage = motions[0].carriage { signal -= physics.bodyLoss * carriage.shade(towards: x, y, at: time) }
+    if let carriage = motions[1].carriage { signal -= physics.bodyLoss * carriage.shade(towards: -x, -y, at: time) }
+    return physics.reaches(signal) ? signal : nil
+  }
+
+  func rests(at time: Int64) -> Bool { time >= restsFrom }
+
+  /// Whether nothing but interference spoils packets from `start` to `end`. Where somebody walks this is told from what
+  /// shadows and bodies take at most: a distance between two that move evenly is longest at the beginning or at the end.
+  func isSafe(from start: Int64, to end: Int64) -> Bool {
+    if rests(at: start) { return signal(at: start).map(physics.isSafe) ?? false }
+    let times = [start, min(end, restsFrom)] + motions.map(\.ended).filter { $0 > start && $0 < end }
+    let bodies = Double(motions.count { $0.carriage != nil })
+    let least = shadow - physics.wayShadowingLimit - physics.bodyLoss * bodies
+    return times.allSatisfy { physics.isSafe(physics.signal(over: distance(at: $0)) + least) }
+  }
+
+  /// When the two may first hear each other, by the distance alone; `nil` where they can't. Told from the beginning of
+  /// the motions and not from the present, so that it is the same whenever it is asked for.
+  func reachBegins() -> Int64? {
+    let reach = physics.reach(withShadow: shadow)
+    let beginning = motions.map(\.began).max() ?? 0
+    if distance(at: beginning) <= reach { return beginning }
+    let turns = ([beginning] + motions.map(\.ended).filter { $0 > beginning }).sorted()
+    for (from, until) in zip(turns, turns.dropFirst()) {
+      if let share = Self.nearing(relativePlace(at: from), relativePlace(at: until), reach) {
+        return from + Int64(Double(until - from) * share)
+      }
+    }
+    return nil
+  }
+
+  private func relativePlace(at time: Int64) -> Position {
+    let (one, other) = (motions[0].position(at: time), motions[1].position(at: time))
+    return Position(x: other.x - one.x, y: other.y - one.y)
+  }
+
+  private func distance(at time: Int64) -> Double {
+    let place = relativePlace(at: time)
+    return (place.x * place.x + place.y * place.y).squareRoot()
+  }
+
+  /// The share of the way from one place to another after which it is `distance` or less from the middle.
+  private static func nearing(_ from: Position, _ to: Position, _ distance: Double) -> Double? {
+    let (x, y) = (to.x - from.x, to.y - from.y)
+    let (a, b) = (x * x + y * y, from.x * x + from.y * y)
+    let c = from.x * from.x + from.y * from.y - distance * distance
+    guard c > 0 else { return 0 }
+    let root = b * b - a * c
+    guard a > 0, root >= 0 else { return nil }
+    let share = (-b - root.squareRoot()) / a
+    return (0...1).contains(share) ? share : nil
+  }
+
+  /// What walls and furniture add or take in these places, in dB: a field for each end of the pair, and the sum of both
+  /// (Wang, Tameh and Nix, "Joint shadowing process in urban peer-to-peer radio channels", IEEE Trans. Veh. Technol. 57,
+  /// 2008). Standing still keeps it still.
+  private func wayShadow(_ one: Position, _ other: Position) -> Double {
+    guard physics.wayShadowing > 0 else { return 0 }
+    let sum = (field(of: numbers[0], at: one) + field(of: numbers[1], at: other)) / 2.0.squareRoot()
+    return physics.wayShadowing * min(RandomDraws.bellLimit, max(-RandomDraws.bellLimit, sum))
+  }
+
+  /// A smooth random field of standard deviation 1: numbers on a grid, mixed by the nearness of the grid's points.
+  private func field(of controller: UInt64, at place: Position) -> Double {
+    let (x, y) = (place.x / physics.fieldSpacing, place.y / physics.fieldSpacing)
+    let (column, row) = (x.rounded(.down), y.rounded(.down))
+    var (sum, squares) = (0.0, 0.0)
+    for (right, up) in [(0.0, 0.0), (1, 0), (0, 1), (1, 1)] {
+      let share = (1 - abs(x - column - right)) * (1 - abs(y - row - up))
+      guard share > 0 else { continue }
+      var draws = RandomDraws(
+        seed, DrawPurpose.wayShadowing, numbers[0], numbers[1], controller, UInt64(bitPattern: Int64(column + right)),
+        UInt64(bitPattern: Int64(row + up)))
+      sum += share * draws.bell()
+      squares += share * share
+    }
+    return sum / squares.squareRoot()
+  }
+}
+
+extension Radio {
+  /// What lies between two controllers; `nil` where one of them can't hear or be heard at all.
+  func path(between one: ControllerIdentifier, and other: ControllerIdentifier) -> Path? {
+    guard one != other, let first = controllers[one], let second = controllers[other], first.isOnAir, second.isOnAir
+    else { return nil }
+    return Path(first, second, physics: physics, seed: seed)
+  }
+}

@@ -1,0 +1,21 @@
+import AppLink
+import ArgumentParser
+import ConsoleOutput
+
+/// The owner's word to this machine's agent.
+struct UnlockCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "unlock", abstract: "Opens the door: your word, where the agent asks, or at any time in reach.",
+    discussion: """
+      The agent is started or woken for it, and asks the lock. It needs a link: nothing is kept for later. Ends with 0 when \
+      the lock says that its bolt is open, and with 1 where not.
+      """)
+
+  @Option(help: "The bundle identifier of the app that has the keys.")
+  var app = "org.latchkey.agent"
+
+  func run() throws {
+    _ = try SystemControl.perform(.performAction(bundleIdentifier: app, name: "unlock"), limitSeconds: 60)
+    Console.say("The door is unlocked.")
+  }
+}
