@@ -2,6 +2,7 @@ import AppLink
 import BlueZ
 import BluetoothTypes
 import BusValue
+import Timekeeping
 
 /// bluetoothd's objects, as its messages say.
 struct BlueZMirror: Sendable {
@@ -9,6 +10,11 @@ struct BlueZMirror: Sendable {
   var wasEverPresent = false
   var adapter: ObjectPath?
   var hadAdapter = false
+  /// bluetoothd has appeared and its adapter is on the way: until it works, or this time has come, nothing has changed for
+  /// apps.
+  var adapterAwaitedUntil: Instant?
+  /// What apps were told before bluetoothd appeared.
+  var stateBefore = ManagerState.unknown
   var isPowered = false
   /// `nil` before BlueZ 5.67.
   var powerState: String?
@@ -21,14 +27,19 @@ struct BlueZMirror: Sendable {
 
   var state: ManagerState {
     guard isPresent else { return wasEverPresent ? .resetting : .unknown }
-    guard adapter != nil else { return hadAdapter ? .poweredOff : .unsupported }
-    return isPowered ? .poweredOn : .poweredOff
+    if isPowered { return .poweredOn }
+    if adapterAwaitedUntil != nil { return stateBefore }
+    return adapter == nil && !hadAdapter ? .unsupported : .poweredOff
   }
+
+  /// The kernel finds a controller, loads its firmware and gives it power within that time of bluetoothd's start, or not.
+  static let adapterPatience: Duration = .seconds(5)
 
   func device(_ peer: PeerIdentifier) -> Device? { devicePaths[peer].flatMap { devices[$0] } }
 
   mutating func forgetObjects() {
     adapter = nil
+    adapterAwaitedUntil = nil
     isPowered = false
     powerState = nil
     isDiscovering = false

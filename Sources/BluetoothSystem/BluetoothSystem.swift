@@ -116,11 +116,13 @@ public struct BluetoothSystem: Sendable {
     for healing in healings.values { consider(healing.dropAt) }
     for deadline in pairing.deadlines { consider(deadline) }
     for health in links.values { consider(health.checkAt) }
+    consider(bluez.adapterAwaitedUntil)
     return earliest
   }
 
   /// Brings what apps are told and what bluetoothd is asked in line with what is.
   private mutating func settle() {
+    settleAdapter()
     expireRemoteRequests()
     reconcilePairing()
     reconcileLinks()

@@ -3,6 +3,7 @@ import BlueZ
 import BluetoothTypes
 import BusValue
 import FoundationEssentials
+import Timekeeping
 
 /// What bluetoothd says, taken in.
 extension BluetoothSystem {
@@ -23,8 +24,10 @@ extension BluetoothSystem {
 
   private mutating func bluetoothdAppeared(_ objects: ManagedObjects) {
     if bluez.isPresent { bluetoothdVanished() }
+    bluez.stateBefore = bluez.state
     bluez.isPresent = true
     bluez.wasEverPresent = true
+    bluez.adapterAwaitedUntil = now + BlueZMirror.adapterPatience
     for path in objects.keys.sorted(by: { $0.text.utf8.count == $1.text.utf8.count ? $0 < $1 : $0.text < $1.text }) {
       added(path, objects[path] ?? [:])
     }
@@ -62,6 +65,17 @@ extension BluetoothSystem {
       if case .operation(let peer) = pending { failCurrentOperation(peer, .peripheralGone) }
     }
     expireAllRemoteRequests()
+  }
+
+  /// The adapter works, or is off on purpose, or does not come.
+  mutating func settleAdapter() {
+    guard let until = bluez.adapterAwaitedUntil else { return }
+    let isOffOnPurpose = bluez.adapter != nil && (!settings.bluetoothOn || bluez.powerState == "off-blocked")
+    guard bluez.isPowered || isOffOnPurpose || until <= now else { return }
+    bluez.adapterAwaitedUntil = nil
+    if !bluez.isPowered {
+      journal("bluetooth.state", ["state": String(describing: bluez.state), "because": "the adapter is not on"])
+    }
   }
 
   /// Someone who named an adapter that is not there would else wait for one that never comes, and see no reason.
@@ -191,6 +205,7 @@ extension BluetoothSystem {
     if device.isBonded != old.isBonded || device.uuids != old.uuids {
       // Only a registration made after pairing, and with these services, arms the device.
       profile.armed.remove(peer)
+      if device.isBonded != old.isBonded { noteBond(peer, isBonded: device.isBonded) }
       bondChanged(peer, isBonded: device.isBonded)
     }
     if device.isConnected != old.isConnected {

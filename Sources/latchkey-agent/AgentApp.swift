@@ -52,7 +52,7 @@ final class AgentApp: @unchecked Sendable {
     }
     source.resume()
     terminationSource = source
-    radio = AgentCentral(self, logger: logger)
+    radio = AgentCentral(self, time: time, logger: logger)
     UserActions.setHandler { [weak self] action in
       guard let self else { return action.complete(failure: "The agent is ending.") }
       self.userAsks(action)
