@@ -79,9 +79,9 @@ import Timekeeping
       // Where systemd runs it, it is told that the unit is up.
       sd_notify(0, "READY=1")
     } catch {
-      // For the journal; the command says it to whoever started it.
+      // Once: the journal is what whoever started it reads, and on a terminal it is the terminal.
       logger.critical("the lock can't start: \(error)")
-      throw StartError(description: "\(error)")
+      throw ExitCode.failure
     }
     // The system holds a manager's delegate weakly, and Dispatch an alarm's handler alone.
     withExtendedLifetime(app) { dispatchMain() }
