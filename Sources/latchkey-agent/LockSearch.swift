@@ -195,9 +195,17 @@ struct LockSearch {
     }
   }
 
-  /// Who could be asked for and is not.
+  /// Who could be asked for and is not; who had the fewest turns comes first.
   private func waiting(at now: Instant) -> [UUID] {
-    sorted.filter { if case .resting(let until) = $0.value.phase { until <= now } else { false } }.map(\.key)
+    resting.filter { if case .resting(let until) = $0.value.phase { until <= now } else { false } }.map(\.key)
+  }
+
+  private var resting: [(key: UUID, value: Candidate)] {
+    let resting = sorted.filter { if case .resting = $0.value.phase { true } else { false } }
+    // By the signal among those of the same number, as they stand.
+    return resting.enumerated().sorted {
+      ($0.element.value.failures, $0.offset) < ($1.element.value.failures, $1.offset)
+    }.map(\.element)
   }
 
   private func isAnotherThere(than identifier: UUID) -> Bool { candidates.keys.contains { $0 != identifier } }
@@ -252,10 +260,9 @@ struct LockSearch {
     effects.append(.test(next))
   }
 
-  /// Of the many that rest, the weakest is forgotten.
+  /// Of the many that rest, the one with the most turns is forgotten.
   private mutating func makeRoom() {
     guard candidates.count >= Self.maximumCandidates else { return }
-    let resting = sorted.last { if case .resting = $0.value.phase { true } else { false } }
-    if let resting { candidates[resting.key] = nil }
+    if let last = resting.last { candidates[last.key] = nil }
   }
 }

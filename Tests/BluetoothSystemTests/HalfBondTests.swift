@@ -40,9 +40,11 @@ import Timekeeping
     barrenLink(&desk)
     #expect(removals(desk) == 1)
     #expect(desk.recorded("bond.halfMade") == 1)
+    desk.forget()
     desk.handle(
       .daemon(.signal(.interfacesRemoved(path: Desk.devicePath, [InterfaceName.device]))))
-    desk.forget()
+    // As an app does that has lost its link.
+    desk.say(.connect(Desk.central, desk.peer, ConnectOptions()))
     desk.pass(.seconds(1))
     #expect(desk.asked { $0 == .startDiscovery } == 1)
     // The app is told of lost links, and goes on waiting for the same peripheral.
@@ -114,6 +116,7 @@ import Timekeeping
                   "ServicesResolved": .bool(false), "Trusted": .bool(false),
                 ]
               ]))))
+      desk.say(.connect(Desk.central, desk.peer, ConnectOptions()))
       desk.linkUp()
       desk.change(["Paired": .bool(true), "Bonded": .bool(true), "UUIDs": .strings([Desk.service.description])])
       desk.linkDown()

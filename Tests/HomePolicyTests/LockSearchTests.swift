@@ -125,7 +125,9 @@ import Timekeeping
       switch Int.random(in: 0..<8, using: &random) {
       case 0, 1: apply(search.found(identifier, signal: Int.random(in: -100 ... -30, using: &random), at: now))
       case 2: if asked.contains(identifier) { apply(search.linked(identifier, at: now)) }
-      case 3: if asked.contains(identifier) { apply(search.lost(identifier, at: now)) }
+      case 3:
+        // A request is over with the link that came of it.
+        if asked.remove(identifier) != nil { apply(search.lost(identifier, at: now)) }
       case 4: if let tested = search.tested { apply(search.refused(tested, at: now)) }
       case 5: if let tested = search.tested { apply(search.failed(tested, at: now)) }
       case 6:

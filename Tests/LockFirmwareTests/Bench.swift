@@ -27,6 +27,8 @@ struct Bench {
   /// Where the bolt is, truly.
   var position = BoltPosition.locked
   var turning: BoltTarget?
+  /// The bolt arrives by itself while time passes.
+  var finishesTurns = false
   var turnStart: Int64 = 0
   /// Turns of the bolt so far, with the length of the log when each began.
   var turns: [(target: BoltTarget, logCount: Int)] = []
@@ -103,11 +105,13 @@ struct Bench {
 
   mutating func pass(_ seconds: Double) {
     let end = milliseconds + Int64(seconds * 1000)
+    if finishesTurns { finishTurn() }
     while let deadline = firmware.nextDeadline, deadline.milliseconds <= end {
       milliseconds = deadline.milliseconds
       happens(.timePassed)
+      if finishesTurns { finishTurn() }
     }
-    milliseconds = end
+    milliseconds = max(milliseconds, end)
   }
 
   mutating func move(door state: DoorState) {

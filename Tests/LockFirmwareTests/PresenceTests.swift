@@ -8,6 +8,7 @@ import Testing
     throws
   {
     var bench = try Bench()
+    bench.finishesTurns = true
     bench.happens(.offerRead(Bench.alice))
     try bench.command(.unlock, 1)
     bench.finishTurn()
@@ -19,6 +20,7 @@ import Testing
 
   @Test("M2: each command of such a phone shows that it is here") func unheardButTalking() throws {
     var bench = try Bench()
+    bench.finishesTurns = true
     bench.happens(.offerRead(Bench.alice))
     try bench.command(.unlock, 1)
     bench.finishTurn()
@@ -36,6 +38,7 @@ import Testing
     throws
   {
     var bench = try Bench()
+    bench.finishesTurns = true
     bench.happens(.offerRead(Bench.alice))
     try bench.command(.unlock, 1)
     bench.finishTurn()
@@ -48,6 +51,7 @@ import Testing
 
   @Test("M2: a phone that begins to listen, and then says nothing, counts as gone") func listensAndGoes() throws {
     var bench = try Bench()
+    bench.finishesTurns = true
     bench.happens(.offerRead(Bench.alice))
     try bench.command(.unlock, 1)
     bench.finishTurn()
@@ -105,6 +109,7 @@ import Testing
     throws
   {
     var bench = try Bench()
+    bench.finishesTurns = true
     try bench.comeHome(1)
     bench.storesAtOnce = false
     bench.happens(.linkDown(Bench.alice))
@@ -123,6 +128,7 @@ import Testing
   @Test("A door that opens again and again as the bolt is about to be thrown is locked when it stays shut")
   func restlessDoor() throws {
     var bench = try Bench()
+    bench.finishesTurns = true
     try bench.comeHome(1)
     bench.storesAtOnce = false
     bench.happens(.linkDown(Bench.alice))
