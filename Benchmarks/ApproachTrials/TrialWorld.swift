@@ -53,15 +53,18 @@ public struct TrialWorld {
   static let thawTime: Duration = .milliseconds(300)
   static let launchTime: Duration = .seconds(2)
   private let tellingTime: Duration
+  private let connectionInterval: Duration
 
+  /// - Parameter connectionInterval: 50 ms is bluetoothd's; a longer one makes hours of a weak link quick to simulate.
   public init(
     seed: UInt64, physics: RadioPhysics, phoneAt place: (Double, Double), isAppDead: Bool,
-    configuration: HomeConfiguration = HomeConfiguration()
+    connectionInterval: Duration = .milliseconds(50), configuration: HomeConfiguration = HomeConfiguration()
   ) {
     random = TrialRandom(seed: seed)
     radio = Radio(seed: seed, physics: physics)
     policy = HomePolicy(configuration, state: HomeState())
     self.place = Position(x: place.0, y: place.1)
+    self.connectionInterval = connectionInterval
     tellingTime = isAppDead ? Self.launchTime : Self.thawTime
     put(.addController(Self.door, at: Position(x: 0, y: 0)))
     put(.addController(Self.phone, at: self.place))
@@ -127,7 +130,9 @@ public struct TrialWorld {
     put(
       .setInitiator(
         Self.phone,
-        InitiatorParameters(targets: [.address(Self.doorAddress)], ownAddress: .fixed(Self.phoneAddress))))
+        InitiatorParameters(
+          targets: [.address(Self.doorAddress)], ownAddress: .fixed(Self.phoneAddress),
+          connectionInterval: connectionInterval, supervisionTimeout: connectionInterval * 8 + .milliseconds(20))))
   }
 
   private mutating func put(_ input: RadioInput) {
