@@ -20,6 +20,8 @@ struct BlueZMirror: Sendable {
   var powerState: String?
   /// Somebody's discovery runs, this system's or another client's.
   var isDiscovering = false
+  /// Devices that there was no room for.
+  var refused = 0
   var devices: [ObjectPath: Device] = [:]
   var devicePaths: [PeerIdentifier: ObjectPath] = [:]
   /// Which device an attribute's object belongs to.
@@ -184,7 +186,10 @@ extension BlueZMirror {
   }
 
   /// Takes a remote attribute's object in; objects that do not lie below a known device are not ours.
-  mutating func addAttribute(_ path: ObjectPath, _ kind: RemoteAttribute.Kind, _ properties: Properties) {
+  /// - Parameter limit: how many attributes of all devices are taken in.
+  mutating func addAttribute(
+    _ path: ObjectPath, _ kind: RemoteAttribute.Kind, _ properties: Properties, limit: Int
+  ) {
     guard let handle = Self.handle(path), handle != 0 else { return }
     var above = path.parent
     var parent: AttributeHandle?
@@ -192,7 +197,10 @@ extension BlueZMirror {
       if parent == nil { parent = Self.handle(current) }
       above = current.parent
     }
-    guard let owner = above, var device = devices[owner], device.attributes.count < 4096 else { return }
+    guard let owner = above, var device = devices[owner], device.attributes.count < 4096, owners.count < limit else {
+      return
+    }
+    if let old = device.attributes[handle], old.path != path { owners[old.path] = nil }
     device.attributes[handle] = RemoteAttribute(
       kind: kind, path: path, handle: handle, parent: parent, properties: properties)
     devices[owner] = device
