@@ -212,7 +212,10 @@ public struct TrialWorld {
     case .unlockUnlessHome where isLockedAtHome:
       pending.append((now + .milliseconds(120), .answered(.lockedAtHome, bolt: .locked)))
     case .unlock, .unlockUnlessHome:
-      openings.append(Opening(at: now, distance: distance, because: command == .unlock(.word) ? .word : .approach))
+      // What is open already does not open.
+      if isBoltLocked {
+        openings.append(Opening(at: now, distance: distance, because: command == .unlock(.word) ? .word : .approach))
+      }
       isBoltLocked = false
       isLockedAtHome = false
       pending.append((now + .milliseconds(700), .answered(.done, bolt: .unlocked)))

@@ -1,3 +1,4 @@
+import HomePolicy
 import Radio
 import Timekeeping
 
@@ -40,6 +41,9 @@ public enum Trial: String, Sendable, CaseIterable {
   /// Along the street, past the house.
   case walkingPast = "walking past"
 
+  /// The policy's figures.
+  nonisolated(unsafe) public static var configuration = HomeConfiguration()
+
   /// Whether the door is to open.
   public var isArrival: Bool {
     switch self {
@@ -62,7 +66,7 @@ public enum Trial: String, Sendable, CaseIterable {
     let isAppDead = Bool.random(using: &dice)
     switch self {
     case .approach, .shortAbsence, .stopOnTheWay, .fast:
-      var world = TrialWorld(seed: seed, physics: physics, phoneAt: (0.8, 0.4), isAppDead: isAppDead)
+      var world = TrialWorld(seed: seed, physics: physics, phoneAt: (0.8, 0.4), isAppDead: isAppDead, configuration: Self.configuration)
       // At home first, since the first link ever is no arrival.
       world.isBoltLocked = false
       world.pass(.seconds(30))
@@ -98,7 +102,8 @@ public enum Trial: String, Sendable, CaseIterable {
       let (distance, bearing) = (draw(1...12), draw(1.8...4.4))
       var world = TrialWorld(
         seed: seed, physics: physics, phoneAt: (cosine(bearing) * distance, sine(bearing) * distance),
-        isAppDead: isAppDead, connectionInterval: .milliseconds(250))
+        isAppDead: isAppDead, connectionInterval: .milliseconds(250),
+        configuration: Self.configuration)
       // The phone was carried to where it lies.
       world.walk(to: cosine(bearing) * (distance + 0.5), sine(bearing) * distance, metresPerSecond: 1)
       world.pass(.seconds(60))
@@ -113,7 +118,8 @@ public enum Trial: String, Sendable, CaseIterable {
       finish(world, seed, &figures)
     case .eveningAtHome:
       var world = TrialWorld(
-        seed: seed, physics: physics, phoneAt: (-2, 1), isAppDead: isAppDead, connectionInterval: .milliseconds(250))
+        seed: seed, physics: physics, phoneAt: (-2, 1), isAppDead: isAppDead, connectionInterval: .milliseconds(250),
+        configuration: Self.configuration)
       world.pass(.seconds(60))
       world.turnByHand(isLocked: Bool.random(using: &dice))
       for _ in 0..<3 {
@@ -126,7 +132,7 @@ public enum Trial: String, Sendable, CaseIterable {
       }
       finish(world, seed, &figures)
     case .walkingPast:
-      var world = TrialWorld(seed: seed, physics: physics, phoneAt: (0.8, 0.4), isAppDead: isAppDead)
+      var world = TrialWorld(seed: seed, physics: physics, phoneAt: (0.8, 0.4), isAppDead: isAppDead, configuration: Self.configuration)
       world.isBoltLocked = false
       world.pass(.seconds(30))
       world.walk(to: 20, 130, metresPerSecond: 1.4)

@@ -163,8 +163,8 @@ struct StoreLossTests {
     }
     do { try work(state, beginning) } catch let last as LastStep { return last.step } catch let error as DaemonError {
       // The step's name, through the store's own words for what goes wrong.
-      let step: StoreBeginning.Step = try #require(
-        StoreBeginning.Step.allCases.first { error.description.contains("power cut after \($0)") }, "\(error)")
+      let step = StoreBeginning.Step.allCases.first { error.description.contains("power cut after \($0)") }
+      guard let step else { throw error }
       return step
     }
     return nil
