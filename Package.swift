@@ -64,6 +64,7 @@ let package = Package(
     // Files that outlive a power cut.
     library("DurableFiles"),
     library("LatchkeyVersion"),
+    library("ConsoleOutput"),
     library("Timekeeping", ["CSystemd"]),
     library("Journal", ["CSystemd", "Timekeeping", log]),
 
@@ -125,8 +126,8 @@ let package = Package(
     program(
       "latchkeyd",
       [
-        "LatchkeyDaemon", "BluetoothSystem", "LatchkeyVersion", "Journal", "Timekeeping", arguments, lifecycle, signals,
-        log,
+        "LatchkeyDaemon", "BluetoothSystem", "ConsoleOutput", "LatchkeyVersion", "Journal", "Timekeeping", arguments,
+        lifecycle, signals, log,
       ]),
     program(
       "latchkey-agent",
@@ -137,8 +138,8 @@ let package = Package(
     program(
       "latchkey",
       [
-        "Orchestrator", "MachineSetup", "LockCryptography", "LatchkeyVersion", "AppLink", "AppLinkBus", "Journal",
-        arguments, log,
+        "Orchestrator", "MachineSetup", "LockCryptography", "LatchkeyVersion", "AppLink", "AppLinkBus", "ConsoleOutput",
+        "Journal", arguments, log,
       ]),
     program(
       "latchkey-bench",
@@ -153,7 +154,10 @@ let package = Package(
     program("approach-trials", ["ApproachTrials", "Radio", arguments], path: "Benchmarks/approach-trials"),
     program("bluez-conformance", ["BlueZConformance", "Orchestrator", "Timekeeping", arguments]),
     program(
-      "bluez-simulator", ["BlueZSimulator", "Radio", "LatchkeyVersion", "Journal", "Timekeeping", arguments, log]),
+      "bluez-simulator",
+      [
+        "BlueZSimulator", "ConsoleOutput", "Radio", "LatchkeyVersion", "Journal", "Timekeeping", arguments, log,
+      ]),
     program(
       "latchkey-lock",
       [

@@ -36,6 +36,8 @@ public struct TrialWorld {
   public private(set) var openings: [Opening] = []
   public private(set) var questions = 0
   public var isBoltLocked = true
+  /// As the lock has it: LockFirmware, `isLockedAtHome`.
+  private var isLockedAtHome = false
   var random: TrialRandom
   private var radio: Radio
   private var policy: HomePolicy
@@ -51,15 +53,18 @@ public struct TrialWorld {
   static let thawTime: Duration = .milliseconds(300)
   static let launchTime: Duration = .seconds(2)
   private let tellingTime: Duration
+  private let connectionInterval: Duration
 
+  /// - Parameter connectionInterval: 50 ms is bluetoothd's; a longer one makes hours of a weak link quick to simulate.
   public init(
     seed: UInt64, physics: RadioPhysics, phoneAt place: (Double, Double), isAppDead: Bool,
-    configuration: HomeConfiguration = HomeConfiguration()
+    connectionInterval: Duration = .milliseconds(50), configuration: HomeConfiguration = HomeConfiguration()
   ) {
     random = TrialRandom(seed: seed)
     radio = Radio(seed: seed, physics: physics)
     policy = HomePolicy(configuration, state: HomeState())
     self.place = Position(x: place.0, y: place.1)
+    self.connectionInterval = connectionInterval
     tellingTime = isAppDead ? Self.launchTime : Self.thawTime
     put(.addController(Self.door, at: Position(x: 0, y: 0)))
     put(.addController(Self.phone, at: self.place))
@@ -94,6 +99,7 @@ public struct TrialWorld {
   /// Someone turns the bolt by hand.
   public mutating func turnByHand(isLocked: Bool) {
     isBoltLocked = isLocked
+    isLockedAtHome = isLocked && isLinked && hasSpoken
     leavesAt = nil
   }
 
@@ -124,7 +130,9 @@ public struct TrialWorld {
     put(
       .setInitiator(
         Self.phone,
-        InitiatorParameters(targets: [.address(Self.doorAddress)], ownAddress: .fixed(Self.phoneAddress))))
+        InitiatorParameters(
+          targets: [.address(Self.doorAddress)], ownAddress: .fixed(Self.phoneAddress),
+          connectionInterval: connectionInterval, supervisionTimeout: connectionInterval * 8 + .milliseconds(20))))
   }
 
   private mutating func put(_ input: RadioInput) {
@@ -163,6 +171,7 @@ public struct TrialWorld {
       if let due = leavesAt, due <= now {
         leavesAt = nil
         isBoltLocked = true
+        isLockedAtHome = false
       }
       if let index = pending.indices.filter({ pending[$0].at <= now }).min(by: { pending[$0].at < pending[$1].at }) {
         let event = pending.remove(at: index).event
@@ -197,11 +206,15 @@ public struct TrialWorld {
     hasSpoken = true
     switch command {
     case .status:
+      if isBoltLocked { isLockedAtHome = true }
       pending.append(
         (now + .milliseconds(120), .answered(.unknownOperation, bolt: isBoltLocked ? .locked : .unlocked)))
-    case .unlock(let reason):
-      openings.append(Opening(at: now, distance: distance, because: reason))
+    case .unlockUnlessHome where isLockedAtHome:
+      pending.append((now + .milliseconds(120), .answered(.lockedAtHome, bolt: .locked)))
+    case .unlock, .unlockUnlessHome:
+      openings.append(Opening(at: now, distance: distance, because: command == .unlock(.word) ? .word : .approach))
       isBoltLocked = false
+      isLockedAtHome = false
       pending.append((now + .milliseconds(700), .answered(.done, bolt: .unlocked)))
     }
     pending.append((now + .milliseconds(750), .offerReceived))

@@ -35,7 +35,7 @@ public enum Trial: String, Sendable, CaseIterable {
   case fast = "3 to 9 m/s"
   /// The door's radio is dead for a while at night; the phone lies somewhere at home, the bolt was locked by hand.
   case jamAtNight = "jam at night"
-  /// Four hours at home, from room to room and past the door, with three outages of the radio.
+  /// An evening at home, from room to room and past the door, with three outages of the radio.
   case eveningAtHome = "evening at home"
   /// Along the street, past the house.
   case walkingPast = "walking past"
@@ -98,7 +98,7 @@ public enum Trial: String, Sendable, CaseIterable {
       let (distance, bearing) = (draw(1...12), draw(1.8...4.4))
       var world = TrialWorld(
         seed: seed, physics: physics, phoneAt: (cosine(bearing) * distance, sine(bearing) * distance),
-        isAppDead: isAppDead)
+        isAppDead: isAppDead, connectionInterval: .milliseconds(250))
       // The phone was carried to where it lies.
       world.walk(to: cosine(bearing) * (distance + 0.5), sine(bearing) * distance, metresPerSecond: 1)
       world.pass(.seconds(60))
@@ -106,21 +106,24 @@ public enum Trial: String, Sendable, CaseIterable {
       world.jam(true)
       world.pass(.seconds(draw(5...7200)))
       world.jam(false)
-      world.pass(.seconds(1800))
+      // Asleep, or awake by then and on the way to the kitchen, which is beside the door.
+      world.pass(.seconds(draw(0...1800)))
+      world.walk(to: -1, 0.5, metresPerSecond: draw(0.5...1.5))
+      world.pass(.seconds(600))
       finish(world, seed, &figures)
     case .eveningAtHome:
-      var world = TrialWorld(seed: seed, physics: physics, phoneAt: (-2, 1), isAppDead: isAppDead)
+      var world = TrialWorld(
+        seed: seed, physics: physics, phoneAt: (-2, 1), isAppDead: isAppDead, connectionInterval: .milliseconds(250))
       world.pass(.seconds(60))
       world.turnByHand(isLocked: Bool.random(using: &dice))
-      let outages = (0..<3).map { _ in draw(0...14_000) }.sorted()
-      for outage in outages {
-        while world.now.seconds < outage { world.goSomewhere(&dice) }
+      for _ in 0..<3 {
+        world.stayAtHome(draw(60...600), &dice)
         world.jam(true)
-        let end = world.now + .seconds(draw(5...300))
-        while world.now < end { world.goSomewhere(&dice) }
+        world.stayAtHome(draw(5...300), &dice)
         world.jam(false)
+        // As long as an approach may last.
+        world.stayAtHome(960, &dice)
       }
-      while world.now.seconds < 14_400 { world.goSomewhere(&dice) }
       finish(world, seed, &figures)
     case .walkingPast:
       var world = TrialWorld(seed: seed, physics: physics, phoneAt: (0.8, 0.4), isAppDead: isAppDead)
@@ -161,12 +164,19 @@ extension TrialWorld {
     }
   }
 
+  /// Goes about at home for so many seconds.
+  mutating func stayAtHome(_ seconds: Double, _ dice: inout TrialRandom) {
+    let end = now + .nanoseconds(Int64(seconds * 1e9))
+    while now < end { goSomewhere(&dice, until: end) }
+  }
+
   /// Stays for a while, then goes to another place of the home: its rooms lie behind the door, up to ten metres deep.
-  mutating func goSomewhere(_ dice: inout TrialRandom) {
+  private mutating func goSomewhere(_ dice: inout TrialRandom, until end: Instant) {
     let isAtTheDoor = Int.random(in: 0..<6, using: &dice) == 0
     let x = isAtTheDoor ? Double.random(in: -2 ... -0.5, using: &dice) : Double.random(in: -9 ... -1, using: &dice)
     let y = isAtTheDoor ? Double.random(in: -1...1, using: &dice) : Double.random(in: -5...5, using: &dice)
     walk(to: x, y, metresPerSecond: Double.random(in: 0.4...1.6, using: &dice))
-    pass(.seconds(Double.random(in: 2...400, using: &dice)))
+    let stay = Duration.seconds(Double.random(in: 2...400, using: &dice))
+    if now < end { pass(min(stay, end - now)) }
   }
 }

@@ -67,6 +67,8 @@ actor AppLinkClientSession {
   private var isClosed = false
   /// Grows with each owner, so that a reply of an earlier one is known as such.
   private var generation: UInt64 = 0
+  /// How often in a row the present owner has refused the app.
+  private var refusals = 0
   /// Said, and not sent yet.
   private var waiting: ArraySlice<Request> = []
   private var sent = Amount()
@@ -170,7 +172,11 @@ actor AppLinkClientSession {
   /// The system has dealt with so much.
   private func receipted(_ amount: Amount, _ generation: UInt64, _ result: Result<[Value], BusError>) {
     guard generation == self.generation else { return }
-    if case .failure(let error) = result { noteUnsent(error) }
+    if case .failure(let error) = result {
+      noteUnsent(error)
+      // The system has cut this app off: what it holds is said anew.
+      if [.notAttached, .limitReached].contains(AppLinkError(error).code) { return attachAnew() }
+    }
     if amount.count > receipted.count { receipted = amount }
     sendWaiting()
   }
@@ -199,9 +205,14 @@ actor AppLinkClientSession {
   private func ownerChanged(_ newOwner: String?) {
     detach()
     owner = newOwner
-    guard let newOwner, !isClosed, let attachment = delegate?.attachment else { return }
+    refusals = 0
+    attach()
+  }
+
+  private func attach() {
+    guard let owner, !isClosed, !isAttached, let attachment = delegate?.attachment else { return }
     let generation = generation
-    let call = Self.call(AttachCoding.message(attachment), to: newOwner)
+    let call = Self.call(AttachCoding.message(attachment), to: owner)
     bus.assumeIsolated { bus in
       bus.call(call) { result in self.assumeIsolated { $0.finishAttach(result, generation) } }
     }
@@ -212,16 +223,52 @@ actor AppLinkClientSession {
     do throws(BusError) {
       let reply = try AttachCoding.reply(try result.get())
       isAttached = true
+      refusals = 0
       attachedOwner.withLock { [owner] in $0 = owner }
       delegate?.linkDidAttach(reply)
     } catch {
       // An owner that left before it answered is no refusal: its successor is awaited.
       guard ![BusError.Name.noReply, BusError.Name.serviceUnknown, BusError.Name.disconnected].contains(error.name)
       else { return }
-      let refusal = AppLinkError(error)
+      refused(AppLinkError(error))
+    }
+  }
+
+  /// What the system could not find out in time, or has no room for now, may pass; what is wrong with the app itself, and
+  /// with what is installed, takes another system.
+  private func refused(_ refusal: AppLinkError) {
+    refusals += 1
+    let mayPass: Bool =
+      switch refusal.code {
+      case .wrongVersion, .unknownApp, .invalidArguments: false
+      case .notThatApp, .notAttached, .alreadyAttached, .limitReached, .notFound, .unavailable: true
+      }
+    if !mayPass || refusals == Self.refusalsUntilTold {
       logger.error("the system refuses this app", metadata: ["error": "\(refusal)"])
       delegate?.linkWasRefused(refusal)
     }
+    guard mayPass else { return }
+    let (generation, pause) = (generation, Self.pause(refusals))
+    bus.assumeIsolated { bus in
+      bus.perform(after: pause) { _ in
+        self.assumeIsolated { session in
+          if session.generation == generation { session.attach() }
+        }
+      }
+    }
+  }
+
+  /// A refusal that passes within the time of these is not worth the app's notice.
+  private static let refusalsUntilTold = 3
+
+  /// 0.25, 0.5, 1 … 32 s.
+  private static func pause(_ refusals: Int) -> Duration { .milliseconds(250 << min(max(refusals, 1) - 1, 7)) }
+
+  private func attachAnew() {
+    let owner = owner
+    detach()
+    self.owner = owner
+    attach()
   }
 
   private func detach() {

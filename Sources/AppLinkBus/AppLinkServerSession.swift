@@ -7,6 +7,9 @@ import SystemBus
 actor AppLinkServerSession {
   /// How many apps are attached at a time.
   private static let connectionLimit = 256
+  /// How many may wait to be known as an app: of all, and of one user. Who is no app can't keep apps out.
+  private static let claimLimit = 1024
+  private static let userClaimLimit = 16
 
   private struct Connection {
     var watch: Bus.NameWatch
@@ -14,6 +17,8 @@ actor AppLinkServerSession {
     var isKnown = false
     /// The system has accepted it.
     var isAttached = false
+    /// Whose it is; `nil` while the bus has not said.
+    var user: UInt32?
   }
 
   /// What a connection has said and the system has not dealt with.
@@ -238,8 +243,12 @@ actor AppLinkServerSession {
     guard connections[connection] == nil else {
       throw BusError(AppLinkError(.alreadyAttached, "this connection is attached already"))
     }
-    guard connections.count < Self.connectionLimit else {
+    let claims = connections.values.count { !$0.isAttached }
+    guard connections.count - claims < Self.connectionLimit else {
       throw BusError(AppLinkError(.limitReached, "\(Self.connectionLimit) apps are attached"))
+    }
+    guard claims < Self.claimLimit else {
+      throw BusError(AppLinkError(.limitReached, "\(claims) processes wait to be attached; try again"))
     }
     let watch = bus.assumeIsolated { bus in
       bus.watchOwner(of: connection.name) { _, owner in
@@ -253,9 +262,25 @@ actor AppLinkServerSession {
     connections[connection] = Connection(watch: watch)
     withCredentials(of: call) { session, credentials in
       guard session.connections[connection] != nil else { return }
+      let claims = session.connections.values.count { !$0.isAttached && $0.user == credentials.userIdentifier }
+      guard claims < Self.userClaimLimit else {
+        session.forget(connection)
+        let error = AppLinkError(.limitReached, "\(claims) processes of this user wait to be attached; try again")
+        session.bus.assumeIsolated { $0.reply(to: call, with: .failure(BusError(error))) }
+        return
+      }
+      session.connections[connection]?.user = credentials.userIdentifier
       session.connections[connection]?.isKnown = true
       session.deliver(.attach(connection, credentials, attachment, AttachToken(connection: connection, call: call)))
+    } otherwise: { session in
+      // The bus does not know it: it may try again.
+      session.forget(connection)
     }
+  }
+
+  private func forget(_ connection: AppConnection) {
+    guard let gone = connections.removeValue(forKey: connection) else { return }
+    bus.assumeIsolated { $0.unwatch(gone.watch) }
   }
 
   private func finishAttach(_ token: AttachToken, _ result: Result<AttachReply, AppLinkError>) {

@@ -3,6 +3,7 @@ import BluetoothTypes
 import BusValue
 import CBluetooth
 import Glibc
+import Synchronization
 
 /// The RSSI of a live connection, asked of the controller itself: D-Bus has no such method (Bluetooth Core,
 /// Vol 4, Part E, 7.5.4). It takes no capability: the kernel lets anybody list connections and send Read RSSI, which is
@@ -12,7 +13,16 @@ enum ControllerSignalStrength {
   /// How long a controller may take to answer.
   private static let timeoutMilliseconds: Int32 = 1000
 
-  /// Asks on a thread of its own; `completion` is called there, with dBm.
+  /// Questions under way, each on a thread with a socket, and those that wait for one of these.
+  private struct Work: Sendable {
+    var running = 0
+    var waiting: ArraySlice<@Sendable () -> Void> = []
+  }
+  private static let work = Mutex(Work())
+  static let threadLimit = 4
+  private static let waitingLimit = 256
+
+  /// Asks on another thread, of which there are a few; `completion` is called there, with dBm.
   static func read(
     devicePath: ObjectPath, address: DeviceAddress?,
     completion: @escaping @Sendable (Result<Int8, BlueZError>) -> Void
@@ -20,9 +30,43 @@ enum ControllerSignalStrength {
     guard let adapter = adapterNumber(of: devicePath), let address = address ?? self.address(in: devicePath) else {
       return completion(.failure(.unknownObject(devicePath)))
     }
-    let error = ShortThread.start { completion(read(adapter: adapter, address: address)) }
+    perform(
+      { completion(read(adapter: adapter, address: address)) },
+      otherwise: { completion(.failure(.failed("hci\(adapter) can't be asked: \($0)"))) })
+  }
+
+  /// Does it on one of a few threads, soon.
+  static func perform(_ job: @escaping @Sendable () -> Void, otherwise refuse: (String) -> Void) {
+    enum Place { case thread, line, none }
+    let place = work.withLock { work -> Place in
+      if work.running < threadLimit {
+        work.running += 1
+        return .thread
+      }
+      guard work.waiting.count < waitingLimit else { return .none }
+      work.waiting.append(job)
+      return .line
+    }
+    switch place {
+    case .line: return
+    case .none: return refuse("too many ask already")
+    case .thread: break
+    }
+    let error = ShortThread.start {
+      var next: (@Sendable () -> Void)? = job
+      while let job = next {
+        job()
+        next = work.withLock { work in
+          let next = work.waiting.popFirst()
+          if next == nil { work.running -= 1 }
+          return next
+        }
+      }
+    }
     if error != 0 {
-      completion(.failure(.failed("no thread to ask hci\(adapter): \(String(cString: strerror(error)))")))
+      // Whoever waits is taken along by the next, or by one that runs.
+      work.withLock { $0.running -= 1 }
+      refuse(String(cString: strerror(error)))
     }
   }
 

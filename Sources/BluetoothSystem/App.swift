@@ -27,6 +27,14 @@ struct App: Sendable {
   var overruns = 0
   /// The app is alone with its background: without a mode for it, it is suspended whatever it does.
   var launchedAt = Instant.zero
+  /// Since when it is in the background, and since when a process of it has no link.
+  var backgroundSince = Instant.zero
+  var linklessSince = Instant.zero
+  /// From how many waiting events on the queue is looked through again.
+  var tidyAt = 0
+  /// Events that were lost, and requests that were refused, for the journal.
+  var lostEvents = 0
+  var refusedRequests = 0
   var shortLives = 0
   var notBefore = Instant.zero
   var restoreDeadline: Instant?
@@ -64,6 +72,8 @@ struct App: Sendable {
   var hasBackgroundMode: Bool { mayWorkInBackground(.central) || mayWorkInBackground(.peripheral) }
   /// Awake and attached: events go to it at once.
   var isReceiving: Bool { link != nil && (state == .foreground || state == .background) }
+  /// Events that it has been given and not dealt with.
+  var unhandledEvents: UInt64 { lastSequence > handledSequence ? lastSequence - handledSequence : 0 }
 }
 
 extension BluetoothSystem {
@@ -91,6 +101,7 @@ extension BluetoothSystem {
     guard var app = apps[name] else { return }
     app.process = process
     if app.state == .notRunning { app.state = .launching }
+    app.linklessSince = now
     apps[name] = app
     persistApp(name)
     let (centrals, peripherals) = restorable(name)
@@ -181,6 +192,7 @@ extension BluetoothSystem {
     case .leaveApp:
       guard var app = apps[name], app.state == .foreground else { return }
       app.state = .background
+      app.backgroundSince = now
       app.lastActivity = now
       app.wakeDeadline = now + configuration.wakeBudget
       apps[name] = app
@@ -206,6 +218,7 @@ extension BluetoothSystem {
       } else {
         let wasSuspended = app.state == .suspended
         app.state = .foreground
+        if app.link == nil { app.linklessSince = now }
         app.overruns = 0
         if wasSuspended, let process = app.process {
           emit(.resume(name, process))

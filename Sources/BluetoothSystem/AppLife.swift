@@ -20,7 +20,8 @@ extension BluetoothSystem {
     case .notRunning: wantsStart(app) && app.notBefore > now ? app.notBefore : nil
     case .launching: app.endReason == nil ? app.launchedAt + configuration.launchBudget : nil
     case .background: app.endReason == nil ? restTime(of: app) : nil
-    case .foreground, .suspended: nil
+    case .foreground: app.link == nil && app.endReason == nil ? app.linklessSince + configuration.launchBudget : nil
+    case .suspended: nil
     }
   }
 
@@ -42,7 +43,7 @@ extension BluetoothSystem {
     app.launchReason = reason
     app.isOpenWanted = false
     app.launchedAt = now
-    app.launches += 1
+    app.launches &+= 1
     apps[name] = app
     persistApp(name)
     if reason == .restore {
@@ -60,6 +61,7 @@ extension BluetoothSystem {
       let reason = wakeReason(of: app)
     else { return }
     app.state = .background
+    app.backgroundSince = now
     app.lastActivity = now
     app.wakeDeadline = now + configuration.wakeBudget
     apps[name] = app
@@ -81,7 +83,8 @@ extension BluetoothSystem {
   }
 
   private func restTime(of app: App) -> Instant {
-    guard app.hasBackgroundMode else { return app.lastActivity + configuration.leaveGrace }
+    // Whatever it says: talking is no reason to stay awake (F1).
+    guard app.hasBackgroundMode else { return app.backgroundSince + configuration.leaveGrace }
     return isBusy(app) ? app.wakeDeadline : min(app.lastActivity + configuration.idleGrace, app.wakeDeadline)
   }
 
@@ -98,6 +101,12 @@ extension BluetoothSystem {
       app.shortLives += 1
       apps[name] = app
       end(name, process, because: "never attached")
+      return
+    }
+    if app.state == .foreground, app.link == nil, now >= app.linklessSince + configuration.launchBudget {
+      // It never came back to a system that did, or was refused for good: it neither hears nor is heard.
+      journal("app.unresponsive", ["app": name])
+      end(name, process, because: "not attached")
       return
     }
     guard app.state == .background, now >= restTime(of: app) else { return }
@@ -150,11 +159,14 @@ extension BluetoothSystem {
         app.state = .foreground
         app.quitByUser = false
         app.launchedAt = now
-        app.launches += 1
+        app.launches &+= 1
         emit(.adopt(name, process))
       }
     }
-    if app.state == .launching { app.state = app.launchReason == .restore ? .background : .foreground }
+    if app.state == .launching {
+      app.state = app.launchReason == .restore ? .background : .foreground
+      app.backgroundSince = now
+    }
     if app.launchReason == .restore { app.restoreDeadline = now + configuration.wakeBudget }
     app.link = link
     app.lastSequence = attachment.lastEvent?.rawValue ?? 0
@@ -173,6 +185,9 @@ extension BluetoothSystem {
             backgroundModes: app.declaration.backgroundModes))))
   }
 
+  /// Beyond it no process gets in its life, a million events a second.
+  private static let sequenceLimit: UInt64 = 1 << 62
+
   private func refusal(_ link: AppLinkIdentifier, _ process: ProcessIdentity, _ attachment: Attachment) -> AppLinkError?
   {
     guard attachment.protocolVersion == Attachment.currentProtocolVersion else {
@@ -185,6 +200,11 @@ extension BluetoothSystem {
     guard let app = apps[name] else {
       return AppLinkError(
         .unknownApp, "No Info.plist in the system's apps folder declares \"\(name)\"; put one there and restart it.")
+    }
+    guard attachment.lastEvent.map({ $0.rawValue <= Self.sequenceLimit }) ?? true else {
+      return AppLinkError(
+        .invalidArguments,
+        "The last event that \"\(name)\" claims to have heard can't have been told; attach without it.")
     }
     if let running = app.process, running.processIdentifier != process.processIdentifier {
       return AppLinkError(
@@ -200,6 +220,7 @@ extension BluetoothSystem {
   mutating func detach(_ link: AppLinkIdentifier) {
     guard let name = appName(of: link) else { return }
     apps[name]?.link = nil
+    apps[name]?.linklessSince = now
     forgetOperations(ofApp: name)
     failActions(ofApp: name, onlyTold: true, "The app lost its connection to latchkeyd before it was done.")
     failRemoteRequests(ofApp: name)

@@ -2,6 +2,7 @@ import AppLink
 import BlueZ
 import BluetoothTypes
 import BusValue
+import Timekeeping
 
 /// bluetoothd's objects, as its messages say.
 struct BlueZMirror: Sendable {
@@ -9,11 +10,18 @@ struct BlueZMirror: Sendable {
   var wasEverPresent = false
   var adapter: ObjectPath?
   var hadAdapter = false
+  /// bluetoothd has appeared and its adapter is on the way: until it works, or this time has come, nothing has changed for
+  /// apps.
+  var adapterAwaitedUntil: Instant?
+  /// What apps were told before bluetoothd appeared.
+  var stateBefore = ManagerState.unknown
   var isPowered = false
   /// `nil` before BlueZ 5.67.
   var powerState: String?
   /// Somebody's discovery runs, this system's or another client's.
   var isDiscovering = false
+  /// Devices that there was no room for.
+  var refused = 0
   var devices: [ObjectPath: Device] = [:]
   var devicePaths: [PeerIdentifier: ObjectPath] = [:]
   /// Which device an attribute's object belongs to.
@@ -21,14 +29,19 @@ struct BlueZMirror: Sendable {
 
   var state: ManagerState {
     guard isPresent else { return wasEverPresent ? .resetting : .unknown }
-    guard adapter != nil else { return hadAdapter ? .poweredOff : .unsupported }
-    return isPowered ? .poweredOn : .poweredOff
+    if isPowered { return .poweredOn }
+    if adapterAwaitedUntil != nil { return stateBefore }
+    return adapter == nil && !hadAdapter ? .unsupported : .poweredOff
   }
+
+  /// The kernel finds a controller, loads its firmware and gives it power within that time of bluetoothd's start, or not.
+  static let adapterPatience: Duration = .seconds(5)
 
   func device(_ peer: PeerIdentifier) -> Device? { devicePaths[peer].flatMap { devices[$0] } }
 
   mutating func forgetObjects() {
     adapter = nil
+    adapterAwaitedUntil = nil
     isPowered = false
     powerState = nil
     isDiscovering = false
@@ -173,7 +186,10 @@ extension BlueZMirror {
   }
 
   /// Takes a remote attribute's object in; objects that do not lie below a known device are not ours.
-  mutating func addAttribute(_ path: ObjectPath, _ kind: RemoteAttribute.Kind, _ properties: Properties) {
+  /// - Parameter limit: how many attributes of all devices are taken in.
+  mutating func addAttribute(
+    _ path: ObjectPath, _ kind: RemoteAttribute.Kind, _ properties: Properties, limit: Int
+  ) {
     guard let handle = Self.handle(path), handle != 0 else { return }
     var above = path.parent
     var parent: AttributeHandle?
@@ -181,7 +197,10 @@ extension BlueZMirror {
       if parent == nil { parent = Self.handle(current) }
       above = current.parent
     }
-    guard let owner = above, var device = devices[owner], device.attributes.count < 4096 else { return }
+    guard let owner = above, var device = devices[owner], device.attributes.count < 4096, owners.count < limit else {
+      return
+    }
+    if let old = device.attributes[handle], old.path != path { owners[old.path] = nil }
     device.attributes[handle] = RemoteAttribute(
       kind: kind, path: path, handle: handle, parent: parent, properties: properties)
     devices[owner] = device

@@ -26,7 +26,7 @@ public struct BluetoothSystem: Sendable {
 
   // What bluetoothd says.
   var bluez = BlueZMirror()
-  var identifiers: [DeviceAddress: PeerIdentifier] = [:]
+  var identifiers = PeerDirectory()
 
   // What was asked of bluetoothd.
   var lastCall: UInt64 = 0
@@ -36,6 +36,7 @@ public struct BluetoothSystem: Sendable {
   var discovery = DiscoveryState()
   var pairing = PairingState()
   var operations: [PeerIdentifier: OperationQueue] = [:]
+  var signalReadings: [PeerIdentifier: SignalReading] = [:]
   var links: [PeerIdentifier: LinkHealth] = [:]
   var rereading = Rereading()
   /// Whose attributes changed in this turn, and whose are not what they should be.
@@ -49,6 +50,9 @@ public struct BluetoothSystem: Sendable {
   var lastRemoteRequest: UInt64 = 0
   var lastAction: UInt64 = 0
   var remoteRequests: [RemoteRequestIdentifier: OpenRemoteRequest] = [:]
+
+  /// The last deadline that was found overdue.
+  var overdue: Instant?
 
   // What this turn has decided.
   var pendingStores: [StoreKey: StoreChange] = [:]
@@ -93,11 +97,34 @@ public struct BluetoothSystem: Sendable {
     case .timePassed: break
     }
     settle()
+    setDeadline()
     return takeEffects()
   }
 
-  /// When `timePassed` is due, at the latest; `nil`: nothing is waiting for the time.
-  public var nextDeadline: Instant? {
+  /// When `timePassed` is due, at the latest; `nil`: nothing is waiting for the time. It is never in the past: an alarm
+  /// for then would ring again at once, and for ever.
+  public private(set) var nextDeadline: Instant?
+
+  /// What is due after a turn was to be done in it. Where it was not, that is a fault of this machine, which is told
+  /// once and costs a turn a second rather than all the processor's time.
+  private mutating func setDeadline() {
+    guard let earliest = earliestDeadline else {
+      nextDeadline = nil
+      return
+    }
+    guard earliest <= now else {
+      nextDeadline = earliest
+      return
+    }
+    if overdue != earliest {
+      overdue = earliest
+      journal("deadline.overdue", ["deadline": earliest.description])
+    }
+    nextDeadline = now + .seconds(1)
+  }
+
+  /// The earliest of all, also where it is overdue.
+  var earliestDeadline: Instant? {
     var earliest: Instant?
     func consider(_ deadline: Instant?) {
       guard let deadline else { return }
@@ -113,14 +140,18 @@ public struct BluetoothSystem: Sendable {
       consider(queue.retryAt)
       consider(queue.deadline)
     }
+    for reading in signalReadings.values { consider(reading.deadline) }
+    for manager in managers.values { consider(manager.creditAt) }
     for healing in healings.values { consider(healing.dropAt) }
     for deadline in pairing.deadlines { consider(deadline) }
     for health in links.values { consider(health.checkAt) }
+    consider(bluez.adapterAwaitedUntil)
     return earliest
   }
 
   /// Brings what apps are told and what bluetoothd is asked in line with what is.
   private mutating func settle() {
+    settleAdapter()
     expireRemoteRequests()
     reconcilePairing()
     reconcileLinks()
@@ -134,6 +165,8 @@ public struct BluetoothSystem: Sendable {
     reconcilePublished()
     reconcileSubscriptions()
     runOperations()
+    runSignalReadings()
+    returnCredit()
     reconcileApps()
   }
 
@@ -174,7 +207,7 @@ public struct BluetoothSystem: Sendable {
       case .manager(let record): managers[record.key] = Manager(record)
       case .peer(let record):
         peers[record.identifier] = record
-        identifiers[record.address] = record.identifier
+        identifiers.note(record.identifier, at: record.address)
       case .subscription(let record): remembered[record.characteristic, default: []].insert(record.central)
       case .peripheral, .service: break
       }
@@ -194,6 +227,8 @@ public struct BluetoothSystem: Sendable {
       guard let app = apps[name] else { continue }
       if let process = app.process {
         apps[name]?.lastActivity = now
+        apps[name]?.backgroundSince = now
+        apps[name]?.linklessSince = now
         apps[name]?.wakeDeadline = now + configuration.wakeBudget
         emit(.adopt(name, process))
         // What the store says may not have been carried out yet.

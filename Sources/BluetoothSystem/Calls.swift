@@ -18,7 +18,8 @@ enum PendingCall: Sendable {
   case requestDefaultAgent
   /// The operation at the head of this peripheral's line.
   case operation(PeerIdentifier)
-  case rssi(PeerIdentifier, ManagerKey, OperationIdentifier)
+  /// For all who wait for it.
+  case rssi(PeerIdentifier)
   /// Whether the controller has the link.
   case probe(PeerIdentifier)
   /// What bluetoothd believes of one device, of all objects.
@@ -45,7 +46,8 @@ extension BluetoothSystem {
     guard bluez.isPresent else { return }
     lastCall += 1
     let identifier = CallIdentifier(lastCall)
-    calls[identifier] = pending
+    // Nobody waits for a reply that is ignored, so that one that never comes takes no room.
+    if case .ignored = pending {} else { calls[identifier] = pending }
     emit(.bluez(.call(identifier, path: path, request)))
   }
 
@@ -63,7 +65,7 @@ extension BluetoothSystem {
     case .requestDefaultAgent: break
     case .pair(let token): paired(token, result)
     case .operation(let peer): operationCompleted(peer, result)
-    case .rssi(let peer, let key, let operation): rssiRead(peer, key, operation, result)
+    case .rssi(let peer): signalRead(peer, result)
     case .probe(let peer): probed(peer, result)
     case .reread(let path): reread(path, result)
     case .rereadAll: rereadAll(result)

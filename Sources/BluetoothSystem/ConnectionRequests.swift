@@ -7,16 +7,20 @@ import Timekeeping
 /// What apps ask of connections, and what they are told. A request holds until the app takes it back.
 extension BluetoothSystem {
   mutating func connect(_ key: ManagerKey, _ peer: PeerIdentifier, _ options: ConnectOptions) {
-    guard keepPeer(peer, wasRequested: true) else {
-      tell(key, .failedToConnect(.unaddressed, peer, .unknownDevice))
-      return
-    }
+    let options = options.bounded
     let known = managers[key]?.peripherals[peer]
-    if known == nil, managers[key]?.peripherals.count ?? 0 >= configuration.peripheralLimit {
+    guard known != nil || hasRoomForPeripheral(key) else {
       tell(
         key,
         .failedToConnect(
-          .unaddressed, peer, .coreBluetooth(code: 11, message: "This manager holds too many peripherals.")))
+          .unaddressed, peer,
+          .coreBluetooth(
+            code: 11,
+            message: "This app holds too many connection requests; cancel those that it no longer needs.")))
+      return
+    }
+    guard keepPeer(peer, wasRequested: true) else {
+      tell(key, .failedToConnect(.unaddressed, peer, .unknownDevice))
       return
     }
     var peripheral = known ?? Peripheral()
@@ -24,9 +28,7 @@ extension BluetoothSystem {
     let isNew = !peripheral.isWanted
     peripheral.isWanted = true
     if isNew {
-      if options.startDelaySeconds > 0, options.startDelaySeconds.isFinite {
-        peripheral.notBefore = now + .seconds(min(options.startDelaySeconds, 86400))
-      }
+      peripheral.notBefore = now + .seconds(options.startDelaySeconds)
       peripheral.told = .connecting
       // What still waits to be told is older than this request.
       peripheral.delivered = .connecting
@@ -38,6 +40,25 @@ extension BluetoothSystem {
       attempts[peer]?.renew()
       journal("request.held", ["app": key.app, "peripheral": peer.uuidString])
     }
+  }
+
+  /// Makes room, where there is none, by forgetting peripherals that the app has nothing to do with any more.
+  private mutating func hasRoomForPeripheral(_ key: ManagerKey) -> Bool {
+    func isFull() -> Bool {
+      managers[key]?.peripherals.count ?? 0 >= configuration.peripheralLimit
+        || managers.values.reduce(0) { $0 + ($1.key.app == key.app ? $1.peripherals.count : 0) }
+          >= configuration.appPeripheralLimit
+    }
+    guard isFull() else { return true }
+    let idle = (managers[key]?.peripherals ?? [:]).filter { _, peripheral in
+      !peripheral.isWanted && peripheral.told == .disconnected && peripheral.delivered == .disconnected
+    }
+    for peer in idle.keys.sorted(by: { $0.uuidString < $1.uuidString }) {
+      managers[key]?.peripherals[peer] = nil
+      erase(PeripheralRecord.key(key, peer))
+      releasePeer(peer)
+    }
+    return !isFull()
   }
 
   mutating func cancelConnection(_ key: ManagerKey, _ peer: PeerIdentifier) {
@@ -60,6 +81,7 @@ extension BluetoothSystem {
     guard !isWanted(peer) else { return }
     attempts[peer]?.failures = 0
     dropLink(peer)
+    if attempts[peer]?.isConnecting != true { attempts[peer] = nil }
   }
 
   func isWanted(_ peer: PeerIdentifier) -> Bool {
@@ -129,8 +151,8 @@ extension BluetoothSystem {
   /// The app has gone on while the system was away: what it holds now is what it wants, and what it was told is what
   /// it shows.
   mutating func resumeCentral(_ key: ManagerKey, _ view: ManagerView) {
-    managers[key]?.scan = view.scan
-    managers[key]?.reported = Set(view.discovered)
+    if view.scan.map({ refusal(of: $0, key) == nil }) ?? true { managers[key]?.scan = view.scan }
+    managers[key]?.reported = Set(view.discovered.prefix(configuration.peripheralLimit))
     let seen = Dictionary(view.peripherals.map { ($0.identifier, $0) }, uniquingKeysWith: { first, _ in first })
     let known = managers[key]?.peripherals ?? [:]
     for peer in known.keys.sorted(by: { $0.uuidString < $1.uuidString })
@@ -144,20 +166,38 @@ extension BluetoothSystem {
     for shown in view.peripherals.prefix(configuration.peripheralLimit)
     where shown.state == .connected || shown.state == .connecting {
       let peer = shown.identifier
-      guard keepPeer(peer, wasRequested: true) else { continue }
+      guard known[peer] != nil || hasRoomForPeripheral(key), keepPeer(peer, wasRequested: true) else { continue }
       var peripheral = known[peer] ?? Peripheral()
       peripheral.isWanted = true
-      peripheral.options = view.connectOptions[peer] ?? peripheral.options
+      peripheral.options = view.connectOptions[peer]?.bounded ?? peripheral.options
       peripheral.told = shown.state
       peripheral.delivered = shown.state
-      if let services = shown.services { peripheral.services = services }
+      if let services = shown.services, services.attributeCount <= configuration.viewLimit {
+        peripheral.services = services
+      }
       managers[key]?.peripherals[peer] = peripheral
       persistPeripheral(key, peer)
     }
   }
 }
 
+extension ConnectOptions {
+  /// With a delay that is a number: none, or a day at most.
+  var bounded: ConnectOptions {
+    var options = self
+    options.startDelaySeconds = startDelaySeconds.isFinite ? min(max(startDelaySeconds, 0), 86400) : 0
+    return options
+  }
+}
+
 extension [ServiceSnapshot] {
+  var attributeCount: Int {
+    reduce(0) { sum, service in
+      sum + 1 + (service.includedServices?.count ?? 0)
+        + (service.characteristics ?? []).reduce(0) { $0 + 1 + ($1.descriptors?.count ?? 0) }
+    }
+  }
+
   var withoutSubscriptions: [ServiceSnapshot] {
     map { service in
       var service = service

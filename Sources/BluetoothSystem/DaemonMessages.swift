@@ -3,6 +3,7 @@ import BlueZ
 import BluetoothTypes
 import BusValue
 import FoundationEssentials
+import Timekeeping
 
 /// What bluetoothd says, taken in.
 extension BluetoothSystem {
@@ -23,8 +24,10 @@ extension BluetoothSystem {
 
   private mutating func bluetoothdAppeared(_ objects: ManagedObjects) {
     if bluez.isPresent { bluetoothdVanished() }
+    bluez.stateBefore = bluez.state
     bluez.isPresent = true
     bluez.wasEverPresent = true
+    bluez.adapterAwaitedUntil = now + BlueZMirror.adapterPatience
     for path in objects.keys.sorted(by: { $0.text.utf8.count == $1.text.utf8.count ? $0 < $1 : $0.text < $1.text }) {
       added(path, objects[path] ?? [:])
     }
@@ -61,7 +64,19 @@ extension BluetoothSystem {
     for (_, pending) in open {
       if case .operation(let peer) = pending { failCurrentOperation(peer, .peripheralGone) }
     }
+    endSignalReadings()
     expireAllRemoteRequests()
+  }
+
+  /// The adapter works, or is off on purpose, or does not come.
+  mutating func settleAdapter() {
+    guard let until = bluez.adapterAwaitedUntil else { return }
+    let isOffOnPurpose = bluez.adapter != nil && (!settings.bluetoothOn || bluez.powerState == "off-blocked")
+    guard bluez.isPowered || isOffOnPurpose || until <= now else { return }
+    bluez.adapterAwaitedUntil = nil
+    if !bluez.isPowered {
+      journal("bluetooth.state", ["state": String(describing: bluez.state), "because": "the adapter is not on"])
+    }
   }
 
   /// Someone who named an adapter that is not there would else wait for one that never comes, and see no reason.
@@ -82,7 +97,7 @@ extension BluetoothSystem {
     if let properties = interfaces[InterfaceName.device] { deviceAdded(path, properties) }
     for (interface, kind) in BlueZMirror.attributeKinds {
       guard let properties = interfaces[interface] else { continue }
-      bluez.addAttribute(path, kind, properties)
+      bluez.addAttribute(path, kind, properties, limit: configuration.mirrorAttributeLimit)
       if kind == .service, let owner = bluez.owners[path], let peer = bluez.devices[owner.device]?.peer {
         uncheckedDatabases.insert(peer)
       }
@@ -108,6 +123,17 @@ extension BluetoothSystem {
   private mutating func deviceAdded(_ path: ObjectPath, _ properties: Properties) {
     guard let address = Device.address(properties) else { return }
     let peer = identifier(for: address)
+    // What apps have to do with is let in, however many others there are.
+    guard bluez.devices[path] != nil || bluez.devices.count < configuration.deviceLimit || peers[peer] != nil else {
+      bluez.refused += 1
+      if bluez.refused & (bluez.refused - 1) == 0 {
+        journal("bluetooth.crowded", ["devices": String(bluez.devices.count), "refused": String(bluez.refused)])
+      }
+      return
+    }
+    if let old = bluez.devices[path], old.peer != peer, bluez.devicePaths[old.peer] == path {
+      bluez.devicePaths[old.peer] = nil
+    }
     let attributes = bluez.devices[path]?.attributes ?? [:]
     bluez.devices[path] = Device(path: path, peer: peer, properties: properties, attributes: attributes)
     bluez.devicePaths[peer] = path
@@ -130,6 +156,7 @@ extension BluetoothSystem {
       }
       if bluez.devicePaths[device.peer] == path { bluez.devicePaths[device.peer] = nil }
       profile.armed.remove(device.peer)
+      forgetDevice(path, device.peer)
     }
     if names.contains(where: { name in BlueZMirror.attributeKinds.contains { $0.interface == name } }) {
       sessions[path] = nil
@@ -138,6 +165,17 @@ extension BluetoothSystem {
         attributeRemoved(device.peer, attribute)
       }
     }
+  }
+
+  /// What was noted of a device for as long as bluetoothd shows it.
+  private mutating func forgetDevice(_ path: ObjectPath, _ peer: PeerIdentifier) {
+    rereading.devices.remove(path)
+    mark.visits[peer] = nil
+    guard !isWanted(peer) else { return }
+    releasePeer(peer)
+    links[peer] = nil
+    healings[peer] = nil
+    if attempts[peer]?.isConnecting != true { attempts[peer] = nil }
   }
 
   private mutating func propertiesChanged(
@@ -191,6 +229,7 @@ extension BluetoothSystem {
     if device.isBonded != old.isBonded || device.uuids != old.uuids {
       // Only a registration made after pairing, and with these services, arms the device.
       profile.armed.remove(peer)
+      if device.isBonded != old.isBonded { noteBond(peer, isBonded: device.isBonded) }
       bondChanged(peer, isBonded: device.isBonded)
     }
     if device.isConnected != old.isConnected {
@@ -228,7 +267,7 @@ extension BluetoothSystem {
       bluez.devicePaths[known] = path
       return
     }
-    identifiers[address] = old
+    identifiers.note(old, at: address)
     if var record = peers[old] {
       record.address = address
       peers[old] = record
@@ -239,48 +278,10 @@ extension BluetoothSystem {
 
   // MARK: Peers
 
-  /// The identifier that apps know a device by. It follows from the address, so that it is the same after a restart
-  /// though nothing was stored of a device that nobody asked for.
-  mutating func identifier(for address: DeviceAddress) -> PeerIdentifier {
-    if let known = identifiers[address] { return known }
-    let low = SplitMix64.mix(settings.salt ^ address.bits ^ (address.kind == .random ? 1 << 60 : 0))
-    let high = SplitMix64.mix(low &+ settings.salt)
-    var bytes = [UInt8](repeating: 0, count: 16)
-    for index in 0..<8 {
-      bytes[index] = UInt8(truncatingIfNeeded: high >> (8 * UInt64(index)))
-      bytes[8 + index] = UInt8(truncatingIfNeeded: low >> (8 * UInt64(index)))
-    }
-    // Version 8, the RFC 9562 form for what an application makes by its own rule.
-    bytes[6] = bytes[6] & 0x0F | 0x80
-    bytes[8] = bytes[8] & 0x3F | 0x80
-    let identifier = UUID(
-      uuid: (
-        bytes[0], bytes[1], bytes[2], bytes[3], bytes[4], bytes[5], bytes[6], bytes[7], bytes[8], bytes[9], bytes[10],
-        bytes[11], bytes[12], bytes[13], bytes[14], bytes[15]
-      ))
-    identifiers[address] = identifier
-    return identifier
-  }
-
-  /// Puts a peer on disk; `false` where nobody has ever seen such a device.
-  mutating func keepPeer(_ peer: PeerIdentifier, wasRequested: Bool) -> Bool {
-    if var record = peers[peer] {
-      record.wasRequested = record.wasRequested || wasRequested
-      peers[peer] = record
-      persist(.peer(record))
-      return true
-    }
-    let address = bluez.device(peer)?.address ?? identifiers.first { $0.value == peer }?.key
-    guard let address else { return false }
-    let record = PeerRecord(
-      identifier: peer, address: address, name: bluez.device(peer)?.name, wasRequested: wasRequested)
-    peers[peer] = record
-    persist(.peer(record))
-    return true
-  }
-
   private mutating func noteName(_ peer: PeerIdentifier) {
-    guard let name = bluez.device(peer)?.name, var record = peers[peer], record.name != name else { return }
+    guard let name = bluez.device(peer)?.name.map({ String($0.prefix(248)) }), var record = peers[peer],
+      record.name != name
+    else { return }
     record.name = name
     peers[peer] = record
     persist(.peer(record))

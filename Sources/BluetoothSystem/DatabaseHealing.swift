@@ -83,7 +83,12 @@ extension BluetoothSystem {
   }
 
   private mutating func dropForMissing(_ peer: PeerIdentifier) {
-    guard var healing = healings[peer], let device = bluez.device(peer), device.isUsable else { return }
+    guard var healing = healings[peer] else { return }
+    guard let device = bluez.device(peer), device.isUsable else {
+      // The link has gone by itself; the next one is looked at anew.
+      healings[peer]?.dropAt = nil
+      return
+    }
     let names = healing.missing.sorted().map(\.description).joined(separator: " ")
     healing.dropAt = nil
     guard healing.attempts < DatabaseHealing.attemptLimit else {

@@ -8,35 +8,32 @@ extension BluetoothSystem {
   mutating func tell(_ key: ManagerKey, _ body: AppLink.Event.Body) {
     guard managers[key] != nil else { return }
     apps[key.app]?.queue.append(App.Waiting(manager: key, body: body))
-    if let count = apps[key.app]?.queue.count, count > configuration.eventQueueLimit { dropOldest(key.app) }
+    if let app = apps[key.app], app.queue.count > max(configuration.eventQueueLimit, app.tidyAt) { tidy(key.app) }
   }
 
-  /// Values and sightings may be lost where an app can't keep up; a change of state never is.
-  private mutating func dropOldest(_ name: String) {
-    let index = apps[name]?.queue.firstIndex { waiting in
-      switch waiting.body {
-      case .valueUpdated, .discovered, .updateCredit: true
-      default: false
-      }
-    }
-    guard let index, let dropped = apps[name]?.queue.remove(at: index) else { return }
-    journal("event.dropped", ["app": name, "kind": dropped.body.kind])
-  }
-
-  /// Sends what waits, as far as the app is awake and the managers exist.
+  /// Sends what waits, as far as the app is awake, keeps up, and the managers exist.
   mutating func flush(_ name: String) {
     tellActions(name)
     guard let app = apps[name], app.isReceiving, !app.queue.isEmpty, let link = app.link else { return }
+    let window = UInt64(configuration.eventWindow)
+    var left = window - min(window, app.unhandledEvents)
+    guard left > 0 else { return }
     var rest: [App.Waiting] = []
-    for waiting in app.queue {
+    for (index, waiting) in app.queue.enumerated() {
+      if left == 0 {
+        rest += app.queue[index...]
+        break
+      }
       if let number = managers[waiting.manager]?.number {
         send(waiting.body.addressed(to: number), to: name, link)
         noteDelivered(waiting.body, waiting.manager)
+        left -= 1
       } else {
         rest.append(waiting)
       }
     }
     apps[name]?.queue = rest
+    if rest.count <= configuration.eventQueueLimit { apps[name]?.tidyAt = 0 }
   }
 
   /// Sends one event now, ahead of what waits.
@@ -51,7 +48,7 @@ extension BluetoothSystem {
   }
 
   /// What a manager's process has been told is what its successor finds restored.
-  private mutating func noteDelivered(_ body: AppLink.Event.Body, _ key: ManagerKey) {
+  mutating func noteDelivered(_ body: AppLink.Event.Body, _ key: ManagerKey) {
     switch body {
     case .connected(_, let snapshot): setDelivered(.connected, snapshot.identifier, key)
     case .disconnected(_, let peer, _, _, let isReconnecting):

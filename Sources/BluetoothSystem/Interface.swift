@@ -83,18 +83,38 @@ extension BluetoothSystem {
     public var overrunsUntilKilled = 3
     /// How long an app may take to answer a remote read or write. bluetoothd gives up after 5.0 s.
     public var remoteRequestBudget: Duration = .milliseconds(4500)
-    /// Events that wait for one app.
+    /// Events that wait for one app. More have what is out of date taken out; at eight times as many, what can't be told
+    /// otherwise costs the app its process.
     public var eventQueueLimit = 1000
-    /// Connection requests and known peripherals of one manager.
-    public var peripheralLimit = 4096
+    /// Events that an app has been given and not dealt with. Until it has, the next ones wait.
+    public var eventWindow = 1024
+    /// Connection requests and known peripherals of one manager, and of all managers of an app.
+    public var peripheralLimit = 1024
+    public var appPeripheralLimit = 4096
+    /// Reads and writes of remote centrals that wait for apps: all, and for one app.
+    public var remoteRequestLimit = 256
+    public var appRemoteRequestLimit = 64
+    /// Write commands, which nobody waits for, that one app has not been told of.
+    public var remoteCommandLimit = 128
     /// Operations that wait for one peripheral.
     public var operationLimit = 256
     /// Managers of one app, services of one manager, attributes of one service.
     public var managerLimit = 64
     public var serviceLimit = 64
     public var attributeLimit = 256
-    /// Values an app may push before it gets more credit.
+    /// Attribute handles of one app; there are some 65,000 for all.
+    public var handleLimit = 8192
+    /// Service UUIDs of one scan or advertisement, and of one app's scans.
+    public var uuidLimit = 128
+    /// Attributes that an app may say that it has found on one peripheral.
+    public var viewLimit = 2048
+    /// Values an app may push before it gets more credit, and how long half of that takes at the least: more than a
+    /// thousand values a second no radio carries.
     public var updateCredit = 16
+    public var updateInterval: Duration = .milliseconds(8)
+    /// Remote devices of bluetoothd's that are taken in, beside those that apps have asked for, and attributes of all.
+    public var deviceLimit = 8192
+    public var mirrorAttributeLimit = 65536
     public init() {}
   }
 

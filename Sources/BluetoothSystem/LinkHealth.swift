@@ -14,6 +14,10 @@ struct LinkHealth: Sendable {
   var ends = 0
   /// Links in a row that were lost before anything could be asked.
   var barrenLinks = 0
+  /// It came up with a bond: where services resolve on it, the peer has the key as well.
+  var hasBond = false
+  /// Bonds that were removed as half-made.
+  var removedBonds = 0
   /// Of those, how many for want of the peer's key, by bluetoothd's word.
   var keyFailures = 0
 
@@ -23,6 +27,8 @@ struct LinkHealth: Sendable {
   static let disconnectLimit: Duration = .seconds(15)
   /// A link whose encryption is refused is gone within that time.
   static let barrenLimit: Duration = .seconds(5)
+  /// Beyond it a half-made bond is not given more links than before to show that it is none.
+  static let bondRemovalDoublings = 8
   /// As often bluetoothd 5.86 tries before it gives up.
   static let keyFailureLimit = 3
 }
@@ -44,6 +50,7 @@ extension BluetoothSystem {
   mutating func healthOfNewLink(_ peer: PeerIdentifier) {
     links[peer, default: LinkHealth()].since = now
     links[peer]?.checkAt = now + LinkHealth.resolveLimit
+    links[peer]?.hasBond = bluez.device(peer)?.isBonded == true
   }
 
   mutating func healthOfResolvedLink(_ peer: PeerIdentifier) {
@@ -53,6 +60,7 @@ extension BluetoothSystem {
     health.keyFailures = 0
     health.checkAt = nil
     links[peer] = health
+    if health.hasBond { bondIsProven(peer) }
   }
 
   mutating func healthOfLostLink(_ peer: PeerIdentifier, wasResolved: Bool) {
@@ -76,6 +84,7 @@ extension BluetoothSystem {
       health.keyFailures = 0
     }
     links[peer] = health
+    removeHalfMadeBond(peer)
     // Somebody else's `Disconnect` may have disarmed the device. A device whose links break off over and over is armed.
     if !isDoubtful(peer) { profile.armed.remove(peer) }
   }

@@ -26,6 +26,11 @@ struct Manager: Sendable {
   var isAdvertisingUnannounced = false
   var hasCredit = false
   var usedCredit = 0
+  /// Values that it may still push; below zero where it was pushing while it was given more.
+  var credit = 0
+  /// When spent credit is given back; and before when it is not again.
+  var creditAt: Instant?
+  var creditNotBefore = Instant.zero
 
   init(key: ManagerKey) { self.key = key }
 
@@ -46,6 +51,7 @@ struct Manager: Sendable {
     number = nil
     toldState = nil
     hasCredit = false
+    creditAt = nil
     reported = []
   }
 
@@ -221,6 +227,7 @@ extension BluetoothSystem {
     }
     for service in manager.services.keys { removeService(key, service) }
     managers[key] = nil
+    for peer in manager.peripherals.keys.sorted(by: { $0.uuidString < $1.uuidString }) { releasePeer(peer) }
     apps[key.app]?.queue.removeAll { $0.manager == key }
     erase(StoreKey(.manager, key.text))
   }

@@ -70,6 +70,10 @@ extension BluetoothSystem {
     guard let owner = bluez.owners[path], let peer = bluez.devices[owner.device]?.peer else { return }
     if case .readCharacteristic(owner.handle)? = operations[peer]?.current?.operation {
       operations[peer]?.heldValues.append(value)
+      // The read's own echo comes with its answer, and so is among the last; what is older is news.
+      guard let held = operations[peer]?.heldValues, held.count > OperationQueue.heldLimit else { return }
+      operations[peer]?.heldValues.removeFirst()
+      deliverValue(path, held[0])
       return
     }
     deliverValue(path, value)

@@ -62,7 +62,8 @@ struct PairingState: Sendable {
 extension BluetoothSystem {
   static let agentPath = ObjectPath(unchecked: "/org/latchkey/agent")
 
-  private var isAttended: Bool { pairing.attendedUntil.map { now < $0 } ?? false }
+  /// A user is there to be asked.
+  var isAttended: Bool { pairing.attendedUntil.map { now < $0 } ?? false }
 
   // MARK: The agent
 

@@ -23,6 +23,7 @@ struct OperationQueue: Sendable {
   static let limit: Duration = .seconds(40)
   /// Values that arrived while a read of the same attribute was under way; one of them may be the read's own echo.
   var heldValues: [[UInt8]] = []
+  static let heldLimit = 32
   var isEmpty: Bool { waiting.isEmpty && current == nil && discoveries.isEmpty }
 }
 
@@ -31,18 +32,20 @@ extension BluetoothSystem {
     _ key: ManagerKey, _ peer: PeerIdentifier, _ identifier: OperationIdentifier, _ operation: PeripheralOperation
   ) {
     let item = OperationQueue.Item(manager: key, identifier: identifier, operation: operation)
-    guard managers[key]?.peripherals[peer]?.told == .connected, let device = bluez.device(peer) else {
+    guard managers[key]?.peripherals[peer]?.told == .connected, bluez.device(peer) != nil else {
       finish(item, peer, .failed(.notConnected))
       return
     }
     var queue = operations[peer] ?? OperationQueue()
-    guard queue.waiting.count + queue.discoveries.count < configuration.operationLimit else {
+    guard queue.waiting.count + queue.discoveries.count < configuration.operationLimit,
+      waitingOperations(of: key.app) < configuration.operationLimit * 4
+    else {
       finish(item, peer, .failed(.limit("Too many operations wait for this peripheral.")))
       return
     }
     switch operation {
     case .readRSSI:
-      call(device.path, .readConnectionRSSI, for: .rssi(peer, key, identifier))
+      readSignal(item, peer)
       return
     case .discoverServices, .discoverIncludedServices, .discoverCharacteristics, .discoverDescriptors:
       queue.discoveries.append(item)
@@ -51,8 +54,15 @@ extension BluetoothSystem {
     operations[peer] = queue
   }
 
+  private func waitingOperations(of app: String) -> Int {
+    operations.values.reduce(0) { sum, queue in
+      sum + queue.waiting.count { $0.manager.app == app } + queue.discoveries.count { $0.manager.app == app }
+    }
+  }
+
   func hasOpenWork(_ app: String) -> Bool {
     if remoteRequests.values.contains(where: { $0.manager.app == app }) { return true }
+    if signalReadings.values.contains(where: { $0.isFor(app) }) { return true }
     return operations.values.contains { queue in
       queue.current?.manager.app == app || queue.waiting.contains { $0.manager.app == app }
         || queue.discoveries.contains { $0.manager.app == app }
@@ -83,7 +93,12 @@ extension BluetoothSystem {
 
   private mutating func startNext(_ peer: PeerIdentifier) {
     while var queue = operations[peer], queue.current == nil, let item = queue.waiting.first {
-      if let retryAt = queue.retryAt, retryAt > now { return }
+      if let retryAt = queue.retryAt {
+        guard retryAt <= now else { return }
+        // Its time has come, whatever becomes of it.
+        operations[peer]?.retryAt = nil
+        queue.retryAt = nil
+      }
       guard let device = bluez.device(peer) else { return }
       switch begin(item, device, peer) {
       case .wait: return
@@ -208,6 +223,7 @@ extension BluetoothSystem {
 
   /// Every operation of one manager on one peripheral ends.
   mutating func failOperations(_ peer: PeerIdentifier, of key: ManagerKey, _ error: PeerError) {
+    failSignalReadings(peer, of: key, error)
     guard var queue = operations[peer] else { return }
     var failed: [OperationQueue.Item] = []
     if let current = queue.current, current.manager == key {
@@ -228,12 +244,13 @@ extension BluetoothSystem {
 
   private mutating func forgetOperationCall(_ peer: PeerIdentifier) {
     for (identifier, pending) in calls {
-      if case .operation(peer) = pending { calls[identifier] = .ignored }
+      if case .operation(peer) = pending { calls[identifier] = nil }
     }
   }
 
   /// The app's process is gone; nobody waits for these any more.
   mutating func forgetOperations(ofApp name: String) {
+    forgetSignalReadings(ofApp: name)
     for peer in operations.keys {
       guard var queue = operations[peer] else { continue }
       if queue.current?.manager.app == name {
@@ -245,18 +262,6 @@ extension BluetoothSystem {
       queue.discoveries.removeAll { $0.manager.app == name }
       operations[peer] = queue.isEmpty ? nil : queue
     }
-  }
-
-  mutating func rssiRead(
-    _ peer: PeerIdentifier, _ key: ManagerKey, _ identifier: OperationIdentifier, _ result: Result<Reply, BlueZError>
-  ) {
-    let outcome: OperationResult =
-      switch result {
-      case .success(.rssi(let rssi)): .rssi(rssi)
-      case .success: .failed(.coreBluetooth(code: 0, message: "bluetoothd's answer makes no sense."))
-      case .failure(let error): .failed(PeerError(error, reading: true))
-      }
-    tell(key, .operationCompleted(.unaddressed, peer, identifier, outcome))
   }
 }
 

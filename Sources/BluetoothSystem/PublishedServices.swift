@@ -52,7 +52,7 @@ extension BluetoothSystem {
         .serviceAdded(.unaddressed, definition.identifier, error: .limit("No attribute handles are left.")))
       return
     }
-    let order = (managers.values.flatMap { $0.services.values.map(\.order) }.max() ?? 0) + 1
+    let order = min(managers.values.flatMap { $0.services.values.map(\.order) }.max() ?? 0, .max - 1) + 1
     let record = ServiceRecord(manager: key, definition: definition, handle: handle, order: order)
     managers[key]?.services[definition.identifier] = record
     managers[key]?.unannounced.insert(definition.identifier)
@@ -67,13 +67,28 @@ extension BluetoothSystem {
     if managers.values.contains(where: { $0.key != key && $0.services[definition.identifier] != nil }) {
       return .coreBluetooth(code: 1, message: "Another manager has published this service.")
     }
-    let attributes = definition.characteristics.reduce(0) { $0 + 1 + $1.descriptors.count }
+    let attributes = definition.characteristics.reduce(definition.includedServices.count) {
+      $0 + 1 + $1.descriptors.count
+    }
     guard attributes <= configuration.attributeLimit else {
       return .limit("A service has at most \(configuration.attributeLimit) attributes.")
     }
     let values = definition.characteristics.flatMap { [$0.value ?? []] + $0.descriptors.map(\.value) }
     guard values.allSatisfy({ $0.count <= ATTLimits.maximumValueLength }) else {
       return .coreBluetooth(code: 1, message: "A value has at most \(ATTLimits.maximumValueLength) bytes.")
+    }
+    let identifiers = definition.characteristics.map(\.identifier)
+    let others = managers.values.lazy.flatMap(\.services).filter { $0.key != definition.identifier }
+    guard Set(identifiers).count == identifiers.count,
+      Set(identifiers).isDisjoint(
+        with: others.flatMap { $0.value.definition.characteristics.lazy.map(\.identifier) })
+    else {
+      return .coreBluetooth(code: 1, message: "Two characteristics have one identifier; give each its own.")
+    }
+    let handles = managers.values.lazy.filter { $0.key.app == key.app }.flatMap(\.services)
+      .filter { $0.key != definition.identifier }.reduce(definition.handleSpan) { $0 + $1.value.definition.handleSpan }
+    guard handles <= configuration.handleLimit else {
+      return .limit("The services of an app take at most \(configuration.handleLimit) attribute handles.")
     }
     return nil
   }
@@ -135,6 +150,7 @@ extension BluetoothSystem {
     case .failed(let time) where now.nanoseconds >= time: failures = published[identifier]?.failures ?? 0
     default: return
     }
+    guard mayRegister else { return }
     lastExport += 1
     let root = ObjectPath(unchecked: "/org/latchkey/services/\(lastExport)")
     var service = PublishedService(manager: key, root: root)
@@ -144,6 +160,17 @@ extension BluetoothSystem {
     published[identifier] = service
     call(adapter, .registerApplication(root: root, objects: objects), for: .registerService(identifier, root: root))
   }
+
+  /// An app that publishes and takes back as fast as it can gets no more of bluetoothd's time than it answers for.
+  private var mayRegister: Bool {
+    calls.values.count { pending in
+      switch pending {
+      case .registerService, .registerAdvertisement: true
+      default: false
+      }
+    } < Self.registrationLimit
+  }
+  private static let registrationLimit = 256
 
   private func export(_ record: ServiceRecord, _ service: inout PublishedService) -> ManagedObjects {
     let path = service.root.appending("service")
@@ -179,7 +206,10 @@ extension BluetoothSystem {
   }
 
   private func includes(_ record: ServiceRecord) -> [Value] {
-    record.definition.includedServices.compactMap { published[$0]?.root.appending("service") }.map { .path($0) }
+    record.definition.includedServices.compactMap { identifier in
+      guard let service = published[identifier], service.manager == record.manager else { return nil }
+      return .path(service.root.appending("service"))
+    }
   }
 
   mutating func serviceRegistered(
@@ -211,6 +241,17 @@ extension BluetoothSystem {
   // MARK: Advertising
 
   mutating func startAdvertising(_ key: ManagerKey, _ request: AdvertisementRequest) {
+    guard request.serviceUUIDs.count <= configuration.uuidLimit, request.localName?.utf8.count ?? 0 <= 248 else {
+      tell(
+        key,
+        .advertisingStarted(
+          .unaddressed,
+          error: .coreBluetooth(
+            code: 1,
+            message: "An advertisement has a name of at most 248 bytes and at most \(configuration.uuidLimit) services."
+          )))
+      return
+    }
     if managers[key]?.advertisement != nil, advertisements[key]?.request == request,
       advertisements[key]?.step == .done
     {
@@ -240,7 +281,7 @@ extension BluetoothSystem {
       }
       advertisements[key] = nil
     }
-    guard let request, isServed(key) else { return }
+    guard let request, isServed(key), mayRegister else { return }
     var failures = 0
     switch advertisements[key]?.step {
     case nil: break

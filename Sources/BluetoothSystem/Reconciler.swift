@@ -250,7 +250,7 @@ extension BluetoothSystem {
 
   private mutating func forgetConnectCall(_ peer: PeerIdentifier) {
     for (identifier, pending) in calls {
-      if case .connect(peer) = pending { calls[identifier] = .ignored }
+      if case .connect(peer) = pending { calls[identifier] = nil }
     }
   }
 

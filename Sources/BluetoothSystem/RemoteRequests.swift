@@ -105,14 +105,22 @@ extension BluetoothSystem {
       answer(callback, .failure(BlueZError(name: "org.bluez.Error.InvalidValueLength", message: "Too long")))
       return
     }
-    guard definition.permissions.contains(.writeable) || definition.permissions.contains(.writeEncryptionRequired)
+    let isCommand = request.kind == .command
+    guard definition.permissions.contains(.writeable) || definition.permissions.contains(.writeEncryptionRequired),
+      !isCommand || definition.properties.contains(.writeWithoutResponse)
     else {
       answer(callback, .failure(.notPermitted("Write not permitted")))
       return
     }
+    // Nobody waits for a command's answer, so that none is held back; what its app can't take in is lost, as on the air.
+    if isCommand, waitingCommands(key.app) >= configuration.remoteCommandLimit {
+      noteLost(key.app, "writeRequested")
+      answer(callback, .failure(Self.error(.unlikelyError)))
+      return
+    }
     requestShowsSubscriber(path, request.device)
     guard let (central, open) = openRequest(key, request, callback, isRead: false) else { return }
-    let withResponse = request.kind != .command
+    let withResponse = !isCommand
     tell(
       key,
       .writeRequested(
@@ -124,15 +132,25 @@ extension BluetoothSystem {
     }
   }
 
+  private func waitingCommands(_ name: String) -> Int {
+    (apps[name]?.queue ?? []).count { waiting in
+      if case .writeRequested(_, _, _, _, _, _, false) = waiting.body { true } else { false }
+    }
+  }
+
   /// Notes a request for an app; where the app can't hear of it (F3), or too much waits already, answers for it.
   private mutating func openRequest(
     _ key: ManagerKey, _ request: RemoteRequest, _ callback: CallbackIdentifier, isRead: Bool
   ) -> (CentralSnapshot, RemoteRequestIdentifier)? {
-    guard mayWork(key), let device = bluez.devices[request.device], remoteRequests.count < 256 else {
+    guard mayWork(key), let device = bluez.devices[request.device],
+      remoteRequests.count < configuration.remoteRequestLimit,
+      remoteRequests.values.count(where: { $0.manager.app == key.app }) < configuration.appRemoteRequestLimit
+    else {
       answer(callback, .failure(Self.error(.unlikelyError)))
       return nil
     }
-    _ = keepPeer(device.peer, wasRequested: false)
+    // A stranger that passes by leaves nothing on disk.
+    if device.isBonded { _ = keepPeer(device.peer, wasRequested: false) }
     lastRemoteRequest += 1
     let identifier = RemoteRequestIdentifier(lastRemoteRequest)
     remoteRequests[identifier] = OpenRemoteRequest(

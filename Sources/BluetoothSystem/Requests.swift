@@ -16,6 +16,10 @@ extension BluetoothSystem {
     }
     apps[name]?.lastActivity = now
     apps[name]?.wake?.said += 1
+    // Its own questions fill what it does not read.
+    if let app = apps[name], app.unhandledEvents >= UInt64(configuration.eventWindow) * 4 {
+      return misplaced(name, "It does not deal with what it is told.")
+    }
     switch request {
     case .createManager(let number, let creation): createManager(number, creation, app: name)
     case .resumeManager(let number, let creation, let view): resumeManager(number, creation, view, app: name)
@@ -26,20 +30,29 @@ extension BluetoothSystem {
     case .showAlert(let text): showAlert(text, app: name)
     case .scan(let number, _), .stopScan(let number), .connect(let number, _, _), .cancelConnection(let number, _),
       .perform(let number, _, _, _):
-      if let key = managerKey(number, name, .central) { receiveCentral(request, key) } else { misplaced(request, name) }
+      if let key = managerKey(number, name, .central) {
+        receiveCentral(request, key)
+      } else {
+        misplaced(name, "It has no central manager \(number.rawValue).")
+      }
     case .addService(let number, _), .removeService(let number, _), .removeAllServices(let number),
       .startAdvertising(let number, _), .stopAdvertising(let number), .updateValue(let number, _, _, _):
       if let key = managerKey(number, name, .peripheral) {
         receivePeripheral(request, key)
       } else {
-        misplaced(request, name)
+        misplaced(name, "It has no peripheral manager \(number.rawValue).")
       }
     case .handled: break
     }
   }
 
-  private mutating func misplaced(_ request: AppLink.Request, _ name: String) {
-    journal("request.misplaced", ["app": name])
+  /// The journal is told ever more rarely: an app that goes on must not fill it.
+  mutating func misplaced(_ name: String, _ reason: String) {
+    guard var app = apps[name] else { return }
+    app.refusedRequests &+= 1
+    apps[name] = app
+    guard app.refusedRequests & (app.refusedRequests - 1) == 0 else { return }
+    journal("request.misplaced", ["app": name, "reason": reason, "times": String(app.refusedRequests)])
   }
 
   private mutating func receiveCentral(_ request: AppLink.Request, _ key: ManagerKey) {

@@ -9,12 +9,24 @@ struct DiscoveryState: Sendable {
   var step = RegistrationStep.none
   var filter: DiscoveryFilter?
   var isStopping = false
+  /// One filter at a time is on its way to bluetoothd.
+  var isFilterAsked = false
   var isWanted = false
   var failures = 0
 }
 
 extension BluetoothSystem {
+  func refusal(of request: ScanRequest, _ key: ManagerKey) -> String? {
+    func count(_ scan: ScanRequest?) -> Int { (scan?.services?.count ?? 0) + (scan?.solicitedServices.count ?? 0) }
+    let others = managers.values.reduce(0) { sum, manager in
+      manager.key.app == key.app && manager.key != key ? sum + count(manager.scan) : sum
+    }
+    guard count(request) + others > configuration.uuidLimit else { return nil }
+    return "An app scans for at most \(configuration.uuidLimit) services."
+  }
+
   mutating func scan(_ key: ManagerKey, _ request: ScanRequest) {
+    if let reason = refusal(of: request, key) { return misplaced(key.app, reason) }
     managers[key]?.scan = request
     managers[key]?.reported = []
     persistManager(key)
@@ -76,8 +88,9 @@ extension BluetoothSystem {
     guard mayAsk(discovery.step) else { return }
     let filter = wantedFilter(searching: needed)
     let isRunning = discovery.step == .done
-    if isRunning, discovery.filter == filter { return }
+    if isRunning, discovery.filter == filter || discovery.isFilterAsked { return }
     discovery.filter = filter
+    discovery.isFilterAsked = true
     call(adapter, .setDiscoveryFilter(filter), for: .setFilter)
     if !isRunning {
       discovery.step = .asked
@@ -86,6 +99,7 @@ extension BluetoothSystem {
   }
 
   mutating func filterSet(_ result: Result<Reply, BlueZError>) {
+    discovery.isFilterAsked = false
     if case .failure(let error) = result { journal("discovery.filterRefused", ["error": error.description]) }
   }
 

@@ -171,11 +171,14 @@ public struct PeerRecord: Sendable, Hashable, Codable {
   public var wasRequested: Bool
   /// Services that apps have found on it, so that their absence is noticed; `nil`: none.
   public var services: [BluetoothUUID]?
+  /// This system bonded with it, unattended and for an app, and no link has come up with that bond since; `nil`: no.
+  public var isBondUnproven: Bool?
 
   public init(
     identifier: PeerIdentifier, address: DeviceAddress, name: String? = nil, wasRequested: Bool,
-    services: [BluetoothUUID]? = nil
+    services: [BluetoothUUID]? = nil, isBondUnproven: Bool? = nil
   ) {
+    self.isBondUnproven = isBondUnproven
     self.identifier = identifier
     self.address = address
     self.name = name

@@ -3,6 +3,7 @@ import BlueZ
 import BluetoothTypes
 import BusValue
 import FoundationEssentials
+import Timekeeping
 
 /// Who is subscribed to what an app publishes. bluetoothd says that somebody subscribes, not who; and it says nothing
 /// when a bonded central that it remembers as subscribed comes back. So the system remembers too, and goes by the link.
@@ -122,17 +123,35 @@ extension BluetoothSystem {
   mutating func updateValue(
     _ key: ManagerKey, _ characteristic: LocalAttributeIdentifier, _ value: [UInt8], _ centrals: [PeerIdentifier]?
   ) {
+    // The library holds back when its credit is spent; what it may have said before it heard of a new one is let through.
+    guard let manager = managers[key], manager.credit > -configuration.updateCredit else {
+      return misplaced(key.app, "It pushes values without credit.")
+    }
+    managers[key]?.credit -= 1
     let isForSomebody = centrals.map { managers[key]?.subscribers[characteristic]?.isDisjoint(with: $0) == false }
-    let service = managers[key]?.services.values.first { record in
+    let service = manager.services.values.first { record in
       record.definition.characteristics.contains { $0.identifier == characteristic }
     }
     if isForSomebody ?? true, let service, let path = published[service.definition.identifier]?.paths[characteristic] {
       emit(.bluez(.valueChanged(path: path, value: Array(value.prefix(ATTLimits.maximumValueLength)))))
     }
-    // The credit comes back in batches, so that it does not keep an app busy by itself.
+    // The credit comes back in batches, so that it does not keep an app busy by itself; and no faster than a radio could
+    // take the values.
     managers[key]?.usedCredit += 1
-    if let used = managers[key]?.usedCredit, used >= configuration.updateCredit / 2 {
+    if let used = managers[key]?.usedCredit, used >= configuration.updateCredit / 2, manager.creditAt == nil {
+      managers[key]?.creditAt = max(now, manager.creditNotBefore)
+    }
+  }
+
+  /// Gives back the credit that is due.
+  mutating func returnCredit() {
+    for key in sortedManagers(.peripheral) {
+      guard let manager = managers[key], let creditAt = manager.creditAt, creditAt <= now else { continue }
+      managers[key]?.creditAt = nil
+      managers[key]?.creditNotBefore = now + configuration.updateInterval
       managers[key]?.usedCredit = 0
+      let used = min(manager.usedCredit, configuration.updateCredit)
+      managers[key]?.credit = min(manager.credit + used, configuration.updateCredit)
       tell(key, .updateCredit(.unaddressed, used))
     }
   }
@@ -141,6 +160,7 @@ extension BluetoothSystem {
     guard managers[key]?.hasCredit == false else { return }
     managers[key]?.hasCredit = true
     managers[key]?.usedCredit = 0
+    managers[key]?.credit = configuration.updateCredit
     tell(key, .updateCredit(.unaddressed, configuration.updateCredit))
   }
 
@@ -168,6 +188,7 @@ extension BluetoothSystem {
   /// The app has gone on while the system was away, or asleep. `missed` is what waited for it.
   mutating func resumePeripheral(_ key: ManagerKey, _ view: ManagerView, missed: [AppLink.Event.Body]) {
     let shown = Set(view.services.map(\.identifier))
+    let view = view.bounded(subscriptions: configuration.peripheralLimit)
     for identifier in managers[key]?.services.keys.sorted(by: { $0.uuidString < $1.uuidString }) ?? []
     where !shown.contains(identifier) {
       removeService(key, identifier)
@@ -175,7 +196,12 @@ extension BluetoothSystem {
     for definition in view.services where managers[key]?.services[definition.identifier]?.definition != definition {
       addService(key, definition)
     }
-    if managers[key]?.advertisement != view.advertisement {
+    if managers[key]?.advertisement != view.advertisement,
+      view.advertisement.map({
+        $0.serviceUUIDs.count <= configuration.uuidLimit && $0.localName?.utf8.count ?? 0 <= 248
+      })
+        ?? true
+    {
       managers[key]?.advertisement = view.advertisement
       managers[key]?.isAdvertisingUnannounced = false
     }
@@ -205,5 +231,19 @@ extension BluetoothSystem {
         }
       }
     }
+  }
+}
+
+extension ManagerView {
+  /// With so many subscriptions at most: nobody has more subscribers, and each is told of.
+  fileprivate func bounded(subscriptions limit: Int) -> ManagerView {
+    var view = self
+    var left = limit
+    for characteristic in subscriptions.keys.sorted(by: { $0.uuidString < $1.uuidString }) {
+      let centrals = (subscriptions[characteristic] ?? []).prefix(left)
+      left -= centrals.count
+      view.subscriptions[characteristic] = centrals.isEmpty ? nil : Array(centrals)
+    }
+    return view
   }
 }

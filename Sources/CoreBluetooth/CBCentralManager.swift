@@ -57,7 +57,7 @@ open class CBCentralManager: CBManager, @unchecked Sendable {
     set { locked { currentDelegate = newValue } }
   }
 
-  open var isScanning: Bool { locked { scan != nil } }
+  open var isScanning: Bool { locked { scan != nil && toldState == .poweredOn } }
 
   open class func supports(_ features: Feature) -> Bool { features.isEmpty }
 
@@ -197,10 +197,12 @@ open class CBCentralManager: CBManager, @unchecked Sendable {
     }
   }
 
-  override func stateDidChange() {
-    guard toldState != .poweredOn else { return }
+  /// A scan ends with the radio. The system is told: it would go on with it, and wake the app for nothing.
+  override func radioDidEnd() {
+    guard scan != nil else { return }
     scan = nil
     discovered = []
+    session.send(.stopScan(managerIdentifier), for: self)
   }
 
   override func tellState() { delegate?.centralManagerDidUpdateState(self) }

@@ -66,8 +66,9 @@ open class CBManager: NSObject, @unchecked Sendable {
 
   private func change(to state: ManagerState) {
     locked {
+      let isEndOfRadio = toldState == .poweredOn && state != .poweredOn
       toldState = state
-      stateDidChange()
+      if isEndOfRadio { radioDidEnd() }
     }
     tellState()
   }
@@ -83,8 +84,9 @@ open class CBManager: NSObject, @unchecked Sendable {
   // What each role does.
   func applyRoleEvent(_ body: Event.Body) {}
   func tellState() {}
-  /// Called under the lock.
-  func stateDidChange() {}
+  /// The state was `poweredOn` and is not any more; called under the lock. What was restored while the radio was off goes
+  /// on when it is on: this is not called for it.
+  func radioDidEnd() {}
   /// What delegates have been told so far; called under the lock.
   func makeView() -> ManagerView { ManagerView() }
   /// The system knows this manager again; on the manager's queue.

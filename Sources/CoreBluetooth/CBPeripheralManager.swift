@@ -75,7 +75,8 @@ open class CBPeripheralManager: CBManager, @unchecked Sendable {
 
   // MARK: Advertising
 
-  open var isAdvertising: Bool { locked { isAdvertisingNow } }
+  /// Advertising ends with the radio: where the state was not `poweredOn`, it has to be started anew.
+  open var isAdvertising: Bool { locked { isAdvertisingNow && toldState == .poweredOn } }
 
   /// Advertises a local name and service UUIDs; other keys are ignored with a log message. In the background the name
   /// is left out and the UUIDs move to the overflow area.
@@ -246,9 +247,19 @@ open class CBPeripheralManager: CBManager, @unchecked Sendable {
     }
   }
 
-  override func stateDidChange() {
-    guard toldState != .poweredOn else { return }
-    isAdvertisingNow = false
+  /// What is published and advertised ends with the radio, and the app asks anew when it is on. The system is told: it
+  /// would go on with both, and refuse to begin what goes on.
+  override func radioDidEnd() {
+    openRequests = []
+    if advertisement != nil {
+      advertisement = nil
+      isAdvertisingNow = false
+      session.send(.stopAdvertising(managerIdentifier), for: self)
+    }
+    if !publications.isEmpty {
+      publications = []
+      session.send(.removeAllServices(managerIdentifier), for: self)
+    }
   }
 
   override func tellState() { delegate?.peripheralManagerDidUpdateState(self) }

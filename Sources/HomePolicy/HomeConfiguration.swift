@@ -10,6 +10,13 @@ public struct HomeConfiguration: Sendable, Hashable {
   /// The strongest signal that a link can come up with at the edge of its range, in dBm. Stronger, and the phone was
   /// here before the link was: its return is no approach.
   public var weakSignal = -86
+  /// By how much weaker than `weakSignal` a link must come up, in dB, to open a bolt that was locked at home.
+  public var edgeMargin = 4
+  /// By how much, in dB, and how soon its signal must have risen for that: who sleeps in the farthest room does not move.
+  public var risingMargin = 4
+  public var risingDuration: Duration = .seconds(15)
+  /// How long after its beginning such an approach may reach the door.
+  public var wholeWindow: Duration = .seconds(180)
   /// The weakest signal that counts as being near the door, in dBm.
   public var nearSignal = -75
   /// By how much a signal must be above `nearSignal` to count as the door's at once, in dB. Between the two it has to

@@ -205,14 +205,30 @@ public struct HomePolicy: Sendable {
     }
     watch.take(signal, at: time.instant)
     switch watch.beginning {
-    case .weak where state.isBeginning == true:
-      state.approach = HomeState.Approach(since: time)
+    case .weak(let first) where state.isBeginning == true:
+      state.approach = HomeState.Approach(since: time, signal: first)
       isDoubtful = false
       endBeginning()
     case .strong: endBeginning()
     case .weak, .undecided, .unasked: break
     }
+    noteRising(at: time)
     if watch.isNear(at: time.instant) { ask(.noApproach, at: time) }
+  }
+
+  private mutating func noteRising(at time: HomeTime) {
+    guard let approach = state.approach, !approach.hasRisen, let level = watch.level,
+      level >= approach.signal + configuration.risingMargin,
+      time.duration(since: approach.since) <= configuration.risingDuration
+    else { return }
+    state.approach?.hasRisen = true
+    store()
+  }
+
+  /// Whether an approach is such that only who comes from outside makes it: from the very edge, at once and all the way.
+  func isWhole(_ approach: HomeState.Approach, at time: HomeTime) -> Bool {
+    approach.hasRisen && approach.signal <= configuration.weakSignal - configuration.edgeMargin
+      && time.duration(since: approach.since) <= configuration.wholeWindow
   }
 
   private mutating func timePassed(at time: HomeTime) {

@@ -43,15 +43,24 @@ extension HomePolicy {
   }
 
   mutating func unlock(_ opening: HomeState.Opening, at time: HomeTime) {
+    let command = unlockCommand(opening.because, at: time)
     guard let offeredAt, isFresh(offeredAt, at: time) else {
-      return write(.unlock(opening.because), operation: opening.operation, at: time)
+      return write(command, operation: opening.operation, at: time)
     }
     var opening = opening
     opening.isWritten = true
     state.opening = opening
     state.lastHeard = time
     store()
-    write(.unlock(opening.because), operation: opening.operation, at: time)
+    write(command, operation: opening.operation, at: time)
+  }
+
+  private func unlockCommand(_ reason: OpeningReason, at time: HomeTime) -> HomeCommand {
+    switch reason {
+    case .word: .unlock(.word)
+    case .approach:
+      state.approach.map { isWhole($0, at: time) } == true ? .unlock(.approach) : .unlockUnlessHome
+    }
   }
 
   mutating func answered(
@@ -78,6 +87,16 @@ extension HomePolicy {
       } else {
         // The lock remembers the old name as failed: a new try is a new operation.
         retry(opening, as: newOperation(&random), attempts: opening.attempts + 1, at: time)
+      }
+    case .lockedAtHome:
+      if opening.because == .word, mayRepeat(opening, at: time) {
+        // The owner's word came while the approach was being judged.
+        retry(opening, as: newOperation(&random), attempts: opening.attempts + 1, at: time)
+      } else {
+        state.opening = nil
+        state.approach = nil
+        isDoubtful = true
+        ask(.lockedAtHome, at: time)
       }
     }
     if state.opening == nil { concludeWord(answer == .done ? .done : .failed) }

@@ -10,8 +10,8 @@ struct SignalWatch: Sendable {
     /// Nobody asks, or there is no telling.
     case unasked
     case undecided([Int])
-    /// At the edge of its range.
-    case weak
+    /// At the edge of its range; the mean of the first readings.
+    case weak(Int)
     case strong
   }
 
@@ -72,12 +72,12 @@ struct SignalWatch: Sendable {
       beginning = .undecided(first)
       return
     }
-    let isWeak = first.reduce(0, +) <= configuration.weakSignal * first.count
-    beginning = isWeak ? .weak : .strong
+    let sum = first.reduce(0, +)
+    beginning = sum <= configuration.weakSignal * first.count ? .weak(sum / first.count) : .strong
   }
 
   /// The median of the latest three readings; `nil` before there are three.
-  private var level: Int? { recent.count == 3 ? recent.map(\.signal).sorted()[1] : nil }
+  var level: Int? { recent.count == 3 ? recent.map(\.signal).sorted()[1] : nil }
 
   private var isFalling: Bool {
     guard let first = recent.first, let last = recent.last else { return false }

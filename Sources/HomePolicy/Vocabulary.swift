@@ -6,6 +6,10 @@ public struct HomeState: Sendable, Hashable, Codable {
   public struct Approach: Sendable, Hashable, Codable {
     /// When the link came up so.
     public var since: HomeTime
+    /// How strong it came up, in dBm.
+    public var signal: Int
+    /// It rose from the first seconds on: its phone was on the move, and not in the farthest room of a home.
+    public var hasRisen = false
   }
 
   /// A door that is to be opened, and of which it is not known yet whether it was.
@@ -80,6 +84,8 @@ public enum HomeAnswer: Sendable, Hashable {
   case unknownOperation
   /// The lock had it and did not carry it out.
   case failed
+  /// The bolt was locked while a phone was here, and this approach could have been made by one that never went.
+  case lockedAtHome
 }
 
 /// Where the lock said its bolt is.
@@ -105,6 +111,8 @@ public enum HomeEffect: Sendable, Hashable {
 
 public enum HomeCommand: Sendable, Hashable {
   case unlock(OpeningReason)
+  /// Unlock on an approach, unless the bolt was locked while a phone was here.
+  case unlockUnlessHome
   /// Moves nothing; says who is here, and asks what became of an operation (0: of none).
   case status
 }
@@ -115,6 +123,8 @@ public enum Doubt: String, Sendable, Hashable {
   case noApproach
   /// The signal can't be read, so nothing shows where the phone is.
   case noSignal
+  /// The bolt was locked while a phone was here, and nothing shows well enough that this one left and came back.
+  case lockedAtHome
 }
 
 /// What became of a person's word.

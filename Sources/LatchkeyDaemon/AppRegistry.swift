@@ -77,13 +77,34 @@ public struct AppRegistry: Sendable {
     guard FileManager.default.isExecutableFile(atPath: program) else {
       throw DaemonError("CFBundleExecutable in \(path) names \(program), which is not a program that can be run.")
     }
+    let unit = try value("LatchkeySystemdUnit", String.self, "a string")
+    if let unit, !isServiceName(unit) {
+      throw DaemonError(
+        "LatchkeySystemdUnit in \(path) is \"\(unit.prefix(256))\", which is no name of a service unit; it is to be as in "
+          + "my-app.service.")
+    }
     return InstalledApp(
       declaration: AppDeclaration(
         bundleIdentifier: identifier,
         backgroundModes: try value("UIBackgroundModes", [String].self, "an array of strings") ?? [],
         keepAlive: try value("LatchkeyKeepAlive", Bool.self, "true or false") ?? false),
       executable: program, arguments: try value("LatchkeyArguments", [String].self, "an array of strings") ?? [],
-      infoPlist: path, systemdUnit: try value("LatchkeySystemdUnit", String.self, "a string"))
+      infoPlist: path, systemdUnit: unit)
+  }
+
+  /// What systemd takes as the name of a service that can be started (systemd.unit(5)): no template without an instance.
+  static func isServiceName(_ text: String) -> Bool {
+    guard text.utf8.count <= 255, text.hasSuffix(".service"), text.utf8.count > ".service".utf8.count,
+      !text.hasPrefix("@"), !text.hasSuffix("@.service")
+    else { return false }
+    return text.utf8.allSatisfy { byte in
+      switch byte {
+      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+        UInt8(ascii: "0")...UInt8(ascii: "9"):
+        true
+      default: ":-_.\\@".utf8.contains(byte)
+      }
+    }
   }
 
   /// The identifier names folders too, so it has no slash and does not begin with a dot.

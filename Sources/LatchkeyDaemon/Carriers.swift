@@ -26,6 +26,7 @@ final class Carriers: Sendable {
   }
 
   private let names = Mutex(Names())
+  private let lines: Lines
   private let server = Mutex<AppLinkServer?>(nil)
   private let client = Mutex<BlueZClient?>(nil)
   private let sleep = Mutex<SleepWatch?>(nil)
@@ -41,6 +42,7 @@ final class Carriers: Sendable {
   /// - Parameter bluetoothBus: the address of the bus that bluetoothd is on; `nil`: the apps' own.
   init(loop: SystemLoop, supervisor: any Supervisor, bluetoothBus: String? = nil, logger: Logger) {
     self.loop = loop
+    lines = Lines(loop: loop)
     self.supervisor = supervisor
     self.bluetoothBus = bluetoothBus
     self.logger = logger
@@ -127,7 +129,7 @@ final class Carriers: Sendable {
       attach(connection, credentials, attachment, token)
     case .request(let connection, let request):
       guard let link = names.withLock({ $0.links[connection] }) else { return noteHandled(connection) }
-      loop.handle(.request(link, request)) { [self] in noteHandled(connection) }
+      lines.enter(link, .request(link, request)) { [self] in noteHandled(connection) }
     case .query(let connection, let query, let token):
       let known = names.withLock { names -> (AppLinkIdentifier, AnswerToken)? in
         guard let link = names.links[connection] else { return nil }
@@ -140,14 +142,14 @@ final class Carriers: Sendable {
           to: token, .failure(AppLinkError(.notAttached, "Attach before asking.")))
         return noteHandled(connection)
       }
-      loop.handle(.query(link, query, answer)) { [self] in noteHandled(connection) }
+      lines.enter(link, .query(link, query, answer)) { [self] in noteHandled(connection) }
     case .detached(let connection):
-      let link = names.withLock { names -> AppLinkIdentifier? in
-        guard let link = names.links.removeValue(forKey: connection) else { return nil }
+      names.withLock { names in
+        guard let link = names.links.removeValue(forKey: connection) else { return }
         names.connections[link] = nil
-        return link
+        // Under the lock, so that no attachment comes after it.
+        lines.enter(link, .detached(link))
       }
-      if let link { loop.handle(.detached(link)) }
     case .control(let request, let credentials, let token): control(request, credentials, token)
     case .busLost:
       logger.critical("the bus has ended, and latchkeyd with it")
@@ -161,7 +163,7 @@ final class Carriers: Sendable {
     _ connection: AppConnection, _ credentials: Credentials, _ attachment: Attachment, _ token: AttachToken
   ) {
     guard let process = try? ProcessIdentity.of(credentials.processIdentifier) else {
-      refuse(token, "There is no process \(credentials.processIdentifier) here.")
+      refuse(token, .notThatApp("There is no process \(credentials.processIdentifier) here."))
       return
     }
     let link = names.withLock { names in
@@ -172,41 +174,45 @@ final class Carriers: Sendable {
     }
     let claim = AppClaim(
       bundleIdentifier: attachment.bundleIdentifier, process: process, userIdentifier: credentials.userIdentifier)
-    supervisor.verify(claim) { [weak self] reason in
-      self?.verified(claim, reason, link, connection, attachment, token)
+    supervisor.verify(claim) { [weak self] refusal in
+      self?.verified(claim, refusal, link, connection, attachment, token)
     }
   }
 
   private func verified(
-    _ claim: AppClaim, _ reason: String?, _ link: AppLinkIdentifier, _ connection: AppConnection,
+    _ claim: AppClaim, _ refusal: ClaimRefusal?, _ link: AppLinkIdentifier, _ connection: AppConnection,
     _ attachment: Attachment, _ token: AttachToken
   ) {
-    var reason = reason
+    var refusal = refusal
     // Another process may have had the number when it was verified.
-    if reason == nil, (try? ProcessIdentity.of(claim.process.processIdentifier)) != claim.process {
-      reason = "Process \(claim.process.processIdentifier) has ended."
+    if refusal == nil, (try? ProcessIdentity.of(claim.process.processIdentifier)) != claim.process {
+      refusal = .notThatApp("Process \(claim.process.processIdentifier) has ended.")
     }
-    if let reason {
-      logger.warning("a process is refused as \(claim.bundleIdentifier.prefix(128)): \(reason)")
+    if let refusal {
+      logger.warning("a process is refused as \(claim.bundleIdentifier.prefix(128)): \(refusal.reason)")
       names.withLock { names in
         names.links[connection] = nil
         names.connections[link] = nil
       }
-      refuse(token, reason)
+      refuse(token, refusal)
       return
     }
-    let answer = names.withLock { names -> AnswerToken? in
+    names.withLock { names in
       // It may have left meanwhile.
-      guard names.links[connection] == link else { return nil }
+      guard names.links[connection] == link else { return }
       let answer = AnswerToken(names.number())
       names.attachments[answer] = (token, connection)
-      return answer
+      lines.enter(link, .attach(link, claim.process, attachment, answer))
     }
-    if let answer { loop.handle(.attach(link, claim.process, attachment, answer)) }
   }
 
-  private func refuse(_ token: AttachToken, _ message: String) {
-    server.withLock { $0 }?.reply(to: token, .failure(AppLinkError(.notThatApp, message)))
+  private func refuse(_ token: AttachToken, _ refusal: ClaimRefusal) {
+    let error =
+      switch refusal {
+      case .notThatApp(let reason): AppLinkError(.notThatApp, reason)
+      case .unavailable(let reason): AppLinkError(.unavailable, reason)
+      }
+    server.withLock { $0 }?.reply(to: token, .failure(error))
   }
 
   private func control(_ request: ControlRequest, _ credentials: Credentials, _ token: ControlToken) {

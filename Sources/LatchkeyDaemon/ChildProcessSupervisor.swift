@@ -71,25 +71,29 @@ public final class ChildProcessSupervisor: Supervisor {
   public func kill(_ bundleIdentifier: String, _ process: ProcessIdentity) { signal(process, SIGKILL) }
 
   /// Child processes run as latchkeyd's own user; root may be any app.
-  public func verify(_ claim: AppClaim, answer: @escaping @Sendable (String?) -> Void) {
+  public func verify(_ claim: AppClaim, answer: @escaping @Sendable (ClaimRefusal?) -> Void) {
     guard claim.userIdentifier == geteuid() || claim.userIdentifier == 0 else {
-      answer("The app runs as user \(claim.userIdentifier), and the system as user \(geteuid()).")
+      answer(.notThatApp("The app runs as user \(claim.userIdentifier), and the system as user \(geteuid())."))
       return
     }
     answer(nil)
   }
 
   private func signal(_ process: ProcessIdentity, _ number: Int32) {
-    // The number may be another process's by now.
-    guard (try? ProcessIdentity.of(process.processIdentifier)) == process else { return }
-    _ = Glibc.kill(process.processIdentifier, number)
+    // By its descriptor: the number may be another process's at any moment. It stays open under the lock.
+    state.withLock { state in
+      guard let descriptor = state.watched.first(where: { $0.value.process == process })?.key else { return }
+      _ = latchkey_pidfd_send_signal(descriptor, number)
+    }
   }
 
   // MARK: Watching
 
   private func follow(_ bundleIdentifier: String, _ process: ProcessIdentity, isChild: Bool) {
     let descriptor = latchkey_pidfd_open(process.processIdentifier)
-    guard descriptor >= 0 else {
+    // A child keeps its number until it is reaped; of another the number may have passed on before it was opened.
+    guard descriptor >= 0, isChild || (try? ProcessIdentity.of(process.processIdentifier)) == process else {
+      if descriptor >= 0 { Glibc.close(descriptor) }
       let how = isChild ? Self.reap(process.processIdentifier) : "gone"
       continuation.yield(.ended(ProcessEnd(bundleIdentifier: bundleIdentifier, process: process, how: how)))
       return

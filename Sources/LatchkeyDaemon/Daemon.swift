@@ -56,9 +56,10 @@ public struct Daemon: Sendable {
         logPath: { try folder.logPath($0.declaration.bundleIdentifier) })
     } catch { throw DaemonError("\(error)") }
     let withUnit = registry.apps.values.filter { $0.systemdUnit != nil }
-    let systemd =
-      withUnit.isEmpty || !SystemdSupervisor.isAvailable()
-      ? nil : try SystemdSupervisor(apps: Array(withUnit), logger: logger)
+    var systemd: SystemdSupervisor?
+    if !withUnit.isEmpty, try Self.isSystemdThere(environment) {
+      systemd = try SystemdSupervisor(apps: Array(withUnit), logger: logger)
+    }
     supervisor = MachineSupervisor(
       children: children, systemd: systemd, unitApps: Set(withUnit.map(\.declaration.bundleIdentifier)),
       executor: executor)
@@ -91,6 +92,15 @@ public struct Daemon: Sendable {
   }
 
   public func stop() { loop.stop() }
+
+  /// Whether systemd runs apps' units here. On a machine that it runs it may come to the bus later than this does, and
+  /// apps that have units must not become children of latchkeyd, with its rights, for that: then it starts again.
+  private static func isSystemdThere(_ environment: [String: String]) throws(DaemonError) -> Bool {
+    if SystemdSupervisor.isAvailable() { return true }
+    // On another bus than the machine's own there is none to wait for.
+    guard environment["DBUS_SYSTEM_BUS_ADDRESS"] == nil, sd_booted() > 0 else { return false }
+    throw DaemonError("systemd runs this machine and is not on its bus yet; latchkeyd is to be started again.")
+  }
 
   /// Half of what systemd allows between two signs of life; `nil`: it wants none.
   private static var watchdogInterval: Duration? {

@@ -55,7 +55,7 @@ final class MachineSupervisor: Supervisor {
   func kill(_ bundleIdentifier: String, _ process: ProcessIdentity) {
     supervisor(of: bundleIdentifier).kill(bundleIdentifier, process)
   }
-  func verify(_ claim: AppClaim, answer: @escaping @Sendable (String?) -> Void) {
+  func verify(_ claim: AppClaim, answer: @escaping @Sendable (ClaimRefusal?) -> Void) {
     supervisor(of: claim.bundleIdentifier).verify(claim, answer: answer)
   }
 }

@@ -11,8 +11,8 @@ public protocol Supervisor: Sendable {
   func resume(_ bundleIdentifier: String, _ process: ProcessIdentity)
   func kill(_ bundleIdentifier: String, _ process: ProcessIdentity)
   /// Whether a process that says that it is an app is that app. `answer` is called once: with `nil` where it is, else
-  /// with the reason why it is not.
-  func verify(_ claim: AppClaim, answer: @escaping @Sendable (String?) -> Void)
+  /// with the reason why it is not, or can't be said to be.
+  func verify(_ claim: AppClaim, answer: @escaping @Sendable (ClaimRefusal?) -> Void)
   /// What became of apps, in the order in which it happened. An app's launch comes before its end.
   var news: AsyncStream<SupervisorNews> { get }
 }
@@ -23,6 +23,19 @@ public struct AppClaim: Sendable, Hashable {
   public var process: ProcessIdentity
   /// The user it runs as, as the bus tells.
   public var userIdentifier: UInt32
+}
+
+/// Why a process is not taken for the app that it says it is.
+public enum ClaimRefusal: Sendable, Hashable {
+  case notThatApp(String)
+  /// Nobody could tell just now; it may ask again.
+  case unavailable(String)
+
+  public var reason: String {
+    switch self {
+    case .notThatApp(let reason), .unavailable(let reason): reason
+    }
+  }
 }
 
 public enum SupervisorNews: Sendable, Hashable {

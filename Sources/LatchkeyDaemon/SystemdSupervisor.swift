@@ -57,18 +57,25 @@ public final class SystemdSupervisor: Supervisor {
         BusHandlers(
           onSignal: { [weak self] _, signal in self?.receive(signal) },
           onClose: { [weak self] _, error in self?.logger.error("systemd is out of reach: \(error)") }))
-      for app in apps {
-        guard let name = app.systemdUnit else { continue }
+    } catch {
+      bus.close()
+      throw DaemonError("systemd is out of reach (\(error)).")
+    }
+    for app in apps {
+      guard let name = app.systemdUnit else { continue }
+      do throws(BusError) {
         let reply = try bus.callAndWait(Systemd.manager("LoadUnit", [.string(name)]))
         guard let path = reply.first?.pathValue else { throw BusError.invalidArguments("LoadUnit has no answer") }
         entries.withLock {
           $0[app.declaration.bundleIdentifier] = Entry(
             bundleIdentifier: app.declaration.bundleIdentifier, path: path, unit: SystemdUnit(name: name))
         }
+      } catch {
+        // One bad app does not stop the others.
+        logger.error(
+          "an app can't be started: systemd has no unit \(name) (\(error)); see LatchkeySystemdUnit in \(app.infoPlist)"
+        )
       }
-    } catch {
-      bus.close()
-      throw DaemonError("systemd does not give apps' units (\(error)); see LatchkeySystemdUnit in their Info.plists.")
     }
     bus.enqueue { [weak self] bus in self?.follow(bus) }
   }
@@ -102,25 +109,39 @@ public final class SystemdSupervisor: Supervisor {
   }
   public func kill(_ bundleIdentifier: String, _ process: ProcessIdentity) { handle(.kill(process), bundleIdentifier) }
 
-  public func verify(_ claim: AppClaim, answer: @escaping @Sendable (String?) -> Void) {
+  public func verify(_ claim: AppClaim, answer: @escaping @Sendable (ClaimRefusal?) -> Void) {
     guard let entry = entries.withLock({ $0[claim.bundleIdentifier] }) else {
-      return answer("\(claim.bundleIdentifier) is no app of this machine.")
+      return answer(.notThatApp("\(claim.bundleIdentifier) is no app of this machine that systemd has a unit for."))
     }
     let call = Systemd.manager("GetUnitByPID", [.uint32(UInt32(bitPattern: claim.process.processIdentifier))])
     bus.enqueue { [self] bus in
       bus.call(call) { [self] result in
-        let name = entry.unit.name
-        guard case .success(let reply) = result, reply.first?.pathValue == entry.path else {
-          return answer("Process \(claim.process.processIdentifier) does not belong to \(name), which runs this app.")
+        let belongs = UnitAnswer(result, unit: entry.path)
+        guard belongs == .belongs else {
+          return answer(
+            belongs.refusal("Process \(claim.process.processIdentifier)", unit: entry.unit.name))
         }
-        // Known by now: systemd answers in order, and was asked about the unit before.
-        let user = entries.withLock { $0[claim.bundleIdentifier]?.unit.user }
-        guard let user, LocalUser.identifier(of: user) == claim.userIdentifier else {
-          return answer("The app runs as user \(claim.userIdentifier), and \(name) as \(user ?? "nobody").")
+        if let user = entries.withLock({ $0[claim.bundleIdentifier]?.unit.user }) {
+          return answer(Self.compare(user, claim, entry.unit.name))
         }
-        answer(nil)
+        // systemd has not told of the unit yet, and is asked.
+        self.bus.enqueue { bus in
+          bus.call(Systemd.properties(of: entry.path, Systemd.serviceInterface)) { result in
+            guard let report = try? Systemd.report(result.get().first), let user = report.user else {
+              return answer(.unavailable("systemd does not say as whom \(entry.unit.name) runs; try again."))
+            }
+            answer(Self.compare(user.isEmpty ? "root" : user, claim, entry.unit.name))
+          }
+        }
       }
     }
+  }
+
+  private static func compare(_ user: String, _ claim: AppClaim, _ unit: String) -> ClaimRefusal? {
+    guard LocalUser.identifier(of: user) == claim.userIdentifier else {
+      return .notThatApp("The app runs as user \(claim.userIdentifier), and \(unit) as \(user).")
+    }
+    return nil
   }
 
   // MARK: The units
@@ -213,6 +234,32 @@ public final class SystemdSupervisor: Supervisor {
   }
 
   private static let busPath = ObjectPath(unchecked: "/org/freedesktop/DBus")
+}
+
+/// What systemd says about whether a process belongs to a unit.
+enum UnitAnswer: Sendable, Hashable {
+  case belongs
+  case belongsElsewhere
+  /// systemd is starting anew, or could not be asked: that says nothing about the process.
+  case unknown(String)
+
+  init(_ result: Result<[Value], BusError>, unit: ObjectPath) {
+    switch result {
+    case .success(let reply): self = reply.first?.pathValue == unit ? .belongs : .belongsElsewhere
+    case .failure(let error):
+      self =
+        error.name == "org.freedesktop.systemd1.NoUnitForPID" || error.name == "org.freedesktop.systemd1.NoSuchProcess"
+        ? .belongsElsewhere : .unknown(error.description)
+    }
+  }
+
+  func refusal(_ process: String, unit: String) -> ClaimRefusal? {
+    switch self {
+    case .belongs: nil
+    case .belongsElsewhere: .notThatApp("\(process) does not belong to \(unit), which runs this app.")
+    case .unknown(let error): .unavailable("systemd can't say now whether \(process) belongs to \(unit) (\(error)).")
+    }
+  }
 }
 
 /// The words of org.freedesktop.systemd1.

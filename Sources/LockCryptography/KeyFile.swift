@@ -51,10 +51,11 @@ struct KeyFile {
     }
     let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
     try check(descriptor)
-    let data: Data
+    var data: Data
     do { data = try handle.read(upToCount: Self.maximumByteCount + 1) ?? Data() } catch {
       throw .notReadable(path: path, reason: "\(error)")
     }
+    defer { ProcessMemory.wipe(&data) }
     guard data.count <= Self.maximumByteCount else { throw .damaged(path: path, problem: "too long") }
     do { return try JSONDecoder().decode(type, from: data) } catch {
       throw .damaged(path: path, problem: "not the JSON that was written")
@@ -84,6 +85,23 @@ struct KeyFile {
     synchronizeDirectory()
   }
 
+  /// Does what must not happen twice at a time to the keys in one folder, in whatever process. Another's turn takes
+  /// milliseconds; one that takes seconds is stuck.
+  func exclusively<Result>(_ body: () throws(KeyFileError) -> Result) throws(KeyFileError) -> Result {
+    let folder = open(URL(fileURLWithPath: path).deletingLastPathComponent().path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard folder >= 0 else {
+      throw errno == ENOENT ? .missing(path: path) : .notReadable(path: path, reason: lastError())
+    }
+    // The lock goes with the descriptor.
+    defer { close(folder) }
+    for _ in 0..<500 {
+      if flock(folder, LOCK_EX | LOCK_NB) == 0 { return try body() }
+      guard errno == EWOULDBLOCK || errno == EINTR else { throw .notWritable(path: path, reason: lastError()) }
+      usleep(10_000)
+    }
+    throw .notWritable(path: path, reason: "another program has been changing them for 5 s; nothing was changed")
+  }
+
   private func writeBeside(_ value: some Encodable) throws(KeyFileError) -> String {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
@@ -110,7 +128,8 @@ struct KeyFile {
   }
 
   func privateKey(_ text: String) throws(KeyFileError) -> Curve25519.KeyAgreement.PrivateKey {
-    let raw = try bytes(text, "privateKey", count: 32)
+    var raw = try bytes(text, "privateKey", count: 32)
+    defer { ProcessMemory.wipe(&raw) }
     do { return try Curve25519.KeyAgreement.PrivateKey(rawRepresentation: raw) } catch {
       throw .damaged(path: path, problem: "privateKey")
     }

@@ -57,6 +57,15 @@ public struct LockKeys: Sendable {
   /// - Throws: `.tooManyPhones` where the lock has room for no more; then, as on every error, nothing was changed.
   public static func enroll(_ phone: PhoneIntroduction, inDirectory directory: String) throws(KeyFileError) -> LockKeys
   {
+    // Between the reading and the writing another enrolment would be lost.
+    try KeyFile(path: directory + "/" + fileName).exclusively { () throws(KeyFileError) in
+      try enrollAlone(phone, inDirectory: directory)
+    }
+  }
+
+  private static func enrollAlone(
+    _ phone: PhoneIntroduction, inDirectory directory: String
+  ) throws(KeyFileError) -> LockKeys {
     let keys = try read(fromDirectory: directory)
     guard !keys.enrolledPhones.contains(phone.publicKey) else { return keys }
     let path = directory + "/" + fileName

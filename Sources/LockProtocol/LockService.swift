@@ -16,7 +16,7 @@ public enum LockService {
   public static let answerUUID = "d40ff2ee-283e-41ef-92a2-4d0b4638abd6"
 
   /// The version that both sides bind into the session: one side older or newer, and nothing decrypts.
-  public static let protocolVersion: UInt8 = 1
+  public static let protocolVersion: UInt8 = 2
   /// The length of an Offer in bytes.
   public static let offerByteCount = NoiseSize.keyByteCount
   /// What is notified instead where several phones listen and the radio can't tell one from the other, as bluetoothd

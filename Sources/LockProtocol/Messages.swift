@@ -3,8 +3,11 @@ public struct LockCommand: Equatable, Sendable {
   public enum Kind: UInt8, Equatable, Sendable, CaseIterable {
     case lock = 1
     case unlock = 2
-    /// Moves nothing; answers with what became of `operation`.
+    /// Moves nothing; answers with what became of `operation`. With operation 0 it says that the phone is here.
     case status = 3
+    /// As `unlock`, unless the bolt was locked while a phone was here: then a signal that comes and goes may be a phone that
+    /// never went.
+    case unlockUnlessHome = 4
   }
 
   public var kind: Kind
@@ -64,6 +67,8 @@ public enum LockResult: UInt8, Equatable, Sendable {
   case doorOpen = 4
   /// The bolt is busy with other commands. Ask again, under a new operation.
   case busy = 5
+  /// `unlockUnlessHome` for a bolt that was locked while a phone was here.
+  case lockedAtHome = 6
 }
 
 /// A lock's answer to a command.

@@ -98,6 +98,7 @@ public final class ScenarioRun {
   ///
   /// - Throws: `WorldError` and others where the world can't be made. What goes wrong in the story is in the report.
   public static func run(_ scenario: Scenario, on setting: Setting, options: Options) throws -> Report {
+    try StoryLength.check(scenario, days: options.days ?? scenario.days, pace: options.pace)
     let folder = try RunFolder(keep: options.keep)
     let guardian: Guardian
     do {
@@ -115,8 +116,9 @@ public final class ScenarioRun {
       report = try run.tell()
       if folder.isKept { try report.json().write(to: URL(fileURLWithPath: "\(folder.files)/report.json")) }
     } catch {
+      let shortage = (error as? WorldError).flatMap { _ in folder.shortage() }
       try? guardian.endWorld()
-      throw error
+      throw shortage.map { WorldError("\($0). It showed as: \(error)") } ?? error
     }
     try guardian.endWorld()
     return report
@@ -151,6 +153,7 @@ public final class ScenarioRun {
       for chapter in scenario.chapters { try tell(chapter) }
     } catch {
       problem = "\((error as? Stopped)?.reason ?? String(describing: error))"
+      if let shortage = world.run.shortage() { problem = "\(shortage). It showed as: \(problem ?? "")" }
       options.progress("stopped: \(problem ?? "")")
       try noteLastEnds()
     }
@@ -270,10 +273,10 @@ public final class ScenarioRun {
   }
 
   func scaled(_ duration: Duration) -> Duration {
-    .nanoseconds(Int64(Double(duration.wholeNanoseconds) * scale))
+    StoryLength.duration(Double(duration.wholeNanoseconds) / 1e9 * scale)
   }
 
-  func scaled(days: Double) -> Duration { .nanoseconds(Int64(days * scale * 86400e9)) }
+  func scaled(days: Double) -> Duration { StoryLength.duration(days * scale * 86400) }
 
   /// Lets the world live until then.
   func pass(until instant: Instant) throws {

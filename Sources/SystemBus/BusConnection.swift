@@ -61,7 +61,15 @@ final class BusConnection: @unchecked Sendable {
 
   private static func connect(_ bus: OpaquePointer?, to address: BusAddress) throws(BusError) -> String {
     func noBus(_ result: Int32) -> BusError {
-      BusError(
+      // Who is not let in is told so by a closed connection alone.
+      let isRefused = [ENOTCONN, ECONNRESET, EPIPE, EACCES, EPERM].contains(-result)
+      guard !isRefused else {
+        return BusError(
+          name: BusError.Name.noServer,
+          message: "the bus at \(address) does not let user \(geteuid()) in: "
+            + "\(String(cString: strerror(-result))); it must know the user (/etc/passwd), and its policy allow it")
+      }
+      return BusError(
         name: BusError.Name.noServer,
         message: "no bus at \(address): \(String(cString: strerror(-result))); dbus-daemon must run there "
           + "(DBUS_SYSTEM_BUS_ADDRESS says where the bus is)")

@@ -9,7 +9,8 @@ struct AlarmTable {
   }
 
   private var entries: [UInt64: Entry] = [:]
-  private var counter: UInt64 = 0
+  /// Counts what was set; an alarm that is set later has a higher number.
+  private(set) var counter: UInt64 = 0
 
   /// A name for a new alarm.
   mutating func makeIdentifier() -> UInt64 {
@@ -27,17 +28,18 @@ struct AlarmTable {
   }
 
   /// A process has a handful of alarms, so that a search costs less than keeping an order.
-  private var first: (key: UInt64, value: Entry)? {
-    entries.min { left, right in
+  private func first(setUpTo counter: UInt64 = .max) -> (key: UInt64, value: Entry)? {
+    entries.lazy.filter { $0.value.order <= counter }.min { left, right in
       (left.value.deadline, left.value.order) < (right.value.deadline, right.value.order)
     }
   }
 
-  var earliest: Instant? { first?.value.deadline }
+  var earliest: Instant? { first()?.value.deadline }
 
   /// Takes out the first alarm that is due. One at a time, so that an earlier handler can still stop a later alarm.
-  mutating func takeDue(by now: Instant) -> (deadline: Instant, handler: Handler)? {
-    guard let first, first.value.deadline <= now else { return nil }
+  /// - Parameter counter: alarms that were set later than this are left alone.
+  mutating func takeDue(by now: Instant, setUpTo counter: UInt64 = .max) -> (deadline: Instant, handler: Handler)? {
+    guard let first = first(setUpTo: counter), first.value.deadline <= now else { return nil }
     entries[first.key] = nil
     return (first.value.deadline, first.value.handler)
   }

@@ -83,8 +83,12 @@ public final class SharedClock: TimeSource, AlarmKeeper {
   }
 
   private func ring(by now: Instant) {
-    state.withLock { $0.told = Layout.noDeadline }
-    while let due = state.withLock({ $0.alarms.takeDue(by: now) }) { due.handler() }
+    let counter = state.withLock { state in
+      state.told = Layout.noDeadline
+      return state.alarms.counter
+    }
+    // What a handler sets for now or earlier rings when the conductor says so again: it counts how often that is.
+    while let due = state.withLock({ $0.alarms.takeDue(by: now, setUpTo: counter) }) { due.handler() }
     state.withLock { tellConductor(&$0) }
   }
 

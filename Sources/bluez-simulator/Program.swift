@@ -1,5 +1,6 @@
 import ArgumentParser
 import BlueZSimulator
+import ConsoleOutput
 import Foundation
 import Journal
 import LatchkeyVersion
@@ -7,8 +8,16 @@ import Logging
 import Radio
 import Timekeeping
 
-/// Serves `org.bluez` on the buses of machines that have no Bluetooth, over one simulated radio.
 @main
+enum Main {
+  static func main() async {
+    Console.begin()
+    await Program.main()
+    Console.end(program: "bluez-simulator")
+  }
+}
+
+/// Serves `org.bluez` on the buses of machines that have no Bluetooth, over one simulated radio.
 struct Program: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "bluez-simulator",
@@ -84,8 +93,8 @@ enum Output {
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
     guard var data = try? encoder.encode(line) else { return }
     data.append(UInt8(ascii: "\n"))
-    // Whoever read the output is gone: so is the reason to write.
-    try? FileHandle.standardOutput.write(contentsOf: data)
+    // Whoever is to hear of the radio can't: so is the reason to go on.
+    if !Console.write(Array(data)) { Console.end(program: "bluez-simulator") }
   }
 }
 

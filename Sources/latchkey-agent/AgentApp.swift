@@ -52,7 +52,7 @@ final class AgentApp: @unchecked Sendable {
     }
     source.resume()
     terminationSource = source
-    radio = AgentCentral(self, logger: logger)
+    radio = AgentCentral(self, time: time, logger: logger)
     UserActions.setHandler { [weak self] action in
       guard let self else { return action.complete(failure: "The agent is ending.") }
       self.userAsks(action)
@@ -97,6 +97,7 @@ final class AgentApp: @unchecked Sendable {
       switch doubt {
       case .noApproach: "nothing shows that you came to it"
       case .noSignal: "the link's signal can't be read"
+      case .lockedAtHome: "it was locked while somebody was at home"
       }
     UserAlert.show("You seem to be at your locked door, but \(reason). To open it: latchkey unlock")
   }
@@ -168,7 +169,7 @@ final class AgentApp: @unchecked Sendable {
       "operation": String(answer.operation, radix: 16), "record": String(answer.logIndex),
     ]
     switch command.kind {
-    case .unlock: logger.record("unlock.answered", fields)
+    case .unlock, .unlockUnlessHome: logger.record("unlock.answered", fields)
     case .status: logger.record("status.answered", fields, level: .info)
     }
   }
@@ -231,12 +232,14 @@ final class AgentApp: @unchecked Sendable {
       var session = try PhoneSession<SwiftCryptography>(
         offer: offer, identity: keys.lockIdentity, lockKey: keys.lockKey, phoneKey: keys.staticKey)
       let message = try session.seal(
-        LockCommand(kind == .status ? .status : .unlock, operation: operation), using: &cryptography)
+        LockCommand(LockCommand.Kind(kind), operation: operation), using: &cryptography)
       self.session = session
       command = (kind, operation)
       switch kind {
       case .unlock(let reason):
         logger.record("unlock.written", ["operation": String(operation, radix: 16), "because": reason.rawValue])
+      case .unlockUnlessHome:
+        logger.record("unlock.written", ["operation": String(operation, radix: 16), "because": "approach"])
       case .status:
         logger.record("status.written", ["operation": String(operation, radix: 16)], level: .info)
       }
@@ -256,6 +259,17 @@ extension HomeAnswer {
     case .notNeeded: self = answer.lockState == .notFullyLocked ? .failed : .done
     case .unknownOperation: self = .unknownOperation
     case .failed, .doorOpen, .busy: self = .failed
+    case .lockedAtHome: self = .lockedAtHome
+    }
+  }
+}
+
+extension LockCommand.Kind {
+  init(_ command: HomeCommand) {
+    switch command {
+    case .unlock: self = .unlock
+    case .unlockUnlessHome: self = .unlockUnlessHome
+    case .status: self = .status
     }
   }
 }

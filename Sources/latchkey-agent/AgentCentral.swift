@@ -2,6 +2,7 @@ import CoreBluetooth
 import Journal
 import LockProtocol
 import Logging
+import Timekeeping
 
 /// The agent's radio: a `CBCentralManager` that wants one thing, a link to the lock, and says so once.
 final class AgentCentral: NSObject, CBCentralManagerDelegate, CBPeripheralDelegate, @unchecked Sendable {
@@ -15,24 +16,27 @@ final class AgentCentral: NSObject, CBCentralManagerDelegate, CBPeripheralDelega
   private unowned let app: AgentApp
   private let logger: Logger
   private var manager: CBCentralManager?
+  /// The lock, or who is being tried as it.
   private var peripheral: CBPeripheral?
   /// The radio was off since the peripheral was got.
   private var isStale = false
   private var offer: CBCharacteristic?
   private var command: CBCharacteristic?
   private var answer: CBCharacteristic?
-  /// Peripherals that offered the lock service and refused us: other people's locks.
-  private var strangers: Set<UUID> = []
-  private var refusals = 0
-  private static let maximumRefusals = 3
-  /// Subscriptions to the answer that were refused on this link, as before a bond is made.
-  private var answerRefusals = 0
-  private static let maximumStrangers = 64
+  private var search = LockSearch()
+  /// Who the search has to do with.
+  private var candidates: [UUID: CBPeripheral] = [:]
+  private var offerRetries = SubscriptionRetries()
+  private var answerRetries = SubscriptionRetries()
+  private let time: any TimeSource
+  private var alarm: (any Alarm)?
 
-  init(_ app: AgentApp, logger: Logger) {
+  init(_ app: AgentApp, time: any TimeSource, logger: Logger) {
     self.app = app
+    self.time = time
     self.logger = logger
     super.init()
+    alarm = time.makeAlarm { [weak self] in DispatchQueue.main.async { self?.timePassed() } }
     manager = CBCentralManager(
       delegate: self, queue: .main, options: [CBCentralManagerOptionRestoreIdentifierKey: Self.restoreIdentifier])
   }
@@ -67,10 +71,10 @@ final class AgentCentral: NSObject, CBCentralManagerDelegate, CBPeripheralDelega
         "states": peripherals.map { "\($0.state)" }.joined(separator: " "),
         "services": peripherals.flatMap { $0.services ?? [] }.map(\.uuid.uuidString).joined(separator: " "),
       ])
-    guard let restored = peripherals.first(where: { $0.identifier == app.knownLock }) ?? peripherals.first else {
-      return
+    if let restored = peripherals.first(where: { $0.identifier == app.knownLock }) { adopt(restored) }
+    for peripheral in peripherals where peripheral.identifier != app.knownLock {
+      candidates[peripheral.identifier] = peripheral
     }
-    adopt(restored)
   }
 
   func centralManagerDidUpdateState(_ central: CBCentralManager) {
@@ -84,12 +88,17 @@ final class AgentCentral: NSObject, CBCentralManagerDelegate, CBPeripheralDelega
     if isStale || peripheral == nil, let identifier = peripheral?.identifier ?? app.knownLock {
       central.retrievePeripherals(withIdentifiers: [identifier]).first.map(adopt)
     }
+    if isStale {
+      let found = central.retrievePeripherals(withIdentifiers: Array(candidates.keys))
+      candidates = Dictionary(found.map { ($0.identifier, $0) }, uniquingKeysWith: { first, _ in first })
+    }
     isStale = false
     let isLinked = peripheral?.state == .connected
     app.radioIsReady(isLinked: isLinked)
-    guard let peripheral else {
-      return central.scanForPeripherals(withServices: [Self.serviceUUID], options: nil)
-    }
+    guard let peripheral, peripheral.identifier == app.knownLock else { return beginSearch() }
+    // A request that an earlier process made for another is over.
+    for other in candidates.values { central.cancelPeripheralConnection(other) }
+    candidates = [:]
     switch peripheral.state {
     case .connected: explore(peripheral)
     case .connecting: break  // The system is at it.
@@ -102,42 +111,114 @@ final class AgentCentral: NSObject, CBCentralManagerDelegate, CBPeripheralDelega
     _ central: CBCentralManager, didDiscover peripheral: CBPeripheral, advertisementData: [String: Any],
     rssi signal: NSNumber
   ) {
-    guard self.peripheral == nil, !strangers.contains(peripheral.identifier) else { return }
-    central.stopScan()
-    adopt(peripheral)
-    central.connect(peripheral, options: nil)
+    guard search.isSearching else { return }
+    candidates[peripheral.identifier] = peripheral
+    perform(search.found(peripheral.identifier, signal: signal.intValue, at: time.now))
   }
 
   func centralManager(_ central: CBCentralManager, didConnect peripheral: CBPeripheral) {
-    guard peripheral == self.peripheral else { return }
+    if search.isSearching { perform(search.linked(peripheral.identifier, at: time.now)) }
+    guard !search.isSearching, peripheral == self.peripheral else { return }
+    linkBegan(peripheral)
+  }
+
+  private func linkBegan(_ peripheral: CBPeripheral) {
     logger.record("didConnect", ["peripheral": peripheral.identifier.uuidString])
-    answerRefusals = 0
+    offerRetries.linkBegan()
+    answerRetries.linkBegan()
     app.linkUp()
     explore(peripheral)
   }
 
   func centralManager(_ central: CBCentralManager, didFailToConnect peripheral: CBPeripheral, error: (any Error)?) {
-    guard peripheral == self.peripheral else { return }
+    guard peripheral == self.peripheral || search.isSearching else { return }
     logger.warning("no connection: \(error.map { "\($0)" } ?? "no reason given")")
+    if search.isSearching { return perform(search.lost(peripheral.identifier, at: time.now)) }
     central.connect(peripheral, options: nil)
+    // The lock has lost its side of the bond, and one that hides its address comes back under another name.
+    if (error as? CBError)?.code == .peerRemovedPairingInformation { beginSearch() }
   }
 
   func centralManager(
     _ central: CBCentralManager, didDisconnectPeripheral peripheral: CBPeripheral, error: (any Error)?
   ) {
+    if peripheral == self.peripheral {
+      logger.record(
+        "didDisconnect",
+        ["peripheral": peripheral.identifier.uuidString, "error": error.map { "\($0)" } ?? ""])
+      app.linkDown()
+    }
+    if search.isSearching { return perform(search.lost(peripheral.identifier, at: time.now)) }
     guard peripheral == self.peripheral else { return }
-    logger.record(
-      "didDisconnect",
-      ["peripheral": peripheral.identifier.uuidString, "error": error.map { "\($0)" } ?? ""])
-    app.linkDown()
     // Asked for once; from here on the system waits for the lock, for days if need be, with or without this process.
     central.connect(peripheral, options: nil)
+  }
+
+  // MARK: The search
+
+  /// Looks for the lock among all that offer its service.
+  private func beginSearch() {
+    var kept = candidates.values.map { ($0.identifier, $0.state == .connected) }
+    if let peripheral, candidates[peripheral.identifier] == nil {
+      candidates[peripheral.identifier] = peripheral
+      kept.append((peripheral.identifier, peripheral.state == .connected))
+    }
+    peripheral = nil
+    forgetCharacteristics()
+    perform(search.begin(kept.sorted { $0.0.uuidString < $1.0.uuidString }, at: time.now))
+  }
+
+  private func perform(_ effects: [LockSearch.Effect]) {
+    defer { setAlarm() }
+    guard let manager, manager.state == .poweredOn else { return }
+    for effect in effects {
+      switch effect {
+      case .scan: manager.scanForPeripherals(withServices: [Self.serviceUUID], options: nil)
+      case .stopScan: manager.stopScan()
+      case .connect(let identifier): candidates[identifier].map { manager.connect($0, options: nil) }
+      case .cancel(let identifier): candidates[identifier].map { manager.cancelPeripheralConnection($0) }
+      case .test(let identifier):
+        guard let candidate = candidates[identifier] else { continue }
+        adopt(candidate)
+        linkBegan(candidate)
+      case .endTest(let identifier):
+        guard peripheral?.identifier == identifier else { continue }
+        logger.warning(
+          "this is not the lock that the keys are for, or it does not say so",
+          metadata: ["peripheral": "\(identifier)"])
+        peripheral = nil
+        forgetCharacteristics()
+        app.linkDown()
+      }
+    }
+    // Whom the search has forgotten it does not come back to.
+    if candidates.count > 2 * LockSearch.maximumCandidates {
+      candidates = candidates.filter { search.knows($0.key) }
+    }
+  }
+
+  private func setAlarm() {
+    let due = [search.nextDeadline, offerRetries.due, answerRetries.due].compactMap(\.self).min()
+    alarm?.set(due)
+  }
+
+  private func timePassed() {
+    perform(search.passed(at: time.now))
+    if offerRetries.takeDue(at: time.now) { subscribe(to: offer) }
+    if answerRetries.takeDue(at: time.now) { subscribe(to: answer) }
+    setAlarm()
+  }
+
+  private func subscribe(to characteristic: CBCharacteristic?) {
+    guard let peripheral, peripheral.state == .connected, let characteristic, !characteristic.isNotifying else {
+      return
+    }
+    peripheral.setNotifyValue(true, for: characteristic)
   }
 
   private func adopt(_ peripheral: CBPeripheral) {
     self.peripheral = peripheral
     peripheral.delegate = self
-    refusals = 0
     forgetCharacteristics()
     findCharacteristics(peripheral)
   }
@@ -181,23 +262,29 @@ final class AgentCentral: NSObject, CBCentralManagerDelegate, CBPeripheralDelega
   }
 
   func peripheral(_ peripheral: CBPeripheral, didModifyServices invalidatedServices: [CBService]) {
-    guard invalidatedServices.contains(where: { $0.uuid == Self.serviceUUID }) else { return }
+    guard peripheral == self.peripheral, invalidatedServices.contains(where: { $0.uuid == Self.serviceUUID }) else {
+      return
+    }
     logger.record("services.changed", ["peripheral": peripheral.identifier.uuidString])
     forgetCharacteristics()
     discover(peripheral)
   }
 
   func peripheral(_ peripheral: CBPeripheral, didDiscoverServices error: (any Error)?) {
+    guard peripheral == self.peripheral else { return }
     guard let service = peripheral.services?.first(where: { $0.uuid == Self.serviceUUID }) else {
-      return logger.warning("the lock service is not there: \(error.map { "\($0)" } ?? "no error")")
+      logger.warning("the lock service is not there: \(error.map { "\($0)" } ?? "no error")")
+      return isNoLock(peripheral)
     }
     peripheral.discoverCharacteristics([Self.offerUUID, Self.commandUUID, Self.answerUUID], for: service)
   }
 
   func peripheral(_ peripheral: CBPeripheral, didDiscoverCharacteristicsFor service: CBService, error: (any Error)?) {
+    guard peripheral == self.peripheral else { return }
     findCharacteristics(peripheral)
     guard offer != nil, command != nil, answer != nil else {
-      return logger.warning("the lock service is not whole: \(error.map { "\($0)" } ?? "no error")")
+      logger.warning("the lock service is not whole: \(error.map { "\($0)" } ?? "no error")")
+      return isNoLock(peripheral)
     }
     explore(peripheral)
   }
@@ -205,20 +292,32 @@ final class AgentCentral: NSObject, CBCentralManagerDelegate, CBPeripheralDelega
   func peripheral(
     _ peripheral: CBPeripheral, didUpdateNotificationStateFor characteristic: CBCharacteristic, error: (any Error)?
   ) {
-    if let error {
-      if characteristic.uuid == Self.answerUUID { answerRefusals += 1 }
-      return logger.error("no subscription to \(characteristic.uuid): \(error)")
+    guard peripheral == self.peripheral else { return }
+    guard let error else {
+      if characteristic.uuid == Self.offerUUID, characteristic.isNotifying { logger.record("subscribed") }
+      return
     }
-    if characteristic.uuid == Self.offerUUID, characteristic.isNotifying { logger.record("subscribed") }
+    // Of a link that is lost the next one makes up for it.
+    guard peripheral.state == .connected else {
+      return logger.info("no subscription to \(characteristic.uuid): \(error)")
+    }
+    let isOffer = characteristic.uuid == Self.offerUUID
+    if isOffer { offerRetries.failed(at: time.now) } else { answerRetries.failed(at: time.now) }
+    setAlarm()
+    let isLast = isOffer ? offerRetries.isExhausted : answerRetries.isExhausted
+    logger.log(level: isLast ? .error : .warning, "no subscription to \(characteristic.uuid): \(error)")
   }
 
   /// An offer has come, so the lock is talking to us: without the answer's subscription we would talk and not hear.
-  private func subscribeToAnswer(_ peripheral: CBPeripheral) {
-    guard let answer, !answer.isNotifying, (1..<Self.maximumRefusals).contains(answerRefusals) else { return }
-    peripheral.setNotifyValue(true, for: answer)
+  private func subscribeToAnswer() {
+    // Where it failed before, as before a bond is made, now is the time.
+    guard answerRetries.due != nil else { return }
+    answerRetries.linkBegan()
+    subscribe(to: answer)
   }
 
   func peripheral(_ peripheral: CBPeripheral, didReadRSSI signal: NSNumber, error: (any Error)?) {
+    guard peripheral == self.peripheral else { return }
     if let error { logger.info("the signal can't be read: \(error)") }
     app.signalRead(error == nil ? signal.intValue : nil)
   }
@@ -226,37 +325,36 @@ final class AgentCentral: NSObject, CBCentralManagerDelegate, CBPeripheralDelega
   func peripheral(
     _ peripheral: CBPeripheral, didUpdateValueFor characteristic: CBCharacteristic, error: (any Error)?
   ) {
+    guard peripheral == self.peripheral else { return }
     guard error == nil, let value = characteristic.value else {
       return logger.warning("no value of \(characteristic.uuid): \(error.map { "\($0)" } ?? "none given")")
     }
     switch characteristic.uuid {
     case Self.offerUUID:
-      subscribeToAnswer(peripheral)
+      subscribeToAnswer()
       if Array(value) == LockService.offerHint { readOffer() } else { app.offerReceived(Array(value)) }
     case Self.answerUUID:
-      refusals = 0
       app.answerReceived(Array(value))
+      // Only who has the lock's private key can answer.
+      if search.isSearching, app.knownLock == peripheral.identifier { endSearch(with: peripheral) }
     default: break
     }
   }
 
-  func peripheral(_ peripheral: CBPeripheral, didWriteValueFor characteristic: CBCharacteristic, error: (any Error)?) {
-    guard characteristic.uuid == Self.commandUUID, let error else { return }
-    app.writeFailed(error)
-    refusals += 1
-    giveUpOnStranger(peripheral)
+  private func endSearch(with lock: CBPeripheral) {
+    perform(search.end(with: lock.identifier))
+    candidates = [:]
   }
 
-  /// A lock that refuses us, and has never proven to be ours, is somebody else's: look for another.
-  private func giveUpOnStranger(_ peripheral: CBPeripheral) {
-    guard refusals >= Self.maximumRefusals, app.knownLock != peripheral.identifier, let manager else { return }
-    logger.warning("this is not the lock that the keys are for", metadata: ["peripheral": "\(peripheral.identifier)"])
-    if strangers.count == Self.maximumStrangers { strangers = [] }
-    strangers.insert(peripheral.identifier)
-    self.peripheral = nil
-    forgetCharacteristics()
-    app.linkDown()
-    manager.cancelPeripheralConnection(peripheral)
-    manager.scanForPeripherals(withServices: [Self.serviceUUID], options: nil)
+  func peripheral(_ peripheral: CBPeripheral, didWriteValueFor characteristic: CBCharacteristic, error: (any Error)?) {
+    guard peripheral == self.peripheral, characteristic.uuid == Self.commandUUID, let error else { return }
+    app.writeFailed(error)
+    if search.isSearching { perform(search.refused(peripheral.identifier, at: time.now)) }
+  }
+
+  private func isNoLock(_ peripheral: CBPeripheral) {
+    if search.isSearching, peripheral == self.peripheral {
+      perform(search.failed(peripheral.identifier, at: time.now))
+    }
   }
 }

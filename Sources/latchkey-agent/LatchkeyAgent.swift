@@ -48,6 +48,7 @@ import Timekeeping
   private static let leastRise = 8
 
   func run() throws {
+    ProcessMemory.keepOutOfCoreFiles()
     let time = try ProcessClock.fromEnvironment()
     try Journal.bootstrap(process: "latchkey-agent", time: time)
     let logger = Logger(label: "latchkey-agent")

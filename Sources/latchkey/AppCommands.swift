@@ -1,5 +1,6 @@
 import AppLink
 import ArgumentParser
+import ConsoleOutput
 import Foundation
 import Orchestrator
 
@@ -14,7 +15,7 @@ enum SystemControl {
     do {
       return try work()
     } catch {
-      FileHandle.standardError.write(Data("latchkey: \(error)\n".utf8))
+      Console.complain("latchkey: \(error)")
       throw ExitCode(1)
     }
   }
@@ -64,8 +65,8 @@ struct StatusCommand: ParsableCommand {
     commandName: "status", abstract: "Shows Bluetooth's state and every app.")
   func run() throws {
     guard let status = try SystemControl.perform(.status) else { return }
-    print("Bluetooth: \(status.bluetooth)")
-    if let trouble = status.storeTrouble { print("Storage: \(trouble)") }
+    Console.say("Bluetooth: \(status.bluetooth)")
+    if let trouble = status.storeTrouble { Console.say("Storage: \(trouble)") }
     AppsCommand.show(status.apps)
   }
 }
@@ -83,9 +84,13 @@ struct AppsCommand: ParsableCommand {
       var line = "\(app.bundleIdentifier)  \(app.state.rawValue)"
       if let pid = app.processIdentifier { line += ", process \(pid)" }
       if app.quitByUser { line += ", quit by the user" }
-      line += ", \(app.connections) connections, \(app.pendingConnections) requests held, \(app.launches) launches"
-      print(line)
-      if let alert = app.alert { print("  ! \(alert)") }
+      line += ", \(count(app.connections, "connection")), \(count(app.pendingConnections, "request")) held, "
+      Console.say(line + (app.launches == 1 ? "1 launch" : "\(app.launches) launches"))
+      if let alert = app.alert { Console.say("  ! \(alert)") }
     }
+  }
+
+  private static func count(_ number: some BinaryInteger, _ what: String) -> String {
+    "\(number) \(what)\(number == 1 ? "" : "s")"
   }
 }

@@ -1,8 +1,17 @@
 import ArgumentParser
+import ConsoleOutput
 import LatchkeyVersion
 
-/// The command that a person uses.
 @main
+enum Main {
+  static func main() {
+    Console.begin()
+    LatchkeyCommand.main()
+    Console.end(program: "latchkey")
+  }
+}
+
+/// The command that a person uses.
 struct LatchkeyCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "latchkey",

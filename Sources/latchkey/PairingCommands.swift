@@ -1,6 +1,7 @@
 import AppLink
 import AppLinkBus
 import ArgumentParser
+import ConsoleOutput
 import Foundation
 import Orchestrator
 import Synchronization
@@ -31,7 +32,7 @@ struct PairingDesk {
 
   /// Reaches who reads it at once, over a pipe too.
   static func say(_ text: String, terminator: String = "\n") {
-    FileHandle.standardOutput.write(Data((text + terminator).utf8))
+    Console.say(text, terminator: terminator)
   }
 
   func answer(_ question: PairingQuestion) -> PairingAnswer? {

@@ -1,4 +1,5 @@
 import ArgumentParser
+import ConsoleOutput
 import Foundation
 import Glibc
 import Orchestrator
@@ -8,11 +9,17 @@ struct ProveCommand: ParsableCommand {
     commandName: "prove", abstract: "Runs a scenario with real processes and tells which promises were kept.",
     discussion: """
       Prints what happens as it happens, then the timeline, then the verdict. Ends with 0 where every promise was \
-      kept, with 1 where one was broken or the story could not be told to its end, with 64 for wrong arguments.
+      kept, with 1 where one was broken or the story could not be told to its end, with 64 for wrong arguments, with \
+      74 where the output or the file of --json could not be written, and with 141 where nobody read the output.
       """)
 
-  @Argument(help: "A scenario's name, such as days-away, or a scenario file.")
-  var scenario: String
+  @Argument(
+    help: "A scenario's name, such as days-away, or a scenario file.",
+    completion: .custom { _, _, _ in Self.completions() })
+  var scenario: String?
+
+  @Flag(help: "List the scenarios that there are.")
+  var list = false
 
   @Option(help: "Days that each chapter of the story lasts; its times scale.")
   var days: Double?
@@ -37,7 +44,18 @@ struct ProveCommand: ParsableCommand {
       valueName: "pace"))
   var pace: String?
 
+  @Option(
+    name: .customLong("repeat"),
+    help: ArgumentHelp(
+      "Run it so many times, of all scenarios where none is named, and tell verdicts and fingerprints by seed.",
+      valueName: "times", visibility: .hidden))
+  var times: Int?
+
+  @Option(help: ArgumentHelp("With --repeat: how many seeds take turns, from --seed on.", visibility: .hidden))
+  var seeds = 1
+
   func validate() throws {
+    guard !list else { return }
     if let pace, Pace(pace) == nil {
       throw ValidationError("--pace is a time of the story and how long it takes, such as 5d=5min, not '\(pace)'")
     }
@@ -45,33 +63,65 @@ struct ProveCommand: ParsableCommand {
     if let days, !(0.001...36500).contains(days) {
       throw ValidationError("--days must be from 0.001 to 36500")
     }
-    if let json {
-      let folder = URL(fileURLWithPath: json).deletingLastPathComponent().path
-      guard access(folder, W_OK) == 0 else { throw ValidationError("--json: the folder \(folder) can't be written to") }
+    if let times, times < 1 || json != nil || keep != nil || on != nil {
+      throw ValidationError("--repeat takes a number from 1 up, and neither --json, --keep nor --on")
+    }
+    guard (1...1_000_000).contains(seeds) else { throw ValidationError("--seeds must be from 1 to 1000000") }
+    if let json { try ReportFile(json).check() }
+    if let keep { try Self.check(keep: keep) }
+  }
+
+  /// What can be known before anything runs.
+  private static func check(keep: String) throws {
+    guard !keep.isEmpty else { throw ValidationError("--keep needs the name of a folder") }
+    var isFolder: ObjCBool = false
+    if FileManager.default.fileExists(atPath: keep, isDirectory: &isFolder) {
+      guard isFolder.boolValue else { throw ValidationError("--keep: \(keep) is not a folder") }
+      return
+    }
+    let above = URL(fileURLWithPath: keep).standardizedFileURL.deletingLastPathComponent().path
+    guard FileManager.default.fileExists(atPath: above, isDirectory: &isFolder), isFolder.boolValue else {
+      throw ValidationError("--keep: there is no folder \(above) to make \(keep) in")
     }
   }
 
   func run() throws {
+    if let times { return try repeatRuns(times) }
+    guard !list, let scenario else { return try tellScenarios() }
     let interruption = Interruption()
     do {
       let folder = try Executables.ownFolder()
       let story = try ScenarioLibrary.load(scenario, executableFolder: folder)
+      let isFollowed = json != nil || keep != nil
       let report = try ScenarioRun.run(
         story, on: try setting(folder),
         options: ScenarioRun.Options(
-          days: days, seed: seed, pace: pace.flatMap(Pace.init), keep: keep, progress: { Self.show($0) },
+          days: days, seed: seed, pace: pace.flatMap(Pace.init), keep: keep,
+          progress: { line in
+            // Where nobody hears of the run, and it leaves nothing behind, nobody waits for it.
+            if !Console.say(line), !isFollowed { interruption.endWithOutput() }
+          },
           worldBegan: { interruption.watch($0) }))
       interruption.letItEnd()
-      Self.show(report.text())
-      if let json { try report.json().write(to: URL(fileURLWithPath: json)) }
+      Console.say(report.text())
+      if let json { try ReportFile(json).write(report) }
+      Console.end(program: "latchkey")
       if !report.kept { throw ExitCode(1) }
     } catch let error as ExitCode {
       throw error
     } catch {
       // Whoever ends the world makes the story fail, which is then not what is to be told.
       interruption.letItEnd()
-      FileHandle.standardError.write(Data("latchkey: \(error)\n".utf8))
-      throw ExitCode(error is ScenarioError ? 64 : 1)
+      Console.complain("latchkey: \(error)")
+      throw ExitCode(Self.status(of: error))
+    }
+  }
+
+  private static func status(of error: any Error) -> Int32 {
+    switch error {
+    case is ScenarioError: 64
+    case is ReportFile.Failure: 74
+    default: 1
     }
   }
 }
@@ -83,31 +133,25 @@ extension ProveCommand {
     return .machines(machines, try MachineTools(folder: folder))
   }
 
-  /// Whole lines, at once, also into a pipe.
-  static func show(_ text: String) { FileHandle.standardOutput.write(Data((text + "\n").utf8)) }
-}
-
-/// Ends the world in order when somebody interrupts the run; without it the guardian would, a moment later.
-final class Interruption: Sendable {
-  // `watch` alone uses it, once; held so that the sources live as long as the run.
-  private nonisolated(unsafe) var sources: [any DispatchSourceSignal] = []
-  private let queue = DispatchQueue(label: "interruption")
-
-  /// Returns at once where nobody has interrupted the run; does not return where somebody has.
-  func letItEnd() { queue.sync {} }
-
-  func watch(_ guardian: Guardian) {
-    sources = [SIGINT, SIGTERM, SIGHUP].map { number in
-      // Else the signal ends this process before the queue hears of it.
-      signal(number, SIG_IGN)
-      let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
-      source.setEventHandler {
-        FileHandle.standardError.write(Data("latchkey: interrupted; ending what runs\n".utf8))
-        try? guardian.endWorld()
-        _exit(128 + number)
-      }
-      source.resume()
-      return source
+  /// Lists the scenarios; without `--list` it is the answer to who has named none.
+  private func tellScenarios() throws {
+    let lines = try SystemControl.reporting {
+      ScenarioLibrary.list(executableFolder: try Executables.ownFolder()).map { "  \($0.name)  \($0.title)" }
     }
+    guard !list else {
+      Console.say(lines.map { String($0.dropFirst(2)) }.joined(separator: "\n"))
+      return
+    }
+    Console.complain("latchkey: which scenario? There are these, and files of your own (docs/scenarios.md):")
+    Console.complain(lines.joined(separator: "\n"))
+    Console.complain("As in: latchkey prove days-away")
+    throw ExitCode(64)
+  }
+
+  /// For the shell: names of scenarios, and scenario files.
+  static func completions() -> [String] {
+    let names = (try? Executables.ownFolder()).map { ScenarioLibrary.list(executableFolder: $0).map(\.name) } ?? []
+    let files = (try? FileManager.default.contentsOfDirectory(atPath: ".")) ?? []
+    return names + files.filter { $0.hasSuffix(".yaml") }.sorted()
   }
 }

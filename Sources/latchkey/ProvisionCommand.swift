@@ -1,4 +1,5 @@
 import ArgumentParser
+import ConsoleOutput
 import Foundation
 import LockCryptography
 
@@ -17,9 +18,9 @@ struct ProvisionCommand: ParsableCommand {
   func run() throws {
     do {
       let identity = try Provisioning.provision(lockDirectory: lock, phoneDirectory: phone)
-      print("lock \(identity): keys in \(lock), its phone's in \(phone)")
+      Console.say("lock \(identity): keys in \(lock), its phone's in \(phone)")
     } catch {
-      FileHandle.standardError.write(Data("latchkey: \(error)\n".utf8))
+      Console.complain("latchkey: \(error)")
       throw ExitCode(1)
     }
   }

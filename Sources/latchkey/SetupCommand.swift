@@ -1,4 +1,5 @@
 import ArgumentParser
+import ConsoleOutput
 import Foundation
 import LockCryptography
 import MachineSetup
@@ -33,7 +34,7 @@ struct SetupLockCommand: ParsableCommand {
     let phone = try text.map { text in try Dialogue.read { () throws(IntroductionError) in try PhoneIntroduction(text) }
     }
     let outcome = try Dialogue.perform(.lock(phone: phone))
-    print(outcome.introduction)
+    Console.say(outcome.introduction)
     Dialogue.say(
       outcome.isComplete
         ? "Done. Give the text above to `latchkey setup phone`, where the phone does not have it yet."
@@ -52,7 +53,7 @@ struct SetupPhoneCommand: ParsableCommand {
   func run() throws {
     let lock = try lock.map { text in try Dialogue.read { () throws(IntroductionError) in try LockIntroduction(text) } }
     var outcome = try Dialogue.perform(.phone(lock: lock))
-    print(outcome.introduction)
+    Console.say(outcome.introduction)
     if !outcome.isComplete, Dialogue.isPossible {
       Dialogue.say("On the lock's machine, give the text above to `latchkey setup lock`.")
       guard let text = Dialogue.ask("The text that it prints, or return alone to do that later: ") else { return }
@@ -87,12 +88,12 @@ private enum Dialogue {
   }
 
   static func ask(_ question: String) -> String? {
-    FileHandle.standardError.write(Data(question.utf8))
+    Console.complain(question, terminator: "")
     guard let line = readLine(), !line.allSatisfy(\.isWhitespace) else { return nil }
     return line
   }
 
-  static func say(_ line: String) { FileHandle.standardError.write(Data((line + "\n").utf8)) }
+  static func say(_ line: String) { Console.complain(line) }
 
   private static func failure(_ error: any Error) -> ExitCode {
     say("latchkey: \(error)")

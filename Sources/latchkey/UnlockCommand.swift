@@ -1,5 +1,6 @@
 import AppLink
 import ArgumentParser
+import ConsoleOutput
 
 /// The owner's word to this machine's agent.
 struct UnlockCommand: ParsableCommand {
@@ -15,6 +16,6 @@ struct UnlockCommand: ParsableCommand {
 
   func run() throws {
     _ = try SystemControl.perform(.performAction(bundleIdentifier: app, name: "unlock"), limitSeconds: 60)
-    print("The door is unlocked.")
+    Console.say("The door is unlocked.")
   }
 }

@@ -1,5 +1,6 @@
 import AppLink
 import ArgumentParser
+import ConsoleOutput
 import Foundation
 
 struct WakesCommand: ParsableCommand {
@@ -10,7 +11,7 @@ struct WakesCommand: ParsableCommand {
   func run() throws {
     guard let status = try SystemControl.perform(.status) else { return }
     let lines = try SystemControl.reporting { try Self.lines(status, app: app) }
-    print(lines.joined(separator: "\n"))
+    Console.say(lines.joined(separator: "\n"))
   }
 
   /// What a person reads: a line for each wake, or one that says that there was none.

@@ -1,5 +1,6 @@
 import ArgumentParser
 import BluetoothSystem
+import ConsoleOutput
 import Foundation
 import Journal
 import LatchkeyDaemon
@@ -58,9 +59,10 @@ struct Latchkeyd: ParsableCommand {
       if setAside {
         let folder = try StateFolder(path: state, machine: nil)
         let place = try folder.setStoreAside(at: Date().timeIntervalSince1970)
-        print(
+        Console.say(
           (place.map { "The state is now in \($0)." } ?? "There was no state to put aside.")
             + " The next start of latchkeyd begins anew.")
+        Console.end(program: "latchkeyd")
         return
       }
       let time = try ProcessClock.fromEnvironment()
@@ -74,7 +76,7 @@ struct Latchkeyd: ParsableCommand {
         time: time, executor: thread, logger: logger)
       try thread.run { try await Self.serve(daemon, logger) }
     } catch {
-      FileHandle.standardError.write(Data("latchkeyd: \(error)\n".utf8))
+      Console.complain("latchkeyd: \(error)")
       throw ExitCode((error as? DaemonError)?.exitStatus ?? 1)
     }
   }

@@ -72,6 +72,7 @@ struct AdapterTests {
   func missing() {
     var desk = Self.desk(.named("hci7"))
     desk.handle(.daemon(.appeared(Self.objects)))
+    desk.pass(.seconds(5))
     #expect(desk.system.bluez.state == .unsupported)
     let record = desk.effects.lazy.compactMap { effect -> [String: String]? in
       if case .record("adapter.missing", let fields) = effect { fields } else { nil }

@@ -212,6 +212,43 @@ struct CentralManagerTests {
     #expect(try await delegate.states.next() == .poweredOn)
     #expect(manager.state == .poweredOn)
   }
+
+  @Test(
+    "C2: a scan ends with the radio, for the system too; another can be asked for",
+    arguments: [AppLink.ManagerState.poweredOff, .resetting])
+  func scanOverPowerCycle(_ state: AppLink.ManagerState) async throws {
+    let setup = try await CentralSetup()
+    setup.manager.scanForPeripherals(withServices: [CBUUID(string: "180F")])
+    _ = try await setup.nextCommand()
+    setup.system.emit(.stateChanged(Example.manager, state))
+    _ = try await setup.recorder.calls.next()
+    #expect(!setup.manager.isScanning)
+    setup.system.emit(.stateChanged(Example.manager, .poweredOn))
+    _ = try await setup.recorder.calls.next()
+    setup.manager.scanForPeripherals(withServices: nil)
+    #expect(try await setup.nextCommand() == .stopScan(Example.manager))
+    #expect(try await setup.nextCommand() == .scan(Example.manager, ScanRequest(services: nil)))
+  }
+
+  @Test("S2: a scan that was restored while Bluetooth is off goes on when it is on")
+  func restoredScanWhileOff() async throws {
+    let system = ScriptedSystem()
+    let recorder = CentralRecorder()
+    system.attach()
+    let manager = system.run {
+      CBCentralManager(
+        delegate: recorder, queue: DispatchQueue(label: "test.restored"),
+        options: [CBCentralManagerOptionRestoreIdentifierKey: "door"])
+    }
+    system.emit(
+      .willRestoreCentral(
+        Example.manager, CentralRestoration(peripherals: [], scan: ScanRequest(services: [Example.service]))))
+    for state in [AppLink.ManagerState.poweredOff, .poweredOn] { system.emit(.stateChanged(Example.manager, state)) }
+    for call in ["willRestoreState", "state poweredOff", "state poweredOn"] {
+      #expect(try await recorder.calls.next() == call)
+    }
+    #expect(manager.isScanning)
+  }
 }
 
 @MainActor

@@ -115,6 +115,60 @@ struct PeripheralManagerTests {
     #expect(!setup.manager.isAdvertising)
   }
 
+  @Test(
+    "C6: the end of the radio ends what is advertised and published, and both can be asked for anew",
+    arguments: [AppLink.ManagerState.poweredOff, .resetting])
+  func powerCycle(_ state: AppLink.ManagerState) async throws {
+    let setup = try await PeripheralSetup()
+    _ = try await setup.publish()
+    setup.manager.startAdvertising(nil)
+    _ = try await setup.nextCommand()
+    setup.system.emit(.advertisingStarted(Example.manager, error: nil))
+    #expect(try await setup.recorder.calls.next() == "didStartAdvertising")
+    setup.system.emit(.stateChanged(Example.manager, state))
+    _ = try await setup.recorder.calls.next()
+    #expect(!setup.manager.isAdvertising)
+    setup.system.emit(.stateChanged(Example.manager, .poweredOn))
+    _ = try await setup.recorder.calls.next()
+    #expect(!setup.manager.isAdvertising)
+    // As every app does when it hears that Bluetooth is on.
+    setup.manager.add(setup.service)
+    setup.manager.startAdvertising(nil)
+    #expect(try await setup.nextCommand() == .stopAdvertising(Example.manager))
+    #expect(try await setup.nextCommand() == .removeAllServices(Example.manager))
+    guard case .addService(_, let definition) = try await setup.nextCommand() else {
+      throw PeripheralSetup.Unexpected()
+    }
+    #expect(try await setup.nextCommand() == .startAdvertising(Example.manager, AdvertisementRequest()))
+    setup.system.emit(.serviceAdded(Example.manager, definition.identifier, error: nil))
+    setup.system.emit(.advertisingStarted(Example.manager, error: nil))
+    #expect(try await setup.recorder.calls.next() == "didAdd 180F")
+    #expect(try await setup.recorder.calls.next() == "didStartAdvertising")
+    #expect(setup.manager.isAdvertising)
+  }
+
+  @Test("S5: what was restored is there when Bluetooth is off at the relaunch, and goes on when it is on")
+  func restoredWhileOff() async throws {
+    let system = ScriptedSystem()
+    let recorder = PeripheralRecorder()
+    system.attach()
+    let manager = system.run {
+      CBPeripheralManager(
+        delegate: recorder, queue: DispatchQueue(label: "test.restored"),
+        options: [CBPeripheralManagerOptionRestoreIdentifierKey: "door"])
+    }
+    system.emit(
+      .willRestorePeripheral(
+        Example.manager, PeripheralRestoration(services: [], advertisement: AdvertisementRequest())))
+    system.emit(.stateChanged(Example.manager, .poweredOff))
+    #expect(try await recorder.calls.next() == "willRestoreState")
+    #expect(try await recorder.calls.next() == "state poweredOff")
+    #expect(!manager.isAdvertising)
+    system.emit(.stateChanged(Example.manager, .poweredOn))
+    #expect(try await recorder.calls.next() == "state poweredOn")
+    #expect(manager.isAdvertising)
+  }
+
   @Test("C6: reads and writes are answered, each once")
   func requests() async throws {
     let setup = try await PeripheralSetup()

@@ -36,13 +36,13 @@ struct KilledOnArrivalTests {
           - leave app: {machine: phone, app: agent}
           - wait for: {event: app.suspended, machine: phone, fields: {app: org.latchkey.agent}, within: 2min}
           - at: +10min
-            move: {machine: phone, to: [400, 0], as: departure}
+            move: {machine: phone, to: [200, 0], over: 140s, as: departure}
           - wait for: {event: bolt.moved, machine: door, fields: {to: locked}, within: 5min}
           - at: +3h
             kill app: {machine: phone, app: agent}
           - day: 2
-            move: {machine: phone, to: [1, 0], as: arrival}
-          - wait for: {event: link.up, within: 1min}
+            move: {machine: phone, to: [1, 0], over: 140s, as: arrival}
+          - wait for: {event: link.up, within: 4min}
           - pass: \(death.milliseconds)ms
           - \(death.step)
           - pass: 5min

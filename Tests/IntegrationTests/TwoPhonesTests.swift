@@ -42,22 +42,22 @@ struct TwoPhonesTests {
     let report = try await tell(
       Self.bothAtHome + """
 
-          - move: {machine: first, to: [400, 0]}
+          - move: {machine: first, to: [200, 0], over: 140s}
           - pass: 10min
-          - move: {machine: first, to: [1, 0]}
-          - wait for: {event: bolt.moved, machine: door, fields: {to: unlocked, cause: phone}, within: 1min}
+          - move: {machine: first, to: [1, 0], over: 140s}
+          - wait for: {event: bolt.moved, machine: door, fields: {to: unlocked, cause: phone}, within: 4min}
           - wait for: {event: unlock.answered, machine: first, fields: {result: done}, within: 1min}
           - pass: 5min
-          - move: {machine: first, to: [400, 0]}
-          - wait for: {event: bolt.moved, machine: door, fields: {to: locked, cause: leaving}, within: 2min}
-          - move: {machine: second, to: [400, 0]}
+          - move: {machine: first, to: [200, 0], over: 140s}
+          - wait for: {event: bolt.moved, machine: door, fields: {to: locked, cause: leaving}, within: 4min}
+          - move: {machine: second, to: [200, 0], over: 140s}
           - pass: 10min
-          - move: {machine: second, to: [2, 0]}
-          - wait for: {event: bolt.moved, machine: door, fields: {to: unlocked, cause: phone}, within: 1min}
+          - move: {machine: second, to: [2, 0], over: 140s}
+          - wait for: {event: bolt.moved, machine: door, fields: {to: unlocked, cause: phone}, within: 4min}
           - wait for: {event: unlock.answered, machine: second, fields: {result: done}, within: 1min}
           - pass: 5min
-          - move: {machine: second, to: [400, 0]}
-          - wait for: {event: bolt.moved, machine: door, fields: {to: locked, cause: leaving}, within: 2min}
+          - move: {machine: second, to: [200, 0], over: 140s}
+          - wait for: {event: bolt.moved, machine: door, fields: {to: locked, cause: leaving}, within: 4min}
         """, promises: "nothing-refused, told-nothing-twice, every-movement-recorded, nothing-crashed, no-errors-logged"
     )
     let written = report.timeline.filter { ["status.written", "unlock.written"].contains($0.event) }
@@ -87,12 +87,12 @@ struct TwoPhonesTests {
       """
         - open app: {machine: first, app: agent}
         - wait for: {event: status.answered, machine: first, within: 2min}
-        - move: {machine: first, to: [400, 0]}
+        - move: {machine: first, to: [200, 0], over: 140s}
         - pass: 10min
         - open app: {machine: second, app: agent}
         - wait for: {event: subscribed, machine: second, within: 2min}
-        - move: {machine: first, to: [1, 0]}
-        - wait for: {event: bolt.moved, machine: door, fields: {to: unlocked, cause: phone}, within: 1min}
+        - move: {machine: first, to: [1, 0], over: 140s}
+        - wait for: {event: bolt.moved, machine: door, fields: {to: unlocked, cause: phone}, within: 4min}
         - wait for: {event: unlock.answered, machine: first, fields: {result: done}, within: 1min}
         - pass: 1min
       """, promises: "nothing-crashed, no-errors-logged")

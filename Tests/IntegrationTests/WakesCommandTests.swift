@@ -104,13 +104,13 @@ struct WakesCommandTests {
       - leave app: {machine: phone, app: agent}
       - wait for: {event: app.suspended, machine: phone, fields: {app: \(agent)}, within: 2min}
         note: look before any wake
-      - move: {machine: phone, to: [400, 0], as: departure}
+      - move: {machine: phone, to: [200, 0], over: 140s, as: departure}
       - wait for: {event: wake.ended, machine: phone, fields: {app: \(agent)}, within: 5min}
         note: look at the first wake
       - reclaim app: {machine: phone, app: agent}
       - day: 5
-        move: {machine: phone, to: [1, 0], as: arrival}
-      - wait for: {event: didConnect, machine: phone, within: 2min}
+        move: {machine: phone, to: [1, 0], over: 140s, as: arrival}
+      - wait for: {event: didConnect, machine: phone, within: 4min}
         note: look while it is awake
       - wait for: {event: wake.ended, machine: phone, fields: {app: \(agent)}, within: 2min}
         note: look when it sleeps

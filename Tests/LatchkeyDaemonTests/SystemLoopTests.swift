@@ -35,7 +35,7 @@ private final class RecordingSupervisor: Supervisor {
     telling.yield(
       .ended(ProcessEnd(bundleIdentifier: "org.example.app", process: process, how: "signal 9")))
   }
-  func verify(_ claim: AppClaim, answer: @escaping @Sendable (String?) -> Void) { answer(nil) }
+  func verify(_ claim: AppClaim, answer: @escaping @Sendable (ClaimRefusal?) -> Void) { answer(nil) }
 }
 
 @Suite("The event loop", .timeLimit(.minutes(1)))

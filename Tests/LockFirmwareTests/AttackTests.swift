@@ -257,7 +257,9 @@ import Testing
     #expect(try bench.answer(second, by: 1).result == .notNeeded)
     #expect(try bench.answer(second, by: 1).lockState == .unlocked)
     #expect(bench.turns.count == 1)
-    #expect(bench.log.map(\.kind) == [.movement, .command, .outcome])
+    // The second: that it waits, and what became of it.
+    #expect(bench.log.map(\.kind) == [.movement, .command, .command, .outcome])
+    #expect(bench.log.map(\.result) == [.done, .busy, .notNeeded, .done])
   }
 
   @Test("L6: a command for the other way waits for the turn to end") func queued() throws {

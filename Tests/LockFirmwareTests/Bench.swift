@@ -13,8 +13,8 @@ struct Bench {
   static let stranger = CentralIdentifier(high: 0, low: 99)
 
   let lockKey = PrivateKey()
-  let keys: [PrivateKey] = [PrivateKey(), PrivateKey()]
-  let configuration: LockConfiguration
+  let keys: [PrivateKey]
+  var configuration: LockConfiguration
   var firmware: LockFirmware<SwiftCryptography>
   var cryptography = SwiftCryptography()
   var milliseconds: Int64 = 1_000_000
@@ -27,6 +27,8 @@ struct Bench {
   /// Where the bolt is, truly.
   var position = BoltPosition.locked
   var turning: BoltTarget?
+  /// The bolt arrives by itself while time passes.
+  var finishesTurns = false
   var turnStart: Int64 = 0
   /// Turns of the bolt so far, with the length of the log when each began.
   var turns: [(target: BoltTarget, logCount: Int)] = []
@@ -35,8 +37,11 @@ struct Bench {
   var answers: [UInt64: [[UInt8]]] = [:]
   var notes: [LockNote] = []
   var responses: [Bool] = []
+  /// What the lock keeps of centrals that proved themselves.
+  var trusted: [TrustedCentral] = []
 
-  init(_ change: (inout LockConfiguration) -> Void = { _ in }) throws {
+  init(phoneCount: Int = 2, _ change: (inout LockConfiguration) -> Void = { _ in }) throws {
+    keys = (0..<phoneCount).map { _ in PrivateKey() }
     let identity = try #require(LockIdentity([UInt8](repeating: 3, count: 16)))
     var configuration = LockConfiguration(
       identity: identity, enrolledPhones: keys.map { Array($0.publicKey.rawRepresentation) })
@@ -75,6 +80,7 @@ struct Bench {
         turns.append((target, log.count))
         turning = target
         position = .between
+      case .storeTrusted(let trusted): self.trusted = trusted
       case .note(let note): notes.append(note)
       }
     }
@@ -99,11 +105,13 @@ struct Bench {
 
   mutating func pass(_ seconds: Double) {
     let end = milliseconds + Int64(seconds * 1000)
+    if finishesTurns { finishTurn() }
     while let deadline = firmware.nextDeadline, deadline.milliseconds <= end {
       milliseconds = deadline.milliseconds
       happens(.timePassed)
+      if finishesTurns { finishTurn() }
     }
-    milliseconds = end
+    milliseconds = max(milliseconds, end)
   }
 
   mutating func move(door state: DoorState) {
@@ -117,8 +125,8 @@ struct Bench {
     turning = nil
     offers = [:]
     firmware = LockFirmware(
-      configuration, staticKey: lockKey, using: SwiftCryptography(), records: log.suffix(200), position: position,
-      door: door, at: time)
+      configuration, staticKey: lockKey, using: SwiftCryptography(), records: log.suffix(200),
+      trusted: trusted, position: position, door: door, at: time)
     happens(.timePassed)
   }
 
@@ -129,11 +137,13 @@ struct Bench {
   }
 
   /// A phone writes a command with the latest offer it has.
+  /// - Parameter central: what the radio names it by, where it is not its usual name.
   @discardableResult
   mutating func command(
-    _ kind: LockCommand.Kind, _ operation: UInt64, by phone: Int = 0, key: PrivateKey? = nil
+    _ kind: LockCommand.Kind, _ operation: UInt64, by phone: Int = 0, key: PrivateKey? = nil,
+    over central: CentralIdentifier? = nil
   ) throws -> PhoneSession<SwiftCryptography> {
-    let central = phone == 0 ? Bench.alice : Bench.bob
+    let central = central ?? (phone == 0 ? Bench.alice : Bench.bob)
     var session = try session(central, key: key ?? keys[phone])
     let write = try session.seal(LockCommand(kind, operation: operation), using: &cryptography)
     happens(.commandWritten(central, write))

@@ -222,7 +222,8 @@ import Testing
     #expect(bench.firmware.nextDeadline == nil)
     bench.happens(.linkUp(Bench.alice))
     bench.pass(3600)
-    #expect(bench.notes == [LockNote](repeating: .offerSent(Bench.alice), count: 13))
+    #expect(
+      bench.notes == [LockNote](repeating: .offerSent(Bench.alice), count: 1 + bench.configuration.offerRepeatCount))
     #expect(bench.firmware.nextDeadline == nil)
   }
 

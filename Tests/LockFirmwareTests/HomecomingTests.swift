@@ -62,7 +62,9 @@ struct Household {
         offer: offer, identity: bench.configuration.identity, lockKey: bench.lockKey.publicKey,
         phoneKey: bench.keys[0]),
       let message = try? session.seal(
-        LockCommand(command == .status ? .status : .unlock, operation: operation), using: &bench.cryptography)
+        LockCommand(
+          command == .status ? .status : command == .unlockUnlessHome ? .unlockUnlessHome : .unlock,
+          operation: operation), using: &bench.cryptography)
     else { return }
     self.offer = nil
     self.session = session
@@ -87,6 +89,7 @@ struct Household {
           switch opened.result {
           case .done, .notNeeded: happens(.answered(.done, bolt: bolt))
           case .unknownOperation: happens(.answered(.unknownOperation, bolt: bolt))
+          case .lockedAtHome: happens(.answered(.lockedAtHome, bolt: bolt))
           default: happens(.answered(.failed, bolt: bolt))
           }
         }

@@ -45,6 +45,21 @@ import Testing
     }
   }
 
+  @Test("L7: phones that are enrolled at the same moment are all enrolled") func enrolledTogether() async throws {
+    let folder = TestFolder()
+    _ = try Provisioning.makeLock(directory: folder.path, enrolledPhones: [])
+    let path = folder.path
+    var phones: [PhoneIntroduction] = []
+    for _ in 0..<24 { phones.append(TestKeys().phone) }
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for phone in phones { group.addTask { _ = try LockKeys.enroll(phone, inDirectory: path) } }
+      try await group.waitForAll()
+    }
+    let enrolled = try LockKeys.read(fromDirectory: path).enrolledPhones
+    #expect(Set(enrolled) == Set(phones.map(\.publicKey)))
+    #expect(try FileManager.default.contentsOfDirectory(atPath: path) == [LockKeys.fileName])
+  }
+
   @Test("L5: a phone is enrolled once, beside the others, and the keys stay 0600") func enroll() throws {
     let folder = TestFolder()
     let before = try Provisioning.makeLock(

@@ -35,11 +35,11 @@ public enum Benchmark {
     _ count: Int, executables: Executables, progress: @escaping @Sendable (String) -> Void
   ) throws -> Relaunches {
     let steps: [Step] = [
-      step(.move(machine: "phone", to: Place(x: 400, y: 0), occasion: .departure)),
+      step(.move(machine: "phone", to: Place(x: 200, y: 0), occasion: .departure, over: .seconds(140))),
       step(.wait(EventPattern(event: "bolt.moved", fields: ["to": "locked"]), limit: .seconds(600))),
       step(.killApp(machine: "phone", app: .agent)),
       step(.pass(.seconds(3600))),
-      step(.move(machine: "phone", to: Place(x: 1, y: 0), occasion: .arrival)),
+      step(.move(machine: "phone", to: Place(x: 1, y: 0), occasion: .arrival, over: .seconds(140))),
       step(.wait(EventPattern(event: "bolt.moved", fields: ["to": "unlocked"]), limit: .seconds(300))),
       step(.pass(.seconds(60))),
     ]

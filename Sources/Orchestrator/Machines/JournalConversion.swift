@@ -14,9 +14,11 @@ struct SystemdJournalLine: Sendable, Equatable {
 
   var cursor: String? { fields["__CURSOR"] }
 
-  /// When it happened, by the machine's clock on the wall, in Unix nanoseconds.
+  /// When it happened, by the machine's clock on the wall, in Unix nanoseconds; `nil` where it says no time that a clock
+  /// has.
   var unixNanoseconds: Int64? {
-    (fields["_SOURCE_REALTIME_TIMESTAMP"] ?? fields["__REALTIME_TIMESTAMP"]).flatMap { Int64($0) }.map { $0 * 1000 }
+    (fields["_SOURCE_REALTIME_TIMESTAMP"] ?? fields["__REALTIME_TIMESTAMP"]).flatMap { Int64($0) }
+      .flatMap { MachineClock.unixNanoseconds(microseconds: $0) }
   }
 
   /// The orchestrator's own line, which says that all before it has been read.

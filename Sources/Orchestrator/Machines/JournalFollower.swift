@@ -123,13 +123,16 @@ final class JournalFollower: @unchecked Sendable {
     let text = try ask("time", limit: 60)
     let answered = now()
     let parts = text.split(whereSeparator: { $0 == "." || $0 == "," })
-    guard parts.count == 2, parts[1].count == 6, let seconds = Int64(parts[0]), let fraction = Int64(parts[1]) else {
+    guard parts.count == 2, parts[1].count == 6, let seconds = Int64(parts[0]), let fraction = Int64(parts[1]),
+      (0...MachineClock.lastUnixSecond).contains(seconds), fraction >= 0,
+      let reading = MachineClock.unixNanoseconds(microseconds: seconds * 1_000_000 + fraction)
+    else {
       throw WorldError("\(name) does not tell its time: \(text.trimmed(to: 100))")
     }
     condition.lock()
     clockKnown.take(
       asked: .init(nanoseconds: asked), answered: .init(nanoseconds: answered),
-      reading: (seconds * 1_000_000 + fraction) * 1000)
+      reading: reading)
     condition.unlock()
   }
 

@@ -15,6 +15,14 @@ struct MachineClock: Sendable, Equatable {
   /// virtual machine without hardware help has worse.
   static let driftPerSecond: Int64 = 1_000_000
 
+  /// The last moment that a clock may say, in Unix seconds: the year 2200. Beyond, nanoseconds have no room.
+  static let lastUnixSecond: Int64 = 7_258_118_400
+
+  /// - Returns: `nil` for a time before 1970 or after 2200.
+  static func unixNanoseconds(microseconds: Int64) -> Int64? {
+    (0...lastUnixSecond * 1_000_000).contains(microseconds) ? microseconds * 1000 : nil
+  }
+
   init() {}
 
   /// - Parameters:

@@ -20,23 +20,43 @@ public struct RunDigest: Sendable {
     for line in Self.lines(entries) { add(line) }
   }
 
-  /// A line for each event, in the order of time; what several processes do at one moment, by machine and process, each
-  /// in its own order.
-  static func lines(_ entries: [JournalEntry]) -> [String] {
-    let events = entries.filter { $0.event != nil }
-    let ordered = events.enumerated().sorted { left, right in
-      (left.element.t, left.element.place, left.element.process, left.offset)
-        < (right.element.t, right.element.place, right.element.process, right.offset)
-    }
-    return ordered.map { line($0.element) }
+  /// A state that may change several times in one moment: what it came to is all that counts.
+  static let states: Set<String> = ["stateUpdated"]
+  /// What the system makes of the adapter in between is chance; the radio has what the adapter was, the apps what they
+  /// were told.
+  static let passing: Set<String> = ["bluetooth.state"]
+
+  /// What one process did of one kind in one moment.
+  private struct Moment: Hashable {
+    var t: Int64
+    var place: String
+    var process: String
+    var event: String
   }
 
-  private static func line(_ entry: JournalEntry) -> String {
-    let event = entry.event ?? ""
+  /// A line for each event, in the order of time. In one moment processes run side by side, and who comes first there is
+  /// chance: their lines stand in alphabetical order.
+  static func lines(_ entries: [JournalEntry]) -> [String] {
+    var lines: [(t: Int64, text: String)] = []
+    var states: Set<Moment> = []
+    for entry in entries.reversed() {
+      guard let event = entry.event, !Self.passing.contains(event) else { continue }
+      if Self.states.contains(event) {
+        let moment = Moment(t: entry.t, place: entry.place, process: entry.process, event: event)
+        guard states.insert(moment).inserted else { continue }
+        lines.append((entry.t, line(entry, event, ["state"])))
+      } else {
+        lines.append((entry.t, line(entry, event, Self.fields)))
+      }
+    }
+    return lines.sorted { ($0.t, $0.text) < ($1.t, $1.text) }.map(\.text)
+  }
+
+  private static func line(_ entry: JournalEntry, _ event: String, _ names: Set<String>) -> String {
     let fields =
       RadioDigest.covers(entry)
       ? entry.fieldText
-      : entry.fields.filter { Self.fields.contains($0.key) }.sorted { $0.key < $1.key }
+      : entry.fields.filter { names.contains($0.key) && !$0.value.hasPrefix("/") }.sorted { $0.key < $1.key }
         .map { "\($0.key)=\($0.value)" }.joined(separator: " ")
     return "\(entry.t)|\(entry.place)|\(entry.process)|\(event)|\(fields)\n"
   }

@@ -7,12 +7,21 @@ public enum DurationText {
     ("min", 60e9), ("ms", 1e6), ("s", 1e9), ("h", 3600e9), ("d", 86400e9),
   ]
 
+  /// A decimal number as people write it, `2`, `1.5` or `-3e2`; `nil` for any other text, `0x10` and `nan` among them.
+  static func number(_ text: some StringProtocol) -> Double? {
+    let allowed = text.utf8.allSatisfy { byte in
+      (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) || ".+-eE".utf8.contains(byte)
+    }
+    guard allowed, let value = Double(text), value.isFinite else { return nil }
+    return value
+  }
+
   /// A duration from 0 to 100 years, or `nil` where the text is none.
   public static func parse(_ text: String) -> Duration? {
     for (suffix, nanoseconds) in units where text.hasSuffix(suffix) {
       let digits = text.dropLast(suffix.count)
       guard let last = digits.last, last.isNumber || last == " ",
-        let value = Double(digits.hasSuffix(" ") ? digits.dropLast() : digits), value.isFinite, value >= 0
+        let value = number(digits.hasSuffix(" ") ? digits.dropLast() : digits), value >= 0
       else { return nil }
       let total = value * nanoseconds
       return total <= 36500 * 86400e9 ? .nanoseconds(Int64(total.rounded())) : nil

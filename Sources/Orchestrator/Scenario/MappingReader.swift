@@ -57,6 +57,12 @@ struct MappingReader {
     guard let text = try required(key).scalar?.string, !text.isEmpty else {
       throw error("'\(key)' of \(subject) must be a word or a line of text", at: key)
     }
+    // It is printed to terminals, which take some characters for commands.
+    if let scalar = text.unicodeScalars.first(where: { $0.properties.generalCategory == .control }) {
+      throw error(
+        "'\(key)' of \(subject) has a character in it that can't be printed, U+\(String(scalar.value, radix: 16))",
+        at: key)
+    }
     return text
   }
 
@@ -66,7 +72,7 @@ struct MappingReader {
 
   func number(_ key: String, in range: ClosedRange<Double>) throws(ScenarioError) -> Double {
     let text = try text(key)
-    guard let value = Double(text), range.contains(value) else {
+    guard let value = DurationText.number(text), range.contains(value) else {
       throw error(
         "'\(key)' of \(subject) must be a number from \(range.lowerBound) to \(range.upperBound), not '\(text)'",
         at: key)
@@ -111,7 +117,7 @@ struct MappingReader {
   }
 
   func place(_ key: String) throws(ScenarioError) -> Place {
-    let values = try list(key).map { $0.scalar.flatMap { Double($0.string) } }
+    let values = try list(key).map { $0.scalar.flatMap { DurationText.number($0.string) } }
     guard values.count == 2, let x = values[0], let y = values[1], abs(x) <= 1e6, abs(y) <= 1e6 else {
       throw error("'\(key)' of \(subject) must be two numbers in metres, as in [400, 0]", at: key)
     }

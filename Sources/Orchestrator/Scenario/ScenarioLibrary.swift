@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 
 /// Finds scenarios: a file by its path, or one of the package's own by its name.
 public enum ScenarioLibrary {
@@ -25,13 +26,69 @@ public enum ScenarioLibrary {
     _ nameOrFile: String, environment: [String: String] = ProcessInfo.processInfo.environment, executableFolder: String
   ) throws(ScenarioError) -> Scenario {
     let path = try locate(nameOrFile, environment: environment, executableFolder: executableFolder)
-    let text: String
-    do {
-      text = try String(contentsOfFile: path, encoding: .utf8)
-    } catch {
-      throw ScenarioError(file: path, line: nil, problem: "can't be read: \(error.localizedDescription)")
+    return try ScenarioParser.parse(try read(path), file: path)
+  }
+
+  /// The file's text; it is looked at before it is read, so that no device and no large file is.
+  private static func read(_ path: String) throws(ScenarioError) -> String {
+    func failure(_ problem: String, line: Int? = nil) -> ScenarioError {
+      ScenarioError(file: path, line: line, problem: problem)
     }
-    return try ScenarioParser.parse(text, file: path)
+    func refusal() -> ScenarioError { failure("can't be read: \(String(cString: strerror(errno)))") }
+    // Without waiting for who may write into a named pipe.
+    let file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+    guard file >= 0 else { throw refusal() }
+    defer { close(file) }
+    var status = stat()
+    guard fstat(file, &status) == 0 else { throw refusal() }
+    guard status.st_mode & S_IFMT == S_IFREG else { throw failure("is no file of text") }
+    guard status.st_size <= ScenarioParser.maximumSize else {
+      throw failure("a scenario has at most \(ScenarioParser.maximumSize) bytes, not \(status.st_size)")
+    }
+    var bytes = [UInt8](repeating: 0, count: ScenarioParser.maximumSize)
+    var length = 0
+    while length < bytes.count {
+      let count = bytes[length...].withUnsafeMutableBytes { Glibc.read(file, $0.baseAddress, $0.count) }
+      guard count >= 0 else { throw refusal() }
+      if count == 0 { break }
+      length += count
+    }
+    let read = bytes[..<length]
+    guard let text = String(validating: read, as: UTF8.self) else {
+      let line = 1 + Self.validPrefix(read).count { $0 == 0x0A }
+      throw failure("is not text in UTF-8, as a scenario must be", line: line)
+    }
+    return text
+  }
+
+  /// What comes before the first byte that is not UTF-8.
+  private static func validPrefix(_ bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+    var decoder = UTF8()
+    var iterator = bytes.makeIterator()
+    var length = 0
+    while case .scalarValue(let scalar) = decoder.decode(&iterator) { length += UTF8.width(scalar) }
+    return bytes.prefix(length)
+  }
+
+  /// The scenarios that can be named, and their titles, in the order of their names. A file that is no scenario has its
+  /// error for a title.
+  public static func list(
+    environment: [String: String] = ProcessInfo.processInfo.environment, executableFolder: String
+  ) -> [(name: String, title: String)] {
+    var found: [String: String] = [:]
+    for folder in folders(environment: environment, executableFolder: executableFolder) {
+      for file in (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [] where file.hasSuffix(".yaml") {
+        let name = String(file.dropLast(5))
+        guard found[name] == nil else { continue }
+        let path = "\(folder)/\(file)"
+        do {
+          found[name] = try ScenarioParser.parse(try read(path), file: path).title
+        } catch {
+          found[name] = "(\(error))"
+        }
+      }
+    }
+    return found.sorted { $0.key < $1.key }.map { (name: $0.key, title: $0.value) }
   }
 
   static func locate(

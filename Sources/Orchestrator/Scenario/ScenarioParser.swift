@@ -20,7 +20,9 @@ public struct ScenarioParser {
     do {
       root = try Yams.compose(yaml: yaml)
     } catch {
-      throw ScenarioError(file: file, line: line(of: error), problem: "not YAML: \(error)")
+      throw ScenarioError(
+        file: file, line: line(of: error),
+        problem: "not YAML: \(ScenarioError.printable(problem(of: error), limit: 200))")
     }
     guard let root else { throw ScenarioError(file: file, line: nil, problem: "the scenario is empty") }
     let reader = try MappingReader(root, subject: "the scenario", file: file)
@@ -32,7 +34,12 @@ public struct ScenarioParser {
       throw machineReader.error("a scenario has 1 to \(maximumMachines) machines")
     }
     for name in machineReader.keys {
-      machines.append(try machine(named: name, try machineReader.required(name), file: file))
+      let machine = try machine(named: name, try machineReader.required(name), file: file)
+      if machine.apps.contains(.lock), let first = machines.first(where: { $0.apps.contains(.lock) }) {
+        throw machineReader.error(
+          "a scenario can have one machine with the lock, and '\(first.name)' has it already", at: name)
+      }
+      machines.append(machine)
     }
     let parser = ScenarioParser(file: file, machines: machines)
     let days = reader.has("days") ? try reader.number("days", in: 0.001...36500) : 1
@@ -79,6 +86,14 @@ public struct ScenarioParser {
       _ = physics.set(parameter.name, to: try reader.number(parameter.name, in: parameter.range))
     }
     return physics
+  }
+
+  /// What is wrong, without the lines around it, which may be long.
+  private static func problem(of error: any Error) -> String {
+    switch error as? YamlError {
+    case .scanner(_, let problem, _, _), .parser(_, let problem, _, _), .composer(_, let problem, _, _): problem
+    default: "\(error)"
+    }
   }
 
   private static func line(of error: any Error) -> Int? {

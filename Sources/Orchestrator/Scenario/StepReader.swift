@@ -123,6 +123,9 @@ struct StepReader {
   func machine(_ further: [String] = []) throws(ScenarioError) -> (reader: MappingReader, name: String) {
     let node = try outer.required(kind)
     if let name = node.scalar?.string {
+      guard !name.isEmpty else {
+        throw outer.error("step '\(kind)' does not say on which machine", at: kind, choices: machines.map(\.name))
+      }
       try check(machine: name, outer.lineNumber(of: kind))
       // A reader of nothing: what a step needs besides the machine is missed where it is read.
       return (try MappingReader(.mapping(.init([])), subject: "step '\(kind)'", file: file), name)

@@ -10,7 +10,7 @@ final class BusDaemon {
   init(
     executable: String, socket: String, folder: String, environment: [String: String]
   ) throws {
-    address = "unix:path=\(socket)"
+    address = BusConfiguration.address(ofSocket: socket)
     // A bus that was killed leaves its socket behind.
     unlink(socket)
     let configuration = "\(folder)/bus.xml"

@@ -17,7 +17,9 @@ public struct RunFolder: Sendable {
 
   /// - Parameter keep: where the files stay after the run; it must not exist, or be empty.
   public init(keep: String?) throws {
-    let base = ProcessInfo.processInfo.environment["TMPDIR"].flatMap { $0.isEmpty ? nil : $0 } ?? "/tmp"
+    let given = ProcessInfo.processInfo.environment["TMPDIR"].flatMap { $0.isEmpty ? nil : $0 } ?? "/tmp"
+    // Processes of the world have other working directories.
+    let base = URL(fileURLWithPath: given).standardizedFileURL.path
     var template = Array("\(base)/latchkey-XXXXXX".utf8CString)
     guard template.count <= Self.maximumSocketFolderLength else {
       throw WorldError("TMPDIR is too long for the addresses of sockets: \(base). Set it to a shorter folder")
@@ -34,7 +36,7 @@ public struct RunFolder: Sendable {
     }
     let path = URL(fileURLWithPath: keep).standardizedFileURL.path
     do {
-      try Self.make(path)
+      try Self.makeOne(path)
       let inside = try FileManager.default.contentsOfDirectory(atPath: path)
       guard !inside.contains(Self.ownerFile) else { throw WorldError("\(path) belongs to another run") }
       guard inside.isEmpty else {
@@ -62,6 +64,38 @@ public struct RunFolder: Sendable {
     } catch {
       throw WorldError("\(path) can't be made: \(error.localizedDescription)")
     }
+  }
+
+  /// Makes a folder in one that exists, or takes the one that is there.
+  private static func makeOne(_ path: String) throws {
+    guard mkdir(path, 0o700) != 0 else { return }
+    guard errno == EEXIST else { throw WorldError.system("\(path) can't be made", errno) }
+    var status = stat()
+    guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else {
+      throw WorldError("\(path) is not a folder")
+    }
+  }
+
+  /// What a run of two machines writes at least.
+  static let leastSpace: UInt64 = 256 * 1024
+
+  /// - Throws: `WorldError` where the run's files will find no room.
+  func requireSpace() throws {
+    if let shortage = shortage(below: Self.leastSpace) { throw WorldError(shortage) }
+  }
+
+  /// That a disk with this run's files is full; what goes wrong then goes wrong anywhere, and for no visible reason.
+  func shortage(below limit: UInt64 = 16 * 1024) -> String? {
+    for folder in Set([sockets, files]).sorted() {
+      var status = statvfs()
+      guard statvfs(folder, &status) == 0 else { continue }
+      let free = UInt64(status.f_bavail) * UInt64(status.f_frsize)
+      if free < limit {
+        let way = folder == sockets ? "set TMPDIR to a folder on another" : "keep them elsewhere"
+        return "no space left on the disk of \(folder) (\(free / 1024) KiB free): make room, or \(way)"
+      }
+    }
+    return nil
   }
 
   /// Two runs can't have the same folder: the file is made by one of them only.

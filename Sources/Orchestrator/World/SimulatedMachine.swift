@@ -24,7 +24,7 @@ final class SimulatedMachine: Machine {
   static let maximumRestarts = 5
 
   var name: String { description.name }
-  var busAddress: String { "unix:path=\(run.busSocket(of: name))" }
+  var busAddress: String { BusConfiguration.address(ofSocket: run.busSocket(of: name)) }
   private var folder: String { run.folder(of: name) }
   private var logPath: String { "\(folder)/processes.log" }
 

@@ -20,6 +20,8 @@ final class SimulatedWorld: World {
   init(_ scenario: Scenario, seed: UInt64, run: RunFolder, executables: Executables) throws {
     self.run = run
     try OpenFiles.require()
+    try BusConfiguration.requireKnownUser()
+    try run.requireSpace()
     ProcessTable.shared.adoptOrphans()
     try RunFolder.make(run.clock)
     conductor = try Conductor(directory: run.clock)
@@ -39,7 +41,7 @@ final class SimulatedWorld: World {
     }
     simulator = try SimulatorProcess(
       executable: executables.simulator,
-      machines: scenario.machines.map { ($0.name, "unix:path=\(run.busSocket(of: $0.name))") },
+      machines: scenario.machines.map { ($0.name, BusConfiguration.address(ofSocket: run.busSocket(of: $0.name))) },
       privateMachines: scenario.machines.filter(\.hasPrivateAddresses).map(\.name), seed: seed,
       radio: scenario.radio.text,
       environment: environment, log: "\(run.files)/simulator.log")
@@ -71,6 +73,8 @@ final class SimulatedWorld: World {
     }
     environment[WorldProcesses.worldVariable] = run.world
     environment["LATCHKEY_CLOCK"] = run.clock
+    // A process that crashes would start another one, without the world's mark, that outlives the world.
+    environment["SWIFT_BACKTRACE"] = environment["SWIFT_BACKTRACE"] ?? "enable=no"
     environment["LATCHKEY_JOURNAL"] = run.journal
     return environment
   }

@@ -166,7 +166,9 @@ struct Trial {
 
   private func arrival() throws -> String {
     let start = journal.end
-    try home.command(.move(machine: "phone", x: 1, y: 0))
+    // Out of range still; from here somebody walks up to the door, a little faster than people do.
+    try home.command(.move(machine: "phone", x: 60, y: 0))
+    try home.command(.walk(machine: "phone", x: 1, y: 0, seconds: 30))
     let launched = try journal.wait(event: "app.launched", from: start, ["app": Self.agentApp, "reason": "restore"])
     let process = try units.process(Self.agent)
     try expect(launched["pid"] == "\(process)", "launched \(launched["pid"] ?? ""), and the unit's is \(process)")

@@ -1,5 +1,6 @@
-/// How often centrals failed, and who must wait. A central that has opened the lock before is not slowed by
-/// strangers: nobody can keep an owner out by failing on purpose.
+/// How often centrals failed, and who must wait. A central over which an enrolled phone has proven itself never waits:
+/// neither strangers nor another program of its own phone can keep an owner out by failing on purpose. Of such a central
+/// the radio bounds what it costs: it writes one command at a time.
 struct FailureBudget: Sendable {
   private struct Entry: Sendable {
     var central: CentralIdentifier
@@ -9,23 +10,30 @@ struct FailureBudget: Sendable {
   }
 
   private var entries: [Entry] = []
-  private var trusted: [CentralIdentifier] = []
+  /// In the order in which they proved themselves; of each phone the latest few, so that none crowds others out.
+  private(set) var trusted: [TrustedCentral] = []
   private var windowStart: Int64 = 0
   private var failuresInWindow = 0
 
+  /// - Parameter trusted: what the last run kept, without the phones that are not enrolled any more.
+  init(trusted: [TrustedCentral] = []) {
+    for proven in trusted { _ = succeed(proven.central, phone: proven.phone) }
+  }
+
+  private func isTrusted(_ central: CentralIdentifier) -> Bool { trusted.contains { $0.central == central } }
+
   /// Until when this central must wait; `nil` if it need not.
   func blockedUntil(_ central: CentralIdentifier, at now: Int64) -> Int64? {
+    if isTrusted(central) { return nil }
     if let entry = entries.first(where: { $0.central == central }), entry.blockedUntil > now {
       return entry.blockedUntil
     }
     let windowEnd = windowStart + LockLimit.windowMilliseconds
-    if failuresInWindow >= LockLimit.failuresPerWindow, windowEnd > now, !trusted.contains(central) {
-      return windowEnd
-    }
-    return nil
+    return failuresInWindow >= LockLimit.failuresPerWindow && windowEnd > now ? windowEnd : nil
   }
 
   mutating func fail(_ central: CentralIdentifier, at now: Int64) {
+    if isTrusted(central) { return }
     if now >= windowStart + LockLimit.windowMilliseconds {
       windowStart = now
       failuresInWindow = 0
@@ -49,10 +57,18 @@ struct FailureBudget: Sendable {
     entries.append(entry)
   }
 
-  mutating func succeed(_ central: CentralIdentifier) {
+  /// - Returns: whether the trusted ones are others now.
+  mutating func succeed(_ central: CentralIdentifier, phone: [UInt8]) -> Bool {
     entries.removeAll { $0.central == central }
-    trusted.removeAll { $0 == central }
-    if trusted.count == LockLimit.centralsWithFailures { trusted.removeFirst() }
-    trusted.append(central)
+    let proven = TrustedCentral(central: central, phone: phone)
+    if trusted.contains(proven) { return false }
+    trusted.removeAll { $0.central == central }
+    if trusted.count(where: { $0.phone == phone }) >= LockLimit.linksOfOnePhone,
+      let oldest = trusted.firstIndex(where: { $0.phone == phone })
+    {
+      trusted.remove(at: oldest)
+    }
+    trusted.append(proven)
+    return true
   }
 }

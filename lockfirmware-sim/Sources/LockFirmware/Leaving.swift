@@ -10,7 +10,7 @@ struct Departure: Sendable {
 extension LockFirmware {
   /// A phone's link is lost. Whether it went or the radio failed shows in a few seconds, if it comes back.
   mutating func depart(_ phone: [UInt8]) {
-    // Another link of the same phone means that it is still here.
+    // Another link of the same phone means that it is still here; of one that nobody listens on its own deadline tells.
     guard !links.contains(where: { $0.phone == phone }) else { return }
     departures.removeAll { $0.phone == phone }
     departures.append(Departure(phone: phone, due: now + configuration.leavingDelayMilliseconds))
@@ -21,6 +21,7 @@ extension LockFirmware {
     guard movement == nil, queued == nil else { return }
     let now = self.now
     if position == .locked {
+      hasGivenUpLocking = false
       departures.removeAll()
       relockDue = nil
       return
@@ -33,10 +34,32 @@ extension LockFirmware {
     start(Movement(target: .locked, cause: hasLeft ? .leaving : .relock))
   }
 
+  /// The bolt could not be sent: again in a while, as long as it takes.
+  mutating func retryLocking() { relockDue = now + configuration.retryDelayMilliseconds }
+
   /// Locking by itself failed: again in a while, but not for ever, for a motor on a jammed bolt eats the battery.
-  mutating func retryLocking() {
-    guard lockAttempts < LockLimit.lockAttempts else { return }
+  mutating func retryJammedLocking() {
+    guard lockAttempts < LockLimit.lockAttempts else {
+      hasGivenUpLocking = true
+      return
+    }
     lockAttempts += 1
-    relockDue = now + configuration.retryDelayMilliseconds
+    retryLocking()
+  }
+
+  mutating func doorChanged(_ state: DoorState) {
+    let isShutting = state == .closed && door != .closed
+    door = state
+    // Whoever moved the door may have freed the bolt.
+    guard isShutting, hasGivenUpLocking, position != .locked else { return }
+    hasGivenUpLocking = false
+    lockAttempts = 0
+    relockDue = now
+  }
+
+  /// Phones that proved themselves, do not listen for offers and have not spoken for too long.
+  mutating func forgetUnheard() {
+    let unheard = links.filter { link in link.unheardDue.map { $0 <= now } ?? false }
+    for link in unheard { linkDown(link.central) }
   }
 }

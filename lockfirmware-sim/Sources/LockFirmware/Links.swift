@@ -8,6 +8,9 @@ struct Link<Cryptography: NoiseCryptography> {
   /// The offer that is out, good for one command.
   var offered: LockSession<Cryptography>?
   var offeredAt: Int64
+  /// The offer before that one. A command may be on its way to it when the next is made.
+  var previouslyOffered: LockSession<Cryptography>?
+  var previouslyOfferedAt: Int64
   /// A session whose command is being carried out, and which command that is.
   var answering: LockSession<Cryptography>?
   var operation: OperationMemory.Key?
@@ -15,6 +18,8 @@ struct Link<Cryptography: NoiseCryptography> {
   var phone: [UInt8]?
   /// After a restart: the phone that may be behind this link, unproven.
   var presumedPhone: [UInt8]?
+  /// When the phone counts as gone, where nobody would tell.
+  var unheardDue: Int64?
   /// When to offer anew.
   var nextOffer: Int64?
   var repeatsLeft: Int
@@ -23,8 +28,8 @@ struct Link<Cryptography: NoiseCryptography> {
 extension LockFirmware {
   mutating func linkUp(_ central: CentralIdentifier) {
     // What was on an earlier link of this central is over: an offer belongs to one link.
-    links.removeAll { $0.central == central }
-    guard makeRoomForLink() else { return }
+    linkDown(central)
+    makeRoomForLink()
     links.append(emptyLink(central, isSubscribed: true))
     offer(links.count - 1)
   }
@@ -50,7 +55,8 @@ extension LockFirmware {
       return
     }
     var position = links.firstIndex { $0.central == central }
-    if position == nil, makeRoomForLink() {
+    if position == nil {
+      makeRoomForLink()
       links.append(emptyLink(central, isSubscribed: false))
       position = links.count - 1
     }
@@ -66,34 +72,51 @@ extension LockFirmware {
 
   mutating func commandWritten(_ central: CentralIdentifier, _ bytes: [UInt8]) {
     guard failures.blockedUntil(central, at: now) == nil else { return refuse(central, .waiting) }
-    guard let index = links.firstIndex(where: { $0.central == central }), var session = links[index].offered else {
+    guard let index = links.firstIndex(where: { $0.central == central }), let current = links[index].offered else {
       return refuse(central, .noOffer)
     }
     guard now - links[index].offeredAt <= configuration.offerLifetimeMilliseconds else {
       refuse(central, .offerExpired)
       return offer(index)
     }
-    let enrolledPhones = configuration.enrolledPhones
-    let phone: [UInt8]
-    let command: LockCommand
-    do throws(LockSessionError) {
-      (phone, command) = try session.accept(bytes) { enrolledPhones.contains($0) }
-    } catch {
-      failures.fail(central, at: now)
-      refuse(central, RefusalReason(error))
-      // A message of the wrong length says nothing about the keys; all else has used the offer up.
-      if error != .wrongLength { links[index].offered = nil }
-      if links[index].offered == nil { offer(index) }
-      return
+    var sessions = [current]
+    if let previous = links[index].previouslyOffered,
+      now - links[index].previouslyOfferedAt <= configuration.offerLifetimeMilliseconds
+    {
+      sessions.append(previous)
     }
-    failures.succeed(central)
+    var refusal = LockSessionError.authenticationFailed
+    let enrolledPhones = configuration.enrolledPhones
+    for (number, offered) in sessions.enumerated() {
+      var session = offered
+      do throws(LockSessionError) {
+        let (phone, command) = try session.accept(bytes) { enrolledPhones.contains($0) }
+        return accepted(command, from: phone, session, on: index)
+      } catch { if number == 0 || error != .authenticationFailed { refusal = error } }
+    }
+    // What failed has learned nothing, so the offer is still good for the command that belongs to it: a late one, or
+    // another program's, does not take it from the phone. Who must wait is offered anew when that is over.
+    failures.fail(central, at: now)
+    refuse(central, RefusalReason(refusal))
+    if let blockedUntil = failures.blockedUntil(central, at: now) { links[index].nextOffer = blockedUntil }
+  }
+
+  /// A phone has proven its key: its command is carried out.
+  private mutating func accepted(
+    _ command: LockCommand, from phone: [UInt8], _ session: LockSession<Cryptography>, on index: Int
+  ) {
+    let central = links[index].central
+    if failures.succeed(central, phone: phone) { effects.append(.storeTrusted(failures.trusted)) }
     links[index].offered = nil
+    links[index].previouslyOffered = nil
     links[index].answering = session
     links[index].operation = OperationMemory.Key(phone: phone, operation: command.operation)
     links[index].phone = phone
+    links[index].unheardDue = links[index].isSubscribed ? nil : now + configuration.unheardDelayMilliseconds
     links[index].nextOffer = nil
     links[index].repeatsLeft = 0
     departures.removeAll { $0.phone == phone }
+    forgetOtherLinks(of: phone, than: central)
     effects.append(.respond(central, isAccepted: true))
     effects.append(.note(.commandAccepted(central, command)))
     execute(command, from: phone)
@@ -143,6 +166,8 @@ extension LockFirmware {
 
   private mutating func makeOffer(_ index: Int) {
     links[index].nextOffer = nil
+    links[index].previouslyOffered = links[index].offered
+    links[index].previouslyOfferedAt = links[index].offeredAt
     links[index].offeredAt = now
     do throws(LockSessionError) {
       links[index].offered = try LockSession(
@@ -159,16 +184,26 @@ extension LockFirmware {
 
   private func emptyLink(_ central: CentralIdentifier, isSubscribed: Bool) -> Link<Cryptography> {
     Link(
-      central: central, isSubscribed: isSubscribed, offered: nil, offeredAt: now, answering: nil, operation: nil,
-      phone: nil, nextOffer: nil, repeatsLeft: isSubscribed ? configuration.offerRepeatCount : 0)
+      central: central, isSubscribed: isSubscribed, offered: nil, offeredAt: now, previouslyOffered: nil,
+      previouslyOfferedAt: now, answering: nil, operation: nil, phone: nil, nextOffer: nil,
+      repeatsLeft: isSubscribed ? configuration.offerRepeatCount : 0)
   }
 
-  /// Where all places are taken, the oldest that has proven nothing goes.
-  private mutating func makeRoomForLink() -> Bool {
-    guard links.count >= LockLimit.links else { return true }
-    guard let oldest = links.firstIndex(where: { $0.phone == nil }) else { return false }
+  /// Where all places of those that have proven nothing are taken, the oldest of them goes.
+  private mutating func makeRoomForLink() {
+    guard links.count(where: { $0.phone == nil }) >= LockLimit.links else { return }
+    guard let oldest = links.firstIndex(where: { $0.phone == nil }) else { return }
     links.remove(at: oldest)
-    return true
+  }
+
+  /// The phone is on this link. What else it was heard on is stale where nobody listens, and bounded where somebody does.
+  private mutating func forgetOtherLinks(of phone: [UInt8], than central: CentralIdentifier) {
+    links.removeAll { $0.phone == phone && $0.central != central && !$0.isSubscribed }
+    while links.count(where: { $0.phone == phone }) > LockLimit.linksOfOnePhone,
+      let oldest = links.firstIndex(where: { $0.phone == phone && $0.central != central })
+    {
+      links.remove(at: oldest)
+    }
   }
 }
 

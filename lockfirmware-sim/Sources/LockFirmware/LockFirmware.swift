@@ -17,28 +17,35 @@ public struct LockFirmware<Cryptography: NoiseCryptography> {
   /// A command for the other direction, that came while the bolt was moving.
   var queued: Movement?
   var links: [Link<Cryptography>] = []
-  var failures = FailureBudget()
+  var failures: FailureBudget
   var operations = OperationMemory()
   /// Records on their way to the log, oldest first.
   var pendingRecords: [PendingRecord] = []
   public internal(set) var nextRecordIndex: UInt64
   /// Who unlocked last, if nobody locked since: whose leaving a restarted lock must not miss.
   var unlockedBy: [UInt8]?
+  /// The bolt was locked while a phone was here, or a phone has said since that it is: it opens on a person's word, or to
+  /// who is seen to come all the way.
+  public internal(set) var isLockedAtHome = false
   var departures: [Departure] = []
   /// When the bolt is thrown by itself.
   var relockDue: Int64?
   var lockAttempts = 0
+  /// The bolt jammed too often as it was to be thrown; a hand or the door may free it.
+  var hasGivenUpLocking = false
   var time: LockTime
   var effects: [LockEffect] = []
 
   /// A lock that has just started.
   /// - Parameters:
   ///   - records: the newest records of its log, oldest first; `LockLimit.operations * 3` are enough.
+  ///   - trusted: what the last run said to keep, by `storeTrusted`.
   ///   - position: what the bolt's switches say; they outweigh the log.
   public init(
     _ configuration: LockConfiguration, staticKey: Cryptography.PrivateKey, using cryptography: Cryptography,
-    records: [LockRecord], position: BoltPosition, door: DoorState, at time: LockTime
+    records: [LockRecord], trusted: [TrustedCentral] = [], position: BoltPosition, door: DoorState, at time: LockTime
   ) {
+    failures = FailureBudget(trusted: trusted.filter { configuration.enrolledPhones.contains($0.phone) })
     self.configuration = configuration
     self.staticKey = staticKey
     self.cryptography = cryptography
@@ -71,8 +78,9 @@ public struct LockFirmware<Cryptography: NoiseCryptography> {
     case .recordFailed(let index): recordFailed(index)
     case .boltStopped(let position): boltStopped(position)
     case .boltTurnedByHand(let position): boltTurnedByHand(position)
-    case .doorChanged(let state): door = state
+    case .doorChanged(let state): doorChanged(state)
     }
+    forgetUnheard()
     refreshOffers()
     watchTurn()
     lockIfDue()
@@ -88,7 +96,10 @@ public struct LockFirmware<Cryptography: NoiseCryptography> {
       guard let milliseconds, milliseconds > time.milliseconds else { return }
       earliest = min(earliest ?? .max, milliseconds)
     }
-    for link in links { consider(link.nextOffer) }
+    for link in links {
+      consider(link.nextOffer)
+      consider(link.unheardDue)
+    }
     for departure in departures { consider(departure.due) }
     consider(relockDue)
     if case .turning(let deadline) = movement?.phase { consider(deadline) }
@@ -100,17 +111,32 @@ public struct LockFirmware<Cryptography: NoiseCryptography> {
   /// Takes up from the log and the bolt's switches what the last run left.
   private mutating func recover(_ records: [LockRecord]) {
     var open: LockRecord?
+    // The lock's own wish to lock, as long as it is not fulfilled.
+    var owesLocking = false
     for record in records {
       let key = OperationMemory.Key(phone: record.phone, operation: record.operation)
       switch record.kind {
       case .movement:
         open = record.cause == .hand ? nil : record
-        unlockedBy = record.target == .unlocked && record.cause == .phone ? record.phone : nil
+        switch (record.target, record.cause) {
+        case (.unlocked, let cause): unlockedBy = cause == .phone ? record.phone : nil
+        case (.locked, .hand): unlockedBy = nil
+        // Until the bolt has arrived, whoever unlocked has an unlocked door behind them.
+        case (.locked, _): break
+        }
+        owesLocking = record.target == .locked && (record.cause == .leaving || record.cause == .relock)
         if record.cause == .phone { operations.remember(key, .failed) }
       case .outcome:
         open = nil
+        if record.target == .locked, record.result == .done {
+          unlockedBy = nil
+          owesLocking = false
+        }
         if record.cause == .phone { operations.remember(key, record.result) }
-      case .command: operations.remember(key, record.result)
+      case .command:
+        // Who wants it unlocked and finds it so is one whose leaving counts, too.
+        if record.target == .unlocked, record.result == .notNeeded { unlockedBy = unlockedBy ?? record.phone }
+        operations.remember(key, record.result)
       }
     }
     if let open {
@@ -124,12 +150,16 @@ public struct LockFirmware<Cryptography: NoiseCryptography> {
         operations.remember(OperationMemory.Key(phone: open.phone, operation: open.operation), result)
       }
     }
+    // Who was here when it was locked is not in the log: all but the lock's own locking behind its owner counts.
+    let latest = records.last { $0.kind == .movement && $0.target == .locked }
+    isLockedAtHome = position == .locked && latest.map { $0.cause != .leaving } ?? false
     if position == .between { relockDue = now + configuration.leavingDelayMilliseconds }
     if position == .unlocked {
       if let unlockedBy {
         departures = [Departure(phone: unlockedBy, due: now + configuration.retryDelayMilliseconds)]
       }
-      relockDue = configuration.relockDelayMilliseconds.map { now + $0 }
+      let delay = owesLocking ? configuration.retryDelayMilliseconds : configuration.relockDelayMilliseconds
+      relockDue = delay.map { now + $0 }
     }
   }
 }

@@ -42,10 +42,25 @@ extension LockFirmware {
       return
     }
     switch command.kind {
-    case .status: answer(key, .unknownOperation)
+    case .status:
+      // Who says so is not on the way to the door, and finds it locked.
+      if command.operation == 0, position == .locked { isLockedAtHome = true }
+      answer(key, .unknownOperation)
     case .lock: move(.locked, for: key)
     case .unlock: move(.unlocked, for: key)
+    case .unlockUnlessHome:
+      guard isLockedAtHome || isLockingAtHome else { return move(.unlocked, for: key) }
+      operations.remember(key, nil)
+      conclude(key, .unlocked, .lockedAtHome)
     }
+  }
+
+  /// Whether a phone has proven to be here, or is presumed to.
+  private var isSomebodyHere: Bool { links.contains { $0.phone != nil || $0.presumedPhone != nil } }
+
+  private var isLockingAtHome: Bool {
+    guard let movement, movement.target == .locked else { return false }
+    return movement.cause != .leaving && isSomebodyHere
   }
 
   private mutating func move(_ target: BoltTarget, for key: OperationMemory.Key) {
@@ -56,10 +71,11 @@ extension LockFirmware {
       return start(Movement(target: target, cause: .phone, key: key))
     }
     if queued == nil, current.target == target {
+      guard current.joined.count < LockLimit.joinedCommands else { return conclude(key, target, .busy) }
       recordJoining(key, target)
       movement?.joined.append(key)
     } else if let waiting = queued {
-      guard waiting.target == target, waiting.joined.count < LockLimit.links else {
+      guard waiting.target == target, waiting.joined.count < LockLimit.joinedCommands else {
         return conclude(key, target, .busy)
       }
       recordJoining(key, target)
@@ -74,8 +90,10 @@ extension LockFirmware {
     append(.command, target: target, cause: .phone, result: result, key: key, then: .answer([(key, result)]))
   }
 
+  /// The bolt is busy with another's command to the same end. That is all that is true now, and so all that the log
+  /// says; what becomes of it follows when it is known. A power cut in between leaves it at that: ask again.
   private mutating func recordJoining(_ key: OperationMemory.Key, _ target: BoltTarget) {
-    append(.command, target: target, cause: .phone, result: .notNeeded, key: key, then: .nothing)
+    append(.command, target: target, cause: .phone, result: .busy, key: key, then: .nothing)
   }
 
   /// Puts the record on its way. The bolt turns when it is durable.
@@ -137,6 +155,7 @@ extension LockFirmware {
   private mutating func abandonMovement() {
     guard let abandoned = movement else { return }
     movement = nil
+    // Nothing has moved, so nothing is worn by trying for ever.
     if abandoned.cause != .phone { retryLocking() }
     for key in keys(of: abandoned) {
       operations.forget(key)
@@ -163,7 +182,9 @@ extension LockFirmware {
     if isThere {
       effects.append(.note(.boltMoved(current.target, cause: current.cause, record: current.record)))
       unlockedBy = current.target == .unlocked && current.cause == .phone ? current.key?.phone : nil
+      isLockedAtHome = current.target == .locked && current.cause != .leaving && isSomebodyHere
       lockAttempts = 0
+      hasGivenUpLocking = false
       if current.target == .unlocked {
         relockDue = configuration.relockDelayMilliseconds.map { now + $0 }
       }
@@ -175,10 +196,16 @@ extension LockFirmware {
 
   private mutating func finish(_ current: Movement, _ result: LockResult) {
     movement = nil
-    if result != .done, current.target == .locked, current.cause != .phone { retryLocking() }
+    if result != .done, current.target == .locked, current.cause != .phone {
+      if result == .doorOpen { retryLocking() } else { retryJammedLocking() }
+    }
     var answers: [(OperationMemory.Key, LockResult)] = []
     if let key = current.key { answers.append((key, result)) }
-    for key in current.joined { answers.append((key, result == .done ? .notNeeded : result)) }
+    for key in current.joined {
+      let shared: LockResult = result == .done ? .notNeeded : result
+      append(.command, target: current.target, cause: .phone, result: shared, key: key, then: .nothing)
+      answers.append((key, shared))
+    }
     append(
       .outcome, target: current.target, cause: current.cause, result: result, key: current.key,
       then: .answer(answers))
@@ -210,15 +237,20 @@ extension LockFirmware {
 
   /// A hand moved the bolt: there is nothing to allow, only to record.
   mutating func boltTurnedByHand(_ position: BoltPosition) {
-    guard position != self.position, movement == nil else { return }
+    guard position != self.position else { return }
+    if let movement, movement.phase != .recording { return }
     self.position = position
+    isLockedAtHome = position == .locked && isSomebodyHere
     let target: BoltTarget = position == .locked ? .locked : .unlocked
-    unlockedBy = nil
-    departures.removeAll()
-    relockDue = position == .unlocked ? configuration.relockDelayMilliseconds.map { now + $0 } : nil
     if position != .between {
       effects.append(.note(.boltMoved(target, cause: .hand, record: nextRecordIndex)))
     }
     append(.movement, target: target, cause: .hand, result: .done, key: nil, then: .nothing)
+    // What is about to move it all the same decides the rest.
+    guard movement == nil else { return }
+    unlockedBy = nil
+    hasGivenUpLocking = false
+    departures.removeAll()
+    relockDue = position == .unlocked ? configuration.relockDelayMilliseconds.map { now + $0 } : nil
   }
 }

@@ -21,16 +21,20 @@ struct OperationMemory: Sendable {
   /// What became of it; `nil` where it is unknown or under way.
   func result(of key: Key) -> LockResult? { entries.first { $0.key == key }?.result }
 
-  /// Notes an operation, or what became of it. The oldest that is over makes room.
+  /// Notes an operation, or what became of it. The oldest that is over makes room, of the phone that has the most: one
+  /// phone's can't push another's out.
   mutating func remember(_ key: Key, _ result: LockResult?) {
     if let index = entries.firstIndex(where: { $0.key == key }) {
       entries[index].result = result
       return
     }
-    if entries.count >= LockLimit.operations, let oldest = entries.firstIndex(where: { $0.result != nil }) {
-      entries.remove(at: oldest)
-    }
     entries.append(Entry(key: key, result: result))
+    guard entries.count > LockLimit.operations else { return }
+    // The new one stays, whatever else goes.
+    let others = entries.indices.dropLast().filter { entries[$0].result != nil }
+    let counts = others.map { index in entries.count { $0.key.phone == entries[index].key.phone } }
+    guard let most = counts.max(), let oldest = zip(others, counts).first(where: { $0.1 == most })?.0 else { return }
+    entries.remove(at: oldest)
   }
 
   mutating func forget(_ key: Key) { entries.removeAll { $0.key == key } }

@@ -24,6 +24,18 @@ public struct CentralIdentifier: Equatable, Sendable {
   }
 }
 
+/// A central over which a phone has proven its key: strangers' failures never make it wait.
+public struct TrustedCentral: Equatable, Sendable {
+  public var central: CentralIdentifier
+  /// The phone's static public key.
+  public var phone: [UInt8]
+
+  public init(central: CentralIdentifier, phone: [UInt8]) {
+    self.central = central
+    self.phone = phone
+  }
+}
+
 /// Where the bolt's own switches say it is.
 public enum BoltPosition: UInt8, Equatable, Sendable {
   /// At neither end.
@@ -59,6 +71,9 @@ public struct LockConfiguration: Sendable {
   public var relockDelayMilliseconds: Int64?
   /// How long an offer is good for: a write that was held back for longer opens nothing.
   public var offerLifetimeMilliseconds: Int64 = 60_000
+  /// After how long a phone counts as gone that proved its key and does not listen for offers: nobody tells the lock when
+  /// such a link ends. Each command of it begins that time anew.
+  public var unheardDelayMilliseconds: Int64 = 120_000
   /// How often a central that has not spoken yet is offered anew: a phone whose owner is on the way, and stops on it, is
   /// woken by that to look at its signal.
   public var offerRepeatMilliseconds: Int64 = 10_000
@@ -77,8 +92,12 @@ public struct LockConfiguration: Sendable {
 
 /// What bounds everything that a stranger could make grow.
 public enum LockLimit {
-  /// Links at a time.
+  /// Links at a time of centrals that have proven nothing. Phones that proved their keys take none of these places.
   public static let links = 16
+  /// Links at a time of one phone, under the names that the radio has for it.
+  public static let linksOfOnePhone = 2
+  /// Commands that share one turn of the bolt with the command that it was begun for.
+  public static let joinedCommands = 16
   /// Operations remembered.
   public static let operations = 64
   /// Centrals whose failures are remembered.
@@ -129,6 +148,9 @@ public enum LockEffect: Equatable, Sendable {
   case sendAnswer(CentralIdentifier, [UInt8])
   /// Make this record durable, then say `recordAppended` or `recordFailed`.
   case appendRecord(LockRecord)
+  /// Keep these, in place of those before, for the next start. Nothing waits for it: should they be lost, their phones
+  /// are strangers until they have proven themselves again.
+  case storeTrusted([TrustedCentral])
   /// Turn the bolt, then say `boltStopped`.
   case turnBolt(BoltTarget)
   /// For whoever watches; nothing depends on it.

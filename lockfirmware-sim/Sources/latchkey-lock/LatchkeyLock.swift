@@ -52,6 +52,7 @@ import Timekeeping
 
   func run() throws {
     if acceptLostRecords { return try acceptLoss() }
+    ProcessMemory.keepOutOfCoreFiles()
     let time = try ProcessClock.fromEnvironment()
     try Journal.bootstrap(process: "latchkey-lock", time: time)
     let logger = Logger(label: "latchkey-lock")
@@ -69,7 +70,8 @@ import Timekeeping
         directory: stateDirectory, turnTime: .milliseconds(turnTime), time: time, logger: logger)
       let log = try RecordLog(path: stateDirectory + "/records.log", logger: logger)
       app = LockApp(
-        configuration, keys: keys, log: log, mechanism: mechanism, time: time, logger: logger)
+        configuration, keys: keys, log: log, trusted: TrustedStore(directory: stateDirectory, logger: logger),
+        mechanism: mechanism, time: time, logger: logger)
       let socket = try HardwareSocket(directory: stateDirectory, logger: logger) { [app] line in
         app.answerHardware(line)
       }
@@ -77,9 +79,9 @@ import Timekeeping
       // Where systemd runs it, it is told that the unit is up.
       sd_notify(0, "READY=1")
     } catch {
-      // For the journal; the command says it to whoever started it.
+      // Once: the journal is what whoever started it reads, and on a terminal it is the terminal.
       logger.critical("the lock can't start: \(error)")
-      throw StartError(description: "\(error)")
+      throw ExitCode.failure
     }
     // The system holds a manager's delegate weakly, and Dispatch an alarm's handler alone.
     withExtendedLifetime(app) { dispatchMain() }

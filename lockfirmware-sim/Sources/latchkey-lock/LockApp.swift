@@ -15,6 +15,8 @@ final class LockApp: @unchecked Sendable {
   private let time: any TimeSource
   private let logger: Logger
   private let keys: LockKeys
+  private let trusted: TrustedStore
+  private var refusals = RefusalLines()
   private var radio: LockPeripheral?
   private var socket: HardwareSocket?
   private var alarm: (any Alarm)?
@@ -28,9 +30,10 @@ final class LockApp: @unchecked Sendable {
   private var isWriteAccepted = false
 
   init(
-    _ configuration: LockConfiguration, keys: LockKeys, log: RecordLog, mechanism: SimulatedMechanism,
-    time: any TimeSource, logger: Logger
+    _ configuration: LockConfiguration, keys: LockKeys, log: RecordLog, trusted: TrustedStore,
+    mechanism: SimulatedMechanism, time: any TimeSource, logger: Logger
   ) {
+    self.trusted = trusted
     self.keys = keys
     self.log = log
     self.mechanism = mechanism
@@ -38,7 +41,7 @@ final class LockApp: @unchecked Sendable {
     self.logger = logger
     firmware = LockFirmware(
       configuration, staticKey: keys.staticKey, using: SwiftCryptography(), records: log.latest,
-      position: mechanism.position, door: mechanism.door, at: LockTime(time))
+      trusted: trusted.read(), position: mechanism.position, door: mechanism.door, at: LockTime(time))
   }
 
   func start(_ socket: HardwareSocket) {
@@ -106,6 +109,7 @@ final class LockApp: @unchecked Sendable {
         logger.error("record \(record.index) can't be stored: \(error)")
         waiting.append(.recordFailed(record.index))
       }
+    case .storeTrusted(let centrals): trusted.write(centrals)
     case .turnBolt(let target): mechanism.turn(to: target)
     case .note(let note): tell(note)
     }
@@ -119,7 +123,10 @@ final class LockApp: @unchecked Sendable {
         "command.accepted",
         ["central": central.text, "command": "\(command.kind)", "operation": String(command.operation, radix: 16)])
     case .commandRefused(let central, let reason):
-      logger.record("command.refused", ["central": central.text, "reason": "\(reason)"], level: .warning)
+      guard let untold = refusals.tell(at: LockTime(time).milliseconds) else { return }
+      var fields = ["central": central.text, "reason": "\(reason)"]
+      if untold > 0 { fields["untold"] = String(untold) }
+      logger.record("command.refused", fields, level: .warning)
     case .boltMoved(let target, let cause, let record):
       logger.record("bolt.moved", ["to": "\(target)", "cause": "\(cause)", "record": String(record)])
     case .boltJammed(let target, let cause, let record):

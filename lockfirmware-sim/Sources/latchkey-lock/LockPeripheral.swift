@@ -19,6 +19,7 @@ final class LockPeripheral: NSObject, CBPeripheralManagerDelegate, @unchecked Se
   private var offer: CBMutableCharacteristic?
   private var answer: CBMutableCharacteristic?
   private var isRestored = false
+  private var wasPoweredOn = false
   /// The centrals that listen for offers.
   private var centrals: [CBCentral] = []
   /// Values that the system could not take yet, oldest first; without a central: for all of them.
@@ -86,17 +87,17 @@ final class LockPeripheral: NSObject, CBPeripheralManagerDelegate, @unchecked Se
   func peripheralManagerDidUpdateState(_ peripheral: CBPeripheralManager) {
     logger.record("stateUpdated", ["state": "\(peripheral.state)"])
     guard peripheral.state == .poweredOn else {
-      // No link outlives the radio.
+      // No link outlives the radio, nor does what is published. What was restored waits for the radio to come.
+      guard wasPoweredOn else { return }
+      wasPoweredOn = false
       for central in centrals { app.linkDown(CentralIdentifier(central)) }
       centrals = []
       unsent = []
-      if peripheral.state == .poweredOff {
-        // Powering off clears what is published.
-        offer = nil
-        answer = nil
-      }
+      offer = nil
+      answer = nil
       return
     }
+    wasPoweredOn = true
     if offer != nil, answer != nil {
       // All of them first, since it matters to each offer how many there are.
       centrals = offer?.subscribedCentrals ?? []
@@ -155,6 +156,13 @@ final class LockPeripheral: NSObject, CBPeripheralManagerDelegate, @unchecked Se
   func peripheralManager(
     _ peripheral: CBPeripheralManager, central: CBCentral, didUnsubscribeFrom characteristic: CBCharacteristic
   ) {
+    if characteristic.uuid == Self.answerUUID {
+      // Of a central that does not listen for offers this is the only sign that it has gone.
+      if !centrals.contains(where: { $0.identifier == central.identifier }) {
+        app.linkDown(CentralIdentifier(central))
+      }
+      return
+    }
     guard characteristic.uuid == Self.offerUUID else { return }
     centrals.removeAll { $0.identifier == central.identifier }
     unsent.removeAll { $0.central?.identifier == central.identifier }
@@ -197,17 +205,21 @@ final class LockPeripheral: NSObject, CBPeripheralManagerDelegate, @unchecked Se
 }
 
 extension CentralIdentifier {
-  init(_ central: CBCentral) {
-    let bytes = withUnsafeBytes(of: central.identifier.uuid) { Array($0) }
+  init(_ central: CBCentral) { self.init(central.identifier) }
+
+  init(_ identifier: UUID) {
+    let bytes = withUnsafeBytes(of: identifier.uuid) { Array($0) }
     func number(_ part: ArraySlice<UInt8>) -> UInt64 { part.reduce(0) { $0 << 8 | UInt64($1) } }
     self.init(high: number(bytes[..<8]), low: number(bytes[8...]))
   }
 
   /// The identifier as a UUID is written.
-  var text: String {
+  var text: String { uuid.uuidString }
+
+  var uuid: UUID {
     let bytes =
       (0..<8).map { UInt8(truncatingIfNeeded: high >> (56 - 8 * UInt64($0))) }
       + (0..<8).map { UInt8(truncatingIfNeeded: low >> (56 - 8 * UInt64($0))) }
-    return bytes.withUnsafeBytes { UUID(uuid: $0.loadUnaligned(as: uuid_t.self)) }.uuidString
+    return bytes.withUnsafeBytes { UUID(uuid: $0.loadUnaligned(as: uuid_t.self)) }
   }
 }

@@ -1,0 +1,165 @@
+import AppLink
+import BlueZ
+import BluetoothTypes
+import FoundationEssentials
+
+/// Which device goes by which identifier: those on disk, those that bluetoothd shows, and the last thousands that were
+/// seen in passing. An identifier follows from the address, so that forgetting one loses nothing but the way back.
+struct PeerDirectory: Sendable {
+  private var byAddress: [DeviceAddress: PeerIdentifier] = [:]
+  private var byIdentifier: [PeerIdentifier: DeviceAddress] = [:]
+  /// In the order in which they were first seen.
+  private var order: [DeviceAddress] = []
+
+  /// At so many what is nobody's is forgotten, but for the newest.
+  static let limit = 16_384
+  static let kept = 4096
+
+  var count: Int { byAddress.count }
+  var isFull: Bool { order.count >= Self.limit }
+
+  subscript(address: DeviceAddress) -> PeerIdentifier? { byAddress[address] }
+  func address(of peer: PeerIdentifier) -> DeviceAddress? { byIdentifier[peer] }
+
+  mutating func note(_ peer: PeerIdentifier, at address: DeviceAddress) {
+    if byAddress.updateValue(peer, forKey: address) == nil { order.append(address) }
+    byIdentifier[peer] = address
+  }
+
+  /// - Parameter isKept: whether somebody has to do with it.
+  mutating func forget(unless isKept: (PeerIdentifier) -> Bool) {
+    let newest = Set(order.suffix(Self.kept))
+    var left: [DeviceAddress] = []
+    for address in order {
+      guard let peer = byAddress[address] else { continue }
+      if newest.contains(address) || isKept(peer) {
+        left.append(address)
+      } else {
+        byAddress[address] = nil
+        if byIdentifier[peer] == address { byIdentifier[peer] = nil }
+      }
+    }
+    order = left
+  }
+}
+
+/// SipHash-2-4 with 128 bits (Aumasson and Bernstein, "SipHash: a fast short-input PRF", 2012): nobody who sees what it
+/// gives finds the key, or what it was given.
+struct SipHash: Sendable {
+  private var first: UInt64
+  private var second: UInt64
+  private var third: UInt64
+  private var fourth: UInt64
+
+  static func hash(_ bytes: [UInt8], key: (UInt64, UInt64)) -> (UInt64, UInt64) {
+    var state = SipHash(key: key)
+    var place = 0
+    while place + 8 <= bytes.count {
+      state.absorb(word(bytes[place..<place + 8]))
+      place += 8
+    }
+    state.absorb(word(bytes[place...]) | UInt64(truncatingIfNeeded: bytes.count) << 56)
+    return state.finish()
+  }
+
+  private init(key: (UInt64, UInt64)) {
+    first = key.0 ^ 0x736F_6D65_7073_6575
+    second = key.1 ^ 0x646F_7261_6E64_6F6D ^ 0xEE
+    third = key.0 ^ 0x6C79_6765_6E65_7261
+    fourth = key.1 ^ 0x7465_6462_7974_6573
+  }
+
+  private static func word(_ bytes: ArraySlice<UInt8>) -> UInt64 {
+    bytes.reversed().reduce(0) { $0 << 8 | UInt64($1) }
+  }
+
+  private mutating func absorb(_ word: UInt64) {
+    fourth ^= word
+    round()
+    round()
+    first ^= word
+  }
+
+  private mutating func finish() -> (UInt64, UInt64) {
+    third ^= 0xEE
+    for _ in 0..<4 { round() }
+    let low = first ^ second ^ third ^ fourth
+    second ^= 0xDD
+    for _ in 0..<4 { round() }
+    return (low, first ^ second ^ third ^ fourth)
+  }
+
+  private mutating func round() {
+    first &+= second
+    second = Self.rotate(second, 13) ^ first
+    first = Self.rotate(first, 32)
+    third &+= fourth
+    fourth = Self.rotate(fourth, 16) ^ third
+    first &+= fourth
+    fourth = Self.rotate(fourth, 21) ^ first
+    third &+= second
+    second = Self.rotate(second, 17) ^ third
+    third = Self.rotate(third, 32)
+  }
+
+  private static func rotate(_ word: UInt64, _ count: UInt64) -> UInt64 { word << count | word >> (64 - count) }
+}
+
+extension BluetoothSystem {
+  /// The identifier that apps know a device by. It follows from the address, so that it is the same after a restart
+  /// though nothing was stored of a device that nobody asked for; and from this machine's salt, which nobody learns who
+  /// knows some pairs of both.
+  mutating func identifier(for address: DeviceAddress) -> PeerIdentifier {
+    if let known = identifiers[address] { return known }
+    if identifiers.isFull {
+      let (kept, mirror) = (peers, bluez.devicePaths)
+      identifiers.forget { kept[$0] == nil && mirror[$0] == nil ? false : true }
+    }
+    let input = (0..<6).map { UInt8(truncatingIfNeeded: address.bits >> (8 * UInt64($0))) }
+    let key = (settings.salt, SplitMix64.mix(settings.salt))
+    let hash = SipHash.hash(input + [address.kind == .random ? 1 : 0], key: key)
+    var bytes = (0..<16).map { index in
+      UInt8(truncatingIfNeeded: (index < 8 ? hash.0 : hash.1) >> (8 * UInt64(index % 8)))
+    }
+    // Version 8, the RFC 9562 form for what an application makes by its own rule.
+    bytes[6] = bytes[6] & 0x0F | 0x80
+    bytes[8] = bytes[8] & 0x3F | 0x80
+    let identifier = UUID(
+      uuid: (
+        bytes[0], bytes[1], bytes[2], bytes[3], bytes[4], bytes[5], bytes[6], bytes[7], bytes[8], bytes[9], bytes[10],
+        bytes[11], bytes[12], bytes[13], bytes[14], bytes[15]
+      ))
+    identifiers.note(identifier, at: address)
+    return identifier
+  }
+
+  /// Centrals that are kept though no app asked for them: bonded ones.
+  private static let guestLimit = 1024
+
+  /// Puts a peer on disk; `false` where nobody has ever seen such a device, or too many are kept.
+  mutating func keepPeer(_ peer: PeerIdentifier, wasRequested: Bool) -> Bool {
+    if var record = peers[peer] {
+      record.wasRequested = record.wasRequested || wasRequested
+      peers[peer] = record
+      persist(.peer(record))
+      return true
+    }
+    guard let address = bluez.device(peer)?.address ?? identifiers.address(of: peer) else { return false }
+    if !wasRequested, peers.values.count(where: { !$0.wasRequested }) >= Self.guestLimit { return false }
+    let record = PeerRecord(
+      identifier: peer, address: address, name: bluez.device(peer)?.name.map { String($0.prefix(248)) },
+      wasRequested: wasRequested)
+    peers[peer] = record
+    persist(.peer(record))
+    return true
+  }
+
+  /// Nobody has to do with it any more. While bluetoothd has the device, that an app asked for it tells whose doing its
+  /// link is.
+  mutating func releasePeer(_ peer: PeerIdentifier) {
+    guard bluez.device(peer) == nil, !managers.values.contains(where: { $0.peripherals[peer] != nil }),
+      !remembered.values.contains(where: { $0.contains(peer) }), peers.removeValue(forKey: peer) != nil
+    else { return }
+    erase(StoreKey(.peer, peer.uuidString))
+  }
+}

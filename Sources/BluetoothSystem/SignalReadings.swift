@@ -1,0 +1,111 @@
+import AppLink
+import BlueZ
+import BluetoothTypes
+import BusValue
+import FoundationEssentials
+import Timekeeping
+
+/// Who waits for the signal strength of one peripheral's link. One question is under way for a peripheral, and its
+/// answer is for all who had asked by then: each costs a carrier a thread and a socket for up to a second.
+struct SignalReading: Sendable {
+  /// Whose question is under way.
+  var asked: [OperationQueue.Item] = []
+  var waiting: [OperationQueue.Item] = []
+  /// When the question is given up; `nil`: none is under way.
+  var deadline: Instant?
+
+  /// Questions under way, of all peripherals.
+  static let limit = 4
+  /// A controller has a second to answer; a carrier may have others to ask first.
+  static let patience: Duration = .seconds(20)
+
+  var isEmpty: Bool { asked.isEmpty && waiting.isEmpty && deadline == nil }
+  func isFor(_ app: String) -> Bool { (asked + waiting).contains { $0.manager.app == app } }
+
+  mutating func remove(where matches: (OperationQueue.Item) -> Bool) -> [OperationQueue.Item] {
+    let removed = (asked + waiting).filter(matches)
+    asked.removeAll(where: matches)
+    waiting.removeAll(where: matches)
+    return removed
+  }
+}
+
+extension BluetoothSystem {
+  mutating func readSignal(_ item: OperationQueue.Item, _ peer: PeerIdentifier) {
+    var reading = signalReadings[peer] ?? SignalReading()
+    guard reading.waiting.count < configuration.operationLimit else {
+      finish(item, peer, .failed(.limit("Too many reads of this peripheral's signal wait.")))
+      return
+    }
+    reading.waiting.append(item)
+    signalReadings[peer] = reading
+  }
+
+  mutating func runSignalReadings() {
+    guard !signalReadings.isEmpty else { return }
+    var underWay = signalReadings.values.count { $0.deadline.map { $0 > now } ?? false }
+    for peer in signalReadings.keys.sorted(by: { $0.uuidString < $1.uuidString }) {
+      guard var reading = signalReadings[peer] else { continue }
+      if let deadline = reading.deadline, deadline <= now {
+        reading.deadline = nil
+        let items = reading.asked
+        reading.asked = []
+        forgetSignalCall(peer)
+        for item in items {
+          finish(
+            item, peer, .failed(.coreBluetooth(code: 6, message: "The signal's strength could not be read in time.")))
+        }
+      }
+      if reading.deadline == nil, !reading.waiting.isEmpty {
+        if let device = bluez.device(peer), underWay < SignalReading.limit {
+          underWay += 1
+          (reading.asked, reading.waiting) = (reading.waiting, [])
+          reading.deadline = now + SignalReading.patience
+          call(device.path, .readConnectionRSSI, for: .rssi(peer))
+        } else if bluez.device(peer) == nil {
+          for item in reading.waiting { finish(item, peer, .failed(.peripheralGone)) }
+          reading.waiting = []
+        }
+      }
+      signalReadings[peer] = reading.isEmpty ? nil : reading
+    }
+  }
+
+  mutating func signalRead(_ peer: PeerIdentifier, _ result: Result<Reply, BlueZError>) {
+    guard var reading = signalReadings[peer] else { return }
+    let outcome: OperationResult =
+      switch result {
+      case .success(.rssi(let rssi)): .rssi(rssi)
+      case .success: .failed(.coreBluetooth(code: 0, message: "bluetoothd's answer makes no sense."))
+      case .failure(let error): .failed(PeerError(error, reading: true))
+      }
+    let items = reading.asked
+    reading.asked = []
+    reading.deadline = nil
+    signalReadings[peer] = reading.isEmpty ? nil : reading
+    for item in items { finish(item, peer, outcome) }
+  }
+
+  mutating func failSignalReadings(_ peer: PeerIdentifier, of key: ManagerKey, _ error: PeerError) {
+    for item in signalReadings[peer]?.remove(where: { $0.manager == key }) ?? [] { finish(item, peer, .failed(error)) }
+  }
+
+  mutating func forgetSignalReadings(ofApp name: String) {
+    for peer in signalReadings.keys { _ = signalReadings[peer]?.remove { $0.manager.app == name } }
+  }
+
+  /// Whom nobody will answer any more: bluetoothd is gone.
+  mutating func endSignalReadings() {
+    let open = signalReadings.sorted { $0.key.uuidString < $1.key.uuidString }
+    signalReadings = [:]
+    for (peer, reading) in open {
+      for item in reading.asked + reading.waiting { finish(item, peer, .failed(.peripheralGone)) }
+    }
+  }
+
+  private mutating func forgetSignalCall(_ peer: PeerIdentifier) {
+    for (identifier, pending) in calls {
+      if case .rssi(peer) = pending { calls[identifier] = nil }
+    }
+  }
+}

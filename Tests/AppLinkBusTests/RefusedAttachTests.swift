@@ -1,0 +1,95 @@
+import AppLink
+import BusTesting
+import BusValue
+import Synchronization
+import SystemBus
+import Testing
+
+@testable import AppLinkBus
+
+/// A system that answers each attachment as a test has it, the last answer for all that come later.
+private final class ChoosySystem: Sendable {
+  let events = Inbox<AppLinkServerEvent>()
+  private let box = Holder()
+  private let answers: Mutex<[Result<AttachReply, AppLinkError>]>
+
+  init(on bus: PrivateBus, _ answers: [Result<AttachReply, AppLinkError>]) throws {
+    self.answers = Mutex(answers)
+    let server = AppLinkServer(address: bus.address.text, logger: logger) { [self] event in
+      if case .attach(_, _, _, let token) = event {
+        let answer = self.answers.withLock { answers in
+          answers.count > 1 ? answers.removeFirst() : answers.first ?? .success(TestSystem.reply)
+        }
+        box.value?.reply(to: token, answer)
+      }
+      events.put(event)
+    }
+    box.value = server
+    try server.start()
+  }
+
+  func close() { box.value?.close() }
+}
+
+@Suite("A refused attachment", .timeLimit(.minutes(1)))
+struct RefusedAttachTests {
+  @Test("M9: what may pass is asked again, and the app hears nothing of it")
+  func asksAgain() async throws {
+    let bus = try PrivateBus()
+    let passing = [AppLinkError(.unavailable, "systemd starts anew"), AppLinkError(.limitReached, "too many wait")]
+    let system = try ChoosySystem(on: bus, passing.map { .failure($0) } + [.success(TestSystem.reply)])
+    let app = App()
+    let client = AppLinkClient(address: bus.address.text, logger: logger, delegate: app)
+    try client.start()
+    #expect(try await app.told.next() == .attached(TestSystem.reply))
+    client.close()
+    system.close()
+  }
+
+  @Test("M9: what goes on is told once, and asked again for as long as it takes")
+  func goesOn() async throws {
+    let bus = try PrivateBus()
+    let refusal = AppLinkError(.notThatApp, "another runs")
+    let system = try ChoosySystem(
+      on: bus, Array(repeating: .failure(refusal), count: 4) + [.success(TestSystem.reply)])
+    let app = App()
+    let client = AppLinkClient(address: bus.address.text, logger: logger, delegate: app)
+    try client.start()
+    #expect(try await app.told.next() == .refused(refusal))
+    #expect(try await app.told.next() == .attached(TestSystem.reply))
+    client.close()
+    system.close()
+  }
+
+  @Test("M9: who only claims to be an app takes no app's place")
+  func claimsOfOneUser() async throws {
+    let bus = try PrivateBus()
+    let events = Inbox<AppLinkServerEvent>()
+    let server = AppLinkServer(address: bus.address.text, logger: logger) { events.put($0) }
+    try server.start()
+    var peers: [Bus] = []
+    let attach = AttachCoding.message(Attachment(bundleIdentifier: "org.example.app"))
+    let call = MethodCall(
+      to: AppLinkName.busName, path: AppLinkName.path, interface: AppLinkName.appInterface, member: attach.name,
+      arguments: attach.arguments)
+    let refusals = Inbox<String>()
+    for _ in 0..<20 {
+      let peer = try Bus(address: bus.address)
+      try peer.start()
+      peers.append(peer)
+      peer.enqueue { bus in
+        // A system that says nothing lets the others wait.
+        bus.call(call) { result in if case .failure(let error) = result { refusals.put(error.name) } }
+      }
+    }
+    for _ in 0..<4 { #expect(try await refusals.next() == "org.latchkey.Error.LimitReached") }
+    for _ in 0..<16 {
+      guard case .attach = try await events.next() else {
+        Issue.record("something else than an attachment")
+        return
+      }
+    }
+    for peer in peers { peer.close() }
+    server.close()
+  }
+}

@@ -1,0 +1,126 @@
+import AppLink
+import BlueZ
+import BusValue
+import Testing
+import Timekeeping
+
+@testable import BluetoothSystem
+
+/// A peer that lost its side of a bond in the moment that it was made, as when its bluetoothd is killed then.
+@Suite("Half-made bonds") struct HalfBondTests {
+  /// An app has asked for a peripheral; the link came up and the two have just bonded.
+  private func justBonded() -> Desk {
+    var desk = Desk()
+    desk.appear(bonded: false)
+    desk.open()
+    desk.createCentral()
+    desk.say(.connect(Desk.central, desk.peer, ConnectOptions()))
+    desk.linkUp()
+    desk.change(["Paired": .bool(true), "Bonded": .bool(true), "UUIDs": .strings([Desk.service.description])])
+    desk.linkDown()
+    desk.forget()
+    return desk
+  }
+
+  private func barrenLink(_ desk: inout Desk) {
+    desk.say(.connect(Desk.central, desk.peer, ConnectOptions()))
+    desk.change(["Connected": .bool(true)])
+    desk.pass(.milliseconds(50))
+    desk.change(["Connected": .bool(false)])
+    desk.pass(.seconds(2))
+  }
+
+  private func removals(_ desk: Desk) -> Int { desk.asked { $0 == .removeDevice(Desk.devicePath) } }
+
+  @Test("A8: a bond that never carried a link is removed after three that broke off, and the peer is looked for anew")
+  func healed() {
+    var desk = justBonded()
+    for _ in 0..<2 { barrenLink(&desk) }
+    #expect(removals(desk) == 0)
+    barrenLink(&desk)
+    #expect(removals(desk) == 1)
+    #expect(desk.recorded("bond.halfMade") == 1)
+    desk.forget()
+    desk.handle(
+      .daemon(.signal(.interfacesRemoved(path: Desk.devicePath, [InterfaceName.device]))))
+    // As an app does that has lost its link.
+    desk.say(.connect(Desk.central, desk.peer, ConnectOptions()))
+    desk.pass(.seconds(1))
+    #expect(desk.asked { $0 == .startDiscovery } == 1)
+    // The app is told of lost links, and goes on waiting for the same peripheral.
+    #expect(!desk.bodies.contains("failedToConnect"))
+  }
+
+  @Test("A8: a restart of the system in between does not make it forget that the bond is new")
+  func healedAfterRestart() {
+    var desk = justBonded()
+    desk.restartSystem()
+    desk.appear()
+    desk.attach()
+    desk.createCentral()
+    for _ in 0..<3 { barrenLink(&desk) }
+    #expect(removals(desk) == 1)
+  }
+
+  @Test("A8: a bond that has carried a link stays, however often somebody with the peer's address refuses it")
+  func spoofed() {
+    var desk = justBonded()
+    desk.linkUp()
+    desk.linkDown()
+    for _ in 0..<50 { barrenLink(&desk) }
+    #expect(removals(desk) == 0)
+    #expect(desk.recorded("link.barren") == 1)
+  }
+
+  @Test("A8: a bond of earlier days, or one that its user made, is not ours to remove", arguments: [true, false])
+  func foreign(_ isEarlier: Bool) {
+    var desk = Desk()
+    desk.appear(bonded: isEarlier)
+    desk.open()
+    desk.createCentral()
+    desk.say(.connect(Desk.central, desk.peer, ConnectOptions()))
+    if !isEarlier {
+      desk.handle(.control(.attendPairings, AnswerToken(7)))
+      desk.linkUp()
+      desk.change(["Paired": .bool(true), "Bonded": .bool(true), "UUIDs": .strings([Desk.service.description])])
+      desk.linkDown()
+    }
+    for _ in 0..<50 { barrenLink(&desk) }
+    #expect(removals(desk) == 0)
+  }
+
+  @Test("A8: where pairing anew does not help it is tried ever more rarely")
+  func backsOff() {
+    var desk = justBonded()
+    var links: [Int] = []
+    for _ in 0..<4 {
+      var count = 0
+      while removals(desk) == 0 {
+        barrenLink(&desk)
+        count += 1
+        guard count < 100 else { break }
+      }
+      links.append(count)
+      desk.handle(
+        .daemon(.signal(.interfacesRemoved(path: Desk.devicePath, [InterfaceName.device]))))
+      desk.forget()
+      desk.handle(
+        .daemon(
+          .signal(
+            .interfacesAdded(
+              path: Desk.devicePath,
+              [
+                InterfaceName.device: [
+                  "Address": .string(Desk.address.description), "AddressType": .string("random"),
+                  "Paired": .bool(false), "Bonded": .bool(false), "Connected": .bool(false),
+                  "ServicesResolved": .bool(false), "Trusted": .bool(false),
+                ]
+              ]))))
+      desk.say(.connect(Desk.central, desk.peer, ConnectOptions()))
+      desk.linkUp()
+      desk.change(["Paired": .bool(true), "Bonded": .bool(true), "UUIDs": .strings([Desk.service.description])])
+      desk.linkDown()
+    }
+    #expect(links == [3, 6, 12, 24])
+  }
+}

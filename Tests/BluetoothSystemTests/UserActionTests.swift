@@ -1,0 +1,129 @@
+import AppLink
+import BlueZ
+import BluetoothTypes
+import Testing
+import Timekeeping
+
+@testable import BluetoothSystem
+
+@Suite("What the user asks of an app") struct UserActionTests {
+  private static let token = AnswerToken(77)
+
+  private func ask(_ desk: inout Desk, _ name: String = "unlock", _ token: AnswerToken = Self.token) {
+    desk.handle(.control(.performAction(bundleIdentifier: Desk.bundle, name: name), token))
+  }
+
+  private func replies(_ desk: Desk, _ token: AnswerToken = Self.token) -> [Result<Void, AppLinkError>] {
+    desk.effects.compactMap { effect in
+      guard case .controlReply(token, let result) = effect else { return nil }
+      return result.map { _ in }
+    }
+  }
+
+  private func actions(_ desk: Desk) -> [ActionIdentifier] {
+    desk.events.compactMap { event in
+      if case .actionRequested(let identifier, "unlock") = event.body { identifier } else { nil }
+    }
+  }
+
+  @Test("L8: a suspended app is woken for it, whatever its modes, and its answer is the user's")
+  func suspended() throws {
+    for failure in [nil, "no link"] {
+      var desk = Desk(modes: [])
+      desk.connectAndSubscribe(nil)
+      desk.leave()
+      desk.settle()
+      desk.pass(.seconds(6))
+      #expect(desk.state == .suspended)
+      desk.forget()
+      ask(&desk)
+      #expect(desk.state == .background)
+      let action = try #require(actions(desk).first)
+      #expect(replies(desk).isEmpty, "it is not done yet")
+      desk.say(.completeAction(action, error: failure))
+      desk.say(.completeAction(action, error: nil))
+      #expect(replies(desk).count == 1)
+      if failure == nil {
+        #expect(throws: Never.self) { try replies(desk)[0].get() }
+      } else {
+        #expect(throws: AppLinkError(.unavailable, "no link")) { try replies(desk)[0].get() }
+      }
+      desk.settle()
+      desk.pass(.seconds(20))
+      #expect(desk.state == .suspended)
+    }
+  }
+
+  @Test("L8: an app that does not run is started in the background for it, also after it was force-quit")
+  func dead() throws {
+    for isQuit in [false, true] {
+      var desk = Desk()
+      desk.connectAndSubscribe()
+      if isQuit { desk.handle(.control(.quitApp(bundleIdentifier: Desk.bundle), AnswerToken(5))) }
+      desk.die()
+      desk.forget()
+      ask(&desk)
+      #expect(desk.launches.map(\.reason) == [.restore])
+      desk.launchAndAttach()
+      #expect(desk.state == .background)
+      desk.say(.completeAction(try #require(actions(desk).first), error: nil))
+      #expect(replies(desk).count == 1)
+    }
+  }
+
+  @Test("L8: an app that ends, is quit, or says nothing leaves nobody waiting")
+  func unanswered() throws {
+    var ended = Desk()
+    ended.connectAndSubscribe()
+    ask(&ended)
+    ended.die()
+    #expect(throws: AppLinkError.self) { try #require(replies(ended).first).get() }
+
+    var quit = Desk()
+    quit.connectAndSubscribe()
+    ask(&quit)
+    quit.handle(.control(.quitApp(bundleIdentifier: Desk.bundle), AnswerToken(5)))
+    #expect(throws: AppLinkError.self) { try #require(replies(quit).first).get() }
+
+    var silent = Desk()
+    silent.connectAndSubscribe()
+    ask(&silent)
+    silent.pass(.seconds(44))
+    #expect(replies(silent).isEmpty)
+    silent.pass(.seconds(2))
+    #expect(throws: AppLinkError.self) { try #require(replies(silent).first).get() }
+    silent.say(.completeAction(try #require(actions(silent).first), error: nil))
+    #expect(replies(silent).count == 1, "an answer that comes too late is none")
+  }
+
+  @Test("L8: what is asked is bounded, and unknown apps are named")
+  func bounds() {
+    var desk = Desk()
+    desk.connectAndSubscribe()
+    for name in ["", String(repeating: "x", count: 65)] {
+      desk.forget()
+      ask(&desk, name)
+      #expect(throws: AppLinkError.self) { try replies(desk)[0].get() }
+    }
+    for number in 0..<4 { ask(&desk, "unlock", AnswerToken(100 + UInt64(number))) }
+    ask(&desk)
+    #expect(throws: AppLinkError.self) { try replies(desk).last?.get() }
+    desk.handle(.control(.performAction(bundleIdentifier: "org.nobody", name: "unlock"), AnswerToken(9)))
+    #expect(throws: AppLinkError.self) { try replies(desk, AnswerToken(9))[0].get() }
+  }
+
+  @Test("L7: an app's line for its user is in the status until it is taken back, bounded and on one line")
+  func alert() {
+    var desk = Desk()
+    desk.connectAndSubscribe()
+    desk.say(.showAlert("at the door\u{1B}[31m\n" + String(repeating: "ä", count: 1000)))
+    let shown = desk.system.status.apps[0].alert ?? ""
+    #expect(shown.hasPrefix("at the door [31m ä"))
+    #expect(shown.utf8.count <= 512)
+    desk.die()
+    #expect(desk.system.status.apps[0].alert == shown, "its question still stands")
+    desk.launchAndAttach()
+    desk.say(.showAlert(nil))
+    #expect(desk.system.status.apps[0].alert == nil)
+  }
+}

@@ -1,0 +1,101 @@
+import LockFirmware
+import LockProtocol
+import Testing
+
+/// The brake on guessing stops strangers, and nobody who has proven to be enrolled.
+@Suite("The lock's brake on guessing") struct BrakeTests {
+  private let garbage = [UInt8](repeating: 1, count: LockService.commandByteCount)
+
+  /// Thirty failures of ten strangers: the budget of a minute.
+  private func attack(_ bench: inout Bench) {
+    for low in 1000..<1100 as Range<UInt64> {
+      let central = CentralIdentifier(high: 0, low: low)
+      bench.happens(.linkUp(central))
+      bench.happens(.commandWritten(central, garbage))
+    }
+  }
+
+  @Test("M11: strangers don't slow a phone that proved itself before the lock's restart") func restart() throws {
+    var bench = try Bench()
+    try bench.comeHome(1)
+    bench.restart()
+    attack(&bench)
+    bench.offers = [:]
+    bench.happens(.linkUp(Bench.alice))
+    try bench.command(.lock, 2)
+    #expect(bench.turns.last?.target == .locked)
+  }
+
+  @Test("M11: garbage of another app on the owner's phone does not keep the owner out", arguments: [3, 30, 300])
+  func garbageOnTheOwnersPhone(_ count: Int) throws {
+    var bench = try Bench()
+    try bench.comeHome(1)
+    for _ in 0..<count { bench.happens(.commandWritten(Bench.alice, garbage)) }
+    try bench.command(.lock, 2)
+    #expect(bench.turns.last?.target == .locked)
+    // Nor does it keep a phone out that has not been here yet.
+    bench.happens(.linkUp(Bench.bob))
+    try bench.command(.status, 0, by: 1)
+    #expect(bench.responses.last == true)
+  }
+
+  @Test("A13: a command that answers an older offer does not use up the offer that is out") func staleCommand() throws {
+    var bench = try Bench()
+    bench.happens(.linkUp(Bench.alice))
+    var stale = try bench.session(Bench.alice, key: bench.keys[0])
+    let late = try stale.seal(LockCommand(.unlock, operation: 1), using: &bench.cryptography)
+    // The phone's system was restarted: it subscribes anew, and what was on its way comes late.
+    bench.happens(.linkDown(Bench.alice))
+    bench.happens(.linkUp(Bench.alice))
+    var current = try bench.session(Bench.alice, key: bench.keys[0])
+    let good = try current.seal(LockCommand(.unlock, operation: 1), using: &bench.cryptography)
+    bench.happens(.commandWritten(Bench.alice, late))
+    bench.happens(.commandWritten(Bench.alice, good))
+    #expect(bench.responses == [false, true])
+    #expect(bench.turns.count == 1)
+  }
+
+  @Test("A13: an offer made anew on the same link does not void a command that is on its way to the one before")
+  func crossing() throws {
+    var bench = try Bench()
+    bench.happens(.linkUp(Bench.alice))
+    var session = try bench.session(Bench.alice, key: bench.keys[0])
+    let onItsWay = try session.seal(LockCommand(.unlock, operation: 1), using: &bench.cryptography)
+    let first = bench.offers[1]
+    bench.pass(10.5)
+    #expect(bench.offers[1] != first)
+    bench.happens(.commandWritten(Bench.alice, onItsWay))
+    #expect(bench.responses == [true])
+    #expect(bench.turns.count == 1)
+    // Once it has opened it opens no more.
+    bench.finishTurn()
+    bench.happens(.commandWritten(Bench.alice, onItsWay))
+    #expect(bench.responses == [true, false])
+  }
+
+  @Test("M11: a phone that is no longer enrolled is a stranger again") func unenrolled() throws {
+    var bench = try Bench()
+    try bench.comeHome(1)
+    let alice = Array(bench.keys[0].publicKey.rawRepresentation)
+    bench.configuration.enrolledPhones.removeAll { $0 == alice }
+    bench.restart()
+    bench.happens(.linkUp(Bench.alice))
+    for _ in 0..<5 { bench.happens(.commandWritten(Bench.alice, garbage)) }
+    #expect(bench.refusals.last == .waiting)
+  }
+
+  @Test("L4 case 26: an enrolled phone that floods with proofs can't make others strangers") func flood() throws {
+    var bench = try Bench()
+    try bench.comeHome(1)
+    for low in 2000..<2100 as Range<UInt64> {
+      let central = CentralIdentifier(high: 0, low: low)
+      bench.happens(.linkUp(central))
+      try bench.command(.status, 0, by: 1, over: central)
+    }
+    attack(&bench)
+    bench.offers[1] = nil
+    bench.happens(.linkUp(Bench.alice))
+    try bench.command(.lock, 2)
+    #expect(bench.turns.last?.target == .locked)
+  }
+}

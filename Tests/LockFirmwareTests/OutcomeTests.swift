@@ -1,0 +1,89 @@
+import LockFirmware
+import LockProtocol
+import Testing
+
+/// What became of a command: what the phone hears, and what the log says.
+@Suite("Outcomes at the lock") struct OutcomeTests {
+  @Test("M3: after a power cut in mid-turn a phone that had joined is not told that all is well") func joinedAndCut()
+    throws
+  {
+    var bench = try Bench()
+    bench.happens(.linkUp(Bench.alice))
+    bench.happens(.linkUp(Bench.bob))
+    try bench.command(.unlock, 1)
+    try bench.command(.unlock, 1, by: 1)
+    #expect(bench.turning == .unlocked)
+    bench.restart()
+    #expect(bench.position == .between)
+    bench.happens(.linkUp(Bench.bob))
+    let status = try bench.command(.status, 1, by: 1)
+    let answer = try bench.answer(status, by: 1)
+    #expect(![.done, .notNeeded].contains(answer.result))
+    #expect(answer.lockState == .notFullyLocked)
+    #expect(!bench.log.contains { $0.result == .notNeeded })
+    // And it gets in under another name.
+    try bench.command(.unlock, 2, by: 1)
+    bench.finishTurn()
+    #expect(bench.firmware.lockState == .unlocked)
+  }
+
+  @Test("M3: a phone that had joined a jammed turn is told, and the log says, that it failed") func joinedAndJammed()
+    throws
+  {
+    var bench = try Bench()
+    bench.happens(.linkUp(Bench.alice))
+    bench.happens(.linkUp(Bench.bob))
+    try bench.command(.unlock, 1)
+    let second = try bench.command(.unlock, 1, by: 1)
+    bench.pass(6)
+    #expect(try bench.answer(second, by: 1).result == .failed)
+    let bob = Array(bench.keys[1].publicKey.rawRepresentation)
+    #expect(bench.log.last { $0.phone == bob }?.result == .failed)
+    bench.restart()
+    bench.happens(.linkUp(Bench.bob))
+    let status = try bench.command(.status, 1, by: 1)
+    #expect(try bench.answer(status, by: 1).result == .failed)
+  }
+
+  @Test("M3: a phone that had joined a turn that succeeded hears so after a restart, too") func joinedAndDone() throws {
+    var bench = try Bench()
+    bench.happens(.linkUp(Bench.alice))
+    bench.happens(.linkUp(Bench.bob))
+    try bench.command(.unlock, 1)
+    try bench.command(.unlock, 1, by: 1)
+    bench.finishTurn()
+    bench.restart()
+    bench.happens(.linkUp(Bench.bob))
+    let status = try bench.command(.status, 1, by: 1)
+    #expect(try bench.answer(status, by: 1).result == .notNeeded)
+  }
+
+  @Test("Commands that join one turn are bounded") func joinsAreBounded() throws {
+    var bench = try Bench()
+    bench.happens(.linkUp(Bench.alice))
+    try bench.command(.unlock, 1)
+    for operation in 2..<200 as Range<UInt64> {
+      bench.happens(.linkUp(Bench.alice))
+      try bench.command(.unlock, operation)
+    }
+    #expect(bench.log.count < 300)
+    let records = bench.log.count
+    bench.finishTurn()
+    // What the end of one turn writes does not grow with who asked.
+    #expect(bench.log.count - records <= 17)
+  }
+
+  @Test("L10: one phone's operations don't push another's out of the lock's memory") func memoryPerPhone() throws {
+    var bench = try Bench()
+    bench.happens(.linkUp(Bench.alice))
+    bench.happens(.linkUp(Bench.bob))
+    try bench.command(.unlock, 1)
+    bench.finishTurn()
+    for operation in 1...500 as ClosedRange<UInt64> { try bench.command(.unlock, operation, by: 1) }
+    let status = try bench.command(.status, 1)
+    #expect(try bench.answer(status).result == .done)
+    // Nor the phone's own latest.
+    let latest = try bench.command(.status, 500, by: 1)
+    #expect(try bench.answer(latest, by: 1).result == .notNeeded)
+  }
+}

@@ -1,0 +1,59 @@
+import Foundation
+import LockCryptography
+import LockFirmware
+import Logging
+
+/// The centrals that proved themselves, over the lock's restarts. Losing them opens nothing and shuts nobody out for long:
+/// so they are written without waiting for the disk, and what can't be read is left out with a warning.
+struct TrustedStore {
+  static let fileName = "trusted.json"
+  /// Two names for each of the phones that a lock can have.
+  static let maximumCount = LockKeys.maximumPhoneCount * LockLimit.linksOfOnePhone
+  private static let maximumByteCount = 64 * 1024
+
+  private let path: String
+  private let logger: Logger
+
+  private struct Stored: Codable {
+    var version: Int
+    var centrals: [Entry]
+  }
+
+  private struct Entry: Codable {
+    var central: UUID
+    /// The phone's public key in hexadecimal.
+    var phone: String
+  }
+
+  init(directory: String, logger: Logger) {
+    path = directory + "/" + Self.fileName
+    self.logger = logger
+  }
+
+  func read() -> [TrustedCentral] {
+    guard FileManager.default.fileExists(atPath: path) else { return [] }
+    do {
+      let handle = try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
+      let data = try handle.read(upToCount: Self.maximumByteCount) ?? Data()
+      let stored = try JSONDecoder().decode(Stored.self, from: data)
+      guard stored.version == 1 else { throw CocoaError(.fileReadUnknown) }
+      return stored.centrals.suffix(Self.maximumCount).compactMap { entry in
+        guard let phone = Hex.bytes(entry.phone), phone.count == 32 else { return nil }
+        return TrustedCentral(central: CentralIdentifier(entry.central), phone: phone)
+      }
+    } catch {
+      logger.warning("\(path) can't be read: each phone is a stranger to the brake until it has proven itself again")
+      return []
+    }
+  }
+
+  func write(_ trusted: [TrustedCentral]) {
+    let entries = trusted.map { Entry(central: $0.central.uuid, phone: Hex.text($0.phone)) }
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
+    do {
+      try encoder.encode(Stored(version: 1, centrals: entries)).write(
+        to: URL(fileURLWithPath: path), options: .atomic)
+    } catch { logger.warning("\(path) can't be written: \(error)") }
+  }
+}
