@@ -77,14 +77,14 @@ struct PowerCutTests {
 
   @Test("H1: what was answered is there after a power cut at any step, also within a checkpoint")
   func nothingIsLost() throws {
-    let (lost, cuts, checkpoints) = try losses("PRAGMA wal_autocheckpoint = 8")
+    let (lost, cuts, checkpoints) = try losses("PRAGMA wal_autocheckpoint = 2")
     #expect(lost == 0)
     #expect(cuts > 300 && checkpoints > 5)
   }
 
   @Test("H1: the same with synchronous=NORMAL loses answers: this test would see it")
   func normalLoses() throws {
-    let (lost, cuts, _) = try losses("PRAGMA wal_autocheckpoint = 8; PRAGMA synchronous = NORMAL")
+    let (lost, cuts, _) = try losses("PRAGMA wal_autocheckpoint = 2; PRAGMA synchronous = NORMAL")
     #expect(lost > cuts / 10)
   }
 }
