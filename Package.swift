@@ -71,7 +71,7 @@ let package = Package(
     // The seam to the radio: org.bluez, as values and over the bus.
     library("SystemBus", ["CSystemd", "BusValue", log]),
     library("BlueZ", ["BluetoothTypes", "BusValue"]),
-    library("BlueZBus", ["BlueZ", "BluetoothTypes", "BusValue", "SystemBus", "CBluetooth", log]),
+    library("BlueZBus", ["BlueZ", "BluetoothTypes", "BusValue", "SystemBus", "Timekeeping", "CBluetooth", log]),
 
     // A machine's other side of that seam, simulated.
     library("Radio", ["BluetoothTypes", "Timekeeping"]),

@@ -19,6 +19,8 @@ public enum ClientMessage: Sendable, Hashable {
   case call(CallIdentifier, path: ObjectPath, Request)
   /// A GattCharacteristic1 that the client exports changed its Value: bluetoothd notifies subscribers.
   case valueChanged(path: ObjectPath, value: [UInt8])
+  /// An LEAdvertisement1 that the client exports changed some properties, and lost others: bluetoothd advertises it so.
+  case advertisementChanged(path: ObjectPath, Properties, gone: [String])
   /// The answer to a `DaemonMessage.callback`.
   case answer(CallbackIdentifier, Result<CallbackReply, BlueZError>)
 }

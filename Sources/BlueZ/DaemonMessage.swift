@@ -45,6 +45,9 @@ public enum Callback: Sendable, Hashable {
   case startNotify
   case stopNotify
   case confirm
+  /// Asks for a socket in place of signals, and in place of WriteValue.
+  case acquireNotify(RemoteRequest)
+  case acquireWrite(RemoteRequest)
 
   /// GattProfile1, LEAdvertisement1 and Agent1 each have it: bluetoothd has dropped the object.
   case release(interface: String)
@@ -66,6 +69,8 @@ public struct RemoteRequest: Sendable, Hashable {
   public var mtu: UInt16
   /// `command` for Write Without Response, `request` else; `nil` for a read.
   public var kind: WriteOptions.Kind?
+  /// A question before a write in pieces (`prepare-authorize`): the value comes whole later, or never.
+  public var isPreparation = false
   public init(device: ObjectPath, offset: UInt16 = 0, mtu: UInt16, kind: WriteOptions.Kind? = nil) {
     self.device = device
     self.offset = offset
@@ -80,6 +85,8 @@ public enum CallbackReply: Sendable, Hashable {
   case bytes([UInt8])
   case pinCode(String)
   case passkey(UInt32)
+  /// The other end of the socket that the client keeps. Whoever takes it owns the descriptor.
+  case channel(fileDescriptor: Int32, mtu: UInt16)
 }
 
 /// A D-Bus error of bluetoothd's, or of a client's object.

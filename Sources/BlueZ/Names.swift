@@ -6,6 +6,13 @@ public enum InterfaceName {
   public static let properties = "org.freedesktop.DBus.Properties"
   public static let adapter = "org.bluez.Adapter1"
   public static let device = "org.bluez.Device1"
+  public static let battery = "org.bluez.Battery1"
+  public static let batteryProviderManager = "org.bluez.BatteryProviderManager1"
+  public static let profileManager = "org.bluez.ProfileManager1"
+  public static let healthManager = "org.bluez.HealthManager1"
+  public static let media = "org.bluez.Media1"
+  public static let networkServer = "org.bluez.NetworkServer1"
+  public static let simAccess = "org.bluez.SimAccess1"
   public static let gattManager = "org.bluez.GattManager1"
   public static let gattService = "org.bluez.GattService1"
   public static let gattCharacteristic = "org.bluez.GattCharacteristic1"
@@ -23,7 +30,9 @@ public enum WellKnown {
   /// Where AgentManager1 lives.
   public static let managerPath = ObjectPath(unchecked: "/org/bluez")
   /// The first adapter's path.
-  public static let firstAdapter = ObjectPath(unchecked: "/org/bluez/hci0")
+  public static let firstAdapter = adapter(0)
+  /// An adapter's path, by its number.
+  public static func adapter(_ number: Int) -> ObjectPath { ObjectPath(unchecked: "/org/bluez/hci\(number)") }
 }
 
 /// Interfaces of one object, by name, with their properties.

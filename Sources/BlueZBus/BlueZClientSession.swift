@@ -137,23 +137,29 @@ actor BlueZClientSession {
     case .valueChanged(let path, let value):
       guard let owner, exports.setValue(value, at: path) else { return }
       // To bluetoothd alone: what goes to one central's subscription is no broadcast to this machine.
-      let signal = OutgoingSignal(
-        path: path, interface: BusName.properties, member: "PropertiesChanged",
-        arguments: [
-          .string(InterfaceName.gattCharacteristic), .properties(["Value": .bytes(value)]), .strings([]),
-        ],
-        destination: owner)
-      bus.assumeIsolated { bus in
-        do throws(BusError) {
-          try bus.emit(signal)
-        } catch {
-          self.assumeIsolated { $0.logger.error("a value was not sent", metadata: ["error": "\(error)"]) }
-        }
-      }
+      tell(owner, path, InterfaceName.gattCharacteristic, ["Value": .bytes(value)])
+    case .advertisementChanged(let path, let properties, let gone):
+      guard let owner, exports.change(properties, gone: gone, ofAdvertisement: path) else { return }
+      tell(owner, path, InterfaceName.advertisement, properties, gone: gone)
     case .answer(let identifier, let result):
       guard let open = openCallbacks.removeValue(forKey: identifier) else { return }
       let values = result.map { CallbackCoding.values($0) }.mapError { BusError($0) }
       bus.assumeIsolated { $0.reply(to: open, with: values) }
+    }
+  }
+
+  private func tell(
+    _ owner: String, _ path: ObjectPath, _ interface: String, _ changed: Properties, gone: [String] = []
+  ) {
+    let signal = OutgoingSignal(
+      path: path, interface: BusName.properties, member: "PropertiesChanged",
+      arguments: [.string(interface), .properties(changed), .strings(gone)], destination: owner)
+    bus.assumeIsolated { bus in
+      do throws(BusError) {
+        try bus.emit(signal)
+      } catch {
+        self.assumeIsolated { $0.logger.error("a change was not sent", metadata: ["error": "\(error)"]) }
+      }
     }
   }
 

@@ -2,6 +2,7 @@ import BlueZ
 import Logging
 import Synchronization
 import SystemBus
+import Timekeeping
 
 /// What a server of org.bluez is told.
 public enum BlueZServerEvent: Sendable, Hashable {
@@ -24,17 +25,20 @@ public final class BlueZServer: Sendable {
   private let address: String
   private let logger: Logger
   private let objects: ManagedObjects
+  private let time: (any TimeSource)?
   private let onEvent: @Sendable (BlueZServerEvent) -> Void
   private let session = Mutex<BlueZServerSession?>(nil)
 
-  /// `objects`: those there are from the start. `onEvent` is called on the bus's thread, one event at a time, in order.
+  /// `objects`: those there are from the start. `time`: a client that registers something and then says nothing of its
+  /// objects is told so after 25 s of it; without one it waits for ever. `onEvent` is called on the bus's thread, one event at a time, in order.
   public init(
-    address: String, logger: Logger, objects: ManagedObjects = [:],
+    address: String, logger: Logger, objects: ManagedObjects = [:], time: (any TimeSource)? = nil,
     onEvent: @escaping @Sendable (BlueZServerEvent) -> Void
   ) {
     self.address = address
     self.logger = logger
     self.objects = objects
+    self.time = time
     self.onEvent = onEvent
   }
 
@@ -44,7 +48,7 @@ public final class BlueZServer: Sendable {
   /// there is no bus, or where the name has an owner.
   public func start() throws(BusError) {
     let bus = try Bus(address: BusAddress(address), name: WellKnown.busName)
-    let started = BlueZServerSession(bus: bus, logger: logger, objects: objects, onEvent: onEvent)
+    let started = BlueZServerSession(bus: bus, logger: logger, objects: objects, time: time, onEvent: onEvent)
     try started.start()
     session.withLock { $0 = started }
   }

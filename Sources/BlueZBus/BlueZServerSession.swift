@@ -3,21 +3,36 @@ import BusValue
 import Glibc
 import Logging
 import SystemBus
+import Timekeeping
 
 /// `BlueZServer`'s one connection; it lives on the bus's thread.
 actor BlueZServerSession {
   /// How many clients are served at a time, and how many applications and advertisements one may have.
   private static let clientLimit = 256
   private static let registrationLimit = 32
+  /// More attributes no database has.
+  private static let objectLimit = 65_535
+  /// What a client has to tell of its objects in (libdbus's own limit for an answer).
+  private static let fetchLimit = Duration.seconds(25)
 
   private struct Client {
     var watch: Bus.NameWatch
     /// The objects of its applications, by root.
     var applications: [ObjectPath: ManagedObjects] = [:]
-    /// Applications and advertisements whose objects are being fetched.
-    var fetching: Set<ObjectPath> = []
+    /// Its advertisements.
+    var advertisements: Set<ObjectPath> = []
+    /// Applications and advertisements whose objects are being fetched, and what rings when that has taken too long.
+    var fetching: [ObjectPath: Fetch] = [:]
     /// Its changes of values are listened to.
     var isMatched = false
+  }
+
+  private struct Fetch {
+    var number: UInt64
+    var call: IncomingCall
+    /// What the call is answered with where nothing comes of it.
+    var error: BlueZError
+    var alarm: (any Alarm)?
   }
 
   private struct OpenCall {
@@ -32,13 +47,17 @@ actor BlueZServerSession {
   private var clients: [String: Client] = [:]
   private var openCalls: [CallIdentifier: OpenCall] = [:]
   private var lastCall: UInt64 = 0
+  private var lastFetch: UInt64 = 0
+  private let time: (any TimeSource)?
   private var isClosed = false
 
   nonisolated var unownedExecutor: UnownedSerialExecutor { bus.unownedExecutor }
 
   init(
-    bus: Bus, logger: Logger, objects: ManagedObjects, onEvent: @escaping @Sendable (BlueZServerEvent) -> Void
+    bus: Bus, logger: Logger, objects: ManagedObjects, time: (any TimeSource)?,
+    onEvent: @escaping @Sendable (BlueZServerEvent) -> Void
   ) {
+    self.time = time
     self.bus = bus
     self.logger = logger
     self.objects = objects
@@ -89,7 +108,10 @@ actor BlueZServerSession {
     ObjectCoding.apply(signal, to: &objects)
     if case .interfacesRemoved(_, let interfaces) = signal, interfaces.contains(InterfaceName.gattManager) {
       // What was registered with an adapter goes with it.
-      for client in clients.keys { clients[client]?.applications = [:] }
+      for client in clients.keys {
+        clients[client]?.applications = [:]
+        clients[client]?.advertisements = []
+      }
     }
     let outgoing = ObjectCoding.outgoing(signal)
     bus.assumeIsolated { bus in
@@ -129,6 +151,8 @@ actor BlueZServerSession {
       clients[open.call.sender]?.applications[root] = nil
     case .unregisterApplication(let root) where succeeded:
       clients[open.call.sender]?.applications[root] = nil
+    case .registerAdvertisement(let path, _) where succeeded: clients[open.call.sender]?.advertisements.insert(path)
+    case .unregisterAdvertisement(let path) where succeeded: clients[open.call.sender]?.advertisements.remove(path)
     default: break
     }
   }
@@ -137,8 +161,10 @@ actor BlueZServerSession {
     guard let known = clients[client] else { return }
     let isDescriptor = known.applications.values.contains { $0[path]?[InterfaceName.gattDescriptor] != nil }
     let coded = CallbackCoding.call(callback, onDescriptor: isDescriptor)
+    let givesDescriptor = coded.member.hasPrefix("Acquire")
     let call = MethodCall(
-      to: client, path: path, interface: coded.interface, member: coded.member, arguments: coded.arguments)
+      to: client, path: path, interface: coded.interface, member: coded.member, arguments: coded.arguments,
+      acceptsFileDescriptors: givesDescriptor)
     bus.assumeIsolated { bus in
       bus.call(call) { result in
         self.assumeIsolated { session in
@@ -165,6 +191,10 @@ actor BlueZServerSession {
       if let values = try answer(call, interface) {
         return bus.assumeIsolated { $0.reply(to: call, with: .success(values)) }
       }
+      if Interfaces1.unserved.contains(interface) {
+        guard Interfaces1.idle.contains(call.member) else { throw BusError(.notSupported) }
+        return bus.assumeIsolated { $0.reply(to: call, with: .success([])) }
+      }
       try admit(call.sender)
       switch try RequestCoding.incoming(call, interface: interface) {
       case .request(let request):
@@ -174,7 +204,7 @@ actor BlueZServerSession {
           deliver(call, request)
         }
       case .application(let root): try fetchApplication(call, root)
-      case .advertisement(let path): fetchAdvertisement(call, path)
+      case .advertisement(let path): try fetchAdvertisement(call, path)
       }
     } catch {
       bus.assumeIsolated { $0.reply(to: call, with: .failure(error)) }
@@ -210,7 +240,7 @@ actor BlueZServerSession {
     switch (interface, call.member) {
     case (BusName.objectManager, "GetManagedObjects"): return [ObjectCoding.value(objects, ofDaemon: true)]
     case (BusName.introspectable, "Introspect"):
-      guard let text = ObjectCoding.introspection(of: call.path, in: objects, managerAt: .root) else {
+      guard let text = ObjectCoding.introspection(of: call.path, in: objects, managerAt: .root, ofDaemon: true) else {
         throw .nothingHandles(call, isObject: false)
       }
       return [.string(text)]
@@ -256,6 +286,7 @@ actor BlueZServerSession {
 
   private func clientVanished(_ name: String) {
     guard let client = clients.removeValue(forKey: name) else { return }
+    for fetch in client.fetching.values { fetch.alarm?.set(nil) }
     openCalls = openCalls.filter { $0.value.call.sender != name }
     bus.assumeIsolated { bus in
       bus.unwatch(client.watch)
@@ -275,78 +306,125 @@ actor BlueZServerSession {
   private func withdraws(_ request: Request, _ client: String) -> Bool {
     switch request {
     case .unregisterApplication(let path), .unregisterAdvertisement(let path):
-      clients[client]?.fetching.remove(path) != nil
+      withdrawFetch(of: path, client)
     default: false
     }
   }
 
   private func fetchApplication(_ call: IncomingCall, _ root: ObjectPath) throws(BusError) {
     let client = call.sender
-    guard let known = clients[client], known.applications[root] == nil, !known.fetching.contains(root) else {
+    guard let known = clients[client], known.applications[root] == nil, known.fetching[root] == nil else {
       throw BusError(.alreadyExists)
     }
     guard known.applications.count < Self.registrationLimit else {
       throw BusError(name: BusError.Name.limitsExceeded, message: "too many applications")
     }
-    if !known.isMatched {
-      clients[client]?.isMatched = true
-      bus.assumeIsolated { $0.addMatch(Self.changes(of: client)) }
-    }
+    listen(to: client)
     let fetch = MethodCall(to: client, path: root, interface: BusName.objectManager, member: "GetManagedObjects")
-    clients[client]?.fetching.insert(root)
+    // BlueZ's own words for it (src/gatt-database.c).
+    fetchObjects(call, root, fetch, else: .failed("No object received")) { session, values in
+      guard let objects = ObjectCoding.objects(values.first), objects.keys.allSatisfy({ $0.isWithin(root) }) else {
+        return session.refuse(call, .failed("No object received"))
+      }
+      guard objects.count <= Self.objectLimit else {
+        return session.refuse(call, .failed("Failed to create entry in database"))
+      }
+      session.clients[client]?.applications[root] = objects
+      session.deliver(call, .registerApplication(root: root, objects: objects))
+    }
+  }
+
+  private func fetchAdvertisement(_ call: IncomingCall, _ path: ObjectPath) throws(BusError) {
+    let client = call.sender
+    guard let known = clients[client], known.fetching[path] == nil else { throw BusError(.alreadyExists) }
+    listen(to: client)
+    let fetch = MethodCall(
+      to: client, path: path, interface: BusName.properties, member: "GetAll",
+      arguments: [.string(InterfaceName.advertisement)])
+    fetchObjects(call, path, fetch, else: .failed("Failed to parse advertisement.")) { session, values in
+      guard let properties = values.first?.propertiesValue else {
+        return session.refuse(call, .failed("Failed to parse advertisement."))
+      }
+      session.deliver(call, .registerAdvertisement(path: path, properties: properties))
+    }
+  }
+
+  /// From now on what changes of the client's objects is heard.
+  private func listen(to client: String) {
+    guard clients[client]?.isMatched == false else { return }
+    clients[client]?.isMatched = true
+    bus.assumeIsolated { $0.addMatch(Self.changes(of: client)) }
+  }
+
+  /// Asks a client for what it registers. A client that withdraws it meanwhile, does not know of it, or takes too long
+  /// has its registration refused.
+  private func fetchObjects(
+    _ call: IncomingCall, _ path: ObjectPath, _ fetch: MethodCall, else error: BlueZError,
+    _ then: @escaping @Sendable (isolated BlueZServerSession, [Value]) -> Void
+  ) {
+    let client = call.sender
+    lastFetch += 1
+    let number = lastFetch
+    let alarm = time.map { time in
+      let alarm = time.makeAlarm { [weak self, bus] in
+        bus.enqueue { [weak self] _ in
+          self?.assumeIsolated { session in
+            guard session.clients[client]?.fetching[path]?.number == number else { return }
+            session.clients[client]?.fetching[path] = nil
+            session.refuse(call, error)
+          }
+        }
+      }
+      alarm.set(time.now + Self.fetchLimit)
+      return alarm
+    }
+    clients[client]?.fetching[path] = Fetch(number: number, call: call, error: error, alarm: alarm)
     bus.assumeIsolated { bus in
       bus.call(fetch) { result in
         self.assumeIsolated { session in
           guard session.clients[client] != nil else { return }
-          guard session.clients[client]?.fetching.remove(root) != nil else {
-            return session.refuse(call, .failed("No object received"))
-          }
-          guard let objects = ObjectCoding.objects((try? result.get())?.first), objects.count <= 4096,
-            objects.keys.allSatisfy({ $0.isWithin(root) })
-          else {
-            // BlueZ's own words for it (src/gatt-database.c).
-            return session.refuse(call, .failed("No object received"))
-          }
-          session.clients[client]?.applications[root] = objects
-          session.deliver(call, .registerApplication(root: root, objects: objects))
+          guard session.clients[client]?.fetching[path]?.number == number else { return }
+          session.endFetch(of: path, client)
+          guard case .success(let values) = result else { return session.refuse(call, error) }
+          then(session, values)
         }
       }
     }
   }
 
-  private func fetchAdvertisement(_ call: IncomingCall, _ path: ObjectPath) {
-    let client = call.sender
-    let fetch = MethodCall(
-      to: client, path: path, interface: BusName.properties, member: "GetAll",
-      arguments: [.string(InterfaceName.advertisement)])
-    clients[client]?.fetching.insert(path)
-    bus.assumeIsolated { bus in
-      bus.call(fetch) { result in
-        self.assumeIsolated { session in
-          guard session.clients[client] != nil else { return }
-          guard session.clients[client]?.fetching.remove(path) != nil else {
-            return session.refuse(call, .failed("Failed to parse advertisement."))
-          }
-          guard let properties = (try? result.get())?.first?.propertiesValue else {
-            return session.refuse(call, .failed("Failed to parse advertisement."))
-          }
-          session.deliver(call, .registerAdvertisement(path: path, properties: properties))
-        }
-      }
-    }
+  @discardableResult
+  private func endFetch(of path: ObjectPath, _ client: String) -> Fetch? {
+    let fetch = clients[client]?.fetching.removeValue(forKey: path)
+    fetch?.alarm?.set(nil)
+    return fetch
+  }
+
+  /// Whether there was something to withdraw.
+  private func withdrawFetch(of path: ObjectPath, _ client: String) -> Bool {
+    guard let fetch = endFetch(of: path, client) else { return false }
+    refuse(fetch.call, fetch.error)
+    return true
   }
 
   private func refuse(_ call: IncomingCall, _ error: BlueZError) {
     bus.assumeIsolated { $0.reply(to: call, with: .failure(BusError(error))) }
   }
 
-  /// Of signals, only the change of a value of a characteristic that its sender registered means anything.
+  /// Of signals, only changes of what the sender has registered mean anything: a characteristic's value, and what an
+  /// advertisement says.
   private func receive(_ signal: IncomingSignal) {
     guard let client = clients[signal.sender],
-      case .propertiesChanged(let path, InterfaceName.gattCharacteristic, let changed, _)? = ObjectCoding.signal(signal),
-      let value = changed["Value"]?.bytesValue,
-      client.applications.values.contains(where: { $0[path]?[InterfaceName.gattCharacteristic] != nil })
+      case .propertiesChanged(let path, let interface, let changed, let gone)? = ObjectCoding.signal(signal)
     else { return }
-    deliver(.message(from: signal.sender, .valueChanged(path: path, value: value)))
+    switch interface {
+    case InterfaceName.gattCharacteristic:
+      guard let value = changed["Value"]?.bytesValue,
+        client.applications.values.contains(where: { $0[path]?[InterfaceName.gattCharacteristic] != nil })
+      else { return }
+      deliver(.message(from: signal.sender, .valueChanged(path: path, value: value)))
+    case InterfaceName.advertisement where client.advertisements.contains(path):
+      deliver(.message(from: signal.sender, .advertisementChanged(path: path, changed, gone: gone)))
+    default: break
+    }
   }
 }

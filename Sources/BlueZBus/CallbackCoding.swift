@@ -19,6 +19,8 @@ enum CallbackCoding {
     case .startNotify: return attribute("StartNotify")
     case .stopNotify: return attribute("StopNotify")
     case .confirm: return attribute("Confirm")
+    case .acquireNotify(let request): return attribute("AcquireNotify", [.properties(properties(request))])
+    case .acquireWrite(let request): return attribute("AcquireWrite", [.properties(properties(request))])
     case .release(let interface): return RequestCoding.Call(interface: interface, member: "Release")
     case .requestPinCode(let device): return agent("RequestPinCode", [.path(device)])
     case .requestPasskey(let device): return agent("RequestPasskey", [.path(device)])
@@ -51,6 +53,10 @@ enum CallbackCoding {
     case (InterfaceName.gattCharacteristic, "StartNotify"): return .startNotify
     case (InterfaceName.gattCharacteristic, "StopNotify"): return .stopNotify
     case (InterfaceName.gattCharacteristic, "Confirm"): return .confirm
+    case (InterfaceName.gattCharacteristic, "AcquireNotify"):
+      return .acquireNotify(try request(try arguments.properties(0)))
+    case (InterfaceName.gattCharacteristic, "AcquireWrite"):
+      return .acquireWrite(try request(try arguments.properties(0)))
     case (_, "Release"): return .release(interface: interface)
     case (InterfaceName.agent, "RequestPinCode"): return .requestPinCode(device: try arguments.path(0))
     case (InterfaceName.agent, "RequestPasskey"): return .requestPasskey(device: try arguments.path(0))
@@ -74,6 +80,7 @@ enum CallbackCoding {
     case .bytes(let bytes): [.bytes(bytes)]
     case .pinCode(let code): [.string(code)]
     case .passkey(let passkey): [.uint32(passkey)]
+    case .channel(let descriptor, let mtu): [.fileDescriptor(descriptor), .uint16(mtu)]
     }
   }
 
@@ -84,7 +91,11 @@ enum CallbackCoding {
     case (.readValue, let value): reply = value?.bytesValue.map { .bytes($0) }
     case (.requestPinCode, .string(let code)?): reply = .pinCode(code)
     case (.requestPasskey, .uint32(let passkey)?): reply = .passkey(passkey)
-    case (.requestPinCode, _), (.requestPasskey, _): reply = nil
+    case (.acquireNotify, .fileDescriptor(let descriptor)?), (.acquireWrite, .fileDescriptor(let descriptor)?):
+      var mtu: UInt16 = 0
+      if case .uint16(let told)? = values.last { mtu = told }
+      reply = .channel(fileDescriptor: descriptor, mtu: mtu)
+    case (.requestPinCode, _), (.requestPasskey, _), (.acquireNotify, _), (.acquireWrite, _): reply = nil
     default: reply = CallbackReply.none
     }
     guard let reply else { return .failure(.failed("the client's object returned what the method doesn't")) }
@@ -97,6 +108,7 @@ enum CallbackCoding {
     ]
     if request.offset != 0 { properties["offset"] = .uint16(request.offset) }
     properties["type"] = request.kind.map { .string($0.rawValue) }
+    if request.isPreparation { properties["prepare-authorize"] = .bool(true) }
     return properties
   }
 
@@ -105,6 +117,7 @@ enum CallbackCoding {
     var request = RemoteRequest(device: device, mtu: 23, kind: try RequestCoding.kind(properties))
     if case .uint16(let mtu)? = properties["mtu"] { request.mtu = mtu }
     if case .uint16(let offset)? = properties["offset"] { request.offset = offset }
+    request.isPreparation = properties["prepare-authorize"]?.boolValue == true
     return request
   }
 }

@@ -54,6 +54,14 @@ struct ExportedObjects {
     return false
   }
 
+  /// Remembers what an advertisement says now; whether there is such an advertisement.
+  mutating func change(_ properties: Properties, gone: [String], ofAdvertisement path: ObjectPath) -> Bool {
+    guard exports[path]?.objects[path]?[InterfaceName.advertisement] != nil else { return false }
+    exports[path]?.objects[path]?[InterfaceName.advertisement]?.merge(properties) { $1 }
+    for name in gone { exports[path]?.objects[path]?[InterfaceName.advertisement]?[name] = nil }
+    return true
+  }
+
   /// Answers what the standard interfaces ask; `nil` where the call is another.
   func answer(_ call: IncomingCall) throws(BusError) -> [Value]? {
     switch (call.interface, call.member) {

@@ -9,14 +9,27 @@ enum Interfaces1 {
 
   private typealias Argument = InterfaceDescription.Argument
   private typealias Method = InterfaceDescription.Method
+  private typealias Property = InterfaceDescription.Property
 
   static let all: [String: InterfaceDescription] = Dictionary(
     uniqueKeysWithValues: [
       adapter, device, gattManager, gattService, gattCharacteristic, gattDescriptor, gattProfile, advertisingManager,
-      advertisement, agentManager, agent, controller,
+      advertisement, agentManager, agent, controller, battery, batteryProviderManager, profileManager, healthManager,
+      media, networkServer, simAccess,
     ].map { ($0.name, $0) })
 
   private static let options = Argument("options", "a{sv}")
+
+  /// What a client's characteristic has, and bluetoothd's have not.
+  static let confirm = "Confirm"
+
+  /// Name, signature and, where it can be set, `w`.
+  private static func properties(_ lines: String...) -> [Property] {
+    lines.map { line in
+      let words = line.split(separator: " ").map(String.init)
+      return Property(words[0], words[1], isWritable: words.count > 2)
+    }
+  }
 
   private static let adapter = InterfaceDescription(
     InterfaceName.adapter,
@@ -25,14 +38,23 @@ enum Interfaces1 {
       Method("SetDiscoveryFilter", [Argument("properties", "a{sv}")]),
       Method("GetDiscoveryFilters", returns: [Argument("filters", "as")]),
       Method("RemoveDevice", [Argument("device", "o")]),
-    ])
+    ],
+    properties: properties(
+      "Address s", "AddressType s", "Name s", "Alias s w", "Class u", "Powered b w", "PowerState s", "Discoverable b w",
+      "Connectable b w", "DiscoverableTimeout u w", "Pairable b w", "PairableTimeout u w", "Discovering b", "UUIDs as",
+      "Modalias s", "Roles as", "ExperimentalFeatures as", "Manufacturer q", "Version y"))
 
   private static let device = InterfaceDescription(
     InterfaceName.device,
     methods: [
       Method("Connect"), Method("Disconnect"), Method("ConnectProfile", [Argument("UUID", "s")]),
       Method("DisconnectProfile", [Argument("UUID", "s")]), Method("Pair"), Method("CancelPairing"),
-    ])
+    ],
+    properties: properties(
+      "Address s", "AddressType s", "Name s", "Alias s w", "Class u", "Appearance q", "Icon s", "Paired b", "Bonded b",
+      "Trusted b w", "Blocked b w", "LegacyPairing b", "RSSI n", "Connected b", "UUIDs as", "Modalias s", "Adapter o",
+      "ManufacturerData a{qv}", "ServiceData a{sv}", "TxPower n", "ServicesResolved b", "AdvertisingFlags ay",
+      "AdvertisingData a{yv}", "WakeAllowed b w", "Sets a{oa{sv}}"))
 
   private static let gattManager = InterfaceDescription(
     InterfaceName.gattManager,
@@ -41,7 +63,9 @@ enum Interfaces1 {
       Method("UnregisterApplication", [Argument("application", "o")]),
     ])
 
-  private static let gattService = InterfaceDescription(InterfaceName.gattService)
+  private static let gattService = InterfaceDescription(
+    InterfaceName.gattService,
+    properties: properties("UUID s", "Device o", "Primary b", "Includes ao", "Handle q"))
 
   private static let gattCharacteristic = InterfaceDescription(
     InterfaceName.gattCharacteristic,
@@ -50,15 +74,18 @@ enum Interfaces1 {
       Method("WriteValue", [Argument("value", "ay"), options]),
       Method("AcquireWrite", [options], returns: [Argument("fd", "h"), Argument("mtu", "q")]),
       Method("AcquireNotify", [options], returns: [Argument("fd", "h"), Argument("mtu", "q")]),
-      Method("StartNotify"), Method("StopNotify"), Method("Confirm"),
-    ])
+      Method("StartNotify"), Method("StopNotify"), Method(confirm),
+    ],
+    properties: properties(
+      "UUID s", "Service o", "Value ay", "Notifying b", "Flags as", "WriteAcquired b", "NotifyAcquired b", "MTU q",
+      "Handle q"))
 
   private static let gattDescriptor = InterfaceDescription(
     InterfaceName.gattDescriptor,
     methods: [
       Method("ReadValue", [options], returns: [Argument("value", "ay")]),
       Method("WriteValue", [Argument("value", "ay"), options]),
-    ])
+    ], properties: properties("UUID s", "Characteristic o", "Value ay", "Handle q"))
 
   private static let gattProfile = InterfaceDescription(InterfaceName.gattProfile, methods: [Method("Release")])
 
@@ -67,7 +94,10 @@ enum Interfaces1 {
     methods: [
       Method("RegisterAdvertisement", [Argument("advertisement", "o"), options]),
       Method("UnregisterAdvertisement", [Argument("service", "o")]),
-    ])
+    ],
+    properties: properties(
+      "ActiveInstances y", "SupportedInstances y", "SupportedIncludes as", "SupportedSecondaryChannels as",
+      "SupportedFeatures as", "SupportedCapabilities a{sv}"))
 
   private static let advertisement = InterfaceDescription(InterfaceName.advertisement, methods: [Method("Release")])
 
@@ -93,4 +123,58 @@ enum Interfaces1 {
 
   private static let controller = InterfaceDescription(
     simulatedController, methods: [Method("ReadConnectionRSSI", returns: [Argument("rssi", "n")])])
+
+  // MARK: What bluetoothd has beside Low Energy's, with nobody behind it here
+
+  /// Those whose methods are refused, but for the registration of what would never be called.
+  static let unserved: Set<String> = Set(
+    [batteryProviderManager, profileManager, healthManager, media, networkServer, simAccess].map(\.name))
+
+  /// Methods of theirs that succeed: a profile of classic Bluetooth to which nobody comes.
+  static let idle: Set<String> = ["RegisterProfile", "UnregisterProfile"]
+
+  private static let battery = InterfaceDescription(
+    InterfaceName.battery, properties: properties("Percentage y", "Source s"))
+
+  private static let batteryProviderManager = InterfaceDescription(
+    InterfaceName.batteryProviderManager,
+    methods: [
+      Method("RegisterBatteryProvider", [Argument("provider", "o")]),
+      Method("UnregisterBatteryProvider", [Argument("provider", "o")]),
+    ])
+
+  private static let profileManager = InterfaceDescription(
+    InterfaceName.profileManager,
+    methods: [
+      Method("RegisterProfile", [Argument("profile", "o"), Argument("UUID", "s"), options]),
+      Method("UnregisterProfile", [Argument("profile", "o")]),
+    ])
+
+  private static let healthManager = InterfaceDescription(
+    InterfaceName.healthManager,
+    methods: [
+      Method("CreateApplication", [Argument("config", "a{sv}")], returns: [Argument("application", "o")]),
+      Method("DestroyApplication", [Argument("application", "o")]),
+    ])
+
+  private static let media = InterfaceDescription(
+    InterfaceName.media,
+    methods: [
+      Method("RegisterEndpoint", [Argument("endpoint", "o"), Argument("properties", "a{sv}")]),
+      Method("UnregisterEndpoint", [Argument("endpoint", "o")]),
+      Method("RegisterPlayer", [Argument("player", "o"), Argument("properties", "a{sv}")]),
+      Method("UnregisterPlayer", [Argument("player", "o")]),
+      Method("RegisterApplication", [Argument("application", "o"), options]),
+      Method("UnregisterApplication", [Argument("application", "o")]),
+    ], properties: properties("SupportedUUIDs as"))
+
+  private static let networkServer = InterfaceDescription(
+    InterfaceName.networkServer,
+    methods: [
+      Method("Register", [Argument("uuid", "s"), Argument("bridge", "s")]),
+      Method("Unregister", [Argument("uuid", "s")]),
+    ])
+
+  private static let simAccess = InterfaceDescription(
+    InterfaceName.simAccess, methods: [Method("Disconnect")], properties: properties("Connected b"))
 }

@@ -116,7 +116,9 @@ enum ObjectCoding {
   }
 
   /// The introspection document of an object of a tree, or of a place above one; `nil` where there is neither.
-  static func introspection(of path: ObjectPath, in objects: ManagedObjects, managerAt root: ObjectPath) -> String? {
+  static func introspection(
+    of path: ObjectPath, in objects: ManagedObjects, managerAt root: ObjectPath, ofDaemon: Bool = false
+  ) -> String? {
     let children = Introspection.children(of: path, among: objects.keys)
     guard objects[path] != nil || !children.isEmpty || path == root else { return nil }
     var interfaces = [InterfaceDescription.introspectable]
@@ -125,21 +127,17 @@ enum ObjectCoding {
       interfaces.append(.properties)
       for (name, properties) in own.sorted(by: { $0.key < $1.key }) {
         var description = Interfaces1.all[name] ?? InterfaceDescription(name)
-        description.properties = properties.sorted { $0.key < $1.key }.map {
-          InterfaceDescription.Property(
-            $0.key, $0.value.signature, isWritable: writable.contains(name + "." + $0.key))
+        if ofDaemon {
+          // All that such an object may have, whether it has it now or not; the simulator's own interface is no client's.
+          description.methods.removeAll { $0.name == Interfaces1.confirm }
+        } else {
+          description.properties = properties.sorted { $0.key < $1.key }.map {
+            InterfaceDescription.Property($0.key, $0.value.signature)
+          }
         }
         interfaces.append(description)
-        if name == InterfaceName.device, let controller = Interfaces1.all[Interfaces1.simulatedController] {
-          interfaces.append(controller)
-        }
       }
     }
     return Introspection.document(interfaces: interfaces, children: children)
   }
-
-  private static let writable: Set<String> = Set(
-    ["Alias", "Powered", "Discoverable", "DiscoverableTimeout", "Pairable", "PairableTimeout"].map {
-      InterfaceName.adapter + "." + $0
-    } + ["Alias", "Trusted", "Blocked", "WakeAllowed"].map { InterfaceName.device + "." + $0 })
 }

@@ -164,17 +164,19 @@ enum RequestCoding {
       switch (name, value) {
       case ("UUIDs", .array("s", let elements)):
         for element in elements {
-          guard let uuid = element.stringValue.flatMap({ BluetoothUUID($0) }) else {
+          guard let uuid = element.stringValue.flatMap({ BluetoothUUID(bluez: $0) }) else {
             throw BusError(invalidArguments)
           }
           filter.uuids.append(uuid)
         }
-      case ("RSSI", .int16(let rssi)): filter.rssi = rssi
+      // Limits of src/adapter.c, parse_rssi and parse_pathloss.
+      case ("RSSI", .int16(let rssi)) where (-127...20).contains(rssi) && properties["Pathloss"] == nil:
+        filter.rssi = rssi
       case ("Transport", .string(let transport)): filter.transport = transport
       case ("DuplicateData", .bool(let flag)): filter.duplicateData = flag
       case ("Pattern", .string(let pattern)): filter.pattern = pattern
       // Known to BlueZ, and without a meaning here.
-      case ("Pathloss", .uint16), ("Discoverable", .bool): break
+      case ("Pathloss", .uint16(0...137)), ("Discoverable", .bool): break
       default: throw BusError(invalidArguments)
       }
     }
@@ -192,7 +194,7 @@ enum RequestCoding {
     switch properties["offset"] {
     case nil: return 0
     case .uint16(let offset): return offset
-    case .some(let value): throw .invalidArguments("offset has type q, and not \(value.signature)")
+    case .some: throw BusError(invalidArguments)
     }
   }
 
@@ -202,9 +204,8 @@ enum RequestCoding {
 
   static func kind(_ properties: Properties) throws(BusError) -> WriteOptions.Kind? {
     guard let value = properties["type"] else { return nil }
-    guard let kind = value.stringValue.flatMap({ WriteOptions.Kind(rawValue: $0) }) else {
-      throw BusError(.notSupported)
-    }
+    guard let text = value.stringValue else { throw BusError(invalidArguments) }
+    guard let kind = WriteOptions.Kind(rawValue: text) else { throw BusError(.notSupported) }
     return kind
   }
 }

@@ -28,9 +28,18 @@ struct ATTClient: Sendable {
     case explore(Exploration.Step)
     case readName(AttributeHandle)
     case readPlugAndPlay(AttributeHandle)
+    case readBattery(AttributeHandle)
     case read(ReadOperation)
     case write(WriteOperation)
     case configure(ConfigureOperation)
+
+    /// Whether somebody on the bus waits for it.
+    var isOfClient: Bool {
+      switch self {
+      case .read, .write: true
+      default: false
+      }
+    }
   }
 
   struct ReadOperation: Sendable {
@@ -100,7 +109,7 @@ extension BlueZModel {
     case .writeClientFeatures(let handle): .writeRequest(handle, [0x01])
     case .subscribeToServiceChanged(let handle): .writeRequest(handle, [0x02, 0x00])
     case .explore(let step): step.question
-    case .readName(let handle), .readPlugAndPlay(let handle): .readRequest(handle)
+    case .readName(let handle), .readPlugAndPlay(let handle), .readBattery(let handle): .readRequest(handle)
     case .read(let read):
       read.offset == 0 && !read.isContinued
         ? .readRequest(read.handle)
@@ -122,6 +131,11 @@ extension BlueZModel {
   mutating func transactionAnswered(_ pdu: ATTPDU, on identifier: LinkIdentifier) {
     guard let client = links[identifier]?.client, let operation = client.current, !client.awaitsSecurity else { return }
     links[identifier]?.client.deadline = nil
+    if case .errorResponse(_, _, .insufficientAuthentication) = pdu, links[identifier]?.isEncrypted == true,
+      operation.isOfClient
+    {
+      return failAuthentication(identifier)
+    }
     if case .errorResponse(_, _, let error) = pdu, Self.asksForSecurity(error), !client.hasRetried,
       raiseSecurity(identifier)
     {
@@ -132,11 +146,31 @@ extension BlueZModel {
     guard links[identifier] != nil else { return }
     if let again {
       links[identifier]?.client.current = again
-      ask(again, on: identifier)
+      letCallsPass(identifier)
+      if let next = links[identifier]?.client.current { ask(next, on: identifier) }
     } else {
       links[identifier]?.client.current = nil
       startNextTransaction(identifier)
     }
+  }
+
+  /// bluetoothd queues what clients ask for between the questions of a discovery of its own, and not behind all of them.
+  private mutating func letCallsPass(_ identifier: LinkIdentifier) {
+    guard let client = links[identifier]?.client, case .explore? = client.current,
+      let step = client.current, let index = client.queue.firstIndex(where: { $0.isOfClient })
+    else { return }
+    links[identifier]?.client.current = client.queue[index]
+    links[identifier]?.client.queue.remove(at: index)
+    links[identifier]?.client.queue.insert(step, at: 0)
+    links[identifier]?.client.hasRetried = false
+  }
+
+  /// The peer wants a key that somebody has compared, and the link's is of Just Works. bluetoothd has the kernel pair
+  /// again, which comes to nothing where nobody can compare: the link ends, and who asked is never answered.
+  private mutating func failAuthentication(_ identifier: LinkIdentifier) {
+    links[identifier]?.client.current = nil
+    tell(.disconnect(configuration.controller, identifier, .authenticationFailure))
+    endLink(identifier, .authenticationFailure)
   }
 
   private static func asksForSecurity(_ error: ATTError) -> Bool {
@@ -168,6 +202,7 @@ extension BlueZModel {
     case .explore(let step): return explored(step, pdu, on: identifier)
     case .readName: nameArrived(pdu, on: identifier)
     case .readPlugAndPlay: plugAndPlayArrived(pdu, on: identifier)
+    case .readBattery: batteryArrived(pdu, on: identifier)
     case .read(let read): return readAnswered(read, pdu, on: identifier)
     case .write(let write): return writeAnswered(write, pdu, on: identifier)
     case .configure(let configure): configured(configure, pdu, on: identifier)

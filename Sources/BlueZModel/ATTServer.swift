@@ -8,7 +8,7 @@ struct ATTServing: Sendable {
   /// The request that an application has yet to answer.
   var pending: PendingRequest?
   /// Prepare Write's queue.
-  var prepared: [(handle: AttributeHandle, offset: Int, value: [UInt8])] = []
+  var prepared: [Piece] = []
   /// Indications go one at a time, each when the one before was confirmed.
   var indications: [(handle: AttributeHandle, value: [UInt8], application: LocalAttribute.Source?)] = []
   var awaitsConfirmation = false
@@ -17,6 +17,14 @@ struct ATTServing: Sendable {
     var callback: UInt64
     var opcode: UInt8
     var handle: AttributeHandle
+    /// Of a Prepare Write.
+    var piece: Piece?
+  }
+
+  struct Piece: Sendable {
+    var handle: AttributeHandle
+    var offset: Int
+    var value: [UInt8]
   }
 
   /// More pieces than any value has.
@@ -133,20 +141,6 @@ extension BlueZModel {
 
   // MARK: Values
 
-  private func readError(_ attribute: LocalAttribute, on link: LinkIdentifier) -> ATTError? {
-    guard attribute.permissions.contains(.readable) else { return .readNotPermitted }
-    guard !attribute.permissions.contains(.readEncryptionRequired) || links[link]?.isEncrypted == true
-    else { return .insufficientEncryption }
-    return nil
-  }
-
-  private func writeError(_ attribute: LocalAttribute, on link: LinkIdentifier) -> ATTError? {
-    guard attribute.permissions.contains(.writeable) else { return .writeNotPermitted }
-    guard !attribute.permissions.contains(.writeEncryptionRequired) || links[link]?.isEncrypted == true
-    else { return .insufficientEncryption }
-    return nil
-  }
-
   private mutating func serveRead(
     _ pdu: ATTPDU, _ handle: AttributeHandle, offset: UInt16, on link: LinkIdentifier
   ) {
@@ -181,6 +175,9 @@ extension BlueZModel {
     switch attribute.source {
     case .application(let client, let path):
       let request = remoteRequest(on: link)
+      if attribute.givesWriteChannel {
+        return writeThroughChannel(attribute, value, request, isCommand: false, on: link)
+      }
       // Seen on bluetoothd: what may be written without a response is not waited for, and cannot be refused.
       if attribute.properties.contains(.writeWithoutResponse) {
         send(.writeResponse, on: link)
@@ -198,11 +195,33 @@ extension BlueZModel {
   }
 
   mutating func serveCommand(_ pdu: ATTPDU, on link: LinkIdentifier) {
+    // Whether the characteristic says that it takes commands, bluetoothd does not ask.
     guard case .writeCommand(let handle, let value) = pdu, let attribute = server.database.attribute(handle),
-      attribute.properties.contains(.writeWithoutResponse), writeError(attribute, on: link) == nil,
+      writeError(attribute, on: link) == nil,
       value.count <= ATTLimits.maximumValueLength, case .application(let client, let path) = attribute.source
     else { return }
-    callWithoutAnswer(client, path, .writeValue(value, remoteRequest(on: link)))
+    let request = remoteRequest(on: link)
+    if attribute.givesWriteChannel { return writeThroughChannel(attribute, value, request, isCommand: true, on: link) }
+    callWithoutAnswer(client, path, .writeValue(value, request))
+  }
+
+  private mutating func writeThroughChannel(
+    _ attribute: LocalAttribute, _ value: [UInt8], _ request: RemoteRequest, isCommand: Bool, on link: LinkIdentifier
+  ) {
+    guard case .application(let client, let path) = attribute.source else { return }
+    if let channel = channels.channel(.writesToApplication(attribute.handle)) {
+      effects.append(.channel(.data(channel, value)))
+      if !isCommand { send(.writeResponse, on: link) }
+      return
+    }
+    let identifier = call(
+      client, path, .acquireWrite(request),
+      .acquireWrite(link, attribute.handle, value, request, isCommand: isCommand),
+      within: configuration.timings.application)
+    if !isCommand {
+      links[link]?.server.pending = ATTServing.PendingRequest(
+        callback: identifier, opcode: 0x12, handle: attribute.handle)
+    }
   }
 
   func remoteRequest(on link: LinkIdentifier, offset: UInt16 = 0) -> RemoteRequest {
@@ -226,13 +245,37 @@ extension BlueZModel {
     guard offset + value.count <= ATTLimits.maximumValueLength else {
       return refuse(pdu, handle, .invalidAttributeValueLength, on: link)
     }
-    links[link]?.server.prepared.append((handle, offset, value))
+    guard attribute.permissions.contains(.preparationAuthorized), !server.authorizedPreparations.contains(handle),
+      case .application(let client, let path) = attribute.source,
+      links[link].flatMap({ devices[$0.device] })?.isTrusted == false
+    else { return prepare(handle, offset, value, on: link) }
+    var request = remoteRequest(on: link, offset: UInt16(offset))
+    request.isPreparation = true
+    // It is asked without the value, which comes whole when all pieces are there.
+    if attribute.properties.contains(.writeWithoutResponse) {
+      callWithoutAnswer(client, path, .writeValue([], request))
+      prepare(handle, offset, value, on: link)
+    } else {
+      ask(client, path, .writeValue([], request), for: pdu.opcode, handle, on: link)
+      links[link]?.server.pending?.piece = ATTServing.Piece(handle: handle, offset: offset, value: value)
+    }
+  }
+
+  private mutating func prepare(_ handle: AttributeHandle, _ offset: Int, _ value: [UInt8], on link: LinkIdentifier) {
+    links[link]?.server.prepared.append(ATTServing.Piece(handle: handle, offset: offset, value: value))
     send(.prepareWriteResponse(handle, offset: UInt16(offset), value), on: link)
+  }
+
+  /// The application lets a peer send in pieces: this one, and those that follow it.
+  mutating func preparationAllowed(_ piece: ATTServing.Piece, on link: LinkIdentifier) {
+    server.authorizedPreparations.insert(piece.handle)
+    prepare(piece.handle, piece.offset, piece.value, on: link)
   }
 
   private mutating func serveExecute(_ pdu: ATTPDU, _ commit: Bool, on link: LinkIdentifier) {
     guard let prepared = links[link]?.server.prepared else { return }
     links[link]?.server.prepared = []
+    for piece in prepared { server.authorizedPreparations.remove(piece.handle) }
     guard commit, let first = prepared.first else { return send(.executeWriteResponse, on: link) }
     // One value at a time, in one piece.
     var value: [UInt8] = []

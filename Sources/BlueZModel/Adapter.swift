@@ -27,7 +27,7 @@ extension BlueZModel {
     adapter = AdapterState(configuration: configuration)
     // Its name comes first; its objects are added one by one.
     effects.append(.started([:]))
-    added(WellKnown.managerPath)
+    if isFirst { added(WellKnown.managerPath) }
     if kernel.isPlugged { startAdapter() }
   }
 
@@ -67,6 +67,7 @@ extension BlueZModel {
     }
     // The kernel's own discovery ends with whoever asked for it; its accept list and its advertisements do not.
     tellScan(nil)
+    closeAllChannels()
     isRunning = false
     changes = []
     links = [:]
@@ -101,11 +102,12 @@ extension BlueZModel {
     flushChanges()
     tellInitiator(nil)
     clearAdvertisingSets()
-    removed(WellKnown.managerPath, [InterfaceName.properties, InterfaceName.agentManager])
-    releaseAgents()
+    if isFirst {
+      removed(WellKnown.managerPath, [InterfaceName.properties] + Self.managerInterfaces)
+      releaseAgents()
+    }
     guard kernel.isPlugged else { return }
-    removed(
-      adapterPath, [InterfaceName.gattManager, InterfaceName.advertisingManager])
+    removed(adapterPath, Self.adapterServices)
     removeObjects()
     releaseAdvertisements()
     removed(adapterPath, [InterfaceName.properties, InterfaceName.adapter])
@@ -201,10 +203,9 @@ extension BlueZModel {
       }
       removeObjects()
       flushChanges()
-      removed(
-        adapterPath,
-        [InterfaceName.properties, InterfaceName.adapter, InterfaceName.gattManager, InterfaceName.advertisingManager])
+      removed(adapterPath, [InterfaceName.properties, InterfaceName.adapter] + Self.adapterServices)
     }
+    closeAllChannels()
     devices = [:]
     discovery = DiscoveryState()
     advertising = AdvertisingState()

@@ -77,6 +77,8 @@ enum AdvertisementCodec {
   private static func serviceData(_ body: [UInt8], _ size: Int, _ data: inout AdvertisementData) -> Bool {
     guard body.count >= size, let uuid = BluetoothUUID(littleEndian: Array(body.prefix(size))) else { return false }
     data.serviceData[uuid] = Array(body.dropFirst(size))
+    // bluetoothd takes whoever has data of a service to have the service.
+    if !data.serviceUUIDs.contains(uuid) { data.serviceUUIDs.append(uuid) }
     return true
   }
 

@@ -2,6 +2,7 @@ import BlueZ
 import BluetoothTypes
 import BusValue
 import Radio
+import Timekeeping
 
 /// LEAdvertisingManager1: what clients advertise.
 struct AdvertisingState: Sendable {
@@ -12,7 +13,14 @@ struct AdvertisingState: Sendable {
   struct Instance: Sendable {
     var client: ClientIdentifier
     var path: ObjectPath
+    /// The object's, as they are now.
+    var properties: Properties
     var parameters: AdvertisingParameters
+    /// When it ends by itself.
+    var deadline: Instant?
+    /// When it is discoverable no more.
+    var discoverableDeadline: Instant?
+    var hasDiscoverableEnded = false
   }
 }
 
@@ -39,11 +47,12 @@ extension BlueZModel {
     guard let set = sets.first(where: { advertising.instances[$0] == nil }) else {
       return .failure(.notPermitted("Maximum advertisements reached"))
     }
-    let reader = AdvertisementReader(
-      properties: properties, name: adapter.alias ?? configuration.name, isDiscoverable: adapter.isDiscoverable)
+    let reader = reader(properties)
     do {
-      let parameters = try reader.parameters(ownAddress)
-      advertising.instances[set] = AdvertisingState.Instance(client: client, path: path, parameters: parameters)
+      advertising.instances[set] = AdvertisingState.Instance(
+        client: client, path: path, properties: properties, parameters: try reader.parameters(ownAddress),
+        deadline: try reader.timeout().map { now + $0 },
+        discoverableDeadline: try reader.discoverableTimeout().map { now + $0 })
       advertise(set)
     } catch {
       return .failure(error)
@@ -59,6 +68,62 @@ extension BlueZModel {
     else { return .failure(.doesNotExist) }
     endAdvertising(set)
     return .success(.none)
+  }
+
+  private func reader(_ properties: Properties, hasDiscoverableEnded: Bool = false) -> AdvertisementReader {
+    AdvertisementReader(
+      properties: properties, name: adapter.alias ?? configuration.name, isDiscoverable: adapter.isDiscoverable,
+      hasDiscoverableEnded: hasDiscoverableEnded)
+  }
+
+  /// A client says that properties of its advertisement have changed. Each is taken or, where it makes no sense, left; what
+  /// is advertised changes at once.
+  mutating func advertisementChanged(
+    _ path: ObjectPath, _ changed: Properties, gone: [String], from client: ClientIdentifier
+  ) {
+    guard let set = advertising.instances.first(where: { $0.value.client == client && $0.value.path == path })?.key
+    else { return }
+    for name in changed.keys.sorted() { takeChange(name, changed[name], of: set) }
+    for name in gone { takeChange(name, nil, of: set) }
+    advertise(set)
+  }
+
+  private mutating func takeChange(_ name: String, _ value: Value?, of set: UInt8) {
+    guard var instance = advertising.instances[set] else { return }
+    instance.properties[name] = value
+    if name == "Discoverable" || name == "DiscoverableTimeout" { instance.hasDiscoverableEnded = false }
+    let reader = reader(instance.properties, hasDiscoverableEnded: instance.hasDiscoverableEnded)
+    do {
+      instance.parameters = try reader.parameters(ownAddress)
+      switch name {
+      case "Timeout": instance.deadline = try reader.timeout().map { now + $0 }
+      case "Discoverable", "DiscoverableTimeout":
+        instance.discoverableDeadline = try reader.discoverableTimeout().map { now + $0 }
+      default: break
+      }
+    } catch {
+      // As it was.
+      return
+    }
+    advertising.instances[set] = instance
+  }
+
+  /// Its `Timeout` has passed.
+  mutating func advertisementTimedOut(_ set: UInt8) {
+    guard let instance = advertising.instances[set] else { return }
+    callWithoutAnswer(instance.client, instance.path, .release(interface: InterfaceName.advertisement))
+    endAdvertising(set)
+  }
+
+  /// Its `DiscoverableTimeout` has passed.
+  mutating func advertisementHidden(_ set: UInt8) {
+    guard let instance = advertising.instances[set] else { return }
+    advertising.instances[set]?.discoverableDeadline = nil
+    advertising.instances[set]?.hasDiscoverableEnded = true
+    if let parameters = try? reader(instance.properties, hasDiscoverableEnded: true).parameters(ownAddress) {
+      advertising.instances[set]?.parameters = parameters
+      advertise(set)
+    }
   }
 
   mutating func forgetAdvertisements(of client: ClientIdentifier) {
@@ -95,103 +160,5 @@ extension BlueZModel {
   /// connect; here that happens at once.
   mutating func restartAdvertising() {
     refreshAdvertising()
-  }
-}
-
-/// Reads an LEAdvertisement1.
-struct AdvertisementReader {
-  let properties: Properties
-  let name: String
-  let isDiscoverable: Bool
-
-  func parameters(_ ownAddress: OwnAddress) throws(BlueZError) -> AdvertisingParameters {
-    let type = properties["Type"].map { $0.stringValue ?? "" } ?? "broadcast"
-    guard type == "peripheral" || type == "broadcast" else {
-      throw .failed("Failed to parse advertisement.")
-    }
-    var data = AdvertisementData()
-    data.serviceUUIDs = try uuids("ServiceUUIDs")
-    data.solicitedServiceUUIDs = try uuids("SolicitUUIDs")
-    data.serviceData = try serviceData()
-    data.manufacturerData = try manufacturerData()
-    data.appearance = properties["Appearance"]?.integerValue.flatMap { UInt16(exactly: $0) }
-    let includes = properties["Includes"]?.stringsValue ?? []
-    guard Set(includes).isSubset(of: ["tx-power", "appearance", "local-name", "rsi"]) else {
-      throw .failed("Failed to parse advertisement.")
-    }
-    if includes.contains("tx-power") { data.transmitPowerLevel = 0 }
-    if includes.contains("appearance"), data.appearance == nil { data.appearance = 0 }
-    if type == "peripheral" {
-      let isDiscoverable = properties["Discoverable"]?.boolValue ?? isDiscoverable
-      // No classic Bluetooth; general discoverable where asked for.
-      data.flags = isDiscoverable ? 0x06 : 0x04
-    }
-    let payload = AdvertisementCodec.write(data) + rawData()
-    var scanResponse: [UInt8] = []
-    let localName = properties["LocalName"]?.stringValue
-    if localName != nil, includes.contains("local-name") { throw .failed("Failed to parse advertisement.") }
-    if let localName = localName ?? (includes.contains("local-name") ? name : nil), !localName.isEmpty {
-      scanResponse = AdvertisementCodec.write(name: localName)
-    }
-    guard payload.count <= 31, scanResponse.count <= 31 else {
-      throw .failed("Failed to register advertisement")
-    }
-    return AdvertisingParameters(
-      ownAddress: ownAddress, data: payload, scanResponse: scanResponse, interval: try interval(),
-      isConnectable: type == "peripheral")
-  }
-
-  private func uuids(_ name: String) throws(BlueZError) -> [BluetoothUUID] {
-    guard let value = properties[name] else { return [] }
-    guard let texts = value.stringsValue else { throw .failed("Failed to parse advertisement.") }
-    var result: [BluetoothUUID] = []
-    for text in texts {
-      guard let uuid = BluetoothUUID(text) else { throw .failed("Failed to parse advertisement.") }
-      result.append(uuid)
-    }
-    return result
-  }
-
-  private func serviceData() throws(BlueZError) -> [BluetoothUUID: [UInt8]] {
-    guard let value = properties["ServiceData"] else { return [:] }
-    guard case .dictionary(_, _, let members) = value else { throw .failed("Failed to parse advertisement.") }
-    var result: [BluetoothUUID: [UInt8]] = [:]
-    for (key, bytes) in members {
-      guard let uuid = key.stringValue.flatMap({ BluetoothUUID($0) }), let bytes = bytes.unwrapped.bytesValue else {
-        throw .failed("Failed to parse advertisement.")
-      }
-      result[uuid] = bytes
-    }
-    return result
-  }
-
-  private func manufacturerData() throws(BlueZError) -> [UInt16: [UInt8]] {
-    guard let value = properties["ManufacturerData"] else { return [:] }
-    guard case .dictionary(_, _, let members) = value else { throw .failed("Failed to parse advertisement.") }
-    var result: [UInt16: [UInt8]] = [:]
-    for (key, bytes) in members {
-      guard let company = key.integerValue.flatMap({ UInt16(exactly: $0) }), let bytes = bytes.unwrapped.bytesValue
-      else { throw .failed("Failed to parse advertisement.") }
-      result[company] = bytes
-    }
-    return result
-  }
-
-  /// Further AD structures, by type.
-  private func rawData() -> [UInt8] {
-    guard case .dictionary(_, _, let members)? = properties["Data"] else { return [] }
-    return members.compactMap { key, value -> (Int, [UInt8])? in
-      guard let kind = key.integerValue, let bytes = value.unwrapped.bytesValue else { return nil }
-      return (kind, bytes)
-    }
-    .sorted { $0.0 < $1.0 }
-    .flatMap { AdvertisementCodec.write(kind: UInt8(truncatingIfNeeded: $0.0), $0.1) }
-  }
-
-  /// In milliseconds on the bus; the kernel's default is 1.28 s.
-  private func interval() throws(BlueZError) -> Duration {
-    guard let milliseconds = properties["MinInterval"]?.integerValue else { return .milliseconds(1280) }
-    guard (20...10_240).contains(milliseconds) else { throw .failed("Failed to parse advertisement.") }
-    return .milliseconds(milliseconds)
   }
 }

@@ -23,6 +23,7 @@ public struct BlueZModel: Sendable {
     case radio(RadioOutput.Event)
     /// The answer to `Effect.readRSSI`, in dBm; `nil` where the link is gone.
     case rssi(RSSIQuery, Int8?)
+    case channel(ChannelIdentifier, ChannelInput)
     /// From the outside: the service manager, a person, the hardware.
     case control(Control)
     case timePassed
@@ -57,6 +58,7 @@ public struct BlueZModel: Sendable {
     case radio(RadioInput)
     /// Asks how strong a link is at this machine; answered by `Event.rssi`.
     case readRSSI(RSSIQuery, LinkIdentifier)
+    case channel(ChannelEffect)
     /// bluetoothd has taken its name on the bus; these are its objects.
     case started(ManagedObjects)
     /// bluetoothd has left the bus: every open call has failed.
@@ -64,6 +66,15 @@ public struct BlueZModel: Sendable {
     case powered(Bool)
     /// Something from the air or from a client that bluetoothd only logs. It changed nothing else.
     case diagnostic(Diagnostic)
+  }
+
+  /// What is done with the sockets of AcquireNotify and AcquireWrite.
+  public enum ChannelEffect: Sendable, Hashable {
+    /// Makes a pair of sockets; one end is the answer to the client's call.
+    case open(ChannelIdentifier, for: ClientIdentifier, CallIdentifier, mtu: UInt16)
+    /// One packet to the other end.
+    case data(ChannelIdentifier, [UInt8])
+    case close(ChannelIdentifier)
   }
 
   public struct RSSIQuery: Sendable, Hashable {
@@ -109,6 +120,7 @@ public struct BlueZModel: Sendable {
   var agents = AgentState()
   var advertising = AdvertisingState()
   var callbacks = CallbackState()
+  var channels = AcquiredChannels()
   var malformedAdvertisementCount = 0
 
   public init(configuration: BlueZConfiguration, storage: BlueZStorage = BlueZStorage()) {
@@ -130,6 +142,7 @@ public struct BlueZModel: Sendable {
     case .radio(let event): receive(event)
     case .rssi(let query, let rssi):
       reply(to: query.client, query.call, rssi.map { .success(.rssi($0)) } ?? .failure(.notConnected))
+    case .channel(let channel, let input): if isRunning { receive(input, through: channel) }
     case .control(let control): apply(control)
     case .timePassed: break
     }
@@ -144,6 +157,8 @@ public struct BlueZModel: Sendable {
     case .connected(let parameters): linkUp(parameters)
     case .disconnected(let link, let reason): linkDown(link, reason)
     case .received(let link, let frame): receive(frame, on: link)
+    // What was said on a link in the moment of its loss is lost with it.
+    case .refused("no such link"): break
     case .refused(let reason): effects.append(.diagnostic(.radioRefused(reason)))
     }
   }
@@ -152,6 +167,8 @@ public struct BlueZModel: Sendable {
     switch message {
     case .call(let call, let path, let request): dispatch(request, path: path, from: client, call)
     case .valueChanged(let path, let value): applicationValueChanged(path, value, from: client)
+    case .advertisementChanged(let path, let properties, let gone):
+      advertisementChanged(path, properties, gone: gone, from: client)
     case .answer(let callback, let result): callbackAnswered(callback, result, by: client)
     }
   }

@@ -20,6 +20,9 @@ struct CallbackState: Sendable {
   enum Purpose: Sendable {
     /// A peer's read or write.
     case attribute(LinkIdentifier, opcode: UInt8, AttributeHandle)
+    /// An application's socket for values of its own, or for those that peers write: the first of them waits.
+    case acquireNotify(AttributeHandle)
+    case acquireWrite(LinkIdentifier, AttributeHandle, [UInt8], RemoteRequest, isCommand: Bool)
     /// An agent's word on a pairing.
     case agent(LinkIdentifier)
   }
@@ -75,8 +78,15 @@ extension BlueZModel {
   private mutating func settle(_ open: CallbackState.Open, _ result: Result<CallbackReply, BlueZError>) {
     switch open.purpose {
     case .agent(let link): agentAnswered(link, result)
+    case .acquireNotify(let handle): notifyAcquired(handle, result)
+    case .acquireWrite(let link, let handle, let value, let request, let isCommand):
+      let error = writeAcquired(handle, value, result, from: request)
+      guard !isCommand, links[link] != nil else { return }
+      links[link]?.server.pending = nil
+      send(error.map { .errorResponse(request: 0x12, handle: handle, error: $0) } ?? .writeResponse, on: link)
     case .attribute(let link, let opcode, let handle):
       guard links[link] != nil else { return }
+      let piece = links[link]?.server.pending?.piece
       links[link]?.server.pending = nil
       switch result {
       case .failure(let error):
@@ -84,6 +94,7 @@ extension BlueZModel {
       case .success(let reply):
         switch opcode {
         case 0x12: send(.writeResponse, on: link)
+        case 0x16: if let piece { preparationAllowed(piece, on: link) }
         case 0x18: send(.executeWriteResponse, on: link)
         default:
           guard case .bytes(let value) = reply, value.count <= ATTLimits.maximumValueLength else {
@@ -124,7 +135,11 @@ extension BlueZModel {
   /// A service leaves the database while peers wait for its values.
   mutating func answerPeers(waitingFor service: LocalService) {
     for (identifier, open) in callbacks.open.sorted(by: { $0.key < $1.key }) {
-      guard case .attribute(_, _, let handle) = open.purpose, service.range.contains(handle) else { continue }
+      switch open.purpose {
+      case .attribute(_, _, let handle), .acquireNotify(let handle), .acquireWrite(_, let handle, _, _, _):
+        guard service.range.contains(handle) else { continue }
+      case .agent: continue
+      }
       callbacks.open[identifier] = nil
       settle(open, .failure(.notSupported))
     }

@@ -90,8 +90,10 @@ extension BlueZModel {
       startNotify(characteristic, path, of: device, pending)
     case (.stopNotify, .characteristic(let characteristic, _)):
       stopNotify(characteristic, path, of: device, pending)
-    case (.acquireNotify, .characteristic), (.acquireWrite, .characteristic):
-      reply(to: pending, .failure(.notSupported))
+    case (.acquireNotify, .characteristic(let characteristic, _)):
+      acquireNotify(characteristic, path, of: device, pending)
+    case (.acquireWrite, .characteristic(let characteristic, _)):
+      acquireWrite(characteristic, path, of: device, pending)
     default: reply(to: pending, .failure(.unknownMethod("no such method on this attribute")))
     }
   }

@@ -14,6 +14,8 @@ public struct BlueZConfiguration: Sendable {
   public var isPrivate: Bool
   /// Keys of bonds are drawn from it.
   public var seed: UInt64
+  /// Which of a machine's adapters this is: 0 for hci0. What a bluetoothd has once, and not for each adapter, is the first's.
+  public var adapterNumber = 0
   public var quirks = Quirks()
   public var timings = Timings()
 

@@ -125,6 +125,8 @@ extension BlueZModel {
     if wasResolved { changed(path, InterfaceName.device, "ServicesResolved") }
     changed(path, InterfaceName.device, "Connected")
     failTransactions(of: link)
+    endBattery(of: path)
+    closeChannels(of: path)
     let sessions = devices[path]?.sessions ?? [:]
     devices[path]?.sessions = sessions.mapValues { sessions in
       sessions.map { session in

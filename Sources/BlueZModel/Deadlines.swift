@@ -17,6 +17,8 @@ extension BlueZModel {
     case transaction(LinkID)
     case pairing(LinkID)
     case callback(UInt64)
+    case advertisement(UInt8)
+    case discoverableAdvertisement(UInt8)
   }
 
   private typealias LinkID = Link.Identifier
@@ -58,6 +60,10 @@ extension BlueZModel {
       consider(link.client.deadline, .transaction(identifier))
       consider(link.pairingDeadline, .pairing(identifier))
     }
+    for (set, instance) in advertising.instances.sorted(by: { $0.key < $1.key }) {
+      consider(instance.deadline, .advertisement(set))
+      consider(instance.discoverableDeadline, .discoverableAdvertisement(set))
+    }
     for (identifier, deadline) in callbacks.deadlines { consider(deadline, .callback(identifier)) }
     return best
   }
@@ -82,6 +88,8 @@ extension BlueZModel {
     case .transaction(let link): transactionTimedOut(link)
     case .pairing(let link): pairingTimedOut(link)
     case .callback(let identifier): callbackTimedOut(CallbackIdentifier(identifier))
+    case .advertisement(let set): advertisementTimedOut(set)
+    case .discoverableAdvertisement(let set): advertisementHidden(set)
     }
   }
 }

@@ -49,12 +49,15 @@ struct Device: Sendable {
   var isAutoConnectParked = false
 
   // GATT client
+  var battery: RemoteBattery?
   var database: RemoteDatabase?
   /// Whether the database's objects are on the bus.
   var isExported = false
   var values: [AttributeHandle: [UInt8]] = [:]
   /// StartNotify sessions by the characteristic's value handle.
   var sessions: [AttributeHandle: [NotifySession]] = [:]
+  /// AcquireNotify calls that wait for the peer.
+  var acquiringCalls: [AttributeHandle: PendingCall] = [:]
 
   init(path: ObjectPath, address: DeviceAddress, now: Instant) {
     self.path = path
@@ -119,6 +122,7 @@ extension BlueZModel {
     server.configurations[path] = nil
     refreshServerSubscriptions()
     unexport(path)
+    endBattery(of: path)
     devices[path] = nil
     removed(path, [InterfaceName.properties, InterfaceName.device])
     refreshInitiator()

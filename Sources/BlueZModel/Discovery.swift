@@ -86,9 +86,15 @@ extension BlueZModel {
     changed(adapterPath, InterfaceName.adapter, "Discovering")
     guard !isActive else { return }
     // How strong a device is, is known only while somebody listens.
-    for path in devices.keys.sorted() where devices[path]?.rssi != nil {
-      devices[path]?.rssi = nil
-      changed(path, InterfaceName.device, "RSSI")
+    for path in devices.keys.sorted() {
+      if devices[path]?.rssi != nil {
+        devices[path]?.rssi = nil
+        changed(path, InterfaceName.device, "RSSI")
+      }
+      if devices[path]?.transmitPower != nil {
+        devices[path]?.transmitPower = nil
+        changed(path, InterfaceName.device, "TxPower")
+      }
     }
   }
 
@@ -160,11 +166,16 @@ extension BlueZModel {
     devices[path]?.lastSeen = now
     devices[path]?.vanishesAt = nil
     devices[path]?.rssi = report.rssi
-    devices[path]?.transmitPower = data.transmitPowerLevel
-    devices[path]?.advertisingFlags = data.flags
-    devices[path]?.manufacturerData = data.manufacturerData
-    devices[path]?.serviceData = data.serviceData
-    if let appearance = data.appearance { devices[path]?.appearance = appearance }
+    // What an advertisement does not say stays as another of the same device said it: a device may have several.
+    if let power = data.transmitPowerLevel { devices[path]?.transmitPower = power }
+    if let flags = data.flags { devices[path]?.advertisingFlags = flags }
+    // Where every advertisement is to be told of, the latest of a kind counts alone.
+    let isEach = discovery.sessions.contains { discovery.filters[$0]?.duplicateData == true }
+    if isEach, !data.manufacturerData.isEmpty { devices[path]?.manufacturerData = [:] }
+    if isEach, !data.serviceData.isEmpty { devices[path]?.serviceData = [:] }
+    devices[path]?.manufacturerData.merge(data.manufacturerData) { $1 }
+    devices[path]?.serviceData.merge(data.serviceData) { $1 }
+    if let appearance = data.appearance, appearance != 0 { devices[path]?.appearance = appearance }
   }
 
   private mutating func update(
@@ -181,16 +192,19 @@ extension BlueZModel {
     } else {
       devices[path]?.rssi = before.rssi
     }
-    if before.transmitPower != data.transmitPowerLevel { changed(path, InterfaceName.device, "TxPower") }
-    if before.advertisingFlags != data.flags { changed(path, InterfaceName.device, "AdvertisingFlags") }
-    if before.manufacturerData != data.manufacturerData || (tellsDuplicates && !data.manufacturerData.isEmpty) {
+    guard let after = devices[path] else { return }
+    if before.transmitPower != after.transmitPower { changed(path, InterfaceName.device, "TxPower") }
+    if before.advertisingFlags != after.advertisingFlags { changed(path, InterfaceName.device, "AdvertisingFlags") }
+    if before.manufacturerData != after.manufacturerData || (tellsDuplicates && !data.manufacturerData.isEmpty) {
       changed(path, InterfaceName.device, "ManufacturerData")
     }
-    if before.serviceData != data.serviceData || (tellsDuplicates && !data.serviceData.isEmpty) {
+    if before.serviceData != after.serviceData || (tellsDuplicates && !data.serviceData.isEmpty) {
       changed(path, InterfaceName.device, "ServiceData")
     }
-    if let appearance = data.appearance, appearance != before.appearance {
-      changed(path, InterfaceName.device, "Appearance", "Icon")
+    if after.appearance != before.appearance {
+      changed(path, InterfaceName.device, "Appearance")
+      // An icon that there is no more is not told of.
+      if Self.icon(after.appearance ?? 0) != nil { changed(path, InterfaceName.device, "Icon") }
     }
     if let name = data.localName { setName(name, of: path) }
     addUUIDs(data.serviceUUIDs, to: path)

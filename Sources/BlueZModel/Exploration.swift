@@ -9,12 +9,16 @@ struct Exploration: Sendable {
   var range: ClosedRange<AttributeHandle>
   var services: [RemoteService] = []
   var hash: [UInt8]?
+  /// Values that were read with it.
+  var values: [AttributeHandle: [UInt8]] = [:]
 
   enum Step: Sendable {
     case services(primary: Bool, start: AttributeHandle, end: AttributeHandle)
     case includes(start: AttributeHandle, end: AttributeHandle)
     case characteristics(start: AttributeHandle, end: AttributeHandle)
     case descriptors(start: AttributeHandle, end: AttributeHandle)
+    /// The Characteristic Extended Properties of one characteristic.
+    case extended(AttributeHandle)
 
     var question: ATTPDU {
       switch self {
@@ -26,6 +30,7 @@ struct Exploration: Sendable {
       case .characteristics(let start, let end):
         .readByTypeRequest(start: start, end: end, type: WellKnownUUID.characteristic)
       case .descriptors(let start, let end): .findInformationRequest(start: start, end: end)
+      case .extended(let handle): .readRequest(handle)
       }
     }
   }
@@ -124,6 +129,7 @@ extension BlueZModel {
     database.services = (database.services + new).sorted { $0.handle < $1.handle }
     database.hash = exploration.hash
     devices[path]?.database = database
+    devices[path]?.values.merge(exploration.values) { $1 }
     let remaining = Set(database.services.map(\.uuid))
     devices[path]?.uuids.removeAll { uuid in !remaining.contains(uuid) && leaving.contains { $0.uuid == uuid } }
     if devices[path]?.uuids != uuidsBefore { changed(path, InterfaceName.device, "UUIDs") }
@@ -177,6 +183,7 @@ extension BlueZModel {
     if isNew, let identity = database.characteristic(WellKnownUUID.plugAndPlay) {
       operations.append(.readPlugAndPlay(identity.valueHandle))
     }
+    operations += batteryOperations(of: path)
     enqueue(operations, on: identifier, first: !isNew)
   }
 
@@ -262,8 +269,30 @@ extension Exploration {
     case (.descriptors(let start, let end), .findInformationResponse(let entries)):
       for entry in entries { addDescriptor(entry) }
       if let next = Self.next(after: entries.last?.handle, start, end) { return .descriptors(start: next, end: end) }
-      return end == 0xFFFF ? nil : descriptorStep(from: end + 1)
-    case (.descriptors(_, let end), _): return end == 0xFFFF ? nil : descriptorStep(from: end + 1)
+      return end == 0xFFFF ? extendedStep(after: 0) : descriptorStep(from: end + 1)
+    case (.descriptors(_, let end), _):
+      return end == 0xFFFF ? extendedStep(after: 0) : descriptorStep(from: end + 1)
+
+    case (.extended(let handle), .readResponse(let value)):
+      takeExtended(value, of: handle)
+      return extendedStep(after: handle)
+    case (.extended(let handle), _): return extendedStep(after: handle)
+    }
+  }
+
+  private mutating func takeExtended(_ value: [UInt8], of handle: AttributeHandle) {
+    values[handle] = value
+    for service in services.indices where services[service].holds(handle) {
+      for index in services[service].characteristics.indices
+      where services[service].characteristics[index].extendedHandle == handle {
+        services[service].characteristics[index].extended = value.first ?? 0
+      }
+    }
+  }
+
+  private func extendedStep(after handle: AttributeHandle) -> Step? {
+    services.lazy.flatMap(\.characteristics).compactMap(\.extendedHandle).filter { $0 > handle }.min().map {
+      .extended($0)
     }
   }
 
@@ -313,7 +342,7 @@ extension Exploration {
         if start >= handle, start <= end { return .descriptors(start: start, end: end) }
       }
     }
-    return nil
+    return extendedStep(after: 0)
   }
 }
 

@@ -11,21 +11,37 @@ struct LocalDatabase: Sendable {
   var attributes: [LocalAttribute] { services.flatMap(\.attributes) }
 
   func attribute(_ handle: AttributeHandle) -> LocalAttribute? {
-    guard let service = services.first(where: { $0.range.contains(handle) }) else { return nil }
-    return service.attributes.first { $0.handle == handle }
+    let index = firstIndex(reaching: handle)
+    guard index < services.count, services[index].range.contains(handle) else { return nil }
+    return services[index].attributes.first { $0.handle == handle }
   }
 
   func attributes(in range: ClosedRange<AttributeHandle>) -> [LocalAttribute] {
-    services.filter { $0.range.overlaps(range) }.flatMap(\.attributes).filter { range.contains($0.handle) }
+    services[firstIndex(reaching: range.lowerBound)...].prefix { $0.range.lowerBound <= range.upperBound }
+      .flatMap(\.attributes).filter { range.contains($0.handle) }
   }
 
   func isFree(_ range: ClosedRange<AttributeHandle>) -> Bool {
-    !services.contains { $0.range.overlaps(range) }
+    let index = firstIndex(reaching: range.lowerBound)
+    return index == services.count || services[index].range.lowerBound > range.upperBound
+  }
+
+  /// Where the first service is that ends at a handle or after it: services stand in the order of their handles.
+  func firstIndex(reaching handle: AttributeHandle) -> Int {
+    var (low, high) = (0, services.count)
+    while low < high {
+      let middle = (low + high) / 2
+      if services[middle].range.upperBound < handle { low = middle + 1 } else { high = middle }
+    }
+    return low
+  }
+
+  mutating func insert(_ new: [LocalService]) {
+    for service in new { insert(service) }
   }
 
   mutating func insert(_ service: LocalService) {
-    services.append(service)
-    services.sort { $0.range.lowerBound < $1.range.lowerBound }
+    services.insert(service, at: firstIndex(reaching: service.range.lowerBound))
     nextHandle = max(nextHandle, Int(service.range.upperBound) + 1)
   }
 
@@ -64,9 +80,12 @@ struct LocalAttribute: Sendable {
   var handle: AttributeHandle
   var type: BluetoothUUID
   var source: Source
-  var permissions: AttributePermissions
+  var permissions: LocalPermissions
   /// The last value this attribute had, where an application notifies.
   var properties: CharacteristicProperties = []
+  /// The application gives sockets in place of being called: it has the property NotifyAcquired or WriteAcquired.
+  var givesNotifyChannel = false
+  var givesWriteChannel = false
 
   var fixedValue: [UInt8]? { if case .fixed(let value) = source { value } else { nil } }
   var isPartOfHash: Bool {
@@ -120,8 +139,9 @@ struct ServiceBuilder {
   /// Returns the value's handle.
   @discardableResult
   mutating func addCharacteristic(
-    _ uuid: BluetoothUUID, _ properties: CharacteristicProperties, _ permissions: AttributePermissions,
-    _ source: LocalAttribute.Source, at wanted: AttributeHandle? = nil
+    _ uuid: BluetoothUUID, _ properties: CharacteristicProperties, _ permissions: LocalPermissions,
+    _ source: LocalAttribute.Source, at wanted: AttributeHandle? = nil, subscription: LocalPermissions = [],
+    extended: UInt8 = 0
   ) throws(Failure) -> AttributeHandle {
     let declaration = try take(wanted)
     let value = try take(nil)
@@ -134,21 +154,31 @@ struct ServiceBuilder {
     attributes.append(
       LocalAttribute(handle: value, type: uuid, source: source, permissions: permissions, properties: properties))
     if !properties.isDisjoint(with: [.notify, .indicate]) {
-      var configuration: AttributePermissions = [.readable, .writeable]
-      if !properties.isDisjoint(with: [.notifyEncryptionRequired, .indicateEncryptionRequired]) {
-        configuration.insert(.writeEncryptionRequired)
-      }
       let handle = try take(nil)
       attributes.append(
         LocalAttribute(
           handle: handle, type: WellKnownUUID.clientConfiguration, source: .configuration(of: value),
-          permissions: configuration))
+          permissions: subscription.union([.readable, .writeable])))
+    }
+    if extended != 0 {
+      let handle = try take(nil)
+      attributes.append(
+        LocalAttribute(
+          handle: handle, type: WellKnownUUID.extendedProperties, source: .fixed([extended, 0]), permissions: .readable)
+      )
     }
     return value
   }
 
+  /// The value of the last characteristic goes through sockets.
+  mutating func giveChannels(_ value: AttributeHandle, notify: Bool, write: Bool) {
+    guard let index = attributes.firstIndex(where: { $0.handle == value }) else { return }
+    attributes[index].givesNotifyChannel = notify
+    attributes[index].givesWriteChannel = write
+  }
+
   mutating func addDescriptor(
-    _ uuid: BluetoothUUID, _ permissions: AttributePermissions, _ source: LocalAttribute.Source,
+    _ uuid: BluetoothUUID, _ permissions: LocalPermissions, _ source: LocalAttribute.Source,
     at wanted: AttributeHandle? = nil
   ) throws(Failure) {
     let handle = try take(wanted)
@@ -156,11 +186,11 @@ struct ServiceBuilder {
   }
 
   /// - Parameter last: the last handle that the service holds, where it holds more than its attributes take.
-  func service(path: ObjectPath?, through last: AttributeHandle? = nil) -> LocalService {
+  /// - Parameter spare: handles that it holds behind those of its attributes.
+  func service(path: ObjectPath?, through last: AttributeHandle? = nil, spare: Int = 0) -> LocalService {
     let first = attributes[0].handle
-    return LocalService(
-      uuid: uuid, range: first...max(first, last ?? attributes.last?.handle ?? first), attributes: attributes,
-      path: path)
+    let end = last ?? UInt16(clamping: Int(attributes.last?.handle ?? first) + spare)
+    return LocalService(uuid: uuid, range: first...max(first, end), attributes: attributes, path: path)
   }
 }
 
@@ -189,6 +219,7 @@ extension LocalDatabase {
 
   /// The value handle of Service Changed.
   var serviceChangedHandle: AttributeHandle? {
-    attributes.first { $0.type == WellKnownUUID.serviceChanged }?.handle
+    // Among the first: it is bluetoothd's own. Nothing is gone through for each of many services.
+    services.lazy.flatMap(\.attributes).first { $0.type == WellKnownUUID.serviceChanged }?.handle
   }
 }

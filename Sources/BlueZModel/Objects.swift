@@ -4,7 +4,10 @@ import BusValue
 
 /// Which objects bluetoothd has on the bus, and what their properties are now.
 extension BlueZModel {
-  var adapterPath: ObjectPath { WellKnown.firstAdapter }
+  var adapterPath: ObjectPath { WellKnown.adapter(configuration.adapterNumber) }
+
+  /// Whether what there is once is told by this one.
+  var isFirst: Bool { configuration.adapterNumber == 0 }
 
   func devicePath(_ address: DeviceAddress) -> ObjectPath { adapterPath.appending("dev_" + address.pathComponent) }
 
@@ -12,7 +15,7 @@ extension BlueZModel {
   public var managedObjects: ManagedObjects {
     guard isRunning else { return [:] }
     var objects: ManagedObjects = [:]
-    objects[WellKnown.managerPath] = interfaces(of: WellKnown.managerPath)
+    if isFirst { objects[WellKnown.managerPath] = interfaces(of: WellKnown.managerPath) }
     guard kernel.isPlugged else { return objects }
     objects[adapterPath] = interfaces(of: adapterPath)
     for (path, device) in devices {
@@ -23,19 +26,38 @@ extension BlueZModel {
     return objects
   }
 
+  static let managerInterfaces = [
+    InterfaceName.agentManager, InterfaceName.profileManager, InterfaceName.healthManager,
+  ]
+  /// Of an adapter, beside Adapter1: they go before it.
+  static let adapterServices = [
+    InterfaceName.gattManager, InterfaceName.advertisingManager, InterfaceName.batteryProviderManager,
+    InterfaceName.media, InterfaceName.networkServer, InterfaceName.simAccess,
+  ]
+
   /// The interfaces of one object; `nil` where there is none.
   func interfaces(of path: ObjectPath) -> Interfaces? {
     guard isRunning else { return nil }
-    if path == WellKnown.managerPath { return [InterfaceName.agentManager: [:]] }
+    if path == WellKnown.managerPath {
+      return Dictionary(uniqueKeysWithValues: Self.managerInterfaces.map { ($0, [:]) })
+    }
     guard kernel.isPlugged else { return nil }
     if path == adapterPath {
       return [
         InterfaceName.adapter: adapterProperties,
         InterfaceName.gattManager: [:],
         InterfaceName.advertisingManager: advertisingProperties,
+        InterfaceName.batteryProviderManager: [:],
+        InterfaceName.media: ["SupportedUUIDs": .strings([])],
+        InterfaceName.networkServer: [:],
+        InterfaceName.simAccess: ["Connected": .bool(false)],
       ]
     }
-    if let device = devices[path] { return [InterfaceName.device: properties(of: device)] }
+    if let device = devices[path] {
+      var interfaces = [InterfaceName.device: properties(of: device)]
+      if let battery = device.battery, battery.isShown { interfaces[InterfaceName.battery] = battery.properties }
+      return interfaces
+    }
     return remoteInterfaces(of: path)
   }
 
@@ -107,12 +129,19 @@ extension BlueZModel {
     return properties
   }
 
-  /// The freedesktop icon of an appearance's category (Assigned Numbers, 2.6), where it has one.
-  private static func icon(_ appearance: UInt16) -> String? {
-    switch appearance >> 6 {
-    case 1: "phone"
-    case 2: "computer"
-    case 15: "input-gaming"
+  /// The icon that bluetoothd has for an appearance (src/dbus-common.c), by category and, of input devices, by kind.
+  static func icon(_ appearance: UInt16) -> String? {
+    switch (appearance >> 6, appearance & 0x3F) {
+    case (0, _): "unknown"
+    case (1, _): "phone"
+    case (2, _): "computer"
+    case (5, _): "video-display"
+    case (10, _): "multimedia-player"
+    case (11, _), (15, 8): "scanner"
+    case (15, 1): "input-keyboard"
+    case (15, 2): "input-mouse"
+    case (15, 3), (15, 4): "input-gaming"
+    case (15, 5): "input-tablet"
     default: nil
     }
   }
@@ -167,15 +196,19 @@ extension BlueZModel {
     case .characteristic(let characteristic, let service):
       var properties: Properties = [
         "UUID": .string(characteristic.uuid.description), "Service": .path(service.path(under: devicePath)),
-        "Flags": .strings(characteristic.properties.flagNames), "Handle": .uint16(characteristic.handle),
+        "Flags": .strings(characteristic.flagNames), "Handle": .uint16(characteristic.handle),
         "MTU": .uint16(UInt16(device.link.flatMap { links[$0]?.mtu } ?? ATTLimits.defaultMTU)),
       ]
       if !characteristic.properties.isDisjoint(with: [.notify, .indicate]) {
         properties["Notifying"] = .bool(
           device.sessions[characteristic.valueHandle]?.contains(where: \.wasActive) == true)
       }
-      if characteristic.properties.contains(.notify) { properties["NotifyAcquired"] = .bool(false) }
-      if characteristic.properties.contains(.writeWithoutResponse) { properties["WriteAcquired"] = .bool(false) }
+      if characteristic.properties.contains(.notify) {
+        properties["NotifyAcquired"] = .bool(notifyChannel(characteristic.valueHandle, of: devicePath) != nil)
+      }
+      if characteristic.properties.contains(.writeWithoutResponse) {
+        properties["WriteAcquired"] = .bool(isWriteAcquired(characteristic.valueHandle, of: devicePath))
+      }
       properties["Value"] = .bytes(device.values[characteristic.valueHandle] ?? [])
       return [InterfaceName.gattCharacteristic: properties]
     case .descriptor(let descriptor, let characteristic, let service):

@@ -254,6 +254,7 @@ extension BlueZModel {
       changed(device.path, InterfaceName.device, "Address", "AddressType")
     }
     device.bond = Bond(longTermKey: key, identityKey: pairing.peerIdentityKey, identityAddress: address)
+    device.bond?.isAuthenticated = pairing.isAuthenticated
     device.isTemporary = false
     device.bondedCall = device.pairCall
     device.pairCall = nil

@@ -77,7 +77,9 @@ extension BlueZModel {
     switch options.kind {
     case .some(let chosen): kind = chosen
     case .none:
-      if characteristic.properties.contains(.write) {
+      if characteristic.isReliable {
+        kind = .reliable
+      } else if characteristic.properties.contains(.write) {
         kind = .request
       } else if characteristic.properties.contains(.writeWithoutResponse) {
         kind = .command
@@ -97,7 +99,9 @@ extension BlueZModel {
       guard value.count + Int(options.offset) <= ATTLimits.maximumValueLength else {
         return reply(to: pending, .failure(.invalidArguments("Invalid Length")))
       }
-      enqueueWrite(characteristic.valueHandle, value, options, path, on: identifier, pending)
+      enqueueWrite(
+        characteristic.valueHandle, value, WriteOptions(kind: kind, offset: options.offset), path, on: identifier,
+        pending)
     }
   }
 

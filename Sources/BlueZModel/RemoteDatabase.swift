@@ -58,6 +58,16 @@ public struct RemoteCharacteristic: Sendable, Hashable, Codable {
   public var properties: CharacteristicProperties
   public var uuid: BluetoothUUID
   public var descriptors: [RemoteDescriptor] = []
+  /// Its Characteristic Extended Properties: 1 for reliable writes, 2 for writable auxiliaries.
+  public var extended: UInt8 = 0
+
+  var isReliable: Bool { extended & 1 != 0 }
+  var extendedHandle: AttributeHandle? { descriptors.first { $0.uuid == WellKnownUUID.extendedProperties }?.handle }
+
+  /// As `Flags` has them.
+  var flagNames: [String] {
+    properties.flagNames + (isReliable ? ["reliable-write"] : []) + (extended & 2 != 0 ? ["writable-auxiliaries"] : [])
+  }
 
   func path(under service: ObjectPath) -> ObjectPath { service.appending("char" + handle.fourDigits) }
 
@@ -79,6 +89,8 @@ enum WellKnownUUID {
   static let secondaryService = BluetoothUUID(UInt16(0x2801))
   static let include = BluetoothUUID(UInt16(0x2802))
   static let characteristic = BluetoothUUID(UInt16(0x2803))
+  static let battery = BluetoothUUID(UInt16(0x180F))
+  static let batteryLevel = BluetoothUUID(UInt16(0x2A19))
   static let extendedProperties = BluetoothUUID(UInt16(0x2900))
   static let clientConfiguration = BluetoothUUID(UInt16(0x2902))
   static let genericAccess = BluetoothUUID(UInt16(0x1800))

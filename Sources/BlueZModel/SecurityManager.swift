@@ -80,6 +80,9 @@ struct Pairing: Sendable {
   /// The initiator has begun with them before this side's user had the passkey.
   var isRoundWaiting = false
 
+  /// Whether what is made is proof against somebody in between.
+  var isAuthenticated: Bool { method != .justWorks }
+
   enum Method { case justWorks, comparison, showsPasskey, entersPasskey }
 
   /// By what both can show and ask (Bluetooth Core, Vol 3, Part H, 2.3.5.1, table 2.8).

@@ -18,11 +18,27 @@ extension BlueZModel {
     let wanted = server.configurations.values.reduce(into: Set<AttributeHandle>()) { $0.formUnion($1.keys) }
     let (new, gone) = (wanted.subtracting(server.subscribed), server.subscribed.subtracting(wanted))
     server.subscribed = wanted
-    for handle in gone.sorted() { tellApplication(of: handle, .stopNotify) }
-    for handle in new.sorted() { tellApplication(of: handle, .startNotify) }
+    for handle in gone.sorted() {
+      if let channel = channels.channel(.notifiesPeers(handle)) {
+        close(channel)
+      } else {
+        tellApplication(of: handle, .stopNotify)
+      }
+    }
+    for handle in new.sorted() { beginNotifying(handle) }
   }
 
-  private mutating func tellApplication(of handle: AttributeHandle, _ callback: Callback) {
+  private mutating func beginNotifying(_ handle: AttributeHandle) {
+    guard let attribute = server.database.attribute(handle), attribute.givesNotifyChannel,
+      case .application(let client, let path) = attribute.source,
+      let link = links.values.filter({ server.configurations[$0.device]?[handle] ?? 0 != 0 }).map(\.identifier).min()
+    else { return tellApplication(of: handle, .startNotify) }
+    _ = call(
+      client, path, .acquireNotify(remoteRequest(on: link)), .acquireNotify(handle),
+      within: configuration.timings.application)
+  }
+
+  mutating func tellApplication(of handle: AttributeHandle, _ callback: Callback) {
     guard case .application(let client, let path)? = server.database.attribute(handle)?.source else { return }
     callWithoutAnswer(client, path, callback)
   }
@@ -34,6 +50,15 @@ extension BlueZModel {
         if case .application(client, path) = $0.source { !$0.properties.isEmpty } else { false }
       })
     else { return }
+    notify(attribute, value)
+  }
+
+  /// A value came through an application's socket.
+  mutating func notifyPeers(_ handle: AttributeHandle, _ value: [UInt8]) {
+    if let attribute = server.database.attribute(handle) { notify(attribute, value) }
+  }
+
+  private mutating func notify(_ attribute: LocalAttribute, _ value: [UInt8]) {
     for identifier in links.keys.sorted() {
       guard let link = links[identifier],
         let configuration = server.configurations[link.device]?[attribute.handle]

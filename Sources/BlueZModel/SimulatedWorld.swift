@@ -10,12 +10,16 @@ public struct SimulatedWorld: Sendable {
     /// A client on a machine's bus says something to bluetoothd.
     case message(machine: String, from: ClientIdentifier, ClientMessage)
     case clientVanished(machine: String, ClientIdentifier)
+    /// Something came through a socket of AcquireNotify or AcquireWrite, or its other end is closed.
+    case channel(machine: String, ChannelIdentifier, ChannelInput)
     case command(WorldCommand)
     case timePassed
   }
 
   public enum Output: Sendable, Hashable {
     case send(machine: String, to: ClientIdentifier, DaemonMessage)
+    /// Whoever has no sockets leaves it out.
+    case channel(machine: String, BlueZModel.ChannelEffect)
     /// To every client on the machine's bus.
     case broadcast(machine: String, Signal)
     /// bluetoothd came to the machine's bus, with these objects: clients see `DaemonMessage.appeared`.
@@ -62,10 +66,11 @@ public struct SimulatedWorld: Sendable {
     mixer.absorb(Array(machine.name.utf8))
     // A static address: nobody's, by its two highest bits.
     let address = machine.address ?? DeviceAddress(bits: mixer.next() >> 16 & 0x3FFF_FFFF_FFFF, kind: .public)
-    let configuration = BlueZConfiguration(
+    var configuration = BlueZConfiguration(
       controller: controller, address: address, name: machine.name,
       identityKey: IdentityResolvingKey(high: mixer.next(), low: mixer.next()), isPrivate: machine.isPrivate,
       seed: mixer.next())
+    configuration.adapterNumber = machine.adapterNumber
     machines[machine.name] = BlueZModel(configuration: configuration, storage: machine.storage)
     pending.append(.radio(.addController(controller, at: machine.position)))
     pending.append(.model(machine.name, .control(.start)))
@@ -80,6 +85,7 @@ public struct SimulatedWorld: Sendable {
     case .message(let machine, let client, let message):
       pending.append(.model(machine, .message(from: client, message)))
     case .clientVanished(let machine, let client): pending.append(.model(machine, .clientVanished(client)))
+    case .channel(let machine, let channel, let input): pending.append(.model(machine, .channel(channel, input)))
     case .command(let command): obey(command, at: now)
     case .timePassed: break
     }
@@ -106,6 +112,20 @@ public struct SimulatedWorld: Sendable {
 
   /// What is on a machine's disk.
   public func storage(of machine: String) -> BlueZStorage? { machines[machine]?.storage }
+
+  /// Where machines are, who is shielded, and who is linked.
+  public var survey: WorldSurvey {
+    WorldSurvey(
+      machines: machineNames.map { name in
+        let place = radio.place(of: ControllerIdentifier(name))
+        return WorldSurvey.Machine(
+          name: name, x: place?.position.x ?? 0, y: place?.position.y ?? 0, isShielded: place?.isShielded ?? false,
+          isRunning: isRunning(name), address: address(of: name)?.description ?? "")
+      },
+      links: links.sorted { $0.key < $1.key }.map { identifier, link in
+        WorldSurvey.Link(link: identifier.rawValue, central: link.central, peripheral: link.peripheral ?? "")
+      })
+  }
 
   public func address(of machine: String) -> DeviceAddress? { machines[machine]?.configuration.address }
 
@@ -185,6 +205,7 @@ public struct SimulatedWorld: Sendable {
   private mutating func take(_ effect: BlueZModel.Effect, of name: String, at now: Instant) {
     switch effect {
     case .send(let client, let message): outputs.append(.send(machine: name, to: client, message))
+    case .channel(let effect): outputs.append(.channel(machine: name, effect))
     case .broadcast(let signal): outputs.append(.broadcast(machine: name, signal))
     case .radio(let input): pending.append(.radio(input))
     case .readRSSI(let query, let link):
@@ -197,7 +218,7 @@ public struct SimulatedWorld: Sendable {
       outputs.append(.stopped(machine: name))
       record(.bluetoothdStopped(machine: name, cause: cause.rawValue))
     case .powered(let isOn): record(.adapterPowered(machine: name, isOn: isOn))
-    case .diagnostic(let diagnostic): record(.diagnostic(machine: name, "\(diagnostic)"))
+    case .diagnostic(let diagnostic): record(.diagnostic(machine: name, text: "\(diagnostic)"))
     }
   }
 

@@ -33,6 +33,8 @@ public struct Bond: Sendable, Hashable, Codable {
   public var longTermKey: [UInt8]
   public var identityKey: IdentityResolvingKey?
   public var identityAddress: DeviceAddress
+  /// Made with a number or a passkey that somebody compared, so with nobody in between; else by Just Works.
+  public var isAuthenticated = false
   public init(longTermKey: [UInt8], identityKey: IdentityResolvingKey?, identityAddress: DeviceAddress) {
     self.longTermKey = longTermKey
     self.identityKey = identityKey

@@ -8,10 +8,13 @@ extension BlueZModel {
   mutating func startNotify(
     _ characteristic: RemoteCharacteristic, _ path: ObjectPath, of device: ObjectPath, _ pending: PendingCall
   ) {
+    let handle = characteristic.valueHandle
+    guard !isNotifyAcquired(handle, of: device) else {
+      return reply(to: pending, .failure(.notPermitted("Notify acquired")))
+    }
     guard !characteristic.properties.isDisjoint(with: [.notify, .indicate]),
       let configuration = characteristic.configurationHandle
     else { return reply(to: pending, .failure(.notSupported)) }
-    let handle = characteristic.valueHandle
     let sessions = devices[device]?.sessions[handle] ?? []
     if let mine = sessions.first(where: { $0.client == pending.client }) {
       return reply(to: pending, mine.isActive ? .success(.none) : .failure(.inProgress))
@@ -81,7 +84,7 @@ extension BlueZModel {
     }
   }
 
-  private func configure(
+  func configure(
     _ characteristic: RemoteCharacteristic, _ handle: AttributeHandle, _ path: ObjectPath, isOn: Bool
   ) -> ATTClient.Operation {
     let value: UInt16 = !isOn ? 0 : characteristic.properties.contains(.notify) ? 1 : 2
@@ -97,8 +100,10 @@ extension BlueZModel {
     guard case .writeResponse = pdu else {
       var error = BlueZError.attError(.unlikelyError)
       if case .errorResponse(_, _, let code) = pdu { error = .fromATT(code) }
+      if acquired(operation, error, of: device, on: identifier) { return }
       return failSubscription(operation, of: device, error)
     }
+    if acquired(operation, nil, of: device, on: identifier) { return }
     var answered: [PendingCall] = []
     let before = devices[device]?.sessions[operation.valueHandle] ?? []
     let sessions = before.map { session in
@@ -147,6 +152,8 @@ extension BlueZModel {
       guard let start = reader.word(), let end = reader.word(), start > 0, start <= end else { return }
       return servicesChanged(start...end, on: identifier)
     }
+    batteryChanged(handle, value, of: path)
+    if let channel = notifyChannel(handle, of: path) { return effects.append(.channel(.data(channel, value))) }
     guard let sessions = devices[path]?.sessions[handle], !sessions.isEmpty else { return }
     devices[path]?.values[handle] = value
     let object = characteristic.path(under: service.path(under: path))

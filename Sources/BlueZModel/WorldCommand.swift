@@ -10,6 +10,8 @@ public struct SimulatedMachine: Sendable {
   /// `Privacy = device`: resolvable private addresses on the air.
   public var isPrivate: Bool
   public var storage: BlueZStorage
+  /// Which adapter of a machine with several this is; each has a name of its own.
+  public var adapterNumber = 0
   public init(
     name: String, position: Position = Position(x: 0, y: 0), address: DeviceAddress? = nil, isPrivate: Bool = false,
     storage: BlueZStorage = BlueZStorage()
@@ -87,5 +89,5 @@ public enum WorldEvent: Sendable, Hashable, Codable {
   case bluetoothdStopped(machine: String, cause: String)
   case adapterPowered(machine: String, isOn: Bool)
   /// What bluetoothd logs of bad input and of failures.
-  case diagnostic(machine: String, String)
+  case diagnostic(machine: String, text: String)
 }

@@ -1,6 +1,7 @@
 import BlueZ
 import BlueZBus
 import BlueZModel
+import Glibc
 import Journal
 import Logging
 import Radio
@@ -13,6 +14,9 @@ public struct SimulatorMachine: Sendable, Hashable {
   /// D-Bus's form, such as `unix:path=/run/door/bus`.
   public var busAddress: String
   public var isPrivate: Bool
+  /// How many adapters it has: `hci0`, `hci1` and so on. In commands and events the second one is `NAME/hci1`; a command
+  /// for NAME is for all of them.
+  public var adapterCount = 1
   public init(name: String, busAddress: String, isPrivate: Bool = false) {
     self.name = name
     self.busAddress = busAddress
@@ -32,6 +36,8 @@ public final class BlueZSimulator: Sendable {
   private enum Input: Sendable {
     case bus(machine: String, server: UInt64, BlueZServerEvent)
     case request(SimulatorRequest)
+    case survey(UInt64)
+    case channel(machine: String, server: UInt64, ChannelIdentifier, ChannelInput)
     case alarm
   }
 
@@ -62,6 +68,9 @@ public final class BlueZSimulator: Sendable {
   /// Takes a request; it is answered once, through `onLine`.
   public func send(_ request: SimulatorRequest) { queue.yield(.request(request)) }
 
+  /// Answers, through `onLine`, with what there is.
+  public func survey(id: UInt64) { queue.yield(.survey(id)) }
+
   /// Ends `run` after everything that came before.
   public func stop() { queue.finish() }
 
@@ -77,11 +86,14 @@ public final class BlueZSimulator: Sendable {
     var shell = Shell(self, alarm: time.makeAlarm { queue.yield(.alarm) })
     do {
       for (index, machine) in machines.enumerated() { try await shell.add(machine, at: index) }
-      onLine(.ready)
+      shell.begin()
       for await input in inputs {
         switch input {
         case .bus(let machine, let server, let event): await shell.take(event, of: machine, server)
         case .request(let request): await shell.obey(request)
+        case .survey(let id): shell.answer(SimulatorReply(id: id, error: nil, world: shell.world.survey))
+        case .channel(let machine, let server, let channel, let input):
+          await shell.take(input, through: channel, of: machine, server)
         case .alarm: await shell.handle(.timePassed)
         }
       }
@@ -99,6 +111,9 @@ public final class BlueZSimulator: Sendable {
     var world: SimulatedWorld
     var servers: [String: (number: UInt64, server: BlueZServer)] = [:]
     var serverCount: UInt64 = 0
+    var sockets: [String: [ChannelIdentifier: ChannelSocket]] = [:]
+    /// What happened while machines were added; nobody is told of it where one could not be.
+    private var early: [WorldEvent]? = []
     /// Why a machine's bus could not be had while the command at hand was obeyed.
     var failure: SimulatorError?
 
@@ -111,11 +126,36 @@ public final class BlueZSimulator: Sendable {
     mutating func add(_ machine: SimulatorMachine, at index: Int) async throws {
       // In one room until somebody places them.
       let position = Position(x: 2 * Double(index), y: 0)
-      let outputs = world.addMachine(
-        SimulatedMachine(name: machine.name, position: position, isPrivate: machine.isPrivate),
-        at: simulator.time.now)
-      await carryOut(outputs)
-      if let failure { throw failure }
+      for number in 0..<max(1, machine.adapterCount) {
+        var simulated = SimulatedMachine(
+          name: AdapterName.name(machine.name, number), position: position, isPrivate: machine.isPrivate)
+        simulated.adapterNumber = number
+        await carryOut(world.addMachine(simulated, at: simulator.time.now))
+        if let failure { throw failure }
+      }
+    }
+
+    /// A machine's adapters as the world knows them, the first first.
+    private func adapters(of machine: String) -> [String] {
+      let count = simulator.machines.first { $0.name == machine }?.adapterCount ?? 1
+      return (0..<max(1, count)).map { AdapterName.name(machine, $0) }
+    }
+
+    /// Whom a client's message is for: the adapter it names, or each of them.
+    private func take(_ message: ClientMessage, from client: ClientIdentifier, of machine: String) -> [SimulatedWorld
+      .Event]
+    {
+      let all = adapters(of: machine)
+      switch message {
+      case .call(_, let path, _):
+        let wanted = AdapterName.number(path).flatMap { all.indices.contains($0) ? [all[$0]] : nil } ?? all
+        return wanted.map { .message(machine: $0, from: client, message) }
+      case .answer(let callback, let result):
+        let (own, number) = AdapterName.split(callback)
+        guard all.indices.contains(number) else { return [] }
+        return [.message(machine: all[number], from: client, .answer(own, result))]
+      case .valueChanged, .advertisementChanged: return all.map { .message(machine: $0, from: client, message) }
+      }
     }
 
     mutating func handle(_ event: SimulatedWorld.Event) async {
@@ -123,21 +163,41 @@ public final class BlueZSimulator: Sendable {
     }
 
     mutating func take(_ event: BlueZServerEvent, of machine: String, _ server: UInt64) async {
-      guard servers[machine]?.number == server else { return }
+      guard servers[machine]?.number == server else {
+        if case .message(_, .answer(_, .success(.channel(let descriptor, _)))) = event { Glibc.close(descriptor) }
+        return
+      }
       switch event {
+      case .message(let client, .answer(let callback, .success(.channel(let descriptor, let mtu)))):
+        let channel = ChannelIdentifier(given: descriptor)
+        let adapters = adapters(of: machine)
+        let number = AdapterName.split(callback).number
+        listen(
+          ChannelSocket(owning: descriptor), as: channel,
+          of: adapters.indices.contains(number) ? adapters[number] : machine)
+        let answer = ClientMessage.answer(callback, .success(.channel(fileDescriptor: descriptor, mtu: mtu)))
+        for event in take(answer, from: ClientIdentifier(client), of: machine) { await handle(event) }
       case .message(let client, let message):
-        await handle(.message(machine: machine, from: ClientIdentifier(client), message))
-      case .clientVanished(let client): await handle(.clientVanished(machine: machine, ClientIdentifier(client)))
+        for event in take(message, from: ClientIdentifier(client), of: machine) { await handle(event) }
+      case .clientVanished(let client):
+        for adapter in adapters(of: machine) {
+          await handle(.clientVanished(machine: adapter, ClientIdentifier(client)))
+        }
       case .busLost:
         simulator.logger.warning("a machine's bus has ended", metadata: ["machine": "\(machine)"])
         servers[machine] = nil
-        await handle(.command(.stopBluetoothd(machine: machine, killed: true)))
+        for adapter in adapters(of: machine) {
+          await handle(.command(.stopBluetoothd(machine: adapter, killed: true)))
+        }
       }
     }
 
     mutating func obey(_ request: SimulatorRequest) async {
       failure = nil
-      await handle(.command(request.command))
+      for adapter in adapters(of: request.command.machine) {
+        await handle(.command(request.command.naming(adapter)))
+        if failure != nil { break }
+      }
       if let failure {
         simulator.onLine(.reply(SimulatorReply(id: request.id, error: failure.description)))
       } else {
@@ -149,10 +209,14 @@ public final class BlueZSimulator: Sendable {
     private mutating func carryOut(_ outputs: [SimulatedWorld.Output]) async {
       for output in outputs {
         switch output {
-        case .send(let machine, let client, let message): servers[machine]?.server.send(message, to: client.name)
-        case .broadcast(let machine, let signal): servers[machine]?.server.broadcast(signal)
-        case .started(let machine, let objects): await startServer(machine, objects)
-        case .stopped(let machine): await servers.removeValue(forKey: machine)?.server.closeAndWait()
+        case .send(let adapter, let client, let message):
+          servers[AdapterName.machine(adapter)]?.server.send(AdapterName.marked(message, adapter), to: client.name)
+        case .broadcast(let adapter, let signal): servers[AdapterName.machine(adapter)]?.server.broadcast(signal)
+        case .started(let adapter, let objects):
+          // Of several the first brings the bus; the others' objects come one by one, as all do.
+          if AdapterName.machine(adapter) == adapter { await startServer(adapter, objects) }
+        case .channel(let adapter, let effect): carryOut(effect, of: adapter)
+        case .stopped(let adapter): await stopped(adapter)
         case .shutDown: break
         case .event(let event): record(event)
         case .refused(let reason): failure = SimulatorError(reason)
@@ -161,11 +225,56 @@ public final class BlueZSimulator: Sendable {
       alarm.set(world.nextDeadline)
     }
 
+    /// bluetoothd of a machine is one process: with the first adapter's all are gone.
+    private mutating func stopped(_ adapter: String) async {
+      let machine = AdapterName.machine(adapter)
+      guard machine == adapter else { return }
+      await servers.removeValue(forKey: machine)?.server.closeAndWait()
+      for other in adapters(of: machine).dropFirst() where world.isRunning(other) {
+        await handle(.command(.stopBluetoothd(machine: other, killed: true)))
+      }
+    }
+
+    // MARK: Sockets
+
+    private mutating func carryOut(_ effect: BlueZModel.ChannelEffect, of machine: String) {
+      switch effect {
+      case .open(let channel, let client, let call, let mtu):
+        guard let (socket, other) = ChannelSocket.pair() else {
+          let reply = DaemonMessage.reply(call, .failure(.failed("Input/output error")))
+          servers[AdapterName.machine(machine)]?.server.send(reply, to: client.name)
+          return
+        }
+        listen(socket, as: channel, of: machine)
+        servers[machine]?.server.send(
+          .reply(call, .success(.channel(fileDescriptor: other, mtu: mtu))), to: client.name)
+      case .data(let channel, let bytes): sockets[machine]?[channel]?.send(bytes)
+      case .close(let channel): sockets[machine]?.removeValue(forKey: channel)?.close()
+      }
+    }
+
+    private mutating func listen(_ socket: ChannelSocket, as channel: ChannelIdentifier, of machine: String) {
+      guard let number = servers[AdapterName.machine(machine)]?.number else { return socket.close() }
+      let queue = simulator.queue
+      sockets[machine, default: [:]][channel] = socket
+      socket.listen { queue.yield(.channel(machine: machine, server: number, channel, $0)) }
+    }
+
+    mutating func take(
+      _ input: ChannelInput, through channel: ChannelIdentifier, of machine: String, _ server: UInt64
+    ) async {
+      guard servers[AdapterName.machine(machine)]?.number == server, sockets[machine]?[channel] != nil else { return }
+      await handle(.channel(machine: machine, channel, input))
+      // Of a channel that the model does not know, or no longer.
+      if input == .closed { sockets[machine]?.removeValue(forKey: channel)?.close() }
+    }
+
     private mutating func startServer(_ machine: String, _ objects: ManagedObjects) async {
       guard let address = simulator.machines.first(where: { $0.name == machine })?.busAddress else { return }
       serverCount += 1
       let (number, queue) = (serverCount, simulator.queue)
-      let server = BlueZServer(address: address, logger: simulator.logger, objects: objects) { event in
+      let server = BlueZServer(address: address, logger: simulator.logger, objects: objects, time: simulator.time) {
+        event in
         queue.yield(.bus(machine: machine, server: number, event))
       }
       do {
@@ -178,14 +287,30 @@ public final class BlueZSimulator: Sendable {
       }
     }
 
-    private func record(_ event: WorldEvent) {
+    private mutating func record(_ event: WorldEvent) {
+      guard early == nil else {
+        early?.append(event)
+        return
+      }
       let entry = event.journalEntry
       simulator.logger.record(entry.name, entry.fields)
       simulator.onLine(.event(event))
     }
 
+    /// All machines are there.
+    mutating func begin() {
+      let events = early ?? []
+      early = nil
+      for event in events { record(event) }
+      simulator.onLine(.ready)
+    }
+
+    func answer(_ reply: SimulatorReply) { simulator.onLine(.reply(reply)) }
+
     mutating func close() async {
       alarm.set(nil)
+      for socket in sockets.values.flatMap(\.values) { socket.close() }
+      sockets = [:]
       for (_, server) in servers.values { await server.closeAndWait() }
       servers = [:]
     }

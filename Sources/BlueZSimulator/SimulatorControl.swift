@@ -3,7 +3,8 @@ import BlueZModel
 /// What an orchestrator tells the simulator to do.
 public typealias SimulatorCommand = WorldCommand
 
-/// One line on the simulator's standard input: `{"id":1,"command":{"move":{"machine":"phone","x":0,"y":0}}}`.
+/// One line on the simulator's standard input: `{"id":1,"command":{"move":{"machine":"phone","x":0,"y":0}}}`. (One more,
+/// `{"id":1,"command":{"list":{}}}`, asks and changes nothing; see `SimulatorLineReader`.)
 public struct SimulatorRequest: Sendable, Hashable, Codable {
   /// Comes back with the answer.
   public var id: UInt64
@@ -18,9 +19,12 @@ public struct SimulatorRequest: Sendable, Hashable, Codable {
 public struct SimulatorReply: Sendable, Hashable, Codable {
   public var id: UInt64
   public var error: String?
-  public init(id: UInt64, error: String?) {
+  /// What there is, where it was asked for.
+  public var world: WorldSurvey?
+  public init(id: UInt64, error: String?, world: WorldSurvey? = nil) {
     self.id = id
     self.error = error
+    self.world = world
   }
 }
 

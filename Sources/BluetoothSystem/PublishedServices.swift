@@ -5,12 +5,15 @@ import BusValue
 import FoundationEssentials
 import Timekeeping
 
-/// A service as it is exported to bluetoothd: one application each, at a fixed handle, so that neither an app's death
-/// nor another service's coming and going moves an attribute.
+/// A service as it is exported to bluetoothd: one application each, but for those that include each other, at a fixed
+/// handle, so that neither an app's death nor another service's coming and going moves an attribute.
 struct PublishedService: Sendable {
   var step = RegistrationStep.none
   let manager: ManagerKey
+  /// Of the application.
   let root: ObjectPath
+  /// Of the service.
+  let path: ObjectPath
   var characteristics: [ObjectPath: LocalAttributeIdentifier] = [:]
   var paths: [LocalAttributeIdentifier: ObjectPath] = [:]
   var descriptors: [ObjectPath: [UInt8]] = [:]
@@ -123,6 +126,7 @@ extension BluetoothSystem {
   private mutating func unpublish(_ identifier: LocalAttributeIdentifier) {
     guard let service = published.removeValue(forKey: identifier), let adapter = bluez.adapter else { return }
     call(adapter, .unregisterApplication(root: service.root), for: .ignored)
+    forgetRelatives(registeredAt: service.root)
   }
 
   mutating func reconcilePublished() {
@@ -143,21 +147,35 @@ extension BluetoothSystem {
   }
 
   private mutating func publish(_ record: ServiceRecord, _ key: ManagerKey, _ adapter: ObjectPath) {
+    let family = family(of: record, key)
+    // The first of them registers all.
     let identifier = record.definition.identifier
-    let failures: Int
-    switch published[identifier]?.step {
-    case nil: failures = 0
-    case .failed(let time) where now.nanoseconds >= time: failures = published[identifier]?.failures ?? 0
-    default: return
+    guard family.first?.definition.identifier == identifier, mayRegister else { return }
+    let known = family.compactMap { published[$0.definition.identifier] }
+    let roots = Set(known.map(\.root))
+    var failures = 0
+    if known.count == family.count, roots.count == 1 {
+      guard case .failed(let time) = known[0].step, now.nanoseconds >= time else { return }
+      failures = known[0].failures
+    } else {
+      // One more has come to those that are there, and all are registered anew.
+      for root in roots.sorted() {
+        call(adapter, .unregisterApplication(root: root), for: .ignored)
+        forgetRelatives(registeredAt: root)
+      }
     }
-    guard mayRegister else { return }
     lastExport += 1
     let root = ObjectPath(unchecked: "/org/latchkey/services/\(lastExport)")
-    var service = PublishedService(manager: key, root: root)
-    let objects = export(record, &service)
-    service.step = .asked
-    service.failures = failures
-    published[identifier] = service
+    var objects = ManagedObjects()
+    for (index, member) in family.enumerated() {
+      // bluetoothd takes them by their paths, and knows of each only those before it.
+      let name = family.count == 1 ? "service" : "service\(1000 + index)"
+      var service = PublishedService(manager: key, root: root, path: root.appending(name))
+      objects.merge(export(member, &service)) { $1 }
+      service.step = .asked
+      service.failures = failures
+      published[member.definition.identifier] = service
+    }
     call(adapter, .registerApplication(root: root, objects: objects), for: .registerService(identifier, root: root))
   }
 
@@ -173,12 +191,12 @@ extension BluetoothSystem {
   private static let registrationLimit = 256
 
   private func export(_ record: ServiceRecord, _ service: inout PublishedService) -> ManagedObjects {
-    let path = service.root.appending("service")
+    let path = service.path
     var objects: ManagedObjects = [
       path: [
         InterfaceName.gattService: [
           "UUID": .string(record.definition.uuid.description), "Primary": .bool(record.definition.isPrimary),
-          "Handle": .uint16(record.handle), "Includes": .array(of: "o", includes(record)),
+          "Handle": .uint16(record.handle), "Includes": .array(of: "o", includes(record, service.root)),
         ]
       ]
     ]
@@ -205,14 +223,22 @@ extension BluetoothSystem {
     return objects
   }
 
-  private func includes(_ record: ServiceRecord) -> [Value] {
+  private func includes(_ record: ServiceRecord, _ root: ObjectPath) -> [Value] {
     record.definition.includedServices.compactMap { identifier in
-      guard let service = published[identifier], service.manager == record.manager else { return nil }
-      return .path(service.root.appending("service"))
+      guard let service = published[identifier], service.root == root else { return nil }
+      return .path(service.path)
     }
   }
 
   mutating func serviceRegistered(
+    _ identifier: LocalAttributeIdentifier, _ root: ObjectPath, _ result: Result<Reply, BlueZError>
+  ) {
+    guard published[identifier]?.root == root else { return }
+    let members = published.filter { $0.value.root == root }.keys.sorted { $0.uuidString < $1.uuidString }
+    for member in members { registered(member, root, result) }
+  }
+
+  private mutating func registered(
     _ identifier: LocalAttributeIdentifier, _ root: ObjectPath, _ result: Result<Reply, BlueZError>
   ) {
     guard var service = published[identifier], service.root == root else { return }

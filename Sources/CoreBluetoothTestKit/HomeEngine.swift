@@ -235,6 +235,8 @@ final class HomeEngine: @unchecked Sendable {
       case .broadcast(let name, let signal): work.append(.system(name, .daemon(.signal(signal))))
       case .started(let name, let objects): work.append(.system(name, .daemon(.appeared(objects))))
       case .stopped(let name): work.append(.system(name, .daemon(.vanished)))
+      // Nobody here asks for a socket.
+      case .channel: break
       case .shutDown(let name): note(name, "machine.shutDown")
       case .event(let event): note("world", "\(event)")
       case .refused(let reason): note("world", "refused: \(reason)")

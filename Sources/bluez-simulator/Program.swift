@@ -2,10 +2,12 @@ import ArgumentParser
 import BlueZSimulator
 import ConsoleOutput
 import Foundation
+import Glibc
 import Journal
 import LatchkeyVersion
 import Logging
 import Radio
+import Synchronization
 import Timekeeping
 
 @main
@@ -25,7 +27,10 @@ struct Program: AsyncParsableCommand {
     discussion: """
       Takes commands as lines of JSON on standard input, such as \
       {"id":1,"command":{"move":{"machine":"phone","x":40,"y":0}}}, and answers each with a line on standard output; \
-      what happens on the radio comes there too. It ends with its standard input.
+      what happens on the radio comes there too. It ends with its standard input, unless told to stay. \
+      {"id":2,"command":{"list":{}}} lists machines, places and links; bluez-simulator(1) has all commands.
+
+      A client of a machine is told of its bus: DBUS_SYSTEM_BUS_ADDRESS=unix:path=/tmp/phone bluetoothctl
       """,
     version: LatchkeyVersion.current)
 
@@ -35,8 +40,26 @@ struct Program: AsyncParsableCommand {
   @Option(help: ArgumentHelp("A machine of those above that uses resolvable private addresses.", valueName: "name"))
   var privateMachine: [String] = []
 
+  @Option(help: ArgumentHelp("How many adapters a machine of those above has, up to 8.", valueName: "name=count"))
+  var adapters: [String] = []
+
   @Option(help: "The same seed gives the same radio.")
   var seed: UInt64 = 1
+
+  @Flag(
+    help: "Go on when standard input has ended, until SIGTERM or SIGINT: for a service, or a job in the background.")
+  var stay = false
+
+  private func adapterCount(of name: String) throws -> Int {
+    for text in adapters {
+      let parts = text.split(separator: "=", maxSplits: 1)
+      guard parts.count == 2, let count = Int(parts[1]), (1...8).contains(count) else {
+        throw ValidationError("--adapters \(text): expected NAME=COUNT, such as phone=2, of at most 8")
+      }
+      if parts[0] == name { return count }
+    }
+    return 1
+  }
 
   @Option(
     help: ArgumentHelp(
@@ -57,6 +80,10 @@ struct Program: AsyncParsableCommand {
     if let unknown = privateMachine.first(where: { !names.contains($0) }) {
       throw ValidationError("--private-machine \(unknown): there is no such --machine")
     }
+    for text in adapters {
+      let name = String(text.prefix { $0 != "=" })
+      guard names.contains(name) else { throw ValidationError("--adapters \(text): there is no --machine \(name)") }
+    }
   }
 
   private func machines() throws -> [SimulatorMachine] {
@@ -65,13 +92,23 @@ struct Program: AsyncParsableCommand {
       guard parts.count == 2, !parts[0].isEmpty, parts[0].utf8.count <= 64, !parts[1].isEmpty else {
         throw ValidationError("--machine \(text): expected NAME=ADDRESS, such as door=unix:path=/run/door/bus")
       }
-      let name = String(parts[0])
-      return SimulatorMachine(
-        name: name, busAddress: String(parts[1]), isPrivate: privateMachine.contains(name))
+      let (name, address) = (String(parts[0]), String(parts[1]))
+      guard address.hasPrefix("/") || address.contains(":") else {
+        throw ValidationError(
+          "--machine \(text): '\(address)' is no bus; it is a socket's whole path, or as in unix:path=/run/door/bus")
+      }
+      guard !name.contains("/") else { throw ValidationError("--machine \(text): a name has no '/'") }
+      var machine = SimulatorMachine(
+        name: name, busAddress: address.hasPrefix("/") ? "unix:path=\(address)" : address,
+        isPrivate: privateMachine.contains(name))
+      machine.adapterCount = try adapterCount(of: name)
+      return machine
     }
   }
 
   func run() async throws {
+    let staying = stay
+    Output.isStaying.withLock { $0 = staying }
     let time = try ProcessClock.fromEnvironment()
     try Journal.bootstrap(process: "bluez-simulator", time: time)
     let logger = Logger(label: "bluez-simulator")
@@ -81,57 +118,47 @@ struct Program: AsyncParsableCommand {
     ) { line in
       Output.write(line)
     }
-    let reader = Thread { Input.read(into: simulator) }
+    let reader = Thread { Input.read(into: simulator, staying: staying) }
     reader.start()
     try await simulator.run()
   }
 }
 
+/// Standard output: answers come from two threads, and lines stay whole.
 enum Output {
+  /// Told to stay, it goes on without anybody who reads.
+  static let isStaying = Mutex(false)
+
   static func write(_ line: SimulatorLine) {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
     guard var data = try? encoder.encode(line) else { return }
     data.append(UInt8(ascii: "\n"))
     // Whoever is to hear of the radio can't: so is the reason to go on.
-    if !Console.write(Array(data)) { Console.end(program: "bluez-simulator") }
+    if !Console.write(Array(data)), !isStaying.withLock({ $0 }) { Console.end(program: "bluez-simulator") }
   }
 }
 
 enum Input {
-  /// What an overlong line is cut down to before it is refused.
-  private static let lineLimit = 65_536
-
-  static func read(into simulator: BlueZSimulator) {
+  static func read(into simulator: BlueZSimulator, staying: Bool) {
+    var lineCount = 0
     while let line = readLine() {
       guard !line.isEmpty else { continue }
-      guard line.utf8.count <= lineLimit else {
-        refuse(0, "a line is longer than \(lineLimit) bytes")
-        continue
-      }
-      let data = Data(line.utf8)
-      do {
-        simulator.send(try JSONDecoder().decode(SimulatorRequest.self, from: data))
+      lineCount += 1
+      do throws(SimulatorLineReader.Failure) {
+        switch try SimulatorLineReader.read(line) {
+        case .request(let request): simulator.send(request)
+        case .survey(let id): simulator.survey(id: id)
+        }
       } catch {
-        let identifier = (try? JSONDecoder().decode(Identified.self, from: data))?.id ?? 0
-        refuse(identifier, "not a command: \(explain(error))")
+        Output.write(.reply(SimulatorReply(id: error.id, error: error.reason)))
       }
+    }
+    if staying { return }
+    if lineCount == 0 {
+      // Nobody may have meant to end it: a job in the background has no input.
+      Console.complain("bluez-simulator: standard input has ended without a command, and so does this; --stay goes on")
     }
     simulator.stop()
-  }
-
-  private struct Identified: Decodable { var id: UInt64 }
-
-  private static func refuse(_ identifier: UInt64, _ reason: String) {
-    Output.write(.reply(SimulatorReply(id: identifier, error: reason)))
-  }
-
-  private static func explain(_ error: any Error) -> String {
-    switch error {
-    case DecodingError.dataCorrupted(let context), DecodingError.keyNotFound(_, let context),
-      DecodingError.typeMismatch(_, let context), DecodingError.valueNotFound(_, let context):
-      context.debugDescription
-    default: "\(error)"
-    }
   }
 }

@@ -63,7 +63,6 @@ struct RefusalTests {
       } catch { return error.name }
     }
     let unknownMethod = BusError.Name.unknownMethod
-    let invalid = BusError.Name.invalidArguments
     // Where bluetoothd's own parsers refuse, and not the bus's.
     let refused = "org.bluez.Error.InvalidArguments"
     #expect(await refusal(Sample.device.appending("x"), InterfaceName.device, "Connect") == BusError.Name.unknownObject)
@@ -74,7 +73,7 @@ struct RefusalTests {
     #expect(await refusal(Sample.device, InterfaceName.device, "Connect", [.byte(1)]) == unknownMethod)
     #expect(await refusal(Sample.device, InterfaceName.device, "ConnectProfile", [.string("no UUID")]) == refused)
     let options = Value.properties(["offset": .string("1")])
-    #expect(await refusal(Sample.characteristic, InterfaceName.gattCharacteristic, "ReadValue", [options]) == invalid)
+    #expect(await refusal(Sample.characteristic, InterfaceName.gattCharacteristic, "ReadValue", [options]) == refused)
     #expect(
       await refusal(
         Sample.characteristic, InterfaceName.gattCharacteristic, "WriteValue",

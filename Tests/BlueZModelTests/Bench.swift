@@ -17,6 +17,7 @@ struct Bench {
   var unanswered: [(machine: String, client: ClientIdentifier, identifier: CallbackIdentifier, Callback)] = []
   var events: [(at: Instant, event: WorldEvent)] = []
   var refusals: [String] = []
+  var channels: [BlueZModel.ChannelEffect] = []
   /// What applications and agents answer; `nil` leaves the call open.
   var answers: @Sendable (Callback) -> Result<CallbackReply, BlueZError>? = { callback in
     switch callback {
@@ -57,6 +58,10 @@ struct Bench {
 
   mutating func send(_ machine: String, _ message: ClientMessage, from client: ClientIdentifier = Bench.system) {
     take(world.handle(.message(machine: machine, from: client, message), at: now))
+  }
+
+  mutating func pass(_ input: ChannelInput, through channel: ChannelIdentifier, of machine: String) {
+    take(world.handle(.channel(machine: machine, channel, input), at: now))
   }
 
   mutating func vanish(_ machine: String, _ client: ClientIdentifier = Bench.system) {
@@ -115,6 +120,7 @@ struct Bench {
       case .broadcast(let machine, let signal): signals.append((now, machine, signal))
       case .event(let event): events.append((now, event))
       case .refused(let reason): refusals.append(reason)
+      case .channel(_, let effect): channels.append(effect)
       case .started, .stopped, .shutDown: break
       }
     }

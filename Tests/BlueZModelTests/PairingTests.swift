@@ -175,7 +175,7 @@ import Timekeeping
     #expect(!bench.isResolved(path))
     #expect(bench.changes(InterfaceName.device, "ServicesResolved").isEmpty)
     let isLogged = bench.events.contains {
-      if case .diagnostic(Bench.phone, let text) = $0.event { text.contains("encryptionFailed") } else { false }
+      if case .diagnostic(Bench.phone, let text) = $0.event { text.contains("encryption with") } else { false }
     }
     #expect(isLogged)
   }

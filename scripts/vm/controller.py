@@ -130,6 +130,9 @@ class Controller(bumble.Controller):
 
     def wipe(self) -> None:
         self.advertiser.stop()
+        # The kernel, too, takes both for empty after a reset, and says nothing of what has none.
+        self.le_legacy_advertiser.advertising_data = b""
+        self.le_legacy_advertiser.scan_response_data = b""
         self.pending_le_connection = None
         self.le_scan_enable = False
         self.accept_list.clear()

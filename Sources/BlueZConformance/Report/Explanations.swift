@@ -62,6 +62,16 @@ public struct Explanation: Sendable, Hashable, CustomStringConvertible {
         "+ adapter Adapter1 PowerState=off-enabling", "+ adapter Adapter1 Powered=false", "adapter PowerState = on",
         "adapter Powered = true",
       ], heading: chance, isChance: true),
+    // How many of them one Service Changed tells of, and so how often the list of services grows.
+    Explanation(
+      in: "a read while many services come", steps: ["they come"], simulator: ["lock UUIDs = "],
+      bluetoothd: ["lock UUIDs = "], moved: ["lock/door/offer"], heading: chance, isChance: true),
+    // What one side asks the other for, and what is told of a loss, each come on their own.
+    Explanation(
+      in: "a battery", steps: ["the phone pairs"], moved: ["phone Modalias = "], heading: chance, isChance: true),
+    Explanation(
+      in: "AcquireNotify and AcquireWrite where they can't be", steps: ["away"],
+      moved: ["bluetoothd: offer.StopNotify()"], heading: chance, isChance: true),
     Explanation(
       in: "encrypted, with agents", steps: ["read what needs encryption"],
       moved: ["lock/door/secret Value = ", "bluetoothd: secret.ReadValue("], heading: chance, isChance: true),

@@ -92,18 +92,20 @@ final class Client: Sendable {
 
   /// Calls a method of an object by the object's name. A name that there is not is a path nobody has.
   func call(
-    _ object: String, _ interface: String, _ member: String, _ arguments: [Value] = []
+    _ object: String, _ interface: String, _ member: String, _ arguments: [Value] = [], quietly: Bool = false
   ) -> OngoingCall {
     let path = book.path(object) ?? ObjectPath(unchecked: "/org/bluez/nobody")
-    return call(path, named: object, interface, member, arguments)
+    return call(path, named: object, interface, member, arguments, quietly: quietly)
   }
 
+  /// - Parameter quietly: nothing of it is written down.
   func call(
-    _ path: ObjectPath, named object: String, _ interface: String, _ member: String, _ arguments: [Value] = []
+    _ path: ObjectPath, named object: String, _ interface: String, _ member: String, _ arguments: [Value] = [],
+    quietly: Bool = false
   ) -> OngoingCall {
     let ongoing = OngoingCall("\(object).\(member)(\(arguments.map(text).joined(separator: ", ")))")
     let started = recorder.time.now
-    record("> \(ongoing.label)")
+    if !quietly { record("> \(ongoing.label)") }
     let call = MethodCall(
       to: WellKnown.busName, path: path, interface: interface, member: member, arguments: arguments)
     bus.enqueue { bus in
@@ -111,8 +113,10 @@ final class Client: Sendable {
         guard let self else { return }
         let outcome = Outcome(result: result, took: self.recorder.time.now - started)
         // The answer is written down before whoever waits for it goes on, and writes the next line.
-        self.record(
-          "< \(ongoing.label): \(self.text(outcome))\(Wording.time(outcome.took, isSuccess: outcome.isSuccess))")
+        if !quietly {
+          self.record(
+            "< \(ongoing.label): \(self.text(outcome))\(Wording.time(outcome.took, isSuccess: outcome.isSuccess))")
+        }
         ongoing.state.withLock { $0 = outcome }
         self.recorder.record([], in: self.column)
       }
@@ -138,11 +142,14 @@ final class Client: Sendable {
   /// A characteristic of its own has a new value.
   func emit(_ value: [UInt8], from path: ObjectPath) {
     state.withLock { $0.exports.setValue(value, at: path) }
+    change(path, InterfaceName.gattCharacteristic, ["Value": .bytes(value)])
+  }
+
+  /// Says that an object of its own has other properties now.
+  func change(_ path: ObjectPath, _ interface: String, _ changed: Properties, gone: [String] = []) {
     let signal = OutgoingSignal(
       path: path, interface: InterfaceName.properties, member: "PropertiesChanged",
-      arguments: [
-        .string(InterfaceName.gattCharacteristic), .properties(["Value": .bytes(value)]), .strings([String]()),
-      ])
+      arguments: [.string(interface), .properties(changed), .strings(gone)])
     bus.enqueue { bus in try? bus.emit(signal) }
   }
 
@@ -294,7 +301,7 @@ final class Client: Sendable {
     [
       InterfaceName.adapter, InterfaceName.device, InterfaceName.gattManager, InterfaceName.gattService,
       InterfaceName.gattCharacteristic, InterfaceName.gattDescriptor, InterfaceName.advertisingManager,
-      InterfaceName.agentManager,
+      InterfaceName.agentManager, "org.bluez.Battery1",
     ].contains(interface)
   }
 

@@ -17,6 +17,9 @@ enum ConformanceService {
   static let second = "c0f0b000-3c0c-4d6a-9a42-1c6f3d8e7b10"
   static let extra = "c0f0b001-3c0c-4d6a-9a42-1c6f3d8e7b10"
 
+  /// One more of the same kind.
+  static func uuid(_ number: UInt16) -> String { "c0f0\(String(number, radix: 16))-3c0c-4d6a-9a42-1c6f3d8e7b10" }
+
   static let root = ObjectPath(unchecked: "/conformance/app")
   static let secondRoot = ObjectPath(unchecked: "/conformance/second")
   static let profileRoot = ObjectPath(unchecked: "/conformance/profile")
@@ -61,9 +64,29 @@ enum ConformanceService {
     ]
   }
 
-  /// A GattProfile1 for the door's service.
-  static func profile() -> ManagedObjects {
-    [profileRoot.appending("profile"): [InterfaceName.gattProfile: ["UUIDs": .strings([service])]]]
+  /// A GattProfile1, for the door's service unless told otherwise.
+  static func profile(_ uuids: [String] = [service]) -> ManagedObjects {
+    [profileRoot.appending("profile"): [InterfaceName.gattProfile: ["UUIDs": .strings(uuids)]]]
+  }
+
+  /// A service at a place of its own below the first root, with characteristics by name: UUID and flags.
+  static func service(
+    _ name: String, _ uuid: String, _ characteristics: [(name: String, uuid: String, flags: [String])] = [],
+    includes: [String] = [], at root: ObjectPath = root
+  ) -> ManagedObjects {
+    let path = root.appending(name)
+    var properties: Properties = ["UUID": .string(uuid), "Primary": .bool(true)]
+    if !includes.isEmpty { properties["Includes"] = .array(of: "o", includes.map { .path(root.appending($0)) }) }
+    var objects: ManagedObjects = [path: [InterfaceName.gattService: properties]]
+    for one in characteristics {
+      objects[path.appending(one.name)] = [
+        InterfaceName.gattCharacteristic: [
+          "UUID": .string(one.uuid), "Service": .path(path), "Flags": .strings(one.flags),
+          "Value": .bytes(Array(one.name.utf8)),
+        ]
+      ]
+    }
+    return objects
   }
 
   /// - Parameter isDiscoverable: whether its flags say that anybody may find it; `nil` leaves that to bluetoothd.

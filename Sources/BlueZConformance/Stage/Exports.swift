@@ -33,6 +33,7 @@ struct Exports: Sendable {
 
   /// Answers what only looks at the objects; `nil` where the call is of another kind.
   func standardAnswer(_ call: IncomingCall) -> Result<[Value], BusError>? {
+    if answers["\(call.path.lastComponent).\(call.member)"] != nil { return nil }
     switch (call.interface, call.member) {
     case (InterfaceName.objectManager, "GetManagedObjects"):
       guard let objects = roots[call.path] else { return .failure(.unknownObject(call)) }

@@ -1,0 +1,221 @@
+import BlueZ
+import BluetoothTypes
+import BusValue
+import Radio
+
+/// Sockets in place of method calls and signals: AcquireWrite and AcquireNotify, of a peer's characteristics by clients
+/// (src/gatt-client.c) and of applications' by bluetoothd (src/gatt-database.c).
+struct AcquiredChannels: Sendable {
+  var next: UInt64 = 1
+  var open: [ChannelIdentifier: Use] = [:]
+
+  enum Use: Sendable, Hashable {
+    /// What comes is written to a peer's characteristic, without a response.
+    case writesToPeer(ObjectPath, RemoteValue)
+    /// A peer's notifications go there.
+    case notifiesClient(ObjectPath, RemoteValue)
+    /// What comes is notified to subscribers.
+    case notifiesPeers(AttributeHandle)
+    /// What peers write goes there.
+    case writesToApplication(AttributeHandle)
+  }
+
+  /// A characteristic of a peer's.
+  struct RemoteValue: Sendable, Hashable {
+    var device: ObjectPath
+    var valueHandle: AttributeHandle
+  }
+
+  func channel(_ use: Use) -> ChannelIdentifier? { open.first { $0.value == use }?.key }
+}
+
+/// By clients.
+extension BlueZModel {
+  mutating func acquireWrite(
+    _ characteristic: RemoteCharacteristic, _ path: ObjectPath, of device: ObjectPath, _ pending: PendingCall
+  ) {
+    guard let link = devices[device]?.link else { return reply(to: pending, .failure(.failed("Not connected"))) }
+    let use = AcquiredChannels.Use.writesToPeer(path, .init(device: device, valueHandle: characteristic.valueHandle))
+    guard channels.channel(use) == nil else { return reply(to: pending, .failure(.notPermitted("Write acquired"))) }
+    guard characteristic.properties.contains(.writeWithoutResponse) else {
+      return reply(to: pending, .failure(.notSupported))
+    }
+    openChannel(use, for: pending, on: link)
+  }
+
+  mutating func acquireNotify(
+    _ characteristic: RemoteCharacteristic, _ path: ObjectPath, of device: ObjectPath, _ pending: PendingCall
+  ) {
+    guard let link = devices[device]?.link else { return reply(to: pending, .failure(.failed("Not connected"))) }
+    let handle = characteristic.valueHandle
+    guard !isNotifyAcquired(handle, of: device) else {
+      return reply(to: pending, .failure(.notPermitted("Notify acquired")))
+    }
+    guard devices[device]?.sessions[handle]?.isEmpty ?? true else { return reply(to: pending, .failure(.inProgress)) }
+    guard !characteristic.properties.isDisjoint(with: [.notify, .indicate]),
+      let configuration = characteristic.configurationHandle
+    else { return reply(to: pending, .failure(.notSupported)) }
+    devices[device]?.acquiringCalls[handle] = pending
+    enqueue([configure(characteristic, configuration, path, isOn: true)], on: link)
+  }
+
+  func isNotifyAcquired(_ handle: AttributeHandle, of device: ObjectPath) -> Bool {
+    devices[device]?.acquiringCalls[handle] != nil || notifyChannel(handle, of: device) != nil
+  }
+
+  func notifyChannel(_ handle: AttributeHandle, of device: ObjectPath) -> ChannelIdentifier? {
+    channels.open.first { entry in
+      if case .notifiesClient(_, let value) = entry.value {
+        value.device == device && value.valueHandle == handle
+      } else {
+        false
+      }
+    }?.key
+  }
+
+  func isWriteAcquired(_ handle: AttributeHandle, of device: ObjectPath) -> Bool {
+    channels.open.values.contains { use in
+      if case .writesToPeer(_, let value) = use { value.device == device && value.valueHandle == handle } else { false }
+    }
+  }
+
+  /// The peer has answered the subscription that AcquireNotify asked for. `false` where nobody did.
+  mutating func acquired(
+    _ operation: ATTClient.ConfigureOperation, _ error: BlueZError?, of device: ObjectPath, on link: LinkIdentifier
+  ) -> Bool {
+    guard let pending = devices[device]?.acquiringCalls.removeValue(forKey: operation.valueHandle) else { return false }
+    if let error {
+      reply(to: pending, .failure(error))
+    } else {
+      openChannel(
+        .notifiesClient(operation.path, .init(device: device, valueHandle: operation.valueHandle)), for: pending,
+        on: link)
+    }
+    return true
+  }
+
+  private mutating func openChannel(
+    _ use: AcquiredChannels.Use, for pending: PendingCall, on link: LinkIdentifier
+  ) {
+    let channel = ChannelIdentifier(channels.next)
+    channels.next += 1
+    channels.open[channel] = use
+    tellAcquired(use)
+    flushChanges()
+    effects.append(
+      .channel(.open(channel, for: pending.client, pending.call, mtu: UInt16(links[link]?.mtu ?? ATTLimits.defaultMTU)))
+    )
+  }
+
+  private mutating func tellAcquired(_ use: AcquiredChannels.Use) {
+    switch use {
+    case .writesToPeer(let path, _): changed(path, InterfaceName.gattCharacteristic, "WriteAcquired")
+    case .notifiesClient(let path, _): changed(path, InterfaceName.gattCharacteristic, "NotifyAcquired")
+    case .notifiesPeers, .writesToApplication: break
+    }
+  }
+
+  /// Something came through a channel, or its other end is closed.
+  mutating func receive(_ input: ChannelInput, through channel: ChannelIdentifier) {
+    guard let use = channels.open[channel] else { return }
+    switch (input, use) {
+    case (.data(let value), .writesToPeer(_, let target)):
+      guard let link = devices[target.device]?.link, value.count <= (links[link]?.mtu ?? 0) - 3 else { return }
+      send(.writeCommand(target.valueHandle, value), on: link)
+    case (.data(let value), .notifiesPeers(let handle)): notifyPeers(handle, value)
+    case (.data, .notifiesClient), (.data, .writesToApplication): break
+    case (.closed, _): close(channel)
+    }
+  }
+
+  mutating func close(_ channel: ChannelIdentifier) {
+    guard let use = channels.open.removeValue(forKey: channel) else { return }
+    effects.append(.channel(.close(channel)))
+    tellAcquired(use)
+    guard case .notifiesClient(let path, let value) = use, let link = devices[value.device]?.link,
+      case .characteristic(let characteristic, _)? = remoteAttribute(path)?.attribute,
+      let configuration = characteristic.configurationHandle
+    else { return }
+    enqueue([configure(characteristic, configuration, path, isOn: false)], on: link)
+  }
+
+  /// A device's link is gone, and its channels with it.
+  mutating func closeChannels(of device: ObjectPath) {
+    for (_, pending) in devices[device]?.acquiringCalls ?? [:] {
+      reply(to: pending, .failure(.attError(.unlikelyError)))
+    }
+    devices[device]?.acquiringCalls = [:]
+    for (channel, use) in channels.open.sorted(by: { $0.key < $1.key }) {
+      switch use {
+      case .writesToPeer(_, let value), .notifiesClient(_, let value): if value.device == device { close(channel) }
+      case .notifiesPeers, .writesToApplication: break
+      }
+    }
+  }
+
+  /// bluetoothd ends, or its adapter goes.
+  mutating func closeAllChannels() {
+    for channel in channels.open.keys.sorted() { effects.append(.channel(.close(channel))) }
+    channels.open = [:]
+  }
+}
+
+/// Of applications.
+extension BlueZModel {
+  /// The channel that an application gave for one of its values.
+  func applicationChannel(_ use: AcquiredChannels.Use) -> ChannelIdentifier? { channels.channel(use) }
+
+  /// An application answered AcquireNotify; without a channel it hears StartNotify as others do.
+  mutating func notifyAcquired(_ handle: AttributeHandle, _ result: Result<CallbackReply, BlueZError>) {
+    switch result {
+    case .success(.channel(let descriptor, _)):
+      take(ChannelIdentifier(given: descriptor), as: .notifiesPeers(handle))
+    case .failure(let error) where error.name.hasSuffix(".Failed") || error.name.hasSuffix(".NoReply"): break
+    default: tellApplication(of: handle, .startNotify)
+    }
+  }
+
+  /// An application answered AcquireWrite about a value that a peer wrote: it gets it through the channel or, where there
+  /// is none, as a call. Returns the error that the peer gets.
+  mutating func writeAcquired(
+    _ handle: AttributeHandle, _ value: [UInt8], _ result: Result<CallbackReply, BlueZError>,
+    from request: RemoteRequest
+  ) -> ATTError? {
+    if case .success(.channel(let descriptor, _)) = result {
+      let channel = ChannelIdentifier(given: descriptor)
+      take(channel, as: .writesToApplication(handle))
+      effects.append(.channel(.data(channel, value)))
+      return nil
+    }
+    if case .failure(let error) = result {
+      let code = error.attError(forRead: false)
+      if code != .unlikelyError { return code }
+    }
+    if case .application(let client, let path)? = server.database.attribute(handle)?.source {
+      callWithoutAnswer(client, path, .writeValue(value, request))
+    }
+    return nil
+  }
+
+  private mutating func take(_ channel: ChannelIdentifier, as use: AcquiredChannels.Use) {
+    if server.database.attribute(handle(of: use)) == nil {
+      effects.append(.channel(.close(channel)))
+    } else {
+      channels.open[channel] = use
+    }
+  }
+
+  private func handle(of use: AcquiredChannels.Use) -> AttributeHandle {
+    switch use {
+    case .notifiesPeers(let handle), .writesToApplication(let handle): handle
+    case .writesToPeer(_, let value), .notifiesClient(_, let value): value.valueHandle
+    }
+  }
+
+  /// A value's application is gone.
+  mutating func closeChannels(ofAttribute handle: AttributeHandle) {
+    for use in [AcquiredChannels.Use.notifiesPeers(handle), .writesToApplication(handle)] {
+      if let channel = channels.channel(use) { close(channel) }
+    }
+  }
+}

@@ -1,0 +1,73 @@
+import BlueZ
+import BluetoothTypes
+import BusValue
+import Radio
+
+/// What a peer's Battery Service says (profiles/battery of BlueZ): there while its link is.
+struct RemoteBattery: Sendable {
+  /// Of the Battery Level.
+  var valueHandle: AttributeHandle
+  /// 0 to 100; `nil` where the peer said something else.
+  var percentage: UInt8?
+  /// Whether Battery1 is on the bus.
+  var isShown = false
+
+  mutating func take(_ value: [UInt8]) {
+    guard value.count == 1, value[0] <= 100 else { return }
+    percentage = value[0]
+  }
+
+  var properties: Properties {
+    var properties: Properties = ["Source": .string("GATT Battery Service")]
+    properties["Percentage"] = percentage.map { .byte($0) }
+    return properties
+  }
+}
+
+/// Battery1 of a device.
+extension BlueZModel {
+  /// What is asked of a peer's battery on every link; nothing where it tells of none.
+  mutating func batteryOperations(of path: ObjectPath) -> [ATTClient.Operation] {
+    guard devices[path]?.battery == nil,
+      let service = devices[path]?.database?.services.first(where: { $0.uuid == WellKnownUUID.battery }),
+      let level = service.characteristics.first(where: { $0.uuid == WellKnownUUID.batteryLevel })
+    else { return [] }
+    devices[path]?.battery = RemoteBattery(valueHandle: level.valueHandle)
+    var operations: [ATTClient.Operation] = [.readBattery(level.valueHandle)]
+    if level.properties.contains(.notify), let handle = level.configurationHandle {
+      operations.append(
+        .configure(
+          ATTClient.ConfigureOperation(
+            path: level.path(under: service.path(under: path)), valueHandle: level.valueHandle, handle: handle, value: 1
+          )))
+    }
+    return operations
+  }
+
+  mutating func batteryArrived(_ pdu: ATTPDU, on identifier: LinkIdentifier) {
+    guard let path = links[identifier]?.device, var battery = devices[path]?.battery, !battery.isShown else { return }
+    if case .readResponse(let value) = pdu { battery.take(value) }
+    battery.isShown = true
+    devices[path]?.battery = battery
+    flushChanges()
+    effects.append(.broadcast(.interfacesAdded(path: path, [InterfaceName.battery: battery.properties])))
+  }
+
+  /// The peer tells of its battery by itself.
+  mutating func batteryChanged(_ handle: AttributeHandle, _ value: [UInt8], of path: ObjectPath) {
+    guard var battery = devices[path]?.battery, battery.valueHandle == handle else { return }
+    let before = battery.percentage
+    battery.take(value)
+    devices[path]?.battery = battery
+    if battery.isShown, battery.percentage != before { changed(path, InterfaceName.battery, "Percentage") }
+  }
+
+  /// The link is gone, and what was known with it.
+  mutating func endBattery(of path: ObjectPath) {
+    guard let battery = devices[path]?.battery else { return }
+    devices[path]?.battery = nil
+    guard battery.isShown else { return }
+    flushChanges()
+    effects.append(.broadcast(.interfacesRemoved(path: path, [InterfaceName.battery])))
+  }
+}

@@ -1,0 +1,98 @@
+import BlueZ
+import BlueZModel
+import BluetoothTypes
+import BusValue
+import Testing
+
+/// What applications may be, beside what the conformance suite has.
+@Suite struct RegistrationTests {
+  private static func services(_ count: Int) -> ManagedObjects {
+    var objects = ManagedObjects()
+    for number in 0..<count {
+      let service = ObjectPath(unchecked: "/many/service\(number)")
+      objects[service] = [
+        InterfaceName.gattService: [
+          "UUID": .string(BluetoothUUID(UInt32(0x10000 + number)).description), "Primary": .bool(true),
+        ]
+      ]
+      objects[service.appending("one")] = [
+        InterfaceName.gattCharacteristic: [
+          "UUID": .string(Bench.offer.description), "Service": .path(service), "Flags": .strings(["read"]),
+        ]
+      ]
+    }
+    return objects
+  }
+
+  @Test("C8: two thousand services register, and a machine that has no handles left says so", .timeLimit(.minutes(1)))
+  func many() {
+    var bench = Bench()
+    let root = ObjectPath(unchecked: "/many")
+    let all = Self.services(2000)
+    #expect(
+      bench.ask(Bench.door, Bench.adapter, .registerApplication(root: root, objects: all))?.isSuccess == true)
+    #expect(bench.ask(Bench.door, Bench.adapter, .unregisterApplication(root: root))?.isSuccess == true)
+    var tooMany = Self.services(1)
+    for path in tooMany.keys where tooMany[path]?[InterfaceName.gattService] != nil {
+      tooMany[path]?[InterfaceName.gattService]?["Handle"] = .uint16(0xFFFE)
+    }
+    #expect(
+      bench.ask(Bench.door, Bench.adapter, .registerApplication(root: root, objects: tooMany))?.error
+        == .failed("Failed to create entry in database"))
+  }
+
+  @Test("C11: a read goes between the questions about forty services that come, and not behind them")
+  func reading() throws {
+    var bench = Bench()
+    bench.serveLock(encrypted: false)
+    _ = bench.meet()
+    bench.run(.seconds(2))
+    let offer = try #require(bench.characteristic(Bench.offer))
+    let before = bench.phoneObjects.count
+    bench.call(
+      Bench.door, Bench.adapter,
+      .registerApplication(root: ObjectPath(unchecked: "/many"), objects: Self.services(40)))
+    let began = bench.now
+    #expect(bench.ask(Bench.phone, offer, .readValue(offset: 0))?.bytes == [7, 7])
+    #expect(bench.now - began < .milliseconds(500))
+    #expect(bench.phoneObjects.count < before + 80)
+    bench.run(.seconds(60))
+    #expect(bench.phoneObjects.count >= before + 80)
+  }
+
+  @Test("C4: a bond that somebody has compared lets a peer at what asks for authentication")
+  func authenticated() throws {
+    var bench = Bench()
+    let service = ObjectPath(unchecked: "/app/service0")
+    bench.call(
+      Bench.door, Bench.adapter,
+      .registerApplication(
+        root: ObjectPath(unchecked: "/app"),
+        objects: [
+          service: [
+            InterfaceName.gattService: ["UUID": .string(Bench.service.description), "Primary": .bool(true)]
+          ],
+          Bench.offerPath: [
+            InterfaceName.gattCharacteristic: [
+              "UUID": .string(Bench.offer.description), "Service": .path(service),
+              "Flags": .strings(["secure-read", "encrypt-authenticated-write"]),
+            ]
+          ],
+        ]))
+    bench.call(
+      Bench.door, Bench.adapter,
+      .registerAdvertisement(
+        path: ObjectPath(unchecked: "/advertisement"),
+        properties: [
+          "Type": .string("peripheral"), "ServiceUUIDs": .strings([Bench.service.description]),
+          "Discoverable": .bool(true),
+        ]))
+    bench.registerAgents(.displayYesNo)
+    let found = bench.discover()
+    let path = try #require(found)
+    #expect(bench.ask(Bench.phone, path, .pair)?.isSuccess == true)
+    let offer = try #require(bench.characteristic(Bench.offer))
+    #expect(bench.ask(Bench.phone, offer, .readValue(offset: 0))?.bytes == [7, 7])
+    #expect(bench.ask(Bench.phone, offer, .writeValue([1], WriteOptions(kind: .request)))?.isSuccess == true)
+  }
+}
