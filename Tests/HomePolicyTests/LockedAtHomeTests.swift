@@ -1,0 +1,45 @@
+import HomePolicy
+import Testing
+import Timekeeping
+
+@Suite("A bolt that was locked at home") struct LockedAtHomeTests {
+  private func away() -> Phone {
+    var phone = Phone()
+    phone.settle()
+    phone.happens(.linkDown)
+    phone.pass(3600)
+    return phone
+  }
+
+  @Test("L7, A1: who comes from the very edge, at once and all the way, opens whatever it was locked by") func whole() {
+    var phone = away()
+    phone.walkHome()
+    #expect(phone.writes.last?.command == .unlock(.approach))
+  }
+
+  @Test("L7, A1: any lesser approach leaves it to the lock, and asks where it was locked at home")
+  func ordinary() {
+    // From the edge, but slowly; not quite from the edge; with a stop on the way.
+    let ways: [[(Int, Double)]] = [
+      [(-91, 40), (-84, 5), (-78, 5), (-66, 3)], [(-87, 1), (-82, 1), (-77, 1), (-66, 3)],
+      [(-92, 1), (-86, 1), (-82, 240), (-76, 1), (-66, 3)],
+    ]
+    for way in ways {
+      var phone = away()
+      phone.happens(.linkUp)
+      phone.happens(.offerReceived)
+      for (dBm, seconds) in way { phone.signal(dBm, for: seconds) }
+      #expect(phone.writes.last?.command == .unlockUnlessHome, "\(way)")
+      phone.happens(.answered(.lockedAtHome, bolt: .locked))
+      #expect(phone.questions == [.lockedAtHome])
+      phone.happens(.offerReceived)
+      phone.signal(-55, for: 60)
+      #expect(phone.unlocks.count == 1, "one refusal ends it")
+      #expect(phone.disk.opening == nil && phone.disk.approach == nil)
+      phone.happens(.unlockAsked)
+      phone.signal(-55, for: 1)
+      phone.happens(.offerReceived)
+      #expect(phone.writes.last?.command == .unlock(.word))
+    }
+  }
+}

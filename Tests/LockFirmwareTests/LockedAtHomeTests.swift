@@ -1,0 +1,59 @@
+import LockFirmware
+import LockProtocol
+import Testing
+
+@Suite("A bolt that was locked at home") struct LockedAtHomeTests {
+  /// What the lock answers a lesser approach, on a link of its own.
+  private func result(_ bench: inout Bench, _ operation: UInt64) throws -> LockResult {
+    bench.happens(.linkUp(Bench.alice))
+    let session = try bench.command(.unlockUnlessHome, operation)
+    bench.finishTurn()
+    return try bench.answer(session).result
+  }
+
+  @Test("L7, A1: locked by hand while a phone is here, it stays locked for a lesser approach, also over a restart")
+  func byHand() throws {
+    var bench = try Bench()
+    try bench.comeHome(1)
+    bench.happens(.boltTurnedByHand(.locked))
+    bench.position = .locked
+    bench.happens(.linkDown(Bench.alice))
+    bench.pass(240)
+    #expect(try result(&bench, 2) == .lockedAtHome)
+    bench.happens(.linkDown(Bench.alice))
+    bench.restart()
+    #expect(try result(&bench, 3) == .lockedAtHome)
+    #expect(bench.firmware.lockState == .locked)
+    let session = try bench.command(.unlock, 4)
+    bench.finishTurn()
+    #expect(try bench.answer(session).result == .done, "a word, or a whole approach")
+  }
+
+  @Test("L2: what locked itself behind its owner opens to any approach, also over a restart")
+  func behindItsOwner() throws {
+    for isRestarted in [false, true] {
+      var bench = try Bench()
+      try bench.comeHome(1)
+      bench.happens(.linkDown(Bench.alice))
+      bench.pass(20)
+      bench.finishTurn()
+      #expect(bench.firmware.lockState == .locked)
+      if isRestarted { bench.restart() }
+      #expect(try result(&bench, 2) == .done)
+    }
+  }
+
+  @Test("L7, A1: a phone that says that it is here, at a locked door, has not left") func presence() throws {
+    var bench = try Bench()
+    try bench.comeHome(1)
+    bench.happens(.linkDown(Bench.alice))
+    bench.pass(20)
+    bench.finishTurn()
+    // A jam that is over: no approach, so the phone only says that it is here.
+    bench.happens(.linkUp(Bench.alice))
+    try bench.command(.status, 0)
+    bench.happens(.linkDown(Bench.alice))
+    bench.pass(60)
+    #expect(try result(&bench, 2) == .lockedAtHome)
+  }
+}
