@@ -59,7 +59,7 @@ extension BluetoothSystem {
   /// Of a peer that hides its address nobody can tell who it is once the bond is gone: its app looks for it anew.
   private mutating func tellIfAddressIsPrivate(_ peer: PeerIdentifier) {
     guard let identity = peers[peer]?.address else { return }
-    let isPrivate = identifiers.contains { $0.value == peer && $0.key != identity }
+    let isPrivate = identifiers.knows(peer, underAnotherAddressThan: identity)
     if isPrivate { pairingIsGone(peer) }
   }
 }

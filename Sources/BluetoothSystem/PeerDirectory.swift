@@ -21,6 +21,11 @@ struct PeerDirectory: Sendable {
   subscript(address: DeviceAddress) -> PeerIdentifier? { byAddress[address] }
   func address(of peer: PeerIdentifier) -> DeviceAddress? { byIdentifier[peer] }
 
+  /// Whether the peer was ever heard under another address than this one.
+  func knows(_ peer: PeerIdentifier, underAnotherAddressThan address: DeviceAddress) -> Bool {
+    byAddress.contains { $0.value == peer && $0.key != address }
+  }
+
   mutating func note(_ peer: PeerIdentifier, at address: DeviceAddress) {
     if byAddress.updateValue(peer, forKey: address) == nil { order.append(address) }
     byIdentifier[peer] = address

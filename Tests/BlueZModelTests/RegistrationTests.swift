@@ -3,6 +3,7 @@ import BlueZModel
 import BluetoothTypes
 import BusValue
 import Testing
+import Timekeeping
 
 /// What applications may be, beside what the conformance suite has.
 @Suite struct RegistrationTests {

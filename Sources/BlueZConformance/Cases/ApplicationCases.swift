@@ -199,9 +199,12 @@ enum ApplicationCases {
             at: ConformanceService.secondRoot)
         ) { $1 }
       }
+      let first = Wording.uuid(ConformanceService.uuid(0xe000))
       let last = Wording.uuid(ConformanceService.uuid(0xe000 + 29))
       let registration = stage.lock.main.registerApplication(objects, at: ConformanceService.secondRoot)
       try await stage.success(registration)
+      // Before the phone has heard of a change it may be told, once, that it is out of step (ATT error 0x12).
+      try await stage.need("the first of them") { stage.phone.has("lock/\(first)") }
       let call = stage.phone.read("offer")
       let outcome = try await stage.outcome(call)
       // How many are there by then is the machines' speed.
