@@ -66,7 +66,8 @@ public enum Trial: String, Sendable, CaseIterable {
     let isAppDead = Bool.random(using: &dice)
     switch self {
     case .approach, .shortAbsence, .stopOnTheWay, .fast:
-      var world = TrialWorld(seed: seed, physics: physics, phoneAt: (0.8, 0.4), isAppDead: isAppDead, configuration: Self.configuration)
+      var world = TrialWorld(
+        seed: seed, physics: physics, phoneAt: (0.8, 0.4), isAppDead: isAppDead, configuration: Self.configuration)
       // At home first, since the first link ever is no arrival.
       world.isBoltLocked = false
       world.pass(.seconds(30))
@@ -132,7 +133,8 @@ public enum Trial: String, Sendable, CaseIterable {
       }
       finish(world, seed, &figures)
     case .walkingPast:
-      var world = TrialWorld(seed: seed, physics: physics, phoneAt: (0.8, 0.4), isAppDead: isAppDead, configuration: Self.configuration)
+      var world = TrialWorld(
+        seed: seed, physics: physics, phoneAt: (0.8, 0.4), isAppDead: isAppDead, configuration: Self.configuration)
       world.isBoltLocked = false
       world.pass(.seconds(30))
       world.walk(to: 20, 130, metresPerSecond: 1.4)

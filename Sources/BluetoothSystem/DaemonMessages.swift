@@ -173,7 +173,8 @@ extension BluetoothSystem {
     mark.visits[peer] = nil
     guard !isWanted(peer) else { return }
     releasePeer(peer)
-    links[peer] = nil
+    // How often a half-made bond was removed counts until one has carried a link.
+    if links[peer]?.removedBonds ?? 0 == 0 { links[peer] = nil }
     healings[peer] = nil
     if attempts[peer]?.isConnecting != true { attempts[peer] = nil }
   }

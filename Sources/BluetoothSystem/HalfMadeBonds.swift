@@ -9,7 +9,7 @@ import Timekeeping
 /// A bond is taken for half-made, and removed so that the two pair again, only where all of these are true:
 ///
 /// - this system made it, for an app that asked for the peer, and while no user attended, so by Just Works;
-/// - no link has come up with it since. Whoever can refuse the key of a bond that once worked is either the peer, reset by
+/// - no link has come up with it since, and the one on which it was made was lost within seconds. Whoever can refuse the key of a bond that once worked is either the peer, reset by
 ///   somebody who must then pair it, or an attacker with the peer's address who would like to be paired with instead
 ///   (BLESA, Wu and others, WOOT 2020): such a bond stays, and the journal says what to do;
 /// - three links in a row have broken off at once; of the next bond with the same peer six, then twelve and so on.
@@ -19,6 +19,7 @@ extension BluetoothSystem {
   /// A bond has come about, or gone.
   mutating func noteBond(_ peer: PeerIdentifier, isBonded: Bool) {
     let isOurs = isBonded && isWanted(peer) && !isAttended && pairing.wish == nil
+    if isBonded { links[peer]?.bondedAt = now }
     setBondUnproven(peer, isOurs)
   }
 

@@ -16,6 +16,8 @@ struct LinkHealth: Sendable {
   var barrenLinks = 0
   /// It came up with a bond: where services resolve on it, the peer has the key as well.
   var hasBond = false
+  /// When the bond came about, where that was on this link.
+  var bondedAt: Instant?
   /// Bonds that were removed as half-made.
   var removedBonds = 0
   /// Of those, how many for want of the peer's key, by bluetoothd's word.
@@ -51,6 +53,7 @@ extension BluetoothSystem {
     links[peer, default: LinkHealth()].since = now
     links[peer]?.checkAt = now + LinkHealth.resolveLimit
     links[peer]?.hasBond = bluez.device(peer)?.isBonded == true
+    links[peer]?.bondedAt = nil
   }
 
   mutating func healthOfResolvedLink(_ peer: PeerIdentifier) {
@@ -84,6 +87,11 @@ extension BluetoothSystem {
       health.keyFailures = 0
     }
     links[peer] = health
+    // Where one side lacks the key a link is gone at once. One that was worn for a while, by whoever walks off now, has
+    // shown that both have it, though none has come up with it yet.
+    if let since, bluez.device(peer)?.isBonded == true, now >= (health.bondedAt ?? since) + LinkHealth.barrenLimit {
+      bondIsProven(peer)
+    }
     removeHalfMadeBond(peer)
     // Somebody else's `Disconnect` may have disarmed the device. A device whose links break off over and over is armed.
     if !isDoubtful(peer) { profile.armed.remove(peer) }

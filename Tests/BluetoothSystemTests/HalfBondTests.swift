@@ -123,4 +123,19 @@ import Timekeeping
     }
     #expect(links == [3, 6, 12, 24])
   }
+
+  @Test("A8: links that come and go at the edge of the range are no sign of a half-made bond, once one was worn")
+  func edge() {
+    var desk = Desk()
+    desk.appear(bonded: false)
+    desk.open()
+    desk.createCentral()
+    desk.say(.connect(Desk.central, desk.peer, ConnectOptions()))
+    desk.linkUp()
+    desk.change(["Paired": .bool(true), "Bonded": .bool(true), "UUIDs": .strings([Desk.service.description])])
+    desk.pass(.seconds(60))
+    desk.linkDown()
+    for _ in 0..<12 { barrenLink(&desk) }
+    #expect(removals(desk) == 0)
+  }
 }

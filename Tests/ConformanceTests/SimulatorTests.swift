@@ -9,7 +9,7 @@ import Testing
 
   @Test(
     "H4: every case of the suite holds on the simulator, which differs from bluetoothd as explained and not otherwise",
-    .timeLimit(.minutes(5)))
+    .timeLimit(.minutes(15)))
   func simulator() async throws {
     let file = "/tmp/latchkey-conformance-\(UUID().uuidString).txt"
     defer { unlink(file) }

@@ -80,7 +80,7 @@ struct TwoPhonesTests {
     #expect(report.timeline.filter { $0.event == "bolt.moved" }.isEmpty)
   }
 
-  @Test("L4: an offer for another phone, on which one writes in good faith, costs it one refusal and no wait")
+  @Test("L4: an offer for another phone, on which one writes in good faith, costs it one refusal at most and no wait")
   func foreign() async throws {
     // Subscribed, and not known to be: the lock offers to the first phone as if that were alone.
     let report = try await tell(
@@ -97,11 +97,12 @@ struct TwoPhonesTests {
         - pass: 1min
       """, promises: "nothing-crashed, no-errors-logged")
     let refused = report.timeline.filter { $0.event == "command.refused" }
-    #expect(refused.count == 1, "\(refused)")
+    #expect(refused.count <= 1, "\(refused)")
     #expect(report.timeline.filter { $0.event == "bolt.moved" }.count == 1)
-    let second = report.timeline.filter { $0.machine == "second" && $0.event == "status.answered" }
-    let refusedAt = try #require(refused.first?.t)
-    let answeredAt = try #require(second.first?.t)
-    #expect(answeredAt - refusedAt < 1_000_000_000)
+    guard let refusedAt = refused.first?.t else { return }
+    let answered = report.timeline.first {
+      $0.machine == "second" && $0.event == "status.answered" && $0.t >= refusedAt
+    }
+    #expect(try #require(answered?.t) - refusedAt < 1_000_000_000)
   }
 }

@@ -251,7 +251,8 @@ struct Pair {
   @Test("A command and an answer read back as they were written", arguments: LockCommand.Kind.allCases)
   func roundTrip(_ kind: LockCommand.Kind) throws {
     let command = LockCommand(kind, operation: 0x0123_4567_89AB_CDEF)
-    #expect(command.encoded == [1, kind.rawValue, 0x01, 0x23, 0x45, 0x67, 0x89, 0xAB, 0xCD, 0xEF])
+    #expect(
+      command.encoded == [LockService.protocolVersion, kind.rawValue, 0x01, 0x23, 0x45, 0x67, 0x89, 0xAB, 0xCD, 0xEF])
     #expect(try LockCommand(decoding: command.encoded) == command)
     let answer = LockAnswer(
       result: .doorOpen, lockState: .notFullyLocked, doorState: .open, operation: .max, logIndex: 1)
@@ -263,10 +264,14 @@ struct Pair {
     let good = LockCommand(.lock, operation: 1).encoded
     #expect(throws: LockMessageError.wrongLength) { try LockCommand(decoding: good + [0]) }
     #expect(throws: LockMessageError.wrongLength) { try LockCommand(decoding: []) }
-    #expect(throws: LockMessageError.unknownVersion) { try LockCommand(decoding: [2] + good.dropFirst()) }
-    #expect(throws: LockMessageError.unknownValue) { try LockCommand(decoding: [1, 0] + good.dropFirst(2)) }
+    #expect(throws: LockMessageError.unknownVersion) {
+      try LockCommand(decoding: [LockService.protocolVersion + 1] + good.dropFirst())
+    }
     #expect(throws: LockMessageError.unknownValue) {
-      try LockAnswer(decoding: [1, 200] + [UInt8](repeating: 0, count: 18))
+      try LockCommand(decoding: [LockService.protocolVersion, 0] + good.dropFirst(2))
+    }
+    #expect(throws: LockMessageError.unknownValue) {
+      try LockAnswer(decoding: [LockService.protocolVersion, 200] + [UInt8](repeating: 0, count: 18))
     }
   }
 }
