@@ -33,6 +33,8 @@ struct Bedlam {
   private var isSane = false
   private var lastNumber: UInt64 = 100
   private var sane: [ObjectPath: Properties] = [:]
+  /// All that a bluetoothd of sense has.
+  private var saneObjects = ManagedObjects()
   private var turns = 0
 
   init(seed: UInt64) {
@@ -234,6 +236,7 @@ struct Bedlam {
         ]
       }
     }
+    if saneDevice { saneObjects = objects }
     open = []
     calls = []
     handle(.daemon(.vanished))
@@ -271,7 +274,7 @@ struct Bedlam {
       case .readValue: .success(.bytes([0]))
       case .readConnectionRSSI: .success(.rssi(-50))
       case .getAllProperties: .success(.properties(sane[path] ?? [:]))
-      case .getManagedObjects: .success(.objects([:]))
+      case .getManagedObjects: .success(.objects(saneObjects))
       case .connect: .failure(.failed("le-connection-abort-by-local"))
       default: .success(.none)
       }
