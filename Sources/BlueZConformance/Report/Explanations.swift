@@ -65,7 +65,7 @@ public struct Explanation: Sendable, Hashable, CustomStringConvertible {
     // How many of them one Service Changed tells of, and so how often the list of services grows.
     Explanation(
       in: "a read while many services come", steps: ["they come"], simulator: ["lock UUIDs = "],
-      bluetoothd: ["lock UUIDs = "], moved: ["lock/door/offer"], heading: chance, isChance: true),
+      bluetoothd: ["lock UUIDs = "], moved: ["lock/door/offer", "+ lock/c0f0e"], heading: chance, isChance: true),
     // What one side asks the other for, and what is told of a loss, each come on their own.
     Explanation(
       in: "a battery", steps: ["the phone pairs"], moved: ["phone Modalias = "], heading: chance, isChance: true),
