@@ -56,4 +56,18 @@ import Testing
     bench.pass(60)
     #expect(try result(&bench, 2) == .lockedAtHome)
   }
+
+  @Test("L7, A1: a phone that is linked and has not spoken yet may be its owner's, in the farthest room") func silent()
+    throws
+  {
+    var bench = try Bench()
+    bench.position = .unlocked
+    bench.restart()
+    bench.happens(.linkUp(Bench.alice))
+    bench.happens(.boltTurnedByHand(.locked))
+    bench.position = .locked
+    bench.happens(.linkDown(Bench.alice))
+    bench.pass(240)
+    #expect(try result(&bench, 2) == .lockedAtHome)
+  }
 }

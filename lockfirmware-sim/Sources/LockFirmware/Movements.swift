@@ -55,8 +55,8 @@ extension LockFirmware {
     }
   }
 
-  /// Whether a phone has proven to be here, or is presumed to.
-  private var isSomebodyHere: Bool { links.contains { $0.phone != nil || $0.presumedPhone != nil } }
+  /// Whether a phone is here, or may be: one with a link as weak as the edge of the range has not said yet who it is.
+  private var isSomebodyHere: Bool { !links.isEmpty }
 
   private var isLockingAtHome: Bool {
     guard let movement, movement.target == .locked else { return false }
