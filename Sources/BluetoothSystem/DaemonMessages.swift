@@ -13,6 +13,8 @@ extension BluetoothSystem {
     case .vanished: bluetoothdVanished()
     case .reply(let identifier, let result):
       if let pending = calls.removeValue(forKey: identifier) { completed(pending, result) }
+    // Before bluetoothd's objects are known, a signal is of one that is gone, or told again by those objects.
+    case .signal where !bluez.isPresent: break
     case .signal(.interfacesAdded(let path, let interfaces)): added(path, interfaces)
     case .signal(.interfacesRemoved(let path, let names)): removed(path, names)
     case .signal(.propertiesChanged(let path, let interface, let changed, let invalidated)):

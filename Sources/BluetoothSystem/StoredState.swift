@@ -57,7 +57,17 @@ public struct ManagerKey: Sendable, Hashable, Comparable, Codable {
   }
 
   var text: String { "\(app)\u{1F}\(role.rawValue)\u{1F}\(restoreIdentifier.map { "=" + $0 } ?? "#\(number)")" }
-  public static func < (left: Self, right: Self) -> Bool { left.text < right.text }
+
+  /// Managers without a restore identifier come before those with one.
+  public static func < (left: Self, right: Self) -> Bool {
+    if left.app != right.app { return left.app < right.app }
+    if left.role != right.role { return left.role.rawValue < right.role.rawValue }
+    switch (left.restoreIdentifier, right.restoreIdentifier) {
+    case (let left?, let right?): return left < right
+    case (nil, nil): return left.number < right.number
+    case (let left, _): return left == nil
+    }
+  }
 }
 
 public enum StoredRecord: Sendable, Hashable, Codable {

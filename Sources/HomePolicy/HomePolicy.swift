@@ -144,8 +144,9 @@ public struct HomePolicy: Sendable {
     if gap > configuration.approachInterruption || !isCurrent(approach, at: time) { state.approach = nil }
   }
 
+  /// Not over a reboot: how long that took is the calendar's guess, and where the phone was carried meanwhile is anybody's.
   func isCurrent(_ approach: HomeState.Approach, at time: HomeTime) -> Bool {
-    time.duration(since: approach.since) <= configuration.approachWindow
+    approach.since.boot == time.boot && time.duration(since: approach.since) <= configuration.approachWindow
   }
 
   private mutating func linkDown(at time: HomeTime) {

@@ -85,8 +85,8 @@ struct KeyFile {
     synchronizeDirectory()
   }
 
-  /// Does what must not happen twice at a time to the keys in one folder, in whatever process. Another's turn takes
-  /// milliseconds; one that takes seconds is stuck.
+  /// Does what must not happen twice at a time to the keys in one folder, in whatever process, and waits for another's
+  /// turn, which takes milliseconds.
   func exclusively<Result>(_ body: () throws(KeyFileError) -> Result) throws(KeyFileError) -> Result {
     let folder = open(URL(fileURLWithPath: path).deletingLastPathComponent().path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard folder >= 0 else {
@@ -94,12 +94,10 @@ struct KeyFile {
     }
     // The lock goes with the descriptor.
     defer { close(folder) }
-    for _ in 0..<500 {
-      if flock(folder, LOCK_EX | LOCK_NB) == 0 { return try body() }
-      guard errno == EWOULDBLOCK || errno == EINTR else { throw .notWritable(path: path, reason: lastError()) }
-      usleep(10_000)
+    while flock(folder, LOCK_EX) != 0 {
+      guard errno == EINTR else { throw .notWritable(path: path, reason: lastError()) }
     }
-    throw .notWritable(path: path, reason: "another program has been changing them for 5 s; nothing was changed")
+    return try body()
   }
 
   private func writeBeside(_ value: some Encodable) throws(KeyFileError) -> String {

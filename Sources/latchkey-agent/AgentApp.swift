@@ -190,7 +190,9 @@ final class AgentApp: @unchecked Sendable {
     let now = HomeTime(boot: boot, instant: time.now, unixSeconds: time.unixSeconds)
     let wasApproaching = policy.state.approach != nil
     carryOut(policy.handle(event, at: now, using: &random), at: now)
-    if !wasApproaching, policy.state.approach != nil { logger.record("approach.began", [:]) }
+    if !wasApproaching, let approach = policy.state.approach {
+      logger.record("approach.began", ["signal": String(approach.signal)])
+    }
     alarm?.set(policy.nextDeadline)
   }
 

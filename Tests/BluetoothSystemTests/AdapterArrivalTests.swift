@@ -52,6 +52,18 @@ import Timekeeping
     #expect(states(desk) == [.poweredOn, .resetting, .poweredOn])
   }
 
+  @Test("A14: what is signalled before bluetoothd's objects are known is not held against them") func early() {
+    var desk = Desk()
+    desk.appear()
+    desk.open()
+    desk.createCentral()
+    desk.handle(.daemon(.vanished))
+    add(["Powered": .bool(false)], &desk)
+    desk.handle(.daemon(.appeared([WellKnown.firstAdapter: [InterfaceName.adapter: ["Powered": .bool(true)]]])))
+    desk.pass(.seconds(10))
+    #expect(states(desk) == [.poweredOn, .resetting, .poweredOn])
+  }
+
   @Test("A14: a machine without an adapter says so, after a while") func none() {
     var desk = Desk()
     desk.open()

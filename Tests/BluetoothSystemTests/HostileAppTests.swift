@@ -421,7 +421,7 @@ struct Siege {
 @Suite("A hostile app", .serialized, .ownThread)
 struct HostileAppTests {
   /// How many requests of all seeds; LATCHKEY_HOSTILE_REQUESTS says another number.
-  static let requests = ProcessInfo.processInfo.environment["LATCHKEY_HOSTILE_REQUESTS"].flatMap { Int($0) } ?? 16_000
+  static let requests = ProcessInfo.processInfo.environment["LATCHKEY_HOSTILE_REQUESTS"].flatMap { Int($0) } ?? 100_000
   static let seeds = 8
   static let firstSeed = ProcessInfo.processInfo.environment["LATCHKEY_HOSTILE_SEED"].flatMap { UInt64($0) } ?? 1
 

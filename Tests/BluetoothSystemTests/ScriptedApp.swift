@@ -93,6 +93,9 @@ struct ScriptedApp {
       if view.peripherals.isEmpty { return [] }
       view.peripherals[0].state = .disconnected
       return connect(peer)
+    case .failedToConnect(_, let peer, _):
+      if !view.peripherals.isEmpty { view.peripherals[0].state = .disconnected }
+      return connect(peer)
     case .operationCompleted(_, let peer, _, let result): return completed(peer, result)
     case .valueUpdated(_, let peer, _, let value):
       if view.peripherals.first?.state != .connected { complaints.append("a value, but not connected") }

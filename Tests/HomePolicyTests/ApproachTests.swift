@@ -330,6 +330,23 @@ import Timekeeping
     #expect(away.unlocks.count == 1)
   }
 
+  @Test("L7: an approach ends with its boot, whatever the calendar says after it", arguments: [0.0, -3600])
+  func approachBeforeReboot(calendarStep: Double) {
+    var phone = Phone()
+    phone.settle()
+    phone.happens(.linkDown)
+    phone.pass(600)
+    phone.happens(.linkUp)
+    phone.signal(-92, for: 2)
+    #expect(phone.policy.isApproaching)
+    phone.reboot(offFor: 20, calendarStep: calendarStep)
+    phone.relaunch(isLinked: true)
+    phone.happens(.linkUp)
+    phone.happens(.offerReceived)
+    phone.signal(-60, for: 10)
+    #expect(phone.unlocks.isEmpty)
+  }
+
   @Test("L3: days away over relaunches and a reboot end in one unlock") func daysAway() {
     var phone = Phone()
     phone.settle()

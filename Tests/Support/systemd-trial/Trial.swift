@@ -116,7 +116,10 @@ struct Trial {
     try journal.wait(event: "subscribed", from: 0)
     let process = try units.process(Self.agent)
     try expect(user(of: process) == "latchkey-agent", "the agent runs as \(user(of: process))")
-    return "the agent's unit was started, and it bonded with the door"
+    // Whoever goes out unlocks the door first.
+    try units.control("PerformAction", [.string(Self.agentApp), .string("unlock")])
+    try journal.wait(event: "bolt.moved", machine: "door", from: 0, ["to": "unlocked"])
+    return "the agent's unit was started, it bonded with the door, and opened it at its owner's word"
   }
 
   private func freeze() throws -> String {
@@ -131,6 +134,7 @@ struct Trial {
     try journal.wait(event: "didDisconnect", from: away)
     try journal.wait(event: "app.suspended", from: away, ["app": Self.agentApp])
     try waitFrozen()
+    try journal.wait(event: "bolt.moved", machine: "door", from: away, ["to": "locked", "cause": "leaving"])
     return "left, the agent's unit was frozen; it was thawed for a lost link, and frozen again"
   }
 
@@ -166,9 +170,9 @@ struct Trial {
 
   private func arrival() throws -> String {
     let start = journal.end
-    // Out of range still; from here somebody walks up to the door, a little faster than people do.
+    // Out of range still; from here somebody walks up to the door, as slowly as a busy machine may need to launch an app.
     try home.command(.move(machine: "phone", x: 60, y: 0))
-    try home.command(.walk(machine: "phone", x: 1, y: 0, seconds: 30))
+    try home.command(.walk(machine: "phone", x: 1, y: 0, seconds: 50))
     let launched = try journal.wait(event: "app.launched", from: start, ["app": Self.agentApp, "reason": "restore"])
     let process = try units.process(Self.agent)
     try expect(launched["pid"] == "\(process)", "launched \(launched["pid"] ?? ""), and the unit's is \(process)")
