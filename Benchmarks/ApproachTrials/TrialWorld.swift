@@ -99,7 +99,7 @@ public struct TrialWorld {
   /// Someone turns the bolt by hand.
   public mutating func turnByHand(isLocked: Bool) {
     isBoltLocked = isLocked
-    isLockedAtHome = isLocked && isLinked && hasSpoken
+    isLockedAtHome = isLocked && isLinked
     leavesAt = nil
   }
 

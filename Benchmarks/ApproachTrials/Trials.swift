@@ -28,6 +28,8 @@ public struct TrialFigures: Sendable, Equatable {
 public enum Trial: String, Sendable, CaseIterable {
   /// On foot from beyond the radio's range to the door.
   case approach = "approach on foot"
+  /// On foot from beyond the radio's range, where the bolt was locked by hand on the way out, beside the phone.
+  case lockedOnTheWayOut = "locked by hand on the way out"
   /// Out for 10 s to 3 min, far enough for the lock to lock, and back.
   case shortAbsence = "10 s to 3 min away"
   /// As an approach, with a stop of one to ten minutes 5 to 20 m away.
@@ -47,7 +49,7 @@ public enum Trial: String, Sendable, CaseIterable {
   /// Whether the door is to open.
   public var isArrival: Bool {
     switch self {
-    case .approach, .shortAbsence, .stopOnTheWay, .fast: true
+    case .approach, .lockedOnTheWayOut, .shortAbsence, .stopOnTheWay, .fast: true
     case .jamAtNight, .eveningAtHome, .walkingPast: false
     }
   }
@@ -65,12 +67,13 @@ public enum Trial: String, Sendable, CaseIterable {
     func draw(_ range: ClosedRange<Double>) -> Double { Double.random(in: range, using: &dice) }
     let isAppDead = Bool.random(using: &dice)
     switch self {
-    case .approach, .shortAbsence, .stopOnTheWay, .fast:
+    case .approach, .lockedOnTheWayOut, .shortAbsence, .stopOnTheWay, .fast:
       var world = TrialWorld(
         seed: seed, physics: physics, phoneAt: (0.8, 0.4), isAppDead: isAppDead, configuration: Self.configuration)
       // At home first, since the first link ever is no arrival.
       world.isBoltLocked = false
       world.pass(.seconds(30))
+      if self == .lockedOnTheWayOut { world.turnByHand(isLocked: true) }
       let bearing = draw(-1.2...1.2)
       let outside = (x: cosine(bearing) * 130, y: sine(bearing) * 130)
       world.walk(to: outside.x, outside.y, metresPerSecond: self == .shortAbsence ? 8 : 1.4)

@@ -12,9 +12,10 @@ public struct HomeConfiguration: Sendable, Hashable {
   public var weakSignal = -86
   /// By how much weaker than `weakSignal` a link must come up, in dB, to open a bolt that was locked at home.
   public var edgeMargin = 4
-  /// By how much, in dB, and how soon its signal must have risen for that: who sleeps in the farthest room does not move.
+  /// By how much a signal must rise above its beginning, in dB, to show that its phone is on the move.
   public var risingMargin = 4
-  public var risingDuration: Duration = .seconds(15)
+  /// How soon it must have risen to open a bolt that was locked at home: who sleeps in the farthest room does not move.
+  public var risingDuration: Duration = .seconds(30)
   /// How long after its beginning such an approach may reach the door.
   public var wholeWindow: Duration = .seconds(180)
   /// The weakest signal that counts as being near the door, in dBm.
