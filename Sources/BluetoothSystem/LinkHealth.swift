@@ -153,7 +153,7 @@ extension BluetoothSystem {
   }
 
   mutating func reconcileLinks() {
-    for (peer, health) in links.sorted(by: { $0.key.uuidString < $1.key.uuidString }) {
+    for (peer, health) in links.sorted(by: { $0.key < $1.key }) {
       guard let checkAt = health.checkAt, checkAt <= now else { continue }
       links[peer]?.checkAt = nil
       guard let device = bluez.device(peer), device.isConnected else { continue }
@@ -165,7 +165,7 @@ extension BluetoothSystem {
         endDeadLink(device)
       }
     }
-    for (peer, queue) in operations.sorted(by: { $0.key.uuidString < $1.key.uuidString }) {
+    for (peer, queue) in operations.sorted(by: { $0.key < $1.key }) {
       guard let deadline = queue.deadline, deadline <= now, queue.current != nil else { continue }
       operations[peer]?.deadline = nil
       journal("operation.unanswered", ["peripheral": peer.uuidString])

@@ -234,7 +234,7 @@ extension BluetoothSystem {
     _ identifier: LocalAttributeIdentifier, _ root: ObjectPath, _ result: Result<Reply, BlueZError>
   ) {
     guard published[identifier]?.root == root else { return }
-    let members = published.filter { $0.value.root == root }.keys.sorted { $0.uuidString < $1.uuidString }
+    let members = published.filter { $0.value.root == root }.keys.sorted()
     for member in members { registered(member, root, result) }
   }
 

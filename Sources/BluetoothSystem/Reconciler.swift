@@ -240,7 +240,7 @@ extension BluetoothSystem {
 
   /// `Connect` calls that bluetoothd has forgotten.
   private mutating func giveUpConnects() {
-    for (peer, attempt) in attempts.sorted(by: { $0.key.uuidString < $1.key.uuidString }) {
+    for (peer, attempt) in attempts.sorted(by: { $0.key < $1.key }) {
       guard attempt.isConnecting, let deadline = attempt.deadline, deadline <= now else { continue }
       forgetConnectCall(peer)
       if let device = bluez.device(peer) { call(device.path, .disconnect, for: .ignored) }

@@ -90,7 +90,9 @@ struct Bedlam {
         complain("can't be stored: \(record.key)")
       }
     case .bluez(.call(let identifier, let path, let request)):
-      if case .registerApplication(_, let objects) = request { exported = Array((exported + objects.keys).suffix(32)) }
+      if case .registerApplication(_, let objects) = request {
+        exported = Array((exported + objects.keys.sorted()).suffix(32))
+      }
       if isSane { return reply(identifier, path, request, &todo) }
       calls.append(identifier)
       if calls.count > 64 { calls.removeFirst() }
