@@ -10,8 +10,9 @@ import Testing
 @Suite("Recorded effects", .serialized, .ownThread)
 struct RecordedEffectsTests {
   /// All 200 where something inside is being changed.
-  private static let seeds = 1...(ProcessInfo.processInfo.environment["LATCHKEY_RECORDED_SEEDS"].flatMap { Int($0) } ?? 30)
-  private static let isRecording = ProcessInfo.processInfo.environment["LATCHKEY_RECORD_EFFECTS"] != nil
+  private static let seeds = 1...(environment["LATCHKEY_RECORDED_SEEDS"].flatMap { Int($0) } ?? 30)
+  private static let isRecording = environment["LATCHKEY_RECORD_EFFECTS"] != nil
+  private static var environment: [String: String] { ProcessInfo.processInfo.environment }
   private static let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
     .appendingPathComponent("Recorded/effects.txt")
 
