@@ -109,6 +109,7 @@ test-deb: package-dependencies test-dependencies
 
 lint:
 	$(SWIFT) format lint --strict -r Sources Tests Benchmarks lockfirmware-sim Package.swift
+	scripts/check-imports
 
 dependencies:
 	@scripts/install-dependencies.sh

@@ -59,47 +59,51 @@ let package = Package(
     // The ground: C libraries, and the words that every room shares.
     .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
     .systemLibrary(name: "CBluetooth", pkgConfig: "bluez", providers: [.apt(["libbluetooth-dev"])]),
-    library("BluetoothTypes", ["Timekeeping"]),
+    // Points in time, and no clock.
+    library("TimeTypes"),
+    library("BluetoothTypes"),
     library("BusValue"),
     // Files that outlive a power cut.
     library("DurableFiles"),
     library("LatchkeyVersion"),
     library("ConsoleOutput"),
-    library("Timekeeping", ["CSystemd"]),
+    library("Timekeeping", ["TimeTypes", "CSystemd"]),
     library("Journal", ["CSystemd", "Timekeeping", log]),
 
     // The seam to the radio: org.bluez, as values and over the bus.
-    library("SystemBus", ["CSystemd", "BusValue", log]),
+    library("SystemBus", ["CSystemd", "BusValue"]),
     library("BlueZ", ["BluetoothTypes", "BusValue"]),
-    library("BlueZBus", ["BlueZ", "BluetoothTypes", "BusValue", "SystemBus", "Timekeeping", "CBluetooth", log]),
+    library(
+      "BlueZBus", ["BlueZ", "BluetoothTypes", "BusValue", "SystemBus", "Timekeeping", "CBluetooth", "TimeTypes", log]),
 
     // A machine's other side of that seam, simulated.
-    library("Radio", ["BluetoothTypes", "Timekeeping"]),
-    library("BlueZModel", ["BlueZ", "BluetoothTypes", "BusValue", "Radio", "Timekeeping"]),
+    library("Radio", ["BluetoothTypes", "TimeTypes"]),
+    library("BlueZModel", ["BlueZ", "BluetoothTypes", "BusValue", "Radio", "TimeTypes"]),
     library(
-      "BlueZSimulator", ["BlueZ", "BlueZModel", "BlueZBus", "SystemBus", "Radio", "Timekeeping", "Journal", log]),
+      "BlueZSimulator",
+      ["BlueZ", "BlueZModel", "BlueZBus", "SystemBus", "Radio", "Timekeeping", "Journal", "BusValue", log]),
 
     // The seam to apps, as values and over the bus.
     library("AppLink", ["BluetoothTypes"]),
     library("AppLinkBus", ["AppLink", "BluetoothTypes", "BusValue", "SystemBus", log]),
 
     // The system, and the API that apps import.
-    library("BluetoothSystem", ["BlueZ", "AppLink", "BluetoothTypes", "BusValue", "Timekeeping"]),
+    library("BluetoothSystem", ["BlueZ", "AppLink", "BluetoothTypes", "BusValue", "TimeTypes"]),
     library(
       "LatchkeyDaemon",
       [
         "BluetoothSystem", "AppLink", "BlueZ", "BlueZBus", "AppLinkBus", "BusValue", "SystemBus", "Timekeeping",
-        "Journal", "CSystemd", "DurableFiles", grdb, log,
+        "Journal", "CSystemd", "DurableFiles", "TimeTypes", grdb, log,
       ]),
     library("CoreBluetooth", ["AppLink", "AppLinkBus", "BluetoothTypes", log]),
     library(
       "CoreBluetoothTestKit",
-      ["CoreBluetooth", "AppLink", "BluetoothTypes", "BluetoothSystem", "BlueZModel", "Radio", "Timekeeping", log]),
+      ["CoreBluetooth", "AppLink", "BluetoothSystem", "BlueZModel", "Radio", "Timekeeping", "TimeTypes", log]),
 
     // The lock and the agent.
     library("LockProtocol"),
     library("LockCryptography", ["LockProtocol", crypto]),
-    library("HomePolicy", ["Timekeeping"]),
+    library("HomePolicy", ["TimeTypes"]),
     library("LockFirmware", ["LockProtocol"], path: "lockfirmware-sim/Sources/LockFirmware"),
 
     // The orchestrator above them.
@@ -107,20 +111,21 @@ let package = Package(
       "Orchestrator",
       [
         "CSystemd", "Timekeeping", "Journal", "BlueZSimulator", "Radio", "AppLink", "AppLinkBus", "SystemBus",
-        "BusValue",
-        "LockCryptography",
-        yams, log,
+        "BusValue", "LockCryptography", "BlueZModel", "TimeTypes", yams,
       ]),
 
     // What makes a machine a lock or a phone.
     library(
       "MachineSetup",
-      ["Orchestrator", "LockCryptography", "AppLink", "BlueZ", "BusValue", "SystemBus"]),
+      ["LockCryptography", "AppLink", "BlueZ", "BusValue", "SystemBus", "AppLinkBus"]),
 
     // One suite of BlueZ behaviour, for the simulator and for bluetoothd.
     library(
       "BlueZConformance",
-      ["BlueZ", "BlueZModel", "BlueZSimulator", "BusValue", "CSystemd", "Orchestrator", "SystemBus", "Timekeeping"]),
+      [
+        "BlueZ", "BlueZModel", "BlueZSimulator", "BusValue", "CSystemd", "Orchestrator", "SystemBus", "Timekeeping",
+        "TimeTypes",
+      ]),
 
     // Processes: thin shells.
     program(
@@ -133,13 +138,13 @@ let package = Package(
       "latchkey-agent",
       [
         "CoreBluetooth", "LockProtocol", "LockCryptography", "HomePolicy", "LatchkeyVersion", "Timekeeping", "Journal",
-        "CSystemd", "DurableFiles", arguments, log,
+        "CSystemd", "DurableFiles", "TimeTypes", arguments, log,
       ]),
     program(
       "latchkey",
       [
         "Orchestrator", "MachineSetup", "LockCryptography", "LatchkeyVersion", "AppLink", "AppLinkBus", "ConsoleOutput",
-        "Journal", arguments, log,
+        arguments,
       ]),
     program(
       "latchkey-bench",
@@ -150,9 +155,9 @@ let package = Package(
       path: "Benchmarks/latchkey-bench"),
     // The policy's thresholds, tried on thousands of simulated approaches.
     library(
-      "ApproachTrials", ["HomePolicy", "Radio", "BluetoothTypes", "Timekeeping"], path: "Benchmarks/ApproachTrials"),
+      "ApproachTrials", ["HomePolicy", "Radio", "BluetoothTypes", "TimeTypes"], path: "Benchmarks/ApproachTrials"),
     program("approach-trials", ["ApproachTrials", "Radio", arguments], path: "Benchmarks/approach-trials"),
-    program("bluez-conformance", ["BlueZConformance", "Orchestrator", "Timekeeping", arguments]),
+    program("bluez-conformance", ["BlueZConformance", "Orchestrator", "Timekeeping", "TimeTypes", arguments]),
     program(
       "bluez-simulator",
       [
@@ -162,12 +167,12 @@ let package = Package(
       "latchkey-lock",
       [
         "CoreBluetooth", "LockFirmware", "LockProtocol", "LockCryptography", "LatchkeyVersion", "Timekeeping",
-        "Journal", "CSystemd", "DurableFiles", arguments, log,
+        "Journal", "CSystemd", "DurableFiles", "TimeTypes", arguments, log,
       ],
       path: "lockfirmware-sim/Sources/latchkey-lock"),
 
-    tests("BluetoothTypesTests", ["BluetoothTypes", "Timekeeping"]),
-    tests("TimekeepingTests", ["Timekeeping", "Journal", log]),
+    tests("BluetoothTypesTests", ["BluetoothTypes"]),
+    tests("TimekeepingTests", ["Timekeeping", "Journal", "TimeTypes", log]),
     // A private dbus-daemon for the tests of the carriers.
     library("BusTesting", ["SystemBus", "CSystemd"], path: "Tests/BusTesting"),
     // Processes and threads of the tests' own.
@@ -175,8 +180,8 @@ let package = Package(
     tests("ProcessTestingTests", ["ProcessTesting"]),
     tests("SystemBusTests", ["SystemBus", "BusValue", "BusTesting"]),
     tests("BlueZBusTests", ["BlueZBus", "BlueZ", "BluetoothTypes", "BusValue", "SystemBus", "BusTesting", log]),
-    tests("RadioTests", ["ProcessTesting", "Radio", "BluetoothTypes", "Timekeeping"]),
-    tests("BlueZModelTests", ["BlueZModel", "BlueZ", "BluetoothTypes", "BusValue", "Radio", "Timekeeping"]),
+    tests("RadioTests", ["ProcessTesting", "Radio", "BluetoothTypes", "TimeTypes"]),
+    tests("BlueZModelTests", ["BlueZModel", "BlueZ", "BluetoothTypes", "BusValue", "Radio", "TimeTypes"]),
     tests(
       "BlueZSimulatorTests",
       [
@@ -188,13 +193,13 @@ let package = Package(
       "BluetoothSystemTests",
       [
         "BluetoothSystem", "ProcessTesting", "BlueZModel", "Radio", "AppLink", "BlueZ", "BluetoothTypes", "BusValue",
-        "Timekeeping",
+        "TimeTypes",
       ], excluding: ["Recorded"]),
     tests(
       "LatchkeyDaemonTests",
       [
-        "LatchkeyDaemon", "BluetoothSystem", "AppLink", "BlueZ", "BusValue", "RandomTesting", "Timekeeping", grdb,
-        sqlite, log,
+        "LatchkeyDaemon", "BluetoothSystem", "AppLink", "BlueZ", "BusValue", "RandomTesting", "Timekeeping",
+        "BluetoothTypes", "SystemBus", "TimeTypes", grdb, sqlite, log,
       ]),
     tests("CoreBluetoothTests", ["CoreBluetooth", "CoreBluetoothTestKit", "AppLink", "BluetoothTypes"]),
     // Numbers that look random and are the same every time.
@@ -206,31 +211,25 @@ let package = Package(
       "LockFirmwareTests",
       [
         "DurableFiles", "LockFirmware", "ProcessTesting", "RandomTesting", "LockProtocol", "LockCryptography",
-        "HomePolicy",
-        "Timekeeping", "latchkey-lock", crypto, log,
+        "HomePolicy", "latchkey-lock", "TimeTypes", crypto, log,
       ]),
     tests(
       "HomePolicyTests",
-      [
-        "HomePolicy", "ApproachTrials", "ProcessTesting", "Radio", "RandomTesting", "Timekeeping", "latchkey-agent",
-        log,
-      ]),
+      ["HomePolicy", "RandomTesting", "latchkey-agent", "TimeTypes", log]),
     // A process for the tests of the world's clock to move about.
-    program("world-puppet", ["Timekeeping", "CSystemd"], path: "Tests/Support/world-puppet"),
+    program("world-puppet", ["Timekeeping", "CSystemd", "TimeTypes"], path: "Tests/Support/world-puppet"),
     tests(
       "OrchestratorTests",
       [
         "Orchestrator", "BusTesting", "ProcessTesting", "BusValue", "SystemBus", "Journal", "Timekeeping", "CSystemd",
-        "world-puppet", "latchkey", "Radio",
+        "world-puppet", "latchkey", "Radio", "TimeTypes",
       ]),
     tests("MachineSetupTests", ["MachineSetup", "LockCryptography", "LockProtocol", "BlueZ", "BusValue"]),
     // What is done on a machine that systemd has booted.
     program(
       "systemd-trial",
-      [
-        "AppLink", "AppLinkBus", "SystemBus", "BusValue", "BlueZSimulator", "LockCryptography", "BusTesting",
-        "CSystemd",
-      ], path: "Tests/Support/systemd-trial"),
+      ["SystemBus", "BusValue", "BlueZSimulator", "LockCryptography", "BusTesting"], path: "Tests/Support/systemd-trial"
+    ),
     tests(
       "SystemdTests",
       ["ProcessTesting", "systemd-trial", "latchkeyd", "latchkey-agent", "latchkey-lock", "bluez-simulator"],
@@ -241,7 +240,8 @@ let package = Package(
     program(
       "saboteur",
       [
-        "Orchestrator", "AppLink", "CoreBluetooth", "LockProtocol", "LockCryptography", "Journal", "Timekeeping", log,
+        "Orchestrator", "AppLink", "CoreBluetooth", "LockProtocol", "LockCryptography", "Journal", "Timekeeping",
+        "AppLinkBus", log,
       ], path: "Tests/Support/saboteur"),
     tests(
       "IntegrationTests",

@@ -1,7 +1,7 @@
 import BluetoothTypes
 import HomePolicy
 import Radio
-import Timekeeping
+import TimeTypes
 
 /// A small generator for trials, the same for the same seed (Steele, Lea and Flood, 2014).
 public struct TrialRandom: RandomNumberGenerator, Sendable {

@@ -1,6 +1,6 @@
 import HomePolicy
 import Radio
-import Timekeeping
+import TimeTypes
 
 /// What became of many trials of one kind.
 public struct TrialFigures: Sendable, Equatable {

@@ -3,6 +3,7 @@ import BusValue
 import Glibc
 import Logging
 import SystemBus
+import TimeTypes
 import Timekeeping
 
 /// `BlueZServer`'s one connection; it lives on the bus's thread.

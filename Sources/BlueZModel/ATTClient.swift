@@ -2,7 +2,7 @@ import BlueZ
 import BluetoothTypes
 import BusValue
 import Radio
-import Timekeeping
+import TimeTypes
 
 /// The asking half of a link: one transaction at a time (Bluetooth Core, Vol 3, Part F, 3.3.2).
 struct ATTClient: Sendable {

@@ -1,7 +1,7 @@
 import BlueZ
 import BusValue
 import Radio
-import Timekeeping
+import TimeTypes
 
 /// Adapter1, beside what the configuration says.
 struct AdapterState: Sendable {

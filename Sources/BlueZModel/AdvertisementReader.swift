@@ -2,7 +2,7 @@ import BlueZ
 import BluetoothTypes
 import BusValue
 import Radio
-import Timekeeping
+import TimeTypes
 
 /// Reads an LEAdvertisement1, with the limits that bluetoothd sets (src/advertising.c, src/shared/ad.c).
 struct AdvertisementReader {

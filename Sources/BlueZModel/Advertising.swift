@@ -2,7 +2,7 @@ import BlueZ
 import BluetoothTypes
 import BusValue
 import Radio
-import Timekeeping
+import TimeTypes
 
 /// LEAdvertisingManager1: what clients advertise.
 struct AdvertisingState: Sendable {

@@ -2,7 +2,7 @@ import BlueZ
 import BluetoothTypes
 import BusValue
 import Radio
-import Timekeeping
+import TimeTypes
 
 /// One connection to the bus that talks to bluetoothd: its unique name.
 public struct ClientIdentifier: Sendable, Hashable, Comparable, Codable, CustomStringConvertible {

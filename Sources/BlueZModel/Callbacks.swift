@@ -2,7 +2,7 @@ import BlueZ
 import BluetoothTypes
 import BusValue
 import Radio
-import Timekeeping
+import TimeTypes
 
 /// Calls that bluetoothd made on clients' objects and that are not answered yet.
 struct CallbackState: Sendable {

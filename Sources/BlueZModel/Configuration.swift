@@ -1,6 +1,6 @@
 import BluetoothTypes
 import Radio
-import Timekeeping
+import TimeTypes
 
 /// Who a machine's Bluetooth is, and how its bluetoothd and kernel are set up.
 public struct BlueZConfiguration: Sendable {

@@ -2,7 +2,7 @@ import BlueZ
 import BluetoothTypes
 import BusValue
 import Radio
-import Timekeeping
+import TimeTypes
 
 /// `Device1.Connect()` and `Disconnect()`, and what links' beginnings and ends do.
 extension BlueZModel {

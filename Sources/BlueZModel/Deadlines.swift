@@ -1,6 +1,6 @@
 import BlueZ
 import BusValue
-import Timekeeping
+import TimeTypes
 
 /// What happens by itself when its time has come.
 extension BlueZModel {

@@ -2,7 +2,7 @@ import BlueZ
 import BluetoothTypes
 import BusValue
 import Radio
-import Timekeeping
+import TimeTypes
 
 /// Who wants devices to be discovered, and which.
 struct DiscoveryState: Sendable {

@@ -1,4 +1,5 @@
 import BluetoothTypes
+import Radio
 
 extension IdentityResolvingKey {
   /// Whether this key made the address.

@@ -2,7 +2,7 @@ import BlueZ
 import BluetoothTypes
 import BusValue
 import Radio
-import Timekeeping
+import TimeTypes
 
 /// One live link, and what both ends say to each other over it.
 struct Link: Sendable {

@@ -1,7 +1,7 @@
 import BlueZ
 import BusValue
 import Radio
-import Timekeeping
+import TimeTypes
 
 /// What the kernel does without a bluetoothd: it goes on connecting to whom it was told to, and ends a link that no
 /// process holds after two seconds. A bluetoothd that starts meanwhile takes such a link over, as far as to show it.

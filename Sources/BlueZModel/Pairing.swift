@@ -2,7 +2,7 @@ import BlueZ
 import BluetoothTypes
 import BusValue
 import Radio
-import Timekeeping
+import TimeTypes
 
 /// Pairing: by `Device1.Pair()`, or because a peer wants security for an attribute.
 extension BlueZModel {

@@ -1,4 +1,5 @@
 import BluetoothTypes
+import Radio
 
 /// The Security Manager's messages (Bluetooth Core, Vol 3, Part H, 3.3 to 3.6), of LE Secure Connections with Just
 /// Works, numeric comparison and passkeys. Their order and their outcomes are the real ones; the mathematics is not: the key

@@ -1,7 +1,7 @@
 import BlueZ
 import BluetoothTypes
 import Radio
-import Timekeeping
+import TimeTypes
 
 /// A world of machines: one radio and a bluetoothd each, and nothing of any bus. A pure state machine, so that whole
 /// systems run in one process; the simulator's process is this and a bus for every machine.

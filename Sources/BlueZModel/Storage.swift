@@ -1,5 +1,6 @@
 import BluetoothTypes
 import BusValue
+import Radio
 
 /// What bluetoothd keeps in /var/lib/bluetooth: it survives its restart and the machine's.
 public struct BlueZStorage: Sendable, Hashable, Codable {

@@ -1,7 +1,7 @@
 import AppLink
 import BlueZ
 import BluetoothTypes
-import Timekeeping
+import TimeTypes
 
 /// One app: its process, its place in the life of apps, and what waits to be told to it.
 struct App: Sendable {

@@ -1,6 +1,6 @@
 import AppLink
 import BluetoothTypes
-import Timekeeping
+import TimeTypes
 
 /// Starting, waking, suspending and ending apps, after every event.
 extension BluetoothSystem {

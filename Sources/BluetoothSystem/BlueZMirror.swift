@@ -2,7 +2,7 @@ import AppLink
 import BlueZ
 import BluetoothTypes
 import BusValue
-import Timekeeping
+import TimeTypes
 
 /// bluetoothd's objects, as its messages say.
 struct BlueZMirror: Sendable {

@@ -3,7 +3,7 @@ import BlueZ
 import BluetoothTypes
 import BusValue
 import FoundationEssentials
-import Timekeeping
+import TimeTypes
 
 /// What latchkeyd decides: a pure state machine between bluetoothd and apps. It takes events and the time, and
 /// returns effects for a shell to carry out in order.
@@ -97,6 +97,7 @@ public struct BluetoothSystem: Sendable {
     case .timePassed: break
     }
     settle()
+    assert(brokenInvariant() == nil, brokenInvariant() ?? "")
     setDeadline()
     return takeEffects()
   }
@@ -149,19 +150,26 @@ public struct BluetoothSystem: Sendable {
     return earliest
   }
 
-  /// Brings what apps are told and what bluetoothd is asked in line with what is.
+  /// Brings what apps are told and what bluetoothd is asked in line with what is. Facts come first, then what is lost, then
+  /// what apps are told, then what bluetoothd is asked; apps come last, since everything before may have told them something.
   private mutating func settle() {
+    // Facts that time alone changes. All that follows asks whether the radio works, who attends, and which links are dead.
     settleAdapter()
     expireRemoteRequests()
     reconcilePairing()
     reconcileLinks()
+    // Losses before states and connections: an app hears that a link is gone before it hears that Bluetooth is off, and
+    // before it hears of the peripheral's next link.
     tellLostLinks()
     tellManagerStates()
     tellConnections()
+    // The agent before anything that may pair; connections before what needs a link.
     reconcileRegistrations()
     reconcileConnections()
     reconcileDatabases()
+    // Subscriptions before operations, so that `setNotifyValue` finds a session that is there already.
     reconcileNotifications()
+    // Services before who is subscribed to them, and before advertisements, which call centrals in.
     reconcilePublished()
     reconcileSubscriptions()
     runOperations()

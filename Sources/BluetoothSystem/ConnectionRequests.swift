@@ -2,7 +2,7 @@ import AppLink
 import BlueZ
 import BluetoothTypes
 import FoundationEssentials
-import Timekeeping
+import TimeTypes
 
 /// What apps ask of connections, and what they are told. A request holds until the app takes it back.
 extension BluetoothSystem {

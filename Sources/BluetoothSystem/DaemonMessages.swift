@@ -3,7 +3,7 @@ import BlueZ
 import BluetoothTypes
 import BusValue
 import FoundationEssentials
-import Timekeeping
+import TimeTypes
 
 /// What bluetoothd says, taken in.
 extension BluetoothSystem {
@@ -43,6 +43,7 @@ extension BluetoothSystem {
     bluez.isPresent = false
     bluez.forgetObjects()
     forgetAsked()
+    calls = [:]
     pairing.agent.withdraw()
     journal("bluetooth.state", ["state": String(describing: bluez.state), "because": "bluetoothd vanished"])
   }
@@ -50,7 +51,8 @@ extension BluetoothSystem {
   /// Nothing that was asked of bluetoothd or of its adapter holds any longer.
   private mutating func forgetAsked() {
     let open = calls.sorted { $0.key.rawValue < $1.key.rawValue }
-    calls = [:]
+    // The agent is bluetoothd's own matter, whatever becomes of its adapter.
+    calls = calls.filter { if case .registerAgent = $0.value { true } else { false } }
     attempts = [:]
     profile = ProfileRegistration()
     discovery = DiscoveryState()

@@ -1,7 +1,7 @@
 import AppLink
 import BlueZ
 import BluetoothTypes
-import Timekeeping
+import TimeTypes
 
 /// A linked peripheral that lacks services it is known to have, though bluetoothd says that they are resolved.
 ///

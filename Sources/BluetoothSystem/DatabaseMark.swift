@@ -2,7 +2,7 @@ import AppLink
 import BlueZ
 import BluetoothTypes
 import BusValue
-import Timekeeping
+import TimeTypes
 
 /// Gives this machine's GATT database another Database Hash, when a bonded central may remember it wrongly.
 ///

@@ -1,6 +1,6 @@
 import AppLink
 import BluetoothTypes
-import Timekeeping
+import TimeTypes
 
 /// Telling apps, in order and once.
 extension BluetoothSystem {

@@ -1,7 +1,7 @@
 import AppLink
 import BlueZ
 import BluetoothTypes
-import Timekeeping
+import TimeTypes
 
 /// Bonds that one side alone has: the peer's bluetoothd was killed, or its power was cut, in the moment in which both
 /// were to store the key. Every link then breaks off as its encryption is refused, for ever.

@@ -1,6 +1,6 @@
 import AppLink
 import BlueZ
-import Timekeeping
+import TimeTypes
 
 /// One app's end of the link, as the carrier numbers it. A number is never used again.
 public struct AppLinkIdentifier: Sendable, Hashable, Comparable {

@@ -2,7 +2,7 @@ import AppLink
 import BlueZ
 import BluetoothTypes
 import BusValue
-import Timekeeping
+import TimeTypes
 
 /// What tells a link that works from one that only looks so.
 struct LinkHealth: Sendable {

@@ -1,7 +1,7 @@
 import AppLink
 import BluetoothTypes
 import FoundationEssentials
-import Timekeeping
+import TimeTypes
 
 /// One manager of an app: what it asked for, and what its delegate was told.
 struct Manager: Sendable {

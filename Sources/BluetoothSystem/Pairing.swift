@@ -2,7 +2,7 @@ import AppLink
 import BlueZ
 import BluetoothTypes
 import BusValue
-import Timekeeping
+import TimeTypes
 
 /// The pairing agent, and the user it asks.
 ///

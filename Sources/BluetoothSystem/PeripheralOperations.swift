@@ -3,7 +3,7 @@ import BlueZ
 import BluetoothTypes
 import BusValue
 import FoundationEssentials
-import Timekeeping
+import TimeTypes
 
 /// Operations on one peripheral, in the order apps asked for them: one at a time, as ATT has it.
 struct OperationQueue: Sendable {

@@ -3,7 +3,7 @@ import BlueZ
 import BluetoothTypes
 import BusValue
 import FoundationEssentials
-import Timekeeping
+import TimeTypes
 
 /// A service as it is exported to bluetoothd: one application each, but for those that include each other, at a fixed
 /// handle, so that neither an app's death nor another service's coming and going moves an attribute.

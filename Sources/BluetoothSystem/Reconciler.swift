@@ -3,7 +3,7 @@ import BlueZ
 import BluetoothTypes
 import BusValue
 import FoundationEssentials
-import Timekeeping
+import TimeTypes
 
 /// What is under way to connect one peripheral.
 struct ConnectionAttempt: Sendable {
@@ -84,6 +84,7 @@ extension BluetoothSystem {
       consider(registration.deadline)
     }
     for service in published.values { consider(service.registration.deadline) }
+    for advertisement in advertisements.values { consider(advertisement.registration.deadline) }
     return earliest
   }
 

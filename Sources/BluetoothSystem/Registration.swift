@@ -1,4 +1,4 @@
-import Timekeeping
+import TimeTypes
 
 /// How long to wait after failures in a row: each time twice as long, up to a limit.
 struct BackOff: Sendable, Hashable {

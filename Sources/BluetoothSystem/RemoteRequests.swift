@@ -3,7 +3,7 @@ import BlueZ
 import BluetoothTypes
 import BusValue
 import FoundationEssentials
-import Timekeeping
+import TimeTypes
 
 /// A read or a write of a remote central that an app has to answer.
 struct OpenRemoteRequest: Sendable {

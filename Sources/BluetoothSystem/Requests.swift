@@ -1,7 +1,7 @@
 import AppLink
 import BluetoothTypes
 import FoundationEssentials
-import Timekeeping
+import TimeTypes
 
 /// What apps say, each to its own place. A request that names a manager the app does not have changes nothing: the
 /// library never sends one, so there is nobody to tell but the journal.

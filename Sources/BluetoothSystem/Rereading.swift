@@ -2,7 +2,7 @@ import AppLink
 import BlueZ
 import BluetoothTypes
 import BusValue
-import Timekeeping
+import TimeTypes
 
 /// Reading again what bluetoothd's signals should have told and may not have.
 struct Rereading: Sendable {

@@ -2,7 +2,7 @@ import AppLink
 import BlueZ
 import BluetoothTypes
 import FoundationEssentials
-import Timekeeping
+import TimeTypes
 
 /// The one discovery session that serves every scan, and the search for wanted peripherals.
 struct DiscoveryState: Sendable {

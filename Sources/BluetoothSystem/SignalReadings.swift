@@ -3,7 +3,7 @@ import BlueZ
 import BluetoothTypes
 import BusValue
 import FoundationEssentials
-import Timekeeping
+import TimeTypes
 
 /// Who waits for the signal strength of one peripheral's link. One question is under way for a peripheral, and its
 /// answer is for all who had asked by then: each costs a carrier a thread and a socket for up to a second.

@@ -3,7 +3,7 @@ import BlueZ
 import BluetoothTypes
 import BusValue
 import FoundationEssentials
-import Timekeeping
+import TimeTypes
 
 /// Who is subscribed to what an app publishes. bluetoothd says that somebody subscribes, not who; and it says nothing
 /// when a bonded central that it remembers as subscribed comes back. So the system remembers too, and goes by the link.

@@ -1,6 +1,6 @@
 import AppLink
 import FoundationEssentials
-import Timekeeping
+import TimeTypes
 
 /// Something that the user asked an app to do, by a name that the app knows, and that has no answer yet.
 struct UserAction: Sendable {

@@ -1,6 +1,6 @@
 import AppLink
 import FoundationEssentials
-import Timekeeping
+import TimeTypes
 
 /// A wake that lasts.
 struct OpenWake: Sendable {

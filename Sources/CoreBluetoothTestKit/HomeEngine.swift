@@ -2,6 +2,7 @@ import AppLink
 import BlueZModel
 import BluetoothSystem
 import Foundation
+import TimeTypes
 import Timekeeping
 
 /// The loop below `SimulatedHome`: carries words between the radio's world, each machine's system and its apps, and

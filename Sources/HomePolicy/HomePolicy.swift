@@ -1,4 +1,4 @@
-import Timekeeping
+import TimeTypes
 
 /// Decides when a phone unlocks its owner's door: on an approach, once, or on a person's word.
 ///

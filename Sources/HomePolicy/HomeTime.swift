@@ -1,4 +1,4 @@
-import Timekeeping
+import TimeTypes
 
 /// The time as a phone has it. Within one boot the boot-time clock decides, which nobody can step; the calendar only
 /// bridges a reboot.

@@ -1,4 +1,4 @@
-import Timekeeping
+import TimeTypes
 
 /// Openings: an unlock from its decision to the lock's answer, and the questions where there is none to decide on.
 extension HomePolicy {

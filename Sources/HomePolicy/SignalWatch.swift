@@ -1,4 +1,4 @@
-import Timekeeping
+import TimeTypes
 
 /// What the readings of one link's signal show: how the link came up, and whether its phone is at the door now.
 ///

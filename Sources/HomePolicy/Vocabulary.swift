@@ -1,4 +1,4 @@
-import Timekeeping
+import TimeTypes
 
 /// What must outlive the process. The shell stores it durably when told to, before it does anything else.
 public struct HomeState: Sendable, Hashable, Codable {

@@ -1,5 +1,6 @@
 import AppLink
 import BluetoothSystem
+import TimeTypes
 import Timekeeping
 
 /// The system with its store: one event at a time, and what is promised is on disk first.

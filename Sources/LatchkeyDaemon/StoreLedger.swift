@@ -1,5 +1,5 @@
 import BluetoothSystem
-import Timekeeping
+import TimeTypes
 
 /// What is still to be written, and when to try again: pure, told of the time and of how a write went.
 ///

@@ -4,6 +4,7 @@ import BluetoothSystem
 import CSystemd
 import Journal
 import Logging
+import TimeTypes
 import Timekeeping
 
 /// Where the system's effects go to.

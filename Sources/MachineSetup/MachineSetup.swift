@@ -1,7 +1,7 @@
 import AppLink
+import AppLinkBus
 import Foundation
 import LockCryptography
-import Orchestrator
 
 /// What a machine has when it was set up.
 public struct SetupOutcome: Sendable, Equatable {

@@ -1,6 +1,7 @@
 import CSystemd
 import Glibc
 import Synchronization
+import TimeTypes
 import Timekeeping
 
 /// Moves the time of a simulated world.

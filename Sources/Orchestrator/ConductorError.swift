@@ -1,5 +1,5 @@
 import Glibc
-import Timekeeping
+import TimeTypes
 
 /// What went wrong with the world.
 public enum ConductorError: Error, Sendable, Hashable, CustomStringConvertible {

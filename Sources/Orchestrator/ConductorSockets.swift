@@ -1,5 +1,6 @@
 import CSystemd
 import Glibc
+import TimeTypes
 import Timekeeping
 
 /// The conductor's ends of the processes' clocks.

@@ -1,6 +1,6 @@
 import Foundation
 import Journal
-import Timekeeping
+import TimeTypes
 
 /// One run of a scenario, from an empty folder to the verdict.
 public final class ScenarioRun {

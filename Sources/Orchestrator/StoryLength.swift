@@ -1,4 +1,4 @@
-import Timekeeping
+import TimeTypes
 
 /// How long a story may be: a clock counts 292 years of nanoseconds.
 enum StoryLength {

@@ -1,7 +1,7 @@
 import AppLink
 import Foundation
 import Journal
-import Timekeeping
+import TimeTypes
 
 extension Action {
   /// Waiting and looking, which leaves the world alone.

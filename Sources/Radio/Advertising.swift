@@ -1,5 +1,5 @@
 import BluetoothTypes
-import Timekeeping
+import TimeTypes
 
 /// One advertising set and when its events come: each an interval and up to 10 ms after the one before (Bluetooth Core,
 /// Vol 6, Part B, 4.4.2.2.1). Nobody keeps this running while nobody hears it: the time of the next event is worked out

@@ -1,5 +1,5 @@
 import BluetoothTypes
-import Timekeeping
+import TimeTypes
 
 /// One controller: where it is and what its host told it to do.
 struct Controller: Sendable {

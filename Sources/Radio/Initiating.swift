@@ -1,5 +1,5 @@
 import BluetoothTypes
-import Timekeeping
+import TimeTypes
 
 /// A wish to connect.
 struct Initiator: Sendable {

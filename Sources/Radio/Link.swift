@@ -1,5 +1,5 @@
 import BluetoothTypes
-import Timekeeping
+import TimeTypes
 
 /// One link: two ends that meet at connection events, `interval` apart, and lose each other when they haven't met for
 /// `timeout`. Events at which nothing is said are not gone through one by one where they can't fail.

@@ -1,5 +1,5 @@
 import BluetoothTypes
-import Timekeeping
+import TimeTypes
 
 extension Radio {
   /// The longest frame, in bytes.

@@ -1,5 +1,5 @@
 import BluetoothTypes
-import Timekeeping
+import TimeTypes
 
 /// A world of radios: who is where, who advertises, who listens, which links live. A pure state machine: the same
 /// seed and the same inputs at the same times give the same outputs. Each advertiser, listener and link draws from a

@@ -1,5 +1,5 @@
 import BluetoothTypes
-import Timekeeping
+import TimeTypes
 
 /// When a controller listens: `window` in every `interval`, from a beginning of its own.
 struct ListeningWindow: Sendable {

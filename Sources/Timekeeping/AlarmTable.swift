@@ -1,3 +1,5 @@
+import TimeTypes
+
 /// The set alarms of one time source, in the order in which they ring: by deadline, then by when they were set.
 struct AlarmTable {
   typealias Handler = @Sendable () -> Void

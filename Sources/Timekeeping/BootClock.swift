@@ -1,6 +1,7 @@
 import CSystemd
 import Glibc
 import Synchronization
+import TimeTypes
 
 /// The machine's own time: CLOCK_BOOTTIME, which goes on while the machine sleeps. Its alarms ring on one thread of
 /// its own, in order; a machine that sleeps is not woken, it rings them when it wakes.

@@ -1,4 +1,5 @@
 import Synchronization
+import TimeTypes
 
 /// A clock that stands still until somebody moves it: for whole systems in one process.
 ///

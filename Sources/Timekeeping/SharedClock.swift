@@ -1,6 +1,7 @@
 import CSystemd
 import Glibc
 import Synchronization
+import TimeTypes
 
 /// The time of a simulated world, shared by all its processes and moved by the world's conductor.
 ///

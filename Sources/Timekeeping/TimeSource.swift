@@ -1,3 +1,5 @@
+import TimeTypes
+
 /// Where a process gets the time from. There is one source for every process: `BootClock` on a machine,
 /// `SharedClock` in a simulated world, `ManualClock` inside one process.
 public protocol TimeSource: Sendable {

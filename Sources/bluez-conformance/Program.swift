@@ -1,6 +1,7 @@
 import ArgumentParser
 import BlueZConformance
 import Foundation
+import TimeTypes
 import Timekeeping
 
 /// Runs one suite of BlueZ behaviour on the simulator and on bluetoothd, and compares what both did.

@@ -1,5 +1,6 @@
 import Foundation
 import Orchestrator
+import TimeTypes
 import Timekeeping
 
 /// Runs this program once more, in a world whose time leaps over every wait.

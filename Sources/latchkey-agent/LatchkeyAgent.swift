@@ -23,7 +23,7 @@ import Timekeeping
   var credentials: String?
 
   @Option(help: "Seconds without a link after which its return may begin an approach.")
-  var away = 5.0
+  var away = HomeConfiguration().awayDuration / .seconds(1)
 
   @Option(help: "The strongest signal that a link comes up with at the edge of its range, in dBm.")
   var weak = HomeConfiguration().weakSignal

@@ -1,5 +1,5 @@
 import Foundation
-import Timekeeping
+import TimeTypes
 
 /// Finds the phone's lock among all that look like one, for a phone that has not met its lock yet.
 ///

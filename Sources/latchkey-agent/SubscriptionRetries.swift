@@ -1,4 +1,4 @@
-import Timekeeping
+import TimeTypes
 
 /// When a subscription that failed on a link is tried again: a few times, ever later.
 struct SubscriptionRetries {

@@ -1,8 +1,8 @@
 import AppLink
+import AppLinkBus
 import ArgumentParser
 import ConsoleOutput
 import Foundation
-import Orchestrator
 
 /// Speaks with this machine's latchkeyd.
 enum SystemControl {

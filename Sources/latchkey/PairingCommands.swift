@@ -3,7 +3,6 @@ import AppLinkBus
 import ArgumentParser
 import ConsoleOutput
 import Foundation
-import Orchestrator
 import Synchronization
 
 /// Answers what pairings ask, on the terminal.

@@ -3,7 +3,7 @@ import BlueZModel
 import BluetoothTypes
 import BusValue
 import Testing
-import Timekeeping
+import TimeTypes
 
 @Suite struct AutoConnect {
   @Test("H4: a bonded device comes back by itself while a profile asks for it, and again after every loss")

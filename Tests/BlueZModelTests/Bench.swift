@@ -4,7 +4,7 @@ import BluetoothTypes
 import BusValue
 import Radio
 import Testing
-import Timekeeping
+import TimeTypes
 
 /// Two machines, a door and a phone, and whoever talks to their bluetoothd; time moves only when a test says so.
 struct Bench {

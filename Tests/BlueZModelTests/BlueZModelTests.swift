@@ -3,7 +3,7 @@ import BlueZModel
 import BluetoothTypes
 import BusValue
 import Testing
-import Timekeeping
+import TimeTypes
 
 @Suite struct FirstMeeting {
   @Test("H4: a device is discovered with its name, services and strength, and the strength goes with the discovery")

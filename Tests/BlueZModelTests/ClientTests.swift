@@ -3,7 +3,7 @@ import BlueZModel
 import BluetoothTypes
 import BusValue
 import Testing
-import Timekeeping
+import TimeTypes
 
 @Suite struct Asking {
   @Test("H4: StartNotify while away succeeds, repeated it is in progress, and it works from the return on")

@@ -3,7 +3,7 @@ import BlueZModel
 import BluetoothTypes
 import BusValue
 import Testing
-import Timekeeping
+import TimeTypes
 
 @Suite struct Connecting {
   private func absentLock(_ bench: inout Bench) -> ObjectPath {

@@ -3,7 +3,7 @@ import BluetoothTypes
 import BusValue
 import Radio
 import Testing
-import Timekeeping
+import TimeTypes
 
 @testable import BlueZModel
 

@@ -3,7 +3,7 @@ import BlueZModel
 import BluetoothTypes
 import BusValue
 import Testing
-import Timekeeping
+import TimeTypes
 
 @Suite struct Pairing {
   @Test("H4: with agents on both sides reading an encrypted value pairs by itself, and the read succeeds")

@@ -3,7 +3,7 @@ import BlueZModel
 import BluetoothTypes
 import BusValue
 import Testing
-import Timekeeping
+import TimeTypes
 
 /// What applications may be, beside what the conformance suite has.
 @Suite struct RegistrationTests {

@@ -3,7 +3,7 @@ import BlueZModel
 import BluetoothTypes
 import BusValue
 import Testing
-import Timekeeping
+import TimeTypes
 
 @Suite struct Serving {
   @Test("H4: StartNotify comes with the first subscription, not with a bonded peer's return")

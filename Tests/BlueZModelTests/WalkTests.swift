@@ -2,7 +2,7 @@ import BlueZ
 import BlueZModel
 import Radio
 import Testing
-import Timekeeping
+import TimeTypes
 
 @Suite("Machines on the move")
 struct WalkTests {

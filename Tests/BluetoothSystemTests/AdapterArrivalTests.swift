@@ -2,7 +2,7 @@ import AppLink
 import BlueZ
 import BusValue
 import Testing
-import Timekeeping
+import TimeTypes
 
 @testable import BluetoothSystem
 
@@ -62,6 +62,17 @@ import Timekeeping
     desk.handle(.daemon(.appeared([WellKnown.firstAdapter: [InterfaceName.adapter: ["Powered": .bool(true)]]])))
     desk.pass(.seconds(10))
     #expect(states(desk) == [.poweredOn, .resetting, .poweredOn])
+  }
+
+  @Test("C4: an adapter that is pulled out while the agent is being registered leaves no machine without an agent")
+  func pulled() throws {
+    var desk = Desk()
+    desk.answersCalls = false
+    desk.handle(.daemon(.appeared([WellKnown.firstAdapter: [InterfaceName.adapter: ["Powered": .bool(true)]]])))
+    let call = try #require(desk.lastCall { if case .registerAgent = $0 { true } else { false } })
+    desk.handle(.daemon(.signal(.interfacesRemoved(path: WellKnown.firstAdapter, [InterfaceName.adapter]))))
+    desk.handle(.daemon(.reply(call, .success(.none))))
+    #expect(desk.recorded("agent.registered") == 1)
   }
 
   @Test("A14: a machine without an adapter says so, after a while") func none() {

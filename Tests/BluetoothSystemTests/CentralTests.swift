@@ -3,7 +3,7 @@ import BlueZ
 import BluetoothTypes
 import ProcessTesting
 import Testing
-import Timekeeping
+import TimeTypes
 
 @testable import BluetoothSystem
 

@@ -4,7 +4,7 @@ import BluetoothTypes
 import BusValue
 import FoundationEssentials
 import Testing
-import Timekeeping
+import TimeTypes
 
 @testable import BluetoothSystem
 
@@ -30,6 +30,8 @@ struct Desk {
   var effects: [BluetoothSystem.Effect] = []
   /// Refuses nothing, answers every call that a test does not answer itself.
   var answersCalls = true
+  /// Calls that it does refuse.
+  var refuses: @Sendable (BlueZ.Request) -> Bool = { _ in false }
 
   init(
     modes: [String] = ["bluetooth-central", "bluetooth-peripheral"], keepAlive: Bool = false,
@@ -57,7 +59,8 @@ struct Desk {
   }
 
   private func answer(_ path: ObjectPath, _ request: BlueZ.Request) -> Result<Reply, BlueZError>? {
-    switch request {
+    if refuses(request) { return .failure(.failed("Busy")) }
+    return switch request {
     case .readValue: .success(.bytes([1, 2, 3]))
     case .connect: nil
     // The answer comes when the link is down, and at once where there is none.

@@ -2,7 +2,7 @@ import AppLink
 import BlueZ
 import BusValue
 import Testing
-import Timekeeping
+import TimeTypes
 
 @testable import BluetoothSystem
 

@@ -5,7 +5,7 @@ import BusValue
 import Foundation
 import ProcessTesting
 import Testing
-import Timekeeping
+import TimeTypes
 
 @testable import BluetoothSystem
 

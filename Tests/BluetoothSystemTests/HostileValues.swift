@@ -3,7 +3,7 @@ import BlueZ
 import BluetoothTypes
 import BusValue
 import Foundation
-import Timekeeping
+import TimeTypes
 
 @testable import BluetoothSystem
 

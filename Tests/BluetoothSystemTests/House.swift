@@ -5,7 +5,7 @@ import BluetoothTypes
 import BusValue
 import FoundationEssentials
 import Radio
-import Timekeeping
+import TimeTypes
 
 @testable import BluetoothSystem
 

@@ -4,7 +4,7 @@ import BluetoothTypes
 import BusValue
 import FoundationEssentials
 import Testing
-import Timekeeping
+import TimeTypes
 
 @testable import BluetoothSystem
 

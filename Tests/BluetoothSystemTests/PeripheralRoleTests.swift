@@ -4,7 +4,7 @@ import BluetoothTypes
 import BusValue
 import FoundationEssentials
 import Testing
-import Timekeeping
+import TimeTypes
 
 @testable import BluetoothSystem
 
@@ -50,6 +50,21 @@ struct PeripheralRoleTests {
 
   private func answers(_ desk: Desk) -> [Result<CallbackReply, BlueZError>] {
     desk.effects.compactMap { if case .bluez(.answer(_, let result)) = $0 { result } else { nil } }
+  }
+
+  @Test("C6: an advertisement that is refused after bluetoothd's restart is tried again, though nothing else happens")
+  func refusedAdvertisement() throws {
+    @Sendable func isAdvertising(_ request: BlueZ.Request) -> Bool {
+      if case .registerAdvertisement = request { true } else { false }
+    }
+    var desk = lock()
+    desk.handle(.daemon(.vanished))
+    desk.refuses = isAdvertising
+    desk.appear()
+    #expect(desk.asked(isAdvertising) == 2)
+    desk.refuses = { _ in false }
+    desk.pass(.seconds(5))
+    #expect(desk.asked(isAdvertising) == 3)
   }
 
   @Test("C6: a service is registered at a fixed handle, told with its first credit, and advertised")

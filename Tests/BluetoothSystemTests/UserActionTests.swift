@@ -2,7 +2,7 @@ import AppLink
 import BlueZ
 import BluetoothTypes
 import Testing
-import Timekeeping
+import TimeTypes
 
 @testable import BluetoothSystem
 

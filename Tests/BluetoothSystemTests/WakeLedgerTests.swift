@@ -1,7 +1,7 @@
 import AppLink
 import BlueZ
 import Testing
-import Timekeeping
+import TimeTypes
 
 @testable import BluetoothSystem
 

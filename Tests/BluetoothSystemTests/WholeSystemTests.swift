@@ -5,7 +5,7 @@ import BluetoothTypes
 import ProcessTesting
 import Radio
 import Testing
-import Timekeeping
+import TimeTypes
 
 @testable import BluetoothSystem
 
@@ -58,7 +58,7 @@ struct WholeSystemTests {
   }
 
   /// Half an hour to two of faults in an order of the seed's own.
-  static func story(_ seed: Int, isRecorded: Bool = false) -> House {
+  static func story(_ seed: Int, isRecorded: Bool = false, eachStep: (House) -> Void = { _ in }) -> House {
     var house = House(seed: UInt64(seed), isRecorded: isRecorded)
     var random = SplitMix64(state: UInt64(seed) &* 7919)
     house.pass(.seconds(60))
@@ -86,6 +86,7 @@ struct WholeSystemTests {
       default: house.reboot("phone")
       }
       house.pass(.milliseconds(Int64(random.next() % (random.next() % 2 == 0 ? 500 : 600_000))))
+      eachStep(house)
     }
     return house
   }

@@ -2,7 +2,7 @@ import Foundation
 import HomePolicy
 import RandomTesting
 import Testing
-import Timekeeping
+import TimeTypes
 
 @Suite("Evidence of an approach") struct ApproachTests {
   @Test("L2, L7: a link that comes up at the edge and a signal that rises to the door's open it, once") func approach()

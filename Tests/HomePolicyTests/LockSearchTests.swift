@@ -1,7 +1,7 @@
 import Foundation
 import RandomTesting
 import Testing
-import Timekeeping
+import TimeTypes
 
 @testable import latchkey_agent
 

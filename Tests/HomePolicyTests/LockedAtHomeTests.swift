@@ -1,6 +1,6 @@
 import HomePolicy
 import Testing
-import Timekeeping
+import TimeTypes
 
 @Suite("A bolt that was locked at home") struct LockedAtHomeTests {
   private func away() -> Phone {

@@ -2,7 +2,7 @@ import Foundation
 import HomePolicy
 import RandomTesting
 import Testing
-import Timekeeping
+import TimeTypes
 
 /// A phone with its policy, its clock and its disk.
 struct Phone {

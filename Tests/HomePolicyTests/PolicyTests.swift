@@ -2,7 +2,7 @@ import Foundation
 import HomePolicy
 import RandomTesting
 import Testing
-import Timekeeping
+import TimeTypes
 
 @Suite("Home policy") struct PolicyTests {
   private func arrived() -> Phone {

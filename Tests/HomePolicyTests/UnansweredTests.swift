@@ -1,6 +1,6 @@
 import HomePolicy
 import Testing
-import Timekeeping
+import TimeTypes
 
 @Suite("A lock whose answers do not arrive") struct UnansweredTests {
   @Test("L2: a lock that offers after each command, and is never heard to answer, is asked slowly")

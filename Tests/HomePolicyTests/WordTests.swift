@@ -1,6 +1,6 @@
 import HomePolicy
 import Testing
-import Timekeeping
+import TimeTypes
 
 @Suite("A person's word") struct WordTests {
   private func atTheDoor() -> Phone {

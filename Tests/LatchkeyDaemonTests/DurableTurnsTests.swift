@@ -5,6 +5,7 @@ import BusValue
 import Foundation
 import Synchronization
 import Testing
+import TimeTypes
 import Timekeeping
 
 @testable import BluetoothSystem

@@ -6,7 +6,7 @@ import LockProtocol
 import ProcessTesting
 import RandomTesting
 import Testing
-import Timekeeping
+import TimeTypes
 
 /// A lock on the bench and a phone with its policy, joined by a link that loses things.
 struct Household {

@@ -3,6 +3,7 @@ import Foundation
 import Glibc
 import ProcessTesting
 import Testing
+import TimeTypes
 import Timekeeping
 
 @testable import Orchestrator

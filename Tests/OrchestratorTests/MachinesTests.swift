@@ -4,7 +4,7 @@ import Journal
 import ProcessTesting
 import SystemBus
 import Testing
-import Timekeeping
+import TimeTypes
 
 @testable import Orchestrator
 

@@ -6,7 +6,7 @@ import ProcessTesting
 import Synchronization
 import SystemBus
 import Testing
-import Timekeeping
+import TimeTypes
 
 @testable import Orchestrator
 

@@ -1,7 +1,7 @@
 import Foundation
 import Journal
 import Testing
-import Timekeeping
+import TimeTypes
 
 @testable import Orchestrator
 

@@ -1,6 +1,6 @@
 import BluetoothTypes
 import Testing
-import Timekeeping
+import TimeTypes
 
 @testable import Radio
 

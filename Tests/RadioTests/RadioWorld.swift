@@ -1,6 +1,6 @@
 import BluetoothTypes
 import Radio
-import Timekeeping
+import TimeTypes
 
 /// A radio and the clock that drives it, for tests: each output with the time at which it came.
 struct RadioWorld {

@@ -1,7 +1,8 @@
 import BluetoothTypes
 import ProcessTesting
+import Radio
 import Testing
-import Timekeeping
+import TimeTypes
 
 @testable import Radio
 

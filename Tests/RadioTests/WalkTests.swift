@@ -1,7 +1,7 @@
 import BluetoothTypes
 import ProcessTesting
 import Testing
-import Timekeeping
+import TimeTypes
 
 @testable import Radio
 

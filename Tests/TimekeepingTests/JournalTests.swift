@@ -1,6 +1,7 @@
 import Foundation
 import Logging
 import Testing
+import TimeTypes
 import Timekeeping
 
 @testable import Journal

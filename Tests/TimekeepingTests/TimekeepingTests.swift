@@ -1,5 +1,6 @@
 import Synchronization
 import Testing
+import TimeTypes
 import Timekeeping
 
 @Suite("Clocks and alarms")

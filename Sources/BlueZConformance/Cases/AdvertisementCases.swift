@@ -1,6 +1,6 @@
 import BlueZ
 import BusValue
-import Timekeeping
+import TimeTypes
 
 /// LEAdvertisement1 in all that it can say, what changes of it, and what scanners keep.
 enum AdvertisementCases {

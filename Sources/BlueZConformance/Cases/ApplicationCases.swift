@@ -1,6 +1,6 @@
 import BlueZ
 import BusValue
-import Timekeeping
+import TimeTypes
 
 /// What applications may be, and what their flags mean to a peer.
 enum ApplicationCases {

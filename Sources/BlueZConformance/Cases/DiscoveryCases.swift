@@ -1,6 +1,6 @@
 import BlueZ
 import BusValue
-import Timekeeping
+import TimeTypes
 
 /// What is there at the start, and finding devices.
 enum DiscoveryCases {

@@ -2,7 +2,7 @@ import BlueZ
 import BusValue
 import Synchronization
 import SystemBus
-import Timekeeping
+import TimeTypes
 
 /// What a method call came to.
 struct Outcome: Sendable {

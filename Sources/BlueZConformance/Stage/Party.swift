@@ -1,7 +1,7 @@
 import BlueZ
 import BusValue
 import SystemBus
-import Timekeeping
+import TimeTypes
 
 /// What a case could not do because something that it rests on did not happen.
 struct Stuck: Error, CustomStringConvertible {

@@ -1,4 +1,5 @@
 import Synchronization
+import TimeTypes
 import Timekeeping
 
 /// Gathers what happens, in steps, and lets a case wait for it.

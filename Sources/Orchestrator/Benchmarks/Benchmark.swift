@@ -1,9 +1,10 @@
+import AppLinkBus
 import BlueZModel
 import Foundation
 import Glibc
 import Journal
 import Synchronization
-import Timekeeping
+import TimeTypes
 
 /// Measurements with real processes in a simulated world.
 public enum Benchmark {

@@ -1,6 +1,6 @@
 import Foundation
 import Glibc
-import Timekeeping
+import TimeTypes
 
 /// The process that is the virtual machines' controllers and the air between them (scripts/vm/air.py): a line of JSON
 /// for each command, one for each reply, and one for each thing that happens.

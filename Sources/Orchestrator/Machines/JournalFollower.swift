@@ -1,6 +1,6 @@
 import Foundation
 import Glibc
-import Timekeeping
+import TimeTypes
 
 /// Follows systemd's journal of one machine, over reboots, and knows the machine's clock.
 ///

@@ -1,4 +1,4 @@
-import Timekeeping
+import TimeTypes
 
 /// What another machine's clock on the wall says when ours says something else.
 ///

@@ -1,8 +1,9 @@
 import AppLink
+import AppLinkBus
 import Foundation
 import Journal
 import Synchronization
-import Timekeeping
+import TimeTypes
 
 /// A machine of its own, with systemd, bluetoothd and Latchkey's packages, reached over ssh.
 ///

@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
 import Journal
-import Timekeeping
+import TimeTypes
 
 /// What the machines' journals and the air told, with the world's times: threads bring it, one thread takes it away.
 final class RemoteRecords: @unchecked Sendable {

@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
 import Journal
-import Timekeeping
+import TimeTypes
 
 /// A world of machines of their own: real ones over ssh, or virtual ones and the air between them. Its time is this
 /// machine's, from its beginning on; nobody can move it.

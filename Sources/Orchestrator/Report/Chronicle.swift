@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
 import Journal
-import Timekeeping
+import TimeTypes
 
 /// Everything that was recorded in a run, in order: the processes' journal, and the orchestrator's own marks between.
 struct Chronicle {

@@ -1,6 +1,6 @@
 import Foundation
 import Journal
-import Timekeeping
+import TimeTypes
 
 /// What a run of a scenario came to. Printed for people, and written as JSON with the same content.
 public struct Report: Sendable, Codable {

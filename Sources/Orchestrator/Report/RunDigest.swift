@@ -1,5 +1,5 @@
 import Journal
-import Timekeeping
+import TimeTypes
 
 /// A short fingerprint of all that happened in a run, with its virtual times: on the radio, to adapters, in the system,
 /// in the apps and to the bolt, and what the story did. Two runs with the same seed give the same one, whatever else the

@@ -1,5 +1,5 @@
 import Journal
-import Timekeeping
+import TimeTypes
 
 extension JournalEntry {
   var instant: Instant { Instant(nanoseconds: t) }

@@ -1,4 +1,4 @@
-import Timekeeping
+import TimeTypes
 
 /// Durations as people write them: `250ms`, `10s`, `5min`, `2h`, `1.5d`.
 public enum DurationText {

@@ -1,4 +1,4 @@
-import Timekeeping
+import TimeTypes
 
 /// How much faster than written a story's days pass, where nobody can move the machines' clocks: `5d=5min`.
 public struct Pace: Sendable, Equatable, CustomStringConvertible {

@@ -1,6 +1,6 @@
 import Journal
 import Radio
-import Timekeeping
+import TimeTypes
 
 /// A story that the orchestrator runs: machines, what happens to them and when, and the promises that must hold.
 public struct Scenario: Sendable, Equatable {

@@ -1,4 +1,4 @@
-import Timekeeping
+import TimeTypes
 
 /// A machine's last move, from where to where: a jump, or a walk that takes a while.
 struct Way: Sendable, Equatable {

@@ -1,8 +1,9 @@
 import AppLink
+import AppLinkBus
 import BlueZSimulator
 import Foundation
 import Glibc
-import Timekeeping
+import TimeTypes
 
 /// A machine of a simulated world: a folder, a private bus, a latchkeyd, and a Bluetooth of the simulator's. The
 /// orchestrator is its init.

@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 import Journal
 import LockCryptography
-import Timekeeping
+import TimeTypes
 
 /// A simulated world that runs: machines, their processes, one radio, one clock. Only one thread uses it.
 final class SimulatedWorld: World {

@@ -1,5 +1,5 @@
 import Journal
-import Timekeeping
+import TimeTypes
 
 /// Where a story happens: its machines, the air between them, and the time. All calls block, and are made from one
 /// thread.

@@ -1,4 +1,5 @@
 import AppLink
+import AppLinkBus
 import Foundation
 import Glibc
 import Orchestrator

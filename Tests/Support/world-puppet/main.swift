@@ -5,6 +5,7 @@
 import CSystemd
 import Glibc
 import Synchronization
+import TimeTypes
 import Timekeeping
 
 final class Ticker: Sendable {

@@ -66,7 +66,8 @@ public struct LockConfiguration: Sendable {
   /// The static public keys of the phones that may open it, 32 bytes each.
   public var enrolledPhones: [[UInt8]]
   /// How long after an authenticated phone's link is lost the bolt is thrown, if the door is shut.
-  public var leavingDelayMilliseconds: Int64 = 10_000
+  public var leavingDelayMilliseconds = defaultLeavingDelayMilliseconds
+  public static let defaultLeavingDelayMilliseconds: Int64 = 10_000
   /// How long after an unlock the bolt is thrown again by itself; `nil` for never (Matter's `AutoRelockTime`).
   public var relockDelayMilliseconds: Int64?
   /// How long an offer is good for: a write that was held back for longer opens nothing.

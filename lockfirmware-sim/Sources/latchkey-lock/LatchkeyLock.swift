@@ -27,7 +27,7 @@ import Timekeeping
   var credentials: String?
 
   @Option(help: "Seconds after an authenticated phone's link is lost until the bolt is thrown.")
-  var leavingDelay = 10.0
+  var leavingDelay = Double(LockConfiguration.defaultLeavingDelayMilliseconds) / 1000
 
   @Option(help: "Seconds after an unlock until the bolt is thrown again; never unless given.")
   var relockDelay: Double?

@@ -4,6 +4,7 @@ import LockCryptography
 import LockFirmware
 import LockProtocol
 import Logging
+import TimeTypes
 import Timekeeping
 
 /// The firmware with a log, a mechanism, a clock and a radio around it.

@@ -4,6 +4,7 @@ import Foundation
 import LockFirmware
 import LockProtocol
 import Logging
+import TimeTypes
 import Timekeeping
 
 /// The bolt, its motor and the door's sensor.

@@ -1,6 +1,5 @@
 import AppLink
-import AppLinkBus
-import Foundation
+import Dispatch
 import Synchronization
 import SystemBus
 
@@ -41,7 +40,7 @@ public final class MachineControl: Sendable {
       box.done.signal()
     }
     guard box.done.wait(timeout: .now() + limit) == .success, let result = box.result.withLock({ $0 }) else {
-      throw WorldError("latchkeyd does not answer \(what)")
+      throw AppLinkError(.unavailable, "latchkeyd does not answer \(what).")
     }
     return try result.get()
   }

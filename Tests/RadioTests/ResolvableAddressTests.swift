@@ -1,6 +1,7 @@
 import BluetoothTypes
+import Radio
 import Testing
-import Timekeeping
+import TimeTypes
 
 @Suite("Resolvable private addresses")
 struct ResolvableAddressTests {

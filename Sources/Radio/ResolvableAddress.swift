@@ -1,4 +1,5 @@
-import Timekeeping
+import BluetoothTypes
+import TimeTypes
 
 /// An Identity Resolving Key, 128 bits.
 public struct IdentityResolvingKey: Sendable, Hashable, Codable {

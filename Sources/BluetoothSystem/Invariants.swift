@@ -1,0 +1,87 @@
+import AppLink
+import BlueZ
+import BluetoothTypes
+import BusValue
+import TimeTypes
+
+/// What always holds after a turn. Debug builds check it; a turn that breaks it is a fault of this machine, found where it
+/// happens and not days later, when something waits for a reply that nobody was asked for.
+extension BluetoothSystem {
+  /// The first invariant that does not hold, in words; `nil`: all do.
+  func brokenInvariant() -> String? {
+    brokenAppInvariant() ?? brokenCallInvariant() ?? brokenMirrorInvariant()
+  }
+
+  /// Apps. Events would else go to a process that is gone, or an app be started twice.
+  private func brokenAppInvariant() -> String? {
+    for (name, app) in apps {
+      if app.link != nil, app.process == nil { return "\(name) has a link and no process" }
+      switch app.state {
+      case .notRunning: if app.process != nil { return "\(name) does not run and has a process" }
+      case .foreground, .background, .suspended:
+        if app.process == nil { return "\(name) is \(app.state) and has no process" }
+      case .launching: break
+      }
+    }
+    for key in managers.keys where managers[key]?.number != nil && apps[key.app]?.link == nil {
+      return "\(key.text) has a number, and its app no link"
+    }
+    return nil
+  }
+
+  /// Calls. What waits for a reply waits for ever where no call is under way.
+  private func brokenCallInvariant() -> String? {
+    var operating: Set<PeerIdentifier> = []
+    var connecting: Set<PeerIdentifier> = []
+    var reread: Set<ObjectPath> = []
+    var registered: Set<ObjectPath> = []
+    var starting: Set<ObjectPath> = []
+    var asksAgent = false
+    var asksDiscovery = false
+    for pending in calls.values {
+      switch pending {
+      case .operation(let peer):
+        if !operating.insert(peer).inserted { return "two operations on \(peer) are under way" }
+      case .connect(let peer): connecting.insert(peer)
+      case .reread(let path): reread.insert(path)
+      case .registerProfile(let root, _), .registerService(_, let root), .registerMark(let root):
+        registered.insert(root)
+      case .registerAdvertisement(_, let path): registered.insert(path)
+      case .startNotify(let path): starting.insert(path)
+      case .registerAgent: asksAgent = true
+      case .startDiscovery: asksDiscovery = true
+      default: break
+      }
+    }
+    for (peer, queue) in operations where queue.current != nil && !operating.contains(peer) {
+      return "an operation on \(peer) is under way without a call"
+    }
+    for (peer, attempt) in attempts where attempt.isConnecting && !connecting.contains(peer) {
+      return "\(peer) is being connected without a call"
+    }
+    for path in rereading.devices where !reread.contains(path) { return "\(path) is being read without a call" }
+    for (path, session) in sessions where session.step == .starting && !starting.contains(path) {
+      return "a subscription to \(path) is starting without a call"
+    }
+    if pairing.agent.isAsked, !asksAgent { return "the agent is being registered without a call" }
+    if discovery.registration.isAsked, !asksDiscovery { return "a discovery is starting without a call" }
+    var asked: [(Registration, ObjectPath?)] = [(profile.registration, profile.root), (mark.registration, mark.root)]
+    for service in published.values { asked.append((service.registration, service.root)) }
+    for advertisement in advertisements.values { asked.append((advertisement.registration, advertisement.path)) }
+    for (registration, path) in asked where registration.isAsked && !(path.map(registered.contains) ?? false) {
+      return "\(path?.text ?? "something") is being registered without a call"
+    }
+    return nil
+  }
+
+  /// The mirror of bluetoothd's objects, whose parts point at each other.
+  private func brokenMirrorInvariant() -> String? {
+    for (peer, path) in bluez.devicePaths where bluez.devices[path]?.peer != peer {
+      return "\(peer) is said to be at \(path), which is another's"
+    }
+    if !bluez.isPresent, bluez.adapter != nil || !bluez.devices.isEmpty {
+      return "objects of a bluetoothd that is gone"
+    }
+    return nil
+  }
+}
