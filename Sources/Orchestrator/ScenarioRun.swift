@@ -257,7 +257,8 @@ public final class ScenarioRun {
 
   private func take(_ step: Step) throws {
     switch step.time {
-    case .next: try world.settle()
+    // Settled when the step before ended.
+    case .next: break
     case .later(let duration): try pass(until: world.now + scaled(duration))
     case .day(let day): try pass(until: chapterBegan + scaled(days: day))
     }

@@ -79,6 +79,19 @@ final class LoopbackMachine {
     try Self.append(fields, to: "\(folder)/journal")
   }
 
+  /// From now on nobody writes to this machine's journal before somebody writes to the other's as well.
+  func joinJournal(with other: LoopbackMachine) throws {
+    let pipe = "\(folder)/meeting"
+    guard mkfifo(pipe, 0o600) == 0 else { throw WorldError.system(pipe, errno) }
+    for (machine, turn) in [(self, "echo >\(pipe)"), (other, "read -r <\(pipe)")] {
+      let path = "\(machine.folder)/bin/logger"
+      let text = try String(contentsOfFile: path, encoding: .utf8)
+      // In place, so that it stays a program.
+      try text.replacing("#!/bin/bash\n", with: "#!/bin/bash\n\(turn)\n")
+        .write(toFile: path, atomically: false, encoding: .utf8)
+    }
+  }
+
   private static func append(_ fields: [String: String], to path: String) throws {
     var now = timespec()
     clock_gettime(CLOCK_REALTIME, &now)

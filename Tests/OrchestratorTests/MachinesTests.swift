@@ -150,6 +150,31 @@ struct RemoteStoryTests {
     #expect(report.text().contains("not judged  away-long-enough"))
   }
 
+  @Test("Between two steps all machines' journals are read at once, and a step waits for the slowest alone")
+  func settling() async throws {
+    let door = try await LoopbackMachine()
+    let phone = try await LoopbackMachine()
+    let scenario = try ScenarioParser.parse(
+      """
+      name: far
+      machines:
+        door: {position: [0, 0], apps: [lock]}
+        phone: {position: [1, 0], apps: [agent]}
+      steps:
+        - pass: 1s
+      """, file: "far.yaml")
+    let folder = try RunFolder(keep: nil)
+    let world = try RemoteWorld(
+      scenario, on: MachinesDescription(kinds: [.lock: .ssh(door.settings), .phone: .ssh(phone.settings)]),
+      tools: try MachineTools(folder: TestPlaces.programs), run: folder, pace: nil, progress: { _ in })
+    try world.boot()
+    try door.joinJournal(with: phone)
+    try world.settle()
+    try world.settle()
+    try WorldProcesses(world: folder.world).kill()
+    try RunFolder.remove(folder.sockets, world: folder.world)
+  }
+
   @Test("H1: links that bluetoothd tells of on its bus are the story's")
   func links() async throws {
     let (report, _) = try await run(

@@ -52,6 +52,14 @@ struct UnitFileTests {
       #expect(!lines.contains("DynamicUser=yes"))
     }
   }
+
+  @Test("Who comes home after a boot does not wait for polkit: it is started with latchkeyd, not with the first app")
+  func polkit() throws {
+    let lines = try UnitFiles.text("latchkeyd").split(separator: "\n").map(String.init)
+    let wanted = lines.filter { $0.hasPrefix("Wants=") }.flatMap { $0.dropFirst(6).split(separator: " ") }
+    #expect(wanted.contains("polkit.service"))
+    #expect(!lines.contains { $0.hasPrefix("Requires=") && $0.contains("polkit") })
+  }
 }
 
 /// How latchkeyd's unit waits before it is started again, with a sleep that only says how long.

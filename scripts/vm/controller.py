@@ -1,7 +1,7 @@
 """One virtual Bluetooth LE controller: Bumble's, with what bluetoothd and the kernel need of a real one.
 
 Bumble's controller answers HCI; here is what it lacks or simplifies, each with the section of the Bluetooth Core
-Specification (5.4) that says how a controller behaves. What passes between two controllers is air.py's.
+Specification (5.4) that says how a controller behaves. What passes between two controllers is links.py's.
 """
 
 from __future__ import annotations

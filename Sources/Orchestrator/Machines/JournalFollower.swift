@@ -5,7 +5,7 @@ import TimeTypes
 /// Follows systemd's journal of one machine, over reboots, and knows the machine's clock.
 ///
 /// What it reads it hands over in order, on a thread of its own. `sync` returns when everything that was written until
-/// it was called has been handed over.
+/// it was called has been handed over; where there are several, each is asked first and awaited then.
 final class JournalFollower: @unchecked Sendable {
   private let name: String
   private let shell: SecureShell
@@ -16,7 +16,7 @@ final class JournalFollower: @unchecked Sendable {
   private var cursor: String?
   private var synced: Set<String> = []
   private var isFollowing = false
-  private var answers: [String] = []
+  private var answers: [(text: String, at: Int64)] = []
   private var clockKnown = MachineClock()
   // Used by the thread that calls.
   private var inputs: [Int32] = []
@@ -97,13 +97,29 @@ final class JournalFollower: @unchecked Sendable {
     condition.unlock()
   }
 
+  /// What a machine was asked, so that its journal shows how far it has been read.
+  struct Question {
+    fileprivate var word: String
+    fileprivate var asked: Int64
+  }
+
   /// Returns when all that the machine's journal had when this was called has been handed over.
-  func sync(limit: TimeInterval = 60) throws {
-    try sampleClock()
+  func sync(limit: TimeInterval = 60) throws { try finish(try beginSync(), limit: limit) }
+
+  /// Asks without waiting for the answer. Others can be asked meanwhile.
+  func beginSync() throws -> Question {
     lastSync += 1
-    let word = "\(getpid())-\(lastSync)"
-    _ = try ask(word, limit: limit)
-    guard wait(until: Date(timeIntervalSinceNow: limit), { synced.remove(word) != nil || !isFollowing }) else {
+    let question = Question(word: "\(getpid())-\(lastSync)", asked: now())
+    try put("time\n\(question.word)\n")
+    return question
+  }
+
+  /// Returns when all that the machine's journal had when the question was asked has been handed over.
+  func finish(_ question: Question, limit: TimeInterval = 60) throws {
+    let until = Date(timeIntervalSinceNow: limit)
+    try takeClock(askedAt: question.asked, until: until)
+    _ = try answer(until: until)
+    guard wait(until: until, { synced.remove(question.word) != nil || !isFollowing }) else {
       throw WorldError("the journal of \(name) does not show what was written to it")
     }
     guard isOpen else { throw WorldError("the journal of \(name) can't be followed any more") }
@@ -120,8 +136,12 @@ final class JournalFollower: @unchecked Sendable {
 
   private func sampleClock() throws {
     let asked = now()
-    let text = try ask("time", limit: 60)
-    let answered = now()
+    try put("time\n")
+    try takeClock(askedAt: asked, until: Date(timeIntervalSinceNow: 60))
+  }
+
+  private func takeClock(askedAt asked: Int64, until limit: Date) throws {
+    let (text, answered) = try answer(until: limit)
     let parts = text.split(whereSeparator: { $0 == "." || $0 == "," })
     guard parts.count == 2, parts[1].count == 6, let seconds = Int64(parts[0]), let fraction = Int64(parts[1]),
       (0...MachineClock.lastUnixSecond).contains(seconds), fraction >= 0,
@@ -136,14 +156,16 @@ final class JournalFollower: @unchecked Sendable {
     condition.unlock()
   }
 
-  private func ask(_ question: String, limit: TimeInterval) throws -> String {
-    let line = Array("\(question)\n".utf8)
-    guard questions >= 0, write(questions, line, line.count) == line.count else {
+  private func put(_ questions: String) throws {
+    let bytes = Array(questions.utf8)
+    guard self.questions >= 0, write(self.questions, bytes, bytes.count) == bytes.count else {
       throw WorldError("\(name) is not connected")
     }
-    guard wait(until: Date(timeIntervalSinceNow: limit), { !answers.isEmpty }) else {
-      throw WorldError("\(name) does not answer")
-    }
+  }
+
+  /// The next answer, and when it came. They come in the order of the questions.
+  private func answer(until limit: Date) throws -> (text: String, at: Int64) {
+    guard wait(until: limit, { !answers.isEmpty }) else { throw WorldError("\(name) does not answer") }
     condition.lock()
     defer { condition.unlock() }
     return answers.removeFirst()
@@ -161,8 +183,9 @@ final class JournalFollower: @unchecked Sendable {
   // MARK: The threads that read
 
   private func answered(_ line: Data) {
+    let at = now()
     condition.lock()
-    answers.append(String(decoding: line, as: UTF8.self))
+    answers.append((String(decoding: line, as: UTF8.self), at))
     condition.broadcast()
     condition.unlock()
   }

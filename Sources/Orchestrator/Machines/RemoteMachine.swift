@@ -85,9 +85,11 @@ final class RemoteMachine: Machine {
     shell.close()
   }
 
-  /// Returns when all that was recorded there up to now has been handed over.
-  func settle() throws {
-    if isUp { try follower.sync() }
+  /// Has all that was recorded there up to now handed over. What this returns waits for that.
+  func beginToSettle() throws -> () throws -> Void {
+    guard isUp else { return {} }
+    let question = try follower.beginSync()
+    return { [follower] in try follower.finish(question) }
   }
 
   func tend() throws -> [UnexpectedEnd] {

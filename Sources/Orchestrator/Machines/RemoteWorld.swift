@@ -201,7 +201,9 @@ final class RemoteWorld: World {
   }
 
   func settle() throws {
-    for machine in machines { try machine.settle() }
+    // All are asked before one is waited for: it takes as long as the slowest machine.
+    let waits = try machines.map { try $0.beginToSettle() }
+    for wait in waits { try wait() }
   }
 
   @discardableResult

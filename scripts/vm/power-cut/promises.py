@@ -19,6 +19,7 @@ import sys
 import tempfile
 import time
 import uuid
+from collections.abc import Callable
 from typing import Any
 
 import dbus
@@ -27,8 +28,13 @@ import story
 from gi.repository import GLib
 
 APP = "org.latchkey.promises"
+#: What was on the disk before the phone's latchkeyd and the door's began: a link that was up ended with the power, and so
+#: does a request for it as soon as latchkeyd runs.
+BEFORE = pathlib.Path("/run/promises")
 CENTRAL, PERIPHERAL = 1, 2
 PROGRAMS = story.SHARE / "programs"
+#: The door as bluetoothd knows it, and the phone.
+BONDS = (story.DEVICE, "/org/bluez/hci0/dev_C0_DE_00_00_00_02")
 LOG = os.open(story.SHARE / "log", os.O_WRONLY | os.O_APPEND | os.O_CREAT)
 
 
@@ -161,18 +167,38 @@ class App:
         self.operation = 0
 
     def call(self, name: str, *arguments: Any) -> Any:
-        return self.system.get_dbus_method(name)(*arguments, timeout=120)
+        method = self.system.get_dbus_method(name)
+        try:
+            return method(*arguments, timeout=120)
+        except dbus.DBusException as problem:
+            if problem.get_dbus_name() != "org.latchkey.Error.NotAttached":
+                raise
+        # The system has just started the app for what happened meanwhile: /bin/true, whose end it takes for ours.
+        self.attach()
+        return method(*arguments, timeout=120)
 
     def wait(self, *names: str, seconds: float = 180, operation: int | None = None) -> tuple[Any, ...]:
         """The first event of one of these names, from now on or not looked at yet; of an operation, its end."""
-        end = time.monotonic() + seconds
-        while time.monotonic() < end:
+        deadline = time.monotonic() + seconds
+        while True:
             for index, (name, arguments) in enumerate(self.events):
                 if name in names and operation in (None, arguments[3] if len(arguments) > 3 else None):
                     self.events = [event for event in self.events[:index] if event[0] == "Disconnected"] + self.events[index + 1 :]
                     return (name, *arguments)
-            self.loop.iteration(False) or time.sleep(0.005)
-        raise story.Broken(f"none of {names} within {seconds:.0f} s; there were {[name for name, _ in self.events]}")
+            if not self.await_more(deadline):
+                raise story.Broken(f"none of {names} within {seconds:.0f} s; there were {[name for name, _ in self.events]}")
+
+    def await_more(self, deadline: float) -> bool:
+        """Blocks until the bus brings something; returns whether that was before the deadline."""
+        left = deadline - time.monotonic()
+        if left <= 0:
+            return False
+        timer = GLib.Timeout(int(left * 1000) + 1)
+        timer.set_callback(lambda *_: GLib.SOURCE_REMOVE)
+        timer.attach(self.loop)
+        self.loop.iteration(True)
+        timer.destroy()
+        return True
 
     def was_dropped(self) -> bool:
         """Whether the system has told, and nobody looked at it yet, that the link is lost."""
@@ -207,14 +233,36 @@ class App:
 
     def find(self) -> None:
         """The door, which the agent is connected to."""
-        end = time.monotonic() + 240
-        while time.monotonic() < end:
+        # bluetoothd tells everybody at once of a link: whoever asks the system then asks behind that word.
+        self.follow_bluetooth()
+
+        def is_found() -> bool:
             found = self.call("RetrieveConnectedPeripherals", dbus.UInt32(CENTRAL), dbus.Array([], signature="s"))
-            if found:
-                self.peer = str(found[0][0])
-                return
-            time.sleep(0.5)
-        raise story.Broken("the phone does not connect to the door")
+            self.peer = str(found[0][0]) if found else ""
+            return bool(found)
+
+        self.await_that(is_found, 240, "the phone does not connect to the door")
+
+    def follow_bluetooth(self) -> None:
+        """From now on `await_more` returns at each change of a device of bluetoothd's."""
+        self.bus.add_signal_receiver(
+            lambda *_: None, signal_name="PropertiesChanged", dbus_interface="org.freedesktop.DBus.Properties",
+            arg0="org.bluez.Device1",
+        )  # fmt: skip
+
+    def await_that(self, holds: Callable[[], bool], seconds: float, otherwise: str) -> None:
+        """Looks again whenever the bus has brought something."""
+        deadline = time.monotonic() + seconds
+        while not holds():
+            if not self.await_more(deadline):
+                raise story.Broken(f"{otherwise} within {seconds:.0f} s")
+
+    def is_bonded(self, path: str) -> bool:
+        device = self.bus.get_object("org.bluez", path, introspect=False)
+        try:
+            return bool(device.Get("org.bluez.Device1", "Bonded", dbus_interface=dbus.PROPERTIES_IFACE))
+        except dbus.DBusException:
+            return False
 
     def subscribable(self) -> int | None:
         """The handle of a characteristic of the lock's that notifies; none, where the link has just gone."""
@@ -229,13 +277,19 @@ class App:
 
 def prepare() -> None:
     """The phone and the door, set up once."""
-    slow = pathlib.Path("/etc/systemd/system/latchkeyd.service.d/slow.conf")
-    slow.parent.mkdir(parents=True)
-    # An emulated processor on a busy host.
-    slow.write_text("[Service]\nWatchdogSec=300s\nTimeoutStopSec=120s\n")
+    for unit, state in (("latchkeyd", "/var/lib/latchkey"), ("door", "/var/lib/door")):
+        folder = pathlib.Path(f"/etc/systemd/system/{unit}.service.d")
+        folder.mkdir(parents=True)
+        copy = f"mkdir -p {BEFORE} && [ -e {BEFORE}/{unit} ] || cp -a {state} {BEFORE}/{unit} || :"
+        (folder / "before.conf").write_text(f"[Service]\nExecStartPre=+/bin/sh -c '{copy}'\n")
+        # An emulated processor on a busy host.
+        (folder / "slow.conf").write_text("[Service]\nWatchdogSec=300s\nTimeoutStopSec=120s\n")
     if PROGRAMS.is_dir():
         prepare_from_programs()
     story.prepare()
+    if PROGRAMS.is_dir():
+        # All apps came, and the phone is no lock.
+        shutil.rmtree(f"/usr/share/latchkey/apps/{story.LOCK}")
     apps = pathlib.Path("/usr/share/latchkey/apps") / APP
     apps.mkdir(parents=True)
     (apps / "Info.plist").write_text(
@@ -276,19 +330,19 @@ def prepare_from_programs() -> None:
         (story.SHARE / "packages" / f"{package}_0.deb").touch()
 
 
-def pair(app: App) -> None:
+def pair(app: App, events: story.Events) -> None:
     """The agent meets its lock; bonds are on the disk before any power is cut."""
-    events = story.Events()
     agent = subprocess.Popen(["python3", str(story.HOME / "pairing_agent.py")], stdout=subprocess.PIPE, text=True)
     assert agent.stdout is not None
     if agent.stdout.readline().strip() != "ready":
         raise story.Broken("the pairing agent does not start")
     story.run("latchkey", "open", story.AGENT)
     events.wait("subscribed", 300)
+    app.follow_bluetooth()
+    for path in BONDS:
+        app.await_that(lambda: app.is_bonded(path), 120, f"{path} is not bonded")
     agent.terminate()
     agent.wait()
-    os.sync()
-    time.sleep(2)
     os.sync()
 
 
@@ -300,6 +354,7 @@ def start() -> None:
 
 
 def lock_socket(door: str = "/var/lib/door") -> str:
+    """Where the lock's hardware is. Whoever has a journal waits for `lock.started` before, and finds it at the first look."""
     end = time.monotonic() + 120
     while time.monotonic() < end:
         found = glob.glob(door + "/apps/*/**/hardware.sock", recursive=True)
@@ -352,7 +407,7 @@ def ask_for_more(app: App, expected: Expected, bolt: str) -> None:
                 if characteristic is None:
                     characteristic = app.subscribable()
                     if characteristic is None:
-                        time.sleep(0.5)
+                        # The link has just gone; there are other things to ask for.
                         continue
                 on = not expected.notifying
                 handle = dbus.UInt16(characteristic)
@@ -368,7 +423,6 @@ def ask_for_more(app: App, expected: Expected, bolt: str) -> None:
                 except Refused as problem:
                     # The other side has just begun anew, and the link with it.
                     note("failed", problem=str(problem))
-                    time.sleep(0.5)
             case "publish":
                 service = str(uuid.uuid4())
                 definition = dbus.Struct(
@@ -395,12 +449,14 @@ def main() -> int:
             prepare()
         else:
             start()
+        events = story.Events()
+        events.wait("lock.started", 300)
         bolt = lock_socket()
         # The door's store and the lock's log are open by now: who refuses to start is found out here.
         for unit in ("latchkeyd.service", "door.service"):
             if story.run("systemctl", "is-active", unit, allow_failure=True) != "active":
                 raise story.Broken(f"{unit} does not run after the power cut")
-        found = stored()
+        found = stored() if is_first else stored(f"{BEFORE}/latchkeyd", f"{BEFORE}/door")
         wrong = [] if is_first else expected.allows(found)
         status = story.run("latchkey", "status", allow_failure=True)
         if wrong:
@@ -408,7 +464,7 @@ def main() -> int:
         app = App()
         app.attach()
         if is_first:
-            pair(app)
+            pair(app, events)
         elif not wrong:
             restored = app.wait("WillRestorePeripheral", "StateChanged") if expected.services else ("", "")
             note("kept", restored=restored[0], status=status.splitlines())
