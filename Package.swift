@@ -85,7 +85,7 @@ let package = Package(
 
     // The seam to apps, as values and over the bus.
     library("AppLink", ["BluetoothTypes"]),
-    library("AppLinkBus", ["AppLink", "BluetoothTypes", "BusValue", "SystemBus", log]),
+    library("AppLinkBus", ["AppLink", "BluetoothTypes", "BusValue", "SystemBus", "Timekeeping", log]),
 
     // The system, and the API that apps import.
     library("BluetoothSystem", ["BlueZ", "AppLink", "BluetoothTypes", "BusValue", "TimeTypes"]),
@@ -188,7 +188,9 @@ let package = Package(
         "BlueZSimulator", "BlueZBus", "BlueZModel", "BlueZ", "BluetoothTypes", "BusValue", "SystemBus", "Timekeeping",
         "BusTesting", log,
       ]),
-    tests("AppLinkBusTests", ["AppLinkBus", "AppLink", "BluetoothTypes", "BusValue", "SystemBus", "BusTesting", log]),
+    tests(
+      "AppLinkBusTests",
+      ["AppLinkBus", "AppLink", "BluetoothTypes", "BusValue", "SystemBus", "Timekeeping", "BusTesting", log]),
     tests(
       "BluetoothSystemTests",
       [

@@ -3,6 +3,7 @@ import BusValue
 import Logging
 import Synchronization
 import SystemBus
+import Timekeeping
 
 /// An app's link to the system over the bus. It attaches by itself when latchkeyd is there, and again when it is
 /// back or replaced.
@@ -12,11 +13,16 @@ import SystemBus
 public final class AppLinkClient: AppLinkConnection {
   private let address: BusAddress
   private let logger: Logger
+  private let time: (any TimeSource)?
   private nonisolated(unsafe) weak var delegate: (any AppLinkDelegate)?
   private let session = Mutex<AppLinkClientSession?>(nil)
 
-  /// `address` is the system bus's, or what `DBUS_SYSTEM_BUS_ADDRESS` says, unless given.
-  public init(address: String? = nil, logger: Logger, delegate: any AppLinkDelegate) {
+  /// `address` is the system bus's, or what `DBUS_SYSTEM_BUS_ADDRESS` says, unless given. By `time` a refused attachment is
+  /// tried again; it is the process's (`ProcessClock`) unless given.
+  public init(
+    address: String? = nil, logger: Logger, time: (any TimeSource)? = nil, delegate: any AppLinkDelegate
+  ) {
+    self.time = time
     self.address = address.map { BusAddress($0) } ?? .system
     self.logger = logger
     self.delegate = delegate
@@ -26,7 +32,8 @@ public final class AppLinkClient: AppLinkConnection {
 
   /// Connects to the bus; the system needn't be there. Called once. Throws `BusError` where there is no bus.
   public func start() throws(BusError) {
-    let started = AppLinkClientSession(bus: try Bus(address: address), logger: logger, delegate: delegate)
+    let started = AppLinkClientSession(
+      bus: try Bus(address: address), logger: logger, time: time, delegate: delegate)
     // Before the first call of the delegate, which may use the link.
     session.withLock { $0 = started }
     try started.start()
@@ -61,6 +68,11 @@ private struct Amount {
 actor AppLinkClientSession {
   private nonisolated let bus: Bus
   private let logger: Logger
+  private var time: (any TimeSource)?
+  /// Rings when a refused attachment is to be tried again.
+  private var alarm: (any Alarm)?
+  /// It is set, and has not been overtaken by another owner.
+  private var isAwaitingAlarm = false
   private weak var delegate: (any AppLinkDelegate)?
   private var owner: String?
   private var isAttached = false
@@ -81,9 +93,10 @@ actor AppLinkClientSession {
 
   nonisolated var unownedExecutor: UnownedSerialExecutor { bus.unownedExecutor }
 
-  init(bus: Bus, logger: Logger, delegate: (any AppLinkDelegate)?) {
+  init(bus: Bus, logger: Logger, time: (any TimeSource)?, delegate: (any AppLinkDelegate)?) {
     self.bus = bus
     self.logger = logger
+    self.time = time
     self.delegate = delegate
   }
 
@@ -103,6 +116,7 @@ actor AppLinkClientSession {
       self.assumeIsolated { session in
         session.sendAllWaiting()
         session.isClosed = true
+        session.alarm?.set(nil)
       }
     }
     bus.close()
@@ -247,15 +261,32 @@ actor AppLinkClientSession {
       logger.error("the system refuses this app", metadata: ["error": "\(refusal)"])
       delegate?.linkWasRefused(refusal)
     }
-    guard mayPass else { return }
-    let (generation, pause) = (generation, Self.pause(refusals))
-    bus.assumeIsolated { bus in
-      bus.perform(after: pause) { _ in
-        self.assumeIsolated { session in
-          if session.generation == generation { session.attach() }
+    if mayPass { attachAgain(after: Self.pause(refusals)) }
+  }
+
+  /// Another owner of the name is asked at once, and stops this.
+  private func attachAgain(after pause: Duration) {
+    do {
+      let time = try time ?? ProcessClock.fromEnvironment()
+      self.time = time
+      let alarm =
+        alarm
+        ?? time.makeAlarm { [weak self] in
+          guard let self else { return }
+          bus.enqueue { _ in self.assumeIsolated { $0.alarmRings() } }
         }
-      }
+      self.alarm = alarm
+      isAwaitingAlarm = true
+      alarm.set(time.now + pause)
+    } catch {
+      logger.error("the system is not asked again, since there is no clock", metadata: ["error": "\(error)"])
     }
+  }
+
+  private func alarmRings() {
+    guard isAwaitingAlarm else { return }
+    isAwaitingAlarm = false
+    attach()
   }
 
   /// A refusal that passes within the time of these is not worth the app's notice.
@@ -273,6 +304,8 @@ actor AppLinkClientSession {
 
   private func detach() {
     generation += 1
+    alarm?.set(nil)
+    isAwaitingAlarm = false
     owner = nil
     // The library says again what still matters when the system is back.
     waiting = []

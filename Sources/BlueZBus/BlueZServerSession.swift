@@ -44,7 +44,7 @@ actor BlueZServerSession {
   private nonisolated let bus: Bus
   private let logger: Logger
   private let onEvent: @Sendable (BlueZServerEvent) -> Void
-  private var objects: ManagedObjects
+  private var mirror: ObjectMirror
   private var clients: [String: Client] = [:]
   private var openCalls: [CallIdentifier: OpenCall] = [:]
   private var lastCall: UInt64 = 0
@@ -61,7 +61,7 @@ actor BlueZServerSession {
     self.time = time
     self.bus = bus
     self.logger = logger
-    self.objects = objects
+    mirror = ObjectMirror(objects)
     self.onEvent = onEvent
   }
 
@@ -106,7 +106,7 @@ actor BlueZServerSession {
   // MARK: What the server says
 
   private func take(_ signal: Signal) {
-    ObjectCoding.apply(signal, to: &objects)
+    mirror.apply(signal)
     if case .interfacesRemoved(_, let interfaces) = signal, interfaces.contains(InterfaceName.gattManager) {
       // What was registered with an adapter goes with it.
       for client in clients.keys {
@@ -188,8 +188,8 @@ actor BlueZServerSession {
 
   private func receive(_ call: IncomingCall) {
     do throws(BusError) {
-      let interface = try interface(of: call)
-      if let values = try answer(call, interface) {
+      let interface = try mirror.interface(of: call)
+      if let values = try mirror.answer(call, interface) {
         return bus.assumeIsolated { $0.reply(to: call, with: .success(values)) }
       }
       if Interfaces1.unserved.contains(interface) {
@@ -210,57 +210,6 @@ actor BlueZServerSession {
     } catch {
       bus.assumeIsolated { $0.reply(to: call, with: .failure(error)) }
     }
-  }
-
-  /// The interface of a call, where the object has it, with a method of this name for just these arguments. Like
-  /// bluetoothd it guesses at nothing: a call without an interface is none of its (BlueZ, gdbus/object.c).
-  private func interface(of call: IncomingCall) throws(BusError) -> String {
-    let interfaces = objects[call.path]
-    guard interfaces != nil || objects.keys.contains(where: { $0.isWithin(call.path) }) || call.path == .root else {
-      throw .nothingHandles(call, isObject: false)
-    }
-    let description: InterfaceDescription? =
-      switch call.interface {
-      case BusName.introspectable: .introspectable
-      case BusName.objectManager: call.path == .root ? .objectManager : nil
-      case BusName.properties: interfaces == nil ? nil : .properties
-      case Interfaces1.simulatedController:
-        interfaces?[InterfaceName.device] == nil ? nil : Interfaces1.all[Interfaces1.simulatedController]
-      case let name?: interfaces?[name] == nil ? nil : Interfaces1.all[name]
-      case nil: nil
-      }
-    guard let description,
-      description.methods.contains(where: { $0.name == call.member && $0.signature == call.signature })
-    else { throw .nothingHandles(call, isObject: true) }
-    return description.name
-  }
-
-  /// Answers from the mirror what can be; `nil` where the call is another.
-  private func answer(_ call: IncomingCall, _ interface: String) throws(BusError) -> [Value]? {
-    let arguments = Arguments(call.arguments)
-    switch (interface, call.member) {
-    case (BusName.objectManager, "GetManagedObjects"): return [ObjectCoding.value(objects, ofDaemon: true)]
-    case (BusName.introspectable, "Introspect"):
-      guard let text = ObjectCoding.introspection(of: call.path, in: objects, managerAt: .root, ofDaemon: true) else {
-        throw .nothingHandles(call, isObject: false)
-      }
-      return [.string(text)]
-    case (BusName.properties, "GetAll"): return [.properties(try properties(call, arguments))]
-    case (BusName.properties, "Get"):
-      let name = try arguments.string(1)
-      guard let value = try properties(call, arguments)[name] else {
-        throw .invalidArguments("No such property '\(name)'")
-      }
-      return [.variant(value)]
-    default: return nil
-    }
-  }
-
-  /// The properties of the interface that the first argument names.
-  private func properties(_ call: IncomingCall, _ arguments: Arguments) throws(BusError) -> Properties {
-    let name = try arguments.string(0)
-    guard let properties = objects[call.path]?[name] else { throw .invalidArguments("No such interface '\(name)'") }
-    return properties
   }
 
   private func deliver(_ call: IncomingCall, _ request: Request) {

@@ -96,6 +96,7 @@ public final class BlueZSimulator: Sendable {
           await shell.take(input, through: channel, of: machine, server)
         case .alarm: await shell.handle(.timePassed)
         }
+        shell.openServers()
       }
     } catch {
       await shell.close()
@@ -111,6 +112,8 @@ public final class BlueZSimulator: Sendable {
     var world: SimulatedWorld
     var servers: [String: (number: UInt64, server: BlueZServer)] = [:]
     var serverCount: UInt64 = 0
+    /// Machines whose bluetoothd has come, and hears nobody before all that came with it is there.
+    var starting: Set<String> = []
     var sockets: [String: [ChannelIdentifier: ChannelSocket]] = [:]
     /// What happened while machines were added; nobody is told of it where one could not be.
     private var early: [WorldEvent]? = []
@@ -198,6 +201,7 @@ public final class BlueZSimulator: Sendable {
         await handle(.command(request.command.naming(adapter)))
         if failure != nil { break }
       }
+      openServers()
       if let failure {
         simulator.onLine(.reply(SimulatorReply(id: request.id, error: failure.description)))
       } else {
@@ -278,13 +282,33 @@ public final class BlueZSimulator: Sendable {
         queue.yield(.bus(machine: machine, server: number, event))
       }
       do {
-        try server.start()
+        try server.connect()
         servers[machine] = (number, server)
+        starting.insert(machine)
       } catch {
-        failure = SimulatorError("\(machine): no bus at \(address): \(error)")
-        simulator.logger.error("no bus", metadata: ["machine": "\(machine)", "error": "\(error)"])
-        _ = world.handle(.command(.stopBluetoothd(machine: machine, killed: true)), at: simulator.time.now)
+        hasNoBus(machine, error)
       }
+    }
+
+    /// A new bluetoothd's clients are heard when all that happened with its start is on the bus: a client that calls as
+    /// soon as the name is there finds every object, as with bluetoothd, which exports them before it takes calls.
+    mutating func openServers() {
+      for machine in starting.sorted() {
+        do {
+          try servers[machine]?.server.open()
+        } catch {
+          servers[machine] = nil
+          hasNoBus(machine, error)
+        }
+      }
+      starting = []
+    }
+
+    private mutating func hasNoBus(_ machine: String, _ error: BusError) {
+      let address = simulator.machines.first { $0.name == machine }?.busAddress ?? ""
+      failure = SimulatorError("\(machine): no bus at \(address): \(error)")
+      simulator.logger.error("no bus", metadata: ["machine": "\(machine)", "error": "\(error)"])
+      _ = world.handle(.command(.stopBluetoothd(machine: machine, killed: true)), at: simulator.time.now)
     }
 
     private mutating func record(_ event: WorldEvent) {
@@ -299,6 +323,7 @@ public final class BlueZSimulator: Sendable {
 
     /// All machines are there.
     mutating func begin() {
+      openServers()
       let events = early ?? []
       early = nil
       for event in events { record(event) }

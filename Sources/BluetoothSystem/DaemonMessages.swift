@@ -254,11 +254,12 @@ extension BluetoothSystem {
     if isUp {
       healthOfNewLink(peer)
       attempts[peer]?.linkCameUp()
+      forgetFailedSubscriptions(peer)
       visitBegan(peer)
     } else {
       attempts[peer]?.linkWentDown()
       healthOfLostLink(peer, wasResolved: wasResolved)
-      linkLost(peer)
+      forgetFailedSubscriptions(peer)
       failRemoteRequests(from: peer)
       visitEnded(peer)
     }

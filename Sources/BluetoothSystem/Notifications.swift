@@ -52,7 +52,7 @@ extension BluetoothSystem {
     case .success: sessions[path]?.step = .active
     case .failure(let error) where error.name == BlueZError.inProgress.name: sessions[path]?.step = .active
     case .failure(let error):
-      // Asked again with the next link.
+      // Asked again with the next link. That the link is lost may have been heard before.
       sessions[path]?.step = .failed
       journal("subscription.failed", ["peripheral": session.peer.uuidString, "error": error.description])
     }
@@ -60,8 +60,9 @@ extension BluetoothSystem {
 
   mutating func notifyStopped(_ path: ObjectPath) { sessions[path] = nil }
 
-  /// What failed on the old link is tried again on the next.
-  mutating func linkLost(_ peer: PeerIdentifier) {
+  /// What failed on the old link is tried again on the next: at once where bluetoothd keeps it for then, and when the link
+  /// is there, since the failure may have been heard after the loss.
+  mutating func forgetFailedSubscriptions(_ peer: PeerIdentifier) {
     for (path, session) in sessions where session.peer == peer && session.step == .failed { sessions[path] = nil }
   }
 

@@ -43,6 +43,8 @@ public struct HomeConfiguration: Sendable, Hashable {
   public var approachInterruption: Duration = .seconds(120)
   /// How long a person's word is good for.
   public var wordLifetime: Duration = .seconds(20)
+  /// How old the lock's word that it is locked may be when its owner is asked.
+  public var answerLifetime: Duration = .milliseconds(250)
   /// How long after a question the next one may be put.
   public var questionInterval: Duration = .seconds(600)
   /// How long an offer is used after it came; the lock's own limit is longer.

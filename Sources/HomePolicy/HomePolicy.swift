@@ -32,6 +32,10 @@ public struct HomePolicy: Sendable {
   var isDoubtful = false
   /// The lock says that it is locked, so a doubtful phone near it asks.
   var isLockedOut = false
+  /// When the lock last said so, or the opposite.
+  var answeredAt: Instant?
+  /// What the owner is asked for, as soon as the lock has said once more that it is locked.
+  var doubt: Doubt?
   var isWordAwaited = false
   var readingsLeft = 0
   var isReadingSignal = false
@@ -285,6 +289,8 @@ public struct HomePolicy: Sendable {
     } else if state.approach != nil {
       guard watch.isAtDoor(at: time.instant) else { return }
       unlock(state.opening ?? newOpening(.approach, at: time, using: &random), at: time)
+    } else if doubt != nil {
+      write(.status, operation: 0, at: time)
     } else if owesPresence, !watch.isUndecided || (!isReadingSignal && readingsLeft == 0) {
       write(.status, operation: 0, at: time)
     }
@@ -351,6 +357,8 @@ public struct HomePolicy: Sendable {
   mutating func commandIsLost() {
     awaited = nil
     answerDue = nil
+    // Who is still near is in doubt still.
+    doubt = nil
   }
 
   mutating func store() {

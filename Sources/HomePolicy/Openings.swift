@@ -67,6 +67,7 @@ extension HomePolicy {
     _ answer: HomeAnswer, _ bolt: HomeBolt, at time: HomeTime, using random: inout some RandomNumberGenerator
   ) {
     guard let awaited else { return }
+    let doubt = doubt
     commandIsLost()
     interruptions = 0
     owesPresence = false
@@ -74,7 +75,9 @@ extension HomePolicy {
     readingsLeft = configuration.signalReadings
     state.lastHeard = time
     isLockedOut = bolt == .locked
+    answeredAt = time.instant
     if bolt == .unlocked { stopAsking() }
+    if let doubt { ask(doubt, at: time) }
     guard let opening = state.opening, opening.isWritten, opening.operation == awaited.operation else { return }
     switch answer {
     case .done: conclude(opening)
@@ -140,11 +143,19 @@ extension HomePolicy {
 
   // MARK: Questions
 
-  /// Asks, where the phone is near a locked door and nothing shows that it came to it; not again and again.
+  /// Asks, where the phone is near a locked door and nothing shows that it came to it; not again and again. What the lock
+  /// said a while ago may be over, since hands turn bolts: then it is asked first, and its owner on its answer.
   mutating func ask(_ doubt: Doubt, at time: HomeTime) {
     guard isDoubtful, isLockedOut, state.approach == nil, state.opening == nil else { return }
+    if let asked = state.asked, time.duration(since: asked) < configuration.questionInterval {
+      isDoubtful = false
+      return
+    }
+    guard let answeredAt, time.instant - answeredAt <= configuration.answerLifetime else {
+      self.doubt = doubt
+      return
+    }
     isDoubtful = false
-    if let asked = state.asked, time.duration(since: asked) < configuration.questionInterval { return }
     state.asked = time
     state.isAsking = true
     store()

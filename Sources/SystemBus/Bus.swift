@@ -88,15 +88,6 @@ public actor Bus {
     if thread.isCurrent { assumeIsolated { work($0) } } else { enqueue(work) }
   }
 
-  /// Runs `work` on the bus's thread after so long of the machine's being awake; not at all where the bus is left before.
-  public func perform(after duration: Duration, _ work: @escaping @Sendable (isolated Bus) -> Void) {
-    thread.perform(after: duration) { [weak self] in
-      self?.assumeIsolated { bus in
-        if bus.isOpen { work(bus) }
-      }
-    }
-  }
-
   /// Sends what was enqueued before, leaves the bus and forgets the handlers; returns at once. Open calls fail.
   public nonisolated func close() {
     // Without a thread the connection is still its maker's.

@@ -22,8 +22,6 @@ final class BusThread: SerialExecutor {
   private let identity = Atomic<UInt>(0)
   /// Used by the thread alone, after `start`.
   private nonisolated(unsafe) var connection: BusConnection?
-  /// What is to be done later, in nanoseconds of CLOCK_MONOTONIC; the thread's own.
-  private nonisolated(unsafe) var timers: [(at: UInt64, work: @Sendable () -> Void)] = []
 
   init() throws(BusError) {
     wakeDescriptor = eventfd(0, Int32(EFD_NONBLOCK) | Int32(EFD_CLOEXEC))
@@ -67,30 +65,6 @@ final class BusThread: SerialExecutor {
     wake { $0.work.append(.closure(closure)) }
   }
 
-  /// Runs `work` on the thread, on which this is called, after so long of its being awake.
-  func perform(after duration: Duration, _ work: @escaping @Sendable () -> Void) {
-    checkIsolated()
-    let (seconds, attoseconds) = duration.components
-    let nanoseconds = UInt64(max(0, seconds)) * 1_000_000_000 + UInt64(max(0, attoseconds)) / 1_000_000_000
-    timers.append((Self.now + nanoseconds, work))
-  }
-
-  private static var now: UInt64 {
-    var time = timespec()
-    clock_gettime(CLOCK_MONOTONIC, &time)
-    return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
-  }
-
-  /// Does what is due; whether anything was.
-  private func ring() -> Bool {
-    guard !timers.isEmpty else { return false }
-    let now = Self.now
-    let due = timers.filter { $0.at <= now }.sorted { $0.at < $1.at }
-    timers.removeAll { $0.at <= now }
-    for timer in due { timer.work() }
-    return !due.isEmpty
-  }
-
   var isCurrent: Bool { identity.load(ordering: .acquiring) == UInt(pthread_self()) }
 
   func checkIsolated() { precondition(isCurrent, "not on the bus's thread") }
@@ -124,8 +98,7 @@ final class BusThread: SerialExecutor {
         }
       }
       let hasProcessed = connection?.process() ?? false
-      let hasRung = ring()
-      if !work.isEmpty || hasProcessed || hasRung { continue }
+      if !work.isEmpty || hasProcessed { continue }
       switch prepareToSleep() {
       case .stop:
         connection?.close()
@@ -153,11 +126,6 @@ final class BusThread: SerialExecutor {
     if let wait = connection?.wait {
       descriptors.append(pollfd(fd: wait.descriptor, events: wait.events, revents: 0))
       timeoutMilliseconds = wait.timeoutMilliseconds
-    }
-    if let next = timers.map(\.at).min() {
-      let now = Self.now
-      let left = next > now ? Int32(clamping: (next - now) / 1_000_000 + 1) : 0
-      timeoutMilliseconds = timeoutMilliseconds < 0 ? left : min(left, timeoutMilliseconds)
     }
     poll(&descriptors, nfds_t(descriptors.count), timeoutMilliseconds)
     inbox.withLock { $0.isSleeping = false }

@@ -20,8 +20,6 @@ struct AgentStoreError: Error, CustomStringConvertible {
 /// The agent's state in one file, replaced whole, durable before `write` returns.
 final class AgentStore {
   private(set) var state: AgentState
-  /// What was stored is gone or could not be read: nothing is known of the time before, so nothing is opened for it.
-  private(set) var isWithoutPast = false
   private let path: String
   private let descriptor: Int32
   private static let maximumByteCount = 64 * 1024
@@ -42,7 +40,6 @@ final class AgentStore {
     state = AgentState()
     guard FileManager.default.fileExists(atPath: path) else {
       if FileManager.default.fileExists(atPath: path + ".made") {
-        isWithoutPast = true
         logger.error(
           "\(path) is missing, and \(path).made tells that it was stored: the agent starts anew, and opens nothing for what was before"
         )
@@ -60,7 +57,6 @@ final class AgentStore {
       mark(logger)
       return
     }
-    isWithoutPast = true
     let aside = path + ".damaged"
     guard rename(path, aside) == 0 else { throw Self.error(aside) }
     mark(logger)

@@ -4,6 +4,7 @@ import BusValue
 import Synchronization
 import SystemBus
 import Testing
+import Timekeeping
 
 @testable import AppLinkBus
 
@@ -31,16 +32,47 @@ private final class ChoosySystem: Sendable {
   func close() { box.value?.close() }
 }
 
+/// A clock that stands until a test moves it to the alarm that was set.
+private final class WatchedClock: TimeSource {
+  let clock = ManualClock()
+  let alarms = Inbox<Instant>()
+
+  private struct WatchedAlarm: Alarm {
+    let alarm: any Alarm
+    let alarms: Inbox<Instant>
+    func set(_ deadline: Instant?) {
+      alarm.set(deadline)
+      if let deadline { alarms.put(deadline) }
+    }
+  }
+
+  var now: Instant { clock.now }
+  var unixSeconds: Double { clock.unixSeconds }
+  func makeAlarm(_ handler: @escaping @Sendable () -> Void) -> any Alarm {
+    WatchedAlarm(alarm: clock.makeAlarm(handler), alarms: alarms)
+  }
+
+  /// Leaps over the next pause; how long it was.
+  func pass() async throws -> Duration {
+    let deadline = try await alarms.next()
+    defer { clock.advance(to: deadline) }
+    return deadline - clock.now
+  }
+}
+
 @Suite("A refused attachment", .timeLimit(.minutes(1)))
 struct RefusedAttachTests {
-  @Test("M9: what may pass is asked again, and the app hears nothing of it")
+  @Test("M9: what may pass is asked again by the world's clock, and the app hears nothing of it")
   func asksAgain() async throws {
     let bus = try PrivateBus()
     let passing = [AppLinkError(.unavailable, "systemd starts anew"), AppLinkError(.limitReached, "too many wait")]
     let system = try ChoosySystem(on: bus, passing.map { .failure($0) } + [.success(TestSystem.reply)])
     let app = App()
-    let client = AppLinkClient(address: bus.address.text, logger: logger, delegate: app)
+    let time = WatchedClock()
+    let client = AppLinkClient(address: bus.address.text, logger: logger, time: time, delegate: app)
     try client.start()
+    #expect(try await time.pass() == .milliseconds(250))
+    #expect(try await time.pass() == .milliseconds(500))
     #expect(try await app.told.next() == .attached(TestSystem.reply))
     client.close()
     system.close()
@@ -53,8 +85,10 @@ struct RefusedAttachTests {
     let system = try ChoosySystem(
       on: bus, Array(repeating: .failure(refusal), count: 4) + [.success(TestSystem.reply)])
     let app = App()
-    let client = AppLinkClient(address: bus.address.text, logger: logger, delegate: app)
+    let time = WatchedClock()
+    let client = AppLinkClient(address: bus.address.text, logger: logger, time: time, delegate: app)
     try client.start()
+    for pause in [250, 500, 1000, 2000] { #expect(try await time.pass() == .milliseconds(pause)) }
     #expect(try await app.told.next() == .refused(refusal))
     #expect(try await app.told.next() == .attached(TestSystem.reply))
     client.close()

@@ -84,6 +84,22 @@ private final class Stage: Sendable {
     }
   }
 
+  @Test("A4: who calls as soon as a new bluetoothd has its name finds all of it", .timeLimit(.minutes(1)))
+  func isWholeFromTheFirst() async throws {
+    let stage = try await Stage(["phone"])
+    let (client, messages) = try stage.client(on: "phone")
+    defer { client.close() }
+    for round in 0...60 {
+      if round > 0 { #expect(try await stage.obey(.restartBluetoothd(machine: "phone", killed: true)).error == nil) }
+      while true {
+        guard case .appeared(let objects) = try await messages.next() else { continue }
+        #expect(objects[WellKnown.managerPath]?[InterfaceName.agentManager] != nil, "round \(round)")
+        #expect(objects[WellKnown.firstAdapter]?[InterfaceName.gattManager] != nil, "round \(round)")
+        break
+      }
+    }
+  }
+
   @Test("H4: over two buses one machine finds, connects and reads another", .timeLimit(.minutes(1)))
   func reads() async throws {
     let stage = try await Stage(["door", "phone"])

@@ -264,6 +264,26 @@ struct BluetoothdFaultTests {
     #expect(desk.asked { $0 == .startNotify } == 1)
   }
 
+  @Test(
+    "BlueZ 16: a subscription that fails with its link is asked for again on the next, where its failure is heard later"
+  )
+  func failsWithItsLink() throws {
+    var desk = Desk()
+    desk.connectAndSubscribe()
+    desk.linkDown()
+    desk.handle(.daemon(.vanished))
+    desk.answersCalls = false
+    desk.forget()
+    desk.appear()
+    let call = try #require(desk.lastCall(.startNotify))
+    desk.linkUp()
+    desk.linkDown()
+    desk.handle(.daemon(.reply(call, .failure(.failed("Operation failed with ATT error: 0x0e")))))
+    desk.forget()
+    desk.linkUp()
+    #expect(desk.asked { $0 == .startNotify } == 1)
+  }
+
   @Test("BlueZ 20: a device that somebody else's Disconnect may have disarmed is armed again")
   func foreignDisconnect() {
     var desk = waiting()

@@ -29,8 +29,14 @@ struct Phone {
   mutating func happens(_ event: HomeEvent) -> [HomeEffect] {
     switch event {
     case .linkUp: writesAtLinkUp = writes.count
-    case .linkDown: lastOffer = nil
+    case .linkDown:
+      lastOffer = nil
+      hasSpoken = false
+      isAsked = false
     case .offerReceived: lastOffer = time.instant
+    case .answered(_, let bolt):
+      lockSays = bolt
+      isAsked = false
     default: break
     }
     let effects = policy.handle(event, at: time, using: &random)
@@ -44,6 +50,7 @@ struct Phone {
         disk = policy.state
       case .write(let command, let operation):
         writes.append((command, operation, command == .status || disk.opening?.operation == operation))
+        isAsked = command == .status && operation == 0
       case .ask(let doubt): questions.append(doubt)
       case .answerWord(let outcome): wordOutcomes.append(outcome)
       case .readSignal:
@@ -61,6 +68,11 @@ struct Phone {
       if isAskedForSignal {
         isAskedForSignal = false
         happens(.signalRead(dBm))
+      }
+      if isAsked, hasSpoken, let bolt = lockSays {
+        pass(0.06)
+        happens(.answered(.unknownOperation, bolt: bolt))
+        happens(.offerReceived)
       }
       let next = min(policy.nextDeadline ?? end, nextOffer ?? end)
       guard next < end else { break }
@@ -91,6 +103,11 @@ struct Phone {
   private var lastOffer: Instant?
   private var writesAtLinkUp = 0
   var isOffering = true
+  /// Where the lock says its bolt is, whenever it is asked on a link on which a test had it answer once.
+  var lockSays: HomeBolt? { didSet { hasSpoken = true } }
+  private var hasSpoken = false
+  /// The lock owes an answer to what is no opening.
+  private var isAsked = false
   /// A disk that takes nothing.
   var isDiskFull = false
   /// The policy waits for a reading.

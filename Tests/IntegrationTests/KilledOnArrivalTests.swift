@@ -4,14 +4,52 @@ import Testing
 /// The worst moment for a process to die is the arrival: between the link and the bolt.
 @Suite("Killed on arrival, with real processes", .serialized, .timeLimit(.minutes(10)))
 struct KilledOnArrivalTests {
-  /// Whom to kill, and how long after the link came up, in milliseconds. From the link-up to the bolt it takes about
-  /// 1,200 ms: the offer, the unlock write, its answer, and the bolt's turn lie between these moments.
-  static let deaths: [(step: String, milliseconds: Int)] = [0, 110, 140, 300, 560, 800, 1200].flatMap {
-    [("kill daemon: phone", $0), ("kill daemon: door", $0)]
+  /// A moment of the arrival: so long after an event of the phone's or the door's.
+  struct Death: Sendable, CustomStringConvertible {
+    let step: String
+    let event: String
+    let machine: String
+    let milliseconds: Int
+    init(_ step: String, _ event: String, at machine: String, _ milliseconds: Int = 0) {
+      self.step = step
+      self.event = event
+      self.machine = machine
+      self.milliseconds = milliseconds
+    }
+    var description: String { "\(step), \(milliseconds) ms after \(event)" }
+  }
+
+  /// Once the owner walks in, a link takes up to two minutes to come up, and the way to the door as long again. The
+  /// unlock is written at the door; its way to the lock, the lock's acceptance, the answer's way back and the bolt's turn
+  /// take 30 to 600 ms from there on. So each death waits for what it is to hit.
+  static let moments: [(event: String, machine: String, milliseconds: [Int])] = [
+    ("didConnect", "phone", [0, 140]), ("approach.began", "phone", [0, 200]),
+    ("unlock.written", "phone", [0, 15, 45, 100]), ("command.accepted", "door", [0, 15, 300]),
+    ("bolt.moved", "door", [0]), ("unlock.answered", "phone", [0]),
+  ]
+  static let deaths: [Death] = moments.flatMap { moment in
+    moment.milliseconds.flatMap { milliseconds in
+      ["kill daemon: {machine: phone}", "kill daemon: {machine: door}"].map {
+        Death($0, moment.event, at: moment.machine, milliseconds)
+      }
+    }
   }
 
   @Test("L3: latchkeyd dies at any moment of the arrival, on either side, and the door opens, once", arguments: deaths)
-  func daemon(death: (step: String, milliseconds: Int)) async throws {
+  func daemon(death: Death) async throws { try await tell(death) }
+
+  /// Between the stored decision and the write, between the write and its answer, between the record and the turn.
+  static let appDeaths: [Death] = [0, 15, 45, 100].flatMap { milliseconds in
+    [
+      Death("kill app: {machine: phone, app: agent}", "unlock.written", at: "phone", milliseconds),
+      Death("kill app: {machine: door, app: lock}", "unlock.written", at: "phone", milliseconds),
+    ]
+  }
+
+  @Test("L3, L4: the agent or the lock dies around the unlock, and the door opens, once", arguments: appDeaths)
+  func app(death: Death) async throws { try await tell(death) }
+
+  private func tell(_ death: Death) async throws {
     let file = NSTemporaryDirectory() + "/latchkey-arrival-\(UUID().uuidString).yaml"
     defer { try? FileManager.default.removeItem(atPath: file) }
     try Self.story(death).write(toFile: file, atomically: true, encoding: .utf8)
@@ -19,7 +57,7 @@ struct KilledOnArrivalTests {
     #expect(outcome.status == 0, "\(death)\n\(outcome.output)\n\(outcome.errors)")
   }
 
-  private static func story(_ death: (step: String, milliseconds: Int)) -> String {
+  private static func story(_ death: Death) -> String {
     """
     name: killed on arrival
     days: 2
@@ -42,7 +80,7 @@ struct KilledOnArrivalTests {
             kill app: {machine: phone, app: agent}
           - day: 2
             move: {machine: phone, to: [1, 0], over: 140s, as: arrival}
-          - wait for: {event: link.up, within: 4min}
+          - wait for: {event: \(death.event), machine: \(death.machine), within: 4min}
           - pass: \(death.milliseconds)ms
           - \(death.step)
           - pass: 5min

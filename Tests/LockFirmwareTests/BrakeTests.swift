@@ -73,6 +73,36 @@ import Testing
     #expect(bench.responses == [true, false])
   }
 
+  @Test("A13: a command that was on its way when the lock restarted is told apart from one that nobody sealed for it")
+  func earlierRun() throws {
+    var bench = try Bench()
+    bench.happens(.linkUp(Bench.alice))
+    var session = try bench.session(Bench.alice, key: bench.keys[0])
+    let onItsWay = try session.seal(LockCommand(.status, operation: 0), using: &bench.cryptography)
+    bench.restart()
+    bench.happens(.linkRestored(Bench.alice))
+    bench.happens(.linkUp(Bench.bob))
+    bench.happens(.commandWritten(Bench.alice, onItsWay))
+    #expect(bench.turns.isEmpty && bench.responses == [false])
+    // One is: of a second one, of one on a new link, and of one after a command that it could read, it knows better.
+    bench.happens(.commandWritten(Bench.alice, onItsWay))
+    bench.happens(.commandWritten(Bench.bob, onItsWay))
+    #expect(bench.refusals.map { "\($0)" } == ["earlierRun", "authenticationFailed", "authenticationFailed"])
+    try bench.command(.status, 0)
+    #expect(bench.responses.last == true)
+  }
+
+  @Test("A13: what comes long after the restart was not on its way") func longAfter() throws {
+    var bench = try Bench()
+    bench.happens(.linkUp(Bench.alice))
+    bench.restart()
+    bench.happens(.linkRestored(Bench.alice))
+    bench.pass(70)
+    bench.happens(.offerRead(Bench.alice))
+    bench.happens(.commandWritten(Bench.alice, garbage))
+    #expect(bench.refusals.map { "\($0)" } == ["authenticationFailed"])
+  }
+
   @Test("M11: a phone that is no longer enrolled is a stranger again") func unenrolled() throws {
     var bench = try Bench()
     try bench.comeHome(1)

@@ -59,10 +59,12 @@ enum DoorPromises {
       return .kept("\(count(moves.count, "movement")), \(count(moves.count, "record"))", moves)
     },
     Promise(
-      name: "nothing-refused", rows: ["L4"], meaning: "The lock refused no command in this story."
+      name: "nothing-refused", rows: ["L4"],
+      meaning: "The lock refused no command in this story, but for one that was on its way to it when it restarted."
     ) { evidence in
       if let finding = evidence.withoutLock { return finding }
-      let refused = evidence.all { $0.isLock(.commandRefused) }
+      let all = evidence.all { $0.isLock(.commandRefused) }
+      let refused = all.filter { !wasOnItsWay($0, evidence) }
       guard refused.isEmpty else {
         return .broken("\(count(refused.count, "command")) \(refused.count == 1 ? "was" : "were") refused", refused)
       }
@@ -70,9 +72,22 @@ enum DoorPromises {
       guard !accepted.isEmpty else {
         return evidence.notJudged("the lock was never commanded, so it had nothing to refuse")
       }
-      return .kept("\(count(accepted.count, "command")), none refused")
+      let late = all.count
+      return .kept(
+        "\(count(accepted.count, "command")), none refused"
+          + (late == 0
+            ? "" : "; \(count(late, "other")) \(late == 1 ? "was" : "were") on its way to a lock that restarted"))
     },
   ]
+
+  /// Whether the lock says so of a refused command, and had restarted before.
+  private static func wasOnItsWay(_ refusal: JournalEntry, _ evidence: Evidence) -> Bool {
+    guard refusal.fields["reason"] == "earlierRun" else { return false }
+    let starts = evidence.entries.filter {
+      $0.isLock(.started) && $0.machine == refusal.machine && $0.t <= refusal.t
+    }
+    return starts.count > 1
+  }
 
   /// `nil` where the bolt was locked when this arrival began, or was locked while it went on, so that there was a door to
   /// open.

@@ -18,6 +18,8 @@ struct Link<Cryptography: NoiseCryptography> {
   var phone: [UInt8]?
   /// After a restart: the phone that may be behind this link, unproven.
   var presumedPhone: [UInt8]?
+  /// After a restart: until when the first command may be one that was on its way to an offer of the run before.
+  var earlierRunUntil: Int64?
   /// When the phone counts as gone, where nobody would tell.
   var unheardDue: Int64?
   /// When to offer anew.
@@ -38,8 +40,9 @@ extension LockFirmware {
   /// the leaving of the phone that unlocked. Should it say nothing, the start's own deadline locks.
   mutating func linkRestored(_ central: CentralIdentifier) {
     linkUp(central)
-    guard let unlockedBy, let index = links.firstIndex(where: { $0.central == central }) else { return }
-    links[index].presumedPhone = unlockedBy
+    guard let index = links.firstIndex(where: { $0.central == central }) else { return }
+    links[index].earlierRunUntil = now + configuration.offerLifetimeMilliseconds
+    if let unlockedBy { links[index].presumedPhone = unlockedBy }
   }
 
   mutating func linkDown(_ central: CentralIdentifier) {
@@ -97,7 +100,9 @@ extension LockFirmware {
     // What failed has learned nothing, so the offer is still good for the command that belongs to it: a late one, or
     // another program's, does not take it from the phone. Who must wait is offered anew when that is over.
     failures.fail(central, at: now)
-    refuse(central, RefusalReason(refusal))
+    let isOfEarlierRun = refusal == .authenticationFailed && (links[index].earlierRunUntil ?? now) > now
+    links[index].earlierRunUntil = nil
+    refuse(central, isOfEarlierRun ? .earlierRun : RefusalReason(refusal))
     if let blockedUntil = failures.blockedUntil(central, at: now) { links[index].nextOffer = blockedUntil }
   }
 
@@ -112,6 +117,7 @@ extension LockFirmware {
     links[index].answering = session
     links[index].operation = OperationMemory.Key(phone: phone, operation: command.operation)
     links[index].phone = phone
+    links[index].earlierRunUntil = nil
     links[index].unheardDue = links[index].isSubscribed ? nil : now + configuration.unheardDelayMilliseconds
     links[index].nextOffer = nil
     links[index].repeatsLeft = 0

@@ -183,6 +183,9 @@ public enum RefusalReason: UInt8, Equatable, Sendable {
   case malformed
   /// This central, or all strangers together, failed too often.
   case waiting
+  /// The link was there before this run of the lock, and nothing has come over it since: the command may have been on its
+  /// way to an offer of the run before, whose keys are gone. Such a one is no forgery for all the lock knows.
+  case earlierRun
 }
 
 /// Why the bolt moved.

@@ -1,0 +1,63 @@
+import BlueZ
+import BusValue
+import SystemBus
+
+/// The objects that a server of org.bluez shows, and what can be answered from them alone.
+struct ObjectMirror {
+  private(set) var objects: ManagedObjects
+
+  init(_ objects: ManagedObjects) { self.objects = objects }
+
+  mutating func apply(_ signal: Signal) { ObjectCoding.apply(signal, to: &objects) }
+
+  /// The interface of a call, where the object has it, with a method of this name for just these arguments. Like
+  /// bluetoothd it guesses at nothing: a call without an interface is none of its (BlueZ, gdbus/object.c).
+  func interface(of call: IncomingCall) throws(BusError) -> String {
+    let interfaces = objects[call.path]
+    guard interfaces != nil || objects.keys.contains(where: { $0.isWithin(call.path) }) || call.path == .root else {
+      throw .nothingHandles(call, isObject: false)
+    }
+    let description: InterfaceDescription? =
+      switch call.interface {
+      case BusName.introspectable: .introspectable
+      case BusName.objectManager: call.path == .root ? .objectManager : nil
+      case BusName.properties: interfaces == nil ? nil : .properties
+      case Interfaces1.simulatedController:
+        interfaces?[InterfaceName.device] == nil ? nil : Interfaces1.all[Interfaces1.simulatedController]
+      case let name?: interfaces?[name] == nil ? nil : Interfaces1.all[name]
+      case nil: nil
+      }
+    guard let description,
+      description.methods.contains(where: { $0.name == call.member && $0.signature == call.signature })
+    else { throw .nothingHandles(call, isObject: true) }
+    return description.name
+  }
+
+  /// Answers from the mirror what can be; `nil` where the call is another.
+  func answer(_ call: IncomingCall, _ interface: String) throws(BusError) -> [Value]? {
+    let arguments = Arguments(call.arguments)
+    switch (interface, call.member) {
+    case (BusName.objectManager, "GetManagedObjects"): return [ObjectCoding.value(objects, ofDaemon: true)]
+    case (BusName.introspectable, "Introspect"):
+      guard let text = ObjectCoding.introspection(of: call.path, in: objects, managerAt: .root, ofDaemon: true) else {
+        throw .nothingHandles(call, isObject: false)
+      }
+      return [.string(text)]
+    case (BusName.properties, "GetAll"): return [.properties(try properties(call, arguments))]
+    case (BusName.properties, "Get"):
+      let name = try arguments.string(1)
+      guard let value = try properties(call, arguments)[name] else {
+        throw .invalidArguments("No such property '\(name)'")
+      }
+      return [.variant(value)]
+    default: return nil
+    }
+  }
+
+  /// The properties of the interface that the first argument names.
+  private func properties(_ call: IncomingCall, _ arguments: Arguments) throws(BusError) -> Properties {
+    let name = try arguments.string(0)
+    guard let properties = objects[call.path]?[name] else { throw .invalidArguments("No such interface '\(name)'") }
+    return properties
+  }
+}

@@ -1,0 +1,69 @@
+import HomePolicy
+import Testing
+import Timekeeping
+
+/// The owner is asked only at a door that is locked now.
+@Suite("Questions to the owner") struct QuestionTests {
+  /// Some way from a door that said two seconds ago that it is locked, with nothing that shows an approach.
+  private func withinReach() -> Phone {
+    var phone = Phone()
+    phone.settle()
+    phone.happens(.linkDown)
+    phone.pass(600)
+    phone.happens(.linkUp)
+    phone.happens(.offerReceived)
+    phone.signal(-80, for: 2)
+    phone.happens(.answered(.unknownOperation, bolt: .locked))
+    phone.happens(.offerReceived)
+    phone.signal(-80, for: 2)
+    return phone
+  }
+
+  @Test("L7: a bolt that was turned by hand since it last spoke is asked about before its owner is")
+  func handMeanwhile() {
+    var phone = withinReach()
+    let before = phone.writes.count
+    phone.lockSays = .unlocked
+    phone.signal(-50, for: 5)
+    #expect(phone.questions.isEmpty)
+    #expect(phone.writes.count == before + 1)
+    #expect(phone.writes.last?.command == .status && phone.writes.last?.operation == 0)
+    #expect(phone.unlocks.isEmpty)
+  }
+
+  @Test("L7: where it says once more that it is locked, the owner is asked at once, and once") func lockedStill() {
+    var phone = withinReach()
+    let before = phone.writes.count
+    phone.signal(-50, for: 60)
+    #expect(phone.questions == [.noApproach])
+    #expect(phone.writes.count <= before + 1)
+    #expect(phone.unlocks.isEmpty)
+  }
+
+  @Test("L7: a lock that does not answer is asked again with patience, and nobody is asked on its old word")
+  func silent() {
+    var phone = withinReach()
+    let before = phone.writes.count
+    phone.lockSays = nil
+    phone.signal(-50, for: 600)
+    #expect(phone.questions.isEmpty && phone.unlocks.isEmpty)
+    #expect(phone.writes.count <= before + 45, "no faster than answers are given up")
+    phone.lockSays = .locked
+    phone.happens(.offerReceived)
+    phone.signal(-50, for: 20)
+    #expect(phone.questions == [.noApproach])
+  }
+
+  @Test("L7: a question that was due when the link was lost is not put on the next one") func linkLost() {
+    var phone = withinReach()
+    phone.lockSays = nil
+    phone.signal(-50, for: 2)
+    phone.happens(.linkDown)
+    phone.pass(1)
+    phone.happens(.linkUp)
+    phone.happens(.offerReceived)
+    phone.signal(-80, for: 2)
+    phone.happens(.answered(.unknownOperation, bolt: .locked))
+    #expect(phone.questions.isEmpty)
+  }
+}
