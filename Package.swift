@@ -208,7 +208,8 @@ let package = Package(
         "DurableFiles", "LockFirmware", "ProcessTesting", "RandomTesting", "LockProtocol", "LockCryptography",
         "HomePolicy",
         "Timekeeping", "latchkey-lock", crypto, log,
-      ]),
+      ],
+      resources: [.copy("Files")]),
     tests(
       "HomePolicyTests",
       [
