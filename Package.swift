@@ -213,9 +213,10 @@ let package = Package(
     tests(
       "HomePolicyTests",
       [
-        "HomePolicy", "ApproachTrials", "ProcessTesting", "Radio", "RandomTesting", "Timekeeping", "latchkey-agent",
-        log,
-      ]),
+        "HomePolicy", "ApproachTrials", "LatchkeyVersion", "ProcessTesting", "Radio", "RandomTesting", "Timekeeping",
+        "latchkey-agent", log,
+      ],
+      resources: [.copy("States")]),
     // A process for the tests of the world's clock to move about.
     program("world-puppet", ["Timekeeping", "CSystemd"], path: "Tests/Support/world-puppet"),
     tests(
