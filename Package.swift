@@ -89,7 +89,7 @@ let package = Package(
       "LatchkeyDaemon",
       [
         "BluetoothSystem", "AppLink", "BlueZ", "BlueZBus", "AppLinkBus", "BusValue", "SystemBus", "Timekeeping",
-        "Journal", "CSystemd", "DurableFiles", grdb, log,
+        "Journal", "CSystemd", "DurableFiles", "LatchkeyVersion", grdb, log,
       ]),
     library("CoreBluetooth", ["AppLink", "AppLinkBus", "BluetoothTypes", log]),
     library(
@@ -193,9 +193,10 @@ let package = Package(
     tests(
       "LatchkeyDaemonTests",
       [
-        "LatchkeyDaemon", "BluetoothSystem", "AppLink", "BlueZ", "BusValue", "RandomTesting", "Timekeeping", grdb,
-        sqlite, log,
-      ]),
+        "LatchkeyDaemon", "BluetoothSystem", "BluetoothTypes", "AppLink", "BlueZ", "BusValue", "LatchkeyVersion",
+        "RandomTesting", "Timekeeping", grdb, sqlite, log,
+      ],
+      resources: [.copy("Stores")]),
     tests("CoreBluetoothTests", ["CoreBluetooth", "CoreBluetoothTestKit", "AppLink", "BluetoothTypes"]),
     // Numbers that look random and are the same every time.
     library("RandomTesting", path: "Tests/RandomTesting"),
@@ -249,7 +250,7 @@ let package = Package(
       "IntegrationTests",
       [
         "Orchestrator", "BusTesting", "ProcessTesting", "Journal", "latchkey", "latchkeyd", "latchkey-agent",
-        "latchkey-lock", "bluez-simulator", "story-teller", "saboteur",
+        "latchkey-lock", "bluez-simulator", "story-teller", "saboteur", grdb,
       ]),
     // The suite of BlueZ behaviour, on the simulator, and what it was seen to do on bluetoothd.
     tests(
