@@ -189,7 +189,7 @@ let package = Package(
       [
         "BluetoothSystem", "ProcessTesting", "BlueZModel", "Radio", "AppLink", "BlueZ", "BluetoothTypes", "BusValue",
         "Timekeeping",
-      ]),
+      ], excluding: ["Recorded"]),
     tests(
       "LatchkeyDaemonTests",
       [

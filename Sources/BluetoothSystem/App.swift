@@ -154,7 +154,7 @@ extension BluetoothSystem {
   /// An app that keeps ending early is started ever more rarely: at once, then after 1, 2, 4 … 64 s.
   private func backOff(_ app: inout App) {
     app.shortLives = now - app.launchedAt < .seconds(10) ? min(app.shortLives + 1, 8) : 0
-    app.notBefore = app.shortLives < 2 ? now : now + .seconds(1 << (app.shortLives - 2))
+    app.notBefore = app.shortLives < 2 ? now : now + BackOff.standard.wait(afterFailures: app.shortLives - 1)
   }
 
   // MARK: What the user says

@@ -32,15 +32,6 @@ enum PendingCall: Sendable {
   case registerMark(root: ObjectPath)
 }
 
-/// How far something that is asked of bluetoothd has got.
-enum RegistrationStep: Sendable, Hashable {
-  case none
-  case asked
-  case done
-  /// It was refused; asked again at this time.
-  case failed(retryAt: Int64)
-}
-
 extension BluetoothSystem {
   mutating func call(_ path: ObjectPath, _ request: BlueZ.Request, for pending: PendingCall) {
     guard bluez.isPresent else { return }

@@ -53,7 +53,7 @@ extension BluetoothSystem {
     let idle = (managers[key]?.peripherals ?? [:]).filter { _, peripheral in
       !peripheral.isWanted && peripheral.told == .disconnected && peripheral.delivered == .disconnected
     }
-    for peer in idle.keys.sorted(by: { $0.uuidString < $1.uuidString }) {
+    for peer in idle.keys.sorted() {
       managers[key]?.peripherals[peer] = nil
       erase(PeripheralRecord.key(key, peer))
       releasePeer(peer)
@@ -99,7 +99,7 @@ extension BluetoothSystem {
       let lost = managers[key]?.peripherals.filter { peer, peripheral in
         peripheral.isWanted && peripheral.told == .connected && !(isOn && isUsable(bluez.device(peer)))
       }
-      for peer in (lost ?? [:]).keys.sorted(by: { $0.uuidString < $1.uuidString }) { tellLost(key, peer) }
+      for peer in (lost ?? [:]).keys.sorted() { tellLost(key, peer) }
     }
   }
 
@@ -130,7 +130,7 @@ extension BluetoothSystem {
         peripheral.isWanted && peripheral.told != .connected && peripheral.notBefore <= now
           && isUsable(bluez.device(peer))
       }
-      for peer in (done ?? [:]).keys.sorted(by: { $0.uuidString < $1.uuidString }) {
+      for peer in (done ?? [:]).keys.sorted() {
         managers[key]?.peripherals[peer]?.told = .connected
         attempts[peer] = nil
         journal("request.completed", ["app": key.app, "peripheral": peer.uuidString])
@@ -155,7 +155,7 @@ extension BluetoothSystem {
     managers[key]?.reported = Set(view.discovered.prefix(configuration.peripheralLimit))
     let seen = Dictionary(view.peripherals.map { ($0.identifier, $0) }, uniquingKeysWith: { first, _ in first })
     let known = managers[key]?.peripherals ?? [:]
-    for peer in known.keys.sorted(by: { $0.uuidString < $1.uuidString })
+    for peer in known.keys.sorted()
     where seen[peer] == nil || seen[peer]?.state == .disconnected || seen[peer]?.state == .disconnecting {
       guard known[peer]?.isWanted == true else { continue }
       releaseConnection(key, peer)

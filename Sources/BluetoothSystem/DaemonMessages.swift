@@ -43,7 +43,7 @@ extension BluetoothSystem {
     bluez.isPresent = false
     bluez.forgetObjects()
     forgetAsked()
-    pairing.agent = .none
+    pairing.agent.withdraw()
     journal("bluetooth.state", ["state": String(describing: bluez.state), "because": "bluetoothd vanished"])
   }
 
@@ -193,7 +193,7 @@ extension BluetoothSystem {
       }
       if let isDiscovering = changed["Discovering"]?.boolValue {
         bluez.isDiscovering = isDiscovering
-        if !isDiscovering, discovery.step == .done { discovery.step = .none }
+        if !isDiscovering, discovery.registration.isDone { discovery.registration.withdraw() }
       }
       if changed["Pairable"]?.boolValue == false, pairing.losesPairable {
         // bluetoothd switches it off with its last agent, and not on again for one that comes at once; pairings would

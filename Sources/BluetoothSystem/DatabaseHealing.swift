@@ -45,9 +45,9 @@ extension BluetoothSystem {
   }
 
   mutating func reconcileDatabases() {
-    for peer in uncheckedDatabases.sorted(by: { $0.uuidString < $1.uuidString }) { checkDatabase(peer) }
+    for peer in uncheckedDatabases.sorted() { checkDatabase(peer) }
     uncheckedDatabases = []
-    for peer in healings.keys.sorted(by: { $0.uuidString < $1.uuidString }) {
+    for peer in healings.keys.sorted() {
       guard let dropAt = healings[peer]?.dropAt, dropAt <= now else { continue }
       dropForMissing(peer)
     }

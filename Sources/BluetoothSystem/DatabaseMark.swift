@@ -11,11 +11,10 @@ import Timekeeping
 /// nothing was asked. After one, a small service of the system's own takes another form; the hash is new, and the next
 /// link begins with a whole discovery. Until then there is no such service.
 struct DatabaseMark: Sendable {
-  var step = RegistrationStep.none
+  var registration = Registration()
   var root: ObjectPath?
   /// Which mark bluetoothd was given.
   var number: UInt32 = 0
-  var failures = 0
   /// Bonded centrals that are linked: since when, and whether they have asked for anything.
   var visits: [PeerIdentifier: (since: Instant, showsLife: Bool)] = [:]
 
@@ -59,18 +58,18 @@ extension BluetoothSystem {
   /// Has bluetoothd serve the mark that is due, while apps publish anything.
   mutating func reconcileMark(_ adapter: ObjectPath) {
     let wanted = isServing ? settings.databaseMark ?? 0 : 0
-    guard mark.number != wanted || isFailed(mark.step), mayAsk(mark.step) else { return }
+    guard mark.number != wanted || mark.registration.isFailed, mark.registration.mayAsk(at: now) else { return }
     if let root = mark.root {
       mark.root = nil
       call(adapter, .unregisterApplication(root: root), for: .ignored)
     }
     mark.number = wanted
-    mark.step = .none
+    mark.registration.withdraw()
     guard wanted != 0, let service = DatabaseMark.service else { return }
     lastExport += 1
     let root = ObjectPath(unchecked: "/org/latchkey/marks/\(lastExport)")
     mark.root = root
-    mark.step = .asked
+    mark.registration.ask()
     let place = root.appending("service")
     let objects: ManagedObjects = [
       place: [
@@ -88,18 +87,13 @@ extension BluetoothSystem {
     call(adapter, .registerApplication(root: root, objects: objects), for: .registerMark(root: root))
   }
 
-  private func isFailed(_ step: RegistrationStep) -> Bool { if case .failed = step { true } else { false } }
-
   mutating func markRegistered(_ root: ObjectPath, _ result: Result<Reply, BlueZError>) {
     guard mark.root == root else { return }
     switch result {
-    case .success:
-      mark.step = .done
-      mark.failures = 0
+    case .success: mark.registration.succeed()
     case .failure(let error):
       mark.root = nil
-      mark.failures += 1
-      mark.step = .failed(retryAt: (now + backOff(mark.failures)).nanoseconds)
+      mark.registration.fail(at: now)
       journal("database.markRefused", ["error": error.description])
     }
   }

@@ -153,7 +153,7 @@ extension BluetoothSystem {
   }
 
   mutating func reconcileLinks() {
-    for (peer, health) in links.sorted(by: { $0.key.uuidString < $1.key.uuidString }) {
+    for (peer, health) in links.sorted(by: { $0.key < $1.key }) {
       guard let checkAt = health.checkAt, checkAt <= now else { continue }
       links[peer]?.checkAt = nil
       guard let device = bluez.device(peer), device.isConnected else { continue }
@@ -165,7 +165,7 @@ extension BluetoothSystem {
         endDeadLink(device)
       }
     }
-    for (peer, queue) in operations.sorted(by: { $0.key.uuidString < $1.key.uuidString }) {
+    for (peer, queue) in operations.sorted(by: { $0.key < $1.key }) {
       guard let deadline = queue.deadline, deadline <= now, queue.current != nil else { continue }
       operations[peer]?.deadline = nil
       journal("operation.unanswered", ["peripheral": peer.uuidString])
@@ -174,11 +174,11 @@ extension BluetoothSystem {
     }
   }
 
-  /// Asks bluetoothd to end a link; where it does not, again, ever more rarely: after 15, 30, 60 … s, at most 16 min.
+  /// Asks bluetoothd to end a link; where it does not, again, ever more rarely.
   private mutating func endDeadLink(_ device: Device) {
     let ends = (links[device.peer]?.ends ?? 0) + 1
     links[device.peer, default: LinkHealth()].ends = ends
-    links[device.peer]?.checkAt = now + LinkHealth.disconnectLimit * (1 << min(ends - 1, 6))
+    links[device.peer]?.checkAt = now + BackOff.patient.wait(afterFailures: ends)
     bluez.devices[device.path]?.isDisconnecting = true
     profile.armed.remove(device.peer)
     call(device.path, .disconnect, for: .disconnect(device.peer))

@@ -190,7 +190,7 @@ extension BluetoothSystem {
     switch key.role {
     case .central:
       let peripherals = manager.peripherals.filter(\.value.isRestored)
-        .keys.sorted { $0.uuidString < $1.uuidString }
+        .keys.sorted()
         .map { snapshot($0, key, state: manager.peripherals[$0]?.delivered) }
       send(
         .willRestoreCentral(number, CentralRestoration(peripherals: peripherals, scan: manager.scan)), to: name, link)
@@ -221,13 +221,13 @@ extension BluetoothSystem {
 
   mutating func removeManager(_ key: ManagerKey) {
     guard let manager = managers[key] else { return }
-    for peer in manager.peripherals.keys.sorted(by: { $0.uuidString < $1.uuidString }) {
+    for peer in manager.peripherals.keys.sorted() {
       releaseConnection(key, peer)
       erase(PeripheralRecord.key(key, peer))
     }
-    for service in manager.services.keys { removeService(key, service) }
+    for service in manager.services.keys.sorted() { removeService(key, service) }
     managers[key] = nil
-    for peer in manager.peripherals.keys.sorted(by: { $0.uuidString < $1.uuidString }) { releasePeer(peer) }
+    for peer in manager.peripherals.keys.sorted() { releasePeer(peer) }
     apps[key.app]?.queue.removeAll { $0.manager == key }
     erase(StoreKey(.manager, key.text))
   }

@@ -10,7 +10,8 @@ import Timekeeping
 /// machine has to do with, and whatever would take a person is refused. While the user attends (`latchkey pairings`,
 /// `latchkey pair`) it can do both, so that pairings compare numbers, and it passes on every question.
 struct PairingState: Sendable {
-  var agent = RegistrationStep.none
+  /// Refused, it is left alone for half a minute: another agent may be the default for good reasons.
+  var agent = Registration(backOff: BackOff(first: .seconds(30), doublings: 0))
   /// With which it is registered, or being registered.
   var capability = AgentCapability.noInputNoOutput
   /// The agent left for another, and the adapter may stop being pairable with it.
@@ -70,15 +71,15 @@ extension BluetoothSystem {
   mutating func reconcileRegistrations() {
     guard bluez.isPresent else { return }
     let wanted: AgentCapability = isAttended ? .keyboardDisplay : .noInputNoOutput
-    if pairing.agent == .done, pairing.capability != wanted, pairing.questions.isEmpty,
+    if pairing.agent.isDone, pairing.capability != wanted, pairing.questions.isEmpty,
       pairing.wish?.isSearching != false
     {
       call(WellKnown.managerPath, .unregisterAgent(path: Self.agentPath), for: .ignored)
-      pairing.agent = .none
+      pairing.agent.withdraw()
       pairing.losesPairable = true
     }
-    guard pairing.agent != .done, mayAsk(pairing.agent) else { return }
-    pairing.agent = .asked
+    guard !pairing.agent.isDone, pairing.agent.mayAsk(at: now) else { return }
+    pairing.agent.ask()
     pairing.capability = wanted
     call(WellKnown.managerPath, .registerAgent(path: Self.agentPath, capability: wanted), for: .registerAgent)
   }
@@ -86,10 +87,10 @@ extension BluetoothSystem {
   mutating func agentRegistered(_ result: Result<Reply, BlueZError>) {
     switch result {
     case .failure(let error) where error.name != BlueZError.alreadyExists.name:
-      pairing.agent = .failed(retryAt: (now + .seconds(30)).nanoseconds)
+      pairing.agent.fail(at: now)
       journal("agent.refused", ["error": error.description])
     default:
-      pairing.agent = .done
+      pairing.agent.succeed()
       journal("agent.registered", ["capability": pairing.capability.rawValue])
       if pairing.capability == .keyboardDisplay { tellWaiting() }
       call(WellKnown.managerPath, .requestDefaultAgent(path: Self.agentPath), for: .requestDefaultAgent)
@@ -237,7 +238,7 @@ extension BluetoothSystem {
       let what = wish.isSearching ? "has not been seen; is it near, and ready to pair?" : "has not finished pairing."
       return finishWish(endOfWish("\"\(wish.device)\" \(what)"))
     }
-    guard wish.isSearching, pairing.agent == .done, pairing.capability == .keyboardDisplay else { return }
+    guard wish.isSearching, pairing.agent.isDone, pairing.capability == .keyboardDisplay else { return }
     let matching = bluez.devices.values.filter { device in
       device.address?.description.lowercased() == wish.device.lowercased() || device.name == wish.device
     }

@@ -74,7 +74,7 @@ extension BluetoothSystem {
   }
 
   mutating func runOperations() {
-    for peer in operations.keys.sorted(by: { $0.uuidString < $1.uuidString }) {
+    for peer in operations.keys.sorted() {
       answerDiscoveries(peer)
       startNext(peer)
       if operations[peer]?.isEmpty == true { operations[peer] = nil }

@@ -8,7 +8,7 @@ import Timekeeping
 /// A service as it is exported to bluetoothd: one application each, but for those that include each other, at a fixed
 /// handle, so that neither an app's death nor another service's coming and going moves an attribute.
 struct PublishedService: Sendable {
-  var step = RegistrationStep.none
+  var registration = Registration()
   let manager: ManagerKey
   /// Of the application.
   let root: ObjectPath
@@ -19,14 +19,12 @@ struct PublishedService: Sendable {
   var descriptors: [ObjectPath: [UInt8]] = [:]
   /// Characteristics that bluetoothd has somebody subscribed to since the registration.
   var notifying: Set<LocalAttributeIdentifier> = []
-  var failures = 0
 }
 
 struct PublishedAdvertisement: Sendable {
-  var step = RegistrationStep.none
+  var registration: Registration
   let path: ObjectPath
   let request: AdvertisementRequest
-  var failures = 0
 
   /// How often it is sent, in milliseconds: 152.5 ms is the first interval that Apple's Accessory Design Guidelines
   /// recommend. At bluetoothd's own 1.28 s a link comes up seconds after somebody has come within range, too late to see
@@ -41,7 +39,7 @@ extension BluetoothSystem {
       return
     }
     if let known = managers[key]?.services[definition.identifier] {
-      if known.definition == definition, published[definition.identifier]?.step == .done {
+      if known.definition == definition, published[definition.identifier]?.registration.isDone == true {
         tell(key, .serviceAdded(.unaddressed, definition.identifier, error: nil))
         grantCredit(key)
         return
@@ -142,8 +140,8 @@ extension BluetoothSystem {
   /// Whether bluetoothd has what a manager publishes, or has refused it. Nobody is called in before: who connected
   /// would find a database without these services, and remember it.
   private func isServed(_ key: ManagerKey) -> Bool {
-    guard mark.step != .asked else { return false }
-    return (managers[key]?.services ?? [:]).keys.allSatisfy { published[$0].map { $0.step != .asked } ?? false }
+    guard !mark.registration.isAsked else { return false }
+    return (managers[key]?.services ?? [:]).keys.allSatisfy { published[$0].map { !$0.registration.isAsked } ?? false }
   }
 
   private mutating func publish(_ record: ServiceRecord, _ key: ManagerKey, _ adapter: ObjectPath) {
@@ -153,10 +151,10 @@ extension BluetoothSystem {
     guard family.first?.definition.identifier == identifier, mayRegister else { return }
     let known = family.compactMap { published[$0.definition.identifier] }
     let roots = Set(known.map(\.root))
-    var failures = 0
+    var registration = Registration()
     if known.count == family.count, roots.count == 1 {
-      guard case .failed(let time) = known[0].step, now.nanoseconds >= time else { return }
-      failures = known[0].failures
+      guard known[0].registration.isFailed, known[0].registration.mayAsk(at: now) else { return }
+      registration = known[0].registration
     } else {
       // One more has come to those that are there, and all are registered anew.
       for root in roots.sorted() {
@@ -164,6 +162,7 @@ extension BluetoothSystem {
         forgetRelatives(registeredAt: root)
       }
     }
+    registration.ask()
     lastExport += 1
     let root = ObjectPath(unchecked: "/org/latchkey/services/\(lastExport)")
     var objects = ManagedObjects()
@@ -172,8 +171,7 @@ extension BluetoothSystem {
       let name = family.count == 1 ? "service" : "service\(1000 + index)"
       var service = PublishedService(manager: key, root: root, path: root.appending(name))
       objects.merge(export(member, &service)) { $1 }
-      service.step = .asked
-      service.failures = failures
+      service.registration = registration
       published[member.definition.identifier] = service
     }
     call(adapter, .registerApplication(root: root, objects: objects), for: .registerService(identifier, root: root))
@@ -234,7 +232,7 @@ extension BluetoothSystem {
     _ identifier: LocalAttributeIdentifier, _ root: ObjectPath, _ result: Result<Reply, BlueZError>
   ) {
     guard published[identifier]?.root == root else { return }
-    let members = published.filter { $0.value.root == root }.keys.sorted { $0.uuidString < $1.uuidString }
+    let members = published.filter { $0.value.root == root }.keys.sorted()
     for member in members { registered(member, root, result) }
   }
 
@@ -245,15 +243,14 @@ extension BluetoothSystem {
     let isNew = managers[service.manager]?.unannounced.remove(identifier) != nil
     switch result {
     case .success:
-      service.step = .done
+      service.registration.succeed()
       published[identifier] = service
       if isNew {
         tell(service.manager, .serviceAdded(.unaddressed, identifier, error: nil))
         grantCredit(service.manager)
       }
     case .failure(let error):
-      service.failures += 1
-      service.step = .failed(retryAt: (now + backOff(service.failures)).nanoseconds)
+      service.registration.fail(at: now)
       published[identifier] = service
       journal("service.refused", ["app": service.manager.app, "error": error.description])
       guard isNew else { return }
@@ -279,7 +276,7 @@ extension BluetoothSystem {
       return
     }
     if managers[key]?.advertisement != nil, advertisements[key]?.request == request,
-      advertisements[key]?.step == .done
+      advertisements[key]?.registration.isDone == true
     {
       tell(
         key,
@@ -300,23 +297,18 @@ extension BluetoothSystem {
   private mutating func reconcileAdvertisement(_ key: ManagerKey, _ adapter: ObjectPath) {
     let request = bluez.isPowered && mayWork(key) ? managers[key]?.advertisement : nil
     if let current = advertisements[key], current.request != request {
-      if case .failed = current.step {
-        // bluetoothd does not have it.
-      } else {
+      if !current.registration.isFailed {
         call(adapter, .unregisterAdvertisement(path: current.path), for: .ignored)
       }
       advertisements[key] = nil
     }
     guard let request, isServed(key), mayRegister else { return }
-    var failures = 0
-    switch advertisements[key]?.step {
-    case nil: break
-    case .failed(let time) where now.nanoseconds >= time: failures = advertisements[key]?.failures ?? 0
-    default: return
-    }
+    var registration = advertisements[key]?.registration ?? Registration()
+    guard !registration.isDone, registration.mayAsk(at: now) else { return }
+    registration.ask()
     lastExport += 1
     let path = ObjectPath(unchecked: "/org/latchkey/advertisements/\(lastExport)")
-    advertisements[key] = PublishedAdvertisement(step: .asked, path: path, request: request, failures: failures)
+    advertisements[key] = PublishedAdvertisement(registration: registration, path: path, request: request)
     var properties: Properties = [
       "Type": .string("peripheral"), "ServiceUUIDs": .strings(request.serviceUUIDs.map(\.description)),
       // As on every other system; a bluetoothd that looks for nothing in particular shows nothing of others.
@@ -336,13 +328,11 @@ extension BluetoothSystem {
     managers[key]?.isAdvertisingUnannounced = false
     switch result {
     case .success:
-      advertisement.step = .done
-      advertisement.failures = 0
+      advertisement.registration.succeed()
       advertisements[key] = advertisement
       if isNew { tell(key, .advertisingStarted(.unaddressed, error: nil)) }
     case .failure(let error):
-      advertisement.failures += 1
-      advertisement.step = .failed(retryAt: (now + backOff(advertisement.failures)).nanoseconds)
+      advertisement.registration.fail(at: now)
       advertisements[key] = advertisement
       journal("advertisement.refused", ["app": key.app, "error": error.description])
       guard isNew else { return }
@@ -360,7 +350,7 @@ extension BluetoothSystem {
     case InterfaceName.gattProfile:
       if let root = profile.root, path.isWithin(root) { profile = ProfileRegistration() }
     case InterfaceName.agent:
-      pairing.agent = .none
+      pairing.agent.withdraw()
       cancelQuestions()
     default: break
     }

@@ -34,12 +34,11 @@ struct ConnectionAttempt: Sendable {
 
 /// The GattProfile1 application that keeps bonded devices on the kernel's accept list.
 struct ProfileRegistration: Sendable {
-  var step = RegistrationStep.none
+  var registration = Registration()
   var root: ObjectPath?
   var isUnregistering = false
   /// Devices that were bonded when the registration was made and have not been disarmed since.
   var armed: Set<PeerIdentifier> = []
-  var failures = 0
 }
 
 /// Brings bluetoothd's connections in line with what apps want of them.
@@ -81,12 +80,10 @@ extension BluetoothSystem {
         consider(peripheral.notBefore)
       }
     }
-    for step in [profile.step, discovery.step, pairing.agent, mark.step] {
-      if case .failed(let time) = step { consider(Instant(nanoseconds: time)) }
+    for registration in [profile.registration, discovery.registration, pairing.agent, mark.registration] {
+      consider(registration.deadline)
     }
-    for service in published.values {
-      if case .failed(let time) = service.step { consider(Instant(nanoseconds: time)) }
-    }
+    for service in published.values { consider(service.registration.deadline) }
     return earliest
   }
 
@@ -101,7 +98,8 @@ extension BluetoothSystem {
       if !device.isTrusted, !device.isTrustRequested { untrusted.append(device) }
     }
     trust(untrusted)
-    guard !isComplete, let adapter = bluez.adapter, mayAsk(profile.step), !profile.isUnregistering else { return }
+    guard !isComplete, let adapter = bluez.adapter, profile.registration.mayAsk(at: now), !profile.isUnregistering
+    else { return }
     if let root = profile.root {
       profile.root = nil
       profile.isUnregistering = true
@@ -111,20 +109,12 @@ extension BluetoothSystem {
     lastExport += 1
     let root = ObjectPath(unchecked: "/org/latchkey/profiles/\(lastExport)")
     let uuids = Set(devices.flatMap(\.tellingServices)).sorted()
-    profile.step = .asked
+    profile.registration.ask()
     profile.root = root
     let object: Interfaces = [InterfaceName.gattProfile: ["UUIDs": .strings(uuids.map(\.description))]]
     call(
       adapter, .registerApplication(root: root, objects: [root.appending("profile"): object]),
       for: .registerProfile(root: root, arming: Set(devices.map(\.peer))))
-  }
-
-  func mayAsk(_ step: RegistrationStep) -> Bool {
-    switch step {
-    case .none, .done: true
-    case .asked: false
-    case .failed(let time): now.nanoseconds >= time
-    }
   }
 
   mutating func profileRegistered(
@@ -133,22 +123,17 @@ extension BluetoothSystem {
     guard profile.root == root else { return }
     switch result {
     case .success:
-      profile.step = .done
-      profile.failures = 0
+      profile.registration.succeed()
       // What was paired or changed since the call is not armed by it.
       profile.armed.formUnion(arming)
       renewRereading()
       journal("profile.registered", ["peripherals": String(arming.count)])
     case .failure(let error):
       profile.root = nil
-      profile.failures += 1
-      profile.step = .failed(retryAt: (now + backOff(profile.failures)).nanoseconds)
+      profile.registration.fail(at: now)
       journal("profile.refused", ["error": error.description])
     }
   }
-
-  /// 1, 2, 4 … 64 s.
-  func backOff(_ failures: Int) -> Duration { .seconds(1 << min(max(failures, 1) - 1, 6)) }
 
   /// A trusted device is not disarmed by somebody else's `Disconnect`.
   private mutating func trust(_ devices: [Device]) {
@@ -211,7 +196,7 @@ extension BluetoothSystem {
     var attempt = attempts[peer] ?? ConnectionAttempt()
     attempt.failures += 1
     attempt.isSighted = false
-    attempt.retryAt = now + backOff(attempt.failures)
+    attempt.retryAt = now + BackOff.standard.wait(afterFailures: attempt.failures)
     attempt.refusals = 0
     if case .failure(let error) = result {
       journal("connect.failed", ["peripheral": peer.uuidString, "error": error.description])
@@ -232,7 +217,7 @@ extension BluetoothSystem {
     attempt.retryAt = now + .seconds(45)
     guard attempt.refusals > 1, let device = bluez.device(peer) else { return }
     attempt.refusals = 0
-    attempt.retryAt = now + backOff(attempt.failures)
+    attempt.retryAt = now + BackOff.standard.wait(afterFailures: attempt.failures)
     journal("connect.cancelled", ["peripheral": peer.uuidString, "because": "another's attempt does not end"])
     profile.armed.remove(peer)
     call(device.path, .disconnect, for: .ignored)
@@ -240,7 +225,7 @@ extension BluetoothSystem {
 
   /// `Connect` calls that bluetoothd has forgotten.
   private mutating func giveUpConnects() {
-    for (peer, attempt) in attempts.sorted(by: { $0.key.uuidString < $1.key.uuidString }) {
+    for (peer, attempt) in attempts.sorted(by: { $0.key < $1.key }) {
       guard attempt.isConnecting, let deadline = attempt.deadline, deadline <= now else { continue }
       forgetConnectCall(peer)
       if let device = bluez.device(peer) { call(device.path, .disconnect, for: .ignored) }
@@ -257,7 +242,7 @@ extension BluetoothSystem {
   /// A scan has seen the device: the moment to connect.
   mutating func sighted(_ peer: PeerIdentifier) {
     // Another client's discovery holds up the kernel's own scan for the accept list, so it serves as well as ours.
-    if discovery.step == .done || bluez.isDiscovering, isWanted(peer) {
+    if discovery.registration.isDone || bluez.isDiscovering, isWanted(peer) {
       attempts[peer, default: ConnectionAttempt()].isSighted = true
     }
     reportSighting(peer)

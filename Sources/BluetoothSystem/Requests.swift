@@ -71,7 +71,7 @@ extension BluetoothSystem {
     case .addService(_, let definition): addService(key, definition)
     case .removeService(_, let identifier): removeService(key, identifier)
     case .removeAllServices:
-      for identifier in managers[key]?.services.keys.sorted(by: { $0.uuidString < $1.uuidString }) ?? [] {
+      for identifier in managers[key]?.services.keys.sorted() ?? [] {
         removeService(key, identifier)
       }
     case .startAdvertising(_, let advertisement): startAdvertising(key, advertisement)

@@ -13,8 +13,7 @@ struct Rereading: Sendable {
   /// From when on everything may be read again; `nil`: nobody is waited for.
   var dueAt: Instant?
 
-  /// 15, 30, 60 … 960 s.
-  var wait: Duration { .seconds(15 << min(rounds, 6)) }
+  var wait: Duration { BackOff.patient.wait(afterFailures: rounds + 1) }
 }
 
 /// Once a bluetoothd under load has connected a device of which no signal arrived, and the request was held until the

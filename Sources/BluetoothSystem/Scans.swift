@@ -6,13 +6,12 @@ import Timekeeping
 
 /// The one discovery session that serves every scan, and the search for wanted peripherals.
 struct DiscoveryState: Sendable {
-  var step = RegistrationStep.none
+  var registration = Registration()
   var filter: DiscoveryFilter?
   var isStopping = false
   /// One filter at a time is on its way to bluetoothd.
   var isFilterAsked = false
   var isWanted = false
-  var failures = 0
 }
 
 extension BluetoothSystem {
@@ -79,21 +78,21 @@ extension BluetoothSystem {
     guard let adapter = bluez.adapter, !discovery.isStopping else { return }
     discovery.isWanted = needed || !activeScans.isEmpty
     guard discovery.isWanted else {
-      if discovery.step == .done {
+      if discovery.registration.isDone {
         discovery.isStopping = true
         call(adapter, .stopDiscovery, for: .stopDiscovery)
       }
       return
     }
-    guard mayAsk(discovery.step) else { return }
+    guard discovery.registration.mayAsk(at: now) else { return }
     let filter = wantedFilter(searching: needed)
-    let isRunning = discovery.step == .done
+    let isRunning = discovery.registration.isDone
     if isRunning, discovery.filter == filter || discovery.isFilterAsked { return }
     discovery.filter = filter
     discovery.isFilterAsked = true
     call(adapter, .setDiscoveryFilter(filter), for: .setFilter)
     if !isRunning {
-      discovery.step = .asked
+      discovery.registration.ask()
       call(adapter, .startDiscovery, for: .startDiscovery)
     }
   }
@@ -104,17 +103,15 @@ extension BluetoothSystem {
   }
 
   mutating func discoveryStarted(_ result: Result<Reply, BlueZError>) {
-    guard discovery.step == .asked else { return }
+    guard discovery.registration.isAsked else { return }
     switch result {
-    case .success: discovery.step = .done
-    case .failure(let error) where error.name == BlueZError.inProgress.name: discovery.step = .done
+    case .success: discovery.registration.succeed()
+    case .failure(let error) where error.name == BlueZError.inProgress.name: discovery.registration.succeed()
     case .failure(let error):
-      discovery.failures += 1
-      discovery.step = .failed(retryAt: (now + backOff(discovery.failures)).nanoseconds)
+      discovery.registration.fail(at: now)
       journal("discovery.refused", ["error": error.description])
     }
-    guard discovery.step == .done else { return }
-    discovery.failures = 0
+    guard discovery.registration.isDone else { return }
     for device in bluez.devices.values.sorted(by: { $0.path < $1.path }) where device.rssi != nil {
       sighted(device.peer)
     }
@@ -122,7 +119,7 @@ extension BluetoothSystem {
 
   mutating func discoveryStopped() {
     discovery.isStopping = false
-    discovery.step = .none
+    discovery.registration.withdraw()
     discovery.filter = nil
   }
 

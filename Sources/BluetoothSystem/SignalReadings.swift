@@ -44,7 +44,7 @@ extension BluetoothSystem {
   mutating func runSignalReadings() {
     guard !signalReadings.isEmpty else { return }
     var underWay = signalReadings.values.count { $0.deadline.map { $0 > now } ?? false }
-    for peer in signalReadings.keys.sorted(by: { $0.uuidString < $1.uuidString }) {
+    for peer in signalReadings.keys.sorted() {
       guard var reading = signalReadings[peer] else { continue }
       if let deadline = reading.deadline, deadline <= now {
         reading.deadline = nil
@@ -96,7 +96,7 @@ extension BluetoothSystem {
 
   /// Whom nobody will answer any more: bluetoothd is gone.
   mutating func endSignalReadings() {
-    let open = signalReadings.sorted { $0.key.uuidString < $1.key.uuidString }
+    let open = signalReadings.sorted { $0.key < $1.key }
     signalReadings = [:]
     for (peer, reading) in open {
       for item in reading.asked + reading.waiting { finish(item, peer, .failed(.peripheralGone)) }

@@ -40,7 +40,7 @@ extension BluetoothSystem {
     guard let (service, _) = place(path), let published = published[service], let device = bluez.devices[device],
       device.isConnected, !isWanted(device.peer)
     else { return }
-    for characteristic in published.notifying.sorted(by: { $0.uuidString < $1.uuidString }) {
+    for characteristic in published.notifying.sorted() {
       remember(device, characteristic)
       tellSubscribed(published.manager, device.peer, characteristic)
     }
@@ -98,18 +98,18 @@ extension BluetoothSystem {
     guard bluez.wasEverPresent else { return }
     for key in sortedManagers(.peripheral) {
       for (characteristic, subscribers) in (managers[key]?.subscribers ?? [:]).sorted(by: {
-        $0.key.uuidString < $1.key.uuidString
+        $0.key < $1.key
       }) {
-        for peer in subscribers.sorted(by: { $0.uuidString < $1.uuidString })
+        for peer in subscribers.sorted()
         where bluez.device(peer)?.isConnected != true {
           tellUnsubscribed(key, peer, characteristic)
         }
       }
     }
-    let services = published.sorted { $0.key.uuidString < $1.key.uuidString }.map(\.value)
+    let services = published.sorted { $0.key < $1.key }.map(\.value)
     for service in services {
-      for characteristic in service.notifying.sorted(by: { $0.uuidString < $1.uuidString }) {
-        for peer in (remembered[characteristic] ?? []).sorted(by: { $0.uuidString < $1.uuidString })
+      for characteristic in service.notifying.sorted() {
+        for peer in (remembered[characteristic] ?? []).sorted()
         where bluez.device(peer)?.isConnected == true {
           tellSubscribed(service.manager, peer, characteristic)
         }
@@ -181,7 +181,7 @@ extension BluetoothSystem {
       services: manager.services.values.sorted { $0.order < $1.order }.map(\.definition),
       advertisement: manager.advertisement,
       subscriptions: subscribers.mapValues { peers in
-        peers.sorted { $0.uuidString < $1.uuidString }.map { centralSnapshot($0) }
+        peers.sorted().map { centralSnapshot($0) }
       }.filter { !$0.value.isEmpty })
   }
 
@@ -189,7 +189,7 @@ extension BluetoothSystem {
   mutating func resumePeripheral(_ key: ManagerKey, _ view: ManagerView, missed: [AppLink.Event.Body]) {
     let shown = Set(view.services.map(\.identifier))
     let view = view.bounded(subscriptions: configuration.peripheralLimit)
-    for identifier in managers[key]?.services.keys.sorted(by: { $0.uuidString < $1.uuidString }) ?? []
+    for identifier in managers[key]?.services.keys.sorted() ?? []
     where !shown.contains(identifier) {
       removeService(key, identifier)
     }
@@ -213,11 +213,11 @@ extension BluetoothSystem {
     _ key: ManagerKey, _ view: ManagerView, _ missed: [AppLink.Event.Body]
   ) {
     let actual = managers[key]?.subscribers ?? [:]
-    let characteristics = Set(actual.keys).union(view.subscriptions.keys).sorted { $0.uuidString < $1.uuidString }
+    let characteristics = Set(actual.keys).union(view.subscriptions.keys).sorted()
     for characteristic in characteristics {
       let known = Set(view.subscriptions[characteristic] ?? [])
       let now = actual[characteristic] ?? []
-      for peer in known.union(now).sorted(by: { $0.uuidString < $1.uuidString }) {
+      for peer in known.union(now).sorted() {
         // A subscription that waited to be told is not the one the app knows, though it looks the same.
         let isNew = missed.contains { body in
           if case .subscribed(_, let central, characteristic) = body { central.identifier == peer } else { false }
@@ -239,7 +239,7 @@ extension ManagerView {
   fileprivate func bounded(subscriptions limit: Int) -> ManagerView {
     var view = self
     var left = limit
-    for characteristic in subscriptions.keys.sorted(by: { $0.uuidString < $1.uuidString }) {
+    for characteristic in subscriptions.keys.sorted() {
       let centrals = (subscriptions[characteristic] ?? []).prefix(left)
       left -= centrals.count
       view.subscriptions[characteristic] = centrals.isEmpty ? nil : Array(centrals)

@@ -152,7 +152,7 @@ open class CBCentralManager: CBManager, @unchecked Sendable {
       held.values.filter { peripheral in
         peripheral.currentState == .connected
           && (peripheral.serviceList ?? []).contains { wanted.contains($0.attributeUUID) }
-      }.sorted { $0.identifier.uuidString < $1.identifier.uuidString }
+      }.sorted { $0.identifier < $1.identifier }
     }
   }
 

@@ -168,7 +168,7 @@ extension CBCentralManager {
   func confirmCancellations() {
     let cancelled = locked {
       held.values.filter { $0.currentState == .disconnecting }.map(\.identifier)
-        .sorted { $0.uuidString < $1.uuidString }
+        .sorted()
     }
     for identifier in cancelled { disconnected(identifier, nil, Date().timeIntervalSince1970, false) }
   }
@@ -181,8 +181,8 @@ extension CBCentralManager {
     }
     return ManagerView(
       state: toldState,
-      peripherals: peripherals.map(\.snapshot).sorted { $0.identifier.uuidString < $1.identifier.uuidString },
+      peripherals: peripherals.map(\.snapshot).sorted { $0.identifier < $1.identifier },
       connectOptions: connectOptions, scan: scan,
-      discovered: scan?.allowDuplicates == false ? discovered.sorted { $0.uuidString < $1.uuidString } : [])
+      discovered: scan?.allowDuplicates == false ? discovered.sorted() : [])
   }
 }

@@ -165,7 +165,7 @@ final class AgentCentral: NSObject, CBCentralManagerDelegate, CBPeripheralDelega
     }
     peripheral = nil
     forgetCharacteristics()
-    perform(search.begin(kept.sorted { $0.0.uuidString < $1.0.uuidString }, at: time.now))
+    perform(search.begin(kept.sorted { $0.0 < $1.0 }, at: time.now))
   }
 
   private func perform(_ effects: [LockSearch.Effect]) {

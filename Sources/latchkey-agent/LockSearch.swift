@@ -191,7 +191,7 @@ struct LockSearch {
 
   private var sorted: [(key: UUID, value: Candidate)] {
     candidates.sorted {
-      $0.value.signal == $1.value.signal ? $0.key.uuidString < $1.key.uuidString : $0.value.signal > $1.value.signal
+      $0.value.signal == $1.value.signal ? $0.key < $1.key : $0.value.signal > $1.value.signal
     }
   }
 

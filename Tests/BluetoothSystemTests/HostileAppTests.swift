@@ -21,8 +21,11 @@ struct Maxima: CustomStringConvertible {
   var identifiers = 0
   var effects = 0
   var journal = 0
+  /// Of all effects, where they are recorded.
+  var digest: EffectDigest?
 
   mutating func note(_ system: BluetoothSystem, _ effects: [BluetoothSystem.Effect]) {
+    if digest != nil { for effect in effects { digest?.add(effect) } }
     queue = max(queue, system.apps.values.map(\.queue.count).max() ?? 0)
     calls = max(calls, system.calls.count)
     operations = max(operations, system.operations.values.reduce(0) { $0 + $1.waiting.count + $1.discoveries.count })

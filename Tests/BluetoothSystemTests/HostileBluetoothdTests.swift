@@ -90,7 +90,9 @@ struct Bedlam {
         complain("can't be stored: \(record.key)")
       }
     case .bluez(.call(let identifier, let path, let request)):
-      if case .registerApplication(_, let objects) = request { exported = Array((exported + objects.keys).suffix(32)) }
+      if case .registerApplication(_, let objects) = request {
+        exported = Array((exported + objects.keys.sorted()).suffix(32))
+      }
       if isSane { return reply(identifier, path, request, &todo) }
       calls.append(identifier)
       if calls.count > 64 { calls.removeFirst() }
@@ -263,9 +265,9 @@ struct Bedlam {
     if !wanted.contains(where: { $0.isWanted }), guests[0].app.view.scan == nil { complain("the phone wants nothing") }
     let published = system.published.values.filter { $0.manager.app == "org.example.door" }
     let isWanted = system.managers.values.contains { $0.key.app == "org.example.door" && !$0.services.isEmpty }
-    if isWanted, !published.contains(where: { $0.step == .done }) {
+    if isWanted, !published.contains(where: { $0.registration.isDone }) {
       complain(
-        "the door publishes nothing: Bluetooth is \(system.bluez.state), \(published.map { "\($0.root): \($0.step)" }), "
+        "the door publishes nothing: Bluetooth is \(system.bluez.state), \(published.map { "\($0.root): \($0.registration.step)" }), "
           + "the app is \(system.apps["org.example.door"].map { "\($0.state)" } ?? "none")")
     }
   }

@@ -33,12 +33,16 @@ struct House {
   var machines: [String: Machine] = [:]
   var now = Instant.zero
   var refusals: [String] = []
+  /// Of all that both systems and the world said; empty unless it is recorded.
+  private(set) var digest = EffectDigest()
+  private let isRecorded: Bool
   private var open: [Work] = []
 
   private static let declaration = AppDeclaration(
     bundleIdentifier: bundle, backgroundModes: ["bluetooth-central", "bluetooth-peripheral"])
 
-  init(seed: UInt64) {
+  init(seed: UInt64, isRecorded: Bool = false) {
+    self.isRecorded = isRecorded
     world = SimulatedWorld(seed: seed)
     for (name, part) in [("phone", ScriptedApp.Part.phone), ("door", .door)] {
       machines[name] = Machine(
@@ -136,6 +140,7 @@ struct House {
 
   private mutating func take(_ outputs: [SimulatedWorld.Output]) {
     for output in outputs {
+      if isRecorded { digest.add(output) }
       switch output {
       case .send(let name, let client, let message):
         if machines[name]?.client == client { open.append(.system(name, .daemon(message))) }
@@ -150,6 +155,7 @@ struct House {
 
   private mutating func take(_ effect: BluetoothSystem.Effect, of name: String) {
     guard let machine = machines[name] else { return }
+    if isRecorded { digest.add(effect) }
     switch effect {
     case .store(let change): machines[name]?.stored.apply(change)
     case .bluez(let message): open.append(.world(.message(machine: name, from: machine.client, message)))

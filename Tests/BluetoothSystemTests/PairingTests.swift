@@ -230,7 +230,7 @@ struct PairingTests {
       desk.forget()
       for call in open { desk.handle(.daemon(.reply(call, .success(.none)))) }
     }
-    #expect(desk.system.discovery.step == .done)
+    #expect(desk.system.discovery.registration.isDone)
     desk.answersCalls = true
     desk.handle(
       .daemon(
@@ -245,7 +245,7 @@ struct PairingTests {
     if succeeds {
       #expect(desk.asked { $0 == .pair } == 1)
       #expect(replies(desk, to: 5).count == 1)
-      #expect(desk.system.discovery.step != .done, "nobody looks any longer")
+      #expect(!desk.system.discovery.registration.isDone, "nobody looks any longer")
     } else {
       var other = Desk()
       other.appear(withDevice: false)

@@ -58,8 +58,8 @@ struct WholeSystemTests {
   }
 
   /// Half an hour to two of faults in an order of the seed's own.
-  static func story(_ seed: Int) -> House {
-    var house = House(seed: UInt64(seed))
+  static func story(_ seed: Int, isRecorded: Bool = false) -> House {
+    var house = House(seed: UInt64(seed), isRecorded: isRecorded)
     var random = SplitMix64(state: UInt64(seed) &* 7919)
     house.pass(.seconds(60))
     house.control("phone", .leaveApp(bundleIdentifier: House.bundle))

@@ -1,0 +1,40 @@
+import FoundationEssentials
+
+/// A number that is the same for the same sequence of values, in every process and on every machine: FNV-1a over the
+/// values' parts. Neither the order of a dictionary's pairs nor the names of types and members count.
+struct EffectDigest: CustomStringConvertible {
+  private(set) var value: UInt64 = 0xCBF2_9CE4_8422_2325
+  private(set) var count = 0
+
+  /// One more value of the sequence.
+  mutating func add(_ effect: Any) {
+    count += 1
+    feed(Self.text(effect))
+  }
+
+  var description: String { "\(count) effects, \(String(value, radix: 16))" }
+
+  private mutating func feed(_ text: String) {
+    for byte in text.utf8 { value = (value ^ UInt64(byte)) &* 0x100_0000_01B3 }
+    value = (value ^ 0x1F) &* 0x100_0000_01B3
+  }
+
+  /// What counts of a value.
+  static func text(_ value: Any) -> String {
+    if let text = value as? String { return text }
+    if let bytes = value as? [UInt8] { return bytes.map { String($0, radix: 16) }.joined(separator: " ") }
+    if let identifier = value as? UUID { return identifier.uuidString }
+    let mirror = Mirror(reflecting: value)
+    switch mirror.displayStyle {
+    case .dictionary?, .set?: return "{" + mirror.children.map { text($0.value) }.sorted().joined(separator: ",") + "}"
+    case .enum?:
+      guard let payload = mirror.children.first else { return String(describing: value) }
+      return (payload.label ?? "") + "(" + text(payload.value) + ")"
+    default:
+      guard !mirror.children.isEmpty else {
+        return mirror.displayStyle == .collection || mirror.displayStyle == .optional ? "-" : String(describing: value)
+      }
+      return "(" + mirror.children.map { text($0.value) }.joined(separator: ",") + ")"
+    }
+  }
+}
