@@ -136,7 +136,7 @@ struct GoldenStoreTests {
     try database.close()
   }
 
-  @Test("Change 7: members that a newer latchkeyd added are ignored, and kept where nothing is written")
+  @Test("Change 7: members that a newer latchkeyd added are ignored")
   func unknownMembers() throws {
     try GoldenStore.place(
       "format-2", at: path,
@@ -147,7 +147,7 @@ struct GoldenStoreTests {
   }
 
   @Test(
-    "Change 7: a member that may be missing means what its comment says",
+    "Change 7: each member that may be missing may be missing, and the rest is read",
     arguments: [
       ("settings", "$.databaseMark"), ("app", "$.process"), ("manager", "$.scan"), ("manager", "$.advertisement"),
       ("manager", "$.subscribers"), ("manager", "$.scan.services"), ("manager", "$.scan.allowDuplicates"),
