@@ -93,7 +93,7 @@ let package = Package(
       "LatchkeyDaemon",
       [
         "BluetoothSystem", "AppLink", "BlueZ", "BlueZBus", "AppLinkBus", "BusValue", "SystemBus", "Timekeeping",
-        "Journal", "CSystemd", "DurableFiles", "TimeTypes", grdb, log,
+        "Journal", "CSystemd", "DurableFiles", "TimeTypes", "LatchkeyVersion", grdb, log,
       ]),
     library("CoreBluetooth", ["AppLink", "AppLinkBus", "BluetoothTypes", log]),
     library(
@@ -190,7 +190,10 @@ let package = Package(
       ]),
     tests(
       "AppLinkBusTests",
-      ["AppLinkBus", "AppLink", "BluetoothTypes", "BusValue", "SystemBus", "Timekeeping", "BusTesting", log]),
+      [
+        "AppLinkBus", "AppLink", "BluetoothTypes", "BusValue", "SystemBus", "Timekeeping", "BusTesting", "TimeTypes",
+        log,
+      ]),
     tests(
       "BluetoothSystemTests",
       [
@@ -201,8 +204,8 @@ let package = Package(
       "LatchkeyDaemonTests",
       [
         "LatchkeyDaemon", "BluetoothSystem", "AppLink", "BlueZ", "BusValue", "RandomTesting", "Timekeeping",
-        "BluetoothTypes", "SystemBus", "TimeTypes", grdb, sqlite, log,
-      ]),
+        "BluetoothTypes", "SystemBus", "TimeTypes", "LatchkeyVersion", grdb, sqlite, log,
+      ], resources: [.copy("Stores")]),
     tests("CoreBluetoothTests", ["CoreBluetooth", "CoreBluetoothTestKit", "AppLink", "BluetoothTypes"]),
     // Numbers that look random and are the same every time.
     library("RandomTesting", path: "Tests/RandomTesting"),
@@ -214,10 +217,11 @@ let package = Package(
       [
         "DurableFiles", "LockFirmware", "ProcessTesting", "RandomTesting", "LockProtocol", "LockCryptography",
         "HomePolicy", "latchkey-lock", "TimeTypes", crypto, log,
-      ]),
+      ], resources: [.copy("Files")]),
     tests(
       "HomePolicyTests",
-      ["HomePolicy", "RandomTesting", "latchkey-agent", "TimeTypes", log]),
+      ["HomePolicy", "RandomTesting", "latchkey-agent", "TimeTypes", "LatchkeyVersion", log],
+      resources: [.copy("States")]),
     // A process for the tests of the world's clock to move about.
     program("world-puppet", ["Timekeeping", "CSystemd", "TimeTypes"], path: "Tests/Support/world-puppet"),
     tests(
@@ -249,7 +253,7 @@ let package = Package(
       "IntegrationTests",
       [
         "Orchestrator", "BusTesting", "ProcessTesting", "Journal", "latchkey", "latchkeyd", "latchkey-agent",
-        "latchkey-lock", "bluez-simulator", "story-teller", "saboteur",
+        "latchkey-lock", "bluez-simulator", "story-teller", "saboteur", grdb,
       ]),
     // The suite of BlueZ behaviour, on the simulator, and what it was seen to do on bluetoothd.
     tests(

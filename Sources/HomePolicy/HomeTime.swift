@@ -17,25 +17,16 @@ public struct HomeTime: Sendable, Hashable {
   }
 }
 
-extension HomeTime: Codable {
+extension HomeTime {
   /// What no clock has ever shown: 100 years since a boot, or a calendar beyond the year 9999.
   private static let longestNanoseconds: Int64 = 100 * 366 * 86400 * 1_000_000_000
   private static let farthestUnixSeconds = 253_402_300_799.0
 
-  private enum CodingKeys: CodingKey { case boot, instant, unixSeconds }
-
-  /// Reads what was stored. A time that no clock shows is damage, and would overflow what is computed with it.
-  public init(from decoder: any Decoder) throws {
-    let values = try decoder.container(keyedBy: CodingKeys.self)
-    boot = try values.decode(String.self, forKey: .boot)
-    instant = try values.decode(Instant.self, forKey: .instant)
-    unixSeconds = try values.decode(Double.self, forKey: .unixSeconds)
-    guard instant.nanoseconds.magnitudeClamped <= Self.longestNanoseconds,
-      unixSeconds.isFinite, abs(unixSeconds) <= Self.farthestUnixSeconds
-    else {
-      throw DecodingError.dataCorrupted(
-        .init(codingPath: decoder.codingPath, debugDescription: "no clock shows this time"))
-    }
+  /// Whether a clock can show it. A stored time that no clock shows is damage, and would overflow what is computed with
+  /// it.
+  public var isPossible: Bool {
+    instant.nanoseconds.magnitudeClamped <= Self.longestNanoseconds && unixSeconds.isFinite
+      && abs(unixSeconds) <= Self.farthestUnixSeconds
   }
 }
 

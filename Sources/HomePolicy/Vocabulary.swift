@@ -1,19 +1,25 @@
 import TimeTypes
 
 /// What must outlive the process. The shell stores it durably when told to, before it does anything else.
-public struct HomeState: Sendable, Hashable, Codable {
+public struct HomeState: Sendable, Hashable {
   /// Evidence that the owner is coming: a link that came up at the edge of its range, after there had been none.
-  public struct Approach: Sendable, Hashable, Codable {
+  public struct Approach: Sendable, Hashable {
     /// When the link came up so.
     public var since: HomeTime
     /// How strong it came up, in dBm.
     public var signal: Int
     /// It rose from the first seconds on: its phone was on the move, and not in the farthest room of a home.
     public var hasRisen = false
+
+    public init(since: HomeTime, signal: Int, hasRisen: Bool = false) {
+      self.since = since
+      self.signal = signal
+      self.hasRisen = hasRisen
+    }
   }
 
   /// A door that is to be opened, and of which it is not known yet whether it was.
-  public struct Opening: Sendable, Hashable, Codable {
+  public struct Opening: Sendable, Hashable {
     /// The name of its unlock, the same however often it is asked about.
     public var operation: UInt64
     /// Whether the unlock may have reached the lock.
@@ -23,10 +29,16 @@ public struct HomeState: Sendable, Hashable, Codable {
     public var because: OpeningReason
     /// When it was decided on.
     public var since: HomeTime
+
+    public init(operation: UInt64, isWritten: Bool, attempts: Int, because: OpeningReason, since: HomeTime) {
+      self.operation = operation
+      self.isWritten = isWritten
+      self.attempts = attempts
+      self.because = because
+      self.since = since
+    }
   }
 
-  /// The format's version. What version 1 kept of arrivals was no evidence of an approach, and is not read.
-  public var version = 2
   /// Whether there was a link when last heard of.
   public var isLinked = false
   /// When anything was last heard of the lock.
@@ -46,7 +58,7 @@ public struct HomeState: Sendable, Hashable, Codable {
 }
 
 /// Why a door is opened. There is no third reason.
-public enum OpeningReason: String, Sendable, Hashable, Codable {
+public enum OpeningReason: String, Sendable, Hashable {
   /// The owner was seen to come.
   case approach
   /// A person said so.

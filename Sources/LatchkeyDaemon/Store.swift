@@ -2,6 +2,7 @@ import BluetoothSystem
 import DurableFiles
 import Foundation
 import GRDB
+import LatchkeyVersion
 
 /// Where the system's changes are made durable.
 public protocol StateStore: Sendable {
@@ -31,20 +32,22 @@ public final class Store: StateStore {
 
   /// "LKEY"
   static let applicationIdentifier: Int32 = 0x4C4B_4559
-  /// The version of the tables. A store of a newer one is refused.
-  static let version: Int32 = 1
   /// SQLite's number for `synchronous=FULL`: a commit returns when it is on disk.
   static let fullSynchronous = 2
   /// How long a start waits for another program that has the store locked.
   private static let lockWaitSeconds: TimeInterval = 5
 
-  /// Opens the folder's store, made where there was never one.
+  /// Opens the folder's store, made where there was never one, and brings it to the present format (`StoreFormat`).
   /// - Throws: `DaemonError` where it is damaged, lost, newer, another program's or another machine's. It is left as it is.
   public convenience init(_ folder: StateFolder) throws(DaemonError) {
     try self.init(folder, StoreBeginning(folder: folder))
   }
 
-  init(_ folder: StateFolder, _ beginning: StoreBeginning) throws(DaemonError) {
+  /// - Parameter prepare: what a test says to the connection first.
+  init(
+    _ folder: StateFolder, _ beginning: StoreBeginning,
+    prepare: @escaping @Sendable (Database) throws -> Void = { _ in }
+  ) throws(DaemonError) {
     let path = folder.storePath
     do {
       var built: DatabaseQueue?
@@ -53,9 +56,12 @@ public final class Store: StateStore {
       // Looked at before anything, so that a store that is refused is not changed.
       inspected = try Self.inspect(folder)
       try beginning.finish()
-      database = try DatabaseQueue(path: path, configuration: Self.configuration(isNew: false))
+      var configuration = Self.configuration(isNew: false)
+      configuration.prepareDatabase(prepare)
+      database = try DatabaseQueue(path: path, configuration: configuration)
       try Self.checkDurability(database, path)
       try Self.protect(path)
+      try Self.catchUp(database)
     } catch let error as DaemonError {
       throw error
     } catch {
@@ -65,29 +71,7 @@ public final class Store: StateStore {
 
   /// Everything that is stored.
   public func load() throws(DaemonError) -> StoredState {
-    do {
-      let records = try database.read { database in
-        try Row.fetchAll(database, sql: "SELECT kind, name, value FROM record").map { row in
-          // Values of any type may be in there: SQLite's columns hold what they are given.
-          guard let kind = String.fromDatabaseValue(row["kind"]), let name = String.fromDatabaseValue(row["name"])
-          else {
-            throw StoreDamage("a record has no kind or no name")
-          }
-          guard case .blob(let value) = (row["value"] as DatabaseValue).storage else {
-            throw StoreDamage("the record \(kind) \(name) holds no bytes")
-          }
-          let record: StoredRecord
-          do { record = try JSONDecoder().decode(StoredRecord.self, from: value) } catch {
-            throw StoreDamage("the record \(kind) \(name) is none (\(error))")
-          }
-          guard record.key.kind.rawValue == kind, record.key.name == name else {
-            throw StoreDamage("the record \(kind) \(name) holds another's value")
-          }
-          return record
-        }
-      }
-      return StoredState(records)
-    } catch {
+    do { return StoredState(try database.read { try StoreTables.records($0) }) } catch {
       let folder = (database.path as NSString).deletingLastPathComponent
       throw DaemonError(
         "The state in \(database.path) is damaged or can't be read (\(error)). Nothing was changed. Restore it from a "
@@ -98,22 +82,20 @@ public final class Store: StateStore {
 
   public func write(_ changes: [StoreChange]) throws(StoreWriteError) {
     do {
-      let encoder = JSONEncoder()
-      encoder.outputFormatting = .sortedKeys
-      let encoded = try changes.map { change -> (StoreKey, Data?) in
+      let encoded = try changes.map { change -> (key: StoreKey, row: StoredRow?) in
         switch change {
-        case .put(let record): (record.key, try encoder.encode(record))
+        case .put(let record): (record.key, try record.row())
         case .remove(let key): (key, nil)
         }
       }
       try database.write { database in
+        // Where the disk had no room for it at the start.
+        try StoreTables.upgrade(database)
         // The same value is written all the same: a trial is as a change would be.
-        if encoded.isEmpty { try database.execute(sql: "PRAGMA user_version = \(Self.version)") }
-        for (key, value) in encoded {
-          if let value {
-            let statement = try database.cachedStatement(
-              sql: "INSERT OR REPLACE INTO record (kind, name, value) VALUES (?, ?, ?)")
-            try statement.execute(arguments: [key.kind.rawValue, key.name, value])
+        if encoded.isEmpty { try database.execute(sql: "PRAGMA user_version = \(StoreTables.current)") }
+        for (key, row) in encoded {
+          if let row {
+            try StoreTables.put(row, database)
           } else {
             let statement = try database.cachedStatement(sql: "DELETE FROM record WHERE kind = ? AND name = ?")
             try statement.execute(arguments: [key.kind.rawValue, key.name])
@@ -187,16 +169,19 @@ public final class Store: StateStore {
           "\(path) is another program's database. Nothing was changed. Start latchkeyd with another --state, or put "
             + "the file aside with latchkeyd --state \(folder.path) --set-aside.", needsPerson: true)
       }
-      guard version <= self.version else {
+      guard version <= StoreTables.current else {
+        let writer = StoreTables.writer(database)
         throw DaemonError(
-          "The state in \(folder.path) was written by a newer latchkeyd (version \(version); this one knows "
-            + "\(self.version)). Install the newer one, or start this one with another --state.", needsPerson: true)
+          "The state in \(folder.path) was written by a newer latchkeyd (\(writer ?? "of unknown version"); format "
+            + "\(version)). This one, \(LatchkeyVersion.current), knows formats up to \(StoreTables.current). Nothing was "
+            + "changed. Install \(writer.map { "latchkeyd \($0)" } ?? "the newer one"), or start this one with another "
+            + "--state.", needsPerson: true)
       }
       let check = try String.fetchAll(database, sql: "PRAGMA quick_check(1)")
-      guard version == self.version, check == ["ok"] else {
+      guard version >= 1, check == ["ok"] else {
         throw DatabaseError(resultCode: .SQLITE_CORRUPT, message: check.first)
       }
-      let home = try String.fetchOne(database, sql: "SELECT value FROM home")
+      let home = try StoreTables.home(database, format: version)
       guard home == folder.home else {
         throw DaemonError(
           "The state in \(folder.path) belongs to another machine or folder (\(home ?? "none"); this is \(folder.home)). "
@@ -212,21 +197,18 @@ public final class Store: StateStore {
   private static func build(_ path: String, home: String) throws -> DatabaseQueue {
     let database = try DatabaseQueue(path: path, configuration: configuration(isNew: true))
     defer { try? database.close() }
-    var migrator = DatabaseMigrator()
-    migrator.registerMigration("1: records") { database in
-      try database.execute(
-        sql: """
-          CREATE TABLE record (kind TEXT NOT NULL, name TEXT NOT NULL, value BLOB NOT NULL, PRIMARY KEY (kind, name))
-            WITHOUT ROWID;
-          CREATE TABLE home (value TEXT NOT NULL);
-          """)
-      try database.execute(sql: "INSERT INTO home (value) VALUES (?)", arguments: [home])
-      try database.execute(sql: "PRAGMA application_id = \(applicationIdentifier)")
-      try database.execute(sql: "PRAGMA user_version = \(version)")
-    }
-    try migrator.migrate(database)
+    try database.write { try StoreTables.make($0, home: home) }
     try protect(path)
     return database
+  }
+
+  /// Brings a store to the present format, whole or not at all. Where the disk has no room for that, what is stored is
+  /// served as it is, and the first write that has room does it.
+  private static func catchUp(_ database: DatabaseQueue) throws {
+    do {
+      guard try database.read({ try StoreTables.isBehind($0) }) else { return }
+      try database.write { try StoreTables.catchUp($0) }
+    } catch let error as DatabaseError where isWithoutSpace(error) { return }
   }
 
   private static func protect(_ path: String) throws {

@@ -3,10 +3,8 @@ import Foundation
 import HomePolicy
 import Logging
 
-/// What the agent keeps.
-struct AgentState: Codable, Equatable {
-  /// The format's version.
-  var version = 1
+/// What the agent keeps. `AgentFormat` says how it is on disk.
+struct AgentState: Equatable {
   /// The lock, as the system names it, once it has proven to be the one that the keys are for.
   var lock: UUID?
   var home = HomeState()
@@ -47,20 +45,20 @@ final class AgentStore {
       return
     }
     let data = try Data(contentsOf: URL(fileURLWithPath: path))
-    struct Versioned: Decodable { var version: Int }
-    if let version = try? JSONDecoder().decode(Versioned.self, from: data).version, version > 1 {
-      throw AgentStoreError(
-        description: "\(path) is of version \(version), which this program does not know; it was left as it is")
-    }
-    if data.count <= Self.maximumByteCount, let read = try? JSONDecoder().decode(AgentState.self, from: data) {
-      state = read
-      mark(logger)
-      return
+    var problem = "it is longer than a state can be"
+    if data.count <= Self.maximumByteCount {
+      do {
+        state = try AgentFormat.read(data)
+        mark(logger)
+        return
+      } catch .newer(let version, let writer) {
+        throw AgentStoreError(description: AgentFormat.refusal(path, version, writer))
+      } catch .damaged(let reason) { problem = reason }
     }
     let aside = path + ".damaged"
     guard rename(path, aside) == 0 else { throw Self.error(aside) }
     mark(logger)
-    logger.error("\(path) is damaged: it was moved to \(aside), and the agent starts anew")
+    logger.error("\(path) is damaged (\(problem)): it was moved to \(aside), and the agent starts anew")
   }
 
   deinit { close(descriptor) }
@@ -68,9 +66,7 @@ final class AgentStore {
   /// Replaces the state. On failure the file is as it was, and so is `state`.
   func write(_ new: AgentState) throws {
     guard new != state || !FileManager.default.fileExists(atPath: path) else { return }
-    let encoder = JSONEncoder()
-    encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
-    let data = try encoder.encode(new)
+    let data = try AgentFormat.bytes(new)
     do throws(DurableFileError) {
       let path = path
       // A full disk must not keep the door shut.

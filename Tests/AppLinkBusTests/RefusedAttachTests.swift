@@ -4,6 +4,7 @@ import BusValue
 import Synchronization
 import SystemBus
 import Testing
+import TimeTypes
 import Timekeeping
 
 @testable import AppLinkBus

@@ -4,7 +4,7 @@ import BluetoothTypes
 import BusValue
 import Foundation
 import Testing
-import Timekeeping
+import TimeTypes
 
 @testable import BluetoothSystem
 
@@ -111,7 +111,7 @@ struct Siege {
   private mutating func take(_ effect: BluetoothSystem.Effect, _ open: inout [BluetoothSystem.Event]) {
     switch effect {
     case .store(.put(let record)):
-      if steps.isMultiple(of: 16), (try? JSONEncoder().encode(record)) == nil {
+      if steps.isMultiple(of: 16), (try? StoredRecord(record.row())) != record {
         complain("can't be stored: \(record.key)")
       }
     case .bluez(.call(let identifier, let path, let request)):

@@ -35,9 +35,13 @@ import Testing
   @Test("A damaged state is kept aside; a newer one is refused and left as it is") func damaged() throws {
     try inFolder {
       _ = try writeSomething()
-      let newer = Data(#"{"version":2}"#.utf8)
+      let newer = Data(#"{"version":3,"writer":"7.1.0"}"#.utf8)
       try newer.write(to: file)
-      #expect(throws: AgentStoreError.self) { try AgentStore(directory: directory, logger: logger) }
+      let refusal = #expect(throws: AgentStoreError.self) { try AgentStore(directory: directory, logger: logger) }
+      let text = refusal?.description ?? ""
+      for part in ["newer latchkey-agent (7.1.0; format 3)", "Install latchkey-agent 7.1.0", file.path] {
+        #expect(text.contains(part), "\(text)")
+      }
       #expect(try Data(contentsOf: file) == newer)
       let garbage = Data("{".utf8)
       try garbage.write(to: file)

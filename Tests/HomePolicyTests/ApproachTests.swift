@@ -370,31 +370,4 @@ import TimeTypes
     phone.walkHome()
     #expect(phone.unlocks.isEmpty)
   }
-
-  @Test(
-    "L4 case 34: a state whose times no clock shows is damage, and never overflows",
-    arguments: [
-      #""instant":{"nanoseconds":9223372036854775807},"unixSeconds":0"#,
-      #""instant":{"nanoseconds":-9223372036854775808},"unixSeconds":0"#,
-      #""instant":{"nanoseconds":0},"unixSeconds":-1e300"#, #""instant":{"nanoseconds":0},"unixSeconds":1e300"#,
-    ])
-  func absurdTimes(_ time: String) {
-    let json = #"{"version":1,"isLinked":false,"linkLost":{"boot":"x",\#(time)}}"#
-    #expect(throws: DecodingError.self) { try JSONDecoder().decode(HomeState.self, from: Data(json.utf8)) }
-  }
-
-  @Test("L7: what an earlier version stored of an arrival opens nothing") func earlierVersion() throws {
-    let json = #"""
-      {"version":1,"isLinked":true,"lastHeard":{"boot":"first","instant":{"nanoseconds":3600000000000},
-      "unixSeconds":1800000000},"linkLost":{"boot":"first","instant":{"nanoseconds":1},"unixSeconds":1},
-      "arrivingSince":{"boot":"first","instant":{"nanoseconds":3600000000000},"unixSeconds":1800000000},
-      "arrival":{"operation":7,"isWritten":false,"attempts":1}}
-      """#
-    var phone = Phone()
-    phone.disk = try JSONDecoder().decode(HomeState.self, from: Data(json.utf8))
-    phone.relaunch(isLinked: true)
-    phone.happens(.offerReceived)
-    phone.signal(-50, for: 20)
-    #expect(phone.unlocks.isEmpty)
-  }
 }

@@ -1,6 +1,6 @@
 import HomePolicy
 import Testing
-import Timekeeping
+import TimeTypes
 
 /// The owner is asked only at a door that is locked now.
 @Suite("Questions to the owner") struct QuestionTests {

@@ -11,11 +11,8 @@ import Testing
 struct PowerCutTests {
   private static let changeCount = 30
 
-  private func app(_ number: Int, launches: Int) throws -> StoredRecord {
-    let text =
-      #"{"app":{"_0":{"bundleIdentifier":"org.example.\#(number)","state":"background","quitByUser":false,"#
-      + #""launches":\#(launches)}}}"#
-    return try JSONDecoder().decode(StoredRecord.self, from: Data(text.utf8))
+  private func app(_ number: Int, launches: Int) -> StoredRecord {
+    .app(AppRecord(bundleIdentifier: "org.example.\(number)", state: .background, launches: launches))
   }
 
   /// What is stored after each change, from none to all.
@@ -24,8 +21,8 @@ struct PowerCutTests {
     var states = [StoredState()]
     for number in 0..<Self.changeCount {
       // A few records change again and again, some come and go, and every change is of more than one.
-      var change = [StoreChange.put(try app(number % 5, launches: number)), .put(try app(100 + number, launches: 1))]
-      if number % 3 == 2 { change.append(.remove(try app(100 + number - 1, launches: 1).key)) }
+      var change = [StoreChange.put(app(number % 5, launches: number)), .put(app(100 + number, launches: 1))]
+      if number % 3 == 2 { change.append(.remove(app(100 + number - 1, launches: 1).key)) }
       var state = try #require(states.last)
       for one in change { state.apply(one) }
       changes.append(change)
@@ -80,6 +77,30 @@ struct PowerCutTests {
     let (lost, cuts, checkpoints) = try losses("PRAGMA wal_autocheckpoint = 2")
     #expect(lost == 0)
     #expect(cuts > 300 && checkpoints > 5)
+  }
+
+  @Test("H1: a power cut at any step of an upgrade leaves the store as it was or as it is to be: nothing is lost")
+  func upgrade() throws {
+    let folder = try TemporaryFolder()
+    let path = folder.path + "/state"
+    try GoldenStore.place("format-1", at: path)
+    let everything = StoredState(try GoldenStore.everything(isBondUnproven: nil))
+    var image = try DiskImage(path)
+    DiskRecorder.shared.begin(path)
+    try Store(StateFolder(path: path, machine: "phone")).close()
+    let steps = DiskRecorder.shared.end()
+    var random = SeededGenerator(seed: 1)
+    for step in steps {
+      image.apply(step)
+      for survival in 0..<3 {
+        try image.write(to: path) { survival == 0 ? false : survival == 1 ? true : Bool.random(using: &random) }
+        let store = try Store(StateFolder(path: path, machine: "phone"))
+        #expect(try store.load() == everything)
+        #expect(try store.database.read { try StoreTables.format($0) } == StoreTables.current)
+        store.close()
+      }
+    }
+    #expect(steps.count > 10)
   }
 
   @Test("H1: the same with synchronous=NORMAL loses answers: this test would see it")

@@ -14,12 +14,7 @@ struct StoreLossTests {
 
   init() throws { folder = try TemporaryFolder() }
 
-  private var settings: StoredRecord {
-    get throws {
-      try JSONDecoder().decode(
-        StoredRecord.self, from: Data(#"{"settings":{"_0":{"salt":7,"bluetoothOn":true}}}"#.utf8))
-    }
-  }
+  private let settings = StoredRecord.settings(SettingsRecord(salt: 7, bluetoothOn: true))
 
   private func fill() throws {
     let store = try Store(StateFolder(path: path, machine: "phone"))

@@ -21,12 +21,7 @@ struct StoreTests {
     } catch { return "\(error)" }
   }
 
-  private var settings: StoredRecord {
-    get throws {
-      try JSONDecoder().decode(
-        StoredRecord.self, from: Data(#"{"settings":{"_0":{"salt":7,"bluetoothOn":true}}}"#.utf8))
-    }
-  }
+  private let settings = StoredRecord.settings(SettingsRecord(salt: 7, bluetoothOn: true))
 
   private func fill() throws {
     let store = try Store(StateFolder(path: path, machine: "phone"))
@@ -117,13 +112,9 @@ struct StoreTests {
     try store.write([.put(settings)])
     let pages = try store.database.read { try Int.fetchOne($0, sql: "PRAGMA page_count") } ?? 0
     try store.database.writeWithoutTransaction { try $0.execute(sql: "PRAGMA max_page_count = \(pages)") }
-    let many = try (0..<200).map { number in
+    let many = (0..<200).map { number in
       StoreChange.put(
-        try JSONDecoder().decode(
-          StoredRecord.self,
-          from: Data(
-            #"{"app":{"_0":{"bundleIdentifier":"org.example.\#(number)","state":"background","quitByUser":false,"launches":1}}}"#
-              .utf8)))
+        .app(AppRecord(bundleIdentifier: "org.example.\(number)", state: .background, launches: 1)))
     }
     #expect(throws: StoreWriteError("The disk with \(path)/state.sqlite is full; make room on it.")) {
       try store.write(many)

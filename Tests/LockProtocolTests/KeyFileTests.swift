@@ -35,6 +35,54 @@ import Testing
     }
   }
 
+  @Test("Keys of version 1 are read, and written again as they were, byte by byte") func golden() throws {
+    defer { try? FileManager.default.removeItem(atPath: directory) }
+    // Made for this test, and no lock's.
+    let key = { (digits: String) in String(repeating: digits, count: 32) }
+    let identity = String(repeating: "0f", count: 16)
+    let lock = """
+      {
+        "enrolledPhones" : [
+          "\(key("22"))",
+          "\(key("23"))"
+        ],
+        "identity" : "\(identity)",
+        "privateKey" : "\(key("11"))",
+        "version" : 1
+      }
+      """
+    let phone = """
+      {
+        "lockIdentity" : "\(identity)",
+        "lockPublicKey" : "\(key("09"))",
+        "privateKey" : "\(key("12"))",
+        "version" : 1
+      }
+      """
+    let pending = """
+      {
+        "privateKey" : "\(key("13"))",
+        "version" : 1
+      }
+      """
+    for (name, text) in [
+      (LockKeys.fileName, lock), (PhoneKeys.fileName, phone), (PendingPhoneKey.fileName, pending),
+    ] {
+      try text.write(toFile: directory + "/" + name, atomically: true, encoding: .utf8)
+      try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: directory + "/" + name)
+    }
+    let again = directory + "/again"
+    try FileManager.default.createDirectory(atPath: again, withIntermediateDirectories: true)
+    try LockKeys.read(fromDirectory: directory).write(toDirectory: again)
+    try PhoneKeys.read(fromDirectory: directory).write(toDirectory: again)
+    try PendingPhoneKey.read(fromDirectory: directory).write(toDirectory: again)
+    for (name, text) in [
+      (LockKeys.fileName, lock), (PhoneKeys.fileName, phone), (PendingPhoneKey.fileName, pending),
+    ] {
+      #expect(try String(contentsOfFile: again + "/" + name, encoding: .utf8) == text + "\n")
+    }
+  }
+
   @Test("Provisioning never replaces keys") func neverReplaces() throws {
     try withKeys {
       let before = try Data(contentsOf: URL(fileURLWithPath: lockFile))

@@ -50,25 +50,29 @@ final class RecordLog {
     if try Self.byteCount(path) < RecordLogFormat.header.count {
       try Self.begin(path, stored)
     }
-    descriptor = try Self.open(path)
+    let opened = try Self.open(path)
+    let bytes: [UInt8]
+    let content: RecordLogFormat.Content
     do {
-      let bytes = try Self.readAll(descriptor, path)
-      let content = RecordLogFormat.read(bytes, path: path)
+      bytes = try Self.readAll(opened, path)
+      content = RecordLogFormat.read(bytes, path: path)
       if let problem = content.problem { throw problem }
       if let stored, content.last < stored.last {
         throw RecordLogError.shortened(path: path, found: content.last, stored: stored.last)
       }
-      latest = content.latest
-      countInFile = content.recordCount
-      length = off_t(content.validByteCount)
       count = try stored ?? RecordCount.make(Self.countPath(path), last: content.last)
-      if content.validByteCount < bytes.count { try keepAside(Array(bytes[content.validByteCount...])) }
-      if count.last < recordCount { try count.write(recordCount) }
-      reserve.take()
     } catch {
-      close(descriptor)
+      close(opened)
       throw error
     }
+    // From here on `deinit` closes it, also where this throws.
+    descriptor = opened
+    latest = content.latest
+    countInFile = content.recordCount
+    length = off_t(content.validByteCount)
+    if content.validByteCount < bytes.count { try keepAside(Array(bytes[content.validByteCount...])) }
+    if count.last < recordCount { try count.write(recordCount) }
+    reserve.take()
   }
 
   deinit { close(descriptor) }
@@ -209,7 +213,10 @@ extension RecordLog {
       bytes = try readAll(descriptor, path)
     }
     let content = RecordLogFormat.read(bytes, path: path)
-    if case .unknownVersion = content.problem, let problem = content.problem { throw problem }
+    switch content.problem {
+    case .unknownVersion, .unknownRecord: if let problem = content.problem { throw problem }
+    default: break
+    }
     var said = "The log goes on after record \(content.last)"
     if let stored, stored > content.last { said += "; \(stored - content.last) records are lost" }
     if !bytes.isEmpty {
@@ -262,14 +269,16 @@ private final class LogLock {
 
   init(_ path: String) throws {
     let name = path + ".lock"
-    descriptor = open(name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
-    guard descriptor >= 0 else { throw RecordLogError.system(path: name, call: "open", number: errno) }
-    guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+    let opened = open(name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
+    guard opened >= 0 else { throw RecordLogError.system(path: name, call: "open", number: errno) }
+    guard flock(opened, LOCK_EX | LOCK_NB) == 0 else {
       let number = errno
-      close(descriptor)
+      // Not by way of the property: once that is set, `deinit` closes it as well, and by then it may be another's.
+      close(opened)
       throw number == EWOULDBLOCK
         ? RecordLogError.inUse(path: path) : .system(path: name, call: "flock", number: number)
     }
+    descriptor = opened
   }
 
   deinit { close(descriptor) }

@@ -9,6 +9,8 @@ enum RecordLogError: Error, Equatable, CustomStringConvertible {
   case notALog(path: String)
   case unknownVersion(path: String, version: UInt8)
   case damaged(path: String, record: UInt64)
+  /// The record is whole, and says something that this program does not know.
+  case unknownRecord(path: String, record: UInt64)
   case tooLong(path: String)
   /// The log ends before a record that was durable; `found` is the last one in it, 0: none.
   case shortened(path: String, found: UInt64, stored: UInt64)
@@ -26,6 +28,9 @@ enum RecordLogError: Error, Equatable, CustomStringConvertible {
         + "latchkey-lock"
     case .damaged(let path, let record):
       "\(path) is damaged at record \(record), with records after it; it was left as it is. \(Self.advice(path))"
+    case .unknownRecord(let path, let record):
+      "\(path) holds a record, number \(record), that is whole and says what this program does not know: a newer "
+        + "latchkey-lock wrote it; the log was left as it is: install the newer latchkey-lock"
     case .tooLong(let path): "\(path) is longer than a lock can make it; it was left as it is. \(Self.advice(path))"
     case .shortened(let path, let found, let stored):
       "\(path) has lost its end: it ends with record \(found), and record \(stored) was stored; it was left as it is. "
@@ -88,8 +93,17 @@ enum RecordLogFormat {
       let position = content.validByteCount
       let encoded = Array(bytes[position..<position + LockRecord.byteCount])
       let sum = bytes[position + LockRecord.byteCount..<position + entryByteCount]
+      let isWhole = sum.elementsEqual(checkSum(encoded))
+      var decoded: LockRecord?
+      do { decoded = try LockRecord(decoding: encoded) } catch {
+        // A newer program may have more kinds of records, causes and results: that is no damage.
+        if isWhole, error == .unknownVersion || error == .unknownValue {
+          content.problem = .unknownRecord(path: path, record: content.last &+ 1)
+          break
+        }
+      }
       // The first record's number may be any: the older ones are in files of their own.
-      guard sum.elementsEqual(checkSum(encoded)), let record = try? LockRecord(decoding: encoded), record.index > 0,
+      guard isWhole, let record = decoded, record.index > 0,
         content.recordCount == 0 || record.index == content.last &+ 1
       else {
         // Only the last one can be torn.

@@ -130,8 +130,7 @@ def stored(phone: str = "/var/lib/latchkey", door: str = "/var/lib/door") -> dic
         database.close()
     wanted = notifying = False
     services = []
-    for kind, value in rows:
-        record = value[kind]["_0"]
+    for kind, record in rows:
         if kind == "peripheral" and record["manager"]["app"] == APP:
             wanted = wanted or record["isWanted"]
             # A subscription is of a connection that is wanted.

@@ -1,0 +1,63 @@
+import AppLink
+import FoundationEssentials
+
+/// A manager for good: by its restore identifier where it has one, else by its number in its app's process.
+public struct ManagerKey: Sendable, Hashable, Comparable {
+  public var app: String
+  public var role: Role
+  public var restoreIdentifier: String?
+  /// 0 where there is a restore identifier.
+  public var number: UInt32
+
+  public init(app: String, role: Role, restoreIdentifier: String?, number: UInt32 = 0) {
+    self.app = app
+    self.role = role
+    self.restoreIdentifier = restoreIdentifier
+    self.number = number
+  }
+
+  /// As the names of records have it.
+  var text: String {
+    "\(app)\u{1F}\(RoleOnDisk(role).rawValue)\u{1F}\(restoreIdentifier.map { "=" + $0 } ?? "#\(number)")"
+  }
+
+  /// Managers without a restore identifier come before those with one.
+  public static func < (left: Self, right: Self) -> Bool {
+    if left.app != right.app { return left.app < right.app }
+    if left.role != right.role { return left.role.rawValue < right.role.rawValue }
+    switch (left.restoreIdentifier, right.restoreIdentifier) {
+    case (let left?, let right?): return left < right
+    case (nil, nil): return left.number < right.number
+    case (let left, _): return left == nil
+    }
+  }
+}
+
+extension ManagerKey {
+  struct OnDisk: DiskForm {
+    var app: String
+    var role: RoleOnDisk
+    /// Missing: it has none, and `number` names it.
+    var restoreIdentifier: String?
+    /// Missing: 0.
+    var number: UInt32?
+
+    enum CodingKeys: String, CodingKey {
+      case app = "app"
+      case role = "role"
+      case restoreIdentifier = "restoreIdentifier"
+      case number = "number"
+    }
+
+    init(_ key: ManagerKey) {
+      app = key.app
+      role = RoleOnDisk(key.role)
+      restoreIdentifier = key.restoreIdentifier
+      number = key.number == 0 ? nil : key.number
+    }
+
+    var value: ManagerKey {
+      ManagerKey(app: app, role: role.value, restoreIdentifier: restoreIdentifier, number: number ?? 0)
+    }
+  }
+}

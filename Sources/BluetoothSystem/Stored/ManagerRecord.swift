@@ -1,0 +1,126 @@
+import AppLink
+import BluetoothTypes
+import FoundationEssentials
+
+/// What one manager of an app has asked for, beside connections and services.
+public struct ManagerRecord: Sendable, Hashable {
+  public var key: ManagerKey
+  public var scan: ScanRequest?
+  public var advertisement: AdvertisementRequest?
+  /// Who the app was told is subscribed: whoever of them has gone by the next start, it is told of then.
+  public var subscribers: [LocalAttributeIdentifier: Set<PeerIdentifier>]
+
+  public init(
+    key: ManagerKey, scan: ScanRequest? = nil, advertisement: AdvertisementRequest? = nil,
+    subscribers: [LocalAttributeIdentifier: Set<PeerIdentifier>] = [:]
+  ) {
+    self.key = key
+    self.scan = scan
+    self.advertisement = advertisement
+    self.subscribers = subscribers
+  }
+}
+
+extension ManagerRecord {
+  struct OnDisk: DiskForm {
+    var manager: ManagerKey.OnDisk
+    /// Missing: it does not scan.
+    var scan: Scan?
+    /// Missing: it does not advertise.
+    var advertisement: Advertisement?
+    /// Missing: nobody is.
+    var subscribers: [Subscribers]?
+
+    enum CodingKeys: String, CodingKey {
+      case manager = "manager"
+      case scan = "scan"
+      case advertisement = "advertisement"
+      case subscribers = "subscribers"
+    }
+
+    init(_ record: ManagerRecord) {
+      manager = ManagerKey.OnDisk(record.key)
+      scan = record.scan.map { Scan($0) }
+      advertisement = record.advertisement.map { Advertisement($0) }
+      let sorted = record.subscribers.sorted { $0.key.uuidString < $1.key.uuidString }
+      subscribers = sorted.isEmpty ? nil : sorted.map { Subscribers(characteristic: $0.key, centrals: $0.value) }
+    }
+
+    var value: ManagerRecord {
+      get throws {
+        var record = ManagerRecord(
+          key: manager.value, scan: try scan?.value, advertisement: try advertisement?.value)
+        for entry in subscribers ?? [] {
+          record.subscribers[entry.characteristic, default: []].formUnion(entry.centrals)
+        }
+        return record
+      }
+    }
+  }
+
+  struct Scan: DiskForm {
+    /// Missing: every peripheral is looked for.
+    var services: [UUIDOnDisk]?
+    /// Missing: no.
+    var allowDuplicates: Bool?
+    /// Missing: none.
+    var solicitedServices: [UUIDOnDisk]?
+
+    enum CodingKeys: String, CodingKey {
+      case services = "services"
+      case allowDuplicates = "allowDuplicates"
+      case solicitedServices = "solicitedServices"
+    }
+
+    init(_ request: ScanRequest) {
+      services = request.services.map { UUIDOnDisk.list($0) }
+      allowDuplicates = request.allowDuplicates ? true : nil
+      solicitedServices = request.solicitedServices.isEmpty ? nil : UUIDOnDisk.list(request.solicitedServices)
+    }
+
+    var value: ScanRequest {
+      get throws {
+        ScanRequest(
+          services: try services?.values, allowDuplicates: allowDuplicates ?? false,
+          solicitedServices: try solicitedServices?.values ?? [])
+      }
+    }
+  }
+
+  struct Advertisement: DiskForm {
+    /// Missing: none.
+    var localName: String?
+    /// Missing: none.
+    var serviceUUIDs: [UUIDOnDisk]?
+
+    enum CodingKeys: String, CodingKey {
+      case localName = "localName"
+      case serviceUUIDs = "serviceUUIDs"
+    }
+
+    init(_ request: AdvertisementRequest) {
+      localName = request.localName
+      serviceUUIDs = request.serviceUUIDs.isEmpty ? nil : UUIDOnDisk.list(request.serviceUUIDs)
+    }
+
+    var value: AdvertisementRequest {
+      get throws { AdvertisementRequest(localName: localName, serviceUUIDs: try serviceUUIDs?.values ?? []) }
+    }
+  }
+
+  struct Subscribers: Codable {
+    var characteristic: UUID
+    /// Sorted, so that the same record is always the same bytes.
+    var centrals: [UUID]
+
+    enum CodingKeys: String, CodingKey {
+      case characteristic = "characteristic"
+      case centrals = "centrals"
+    }
+
+    init(characteristic: LocalAttributeIdentifier, centrals: Set<PeerIdentifier>) {
+      self.characteristic = characteristic
+      self.centrals = centrals.sorted { $0.uuidString < $1.uuidString }
+    }
+  }
+}

@@ -1,0 +1,95 @@
+import AppLink
+import BluetoothTypes
+import FoundationEssentials
+
+/// A remote device that an app has to do with.
+public struct PeerRecord: Sendable, Hashable {
+  public var identifier: PeerIdentifier
+  /// The identity address, once bonded.
+  public var address: DeviceAddress
+  public var name: String?
+  /// An app has asked for a connection to it, so a link that nobody asked for is the system's doing.
+  public var wasRequested: Bool
+  /// Services that apps have found on it, so that their absence is noticed; `nil`: none.
+  public var services: [BluetoothUUID]?
+  /// This system bonded with it, unattended and for an app, and no link has come up with that bond since; `nil`: no.
+  public var isBondUnproven: Bool?
+
+  public init(
+    identifier: PeerIdentifier, address: DeviceAddress, name: String? = nil, wasRequested: Bool,
+    services: [BluetoothUUID]? = nil, isBondUnproven: Bool? = nil
+  ) {
+    self.isBondUnproven = isBondUnproven
+    self.identifier = identifier
+    self.address = address
+    self.name = name
+    self.wasRequested = wasRequested
+    self.services = services
+  }
+}
+
+extension PeerRecord {
+  struct OnDisk: DiskForm {
+    var identifier: UUID
+    /// `C0:FF:EE:00:00:01`
+    var address: String
+    var addressKind: AddressKind
+    /// Missing: it is not known.
+    var name: String?
+    var wasRequested: Bool
+    /// Missing: none.
+    var services: [UUIDOnDisk]?
+    /// Missing: no.
+    var isBondUnproven: Bool?
+
+    enum CodingKeys: String, CodingKey {
+      case identifier = "identifier"
+      case address = "address"
+      case addressKind = "addressKind"
+      case name = "name"
+      case wasRequested = "wasRequested"
+      case services = "services"
+      case isBondUnproven = "isBondUnproven"
+    }
+
+    init(_ record: PeerRecord) {
+      identifier = record.identifier
+      address = record.address.description
+      addressKind = AddressKind(record.address.kind)
+      name = record.name
+      wasRequested = record.wasRequested
+      services = record.services.map { UUIDOnDisk.list($0) }
+      isBondUnproven = record.isBondUnproven
+    }
+
+    var value: PeerRecord {
+      get throws {
+        guard let address = DeviceAddress(address, kind: addressKind.value) else {
+          throw StoredRecordError("address: \"\(self.address)\" is not a device address")
+        }
+        return PeerRecord(
+          identifier: identifier, address: address, name: name, wasRequested: wasRequested,
+          services: try services?.values, isBondUnproven: isBondUnproven)
+      }
+    }
+  }
+
+  enum AddressKind: String, DiskForm {
+    case `public` = "public"
+    case random = "random"
+
+    init(_ value: DeviceAddress.Kind) {
+      switch value {
+      case .public: self = .public
+      case .random: self = .random
+      }
+    }
+
+    var value: DeviceAddress.Kind {
+      switch self {
+      case .public: .public
+      case .random: .random
+      }
+    }
+  }
+}

@@ -1,0 +1,38 @@
+/// What is the machine's own, and no app's.
+public struct SettingsRecord: Sendable, Hashable {
+  /// Keeps peers' identifiers apart from other machines'.
+  public var salt: UInt64
+  /// The user's own switch.
+  public var bluetoothOn: Bool
+  /// How often this machine's GATT database was given another mark (`DatabaseMark`); `nil`: never.
+  public var databaseMark: UInt32?
+
+  public init(salt: UInt64, bluetoothOn: Bool, databaseMark: UInt32? = nil) {
+    self.salt = salt
+    self.bluetoothOn = bluetoothOn
+    self.databaseMark = databaseMark
+  }
+}
+
+extension SettingsRecord {
+  struct OnDisk: DiskForm {
+    var salt: UInt64
+    var bluetoothOn: Bool
+    /// Missing: never.
+    var databaseMark: UInt32?
+
+    enum CodingKeys: String, CodingKey {
+      case salt = "salt"
+      case bluetoothOn = "bluetoothOn"
+      case databaseMark = "databaseMark"
+    }
+
+    init(_ record: SettingsRecord) {
+      salt = record.salt
+      bluetoothOn = record.bluetoothOn
+      databaseMark = record.databaseMark
+    }
+
+    var value: SettingsRecord { SettingsRecord(salt: salt, bluetoothOn: bluetoothOn, databaseMark: databaseMark) }
+  }
+}

@@ -1,0 +1,36 @@
+import FoundationEssentials
+
+/// The store's format: of its records and of its tables, with one number for both.
+///
+/// A change that an older latchkeyd may overlook is a new optional member of a record's `OnDisk`, with a comment that
+/// says what it means where it is missing. It needs no new number.
+///
+/// Any other change is a new format: a member that is renamed, is no longer written, or means something else; a new kind
+/// of record; a new word among a member's words; new tables. It takes three things:
+/// 1. `current` grows by one.
+/// 2. `steps` gets one more step, which makes rows of the new format of rows of the one before. It works on JSON and uses
+///    nothing that may change later, so it is never touched again. Tables change in `LatchkeyDaemon/StoreTables.swift`.
+/// 3. A golden store of the new format is added to `Tests/LatchkeyDaemonTests/Stores`, and those that are there stay.
+public enum StoreFormat {
+  /// The format that this program writes.
+  public static let current = 2
+
+  /// `steps[0]` leads from format 1 to 2, and so on.
+  private static let steps: [@Sendable (StoredRow) throws -> StoredRow] = [FormatOne.upgrade]
+
+  /// Brings a row to the current format.
+  /// - Parameter format: the one it has, from 1 to `current`.
+  /// - Throws: which record is damaged, and how.
+  public static func upgrade(_ row: StoredRow, from format: Int) throws(StoredRecordError) -> StoredRow {
+    guard (1...current).contains(format) else {
+      throw StoredRecordError("\(row.title) is of format \(format), and 1 to \(current) are known")
+    }
+    var upgraded = row
+    for step in steps.dropFirst(format - 1) {
+      do { upgraded = try step(upgraded) } catch {
+        throw StoredRecordError("\(row.title) can't be read: \(explanation(of: error))")
+      }
+    }
+    return upgraded
+  }
+}

@@ -1,0 +1,47 @@
+/// Everything the system has promised, as it is on disk: small records by key, so that a change is one row.
+///
+/// Each kind of record has a file of its own in this folder: what the system keeps (`PeerRecord`), and what stands on
+/// disk for it (`PeerRecord.OnDisk`). `StoreFormat` says how the format may change.
+public struct StoredState: Sendable, Hashable {
+  public private(set) var records: [StoreKey: StoredRecord] = [:]
+  public init() {}
+
+  public init(_ records: some Sequence<StoredRecord>) {
+    for record in records { self.records[record.key] = record }
+  }
+
+  public mutating func apply(_ change: StoreChange) {
+    switch change {
+    case .put(let record): records[record.key] = record
+    case .remove(let key): records[key] = nil
+    }
+  }
+}
+
+/// One change of what is on disk.
+public enum StoreChange: Sendable, Hashable {
+  case put(StoredRecord)
+  case remove(StoreKey)
+}
+
+/// The name of a record: unique within its kind. Both are on disk as they are here.
+public struct StoreKey: Sendable, Hashable, Comparable {
+  public enum Kind: String, Sendable, Hashable, CaseIterable {
+    case settings = "settings"
+    case app = "app"
+    case manager = "manager"
+    case peripheral = "peripheral"
+    case service = "service"
+    case peer = "peer"
+    case subscription = "subscription"
+  }
+  public let kind: Kind
+  public let name: String
+  public init(_ kind: Kind, _ name: String) {
+    self.kind = kind
+    self.name = name
+  }
+  public static func < (left: Self, right: Self) -> Bool {
+    (left.kind.rawValue, left.name) < (right.kind.rawValue, right.name)
+  }
+}

@@ -1,0 +1,37 @@
+import AppLink
+import FoundationEssentials
+
+/// A bonded central's subscription: it holds until the central ends it, over links and restarts.
+public struct SubscriptionRecord: Sendable, Hashable {
+  public var central: PeerIdentifier
+  public var characteristic: LocalAttributeIdentifier
+
+  public init(central: PeerIdentifier, characteristic: LocalAttributeIdentifier) {
+    self.central = central
+    self.characteristic = characteristic
+  }
+
+  var key: StoreKey { Self.key(central, characteristic) }
+  static func key(_ central: PeerIdentifier, _ characteristic: LocalAttributeIdentifier) -> StoreKey {
+    StoreKey(.subscription, central.uuidString + "\u{1F}" + characteristic.uuidString)
+  }
+}
+
+extension SubscriptionRecord {
+  struct OnDisk: DiskForm {
+    var central: UUID
+    var characteristic: UUID
+
+    enum CodingKeys: String, CodingKey {
+      case central = "central"
+      case characteristic = "characteristic"
+    }
+
+    init(_ record: SubscriptionRecord) {
+      central = record.central
+      characteristic = record.characteristic
+    }
+
+    var value: SubscriptionRecord { SubscriptionRecord(central: central, characteristic: characteristic) }
+  }
+}

@@ -1,0 +1,237 @@
+import Foundation
+import HomePolicy
+import LatchkeyVersion
+import TimeTypes
+
+/// How the agent's state is on disk: JSON, with members that are called the same whatever the program calls them.
+///
+/// A change that an older agent may overlook is a new optional member, with a comment that says what it means where it is
+/// missing. Any other change is a new version: `version` grows, and what was read so far moves into a file of its own, as
+/// `AgentFormatOne`. In both cases the tests get a golden file of the new format, and keep those that they have.
+enum AgentFormat {
+  /// Version 1 was that of 0.1.0's first release, and of what followed it, which told them apart within `home`.
+  static let version = 2
+
+  enum Problem: Error, Equatable {
+    case damaged(String)
+    /// - Parameter writer: the version of the agent that wrote it, where it says so.
+    case newer(version: Int, writer: String?)
+  }
+
+  private struct Head: Decodable {
+    var version: Int
+    /// Missing: it is of version 1.
+    var writer: String?
+
+    enum CodingKeys: String, CodingKey {
+      case version = "version"
+      case writer = "writer"
+    }
+  }
+
+  static func read(_ bytes: Data) throws(Problem) -> AgentState {
+    do {
+      let head = try JSONDecoder().decode(Head.self, from: bytes)
+      switch head.version {
+      case 1: return try AgentFormatOne.read(bytes)
+      case version: return try JSONDecoder().decode(OnDisk.self, from: bytes).state
+      case (version + 1)...: throw Problem.newer(version: head.version, writer: head.writer)
+      default: throw Problem.damaged("there was never a version \(head.version)")
+      }
+    } catch let problem as Problem { throw problem } catch { throw .damaged("\(error)") }
+  }
+
+  /// The state as it is written; the same state is always the same bytes.
+  static func bytes(_ state: AgentState) throws -> Data {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
+    return try encoder.encode(OnDisk(state))
+  }
+
+  static func refusal(_ path: String, _ version: Int, _ writer: String?) -> String {
+    "\(path) was written by a newer latchkey-agent (\(writer ?? "of unknown version"); format \(version)). This one, "
+      + "\(LatchkeyVersion.current), knows formats up to \(self.version). The file was left as it is. Install "
+      + "\(writer.map { "latchkey-agent \($0)" } ?? "the newer one"), or move the file away: nothing is opened by its loss."
+  }
+}
+
+extension AgentFormat {
+  private struct OnDisk: Codable {
+    var version: Int
+    var writer: String
+    /// Missing: no lock has proven itself yet.
+    var lock: UUID?
+    var home: Home
+
+    enum CodingKeys: String, CodingKey {
+      case version = "version"
+      case writer = "writer"
+      case lock = "lock"
+      case home = "home"
+    }
+
+    init(_ state: AgentState) {
+      version = AgentFormat.version
+      writer = LatchkeyVersion.current
+      lock = state.lock
+      home = Home(state.home)
+    }
+
+    var state: AgentState { get throws { AgentState(lock: lock, home: try home.state) } }
+  }
+
+  private struct Home: Codable {
+    var isLinked: Bool
+    /// Missing, each of these: never, or none.
+    var lastHeard: Time?
+    var linkLost: Time?
+    var approach: Approach?
+    var opening: Opening?
+    var asked: Time?
+    /// Missing, both: no.
+    var isBeginning: Bool?
+    var isAsking: Bool?
+
+    enum CodingKeys: String, CodingKey {
+      case isLinked = "isLinked"
+      case lastHeard = "lastHeard"
+      case linkLost = "linkLost"
+      case approach = "approach"
+      case opening = "opening"
+      case asked = "asked"
+      case isBeginning = "isBeginning"
+      case isAsking = "isAsking"
+    }
+
+    init(_ state: HomeState) {
+      isLinked = state.isLinked
+      lastHeard = state.lastHeard.map { Time($0) }
+      linkLost = state.linkLost.map { Time($0) }
+      approach = state.approach.map { Approach($0) }
+      opening = state.opening.map { Opening($0) }
+      asked = state.asked.map { Time($0) }
+      isBeginning = state.isBeginning
+      isAsking = state.isAsking
+    }
+
+    var state: HomeState {
+      get throws {
+        var state = HomeState()
+        state.isLinked = isLinked
+        state.lastHeard = try lastHeard?.time
+        state.linkLost = try linkLost?.time
+        state.approach = try approach?.approach
+        state.opening = try opening?.opening
+        state.asked = try asked?.time
+        state.isBeginning = isBeginning
+        state.isAsking = isAsking
+        return state
+      }
+    }
+  }
+
+  private struct Time: Codable {
+    var boot: String
+    /// Since that boot.
+    var nanoseconds: Int64
+    var unixSeconds: Double
+
+    enum CodingKeys: String, CodingKey {
+      case boot = "boot"
+      case nanoseconds = "nanoseconds"
+      case unixSeconds = "unixSeconds"
+    }
+
+    init(_ time: HomeTime) {
+      boot = time.boot
+      nanoseconds = time.instant.nanoseconds
+      unixSeconds = time.unixSeconds
+    }
+
+    var time: HomeTime {
+      get throws {
+        try possible(HomeTime(boot: boot, instant: Instant(nanoseconds: nanoseconds), unixSeconds: unixSeconds))
+      }
+    }
+  }
+
+  private struct Approach: Codable {
+    var since: Time
+    /// In dBm.
+    var signal: Int8
+    var hasRisen: Bool
+
+    enum CodingKeys: String, CodingKey {
+      case since = "since"
+      case signal = "signal"
+      case hasRisen = "hasRisen"
+    }
+
+    init(_ approach: HomeState.Approach) {
+      since = Time(approach.since)
+      signal = Int8(clamping: approach.signal)
+      hasRisen = approach.hasRisen
+    }
+
+    var approach: HomeState.Approach {
+      get throws { HomeState.Approach(since: try since.time, signal: Int(signal), hasRisen: hasRisen) }
+    }
+  }
+
+  private struct Opening: Codable {
+    var operation: UInt64
+    var isWritten: Bool
+    var attempts: UInt16
+    var because: Reason
+    var since: Time
+
+    enum CodingKeys: String, CodingKey {
+      case operation = "operation"
+      case isWritten = "isWritten"
+      case attempts = "attempts"
+      case because = "because"
+      case since = "since"
+    }
+
+    init(_ opening: HomeState.Opening) {
+      operation = opening.operation
+      isWritten = opening.isWritten
+      attempts = UInt16(clamping: opening.attempts)
+      because = Reason(opening.because)
+      since = Time(opening.since)
+    }
+
+    var opening: HomeState.Opening {
+      get throws {
+        HomeState.Opening(
+          operation: operation, isWritten: isWritten, attempts: Int(attempts), because: because.reason,
+          since: try since.time)
+      }
+    }
+  }
+
+  private enum Reason: String, Codable {
+    case approach = "approach"
+    case word = "word"
+
+    init(_ reason: OpeningReason) {
+      switch reason {
+      case .approach: self = .approach
+      case .word: self = .word
+      }
+    }
+
+    var reason: OpeningReason {
+      switch self {
+      case .approach: .approach
+      case .word: .word
+      }
+    }
+  }
+
+  /// - Throws: `Problem` where no clock shows this time.
+  static func possible(_ time: HomeTime) throws -> HomeTime {
+    guard time.isPossible else { throw Problem.damaged("no clock shows the time \(time)") }
+    return time
+  }
+}

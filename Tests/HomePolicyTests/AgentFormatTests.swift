@@ -1,0 +1,111 @@
+import Foundation
+import HomePolicy
+import LatchkeyVersion
+import Testing
+import TimeTypes
+
+@testable import latchkey_agent
+
+@Suite("The agent's state in every format that was ever released") struct AgentFormatTests {
+  private static let lock = UUID(uuidString: "E0418D94-0421-8C0F-9D5A-AA7D4D27947E")
+
+  private func golden(_ name: String) throws -> Data {
+    try Data(contentsOf: #require(Bundle.module.url(forResource: "States/" + name, withExtension: "json")))
+  }
+
+  private func time(_ nanoseconds: Int64, _ unixSeconds: Double) -> HomeTime {
+    HomeTime(boot: "first", instant: Instant(nanoseconds: nanoseconds), unixSeconds: unixSeconds)
+  }
+
+  /// Every member that there is.
+  private var everything: AgentState {
+    var home = HomeState()
+    home.isLinked = true
+    home.lastHeard = time(3_600_000_000_000, 1_800_000_000)
+    home.linkLost = time(1, 1)
+    home.isBeginning = true
+    home.approach = HomeState.Approach(since: time(5, 2.5), signal: -88, hasRisen: true)
+    home.opening = HomeState.Opening(
+      operation: .max, isWritten: true, attempts: 2, because: .approach, since: time(6, 3))
+    home.asked = time(7, 4)
+    home.isAsking = true
+    return AgentState(lock: Self.lock, home: home)
+  }
+
+  @Test("Change 7: a state of each format is read, and everything that was stored in it is there")
+  func everyFormat() throws {
+    #expect(try AgentFormat.read(golden("version-1-home-2")) == everything)
+    #expect(try AgentFormat.read(golden("version-2")) == everything)
+  }
+
+  @Test("L7: of the first release the lock and its link are read, and nothing of an arrival")
+  func firstRelease() throws {
+    let read = try AgentFormat.read(golden("version-1"))
+    var expected = HomeState()
+    expected.isLinked = true
+    expected.lastHeard = everything.home.lastHeard
+    expected.linkLost = everything.home.linkLost
+    #expect(read == AgentState(lock: Self.lock, home: expected))
+    let phone = try AgentFormat.read(golden("version-1-phone"))
+    #expect(phone.lock == Self.lock && phone.home.isLinked && phone.home.linkLost == nil)
+    let later = try AgentFormat.read(golden("version-1-home-2-phone"))
+    #expect(later.lock != nil && later.home.isLinked && later.home.linkLost != nil)
+  }
+
+  @Test("L7: what the first release stored of an arrival opens nothing") func nothingOpens() throws {
+    var phone = Phone()
+    phone.disk = try AgentFormat.read(golden("version-1")).home
+    phone.relaunch(isLinked: true)
+    phone.happens(.offerReceived)
+    phone.signal(-50, for: 20)
+    #expect(phone.unlocks.isEmpty)
+  }
+
+  @Test("L7: an approach that does not say how strong it began is left out, and the rest is read")
+  func approachWithoutSignal() throws {
+    var text = String(decoding: try golden("version-1-home-2"), as: UTF8.self)
+    text.replace("\"signal\" : -88,", with: "")
+    var expected = everything
+    expected.home.approach = nil
+    #expect(try AgentFormat.read(Data(text.utf8)) == expected)
+  }
+
+  @Test("Change 7: what is written now is the golden state of the present format, byte by byte")
+  func present() throws {
+    let written = String(decoding: try AgentFormat.bytes(everything), as: UTF8.self)
+    let golden = String(decoding: try golden("version-2"), as: UTF8.self)
+      .replacing("\"writer\" : \"0.1.0\"", with: "\"writer\" : \"\(LatchkeyVersion.current)\"")
+    #expect(written == golden.trimmingCharacters(in: .newlines))
+  }
+
+  @Test("Change 7: members that a newer agent added are ignored, and one that may be missing means none or no")
+  func additions() throws {
+    var text = String(decoding: try golden("version-2"), as: UTF8.self)
+    text.replace("\"isLinked\"", with: "\"later\" : {\"a\" : [1]}, \"isLinked\"")
+    #expect(try AgentFormat.read(Data(text.utf8)) == everything)
+    let least = #"{"version":2,"writer":"0.1.0","home":{"isLinked":false}}"#
+    #expect(try AgentFormat.read(Data(least.utf8)) == AgentState())
+  }
+
+  @Test(
+    "L4 case 34: a state that says what can't be is damage, and never overflows",
+    arguments: [
+      ("\"nanoseconds\" : 5", "\"nanoseconds\" : 9223372036854775807"),
+      ("\"nanoseconds\" : 5", "\"nanoseconds\" : -9223372036854775808"),
+      ("\"unixSeconds\" : 1800000000", "\"unixSeconds\" : -1e300"),
+      ("\"unixSeconds\" : 1800000000", "\"unixSeconds\" : 1e300"), ("\"signal\" : -88", "\"signal\" : -2000"),
+      ("\"attempts\" : 2", "\"attempts\" : 9223372036854775807"),
+      ("\"because\" : \"approach\"", "\"because\" : \"luck\""),
+      ("\"isLinked\" : true", "\"isLinked\" : 1"), ("\"version\" : ", "\"version\" : -"),
+    ])
+  func impossible(_ part: String, _ other: String) throws {
+    for name in ["version-1-home-2", "version-2"] {
+      let text = String(decoding: try golden(name), as: UTF8.self).replacing(part, with: other)
+      #expect {
+        try AgentFormat.read(Data(text.utf8))
+      } throws: { error in
+        if case AgentFormat.Problem.damaged = error { true } else { false }
+      }
+    }
+  }
+}

@@ -1,0 +1,113 @@
+import Foundation
+import LockFirmware
+import LockProtocol
+import Logging
+import Testing
+
+@testable import latchkey_lock
+
+@Suite("The lock's files in every format that was ever released") struct GoldenFilesTests {
+  private let folder = NSTemporaryDirectory() + "latchkey-files-" + UUID().uuidString
+  private var path: String { folder + "/records.log" }
+  private let logger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
+
+  private func inFolder(_ body: () throws -> Void) throws {
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    try body()
+  }
+
+  private func golden(_ name: String) throws -> Data {
+    try Data(contentsOf: #require(Bundle.module.url(forResource: "Files/" + name, withExtension: nil)))
+  }
+
+  private func write(_ bytes: some Sequence<UInt8>, _ path: String) throws {
+    try Data(bytes).write(to: URL(fileURLWithPath: path))
+  }
+
+  /// Every kind of record with every cause and result that there is.
+  private var everything: [LockRecord] {
+    let results: [LockResult] = [.done, .notNeeded, .unknownOperation, .failed, .doorOpen, .busy, .lockedAtHome]
+    var records: [LockRecord] = []
+    for kind in [LockRecord.Kind.movement, .outcome, .command] {
+      for target in [BoltTarget.locked, .unlocked] {
+        for cause in [MovementCause.phone, .leaving, .relock, .hand] {
+          for result in results {
+            let index = UInt64(records.count + 1)
+            let isOfPhone = cause == .phone
+            records.append(
+              LockRecord(
+                kind, index: index, unixSeconds: index == 1 ? -1 : 1_800_000_000 + Int64(index), target: target,
+                cause: cause, result: result,
+                phone: isOfPhone
+                  ? [UInt8](repeating: UInt8(truncatingIfNeeded: index), count: 32) : LockRecord.nobody,
+                operation: isOfPhone ? 0 &- index : 0))
+          }
+        }
+      }
+    }
+    return records
+  }
+
+  @Test("L6: the golden log has every record, and what is written now is the same, byte by byte")
+  func everyRecord() throws {
+    let golden = try golden("format-1.log")
+    let content = RecordLogFormat.read([UInt8](golden), path: path)
+    #expect(content.problem == nil && content.recordCount == everything.count)
+    #expect(content.latest == everything.suffix(content.latest.count))
+    let written = RecordLogFormat.header + everything.flatMap(RecordLogFormat.entry)
+    #expect(Data(written) == golden)
+  }
+
+  @Test("L6: a log of the first release, which had no count, goes on; so does one with its count")
+  func goesOn() throws {
+    for (log, hasCount) in [("format-1-door.log", false), ("format-1-counted.log", true)] {
+      try inFolder {
+        try write(golden(log), path)
+        if hasCount { try write(golden("format-1.count"), folder + "/records.count") }
+        let opened = try RecordLog(path: path, logger: logger)
+        #expect(opened.recordCount == 9)
+        var next = try #require(opened.latest.last)
+        next.index += 1
+        try opened.append(next)
+        #expect(opened.recordCount == 10)
+      }
+    }
+  }
+
+  @Test(
+    "L6: a whole record that a newer lock made is no damage: the log is left as it is, also by --accept-lost-records")
+  func newerRecord() throws {
+    // A newer version of records, another kind, cause and result; in the middle of the log, and at its end.
+    for (offset, value) in [(0, 2), (1, 9), (2, 7), (3, 99), (4, 200), (5, 1)] as [(Int, UInt8)] {
+      for isLast in [false, true] {
+        try inFolder {
+          var record = everything[1].encoded
+          record[offset] = value
+          var bytes = RecordLogFormat.header + RecordLogFormat.entry(everything[0]) + record
+          bytes += RecordLogFormat.checkSum(record)
+          if !isLast { bytes += RecordLogFormat.entry(everything[2]) }
+          try write(bytes, path)
+          let refusal = RecordLogError.unknownRecord(path: path, record: 2)
+          #expect(throws: refusal) { try RecordLog(path: path, logger: logger) }
+          #expect(throws: refusal) { try RecordLog.acceptLoss(path: path) }
+          #expect(refusal.description.contains("install the newer latchkey-lock"))
+          #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == Data(bytes))
+        }
+      }
+    }
+  }
+
+  @Test("The centrals that a lock of version 1 trusted are trusted")
+  func trusted() throws {
+    try inFolder {
+      let golden = try golden("version-1-trusted.json")
+      try write(golden, folder + "/trusted.json")
+      let store = TrustedStore(directory: folder, logger: logger)
+      let read = store.read()
+      #expect(read.count == 1)
+      store.write(read)
+      #expect(try Data(contentsOf: URL(fileURLWithPath: folder + "/trusted.json")) == golden)
+    }
+  }
+}
