@@ -3,6 +3,7 @@ import BusValue
 import Logging
 import Synchronization
 import SystemBus
+import TimeTypes
 import Timekeeping
 
 /// An app's link to the system over the bus. It attaches by itself when latchkeyd is there, and again when it is
