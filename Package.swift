@@ -85,7 +85,7 @@ let package = Package(
 
     // The seam to apps, as values and over the bus.
     library("AppLink", ["BluetoothTypes"]),
-    library("AppLinkBus", ["AppLink", "BluetoothTypes", "BusValue", "SystemBus", "Timekeeping", log]),
+    library("AppLinkBus", ["AppLink", "BluetoothTypes", "BusValue", "SystemBus", "Timekeeping", "TimeTypes", log]),
 
     // The system, and the API that apps import.
     library("BluetoothSystem", ["BlueZ", "AppLink", "BluetoothTypes", "BusValue", "TimeTypes"]),
