@@ -49,6 +49,8 @@ public final class ScenarioRun {
   private var chaptersBegun = 0
   private(set) var chapterBegan = Instant.zero
   private(set) var chapterWindow = 0
+  /// When the step before was done. What passes until its records have been read is part of a pause that follows.
+  private(set) var stepDone = Instant.zero
   var departed: Instant?
   /// What each machine was last told to move.
   var ways: [String: Way] = [:]
@@ -67,7 +69,7 @@ public final class ScenarioRun {
   /// How much longer or shorter than written the story's times are.
   private var scale: Double { days / scenario.days * (options.pace?.ratio ?? 1) }
 
-  private init(_ scenario: Scenario, _ options: Options, world: any World) throws {
+  init(_ scenario: Scenario, _ options: Options, world: any World) throws {
     self.scenario = scenario
     self.options = options
     self.world = world
@@ -143,7 +145,7 @@ public final class ScenarioRun {
     }
   }
 
-  private func tell() throws -> Report {
+  func tell() throws -> Report {
     var problem: String?
     options.progress(
       "\(scenario.title) (\(scenario.name), seed \(seed), \(count(days, "day")) a chapter)")
@@ -180,6 +182,7 @@ public final class ScenarioRun {
 
   private func tell(_ chapter: Chapter) throws {
     chapterBegan = world.now
+    stepDone = chapterBegan
     try mark(Marks.chapterBegan, message: "chapter: \(chapter.name)", fields: ["name": chapter.name])
     chapterWindow = chronicle.entries.count - 1
     chaptersBegun += 1
@@ -259,8 +262,8 @@ public final class ScenarioRun {
     switch step.time {
     // Settled when the step before ended.
     case .next: break
-    case .later(let duration): try pass(until: world.now + scaled(duration))
-    case .day(let day): try pass(until: chapterBegan + scaled(days: day))
+    case .later(let duration): try reach(stepDone + scaled(duration))
+    case .day(let day): try reach(chapterBegan + scaled(days: day))
     }
     try tend()
     do {
@@ -268,9 +271,16 @@ public final class ScenarioRun {
     } catch let stopped as Stopped {
       throw Stopped(reason: "line \(step.line.map(String.init) ?? "?"): \(stopped.reason)")
     }
+    stepDone = world.now
     try world.settle()
     try tend()
     try options.inspect(step, WorldProcesses(world: world.run.world))
+  }
+
+  /// The moment that a step is meant for.
+  private func reach(_ instant: Instant) throws {
+    try pass(until: instant)
+    stepDone = world.now
   }
 
   func scaled(_ duration: Duration) -> Duration {

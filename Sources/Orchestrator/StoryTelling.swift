@@ -74,7 +74,7 @@ extension ScenarioRun {
       try pass(until: world.now + scaled(days: days))
     case .pass(let duration):
       try mark(Marks.timePassed, message: words)
-      try pause(duration)
+      try pause(duration, since: stepDone)
     case .wait(let pattern, let limit): try wait(pattern, limit, step.note)
     case .check(let references):
       judge(references, evidence(chapterWindow..<chronicle.entries.count), scope: Self.scope(of: step))
@@ -104,8 +104,8 @@ extension ScenarioRun {
   }
 
   /// Time that the story spends with nothing: where its days are hurried, so is this.
-  private func pause(_ duration: Duration) throws {
-    try pass(until: world.now + (options.pace.map { min(duration, $0.longestPause) } ?? duration))
+  private func pause(_ duration: Duration, since beginning: Instant? = nil) throws {
+    try pass(until: (beginning ?? world.now) + (options.pace.map { min(duration, $0.longestPause) } ?? duration))
   }
 
   private func restart(_ name: String, clean: Bool, _ downtime: Duration, _ words: String) throws {
