@@ -1,6 +1,6 @@
 import Journal
 import Testing
-import Timekeeping
+import TimeTypes
 
 @testable import Orchestrator
 
