@@ -68,6 +68,8 @@ extension BluetoothSystem {
       key,
       .disconnected(.unaddressed, peer, error: nil, unixSeconds: unixSeconds, isReconnecting: false))
     managers[key]?.peripherals[peer]?.told = .disconnected
+    // The app knows what it has taken back, whether or not it has heard the answer.
+    managers[key]?.peripherals[peer]?.delivered = .disconnected
     releaseConnection(key, peer)
     persistPeripheral(key, peer)
   }

@@ -71,18 +71,21 @@ struct Peripheral: Sendable {
   var services: [ServiceSnapshot]?
   var notBefore = Instant.zero
 
-  /// Connected or pending, as the app's last process knew it; a loss that waits to be told comes after the restoration.
-  var isRestored: Bool { isWanted || delivered == .connected }
+  /// Connected or pending, as the app's last process knew it. What has happened since, a link that came and went even, is
+  /// told after the restoration.
+  var isRestored: Bool { isWanted || isHeldByApp }
+
+  private var isHeldByApp: Bool { delivered == .connected || delivered == .connecting }
 
   init() {}
 
   init(_ record: PeripheralRecord) {
     options = record.options
-    // A loss that was noticed but not told is noticed again.
-    isWanted = record.isWanted || record.told == .connected
     delivered = record.told
     told = record.told
     services = record.services
+    // What was noticed but not told is noticed again: a loss, or a link that came and went for a request.
+    isWanted = record.isWanted || isHeldByApp
   }
 }
 

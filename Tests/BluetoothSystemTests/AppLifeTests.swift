@@ -59,6 +59,48 @@ struct AppLifeTests {
     #expect(peripheral.state == .connected, "what its app was last told")
   }
 
+  /// An app of five days ago, dead, and a link that comes up for it and is lost before its new process is there.
+  private func flapped() -> Desk {
+    var desk = Desk()
+    desk.connectAndSubscribe()
+    desk.linkDown()
+    desk.say(.connect(Desk.central, desk.peer, ConnectOptions()))
+    desk.leave()
+    desk.settle()
+    desk.pass(.seconds(3))
+    desk.die()
+    desk.pass(.seconds(3600 * 24 * 5))
+    desk.forget()
+    desk.linkUp()
+    desk.linkDown()
+    return desk
+  }
+
+  @Test("S9, S10: a link that comes and goes while the dead app is started: restored first, then told of both")
+  func flappingWhileLaunched() throws {
+    var desk = flapped()
+    desk.launchAndAttach()
+    #expect(
+      desk.effects.contains {
+        if case .attachReply(_, .success(let reply)) = $0 { reply.centralsToRestore == ["central"] } else { false }
+      })
+    desk.createCentral()
+    #expect(desk.bodies == ["willRestoreState", "stateChanged", "connected", "disconnected"])
+    guard case .willRestoreCentral(_, let restoration)? = desk.events.first?.body else { return }
+    let peripheral = try #require(restoration.peripherals.first)
+    #expect(peripheral.state == .connecting, "what its app was last told")
+  }
+
+  @Test("S9, C4: a request whose link came and went untold is still held by the next latchkeyd")
+  func flappingOverRestart() {
+    var desk = flapped()
+    desk.restartSystem()
+    desk.forget()
+    desk.appear()
+    desk.linkUp()
+    #expect(desk.launches == [LaunchOptions(reason: .restore, centrals: ["central"], peripherals: [])])
+  }
+
   @Test("S13: an app that the user quit is not relaunched until it is opened")
   func quit() {
     var desk = Desk()
