@@ -10,7 +10,7 @@ import TimeTypes
 /// machine has to do with, and whatever would take a person is refused. While the user attends (`latchkey pairings`,
 /// `latchkey pair`) it can do both, so that pairings compare numbers, and it passes on every question.
 struct PairingState: Sendable {
-  /// Refused, it is left alone for half a minute: another agent may be the default for good reasons.
+  /// Where bluetoothd refuses it, it is asked again every half minute: nobody waits for it as apps wait for a service.
   var agent = Registration(backOff: BackOff(first: .seconds(30), doublings: 0))
   /// With which it is registered, or being registered.
   var capability = AgentCapability.noInputNoOutput

@@ -8,7 +8,7 @@ public struct HomeState: Sendable, Hashable {
     public var since: HomeTime
     /// How strong it came up, in dBm.
     public var signal: Int
-    /// It rose from the first seconds on: its phone was on the move, and not in the farthest room of a home.
+    /// It rose soon (`HomeConfiguration.risingDuration`): its phone was on the move, and not in the farthest room of a home.
     public var hasRisen = false
 
     public init(since: HomeTime, signal: Int, hasRisen: Bool = false) {

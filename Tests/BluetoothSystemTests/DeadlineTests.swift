@@ -13,8 +13,6 @@ struct DeadlineTests {
     "notBefore", "creditNotBefore",
     // Of an app that is awake: when it goes to rest by itself is never later.
     "wakeDeadline",
-    // Of a call that is under way, its retry.
-    "retryAt",
     // Held requests wake nobody: what is late is read when the system is awake anyway.
     "dueAt",
     // The alarm itself.
