@@ -131,10 +131,7 @@ public struct BluetoothSystem: Sendable {
       guard let deadline else { return }
       earliest = earliest.map { min($0, deadline) } ?? deadline
     }
-    for app in apps.values {
-      consider(deadline(of: app))
-      consider(app.actions.first?.deadline)
-    }
+    consider(appsDeadline)
     for request in remoteRequests.values { consider(request.deadline) }
     consider(reconcilerDeadline)
     for queue in operations.values {
@@ -231,19 +228,7 @@ public struct BluetoothSystem: Sendable {
 
   private mutating func start() {
     persist(.settings(settings))
-    for name in apps.keys.sorted() {
-      guard let app = apps[name] else { continue }
-      if let process = app.process {
-        apps[name]?.lastActivity = now
-        apps[name]?.backgroundSince = now
-        apps[name]?.linklessSince = now
-        apps[name]?.wakeDeadline = now + configuration.wakeBudget
-        emit(.adopt(name, process))
-        // What the store says may not have been carried out yet.
-        if app.state == .suspended { emit(.suspend(name, process)) } else { emit(.resume(name, process)) }
-        if app.state == .background { wakeBegan(name, because: "adopted") }
-      }
-    }
+    adoptProcesses()
     let orphans = managers.values.filter { $0.key.restoreIdentifier == nil && apps[$0.key.app]?.process == nil }
     for manager in orphans where apps[manager.key.app] != nil { removeManager(manager.key) }
   }

@@ -118,7 +118,7 @@ extension BluetoothSystem {
 
   mutating func createManager(_ number: ManagerIdentifier, _ creation: ManagerCreation, app name: String) {
     guard let key = claim(number, creation, app: name), let link = apps[name]?.link else { return }
-    apps[name]?.restoreDeadline = nil
+    apps[name]?.restored()
     if managers[key]?.hasSomethingToRestore == true { sendRestoration(key, number, name, link) }
     tellStateFirst(key, number, name, link)
     if managers[key]?.services.isEmpty == false { grantCredit(key) }
@@ -134,7 +134,7 @@ extension BluetoothSystem {
     // The app's own view says more exactly than the queue what state it has missed; what came over the air stays.
     let waiting = apps[name]?.queue ?? []
     apps[name]?.queue.removeAll { $0.manager == key }
-    apps[name]?.restoreDeadline = nil
+    apps[name]?.restored()
     managers[key]?.toldState = view.state
     switch key.role {
     case .central: resumeCentral(key, view)
