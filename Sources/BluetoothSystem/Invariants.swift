@@ -29,7 +29,7 @@ extension BluetoothSystem {
     var starting: Set<ObjectPath> = []
     var asksAgent = false
     var asksDiscovery = false
-    for pending in calls.values {
+    for pending in calls.all {
       switch pending {
       case .operation(let peer):
         if !operating.insert(peer).inserted { return "two operations on \(peer) are under way" }

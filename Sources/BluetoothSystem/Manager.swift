@@ -24,13 +24,7 @@ struct Manager: Sendable {
   /// Services and an advertisement whose start the delegate has not been told of yet.
   var unannounced: Set<LocalAttributeIdentifier> = []
   var isAdvertisingUnannounced = false
-  var hasCredit = false
-  var usedCredit = 0
-  /// Values that it may still push; below zero where it was pushing while it was given more.
-  var credit = 0
-  /// When spent credit is given back; and before when it is not again.
-  var creditAt: Instant?
-  var creditNotBefore = Instant.zero
+  var credit = UpdateCredit()
 
   init(key: ManagerKey) { self.key = key }
 
@@ -50,8 +44,7 @@ struct Manager: Sendable {
   mutating func rest() {
     number = nil
     toldState = nil
-    hasCredit = false
-    creditAt = nil
+    credit.withdraw()
     reported = []
   }
 

@@ -92,6 +92,6 @@ extension BluetoothSystem {
           pendingConnections: peripherals.count { $0.isWanted && $0.told != .connected },
           connections: peripherals.count { $0.isWanted && $0.told == .connected }, launches: app.launches,
           alert: app.alert)
-      }, pairings: pairing.openQuestions, wakes: ledger)
+      }, pairings: pairing.openQuestions, wakes: wakeRecords)
   }
 }

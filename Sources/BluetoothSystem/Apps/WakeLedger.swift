@@ -66,7 +66,7 @@ extension BluetoothSystem {
   }
 
   /// Of all apps, the oldest first.
-  var ledger: [WakeRecord] {
+  var wakeRecords: [WakeRecord] {
     apps.keys.sorted().flatMap { apps[$0]?.wakes.records(app: $0, at: now) ?? [] }
       .sorted { ($0.unixSeconds, $0.app) < ($1.unixSeconds, $1.app) }
   }
