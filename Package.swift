@@ -193,7 +193,7 @@ let package = Package(
       [
         "AppLinkBus", "AppLink", "BluetoothTypes", "BusValue", "SystemBus", "Timekeeping", "BusTesting", "TimeTypes",
         log,
-      ]),
+      ], excluding: ["Recorded"]),
     tests(
       "BluetoothSystemTests",
       [
