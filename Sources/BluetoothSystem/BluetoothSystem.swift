@@ -32,8 +32,8 @@ public struct BluetoothSystem: Sendable {
   var calls = PendingCalls()
   var attempts: [PeerIdentifier: ConnectionAttempt] = [:]
   var profile = ProfileRegistration()
-  var discovery = DiscoveryState()
-  var pairing = PairingState()
+  var discovery = Discovery()
+  var pairing = Pairing()
   var operations: [PeerIdentifier: OperationQueue] = [:]
   var signalReadings: [PeerIdentifier: SignalReading] = [:]
   var links: [PeerIdentifier: LinkHealth] = [:]
@@ -122,25 +122,13 @@ public struct BluetoothSystem: Sendable {
 
   /// The earliest of all, also where it is overdue.
   var earliestDeadline: Instant? {
-    var earliest: Instant?
-    func consider(_ deadline: Instant?) {
-      guard let deadline else { return }
-      earliest = earliest.map { min($0, deadline) } ?? deadline
-    }
-    consider(appsDeadline)
-    consider(remoteRequests.deadline)
-    consider(reconcilerDeadline)
-    for queue in operations.values {
-      consider(queue.retryAt)
-      consider(queue.deadline)
-    }
-    for reading in signalReadings.values { consider(reading.deadline) }
-    for manager in managers.values { consider(manager.credit.deadline) }
-    for healing in healings.values { consider(healing.dropAt) }
-    for deadline in pairing.deadlines { consider(deadline) }
-    for health in links.values { consider(health.checkAt) }
-    consider(bluez.adapterAwaitedUntil)
-    return earliest
+    let parts: [Instant?] = [
+      appsDeadline, remoteRequests.deadline, reconcilerDeadline, pairing.deadline, bluez.adapterAwaitedUntil,
+      operations.values.lazy.compactMap(\.deadline).min(), signalReadings.values.lazy.compactMap(\.deadline).min(),
+      managers.values.lazy.compactMap(\.credit.deadline).min(), healings.values.lazy.compactMap(\.dropAt).min(),
+      links.values.lazy.compactMap(\.checkAt).min(),
+    ]
+    return parts.lazy.compactMap(\.self).min()
   }
 
   /// Brings what apps are told and what bluetoothd is asked in line with what is. Facts come first, then what is lost, then

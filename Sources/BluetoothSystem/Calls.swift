@@ -47,7 +47,7 @@ extension BluetoothSystem {
     case .unregisterProfile: profile.isUnregistering = false
     case .setFilter: filterSet(result)
     case .startDiscovery: discoveryStarted(result)
-    case .stopDiscovery: discoveryStopped()
+    case .stopDiscovery: discovery.stopped()
     case .registerAgent: agentRegistered(result)
     case .requestDefaultAgent: break
     case .pair(let token): paired(token, result)

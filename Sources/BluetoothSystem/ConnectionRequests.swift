@@ -81,7 +81,7 @@ extension BluetoothSystem {
     peripheral.services = peripheral.services?.withoutSubscriptions
     managers[key]?.peripherals[peer] = peripheral
     guard !isWanted(peer) else { return }
-    attempts[peer]?.failures = 0
+    attempts[peer]?.forgetFailures()
     dropLink(peer)
     if attempts[peer]?.isConnecting != true { attempts[peer] = nil }
   }

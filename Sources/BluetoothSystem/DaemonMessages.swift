@@ -44,7 +44,7 @@ extension BluetoothSystem {
     bluez.forgetObjects()
     forgetAsked()
     _ = calls.forgetAll()
-    pairing.agent.withdraw()
+    pairing.agentIsGone()
     journal("bluetooth.state", ["state": String(describing: bluez.state), "because": "bluetoothd vanished"])
   }
 
@@ -54,7 +54,7 @@ extension BluetoothSystem {
     let open = calls.forgetAll { $0 == .registerAgent }
     attempts = [:]
     profile = ProfileRegistration()
-    discovery = DiscoveryState()
+    discovery = Discovery()
     sessions = [:]
     published = [:]
     advertisements = [:]
@@ -172,12 +172,11 @@ extension BluetoothSystem {
 
   /// What was noted of a device for as long as bluetoothd shows it.
   private mutating func forgetDevice(_ path: ObjectPath, _ peer: PeerIdentifier) {
-    rereading.devices.remove(path)
-    mark.visits[peer] = nil
+    rereading.answered(path)
+    mark.forgetVisit(of: peer)
     guard !isWanted(peer) else { return }
     releasePeer(peer)
-    // How often a half-made bond was removed counts until one has carried a link.
-    if links[peer]?.removedBonds ?? 0 == 0 { links[peer] = nil }
+    if links[peer]?.hasHistory == false { links[peer] = nil }
     healings[peer] = nil
     if attempts[peer]?.isConnecting != true { attempts[peer] = nil }
   }
@@ -189,17 +188,16 @@ extension BluetoothSystem {
     case InterfaceName.adapter where path == bluez.adapter:
       if let powered = changed["Powered"]?.boolValue, powered != bluez.isPowered {
         bluez.isPowered = powered
-        if powered { profile.armed = [] } else { discovery = DiscoveryState() }
+        if powered { profile.armed = [] } else { discovery = Discovery() }
         journal("bluetooth.state", ["state": String(describing: bluez.state), "because": "Powered"])
       }
       if let isDiscovering = changed["Discovering"]?.boolValue {
         bluez.isDiscovering = isDiscovering
-        if !isDiscovering, discovery.registration.isDone { discovery.registration.withdraw() }
+        if !isDiscovering { discovery.hasEnded() }
       }
-      if changed["Pairable"]?.boolValue == false, pairing.losesPairable {
+      if changed["Pairable"]?.boolValue == false, pairing.takeLossOfPairable() {
         // bluetoothd switches it off with its last agent, and not on again for one that comes at once; pairings would
         // succeed then and leave no bond (seen with 5.82).
-        pairing.losesPairable = false
         setAdapter("Pairable", true)
       }
       if changed["PowerState"]?.stringValue == "off", bluez.powerState == "off-blocked", settings.bluetoothOn {

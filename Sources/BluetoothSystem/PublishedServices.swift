@@ -350,7 +350,7 @@ extension BluetoothSystem {
     case InterfaceName.gattProfile:
       if let root = profile.root, path.isWithin(root) { profile = ProfileRegistration() }
     case InterfaceName.agent:
-      pairing.agent.withdraw()
+      pairing.agentIsGone()
       cancelQuestions()
     default: break
     }

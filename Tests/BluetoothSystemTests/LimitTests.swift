@@ -246,7 +246,7 @@ struct LimitTests {
     for number in 0..<10_000 {
       desk.value([UInt8(truncatingIfNeeded: number), UInt8(truncatingIfNeeded: number >> 8)])
     }
-    #expect(desk.system.operations.values.allSatisfy { $0.heldValues.count <= 64 })
+    #expect(desk.system.operations.values.allSatisfy { $0.heldCount <= 64 })
   }
 
   // MARK: Time

@@ -158,7 +158,7 @@ struct PairingTests {
     #expect(replies(desk, to: 77).count == 1)
     attend(&desk)
     #expect(replies(desk, to: 77).count == 1, "told already")
-    desk.pass(PairingState.patience)
+    desk.pass(Pairing.patience)
     #expect(replies(desk, to: 77).count == 2)
     attend(&desk)
     ask(&desk, Self.comparison, 2)
