@@ -1,7 +1,8 @@
 import BlueZ
 import BusTesting
 import BusValue
-import Logging
+import Foundation
+import Glibc
 import SystemBus
 import Testing
 
@@ -95,6 +96,49 @@ struct RegistrationTests {
         #expect(try await register(adapter, interface, member) != nil, "\(adapter) \(member)")
       }
     }
+    peer.close()
+    pair.close()
+  }
+
+  @Test("C2: descriptors that a client puts where none belongs are closed")
+  func strayDescriptors() async throws {
+    let pair = try await Pair()
+    var ends: [Int32] = [-1, -1]
+    try #require(socketpair(AF_UNIX, Int32(SOCK_SEQPACKET.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0, &ends) == 0)
+    let (given, kept) = (ends[0], ends[1])
+    let peer = try Bus(address: pair.bus.address)
+    try peer.start(
+      BusHandlers(onCall: { bus, call in
+        guard call.member == "AcquireNotify" else { return Self.answer(call, bus) }
+        let stray = Value.structure([.fileDescriptor(given), .array(of: "h", [.fileDescriptor(given)])])
+        bus.reply(to: call, with: .success([.uint16(23), .variant(.fileDescriptor(given)), stray]))
+      }))
+    async let registered = peer.call(
+      MethodCall(
+        to: WellKnown.busName, path: Sample.adapter, interface: InterfaceName.gattManager,
+        member: "RegisterApplication", arguments: [.path(.root), .properties([:])]))
+    guard case .message(let name, .call(let call, _, .registerApplication)) = try await pair.events.next() else {
+      Issue.record("no registration came")
+      return
+    }
+    pair.server.send(.reply(call, .success(.none)), to: name)
+    _ = try await registered
+    let request = RemoteRequest(device: Sample.device, mtu: 517)
+    pair.server.send(.callback(CallbackIdentifier(3), path: Sample.exported, .acquireNotify(request)), to: name)
+    guard case .message(name, .answer(CallbackIdentifier(3), .failure)) = try await pair.events.next() else {
+      Issue.record("it was taken")
+      return
+    }
+    close(given)
+    let count = await withCheckedContinuation { continuation in
+      Thread.detachNewThread {
+        var byte: UInt8 = 0
+        // Until nobody has the other end.
+        continuation.resume(returning: recv(kept, &byte, 1, 0))
+      }
+    }
+    #expect(count == 0)
+    close(kept)
     peer.close()
     pair.close()
   }
