@@ -19,8 +19,8 @@ extension BluetoothSystem {
       stopNotify(path)
       answer(identifier, .success(.none))
     case .confirm: answer(identifier, .success(.none))
-    // Nothing of ours says that it gives sockets.
-    case .acquireNotify, .acquireWrite: answer(identifier, .failure(.notSupported))
+    // Nothing of ours says that it gives sockets, or that it is a monitor.
+    case .acquireNotify, .acquireWrite, .monitor: answer(identifier, .failure(.notSupported))
     case .release(let interface):
       released(path, interface)
       answer(identifier, .success(.none))

@@ -11,47 +11,6 @@ import SystemBus
 import Testing
 import Timekeeping
 
-/// A simulator on private buses, with whatever it says.
-private final class Stage: Sendable {
-  let buses: [String: PrivateBus]
-  let simulator: BlueZSimulator
-  let lines = Inbox<SimulatorLine>()
-  let running: Task<Void, any Error>
-
-  init(_ names: [String]) async throws {
-    var buses: [String: PrivateBus] = [:]
-    for name in names { buses[name] = try PrivateBus() }
-    self.buses = buses
-    let lines = lines
-    let simulator = BlueZSimulator(
-      machines: names.map { SimulatorMachine(name: $0, busAddress: buses[$0]?.address.text ?? "") }, seed: 1,
-      time: try BootClock(), logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }),
-      onLine: { lines.put($0) })
-    self.simulator = simulator
-    running = Task { try await simulator.run() }
-    while try await lines.next() != .ready {}
-  }
-
-  deinit { simulator.stop() }
-
-  /// The answer to a command; events before it are passed over.
-  func obey(_ command: SimulatorCommand, id: UInt64 = 1) async throws -> SimulatorReply {
-    simulator.send(SimulatorRequest(id: id, command: command))
-    while true {
-      if case .reply(let reply) = try await lines.next(), reply.id == id { return reply }
-    }
-  }
-
-  func client(on machine: String) throws -> (BlueZClient, Inbox<DaemonMessage>) {
-    let inbox = Inbox<DaemonMessage>()
-    let client = BlueZClient(
-      address: buses[machine]?.address.text, logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }),
-      onMessage: { inbox.put($0) })
-    try client.start()
-    return (client, inbox)
-  }
-}
-
 @Suite struct OverTheBus {
   private static let service = BluetoothUUID("5f1a0001-3c0c-4d6a-9a42-1c6f3d8e7b10")!
 
