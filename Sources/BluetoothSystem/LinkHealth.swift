@@ -121,9 +121,9 @@ extension BluetoothSystem {
       if managers[key]?.peripherals[peer]?.told == .connected {
         tell(
           key,
-          .disconnected(.unaddressed, peer, error: error, unixSeconds: unixSeconds, isReconnecting: false))
+          .disconnected(peer, error: error, unixSeconds: unixSeconds, isReconnecting: false))
       } else {
-        tell(key, .failedToConnect(.unaddressed, peer, error))
+        tell(key, .failedToConnect(peer, error))
       }
       managers[key]?.peripherals[peer]?.told = .disconnected
       releaseConnection(key, peer)

@@ -70,7 +70,7 @@ extension BluetoothSystem {
   }
 
   mutating func finish(_ item: OperationQueue.Item, _ peer: PeerIdentifier, _ result: OperationResult) {
-    tell(item.manager, .operationCompleted(.unaddressed, peer, item.identifier, result))
+    tell(item.manager, .operationCompleted(peer, item.identifier, result))
   }
 
   mutating func runOperations() {

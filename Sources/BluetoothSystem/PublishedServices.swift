@@ -35,12 +35,12 @@ struct PublishedAdvertisement: Sendable {
 extension BluetoothSystem {
   mutating func addService(_ key: ManagerKey, _ definition: ServiceDefinition) {
     if let error = refusal(of: definition, key) {
-      tell(key, .serviceAdded(.unaddressed, definition.identifier, error: error))
+      tell(key, .serviceAdded(definition.identifier, error: error))
       return
     }
     if let known = managers[key]?.services[definition.identifier] {
       if known.definition == definition, published[definition.identifier]?.registration.isDone == true {
-        tell(key, .serviceAdded(.unaddressed, definition.identifier, error: nil))
+        tell(key, .serviceAdded(definition.identifier, error: nil))
         grantCredit(key)
         return
       }
@@ -50,7 +50,7 @@ extension BluetoothSystem {
     guard let handle = managers[key]?.services[definition.identifier]?.handle ?? freeHandles(span) else {
       tell(
         key,
-        .serviceAdded(.unaddressed, definition.identifier, error: .limit("No attribute handles are left.")))
+        .serviceAdded(definition.identifier, error: .limit("No attribute handles are left.")))
       return
     }
     let order = min(managers.values.flatMap { $0.services.values.map(\.order) }.max() ?? 0, .max - 1) + 1
@@ -246,7 +246,7 @@ extension BluetoothSystem {
       service.registration.succeed()
       published[identifier] = service
       if isNew {
-        tell(service.manager, .serviceAdded(.unaddressed, identifier, error: nil))
+        tell(service.manager, .serviceAdded(identifier, error: nil))
         grantCredit(service.manager)
       }
     case .failure(let error):
@@ -256,7 +256,7 @@ extension BluetoothSystem {
       guard isNew else { return }
       tell(
         service.manager,
-        .serviceAdded(.unaddressed, identifier, error: .coreBluetooth(code: 0, message: error.description)))
+        .serviceAdded(identifier, error: .coreBluetooth(code: 0, message: error.description)))
       removeService(service.manager, identifier)
     }
   }
@@ -268,7 +268,6 @@ extension BluetoothSystem {
       tell(
         key,
         .advertisingStarted(
-          .unaddressed,
           error: .coreBluetooth(
             code: 1,
             message: "An advertisement has a name of at most 248 bytes and at most \(configuration.uuidLimit) services."
@@ -280,7 +279,7 @@ extension BluetoothSystem {
     {
       tell(
         key,
-        .advertisingStarted(.unaddressed, error: .coreBluetooth(code: 9, message: "Advertising has already started.")))
+        .advertisingStarted(error: .coreBluetooth(code: 9, message: "Advertising has already started.")))
       return
     }
     managers[key]?.advertisement = request
@@ -330,13 +329,13 @@ extension BluetoothSystem {
     case .success:
       advertisement.registration.succeed()
       advertisements[key] = advertisement
-      if isNew { tell(key, .advertisingStarted(.unaddressed, error: nil)) }
+      if isNew { tell(key, .advertisingStarted(error: nil)) }
     case .failure(let error):
       advertisement.registration.fail(at: now)
       advertisements[key] = advertisement
       journal("advertisement.refused", ["app": key.app, "error": error.description])
       guard isNew else { return }
-      tell(key, .advertisingStarted(.unaddressed, error: .coreBluetooth(code: 0, message: error.description)))
+      tell(key, .advertisingStarted(error: .coreBluetooth(code: 0, message: error.description)))
       stopAdvertising(key)
       advertisements[key] = nil
     }

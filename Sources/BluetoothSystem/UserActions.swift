@@ -54,7 +54,7 @@ extension BluetoothSystem {
     guard let app = apps[name], app.isReceiving, let link = app.link else { return }
     for (index, action) in app.actions.enumerated() where !action.isTold {
       apps[name]?.actions[index].isTold = true
-      send(.actionRequested(action.identifier, name: action.name), to: name, link)
+      send(.actionRequested(action.identifier, name: action.name), to: nil, of: name, link)
     }
   }
 

@@ -70,7 +70,7 @@ open class CBCentralManager: CBManager, @unchecked Sendable {
     locked {
       scan = request
       discovered = []
-      session.send(.scan(managerIdentifier, request), for: self)
+      session.send(.central(managerIdentifier, .scan(request)), for: self)
     }
   }
 
@@ -79,7 +79,7 @@ open class CBCentralManager: CBManager, @unchecked Sendable {
     locked {
       guard scan != nil else { return }
       scan = nil
-      session.send(.stopScan(managerIdentifier), for: self)
+      session.send(.central(managerIdentifier, .stopScan), for: self)
     }
   }
 
@@ -95,7 +95,7 @@ open class CBCentralManager: CBManager, @unchecked Sendable {
       peripheral.isAwaitingConnection = true
       if peripheral.currentState != .connected { peripheral.currentState = .connecting }
       if creation.restoreIdentifier != nil { held[identifier] = peripheral }
-      session.send(.connect(managerIdentifier, identifier, connectOptions), for: self)
+      session.send(.central(managerIdentifier, .connect(identifier, connectOptions)), for: self)
     }
   }
 
@@ -111,7 +111,7 @@ open class CBCentralManager: CBManager, @unchecked Sendable {
       peripheral.currentState = .disconnecting
       // Kept until the system has answered, for the delegate is told.
       held[identifier] = peripheral
-      session.send(.cancelConnection(managerIdentifier, identifier), for: self)
+      session.send(.central(managerIdentifier, .cancelConnection(identifier)), for: self)
       return false
     }
     if isUnused {
@@ -193,7 +193,7 @@ open class CBCentralManager: CBManager, @unchecked Sendable {
       table[identifier] = nil
       session.logger.critical(
         "API MISUSE: the request to connect to \(identifier) is cancelled: nothing refers to its CBPeripheral any more")
-      session.send(.cancelConnection(managerIdentifier, identifier), for: self)
+      session.send(.central(managerIdentifier, .cancelConnection(identifier)), for: self)
     }
   }
 
@@ -202,7 +202,7 @@ open class CBCentralManager: CBManager, @unchecked Sendable {
     guard scan != nil else { return }
     scan = nil
     discovered = []
-    session.send(.stopScan(managerIdentifier), for: self)
+    session.send(.central(managerIdentifier, .stopScan), for: self)
   }
 
   override func tellState() { delegate?.centralManagerDidUpdateState(self) }

@@ -31,8 +31,8 @@ import Testing
     desk.appear()
     desk.open()
     desk.say(.createManager(Self.manager, ManagerCreation(role: .peripheral, restoreIdentifier: "lock")))
-    desk.say(.addService(Self.manager, Self.inner))
-    desk.say(.addService(Self.manager, Self.outer))
+    desk.say(.peripheral(Self.manager, .addService(Self.inner)))
+    desk.say(.peripheral(Self.manager, .addService(Self.outer)))
     return desk
   }
 
@@ -65,7 +65,7 @@ import Testing
   func parted() throws {
     var desk = desk()
     desk.forget()
-    desk.say(.removeService(Self.manager, Self.outer.identifier))
+    desk.say(.peripheral(Self.manager, .removeService(Self.outer.identifier)))
     let last = try #require(applications(desk).last)
     #expect(service(0x180D, last.objects) == nil)
     #expect(service(0x180F, last.objects) != nil)

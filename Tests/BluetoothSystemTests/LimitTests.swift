@@ -35,7 +35,7 @@ struct LimitTests {
     desk.appear(bonded: false, connected: true)
     desk.open()
     desk.say(.createManager(Desk.central, ManagerCreation(role: .peripheral, restoreIdentifier: "door")))
-    desk.say(.addService(Desk.central, Self.definition(properties)))
+    desk.say(.peripheral(Desk.central, .addService(Self.definition(properties))))
     desk.settle()
     let service = try #require(desk.system.published.values.first)
     return (desk, try #require(service.paths[Self.offer]), try #require(service.paths[Self.command]))
@@ -81,7 +81,7 @@ struct LimitTests {
       desk.appear()
       desk.open()
       desk.createCentral()
-      desk.say(.connect(Desk.central, desk.peer, ConnectOptions(startDelaySeconds: delay)))
+      desk.say(.central(Desk.central, .connect(desk.peer, ConnectOptions(startDelaySeconds: delay))))
       let stored = desk.stored.records.values.compactMap { record -> Double? in
         if case .peripheral(let peripheral) = record { peripheral.options.startDelaySeconds } else { nil }
       }
@@ -100,7 +100,7 @@ struct LimitTests {
     desk.answersCalls = false
     desk.forget()
     for number in 0..<20_000 {
-      desk.say(.perform(Desk.central, desk.peer, OperationIdentifier(UInt64(1000 + number)), .readRSSI))
+      desk.say(.central(Desk.central, .perform(desk.peer, OperationIdentifier(UInt64(1000 + number)), .readRSSI)))
       if number.isMultiple(of: 500) { desk.settle() }
     }
     #expect(desk.asked { $0 == .readConnectionRSSI } == 1)
@@ -121,7 +121,7 @@ struct LimitTests {
     desk.connectAndSubscribe()
     desk.answersCalls = false
     desk.forget()
-    desk.say(.perform(Desk.central, desk.peer, OperationIdentifier(9), .readRSSI))
+    desk.say(.central(Desk.central, .perform(desk.peer, OperationIdentifier(9), .readRSSI)))
     desk.pass(.seconds(60))
     #expect(desk.bodies.contains("operationCompleted"))
   }
@@ -131,7 +131,7 @@ struct LimitTests {
     var (desk, _, _) = try serving()
     desk.forget()
     for _ in 0..<10_000 {
-      desk.say(.updateValue(Desk.central, Self.offer, value: [1], centrals: nil))
+      desk.say(.peripheral(Desk.central, .updateValue(Self.offer, value: [1], centrals: nil)))
     }
     let sent = desk.effects.count { if case .bluez(.valueChanged) = $0 { true } else { false } }
     #expect(sent <= 64)
@@ -145,9 +145,9 @@ struct LimitTests {
   func sharedIdentifiers() throws {
     var (desk, _, _) = try serving()
     desk.forget()
-    desk.say(.addService(Desk.central, Self.definition()))
+    desk.say(.peripheral(Desk.central, .addService(Self.definition())))
     let errors = desk.events.compactMap { event -> PeerError? in
-      if case .serviceAdded(_, _, let error) = event.body { error } else { nil }
+      if case .serviceAdded(_, let error) = event.body { error } else { nil }
     }
     #expect(errors.count == 1)
   }
@@ -181,7 +181,7 @@ struct LimitTests {
     desk.appear()
     desk.open()
     desk.createCentral()
-    desk.say(.connect(Desk.central, desk.peer, ConnectOptions(enableAutoReconnect: true)))
+    desk.say(.central(Desk.central, .connect(desk.peer, ConnectOptions(enableAutoReconnect: true))))
     desk.linkUp()
     desk.leave()
     desk.settle()
@@ -213,7 +213,7 @@ struct LimitTests {
     desk.open()
     desk.createCentral()
     let peer = desk.peer
-    desk.say(.connect(Desk.central, peer, ConnectOptions()))
+    desk.say(.central(Desk.central, .connect(peer, ConnectOptions())))
     for number in 0..<40_000 {
       let address = DeviceAddress(bits: UInt64(number), kind: .random)
       let path = WellKnown.firstAdapter.appending("dev_\(number)")
@@ -241,7 +241,7 @@ struct LimitTests {
     desk.connectAndSubscribe()
     desk.settle()
     desk.answersCalls = false
-    desk.say(.perform(Desk.central, desk.peer, OperationIdentifier(9), .readCharacteristic(0x0b)))
+    desk.say(.central(Desk.central, .perform(desk.peer, OperationIdentifier(9), .readCharacteristic(0x0b))))
     desk.forget()
     for number in 0..<10_000 {
       desk.value([UInt8(truncatingIfNeeded: number), UInt8(truncatingIfNeeded: number >> 8)])
@@ -257,10 +257,10 @@ struct LimitTests {
     desk.connectAndSubscribe()
     desk.answersCalls = false
     desk.forget()
-    desk.say(.perform(Desk.central, desk.peer, OperationIdentifier(9), .readCharacteristic(0x0b)))
+    desk.say(.central(Desk.central, .perform(desk.peer, OperationIdentifier(9), .readCharacteristic(0x0b))))
     let call = try #require(desk.lastCall(.readValue(offset: 0)))
     // Two wait; the attribute is gone when the first is tried again.
-    desk.say(.perform(Desk.central, desk.peer, OperationIdentifier(10), .readCharacteristic(0x0b)))
+    desk.say(.central(Desk.central, .perform(desk.peer, OperationIdentifier(10), .readCharacteristic(0x0b))))
     desk.handle(.daemon(.reply(call, .failure(.inProgress))))
     desk.handle(
       .daemon(.signal(.interfacesRemoved(path: Desk.characteristicPath, [InterfaceName.gattCharacteristic]))))
@@ -308,7 +308,7 @@ struct LimitTests {
     desk.leave()
     for _ in 0..<20 {
       desk.pass(.seconds(1))
-      desk.say(.stopScan(Desk.central))
+      desk.say(.central(Desk.central, .stopScan))
     }
     #expect(desk.state == .suspended)
   }

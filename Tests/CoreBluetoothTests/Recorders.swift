@@ -171,10 +171,10 @@ struct CentralSetup {
     }
     _ = try await system.requests.next()
     if let restoration {
-      system.emit(.willRestoreCentral(Example.manager, restoration))
+      system.emit(.willRestoreCentral(restoration))
       _ = try await recorder.calls.next()
     }
-    system.emit(.stateChanged(Example.manager, .poweredOn))
+    system.emit(.stateChanged(.poweredOn))
     _ = try await recorder.calls.next()
     _ = try await nextRequest()  // handled
   }
@@ -198,18 +198,18 @@ struct CentralSetup {
     peripheral.delegate = recorder
     manager.connect(peripheral)
     _ = try await nextCommand()
-    system.emit(.connected(Example.manager, Example.explored(isNotifying: isNotifying)))
+    system.emit(.connected(Example.explored(isNotifying: isNotifying)))
     _ = try await recorder.calls.next()
     return peripheral
   }
 
   func nextOperation() async throws -> (OperationIdentifier, PeripheralOperation)? {
-    guard case .perform(_, _, let identifier, let operation) = try await nextCommand() else { return nil }
+    guard case .central(_, .perform(_, let identifier, let operation)) = try await nextCommand() else { return nil }
     return (identifier, operation)
   }
 
   func complete(_ identifier: OperationIdentifier, _ result: OperationResult) {
-    system.emit(.operationCompleted(Example.manager, Example.lock, identifier, result))
+    system.emit(.operationCompleted(Example.lock, identifier, result))
   }
 }
 

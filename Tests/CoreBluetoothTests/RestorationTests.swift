@@ -26,9 +26,9 @@ struct RestorationTests {
     #expect(
       try await system.requests.next()
         == .createManager(Example.manager, ManagerCreation(role: .central, restoreIdentifier: "door")))
-    system.emit(.willRestoreCentral(Example.manager, restoration))
-    system.emit(.stateChanged(Example.manager, .poweredOn))
-    system.emit(.connected(Example.manager, Example.explored(isNotifying: true)))
+    system.emit(.willRestoreCentral(restoration))
+    system.emit(.stateChanged(.poweredOn))
+    system.emit(.connected(Example.explored(isNotifying: true)))
     #expect(try await recorder.calls.next() == "willRestoreState")
     #expect(try await recorder.calls.next() == "state poweredOn")
     #expect(try await recorder.calls.next() == "didConnect")
@@ -73,11 +73,11 @@ struct RestorationTests {
 
     // The system completes the request by itself; the objects are the same, and the subscription is alive.
     lock.delegate = setup.recorder
-    setup.system.emit(.connected(Example.manager, Example.explored(isNotifying: true)))
+    setup.system.emit(.connected(Example.explored(isNotifying: true)))
     #expect(try await setup.recorder.calls.next() == "didConnect")
     #expect(lock.state == .connected)
     #expect(lock.services?.first?.characteristics?.first === characteristic)
-    setup.system.emit(.valueUpdated(Example.manager, Example.lock, characteristic: 3, value: [1]))
+    setup.system.emit(.valueUpdated(Example.lock, characteristic: 3, value: [1]))
     #expect(try await setup.recorder.calls.next() == "value [1]")
   }
 
@@ -87,8 +87,8 @@ struct RestorationTests {
     let other = try #require(try await setup.recorder.restored.next().first { $0.identifier == Example.other })
     setup.manager.connect(other)
     #expect(other.state == .connected)
-    #expect(try await setup.nextCommand() == .connect(Example.manager, Example.other, ConnectOptions()))
-    setup.system.emit(.connected(Example.manager, PeripheralSnapshot(identifier: Example.other, state: .connected)))
+    #expect(try await setup.nextCommand() == .central(Example.manager, .connect(Example.other, ConnectOptions())))
+    setup.system.emit(.connected(PeripheralSnapshot(identifier: Example.other, state: .connected)))
     #expect(try await setup.recorder.calls.next() == "didConnect")
   }
 
