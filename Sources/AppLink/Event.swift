@@ -60,13 +60,6 @@ public enum ManagerState: UInt8, Sendable, Hashable, Codable {
   case resetting, unsupported, unauthorized, poweredOff, poweredOn
 }
 
-/// An error that ends as a `CBError` or a `CBATTError`.
-public enum PeerError: Error, Sendable, Hashable, Codable {
-  /// A `CBError.Code` raw value, and what happened.
-  case coreBluetooth(code: Int, message: String)
-  case att(ATTError)
-}
-
 /// How an operation on a peripheral ended.
 public enum OperationResult: Sendable, Hashable {
   case failed(PeerError)

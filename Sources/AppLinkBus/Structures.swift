@@ -115,14 +115,15 @@ extension PeerError: BusWrapper {
 
   var wrapped: Parts {
     switch self {
-    case .coreBluetooth(let code, let message): Parts(kind: "CoreBluetooth", code: code, message: message)
+    case .coreBluetooth(let code, let message): Parts(kind: "CoreBluetooth", code: code.rawValue, message: message)
     case .att(let error): Parts(kind: "ATT", code: Int(error.rawValue), message: "")
     }
   }
 
   init?(wrapped: Parts) {
     switch wrapped.kind {
-    case "CoreBluetooth": self = .coreBluetooth(code: wrapped.code, message: wrapped.message)
+    // A code that is not known here is an error all the same.
+    case "CoreBluetooth": self = .coreBluetooth(Code(rawValue: wrapped.code) ?? .unknown, message: wrapped.message)
     case "ATT":
       guard let code = UInt8(exactly: wrapped.code) else { return nil }
       self = .att(ATTError(rawValue: code))

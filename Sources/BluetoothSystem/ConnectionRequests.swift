@@ -15,7 +15,7 @@ extension BluetoothSystem {
         .failedToConnect(
           peer,
           .coreBluetooth(
-            code: 11,
+            .connectionLimitReached,
             message: "This app holds too many connection requests; cancel those that it no longer needs.")))
       return
     }
@@ -63,7 +63,7 @@ extension BluetoothSystem {
 
   mutating func cancelConnection(_ key: ManagerKey, _ peer: PeerIdentifier) {
     guard let peripheral = managers[key]?.peripherals[peer], peripheral.isWanted else { return }
-    failOperations(peer, of: key, .coreBluetooth(code: 5, message: "The connection was cancelled."))
+    failOperations(peer, of: key, .coreBluetooth(.operationCancelled, message: "The connection was cancelled."))
     tell(
       key,
       .disconnected(peer, error: nil, unixSeconds: unixSeconds, isReconnecting: false))
@@ -118,7 +118,7 @@ extension BluetoothSystem {
     tell(
       key,
       .disconnected(
-        peer, error: .coreBluetooth(code: 6, message: "The connection has timed out unexpectedly."),
+        peer, error: .coreBluetooth(.connectionTimeout, message: "The connection has timed out unexpectedly."),
         unixSeconds: unixSeconds, isReconnecting: isReconnecting))
     persistPeripheral(key, peer)
     alert(key, peer, peripheral.options.notifyOnDisconnection, "disconnected")

@@ -116,7 +116,7 @@ extension BluetoothSystem {
         "advice": "The device has removed its pairing: remove it here too (bluetoothctl remove) and pair it again.",
       ])
     for key in sortedManagers(.central) where managers[key]?.peripherals[peer]?.isWanted == true {
-      let error = PeerError.coreBluetooth(code: 14, message: "Peer removed pairing information.")
+      let error = PeerError.coreBluetooth(.peerRemovedPairingInformation, message: "Peer removed pairing information.")
       failOperations(peer, of: key, error)
       if managers[key]?.peripherals[peer]?.told == .connected {
         tell(
@@ -169,7 +169,7 @@ extension BluetoothSystem {
       guard let deadline = queue.deadline, deadline <= now, queue.current != nil else { continue }
       operations[peer]?.deadline = nil
       journal("operation.unanswered", ["peripheral": peer.uuidString])
-      failCurrentOperation(peer, .coreBluetooth(code: 6, message: "The peripheral does not answer."))
+      failCurrentOperation(peer, .coreBluetooth(.connectionTimeout, message: "The peripheral does not answer."))
       if let device = bluez.device(peer), device.isUsable { endDeadLink(device) }
     }
   }

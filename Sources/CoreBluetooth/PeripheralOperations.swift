@@ -189,7 +189,7 @@ extension CBCentralManager {
       return unknown
     }
     let error = PeerError.coreBluetooth(
-      code: CBError.Code.unknown.rawValue,
+      .unknown,
       message: "The Bluetooth system went away in mid-write; the write may or may not have happened.")
     for (identifier, _) in unknown { complete(identifier, .failed(error)) }
   }

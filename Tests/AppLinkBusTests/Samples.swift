@@ -38,7 +38,9 @@ enum Sample {
     ])
   static let advertisement = AdvertisementRequest(localName: "Lock", serviceUUIDs: [uuid, custom])
   static let scan = ScanRequest(services: [uuid], allowDuplicates: true, solicitedServices: [custom])
-  static let errors: [PeerError] = [.coreBluetooth(code: 6, message: "timed out"), .att(ATTError(rawValue: 0x0E))]
+  static let errors: [PeerError] = [
+    .coreBluetooth(.connectionTimeout, message: "timed out"), .att(ATTError(rawValue: 0x0E)),
+  ]
   static let fullAdvertisement = AdvertisementData(
     flags: 6, localName: "n", serviceUUIDs: [uuid], solicitedServiceUUIDs: [custom], overflowServiceUUIDs: [uuid],
     serviceData: [uuid: [1], custom: []], manufacturerData: [0x004C: [2, 3]], transmitPowerLevel: -20,

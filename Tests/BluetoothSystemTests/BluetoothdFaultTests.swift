@@ -316,10 +316,10 @@ struct BluetoothdFaultTests {
     desk.handle(
       .daemon(
         .signal(.disconnected(path: Desk.devicePath, reason: "org.bluez.Reason.Authentication", message: ""))))
-    let codes = desk.events.compactMap { event -> Int? in
+    let codes = desk.events.compactMap { event -> PeerError.Code? in
       if case .disconnected(_, .coreBluetooth(let code, _)?, _, _) = event.body { code } else { nil }
     }
-    #expect(codes == [14])
+    #expect(codes == [.peerRemovedPairingInformation])
     #expect(desk.recorded("pairing.gone") == 1)
   }
 

@@ -85,7 +85,7 @@ struct CentralManagerTests {
     #expect(peripheral.maximumWriteValueLength(for: .withResponse) == 512)
     setup.system.emit(
       .disconnected(
-        Example.lock, error: .coreBluetooth(code: 6, message: "gone"), unixSeconds: 0,
+        Example.lock, error: .coreBluetooth(.connectionTimeout, message: "gone"), unixSeconds: 0,
         isReconnecting: false))
     #expect(try await setup.recorder.calls.next() == "didDisconnect failed")
     #expect((setup.recorder.error as? CBError)?.code == .connectionTimeout)
@@ -172,7 +172,7 @@ struct CentralManagerTests {
     setup.manager.delegate = newer
     setup.system.emit(
       .disconnected(
-        Example.lock, error: .coreBluetooth(code: 6, message: "gone"), unixSeconds: 978_307_210,
+        Example.lock, error: .coreBluetooth(.connectionTimeout, message: "gone"), unixSeconds: 978_307_210,
         isReconnecting: true))
     #expect(try await newer.calls.next() == "10.0 true connecting")
     #expect(peripheral.state == .connecting)

@@ -41,7 +41,7 @@ struct SystemRestartTests {
     queue.async { isHeld.wait() }
     setup.system.emit(
       .disconnected(
-        Example.lock, error: .coreBluetooth(code: 6, message: "gone"), unixSeconds: 0,
+        Example.lock, error: .coreBluetooth(.connectionTimeout, message: "gone"), unixSeconds: 0,
         isReconnecting: false))
     setup.system.detach()
     setup.system.attach()
