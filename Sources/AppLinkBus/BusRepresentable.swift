@@ -236,6 +236,16 @@ extension UUID: BusWrapper {
   init?(wrapped: String) { self.init(uuidString: wrapped) }
 }
 
+extension PeerIdentifier: BusWrapper {
+  var wrapped: UUID { rawValue }
+  init?(wrapped: UUID) { self.init(wrapped) }
+}
+
+extension LocalAttributeIdentifier: BusWrapper {
+  var wrapped: UUID { rawValue }
+  init?(wrapped: UUID) { self.init(wrapped) }
+}
+
 extension BluetoothUUID: BusWrapper {
   var wrapped: String { description }
   init?(wrapped: String) { self.init(wrapped) }

@@ -90,7 +90,7 @@ open class CBCentralManager: CBManager, @unchecked Sendable {
     let connectOptions = ConnectOptions(appOptions: options)
     guard acceptsCommands("connect(_:options:)"), isMine(peripheral, "connect(_:options:)") else { return }
     locked {
-      let identifier = peripheral.identifier
+      let identifier = peripheral.peer
       self.connectOptions[identifier] = connectOptions
       peripheral.isAwaitingConnection = true
       if peripheral.currentState != .connected { peripheral.currentState = .connecting }
@@ -104,7 +104,7 @@ open class CBCentralManager: CBManager, @unchecked Sendable {
     let command = "cancelPeripheralConnection(_:)"
     guard acceptsCommands(command), isMine(peripheral, command) else { return }
     let isUnused = locked {
-      let identifier = peripheral.identifier
+      let identifier = peripheral.peer
       guard peripheral.currentState != .disconnected || connectOptions[identifier] != nil else { return true }
       connectOptions[identifier] = nil
       peripheral.isAwaitingConnection = false
@@ -135,8 +135,9 @@ open class CBCentralManager: CBManager, @unchecked Sendable {
   /// While the system is away only those that this manager has an object for.
   open func retrievePeripherals(withIdentifiers identifiers: [UUID]) -> [CBPeripheral] {
     guard acceptsCommands("retrievePeripherals(withIdentifiers:)") else { return [] }
-    if let reply = session.query(.retrievePeripherals(managerIdentifier, identifiers)) { return peripherals(in: reply) }
-    return locked { identifiers.compactMap { table[$0]?.peripheral } }
+    let peers = identifiers.map { PeerIdentifier($0) }
+    if let reply = session.query(.retrievePeripherals(managerIdentifier, peers)) { return peripherals(in: reply) }
+    return locked { peers.compactMap { table[$0]?.peripheral } }
   }
 
   /// Peripherals that are connected to this machine, by whichever app, and offer one of the services. For this app
@@ -152,7 +153,7 @@ open class CBCentralManager: CBManager, @unchecked Sendable {
       held.values.filter { peripheral in
         peripheral.currentState == .connected
           && (peripheral.serviceList ?? []).contains { wanted.contains($0.attributeUUID) }
-      }.sorted { $0.identifier < $1.identifier }
+      }.sorted { $0.peer < $1.peer }
     }
   }
 
@@ -181,7 +182,7 @@ open class CBCentralManager: CBManager, @unchecked Sendable {
       table = table.filter { $0.value.peripheral != nil }
       tableLimit = max(64, table.count * 2)
     }
-    let peripheral = CBPeripheral(identifier: identifier, manager: self)
+    let peripheral = CBPeripheral(identifier, manager: self)
     table[identifier] = WeakPeripheral(peripheral: peripheral)
     return peripheral
   }

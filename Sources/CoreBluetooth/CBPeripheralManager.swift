@@ -206,7 +206,7 @@ open class CBPeripheralManager: CBManager, @unchecked Sendable {
       }
       let request = Request.peripheral(
         managerIdentifier,
-        .updateValue(identifier, value: Array(value), centrals: centrals == nil ? nil : meant.map(\.identifier)))
+        .updateValue(identifier, value: Array(value), centrals: centrals == nil ? nil : meant.map(\.peer)))
       guard session.send(request, for: self) else {
         isRefusingUpdates = true
         return false

@@ -114,7 +114,7 @@ extension CBCentralManager {
 
   /// Under the lock.
   private func connectionEnded(_ peripheral: CBPeripheral) {
-    let identifier = peripheral.identifier
+    let identifier = peripheral.peer
     pending = pending.filter { $0.value.peripheral !== peripheral }
     peripheral.unansweredWrites = 0
     peripheral.isRefusingWrites = false
@@ -167,8 +167,7 @@ extension CBCentralManager {
   /// The system came back. What the one before it did not get to confirm is told by ourselves.
   func confirmCancellations() {
     let cancelled = locked {
-      held.values.filter { $0.currentState == .disconnecting }.map(\.identifier)
-        .sorted()
+      held.values.filter { $0.currentState == .disconnecting }.map(\.peer).sorted()
     }
     for identifier in cancelled { disconnected(identifier, nil, Date().timeIntervalSince1970, false) }
   }

@@ -164,7 +164,7 @@ extension CBPeripheralManager {
     var subscriptions: [LocalAttributeIdentifier: [PeerIdentifier]] = [:]
     for publication in publications {
       for (identifier, characteristic) in publication.characteristics where !characteristic.subscribers.isEmpty {
-        subscriptions[identifier] = characteristic.subscribers.map(\.identifier)
+        subscriptions[identifier] = characteristic.subscribers.map(\.peer)
       }
     }
     return ManagerView(

@@ -44,7 +44,7 @@ extension CBPeripheral {
       let identifier = manager.session.makeOperationIdentifier()
       if case .writeCharacteristic(_, _, withResponse: false) = operation { unansweredWrites += 1 }
       let wasSent = manager.session.send(
-        .central(manager.managerIdentifier, .perform(self.identifier, identifier, operation)), for: manager)
+        .central(manager.managerIdentifier, .perform(peer, identifier, operation)), for: manager)
       manager.pending[identifier] = PendingOperation(
         peripheral: self, operation: operation, subject: subject, wasSent: wasSent)
     }
@@ -184,7 +184,7 @@ extension CBCentralManager {
           continue
         }
         pending[identifier]?.wasSent = session.send(
-          .central(managerIdentifier, .perform(entry.peripheral.identifier, identifier, entry.operation)), for: self)
+          .central(managerIdentifier, .perform(entry.peripheral.peer, identifier, entry.operation)), for: self)
       }
       return unknown
     }

@@ -6,12 +6,12 @@ import FoundationEssentials
 enum Sample {
   static let manager = ManagerIdentifier(7)
   static let operation = OperationIdentifier(1 << 40)
-  static let peer = id(1)
+  static let peer: PeerIdentifier = id(1)
   static let uuid = BluetoothUUID(0x180F as UInt16)
   static let custom = BluetoothUUID(high: 0x1234_5678_9ABC_DEF0, low: 0xFEDC_BA98_7654_3210)
 
-  static func id(_ last: UInt8) -> UUID {
-    UUID(uuid: (0xAA, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, last))
+  static func id<Identifier: UUIDIdentifier>(_ last: UInt8) -> Identifier {
+    Identifier(UUID(uuid: (0xAA, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, last)))
   }
 
   static let service = ServiceSnapshot(

@@ -25,6 +25,7 @@ struct EffectDigest: CustomStringConvertible {
     if let text = value as? String { return text }
     if let bytes = value as? [UInt8] { return bytes.map { String($0, radix: 16) }.joined(separator: " ") }
     if let identifier = value as? UUID { return identifier.uuidString }
+    if let identifier = value as? any UUIDIdentifier { return identifier.uuidString }
     if let code = value as? PeerError.Code { return String(code.rawValue) }
     if let event = value as? AppLink.Event { return text(event) }
     let mirror = Mirror(reflecting: value)

@@ -19,7 +19,7 @@ struct HostileValues {
 
   init(seed: UInt64) {
     random = SplitMix64(state: seed)
-    attributes = (0..<12).map { _ in Self.uuid(&random) }
+    attributes = (0..<12).map { _ in LocalAttributeIdentifier(Self.uuid(&random)) }
   }
 
   mutating func below(_ limit: Int) -> Int { Int(random.next() % UInt64(limit)) }
@@ -43,12 +43,13 @@ struct HostileValues {
     ManagerIdentifier(chance(8) ? UInt32(truncatingIfNeeded: number()) : UInt32(1 + below(8)))
   }
   mutating func handle() -> AttributeHandle { pick([0, 1, 0x0A, 0x0B, 0x0C, 0xFFFF, 0xFFFE, UInt16(below(65536))]) }
+  private mutating func anyUUID() -> UUID { chance(2) ? UUID(uuid: emptyIdentifier) : Self.uuid(&random) }
   mutating func peer() -> PeerIdentifier {
-    if peers.isEmpty || chance(8) { return chance(2) ? UUID(uuid: emptyIdentifier) : Self.uuid(&random) }
+    if peers.isEmpty || chance(8) { return PeerIdentifier(anyUUID()) }
     return pick(peers)
   }
   mutating func attribute() -> LocalAttributeIdentifier {
-    chance(8) ? (chance(2) ? UUID(uuid: emptyIdentifier) : Self.uuid(&random)) : pick(attributes)
+    chance(8) ? LocalAttributeIdentifier(anyUUID()) : pick(attributes)
   }
   mutating func bluetooth() -> BluetoothUUID {
     pick([Desk.service, Desk.characteristic, BluetoothUUID(high: 0, low: 0), BluetoothUUID(high: .max, low: .max)])

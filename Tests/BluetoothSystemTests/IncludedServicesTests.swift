@@ -11,9 +11,11 @@ import Testing
 @Suite struct IncludedServicesTests {
   private static let manager = ManagerIdentifier(1)
   private static let inner = ServiceDefinition(
-    identifier: UUID(), uuid: BluetoothUUID(UInt16(0x180F)), isPrimary: false, characteristics: [])
+    identifier: LocalAttributeIdentifier(UUID()), uuid: BluetoothUUID(UInt16(0x180F)), isPrimary: false,
+    characteristics: [])
   private static let outer = ServiceDefinition(
-    identifier: UUID(), uuid: BluetoothUUID(UInt16(0x180D)), isPrimary: true, includedServices: [inner.identifier],
+    identifier: LocalAttributeIdentifier(UUID()), uuid: BluetoothUUID(UInt16(0x180D)), isPrimary: true,
+    includedServices: [inner.identifier],
     characteristics: [])
 
   private func applications(_ desk: Desk) -> [(root: ObjectPath, objects: ManagedObjects)] {

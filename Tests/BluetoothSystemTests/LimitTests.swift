@@ -11,14 +11,16 @@ import TimeTypes
 /// What one app, or whoever is on the air, may cost the others.
 @Suite("Limits")
 struct LimitTests {
-  private static let offer = UUID(uuid: (1, 0, 0, 0, 0, 0, 0x40, 0, 0x80, 0, 0, 0, 0, 0, 0, 1))
-  private static let command = UUID(uuid: (1, 0, 0, 0, 0, 0, 0x40, 0, 0x80, 0, 0, 0, 0, 0, 0, 2))
+  private static let offer = LocalAttributeIdentifier(
+    UUID(uuid: (1, 0, 0, 0, 0, 0, 0x40, 0, 0x80, 0, 0, 0, 0, 0, 0, 1)))
+  private static let command = LocalAttributeIdentifier(
+    UUID(uuid: (1, 0, 0, 0, 0, 0, 0x40, 0, 0x80, 0, 0, 0, 0, 0, 0, 2)))
 
   private static func definition(_ properties: CharacteristicProperties = [.write, .writeWithoutResponse])
     -> ServiceDefinition
   {
     ServiceDefinition(
-      identifier: UUID(), uuid: Desk.service,
+      identifier: LocalAttributeIdentifier(UUID()), uuid: Desk.service,
       characteristics: [
         CharacteristicDefinition(
           identifier: offer, uuid: Desk.characteristic, properties: [.read, .notify], permissions: [.readable]),
@@ -353,7 +355,7 @@ struct PeerDirectoryTests {
     var desk = Desk()
     desk.appear()
     let peer = desk.peer
-    let bytes = withUnsafeBytes(of: peer.uuid) { Array($0) }
+    let bytes = withUnsafeBytes(of: peer.rawValue.uuid) { Array($0) }
     // What the identifier was before: its second half less the fixed bits is a mix of the salt and the address that
     // anybody can undo.
     let low = bytes[8...].reversed().reduce(UInt64(0)) { $0 << 8 | UInt64($1) }

@@ -11,10 +11,10 @@ import TimeTypes
 @Suite("Peripheral role")
 struct PeripheralRoleTests {
   static let manager = ManagerIdentifier(1)
-  static let offer = UUID()
-  static let command = UUID()
+  static let offer = LocalAttributeIdentifier(UUID())
+  static let command = LocalAttributeIdentifier(UUID())
   static let definition = ServiceDefinition(
-    identifier: UUID(), uuid: Desk.service,
+    identifier: LocalAttributeIdentifier(UUID()), uuid: Desk.service,
     characteristics: [
       CharacteristicDefinition(
         identifier: offer, uuid: Desk.characteristic, properties: [.read, .notify, .notifyEncryptionRequired],
@@ -23,7 +23,8 @@ struct PeripheralRoleTests {
         identifier: command, uuid: BluetoothUUID(UInt16(0x2A00)), properties: [.write],
         permissions: [.writeable, .writeEncryptionRequired]),
       CharacteristicDefinition(
-        identifier: UUID(), uuid: BluetoothUUID(UInt16(0x2A01)), properties: [.read], permissions: .readable,
+        identifier: LocalAttributeIdentifier(UUID()), uuid: BluetoothUUID(UInt16(0x2A01)), properties: [.read],
+        permissions: .readable,
         value: [1, 2, 3]),
     ])
 

@@ -161,10 +161,13 @@ struct ScriptedApp {
 
   // MARK: The door
 
-  static let offer = UUID(uuid: (1, 0, 0, 0, 0, 0, 0x40, 0, 0x80, 0, 0, 0, 0, 0, 0, 1))
-  static let command = UUID(uuid: (1, 0, 0, 0, 0, 0, 0x40, 0, 0x80, 0, 0, 0, 0, 0, 0, 2))
+  static let offer = LocalAttributeIdentifier(
+    UUID(uuid: (1, 0, 0, 0, 0, 0, 0x40, 0, 0x80, 0, 0, 0, 0, 0, 0, 1)))
+  static let command = LocalAttributeIdentifier(
+    UUID(uuid: (1, 0, 0, 0, 0, 0, 0x40, 0, 0x80, 0, 0, 0, 0, 0, 0, 2)))
   static let definition = ServiceDefinition(
-    identifier: UUID(uuid: (1, 0, 0, 0, 0, 0, 0x40, 0, 0x80, 0, 0, 0, 0, 0, 0, 3)), uuid: service,
+    identifier: LocalAttributeIdentifier(UUID(uuid: (1, 0, 0, 0, 0, 0, 0x40, 0, 0x80, 0, 0, 0, 0, 0, 0, 3))),
+    uuid: service,
     characteristics: [
       CharacteristicDefinition(
         identifier: offer, uuid: offerUUID, properties: [.read, .notify, .notifyEncryptionRequired],

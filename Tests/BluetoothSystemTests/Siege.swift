@@ -14,7 +14,8 @@ struct Siege {
   static let bad = "org.example.bad"
   static let central = ManagerIdentifier(1)
   static let door = ManagerIdentifier(2)
-  static let offer = UUID(uuid: (9, 0, 0, 0, 0, 0, 0x40, 0, 0x80, 0, 0, 0, 0, 0, 0, 1))
+  static let offer = LocalAttributeIdentifier(
+    UUID(uuid: (9, 0, 0, 0, 0, 0, 0x40, 0, 0x80, 0, 0, 0, 0, 0, 0, 1)))
 
   var system: BluetoothSystem
   var values: HostileValues
@@ -36,8 +37,8 @@ struct Siege {
   private var heard: [UInt32] = []
   private var completed: [UInt64] = []
   private var lastOperation: UInt64 = 10
-  private var lock = PeerIdentifier()
-  private var away = PeerIdentifier()
+  private var lock = PeerIdentifier(UUID())
+  private var away = PeerIdentifier(UUID())
 
   // The one that does not
   private var badProcess: ProcessIdentity?

@@ -96,7 +96,7 @@ struct CentralManagerTests {
   func cancel() async throws {
     let setup = try await CentralSetup()
     setup.system.answerNextQuery { _ in .success([PeripheralSnapshot(identifier: Example.lock)]) }
-    let peripheral = setup.manager.retrievePeripherals(withIdentifiers: [Example.lock])[0]
+    let peripheral = setup.manager.retrievePeripherals(withIdentifiers: [Example.lock.rawValue])[0]
     setup.manager.connect(peripheral, options: [CBConnectPeripheralOptionStartDelayKey: 3])
     #expect(
       try await setup.nextCommand()
@@ -116,7 +116,7 @@ struct CentralManagerTests {
     let setup = try await CentralSetup()
     setup.system.answerNextQuery { _ in .success([PeripheralSnapshot(identifier: Example.lock)]) }
     do {
-      let peripheral = setup.manager.retrievePeripherals(withIdentifiers: [Example.lock])[0]
+      let peripheral = setup.manager.retrievePeripherals(withIdentifiers: [Example.lock.rawValue])[0]
       setup.manager.connect(peripheral)
     }
     #expect(try await setup.nextCommand() == .central(Example.manager, .connect(Example.lock, ConnectOptions())))
@@ -130,7 +130,7 @@ struct CentralManagerTests {
     setup.system.answerNextQuery { _ in .success([PeripheralSnapshot(identifier: Example.lock)]) }
     weak var weakly: CBPeripheral?
     do {
-      let peripheral = setup.manager.retrievePeripherals(withIdentifiers: [Example.lock])[0]
+      let peripheral = setup.manager.retrievePeripherals(withIdentifiers: [Example.lock.rawValue])[0]
       weakly = peripheral
       setup.manager.connect(peripheral)
     }
@@ -148,7 +148,7 @@ struct CentralManagerTests {
         .success([PeripheralSnapshot(identifier: Example.lock), PeripheralSnapshot(identifier: Example.other)])
       }
     }
-    let first = setup.manager.retrievePeripherals(withIdentifiers: [Example.lock, Example.other])
+    let first = setup.manager.retrievePeripherals(withIdentifiers: [Example.lock.rawValue, Example.other.rawValue])
     let second = setup.manager.retrieveConnectedPeripherals(withServices: [CBUUID(string: "180F")])
     #expect(first[0] === second[0])
     #expect(first[1] === second[1])

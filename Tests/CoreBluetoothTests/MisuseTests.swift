@@ -70,7 +70,7 @@ struct MisuseTests {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       let setup = try await CentralSetup()
       setup.system.answerNextQuery { _ in .success([PeripheralSnapshot(identifier: Example.lock)]) }
-      let peripheral = setup.manager.retrievePeripherals(withIdentifiers: [Example.lock])[0]
+      let peripheral = setup.manager.retrievePeripherals(withIdentifiers: [Example.lock.rawValue])[0]
       setup.manager.connect(peripheral, options: [CBConnectPeripheralOptionNotifyOnConnectionKey: "yes"])
     }
     #expect(errorText(result).contains("kCBConnectOptionNotifyOnConnection"))
@@ -83,7 +83,7 @@ struct MisuseTests {
     #expect(try await setup.recorder.calls.next() == "state poweredOff")
     setup.manager.scanForPeripherals(withServices: nil)
     #expect(!setup.manager.isScanning)
-    #expect(setup.manager.retrievePeripherals(withIdentifiers: [Example.lock]).isEmpty)
+    #expect(setup.manager.retrievePeripherals(withIdentifiers: [Example.lock.rawValue]).isEmpty)
     #expect(setup.system.log.misuses.count == 2)
     #expect(setup.system.log.misuses[0].contains("scanForPeripherals"))
     #expect(!setup.system.requests.pending.contains { if case .central(_, .scan) = $0 { true } else { false } })
@@ -93,7 +93,7 @@ struct MisuseTests {
   func notConnected() async throws {
     let setup = try await CentralSetup()
     setup.system.answerNextQuery { _ in .success([PeripheralSnapshot(identifier: Example.lock)]) }
-    let peripheral = setup.manager.retrievePeripherals(withIdentifiers: [Example.lock])[0]
+    let peripheral = setup.manager.retrievePeripherals(withIdentifiers: [Example.lock.rawValue])[0]
     peripheral.discoverServices(nil)
     #expect(setup.system.log.misuses.count == 1)
     #expect(setup.system.log.misuses[0].contains("discoverServices"))
@@ -103,7 +103,7 @@ struct MisuseTests {
   func cancelUnused() async throws {
     let setup = try await CentralSetup()
     setup.system.answerNextQuery { _ in .success([PeripheralSnapshot(identifier: Example.lock)]) }
-    let peripheral = setup.manager.retrievePeripherals(withIdentifiers: [Example.lock])[0]
+    let peripheral = setup.manager.retrievePeripherals(withIdentifiers: [Example.lock.rawValue])[0]
     setup.manager.cancelPeripheralConnection(peripheral)
     #expect(setup.system.log.misuses.count == 1)
     #expect(peripheral.state == .disconnected)

@@ -219,7 +219,7 @@ struct PeripheralManagerTests {
     #expect(setup.manager.updateValue(Data([0]), for: setup.characteristic, onSubscribedCentrals: nil))
     setup.system.emit(.subscribed(setup.central, identifier))
     #expect(try await setup.recorder.calls.next() == "didSubscribe 2A19")
-    #expect(setup.characteristic.subscribedCentrals?.map(\.identifier) == [Example.phone])
+    #expect(setup.characteristic.subscribedCentrals?.map(\.identifier) == [Example.phone.rawValue])
     #expect(setup.manager.updateValue(Data([1]), for: setup.characteristic, onSubscribedCentrals: nil))
     #expect(
       try await setup.nextCommand() == .peripheral(Example.manager, .updateValue(identifier, value: [1], centrals: nil))
@@ -284,9 +284,9 @@ struct PeripheralManagerTests {
 
   @Test("S11: a peripheral manager restores what it published, who is subscribed and what it advertised")
   func restoration() async throws {
-    let identifier = UUID()
+    let identifier = LocalAttributeIdentifier(UUID())
     let definition = ServiceDefinition(
-      identifier: UUID(), uuid: Example.service,
+      identifier: LocalAttributeIdentifier(UUID()), uuid: Example.service,
       characteristics: [
         CharacteristicDefinition(
           identifier: identifier, uuid: BluetoothUUID(0x2A19 as UInt16), properties: [.read, .notify],
@@ -303,7 +303,7 @@ struct PeripheralManagerTests {
       ])
     let services = try #require(state[CBPeripheralManagerRestoredStateServicesKey] as? [CBMutableService])
     let characteristic = try #require(services.first?.characteristics?.first as? CBMutableCharacteristic)
-    #expect(characteristic.subscribedCentrals?.map(\.identifier) == [Example.phone])
+    #expect(characteristic.subscribedCentrals?.map(\.identifier) == [Example.phone.rawValue])
     #expect(characteristic.service === services[0])
     let advertisement = state[CBPeripheralManagerRestoredStateAdvertisementDataKey] as? [String: Any]
     #expect(advertisement?[CBAdvertisementDataLocalNameKey] as? String == "Front door")

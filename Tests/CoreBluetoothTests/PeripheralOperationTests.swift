@@ -10,7 +10,7 @@ struct PeripheralOperationTests {
   func discovery() async throws {
     let setup = try await CentralSetup()
     setup.system.answerNextQuery { _ in .success([PeripheralSnapshot(identifier: Example.lock)]) }
-    let peripheral = setup.manager.retrievePeripherals(withIdentifiers: [Example.lock])[0]
+    let peripheral = setup.manager.retrievePeripherals(withIdentifiers: [Example.lock.rawValue])[0]
     peripheral.delegate = setup.recorder
     setup.manager.connect(peripheral)
     _ = try await setup.nextCommand()

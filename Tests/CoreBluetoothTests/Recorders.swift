@@ -126,9 +126,9 @@ final class PeripheralRecorder: NSObject, CBPeripheralManagerDelegate, @unchecke
 
 /// What the tests' app knows of the world.
 enum Example {
-  static let lock = UUID(uuidString: "10000000-0000-0000-0000-000000000001")!
-  static let other = UUID(uuidString: "10000000-0000-0000-0000-000000000002")!
-  static let phone = UUID(uuidString: "20000000-0000-0000-0000-000000000001")!
+  static let lock = PeerIdentifier(UUID(uuidString: "10000000-0000-0000-0000-000000000001")!)
+  static let other = PeerIdentifier(UUID(uuidString: "10000000-0000-0000-0000-000000000002")!)
+  static let phone = PeerIdentifier(UUID(uuidString: "20000000-0000-0000-0000-000000000001")!)
   static let manager = ManagerIdentifier(1)
   static let service = BluetoothUUID("180F")!
 
@@ -194,7 +194,7 @@ struct CentralSetup {
   /// Connects to a peripheral that is explored already.
   func connectExplored(isNotifying: Bool = false) async throws -> CBPeripheral {
     system.answerNextQuery { _ in .success([PeripheralSnapshot(identifier: Example.lock)]) }
-    let peripheral = manager.retrievePeripherals(withIdentifiers: [Example.lock])[0]
+    let peripheral = manager.retrievePeripherals(withIdentifiers: [Example.lock.rawValue])[0]
     peripheral.delegate = recorder
     manager.connect(peripheral)
     _ = try await nextCommand()

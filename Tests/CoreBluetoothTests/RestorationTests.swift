@@ -62,14 +62,14 @@ struct RestorationTests {
   func peripheral() async throws {
     let setup = try await CentralSetup(restoreIdentifier: "door", restoring: restoration)
     let peripherals = try await setup.recorder.restored.next()
-    let lock = try #require(peripherals.first { $0.identifier == Example.lock })
+    let lock = try #require(peripherals.first { $0.identifier == Example.lock.rawValue })
     #expect(lock.state == .connecting)
     #expect(lock.name == "Front door")
     let characteristic = try #require(lock.services?.first?.characteristics?.first)
     #expect(characteristic.isNotifying)
     #expect(characteristic.descriptors?.map(\.uuid) == [CBUUID(string: "2901")])
     #expect(characteristic.service?.peripheral === lock)
-    #expect(peripherals.first { $0.identifier == Example.other }?.state == .connected)
+    #expect(peripherals.first { $0.identifier == Example.other.rawValue }?.state == .connected)
 
     // The system completes the request by itself; the objects are the same, and the subscription is alive.
     lock.delegate = setup.recorder
@@ -84,7 +84,7 @@ struct RestorationTests {
   @Test("C3: connect to a restored connected peripheral asks the system, which answers at once")
   func connectRestoredConnected() async throws {
     let setup = try await CentralSetup(restoreIdentifier: "door", restoring: restoration)
-    let other = try #require(try await setup.recorder.restored.next().first { $0.identifier == Example.other })
+    let other = try #require(try await setup.recorder.restored.next().first { $0.identifier == Example.other.rawValue })
     setup.manager.connect(other)
     #expect(other.state == .connected)
     #expect(try await setup.nextCommand() == .central(Example.manager, .connect(Example.other, ConnectOptions())))

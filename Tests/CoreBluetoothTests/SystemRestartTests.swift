@@ -59,7 +59,7 @@ struct SystemRestartTests {
   func duplicates() async throws {
     let setup = try await CentralSetup()
     setup.system.answerNextQuery { _ in .success([PeripheralSnapshot(identifier: Example.lock)]) }
-    let peripheral = setup.manager.retrievePeripherals(withIdentifiers: [Example.lock])[0]
+    let peripheral = setup.manager.retrievePeripherals(withIdentifiers: [Example.lock.rawValue])[0]
     // Before anything is emitted: the name may be told as soon as it is.
     peripheral.delegate = setup.recorder
     setup.manager.connect(peripheral)
