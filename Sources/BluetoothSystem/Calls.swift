@@ -4,7 +4,7 @@ import BluetoothTypes
 import BusValue
 
 /// What a call to bluetoothd was for.
-enum PendingCall: Sendable {
+enum PendingCall: Sendable, Hashable {
   case ignored
   case connect(PeerIdentifier)
   case disconnect(PeerIdentifier)
@@ -35,11 +35,7 @@ enum PendingCall: Sendable {
 extension BluetoothSystem {
   mutating func call(_ path: ObjectPath, _ request: BlueZ.Request, for pending: PendingCall) {
     guard bluez.isPresent else { return }
-    lastCall += 1
-    let identifier = CallIdentifier(lastCall)
-    // Nobody waits for a reply that is ignored, so that one that never comes takes no room.
-    if case .ignored = pending {} else { calls[identifier] = pending }
-    emit(.bluez(.call(identifier, path: path, request)))
+    emit(.bluez(.call(calls.add(pending), path: path, request)))
   }
 
   mutating func completed(_ pending: PendingCall, _ result: Result<Reply, BlueZError>) {

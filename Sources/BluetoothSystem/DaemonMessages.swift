@@ -12,7 +12,7 @@ extension BluetoothSystem {
     case .appeared(let objects): bluetoothdAppeared(objects)
     case .vanished: bluetoothdVanished()
     case .reply(let identifier, let result):
-      if let pending = calls.removeValue(forKey: identifier) { completed(pending, result) }
+      if let pending = calls.take(identifier) { completed(pending, result) }
     // Before bluetoothd's objects are known, a signal is of one that is gone, or told again by those objects.
     case .signal where !bluez.isPresent: break
     case .signal(.interfacesAdded(let path, let interfaces)): added(path, interfaces)
@@ -43,16 +43,15 @@ extension BluetoothSystem {
     bluez.isPresent = false
     bluez.forgetObjects()
     forgetAsked()
-    calls = [:]
+    _ = calls.forgetAll()
     pairing.agent.withdraw()
     journal("bluetooth.state", ["state": String(describing: bluez.state), "because": "bluetoothd vanished"])
   }
 
   /// Nothing that was asked of bluetoothd or of its adapter holds any longer.
   private mutating func forgetAsked() {
-    let open = calls.sorted { $0.key.rawValue < $1.key.rawValue }
     // The agent is bluetoothd's own matter, whatever becomes of its adapter.
-    calls = calls.filter { if case .registerAgent = $0.value { true } else { false } }
+    let open = calls.forgetAll { $0 == .registerAgent }
     attempts = [:]
     profile = ProfileRegistration()
     discovery = DiscoveryState()
@@ -65,7 +64,7 @@ extension BluetoothSystem {
     healings = [:]
     links = [:]
     rereading = Rereading()
-    for (_, pending) in open {
+    for pending in open {
       if case .operation(let peer) = pending { failCurrentOperation(peer, .peripheralGone) }
     }
     endSignalReadings()

@@ -42,13 +42,8 @@ extension BluetoothSystem {
   mutating func send(
     _ body: AppLink.Event.Body, to manager: ManagerIdentifier?, of name: String, _ link: AppLinkIdentifier
   ) {
-    guard var app = apps[name] else { return }
-    app.lastSequence += 1
-    app.wake?.told += 1
-    app.lastActivity = now
-    app.wakeDeadline = now + configuration.wakeBudget
-    apps[name] = app
-    emit(.event(AppLink.Event(sequence: EventSequence(app.lastSequence), manager: manager, body: body), to: link))
+    guard let sequence = apps[name]?.nextSequence(at: now, budget: configuration.wakeBudget) else { return }
+    emit(.event(AppLink.Event(sequence: sequence, manager: manager, body: body), to: link))
   }
 
   /// What a manager's process has been told is what its successor finds restored.

@@ -24,13 +24,7 @@ struct Manager: Sendable {
   /// Services and an advertisement whose start the delegate has not been told of yet.
   var unannounced: Set<LocalAttributeIdentifier> = []
   var isAdvertisingUnannounced = false
-  var hasCredit = false
-  var usedCredit = 0
-  /// Values that it may still push; below zero where it was pushing while it was given more.
-  var credit = 0
-  /// When spent credit is given back; and before when it is not again.
-  var creditAt: Instant?
-  var creditNotBefore = Instant.zero
+  var credit = UpdateCredit()
 
   init(key: ManagerKey) { self.key = key }
 
@@ -50,8 +44,7 @@ struct Manager: Sendable {
   mutating func rest() {
     number = nil
     toldState = nil
-    hasCredit = false
-    creditAt = nil
+    credit.withdraw()
     reported = []
   }
 
@@ -118,7 +111,7 @@ extension BluetoothSystem {
 
   mutating func createManager(_ number: ManagerIdentifier, _ creation: ManagerCreation, app name: String) {
     guard let key = claim(number, creation, app: name), let link = apps[name]?.link else { return }
-    apps[name]?.restoreDeadline = nil
+    apps[name]?.restored()
     if managers[key]?.hasSomethingToRestore == true { sendRestoration(key, number, name, link) }
     tellStateFirst(key, number, name, link)
     if managers[key]?.services.isEmpty == false { grantCredit(key) }
@@ -134,7 +127,7 @@ extension BluetoothSystem {
     // The app's own view says more exactly than the queue what state it has missed; what came over the air stays.
     let waiting = apps[name]?.queue ?? []
     apps[name]?.queue.removeAll { $0.manager == key }
-    apps[name]?.restoreDeadline = nil
+    apps[name]?.restored()
     managers[key]?.toldState = view.state
     switch key.role {
     case .central: resumeCentral(key, view)

@@ -61,7 +61,7 @@ extension BluetoothSystem {
   }
 
   func hasOpenWork(_ app: String) -> Bool {
-    if remoteRequests.values.contains(where: { $0.manager.app == app }) { return true }
+    if remoteRequests.hasAny(of: app) { return true }
     if signalReadings.values.contains(where: { $0.isFor(app) }) { return true }
     return operations.values.contains { queue in
       queue.current?.manager.app == app || queue.waiting.contains { $0.manager.app == app }
@@ -217,7 +217,7 @@ extension BluetoothSystem {
     guard let item = operations[peer]?.current else { return }
     operations[peer]?.current = nil
     operations[peer]?.deadline = nil
-    forgetOperationCall(peer)
+    calls.forget(.operation(peer))
     finish(item, peer, .failed(error))
   }
 
@@ -231,7 +231,7 @@ extension BluetoothSystem {
       // Its reply, should one come, belongs to nobody.
       queue.current = nil
       queue.deadline = nil
-      forgetOperationCall(peer)
+      calls.forget(.operation(peer))
     }
     failed += (queue.waiting + queue.discoveries).filter { $0.manager == key }
     queue.waiting.removeAll { $0.manager == key }
@@ -239,12 +239,6 @@ extension BluetoothSystem {
     operations[peer] = queue.isEmpty ? nil : queue
     for item in failed.sorted(by: { $0.identifier.rawValue < $1.identifier.rawValue }) {
       finish(item, peer, .failed(error))
-    }
-  }
-
-  private mutating func forgetOperationCall(_ peer: PeerIdentifier) {
-    for (identifier, pending) in calls {
-      if case .operation(peer) = pending { calls[identifier] = nil }
     }
   }
 
@@ -256,7 +250,7 @@ extension BluetoothSystem {
       if queue.current?.manager.app == name {
         queue.current = nil
         queue.deadline = nil
-        forgetOperationCall(peer)
+        calls.forget(.operation(peer))
       }
       queue.waiting.removeAll { $0.manager.app == name }
       queue.discoveries.removeAll { $0.manager.app == name }

@@ -179,7 +179,7 @@ extension BluetoothSystem {
 
   /// An app that publishes and takes back as fast as it can gets no more of bluetoothd's time than it answers for.
   private var mayRegister: Bool {
-    calls.values.count { pending in
+    calls.all.count { pending in
       switch pending {
       case .registerService, .registerAdvertisement: true
       default: false

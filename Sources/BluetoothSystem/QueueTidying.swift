@@ -19,7 +19,7 @@ extension BluetoothSystem {
     apps[name]?.queue.removeFirst(gone.count)
     for waiting in gone { noteDelivered(waiting.body, waiting.manager) }
     noteLost(name, "too many", count: gone.count)
-    if let process = app.process, app.endReason == nil { end(name, process, because: "its events piled up") }
+    if !app.isEnding { end(name, because: "its events piled up") }
   }
 
   /// The journal is told ever more rarely.

@@ -228,15 +228,9 @@ extension BluetoothSystem {
   private mutating func giveUpConnects() {
     for (peer, attempt) in attempts.sorted(by: { $0.key < $1.key }) {
       guard attempt.isConnecting, let deadline = attempt.deadline, deadline <= now else { continue }
-      forgetConnectCall(peer)
+      calls.forget(.connect(peer))
       if let device = bluez.device(peer) { call(device.path, .disconnect, for: .ignored) }
       connectCompleted(peer, .failure(.failed("no answer")))
-    }
-  }
-
-  private mutating func forgetConnectCall(_ peer: PeerIdentifier) {
-    for (identifier, pending) in calls {
-      if case .connect(peer) = pending { calls[identifier] = nil }
     }
   }
 

@@ -5,16 +5,6 @@ import BusValue
 import FoundationEssentials
 import TimeTypes
 
-/// A read or a write of a remote central that an app has to answer.
-struct OpenRemoteRequest: Sendable {
-  let callback: CallbackIdentifier
-  let manager: ManagerKey
-  let central: PeerIdentifier
-  let offset: Int
-  let isRead: Bool
-  let deadline: Instant
-}
-
 extension BluetoothSystem {
   /// bluetoothd calls an object of ours. Whatever it is, it is answered, soon: a request that is open when the link drops can
   /// take bluetoothd down.
@@ -129,7 +119,7 @@ extension BluetoothSystem {
         open, central, definition.identifier, offset: Int(request.offset), value: value,
         withResponse: withResponse))
     if !withResponse {
-      remoteRequests[open] = nil
+      _ = remoteRequests.take(open, of: key.app)
       answer(callback, .success(.none))
     }
   }
@@ -146,27 +136,24 @@ extension BluetoothSystem {
   ) -> (CentralSnapshot, RemoteRequestIdentifier)? {
     guard mayWork(key), let device = bluez.devices[request.device],
       remoteRequests.count < configuration.remoteRequestLimit,
-      remoteRequests.values.count(where: { $0.manager.app == key.app }) < configuration.appRemoteRequestLimit
+      remoteRequests.count(of: key.app) < configuration.appRemoteRequestLimit
     else {
       answer(callback, .failure(Self.error(.unlikelyError)))
       return nil
     }
     // A stranger that passes by leaves nothing on disk.
     if device.isBonded { _ = keepPeer(device.peer, wasRequested: false) }
-    lastRemoteRequest += 1
-    let identifier = RemoteRequestIdentifier(lastRemoteRequest)
-    remoteRequests[identifier] = OpenRemoteRequest(
-      callback: callback, manager: key, central: device.peer, offset: Int(request.offset), isRead: isRead,
-      deadline: now + configuration.remoteRequestBudget)
+    let identifier = remoteRequests.add(
+      OpenRemoteRequest(
+        callback: callback, manager: key, central: device.peer, isRead: isRead,
+        deadline: now + configuration.remoteRequestBudget))
     return (centralSnapshot(device.peer, mtu: request.mtu), identifier)
   }
 
   mutating func respond(
     _ identifier: RemoteRequestIdentifier, _ error: ATTError?, _ value: [UInt8]?, app name: String
   ) {
-    // Answered already, by the system or by the app itself.
-    guard let request = remoteRequests[identifier], request.manager.app == name else { return }
-    remoteRequests[identifier] = nil
+    guard let request = remoteRequests.take(identifier, of: name) else { return }
     if let error {
       answer(request.callback, .failure(Self.error(error)))
     } else if request.isRead {
@@ -178,9 +165,8 @@ extension BluetoothSystem {
   }
 
   mutating func expireRemoteRequests() {
-    for (identifier, request) in remoteRequests.sorted(by: { $0.key.rawValue < $1.key.rawValue })
-    where request.deadline <= now {
-      remoteRequests[identifier] = nil
+    let now = now
+    for (identifier, request) in remoteRequests.take(where: { $1.deadline <= now }) {
       answer(request.callback, .failure(Self.error(.unlikelyError)))
       withdraw(identifier, request.manager)
       journal("request.expired", ["app": request.manager.app])
@@ -190,9 +176,7 @@ extension BluetoothSystem {
   /// The central is gone, and with it the request. bluetoothd 5.82 ignores this answer and dies when its own five seconds
   /// are over, which only an answer before the link's loss prevents; later ones may be grateful for it.
   mutating func failRemoteRequests(from central: PeerIdentifier) {
-    for (identifier, request) in remoteRequests.sorted(by: { $0.key.rawValue < $1.key.rawValue })
-    where request.central == central {
-      remoteRequests[identifier] = nil
+    for (identifier, request) in remoteRequests.take(where: { $1.central == central }) {
       answer(request.callback, .failure(Self.error(.unlikelyError)))
       withdraw(identifier, request.manager)
       journal("request.abandoned", ["app": request.manager.app])
@@ -201,8 +185,7 @@ extension BluetoothSystem {
 
   /// bluetoothd is gone: nobody waits for an answer.
   mutating func expireAllRemoteRequests() {
-    for (identifier, request) in remoteRequests.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
-      remoteRequests[identifier] = nil
+    for (identifier, request) in remoteRequests.take(where: { _, _ in true }) {
       withdraw(identifier, request.manager)
     }
   }
@@ -217,9 +200,8 @@ extension BluetoothSystem {
         default: nil
         }
       })
-    for (identifier, request) in remoteRequests.sorted(by: { $0.key.rawValue < $1.key.rawValue })
-    where request.manager.app == name && !waiting.contains(identifier) {
-      remoteRequests[identifier] = nil
+    let lost = remoteRequests.take { $1.manager.app == name && !waiting.contains($0) }
+    for (_, request) in lost {
       answer(request.callback, .failure(Self.error(.unlikelyError)))
     }
   }

@@ -9,13 +9,11 @@ extension BluetoothSystem {
   mutating func receive(_ request: AppLink.Request, from link: AppLinkIdentifier) {
     guard let name = appName(of: link) else { return }
     if case .handled(let sequence) = request {
-      guard let app = apps[name], sequence.rawValue <= app.lastSequence else { return }
-      apps[name]?.handledSequence = max(app.handledSequence, sequence.rawValue)
-      apps[name]?.lastActivity = now
+      apps[name]?.handled(through: sequence, at: now)
       return
     }
-    apps[name]?.lastActivity = now
-    apps[name]?.wake?.said += 1
+    apps[name]?.spoke(at: now)
+    apps[name]?.wakes.said()
     // Its own questions fill what it does not read.
     if let app = apps[name], app.unhandledEvents >= UInt64(configuration.eventWindow) * 4 {
       return misplaced(name, "It does not deal with what it is told.")
@@ -90,7 +88,7 @@ extension BluetoothSystem {
       emit(.queryReply(token, .failure(AppLinkError(.notFound, "This app has no central manager \(number.rawValue)."))))
       return
     }
-    apps[name]?.lastActivity = now
+    apps[name]?.spoke(at: now)
     switch query {
     case .retrievePeripherals(_, let wanted):
       let known = wanted.prefix(configuration.peripheralLimit).filter { peers[$0] != nil || bluez.device($0) != nil }

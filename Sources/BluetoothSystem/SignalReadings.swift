@@ -50,7 +50,7 @@ extension BluetoothSystem {
         reading.deadline = nil
         let items = reading.asked
         reading.asked = []
-        forgetSignalCall(peer)
+        calls.forget(.rssi(peer))
         for item in items {
           finish(
             item, peer,
@@ -101,12 +101,6 @@ extension BluetoothSystem {
     signalReadings = [:]
     for (peer, reading) in open {
       for item in reading.asked + reading.waiting { finish(item, peer, .failed(.peripheralGone)) }
-    }
-  }
-
-  private mutating func forgetSignalCall(_ peer: PeerIdentifier) {
-    for (identifier, pending) in calls {
-      if case .rssi(peer) = pending { calls[identifier] = nil }
     }
   }
 }

@@ -123,11 +123,8 @@ extension BluetoothSystem {
   mutating func updateValue(
     _ key: ManagerKey, _ characteristic: LocalAttributeIdentifier, _ value: [UInt8], _ centrals: [PeerIdentifier]?
   ) {
-    // The library holds back when its credit is spent; what it may have said before it heard of a new one is let through.
-    guard let manager = managers[key], manager.credit > -configuration.updateCredit else {
-      return misplaced(key.app, "It pushes values without credit.")
-    }
-    managers[key]?.credit -= 1
+    guard managers[key]?.credit.spend(at: now, whole: configuration.updateCredit) == true, let manager = managers[key]
+    else { return misplaced(key.app, "It pushes values without credit.") }
     let isForSomebody = centrals.map { managers[key]?.subscribers[characteristic]?.isDisjoint(with: $0) == false }
     let service = manager.services.values.first { record in
       record.definition.characteristics.contains { $0.identifier == characteristic }
@@ -135,32 +132,20 @@ extension BluetoothSystem {
     if isForSomebody ?? true, let service, let path = published[service.definition.identifier]?.paths[characteristic] {
       emit(.bluez(.valueChanged(path: path, value: Array(value.prefix(ATTLimits.maximumValueLength)))))
     }
-    // The credit comes back in batches, so that it does not keep an app busy by itself; and no faster than a radio could
-    // take the values.
-    managers[key]?.usedCredit += 1
-    if let used = managers[key]?.usedCredit, used >= configuration.updateCredit / 2, manager.creditAt == nil {
-      managers[key]?.creditAt = max(now, manager.creditNotBefore)
-    }
   }
 
   /// Gives back the credit that is due.
   mutating func returnCredit() {
     for key in sortedManagers(.peripheral) {
-      guard let manager = managers[key], let creditAt = manager.creditAt, creditAt <= now else { continue }
-      managers[key]?.creditAt = nil
-      managers[key]?.creditNotBefore = now + configuration.updateInterval
-      managers[key]?.usedCredit = 0
-      let used = min(manager.usedCredit, configuration.updateCredit)
-      managers[key]?.credit = min(manager.credit + used, configuration.updateCredit)
+      let returned = managers[key]?.credit.giveBack(
+        at: now, whole: configuration.updateCredit, interval: configuration.updateInterval)
+      guard let used = returned ?? nil else { continue }
       tell(key, .updateCredit(used))
     }
   }
 
   mutating func grantCredit(_ key: ManagerKey) {
-    guard managers[key]?.hasCredit == false else { return }
-    managers[key]?.hasCredit = true
-    managers[key]?.usedCredit = 0
-    managers[key]?.credit = configuration.updateCredit
+    guard managers[key]?.credit.grant(configuration.updateCredit) == true else { return }
     tell(key, .updateCredit(configuration.updateCredit))
   }
 
