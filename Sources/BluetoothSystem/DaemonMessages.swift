@@ -289,7 +289,7 @@ extension BluetoothSystem {
     peers[peer] = record
     persist(.peer(record))
     for key in sortedManagers(.central) where managers[key]?.peripherals[peer]?.told == .connected {
-      tell(key, .nameChanged(.unaddressed, peer, name))
+      tell(key, .nameChanged(peer, name))
     }
   }
 

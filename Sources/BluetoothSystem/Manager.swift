@@ -147,7 +147,7 @@ extension BluetoothSystem {
       app: name, role: creation.role, restoreIdentifier: creation.restoreIdentifier,
       number: creation.restoreIdentifier == nil ? number.rawValue : 0)
     if let error = rejection(number, creation, key) {
-      send(.managerRejected(number, error), to: name, link)
+      send(.managerRejected(error), to: number, of: name, link)
       return nil
     }
     var manager = managers[key] ?? Manager(key: key)
@@ -189,9 +189,10 @@ extension BluetoothSystem {
         .keys.sorted()
         .map { snapshot($0, key, state: manager.peripherals[$0]?.delivered) }
       send(
-        .willRestoreCentral(number, CentralRestoration(peripherals: peripherals, scan: manager.scan)), to: name, link)
+        .willRestoreCentral(CentralRestoration(peripherals: peripherals, scan: manager.scan)), to: number, of: name,
+        link)
     case .peripheral:
-      send(.willRestorePeripheral(number, peripheralRestoration(manager)), to: name, link)
+      send(.willRestorePeripheral(peripheralRestoration(manager)), to: number, of: name, link)
     }
   }
 
@@ -201,7 +202,7 @@ extension BluetoothSystem {
   ) {
     guard bluez.state != .unknown else { return }
     managers[key]?.toldState = bluez.state
-    send(.stateChanged(number, bluez.state), to: name, link)
+    send(.stateChanged(bluez.state), to: number, of: name, link)
   }
 
   mutating func tellManagerStates() {
@@ -210,7 +211,7 @@ extension BluetoothSystem {
     for key in managers.keys.sorted() {
       guard let manager = managers[key], manager.number != nil, manager.toldState != state else { continue }
       managers[key]?.toldState = state
-      tell(key, .stateChanged(.unaddressed, state))
+      tell(key, .stateChanged(state))
       if state != .poweredOn { managers[key]?.reported = [] }
     }
   }

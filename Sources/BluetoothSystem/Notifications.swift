@@ -83,7 +83,7 @@ extension BluetoothSystem {
     tellConnections()
     for key in sortedManagers(.central)
     where isNotifying(owner.handle, peer, key) && managers[key]?.peripherals[peer]?.told == .connected {
-      tell(key, .valueUpdated(.unaddressed, peer, characteristic: owner.handle, value: value))
+      tell(key, .valueUpdated(peer, characteristic: owner.handle, value: value))
       alert(key, peer, managers[key]?.peripherals[peer]?.options.notifyOnNotification ?? false, "notification")
     }
   }

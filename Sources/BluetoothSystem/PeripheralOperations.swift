@@ -44,7 +44,7 @@ extension BluetoothSystem {
   }
 
   mutating func finish(_ item: OperationQueue.Item, _ peer: PeerIdentifier, _ result: OperationResult) {
-    tell(item.manager, .operationCompleted(.unaddressed, peer, item.identifier, result))
+    tell(item.manager, .operationCompleted(peer, item.identifier, result))
   }
 
   mutating func runOperations() {
@@ -158,7 +158,7 @@ extension BluetoothSystem {
     case (_, .failure(let error)):
       let isRead = if case .readCharacteristic = item.operation { true } else { false }
       finish(item, peer, .failed(PeerError(error, reading: isRead)))
-    default: finish(item, peer, .failed(.coreBluetooth(code: 0, message: "bluetoothd's answer makes no sense.")))
+    default: finish(item, peer, .failed(.coreBluetooth(.unknown, message: "bluetoothd's answer makes no sense.")))
     }
     if let path { for value in held { deliverValue(path, value) } }
   }

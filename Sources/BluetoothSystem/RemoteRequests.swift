@@ -82,7 +82,7 @@ extension BluetoothSystem {
     guard let (central, open) = openRequest(key, request, callback, isRead: true) else { return }
     tell(
       key,
-      .readRequested(.unaddressed, open, central, definition.identifier, offset: Int(request.offset)))
+      .readRequested(open, central, definition.identifier, offset: Int(request.offset)))
   }
 
   private mutating func writeRequested(
@@ -116,7 +116,7 @@ extension BluetoothSystem {
     tell(
       key,
       .writeRequested(
-        .unaddressed, open, central, definition.identifier, offset: Int(request.offset), value: value,
+        open, central, definition.identifier, offset: Int(request.offset), value: value,
         withResponse: withResponse))
     if !withResponse {
       _ = remoteRequests.take(open, of: key.app)
@@ -126,7 +126,7 @@ extension BluetoothSystem {
 
   private func waitingCommands(_ name: String) -> Int {
     (apps[name]?.queue ?? []).count { waiting in
-      if case .writeRequested(_, _, _, _, _, _, false) = waiting.body { true } else { false }
+      if case .writeRequested(_, _, _, _, _, false) = waiting.body { true } else { false }
     }
   }
 
@@ -195,7 +195,7 @@ extension BluetoothSystem {
     let waiting = Set(
       (apps[name]?.queue ?? []).compactMap { waiting -> RemoteRequestIdentifier? in
         switch waiting.body {
-        case .readRequested(_, let identifier, _, _, _), .writeRequested(_, let identifier, _, _, _, _, _):
+        case .readRequested(let identifier, _, _, _), .writeRequested(let identifier, _, _, _, _, _):
           managers[waiting.manager]?.key.restoreIdentifier == nil ? nil : identifier
         default: nil
         }
@@ -212,13 +212,13 @@ extension BluetoothSystem {
     let before = app.queue.count
     app.queue.removeAll { waiting in
       switch waiting.body {
-      case .readRequested(_, identifier, _, _, _), .writeRequested(_, identifier, _, _, _, _, _): true
+      case .readRequested(identifier, _, _, _), .writeRequested(identifier, _, _, _, _, _): true
       default: false
       }
     }
     let wasWaiting = app.queue.count < before
     apps[key.app] = app
-    if !wasWaiting { tell(key, .requestExpired(.unaddressed, identifier)) }
+    if !wasWaiting { tell(key, .requestExpired(identifier)) }
   }
 
   private static func part(of value: [UInt8], from offset: Int) -> Result<CallbackReply, BlueZError> {

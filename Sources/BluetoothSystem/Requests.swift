@@ -26,15 +26,13 @@ extension BluetoothSystem {
     case .respond(let identifier, let error, let value): respond(identifier, error, value, app: name)
     case .completeAction(let action, let error): completeAction(action, error, app: name)
     case .showAlert(let text): showAlert(text, app: name)
-    case .scan(let number, _), .stopScan(let number), .connect(let number, _, _), .cancelConnection(let number, _),
-      .perform(let number, _, _, _):
+    case .central(let number, let request):
       if let key = managerKey(number, name, .central) {
         receiveCentral(request, key)
       } else {
         misplaced(name, "It has no central manager \(number.rawValue).")
       }
-    case .addService(let number, _), .removeService(let number, _), .removeAllServices(let number),
-      .startAdvertising(let number, _), .stopAdvertising(let number), .updateValue(let number, _, _, _):
+    case .peripheral(let number, let request):
       if let key = managerKey(number, name, .peripheral) {
         receivePeripheral(request, key)
       } else {
@@ -53,29 +51,27 @@ extension BluetoothSystem {
     journal("request.misplaced", ["app": name, "reason": reason, "times": String(app.refusedRequests)])
   }
 
-  private mutating func receiveCentral(_ request: AppLink.Request, _ key: ManagerKey) {
+  private mutating func receiveCentral(_ request: CentralRequest, _ key: ManagerKey) {
     switch request {
-    case .scan(_, let scan): self.scan(key, scan)
+    case .scan(let scan): self.scan(key, scan)
     case .stopScan: stopScan(key)
-    case .connect(_, let peer, let options): connect(key, peer, options)
-    case .cancelConnection(_, let peer): cancelConnection(key, peer)
-    case .perform(_, let peer, let identifier, let operation): perform(key, peer, identifier, operation)
-    default: break
+    case .connect(let peer, let options): connect(key, peer, options)
+    case .cancelConnection(let peer): cancelConnection(key, peer)
+    case .perform(let peer, let identifier, let operation): perform(key, peer, identifier, operation)
     }
   }
 
-  private mutating func receivePeripheral(_ request: AppLink.Request, _ key: ManagerKey) {
+  private mutating func receivePeripheral(_ request: PeripheralRequest, _ key: ManagerKey) {
     switch request {
-    case .addService(_, let definition): addService(key, definition)
-    case .removeService(_, let identifier): removeService(key, identifier)
+    case .addService(let definition): addService(key, definition)
+    case .removeService(let identifier): removeService(key, identifier)
     case .removeAllServices:
       for identifier in managers[key]?.services.keys.sorted() ?? [] {
         removeService(key, identifier)
       }
-    case .startAdvertising(_, let advertisement): startAdvertising(key, advertisement)
+    case .startAdvertising(let advertisement): startAdvertising(key, advertisement)
     case .stopAdvertising: stopAdvertising(key)
-    case .updateValue(_, let characteristic, let value, let centrals): updateValue(key, characteristic, value, centrals)
-    default: break
+    case .updateValue(let characteristic, let value, let centrals): updateValue(key, characteristic, value, centrals)
     }
   }
 

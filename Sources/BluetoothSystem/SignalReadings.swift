@@ -53,7 +53,8 @@ extension BluetoothSystem {
         calls.forget(.rssi(peer))
         for item in items {
           finish(
-            item, peer, .failed(.coreBluetooth(code: 6, message: "The signal's strength could not be read in time.")))
+            item, peer,
+            .failed(.coreBluetooth(.connectionTimeout, message: "The signal's strength could not be read in time.")))
         }
       }
       if reading.deadline == nil, !reading.waiting.isEmpty {
@@ -76,7 +77,7 @@ extension BluetoothSystem {
     let outcome: OperationResult =
       switch result {
       case .success(.rssi(let rssi)): .rssi(rssi)
-      case .success: .failed(.coreBluetooth(code: 0, message: "bluetoothd's answer makes no sense."))
+      case .success: .failed(.coreBluetooth(.unknown, message: "bluetoothd's answer makes no sense."))
       case .failure(let error): .failed(PeerError(error, reading: true))
       }
     let items = reading.asked

@@ -82,7 +82,7 @@ extension BluetoothSystem {
   ) {
     guard managers[key]?.subscribers[characteristic, default: []].insert(peer).inserted == true else { return }
     persistManager(key)
-    tell(key, .subscribed(.unaddressed, centralSnapshot(peer), characteristic))
+    tell(key, .subscribed(centralSnapshot(peer), characteristic))
   }
 
   private mutating func tellUnsubscribed(
@@ -90,7 +90,7 @@ extension BluetoothSystem {
   ) {
     guard managers[key]?.subscribers[characteristic]?.remove(peer) != nil else { return }
     persistManager(key)
-    tell(key, .unsubscribed(.unaddressed, centralSnapshot(peer), characteristic))
+    tell(key, .unsubscribed(centralSnapshot(peer), characteristic))
   }
 
   /// Goes by the links: who left is not subscribed; who came back, bonded, is, if bluetoothd has kept it subscribed.
@@ -140,13 +140,13 @@ extension BluetoothSystem {
       let returned = managers[key]?.credit.giveBack(
         at: now, whole: configuration.updateCredit, interval: configuration.updateInterval)
       guard let used = returned ?? nil else { continue }
-      tell(key, .updateCredit(.unaddressed, used))
+      tell(key, .updateCredit(used))
     }
   }
 
   mutating func grantCredit(_ key: ManagerKey) {
     guard managers[key]?.credit.grant(configuration.updateCredit) == true else { return }
-    tell(key, .updateCredit(.unaddressed, configuration.updateCredit))
+    tell(key, .updateCredit(configuration.updateCredit))
   }
 
   // MARK: Restoring
@@ -156,8 +156,8 @@ extension BluetoothSystem {
     var subscribers = manager.subscribers
     for waiting in (apps[manager.key.app]?.queue ?? []).reversed() where waiting.manager == manager.key {
       switch waiting.body {
-      case .subscribed(_, let central, let characteristic): subscribers[characteristic]?.remove(central.identifier)
-      case .unsubscribed(_, let central, let characteristic):
+      case .subscribed(let central, let characteristic): subscribers[characteristic]?.remove(central.identifier)
+      case .unsubscribed(let central, let characteristic):
         subscribers[characteristic, default: []].insert(central.identifier)
       default: break
       }
@@ -205,14 +205,14 @@ extension BluetoothSystem {
       for peer in known.union(now).sorted() {
         // A subscription that waited to be told is not the one the app knows, though it looks the same.
         let isNew = missed.contains { body in
-          if case .subscribed(_, let central, characteristic) = body { central.identifier == peer } else { false }
+          if case .subscribed(let central, characteristic) = body { central.identifier == peer } else { false }
         }
         let central = centralSnapshot(peer)
         if known.contains(peer), isNew || !now.contains(peer) {
-          tell(key, .unsubscribed(.unaddressed, central, characteristic))
+          tell(key, .unsubscribed(central, characteristic))
         }
         if now.contains(peer), isNew || !known.contains(peer) {
-          tell(key, .subscribed(.unaddressed, central, characteristic))
+          tell(key, .subscribed(central, characteristic))
         }
       }
     }

@@ -113,7 +113,7 @@ struct AppLinkBusTests {
     let client = AppLinkClient(address: bus.address.text, logger: logger, delegate: app)
     try client.start()
     // Dropped, and not sent later.
-    client.send(.stopScan(Sample.manager))
+    client.send(.central(Sample.manager, .stopScan))
     let away = #expect(throws: AppLinkError.self) { try client.query(Sample.queries[0]) }
     #expect(away?.code == .unavailable)
     for round in UInt64(1)...3 {
@@ -121,7 +121,7 @@ struct AppLinkBusTests {
       let (connection, _, attachment) = try await system.nextAttach()
       #expect(attachment.lastEvent == (round == 1 ? nil : EventSequence(round - 1)))
       #expect(try await app.told.next() == .attached(TestSystem.reply))
-      let event = Event(sequence: EventSequence(round), body: .stateChanged(Sample.manager, .poweredOn))
+      let event = Event(sequence: EventSequence(round), manager: Sample.manager, body: .stateChanged(.poweredOn))
       system.server.send(event, to: connection)
       #expect(try await app.told.next() == .event(event))
       client.send(.destroyManager(Sample.manager))
@@ -234,7 +234,8 @@ struct AppLinkBusTests {
     #expect(await refusal(call("StopScan", [identifier], interface: "org.other")) == BusError.Name.unknownMethod)
     try await peer.call(call("StopScan", [identifier]))
     #expect(
-      try await system.events.next() == .request(AppConnection(name: peer.uniqueName), .stopScan(Sample.manager)))
+      try await system.events.next()
+        == .request(AppConnection(name: peer.uniqueName), .central(Sample.manager, .stopScan)))
     peer.close()
     system.server.close()
   }
@@ -301,13 +302,13 @@ struct AppLinkBusTests {
     for number in UInt64(1)...100 {
       for (index, attached) in apps.enumerated() {
         let event = Event(
-          sequence: EventSequence(number), body: .updateCredit(Sample.manager, index))
+          sequence: EventSequence(number), manager: Sample.manager, body: .updateCredit(index))
         system.server.send(event, to: attached.connection)
       }
     }
     for (index, attached) in apps.enumerated() {
       for number in UInt64(1)...100 {
-        let event = Event(sequence: EventSequence(number), body: .updateCredit(Sample.manager, index))
+        let event = Event(sequence: EventSequence(number), manager: Sample.manager, body: .updateCredit(index))
         #expect(try await attached.app.told.next() == .event(event))
       }
       attached.client.close()

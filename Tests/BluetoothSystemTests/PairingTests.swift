@@ -38,7 +38,7 @@ struct PairingTests {
     desk.appear(bonded: false)
     desk.open()
     desk.createCentral()
-    desk.say(.connect(Desk.central, desk.peer, ConnectOptions()))
+    desk.say(.central(Desk.central, .connect(desk.peer, ConnectOptions())))
     // The first is answered when the agent can ask, the second waits.
     attend(&desk)
     attend(&desk)
@@ -52,7 +52,7 @@ struct PairingTests {
     desk.appear(bonded: false)
     desk.open()
     desk.createCentral()
-    desk.say(.connect(Desk.central, desk.peer, ConnectOptions()))
+    desk.say(.central(Desk.central, .connect(desk.peer, ConnectOptions())))
     desk.forget()
     ask(&desk, Self.comparison)
     ask(&desk, .requestPasskey(device: Desk.devicePath), 2)
@@ -190,7 +190,7 @@ struct PairingTests {
     desk.appear(bonded: false)
     desk.open()
     desk.createCentral()
-    desk.say(.connect(Desk.central, desk.peer, ConnectOptions()))
+    desk.say(.central(Desk.central, .connect(desk.peer, ConnectOptions())))
     desk.handle(.control(.quitApp(bundleIdentifier: Desk.bundle), AnswerToken(1)))
     desk.forget()
     desk.answersCalls = false

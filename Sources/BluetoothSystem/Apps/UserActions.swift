@@ -95,7 +95,7 @@ extension BluetoothSystem {
   mutating func tellActions(_ name: String) {
     guard let app = apps[name], app.isReceiving, let link = app.link else { return }
     for action in apps[name]?.actions.takeUntold() ?? [] {
-      send(.actionRequested(action.identifier, name: action.name), to: name, link)
+      send(.actionRequested(action.identifier, name: action.name), to: nil, of: name, link)
     }
   }
 

@@ -184,14 +184,14 @@ extension BluetoothSystem {
         "advice": "The device has removed its pairing: remove it here too (bluetoothctl remove) and pair it again.",
       ])
     for key in sortedManagers(.central) where managers[key]?.peripherals[peer]?.isWanted == true {
-      let error = PeerError.coreBluetooth(code: 14, message: "Peer removed pairing information.")
+      let error = PeerError.coreBluetooth(.peerRemovedPairingInformation, message: "Peer removed pairing information.")
       failOperations(peer, of: key, error)
       if managers[key]?.peripherals[peer]?.told == .connected {
         tell(
           key,
-          .disconnected(.unaddressed, peer, error: error, unixSeconds: unixSeconds, isReconnecting: false))
+          .disconnected(peer, error: error, unixSeconds: unixSeconds, isReconnecting: false))
       } else {
-        tell(key, .failedToConnect(.unaddressed, peer, error))
+        tell(key, .failedToConnect(peer, error))
       }
       managers[key]?.peripherals[peer]?.told = .disconnected
       releaseConnection(key, peer)
@@ -232,7 +232,7 @@ extension BluetoothSystem {
     }
     for (peer, queue) in operations.sorted(by: { $0.key < $1.key }) where queue.hasTimedOut(at: now) {
       journal("operation.unanswered", ["peripheral": peer.uuidString])
-      failCurrentOperation(peer, .coreBluetooth(code: 6, message: "The peripheral does not answer."))
+      failCurrentOperation(peer, .coreBluetooth(.connectionTimeout, message: "The peripheral does not answer."))
       if let device = bluez.device(peer), device.isUsable { endDeadLink(device) }
     }
   }
