@@ -9,7 +9,7 @@ import Testing
 @testable import BlueZBus
 
 /// What clients register, with which adapter, and what of it is heard.
-@Suite("Registrations on the bus", .timeLimit(.minutes(1)))
+@Suite("Registrations on the bus", .timeLimit(.minutes(10)))
 struct RegistrationTests {
   private static let second = WellKnown.adapter(1)
 

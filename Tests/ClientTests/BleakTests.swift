@@ -3,7 +3,7 @@ import ProcessTesting
 import Testing
 
 /// bleak as it comes from PyPI; `scripts/install-dependencies.sh tests` puts it into the build's folder.
-@Suite("bleak on the simulator", .timeLimit(.minutes(3)))
+@Suite("bleak on the simulator", .timeLimit(.minutes(10)))
 struct BleakTests {
   private struct Step: Decodable {
     var step: String

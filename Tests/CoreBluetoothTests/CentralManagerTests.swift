@@ -4,7 +4,7 @@ import CoreBluetoothTestKit
 import Foundation
 import Testing
 
-@Suite("A central manager", .timeLimit(.minutes(1)))
+@Suite("A central manager", .timeLimit(.minutes(10)))
 struct CentralManagerTests {
   @Test("C1: nothing is told inside init, and the state comes on the manager's queue")
   func stateComesOnTheQueue() async throws {

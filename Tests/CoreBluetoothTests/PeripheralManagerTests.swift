@@ -56,7 +56,7 @@ struct PeripheralSetup {
   struct Unexpected: Error {}
 }
 
-@Suite("A peripheral manager", .timeLimit(.minutes(1)))
+@Suite("A peripheral manager", .timeLimit(.minutes(10)))
 struct PeripheralManagerTests {
   @Test("C6: services are published as they are, and taken back")
   func publish() async throws {

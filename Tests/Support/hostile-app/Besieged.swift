@@ -58,9 +58,9 @@ final class Reader: AppLinkDelegate {
   /// Looks for the device, or waits for the one that it has found.
   private func begin() {
     if let device = state.withLock({ $0.device }) {
-      send(.connect(Self.manager, device, ConnectOptions()))
+      send(.central(Self.manager, .connect(device, ConnectOptions())))
     } else {
-      send(.scan(Self.manager, ScanRequest(services: [service])))
+      send(.central(Self.manager, .scan(ScanRequest(services: [service]))))
     }
   }
 
@@ -69,36 +69,36 @@ final class Reader: AppLinkDelegate {
       state.operations += 1
       return state.device.map { ($0, OperationIdentifier(state.operations)) }
     }
-    if let (device, identifier) = next { send(.perform(Self.manager, device, identifier, operation)) }
+    if let (device, identifier) = next { send(.central(Self.manager, .perform(device, identifier, operation))) }
   }
 
   func linkDidReceive(_ event: Event) {
     state.withLock { $0.lastEvent = event.sequence }
     switch event.body {
-    case .stateChanged(_, .poweredOn):
+    case .stateChanged(.poweredOn):
       say("on")
       state.withLock { $0.isOn = true }
       begin()
     case .stateChanged:
       say("off")
       state.withLock { $0.isOn = false }
-    case .discovered(_, let peripheral, _, _):
+    case .discovered(let peripheral, _, _):
       let isFirst = state.withLock { state in
         defer { state.device = state.device ?? peripheral.identifier }
         return state.device == nil
       }
       guard isFirst else { break }
-      send(.stopScan(Self.manager))
-      send(.connect(Self.manager, peripheral.identifier, ConnectOptions()))
+      send(.central(Self.manager, .stopScan))
+      send(.central(Self.manager, .connect(peripheral.identifier, ConnectOptions())))
     case .connected: perform(.discoverServices([service]))
-    case .operationCompleted(_, _, _, .services(let services)):
+    case .operationCompleted(_, _, .services(let services)):
       guard let found = services.first(where: { $0.uuid == service }) else { fail("no service") }
       perform(.discoverCharacteristics(nil, service: found.handle))
-    case .operationCompleted(_, _, _, .characteristics(_, let characteristics)):
+    case .operationCompleted(_, _, .characteristics(_, let characteristics)):
       guard let found = characteristics.first else { fail("no characteristic") }
       state.withLock { $0.handle = found.handle }
       perform(.readCharacteristic(found.handle))
-    case .operationCompleted(_, _, _, .value([7, 7])):
+    case .operationCompleted(_, _, .value([7, 7])):
       let (reads, handle) = state.withLock { state in
         state.reads += 1
         return (state.reads, state.handle)
@@ -109,8 +109,8 @@ final class Reader: AppLinkDelegate {
       say("lost")
       if state.withLock({ $0.isOn }) { begin() }
     // One that was under way when its link was lost.
-    case .operationCompleted(_, _, _, .failed(let error)): say("lost an operation: \(error)")
-    case .operationCompleted(_, _, _, let other): fail("\(other)")
+    case .operationCompleted(_, _, .failed(let error)): say("lost an operation: \(error)")
+    case .operationCompleted(_, _, let other): fail("\(other)")
     case .failedToConnect, .servicesModified, .managerRejected: fail("\(event.body)")
     default: break
     }
