@@ -82,7 +82,9 @@ struct SystemdUnit: Sendable {
   mutating func handle(_ event: Event) -> [Effect] {
     switch event {
     case .launch:
-      (isStartWanted, isLaunching, isStartDone, wish, failures) = (true, true, false, .running, 0)
+      (isStartWanted, isLaunching, wish, failures) = (true, true, .running, 0)
+      // A report that is on its way was asked for after an earlier start, and says nothing of this one.
+      (isStartDone, isReportAfterStart) = (false, false)
     case .adopt(let adopted):
       process = adopted
       if isKnown { compare() }

@@ -65,6 +65,26 @@ struct SystemdUnitTests {
     #expect(unit.handle(.reported(UnitReport(mainProcess: .some(second)))) == [.launched(second)])
   }
 
+  @Test("H3: an app launched while systemd is asked how it ended is started: the answer is older than the launch")
+  func launchedWhileAsking() {
+    var unit = resting()
+    #expect(unit.handle(.launch) == [.call(.start)])
+    #expect(unit.handle(.answered(.start, error: nil)) == [.call(.inspect)])
+    // Somebody else had started it: this start is over before its process is told.
+    #expect(unit.handle(.jobEnded("done")) == [])
+    let start = UnitReport(mainProcess: .some(first), activeState: "active", freezerState: "running")
+    #expect(unit.handle(.reported(start)) == [.launched(first)])
+    #expect(unit.handle(.answered(.inspect, error: nil)) == [.call(.inspect)])
+    #expect(unit.handle(.answered(.inspect, error: nil)) == [])
+    let end = UnitReport(mainProcess: .some(nil), activeState: "failed", exitCode: 2, exitStatus: 9)
+    #expect(unit.handle(.reported(end)) == [.ended(first, how: "signal 9"), .call(.inspect)])
+    #expect(unit.handle(.launch) == [])
+    #expect(unit.handle(.reported(end)) == [])
+    #expect(unit.handle(.answered(.inspect, error: nil)) == [.call(.start)])
+    #expect(unit.handle(.answered(.start, error: nil)) == [.call(.inspect)])
+    #expect(unit.handle(.reported(UnitReport(mainProcess: .some(second)))) == [.launched(second)])
+  }
+
   @Test("H3: an app opened while its unit goes down with a process of its own is started at once, after that")
   func openedWhileStopping() {
     var unit = resting(UnitReport(mainProcess: .some(first), activeState: "deactivating"))

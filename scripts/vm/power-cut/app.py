@@ -1,0 +1,143 @@
+"""An app of the phone's latchkeyd that speaks its D-Bus interface by itself."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import dbus
+import dbus.mainloop.glib
+import story
+from answers import APP, note
+from gi.repository import GLib
+
+CENTRAL, PERIPHERAL = 1, 2
+
+
+class App:
+    """One app of the phone's latchkeyd, as its D-Bus interface has it."""
+
+    def __init__(self) -> None:
+        dbus.mainloop.glib.DBusGMainLoop(set_as_default=True)
+        self.bus = dbus.SystemBus(private=True)
+        self.bus.set_exit_on_disconnect(False)
+        self.loop = GLib.MainContext.default()
+        self.events: list[tuple[str, tuple[Any, ...]]] = []
+        self.bus.add_signal_receiver(
+            lambda *arguments, member: self.events.append((member, arguments)),
+            dbus_interface="org.latchkey.System1", member_keyword="member",
+        )  # fmt: skip
+        self.system = dbus.Interface(
+            self.bus.get_object("org.latchkey.System1", "/org/latchkey/System1", introspect=False),
+            "org.latchkey.System1",
+        )
+        self.operation = 0
+
+    def call(self, name: str, *arguments: Any) -> Any:
+        method = self.system.get_dbus_method(name)
+        try:
+            return method(*arguments, timeout=120)
+        except dbus.DBusException as problem:
+            if problem.get_dbus_name() != "org.latchkey.Error.NotAttached":
+                raise
+        # The system has just started the app for what happened meanwhile: /bin/true, whose end it takes for ours.
+        self.attach()
+        return method(*arguments, timeout=120)
+
+    def wait(self, *names: str, seconds: float = 180, operation: int | None = None) -> tuple[Any, ...]:
+        """The first event of one of these names, from now on or not looked at yet; of an operation, its end."""
+        deadline = time.monotonic() + seconds
+        while True:
+            for index, (name, arguments) in enumerate(self.events):
+                if name in names and operation in (None, arguments[3] if len(arguments) > 3 else None):
+                    self.events = [event for event in self.events[:index] if event[0] == "Disconnected"] + self.events[index + 1 :]
+                    return (name, *arguments)
+            if not self.await_more(deadline):
+                raise story.Broken(f"none of {names} within {seconds:.0f} s; there were {[name for name, _ in self.events]}")
+
+    def await_more(self, deadline: float) -> bool:
+        """Blocks until the bus brings something; returns whether that was before the deadline."""
+        left = deadline - time.monotonic()
+        if left <= 0:
+            return False
+        timer = GLib.Timeout(int(left * 1000) + 1)
+        timer.set_callback(lambda *_: GLib.SOURCE_REMOVE)
+        timer.attach(self.loop)
+        self.loop.iteration(True)
+        timer.destroy()
+        return True
+
+    def was_dropped(self) -> bool:
+        """Whether the system has told, and nobody looked at it yet, that the link is lost."""
+        while self.loop.iteration(False):
+            pass
+        dropped = any(name == "Disconnected" and arguments[2] == self.peer for name, arguments in self.events)
+        if dropped:
+            self.events.clear()
+            note("dropped")
+        return dropped
+
+    def attach(self) -> None:
+        self.call("Attach", dbus.UInt32(1), APP, dbus.Array([], signature="t"))
+        self.call("CreateManager", dbus.UInt32(CENTRAL), "central", ["promises.central"])
+        self.call("CreateManager", dbus.UInt32(PERIPHERAL), "peripheral", ["promises.peripheral"])
+
+    def perform(self, name: str, *arguments: Any) -> tuple[Any, ...]:
+        self.operation += 1
+        self.call(name, dbus.UInt32(CENTRAL), self.peer, dbus.UInt64(self.operation), *arguments)
+        return self.wait(
+            "OperationFailed", "ServicesDiscovered", "CharacteristicsDiscovered", "NotifyingChanged", seconds=60,
+            operation=self.operation,
+        )  # fmt: skip
+
+    def discover(self) -> None:
+        """The door, which is not known yet."""
+        nothing = dbus.Array([], signature="as")
+        scan = dbus.Struct((nothing, dbus.Boolean(False), dbus.Array([], signature="s")))
+        self.call("Scan", dbus.UInt32(CENTRAL), scan)
+        self.peer = str(self.wait("Discovered")[3][0])
+        self.call("StopScan", dbus.UInt32(CENTRAL))
+
+    def find(self) -> None:
+        """The door, which the agent is connected to."""
+        # bluetoothd tells everybody at once of a link: whoever asks the system then asks behind that word.
+        self.follow_bluetooth()
+
+        def is_found() -> bool:
+            found = self.call("RetrieveConnectedPeripherals", dbus.UInt32(CENTRAL), dbus.Array([], signature="s"))
+            self.peer = str(found[0][0]) if found else ""
+            return bool(found)
+
+        self.await_that(is_found, 240, "the phone does not connect to the door")
+
+    def follow_bluetooth(self) -> None:
+        """From now on `await_more` returns at each change of a device of bluetoothd's."""
+        self.bus.add_signal_receiver(
+            lambda *_: None, signal_name="PropertiesChanged", dbus_interface="org.freedesktop.DBus.Properties",
+            arg0="org.bluez.Device1",
+        )  # fmt: skip
+
+    def await_that(self, holds: Callable[[], bool], seconds: float, otherwise: str) -> None:
+        """Looks again whenever the bus has brought something."""
+        deadline = time.monotonic() + seconds
+        while not holds():
+            if not self.await_more(deadline):
+                raise story.Broken(f"{otherwise} within {seconds:.0f} s")
+
+    def is_bonded(self, path: str) -> bool:
+        device = self.bus.get_object("org.bluez", path, introspect=False)
+        try:
+            return bool(device.Get("org.bluez.Device1", "Bonded", dbus_interface=dbus.PROPERTIES_IFACE))
+        except dbus.DBusException:
+            return False
+
+    def subscribable(self) -> int | None:
+        """The handle of a characteristic of the lock's that notifies; none, where the link has just gone."""
+        done = self.perform("DiscoverServices", dbus.Array([], signature="as"))
+        for service in done[-1] if done[0] == "ServicesDiscovered" else []:
+            done = self.perform("DiscoverCharacteristics", dbus.Array([], signature="as"), dbus.UInt16(service[0]))
+            for characteristic in done[-1] if done[0] == "CharacteristicsDiscovered" else []:
+                if int(characteristic[2]) & 0x10:
+                    return int(characteristic[0])
+        return None
