@@ -22,7 +22,7 @@ enum ManyRequests {
     let manager = ManagerKey(app: "org.latchkey.agent", role: .central, restoreIdentifier: "many")
     var changes: [StoreChange] = [.put(.manager(ManagerRecord(key: manager)))]
     for address in addresses {
-      let peer = PeerIdentifier()
+      let peer = PeerIdentifier(UUID())
       changes.append(.put(.peer(PeerRecord(identifier: peer, address: address, wasRequested: true))))
       changes.append(
         .put(.peripheral(PeripheralRecord(manager: manager, peer: peer, isWanted: true, told: .connecting))))

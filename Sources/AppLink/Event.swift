@@ -4,51 +4,53 @@ import FoundationEssentials
 /// One thing an app is told, in order and once.
 public struct Event: Sendable, Hashable {
   public var sequence: EventSequence
+  /// The manager that is told; `nil` where the app itself is.
+  public var manager: ManagerIdentifier?
   public var body: Body
-  public init(sequence: EventSequence, body: Body) {
+  public init(sequence: EventSequence, manager: ManagerIdentifier?, body: Body) {
     self.sequence = sequence
+    self.manager = manager
     self.body = body
   }
 
+  /// What happened.
   public enum Body: Sendable, Hashable {
     // Managers
-    case managerRejected(ManagerIdentifier, AppLinkError)
-    case stateChanged(ManagerIdentifier, ManagerState)
-    case willRestoreCentral(ManagerIdentifier, CentralRestoration)
-    case willRestorePeripheral(ManagerIdentifier, PeripheralRestoration)
+    case managerRejected(AppLinkError)
+    case stateChanged(ManagerState)
+    case willRestoreCentral(CentralRestoration)
+    case willRestorePeripheral(PeripheralRestoration)
 
     // Central role
-    case discovered(ManagerIdentifier, PeripheralSnapshot, AdvertisementData, rssi: Int8)
-    case connected(ManagerIdentifier, PeripheralSnapshot)
-    case failedToConnect(ManagerIdentifier, PeerIdentifier, PeerError)
+    case discovered(PeripheralSnapshot, AdvertisementData, rssi: Int8)
+    case connected(PeripheralSnapshot)
+    case failedToConnect(PeerIdentifier, PeerError)
     /// `error` is `nil` where the app asked for it. `unixSeconds` is when the link ended.
-    case disconnected(
-      ManagerIdentifier, PeerIdentifier, error: PeerError?, unixSeconds: Double, isReconnecting: Bool)
-    case operationCompleted(ManagerIdentifier, PeerIdentifier, OperationIdentifier, OperationResult)
+    case disconnected(PeerIdentifier, error: PeerError?, unixSeconds: Double, isReconnecting: Bool)
+    case operationCompleted(PeerIdentifier, OperationIdentifier, OperationResult)
     /// A notification or an indication arrived.
-    case valueUpdated(ManagerIdentifier, PeerIdentifier, characteristic: AttributeHandle, value: [UInt8])
-    case nameChanged(ManagerIdentifier, PeerIdentifier, String?)
+    case valueUpdated(PeerIdentifier, characteristic: AttributeHandle, value: [UInt8])
+    case nameChanged(PeerIdentifier, String?)
     /// These services are no longer as they were discovered.
-    case servicesModified(ManagerIdentifier, PeerIdentifier, invalidated: [AttributeHandle])
+    case servicesModified(PeerIdentifier, invalidated: [AttributeHandle])
 
     // Peripheral role
-    case serviceAdded(ManagerIdentifier, LocalAttributeIdentifier, error: PeerError?)
-    case advertisingStarted(ManagerIdentifier, error: PeerError?)
-    case subscribed(ManagerIdentifier, CentralSnapshot, LocalAttributeIdentifier)
-    case unsubscribed(ManagerIdentifier, CentralSnapshot, LocalAttributeIdentifier)
-    case readRequested(
-      ManagerIdentifier, RemoteRequestIdentifier, CentralSnapshot, LocalAttributeIdentifier, offset: Int)
+    case serviceAdded(LocalAttributeIdentifier, error: PeerError?)
+    case advertisingStarted(error: PeerError?)
+    case subscribed(CentralSnapshot, LocalAttributeIdentifier)
+    case unsubscribed(CentralSnapshot, LocalAttributeIdentifier)
+    case readRequested(RemoteRequestIdentifier, CentralSnapshot, LocalAttributeIdentifier, offset: Int)
     case writeRequested(
-      ManagerIdentifier, RemoteRequestIdentifier, CentralSnapshot, LocalAttributeIdentifier, offset: Int,
-      value: [UInt8], withResponse: Bool)
+      RemoteRequestIdentifier, CentralSnapshot, LocalAttributeIdentifier, offset: Int, value: [UInt8],
+      withResponse: Bool)
     /// The app did not answer in time; the system answered with an ATT error for it.
-    case requestExpired(ManagerIdentifier, RemoteRequestIdentifier)
-    // The user
+    case requestExpired(RemoteRequestIdentifier)
+    /// This many more values may be pushed (`updateValue`); the first credit comes with `serviceAdded`.
+    case updateCredit(Int)
+
+    // The user; the app itself is told
     /// The user asks the app itself for something, by name; it ends in one `completeAction`.
     case actionRequested(ActionIdentifier, name: String)
-
-    /// This many more values may be pushed (`updateValue`); the first credit comes with `serviceAdded`.
-    case updateCredit(ManagerIdentifier, Int)
   }
 }
 
@@ -56,13 +58,6 @@ public struct Event: Sendable, Hashable {
 public enum ManagerState: UInt8, Sendable, Hashable, Codable {
   case unknown = 0
   case resetting, unsupported, unauthorized, poweredOff, poweredOn
-}
-
-/// An error that ends as a `CBError` or a `CBATTError`.
-public enum PeerError: Error, Sendable, Hashable, Codable {
-  /// A `CBError.Code` raw value, and what happened.
-  case coreBluetooth(code: Int, message: String)
-  case att(ATTError)
 }
 
 /// How an operation on a peripheral ended.

@@ -32,9 +32,6 @@ public struct EventSequence: Sendable, Hashable, Comparable, Codable {
   public static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
 }
 
-/// A remote device, as apps know it (`CBPeer.identifier`): the same for every app and across restarts and reboots.
-public typealias PeerIdentifier = UUID
-
 /// Which of the two kinds of manager.
 public enum Role: String, Sendable, Hashable, Codable {
   case central

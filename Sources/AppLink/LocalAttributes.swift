@@ -1,10 +1,6 @@
 import BluetoothTypes
 import FoundationEssentials
 
-/// An attribute that an app publishes. The app's library draws it at random once, so that it means the same
-/// attribute after a relaunch; the system gives it a fixed handle.
-public typealias LocalAttributeIdentifier = UUID
-
 public struct ServiceDefinition: Sendable, Hashable, Codable {
   public var identifier: LocalAttributeIdentifier
   public var uuid: BluetoothUUID

@@ -10,22 +10,9 @@ public enum Request: Sendable, Hashable {
   case resumeManager(ManagerIdentifier, ManagerCreation, ManagerView)
   case destroyManager(ManagerIdentifier)
 
-  // Central role
-  case scan(ManagerIdentifier, ScanRequest)
-  case stopScan(ManagerIdentifier)
-  case connect(ManagerIdentifier, PeerIdentifier, ConnectOptions)
-  case cancelConnection(ManagerIdentifier, PeerIdentifier)
-  /// One operation on a connected peripheral; ends in one `.operationCompleted`.
-  case perform(ManagerIdentifier, PeerIdentifier, OperationIdentifier, PeripheralOperation)
-
-  // Peripheral role
-  case addService(ManagerIdentifier, ServiceDefinition)
-  case removeService(ManagerIdentifier, LocalAttributeIdentifier)
-  case removeAllServices(ManagerIdentifier)
-  case startAdvertising(ManagerIdentifier, AdvertisementRequest)
-  case stopAdvertising(ManagerIdentifier)
-  /// Pushes a value to subscribers, to all of them where `centrals` is `nil`. The library holds back when its credit is spent.
-  case updateValue(ManagerIdentifier, LocalAttributeIdentifier, value: [UInt8], centrals: [PeerIdentifier]?)
+  // The roles; a manager of the other role, or none, makes a request that changes nothing
+  case central(ManagerIdentifier, CentralRequest)
+  case peripheral(ManagerIdentifier, PeripheralRequest)
   /// Answers a read (with its value) or a write.
   case respond(RemoteRequestIdentifier, result: ATTError?, value: [UInt8]?)
 
@@ -37,6 +24,27 @@ public enum Request: Sendable, Hashable {
 
   /// The app's delegates have returned from every event up to this one, and the library is idle.
   case handled(through: EventSequence)
+}
+
+/// What a central manager asks for.
+public enum CentralRequest: Sendable, Hashable {
+  case scan(ScanRequest)
+  case stopScan
+  case connect(PeerIdentifier, ConnectOptions)
+  case cancelConnection(PeerIdentifier)
+  /// One operation on a connected peripheral; ends in one `.operationCompleted`.
+  case perform(PeerIdentifier, OperationIdentifier, PeripheralOperation)
+}
+
+/// What a peripheral manager asks for.
+public enum PeripheralRequest: Sendable, Hashable {
+  case addService(ServiceDefinition)
+  case removeService(LocalAttributeIdentifier)
+  case removeAllServices
+  case startAdvertising(AdvertisementRequest)
+  case stopAdvertising
+  /// Pushes a value to subscribers, to all of them where `centrals` is `nil`. The library holds back when its credit is spent.
+  case updateValue(LocalAttributeIdentifier, value: [UInt8], centrals: [PeerIdentifier]?)
 }
 
 /// A question that `CBCentralManager` answers to its caller at once.

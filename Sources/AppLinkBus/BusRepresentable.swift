@@ -12,25 +12,6 @@ protocol BusRepresentable: Sendable {
   init(busValue: Value) throws(BusError)
 }
 
-/// A struct of the vocabulary: a D-Bus struct of its members.
-protocol BusStructure: BusRepresentable {
-  static var memberTypes: [any BusRepresentable.Type] { get }
-  var members: [any BusRepresentable] { get }
-  init(_ reader: inout ArgumentReader) throws(BusError)
-}
-
-extension BusStructure {
-  static var signature: String { "(" + memberTypes.map { $0.signature }.joined() + ")" }
-  var busValue: Value { .structure(members.map(\.busValue)) }
-  init(busValue: Value) throws(BusError) {
-    guard case .structure(let values) = busValue, values.count == Self.memberTypes.count else {
-      throw malformed("a \(Self.self) is \(Self.signature)")
-    }
-    var reader = ArgumentReader(values)
-    try self.init(&reader)
-  }
-}
-
 /// Takes arguments, or a struct's members, one by one.
 struct ArgumentReader {
   private var values: ArraySlice<Value>
@@ -253,6 +234,16 @@ extension AppLinkError.Code: BusWrapper { typealias Wrapped = String }
 extension UUID: BusWrapper {
   var wrapped: String { uuidString.lowercased() }
   init?(wrapped: String) { self.init(uuidString: wrapped) }
+}
+
+extension PeerIdentifier: BusWrapper {
+  var wrapped: UUID { rawValue }
+  init?(wrapped: UUID) { self.init(wrapped) }
+}
+
+extension LocalAttributeIdentifier: BusWrapper {
+  var wrapped: UUID { rawValue }
+  init?(wrapped: UUID) { self.init(wrapped) }
 }
 
 extension BluetoothUUID: BusWrapper {

@@ -21,6 +21,9 @@ public enum ClientMessage: Sendable, Hashable {
   case valueChanged(path: ObjectPath, value: [UInt8])
   /// An LEAdvertisement1 that the client exports changed some properties, and lost others: bluetoothd advertises it so.
   case advertisementChanged(path: ObjectPath, Properties, gone: [String])
+  /// Below a root of registered monitors the client exports one more AdvertisementMonitor1, or one no more.
+  case monitorAdded(root: ObjectPath, path: ObjectPath, Properties)
+  case monitorRemoved(root: ObjectPath, path: ObjectPath)
   /// The answer to a `DaemonMessage.callback`.
   case answer(CallbackIdentifier, Result<CallbackReply, BlueZError>)
 }
@@ -63,6 +66,11 @@ public enum Request: Sendable, Hashable {
   // LEAdvertisingManager1. As with applications, the carrier carries the exported LEAdvertisement1's properties.
   case registerAdvertisement(path: ObjectPath, properties: Properties)
   case unregisterAdvertisement(path: ObjectPath)
+
+  // AdvertisementMonitorManager1, where bluetoothd has it. Objects are carried as with applications; those that are no
+  // AdvertisementMonitor1 mean nothing. A client that does not say which it has, has none yet.
+  case registerMonitor(root: ObjectPath, objects: ManagedObjects)
+  case unregisterMonitor(root: ObjectPath)
 
   // AgentManager1
   case registerAgent(path: ObjectPath, capability: AgentCapability)

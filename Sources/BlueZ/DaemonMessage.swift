@@ -49,7 +49,10 @@ public enum Callback: Sendable, Hashable {
   case acquireNotify(RemoteRequest)
   case acquireWrite(RemoteRequest)
 
-  /// GattProfile1, LEAdvertisement1 and Agent1 each have it: bluetoothd has dropped the object.
+  /// AdvertisementMonitor1
+  case monitor(MonitorCall)
+
+  /// GattProfile1, LEAdvertisement1, AdvertisementMonitor1 and Agent1 each have it: bluetoothd has dropped the object.
   case release(interface: String)
 
   // Agent1
@@ -60,6 +63,14 @@ public enum Callback: Sendable, Hashable {
   case requestAuthorization(device: ObjectPath)
   case authorizeService(device: ObjectPath, uuid: BluetoothUUID)
   case cancel
+}
+
+/// What an AdvertisementMonitor1 is told, beside its end.
+public enum MonitorCall: Sendable, Hashable {
+  /// From now on advertisements are compared.
+  case activate
+  case deviceFound(ObjectPath)
+  case deviceLost(ObjectPath)
 }
 
 /// The options bluetoothd passes with a read or a write: who asks, over what.

@@ -20,6 +20,8 @@ public enum InterfaceName {
   public static let gattProfile = "org.bluez.GattProfile1"
   public static let advertisingManager = "org.bluez.LEAdvertisingManager1"
   public static let advertisement = "org.bluez.LEAdvertisement1"
+  public static let advertisementMonitorManager = "org.bluez.AdvertisementMonitorManager1"
+  public static let advertisementMonitor = "org.bluez.AdvertisementMonitor1"
   public static let agentManager = "org.bluez.AgentManager1"
   public static let agent = "org.bluez.Agent1"
 }

@@ -141,6 +141,16 @@ actor BlueZClientSession {
     case .advertisementChanged(let path, let properties, let gone):
       guard let owner, exports.change(properties, gone: gone, ofAdvertisement: path) else { return }
       tell(owner, path, InterfaceName.advertisement, properties, gone: gone)
+    case .monitorAdded(let root, let path, let properties):
+      let interfaces = [InterfaceName.advertisementMonitor: properties]
+      guard let owner, exports.change(path, to: interfaces, below: root) else { return }
+      tell(
+        owner, root, BusName.objectManager, "InterfacesAdded", [.path(path), ObjectCoding.value(interfaces)])
+    case .monitorRemoved(let root, let path):
+      guard let owner, exports.change(path, to: nil, below: root) else { return }
+      tell(
+        owner, root, BusName.objectManager, "InterfacesRemoved",
+        [.path(path), .strings([InterfaceName.advertisementMonitor])])
     case .answer(let identifier, let result):
       guard let open = openCallbacks.removeValue(forKey: identifier) else { return }
       let values = result.map { CallbackCoding.values($0) }.mapError { BusError($0) }
@@ -151,9 +161,16 @@ actor BlueZClientSession {
   private func tell(
     _ owner: String, _ path: ObjectPath, _ interface: String, _ changed: Properties, gone: [String] = []
   ) {
+    tell(
+      owner, path, BusName.properties, "PropertiesChanged",
+      [.string(interface), .properties(changed), .strings(gone)])
+  }
+
+  private func tell(
+    _ owner: String, _ path: ObjectPath, _ interface: String, _ member: String, _ arguments: [Value]
+  ) {
     let signal = OutgoingSignal(
-      path: path, interface: BusName.properties, member: "PropertiesChanged",
-      arguments: [.string(interface), .properties(changed), .strings(gone)], destination: owner)
+      path: path, interface: interface, member: member, arguments: arguments, destination: owner)
     bus.assumeIsolated { bus in
       do throws(BusError) {
         try bus.emit(signal)

@@ -18,20 +18,20 @@ actor BlueZServerSession {
 
   private struct Client {
     var watch: Bus.NameWatch
-    /// The objects of its applications, by root.
-    var applications: [ObjectPath: ManagedObjects] = [:]
-    /// Its advertisements.
-    var advertisements: Set<ObjectPath> = []
-    /// Applications and advertisements whose objects are being fetched, and what rings when that has taken too long.
-    var fetching: [ObjectPath: Fetch] = [:]
-    /// Its changes of values are listened to.
-    var isMatched = false
+    /// The objects of its applications.
+    var applications: [Registration: ManagedObjects] = [:]
+    var advertisements: Set<Registration> = []
+    var monitors: Set<Registration> = []
+    /// Those whose objects are being fetched, and what rings when that has taken too long.
+    var fetching: [Registration: Fetch] = [:]
+    /// What is listened to.
+    var matches: Set<MatchRule> = []
   }
 
   private struct Fetch {
     var number: UInt64
     var call: IncomingCall
-    /// What the call is answered with where nothing comes of it.
+    /// What the call is answered with where it is taken back.
     var error: BlueZError
     var alarm: (any Alarm)?
   }
@@ -107,12 +107,8 @@ actor BlueZServerSession {
 
   private func take(_ signal: Signal) {
     mirror.apply(signal)
-    if case .interfacesRemoved(_, let interfaces) = signal, interfaces.contains(InterfaceName.gattManager) {
-      // What was registered with an adapter goes with it.
-      for client in clients.keys {
-        clients[client]?.applications = [:]
-        clients[client]?.advertisements = []
-      }
+    if case .interfacesRemoved(let adapter, let interfaces) = signal, interfaces.contains(InterfaceName.gattManager) {
+      forgetRegistrations(with: adapter)
     }
     let outgoing = ObjectCoding.outgoing(signal)
     bus.assumeIsolated { bus in
@@ -121,6 +117,17 @@ actor BlueZServerSession {
       } catch {
         self.assumeIsolated { $0.logger.error("a signal was not sent", metadata: ["error": "\(error)"]) }
       }
+    }
+  }
+
+  /// What was registered with an adapter goes with it; what was with another stays.
+  private func forgetRegistrations(with adapter: ObjectPath) {
+    for name in clients.keys {
+      guard var client = clients[name] else { continue }
+      client.applications = client.applications.filter { $0.key.adapter != adapter }
+      client.advertisements = client.advertisements.filter { $0.adapter != adapter }
+      client.monitors = client.monitors.filter { $0.adapter != adapter }
+      clients[name] = client
     }
   }
 
@@ -147,13 +154,15 @@ actor BlueZServerSession {
 
   /// A registration that failed, and one that was undone, is none.
   private func settle(_ open: OpenCall, succeeded: Bool) {
+    guard let registration = Registration(open.request, with: open.call.path) else { return }
+    let client = open.call.sender
     switch open.request {
-    case .registerApplication(let root, _) where !succeeded:
-      clients[open.call.sender]?.applications[root] = nil
-    case .unregisterApplication(let root) where succeeded:
-      clients[open.call.sender]?.applications[root] = nil
-    case .registerAdvertisement(let path, _) where succeeded: clients[open.call.sender]?.advertisements.insert(path)
-    case .unregisterAdvertisement(let path) where succeeded: clients[open.call.sender]?.advertisements.remove(path)
+    case .registerApplication where !succeeded, .unregisterApplication where succeeded:
+      clients[client]?.applications[registration] = nil
+    case .registerAdvertisement where succeeded: clients[client]?.advertisements.insert(registration)
+    case .unregisterAdvertisement where succeeded: clients[client]?.advertisements.remove(registration)
+    case .registerMonitor where !succeeded, .unregisterMonitor where succeeded:
+      clients[client]?.monitors.remove(registration)
     default: break
     }
   }
@@ -170,10 +179,15 @@ actor BlueZServerSession {
       bus.call(call) { result in
         self.assumeIsolated { session in
           // A client that is gone has said so by `clientVanished`, and answers nothing.
-          guard session.clients[client] != nil else { return }
+          guard session.clients[client] != nil else {
+            for value in (try? result.get()) ?? [] { value.closeDescriptors() }
+            return
+          }
           let answer: Result<CallbackReply, BlueZError>
           switch result {
-          case .success(let values): answer = CallbackCoding.reply(values, to: callback)
+          case .success(let values):
+            answer = CallbackCoding.reply(values, to: callback)
+            values.closeDescriptors(but: answer)
           case .failure(let error):
             if error.name == BusError.Name.disconnected { return }
             answer = .failure(BlueZError(error))
@@ -199,13 +213,14 @@ actor BlueZServerSession {
       try admit(call.sender)
       switch try RequestCoding.incoming(call, interface: interface) {
       case .request(let request):
-        if withdraws(request, call.sender) {
+        if withdraws(request, call) {
           bus.assumeIsolated { $0.reply(to: call, with: .success([])) }
         } else {
           deliver(call, request)
         }
       case .application(let root): try fetchApplication(call, root)
       case .advertisement(let path): try fetchAdvertisement(call, path)
+      case .monitors(let root): try fetchMonitors(call, root)
       }
     } catch {
       bus.assumeIsolated { $0.reply(to: call, with: .failure(error)) }
@@ -241,76 +256,88 @@ actor BlueZServerSession {
     bus.assumeIsolated { bus in
       bus.unwatch(client.watch)
       bus.discardCalls(from: name)
-      if client.isMatched { bus.removeMatch(Self.changes(of: name)) }
+      for rule in client.matches { bus.removeMatch(rule) }
     }
     deliver(.clientVanished(name))
-  }
-
-  private static func changes(of client: String) -> MatchRule {
-    MatchRule(sender: client, interface: BusName.properties, member: "PropertiesChanged")
   }
 
   // MARK: What clients export
 
   /// Whether this ends a registration whose objects are being fetched: bluetoothd has it from the call on.
-  private func withdraws(_ request: Request, _ client: String) -> Bool {
+  private func withdraws(_ request: Request, _ call: IncomingCall) -> Bool {
     switch request {
-    case .unregisterApplication(let path), .unregisterAdvertisement(let path):
-      withdrawFetch(of: path, client)
+    case .unregisterApplication, .unregisterAdvertisement, .unregisterMonitor:
+      Registration(request, with: call.path).map { withdrawFetch(of: $0, call.sender) } ?? false
     default: false
     }
   }
 
   private func fetchApplication(_ call: IncomingCall, _ root: ObjectPath) throws(BusError) {
     let client = call.sender
-    guard let known = clients[client], known.applications[root] == nil, known.fetching[root] == nil else {
-      throw BusError(.alreadyExists)
-    }
+    let registration = Registration(kind: .application, adapter: call.path, path: root)
+    guard let known = clients[client], known.applications[registration] == nil, known.fetching[registration] == nil
+    else { throw BusError(.alreadyExists) }
     guard known.applications.count < Self.registrationLimit else {
       throw BusError(name: BusError.Name.limitsExceeded, message: "too many applications")
     }
-    listen(to: client)
-    let fetch = MethodCall(to: client, path: root, interface: BusName.objectManager, member: "GetManagedObjects")
+    listen(to: client, .changes(of: client))
     // BlueZ's own words for it (src/gatt-database.c).
-    fetchObjects(call, root, fetch, else: .failed("No object received")) { session, values in
-      guard let objects = ObjectCoding.objects(values.first), objects.keys.allSatisfy({ $0.isWithin(root) }) else {
-        return session.refuse(call, .failed("No object received"))
+    let error = BlueZError.failed("No object received")
+    fetchObjects(call, registration, .objects(of: client, root), else: error) { session, values in
+      guard let objects = ObjectCoding.objects(values?.first), objects.keys.allSatisfy({ $0.isWithin(root) }) else {
+        return session.refuse(call, error)
       }
       guard objects.count <= Self.objectLimit else {
         return session.refuse(call, .failed("Failed to create entry in database"))
       }
-      session.clients[client]?.applications[root] = objects
+      session.clients[client]?.applications[registration] = objects
       session.deliver(call, .registerApplication(root: root, objects: objects))
     }
   }
 
   private func fetchAdvertisement(_ call: IncomingCall, _ path: ObjectPath) throws(BusError) {
     let client = call.sender
-    guard let known = clients[client], known.fetching[path] == nil else { throw BusError(.alreadyExists) }
-    listen(to: client)
-    let fetch = MethodCall(
-      to: client, path: path, interface: BusName.properties, member: "GetAll",
-      arguments: [.string(InterfaceName.advertisement)])
-    fetchObjects(call, path, fetch, else: .failed("Failed to parse advertisement.")) { session, values in
-      guard let properties = values.first?.propertiesValue else {
-        return session.refuse(call, .failed("Failed to parse advertisement."))
-      }
+    let registration = Registration(kind: .advertisement, adapter: call.path, path: path)
+    guard let known = clients[client], known.fetching[registration] == nil else { throw BusError(.alreadyExists) }
+    listen(to: client, .changes(of: client))
+    let error = BlueZError.failed("Failed to parse advertisement.")
+    fetchObjects(call, registration, .advertisement(of: client, path), else: error) { session, values in
+      guard let properties = values?.first?.propertiesValue else { return session.refuse(call, error) }
       session.deliver(call, .registerAdvertisement(path: path, properties: properties))
     }
   }
 
-  /// From now on what changes of the client's objects is heard.
-  private func listen(to client: String) {
-    guard clients[client]?.isMatched == false else { return }
-    clients[client]?.isMatched = true
-    bus.assumeIsolated { $0.addMatch(Self.changes(of: client)) }
+  /// A client that does not say what it has is taken all the same, and has no monitor yet (src/adv_monitor.c,
+  /// app_ready_cb).
+  private func fetchMonitors(_ call: IncomingCall, _ root: ObjectPath) throws(BusError) {
+    let client = call.sender
+    let registration = Registration(kind: .monitors, adapter: call.path, path: root)
+    guard let known = clients[client], !known.monitors.contains(registration), known.fetching[registration] == nil
+    else { throw BusError(.alreadyExists) }
+    guard known.monitors.count < Self.registrationLimit else {
+      throw BusError(name: BusError.Name.limitsExceeded, message: "too many roots of monitors")
+    }
+    listen(to: client, .arrivals(of: client))
+    fetchObjects(
+      call, registration, .objects(of: client, root), else: .failed("Adv Monitor app destroyed")
+    ) { session, values in
+      let objects = (ObjectCoding.objects(values?.first) ?? [:]).filter { $0.key.isWithin(root) }
+      session.clients[client]?.monitors.insert(registration)
+      session.deliver(call, .registerMonitor(root: root, objects: objects))
+    }
   }
 
-  /// Asks a client for what it registers. A client that withdraws it meanwhile, does not know of it, or takes too long
-  /// has its registration refused.
+  /// From now on what the rule says of a client is heard.
+  private func listen(to client: String, _ rule: MatchRule) {
+    guard clients[client]?.matches.insert(rule).inserted == true else { return }
+    bus.assumeIsolated { $0.addMatch(rule) }
+  }
+
+  /// Asks a client for what it registers; `nil` where it does not know of it, or takes too long. A registration that the
+  /// client takes back meanwhile is refused.
   private func fetchObjects(
-    _ call: IncomingCall, _ path: ObjectPath, _ fetch: MethodCall, else error: BlueZError,
-    _ then: @escaping @Sendable (isolated BlueZServerSession, [Value]) -> Void
+    _ call: IncomingCall, _ registration: Registration, _ fetch: MethodCall, else error: BlueZError,
+    _ then: @escaping @Sendable (isolated BlueZServerSession, [Value]?) -> Void
   ) {
     let client = call.sender
     lastFetch += 1
@@ -318,40 +345,39 @@ actor BlueZServerSession {
     let alarm = time.map { time in
       let alarm = time.makeAlarm { [weak self, bus] in
         bus.enqueue { [weak self] _ in
-          self?.assumeIsolated { session in
-            guard session.clients[client]?.fetching[path]?.number == number else { return }
-            session.clients[client]?.fetching[path] = nil
-            session.refuse(call, error)
-          }
+          self?.assumeIsolated { $0.endFetch(number, of: registration, client, with: nil, then) }
         }
       }
       alarm.set(time.now + Self.fetchLimit)
       return alarm
     }
-    clients[client]?.fetching[path] = Fetch(number: number, call: call, error: error, alarm: alarm)
+    clients[client]?.fetching[registration] = Fetch(number: number, call: call, error: error, alarm: alarm)
     bus.assumeIsolated { bus in
       bus.call(fetch) { result in
-        self.assumeIsolated { session in
-          guard session.clients[client] != nil else { return }
-          guard session.clients[client]?.fetching[path]?.number == number else { return }
-          session.endFetch(of: path, client)
-          guard case .success(let values) = result else { return session.refuse(call, error) }
-          then(session, values)
-        }
+        self.assumeIsolated { $0.endFetch(number, of: registration, client, with: try? result.get(), then) }
       }
     }
   }
 
+  private func endFetch(
+    _ number: UInt64, of registration: Registration, _ client: String, with values: [Value]?,
+    _ then: (isolated BlueZServerSession, [Value]?) -> Void
+  ) {
+    guard clients[client]?.fetching[registration]?.number == number else { return }
+    removeFetch(of: registration, client)
+    then(self, values)
+  }
+
   @discardableResult
-  private func endFetch(of path: ObjectPath, _ client: String) -> Fetch? {
-    let fetch = clients[client]?.fetching.removeValue(forKey: path)
+  private func removeFetch(of registration: Registration, _ client: String) -> Fetch? {
+    let fetch = clients[client]?.fetching.removeValue(forKey: registration)
     fetch?.alarm?.set(nil)
     return fetch
   }
 
   /// Whether there was something to withdraw.
-  private func withdrawFetch(of path: ObjectPath, _ client: String) -> Bool {
-    guard let fetch = endFetch(of: path, client) else { return false }
+  private func withdrawFetch(of registration: Registration, _ client: String) -> Bool {
+    guard let fetch = removeFetch(of: registration, client) else { return false }
     refuse(fetch.call, fetch.error)
     return true
   }
@@ -360,20 +386,28 @@ actor BlueZServerSession {
     bus.assumeIsolated { $0.reply(to: call, with: .failure(BusError(error))) }
   }
 
-  /// Of signals, only changes of what the sender has registered mean anything: a characteristic's value, and what an
-  /// advertisement says.
+  /// Of signals, only changes of what the sender has registered mean anything: a characteristic's value, what an
+  /// advertisement says, and which monitors there are.
   private func receive(_ signal: IncomingSignal) {
-    guard let client = clients[signal.sender],
-      case .propertiesChanged(let path, let interface, let changed, let gone)? = ObjectCoding.signal(signal)
-    else { return }
-    switch interface {
-    case InterfaceName.gattCharacteristic:
+    guard let client = clients[signal.sender], let change = ObjectCoding.signal(signal) else { return }
+    func hasMonitors(at root: ObjectPath) -> Bool { client.monitors.contains { $0.path == root } }
+    switch change {
+    case .propertiesChanged(let path, InterfaceName.gattCharacteristic, let changed, _):
       guard let value = changed["Value"]?.bytesValue,
         client.applications.values.contains(where: { $0[path]?[InterfaceName.gattCharacteristic] != nil })
       else { return }
       deliver(.message(from: signal.sender, .valueChanged(path: path, value: value)))
-    case InterfaceName.advertisement where client.advertisements.contains(path):
+    case .propertiesChanged(let path, InterfaceName.advertisement, let changed, let gone):
+      guard client.advertisements.contains(where: { $0.path == path }) else { return }
       deliver(.message(from: signal.sender, .advertisementChanged(path: path, changed, gone: gone)))
+    case .interfacesAdded(let path, let interfaces):
+      guard let properties = interfaces[InterfaceName.advertisementMonitor], path.isWithin(signal.path),
+        hasMonitors(at: signal.path)
+      else { return }
+      deliver(.message(from: signal.sender, .monitorAdded(root: signal.path, path: path, properties)))
+    case .interfacesRemoved(let path, let interfaces):
+      guard interfaces.contains(InterfaceName.advertisementMonitor), hasMonitors(at: signal.path) else { return }
+      deliver(.message(from: signal.sender, .monitorRemoved(root: signal.path, path: path)))
     default: break
     }
   }

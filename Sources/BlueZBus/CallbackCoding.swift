@@ -1,5 +1,6 @@
 import BlueZ
 import BusValue
+import Glibc
 import SystemBus
 
 /// Calls on a client's objects as method calls, and back.
@@ -21,6 +22,7 @@ enum CallbackCoding {
     case .confirm: return attribute("Confirm")
     case .acquireNotify(let request): return attribute("AcquireNotify", [.properties(properties(request))])
     case .acquireWrite(let request): return attribute("AcquireWrite", [.properties(properties(request))])
+    case .monitor(let call): return self.call(call)
     case .release(let interface): return RequestCoding.Call(interface: interface, member: "Release")
     case .requestPinCode(let device): return agent("RequestPinCode", [.path(device)])
     case .requestPasskey(let device): return agent("RequestPasskey", [.path(device)])
@@ -32,6 +34,17 @@ enum CallbackCoding {
     case .authorizeService(let device, let uuid):
       return agent("AuthorizeService", [.path(device), .string(uuid.description)])
     case .cancel: return agent("Cancel")
+    }
+  }
+
+  private static func call(_ call: MonitorCall) -> RequestCoding.Call {
+    let interface = InterfaceName.advertisementMonitor
+    return switch call {
+    case .activate: RequestCoding.Call(interface: interface, member: "Activate")
+    case .deviceFound(let path):
+      RequestCoding.Call(interface: interface, member: "DeviceFound", arguments: [.path(path)])
+    case .deviceLost(let path):
+      RequestCoding.Call(interface: interface, member: "DeviceLost", arguments: [.path(path)])
     }
   }
 
@@ -57,6 +70,9 @@ enum CallbackCoding {
       return .acquireNotify(try request(try arguments.properties(0)))
     case (InterfaceName.gattCharacteristic, "AcquireWrite"):
       return .acquireWrite(try request(try arguments.properties(0)))
+    case (InterfaceName.advertisementMonitor, "Activate"): return .monitor(.activate)
+    case (InterfaceName.advertisementMonitor, "DeviceFound"): return .monitor(.deviceFound(try arguments.path(0)))
+    case (InterfaceName.advertisementMonitor, "DeviceLost"): return .monitor(.deviceLost(try arguments.path(0)))
     case (_, "Release"): return .release(interface: interface)
     case (InterfaceName.agent, "RequestPinCode"): return .requestPinCode(device: try arguments.path(0))
     case (InterfaceName.agent, "RequestPasskey"): return .requestPasskey(device: try arguments.path(0))
@@ -119,5 +135,26 @@ enum CallbackCoding {
     if case .uint16(let offset)? = properties["offset"] { request.offset = offset }
     request.isPreparation = properties["prepare-authorize"]?.boolValue == true
     return request
+  }
+}
+
+extension [Value] {
+  /// Closes what a client sent and nobody takes: it may put descriptors anywhere.
+  func closeDescriptors(but answer: Result<CallbackReply, BlueZError>) {
+    var taken: Int32?
+    if case .success(.channel(let descriptor, _)) = answer { taken = descriptor }
+    for value in self where value != taken.map({ .fileDescriptor($0) }) { value.closeDescriptors() }
+  }
+}
+
+extension Value {
+  func closeDescriptors() {
+    switch self {
+    case .fileDescriptor(let descriptor): Glibc.close(descriptor)
+    case .array(_, let members), .structure(let members): for member in members { member.closeDescriptors() }
+    case .dictionary(_, _, let members): for member in members.values { member.closeDescriptors() }
+    case .variant(let inner): inner.closeDescriptors()
+    default: break
+    }
   }
 }

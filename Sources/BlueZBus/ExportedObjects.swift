@@ -62,6 +62,13 @@ struct ExportedObjects {
     return true
   }
 
+  /// Exports one more object below a root, or one no more; whether there is such a root.
+  mutating func change(_ path: ObjectPath, to interfaces: Interfaces?, below root: ObjectPath) -> Bool {
+    guard exports[root]?.isApplication == true, path.isWithin(root) else { return false }
+    exports[root]?.objects[path] = interfaces
+    return true
+  }
+
   /// Answers what the standard interfaces ask; `nil` where the call is another.
   func answer(_ call: IncomingCall) throws(BusError) -> [Value]? {
     switch (call.interface, call.member) {
@@ -115,14 +122,17 @@ struct ExportedObjects {
 
   private static func path(takenBackBy request: Request) -> ObjectPath? {
     switch request {
-    case .unregisterApplication(let path), .unregisterAdvertisement(let path), .unregisterAgent(let path): path
+    case .unregisterApplication(let path), .unregisterAdvertisement(let path), .unregisterAgent(let path),
+      .unregisterMonitor(let path):
+      path
     default: nil
     }
   }
 
   private static func export(of request: Request) -> (ObjectPath, Export)? {
     switch request {
-    case .registerApplication(let root, let objects): (root, Export(objects: objects, isApplication: true))
+    case .registerApplication(let root, let objects), .registerMonitor(let root, let objects):
+      (root, Export(objects: objects, isApplication: true))
     case .registerAdvertisement(let path, let properties):
       (path, Export(objects: [path: [InterfaceName.advertisement: properties]], isApplication: false))
     case .registerAgent(let path, _): (path, Export(objects: [path: [InterfaceName.agent: [:]]], isApplication: false))

@@ -14,7 +14,8 @@ enum Interfaces1 {
   static let all: [String: InterfaceDescription] = Dictionary(
     uniqueKeysWithValues: [
       adapter, device, gattManager, gattService, gattCharacteristic, gattDescriptor, gattProfile, advertisingManager,
-      advertisement, agentManager, agent, controller, battery, batteryProviderManager, profileManager, healthManager,
+      advertisement, monitorManager, monitor, agentManager, agent, controller, battery, batteryProviderManager,
+      profileManager, healthManager,
       media, networkServer, simAccess,
     ].map { ($0.name, $0) })
 
@@ -100,6 +101,20 @@ enum Interfaces1 {
       "SupportedFeatures as", "SupportedCapabilities a{sv}"))
 
   private static let advertisement = InterfaceDescription(InterfaceName.advertisement, methods: [Method("Release")])
+
+  private static let monitorManager = InterfaceDescription(
+    InterfaceName.advertisementMonitorManager,
+    methods: [
+      Method("RegisterMonitor", [Argument("application", "o")]),
+      Method("UnregisterMonitor", [Argument("application", "o")]),
+    ], properties: properties("SupportedMonitorTypes as", "SupportedFeatures as"))
+
+  private static let monitor = InterfaceDescription(
+    InterfaceName.advertisementMonitor,
+    methods: [
+      Method("Release"), Method("Activate"), Method("DeviceFound", [Argument("device", "o")]),
+      Method("DeviceLost", [Argument("device", "o")]),
+    ])
 
   private static let agentManager = InterfaceDescription(
     InterfaceName.agentManager,

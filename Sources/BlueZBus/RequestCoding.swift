@@ -18,6 +18,8 @@ enum RequestCoding {
     case application(root: ObjectPath)
     /// The client's advertisement's properties are fetched before the request is whole.
     case advertisement(ObjectPath)
+    /// The same of the monitors at this root.
+    case monitors(root: ObjectPath)
   }
 
   static func call(_ request: Request, onDescriptor: Bool = false) -> Call {
@@ -69,6 +71,10 @@ enum RequestCoding {
       return standard(InterfaceName.advertisingManager, "RegisterAdvertisement", [.path(path), noOptions])
     case .unregisterAdvertisement(let path):
       return standard(InterfaceName.advertisingManager, "UnregisterAdvertisement", [.path(path)])
+    case .registerMonitor(let root, _):
+      return standard(InterfaceName.advertisementMonitorManager, "RegisterMonitor", [.path(root)])
+    case .unregisterMonitor(let root):
+      return standard(InterfaceName.advertisementMonitorManager, "UnregisterMonitor", [.path(root)])
     case .registerAgent(let path, let capability):
       return standard(InterfaceName.agentManager, "RegisterAgent", [.path(path), .string(capability.rawValue)])
     case .requestDefaultAgent(let path):
@@ -127,6 +133,9 @@ enum RequestCoding {
     case (InterfaceName.advertisingManager, "RegisterAdvertisement"): return .advertisement(try arguments.path(0))
     case (InterfaceName.advertisingManager, "UnregisterAdvertisement"):
       return .request(.unregisterAdvertisement(path: try arguments.path(0)))
+    case (InterfaceName.advertisementMonitorManager, "RegisterMonitor"): return .monitors(root: try arguments.path(0))
+    case (InterfaceName.advertisementMonitorManager, "UnregisterMonitor"):
+      return .request(.unregisterMonitor(root: try arguments.path(0)))
     case (InterfaceName.agentManager, "RegisterAgent"):
       let text = try arguments.string(1)
       // Empty means KeyboardDisplay (BlueZ, doc/org.bluez.AgentManager.rst).

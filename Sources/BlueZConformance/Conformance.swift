@@ -15,7 +15,7 @@ public struct ConformanceCase: Sendable {
   public static let all: [ConformanceCase] =
     DiscoveryCases.all + ConnectionCases.all + AttributeCases.all + PairingCases.all + AutoConnectCases.all
     + ServerCases.all + RestartCases.all + ErrorCases.all + AdvertisementCases.all + ApplicationCases.all
-    + InterfaceCases.all
+    + InterfaceCases.all + MonitorCases.all
 }
 
 /// Runs cases on a world.

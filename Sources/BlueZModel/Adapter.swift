@@ -76,6 +76,7 @@ extension BlueZModel {
     server = GATTServer()
     agents = AgentState()
     advertising = AdvertisingState()
+    monitoring = MonitoringState()
     callbacks = CallbackState()
     crashDeadline = nil
     // Whoever stops bluetoothd starts it again; a crash is the service manager's affair.
@@ -107,9 +108,10 @@ extension BlueZModel {
       releaseAgents()
     }
     guard kernel.isPlugged else { return }
-    removed(adapterPath, Self.adapterServices)
+    removed(adapterPath, adapterServices)
     removeObjects()
     releaseAdvertisements()
+    releaseMonitors()
     removed(adapterPath, [InterfaceName.properties, InterfaceName.adapter])
   }
 
@@ -136,6 +138,7 @@ extension BlueZModel {
     effects.append(.powered(true))
     refreshAdvertising()
     refreshInitiator()
+    refreshMonitoring()
   }
 
   /// Links, scans and pending connections end; the kernel's lists stay and work again when power is back.
@@ -156,6 +159,7 @@ extension BlueZModel {
       failConnect(path, .failed("le-connection-abort-by-local"))
     }
     endDiscovery()
+    monitoringLosesPower()
     adapter.isDiscoverable = false
     adapter.discoverableDeadline = nil
     kernel.scan = nil
@@ -195,6 +199,7 @@ extension BlueZModel {
     if isRunning {
       for path in devices.keys.sorted() { failConnect(path, .failed("le-connection-abort-by-local")) }
       releaseAdvertisements()
+      releaseMonitors()
       let wasPowered = adapter.isPowered
       adapter.isPowered = false
       if wasPowered {
@@ -203,12 +208,13 @@ extension BlueZModel {
       }
       removeObjects()
       flushChanges()
-      removed(adapterPath, [InterfaceName.properties, InterfaceName.adapter] + Self.adapterServices)
+      removed(adapterPath, [InterfaceName.properties, InterfaceName.adapter] + adapterServices)
     }
     closeAllChannels()
     devices = [:]
     discovery = DiscoveryState()
     advertising = AdvertisingState()
+    monitoring = MonitoringState()
     server = GATTServer()
     adapter = AdapterState(configuration: configuration)
     kernel = Kernel()

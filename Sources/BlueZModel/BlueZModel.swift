@@ -119,6 +119,7 @@ public struct BlueZModel: Sendable {
   var server = GATTServer()
   var agents = AgentState()
   var advertising = AdvertisingState()
+  var monitoring = MonitoringState()
   var callbacks = CallbackState()
   var channels = AcquiredChannels()
   var malformedAdvertisementCount = 0
@@ -169,6 +170,8 @@ public struct BlueZModel: Sendable {
     case .valueChanged(let path, let value): applicationValueChanged(path, value, from: client)
     case .advertisementChanged(let path, let properties, let gone):
       advertisementChanged(path, properties, gone: gone, from: client)
+    case .monitorAdded(let root, let path, let properties): monitorAdded(path, properties, below: root, of: client)
+    case .monitorRemoved(let root, let path): monitorRemoved(path, below: root, of: client)
     case .answer(let callback, let result): callbackAnswered(callback, result, by: client)
     }
   }
@@ -192,6 +195,7 @@ public struct BlueZModel: Sendable {
     forgetSubscriptions(of: client)
     forgetApplications(of: client)
     forgetAdvertisements(of: client)
+    forgetMonitors(of: client)
     forgetAgent(of: client)
   }
 }

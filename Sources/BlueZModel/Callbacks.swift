@@ -68,9 +68,16 @@ extension BlueZModel {
   mutating func callbackAnswered(
     _ callback: CallbackIdentifier, _ result: Result<CallbackReply, BlueZError>, by client: ClientIdentifier
   ) {
-    guard let open = callbacks.open[callback.rawValue], open.client == client else { return }
-    // bluetoothd 5.82 takes no answer for a peer that left, and dies when it is overdue (seen on virtual machines).
-    guard !open.isOrphaned else { return }
+    guard let open = callbacks.open[callback.rawValue], open.client == client,
+      // bluetoothd 5.82 takes no answer for a peer that left, and dies when it is overdue (seen on virtual machines).
+      !open.isOrphaned
+    else {
+      // A socket that comes too late is nobody's.
+      if case .success(.channel(let descriptor, _)) = result {
+        effects.append(.channel(.close(ChannelIdentifier(given: descriptor))))
+      }
+      return
+    }
     callbacks.open[callback.rawValue] = nil
     settle(open, result)
   }

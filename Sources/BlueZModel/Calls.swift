@@ -52,6 +52,10 @@ extension BlueZModel {
       reply(to: pending, registerAdvertisement(path, properties, from: pending.client))
     case .unregisterAdvertisement(let path):
       reply(to: pending, unregisterAdvertisement(path, from: pending.client))
+    case .registerMonitor(let root, let objects) where configuration.isExperimental:
+      registerMonitor(root, objects, pending)
+    case .unregisterMonitor(let root) where configuration.isExperimental:
+      reply(to: pending, unregisterMonitor(root, from: pending.client))
     default: reply(to: pending, .failure(.unknownMethod("no such method on an adapter")))
     }
   }

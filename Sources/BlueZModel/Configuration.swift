@@ -16,6 +16,8 @@ public struct BlueZConfiguration: Sendable {
   public var seed: UInt64
   /// Which of a machine's adapters this is: 0 for hci0. What a bluetoothd has once, and not for each adapter, is the first's.
   public var adapterNumber = 0
+  /// Whether bluetoothd runs with `--experimental`, or `Experimental = true` in main.conf: only then it has monitors.
+  public var isExperimental = false
   public var quirks = Quirks()
   public var timings = Timings()
 

@@ -19,6 +19,7 @@ extension BlueZModel {
     case callback(UInt64)
     case advertisement(UInt8)
     case discoverableAdvertisement(UInt8)
+    case monitored(ObjectPath)
   }
 
   private typealias LinkID = Link.Identifier
@@ -64,6 +65,7 @@ extension BlueZModel {
       consider(instance.deadline, .advertisement(set))
       consider(instance.discoverableDeadline, .discoverableAdvertisement(set))
     }
+    for (path, deadline) in monitoring.deadlines { consider(deadline, .monitored(path)) }
     for (identifier, deadline) in callbacks.deadlines { consider(deadline, .callback(identifier)) }
     return best
   }
@@ -90,6 +92,7 @@ extension BlueZModel {
     case .callback(let identifier): callbackTimedOut(CallbackIdentifier(identifier))
     case .advertisement(let set): advertisementTimedOut(set)
     case .discoverableAdvertisement(let set): advertisementHidden(set)
+    case .monitored(let path): monitoredTimedOut(path)
     }
   }
 }

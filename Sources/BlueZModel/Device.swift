@@ -123,6 +123,7 @@ extension BlueZModel {
     refreshServerSubscriptions()
     unexport(path)
     endBattery(of: path)
+    forgetMonitored(path)
     devices[path] = nil
     removed(path, [InterfaceName.properties, InterfaceName.device])
     refreshInitiator()

@@ -78,7 +78,7 @@ extension BlueZModel {
       tellScan(scan)
       scheduleRestart(scan)
     } else {
-      tellScan(nil)
+      tellScan(monitoringScan)
       discovery.restartDeadline = nil
     }
     guard discovery.isActive != isActive else { return }
@@ -109,14 +109,16 @@ extension BlueZModel {
       effects.append(.diagnostic(.malformedAdvertisement(report.address, count: malformedAdvertisementCount)))
       return
     }
-    guard discovery.isActive else { return }
+    let monitors = monitors(matching: report)
+    guard discovery.isActive || !monitors.isEmpty else { return }
     let known = device(onAir: report.address)
     let interested = discovery.sessions.filter { client in
       guard let filter = discovery.filters[client] else { return true }
       return Self.matches(filter, data, report, name: data.localName ?? known.flatMap { devices[$0]?.name })
     }
-    guard !interested.isEmpty else { return }
-    guard isDiscoverable(data, interested) else {
+    guard !interested.isEmpty || !monitors.isEmpty else { return }
+    // What a monitor matches is told in any case.
+    guard isDiscoverable(data, interested) || !monitors.isEmpty else {
       // An object, and no word of what it says (src/adapter.c, btd_adapter_device_found).
       if let known {
         devices[known]?.lastSeen = now
@@ -130,12 +132,14 @@ extension BlueZModel {
       let tellsAll = interested.contains { discovery.filters[$0]?.duplicateData ?? true }
       let isExact = interested.contains { discovery.filters[$0]?.rssi != nil }
       update(known, data, report, tellsDuplicates: tellsAll, tellsEveryRSSI: isExact)
+      tell(monitors, of: known, rssi: report.rssi)
     } else {
       let path = makeDevice(report.address)
       take(data, report, into: path)
       devices[path]?.uuids = data.serviceUUIDs.sorted()
       devices[path]?.name = data.localName
       added(path)
+      tell(monitors, of: path, rssi: report.rssi)
     }
   }
 

@@ -30,10 +30,12 @@ extension BlueZModel {
     InterfaceName.agentManager, InterfaceName.profileManager, InterfaceName.healthManager,
   ]
   /// Of an adapter, beside Adapter1: they go before it.
-  static let adapterServices = [
-    InterfaceName.gattManager, InterfaceName.advertisingManager, InterfaceName.batteryProviderManager,
-    InterfaceName.media, InterfaceName.networkServer, InterfaceName.simAccess,
-  ]
+  var adapterServices: [String] {
+    [
+      InterfaceName.gattManager, InterfaceName.advertisingManager, InterfaceName.batteryProviderManager,
+      InterfaceName.media, InterfaceName.networkServer, InterfaceName.simAccess,
+    ] + (configuration.isExperimental ? [InterfaceName.advertisementMonitorManager] : [])
+  }
 
   /// The interfaces of one object; `nil` where there is none.
   func interfaces(of path: ObjectPath) -> Interfaces? {
@@ -43,7 +45,7 @@ extension BlueZModel {
     }
     guard kernel.isPlugged else { return nil }
     if path == adapterPath {
-      return [
+      var interfaces: Interfaces = [
         InterfaceName.adapter: adapterProperties,
         InterfaceName.gattManager: [:],
         InterfaceName.advertisingManager: advertisingProperties,
@@ -52,6 +54,10 @@ extension BlueZModel {
         InterfaceName.networkServer: [:],
         InterfaceName.simAccess: ["Connected": .bool(false)],
       ]
+      if configuration.isExperimental {
+        interfaces[InterfaceName.advertisementMonitorManager] = MonitoringState.properties
+      }
+      return interfaces
     }
     if let device = devices[path] {
       var interfaces = [InterfaceName.device: properties(of: device)]

@@ -73,6 +73,9 @@ extension BlueZModel {
     guard let identifier = devices[device]?.link, let link = links[identifier] else {
       return reply(to: pending, .failure(.failed("Not connected")))
     }
+    guard !isWriteAcquired(characteristic.valueHandle, of: device) else {
+      return reply(to: pending, .failure(.notPermitted("Write acquired")))
+    }
     let kind: WriteOptions.Kind
     switch options.kind {
     case .some(let chosen): kind = chosen

@@ -71,6 +71,7 @@ public struct SimulatedWorld: Sendable {
       identityKey: IdentityResolvingKey(high: mixer.next(), low: mixer.next()), isPrivate: machine.isPrivate,
       seed: mixer.next())
     configuration.adapterNumber = machine.adapterNumber
+    configuration.isExperimental = machine.isExperimental
     machines[machine.name] = BlueZModel(configuration: configuration, storage: machine.storage)
     pending.append(.radio(.addController(controller, at: machine.position)))
     pending.append(.model(machine.name, .control(.start)))

@@ -12,6 +12,8 @@ public struct SimulatedMachine: Sendable {
   public var storage: BlueZStorage
   /// Which adapter of a machine with several this is; each has a name of its own.
   public var adapterNumber = 0
+  /// bluetoothd's `--experimental`: AdvertisementMonitorManager1 is there.
+  public var isExperimental = false
   public init(
     name: String, position: Position = Position(x: 0, y: 0), address: DeviceAddress? = nil, isPrivate: Bool = false,
     storage: BlueZStorage = BlueZStorage()

@@ -17,6 +17,8 @@ public struct SimulatorMachine: Sendable, Hashable {
   /// How many adapters it has: `hci0`, `hci1` and so on. In commands and events the second one is `NAME/hci1`; a command
   /// for NAME is for all of them.
   public var adapterCount = 1
+  /// bluetoothd's `--experimental`.
+  public var isExperimental = false
   public init(name: String, busAddress: String, isPrivate: Bool = false) {
     self.name = name
     self.busAddress = busAddress
@@ -133,6 +135,7 @@ public final class BlueZSimulator: Sendable {
         var simulated = SimulatedMachine(
           name: AdapterName.name(machine.name, number), position: position, isPrivate: machine.isPrivate)
         simulated.adapterNumber = number
+        simulated.isExperimental = machine.isExperimental
         await carryOut(world.addMachine(simulated, at: simulator.time.now))
         if let failure { throw failure }
       }
@@ -157,7 +160,8 @@ public final class BlueZSimulator: Sendable {
         let (own, number) = AdapterName.split(callback)
         guard all.indices.contains(number) else { return [] }
         return [.message(machine: all[number], from: client, .answer(own, result))]
-      case .valueChanged, .advertisementChanged: return all.map { .message(machine: $0, from: client, message) }
+      case .valueChanged, .advertisementChanged, .monitorAdded, .monitorRemoved:
+        return all.map { .message(machine: $0, from: client, message) }
       }
     }
 
@@ -197,8 +201,8 @@ public final class BlueZSimulator: Sendable {
 
     mutating func obey(_ request: SimulatorRequest) async {
       failure = nil
-      for adapter in adapters(of: request.command.machine) {
-        await handle(.command(request.command.naming(adapter)))
+      for command in steps(of: request.command) {
+        await handle(.command(command))
         if failure != nil { break }
       }
       openServers()
@@ -210,6 +214,21 @@ public final class BlueZSimulator: Sendable {
       failure = nil
     }
 
+    /// A command for each adapter. bluetoothd is one process for all of a machine's: it says good-bye for the others before
+    /// it ends with the first, and begins with the first.
+    private func steps(of command: WorldCommand) -> [WorldCommand] {
+      guard world.machineNames.contains(command.machine) else { return [command] }
+      let machine = AdapterName.machine(command.machine)
+      let others = adapters(of: machine).dropFirst()
+      func stops(_ killed: Bool) -> [WorldCommand] { others.map { .stopBluetoothd(machine: $0, killed: killed) } }
+      switch command {
+      case .restartBluetoothd(_, let killed): return stops(killed) + [command.naming(machine)]
+      case .stopBluetoothd(_, let killed): return stops(killed) + [command.naming(machine)]
+      case .startBluetoothd: return [command.naming(machine)]
+      default: return adapters(of: command.machine).map { command.naming($0) }
+      }
+    }
+
     private mutating func carryOut(_ outputs: [SimulatedWorld.Output]) async {
       for output in outputs {
         switch output {
@@ -217,16 +236,39 @@ public final class BlueZSimulator: Sendable {
           servers[AdapterName.machine(adapter)]?.server.send(AdapterName.marked(message, adapter), to: client.name)
         case .broadcast(let adapter, let signal): servers[AdapterName.machine(adapter)]?.server.broadcast(signal)
         case .started(let adapter, let objects):
-          // Of several the first brings the bus; the others' objects come one by one, as all do.
-          if AdapterName.machine(adapter) == adapter { await startServer(adapter, objects) }
+          await started(adapter, objects)
         case .channel(let adapter, let effect): carryOut(effect, of: adapter)
         case .stopped(let adapter): await stopped(adapter)
         case .shutDown: break
-        case .event(let event): record(event)
+        case .event(let event):
+          record(event)
+          if case .bluetoothdStopped(let adapter, "crashed") = event { await crashed(adapter) }
         case .refused(let reason): failure = SimulatorError(reason)
         }
       }
       alarm.set(world.nextDeadline)
+    }
+
+    /// Of several adapters the first brings the bus, and all of them begin; the others' objects come one by one, as all do.
+    private mutating func started(_ adapter: String, _ objects: ManagedObjects) async {
+      let machine = AdapterName.machine(adapter)
+      guard machine == adapter else {
+        if !world.isRunning(machine) { await handle(.command(.startBluetoothd(machine: machine))) }
+        return
+      }
+      await startServer(machine, objects)
+      guard servers[machine] != nil else { return }
+      let known = Set(world.machineNames)
+      for other in adapters(of: machine).dropFirst() where known.contains(other) && !world.isRunning(other) {
+        await handle(.command(.startBluetoothd(machine: other)))
+      }
+    }
+
+    /// What one adapter made it die of takes it from all of them.
+    private mutating func crashed(_ adapter: String) async {
+      let machine = AdapterName.machine(adapter)
+      guard machine != adapter, world.isRunning(machine) else { return }
+      await handle(.command(.stopBluetoothd(machine: machine, killed: true)))
     }
 
     /// bluetoothd of a machine is one process: with the first adapter's all are gone.
@@ -244,14 +286,12 @@ public final class BlueZSimulator: Sendable {
     private mutating func carryOut(_ effect: BlueZModel.ChannelEffect, of machine: String) {
       switch effect {
       case .open(let channel, let client, let call, let mtu):
+        guard let server = servers[AdapterName.machine(machine)]?.server else { return }
         guard let (socket, other) = ChannelSocket.pair() else {
-          let reply = DaemonMessage.reply(call, .failure(.failed("Input/output error")))
-          servers[AdapterName.machine(machine)]?.server.send(reply, to: client.name)
-          return
+          return server.send(.reply(call, .failure(.failed("Input/output error"))), to: client.name)
         }
         listen(socket, as: channel, of: machine)
-        servers[machine]?.server.send(
-          .reply(call, .success(.channel(fileDescriptor: other, mtu: mtu))), to: client.name)
+        server.send(.reply(call, .success(.channel(fileDescriptor: other, mtu: mtu))), to: client.name)
       case .data(let channel, let bytes): sockets[machine]?[channel]?.send(bytes)
       case .close(let channel): sockets[machine]?.removeValue(forKey: channel)?.close()
       }

@@ -96,7 +96,7 @@ extension BluetoothSystem {
       }
       managers[key]?.peripherals[peer] = peripheral
       persistPeripheral(key, peer)
-      tell(key, .servicesModified(.unaddressed, peer, invalidated: [attribute.handle]))
+      tell(key, .servicesModified(peer, invalidated: [attribute.handle]))
     }
   }
 }

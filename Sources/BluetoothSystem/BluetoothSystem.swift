@@ -17,7 +17,7 @@ public struct BluetoothSystem: Sendable {
   var random: SplitMix64
 
   // What was promised.
-  var stored: StoredState
+  var ledger: Ledger
   var settings: SettingsRecord
   var apps: [String: App] = [:]
   var managers: [ManagerKey: Manager] = [:]
@@ -29,12 +29,11 @@ public struct BluetoothSystem: Sendable {
   var identifiers = PeerDirectory()
 
   // What was asked of bluetoothd.
-  var lastCall: UInt64 = 0
-  var calls: [CallIdentifier: PendingCall] = [:]
+  var calls = PendingCalls()
   var attempts: [PeerIdentifier: ConnectionAttempt] = [:]
   var profile = ProfileRegistration()
-  var discovery = DiscoveryState()
-  var pairing = PairingState()
+  var discovery = Discovery()
+  var pairing = Pairing()
   var operations: [PeerIdentifier: OperationQueue] = [:]
   var signalReadings: [PeerIdentifier: SignalReading] = [:]
   var links: [PeerIdentifier: LinkHealth] = [:]
@@ -47,16 +46,13 @@ public struct BluetoothSystem: Sendable {
   var advertisements: [ManagerKey: PublishedAdvertisement] = [:]
   var mark = DatabaseMark()
   var lastExport: UInt64 = 0
-  var lastRemoteRequest: UInt64 = 0
   var lastAction: UInt64 = 0
-  var remoteRequests: [RemoteRequestIdentifier: OpenRemoteRequest] = [:]
+  var remoteRequests = OpenRemoteRequests()
 
   /// The last deadline that was found overdue.
   var overdue: Instant?
 
   // What this turn has decided.
-  var pendingStores: [StoreKey: StoreChange] = [:]
-  var storeOrder: [StoreKey] = []
   var output: [Effect] = []
 
   /// - Parameters:
@@ -66,7 +62,7 @@ public struct BluetoothSystem: Sendable {
   public init(configuration: Configuration = Configuration(), apps: [AppDeclaration], stored: StoredState, seed: UInt64)
   {
     self.configuration = configuration
-    self.stored = stored
+    ledger = Ledger(stored)
     random = SplitMix64(state: seed)
     if case .settings(let record) = stored.records[StoreKey(.settings, "")] {
       settings = record
@@ -126,28 +122,13 @@ public struct BluetoothSystem: Sendable {
 
   /// The earliest of all, also where it is overdue.
   var earliestDeadline: Instant? {
-    var earliest: Instant?
-    func consider(_ deadline: Instant?) {
-      guard let deadline else { return }
-      earliest = earliest.map { min($0, deadline) } ?? deadline
-    }
-    for app in apps.values {
-      consider(deadline(of: app))
-      consider(app.actions.first?.deadline)
-    }
-    for request in remoteRequests.values { consider(request.deadline) }
-    consider(reconcilerDeadline)
-    for queue in operations.values {
-      consider(queue.retryAt)
-      consider(queue.deadline)
-    }
-    for reading in signalReadings.values { consider(reading.deadline) }
-    for manager in managers.values { consider(manager.creditAt) }
-    for healing in healings.values { consider(healing.dropAt) }
-    for deadline in pairing.deadlines { consider(deadline) }
-    for health in links.values { consider(health.checkAt) }
-    consider(bluez.adapterAwaitedUntil)
-    return earliest
+    let parts: [Instant?] = [
+      appsDeadline, remoteRequests.deadline, reconcilerDeadline, pairing.deadline, bluez.adapterAwaitedUntil,
+      operations.values.lazy.compactMap(\.deadline).min(), signalReadings.values.lazy.compactMap(\.deadline).min(),
+      managers.values.lazy.compactMap(\.credit.deadline).min(), healings.values.lazy.compactMap(\.dropAt).min(),
+      links.values.lazy.compactMap(\.checkAt).min(),
+    ]
+    return parts.lazy.compactMap(\.self).min()
   }
 
   /// Brings what apps are told and what bluetoothd is asked in line with what is. Facts come first, then what is lost, then
@@ -179,10 +160,8 @@ public struct BluetoothSystem: Sendable {
   }
 
   private mutating func takeEffects() -> [Effect] {
-    var effects = storeOrder.compactMap { pendingStores[$0].map(Effect.store) }
-    effects += output
-    pendingStores.removeAll(keepingCapacity: true)
-    storeOrder.removeAll(keepingCapacity: true)
+    // Stores before effects: nobody is told what a crash could still take back.
+    let effects = ledger.takeChanges().map(Effect.store) + output
     output.removeAll(keepingCapacity: true)
     return effects
   }
@@ -191,20 +170,9 @@ public struct BluetoothSystem: Sendable {
 
   mutating func journal(_ event: String, _ fields: [String: String] = [:]) { output.append(.record(event, fields)) }
 
-  mutating func persist(_ record: StoredRecord) {
-    guard stored.records[record.key] != record else { return }
-    change(record.key, .put(record))
-  }
-
-  mutating func erase(_ key: StoreKey) {
-    guard stored.records[key] != nil else { return }
-    change(key, .remove(key))
-  }
-
-  private mutating func change(_ key: StoreKey, _ change: StoreChange) {
-    stored.apply(change)
-    if pendingStores.updateValue(change, forKey: key) == nil { storeOrder.append(key) }
-  }
+  mutating func persist(_ record: StoredRecord) { ledger.put(record) }
+  mutating func erase(_ key: StoreKey) { ledger.erase(key) }
+  var stored: StoredState { ledger.stored }
 
   private mutating func load(_ stored: StoredState) {
     let records = stored.records.sorted { $0.key < $1.key }.map(\.value)
@@ -231,19 +199,7 @@ public struct BluetoothSystem: Sendable {
 
   private mutating func start() {
     persist(.settings(settings))
-    for name in apps.keys.sorted() {
-      guard let app = apps[name] else { continue }
-      if let process = app.process {
-        apps[name]?.lastActivity = now
-        apps[name]?.backgroundSince = now
-        apps[name]?.linklessSince = now
-        apps[name]?.wakeDeadline = now + configuration.wakeBudget
-        emit(.adopt(name, process))
-        // What the store says may not have been carried out yet.
-        if app.state == .suspended { emit(.suspend(name, process)) } else { emit(.resume(name, process)) }
-        if app.state == .background { wakeBegan(name, because: "adopted") }
-      }
-    }
+    adoptProcesses()
     let orphans = managers.values.filter { $0.key.restoreIdentifier == nil && apps[$0.key.app]?.process == nil }
     for manager in orphans where apps[manager.key.app] != nil { removeManager(manager.key) }
   }

@@ -4,7 +4,7 @@ import BluetoothTypes
 import BusValue
 
 /// What a call to bluetoothd was for.
-enum PendingCall: Sendable {
+enum PendingCall: Sendable, Hashable {
   case ignored
   case connect(PeerIdentifier)
   case disconnect(PeerIdentifier)
@@ -35,11 +35,7 @@ enum PendingCall: Sendable {
 extension BluetoothSystem {
   mutating func call(_ path: ObjectPath, _ request: BlueZ.Request, for pending: PendingCall) {
     guard bluez.isPresent else { return }
-    lastCall += 1
-    let identifier = CallIdentifier(lastCall)
-    // Nobody waits for a reply that is ignored, so that one that never comes takes no room.
-    if case .ignored = pending {} else { calls[identifier] = pending }
-    emit(.bluez(.call(identifier, path: path, request)))
+    emit(.bluez(.call(calls.add(pending), path: path, request)))
   }
 
   mutating func completed(_ pending: PendingCall, _ result: Result<Reply, BlueZError>) {
@@ -51,7 +47,7 @@ extension BluetoothSystem {
     case .unregisterProfile: profile.isUnregistering = false
     case .setFilter: filterSet(result)
     case .startDiscovery: discoveryStarted(result)
-    case .stopDiscovery: discoveryStopped()
+    case .stopDiscovery: discovery.stopped()
     case .registerAgent: agentRegistered(result)
     case .requestDefaultAgent: break
     case .pair(let token): paired(token, result)
@@ -72,11 +68,11 @@ extension BluetoothSystem {
 extension PeerError {
   /// The link ended (`CBError.peripheralDisconnected`).
   static let peripheralGone = PeerError.coreBluetooth(
-    code: 7, message: "The specified device has disconnected from us.")
-  static let notConnected = PeerError.coreBluetooth(code: 3, message: "The peripheral is not connected.")
+    .peripheralDisconnected, message: "The specified device has disconnected from us.")
+  static let notConnected = PeerError.coreBluetooth(.notConnected, message: "The peripheral is not connected.")
   static let unknownDevice = PeerError.coreBluetooth(
-    code: 12, message: "No device with this identifier has been seen; scan for it first.")
-  static func limit(_ what: String) -> PeerError { .coreBluetooth(code: 4, message: what) }
+    .unknownDevice, message: "No device with this identifier has been seen; scan for it first.")
+  static func limit(_ what: String) -> PeerError { .coreBluetooth(.outOfSpace, message: what) }
 
   /// What bluetoothd's error means to an app.
   init(_ error: BlueZError, reading: Bool) {
@@ -92,12 +88,12 @@ extension PeerError {
     case "InvalidValueLength": self = .att(.invalidAttributeValueLength)
     case "InvalidArguments" where error.message.contains("Length"): self = .att(.invalidAttributeValueLength)
     case "InvalidOffset": self = .att(.invalidOffset)
-    case "InvalidArguments": self = .coreBluetooth(code: 1, message: error.description)
+    case "InvalidArguments": self = .coreBluetooth(.invalidParameters, message: error.description)
     case "NotSupported": self = .att(.requestNotSupported)
     case "NotConnected": self = .notConnected
     case "org.freedesktop.DBus.Error.UnknownObject", "org.freedesktop.DBus.Error.UnknownMethod":
       self = .att(.invalidHandle)
-    default: self = .coreBluetooth(code: 0, message: error.description)
+    default: self = .coreBluetooth(.unknown, message: error.description)
     }
   }
 

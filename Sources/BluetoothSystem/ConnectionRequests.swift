@@ -13,14 +13,14 @@ extension BluetoothSystem {
       tell(
         key,
         .failedToConnect(
-          .unaddressed, peer,
+          peer,
           .coreBluetooth(
-            code: 11,
+            .connectionLimitReached,
             message: "This app holds too many connection requests; cancel those that it no longer needs.")))
       return
     }
     guard keepPeer(peer, wasRequested: true) else {
-      tell(key, .failedToConnect(.unaddressed, peer, .unknownDevice))
+      tell(key, .failedToConnect(peer, .unknownDevice))
       return
     }
     var peripheral = known ?? Peripheral()
@@ -34,7 +34,7 @@ extension BluetoothSystem {
       peripheral.delivered = .connecting
     }
     managers[key]?.peripherals[peer] = peripheral
-    if !isNew, peripheral.told == .connected { tell(key, .connected(.unaddressed, snapshot(peer, key))) }
+    if !isNew, peripheral.told == .connected { tell(key, .connected(snapshot(peer, key))) }
     persistPeripheral(key, peer)
     if isNew {
       attempts[peer]?.renew()
@@ -63,10 +63,10 @@ extension BluetoothSystem {
 
   mutating func cancelConnection(_ key: ManagerKey, _ peer: PeerIdentifier) {
     guard let peripheral = managers[key]?.peripherals[peer], peripheral.isWanted else { return }
-    failOperations(peer, of: key, .coreBluetooth(code: 5, message: "The connection was cancelled."))
+    failOperations(peer, of: key, .coreBluetooth(.operationCancelled, message: "The connection was cancelled."))
     tell(
       key,
-      .disconnected(.unaddressed, peer, error: nil, unixSeconds: unixSeconds, isReconnecting: false))
+      .disconnected(peer, error: nil, unixSeconds: unixSeconds, isReconnecting: false))
     managers[key]?.peripherals[peer]?.told = .disconnected
     // The app knows what it has taken back, whether or not it has heard the answer.
     managers[key]?.peripherals[peer]?.delivered = .disconnected
@@ -81,7 +81,7 @@ extension BluetoothSystem {
     peripheral.services = peripheral.services?.withoutSubscriptions
     managers[key]?.peripherals[peer] = peripheral
     guard !isWanted(peer) else { return }
-    attempts[peer]?.failures = 0
+    attempts[peer]?.forgetFailures()
     dropLink(peer)
     if attempts[peer]?.isConnecting != true { attempts[peer] = nil }
   }
@@ -118,7 +118,7 @@ extension BluetoothSystem {
     tell(
       key,
       .disconnected(
-        .unaddressed, peer, error: .coreBluetooth(code: 6, message: "The connection has timed out unexpectedly."),
+        peer, error: .coreBluetooth(.connectionTimeout, message: "The connection has timed out unexpectedly."),
         unixSeconds: unixSeconds, isReconnecting: isReconnecting))
     persistPeripheral(key, peer)
     alert(key, peer, peripheral.options.notifyOnDisconnection, "disconnected")
@@ -136,7 +136,7 @@ extension BluetoothSystem {
         managers[key]?.peripherals[peer]?.told = .connected
         attempts[peer] = nil
         journal("request.completed", ["app": key.app, "peripheral": peer.uuidString])
-        tell(key, .connected(.unaddressed, snapshot(peer, key)))
+        tell(key, .connected(snapshot(peer, key)))
         alert(key, peer, managers[key]?.peripherals[peer]?.options.notifyOnConnection ?? false, "connected")
       }
     }

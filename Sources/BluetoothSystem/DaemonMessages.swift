@@ -12,7 +12,7 @@ extension BluetoothSystem {
     case .appeared(let objects): bluetoothdAppeared(objects)
     case .vanished: bluetoothdVanished()
     case .reply(let identifier, let result):
-      if let pending = calls.removeValue(forKey: identifier) { completed(pending, result) }
+      if let pending = calls.take(identifier) { completed(pending, result) }
     // Before bluetoothd's objects are known, a signal is of one that is gone, or told again by those objects.
     case .signal where !bluez.isPresent: break
     case .signal(.interfacesAdded(let path, let interfaces)): added(path, interfaces)
@@ -43,19 +43,18 @@ extension BluetoothSystem {
     bluez.isPresent = false
     bluez.forgetObjects()
     forgetAsked()
-    calls = [:]
-    pairing.agent.withdraw()
+    _ = calls.forgetAll()
+    pairing.agentIsGone()
     journal("bluetooth.state", ["state": String(describing: bluez.state), "because": "bluetoothd vanished"])
   }
 
   /// Nothing that was asked of bluetoothd or of its adapter holds any longer.
   private mutating func forgetAsked() {
-    let open = calls.sorted { $0.key.rawValue < $1.key.rawValue }
     // The agent is bluetoothd's own matter, whatever becomes of its adapter.
-    calls = calls.filter { if case .registerAgent = $0.value { true } else { false } }
+    let open = calls.forgetAll { $0 == .registerAgent }
     attempts = [:]
     profile = ProfileRegistration()
-    discovery = DiscoveryState()
+    discovery = Discovery()
     sessions = [:]
     published = [:]
     advertisements = [:]
@@ -65,7 +64,7 @@ extension BluetoothSystem {
     healings = [:]
     links = [:]
     rereading = Rereading()
-    for (_, pending) in open {
+    for pending in open {
       if case .operation(let peer) = pending { failCurrentOperation(peer, .peripheralGone) }
     }
     endSignalReadings()
@@ -173,12 +172,11 @@ extension BluetoothSystem {
 
   /// What was noted of a device for as long as bluetoothd shows it.
   private mutating func forgetDevice(_ path: ObjectPath, _ peer: PeerIdentifier) {
-    rereading.devices.remove(path)
-    mark.visits[peer] = nil
+    rereading.answered(path)
+    mark.forgetVisit(of: peer)
     guard !isWanted(peer) else { return }
     releasePeer(peer)
-    // How often a half-made bond was removed counts until one has carried a link.
-    if links[peer]?.removedBonds ?? 0 == 0 { links[peer] = nil }
+    if links[peer]?.hasHistory == false { links[peer] = nil }
     healings[peer] = nil
     if attempts[peer]?.isConnecting != true { attempts[peer] = nil }
   }
@@ -190,17 +188,16 @@ extension BluetoothSystem {
     case InterfaceName.adapter where path == bluez.adapter:
       if let powered = changed["Powered"]?.boolValue, powered != bluez.isPowered {
         bluez.isPowered = powered
-        if powered { profile.armed = [] } else { discovery = DiscoveryState() }
+        if powered { profile.armed = [] } else { discovery = Discovery() }
         journal("bluetooth.state", ["state": String(describing: bluez.state), "because": "Powered"])
       }
       if let isDiscovering = changed["Discovering"]?.boolValue {
         bluez.isDiscovering = isDiscovering
-        if !isDiscovering, discovery.registration.isDone { discovery.registration.withdraw() }
+        if !isDiscovering { discovery.hasEnded() }
       }
-      if changed["Pairable"]?.boolValue == false, pairing.losesPairable {
+      if changed["Pairable"]?.boolValue == false, pairing.takeLossOfPairable() {
         // bluetoothd switches it off with its last agent, and not on again for one that comes at once; pairings would
         // succeed then and leave no bond (seen with 5.82).
-        pairing.losesPairable = false
         setAdapter("Pairable", true)
       }
       if changed["PowerState"]?.stringValue == "off", bluez.powerState == "off-blocked", settings.bluetoothOn {
@@ -292,7 +289,7 @@ extension BluetoothSystem {
     peers[peer] = record
     persist(.peer(record))
     for key in sortedManagers(.central) where managers[key]?.peripherals[peer]?.told == .connected {
-      tell(key, .nameChanged(.unaddressed, peer, name))
+      tell(key, .nameChanged(peer, name))
     }
   }
 

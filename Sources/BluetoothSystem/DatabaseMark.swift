@@ -16,7 +16,7 @@ struct DatabaseMark: Sendable {
   /// Which mark bluetoothd was given.
   var number: UInt32 = 0
   /// Bonded centrals that are linked: since when, and whether they have asked for anything.
-  var visits: [PeerIdentifier: (since: Instant, showsLife: Bool)] = [:]
+  private var visits: [PeerIdentifier: (since: Instant, showsLife: Bool)] = [:]
 
   /// A link that ends sooner may have been lost in a discovery, which takes a second or two.
   static let visitLimit: Duration = .seconds(10)
@@ -26,6 +26,16 @@ struct DatabaseMark: Sendable {
 
   var characteristic: ObjectPath? { root?.appending("service").appending("characteristic") }
   var value: [UInt8] { (0..<4).map { UInt8(truncatingIfNeeded: number >> (8 * UInt32($0))) } }
+
+  mutating func visitBegan(_ peer: PeerIdentifier, at now: Instant) { visits[peer] = (now, false) }
+  mutating func visitShowsLife(_ peer: PeerIdentifier) { visits[peer]?.showsLife = true }
+  mutating func forgetVisit(of peer: PeerIdentifier) { visits[peer] = nil }
+
+  /// Returns whether the central may have lost the link in a discovery.
+  mutating func visitEnded(_ peer: PeerIdentifier, at now: Instant) -> Bool {
+    guard let visit = visits.removeValue(forKey: peer) else { return false }
+    return !visit.showsLife && now < visit.since + Self.visitLimit
+  }
 
   /// The characteristic's UUID has the number: values are no part of the hash, declarations are.
   static func characteristic(_ number: UInt32) -> BluetoothUUID {
@@ -38,18 +48,16 @@ extension BluetoothSystem {
 
   mutating func visitBegan(_ peer: PeerIdentifier) {
     guard isServing, !isWanted(peer), bluez.device(peer)?.isBonded == true else { return }
-    mark.visits[peer] = (now, false)
+    mark.visitBegan(peer, at: now)
   }
 
   mutating func visitShowsLife(_ path: ObjectPath) {
     guard let peer = bluez.devices[path]?.peer else { return }
-    mark.visits[peer]?.showsLife = true
+    mark.visitShowsLife(peer)
   }
 
   mutating func visitEnded(_ peer: PeerIdentifier) {
-    guard let visit = mark.visits.removeValue(forKey: peer), !visit.showsLife,
-      now < visit.since + DatabaseMark.visitLimit
-    else { return }
+    guard mark.visitEnded(peer, at: now) else { return }
     settings.databaseMark = (settings.databaseMark ?? 0) &+ 1
     persist(.settings(settings))
     journal("database.marked", ["central": peer.uuidString, "mark": String(settings.databaseMark ?? 0)])

@@ -4,7 +4,7 @@ import TimeTypes
 
 /// Telling apps, in order and once.
 extension BluetoothSystem {
-  /// Puts an event into the line of a manager's app; `body`'s manager number is filled in when it is sent.
+  /// Puts an event into the line of a manager's app; the manager's number is looked up when it is sent.
   mutating func tell(_ key: ManagerKey, _ body: AppLink.Event.Body) {
     guard managers[key] != nil else { return }
     apps[key.app]?.queue.append(App.Waiting(manager: key, body: body))
@@ -25,7 +25,7 @@ extension BluetoothSystem {
         break
       }
       if let number = managers[waiting.manager]?.number {
-        send(waiting.body.addressed(to: number), to: name, link)
+        send(waiting.body, to: number, of: name, link)
         noteDelivered(waiting.body, waiting.manager)
         left -= 1
       } else {
@@ -37,23 +37,22 @@ extension BluetoothSystem {
   }
 
   /// Sends one event now, ahead of what waits.
-  mutating func send(_ body: AppLink.Event.Body, to name: String, _ link: AppLinkIdentifier) {
-    guard var app = apps[name] else { return }
-    app.lastSequence += 1
-    app.wake?.told += 1
-    app.lastActivity = now
-    app.wakeDeadline = now + configuration.wakeBudget
-    apps[name] = app
-    emit(.event(AppLink.Event(sequence: EventSequence(app.lastSequence), body: body), to: link))
+  ///
+  /// - Parameter manager: which manager of the app is told; `nil`: the app itself.
+  mutating func send(
+    _ body: AppLink.Event.Body, to manager: ManagerIdentifier?, of name: String, _ link: AppLinkIdentifier
+  ) {
+    guard let sequence = apps[name]?.nextSequence(at: now, budget: configuration.wakeBudget) else { return }
+    emit(.event(AppLink.Event(sequence: sequence, manager: manager, body: body), to: link))
   }
 
   /// What a manager's process has been told is what its successor finds restored.
   mutating func noteDelivered(_ body: AppLink.Event.Body, _ key: ManagerKey) {
     switch body {
-    case .connected(_, let snapshot): setDelivered(.connected, snapshot.identifier, key)
-    case .disconnected(_, let peer, _, _, let isReconnecting):
+    case .connected(let snapshot): setDelivered(.connected, snapshot.identifier, key)
+    case .disconnected(let peer, _, _, let isReconnecting):
       setDelivered(isReconnecting ? .connecting : .disconnected, peer, key)
-    case .failedToConnect(_, let peer, _): setDelivered(.disconnected, peer, key)
+    case .failedToConnect(let peer, _): setDelivered(.disconnected, peer, key)
     default: break
     }
   }
@@ -68,39 +67,6 @@ extension BluetoothSystem {
 }
 
 extension AppLink.Event.Body {
-  /// The same event for a manager of this number.
-  func addressed(to manager: ManagerIdentifier) -> Self {
-    switch self {
-    case .managerRejected(_, let error): .managerRejected(manager, error)
-    case .stateChanged(_, let state): .stateChanged(manager, state)
-    case .willRestoreCentral(_, let restoration): .willRestoreCentral(manager, restoration)
-    case .willRestorePeripheral(_, let restoration): .willRestorePeripheral(manager, restoration)
-    case .discovered(_, let snapshot, let data, let rssi): .discovered(manager, snapshot, data, rssi: rssi)
-    case .connected(_, let snapshot): .connected(manager, snapshot)
-    case .failedToConnect(_, let peer, let error): .failedToConnect(manager, peer, error)
-    case .disconnected(_, let peer, let error, let seconds, let isReconnecting):
-      .disconnected(manager, peer, error: error, unixSeconds: seconds, isReconnecting: isReconnecting)
-    case .operationCompleted(_, let peer, let operation, let result):
-      .operationCompleted(manager, peer, operation, result)
-    case .valueUpdated(_, let peer, let characteristic, let value):
-      .valueUpdated(manager, peer, characteristic: characteristic, value: value)
-    case .nameChanged(_, let peer, let name): .nameChanged(manager, peer, name)
-    case .servicesModified(_, let peer, let handles): .servicesModified(manager, peer, invalidated: handles)
-    case .serviceAdded(_, let service, let error): .serviceAdded(manager, service, error: error)
-    case .advertisingStarted(_, let error): .advertisingStarted(manager, error: error)
-    case .subscribed(_, let central, let characteristic): .subscribed(manager, central, characteristic)
-    case .unsubscribed(_, let central, let characteristic): .unsubscribed(manager, central, characteristic)
-    case .readRequested(_, let request, let central, let characteristic, let offset):
-      .readRequested(manager, request, central, characteristic, offset: offset)
-    case .writeRequested(_, let request, let central, let characteristic, let offset, let value, let withResponse):
-      .writeRequested(
-        manager, request, central, characteristic, offset: offset, value: value, withResponse: withResponse)
-    case .requestExpired(_, let request): .requestExpired(manager, request)
-    case .actionRequested(let action, let name): .actionRequested(action, name: name)
-    case .updateCredit(_, let credit): .updateCredit(manager, credit)
-    }
-  }
-
   /// Something that arrived once and that no state tells again.
   var isFromAir: Bool {
     switch self {
@@ -154,9 +120,4 @@ extension AppLink.Event.Body {
     case .updateCredit: "updateCredit"
     }
   }
-}
-
-extension ManagerIdentifier {
-  /// Stands in an event until it is sent.
-  static let unaddressed = ManagerIdentifier(0)
 }

@@ -12,17 +12,8 @@ extension BluetoothSystem {
     brokenAppInvariant() ?? brokenCallInvariant() ?? brokenMirrorInvariant()
   }
 
-  /// Apps. Events would else go to a process that is gone, or an app be started twice.
+  /// Apps. That a link implies a process is `AppLife`'s shape; a manager's events would else go nowhere.
   private func brokenAppInvariant() -> String? {
-    for (name, app) in apps {
-      if app.link != nil, app.process == nil { return "\(name) has a link and no process" }
-      switch app.state {
-      case .notRunning: if app.process != nil { return "\(name) does not run and has a process" }
-      case .foreground, .background, .suspended:
-        if app.process == nil { return "\(name) is \(app.state) and has no process" }
-      case .launching: break
-      }
-    }
     for key in managers.keys where managers[key]?.number != nil && apps[key.app]?.link == nil {
       return "\(key.text) has a number, and its app no link"
     }
@@ -38,7 +29,7 @@ extension BluetoothSystem {
     var starting: Set<ObjectPath> = []
     var asksAgent = false
     var asksDiscovery = false
-    for pending in calls.values {
+    for pending in calls.all {
       switch pending {
       case .operation(let peer):
         if !operating.insert(peer).inserted { return "two operations on \(peer) are under way" }

@@ -24,13 +24,7 @@ struct Manager: Sendable {
   /// Services and an advertisement whose start the delegate has not been told of yet.
   var unannounced: Set<LocalAttributeIdentifier> = []
   var isAdvertisingUnannounced = false
-  var hasCredit = false
-  var usedCredit = 0
-  /// Values that it may still push; below zero where it was pushing while it was given more.
-  var credit = 0
-  /// When spent credit is given back; and before when it is not again.
-  var creditAt: Instant?
-  var creditNotBefore = Instant.zero
+  var credit = UpdateCredit()
 
   init(key: ManagerKey) { self.key = key }
 
@@ -50,8 +44,7 @@ struct Manager: Sendable {
   mutating func rest() {
     number = nil
     toldState = nil
-    hasCredit = false
-    creditAt = nil
+    credit.withdraw()
     reported = []
   }
 
@@ -118,7 +111,7 @@ extension BluetoothSystem {
 
   mutating func createManager(_ number: ManagerIdentifier, _ creation: ManagerCreation, app name: String) {
     guard let key = claim(number, creation, app: name), let link = apps[name]?.link else { return }
-    apps[name]?.restoreDeadline = nil
+    apps[name]?.restored()
     if managers[key]?.hasSomethingToRestore == true { sendRestoration(key, number, name, link) }
     tellStateFirst(key, number, name, link)
     if managers[key]?.services.isEmpty == false { grantCredit(key) }
@@ -134,7 +127,7 @@ extension BluetoothSystem {
     // The app's own view says more exactly than the queue what state it has missed; what came over the air stays.
     let waiting = apps[name]?.queue ?? []
     apps[name]?.queue.removeAll { $0.manager == key }
-    apps[name]?.restoreDeadline = nil
+    apps[name]?.restored()
     managers[key]?.toldState = view.state
     switch key.role {
     case .central: resumeCentral(key, view)
@@ -154,7 +147,7 @@ extension BluetoothSystem {
       app: name, role: creation.role, restoreIdentifier: creation.restoreIdentifier,
       number: creation.restoreIdentifier == nil ? number.rawValue : 0)
     if let error = rejection(number, creation, key) {
-      send(.managerRejected(number, error), to: name, link)
+      send(.managerRejected(error), to: number, of: name, link)
       return nil
     }
     var manager = managers[key] ?? Manager(key: key)
@@ -196,9 +189,10 @@ extension BluetoothSystem {
         .keys.sorted()
         .map { snapshot($0, key, state: manager.peripherals[$0]?.delivered) }
       send(
-        .willRestoreCentral(number, CentralRestoration(peripherals: peripherals, scan: manager.scan)), to: name, link)
+        .willRestoreCentral(CentralRestoration(peripherals: peripherals, scan: manager.scan)), to: number, of: name,
+        link)
     case .peripheral:
-      send(.willRestorePeripheral(number, peripheralRestoration(manager)), to: name, link)
+      send(.willRestorePeripheral(peripheralRestoration(manager)), to: number, of: name, link)
     }
   }
 
@@ -208,7 +202,7 @@ extension BluetoothSystem {
   ) {
     guard bluez.state != .unknown else { return }
     managers[key]?.toldState = bluez.state
-    send(.stateChanged(number, bluez.state), to: name, link)
+    send(.stateChanged(bluez.state), to: number, of: name, link)
   }
 
   mutating func tellManagerStates() {
@@ -217,7 +211,7 @@ extension BluetoothSystem {
     for key in managers.keys.sorted() {
       guard let manager = managers[key], manager.number != nil, manager.toldState != state else { continue }
       managers[key]?.toldState = state
-      tell(key, .stateChanged(.unaddressed, state))
+      tell(key, .stateChanged(state))
       if state != .poweredOn { managers[key]?.reported = [] }
     }
   }

@@ -69,15 +69,8 @@ extension BluetoothSystem {
   /// A characteristic's Value changed: a notification, or the echo of a read of ours.
   mutating func valueArrived(_ path: ObjectPath, _ value: [UInt8]) {
     guard let owner = bluez.owners[path], let peer = bluez.devices[owner.device]?.peer else { return }
-    if case .readCharacteristic(owner.handle)? = operations[peer]?.current?.operation {
-      operations[peer]?.heldValues.append(value)
-      // The read's own echo comes with its answer, and so is among the last; what is older is news.
-      guard let held = operations[peer]?.heldValues, held.count > OperationQueue.heldLimit else { return }
-      operations[peer]?.heldValues.removeFirst()
-      deliverValue(path, held[0])
-      return
-    }
-    deliverValue(path, value)
+    guard operations[peer] != nil else { return deliverValue(path, value) }
+    if let news = operations[peer]?.hold(value, of: owner.handle) { deliverValue(path, news) }
   }
 
   mutating func deliverValue(_ path: ObjectPath, _ value: [UInt8]) {
@@ -90,7 +83,7 @@ extension BluetoothSystem {
     tellConnections()
     for key in sortedManagers(.central)
     where isNotifying(owner.handle, peer, key) && managers[key]?.peripherals[peer]?.told == .connected {
-      tell(key, .valueUpdated(.unaddressed, peer, characteristic: owner.handle, value: value))
+      tell(key, .valueUpdated(peer, characteristic: owner.handle, value: value))
       alert(key, peer, managers[key]?.peripherals[peer]?.options.notifyOnNotification ?? false, "notification")
     }
   }

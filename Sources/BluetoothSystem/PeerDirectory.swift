@@ -129,11 +129,12 @@ extension BluetoothSystem {
     // Version 8, the RFC 9562 form for what an application makes by its own rule.
     bytes[6] = bytes[6] & 0x0F | 0x80
     bytes[8] = bytes[8] & 0x3F | 0x80
-    let identifier = UUID(
-      uuid: (
-        bytes[0], bytes[1], bytes[2], bytes[3], bytes[4], bytes[5], bytes[6], bytes[7], bytes[8], bytes[9], bytes[10],
-        bytes[11], bytes[12], bytes[13], bytes[14], bytes[15]
-      ))
+    let identifier = PeerIdentifier(
+      UUID(
+        uuid: (
+          bytes[0], bytes[1], bytes[2], bytes[3], bytes[4], bytes[5], bytes[6], bytes[7], bytes[8], bytes[9], bytes[10],
+          bytes[11], bytes[12], bytes[13], bytes[14], bytes[15]
+        )))
     identifiers.note(identifier, at: address)
     return identifier
   }

@@ -5,28 +5,7 @@ import BusValue
 import FoundationEssentials
 import TimeTypes
 
-/// Operations on one peripheral, in the order apps asked for them: one at a time, as ATT has it.
-struct OperationQueue: Sendable {
-  struct Item: Sendable {
-    var manager: ManagerKey
-    var identifier: OperationIdentifier
-    var operation: PeripheralOperation
-  }
-  var waiting: [Item] = []
-  var current: Item?
-  /// Discoveries wait for bluetoothd's own, beside the line: they need no transaction of theirs.
-  var discoveries: [Item] = []
-  var retryAt: Instant?
-  var retries = 0
-  /// When the current operation is given up: bluetoothd's own transactions take 30 s at most.
-  var deadline: Instant?
-  static let limit: Duration = .seconds(40)
-  /// Values that arrived while a read of the same attribute was under way; one of them may be the read's own echo.
-  var heldValues: [[UInt8]] = []
-  static let heldLimit = 32
-  var isEmpty: Bool { waiting.isEmpty && current == nil && discoveries.isEmpty }
-}
-
+/// Operations on peripherals: checked, carried out one after the other, answered.
 extension BluetoothSystem {
   mutating func perform(
     _ key: ManagerKey, _ peer: PeerIdentifier, _ identifier: OperationIdentifier, _ operation: PeripheralOperation
@@ -37,7 +16,7 @@ extension BluetoothSystem {
       return
     }
     var queue = operations[peer] ?? OperationQueue()
-    guard queue.waiting.count + queue.discoveries.count < configuration.operationLimit,
+    guard queue.waitingCount < configuration.operationLimit,
       waitingOperations(of: key.app) < configuration.operationLimit * 4
     else {
       finish(item, peer, .failed(.limit("Too many operations wait for this peripheral.")))
@@ -48,29 +27,24 @@ extension BluetoothSystem {
       readSignal(item, peer)
       return
     case .discoverServices, .discoverIncludedServices, .discoverCharacteristics, .discoverDescriptors:
-      queue.discoveries.append(item)
-    default: queue.waiting.append(item)
+      queue.addDiscovery(item)
+    default: queue.add(item)
     }
     operations[peer] = queue
   }
 
   private func waitingOperations(of app: String) -> Int {
-    operations.values.reduce(0) { sum, queue in
-      sum + queue.waiting.count { $0.manager.app == app } + queue.discoveries.count { $0.manager.app == app }
-    }
+    operations.values.reduce(0) { $0 + $1.waitingCount(of: app) }
   }
 
   func hasOpenWork(_ app: String) -> Bool {
-    if remoteRequests.values.contains(where: { $0.manager.app == app }) { return true }
+    if remoteRequests.hasAny(of: app) { return true }
     if signalReadings.values.contains(where: { $0.isFor(app) }) { return true }
-    return operations.values.contains { queue in
-      queue.current?.manager.app == app || queue.waiting.contains { $0.manager.app == app }
-        || queue.discoveries.contains { $0.manager.app == app }
-    }
+    return operations.values.contains { $0.hasAny(of: app) }
   }
 
   mutating func finish(_ item: OperationQueue.Item, _ peer: PeerIdentifier, _ result: OperationResult) {
-    tell(item.manager, .operationCompleted(.unaddressed, peer, item.identifier, result))
+    tell(item.manager, .operationCompleted(peer, item.identifier, result))
   }
 
   mutating func runOperations() {
@@ -82,37 +56,25 @@ extension BluetoothSystem {
   }
 
   private mutating func answerDiscoveries(_ peer: PeerIdentifier) {
-    guard let device = bluez.device(peer), device.isResolved, let items = operations[peer]?.discoveries else { return }
+    guard let device = bluez.device(peer), device.isResolved, var queue = operations[peer] else { return }
     // What is not there yet may come; what does not come ends the link, and the discovery with it.
-    let waiting = items.filter { mustWait($0.operation, peer) }
-    operations[peer]?.discoveries = waiting
-    for item in items where !mustWait(item.operation, peer) {
+    let items = queue.takeDiscoveries { mustWait($0, peer) }
+    operations[peer] = queue
+    for item in items {
       finish(item, peer, discover(item.operation, device, item.manager))
     }
   }
 
   private mutating func startNext(_ peer: PeerIdentifier) {
-    while var queue = operations[peer], queue.current == nil, let item = queue.waiting.first {
-      if let retryAt = queue.retryAt {
-        guard retryAt <= now else { return }
-        // Its time has come, whatever becomes of it.
-        operations[peer]?.retryAt = nil
-        queue.retryAt = nil
-      }
+    while let item = operations[peer]?.next(at: now) {
       guard let device = bluez.device(peer) else { return }
       switch begin(item, device, peer) {
       case .wait: return
       case .finished(let result):
-        queue.waiting.removeFirst()
-        operations[peer] = queue
+        operations[peer]?.finishNext()
         finish(item, peer, result)
       case .call(let path, let request):
-        queue.waiting.removeFirst()
-        queue.current = item
-        queue.deadline = now + OperationQueue.limit
-        queue.retryAt = nil
-        queue.heldValues = []
-        operations[peer] = queue
+        operations[peer]?.startNext(at: now)
         call(path, request, for: .operation(peer))
       }
     }
@@ -174,28 +136,16 @@ extension BluetoothSystem {
   }
 
   mutating func operationCompleted(_ peer: PeerIdentifier, _ result: Result<Reply, BlueZError>) {
-    guard var queue = operations[peer], let item = queue.current else { return }
+    guard let item = operations[peer]?.current else { return }
     let path = item.operation.attribute.flatMap { bluez.device(peer)?.attributes[$0]?.path }
-    if case .failure(let error) = result, error.name == BlueZError.inProgress.name, queue.retries < 10 {
+    if case .failure(let error) = result, error.name == BlueZError.inProgress.name {
       if case .setNotify = item.operation, let path, sessions[path] != nil {
         // Ours is under way already.
-      } else {
-        // Somebody else on this machine is at this attribute.
-        queue.retries += 1
-        queue.retryAt = now + .milliseconds(200)
-        queue.waiting.insert(item, at: 0)
-        queue.current = nil
-        queue.deadline = nil
-        operations[peer] = queue
+      } else if operations[peer]?.postpone(at: now) == true {
         return
       }
     }
-    queue.current = nil
-    queue.deadline = nil
-    queue.retries = 0
-    var held = queue.heldValues
-    queue.heldValues = []
-    operations[peer] = queue
+    var held = operations[peer]?.complete() ?? []
     switch (item.operation, result) {
     case (.readCharacteristic, .success(.bytes(let value))), (.readDescriptor, .success(.bytes(let value))):
       if let echo = held.lastIndex(of: value) { held.remove(at: echo) }
@@ -208,71 +158,35 @@ extension BluetoothSystem {
     case (_, .failure(let error)):
       let isRead = if case .readCharacteristic = item.operation { true } else { false }
       finish(item, peer, .failed(PeerError(error, reading: isRead)))
-    default: finish(item, peer, .failed(.coreBluetooth(code: 0, message: "bluetoothd's answer makes no sense.")))
+    default: finish(item, peer, .failed(.coreBluetooth(.unknown, message: "bluetoothd's answer makes no sense.")))
     }
     if let path { for value in held { deliverValue(path, value) } }
   }
 
   mutating func failCurrentOperation(_ peer: PeerIdentifier, _ error: PeerError) {
-    guard let item = operations[peer]?.current else { return }
-    operations[peer]?.current = nil
-    operations[peer]?.deadline = nil
-    forgetOperationCall(peer)
+    guard let item = operations[peer]?.dropCurrent() else { return }
+    calls.forget(.operation(peer))
     finish(item, peer, .failed(error))
   }
 
   /// Every operation of one manager on one peripheral ends.
   mutating func failOperations(_ peer: PeerIdentifier, of key: ManagerKey, _ error: PeerError) {
     failSignalReadings(peer, of: key, error)
-    guard var queue = operations[peer] else { return }
-    var failed: [OperationQueue.Item] = []
-    if let current = queue.current, current.manager == key {
-      failed.append(current)
-      // Its reply, should one come, belongs to nobody.
-      queue.current = nil
-      queue.deadline = nil
-      forgetOperationCall(peer)
-    }
-    failed += (queue.waiting + queue.discoveries).filter { $0.manager == key }
-    queue.waiting.removeAll { $0.manager == key }
-    queue.discoveries.removeAll { $0.manager == key }
-    operations[peer] = queue.isEmpty ? nil : queue
-    for item in failed.sorted(by: { $0.identifier.rawValue < $1.identifier.rawValue }) {
-      finish(item, peer, .failed(error))
-    }
+    for item in removeOperations(peer, where: { $0.manager == key }) { finish(item, peer, .failed(error)) }
   }
 
-  private mutating func forgetOperationCall(_ peer: PeerIdentifier) {
-    for (identifier, pending) in calls {
-      if case .operation(peer) = pending { calls[identifier] = nil }
-    }
+  private mutating func removeOperations(_ peer: PeerIdentifier, where matches: (OperationQueue.Item) -> Bool)
+    -> [OperationQueue.Item]
+  {
+    guard let removed = operations[peer]?.remove(where: matches) else { return [] }
+    if removed.wasRunning { calls.forget(.operation(peer)) }
+    if operations[peer]?.isEmpty == true { operations[peer] = nil }
+    return removed.items
   }
 
   /// The app's process is gone; nobody waits for these any more.
   mutating func forgetOperations(ofApp name: String) {
     forgetSignalReadings(ofApp: name)
-    for peer in operations.keys {
-      guard var queue = operations[peer] else { continue }
-      if queue.current?.manager.app == name {
-        queue.current = nil
-        queue.deadline = nil
-        forgetOperationCall(peer)
-      }
-      queue.waiting.removeAll { $0.manager.app == name }
-      queue.discoveries.removeAll { $0.manager.app == name }
-      operations[peer] = queue.isEmpty ? nil : queue
-    }
-  }
-}
-
-extension PeripheralOperation {
-  /// The attribute that an operation with a transaction of its own is on.
-  var attribute: AttributeHandle? {
-    switch self {
-    case .readCharacteristic(let handle), .writeCharacteristic(let handle, _, _), .setNotify(_, let handle),
-      .readDescriptor(let handle), .writeDescriptor(let handle, _):
-      handle
-    case .discoverServices, .discoverIncludedServices, .discoverCharacteristics, .discoverDescriptors, .readRSSI: nil
-    }
+    for peer in operations.keys { _ = removeOperations(peer) { $0.manager.app == name } }
   }
 }

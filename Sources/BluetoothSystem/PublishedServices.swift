@@ -35,12 +35,12 @@ struct PublishedAdvertisement: Sendable {
 extension BluetoothSystem {
   mutating func addService(_ key: ManagerKey, _ definition: ServiceDefinition) {
     if let error = refusal(of: definition, key) {
-      tell(key, .serviceAdded(.unaddressed, definition.identifier, error: error))
+      tell(key, .serviceAdded(definition.identifier, error: error))
       return
     }
     if let known = managers[key]?.services[definition.identifier] {
       if known.definition == definition, published[definition.identifier]?.registration.isDone == true {
-        tell(key, .serviceAdded(.unaddressed, definition.identifier, error: nil))
+        tell(key, .serviceAdded(definition.identifier, error: nil))
         grantCredit(key)
         return
       }
@@ -50,7 +50,7 @@ extension BluetoothSystem {
     guard let handle = managers[key]?.services[definition.identifier]?.handle ?? freeHandles(span) else {
       tell(
         key,
-        .serviceAdded(.unaddressed, definition.identifier, error: .limit("No attribute handles are left.")))
+        .serviceAdded(definition.identifier, error: .limit("No attribute handles are left.")))
       return
     }
     let order = min(managers.values.flatMap { $0.services.values.map(\.order) }.max() ?? 0, .max - 1) + 1
@@ -66,7 +66,7 @@ extension BluetoothSystem {
       return .limit("A manager publishes at most \(configuration.serviceLimit) services.")
     }
     if managers.values.contains(where: { $0.key != key && $0.services[definition.identifier] != nil }) {
-      return .coreBluetooth(code: 1, message: "Another manager has published this service.")
+      return .coreBluetooth(.invalidParameters, message: "Another manager has published this service.")
     }
     let attributes = definition.characteristics.reduce(definition.includedServices.count) {
       $0 + 1 + $1.descriptors.count
@@ -76,7 +76,7 @@ extension BluetoothSystem {
     }
     let values = definition.characteristics.flatMap { [$0.value ?? []] + $0.descriptors.map(\.value) }
     guard values.allSatisfy({ $0.count <= ATTLimits.maximumValueLength }) else {
-      return .coreBluetooth(code: 1, message: "A value has at most \(ATTLimits.maximumValueLength) bytes.")
+      return .coreBluetooth(.invalidParameters, message: "A value has at most \(ATTLimits.maximumValueLength) bytes.")
     }
     let identifiers = definition.characteristics.map(\.identifier)
     let others = managers.values.lazy.flatMap(\.services).filter { $0.key != definition.identifier }
@@ -84,7 +84,7 @@ extension BluetoothSystem {
       Set(identifiers).isDisjoint(
         with: others.flatMap { $0.value.definition.characteristics.lazy.map(\.identifier) })
     else {
-      return .coreBluetooth(code: 1, message: "Two characteristics have one identifier; give each its own.")
+      return .coreBluetooth(.invalidParameters, message: "Two characteristics have one identifier; give each its own.")
     }
     let handles = managers.values.lazy.filter { $0.key.app == key.app }.flatMap(\.services)
       .filter { $0.key != definition.identifier }.reduce(definition.handleSpan) { $0 + $1.value.definition.handleSpan }
@@ -179,7 +179,7 @@ extension BluetoothSystem {
 
   /// An app that publishes and takes back as fast as it can gets no more of bluetoothd's time than it answers for.
   private var mayRegister: Bool {
-    calls.values.count { pending in
+    calls.all.count { pending in
       switch pending {
       case .registerService, .registerAdvertisement: true
       default: false
@@ -246,7 +246,7 @@ extension BluetoothSystem {
       service.registration.succeed()
       published[identifier] = service
       if isNew {
-        tell(service.manager, .serviceAdded(.unaddressed, identifier, error: nil))
+        tell(service.manager, .serviceAdded(identifier, error: nil))
         grantCredit(service.manager)
       }
     case .failure(let error):
@@ -256,7 +256,7 @@ extension BluetoothSystem {
       guard isNew else { return }
       tell(
         service.manager,
-        .serviceAdded(.unaddressed, identifier, error: .coreBluetooth(code: 0, message: error.description)))
+        .serviceAdded(identifier, error: .coreBluetooth(.unknown, message: error.description)))
       removeService(service.manager, identifier)
     }
   }
@@ -268,9 +268,8 @@ extension BluetoothSystem {
       tell(
         key,
         .advertisingStarted(
-          .unaddressed,
           error: .coreBluetooth(
-            code: 1,
+            .invalidParameters,
             message: "An advertisement has a name of at most 248 bytes and at most \(configuration.uuidLimit) services."
           )))
       return
@@ -280,7 +279,7 @@ extension BluetoothSystem {
     {
       tell(
         key,
-        .advertisingStarted(.unaddressed, error: .coreBluetooth(code: 9, message: "Advertising has already started.")))
+        .advertisingStarted(error: .coreBluetooth(.alreadyAdvertising, message: "Advertising has already started.")))
       return
     }
     managers[key]?.advertisement = request
@@ -330,13 +329,13 @@ extension BluetoothSystem {
     case .success:
       advertisement.registration.succeed()
       advertisements[key] = advertisement
-      if isNew { tell(key, .advertisingStarted(.unaddressed, error: nil)) }
+      if isNew { tell(key, .advertisingStarted(error: nil)) }
     case .failure(let error):
       advertisement.registration.fail(at: now)
       advertisements[key] = advertisement
       journal("advertisement.refused", ["app": key.app, "error": error.description])
       guard isNew else { return }
-      tell(key, .advertisingStarted(.unaddressed, error: .coreBluetooth(code: 0, message: error.description)))
+      tell(key, .advertisingStarted(error: .coreBluetooth(.unknown, message: error.description)))
       stopAdvertising(key)
       advertisements[key] = nil
     }
@@ -350,7 +349,7 @@ extension BluetoothSystem {
     case InterfaceName.gattProfile:
       if let root = profile.root, path.isWithin(root) { profile = ProfileRegistration() }
     case InterfaceName.agent:
-      pairing.agent.withdraw()
+      pairing.agentIsGone()
       cancelQuestions()
     default: break
     }

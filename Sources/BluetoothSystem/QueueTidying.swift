@@ -19,7 +19,7 @@ extension BluetoothSystem {
     apps[name]?.queue.removeFirst(gone.count)
     for waiting in gone { noteDelivered(waiting.body, waiting.manager) }
     noteLost(name, "too many", count: gone.count)
-    if let process = app.process, app.endReason == nil { end(name, process, because: "its events piled up") }
+    if !app.isEnding { end(name, because: "its events piled up") }
   }
 
   /// The journal is told ever more rarely.
@@ -65,8 +65,8 @@ extension [App.Waiting] {
       if let matter = waiting.matter { lastPlace[matter] = index }
       if let (subject, isOn) = waiting.subject { courses[subject, default: Course()].places.append((index, isOn)) }
       switch waiting.body {
-      case .failedToConnect(_, let peer, _): courses[.link(waiting.manager, peer), default: Course()].isPlain = false
-      case .updateCredit(_, let count): credit[waiting.manager, default: 0] += count
+      case .failedToConnect(let peer, _): courses[.link(waiting.manager, peer), default: Course()].isPlain = false
+      case .updateCredit(let count): credit[waiting.manager, default: 0] += count
       case .valueUpdated: valueCount += 1
       default: break
       }
@@ -86,7 +86,7 @@ extension [App.Waiting] {
     for (index, waiting) in enumerated() where !dropped.contains(index) {
       if let matter = waiting.matter, lastPlace[matter] != index { continue }
       switch waiting.body {
-      case .valueUpdated(_, let peer, _, _):
+      case .valueUpdated(let peer, _, _):
         if surplus > 0 {
           surplus -= 1
           continue
@@ -95,7 +95,7 @@ extension [App.Waiting] {
         result.append(waiting)
       case .updateCredit:
         result.append(
-          App.Waiting(manager: waiting.manager, body: .updateCredit(.unaddressed, credit[waiting.manager] ?? 0)))
+          App.Waiting(manager: waiting.manager, body: .updateCredit(credit[waiting.manager] ?? 0)))
       default: result.append(waiting)
       }
     }
@@ -106,11 +106,11 @@ extension [App.Waiting] {
 extension App.Waiting {
   fileprivate var subject: (Subject, isOn: Bool)? {
     switch body {
-    case .connected(_, let snapshot): (.link(manager, snapshot.identifier), true)
-    case .disconnected(_, let peer, _, _, _): (.link(manager, peer), false)
-    case .subscribed(_, let central, let characteristic):
+    case .connected(let snapshot): (.link(manager, snapshot.identifier), true)
+    case .disconnected(let peer, _, _, _): (.link(manager, peer), false)
+    case .subscribed(let central, let characteristic):
       (.subscription(manager, central.identifier, characteristic), true)
-    case .unsubscribed(_, let central, let characteristic):
+    case .unsubscribed(let central, let characteristic):
       (.subscription(manager, central.identifier, characteristic), false)
     default: nil
     }
@@ -119,9 +119,9 @@ extension App.Waiting {
   fileprivate var matter: Matter? {
     switch body {
     case .stateChanged: .state(manager)
-    case .nameChanged(_, let peer, _): .name(manager, peer)
-    case .servicesModified(_, let peer, let handles): .services(manager, peer, handles)
-    case .discovered(_, let snapshot, _, _): .sighting(manager, snapshot.identifier)
+    case .nameChanged(let peer, _): .name(manager, peer)
+    case .servicesModified(let peer, let handles): .services(manager, peer, handles)
+    case .discovered(let snapshot, _, _): .sighting(manager, snapshot.identifier)
     case .updateCredit: .credit(manager)
     default: nil
     }

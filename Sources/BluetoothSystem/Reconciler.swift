@@ -5,33 +5,6 @@ import BusValue
 import FoundationEssentials
 import TimeTypes
 
-/// What is under way to connect one peripheral.
-struct ConnectionAttempt: Sendable {
-  /// `Device1.Connect` waits for its reply.
-  var isConnecting = false
-  /// When `Connect` is given up: bluetoothd itself does after 41 s.
-  var deadline: Instant?
-  /// Replies in a row that said that another's attempt was under way.
-  var refusals = 0
-  static let limit: Duration = .seconds(60)
-  /// Seen by a scan since the last failure.
-  var isSighted = false
-  var failures = 0
-  var retryAt: Instant?
-
-  mutating func linkCameUp() {
-    failures = 0
-    retryAt = nil
-  }
-  mutating func linkWentDown() { isSighted = false }
-  /// An app asks anew: what failed before no longer counts.
-  mutating func renew() {
-    failures = 0
-    refusals = 0
-    retryAt = nil
-  }
-}
-
 /// The GattProfile1 application that keeps bonded devices on the kernel's accept list.
 struct ProfileRegistration: Sendable {
   var registration = Registration()
@@ -74,7 +47,7 @@ extension BluetoothSystem {
       earliest = earliest.map { min($0, time) } ?? time
     }
     guard bluez.isPresent else { return nil }
-    for attempt in attempts.values { consider(attempt.isConnecting ? attempt.deadline : attempt.retryAt) }
+    for attempt in attempts.values { consider(attempt.deadline) }
     for manager in managers.values {
       for peripheral in manager.peripherals.values where peripheral.isWanted && peripheral.told != .connected {
         consider(peripheral.notBefore)
@@ -127,7 +100,7 @@ extension BluetoothSystem {
       profile.registration.succeed()
       // What was paired or changed since the call is not armed by it.
       profile.armed.formUnion(arming)
-      renewRereading()
+      rereading.renew()
       journal("profile.registered", ["peripherals": String(arming.count)])
     case .failure(let error):
       profile.root = nil
@@ -162,7 +135,7 @@ extension BluetoothSystem {
       let attempt = attempts[peer] ?? ConnectionAttempt()
       if attempt.isConnecting { continue }
       if let device, isArmable(device), !attempt.isSighted { continue }
-      if let retryAt = attempt.retryAt, retryAt > now { continue }
+      if attempt.isPausing(at: now) { continue }
       if let device, attempt.isSighted || attempt.failures == 0 {
         ready.append((peer, device.path))
       } else {
@@ -172,8 +145,7 @@ extension BluetoothSystem {
     // One at a time: a controller has one initiator.
     guard !attempts.values.contains(where: \.isConnecting) else { return needsScan }
     if let (peer, path) = ready.min(by: { $0.1 < $1.1 }) {
-      attempts[peer, default: ConnectionAttempt()].isConnecting = true
-      attempts[peer]?.deadline = now + ConnectionAttempt.limit
+      attempts[peer, default: ConnectionAttempt()].begin(at: now)
       if !needsScan, pairing.wish?.isSearching != true { reconcileDiscovery(needed: false) }
       call(path, .connect, for: .connect(peer))
     }
@@ -181,44 +153,30 @@ extension BluetoothSystem {
   }
 
   mutating func connectCompleted(_ peer: PeerIdentifier, _ result: Result<Reply, BlueZError>) {
-    guard attempts[peer]?.isConnecting == true else { return }
-    attempts[peer]?.isConnecting = false
-    attempts[peer]?.deadline = nil
-    guard bluez.device(peer)?.isConnected != true else {
-      attempts[peer] = nil
-      return
-    }
-    guard isWanted(peer) else {
+    guard var attempt = attempts[peer], attempt.isConnecting else { return }
+    guard bluez.device(peer)?.isConnected != true, isWanted(peer) else {
       attempts[peer] = nil
       return
     }
     // Even success is no proof of a link: Connected says, and where it does not it is asked.
     if case .success = result, let device = bluez.device(peer) { reread(device.path) }
-    var attempt = attempts[peer] ?? ConnectionAttempt()
-    attempt.failures += 1
-    attempt.isSighted = false
-    attempt.retryAt = now + BackOff.standard.wait(afterFailures: attempt.failures)
-    attempt.refusals = 0
-    if case .failure(let error) = result {
-      journal("connect.failed", ["peripheral": peer.uuidString, "error": error.description])
-      if error.name == BlueZError.inProgress.name { waitForOther(&attempt, attempts[peer]?.refusals ?? 0, peer) }
-      if error.message.contains("key-missing") {
-        attempts[peer] = attempt
-        return pairingIsGone(peer)
-      }
+    guard case .failure(let error) = result else {
+      attempt.failed(at: now)
+      attempts[peer] = attempt
+      return
+    }
+    journal("connect.failed", ["peripheral": peer.uuidString, "error": error.description])
+    if error.name == BlueZError.inProgress.name {
+      if attempt.isRefusedForAnother(at: now) { cancelAnothersAttempt(peer) }
+    } else {
+      attempt.failed(at: now)
     }
     attempts[peer] = attempt
+    if error.message.contains("key-missing") { pairingIsGone(peer) }
   }
 
-  /// Another's attempt is under way: a client's of this machine, or one that a dead client left behind, which may stay
-  /// for hours. It gets the time that an attempt takes; then `Disconnect` cancels it.
-  private mutating func waitForOther(_ attempt: inout ConnectionAttempt, _ refusals: Int, _ peer: PeerIdentifier) {
-    attempt.refusals = refusals + 1
-    attempt.isSighted = true
-    attempt.retryAt = now + .seconds(45)
-    guard attempt.refusals > 1, let device = bluez.device(peer) else { return }
-    attempt.refusals = 0
-    attempt.retryAt = now + BackOff.standard.wait(afterFailures: attempt.failures)
+  private mutating func cancelAnothersAttempt(_ peer: PeerIdentifier) {
+    guard let device = bluez.device(peer) else { return }
     journal("connect.cancelled", ["peripheral": peer.uuidString, "because": "another's attempt does not end"])
     profile.armed.remove(peer)
     call(device.path, .disconnect, for: .ignored)
@@ -226,25 +184,18 @@ extension BluetoothSystem {
 
   /// `Connect` calls that bluetoothd has forgotten.
   private mutating func giveUpConnects() {
-    for (peer, attempt) in attempts.sorted(by: { $0.key < $1.key }) {
-      guard attempt.isConnecting, let deadline = attempt.deadline, deadline <= now else { continue }
-      forgetConnectCall(peer)
+    for (peer, attempt) in attempts.sorted(by: { $0.key < $1.key }) where attempt.hasTimedOut(at: now) {
+      calls.forget(.connect(peer))
       if let device = bluez.device(peer) { call(device.path, .disconnect, for: .ignored) }
       connectCompleted(peer, .failure(.failed("no answer")))
-    }
-  }
-
-  private mutating func forgetConnectCall(_ peer: PeerIdentifier) {
-    for (identifier, pending) in calls {
-      if case .connect(peer) = pending { calls[identifier] = nil }
     }
   }
 
   /// A scan has seen the device: the moment to connect.
   mutating func sighted(_ peer: PeerIdentifier) {
     // Another client's discovery holds up the kernel's own scan for the accept list, so it serves as well as ours.
-    if discovery.registration.isDone || bluez.isDiscovering, isWanted(peer) {
-      attempts[peer, default: ConnectionAttempt()].isSighted = true
+    if discovery.isRunning || bluez.isDiscovering, isWanted(peer) {
+      attempts[peer, default: ConnectionAttempt()].sighted()
     }
     reportSighting(peer)
   }
@@ -274,7 +225,7 @@ extension BluetoothSystem {
       bluez.devices[device.path]?.isTrustRequested = false
     }
     bluez.devices[device.path]?.isDisconnecting = true
-    if device.isConnected { links[peer, default: LinkHealth()].checkAt = now + LinkHealth.disconnectLimit }
+    if device.isConnected { links[peer, default: LinkHealth()].isAskedToEnd(at: now) }
     call(device.path, .disconnect, for: .disconnect(peer))
   }
 

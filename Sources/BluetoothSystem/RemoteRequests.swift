@@ -5,16 +5,6 @@ import BusValue
 import FoundationEssentials
 import TimeTypes
 
-/// A read or a write of a remote central that an app has to answer.
-struct OpenRemoteRequest: Sendable {
-  let callback: CallbackIdentifier
-  let manager: ManagerKey
-  let central: PeerIdentifier
-  let offset: Int
-  let isRead: Bool
-  let deadline: Instant
-}
-
 extension BluetoothSystem {
   /// bluetoothd calls an object of ours. Whatever it is, it is answered, soon: a request that is open when the link drops can
   /// take bluetoothd down.
@@ -29,8 +19,8 @@ extension BluetoothSystem {
       stopNotify(path)
       answer(identifier, .success(.none))
     case .confirm: answer(identifier, .success(.none))
-    // Nothing of ours says that it gives sockets.
-    case .acquireNotify, .acquireWrite: answer(identifier, .failure(.notSupported))
+    // Nothing of ours says that it gives sockets, or that it is a monitor.
+    case .acquireNotify, .acquireWrite, .monitor: answer(identifier, .failure(.notSupported))
     case .release(let interface):
       released(path, interface)
       answer(identifier, .success(.none))
@@ -92,7 +82,7 @@ extension BluetoothSystem {
     guard let (central, open) = openRequest(key, request, callback, isRead: true) else { return }
     tell(
       key,
-      .readRequested(.unaddressed, open, central, definition.identifier, offset: Int(request.offset)))
+      .readRequested(open, central, definition.identifier, offset: Int(request.offset)))
   }
 
   private mutating func writeRequested(
@@ -126,17 +116,17 @@ extension BluetoothSystem {
     tell(
       key,
       .writeRequested(
-        .unaddressed, open, central, definition.identifier, offset: Int(request.offset), value: value,
+        open, central, definition.identifier, offset: Int(request.offset), value: value,
         withResponse: withResponse))
     if !withResponse {
-      remoteRequests[open] = nil
+      _ = remoteRequests.take(open, of: key.app)
       answer(callback, .success(.none))
     }
   }
 
   private func waitingCommands(_ name: String) -> Int {
     (apps[name]?.queue ?? []).count { waiting in
-      if case .writeRequested(_, _, _, _, _, _, false) = waiting.body { true } else { false }
+      if case .writeRequested(_, _, _, _, _, false) = waiting.body { true } else { false }
     }
   }
 
@@ -146,27 +136,24 @@ extension BluetoothSystem {
   ) -> (CentralSnapshot, RemoteRequestIdentifier)? {
     guard mayWork(key), let device = bluez.devices[request.device],
       remoteRequests.count < configuration.remoteRequestLimit,
-      remoteRequests.values.count(where: { $0.manager.app == key.app }) < configuration.appRemoteRequestLimit
+      remoteRequests.count(of: key.app) < configuration.appRemoteRequestLimit
     else {
       answer(callback, .failure(Self.error(.unlikelyError)))
       return nil
     }
     // A stranger that passes by leaves nothing on disk.
     if device.isBonded { _ = keepPeer(device.peer, wasRequested: false) }
-    lastRemoteRequest += 1
-    let identifier = RemoteRequestIdentifier(lastRemoteRequest)
-    remoteRequests[identifier] = OpenRemoteRequest(
-      callback: callback, manager: key, central: device.peer, offset: Int(request.offset), isRead: isRead,
-      deadline: now + configuration.remoteRequestBudget)
+    let identifier = remoteRequests.add(
+      OpenRemoteRequest(
+        callback: callback, manager: key, central: device.peer, isRead: isRead,
+        deadline: now + configuration.remoteRequestBudget))
     return (centralSnapshot(device.peer, mtu: request.mtu), identifier)
   }
 
   mutating func respond(
     _ identifier: RemoteRequestIdentifier, _ error: ATTError?, _ value: [UInt8]?, app name: String
   ) {
-    // Answered already, by the system or by the app itself.
-    guard let request = remoteRequests[identifier], request.manager.app == name else { return }
-    remoteRequests[identifier] = nil
+    guard let request = remoteRequests.take(identifier, of: name) else { return }
     if let error {
       answer(request.callback, .failure(Self.error(error)))
     } else if request.isRead {
@@ -178,9 +165,8 @@ extension BluetoothSystem {
   }
 
   mutating func expireRemoteRequests() {
-    for (identifier, request) in remoteRequests.sorted(by: { $0.key.rawValue < $1.key.rawValue })
-    where request.deadline <= now {
-      remoteRequests[identifier] = nil
+    let now = now
+    for (identifier, request) in remoteRequests.take(where: { $1.deadline <= now }) {
       answer(request.callback, .failure(Self.error(.unlikelyError)))
       withdraw(identifier, request.manager)
       journal("request.expired", ["app": request.manager.app])
@@ -190,9 +176,7 @@ extension BluetoothSystem {
   /// The central is gone, and with it the request. bluetoothd 5.82 ignores this answer and dies when its own five seconds
   /// are over, which only an answer before the link's loss prevents; later ones may be grateful for it.
   mutating func failRemoteRequests(from central: PeerIdentifier) {
-    for (identifier, request) in remoteRequests.sorted(by: { $0.key.rawValue < $1.key.rawValue })
-    where request.central == central {
-      remoteRequests[identifier] = nil
+    for (identifier, request) in remoteRequests.take(where: { $1.central == central }) {
       answer(request.callback, .failure(Self.error(.unlikelyError)))
       withdraw(identifier, request.manager)
       journal("request.abandoned", ["app": request.manager.app])
@@ -201,8 +185,7 @@ extension BluetoothSystem {
 
   /// bluetoothd is gone: nobody waits for an answer.
   mutating func expireAllRemoteRequests() {
-    for (identifier, request) in remoteRequests.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
-      remoteRequests[identifier] = nil
+    for (identifier, request) in remoteRequests.take(where: { _, _ in true }) {
       withdraw(identifier, request.manager)
     }
   }
@@ -212,14 +195,13 @@ extension BluetoothSystem {
     let waiting = Set(
       (apps[name]?.queue ?? []).compactMap { waiting -> RemoteRequestIdentifier? in
         switch waiting.body {
-        case .readRequested(_, let identifier, _, _, _), .writeRequested(_, let identifier, _, _, _, _, _):
+        case .readRequested(let identifier, _, _, _), .writeRequested(let identifier, _, _, _, _, _):
           managers[waiting.manager]?.key.restoreIdentifier == nil ? nil : identifier
         default: nil
         }
       })
-    for (identifier, request) in remoteRequests.sorted(by: { $0.key.rawValue < $1.key.rawValue })
-    where request.manager.app == name && !waiting.contains(identifier) {
-      remoteRequests[identifier] = nil
+    let lost = remoteRequests.take { $1.manager.app == name && !waiting.contains($0) }
+    for (_, request) in lost {
       answer(request.callback, .failure(Self.error(.unlikelyError)))
     }
   }
@@ -230,13 +212,13 @@ extension BluetoothSystem {
     let before = app.queue.count
     app.queue.removeAll { waiting in
       switch waiting.body {
-      case .readRequested(_, identifier, _, _, _), .writeRequested(_, identifier, _, _, _, _, _): true
+      case .readRequested(identifier, _, _, _), .writeRequested(identifier, _, _, _, _, _): true
       default: false
       }
     }
     let wasWaiting = app.queue.count < before
     apps[key.app] = app
-    if !wasWaiting { tell(key, .requestExpired(.unaddressed, identifier)) }
+    if !wasWaiting { tell(key, .requestExpired(identifier)) }
   }
 
   private static func part(of value: [UInt8], from offset: Int) -> Result<CallbackReply, BlueZError> {

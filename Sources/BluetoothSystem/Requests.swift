@@ -9,13 +9,11 @@ extension BluetoothSystem {
   mutating func receive(_ request: AppLink.Request, from link: AppLinkIdentifier) {
     guard let name = appName(of: link) else { return }
     if case .handled(let sequence) = request {
-      guard let app = apps[name], sequence.rawValue <= app.lastSequence else { return }
-      apps[name]?.handledSequence = max(app.handledSequence, sequence.rawValue)
-      apps[name]?.lastActivity = now
+      apps[name]?.handled(through: sequence, at: now)
       return
     }
-    apps[name]?.lastActivity = now
-    apps[name]?.wake?.said += 1
+    apps[name]?.spoke(at: now)
+    apps[name]?.wakes.said()
     // Its own questions fill what it does not read.
     if let app = apps[name], app.unhandledEvents >= UInt64(configuration.eventWindow) * 4 {
       return misplaced(name, "It does not deal with what it is told.")
@@ -28,15 +26,13 @@ extension BluetoothSystem {
     case .respond(let identifier, let error, let value): respond(identifier, error, value, app: name)
     case .completeAction(let action, let error): completeAction(action, error, app: name)
     case .showAlert(let text): showAlert(text, app: name)
-    case .scan(let number, _), .stopScan(let number), .connect(let number, _, _), .cancelConnection(let number, _),
-      .perform(let number, _, _, _):
+    case .central(let number, let request):
       if let key = managerKey(number, name, .central) {
         receiveCentral(request, key)
       } else {
         misplaced(name, "It has no central manager \(number.rawValue).")
       }
-    case .addService(let number, _), .removeService(let number, _), .removeAllServices(let number),
-      .startAdvertising(let number, _), .stopAdvertising(let number), .updateValue(let number, _, _, _):
+    case .peripheral(let number, let request):
       if let key = managerKey(number, name, .peripheral) {
         receivePeripheral(request, key)
       } else {
@@ -55,29 +51,27 @@ extension BluetoothSystem {
     journal("request.misplaced", ["app": name, "reason": reason, "times": String(app.refusedRequests)])
   }
 
-  private mutating func receiveCentral(_ request: AppLink.Request, _ key: ManagerKey) {
+  private mutating func receiveCentral(_ request: CentralRequest, _ key: ManagerKey) {
     switch request {
-    case .scan(_, let scan): self.scan(key, scan)
+    case .scan(let scan): self.scan(key, scan)
     case .stopScan: stopScan(key)
-    case .connect(_, let peer, let options): connect(key, peer, options)
-    case .cancelConnection(_, let peer): cancelConnection(key, peer)
-    case .perform(_, let peer, let identifier, let operation): perform(key, peer, identifier, operation)
-    default: break
+    case .connect(let peer, let options): connect(key, peer, options)
+    case .cancelConnection(let peer): cancelConnection(key, peer)
+    case .perform(let peer, let identifier, let operation): perform(key, peer, identifier, operation)
     }
   }
 
-  private mutating func receivePeripheral(_ request: AppLink.Request, _ key: ManagerKey) {
+  private mutating func receivePeripheral(_ request: PeripheralRequest, _ key: ManagerKey) {
     switch request {
-    case .addService(_, let definition): addService(key, definition)
-    case .removeService(_, let identifier): removeService(key, identifier)
+    case .addService(let definition): addService(key, definition)
+    case .removeService(let identifier): removeService(key, identifier)
     case .removeAllServices:
       for identifier in managers[key]?.services.keys.sorted() ?? [] {
         removeService(key, identifier)
       }
-    case .startAdvertising(_, let advertisement): startAdvertising(key, advertisement)
+    case .startAdvertising(let advertisement): startAdvertising(key, advertisement)
     case .stopAdvertising: stopAdvertising(key)
-    case .updateValue(_, let characteristic, let value, let centrals): updateValue(key, characteristic, value, centrals)
-    default: break
+    case .updateValue(let characteristic, let value, let centrals): updateValue(key, characteristic, value, centrals)
     }
   }
 
@@ -94,7 +88,7 @@ extension BluetoothSystem {
       emit(.queryReply(token, .failure(AppLinkError(.notFound, "This app has no central manager \(number.rawValue)."))))
       return
     }
-    apps[name]?.lastActivity = now
+    apps[name]?.spoke(at: now)
     switch query {
     case .retrievePeripherals(_, let wanted):
       let known = wanted.prefix(configuration.peripheralLimit).filter { peers[$0] != nil || bluez.device($0) != nil }

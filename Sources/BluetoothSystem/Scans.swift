@@ -4,16 +4,7 @@ import BluetoothTypes
 import FoundationEssentials
 import TimeTypes
 
-/// The one discovery session that serves every scan, and the search for wanted peripherals.
-struct DiscoveryState: Sendable {
-  var registration = Registration()
-  var filter: DiscoveryFilter?
-  var isStopping = false
-  /// One filter at a time is on its way to bluetoothd.
-  var isFilterAsked = false
-  var isWanted = false
-}
-
+/// What apps scan for, and what they are told of what is seen.
 extension BluetoothSystem {
   func refusal(of request: ScanRequest, _ key: ManagerKey) -> String? {
     func count(_ scan: ScanRequest?) -> Int { (scan?.services?.count ?? 0) + (scan?.solicitedServices.count ?? 0) }
@@ -75,52 +66,31 @@ extension BluetoothSystem {
 
   /// Discovery blocks the kernel's passive scan for the accept list, so it runs only while something needs it.
   mutating func reconcileDiscovery(needed: Bool) {
-    guard let adapter = bluez.adapter, !discovery.isStopping else { return }
-    discovery.isWanted = needed || !activeScans.isEmpty
-    guard discovery.isWanted else {
-      if discovery.registration.isDone {
-        discovery.isStopping = true
-        call(adapter, .stopDiscovery, for: .stopDiscovery)
+    guard let adapter = bluez.adapter else { return }
+    let wanted = needed || !activeScans.isEmpty ? wantedFilter(searching: needed) : nil
+    for step in discovery.steps(wanted: wanted, at: now) {
+      switch step {
+      case .setFilter(let filter): call(adapter, .setDiscoveryFilter(filter), for: .setFilter)
+      case .start: call(adapter, .startDiscovery, for: .startDiscovery)
+      case .stop: call(adapter, .stopDiscovery, for: .stopDiscovery)
       }
-      return
-    }
-    guard discovery.registration.mayAsk(at: now) else { return }
-    let filter = wantedFilter(searching: needed)
-    let isRunning = discovery.registration.isDone
-    if isRunning, discovery.filter == filter || discovery.isFilterAsked { return }
-    discovery.filter = filter
-    discovery.isFilterAsked = true
-    call(adapter, .setDiscoveryFilter(filter), for: .setFilter)
-    if !isRunning {
-      discovery.registration.ask()
-      call(adapter, .startDiscovery, for: .startDiscovery)
     }
   }
 
   mutating func filterSet(_ result: Result<Reply, BlueZError>) {
-    discovery.isFilterAsked = false
+    discovery.filterWasSet()
     if case .failure(let error) = result { journal("discovery.filterRefused", ["error": error.description]) }
   }
 
   mutating func discoveryStarted(_ result: Result<Reply, BlueZError>) {
-    guard discovery.registration.isAsked else { return }
-    switch result {
-    case .success: discovery.registration.succeed()
-    case .failure(let error) where error.name == BlueZError.inProgress.name: discovery.registration.succeed()
-    case .failure(let error):
-      discovery.registration.fail(at: now)
-      journal("discovery.refused", ["error": error.description])
+    guard discovery.started(result, at: now) else { return }
+    guard discovery.isRunning else {
+      if case .failure(let error) = result { journal("discovery.refused", ["error": error.description]) }
+      return
     }
-    guard discovery.registration.isDone else { return }
     for device in bluez.devices.values.sorted(by: { $0.path < $1.path }) where device.rssi != nil {
       sighted(device.peer)
     }
-  }
-
-  mutating func discoveryStopped() {
-    discovery.isStopping = false
-    discovery.registration.withdraw()
-    discovery.filter = nil
   }
 
   /// Tells the scans that look for such a device.
@@ -134,7 +104,7 @@ extension BluetoothSystem {
       let repeats = scan.allowDuplicates && isInForeground(key)
       let isFirst = managers[key]?.reported.insert(peer).inserted ?? false
       guard isFirst || repeats else { continue }
-      tell(key, .discovered(.unaddressed, snapshot(peer, key), device.advertisementData, rssi: rssi))
+      tell(key, .discovered(snapshot(peer, key), device.advertisementData, rssi: rssi))
     }
   }
 }

@@ -50,10 +50,11 @@ extension BluetoothSystem {
         reading.deadline = nil
         let items = reading.asked
         reading.asked = []
-        forgetSignalCall(peer)
+        calls.forget(.rssi(peer))
         for item in items {
           finish(
-            item, peer, .failed(.coreBluetooth(code: 6, message: "The signal's strength could not be read in time.")))
+            item, peer,
+            .failed(.coreBluetooth(.connectionTimeout, message: "The signal's strength could not be read in time.")))
         }
       }
       if reading.deadline == nil, !reading.waiting.isEmpty {
@@ -76,7 +77,7 @@ extension BluetoothSystem {
     let outcome: OperationResult =
       switch result {
       case .success(.rssi(let rssi)): .rssi(rssi)
-      case .success: .failed(.coreBluetooth(code: 0, message: "bluetoothd's answer makes no sense."))
+      case .success: .failed(.coreBluetooth(.unknown, message: "bluetoothd's answer makes no sense."))
       case .failure(let error): .failed(PeerError(error, reading: true))
       }
     let items = reading.asked
@@ -100,12 +101,6 @@ extension BluetoothSystem {
     signalReadings = [:]
     for (peer, reading) in open {
       for item in reading.asked + reading.waiting { finish(item, peer, .failed(.peripheralGone)) }
-    }
-  }
-
-  private mutating func forgetSignalCall(_ peer: PeerIdentifier) {
-    for (identifier, pending) in calls {
-      if case .rssi(peer) = pending { calls[identifier] = nil }
     }
   }
 }

@@ -82,7 +82,7 @@ extension BluetoothSystem {
   ) {
     guard managers[key]?.subscribers[characteristic, default: []].insert(peer).inserted == true else { return }
     persistManager(key)
-    tell(key, .subscribed(.unaddressed, centralSnapshot(peer), characteristic))
+    tell(key, .subscribed(centralSnapshot(peer), characteristic))
   }
 
   private mutating func tellUnsubscribed(
@@ -90,7 +90,7 @@ extension BluetoothSystem {
   ) {
     guard managers[key]?.subscribers[characteristic]?.remove(peer) != nil else { return }
     persistManager(key)
-    tell(key, .unsubscribed(.unaddressed, centralSnapshot(peer), characteristic))
+    tell(key, .unsubscribed(centralSnapshot(peer), characteristic))
   }
 
   /// Goes by the links: who left is not subscribed; who came back, bonded, is, if bluetoothd has kept it subscribed.
@@ -123,11 +123,8 @@ extension BluetoothSystem {
   mutating func updateValue(
     _ key: ManagerKey, _ characteristic: LocalAttributeIdentifier, _ value: [UInt8], _ centrals: [PeerIdentifier]?
   ) {
-    // The library holds back when its credit is spent; what it may have said before it heard of a new one is let through.
-    guard let manager = managers[key], manager.credit > -configuration.updateCredit else {
-      return misplaced(key.app, "It pushes values without credit.")
-    }
-    managers[key]?.credit -= 1
+    guard managers[key]?.credit.spend(at: now, whole: configuration.updateCredit) == true, let manager = managers[key]
+    else { return misplaced(key.app, "It pushes values without credit.") }
     let isForSomebody = centrals.map { managers[key]?.subscribers[characteristic]?.isDisjoint(with: $0) == false }
     let service = manager.services.values.first { record in
       record.definition.characteristics.contains { $0.identifier == characteristic }
@@ -135,33 +132,21 @@ extension BluetoothSystem {
     if isForSomebody ?? true, let service, let path = published[service.definition.identifier]?.paths[characteristic] {
       emit(.bluez(.valueChanged(path: path, value: Array(value.prefix(ATTLimits.maximumValueLength)))))
     }
-    // The credit comes back in batches, so that it does not keep an app busy by itself; and no faster than a radio could
-    // take the values.
-    managers[key]?.usedCredit += 1
-    if let used = managers[key]?.usedCredit, used >= configuration.updateCredit / 2, manager.creditAt == nil {
-      managers[key]?.creditAt = max(now, manager.creditNotBefore)
-    }
   }
 
   /// Gives back the credit that is due.
   mutating func returnCredit() {
     for key in sortedManagers(.peripheral) {
-      guard let manager = managers[key], let creditAt = manager.creditAt, creditAt <= now else { continue }
-      managers[key]?.creditAt = nil
-      managers[key]?.creditNotBefore = now + configuration.updateInterval
-      managers[key]?.usedCredit = 0
-      let used = min(manager.usedCredit, configuration.updateCredit)
-      managers[key]?.credit = min(manager.credit + used, configuration.updateCredit)
-      tell(key, .updateCredit(.unaddressed, used))
+      let returned = managers[key]?.credit.giveBack(
+        at: now, whole: configuration.updateCredit, interval: configuration.updateInterval)
+      guard let used = returned ?? nil else { continue }
+      tell(key, .updateCredit(used))
     }
   }
 
   mutating func grantCredit(_ key: ManagerKey) {
-    guard managers[key]?.hasCredit == false else { return }
-    managers[key]?.hasCredit = true
-    managers[key]?.usedCredit = 0
-    managers[key]?.credit = configuration.updateCredit
-    tell(key, .updateCredit(.unaddressed, configuration.updateCredit))
+    guard managers[key]?.credit.grant(configuration.updateCredit) == true else { return }
+    tell(key, .updateCredit(configuration.updateCredit))
   }
 
   // MARK: Restoring
@@ -171,8 +156,8 @@ extension BluetoothSystem {
     var subscribers = manager.subscribers
     for waiting in (apps[manager.key.app]?.queue ?? []).reversed() where waiting.manager == manager.key {
       switch waiting.body {
-      case .subscribed(_, let central, let characteristic): subscribers[characteristic]?.remove(central.identifier)
-      case .unsubscribed(_, let central, let characteristic):
+      case .subscribed(let central, let characteristic): subscribers[characteristic]?.remove(central.identifier)
+      case .unsubscribed(let central, let characteristic):
         subscribers[characteristic, default: []].insert(central.identifier)
       default: break
       }
@@ -220,14 +205,14 @@ extension BluetoothSystem {
       for peer in known.union(now).sorted() {
         // A subscription that waited to be told is not the one the app knows, though it looks the same.
         let isNew = missed.contains { body in
-          if case .subscribed(_, let central, characteristic) = body { central.identifier == peer } else { false }
+          if case .subscribed(let central, characteristic) = body { central.identifier == peer } else { false }
         }
         let central = centralSnapshot(peer)
         if known.contains(peer), isNew || !now.contains(peer) {
-          tell(key, .unsubscribed(.unaddressed, central, characteristic))
+          tell(key, .unsubscribed(central, characteristic))
         }
         if now.contains(peer), isNew || !known.contains(peer) {
-          tell(key, .subscribed(.unaddressed, central, characteristic))
+          tell(key, .subscribed(central, characteristic))
         }
       }
     }

@@ -206,13 +206,16 @@ package final class AppSession: AppLinkDelegate, @unchecked Sendable {
       }
       lastEvent = event.sequence
       outstanding += 1
-      let manager = event.body.manager.flatMap { managers[$0]?.manager }
-      manager?.hasHeard = true
-      guard let manager else {
-        if case .actionRequested(let identifier, let name) = event.body { perform(identifier, name) }
+      if case .actionRequested(let identifier, let name) = event.body {
+        perform(identifier, name)
         finishOne()
         return nil
       }
+      guard let manager = event.manager.flatMap({ managers[$0]?.manager }) else {
+        finishOne()
+        return nil
+      }
+      manager.hasHeard = true
       return manager
     }
     manager?.enqueue {
@@ -291,7 +294,7 @@ package final class AppSession: AppLinkDelegate, @unchecked Sendable {
 
   private func deliverState(_ state: ManagerState, to manager: CBManager) {
     manager.enqueue {
-      manager.apply(.stateChanged(manager.managerIdentifier, state))
+      manager.apply(.stateChanged(state))
     } after: {
     }
   }

@@ -7,7 +7,7 @@ open class CBCentral: CBPeer, @unchecked Sendable {
 
   init(_ snapshot: CentralSnapshot) {
     maximumLength = snapshot.maximumUpdateValueLength
-    super.init(identifier: snapshot.identifier)
+    super.init(snapshot.identifier)
   }
 
   /// Bytes that fit in one notification or indication.

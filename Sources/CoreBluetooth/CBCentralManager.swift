@@ -70,7 +70,7 @@ open class CBCentralManager: CBManager, @unchecked Sendable {
     locked {
       scan = request
       discovered = []
-      session.send(.scan(managerIdentifier, request), for: self)
+      session.send(.central(managerIdentifier, .scan(request)), for: self)
     }
   }
 
@@ -79,7 +79,7 @@ open class CBCentralManager: CBManager, @unchecked Sendable {
     locked {
       guard scan != nil else { return }
       scan = nil
-      session.send(.stopScan(managerIdentifier), for: self)
+      session.send(.central(managerIdentifier, .stopScan), for: self)
     }
   }
 
@@ -90,12 +90,12 @@ open class CBCentralManager: CBManager, @unchecked Sendable {
     let connectOptions = ConnectOptions(appOptions: options)
     guard acceptsCommands("connect(_:options:)"), isMine(peripheral, "connect(_:options:)") else { return }
     locked {
-      let identifier = peripheral.identifier
+      let identifier = peripheral.peer
       self.connectOptions[identifier] = connectOptions
       peripheral.isAwaitingConnection = true
       if peripheral.currentState != .connected { peripheral.currentState = .connecting }
       if creation.restoreIdentifier != nil { held[identifier] = peripheral }
-      session.send(.connect(managerIdentifier, identifier, connectOptions), for: self)
+      session.send(.central(managerIdentifier, .connect(identifier, connectOptions)), for: self)
     }
   }
 
@@ -104,14 +104,14 @@ open class CBCentralManager: CBManager, @unchecked Sendable {
     let command = "cancelPeripheralConnection(_:)"
     guard acceptsCommands(command), isMine(peripheral, command) else { return }
     let isUnused = locked {
-      let identifier = peripheral.identifier
+      let identifier = peripheral.peer
       guard peripheral.currentState != .disconnected || connectOptions[identifier] != nil else { return true }
       connectOptions[identifier] = nil
       peripheral.isAwaitingConnection = false
       peripheral.currentState = .disconnecting
       // Kept until the system has answered, for the delegate is told.
       held[identifier] = peripheral
-      session.send(.cancelConnection(managerIdentifier, identifier), for: self)
+      session.send(.central(managerIdentifier, .cancelConnection(identifier)), for: self)
       return false
     }
     if isUnused {
@@ -135,8 +135,9 @@ open class CBCentralManager: CBManager, @unchecked Sendable {
   /// While the system is away only those that this manager has an object for.
   open func retrievePeripherals(withIdentifiers identifiers: [UUID]) -> [CBPeripheral] {
     guard acceptsCommands("retrievePeripherals(withIdentifiers:)") else { return [] }
-    if let reply = session.query(.retrievePeripherals(managerIdentifier, identifiers)) { return peripherals(in: reply) }
-    return locked { identifiers.compactMap { table[$0]?.peripheral } }
+    let peers = identifiers.map { PeerIdentifier($0) }
+    if let reply = session.query(.retrievePeripherals(managerIdentifier, peers)) { return peripherals(in: reply) }
+    return locked { peers.compactMap { table[$0]?.peripheral } }
   }
 
   /// Peripherals that are connected to this machine, by whichever app, and offer one of the services. For this app
@@ -152,7 +153,7 @@ open class CBCentralManager: CBManager, @unchecked Sendable {
       held.values.filter { peripheral in
         peripheral.currentState == .connected
           && (peripheral.serviceList ?? []).contains { wanted.contains($0.attributeUUID) }
-      }.sorted { $0.identifier < $1.identifier }
+      }.sorted { $0.peer < $1.peer }
     }
   }
 
@@ -181,7 +182,7 @@ open class CBCentralManager: CBManager, @unchecked Sendable {
       table = table.filter { $0.value.peripheral != nil }
       tableLimit = max(64, table.count * 2)
     }
-    let peripheral = CBPeripheral(identifier: identifier, manager: self)
+    let peripheral = CBPeripheral(identifier, manager: self)
     table[identifier] = WeakPeripheral(peripheral: peripheral)
     return peripheral
   }
@@ -193,7 +194,7 @@ open class CBCentralManager: CBManager, @unchecked Sendable {
       table[identifier] = nil
       session.logger.critical(
         "API MISUSE: the request to connect to \(identifier) is cancelled: nothing refers to its CBPeripheral any more")
-      session.send(.cancelConnection(managerIdentifier, identifier), for: self)
+      session.send(.central(managerIdentifier, .cancelConnection(identifier)), for: self)
     }
   }
 
@@ -202,7 +203,7 @@ open class CBCentralManager: CBManager, @unchecked Sendable {
     guard scan != nil else { return }
     scan = nil
     discovered = []
-    session.send(.stopScan(managerIdentifier), for: self)
+    session.send(.central(managerIdentifier, .stopScan), for: self)
   }
 
   override func tellState() { delegate?.centralManagerDidUpdateState(self) }

@@ -70,11 +70,15 @@ extension CBError {
   init(_ code: Code, _ message: String) { self.init(code, userInfo: [NSLocalizedDescriptionKey: message]) }
 }
 
+extension CBError.Code {
+  init(_ code: PeerError.Code) { self = Self(rawValue: code.rawValue) ?? .unknown }
+}
+
 extension PeerError {
   /// The error as an app is given it.
   var appError: any Error {
     switch self {
-    case .coreBluetooth(let code, let message): return CBError(CBError.Code(rawValue: code) ?? .unknown, message)
+    case .coreBluetooth(let code, let message): return CBError(CBError.Code(code), message)
     case .att(let error):
       if let code = CBATTError.Code(rawValue: Int(error.rawValue)) {
         return CBATTError(code, userInfo: [NSLocalizedDescriptionKey: "The peer answered \(error)."])

@@ -55,8 +55,8 @@ open class CBManager: NSObject, @unchecked Sendable {
   /// Takes one event into the objects' state and tells the delegate; on the manager's queue.
   func apply(_ body: Event.Body) {
     switch body {
-    case .stateChanged(_, let state): change(to: state)
-    case .managerRejected(_, let error):
+    case .stateChanged(let state): change(to: state)
+    case .managerRejected(let error):
       session.logger.critical("API MISUSE: the system rejects \(self): \(error)")
       locked { isRejected = true }
       change(to: .unsupported)

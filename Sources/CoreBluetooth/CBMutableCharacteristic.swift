@@ -14,7 +14,7 @@ open class CBMutableCharacteristic: CBCharacteristic, @unchecked Sendable {
   public init(
     type UUID: CBUUID, properties: CBCharacteristicProperties, value: Data?, permissions: CBAttributePermissions
   ) {
-    localIdentifier = Foundation.UUID()
+    localIdentifier = LocalAttributeIdentifier(Foundation.UUID())
     permissionSet = permissions
     super.init(uuid: UUID, properties: properties)
     currentValue = value

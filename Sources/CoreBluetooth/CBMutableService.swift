@@ -7,7 +7,7 @@ open class CBMutableService: CBService, @unchecked Sendable {
   let localIdentifier: LocalAttributeIdentifier
 
   public init(type UUID: CBUUID, primary isPrimary: Bool) {
-    localIdentifier = Foundation.UUID()
+    localIdentifier = LocalAttributeIdentifier(Foundation.UUID())
     super.init(uuid: UUID, primary: isPrimary)
   }
 

@@ -1,20 +1,22 @@
+import AppLink
 import Foundation
 
 /// A remote device.
 open class CBPeer: NSObject, NSCopying, @unchecked Sendable {
   /// The same for every app of this machine, across restarts and reboots.
-  public let identifier: UUID
+  public var identifier: UUID { peer.rawValue }
+  let peer: PeerIdentifier
   var formatText: NSString?
 
-  init(identifier: UUID) { self.identifier = identifier }
+  init(_ peer: PeerIdentifier) { self.peer = peer }
 
   open func copy(with zone: NSZone? = nil) -> Any { self }
 
-  open override var hash: Int { identifier.hashValue }
+  open override var hash: Int { peer.hashValue }
 
   /// Two objects for one remote device in one role are equal, also if they come from different managers.
   open override func isEqual(_ object: Any?) -> Bool {
     guard let other = object as? CBPeer else { return false }
-    return other === self || (other.identifier == identifier && type(of: other) == type(of: self))
+    return other === self || (other.peer == peer && type(of: other) == type(of: self))
   }
 }

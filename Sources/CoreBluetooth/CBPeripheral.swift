@@ -24,16 +24,16 @@ open class CBPeripheral: CBPeer, @unchecked Sendable {
   /// So many writes without response may be on their way to the system.
   static let writeWindow = 32
 
-  init(identifier: UUID, manager: CBCentralManager) {
+  init(_ peer: PeerIdentifier, manager: CBCentralManager) {
     self.manager = manager
-    super.init(identifier: identifier)
+    super.init(peer)
   }
 
   deinit {
     guard isAwaitingConnection, let manager else { return }
-    let identifier = identifier
+    let peer = peer
     // Not here: a `deinit` may run inside any operation of the manager.
-    housekeepingQueue.async { [weak manager] in manager?.abandoned(identifier) }
+    housekeepingQueue.async { [weak manager] in manager?.abandoned(peer) }
   }
 
   open weak var delegate: (any CBPeripheralDelegate)? {

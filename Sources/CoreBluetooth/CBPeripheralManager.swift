@@ -95,7 +95,7 @@ open class CBPeripheralManager: CBManager, @unchecked Sendable {
     let isAlready = locked {
       guard advertisement == nil else { return true }
       advertisement = request
-      session.send(.startAdvertising(managerIdentifier, request), for: self)
+      session.send(.peripheral(managerIdentifier, .startAdvertising(request)), for: self)
       return false
     }
     guard isAlready else { return }
@@ -112,7 +112,7 @@ open class CBPeripheralManager: CBManager, @unchecked Sendable {
       guard advertisement != nil else { return }
       advertisement = nil
       isAdvertisingNow = false
-      session.send(.stopAdvertising(managerIdentifier), for: self)
+      session.send(.peripheral(managerIdentifier, .stopAdvertising), for: self)
     }
   }
 
@@ -126,7 +126,7 @@ open class CBPeripheralManager: CBManager, @unchecked Sendable {
         let published = Set(publications.map(\.definition.identifier))
         let publication = try Publication(service, published: published)
         publications.append(publication)
-        session.send(.addService(managerIdentifier, publication.definition), for: self)
+        session.send(.peripheral(managerIdentifier, .addService(publication.definition)), for: self)
         return nil
       } catch { return error.description }
     }
@@ -143,7 +143,7 @@ open class CBPeripheralManager: CBManager, @unchecked Sendable {
     locked {
       guard publications.contains(where: { $0.service === service }) else { return }
       publications.removeAll { $0.service === service }
-      session.send(.removeService(managerIdentifier, service.localIdentifier), for: self)
+      session.send(.peripheral(managerIdentifier, .removeService(service.localIdentifier)), for: self)
     }
   }
 
@@ -151,7 +151,7 @@ open class CBPeripheralManager: CBManager, @unchecked Sendable {
     guard acceptsCommands("removeAllServices()") else { return }
     locked {
       publications = []
-      session.send(.removeAllServices(managerIdentifier), for: self)
+      session.send(.peripheral(managerIdentifier, .removeAllServices), for: self)
     }
   }
 
@@ -204,8 +204,9 @@ open class CBPeripheralManager: CBManager, @unchecked Sendable {
         isRefusingUpdates = true
         return false
       }
-      let request = Request.updateValue(
-        managerIdentifier, identifier, value: Array(value), centrals: centrals == nil ? nil : meant.map(\.identifier))
+      let request = Request.peripheral(
+        managerIdentifier,
+        .updateValue(identifier, value: Array(value), centrals: centrals == nil ? nil : meant.map(\.peer)))
       guard session.send(request, for: self) else {
         isRefusingUpdates = true
         return false
@@ -254,11 +255,11 @@ open class CBPeripheralManager: CBManager, @unchecked Sendable {
     if advertisement != nil {
       advertisement = nil
       isAdvertisingNow = false
-      session.send(.stopAdvertising(managerIdentifier), for: self)
+      session.send(.peripheral(managerIdentifier, .stopAdvertising), for: self)
     }
     if !publications.isEmpty {
       publications = []
-      session.send(.removeAllServices(managerIdentifier), for: self)
+      session.send(.peripheral(managerIdentifier, .removeAllServices), for: self)
     }
   }
 

@@ -7,16 +7,16 @@ import Foundation
 extension CBCentralManager {
   func applyCentralEvent(_ body: Event.Body) {
     switch body {
-    case .willRestoreCentral(_, let restoration): restore(restoration)
-    case .discovered(_, let snapshot, let advertisement, let rssi): discover(snapshot, advertisement, rssi)
-    case .connected(_, let snapshot): connected(snapshot)
-    case .failedToConnect(_, let identifier, let error): failedToConnect(identifier, error)
-    case .disconnected(_, let identifier, let error, let unixSeconds, let isReconnecting):
+    case .willRestoreCentral(let restoration): restore(restoration)
+    case .discovered(let snapshot, let advertisement, let rssi): discover(snapshot, advertisement, rssi)
+    case .connected(let snapshot): connected(snapshot)
+    case .failedToConnect(let identifier, let error): failedToConnect(identifier, error)
+    case .disconnected(let identifier, let error, let unixSeconds, let isReconnecting):
       disconnected(identifier, error, unixSeconds, isReconnecting)
-    case .operationCompleted(_, _, let operation, let result): complete(operation, result)
-    case .valueUpdated(_, let identifier, let handle, let value): valueUpdated(identifier, handle, value)
-    case .nameChanged(_, let identifier, let name): nameChanged(identifier, name)
-    case .servicesModified(_, let identifier, let handles): servicesModified(identifier, handles)
+    case .operationCompleted(_, let operation, let result): complete(operation, result)
+    case .valueUpdated(let identifier, let handle, let value): valueUpdated(identifier, handle, value)
+    case .nameChanged(let identifier, let name): nameChanged(identifier, name)
+    case .servicesModified(let identifier, let handles): servicesModified(identifier, handles)
     default: session.logger.error("\(self) is told an event of another role and ignores it")
     }
   }
@@ -114,7 +114,7 @@ extension CBCentralManager {
 
   /// Under the lock.
   private func connectionEnded(_ peripheral: CBPeripheral) {
-    let identifier = peripheral.identifier
+    let identifier = peripheral.peer
     pending = pending.filter { $0.value.peripheral !== peripheral }
     peripheral.unansweredWrites = 0
     peripheral.isRefusingWrites = false
@@ -167,8 +167,7 @@ extension CBCentralManager {
   /// The system came back. What the one before it did not get to confirm is told by ourselves.
   func confirmCancellations() {
     let cancelled = locked {
-      held.values.filter { $0.currentState == .disconnecting }.map(\.identifier)
-        .sorted()
+      held.values.filter { $0.currentState == .disconnecting }.map(\.peer).sorted()
     }
     for identifier in cancelled { disconnected(identifier, nil, Date().timeIntervalSince1970, false) }
   }

@@ -7,19 +7,19 @@ import Foundation
 extension CBPeripheralManager {
   func applyPeripheralEvent(_ body: Event.Body) {
     switch body {
-    case .willRestorePeripheral(_, let restoration): restore(restoration)
-    case .serviceAdded(_, let identifier, let error): serviceAdded(identifier, error)
-    case .advertisingStarted(_, let error): advertisingStarted(error)
-    case .subscribed(_, let central, let identifier): subscriptionChanged(central, identifier, isSubscribed: true)
-    case .unsubscribed(_, let central, let identifier): subscriptionChanged(central, identifier, isSubscribed: false)
-    case .readRequested(_, let request, let central, let identifier, let offset):
+    case .willRestorePeripheral(let restoration): restore(restoration)
+    case .serviceAdded(let identifier, let error): serviceAdded(identifier, error)
+    case .advertisingStarted(let error): advertisingStarted(error)
+    case .subscribed(let central, let identifier): subscriptionChanged(central, identifier, isSubscribed: true)
+    case .unsubscribed(let central, let identifier): subscriptionChanged(central, identifier, isSubscribed: false)
+    case .readRequested(let request, let central, let identifier, let offset):
       requested(request, central, identifier, offset: offset, value: nil, withResponse: true)
-    case .writeRequested(_, let request, let central, let identifier, let offset, let value, let withResponse):
+    case .writeRequested(let request, let central, let identifier, let offset, let value, let withResponse):
       requested(request, central, identifier, offset: offset, value: Data(value), withResponse: withResponse)
-    case .requestExpired(_, let request):
+    case .requestExpired(let request):
       _ = locked { openRequests.remove(request) }
       session.logger.warning("\(self): a request was not answered in time; the system answered it with an error")
-    case .updateCredit(_, let count): gainCredit(count)
+    case .updateCredit(let count): gainCredit(count)
     default: session.logger.error("\(self) is told an event of another role and ignores it")
     }
   }
@@ -164,7 +164,7 @@ extension CBPeripheralManager {
     var subscriptions: [LocalAttributeIdentifier: [PeerIdentifier]] = [:]
     for publication in publications {
       for (identifier, characteristic) in publication.characteristics where !characteristic.subscribers.isEmpty {
-        subscriptions[identifier] = characteristic.subscribers.map(\.identifier)
+        subscriptions[identifier] = characteristic.subscribers.map(\.peer)
       }
     }
     return ManagerView(
@@ -180,10 +180,10 @@ extension CBPeripheralManager {
       // Credit was the earlier system's; this one gives its own.
       updateCredit = 0
       for publication in publications where !publication.isTold {
-        session.send(.addService(managerIdentifier, publication.definition), for: self)
+        session.send(.peripheral(managerIdentifier, .addService(publication.definition)), for: self)
       }
       if let advertisement, !isAdvertisingNow {
-        session.send(.startAdvertising(managerIdentifier, advertisement), for: self)
+        session.send(.peripheral(managerIdentifier, .startAdvertising(advertisement)), for: self)
       }
     }
   }

@@ -44,7 +44,7 @@ extension CBPeripheral {
       let identifier = manager.session.makeOperationIdentifier()
       if case .writeCharacteristic(_, _, withResponse: false) = operation { unansweredWrites += 1 }
       let wasSent = manager.session.send(
-        .perform(manager.managerIdentifier, self.identifier, identifier, operation), for: manager)
+        .central(manager.managerIdentifier, .perform(peer, identifier, operation)), for: manager)
       manager.pending[identifier] = PendingOperation(
         peripheral: self, operation: operation, subject: subject, wasSent: wasSent)
     }
@@ -184,12 +184,12 @@ extension CBCentralManager {
           continue
         }
         pending[identifier]?.wasSent = session.send(
-          .perform(managerIdentifier, entry.peripheral.identifier, identifier, entry.operation), for: self)
+          .central(managerIdentifier, .perform(entry.peripheral.peer, identifier, entry.operation)), for: self)
       }
       return unknown
     }
     let error = PeerError.coreBluetooth(
-      code: CBError.Code.unknown.rawValue,
+      .unknown,
       message: "The Bluetooth system went away in mid-write; the write may or may not have happened.")
     for (identifier, _) in unknown { complete(identifier, .failed(error)) }
   }

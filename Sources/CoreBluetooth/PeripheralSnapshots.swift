@@ -45,7 +45,7 @@ extension CBPeripheral {
 
   var snapshot: PeripheralSnapshot {
     PeripheralSnapshot(
-      identifier: identifier, name: currentName,
+      identifier: peer, name: currentName,
       state: PeripheralState(rawValue: UInt8(currentState.rawValue)) ?? .disconnected,
       services: serviceList?.map(\.snapshot), mtu: mtu)
   }

@@ -73,12 +73,14 @@ public final class ScriptedSystem: AppLinkConnection, @unchecked Sendable {
   }
 
   /// Tells the app something, as the next event in the line.
-  public func emit(_ body: Event.Body) {
+  ///
+  /// - Parameter manager: which of its managers is told, the first that it made unless given; `nil`: the app itself.
+  public func emit(_ body: Event.Body, to manager: ManagerIdentifier? = ManagerIdentifier(1)) {
     let sequence = lock.withLock {
       lastSequence += 1
       return EventSequence(lastSequence)
     }
-    emit(Event(sequence: sequence, body: body))
+    emit(Event(sequence: sequence, manager: manager, body: body))
   }
 
   /// Tells the app an event of any number, also one that it has had.

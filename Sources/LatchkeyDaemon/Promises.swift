@@ -18,11 +18,11 @@ extension BluetoothSystem.Event {
 extension AppLink.Request {
   var asksForPromise: Bool {
     switch self {
-    case .connect, .cancelConnection, .scan, .stopScan, .addService, .removeService, .removeAllServices,
-      .startAdvertising, .stopAdvertising, .destroyManager, .perform(_, _, _, .setNotify):
-      true
+    case .central(_, let request): request.asksForPromise
+    case .peripheral(_, let request): request.asksForPromise
+    case .destroyManager: true
     // A manager without anything is nothing to keep. One that is resumed says again what was promised to it before.
-    case .createManager, .resumeManager, .perform, .updateValue, .respond, .handled, .completeAction, .showAlert: false
+    case .createManager, .resumeManager, .respond, .handled, .completeAction, .showAlert: false
     }
   }
 
@@ -32,6 +32,24 @@ extension AppLink.Request {
     switch self {
     case .respond, .handled, .completeAction, .showAlert: true
     default: false
+    }
+  }
+}
+
+extension CentralRequest {
+  fileprivate var asksForPromise: Bool {
+    switch self {
+    case .connect, .cancelConnection, .scan, .stopScan, .perform(_, _, .setNotify): true
+    case .perform: false
+    }
+  }
+}
+
+extension PeripheralRequest {
+  fileprivate var asksForPromise: Bool {
+    switch self {
+    case .addService, .removeService, .removeAllServices, .startAdvertising, .stopAdvertising: true
+    case .updateValue: false
     }
   }
 }

@@ -40,6 +40,12 @@ struct Program: AsyncParsableCommand {
   @Option(help: ArgumentHelp("A machine of those above that uses resolvable private addresses.", valueName: "name"))
   var privateMachine: [String] = []
 
+  @Option(
+    help: ArgumentHelp(
+      "A machine of those above whose bluetoothd runs with --experimental: it has AdvertisementMonitorManager1.",
+      valueName: "name"))
+  var experimentalMachine: [String] = []
+
   @Option(help: ArgumentHelp("How many adapters a machine of those above has, up to 8.", valueName: "name=count"))
   var adapters: [String] = []
 
@@ -80,6 +86,9 @@ struct Program: AsyncParsableCommand {
     if let unknown = privateMachine.first(where: { !names.contains($0) }) {
       throw ValidationError("--private-machine \(unknown): there is no such --machine")
     }
+    if let unknown = experimentalMachine.first(where: { !names.contains($0) }) {
+      throw ValidationError("--experimental-machine \(unknown): there is no such --machine")
+    }
     for text in adapters {
       let name = String(text.prefix { $0 != "=" })
       guard names.contains(name) else { throw ValidationError("--adapters \(text): there is no --machine \(name)") }
@@ -102,6 +111,7 @@ struct Program: AsyncParsableCommand {
         name: name, busAddress: address.hasPrefix("/") ? "unix:path=\(address)" : address,
         isPrivate: privateMachine.contains(name))
       machine.adapterCount = try adapterCount(of: name)
+      machine.isExperimental = experimentalMachine.contains(name)
       return machine
     }
   }

@@ -69,7 +69,7 @@ struct AppLinkBusTests {
     check(Sample.queries.map(QueryCoding.message), QueryCoding.shapes)
     check(Sample.events.map(EventCoding.message), EventCoding.shapes)
     check([AttachCoding.message(Attachment(bundleIdentifier: "x"))], [AttachCoding.shape])
-    check(controlRequests.map(ControlCoding.message), ControlCoding.shapes)
+    check(Sample.controlRequests.map(ControlCoding.message), ControlCoding.shapes)
   }
 
   @Test("the interface described in config/dbus is the one that is served")
@@ -113,7 +113,7 @@ struct AppLinkBusTests {
     let client = AppLinkClient(address: bus.address.text, logger: logger, delegate: app)
     try client.start()
     // Dropped, and not sent later.
-    client.send(.stopScan(Sample.manager))
+    client.send(.central(Sample.manager, .stopScan))
     let away = #expect(throws: AppLinkError.self) { try client.query(Sample.queries[0]) }
     #expect(away?.code == .unavailable)
     for round in UInt64(1)...3 {
@@ -121,7 +121,7 @@ struct AppLinkBusTests {
       let (connection, _, attachment) = try await system.nextAttach()
       #expect(attachment.lastEvent == (round == 1 ? nil : EventSequence(round - 1)))
       #expect(try await app.told.next() == .attached(TestSystem.reply))
-      let event = Event(sequence: EventSequence(round), body: .stateChanged(Sample.manager, .poweredOn))
+      let event = Event(sequence: EventSequence(round), manager: Sample.manager, body: .stateChanged(.poweredOn))
       system.server.send(event, to: connection)
       #expect(try await app.told.next() == .event(event))
       client.send(.destroyManager(Sample.manager))
@@ -234,7 +234,8 @@ struct AppLinkBusTests {
     #expect(await refusal(call("StopScan", [identifier], interface: "org.other")) == BusError.Name.unknownMethod)
     try await peer.call(call("StopScan", [identifier]))
     #expect(
-      try await system.events.next() == .request(AppConnection(name: peer.uniqueName), .stopScan(Sample.manager)))
+      try await system.events.next()
+        == .request(AppConnection(name: peer.uniqueName), .central(Sample.manager, .stopScan)))
     peer.close()
     system.server.close()
   }
@@ -261,33 +262,9 @@ struct AppLinkBusTests {
     system.server.close()
   }
 
-  private let controlRequests: [ControlRequest] = [
-    .openApp(bundleIdentifier: "a"), .leaveApp(bundleIdentifier: "b"), .quitApp(bundleIdentifier: "c"),
-    .reclaimApp(bundleIdentifier: "d"), .performAction(bundleIdentifier: "e", name: "unlock"), .setBluetooth(on: true),
-    .setBluetooth(on: false), .status,
-    .attendPairings, .answerPairing(PairingAnswer(question: 7, isAccepted: true, passkey: 123_456)),
-    .pair(device: "Front door"),
-  ]
-
   @Test("the user's requests arrive with who asks, and are answered")
   func control() async throws {
     let bus = try PrivateBus()
-    let status = SystemStatus(
-      bluetooth: .poweredOn,
-      apps: [
-        AppStatus(bundleIdentifier: "a", state: .suspended, processIdentifier: 42, pendingConnections: 2, launches: 1),
-        AppStatus(bundleIdentifier: "b", state: .notRunning, quitByUser: true),
-      ],
-      pairings: [
-        PairingQuestion(identifier: 7, kind: .compare, address: "C0:FF:EE:00:00:01", name: "Door", passkey: 123_456),
-        PairingQuestion(identifier: 8, kind: .enter, address: "C0:FF:EE:00:00:02"),
-      ],
-      wakes: [
-        WakeRecord(
-          app: "a", because: "connected", unixSeconds: 1_767_225_600.5, seconds: 2.25, told: 3, said: 4, outcome: nil),
-        WakeRecord(
-          app: "b", because: "valueUpdated", unixSeconds: 0, seconds: 0, told: 0, said: 0, outcome: "suspended"),
-      ])
     let asked = Inbox<(ControlRequest, Credentials)>()
     let box = Holder()
     let server = AppLinkServer(address: bus.address.text, logger: logger) { event in
@@ -296,7 +273,7 @@ struct AppLinkBusTests {
       if case .openApp("unknown") = request {
         box.value?.reply(to: token, .failure(AppLinkError(.unknownApp, "no such app")))
       } else {
-        box.value?.reply(to: token, .success(request.returnsStatus ? status : nil))
+        box.value?.reply(to: token, .success(request.returnsStatus ? Sample.status : nil))
       }
     }
     box.value = server
@@ -304,8 +281,8 @@ struct AppLinkBusTests {
     let absent = await #expect(throws: AppLinkError.self) { try await client.status() }
     #expect(absent?.code == .unavailable)
     try server.start()
-    for request in controlRequests {
-      #expect(try await client.perform(request) == (request.returnsStatus ? status : nil))
+    for request in Sample.controlRequests {
+      #expect(try await client.perform(request) == (request.returnsStatus ? Sample.status : nil))
       let (told, credentials) = try await asked.next()
       #expect(told == request)
       #expect(credentials.userIdentifier == getuid())
@@ -325,13 +302,13 @@ struct AppLinkBusTests {
     for number in UInt64(1)...100 {
       for (index, attached) in apps.enumerated() {
         let event = Event(
-          sequence: EventSequence(number), body: .updateCredit(Sample.manager, index))
+          sequence: EventSequence(number), manager: Sample.manager, body: .updateCredit(index))
         system.server.send(event, to: attached.connection)
       }
     }
     for (index, attached) in apps.enumerated() {
       for number in UInt64(1)...100 {
-        let event = Event(sequence: EventSequence(number), body: .updateCredit(Sample.manager, index))
+        let event = Event(sequence: EventSequence(number), manager: Sample.manager, body: .updateCredit(index))
         #expect(try await attached.app.told.next() == .event(event))
       }
       attached.client.close()

@@ -6,12 +6,12 @@ import FoundationEssentials
 enum Sample {
   static let manager = ManagerIdentifier(7)
   static let operation = OperationIdentifier(1 << 40)
-  static let peer = id(1)
+  static let peer: PeerIdentifier = id(1)
   static let uuid = BluetoothUUID(0x180F as UInt16)
   static let custom = BluetoothUUID(high: 0x1234_5678_9ABC_DEF0, low: 0xFEDC_BA98_7654_3210)
 
-  static func id(_ last: UInt8) -> UUID {
-    UUID(uuid: (0xAA, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, last))
+  static func id<Identifier: UUIDIdentifier>(_ last: UInt8) -> Identifier {
+    Identifier(UUID(uuid: (0xAA, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, last)))
   }
 
   static let service = ServiceSnapshot(
@@ -38,7 +38,9 @@ enum Sample {
     ])
   static let advertisement = AdvertisementRequest(localName: "Lock", serviceUUIDs: [uuid, custom])
   static let scan = ScanRequest(services: [uuid], allowDuplicates: true, solicitedServices: [custom])
-  static let errors: [PeerError] = [.coreBluetooth(code: -6, message: "timed out"), .att(ATTError(rawValue: 0x0E))]
+  static let errors: [PeerError] = [
+    .coreBluetooth(.connectionTimeout, message: "timed out"), .att(ATTError(rawValue: 0x0E)),
+  ]
   static let fullAdvertisement = AdvertisementData(
     flags: 6, localName: "n", serviceUUIDs: [uuid], solicitedServiceUUIDs: [custom], overflowServiceUUIDs: [uuid],
     serviceData: [uuid: [1], custom: []], manufacturerData: [0x004C: [2, 3]], transmitPowerLevel: -20,
@@ -64,22 +66,25 @@ enum Sample {
           connectOptions: [peer: ConnectOptions(notifyOnConnection: true, startDelaySeconds: 1.5)], scan: scan,
           discovered: [id(8)], services: [definition], advertisement: advertisement,
           subscriptions: [id(6): [id(3)], id(7): []])),
-      .destroyManager(manager), .scan(manager, scan), .scan(manager, ScanRequest(services: nil)),
-      .stopScan(manager),
-      .connect(
-        manager, peer,
-        ConnectOptions(notifyOnDisconnection: true, notifyOnNotification: true, enableAutoReconnect: true)),
-      .cancelConnection(manager, peer), .addService(manager, definition), .removeService(manager, id(4)),
-      .removeAllServices(manager), .startAdvertising(manager, advertisement),
-      .startAdvertising(manager, AdvertisementRequest()), .stopAdvertising(manager),
-      .updateValue(manager, id(6), value: [1], centrals: nil),
-      .updateValue(manager, id(6), value: [], centrals: [id(3)]),
+      .destroyManager(manager), .central(manager, .scan(scan)), .central(manager, .scan(ScanRequest(services: nil))),
+      .central(manager, .stopScan),
+      .central(
+        manager,
+        .connect(
+          peer,
+          ConnectOptions(notifyOnDisconnection: true, notifyOnNotification: true, enableAutoReconnect: true))),
+      .central(manager, .cancelConnection(peer)), .peripheral(manager, .addService(definition)),
+      .peripheral(manager, .removeService(id(4))),
+      .peripheral(manager, .removeAllServices), .peripheral(manager, .startAdvertising(advertisement)),
+      .peripheral(manager, .startAdvertising(AdvertisementRequest())), .peripheral(manager, .stopAdvertising),
+      .peripheral(manager, .updateValue(id(6), value: [1], centrals: nil)),
+      .peripheral(manager, .updateValue(id(6), value: [], centrals: [id(3)])),
       .respond(RemoteRequestIdentifier(.max), result: nil, value: [1, 2, 3]),
       .respond(RemoteRequestIdentifier(1), result: .readNotPermitted, value: nil),
       .completeAction(ActionIdentifier(3), error: nil), .completeAction(ActionIdentifier(.max), error: "no link"),
       .showAlert("the door is locked"), .showAlert(nil),
       .handled(through: EventSequence(99)),
-    ] + operations.map { .perform(manager, peer, operation, $0) }
+    ] + operations.map { .central(manager, .perform(peer, operation, $0)) }
 
   static let queries: [Query] = [
     .retrievePeripherals(manager, [peer, id(2)]), .retrieveConnectedPeripherals(manager, withServices: [uuid]),
@@ -95,36 +100,38 @@ enum Sample {
 
   static let events: [Event] = {
     var bodies: [Event.Body] = [
-      .managerRejected(manager, AppLinkError(.invalidArguments, "two managers, one identifier")),
-      .stateChanged(manager, .poweredOff),
-      .willRestoreCentral(manager, CentralRestoration(peripherals: [peripheral], scan: scan)),
-      .willRestoreCentral(manager, CentralRestoration(peripherals: [])),
+      .managerRejected(AppLinkError(.invalidArguments, "two managers, one identifier")),
+      .stateChanged(.poweredOff),
+      .willRestoreCentral(CentralRestoration(peripherals: [peripheral], scan: scan)),
+      .willRestoreCentral(CentralRestoration(peripherals: [])),
       .willRestorePeripheral(
-        manager,
         PeripheralRestoration(
           services: [definition], advertisement: advertisement, subscriptions: [id(6): [central]])),
-      .willRestorePeripheral(manager, PeripheralRestoration(services: [], advertisement: nil)),
-      .discovered(manager, barePeripheral, fullAdvertisement, rssi: -128),
-      .discovered(manager, peripheral, AdvertisementData(), rssi: 127), .connected(manager, peripheral),
-      .disconnected(manager, peer, error: nil, unixSeconds: 1.75e9, isReconnecting: true),
-      .valueUpdated(manager, peer, characteristic: 3, value: [1]), .nameChanged(manager, peer, nil),
-      .nameChanged(manager, peer, ""), .servicesModified(manager, peer, invalidated: [1, 2]),
-      .serviceAdded(manager, id(4), error: nil), .advertisingStarted(manager, error: nil),
-      .subscribed(manager, central, id(6)), .unsubscribed(manager, central, id(6)),
-      .readRequested(manager, RemoteRequestIdentifier(1), central, id(6), offset: 22),
+      .willRestorePeripheral(PeripheralRestoration(services: [], advertisement: nil)),
+      .discovered(barePeripheral, fullAdvertisement, rssi: -128),
+      .discovered(peripheral, AdvertisementData(), rssi: 127), .connected(peripheral),
+      .disconnected(peer, error: nil, unixSeconds: 1.75e9, isReconnecting: true),
+      .valueUpdated(peer, characteristic: 3, value: [1]), .nameChanged(peer, nil),
+      .nameChanged(peer, ""), .servicesModified(peer, invalidated: [1, 2]),
+      .serviceAdded(id(4), error: nil), .advertisingStarted(error: nil),
+      .subscribed(central, id(6)), .unsubscribed(central, id(6)),
+      .readRequested(RemoteRequestIdentifier(1), central, id(6), offset: 22),
       .writeRequested(
-        manager, RemoteRequestIdentifier(2), central, id(6), offset: 0, value: [7], withResponse: false),
-      .requestExpired(manager, RemoteRequestIdentifier(2)), .updateCredit(manager, 10),
+        RemoteRequestIdentifier(2), central, id(6), offset: 0, value: [7], withResponse: false),
+      .requestExpired(RemoteRequestIdentifier(2)), .updateCredit(10),
       .actionRequested(ActionIdentifier(3), name: "unlock"),
     ]
     for error in errors {
       bodies += [
-        .failedToConnect(manager, peer, error), .serviceAdded(manager, id(4), error: error),
-        .advertisingStarted(manager, error: error),
-        .disconnected(manager, peer, error: error, unixSeconds: 0, isReconnecting: false),
+        .failedToConnect(peer, error), .serviceAdded(id(4), error: error),
+        .advertisingStarted(error: error),
+        .disconnected(peer, error: error, unixSeconds: 0, isReconnecting: false),
       ]
     }
-    bodies += results.map { .operationCompleted(manager, peer, operation, $0) }
-    return bodies.enumerated().map { Event(sequence: EventSequence(UInt64($0.offset + 1)), body: $0.element) }
+    bodies += results.map { .operationCompleted(peer, operation, $0) }
+    return bodies.enumerated().map { index, body in
+      let isAppsOwn = if case .actionRequested = body { true } else { false }
+      return Event(sequence: EventSequence(UInt64(index + 1)), manager: isAppsOwn ? nil : manager, body: body)
+    }
   }()
 }

@@ -19,6 +19,7 @@ struct BlueZBusTests {
     }
     try await pair.exchange(901, Sample.adapter, .unregisterApplication(root: Sample.application))
     try await pair.exchange(902, Sample.adapter, .unregisterAdvertisement(path: Sample.advertisement))
+    try await pair.exchange(904, Sample.adapter, .unregisterMonitor(root: Sample.monitors))
     try await pair.exchange(903, WellKnown.managerPath, .unregisterAgent(path: Sample.agent))
     pair.close()
   }
@@ -183,7 +184,7 @@ struct BlueZBusTests {
     pair.server.close()
   }
 
-  @Test("H4: an application that is unregistered before its objects are known never was one", .timeLimit(.minutes(1)))
+  @Test("H4: an application that is unregistered before its objects are known never was one", .timeLimit(.minutes(10)))
   func withdrawn() async throws {
     let pair = try await Pair()
     defer { pair.close() }

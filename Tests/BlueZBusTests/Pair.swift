@@ -50,13 +50,16 @@ struct Pair {
     return sender
   }
 
-  /// Registers the application, the advertisement and the agent; returns the client's name.
+  /// Registers the application, the advertisement, the monitor and the agent; returns the client's name.
   func register() async throws -> String {
     try await exchange(
       9001, Sample.adapter, .registerApplication(root: Sample.application, objects: Sample.applicationObjects))
     try await exchange(
       9002, Sample.adapter,
       .registerAdvertisement(path: Sample.advertisement, properties: Sample.advertisementProperties))
+    try await exchange(
+      9004, Sample.adapter, .registerMonitor(root: Sample.monitors, objects: [Sample.monitor: Sample.monitorInterfaces])
+    )
     return try await exchange(
       9003, WellKnown.managerPath, .registerAgent(path: Sample.agent, capability: .displayYesNo))
   }

@@ -13,6 +13,8 @@ enum Sample {
   static let exportedDescriptor = exported.appending("desc0")
   static let advertisement = ObjectPath(unchecked: "/advertisement0")
   static let agent = ObjectPath(unchecked: "/agent")
+  static let monitors = ObjectPath(unchecked: "/monitors")
+  static let monitor = monitors.appending("near")
   static let uuid = BluetoothUUID(0x180F as UInt16)
 
   static let objects: ManagedObjects = [
@@ -20,6 +22,7 @@ enum Sample {
     adapter: [
       InterfaceName.adapter: ["Address": .string("C0:FF:EE:00:00:00"), "Powered": .bool(true)],
       InterfaceName.gattManager: [:], InterfaceName.advertisingManager: ["ActiveInstances": .byte(0)],
+      InterfaceName.advertisementMonitorManager: ["SupportedMonitorTypes": .strings(["or_patterns"])],
     ],
     device: [
       InterfaceName.device: [
@@ -79,11 +82,19 @@ enum Sample {
     (adapter, .registerAdvertisement(path: advertisement, properties: advertisementProperties), .success(.none)),
     (WellKnown.managerPath, .registerAgent(path: agent, capability: .noInputNoOutput), .success(.none)),
     (WellKnown.managerPath, .requestDefaultAgent(path: agent), .success(.none)),
+    (adapter, .registerMonitor(root: monitors, objects: [monitor: monitorInterfaces]), .success(.none)),
     (device, .readConnectionRSSI, .success(.rssi(-71))),
   ]
 
   static let advertisementProperties: Properties = [
     "Type": .string("peripheral"), "ServiceUUIDs": .strings([uuid.description]), "LocalName": .string("Lock"),
+  ]
+
+  static let monitorInterfaces: Interfaces = [
+    InterfaceName.advertisementMonitor: [
+      "Type": .string("or_patterns"), "RSSIHighThreshold": .int16(-60),
+      "Patterns": .array(of: "(yyay)", [.structure([.byte(0), .byte(0x16), .bytes([1, 2])])]),
+    ]
   ]
 
   /// Each with the object it is called on, and what the client's object answers.
@@ -109,6 +120,9 @@ enum Sample {
     (agent, .cancel, .success(.none)),
     (application.appending("profile"), .release(interface: InterfaceName.gattProfile), .success(.none)),
     (advertisement, .release(interface: InterfaceName.advertisement), .success(.none)),
+    (monitor, .monitor(.activate), .success(.none)), (monitor, .monitor(.deviceFound(device)), .success(.none)),
+    (monitor, .monitor(.deviceLost(device)), .failure(.notSupported)),
+    (monitor, .release(interface: InterfaceName.advertisementMonitor), .success(.none)),
     (agent, .release(interface: InterfaceName.agent), .success(.none)),
   ]
 

@@ -106,4 +106,17 @@ import Testing
     bench.run(.seconds(1))
     #expect(bench.channels.contains(.close(ChannelIdentifier(given: 7))))
   }
+
+  @Test("C2: a socket that an application gives too late is closed")
+  func late() throws {
+    var bench = Self.meeting(givesSockets: true)
+    bench.answers = { callback in if case .acquireNotify = callback { nil } else { .success(.none) } }
+    let remark = try #require(bench.characteristic(Self.remark))
+    #expect(bench.ask(Bench.phone, remark, .startNotify)?.isSuccess == true)
+    let asked = try #require(
+      bench.unanswered.last { if case .acquireNotify = $0.3 { true } else { false } })
+    bench.run(.seconds(6))
+    bench.send(Bench.door, .answer(asked.identifier, .success(.channel(fileDescriptor: 9, mtu: 23))))
+    #expect(bench.channels == [.close(ChannelIdentifier(given: 9))])
+  }
 }

@@ -36,10 +36,13 @@ struct Bench {
   static let offerPath = ObjectPath(unchecked: "/app/service0/offer")
   static let commandPath = ObjectPath(unchecked: "/app/service0/command")
 
-  init(seed: UInt64 = 1, doorIsPrivate: Bool = false) {
+  /// - Parameter isExperimental: the phone's bluetoothd runs with `--experimental`.
+  init(seed: UInt64 = 1, doorIsPrivate: Bool = false, isExperimental: Bool = false) {
     world = SimulatedWorld(seed: seed)
     add(SimulatedMachine(name: Self.door, isPrivate: doorIsPrivate))
-    add(SimulatedMachine(name: Self.phone, position: Position(x: 2, y: 0)))
+    var phone = SimulatedMachine(name: Self.phone, position: Position(x: 2, y: 0))
+    phone.isExperimental = isExperimental
+    add(phone)
   }
 
   mutating func add(_ machine: SimulatedMachine) { take(world.addMachine(machine, at: now)) }

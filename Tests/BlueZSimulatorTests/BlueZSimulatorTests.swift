@@ -11,52 +11,11 @@ import SystemBus
 import Testing
 import Timekeeping
 
-/// A simulator on private buses, with whatever it says.
-private final class Stage: Sendable {
-  let buses: [String: PrivateBus]
-  let simulator: BlueZSimulator
-  let lines = Inbox<SimulatorLine>()
-  let running: Task<Void, any Error>
-
-  init(_ names: [String]) async throws {
-    var buses: [String: PrivateBus] = [:]
-    for name in names { buses[name] = try PrivateBus() }
-    self.buses = buses
-    let lines = lines
-    let simulator = BlueZSimulator(
-      machines: names.map { SimulatorMachine(name: $0, busAddress: buses[$0]?.address.text ?? "") }, seed: 1,
-      time: try BootClock(), logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }),
-      onLine: { lines.put($0) })
-    self.simulator = simulator
-    running = Task { try await simulator.run() }
-    while try await lines.next() != .ready {}
-  }
-
-  deinit { simulator.stop() }
-
-  /// The answer to a command; events before it are passed over.
-  func obey(_ command: SimulatorCommand, id: UInt64 = 1) async throws -> SimulatorReply {
-    simulator.send(SimulatorRequest(id: id, command: command))
-    while true {
-      if case .reply(let reply) = try await lines.next(), reply.id == id { return reply }
-    }
-  }
-
-  func client(on machine: String) throws -> (BlueZClient, Inbox<DaemonMessage>) {
-    let inbox = Inbox<DaemonMessage>()
-    let client = BlueZClient(
-      address: buses[machine]?.address.text, logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }),
-      onMessage: { inbox.put($0) })
-    try client.start()
-    return (client, inbox)
-  }
-}
-
 @Suite struct OverTheBus {
   private static let service = BluetoothUUID("5f1a0001-3c0c-4d6a-9a42-1c6f3d8e7b10")!
 
   @Test(
-    "H4: org.bluez is on every machine's bus, leaves it when bluetoothd ends, and comes back", .timeLimit(.minutes(1)))
+    "H4: org.bluez is on every machine's bus, leaves it when bluetoothd ends, and comes back", .timeLimit(.minutes(10)))
   func restarts() async throws {
     let stage = try await Stage(["door", "phone"])
     let (client, messages) = try stage.client(on: "phone")
@@ -84,7 +43,7 @@ private final class Stage: Sendable {
     }
   }
 
-  @Test("A4: who calls as soon as a new bluetoothd has its name finds all of it", .timeLimit(.minutes(1)))
+  @Test("A4: who calls as soon as a new bluetoothd has its name finds all of it", .timeLimit(.minutes(10)))
   func isWholeFromTheFirst() async throws {
     let stage = try await Stage(["phone"])
     let (client, messages) = try stage.client(on: "phone")
@@ -100,7 +59,7 @@ private final class Stage: Sendable {
     }
   }
 
-  @Test("H4: over two buses one machine finds, connects and reads another", .timeLimit(.minutes(1)))
+  @Test("H4: over two buses one machine finds, connects and reads another", .timeLimit(.minutes(10)))
   func reads() async throws {
     let stage = try await Stage(["door", "phone"])
     let (door, doorMessages) = try stage.client(on: "door")
@@ -179,7 +138,7 @@ private final class Stage: Sendable {
     try await answering.value
   }
 
-  @Test("H4: a command that makes no sense gets an error that says why", .timeLimit(.minutes(1)))
+  @Test("H4: a command that makes no sense gets an error that says why", .timeLimit(.minutes(10)))
   func badCommands() async throws {
     let stage = try await Stage(["door"])
     #expect(try await stage.obey(.boot(machine: "attic")).error == "there is no machine attic")
@@ -191,7 +150,7 @@ private final class Stage: Sendable {
     #expect(try await stage.obey(.hear(machine: "door", input: .malformedAdvertisement)).error == nil)
   }
 
-  @Test("H4: a machine that ends leaves its bus, and boots on it again", .timeLimit(.minutes(1)))
+  @Test("H4: a machine that ends leaves its bus, and boots on it again", .timeLimit(.minutes(10)))
   func reboots() async throws {
     let stage = try await Stage(["door"])
     let (client, messages) = try stage.client(on: "door")
@@ -206,7 +165,7 @@ private final class Stage: Sendable {
     }
   }
 
-  @Test("H4: a thousand devices met earlier are there when bluetoothd starts", .timeLimit(.minutes(1)))
+  @Test("H4: a thousand devices met earlier are there when bluetoothd starts", .timeLimit(.minutes(10)))
   func remembers() async throws {
     let stage = try await Stage(["phone"])
     let devices = (0..<1000).map {

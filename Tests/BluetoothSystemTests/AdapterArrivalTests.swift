@@ -9,7 +9,7 @@ import TimeTypes
 /// bluetoothd appears before its adapter does, and the adapter before it has power.
 @Suite("The adapter's arrival") struct AdapterArrivalTests {
   private func states(_ desk: Desk) -> [AppLink.ManagerState] {
-    desk.events.compactMap { if case .stateChanged(_, let state) = $0.body { state } else { nil } }
+    desk.events.compactMap { if case .stateChanged(let state) = $0.body { state } else { nil } }
   }
 
   private func power(_ isOn: Bool, _ desk: inout Desk) {

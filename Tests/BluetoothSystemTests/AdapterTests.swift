@@ -50,7 +50,7 @@ struct AdapterTests {
     #expect(desk.system.bluez.devices.keys.map { $0.parent?.text } == [path])
     desk.open()
     desk.createCentral()
-    desk.say(.scan(Desk.central, ScanRequest(services: nil)))
+    desk.say(.central(Desk.central, .scan(ScanRequest(services: nil))))
     let asked = desk.requests.filter { $0.request == .startDiscovery }
     #expect(asked.map(\.path.text) == [path])
   }

@@ -13,7 +13,7 @@ struct AppLifeTests {
     var desk = Desk()
     desk.connectAndSubscribe()
     desk.linkDown()
-    desk.say(.connect(Desk.central, desk.peer, ConnectOptions()))
+    desk.say(.central(Desk.central, .connect(desk.peer, ConnectOptions())))
     desk.leave()
     desk.settle()
     desk.pass(.seconds(3))
@@ -32,7 +32,7 @@ struct AppLifeTests {
     desk.createCentral()
     desk.value([1])
     #expect(desk.bodies == ["willRestoreState", "stateChanged", "connected", "valueUpdated"])
-    guard case .willRestoreCentral(_, let restoration)? = desk.events.first?.body else { return }
+    guard case .willRestoreCentral(let restoration)? = desk.events.first?.body else { return }
     let peripheral = try #require(restoration.peripherals.first)
     #expect(peripheral.state == .connecting)
     #expect(peripheral.services?.first?.characteristics?.first?.isNotifying == true)
@@ -54,7 +54,7 @@ struct AppLifeTests {
     desk.launchAndAttach()
     desk.createCentral()
     #expect(desk.bodies == ["willRestoreState", "stateChanged", "disconnected"])
-    guard case .willRestoreCentral(_, let restoration)? = desk.events.first?.body else { return }
+    guard case .willRestoreCentral(let restoration)? = desk.events.first?.body else { return }
     let peripheral = try #require(restoration.peripherals.first)
     #expect(peripheral.state == .connected, "what its app was last told")
   }
@@ -64,7 +64,7 @@ struct AppLifeTests {
     var desk = Desk()
     desk.connectAndSubscribe()
     desk.linkDown()
-    desk.say(.connect(Desk.central, desk.peer, ConnectOptions()))
+    desk.say(.central(Desk.central, .connect(desk.peer, ConnectOptions())))
     desk.leave()
     desk.settle()
     desk.pass(.seconds(3))
@@ -86,7 +86,7 @@ struct AppLifeTests {
       })
     desk.createCentral()
     #expect(desk.bodies == ["willRestoreState", "stateChanged", "connected", "disconnected"])
-    guard case .willRestoreCentral(_, let restoration)? = desk.events.first?.body else { return }
+    guard case .willRestoreCentral(let restoration)? = desk.events.first?.body else { return }
     let peripheral = try #require(restoration.peripherals.first)
     #expect(peripheral.state == .connecting, "what its app was last told")
   }
@@ -106,7 +106,7 @@ struct AppLifeTests {
     var desk = Desk()
     desk.connectAndSubscribe()
     desk.linkDown()
-    desk.say(.connect(Desk.central, desk.peer, ConnectOptions()))
+    desk.say(.central(Desk.central, .connect(desk.peer, ConnectOptions())))
     desk.handle(.control(.quitApp(bundleIdentifier: Desk.bundle), AnswerToken(0)))
     desk.die()
     desk.forget()
@@ -123,7 +123,7 @@ struct AppLifeTests {
     var desk = Desk()
     desk.connectAndSubscribe()
     desk.linkDown()
-    desk.say(.connect(Desk.central, desk.peer, ConnectOptions()))
+    desk.say(.central(Desk.central, .connect(desk.peer, ConnectOptions())))
     desk.die()
     desk.forget()
     desk.handle(.control(.setBluetooth(on: false), AnswerToken(0)))
@@ -188,7 +188,7 @@ struct AppLifeTests {
     var desk = Desk()
     desk.connectAndSubscribe()
     desk.linkDown()
-    desk.say(.connect(Desk.central, desk.peer, ConnectOptions()))
+    desk.say(.central(Desk.central, .connect(desk.peer, ConnectOptions())))
     desk.die()
     let peer = desk.peer
     desk.restartSystem()
@@ -236,7 +236,7 @@ struct AppLifeTests {
     var desk = Desk()
     desk.connectAndSubscribe()
     desk.linkDown()
-    desk.say(.connect(Desk.central, desk.peer, ConnectOptions()))
+    desk.say(.central(Desk.central, .connect(desk.peer, ConnectOptions())))
     desk.leave()
     desk.settle()
     desk.pass(.seconds(3))

@@ -17,7 +17,7 @@ struct BluetoothdFaultTests {
     desk.open()
     desk.createCentral()
     desk.forget()
-    desk.say(.connect(Desk.central, desk.peer, ConnectOptions()))
+    desk.say(.central(Desk.central, .connect(desk.peer, ConnectOptions())))
     return desk
   }
 
@@ -154,7 +154,7 @@ struct BluetoothdFaultTests {
     desk.pass(.seconds(1))
     #expect(desk.asked { $0 == .disconnect } == 1)
     desk.linkDown()
-    desk.say(.connect(Desk.central, desk.peer, ConnectOptions()))
+    desk.say(.central(Desk.central, .connect(desk.peer, ConnectOptions())))
     #expect(desk.asked(\.isProfileRegistration) >= 1)
   }
 
@@ -164,7 +164,7 @@ struct BluetoothdFaultTests {
     desk.connectAndSubscribe()
     desk.answersCalls = false
     desk.forget()
-    desk.say(.perform(Desk.central, desk.peer, OperationIdentifier(9), .readCharacteristic(0x0b)))
+    desk.say(.central(Desk.central, .perform(desk.peer, OperationIdentifier(9), .readCharacteristic(0x0b))))
     desk.pass(.seconds(39))
     #expect(desk.bodies.isEmpty)
     desk.pass(.seconds(1))
@@ -290,7 +290,7 @@ struct BluetoothdFaultTests {
     desk.linkUp()
     desk.forget()
     desk.linkDown()
-    desk.say(.connect(Desk.central, desk.peer, ConnectOptions()))
+    desk.say(.central(Desk.central, .connect(desk.peer, ConnectOptions())))
     #expect(desk.asked(\.isProfileRegistration) == 1)
   }
 
@@ -303,7 +303,7 @@ struct BluetoothdFaultTests {
       desk.handle(.daemon(.signal(.disconnected(path: Desk.devicePath, reason: reason, message: ""))))
     }
     desk.change(["Connected": .bool(false)])
-    desk.say(.connect(Desk.central, desk.peer, ConnectOptions()))
+    desk.say(.central(Desk.central, .connect(desk.peer, ConnectOptions())))
   }
 
   @Test("BlueZ 17: three links refused for want of a key end the request with CBError.peerRemovedPairingInformation")
@@ -316,10 +316,10 @@ struct BluetoothdFaultTests {
     desk.handle(
       .daemon(
         .signal(.disconnected(path: Desk.devicePath, reason: "org.bluez.Reason.Authentication", message: ""))))
-    let codes = desk.events.compactMap { event -> Int? in
-      if case .disconnected(_, _, .coreBluetooth(let code, _)?, _, _) = event.body { code } else { nil }
+    let codes = desk.events.compactMap { event -> PeerError.Code? in
+      if case .disconnected(_, .coreBluetooth(let code, _)?, _, _) = event.body { code } else { nil }
     }
-    #expect(codes == [14])
+    #expect(codes == [.peerRemovedPairingInformation])
     #expect(desk.recorded("pairing.gone") == 1)
   }
 
@@ -335,7 +335,7 @@ struct BluetoothdFaultTests {
     desk.linkUp()
     #expect(desk.bodies == ["connected"])
     desk.linkDown()
-    desk.say(.connect(Desk.central, desk.peer, ConnectOptions()))
+    desk.say(.central(Desk.central, .connect(desk.peer, ConnectOptions())))
     desk.forget()
     desk.change(["Connected": .bool(true)])
     #expect(desk.bodies == ["connected"])
@@ -349,7 +349,7 @@ struct BluetoothdFaultTests {
     desk.appear()
     desk.open()
     desk.say(.createManager(Desk.central, ManagerCreation(role: .peripheral, restoreIdentifier: "lock")))
-    desk.say(.addService(Desk.central, PeripheralRoleTests.definition))
+    desk.say(.peripheral(Desk.central, .addService(PeripheralRoleTests.definition)))
     let offer = desk.requests.compactMap { request -> ObjectPath? in
       guard case .registerApplication(let root, _) = request.request else { return nil }
       return root.appending("service").appending("characteristic0")

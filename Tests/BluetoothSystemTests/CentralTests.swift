@@ -15,7 +15,8 @@ struct CentralTests {
     desk.appear()
     desk.open()
     desk.createCentral()
-    #expect(desk.events.map(\.body) == [.stateChanged(Desk.central, .poweredOn)])
+    #expect(desk.events.map(\.body) == [.stateChanged(.poweredOn)])
+    #expect(desk.events.map(\.manager) == [Desk.central])
     #expect(desk.events.map(\.sequence.rawValue) == [1])
   }
 
@@ -27,7 +28,9 @@ struct CentralTests {
     desk.createCentral("one")
     desk.forget()
     desk.say(.createManager(ManagerIdentifier(2), ManagerCreation(role: .central, restoreIdentifier: "one")))
-    guard case .managerRejected(ManagerIdentifier(2), let error)? = desk.events.first?.body else {
+    guard let event = desk.events.first, event.manager == ManagerIdentifier(2),
+      case .managerRejected(let error) = event.body
+    else {
       Issue.record("not rejected: \(desk.events)")
       return
     }
@@ -41,7 +44,7 @@ struct CentralTests {
       desk.appear()
       desk.open()
       desk.createCentral()
-      desk.say(.scan(Desk.central, ScanRequest(services: services)))
+      desk.say(.central(Desk.central, .scan(ScanRequest(services: services))))
       return desk.requests.compactMap { asked in
         if case .setDiscoveryFilter(let filter) = asked.request { filter } else { nil }
       }.last
@@ -58,7 +61,7 @@ struct CentralTests {
     desk.open()
     desk.createCentral()
     desk.forget()
-    desk.say(.connect(Desk.central, desk.peer, ConnectOptions()))
+    desk.say(.central(Desk.central, .connect(desk.peer, ConnectOptions())))
     #expect(desk.asked(\.isProfileRegistration) == 1)
     #expect(desk.asked { $0 == .startDiscovery } == 0)
     #expect(desk.asked { $0 == .connect } == 0)
@@ -77,7 +80,7 @@ struct CentralTests {
     desk.open()
     desk.createCentral()
     desk.forget()
-    desk.say(.connect(Desk.central, desk.peer, ConnectOptions()))
+    desk.say(.central(Desk.central, .connect(desk.peer, ConnectOptions())))
     let store = try #require(desk.effects.firstIndex { if case .store(.put(.peripheral)) = $0 { true } else { false } })
     let ask = try #require(desk.effects.firstIndex { if case .bluez = $0 { true } else { false } })
     #expect(store < ask)
@@ -90,7 +93,7 @@ struct CentralTests {
     desk.open()
     desk.createCentral()
     desk.forget()
-    desk.say(.connect(Desk.central, desk.peer, ConnectOptions()))
+    desk.say(.central(Desk.central, .connect(desk.peer, ConnectOptions())))
     #expect(desk.asked { $0 == .connect } == 1)
     let call = desk.effects.lazy.compactMap { effect -> CallIdentifier? in
       if case .bluez(.call(let identifier, _, .connect)) = effect { identifier } else { nil }
@@ -112,19 +115,19 @@ struct CentralTests {
     var desk = Desk()
     desk.connectAndSubscribe()
     desk.forget()
-    desk.say(.cancelConnection(Desk.central, desk.peer))
+    desk.say(.central(Desk.central, .cancelConnection(desk.peer)))
     #expect(desk.asked { $0 == .disconnect } == 1)
     #expect(
       desk.asked {
         $0 == .setProperty(interface: InterfaceName.device, name: "Trusted", value: .bool(false))
       } == 1)
-    guard case .disconnected(_, _, error: nil, _, false)? = desk.events.first?.body else {
+    guard case .disconnected(_, error: nil, _, false)? = desk.events.first?.body else {
       Issue.record("\(desk.events)")
       return
     }
     // The link that is about to end is no new connection.
     desk.forget()
-    desk.say(.connect(Desk.central, desk.peer, ConnectOptions()))
+    desk.say(.central(Desk.central, .connect(desk.peer, ConnectOptions())))
     #expect(desk.bodies.isEmpty)
     desk.linkDown()
     desk.linkUp()
@@ -137,21 +140,24 @@ struct CentralTests {
     desk.connectAndSubscribe()
     #expect(desk.asked { $0 == .startNotify } == 1)
     desk.forget()
-    desk.say(.perform(Desk.central, desk.peer, OperationIdentifier(4), .readCharacteristic(0x0b)))
+    desk.say(.central(Desk.central, .perform(desk.peer, OperationIdentifier(4), .readCharacteristic(0x0b))))
     desk.say(
-      .perform(
-        Desk.central, desk.peer, OperationIdentifier(5),
-        .writeCharacteristic(0x0b, value: [9], withResponse: true)))
-    desk.say(.perform(Desk.central, desk.peer, OperationIdentifier(6), .readCharacteristic(0x77)))
+      .central(
+        Desk.central,
+        .perform(
+          desk.peer, OperationIdentifier(5),
+          .writeCharacteristic(0x0b, value: [9], withResponse: true))))
+    desk.say(.central(Desk.central, .perform(desk.peer, OperationIdentifier(6), .readCharacteristic(0x77))))
     desk.value([7, 7])
     let peer = desk.peer
     #expect(
       desk.events.map(\.body) == [
-        .operationCompleted(Desk.central, peer, OperationIdentifier(4), .value([1, 2, 3])),
-        .operationCompleted(Desk.central, peer, OperationIdentifier(5), .done),
-        .operationCompleted(Desk.central, peer, OperationIdentifier(6), .failed(.att(.invalidHandle))),
-        .valueUpdated(Desk.central, peer, characteristic: 0x0b, value: [7, 7]),
+        .operationCompleted(peer, OperationIdentifier(4), .value([1, 2, 3])),
+        .operationCompleted(peer, OperationIdentifier(5), .done),
+        .operationCompleted(peer, OperationIdentifier(6), .failed(.att(.invalidHandle))),
+        .valueUpdated(peer, characteristic: 0x0b, value: [7, 7]),
       ])
+    #expect(desk.events.allSatisfy { $0.manager == Desk.central })
   }
 
   @Test("A read's own echo is no notification, a value beside it is")
@@ -160,7 +166,7 @@ struct CentralTests {
     desk.connectAndSubscribe()
     desk.forget()
     desk.answersCalls = false
-    desk.say(.perform(Desk.central, desk.peer, OperationIdentifier(4), .readCharacteristic(0x0b)))
+    desk.say(.central(Desk.central, .perform(desk.peer, OperationIdentifier(4), .readCharacteristic(0x0b))))
     desk.value([5])
     desk.value([6])
     let call = try #require(
@@ -177,7 +183,7 @@ struct CentralTests {
     desk.connectAndSubscribe()
     desk.answersCalls = false
     desk.forget()
-    desk.say(.perform(Desk.central, desk.peer, OperationIdentifier(4), .readCharacteristic(0x0b)))
+    desk.say(.central(Desk.central, .perform(desk.peer, OperationIdentifier(4), .readCharacteristic(0x0b))))
     desk.linkDown()
     #expect(desk.bodies == ["operationCompleted", "disconnected"])
   }
@@ -187,7 +193,7 @@ struct CentralTests {
     var desk = Desk()
     desk.connectAndSubscribe()
     desk.linkDown()
-    desk.say(.connect(Desk.central, desk.peer, ConnectOptions()))
+    desk.say(.central(Desk.central, .connect(desk.peer, ConnectOptions())))
     desk.forget()
     desk.handle(.daemon(.vanished))
     #expect(desk.bodies == ["stateChanged"])
@@ -223,7 +229,7 @@ struct CentralTests {
     desk.answersCalls = false
     for index in 0..<1000 {
       let address = DeviceAddress(bits: 0xC000_0000_0000 + UInt64(index), kind: .random)
-      desk.say(.connect(Desk.central, desk.system.identifier(for: address), ConnectOptions()))
+      desk.say(.central(Desk.central, .connect(desk.system.identifier(for: address), ConnectOptions())))
     }
     #expect(desk.asked(\.isProfileRegistration) == 1)
     desk.answersCalls = true

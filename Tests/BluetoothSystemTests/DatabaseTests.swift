@@ -23,7 +23,7 @@ struct DatabaseTests {
     desk.linkDown()
     desk.handle(.daemon(.signal(.interfacesRemoved(path: Desk.characteristicPath, [InterfaceName.gattCharacteristic]))))
     desk.handle(.daemon(.signal(.interfacesRemoved(path: Desk.servicePath, [InterfaceName.gattService]))))
-    desk.say(.connect(Desk.central, desk.peer, ConnectOptions()))
+    desk.say(.central(Desk.central, .connect(desk.peer, ConnectOptions())))
     desk.forget()
     desk.linkUp()
     return desk
@@ -32,7 +32,7 @@ struct DatabaseTests {
   @Test("BlueZ 3: services that are resolved before their objects are there are waited for")
   func lateObjects() {
     var desk = comeBackEmpty()
-    desk.say(.perform(Desk.central, desk.peer, OperationIdentifier(7), .discoverServices([Desk.service])))
+    desk.say(.central(Desk.central, .perform(desk.peer, OperationIdentifier(7), .discoverServices([Desk.service]))))
     #expect(desk.bodies == ["connected"])
     desk.pass(.seconds(1))
     desk.handle(.daemon(Self.serviceObject))
@@ -51,7 +51,7 @@ struct DatabaseTests {
       #expect(desk.asked { $0 == .disconnect } == 1, "attempt \(attempt)")
       desk.linkDown()
       #expect(desk.bodies == ["disconnected"])
-      desk.say(.connect(Desk.central, desk.peer, ConnectOptions()))
+      desk.say(.central(Desk.central, .connect(desk.peer, ConnectOptions())))
       #expect(desk.asked(\.isProfileRegistration) == 1, "armed again, whatever Disconnect did")
       desk.linkUp()
     }
@@ -64,10 +64,10 @@ struct DatabaseTests {
       }
     )
     // What the device has now is what an app finds.
-    desk.say(.perform(Desk.central, desk.peer, OperationIdentifier(8), .discoverServices(nil)))
+    desk.say(.central(Desk.central, .perform(desk.peer, OperationIdentifier(8), .discoverServices(nil))))
     #expect(desk.bodies == ["operationCompleted"])
     desk.linkDown()
-    desk.say(.connect(Desk.central, desk.peer, ConnectOptions()))
+    desk.say(.central(Desk.central, .connect(desk.peer, ConnectOptions())))
     desk.linkUp()
     desk.forget()
     desk.pass(.seconds(600))
@@ -81,8 +81,10 @@ struct DatabaseTests {
     desk.appear()
     desk.open()
     desk.say(.createManager(Desk.central, ManagerCreation(role: .peripheral, restoreIdentifier: "lock")))
-    desk.say(.addService(Desk.central, PeripheralRoleTests.definition))
-    desk.say(.startAdvertising(Desk.central, AdvertisementRequest(localName: "Door", serviceUUIDs: [Desk.service])))
+    desk.say(.peripheral(Desk.central, .addService(PeripheralRoleTests.definition)))
+    desk.say(
+      .peripheral(
+        Desk.central, .startAdvertising(AdvertisementRequest(localName: "Door", serviceUUIDs: [Desk.service]))))
     desk.forget()
     return desk
   }
@@ -120,7 +122,7 @@ struct DatabaseTests {
     desk.appear(bonded: how != 2)
     desk.open()
     desk.say(.createManager(Desk.central, ManagerCreation(role: .peripheral, restoreIdentifier: "lock")))
-    desk.say(.addService(Desk.central, PeripheralRoleTests.definition))
+    desk.say(.peripheral(Desk.central, .addService(PeripheralRoleTests.definition)))
     let offer = desk.requests.compactMap { request -> ObjectPath? in
       guard case .registerApplication(let root, _) = request.request else { return nil }
       return root.appending("service").appending("characteristic0")
@@ -139,8 +141,10 @@ struct DatabaseTests {
     desk.open()
     desk.answersCalls = false
     desk.say(.createManager(Desk.central, ManagerCreation(role: .peripheral, restoreIdentifier: "lock")))
-    desk.say(.addService(Desk.central, PeripheralRoleTests.definition))
-    desk.say(.startAdvertising(Desk.central, AdvertisementRequest(localName: "Door", serviceUUIDs: [Desk.service])))
+    desk.say(.peripheral(Desk.central, .addService(PeripheralRoleTests.definition)))
+    desk.say(
+      .peripheral(
+        Desk.central, .startAdvertising(AdvertisementRequest(localName: "Door", serviceUUIDs: [Desk.service]))))
     func isAdvertising(_ desk: Desk) -> Bool {
       desk.asked { if case .registerAdvertisement = $0 { true } else { false } } == 1
     }

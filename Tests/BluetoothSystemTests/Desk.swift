@@ -194,11 +194,11 @@ struct Desk {
     appear()
     open()
     createCentral(restoreIdentifier)
-    say(.connect(Self.central, peer, ConnectOptions()))
+    say(.central(Self.central, .connect(peer, ConnectOptions())))
     linkUp()
-    say(.perform(Self.central, peer, OperationIdentifier(1), .discoverServices(nil)))
-    say(.perform(Self.central, peer, OperationIdentifier(2), .discoverCharacteristics(nil, service: 0x0a)))
-    say(.perform(Self.central, peer, OperationIdentifier(3), .setNotify(true, characteristic: 0x0b)))
+    say(.central(Self.central, .perform(peer, OperationIdentifier(1), .discoverServices(nil))))
+    say(.central(Self.central, .perform(peer, OperationIdentifier(2), .discoverCharacteristics(nil, service: 0x0a))))
+    say(.central(Self.central, .perform(peer, OperationIdentifier(3), .setNotify(true, characteristic: 0x0b))))
   }
 
   // MARK: What the system did

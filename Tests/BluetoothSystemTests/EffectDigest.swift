@@ -1,3 +1,4 @@
+import AppLink
 import FoundationEssentials
 
 /// A number that is the same for the same sequence of values, in every process and on every machine: FNV-1a over the
@@ -24,6 +25,9 @@ struct EffectDigest: CustomStringConvertible {
     if let text = value as? String { return text }
     if let bytes = value as? [UInt8] { return bytes.map { String($0, radix: 16) }.joined(separator: " ") }
     if let identifier = value as? UUID { return identifier.uuidString }
+    if let identifier = value as? any UUIDIdentifier { return identifier.uuidString }
+    if let code = value as? PeerError.Code { return String(code.rawValue) }
+    if let event = value as? AppLink.Event { return text(event) }
     let mirror = Mirror(reflecting: value)
     switch mirror.displayStyle {
     case .dictionary?, .set?: return "{" + mirror.children.map { text($0.value) }.sorted().joined(separator: ",") + "}"
@@ -36,5 +40,16 @@ struct EffectDigest: CustomStringConvertible {
       }
       return "(" + mirror.children.map { text($0.value) }.joined(separator: ",") + ")"
     }
+  }
+
+  /// The manager's number stands first among what the body says, as it did when the effects were recorded.
+  private static func text(_ event: AppLink.Event) -> String {
+    var body = text(event.body)
+    if let manager = event.manager, let payload = Mirror(reflecting: event.body).children.first {
+      let parts = Mirror(reflecting: payload.value)
+      let rest = parts.displayStyle == .tuple ? parts.children.map { text($0.value) } : [text(payload.value)]
+      body = (payload.label ?? "") + "((" + ([text(manager)] + rest).joined(separator: ",") + "))"
+    }
+    return "(" + text(event.sequence) + "," + body + ")"
   }
 }

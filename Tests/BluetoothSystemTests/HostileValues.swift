@@ -19,7 +19,7 @@ struct HostileValues {
 
   init(seed: UInt64) {
     random = SplitMix64(state: seed)
-    attributes = (0..<12).map { _ in Self.uuid(&random) }
+    attributes = (0..<12).map { _ in LocalAttributeIdentifier(Self.uuid(&random)) }
   }
 
   mutating func below(_ limit: Int) -> Int { Int(random.next() % UInt64(limit)) }
@@ -43,12 +43,13 @@ struct HostileValues {
     ManagerIdentifier(chance(8) ? UInt32(truncatingIfNeeded: number()) : UInt32(1 + below(8)))
   }
   mutating func handle() -> AttributeHandle { pick([0, 1, 0x0A, 0x0B, 0x0C, 0xFFFF, 0xFFFE, UInt16(below(65536))]) }
+  private mutating func anyUUID() -> UUID { chance(2) ? UUID(uuid: emptyIdentifier) : Self.uuid(&random) }
   mutating func peer() -> PeerIdentifier {
-    if peers.isEmpty || chance(8) { return chance(2) ? UUID(uuid: emptyIdentifier) : Self.uuid(&random) }
+    if peers.isEmpty || chance(8) { return PeerIdentifier(anyUUID()) }
     return pick(peers)
   }
   mutating func attribute() -> LocalAttributeIdentifier {
-    chance(8) ? (chance(2) ? UUID(uuid: emptyIdentifier) : Self.uuid(&random)) : pick(attributes)
+    chance(8) ? LocalAttributeIdentifier(anyUUID()) : pick(attributes)
   }
   mutating func bluetooth() -> BluetoothUUID {
     pick([Desk.service, Desk.characteristic, BluetoothUUID(high: 0, low: 0), BluetoothUUID(high: .max, low: .max)])
@@ -163,16 +164,17 @@ struct HostileValues {
     case 0: .createManager(manager(), creation())
     case 1: chance(4) ? .resumeManager(manager(), creation(), view()) : .createManager(manager(), creation())
     case 2: chance(3) ? .destroyManager(manager()) : .handled(through: EventSequence(lastSequence))
-    case 3: .scan(manager(), scan())
-    case 4: .stopScan(manager())
-    case 5, 6: .connect(manager(), peer(), options())
-    case 7: .cancelConnection(manager(), peer())
-    case 8, 9, 10, 11: .perform(manager(), peer(), OperationIdentifier(number()), operation())
-    case 12, 13: .addService(manager(), definition())
-    case 14: .removeService(manager(), attribute())
-    case 15: chance(4) ? .removeAllServices(manager()) : .stopAdvertising(manager())
-    case 16: .startAdvertising(manager(), advertisement())
-    case 17, 18: .updateValue(manager(), attribute(), value: bytes(), centrals: maybe { $0.many { $0.peer() } })
+    case 3: .central(manager(), .scan(scan()))
+    case 4: .central(manager(), .stopScan)
+    case 5, 6: .central(manager(), .connect(peer(), options()))
+    case 7: .central(manager(), .cancelConnection(peer()))
+    case 8, 9, 10, 11: .central(manager(), .perform(peer(), OperationIdentifier(number()), operation()))
+    case 12, 13: .peripheral(manager(), .addService(definition()))
+    case 14: .peripheral(manager(), .removeService(attribute()))
+    case 15: chance(4) ? .peripheral(manager(), .removeAllServices) : .peripheral(manager(), .stopAdvertising)
+    case 16: .peripheral(manager(), .startAdvertising(advertisement()))
+    case 17, 18:
+      .peripheral(manager(), .updateValue(attribute(), value: bytes(), centrals: maybe { $0.many { $0.peer() } }))
     case 19:
       .respond(
         requests.isEmpty || chance(2) ? RemoteRequestIdentifier(number()) : pick(requests),

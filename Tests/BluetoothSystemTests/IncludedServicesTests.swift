@@ -11,9 +11,11 @@ import Testing
 @Suite struct IncludedServicesTests {
   private static let manager = ManagerIdentifier(1)
   private static let inner = ServiceDefinition(
-    identifier: UUID(), uuid: BluetoothUUID(UInt16(0x180F)), isPrimary: false, characteristics: [])
+    identifier: LocalAttributeIdentifier(UUID()), uuid: BluetoothUUID(UInt16(0x180F)), isPrimary: false,
+    characteristics: [])
   private static let outer = ServiceDefinition(
-    identifier: UUID(), uuid: BluetoothUUID(UInt16(0x180D)), isPrimary: true, includedServices: [inner.identifier],
+    identifier: LocalAttributeIdentifier(UUID()), uuid: BluetoothUUID(UInt16(0x180D)), isPrimary: true,
+    includedServices: [inner.identifier],
     characteristics: [])
 
   private func applications(_ desk: Desk) -> [(root: ObjectPath, objects: ManagedObjects)] {
@@ -31,8 +33,8 @@ import Testing
     desk.appear()
     desk.open()
     desk.say(.createManager(Self.manager, ManagerCreation(role: .peripheral, restoreIdentifier: "lock")))
-    desk.say(.addService(Self.manager, Self.inner))
-    desk.say(.addService(Self.manager, Self.outer))
+    desk.say(.peripheral(Self.manager, .addService(Self.inner)))
+    desk.say(.peripheral(Self.manager, .addService(Self.outer)))
     return desk
   }
 
@@ -65,7 +67,7 @@ import Testing
   func parted() throws {
     var desk = desk()
     desk.forget()
-    desk.say(.removeService(Self.manager, Self.outer.identifier))
+    desk.say(.peripheral(Self.manager, .removeService(Self.outer.identifier)))
     let last = try #require(applications(desk).last)
     #expect(service(0x180D, last.objects) == nil)
     #expect(service(0x180F, last.objects) != nil)

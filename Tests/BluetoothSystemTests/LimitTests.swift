@@ -11,14 +11,16 @@ import TimeTypes
 /// What one app, or whoever is on the air, may cost the others.
 @Suite("Limits")
 struct LimitTests {
-  private static let offer = UUID(uuid: (1, 0, 0, 0, 0, 0, 0x40, 0, 0x80, 0, 0, 0, 0, 0, 0, 1))
-  private static let command = UUID(uuid: (1, 0, 0, 0, 0, 0, 0x40, 0, 0x80, 0, 0, 0, 0, 0, 0, 2))
+  private static let offer = LocalAttributeIdentifier(
+    UUID(uuid: (1, 0, 0, 0, 0, 0, 0x40, 0, 0x80, 0, 0, 0, 0, 0, 0, 1)))
+  private static let command = LocalAttributeIdentifier(
+    UUID(uuid: (1, 0, 0, 0, 0, 0, 0x40, 0, 0x80, 0, 0, 0, 0, 0, 0, 2)))
 
   private static func definition(_ properties: CharacteristicProperties = [.write, .writeWithoutResponse])
     -> ServiceDefinition
   {
     ServiceDefinition(
-      identifier: UUID(), uuid: Desk.service,
+      identifier: LocalAttributeIdentifier(UUID()), uuid: Desk.service,
       characteristics: [
         CharacteristicDefinition(
           identifier: offer, uuid: Desk.characteristic, properties: [.read, .notify], permissions: [.readable]),
@@ -35,7 +37,7 @@ struct LimitTests {
     desk.appear(bonded: false, connected: true)
     desk.open()
     desk.say(.createManager(Desk.central, ManagerCreation(role: .peripheral, restoreIdentifier: "door")))
-    desk.say(.addService(Desk.central, Self.definition(properties)))
+    desk.say(.peripheral(Desk.central, .addService(Self.definition(properties))))
     desk.settle()
     let service = try #require(desk.system.published.values.first)
     return (desk, try #require(service.paths[Self.offer]), try #require(service.paths[Self.command]))
@@ -81,7 +83,7 @@ struct LimitTests {
       desk.appear()
       desk.open()
       desk.createCentral()
-      desk.say(.connect(Desk.central, desk.peer, ConnectOptions(startDelaySeconds: delay)))
+      desk.say(.central(Desk.central, .connect(desk.peer, ConnectOptions(startDelaySeconds: delay))))
       let stored = desk.stored.records.values.compactMap { record -> Double? in
         if case .peripheral(let peripheral) = record { peripheral.options.startDelaySeconds } else { nil }
       }
@@ -100,7 +102,7 @@ struct LimitTests {
     desk.answersCalls = false
     desk.forget()
     for number in 0..<20_000 {
-      desk.say(.perform(Desk.central, desk.peer, OperationIdentifier(UInt64(1000 + number)), .readRSSI))
+      desk.say(.central(Desk.central, .perform(desk.peer, OperationIdentifier(UInt64(1000 + number)), .readRSSI)))
       if number.isMultiple(of: 500) { desk.settle() }
     }
     #expect(desk.asked { $0 == .readConnectionRSSI } == 1)
@@ -121,7 +123,7 @@ struct LimitTests {
     desk.connectAndSubscribe()
     desk.answersCalls = false
     desk.forget()
-    desk.say(.perform(Desk.central, desk.peer, OperationIdentifier(9), .readRSSI))
+    desk.say(.central(Desk.central, .perform(desk.peer, OperationIdentifier(9), .readRSSI)))
     desk.pass(.seconds(60))
     #expect(desk.bodies.contains("operationCompleted"))
   }
@@ -131,7 +133,7 @@ struct LimitTests {
     var (desk, _, _) = try serving()
     desk.forget()
     for _ in 0..<10_000 {
-      desk.say(.updateValue(Desk.central, Self.offer, value: [1], centrals: nil))
+      desk.say(.peripheral(Desk.central, .updateValue(Self.offer, value: [1], centrals: nil)))
     }
     let sent = desk.effects.count { if case .bluez(.valueChanged) = $0 { true } else { false } }
     #expect(sent <= 64)
@@ -145,9 +147,9 @@ struct LimitTests {
   func sharedIdentifiers() throws {
     var (desk, _, _) = try serving()
     desk.forget()
-    desk.say(.addService(Desk.central, Self.definition()))
+    desk.say(.peripheral(Desk.central, .addService(Self.definition())))
     let errors = desk.events.compactMap { event -> PeerError? in
-      if case .serviceAdded(_, _, let error) = event.body { error } else { nil }
+      if case .serviceAdded(_, let error) = event.body { error } else { nil }
     }
     #expect(errors.count == 1)
   }
@@ -181,7 +183,7 @@ struct LimitTests {
     desk.appear()
     desk.open()
     desk.createCentral()
-    desk.say(.connect(Desk.central, desk.peer, ConnectOptions(enableAutoReconnect: true)))
+    desk.say(.central(Desk.central, .connect(desk.peer, ConnectOptions(enableAutoReconnect: true))))
     desk.linkUp()
     desk.leave()
     desk.settle()
@@ -213,7 +215,7 @@ struct LimitTests {
     desk.open()
     desk.createCentral()
     let peer = desk.peer
-    desk.say(.connect(Desk.central, peer, ConnectOptions()))
+    desk.say(.central(Desk.central, .connect(peer, ConnectOptions())))
     for number in 0..<40_000 {
       let address = DeviceAddress(bits: UInt64(number), kind: .random)
       let path = WellKnown.firstAdapter.appending("dev_\(number)")
@@ -241,12 +243,12 @@ struct LimitTests {
     desk.connectAndSubscribe()
     desk.settle()
     desk.answersCalls = false
-    desk.say(.perform(Desk.central, desk.peer, OperationIdentifier(9), .readCharacteristic(0x0b)))
+    desk.say(.central(Desk.central, .perform(desk.peer, OperationIdentifier(9), .readCharacteristic(0x0b))))
     desk.forget()
     for number in 0..<10_000 {
       desk.value([UInt8(truncatingIfNeeded: number), UInt8(truncatingIfNeeded: number >> 8)])
     }
-    #expect(desk.system.operations.values.allSatisfy { $0.heldValues.count <= 64 })
+    #expect(desk.system.operations.values.allSatisfy { $0.heldCount <= 64 })
   }
 
   // MARK: Time
@@ -257,10 +259,10 @@ struct LimitTests {
     desk.connectAndSubscribe()
     desk.answersCalls = false
     desk.forget()
-    desk.say(.perform(Desk.central, desk.peer, OperationIdentifier(9), .readCharacteristic(0x0b)))
+    desk.say(.central(Desk.central, .perform(desk.peer, OperationIdentifier(9), .readCharacteristic(0x0b))))
     let call = try #require(desk.lastCall(.readValue(offset: 0)))
     // Two wait; the attribute is gone when the first is tried again.
-    desk.say(.perform(Desk.central, desk.peer, OperationIdentifier(10), .readCharacteristic(0x0b)))
+    desk.say(.central(Desk.central, .perform(desk.peer, OperationIdentifier(10), .readCharacteristic(0x0b))))
     desk.handle(.daemon(.reply(call, .failure(.inProgress))))
     desk.handle(
       .daemon(.signal(.interfacesRemoved(path: Desk.characteristicPath, [InterfaceName.gattCharacteristic]))))
@@ -308,7 +310,7 @@ struct LimitTests {
     desk.leave()
     for _ in 0..<20 {
       desk.pass(.seconds(1))
-      desk.say(.stopScan(Desk.central))
+      desk.say(.central(Desk.central, .stopScan))
     }
     #expect(desk.state == .suspended)
   }
@@ -353,7 +355,7 @@ struct PeerDirectoryTests {
     var desk = Desk()
     desk.appear()
     let peer = desk.peer
-    let bytes = withUnsafeBytes(of: peer.uuid) { Array($0) }
+    let bytes = withUnsafeBytes(of: peer.rawValue.uuid) { Array($0) }
     // What the identifier was before: its second half less the fixed bits is a mix of the salt and the address that
     // anybody can undo.
     let low = bytes[8...].reversed().reduce(UInt64(0)) { $0 << 8 | UInt64($1) }

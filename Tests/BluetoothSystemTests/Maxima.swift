@@ -21,7 +21,7 @@ struct Maxima: CustomStringConvertible {
     if digest != nil { for effect in effects { digest?.add(effect) } }
     queue = max(queue, system.apps.values.map(\.queue.count).max() ?? 0)
     calls = max(calls, system.calls.count)
-    operations = max(operations, system.operations.values.reduce(0) { $0 + $1.waiting.count + $1.discoveries.count })
+    operations = max(operations, system.operations.values.reduce(0) { $0 + $1.waitingCount })
     remoteRequests = max(remoteRequests, system.remoteRequests.count)
     managers = max(managers, system.managers.count)
     peripherals = max(peripherals, system.managers.values.reduce(0) { $0 + $1.peripherals.count })

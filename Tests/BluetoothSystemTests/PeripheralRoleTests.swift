@@ -11,10 +11,10 @@ import TimeTypes
 @Suite("Peripheral role")
 struct PeripheralRoleTests {
   static let manager = ManagerIdentifier(1)
-  static let offer = UUID()
-  static let command = UUID()
+  static let offer = LocalAttributeIdentifier(UUID())
+  static let command = LocalAttributeIdentifier(UUID())
   static let definition = ServiceDefinition(
-    identifier: UUID(), uuid: Desk.service,
+    identifier: LocalAttributeIdentifier(UUID()), uuid: Desk.service,
     characteristics: [
       CharacteristicDefinition(
         identifier: offer, uuid: Desk.characteristic, properties: [.read, .notify, .notifyEncryptionRequired],
@@ -23,7 +23,8 @@ struct PeripheralRoleTests {
         identifier: command, uuid: BluetoothUUID(UInt16(0x2A00)), properties: [.write],
         permissions: [.writeable, .writeEncryptionRequired]),
       CharacteristicDefinition(
-        identifier: UUID(), uuid: BluetoothUUID(UInt16(0x2A01)), properties: [.read], permissions: .readable,
+        identifier: LocalAttributeIdentifier(UUID()), uuid: BluetoothUUID(UInt16(0x2A01)), properties: [.read],
+        permissions: .readable,
         value: [1, 2, 3]),
     ])
 
@@ -32,8 +33,10 @@ struct PeripheralRoleTests {
     desk.appear()
     desk.open()
     desk.say(.createManager(Self.manager, ManagerCreation(role: .peripheral, restoreIdentifier: "lock")))
-    desk.say(.addService(Self.manager, Self.definition))
-    desk.say(.startAdvertising(Self.manager, AdvertisementRequest(localName: "Door", serviceUUIDs: [Desk.service])))
+    desk.say(.peripheral(Self.manager, .addService(Self.definition)))
+    desk.say(
+      .peripheral(
+        Self.manager, .startAdvertising(AdvertisementRequest(localName: "Door", serviceUUIDs: [Desk.service]))))
     return desk
   }
 
@@ -115,7 +118,7 @@ struct PeripheralRoleTests {
     desk.open()
     desk.say(.createManager(Self.manager, ManagerCreation(role: .peripheral, restoreIdentifier: "lock")))
     #expect(desk.bodies == ["willRestoreState", "stateChanged", "updateCredit"])
-    guard case .willRestorePeripheral(_, let restoration)? = desk.events.first?.body else { return }
+    guard case .willRestorePeripheral(let restoration)? = desk.events.first?.body else { return }
     #expect(restoration.services == [Self.definition])
     #expect(restoration.advertisement?.localName == "Door")
   }
@@ -135,7 +138,7 @@ struct PeripheralRoleTests {
         .callback(
           CallbackIdentifier(1), path: place,
           .writeValue([4], RemoteRequest(device: Desk.devicePath, mtu: 100, kind: .request)))))
-    guard case .writeRequested(_, let request, let central, Self.command, 0, [4], true)? = desk.events.first?.body
+    guard case .writeRequested(let request, let central, Self.command, 0, [4], true)? = desk.events.first?.body
     else {
       Issue.record("\(desk.events)")
       return
@@ -247,11 +250,11 @@ struct PeripheralRoleTests {
     let other = DeviceAddress("C0:FF:EE:00:00:02", kind: .random)!
     let peer = isHere ? desk.peer : desk.system.identifier(for: other)
     desk.forget()
-    desk.say(.updateValue(Self.manager, Self.offer, value: [7], centrals: [peer]))
+    desk.say(.peripheral(Self.manager, .updateValue(Self.offer, value: [7], centrals: [peer])))
     let sent = desk.effects.contains(.bluez(.valueChanged(path: place, value: [7])))
     #expect(sent == isHere)
     // Sent or not, the credit comes back.
-    for _ in 0..<7 { desk.say(.updateValue(Self.manager, Self.offer, value: [8], centrals: [peer])) }
+    for _ in 0..<7 { desk.say(.peripheral(Self.manager, .updateValue(Self.offer, value: [8], centrals: [peer]))) }
     #expect(desk.bodies == ["updateCredit"])
   }
 
@@ -269,7 +272,7 @@ struct PeripheralRoleTests {
     desk.launchAndAttach()
     desk.say(.createManager(Self.manager, ManagerCreation(role: .peripheral, restoreIdentifier: "lock")))
     #expect(desk.bodies == ["willRestoreState", "stateChanged", "subscribed", "updateCredit"])
-    guard case .willRestorePeripheral(_, let restoration)? = desk.events.first?.body else { return }
+    guard case .willRestorePeripheral(let restoration)? = desk.events.first?.body else { return }
     #expect(restoration.subscriptions.isEmpty)
   }
 
@@ -326,8 +329,8 @@ struct PeripheralRoleTests {
     desk.appear()
     desk.open()
     desk.say(.createManager(Self.manager, ManagerCreation(role: .peripheral)))
-    desk.say(.addService(Self.manager, Self.definition))
-    desk.say(.startAdvertising(Self.manager, AdvertisementRequest(serviceUUIDs: [Desk.service])))
+    desk.say(.peripheral(Self.manager, .addService(Self.definition)))
+    desk.say(.peripheral(Self.manager, .startAdvertising(AdvertisementRequest(serviceUUIDs: [Desk.service]))))
     let place = path(desk, 0)
     desk.leave()
     desk.forget()
@@ -349,7 +352,7 @@ struct PeripheralRoleTests {
     #expect(answers(desk) == [.failure(.rejected)])
     desk.open()
     desk.createCentral()
-    desk.say(.connect(Desk.central, desk.peer, ConnectOptions()))
+    desk.say(.central(Desk.central, .connect(desk.peer, ConnectOptions())))
     desk.handle(.daemon(confirmation))
     #expect(answers(desk) == [.failure(.rejected), .success(.none)])
   }

@@ -68,36 +68,36 @@ struct ScriptedApp {
 
   private mutating func phone(_ body: AppLink.Event.Body) -> [Request] {
     switch body {
-    case .willRestoreCentral(_, let restoration):
+    case .willRestoreCentral(let restoration):
       if hasHeard { complaints.append("willRestoreState is not the first") }
       view.peripherals = restoration.peripherals
       return []
-    case .stateChanged(_, let state):
+    case .stateChanged(let state):
       view.state = state
       guard state == .poweredOn else { return [] }
       guard let known = view.peripherals.first else {
         view.scan = ScanRequest(services: [Self.service])
-        return [.scan(Self.manager, ScanRequest(services: [Self.service]))]
+        return [.central(Self.manager, .scan(ScanRequest(services: [Self.service])))]
       }
       return known.state == .disconnected ? connect(known.identifier) : []
-    case .discovered(_, let snapshot, _, _):
+    case .discovered(let snapshot, _, _):
       view.scan = nil
       if view.peripherals.isEmpty { view.peripherals = [snapshot] }
-      return [.stopScan(Self.manager)] + connect(snapshot.identifier)
-    case .connected(_, let snapshot):
+      return [.central(Self.manager, .stopScan)] + connect(snapshot.identifier)
+    case .connected(let snapshot):
       if view.peripherals.first?.state == .connected { complaints.append("connected twice") }
       view.peripherals = [snapshot]
       return explore(snapshot)
-    case .disconnected(_, let peer, _, _, _):
+    case .disconnected(let peer, _, _, _):
       if view.peripherals.first?.state != .connected { complaints.append("disconnected, but was not connected") }
       if view.peripherals.isEmpty { return [] }
       view.peripherals[0].state = .disconnected
       return connect(peer)
-    case .failedToConnect(_, let peer, _):
+    case .failedToConnect(let peer, _):
       if !view.peripherals.isEmpty { view.peripherals[0].state = .disconnected }
       return connect(peer)
-    case .operationCompleted(_, let peer, _, let result): return completed(peer, result)
-    case .valueUpdated(_, let peer, _, let value):
+    case .operationCompleted(let peer, _, let result): return completed(peer, result)
+    case .valueUpdated(let peer, _, let value):
       if view.peripherals.first?.state != .connected { complaints.append("a value, but not connected") }
       return accept(value, from: peer)
     default: return []
@@ -112,12 +112,12 @@ struct ScriptedApp {
   private mutating func connect(_ peer: PeerIdentifier) -> [Request] {
     if !view.peripherals.isEmpty { view.peripherals[0].state = .connecting }
     view.connectOptions[peer] = ConnectOptions()
-    return [.connect(Self.manager, peer, ConnectOptions())]
+    return [.central(Self.manager, .connect(peer, ConnectOptions()))]
   }
 
   private mutating func perform(_ peer: PeerIdentifier, _ operation: PeripheralOperation) -> Request {
     lastOperation += 1
-    return .perform(Self.manager, peer, OperationIdentifier(lastOperation), operation)
+    return .central(Self.manager, .perform(peer, OperationIdentifier(lastOperation), operation))
   }
 
   private func handle(_ uuid: BluetoothUUID) -> AttributeHandle? {
@@ -161,10 +161,13 @@ struct ScriptedApp {
 
   // MARK: The door
 
-  static let offer = UUID(uuid: (1, 0, 0, 0, 0, 0, 0x40, 0, 0x80, 0, 0, 0, 0, 0, 0, 1))
-  static let command = UUID(uuid: (1, 0, 0, 0, 0, 0, 0x40, 0, 0x80, 0, 0, 0, 0, 0, 0, 2))
+  static let offer = LocalAttributeIdentifier(
+    UUID(uuid: (1, 0, 0, 0, 0, 0, 0x40, 0, 0x80, 0, 0, 0, 0, 0, 0, 1)))
+  static let command = LocalAttributeIdentifier(
+    UUID(uuid: (1, 0, 0, 0, 0, 0, 0x40, 0, 0x80, 0, 0, 0, 0, 0, 0, 2)))
   static let definition = ServiceDefinition(
-    identifier: UUID(uuid: (1, 0, 0, 0, 0, 0, 0x40, 0, 0x80, 0, 0, 0, 0, 0, 0, 3)), uuid: service,
+    identifier: LocalAttributeIdentifier(UUID(uuid: (1, 0, 0, 0, 0, 0, 0x40, 0, 0x80, 0, 0, 0, 0, 0, 0, 3))),
+    uuid: service,
     characteristics: [
       CharacteristicDefinition(
         identifier: offer, uuid: offerUUID, properties: [.read, .notify, .notifyEncryptionRequired],
@@ -176,22 +179,23 @@ struct ScriptedApp {
 
   private mutating func door(_ body: AppLink.Event.Body) -> [Request] {
     switch body {
-    case .willRestorePeripheral(_, let restoration):
+    case .willRestorePeripheral(let restoration):
       if hasHeard { complaints.append("willRestoreState is not the first") }
       view.services = restoration.services
       view.advertisement = restoration.advertisement
       view.subscriptions = restoration.subscriptions.mapValues { $0.map(\.identifier) }
       return []
-    case .stateChanged(_, let state):
+    case .stateChanged(let state):
       view.state = state
       guard state == .poweredOn, view.services.isEmpty else { return [] }
       view.services = [Self.definition]
       view.advertisement = AdvertisementRequest(localName: "Door", serviceUUIDs: [Self.service])
       return [
-        .addService(Self.manager, Self.definition),
-        .startAdvertising(Self.manager, AdvertisementRequest(localName: "Door", serviceUUIDs: [Self.service])),
+        .peripheral(Self.manager, .addService(Self.definition)),
+        .peripheral(
+          Self.manager, .startAdvertising(AdvertisementRequest(localName: "Door", serviceUUIDs: [Self.service]))),
       ]
-    case .subscribed(_, let central, let characteristic):
+    case .subscribed(let central, let characteristic):
       if view.subscriptions[characteristic]?.contains(central.identifier) == true {
         complaints.append("subscribed twice")
       }
@@ -199,20 +203,20 @@ struct ScriptedApp {
       let value = nextOffer
       nextOffer &+= 1
       openOffer = value
-      return [.updateValue(Self.manager, characteristic, value: [value], centrals: nil)]
-    case .unsubscribed(_, let central, let characteristic):
+      return [.peripheral(Self.manager, .updateValue(characteristic, value: [value], centrals: nil))]
+    case .unsubscribed(let central, let characteristic):
       if view.subscriptions[characteristic]?.contains(central.identifier) != true {
         complaints.append("unsubscribed, but was not subscribed")
       }
       view.subscriptions[characteristic]?.removeAll { $0 == central.identifier }
       return []
-    case .writeRequested(_, let request, _, _, _, let value, _):
+    case .writeRequested(let request, _, _, _, let value, _):
       if let openOffer, value == [openOffer] {
         unlocks += 1
         self.openOffer = nil
       }
       return [.respond(request, result: nil, value: nil)]
-    case .readRequested(_, let request, _, _, _): return [.respond(request, result: nil, value: [openOffer ?? 0])]
+    case .readRequested(let request, _, _, _): return [.respond(request, result: nil, value: [openOffer ?? 0])]
     default: return []
     }
   }

@@ -14,7 +14,8 @@ struct Siege {
   static let bad = "org.example.bad"
   static let central = ManagerIdentifier(1)
   static let door = ManagerIdentifier(2)
-  static let offer = UUID(uuid: (9, 0, 0, 0, 0, 0, 0x40, 0, 0x80, 0, 0, 0, 0, 0, 0, 1))
+  static let offer = LocalAttributeIdentifier(
+    UUID(uuid: (9, 0, 0, 0, 0, 0, 0x40, 0, 0x80, 0, 0, 0, 0, 0, 0, 1)))
 
   var system: BluetoothSystem
   var values: HostileValues
@@ -36,8 +37,8 @@ struct Siege {
   private var heard: [UInt32] = []
   private var completed: [UInt64] = []
   private var lastOperation: UInt64 = 10
-  private var lock = PeerIdentifier()
-  private var away = PeerIdentifier()
+  private var lock = PeerIdentifier(UUID())
+  private var away = PeerIdentifier(UUID())
 
   // The one that does not
   private var badProcess: ProcessIdentity?
@@ -188,21 +189,22 @@ struct Siege {
     say(.createManager(Self.central, ManagerCreation(role: .central, restoreIdentifier: "good")))
     say(.createManager(Self.door, ManagerCreation(role: .peripheral, restoreIdentifier: "door")))
     say(
-      .addService(
+      .peripheral(
         Self.door,
-        ServiceDefinition(
-          identifier: Self.offer, uuid: Desk.service,
-          characteristics: [
-            CharacteristicDefinition(
-              identifier: Self.offer, uuid: Desk.characteristic, properties: [.read, .write],
-              permissions: [.readable, .writeable])
-          ])))
-    say(.connect(Self.central, lock, ConnectOptions(enableAutoReconnect: true)))
-    say(.connect(Self.central, away, ConnectOptions()))
+        .addService(
+          ServiceDefinition(
+            identifier: Self.offer, uuid: Desk.service,
+            characteristics: [
+              CharacteristicDefinition(
+                identifier: Self.offer, uuid: Desk.characteristic, properties: [.read, .write],
+                permissions: [.readable, .writeable])
+            ]))))
+    say(.central(Self.central, .connect(lock, ConnectOptions(enableAutoReconnect: true))))
+    say(.central(Self.central, .connect(away, ConnectOptions())))
     linkUp()
-    say(.perform(Self.central, lock, OperationIdentifier(1), .discoverServices(nil)))
-    say(.perform(Self.central, lock, OperationIdentifier(2), .discoverCharacteristics(nil, service: 0x0a)))
-    say(.perform(Self.central, lock, OperationIdentifier(3), .setNotify(true, characteristic: 0x0b)))
+    say(.central(Self.central, .perform(lock, OperationIdentifier(1), .discoverServices(nil))))
+    say(.central(Self.central, .perform(lock, OperationIdentifier(2), .discoverCharacteristics(nil, service: 0x0a))))
+    say(.central(Self.central, .perform(lock, OperationIdentifier(3), .setNotify(true, characteristic: 0x0b))))
     say(.handled(through: EventSequence(goodSequence)))
     completed = []
   }
@@ -219,11 +221,11 @@ struct Siege {
     }
     goodSequence = event.sequence.rawValue
     switch event.body {
-    case .valueUpdated(_, _, _, let bytes):
+    case .valueUpdated(_, _, let bytes):
       heard.append(bytes.reversed().reduce(0) { $0 << 8 | UInt32($1) })
-    case .operationCompleted(_, _, let identifier, .value([1, 2, 3])): completed.append(identifier.rawValue)
-    case .operationCompleted(_, _, _, .failed(let error)): complain("an operation failed: \(error)")
-    case .readRequested(_, let request, _, _, _):
+    case .operationCompleted(_, let identifier, .value([1, 2, 3])): completed.append(identifier.rawValue)
+    case .operationCompleted(_, _, .failed(let error)): complain("an operation failed: \(error)")
+    case .readRequested(let request, _, _, _):
       open.append(.request(goodLink, .respond(request, result: nil, value: [7])))
     case .disconnected, .failedToConnect, .servicesModified, .requestExpired, .managerRejected:
       complain("told of \(event.body.kind)")
@@ -248,7 +250,7 @@ struct Siege {
     if heard != [value] { complain("the value \(value) arrived as \(heard)") }
     completed = []
     lastOperation += 1
-    say(.perform(Self.central, lock, OperationIdentifier(lastOperation), .readCharacteristic(0x0b)))
+    say(.central(Self.central, .perform(lock, OperationIdentifier(lastOperation), .readCharacteristic(0x0b))))
     // What the other asked before goes first, and one that nobody answers takes 40 s at most.
     if completed != [lastOperation] { complain("operation \(lastOperation) was answered by \(completed)") }
     readDoor()
@@ -274,7 +276,7 @@ struct Siege {
     if isBadFrozen, !isAnswer { complain("told of \(event.body.kind) while suspended") }
     values.lastSequence = event.sequence.rawValue
     switch event.body {
-    case .readRequested(_, let request, _, _, _), .writeRequested(_, let request, _, _, _, _, _):
+    case .readRequested(let request, _, _, _), .writeRequested(let request, _, _, _, _, _):
       if values.requests.count > 32 { values.requests.removeFirst() }
       values.requests.append(request)
     default: break

@@ -17,7 +17,7 @@ struct UnheardLinkTests {
     desk.appear(bonded: bonded)
     desk.open()
     desk.createCentral()
-    desk.say(.connect(Desk.central, desk.peer, ConnectOptions()))
+    desk.say(.central(Desk.central, .connect(desk.peer, ConnectOptions())))
     desk.answersCalls = false
     return desk
   }
@@ -60,7 +60,7 @@ struct UnheardLinkTests {
     var desk = Desk()
     desk.connectAndSubscribe()
     desk.linkDown()
-    desk.say(.connect(Desk.central, desk.peer, ConnectOptions()))
+    desk.say(.central(Desk.central, .connect(desk.peer, ConnectOptions())))
     desk.answersCalls = false
     desk.forget()
     for _ in 0..<3 {
@@ -92,7 +92,7 @@ struct UnheardLinkTests {
     desk.appear()
     desk.open()
     desk.createCentral()
-    desk.say(.connect(Desk.central, desk.peer, ConnectOptions()))
+    desk.say(.central(Desk.central, .connect(desk.peer, ConnectOptions())))
     desk.forget()
     var waits: [Duration] = []
     var last = desk.now
@@ -131,11 +131,11 @@ struct UnheardLinkTests {
     desk.appear()
     desk.open()
     desk.createCentral()
-    desk.say(.connect(Desk.central, desk.peer, ConnectOptions()))
+    desk.say(.central(Desk.central, .connect(desk.peer, ConnectOptions())))
     desk.pass(.seconds(86400))
     desk.linkUp()
     desk.linkDown()
-    desk.say(.connect(Desk.central, desk.peer, ConnectOptions()))
+    desk.say(.central(Desk.central, .connect(desk.peer, ConnectOptions())))
     desk.forget()
     desk.pass(.seconds(15))
     #expect(desk.asked { $0 == .getManagedObjects } == 1)
@@ -145,7 +145,7 @@ struct UnheardLinkTests {
   func disconnectAnswered() throws {
     var desk = waiting()
     desk.linkUp()
-    desk.say(.cancelConnection(Desk.central, desk.peer))
+    desk.say(.central(Desk.central, .cancelConnection(desk.peer)))
     try answer(&desk, .disconnect, .none)
     try answer(&desk, Self.read, .properties(device(connected: false)))
     #expect(desk.system.bluez.device(desk.peer)?.isConnected == false)

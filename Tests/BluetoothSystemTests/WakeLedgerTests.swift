@@ -24,7 +24,7 @@ struct WakeLedgerTests {
           app: Desk.bundle, because: "valueUpdated", unixSeconds: began, seconds: 0, told: 1, said: 0, outcome: nil)
       ])
     desk.pass(.seconds(1))
-    desk.say(.perform(Desk.central, desk.peer, OperationIdentifier(9), .readCharacteristic(0x0b)))
+    desk.say(.central(Desk.central, .perform(desk.peer, OperationIdentifier(9), .readCharacteristic(0x0b))))
     desk.settle()
     desk.pass(.seconds(60))
     #expect(

@@ -3,7 +3,7 @@ import ProcessTesting
 import Testing
 
 /// bleak as it comes from PyPI; `scripts/install-dependencies.sh tests` puts it into the build's folder.
-@Suite("bleak on the simulator", .timeLimit(.minutes(3)))
+@Suite("bleak on the simulator", .timeLimit(.minutes(10)))
 struct BleakTests {
   private struct Step: Decodable {
     var step: String
@@ -14,6 +14,28 @@ struct BleakTests {
 
   private static let python = LockedDoor.package + "/.build/python/bin/python3"
   private static let program = LockedDoor.package + "/Tests/ClientTests/bleak_client.py"
+
+  private static func scanPassively(_ options: [String]) async throws -> (status: Int32, steps: [Step]) {
+    let door = try await LockedDoor(simulatorOptions: options)
+    let bleak = try await TestProcess(
+      Self.python, [LockedDoor.package + "/Tests/ClientTests/bleak_passive.py"],
+      environment: door.environment(on: "phone"), mergesErrors: true)
+    let outcome = try await bleak.finish()
+    let steps = outcome.output.split(separator: "\n").compactMap { line in
+      try? JSONDecoder().decode(Step.self, from: Data(line.utf8))
+    }
+    return (outcome.status, steps)
+  }
+
+  @Test("C7: bleak scans passively where bluetoothd is experimental, and says that it can't where it is not")
+  func scansPassively() async throws {
+    let experimental = try await Self.scanPassively(["--experimental-machine", "phone"])
+    #expect(experimental.status == 0)
+    #expect(experimental.steps.map(\.step) == ["scanning", "scanning", "heard", "stopped"])
+    let plain = try await Self.scanPassively([])
+    #expect(plain.status == 1)
+    #expect(plain.steps.map(\.step) == ["refused"] && plain.steps.first?.error == "BleakError")
+  }
 
   @Test("H4: bleak finds the lock, pairs, connects, reads, writes and subscribes; what it writes opens nothing")
   func meetsTheLock() async throws {

@@ -12,7 +12,7 @@ enum Lock {
 }
 
 /// bluetoothctl of Debian's package bluez, as a person types into it.
-@Suite("bluetoothctl on the simulator", .timeLimit(.minutes(3)))
+@Suite("bluetoothctl on the simulator", .timeLimit(.minutes(10)))
 struct BluetoothctlTests {
   private func bluetoothctl(_ door: LockedDoor, on machine: String) async throws -> TestProcess {
     let control = try await TestProcess(

@@ -21,8 +21,13 @@ final class LockedDoor: @unchecked Sendable {
   private var simulator: TestProcess?
   private var daemon: TestProcess?
 
-  /// - Parameter hasLock: whether the lock, and a latchkeyd for it, runs on the door; it may not be found yet.
-  init(hasLock: Bool = true) async throws {
+  private let simulatorOptions: [String]
+
+  /// - Parameters:
+  ///   - hasLock: whether the lock, and a latchkeyd for it, runs on the door; it may not be found yet.
+  ///   - simulatorOptions: what bluez-simulator is told beside the machines.
+  init(hasLock: Bool = true, simulatorOptions: [String] = []) async throws {
+    self.simulatorOptions = simulatorOptions
     var template = Array("/tmp/latchkey-clients-XXXXXX".utf8CString)
     guard mkdtemp(&template) != nil else {
       throw TestProcess.Failure("a folder in /tmp: \(String(cString: strerror(errno)))")
@@ -64,8 +69,8 @@ final class LockedDoor: @unchecked Sendable {
     }
     let simulator = try await TestProcess(
       Self.programs + "/bluez-simulator",
-      ["door", "phone"].flatMap { ["--machine", "\($0)=unix:path=\(busSocket($0))"] }, environment: environment,
-      mergesErrors: true)
+      ["door", "phone"].flatMap { ["--machine", "\($0)=unix:path=\(busSocket($0))"] } + simulatorOptions,
+      environment: environment, mergesErrors: true)
     self.simulator = simulator
     try await simulator.hear("\"ready\"")
   }

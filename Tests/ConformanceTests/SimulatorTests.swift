@@ -5,6 +5,13 @@ import Testing
 
 /// The whole suite on bluez-simulator, beside what bluetoothd was seen to do.
 @Suite struct SimulatorTests {
+  /// Cases that are newer than the record, and are compared with bluetoothd by `make test-bluez` alone until a run of that is
+  /// recorded (docs/bluez.md, "Where the simulator differs").
+  private static let unrecorded: Set<String> = [
+    "monitors without the switch", "monitors are registered", "monitors that make no sense", "a passive scan",
+    "a monitor with thresholds", "monitors that come and go",
+  ]
+
   private static let programs = Bundle.module.bundleURL.deletingLastPathComponent().path
 
   @Test(
@@ -15,11 +22,13 @@ import Testing
     defer { unlink(file) }
     let run = try await TestProcess.run("\(Self.programs)/bluez-conformance", ["simulator", "--transcript", file])
     #expect(run.status == 0, "\(run.output)\(run.errors)")
-    let seen = try Transcript(text: String(contentsOfFile: file, encoding: .utf8))
+    var seen = try Transcript(text: String(contentsOfFile: file, encoding: .utf8))
     #expect(seen.cases.map(\.name) == ConformanceCase.all.map(\.name))
     let record = try #require(
       Bundle.module.path(forResource: "bluetoothd-5.82", ofType: "txt", inDirectory: "Transcripts"))
     let recorded = try Transcript(text: String(contentsOfFile: record, encoding: .utf8))
+    #expect(Self.unrecorded.isDisjoint(with: recorded.cases.map(\.name)), "they are recorded")
+    seen.cases.removeAll { Self.unrecorded.contains($0.name) }
     let verdict = Verdict(
       Comparison.differences(simulator: seen, bluetoothd: recorded), explanations: Explanation.known)
     #expect(verdict.isGood, "\(verdict.text)")

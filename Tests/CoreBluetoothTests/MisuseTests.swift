@@ -10,7 +10,7 @@ private final class Forgetful: NSObject, CBCentralManagerDelegate, CBPeripheralM
   func peripheralManagerDidUpdateState(_ peripheral: CBPeripheralManager) {}
 }
 
-@Suite("Misuse", .timeLimit(.minutes(2)))
+@Suite("Misuse", .timeLimit(.minutes(10)))
 struct MisuseTests {
   @Test("S14: a restore identifier without willRestoreState ends the app and names both")
   func noWillRestoreState() async throws {
@@ -23,7 +23,7 @@ struct MisuseTests {
           delegate: delegate, queue: DispatchQueue(label: "test"),
           options: [CBCentralManagerOptionRestoreIdentifierKey: "front-door"])
       }
-      system.emit(.willRestoreCentral(ManagerIdentifier(1), CentralRestoration(peripherals: [])))
+      system.emit(.willRestoreCentral(CentralRestoration(peripherals: [])))
       // Bounded by the suite's time limit.
       _ = try await Inbox<Void>().next()
       withExtendedLifetime(manager) {}
@@ -44,7 +44,7 @@ struct MisuseTests {
           options: [CBPeripheralManagerOptionRestoreIdentifierKey: "front-door"])
       }
       system.emit(
-        .willRestorePeripheral(ManagerIdentifier(1), PeripheralRestoration(services: [], advertisement: nil)))
+        .willRestorePeripheral(PeripheralRestoration(services: [], advertisement: nil)))
       _ = try await Inbox<Void>().next()
       withExtendedLifetime(manager) {}
     }
@@ -70,7 +70,7 @@ struct MisuseTests {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       let setup = try await CentralSetup()
       setup.system.answerNextQuery { _ in .success([PeripheralSnapshot(identifier: Example.lock)]) }
-      let peripheral = setup.manager.retrievePeripherals(withIdentifiers: [Example.lock])[0]
+      let peripheral = setup.manager.retrievePeripherals(withIdentifiers: [Example.lock.rawValue])[0]
       setup.manager.connect(peripheral, options: [CBConnectPeripheralOptionNotifyOnConnectionKey: "yes"])
     }
     #expect(errorText(result).contains("kCBConnectOptionNotifyOnConnection"))
@@ -79,21 +79,21 @@ struct MisuseTests {
   @Test("S14: a command while not poweredOn is logged and ignored")
   func notPoweredOn() async throws {
     let setup = try await CentralSetup()
-    setup.system.emit(.stateChanged(Example.manager, .poweredOff))
+    setup.system.emit(.stateChanged(.poweredOff))
     #expect(try await setup.recorder.calls.next() == "state poweredOff")
     setup.manager.scanForPeripherals(withServices: nil)
     #expect(!setup.manager.isScanning)
-    #expect(setup.manager.retrievePeripherals(withIdentifiers: [Example.lock]).isEmpty)
+    #expect(setup.manager.retrievePeripherals(withIdentifiers: [Example.lock.rawValue]).isEmpty)
     #expect(setup.system.log.misuses.count == 2)
     #expect(setup.system.log.misuses[0].contains("scanForPeripherals"))
-    #expect(!setup.system.requests.pending.contains { if case .scan = $0 { true } else { false } })
+    #expect(!setup.system.requests.pending.contains { if case .central(_, .scan) = $0 { true } else { false } })
   }
 
   @Test("S14: a command to a peripheral that is not connected is logged and ignored")
   func notConnected() async throws {
     let setup = try await CentralSetup()
     setup.system.answerNextQuery { _ in .success([PeripheralSnapshot(identifier: Example.lock)]) }
-    let peripheral = setup.manager.retrievePeripherals(withIdentifiers: [Example.lock])[0]
+    let peripheral = setup.manager.retrievePeripherals(withIdentifiers: [Example.lock.rawValue])[0]
     peripheral.discoverServices(nil)
     #expect(setup.system.log.misuses.count == 1)
     #expect(setup.system.log.misuses[0].contains("discoverServices"))
@@ -103,7 +103,7 @@ struct MisuseTests {
   func cancelUnused() async throws {
     let setup = try await CentralSetup()
     setup.system.answerNextQuery { _ in .success([PeripheralSnapshot(identifier: Example.lock)]) }
-    let peripheral = setup.manager.retrievePeripherals(withIdentifiers: [Example.lock])[0]
+    let peripheral = setup.manager.retrievePeripherals(withIdentifiers: [Example.lock.rawValue])[0]
     setup.manager.cancelPeripheralConnection(peripheral)
     #expect(setup.system.log.misuses.count == 1)
     #expect(peripheral.state == .disconnected)
@@ -112,8 +112,8 @@ struct MisuseTests {
   @Test("S14: restored state for a manager without a restore identifier is logged, and the delegate is not called")
   func restorationWithoutIdentifier() async throws {
     let setup = try await CentralSetup()
-    setup.system.emit(.willRestoreCentral(Example.manager, CentralRestoration(peripherals: [])))
-    setup.system.emit(.stateChanged(Example.manager, .poweredOff))
+    setup.system.emit(.willRestoreCentral(CentralRestoration(peripherals: [])))
+    setup.system.emit(.stateChanged(.poweredOff))
     #expect(try await setup.recorder.calls.next() == "state poweredOff")
     #expect(setup.system.log.misuses.count == 1)
   }
@@ -121,7 +121,7 @@ struct MisuseTests {
   @Test("S1: a manager that the system rejects is unsupported, and the log has the system's words")
   func rejected() async throws {
     let setup = try await CentralSetup()
-    setup.system.emit(.managerRejected(Example.manager, AppLinkError(.limitReached, "64 managers are enough")))
+    setup.system.emit(.managerRejected(AppLinkError(.limitReached, "64 managers are enough")))
     #expect(try await setup.recorder.calls.next() == "state unsupported")
     #expect(setup.system.log.misuses.contains { $0.contains("64 managers are enough") })
   }

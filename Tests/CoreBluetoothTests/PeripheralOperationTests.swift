@@ -4,17 +4,17 @@ import CoreBluetoothTestKit
 import Foundation
 import Testing
 
-@Suite("Operations on a peripheral", .timeLimit(.minutes(1)))
+@Suite("Operations on a peripheral", .timeLimit(.minutes(10)))
 struct PeripheralOperationTests {
   @Test("C4: services, characteristics and descriptors appear as they are discovered, and keep their objects")
   func discovery() async throws {
     let setup = try await CentralSetup()
     setup.system.answerNextQuery { _ in .success([PeripheralSnapshot(identifier: Example.lock)]) }
-    let peripheral = setup.manager.retrievePeripherals(withIdentifiers: [Example.lock])[0]
+    let peripheral = setup.manager.retrievePeripherals(withIdentifiers: [Example.lock.rawValue])[0]
     peripheral.delegate = setup.recorder
     setup.manager.connect(peripheral)
     _ = try await setup.nextCommand()
-    setup.system.emit(.connected(Example.manager, PeripheralSnapshot(identifier: Example.lock, state: .connected)))
+    setup.system.emit(.connected(PeripheralSnapshot(identifier: Example.lock, state: .connected)))
     #expect(try await setup.recorder.calls.next() == "didConnect")
     #expect(peripheral.services == nil)
 
@@ -49,7 +49,7 @@ struct PeripheralOperationTests {
     #expect(try await setup.recorder.calls.next() == "descriptor Bolt")
     #expect(descriptor.value as? String == "Bolt")
 
-    setup.system.emit(.connected(Example.manager, Example.explored()))
+    setup.system.emit(.connected(Example.explored()))
     _ = try await setup.recorder.calls.next()
     #expect(peripheral.services?.first === service)
     #expect(service.characteristics?.first === characteristic)
@@ -76,7 +76,7 @@ struct PeripheralOperationTests {
     let (subscribe, _) = try #require(try await setup.nextOperation())
     setup.complete(subscribe, .notifying(true))
     #expect(try await setup.recorder.calls.next() == "notifying true")
-    setup.system.emit(.valueUpdated(Example.manager, Example.lock, characteristic: 3, value: [9]))
+    setup.system.emit(.valueUpdated(Example.lock, characteristic: 3, value: [9]))
     #expect(try await setup.recorder.calls.next() == "value [9]")
     #expect(characteristic.value == Data([9]))
 
@@ -104,7 +104,7 @@ struct PeripheralOperationTests {
     peripheral.writeValue(Data(count: 513), for: open, type: .withResponse)
     #expect(try await setup.recorder.calls.next() == "didWrite failed")
     #expect((setup.recorder.error as? CBATTError)?.code == .invalidAttributeValueLength)
-    #expect(!setup.system.requests.pending.contains { if case .perform = $0 { true } else { false } })
+    #expect(!setup.system.requests.pending.contains { if case .central(_, .perform) = $0 { true } else { false } })
   }
 
   @Test(
@@ -135,9 +135,9 @@ struct PeripheralOperationTests {
   func changes() async throws {
     let setup = try await CentralSetup()
     let peripheral = try await setup.connectExplored()
-    setup.system.emit(.nameChanged(Example.manager, Example.lock, "Back door"))
+    setup.system.emit(.nameChanged(Example.lock, "Back door"))
     #expect(try await setup.recorder.calls.next() == "name Back door")
-    setup.system.emit(.servicesModified(Example.manager, Example.lock, invalidated: [1]))
+    setup.system.emit(.servicesModified(Example.lock, invalidated: [1]))
     #expect(try await setup.recorder.calls.next() == "didModifyServices [\"180F\"]")
     #expect(peripheral.services?.isEmpty == true)
     peripheral.openL2CAPChannel(0x80)
@@ -149,8 +149,8 @@ struct PeripheralOperationTests {
   func unknownHandle() async throws {
     let setup = try await CentralSetup()
     _ = try await setup.connectExplored()
-    setup.system.emit(.valueUpdated(Example.manager, Example.lock, characteristic: 999, value: [9]))
-    setup.system.emit(.nameChanged(Example.manager, Example.lock, "after"))
+    setup.system.emit(.valueUpdated(Example.lock, characteristic: 999, value: [9]))
+    setup.system.emit(.nameChanged(Example.lock, "after"))
     #expect(try await setup.recorder.calls.next() == "name after")
     #expect(setup.system.log.lines.contains { $0.message.contains("999") })
   }

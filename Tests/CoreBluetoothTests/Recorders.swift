@@ -126,9 +126,9 @@ final class PeripheralRecorder: NSObject, CBPeripheralManagerDelegate, @unchecke
 
 /// What the tests' app knows of the world.
 enum Example {
-  static let lock = UUID(uuidString: "10000000-0000-0000-0000-000000000001")!
-  static let other = UUID(uuidString: "10000000-0000-0000-0000-000000000002")!
-  static let phone = UUID(uuidString: "20000000-0000-0000-0000-000000000001")!
+  static let lock = PeerIdentifier(UUID(uuidString: "10000000-0000-0000-0000-000000000001")!)
+  static let other = PeerIdentifier(UUID(uuidString: "10000000-0000-0000-0000-000000000002")!)
+  static let phone = PeerIdentifier(UUID(uuidString: "20000000-0000-0000-0000-000000000001")!)
   static let manager = ManagerIdentifier(1)
   static let service = BluetoothUUID("180F")!
 
@@ -171,10 +171,10 @@ struct CentralSetup {
     }
     _ = try await system.requests.next()
     if let restoration {
-      system.emit(.willRestoreCentral(Example.manager, restoration))
+      system.emit(.willRestoreCentral(restoration))
       _ = try await recorder.calls.next()
     }
-    system.emit(.stateChanged(Example.manager, .poweredOn))
+    system.emit(.stateChanged(.poweredOn))
     _ = try await recorder.calls.next()
     _ = try await nextRequest()  // handled
   }
@@ -194,22 +194,22 @@ struct CentralSetup {
   /// Connects to a peripheral that is explored already.
   func connectExplored(isNotifying: Bool = false) async throws -> CBPeripheral {
     system.answerNextQuery { _ in .success([PeripheralSnapshot(identifier: Example.lock)]) }
-    let peripheral = manager.retrievePeripherals(withIdentifiers: [Example.lock])[0]
+    let peripheral = manager.retrievePeripherals(withIdentifiers: [Example.lock.rawValue])[0]
     peripheral.delegate = recorder
     manager.connect(peripheral)
     _ = try await nextCommand()
-    system.emit(.connected(Example.manager, Example.explored(isNotifying: isNotifying)))
+    system.emit(.connected(Example.explored(isNotifying: isNotifying)))
     _ = try await recorder.calls.next()
     return peripheral
   }
 
   func nextOperation() async throws -> (OperationIdentifier, PeripheralOperation)? {
-    guard case .perform(_, _, let identifier, let operation) = try await nextCommand() else { return nil }
+    guard case .central(_, .perform(_, let identifier, let operation)) = try await nextCommand() else { return nil }
     return (identifier, operation)
   }
 
   func complete(_ identifier: OperationIdentifier, _ result: OperationResult) {
-    system.emit(.operationCompleted(Example.manager, Example.lock, identifier, result))
+    system.emit(.operationCompleted(Example.lock, identifier, result))
   }
 }
 

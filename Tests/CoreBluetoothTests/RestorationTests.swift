@@ -4,7 +4,7 @@ import CoreBluetoothTestKit
 import Foundation
 import Testing
 
-@Suite("Restoration of a central manager", .timeLimit(.minutes(1)))
+@Suite("Restoration of a central manager", .timeLimit(.minutes(10)))
 struct RestorationTests {
   private let restoration = CentralRestoration(
     peripherals: [
@@ -26,9 +26,9 @@ struct RestorationTests {
     #expect(
       try await system.requests.next()
         == .createManager(Example.manager, ManagerCreation(role: .central, restoreIdentifier: "door")))
-    system.emit(.willRestoreCentral(Example.manager, restoration))
-    system.emit(.stateChanged(Example.manager, .poweredOn))
-    system.emit(.connected(Example.manager, Example.explored(isNotifying: true)))
+    system.emit(.willRestoreCentral(restoration))
+    system.emit(.stateChanged(.poweredOn))
+    system.emit(.connected(Example.explored(isNotifying: true)))
     #expect(try await recorder.calls.next() == "willRestoreState")
     #expect(try await recorder.calls.next() == "state poweredOn")
     #expect(try await recorder.calls.next() == "didConnect")
@@ -62,33 +62,33 @@ struct RestorationTests {
   func peripheral() async throws {
     let setup = try await CentralSetup(restoreIdentifier: "door", restoring: restoration)
     let peripherals = try await setup.recorder.restored.next()
-    let lock = try #require(peripherals.first { $0.identifier == Example.lock })
+    let lock = try #require(peripherals.first { $0.identifier == Example.lock.rawValue })
     #expect(lock.state == .connecting)
     #expect(lock.name == "Front door")
     let characteristic = try #require(lock.services?.first?.characteristics?.first)
     #expect(characteristic.isNotifying)
     #expect(characteristic.descriptors?.map(\.uuid) == [CBUUID(string: "2901")])
     #expect(characteristic.service?.peripheral === lock)
-    #expect(peripherals.first { $0.identifier == Example.other }?.state == .connected)
+    #expect(peripherals.first { $0.identifier == Example.other.rawValue }?.state == .connected)
 
     // The system completes the request by itself; the objects are the same, and the subscription is alive.
     lock.delegate = setup.recorder
-    setup.system.emit(.connected(Example.manager, Example.explored(isNotifying: true)))
+    setup.system.emit(.connected(Example.explored(isNotifying: true)))
     #expect(try await setup.recorder.calls.next() == "didConnect")
     #expect(lock.state == .connected)
     #expect(lock.services?.first?.characteristics?.first === characteristic)
-    setup.system.emit(.valueUpdated(Example.manager, Example.lock, characteristic: 3, value: [1]))
+    setup.system.emit(.valueUpdated(Example.lock, characteristic: 3, value: [1]))
     #expect(try await setup.recorder.calls.next() == "value [1]")
   }
 
   @Test("C3: connect to a restored connected peripheral asks the system, which answers at once")
   func connectRestoredConnected() async throws {
     let setup = try await CentralSetup(restoreIdentifier: "door", restoring: restoration)
-    let other = try #require(try await setup.recorder.restored.next().first { $0.identifier == Example.other })
+    let other = try #require(try await setup.recorder.restored.next().first { $0.identifier == Example.other.rawValue })
     setup.manager.connect(other)
     #expect(other.state == .connected)
-    #expect(try await setup.nextCommand() == .connect(Example.manager, Example.other, ConnectOptions()))
-    setup.system.emit(.connected(Example.manager, PeripheralSnapshot(identifier: Example.other, state: .connected)))
+    #expect(try await setup.nextCommand() == .central(Example.manager, .connect(Example.other, ConnectOptions())))
+    setup.system.emit(.connected(PeripheralSnapshot(identifier: Example.other, state: .connected)))
     #expect(try await setup.recorder.calls.next() == "didConnect")
   }
 

@@ -1,3 +1,4 @@
+import AppLink
 import CoreBluetooth
 import Testing
 
@@ -52,6 +53,16 @@ struct ValueTypeTests {
     #expect(CBATTError.Code.insufficientResources.rawValue == 17)
     #expect(CBATTError.errorDomain == "CBATTErrorDomain")
     #expect(CBError(.unknown) == CBError(.unknown))
+  }
+
+  @Test("C8: each code that the system can give is Apple's of the same name")
+  func codes() {
+    for code in PeerError.Code.allCases {
+      // Apple's spelling.
+      let name = code == .unknownDevice ? "unkownDevice" : "\(code)"
+      #expect(CBError.Code(rawValue: code.rawValue).map { "\($0)" } == name)
+    }
+    #expect(CBError.Code(rawValue: PeerError.Code.allCases.count) == nil)
   }
 
   @Test("C8: raw values are Apple's")

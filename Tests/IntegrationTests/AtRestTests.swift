@@ -5,7 +5,7 @@ import ProcessTesting
 import Testing
 
 /// What latchkeyd does while there is nothing to do.
-@Suite("latchkeyd at rest", .timeLimit(.minutes(2)))
+@Suite("latchkeyd at rest", .timeLimit(.minutes(10)))
 struct AtRestTests {
   /// A timer is a descriptor on Linux; libdispatch makes one to look after its threads, once a second for good.
   private func timers(of process: pid_t) throws -> Int {

@@ -104,7 +104,7 @@ struct DaysAwayTests {
   }
 }
 
-@Suite("What a person may get wrong", .timeLimit(.minutes(2)))
+@Suite("What a person may get wrong", .timeLimit(.minutes(10)))
 struct BadInputTests {
   @Test("H1: an unknown scenario is answered with those that there are")
   func unknownScenario() async throws {

@@ -7,7 +7,7 @@ import Testing
 @testable import Orchestrator
 
 /// `latchkey` as shells and containers run it: with outputs that end, disks that are full, and odd places.
-@Suite("Where the output goes, and where a run may happen", .serialized, .timeLimit(.minutes(5)))
+@Suite("Where the output goes, and where a run may happen", .serialized, .timeLimit(.minutes(10)))
 struct OutputTests {
   /// A folder with a short story, for a run and its report; gone with this object.
   private final class Place {

@@ -5,7 +5,7 @@ import Testing
 
 /// bluetoothd notifies everybody who is subscribed, and tells of the first subscriber alone: what one phone and the lock
 /// have to do with each other is never quite the other phone's business, and reaches it all the same.
-@Suite("Two phones at one door, with real processes", .serialized, .timeLimit(.minutes(5)))
+@Suite("Two phones at one door, with real processes", .serialized, .timeLimit(.minutes(10)))
 struct TwoPhonesTests {
   private func tell(_ steps: String, promises: String) async throws -> Report {
     let folder = NSTemporaryDirectory() + "/latchkey-phones-\(UUID().uuidString)"

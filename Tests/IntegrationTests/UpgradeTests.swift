@@ -5,7 +5,7 @@ import ProcessTesting
 import Testing
 
 /// A machine whose latchkeyd is replaced by a newer one.
-@Suite("An upgrade, with real processes", .timeLimit(.minutes(2)))
+@Suite("An upgrade, with real processes", .timeLimit(.minutes(10)))
 struct UpgradeTests {
   private static let stores = LatchkeyCommand.package + "/Tests/LatchkeyDaemonTests/Stores"
   private static let agent = "org.latchkey.agent"

@@ -5,7 +5,7 @@ import ProcessTesting
 import Testing
 
 /// The user's ledger: what `latchkey wakes` prints.
-@Suite("The ledger of wakes, with real processes", .timeLimit(.minutes(5)))
+@Suite("The ledger of wakes, with real processes", .timeLimit(.minutes(10)))
 struct WakesCommandTests {
   private static let agent = "org.latchkey.agent"
 

@@ -95,8 +95,8 @@ private final class Bench {
     turns.handle(.request(link, request)) { [done] in done.add(name) }
   }
 
-  func connect() { say(.connect(manager, peer, ConnectOptions()), "connect") }
-  func cancel() { say(.cancelConnection(manager, peer), "cancel") }
+  func connect() { say(.central(manager, .connect(peer, ConnectOptions())), "connect") }
+  func cancel() { say(.central(manager, .cancelConnection(peer)), "cancel") }
 
   var isPromised: Bool {
     store.state.withLock { state in
@@ -134,7 +134,7 @@ struct DurableTurnsTests {
     bench.fill()
     bench.connect()
     bench.cancel()
-    bench.say(.scan(bench.manager, ScanRequest(services: nil)), "scan")
+    bench.say(.central(bench.manager, .scan(ScanRequest(services: nil))), "scan")
     bench.say(.handled(through: EventSequence(1)), "handled")
     bench.say(.respond(RemoteRequestIdentifier(9), result: nil, value: nil), "respond")
     #expect(bench.done.all == ["handled", "respond"])

@@ -28,8 +28,8 @@ enum GoldenStore {
     }
   }
 
-  private static func identifier(_ number: Int) throws -> UUID {
-    try #require(UUID(uuidString: "00000000-0000-4000-8000-" + String(format: "%012X", number)))
+  private static func identifier<Identifier: UUIDIdentifier>(_ number: Int) throws -> Identifier {
+    Identifier(try #require(UUID(uuidString: "00000000-0000-4000-8000-" + String(format: "%012X", number))))
   }
 
   private static let phone = ManagerKey(
@@ -70,7 +70,7 @@ enum GoldenStore {
 
   private static var managers: [StoredRecord] {
     get throws {
-      let (one, two) = (try identifier(1), try identifier(2))
+      let (one, two): (PeerIdentifier, PeerIdentifier) = (try identifier(1), try identifier(2))
       let services = [BluetoothUUID(0x180F as UInt16), try long]
       return [
         .manager(
@@ -104,7 +104,9 @@ enum GoldenStore {
           ]),
         ServiceSnapshot(handle: 0x40, uuid: wide, isPrimary: false, includedServices: [], characteristics: []),
       ]
-      let (one, two, three) = (try identifier(1), try identifier(2), try identifier(3))
+      let (one, two, three): (PeerIdentifier, PeerIdentifier, PeerIdentifier) = (
+        try identifier(1), try identifier(2), try identifier(3)
+      )
       return [
         .peripheral(PeripheralRecord(manager: phone, peer: one, options: all, isWanted: true, told: .connecting)),
         .peripheral(

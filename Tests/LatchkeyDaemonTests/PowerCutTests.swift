@@ -7,7 +7,7 @@ import Testing
 @testable import LatchkeyDaemon
 
 /// The power goes between any two of SQLite's steps, on a disk that forgets what was not synced.
-@Suite("H1: a power cut at any step", .serialized, .timeLimit(.minutes(2)))
+@Suite("H1: a power cut at any step", .serialized, .timeLimit(.minutes(10)))
 struct PowerCutTests {
   private static let changeCount = 30
 

@@ -38,7 +38,7 @@ private final class RecordingSupervisor: Supervisor {
   func verify(_ claim: AppClaim, answer: @escaping @Sendable (ClaimRefusal?) -> Void) { answer(nil) }
 }
 
-@Suite("The event loop", .timeLimit(.minutes(1)))
+@Suite("The event loop", .timeLimit(.minutes(10)))
 struct SystemLoopTests {
   @Test("An app is opened, left, suspended by the alarm, and quit; all of it is on disk")
   func life() async throws {
@@ -133,7 +133,7 @@ struct SystemLoopTests {
     let link = AppLinkIdentifier(1)
     loop.handle(.attach(link, process, Attachment(bundleIdentifier: "org.example.app"), AnswerToken(2)))
     loop.handle(.request(link, .createManager(ManagerIdentifier(1), ManagerCreation(role: .central))))
-    loop.handle(.request(link, .connect(ManagerIdentifier(1), peer, ConnectOptions())))
+    loop.handle(.request(link, .central(ManagerIdentifier(1), .connect(peer, ConnectOptions()))))
     var asked: [BlueZ.Request] = []
     for await message in calls {
       guard case .call(let identifier, _, let request) = message else { continue }

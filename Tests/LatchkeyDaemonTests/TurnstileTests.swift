@@ -6,7 +6,7 @@ import Testing
 
 @testable import LatchkeyDaemon
 
-@Suite("What bluetoothd may say ahead of the loop", .timeLimit(.minutes(1)))
+@Suite("What bluetoothd may say ahead of the loop", .timeLimit(.minutes(10)))
 struct TurnstileTests {
   /// How many are inside, counted from outside: never more than truly are.
   private final class Count: Sendable {

@@ -74,7 +74,7 @@ struct MachinesDescriptionTests {
 @Suite(
   "A story on machines over ssh",
   .enabled(if: LoopbackMachine.isPossible, "needs root, sshd and systemd-stdio-bridge"),
-  .serialized, .ownThread, .timeLimit(.minutes(3)))
+  .serialized, .ownThread, .timeLimit(.minutes(10)))
 struct RemoteStoryTests {
   private func run(
     _ steps: String, promises: String = "", pace: String? = nil,

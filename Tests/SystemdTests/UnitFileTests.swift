@@ -3,7 +3,7 @@ import ProcessTesting
 import Testing
 
 /// The unit files, as systemd itself reads them; needs no systemd that runs.
-@Suite("Unit files", .enabled(if: UnitFiles.canAnalyze, "systemd-analyze is not installed"), .timeLimit(.minutes(1)))
+@Suite("Unit files", .enabled(if: UnitFiles.canAnalyze, "systemd-analyze is not installed"), .timeLimit(.minutes(10)))
 struct UnitFileTests {
   @Test(
     "H3: the sandbox is tight: exposure at most 0.5 for the apps, 1.5 for latchkeyd",
@@ -63,7 +63,7 @@ struct UnitFileTests {
 }
 
 /// How latchkeyd's unit waits before it is started again, with a sleep that only says how long.
-@Suite("A latchkeyd that fails", .timeLimit(.minutes(1)))
+@Suite("A latchkeyd that fails", .timeLimit(.minutes(10)))
 struct RestartTests {
   private let folder = URL(fileURLWithPath: NSTemporaryDirectory()).appendingPathComponent(
     "latchkey-\(UUID().uuidString)")
@@ -137,7 +137,7 @@ struct RestartTests {
 }
 
 /// What latchkeyd's unit does when it has ended, with a systemctl that answers as a test says and repeats what it is told.
-@Suite("A frozen app on a machine that goes down", .timeLimit(.minutes(1)))
+@Suite("A frozen app on a machine that goes down", .timeLimit(.minutes(10)))
 struct ShutdownTests {
   /// - Returns: what was asked of systemd, but questions.
   private func end(result: String, machine: String, frozen: [String]) async throws -> [String] {

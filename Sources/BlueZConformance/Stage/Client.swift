@@ -153,6 +153,16 @@ final class Client: Sendable {
     bus.enqueue { bus in try? bus.emit(signal) }
   }
 
+  /// Says that it has one more object below a root, or one no more.
+  func tell(_ path: ObjectPath, has interfaces: Interfaces?, of interface: String, below root: ObjectPath) {
+    state.withLock { $0.exports.change(path, to: interfaces, below: root) }
+    let signal = OutgoingSignal(
+      path: root, interface: InterfaceName.objectManager,
+      member: interfaces == nil ? "InterfacesRemoved" : "InterfacesAdded",
+      arguments: [.path(path), interfaces.map { Exports.encode($0) } ?? .strings([interface])])
+    bus.enqueue { bus in try? bus.emit(signal) }
+  }
+
   /// Whether a call of this label waits for the case's answer.
   func isHolding(_ label: String) -> Bool { state.withLock { $0.held.contains { $0.label == label } } }
 
@@ -175,7 +185,9 @@ final class Client: Sendable {
     let arguments = call.arguments.enumerated().map { index, value in
       index == 1 && ["RequestConfirmation", "DisplayPasskey"].contains(call.member) ? "<passkey>" : text(value)
     }
-    record("bluetoothd: \(label)(\(arguments.joined(separator: ", ")))")
+    let line = "bluetoothd: \(label)(\(arguments.joined(separator: ", ")))"
+    // A monitor without thresholds is told of every advertisement, and how many there are is chance.
+    if call.member != "DeviceFound" || !recorder.hasInThisStep(line, in: column) { record(line) }
     switch answer {
     case .values(let values): bus.reply(to: call, with: .success(values))
     case .error(let name, let message): bus.reply(to: call, with: .failure(BusError(name: name, message: message)))
@@ -301,7 +313,7 @@ final class Client: Sendable {
     [
       InterfaceName.adapter, InterfaceName.device, InterfaceName.gattManager, InterfaceName.gattService,
       InterfaceName.gattCharacteristic, InterfaceName.gattDescriptor, InterfaceName.advertisingManager,
-      InterfaceName.agentManager, "org.bluez.Battery1",
+      InterfaceName.agentManager, "org.bluez.Battery1", MonitorCases.manager,
     ].contains(interface)
   }
 

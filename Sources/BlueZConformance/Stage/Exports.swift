@@ -18,6 +18,10 @@ struct Exports: Sendable {
   mutating func add(_ objects: ManagedObjects, at root: ObjectPath) { roots[root] = objects }
   mutating func remove(_ root: ObjectPath) { roots[root] = nil }
 
+  mutating func change(_ path: ObjectPath, to interfaces: Interfaces?, below root: ObjectPath) {
+    roots[root]?[path] = interfaces
+  }
+
   func interfaces(of path: ObjectPath) -> Interfaces? {
     for objects in roots.values {
       if let interfaces = objects[path] { return interfaces }
@@ -75,14 +79,12 @@ struct Exports: Sendable {
     .dictionary(
       key: "o", value: "a{sa{sv}}",
       Dictionary(
-        uniqueKeysWithValues: objects.map { path, interfaces in
-          (
-            Value.path(path),
-            Value.dictionary(
-              key: "s", value: "a{sv}",
-              Dictionary(
-                uniqueKeysWithValues: interfaces.map { (Value.string($0.key), Value.properties($0.value)) }))
-          )
-        }))
+        uniqueKeysWithValues: objects.map { (Value.path($0.key), encode($0.value)) }))
+  }
+
+  static func encode(_ interfaces: Interfaces) -> Value {
+    .dictionary(
+      key: "s", value: "a{sv}",
+      Dictionary(uniqueKeysWithValues: interfaces.map { (Value.string($0.key), Value.properties($0.value)) }))
   }
 }

@@ -10,7 +10,12 @@ public enum MachineName: String, Sendable, Hashable, CaseIterable, CustomStringC
 public struct WorldSetup: Sendable, Hashable {
   /// Machines whose main.conf says `Privacy = device`.
   public var privateMachines: Set<MachineName>
-  public init(privateMachines: Set<MachineName> = []) { self.privateMachines = privateMachines }
+  /// Machines whose main.conf says `Experimental = true`.
+  public var experimentalMachines: Set<MachineName>
+  public init(privateMachines: Set<MachineName> = [], experimentalMachines: Set<MachineName> = []) {
+    self.privateMachines = privateMachines
+    self.experimentalMachines = experimentalMachines
+  }
 }
 
 /// What happens to machines from outside of their buses.

@@ -43,6 +43,7 @@ public final class SimulatedMachines: ConformanceWorld {
     let arguments = MachineName.allCases.flatMap { machine in
       ["--machine", "\(machine)=\(busAddress(of: machine))"]
         + (setup.privateMachines.contains(machine) ? ["--private-machine", machine.rawValue] : [])
+        + (setup.experimentalMachines.contains(machine) ? ["--experimental-machine", machine.rawValue] : [])
     }
     let process = try LineProcess(
       simulator, arguments, diesWithInput: true, log: "\(folder)/simulator.log")

@@ -42,12 +42,15 @@ public final class VirtualMachines: ConformanceWorld {
     try await withThrowingTaskGroup(of: Void.self) { group in
       for machine in MachineName.allCases {
         let privacy = setup.privateMachines.contains(machine) ? "Privacy = device" : "#Privacy = off"
+        let experimental =
+          setup.experimentalMachines.contains(machine) ? "Experimental = true" : "#Experimental = false"
         group.addTask {
           try await self.execute(
             """
             systemctl stop bluetooth; rm -rf /var/lib/bluetooth/*; \
             systemctl restart latchkey-lab-controller; rfkill unblock bluetooth; \
-            sed -i 's/^#\\?Privacy *=.*/\(privacy)/' /etc/bluetooth/main.conf; \
+            sed -i -e 's/^#\\?Privacy *=.*/\(privacy)/' -e 's/^#\\?Experimental *=.*/\(experimental)/' \
+              /etc/bluetooth/main.conf; \
             systemctl reset-failed bluetooth; systemctl start bluetooth
             """, on: machine)
         }

@@ -42,7 +42,7 @@ extension ManagerRecord {
       manager = ManagerKey.OnDisk(record.key)
       scan = record.scan.map { Scan($0) }
       advertisement = record.advertisement.map { Advertisement($0) }
-      let sorted = record.subscribers.sorted { $0.key.uuidString < $1.key.uuidString }
+      let sorted = record.subscribers.sorted { $0.key < $1.key }
       subscribers = sorted.isEmpty ? nil : sorted.map { Subscribers(characteristic: $0.key, centrals: $0.value) }
     }
 
@@ -51,7 +51,8 @@ extension ManagerRecord {
         var record = ManagerRecord(
           key: manager.value, scan: try scan?.value, advertisement: try advertisement?.value)
         for entry in subscribers ?? [] {
-          record.subscribers[entry.characteristic, default: []].formUnion(entry.centrals)
+          record.subscribers[LocalAttributeIdentifier(entry.characteristic), default: []]
+            .formUnion(entry.centrals.map { PeerIdentifier($0) })
         }
         return record
       }
@@ -119,8 +120,8 @@ extension ManagerRecord {
     }
 
     init(characteristic: LocalAttributeIdentifier, centrals: Set<PeerIdentifier>) {
-      self.characteristic = characteristic
-      self.centrals = centrals.sorted { $0.uuidString < $1.uuidString }
+      self.characteristic = characteristic.rawValue
+      self.centrals = centrals.sorted().map(\.rawValue)
     }
   }
 }

@@ -53,7 +53,7 @@ extension PeerRecord {
     }
 
     init(_ record: PeerRecord) {
-      identifier = record.identifier
+      identifier = record.identifier.rawValue
       address = record.address.description
       addressKind = AddressKind(record.address.kind)
       name = record.name
@@ -68,7 +68,7 @@ extension PeerRecord {
           throw StoredRecordError("address: \"\(self.address)\" is not a device address")
         }
         return PeerRecord(
-          identifier: identifier, address: address, name: name, wasRequested: wasRequested,
+          identifier: PeerIdentifier(identifier), address: address, name: name, wasRequested: wasRequested,
           services: try services?.values, isBondUnproven: isBondUnproven)
       }
     }

@@ -53,7 +53,7 @@ extension PeripheralRecord {
 
     init(_ record: PeripheralRecord) {
       manager = ManagerKey.OnDisk(record.manager)
-      peer = record.peer
+      peer = record.peer.rawValue
       options = record.options == ConnectOptions() ? nil : Options(record.options)
       isWanted = record.isWanted
       told = State(record.told)
@@ -63,7 +63,8 @@ extension PeripheralRecord {
     var value: PeripheralRecord {
       get throws {
         PeripheralRecord(
-          manager: manager.value, peer: peer, options: options?.value ?? ConnectOptions(), isWanted: isWanted,
+          manager: manager.value, peer: PeerIdentifier(peer), options: options?.value ?? ConnectOptions(),
+          isWanted: isWanted,
           told: told.value, services: try services?.values)
       }
     }

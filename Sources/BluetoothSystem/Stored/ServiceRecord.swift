@@ -64,18 +64,19 @@ extension ServiceRecord {
     }
 
     init(_ definition: ServiceDefinition) {
-      identifier = definition.identifier
+      identifier = definition.identifier.rawValue
       uuid = UUIDOnDisk(definition.uuid)
       isPrimary = definition.isPrimary
-      includedServices = definition.includedServices.isEmpty ? nil : definition.includedServices
+      includedServices = definition.includedServices.isEmpty ? nil : definition.includedServices.map(\.rawValue)
       characteristics = Characteristic.list(definition.characteristics)
     }
 
     var value: ServiceDefinition {
       get throws {
         ServiceDefinition(
-          identifier: identifier, uuid: try uuid.value, isPrimary: isPrimary,
-          includedServices: includedServices ?? [], characteristics: try characteristics.values)
+          identifier: LocalAttributeIdentifier(identifier), uuid: try uuid.value, isPrimary: isPrimary,
+          includedServices: includedServices?.map { LocalAttributeIdentifier($0) } ?? [],
+          characteristics: try characteristics.values)
       }
     }
   }
@@ -102,7 +103,7 @@ extension ServiceRecord {
     }
 
     init(_ definition: CharacteristicDefinition) {
-      identifier = definition.identifier
+      identifier = definition.identifier.rawValue
       uuid = UUIDOnDisk(definition.uuid)
       properties = definition.properties.rawValue
       permissions = definition.permissions.rawValue
@@ -113,7 +114,8 @@ extension ServiceRecord {
     var value: CharacteristicDefinition {
       get throws {
         CharacteristicDefinition(
-          identifier: identifier, uuid: try uuid.value, properties: CharacteristicProperties(rawValue: properties),
+          identifier: LocalAttributeIdentifier(identifier), uuid: try uuid.value,
+          properties: CharacteristicProperties(rawValue: properties),
           permissions: AttributePermissions(rawValue: permissions), value: try bytes?.value,
           descriptors: try descriptors?.values ?? [])
       }

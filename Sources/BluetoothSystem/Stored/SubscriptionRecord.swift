@@ -28,10 +28,13 @@ extension SubscriptionRecord {
     }
 
     init(_ record: SubscriptionRecord) {
-      central = record.central
-      characteristic = record.characteristic
+      central = record.central.rawValue
+      characteristic = record.characteristic.rawValue
     }
 
-    var value: SubscriptionRecord { SubscriptionRecord(central: central, characteristic: characteristic) }
+    var value: SubscriptionRecord {
+      SubscriptionRecord(
+        central: PeerIdentifier(central), characteristic: LocalAttributeIdentifier(characteristic))
+    }
   }
 }

@@ -19,12 +19,12 @@ extension BluetoothSystem {
   /// A bond has come about, or gone.
   mutating func noteBond(_ peer: PeerIdentifier, isBonded: Bool) {
     let isOurs = isBonded && isWanted(peer) && !isAttended && pairing.wish == nil
-    if isBonded { links[peer]?.bondedAt = now }
+    if isBonded { links[peer]?.bonded(at: now) }
     setBondUnproven(peer, isOurs)
   }
 
   mutating func bondIsProven(_ peer: PeerIdentifier) {
-    links[peer]?.removedBonds = 0
+    links[peer]?.bondIsProven()
     setBondUnproven(peer, false)
   }
 
@@ -37,17 +37,13 @@ extension BluetoothSystem {
 
   /// After a link was lost.
   mutating func removeHalfMadeBond(_ peer: PeerIdentifier) {
-    guard let health = links[peer], let device = bluez.device(peer), let adapter = bluez.adapter,
-      peers[peer]?.isBondUnproven == true, device.isBonded, isWanted(peer)
+    guard let device = bluez.device(peer), let adapter = bluez.adapter, peers[peer]?.isBondUnproven == true,
+      device.isBonded, isWanted(peer), let barren = links[peer]?.judgeBond()
     else { return }
-    let needed = LinkHealth.keyFailureLimit << min(health.removedBonds, LinkHealth.bondRemovalDoublings)
-    guard health.barrenLinks >= needed else { return }
-    links[peer]?.removedBonds += 1
-    links[peer]?.barrenLinks = 0
     journal(
       "bond.halfMade",
       [
-        "peripheral": peer.uuidString, "links": String(health.barrenLinks),
+        "peripheral": peer.uuidString, "links": String(barren),
         "because": "the bond never carried a link; it is removed, and made anew",
       ])
     setBondUnproven(peer, false)

@@ -14,36 +14,6 @@ public enum AppLinkName {
   public static let controlInterface = "org.latchkey.Control1"
 }
 
-/// A method or a signal: its name, and its arguments' names and types.
-struct MessageShape {
-  var name: String
-  var inputs: [InterfaceDescription.Argument]
-  var outputs: [InterfaceDescription.Argument]
-
-  init(
-    _ name: String, _ inputs: KeyValuePairs<String, any BusRepresentable.Type> = [:],
-    returns outputs: KeyValuePairs<String, any BusRepresentable.Type> = [:]
-  ) {
-    self.name = name
-    self.inputs = inputs.map { InterfaceDescription.Argument($0.key, $0.value.signature) }
-    self.outputs = outputs.map { InterfaceDescription.Argument($0.key, $0.value.signature) }
-  }
-
-  var signature: String { inputs.map(\.signature).joined() }
-  var method: InterfaceDescription.Method { InterfaceDescription.Method(name, inputs, returns: outputs) }
-  var signal: InterfaceDescription.Signal { InterfaceDescription.Signal(name, inputs) }
-}
-
-/// A message of the vocabulary as it travels.
-struct WireMessage {
-  var name: String
-  var arguments: [Value]
-  init(_ name: String, _ arguments: [any BusRepresentable]) {
-    self.name = name
-    self.arguments = arguments.map(\.busValue)
-  }
-}
-
 /// What the system's object serves, as introspection describes it.
 enum AppLinkInterfaces {
   static let app = InterfaceDescription(

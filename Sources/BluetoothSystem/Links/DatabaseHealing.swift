@@ -10,16 +10,43 @@ import TimeTypes
 /// short (src/shared/gatt-client.c, `db_hash_read_cb`). There is no call that makes it look again. A short link at
 /// which nothing is asked is what is left: a peripheral of Latchkey's then changes its hash (`DatabaseMark`).
 struct DatabaseHealing: Sendable {
-  var missing: Set<BluetoothUUID>
+  private(set) var missing: Set<BluetoothUUID> = []
   /// Links ended for it so far.
-  var attempts = 0
+  private(set) var attempts = 0
   /// When the link is ended; `nil` while there is none, or when nothing more is tried.
-  var dropAt: Instant?
-  var hasGivenUp = false
+  private(set) var dropAt: Instant?
+  private var hasGivenUp = false
 
   static let attemptLimit = 3
   /// What is late may take this long; well below `DatabaseMark.visitLimit`.
-  static let patience: [Duration] = [.seconds(2), .seconds(3), .seconds(5)]
+  private static let patience: [Duration] = [.seconds(2), .seconds(3), .seconds(5)]
+
+  /// These are missing on the link that is there.
+  mutating func misses(_ uuids: Set<BluetoothUUID>, at now: Instant) {
+    missing = uuids
+    guard !hasGivenUp, dropAt == nil else { return }
+    dropAt = now + Self.patience[min(attempts, Self.patience.count - 1)]
+  }
+
+  /// The link has gone by itself; the next one is looked at anew.
+  mutating func linkIsGone() { dropAt = nil }
+
+  /// Whether a discovery of these services waits for what is missing. `nil`: of all.
+  func delaysDiscovery(of uuids: [BluetoothUUID]?) -> Bool {
+    !hasGivenUp && uuids.map { !missing.isDisjoint(with: $0) } ?? true
+  }
+
+  /// The link is ended once more. Returns `false` where that has been tried often enough: the services have gone for good, or
+  /// bluetoothd can't be helped from here.
+  mutating func endLink() -> Bool {
+    dropAt = nil
+    guard attempts < Self.attemptLimit else {
+      hasGivenUp = true
+      return false
+    }
+    attempts += 1
+    return true
+  }
 }
 
 extension BluetoothSystem {
@@ -38,10 +65,8 @@ extension BluetoothSystem {
 
   /// Whether a discovery waits for services that are not there yet.
   func mustWait(_ operation: PeripheralOperation, _ peer: PeerIdentifier) -> Bool {
-    guard let healing = healings[peer], !healing.hasGivenUp, case .discoverServices(let uuids) = operation else {
-      return false
-    }
-    return uuids.map { !healing.missing.isDisjoint(with: $0) } ?? true
+    guard case .discoverServices(let uuids) = operation else { return false }
+    return healings[peer]?.delaysDiscovery(of: uuids) ?? false
   }
 
   mutating func reconcileDatabases() {
@@ -57,7 +82,7 @@ extension BluetoothSystem {
     guard let device = bluez.device(peer), device.isConnected, device.isResolved, !device.isDisconnecting,
       isWanted(peer)
     else {
-      healings[peer]?.dropAt = nil
+      healings[peer]?.linkIsGone()
       return
     }
     let missing = missingServices(of: device)
@@ -67,12 +92,7 @@ extension BluetoothSystem {
       }
       return
     }
-    var healing = healings[peer] ?? DatabaseHealing(missing: missing)
-    healing.missing = missing
-    if !healing.hasGivenUp, healing.dropAt == nil {
-      healing.dropAt = now + DatabaseHealing.patience[min(healing.attempts, DatabaseHealing.patience.count - 1)]
-    }
-    healings[peer] = healing
+    healings[peer, default: DatabaseHealing()].misses(missing, at: now)
   }
 
   private func missingServices(of device: Device) -> Set<BluetoothUUID> {
@@ -85,16 +105,13 @@ extension BluetoothSystem {
   private mutating func dropForMissing(_ peer: PeerIdentifier) {
     guard var healing = healings[peer] else { return }
     guard let device = bluez.device(peer), device.isUsable else {
-      // The link has gone by itself; the next one is looked at anew.
-      healings[peer]?.dropAt = nil
+      healings[peer]?.linkIsGone()
       return
     }
     let names = healing.missing.sorted().map(\.description).joined(separator: " ")
-    healing.dropAt = nil
-    guard healing.attempts < DatabaseHealing.attemptLimit else {
-      // It has changed for good, or bluetoothd can't be helped from here.
-      healing.hasGivenUp = true
-      healings[peer] = healing
+    let isTriedAgain = healing.endLink()
+    healings[peer] = healing
+    guard isTriedAgain else {
       forgetServices(healing.missing, of: peer)
       journal(
         "services.gone",
@@ -104,15 +121,13 @@ extension BluetoothSystem {
         ])
       return
     }
-    healing.attempts += 1
-    healings[peer] = healing
     journal(
       "services.missing",
       ["peripheral": peer.uuidString, "services": names, "attempt": String(healing.attempts)])
     // The link is to come back by itself: what `Disconnect` may disarm is armed again.
     profile.armed.remove(peer)
     bluez.devices[device.path]?.isDisconnecting = true
-    links[peer, default: LinkHealth()].checkAt = now + LinkHealth.disconnectLimit
+    links[peer, default: LinkHealth()].isAskedToEnd(at: now)
     call(device.path, .disconnect, for: .disconnect(peer))
   }
 

@@ -4,24 +4,69 @@ import TimeTypes
 
 /// Something that the user asked an app to do, by a name that the app knows, and that has no answer yet.
 struct UserAction: Sendable {
-  var identifier: ActionIdentifier
-  var name: String
-  var token: AnswerToken
+  let identifier: ActionIdentifier
+  let name: String
+  let token: AnswerToken
   /// When the user is told that no answer came.
-  var deadline: Instant
+  let deadline: Instant
   /// This process of the app has been told.
-  var isTold = false
+  fileprivate(set) var isTold = false
+
+  init(identifier: ActionIdentifier, name: String, token: AnswerToken, at now: Instant) {
+    self.identifier = identifier
+    self.name = name
+    self.token = token
+    deadline = now + Self.patience
+  }
 
   /// What the journal and the wake ledger call it.
   static let kind = "action"
-  /// Of one app at a time.
-  static let limit = 4
   /// The longest name, in bytes.
   static let nameByteLimit = 64
   /// The longest line that an app shows or answers with, in bytes.
   static let textByteLimit = 512
   /// How long the app has, its launch included.
   static let patience: Duration = .seconds(45)
+}
+
+/// What the user asked of one app and has no answer yet, the oldest first.
+struct UserActions: Sendable {
+  private var waiting: [UserAction] = []
+
+  /// Of one app at a time.
+  static let limit = 4
+
+  var isEmpty: Bool { waiting.isEmpty }
+  var isFull: Bool { waiting.count >= Self.limit }
+  var hasUntold: Bool { waiting.contains { !$0.isTold } }
+  var deadline: Instant? { waiting.first?.deadline }
+
+  mutating func add(_ action: UserAction) { waiting.append(action) }
+
+  /// What the app's process has not been told, which it is told now.
+  mutating func takeUntold() -> [UserAction] {
+    let untold = waiting.filter { !$0.isTold }
+    for index in waiting.indices { waiting[index].isTold = true }
+    return untold
+  }
+
+  /// The app has answered.
+  mutating func complete(_ identifier: ActionIdentifier) -> UserAction? {
+    waiting.firstIndex { $0.identifier == identifier && $0.isTold }.map { waiting.remove(at: $0) }
+  }
+
+  mutating func takeExpired(at now: Instant) -> [UserAction] {
+    let expired = Array(waiting.prefix { $0.deadline <= now })
+    waiting.removeFirst(expired.count)
+    return expired
+  }
+
+  /// - Parameter onlyTold: what this process had not been told yet is kept for the next one.
+  mutating func takeFailed(onlyTold: Bool) -> [UserAction] {
+    let failed = waiting.filter { $0.isTold || !onlyTold }
+    waiting.removeAll { $0.isTold || !onlyTold }
+    return failed
+  }
 }
 
 /// What the user asks of apps, and what apps say to the user. As on iOS, where a person acts on a notification, the app is
@@ -34,16 +79,13 @@ extension BluetoothSystem {
       refuse(token, .invalidArguments, "An action's name has 1 to \(UserAction.nameByteLimit) bytes.")
       return
     }
-    guard app.actions.count < UserAction.limit else {
-      refuse(token, .limitReached, "The app has \(UserAction.limit) actions to do already; wait for them.")
+    guard !app.actions.isFull else {
+      refuse(token, .limitReached, "The app has \(UserActions.limit) actions to do already; wait for them.")
       return
     }
     lastAction += 1
-    app.actions.append(
-      UserAction(
-        identifier: ActionIdentifier(lastAction), name: action, token: token, deadline: now + UserAction.patience))
-    app.quitByUser = false
-    app.notBefore = now
+    app.actions.add(UserAction(identifier: ActionIdentifier(lastAction), name: action, token: token, at: now))
+    app.wasAsked(at: now)
     apps[name] = app
     persistApp(name)
     journal("action.requested", ["app": name, "action": action])
@@ -52,16 +94,13 @@ extension BluetoothSystem {
   /// Tells an app that is awake what it has not been told.
   mutating func tellActions(_ name: String) {
     guard let app = apps[name], app.isReceiving, let link = app.link else { return }
-    for (index, action) in app.actions.enumerated() where !action.isTold {
-      apps[name]?.actions[index].isTold = true
-      send(.actionRequested(action.identifier, name: action.name), to: name, link)
+    for action in apps[name]?.actions.takeUntold() ?? [] {
+      send(.actionRequested(action.identifier, name: action.name), to: nil, of: name, link)
     }
   }
 
   mutating func completeAction(_ identifier: ActionIdentifier, _ error: String?, app name: String) {
-    guard let index = apps[name]?.actions.firstIndex(where: { $0.identifier == identifier && $0.isTold }),
-      let action = apps[name]?.actions.remove(at: index)
-    else { return }
+    guard let action = apps[name]?.actions.complete(identifier) else { return }
     journal("action.completed", ["app": name, "action": action.name, "succeeded": String(error == nil)])
     if let error {
       refuse(action.token, .unavailable, Self.bounded(error))
@@ -71,19 +110,17 @@ extension BluetoothSystem {
   }
 
   mutating func expireActions(_ name: String) {
-    while let oldest = apps[name]?.actions.first, oldest.deadline <= now {
-      apps[name]?.actions.removeFirst()
-      journal("action.expired", ["app": name, "action": oldest.name])
-      refuse(oldest.token, .unavailable, "The app did not answer within \(UserAction.patience.components.seconds) s.")
+    for action in apps[name]?.actions.takeExpired(at: now) ?? [] {
+      journal("action.expired", ["app": name, "action": action.name])
+      refuse(action.token, .unavailable, "The app did not answer within \(UserAction.patience.components.seconds) s.")
     }
   }
 
   /// - Parameter onlyTold: what this process had not been told yet is kept for the next one.
   mutating func failActions(ofApp name: String, onlyTold: Bool, _ reason: String) {
-    guard let app = apps[name], !app.actions.isEmpty else { return }
-    let failed = app.actions.filter { $0.isTold || !onlyTold }
-    apps[name]?.actions.removeAll { $0.isTold || !onlyTold }
-    for action in failed { refuse(action.token, .unavailable, reason) }
+    for action in apps[name]?.actions.takeFailed(onlyTold: onlyTold) ?? [] {
+      refuse(action.token, .unavailable, reason)
+    }
   }
 
   mutating func showAlert(_ text: String?, app name: String) {

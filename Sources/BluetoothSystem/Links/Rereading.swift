@@ -7,13 +7,29 @@ import TimeTypes
 /// Reading again what bluetoothd's signals should have told and may not have.
 struct Rereading: Sendable {
   /// Devices that are being read, one question each.
-  var devices: Set<ObjectPath> = []
+  private(set) var devices: Set<ObjectPath> = []
   /// How often everything was read since the last registration.
-  var rounds = 0
+  private var rounds = 0
   /// From when on everything may be read again; `nil`: nobody is waited for.
-  var dueAt: Instant?
+  private var dueAt: Instant?
 
-  var wait: Duration { BackOff.patient.wait(afterFailures: rounds + 1) }
+  /// Returns whether it is to be asked now.
+  mutating func ask(_ path: ObjectPath) -> Bool { devices.insert(path).inserted }
+  mutating func answered(_ path: ObjectPath) { devices.remove(path) }
+
+  mutating func renew() {
+    rounds = 0
+    dueAt = nil
+  }
+
+  /// Somebody is waited for. Returns whether everything is to be read now.
+  mutating func isDue(at now: Instant) -> Bool {
+    if let dueAt, dueAt > now { return false }
+    let isAsked = dueAt != nil
+    if isAsked { rounds += 1 }
+    dueAt = now + BackOff.patient.wait(afterFailures: rounds + 1)
+    return isAsked
+  }
 }
 
 /// Once a bluetoothd under load has connected a device of which no signal arrived, and the request was held until the
@@ -25,7 +41,7 @@ extension BluetoothSystem {
   /// Asks what bluetoothd believes of a device. bluetoothd answers in line with its signals, so the answer is no older
   /// than what is known.
   mutating func reread(_ path: ObjectPath) {
-    guard rereading.devices.insert(path).inserted else { return }
+    guard rereading.ask(path) else { return }
     call(path, .getAllProperties(interface: InterfaceName.device), for: .reread(path))
   }
 
@@ -35,22 +51,12 @@ extension BluetoothSystem {
     reread(path)
   }
 
-  mutating func renewRereading() {
-    rereading.rounds = 0
-    rereading.dueAt = nil
-  }
-
   /// One question for all devices that are armed and away.
   mutating func reconcileRereading(_ wanted: Set<PeerIdentifier>) {
     guard wanted.contains(where: { profile.armed.contains($0) && bluez.device($0)?.isConnected == false }) else {
-      return renewRereading()
+      return rereading.renew()
     }
-    if let dueAt = rereading.dueAt {
-      guard dueAt <= now else { return }
-      rereading.rounds += 1
-      call(.root, .getManagedObjects, for: .rereadAll)
-    }
-    rereading.dueAt = now + rereading.wait
+    if rereading.isDue(at: now) { call(.root, .getManagedObjects, for: .rereadAll) }
   }
 
   mutating func rereadAll(_ result: Result<Reply, BlueZError>) {
@@ -61,7 +67,7 @@ extension BluetoothSystem {
   }
 
   mutating func reread(_ path: ObjectPath, _ result: Result<Reply, BlueZError>) {
-    rereading.devices.remove(path)
+    rereading.answered(path)
     if case .success(.properties(let properties)) = result { compare(path, properties) }
   }
 

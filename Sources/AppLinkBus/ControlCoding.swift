@@ -1,0 +1,51 @@
+import AppLink
+import SystemBus
+
+/// The user's requests as method calls, and back.
+enum ControlCoding {
+  static let shapes = table.shapes
+
+  /// As introspection lists them.
+  private static let table = MessageTable<ControlRequest>([
+    openApp, leaveApp, quitApp, reclaimApp, performAction, setBluetooth, getStatus, attendPairings, answerPairing, pair,
+  ])
+
+  private static let openApp = Message("OpenApp", ["bundle_identifier"], ControlRequest.openApp)
+  private static let leaveApp = Message("LeaveApp", ["bundle_identifier"], ControlRequest.leaveApp)
+  private static let quitApp = Message("QuitApp", ["bundle_identifier"], ControlRequest.quitApp)
+  private static let reclaimApp = Message("ReclaimApp", ["bundle_identifier"], ControlRequest.reclaimApp)
+  private static let performAction = Message(
+    "PerformAction", ["bundle_identifier", "name"], ControlRequest.performAction)
+  private static let setBluetooth = Message("SetBluetooth", ["on"], ControlRequest.setBluetooth)
+  private static let getStatus = Message("GetStatus", returns: [.init("status", SystemStatus.self)]) {
+    ControlRequest.status
+  }
+  private static let attendPairings = Message("AttendPairings", returns: [.init("status", SystemStatus.self)]) {
+    ControlRequest.attendPairings
+  }
+  private static let answerPairing = Message("AnswerPairing", ["question", "is_accepted", "passkey"]) {
+    (question: UInt64, isAccepted: Bool, passkey: UInt32) in
+    ControlRequest.answerPairing(PairingAnswer(question: question, isAccepted: isAccepted, passkey: passkey))
+  }
+  private static let pair = Message("Pair", ["device"], ControlRequest.pair)
+
+  static func message(_ request: ControlRequest) -> WireMessage {
+    switch request {
+    case .openApp(let app): openApp(app)
+    case .leaveApp(let app): leaveApp(app)
+    case .quitApp(let app): quitApp(app)
+    case .reclaimApp(let app): reclaimApp(app)
+    case .performAction(let app, let name): performAction(app, name)
+    case .setBluetooth(let on): setBluetooth(on)
+    case .status: getStatus()
+    case .attendPairings: attendPairings()
+    case .answerPairing(let answer): answerPairing(answer.question, answer.isAccepted, answer.passkey)
+    case .pair(let device): pair(device)
+    }
+  }
+
+  static func request(_ name: String, _ reader: ArgumentReader) throws(BusError) -> ControlRequest? {
+    var reader = reader
+    return try table.read(name, &reader)
+  }
+}

@@ -1,0 +1,97 @@
+import AppLink
+import BlueZ
+import BluetoothTypes
+import BusValue
+import TimeTypes
+
+/// What the user asks of the system, and what the user is shown (`latchkey open`, `status` and so on).
+extension BluetoothSystem {
+  mutating func control(_ request: ControlRequest, _ token: AnswerToken) {
+    switch request {
+    case .status: break
+    case .setBluetooth(let on): setBluetooth(on)
+    case .attendPairings: return attendPairings(token)
+    case .answerPairing(let answer): answerPairing(answer)
+    case .pair(let device): return pair(device, token)
+    case .performAction(let name, let action):
+      guard isKnown(name, token) else { return }
+      return performAction(action, app: name, token)
+    case .openApp(let name), .leaveApp(let name), .quitApp(let name), .reclaimApp(let name):
+      guard isKnown(name, token) else { return }
+      control(request, app: name)
+    }
+    emit(.controlReply(token, .success(status)))
+  }
+
+  /// Refuses the request where there is no such app.
+  private mutating func isKnown(_ name: String, _ token: AnswerToken) -> Bool {
+    if apps[name] != nil { return true }
+    let known = appNames.isEmpty ? "none" : appNames.joined(separator: ", ")
+    emit(
+      .controlReply(
+        token, .failure(AppLinkError(.unknownApp, "There is no app \"\(name)\" here; there are: \(known)."))))
+    return false
+  }
+
+  private mutating func control(_ request: ControlRequest, app name: String) {
+    switch request {
+    case .openApp: open(name)
+    case .leaveApp:
+      if apps[name]?.leave(at: now, budget: configuration.wakeBudget) == true { persistApp(name) }
+    case .quitApp: quit(name)
+    case .reclaimApp: end(name, because: "reclaimed")
+    case .performAction, .setBluetooth, .status, .attendPairings, .answerPairing, .pair: break
+    }
+  }
+
+  private mutating func open(_ name: String) {
+    wakeEnded(name, "opened")
+    let hasToResume = apps[name]?.open(at: now) == true
+    if hasToResume, let process = apps[name]?.process {
+      emit(.resume(name, process))
+      journal("app.resumed", ["app": name, "because": "opened"])
+    }
+    persistApp(name)
+  }
+
+  private mutating func quit(_ name: String) {
+    apps[name]?.quit()
+    failActions(ofApp: name, onlyTold: false, "The app was quit.")
+    persistApp(name)
+    end(name, because: "quit")
+    for key in managers.keys.sorted() where key.app == name { removeManager(key) }
+  }
+
+  /// The switch in Settings: apps that are not running then lose what they were preserved for.
+  private mutating func setBluetooth(_ on: Bool) {
+    settings.bluetoothOn = on
+    persist(.settings(settings))
+    if let adapter = bluez.adapter {
+      call(
+        adapter, .setProperty(interface: InterfaceName.adapter, name: "Powered", value: .bool(on)), for: .ignored)
+    }
+    guard !on else { return }
+    for key in managers.keys.sorted() {
+      guard let app = apps[key.app], app.process == nil, app.state == .notRunning, !app.declaration.keepAlive else {
+        continue
+      }
+      removeManager(key)
+      apps[key.app]?.queue.removeAll { $0.manager == key }
+    }
+  }
+
+  var status: SystemStatus {
+    SystemStatus(
+      bluetooth: bluez.state,
+      apps: appNames.compactMap { name in
+        guard let app = apps[name] else { return nil }
+        let peripherals = managers.values.filter { $0.key.app == name }.flatMap { $0.peripherals.values }
+        return AppStatus(
+          bundleIdentifier: name, state: app.state, processIdentifier: app.process?.processIdentifier,
+          quitByUser: app.quitByUser,
+          pendingConnections: peripherals.count { $0.isWanted && $0.told != .connected },
+          connections: peripherals.count { $0.isWanted && $0.told == .connected }, launches: app.launches,
+          alert: app.alert)
+      }, pairings: pairing.openQuestions, wakes: wakeRecords)
+  }
+}

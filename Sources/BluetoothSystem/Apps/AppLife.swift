@@ -1,0 +1,85 @@
+import AppLink
+import TimeTypes
+
+/// Where an app stands in the life of apps, as iOS has it, with what is known of it there and nowhere else.
+enum AppLife: Sendable {
+  case notRunning
+  /// The supervisor was asked to start it. Its process is known once the supervisor says so, and runs once it attaches.
+  case launching(AppProcess?)
+  case foreground(AppProcess)
+  case background(AppProcess, Stay)
+  case suspended(AppProcess)
+
+  /// A stay in the background, which ends in suspension.
+  struct Stay: Sendable {
+    let since: Instant
+    /// When it last said something, or was told something.
+    var lastActivity: Instant
+    /// When it is suspended though it is busy.
+    var budgetEnds: Instant
+
+    init(at now: Instant, budget: Duration) {
+      since = now
+      lastActivity = now
+      budgetEnds = now + budget
+    }
+  }
+
+  var state: AppState {
+    switch self {
+    case .notRunning: .notRunning
+    case .launching: .launching
+    case .foreground: .foreground
+    case .background: .background
+    case .suspended: .suspended
+    }
+  }
+
+  var process: AppProcess? {
+    switch self {
+    case .notRunning: nil
+    case .launching(let process): process
+    case .foreground(let process), .background(let process, _), .suspended(let process): process
+    }
+  }
+
+  mutating func changeProcess(_ change: (inout AppProcess) -> Void) {
+    guard var process else { return }
+    change(&process)
+    switch self {
+    case .notRunning: break
+    case .launching: self = .launching(process)
+    case .foreground: self = .foreground(process)
+    case .background(_, let stay): self = .background(process, stay)
+    case .suspended: self = .suspended(process)
+    }
+  }
+
+  mutating func changeStay(_ change: (inout Stay) -> Void) {
+    guard case .background(let process, var stay) = self else { return }
+    change(&stay)
+    self = .background(process, stay)
+  }
+}
+
+/// How soon an app may be started again: one that keeps ending early, ever more rarely.
+struct LaunchBackOff: Sendable {
+  private var shortLives = 0
+  private(set) var notBefore = Instant.zero
+
+  /// A life that was shorter than this counts as short.
+  private static let shortLife: Duration = .seconds(10)
+  private static let limit = 8
+
+  /// The app ended by itself: it may start at once, then after 1, 2, 4 … 64 s.
+  mutating func ended(launchedAt: Instant, at now: Instant) {
+    shortLives = now - launchedAt < Self.shortLife ? min(shortLives + 1, Self.limit) : 0
+    notBefore = shortLives < 2 ? now : now + BackOff.standard.wait(afterFailures: shortLives - 1)
+  }
+
+  /// The system ended it, which says nothing about the app.
+  mutating func wasEnded() { shortLives = 0 }
+
+  /// The user wants it now.
+  mutating func waive(at now: Instant) { notBefore = now }
+}

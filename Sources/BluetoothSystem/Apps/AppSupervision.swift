@@ -1,0 +1,149 @@
+import AppLink
+import BluetoothTypes
+import TimeTypes
+
+/// Starting, waking, suspending and ending apps: what `App` decides, carried out.
+extension BluetoothSystem {
+  var appNames: [String] { apps.keys.sorted() }
+
+  mutating func persistApp(_ name: String) {
+    if let app = apps[name] { persist(.app(app.record)) }
+  }
+
+  func mayWork(_ key: ManagerKey) -> Bool { apps[key.app]?.mayWork(key) ?? false }
+
+  mutating func reconcileApps() {
+    for name in appNames {
+      expireActions(name)
+      startIfNeeded(name)
+      wakeIfNeeded(name)
+      flush(name)
+      restIfDone(name)
+    }
+  }
+
+  /// When something about an app is due.
+  var appsDeadline: Instant? {
+    apps.lazy.flatMap { name, app in
+      [app.deadline(after: now, configuration) { hasOpenWork(name) }, app.actions.deadline].compactMap(\.self)
+    }.min()
+  }
+
+  /// latchkeyd has started; processes of its earlier life may still run.
+  mutating func adoptProcesses() {
+    for name in appNames {
+      guard let process = apps[name]?.process else { continue }
+      apps[name]?.adopt(at: now, budget: configuration.wakeBudget)
+      emit(.adopt(name, process))
+      // What the store says may not have been carried out yet.
+      let state = apps[name]?.state
+      if state == .suspended { emit(.suspend(name, process)) } else { emit(.resume(name, process)) }
+      if state == .background { wakeBegan(name, because: "adopted") }
+    }
+  }
+
+  private mutating func startIfNeeded(_ name: String) {
+    guard let reason = apps[name]?.beginLaunch(at: now) else { return }
+    persistApp(name)
+    if reason == .restore {
+      let event = apps[name]?.queue.first { $0.body.relaunches }?.body.kind
+      wakeBegan(name, because: event ?? (apps[name]?.actions.isEmpty == false ? UserAction.kind : "restore"))
+    }
+    let (centrals, peripherals) = reason == .opened ? ([], []) : restorable(name)
+    emit(.launch(name, LaunchOptions(reason: reason, centrals: centrals, peripherals: peripherals)))
+  }
+
+  private mutating func wakeIfNeeded(_ name: String) {
+    guard let process = apps[name]?.process,
+      let reason = apps[name]?.wake(at: now, budget: configuration.wakeBudget)
+    else { return }
+    persistApp(name)
+    emit(.resume(name, process))
+    journal("app.resumed", ["app": name, "because": reason])
+    wakeBegan(name, because: reason)
+  }
+
+  private mutating func restIfDone(_ name: String) {
+    guard var app = apps[name], let rest = app.rest(at: now, configuration, hasOpenWork: { hasOpenWork(name) }) else {
+      return
+    }
+    switch rest {
+    case .launchUnanswered: appLaunchFailed(name, "The supervisor has not answered.")
+    case .unresponsive(let reason):
+      journal("app.unresponsive", ["app": name])
+      end(name, because: reason)
+    case .suspended(let overran):
+      settleAccount(of: &app, name, overran: overran)
+      apps[name] = app
+      persistApp(name)
+      if let process = app.process { emit(.suspend(name, process)) }
+      journal("app.suspended", ["app": name])
+      wakeEnded(name, overran ? "overran" : "suspended")
+    case .overranForGood:
+      settleAccount(of: &app, name, overran: true)
+      apps[name] = app
+      end(name, because: "overran its wake budget")
+    }
+  }
+
+  private mutating func settleAccount(of app: inout App, _ name: String, overran: Bool) {
+    if overran { journal("app.overran", ["app": name, "times": String(app.life.process?.overruns ?? 0)]) }
+    if app.hasFailedToRestore(at: now) { journal("app.didNotRestore", ["app": name]) }
+  }
+
+  mutating func end(_ name: String, because reason: String) {
+    guard let process = apps[name]?.process else { return }
+    apps[name]?.willEnd(because: reason)
+    emit(.kill(name, process))
+  }
+
+  /// Restore identifiers of this app's managers that have something to restore.
+  func restorable(_ name: String) -> (centrals: [String], peripherals: [String]) {
+    var centrals: [String] = []
+    var peripherals: [String] = []
+    for key in managers.keys.sorted() where key.app == name {
+      guard let identifier = key.restoreIdentifier, managers[key]?.hasSomethingToRestore == true else { continue }
+      if key.role == .central { centrals.append(identifier) } else { peripherals.append(identifier) }
+    }
+    return (centrals, peripherals)
+  }
+
+  // MARK: What the supervisor tells
+
+  mutating func appLaunched(_ name: String, _ process: ProcessIdentity) {
+    guard let reason = apps[name]?.launchReason else { return }
+    apps[name]?.launched(process, at: now)
+    persistApp(name)
+    let (centrals, peripherals) = reason == .opened ? ([], []) : restorable(name)
+    journal(
+      "app.launched",
+      [
+        "app": name, "reason": reason.rawValue, "pid": String(process.processIdentifier),
+        "centrals": centrals.joined(separator: ","), "peripherals": peripherals.joined(separator: ","),
+      ])
+  }
+
+  mutating func appLaunchFailed(_ name: String, _ message: String) {
+    guard apps[name]?.launchFailed(at: now) == true else { return }
+    persistApp(name)
+    journal("app.launchFailed", ["app": name, "error": message])
+    wakeEnded(name, "not launched")
+  }
+
+  mutating func appEnded(_ name: String, _ process: ProcessIdentity, how: String) {
+    guard var app = apps[name], app.process == process else { return }
+    let reason = app.ended(at: now)
+    journal("app.ended", ["app": name, "how": reason ?? how, "status": how])
+    apps[name] = app
+    wakeEnded(name, reason ?? how)
+    persistApp(name)
+    failRemoteRequests(ofApp: name)
+    failActions(ofApp: name, onlyTold: true, "The app ended before it was done.")
+    forgetOperations(ofApp: name)
+    for key in managers.keys.sorted() where key.app == name {
+      if key.restoreIdentifier == nil { removeManager(key) } else { managers[key]?.rest() }
+    }
+    // What happened is kept for the next process; answers to the old one's questions are not.
+    apps[name]?.queue.removeAll { managers[$0.manager] == nil || !$0.body.outlivesProcess }
+  }
+}

@@ -1,0 +1,73 @@
+import AppLink
+import FoundationEssentials
+import TimeTypes
+
+/// Every time that an app is woken or relaunched for Bluetooth is accounted for: why, how long, what it did (W3). Each
+/// is in the journal as `wake.ended`; the last ones of this life of the system are kept for the user's command.
+struct WakeLedger: Sendable {
+  /// A wake that lasts.
+  private struct Open: Sendable {
+    let began: Instant
+    let unixSeconds: Double
+    let because: String
+    var told = 0
+    var said = 0
+
+    func record(app: String, until now: Instant, outcome: String?) -> WakeRecord {
+      WakeRecord(
+        app: app, because: because, unixSeconds: unixSeconds, seconds: (now - began) / .seconds(1), told: told,
+        said: said, outcome: outcome)
+    }
+  }
+
+  private var open: Open?
+  private var ended: [WakeRecord] = []
+
+  /// Of one app.
+  static let limit = 20
+
+  /// A wake within a wake is part of it.
+  mutating func begin(because reason: String, at now: Instant, unixSeconds: Double) {
+    if open == nil { open = Open(began: now, unixSeconds: unixSeconds, because: reason) }
+  }
+
+  mutating func told() { open?.told += 1 }
+  mutating func said() { open?.said += 1 }
+
+  /// Returns the wake that ended; `nil` where none lasted.
+  mutating func end(app: String, outcome: String, at now: Instant) -> WakeRecord? {
+    guard let wake = open else { return nil }
+    open = nil
+    let record = wake.record(app: app, until: now, outcome: outcome)
+    ended.append(record)
+    if ended.count > Self.limit { ended.removeFirst() }
+    return record
+  }
+
+  /// The oldest first; a wake that lasts has no outcome yet.
+  func records(app: String, at now: Instant) -> [WakeRecord] {
+    ended + (open.map { [$0.record(app: app, until: now, outcome: nil)] } ?? [])
+  }
+}
+
+extension BluetoothSystem {
+  mutating func wakeBegan(_ name: String, because reason: String) {
+    apps[name]?.wakes.begin(because: reason, at: now, unixSeconds: unixSeconds)
+  }
+
+  mutating func wakeEnded(_ name: String, _ outcome: String) {
+    guard let wake = apps[name]?.wakes.end(app: name, outcome: outcome, at: now) else { return }
+    journal(
+      "wake.ended",
+      [
+        "app": name, "because": wake.because, "milliseconds": String(Int((wake.seconds * 1000).rounded())),
+        "told": String(wake.told), "said": String(wake.said), "outcome": outcome,
+      ])
+  }
+
+  /// Of all apps, the oldest first.
+  var wakeRecords: [WakeRecord] {
+    apps.keys.sorted().flatMap { apps[$0]?.wakes.records(app: $0, at: now) ?? [] }
+      .sorted { ($0.unixSeconds, $0.app) < ($1.unixSeconds, $1.app) }
+  }
+}

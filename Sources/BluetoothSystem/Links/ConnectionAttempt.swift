@@ -1,0 +1,74 @@
+import TimeTypes
+
+/// What is under way to connect one peripheral.
+struct ConnectionAttempt: Sendable {
+  private enum Phase {
+    case idle
+    /// `Device1.Connect` waits for its reply, and is given up then.
+    case connecting(until: Instant)
+    case pausing(until: Instant)
+  }
+
+  private var phase = Phase.idle
+  /// Seen by a scan since the last failure.
+  private(set) var isSighted = false
+  private(set) var failures = 0
+  /// Replies in a row that said that another's attempt was under way.
+  private var refusals = 0
+
+  /// bluetoothd itself gives up after 41 s.
+  private static let limit: Duration = .seconds(60)
+  /// What another's attempt may take.
+  private static let patienceWithOthers: Duration = .seconds(45)
+
+  var isConnecting: Bool { if case .connecting = phase { true } else { false } }
+
+  func isPausing(at now: Instant) -> Bool { if case .pausing(let until) = phase { until > now } else { false } }
+  func hasTimedOut(at now: Instant) -> Bool { if case .connecting(let until) = phase { until <= now } else { false } }
+
+  /// When something about it is due; it may have passed, where there is nothing to do about it yet.
+  var deadline: Instant? {
+    switch phase {
+    case .idle: nil
+    case .connecting(let until), .pausing(let until): until
+    }
+  }
+
+  mutating func begin(at now: Instant) { phase = .connecting(until: now + Self.limit) }
+  mutating func sighted() { isSighted = true }
+  mutating func linkWentDown() { isSighted = false }
+  mutating func linkCameUp() {
+    failures = 0
+    endPause()
+  }
+
+  /// An app asks anew: what failed before no longer counts.
+  mutating func renew() {
+    failures = 0
+    refusals = 0
+    endPause()
+  }
+
+  mutating func forgetFailures() { failures = 0 }
+  private mutating func endPause() { if case .pausing = phase { phase = .idle } }
+
+  /// No link has come of it.
+  mutating func failed(at now: Instant) {
+    failures += 1
+    isSighted = false
+    refusals = 0
+    phase = .pausing(until: now + BackOff.standard.wait(afterFailures: failures))
+  }
+
+  /// Another's attempt is under way: a client's of this machine, or one that a dead client left behind, which may stay for
+  /// hours. It gets the time that an attempt takes. Returns whether it had that time already, and is to be cancelled.
+  mutating func isRefusedForAnother(at now: Instant) -> Bool {
+    let refusals = refusals + 1
+    failed(at: now)
+    isSighted = true
+    guard refusals == 1 else { return true }
+    self.refusals = refusals
+    phase = .pausing(until: now + Self.patienceWithOthers)
+    return false
+  }
+}

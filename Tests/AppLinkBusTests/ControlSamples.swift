@@ -1,0 +1,28 @@
+import AppLink
+
+extension Sample {
+  static let controlRequests: [ControlRequest] = [
+    .openApp(bundleIdentifier: "a"), .leaveApp(bundleIdentifier: "b"), .quitApp(bundleIdentifier: "c"),
+    .reclaimApp(bundleIdentifier: "d"), .performAction(bundleIdentifier: "e", name: "unlock"), .setBluetooth(on: true),
+    .setBluetooth(on: false), .status,
+    .attendPairings, .answerPairing(PairingAnswer(question: 7, isAccepted: true, passkey: 123_456)),
+    .pair(device: "Front door"),
+  ]
+
+  static let status = SystemStatus(
+    bluetooth: .poweredOn,
+    apps: [
+      AppStatus(bundleIdentifier: "a", state: .suspended, processIdentifier: 42, pendingConnections: 2, launches: 1),
+      AppStatus(bundleIdentifier: "b", state: .notRunning, quitByUser: true),
+    ],
+    pairings: [
+      PairingQuestion(identifier: 7, kind: .compare, address: "C0:FF:EE:00:00:01", name: "Door", passkey: 123_456),
+      PairingQuestion(identifier: 8, kind: .enter, address: "C0:FF:EE:00:00:02"),
+    ],
+    wakes: [
+      WakeRecord(
+        app: "a", because: "connected", unixSeconds: 1_767_225_600.5, seconds: 2.25, told: 3, said: 4, outcome: nil),
+      WakeRecord(
+        app: "b", because: "valueUpdated", unixSeconds: 0, seconds: 0, told: 0, said: 0, outcome: "suspended"),
+    ])
+}

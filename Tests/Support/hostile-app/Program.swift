@@ -1,0 +1,50 @@
+// Who besieges latchkeyd over its bus, and who is besieged with it:
+//
+//   hostile-app hostile ADDRESS BUNDLE SEED COUNT   says COUNT things at random, and how it went
+//   hostile-app good ADDRESS BUNDLE SERVICE         finds a device with the service, and reads from it without an end
+//   hostile-app door ADDRESS SERVICE                is that device, as a client of bluetoothd
+//
+// Each says a line for what it has done.
+import BlueZ
+import BlueZBus
+import BluetoothTypes
+import BusValue
+import Glibc
+import Logging
+
+func say(_ text: String) {
+  let line = Array((text + "\n").utf8)
+  _ = write(1, line, line.count)
+}
+
+func fail(_ text: String) -> Never {
+  say("failed: \(text)")
+  exit(1)
+}
+
+let logger = Logger(label: "hostile-app") { _ in SwiftLogNoOpLogHandler() }
+@main
+enum Program {
+  static func main() async throws {
+    let words = Array(CommandLine.arguments.dropFirst())
+
+    switch words.first {
+    case "hostile":
+      guard words.count == 5, let seed = UInt64(words[3]), let count = Int(words[4]) else { exit(64) }
+      let attacker = try Attacker(address: words[1], bundle: words[2], seed: seed)
+      await attacker.run(count)
+    case "good":
+      guard words.count == 4, let service = BluetoothUUID(words[3]) else { exit(64) }
+      let reader = Reader(address: words[1], bundle: words[2], service: service)
+      try await reader.run()
+    case "door":
+      guard words.count == 3, let service = BluetoothUUID(words[2]) else { exit(64) }
+      let door = Door(service: service)
+      try door.start(address: words[1])
+      while true { pause() }
+    default:
+      // As latchkeyd starts it, where it thinks that it is wanted.
+      exit(0)
+    }
+  }
+}
