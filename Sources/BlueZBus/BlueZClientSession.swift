@@ -189,7 +189,7 @@ actor BlueZClientSession {
       return deliver(.reply(identifier, .failure(refusal)))
     }
     // A descriptor's path ends in descXXXX (BlueZ, doc/org.bluez.GattDescriptor.rst).
-    let coded = RequestCoding.call(request, onDescriptor: path.lastComponent.hasPrefix("desc"))
+    let coded = RequestCoding.call(request, onDescriptor: path.remoteAttribute?.kind == .descriptor)
     var call = MethodCall(
       to: owner, path: path, interface: coded.interface, member: coded.member, arguments: coded.arguments)
     call.acceptsFileDescriptors = request == .acquireNotify || request == .acquireWrite

@@ -27,7 +27,9 @@ enum ControllerSignalStrength {
     devicePath: ObjectPath, address: DeviceAddress?,
     completion: @escaping @Sendable (Result<Int8, BlueZError>) -> Void
   ) {
-    guard let adapter = adapterNumber(of: devicePath), let address = address ?? self.address(in: devicePath) else {
+    guard let adapter = devicePath.parent?.adapterNumber,
+      let address = address ?? devicePath.deviceAddress(kind: .public)
+    else {
       return completion(.failure(.unknownObject(devicePath)))
     }
     perform(
@@ -96,17 +98,5 @@ enum ControllerSignalStrength {
     // The controller's word for "can't tell".
     guard rssi != 127 else { return .failure(.failed("the controller can't tell the RSSI")) }
     return .success(rssi)
-  }
-
-  /// `/org/bluez/hci0/dev_…`: 0.
-  private static func adapterNumber(of path: ObjectPath) -> Int32? {
-    guard let name = path.parent?.lastComponent, name.hasPrefix("hci") else { return nil }
-    return Int32(name.dropFirst(3))
-  }
-
-  private static func address(in path: ObjectPath) -> DeviceAddress? {
-    guard path.lastComponent.hasPrefix("dev_") else { return nil }
-    let text = path.lastComponent.dropFirst(4).split(separator: "_").joined(separator: ":")
-    return DeviceAddress(text, kind: .public)
   }
 }

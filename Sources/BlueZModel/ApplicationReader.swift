@@ -147,44 +147,45 @@ struct CharacteristicFlags {
 
   init(_ value: Value?) throws(ApplicationReader.Failure) {
     guard let flags = value?.stringsValue, !flags.isEmpty else { throw .invalid }
-    for flag in flags where !take(flag) { throw .invalid }
+    for text in flags {
+      guard let flag = GATTFlag(rawValue: text) else { throw .invalid }
+      take(flag)
+    }
     if extended != 0 { properties.insert(.extendedProperties) }
   }
 
-  private mutating func take(_ flag: String) -> Bool {
+  private mutating func take(_ flag: GATTFlag) {
     switch flag {
-    case "broadcast": properties.insert(.broadcast)
-    case "read": allowRead([])
-    case "write": allowWrite([])
-    case "write-without-response":
+    case .broadcast: properties.insert(.broadcast)
+    case .read: allowRead([])
+    case .write: allowWrite([])
+    case .writeWithoutResponse:
       properties.insert(.writeWithoutResponse)
       permissions.insert(.writeable)
-    case "notify": properties.insert(.notify)
-    case "indicate": properties.insert(.indicate)
-    case "authenticated-signed-writes":
+    case .notify: properties.insert(.notify)
+    case .indicate: properties.insert(.indicate)
+    case .authenticatedSignedWrites:
       properties.insert(.authenticatedSignedWrites)
       permissions.insert(.writeable)
-    case "extended-properties": properties.insert(.extendedProperties)
-    case "reliable-write":
+    case .extendedProperties: properties.insert(.extendedProperties)
+    case .reliableWrite:
       extended |= 1
       permissions.insert(.writeable)
-    case "writable-auxiliaries": extended |= 2
-    case "encrypt-read": allowRead(.readEncryptionRequired)
-    case "encrypt-write": allowWrite(.writeEncryptionRequired)
-    case "encrypt-authenticated-read": allowRead(.readAuthenticationRequired)
-    case "encrypt-authenticated-write": allowWrite(.writeAuthenticationRequired)
-    case "secure-read": allowRead(.readSecurityRequired)
-    case "secure-write": allowWrite(.writeSecurityRequired)
-    case "encrypt-notify": allowSubscription(.notify, .writeEncryptionRequired)
-    case "encrypt-authenticated-notify": allowSubscription(.notify, .writeAuthenticationRequired)
-    case "secure-notify": allowSubscription(.notify, .writeSecurityRequired)
-    case "encrypt-indicate": allowSubscription(.indicate, .writeEncryptionRequired)
-    case "encrypt-authenticated-indicate": allowSubscription(.indicate, .writeAuthenticationRequired)
-    case "secure-indicate": allowSubscription(.indicate, .writeSecurityRequired)
-    case "authorize": permissions.insert(.preparationAuthorized)
-    default: return false
+    case .writableAuxiliaries: extended |= 2
+    case .encryptRead: allowRead(.readEncryptionRequired)
+    case .encryptWrite: allowWrite(.writeEncryptionRequired)
+    case .encryptAuthenticatedRead: allowRead(.readAuthenticationRequired)
+    case .encryptAuthenticatedWrite: allowWrite(.writeAuthenticationRequired)
+    case .secureRead: allowRead(.readSecurityRequired)
+    case .secureWrite: allowWrite(.writeSecurityRequired)
+    case .encryptNotify: allowSubscription(.notify, .writeEncryptionRequired)
+    case .encryptAuthenticatedNotify: allowSubscription(.notify, .writeAuthenticationRequired)
+    case .secureNotify: allowSubscription(.notify, .writeSecurityRequired)
+    case .encryptIndicate: allowSubscription(.indicate, .writeEncryptionRequired)
+    case .encryptAuthenticatedIndicate: allowSubscription(.indicate, .writeAuthenticationRequired)
+    case .secureIndicate: allowSubscription(.indicate, .writeSecurityRequired)
+    case .authorize: permissions.insert(.preparationAuthorized)
     }
-    return true
   }
 
   private mutating func allowRead(_ level: LocalPermissions) {

@@ -118,7 +118,7 @@ extension BlueZModel {
     if open.isOrphaned {
       stop(.crashed)
     } else {
-      settle(open, .failure(BlueZError(name: "org.freedesktop.DBus.Error.NoReply", message: "")))
+      settle(open, .failure(BlueZError(.noReply, "")))
     }
   }
 

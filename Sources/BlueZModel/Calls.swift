@@ -165,13 +165,13 @@ extension BlueZModel {
 extension BlueZError {
   // As libgdbus says them: a property that is read is called by another error than one that is set.
   static func unknownInterface(_ name: String) -> BlueZError {
-    BlueZError(name: "org.freedesktop.DBus.Error.InvalidArgs", message: "No such interface '\(name)'")
+    BlueZError(.invalidArgs, "No such interface '\(name)'")
   }
   static func noSuchProperty(_ name: String) -> BlueZError {
-    BlueZError(name: "org.freedesktop.DBus.Error.UnknownProperty", message: "No such property '\(name)'")
+    BlueZError(.unknownProperty, "No such property '\(name)'")
   }
   static func unknownProperty(_ name: String) -> BlueZError {
-    BlueZError(name: "org.freedesktop.DBus.Error.InvalidArgs", message: "No such property '\(name)'")
+    BlueZError(.invalidArgs, "No such property '\(name)'")
   }
   static func invalidSignature(_ name: String) -> BlueZError {
     BlueZError(

@@ -9,7 +9,7 @@ extension BlueZModel {
   /// Whether what there is once is told by this one.
   var isFirst: Bool { configuration.adapterNumber == 0 }
 
-  func devicePath(_ address: DeviceAddress) -> ObjectPath { adapterPath.appending("dev_" + address.pathComponent) }
+  func devicePath(_ address: DeviceAddress) -> ObjectPath { adapterPath.device(address) }
 
   /// All of bluetoothd's objects; empty while it does not run.
   public var managedObjects: ManagedObjects {
@@ -163,27 +163,30 @@ enum RemoteAttribute: Sendable {
 extension BlueZModel {
   /// The device whose GATT object `path` is, and the attribute; `nil` where there is none.
   func remoteAttribute(_ path: ObjectPath) -> (device: ObjectPath, attribute: RemoteAttribute)? {
-    let parts = path.text.split(separator: "/")
-    // org, bluez, hci0, dev, service[, char[, desc]]
-    guard parts.count >= 5, parts.count <= 7, let device = ObjectPath("/" + parts.prefix(4).joined(separator: "/")),
-      let known = devices[device], known.isExported, let database = known.database,
-      let serviceHandle = Self.handle(parts[4], "service"),
-      let service = database.services.first(where: { $0.handle == serviceHandle })
+    // hci0/dev_…/service000a[/char000b[/desc000d]], from its end.
+    var handles: [ObjectPath.Attribute: AttributeHandle] = [:]
+    var device = path
+    while let (kind, handle) = device.remoteAttribute, let parent = device.parent {
+      guard handles.updateValue(handle, forKey: kind) == nil else { return nil }
+      device = parent
+    }
+    guard let known = devices[device], known.isExported, let database = known.database,
+      let service = database.services.first(where: { $0.handle == handles[.service] })
     else { return nil }
-    guard parts.count > 5 else { return (device, .service(service)) }
-    guard let characteristicHandle = Self.handle(parts[5], "char"),
-      let characteristic = service.characteristics.first(where: { $0.handle == characteristicHandle })
-    else { return nil }
-    guard parts.count > 6 else { return (device, .characteristic(characteristic, in: service)) }
-    guard let descriptorHandle = Self.handle(parts[6], "desc"),
-      let descriptor = characteristic.descriptors.first(where: { $0.handle == descriptorHandle })
+    guard let characteristicHandle = handles[.characteristic] else {
+      return handles[.descriptor] == nil && service.path(under: device) == path ? (device, .service(service)) : nil
+    }
+    guard let characteristic = service.characteristics.first(where: { $0.handle == characteristicHandle }) else {
+      return nil
+    }
+    let place = characteristic.path(under: service.path(under: device))
+    guard let descriptorHandle = handles[.descriptor] else {
+      return place == path ? (device, .characteristic(characteristic, in: service)) : nil
+    }
+    guard let descriptor = characteristic.descriptors.first(where: { $0.handle == descriptorHandle }),
+      descriptor.path(under: place) == path
     else { return nil }
     return (device, .descriptor(descriptor, of: characteristic, in: service))
-  }
-
-  private static func handle(_ part: Substring, _ prefix: String) -> AttributeHandle? {
-    guard part.hasPrefix(prefix), part.count == prefix.count + 4 else { return nil }
-    return AttributeHandle(part.dropFirst(prefix.count), radix: 16)
   }
 
   func remoteInterfaces(of path: ObjectPath) -> Interfaces? {

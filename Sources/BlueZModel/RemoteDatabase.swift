@@ -1,3 +1,4 @@
+import BlueZ
 import BluetoothTypes
 import BusValue
 
@@ -39,7 +40,7 @@ public struct RemoteService: Sendable, Hashable, Codable {
   public var includes: [AttributeHandle] = []
   public var characteristics: [RemoteCharacteristic] = []
 
-  func path(under device: ObjectPath) -> ObjectPath { device.appending("service" + handle.fourDigits) }
+  func path(under device: ObjectPath) -> ObjectPath { device.attribute(.service, handle) }
 
   func objectPaths(under device: ObjectPath) -> [ObjectPath] {
     let service = path(under: device)
@@ -66,10 +67,12 @@ public struct RemoteCharacteristic: Sendable, Hashable, Codable {
 
   /// As `Flags` has them.
   var flagNames: [String] {
-    properties.flagNames + (isReliable ? ["reliable-write"] : []) + (extended & 2 != 0 ? ["writable-auxiliaries"] : [])
+    let extensions: [GATTFlag] =
+      (isReliable ? [.reliableWrite] : []) + (extended & 2 != 0 ? [.writableAuxiliaries] : [])
+    return (properties.flags + extensions).map(\.rawValue)
   }
 
-  func path(under service: ObjectPath) -> ObjectPath { service.appending("char" + handle.fourDigits) }
+  func path(under service: ObjectPath) -> ObjectPath { service.attribute(.characteristic, handle) }
 
   /// Of the Client Characteristic Configuration.
   var configurationHandle: AttributeHandle? {
@@ -81,7 +84,7 @@ public struct RemoteDescriptor: Sendable, Hashable, Codable {
   public var handle: AttributeHandle
   public var uuid: BluetoothUUID
 
-  func path(under characteristic: ObjectPath) -> ObjectPath { characteristic.appending("desc" + handle.fourDigits) }
+  func path(under characteristic: ObjectPath) -> ObjectPath { characteristic.attribute(.descriptor, handle) }
 }
 
 enum WellKnownUUID {
@@ -158,15 +161,4 @@ extension AttributeHandle {
     let text = String(self, radix: 16)
     return String(repeating: "0", count: 4 - text.count) + text
   }
-}
-
-extension CharacteristicProperties {
-  /// BlueZ's names for the bits that travel on the air.
-  private static let names: [(CharacteristicProperties, String)] = [
-    (.broadcast, "broadcast"), (.read, "read"), (.writeWithoutResponse, "write-without-response"), (.write, "write"),
-    (.notify, "notify"), (.indicate, "indicate"), (.authenticatedSignedWrites, "authenticated-signed-writes"),
-    (.extendedProperties, "extended-properties"),
-  ]
-
-  var flagNames: [String] { Self.names.filter { contains($0.0) }.map(\.1) }
 }

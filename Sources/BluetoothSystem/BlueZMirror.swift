@@ -153,21 +153,8 @@ struct RemoteAttribute: Sendable {
   var isPrimary: Bool { properties["Primary"]?.boolValue ?? true }
 
   var characteristicProperties: CharacteristicProperties {
-    var result: CharacteristicProperties = []
-    for flag in properties["Flags"]?.stringsValue ?? [] {
-      if let property = GATTFlags.properties[flag] { result.insert(property) }
-    }
-    return result
+    CharacteristicProperties(flags: properties["Flags"]?.stringsValue ?? [])
   }
-}
-
-/// BlueZ's words for what a characteristic can do (doc/org.bluez.GattCharacteristic.rst).
-enum GATTFlags {
-  static let properties: [String: CharacteristicProperties] = [
-    "broadcast": .broadcast, "read": .read, "write-without-response": .writeWithoutResponse, "write": .write,
-    "notify": .notify, "indicate": .indicate, "authenticated-signed-writes": .authenticatedSignedWrites,
-    "extended-properties": .extendedProperties,
-  ]
 }
 
 extension BlueZMirror {
@@ -176,25 +163,16 @@ extension BlueZMirror {
     (InterfaceName.gattDescriptor, .descriptor),
   ]
 
-  /// bluetoothd ends the paths of remote attributes with their handles: `service000a`, `char000b`, `desc000d`.
-  static func handle(_ path: ObjectPath) -> AttributeHandle? {
-    let component = path.lastComponent
-    for prefix in ["service", "char", "desc"] where component.hasPrefix(prefix) {
-      return AttributeHandle(component.dropFirst(prefix.count), radix: 16)
-    }
-    return nil
-  }
-
   /// Takes a remote attribute's object in; objects that do not lie below a known device are not ours.
   /// - Parameter limit: how many attributes of all devices are taken in.
   mutating func addAttribute(
     _ path: ObjectPath, _ kind: RemoteAttribute.Kind, _ properties: Properties, limit: Int
   ) {
-    guard let handle = Self.handle(path), handle != 0 else { return }
+    guard let handle = path.remoteAttribute?.handle, handle != 0 else { return }
     var above = path.parent
     var parent: AttributeHandle?
     while let current = above, devices[current] == nil {
-      if parent == nil { parent = Self.handle(current) }
+      if parent == nil { parent = current.remoteAttribute?.handle }
       above = current.parent
     }
     guard let owner = above, var device = devices[owner], device.attributes.count < 4096, owners.count < limit else {

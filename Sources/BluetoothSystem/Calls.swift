@@ -76,30 +76,22 @@ extension PeerError {
 
   /// What bluetoothd's error means to an app.
   init(_ error: BlueZError, reading: Bool) {
-    let kind = error.name.hasPrefix("org.bluez.Error.") ? error.name.dropFirst(16) : error.name[...]
-    if let code = Self.attCode(in: error.message) {
-      self = .att(ATTError(rawValue: code))
+    if let code = error.attError {
+      self = .att(code)
       return
     }
-    switch kind {
-    case "NotPermitted" where error.message.contains("paired"): self = .att(.insufficientEncryption)
-    case "NotPermitted": self = .att(reading ? .readNotPermitted : .writeNotPermitted)
-    case "NotAuthorized": self = .att(.insufficientAuthorization)
-    case "InvalidValueLength": self = .att(.invalidAttributeValueLength)
-    case "InvalidArguments" where error.message.contains("Length"): self = .att(.invalidAttributeValueLength)
-    case "InvalidOffset": self = .att(.invalidOffset)
-    case "InvalidArguments": self = .coreBluetooth(.invalidParameters, message: error.description)
-    case "NotSupported": self = .att(.requestNotSupported)
-    case "NotConnected": self = .notConnected
-    case "org.freedesktop.DBus.Error.UnknownObject", "org.freedesktop.DBus.Error.UnknownMethod":
-      self = .att(.invalidHandle)
+    switch error.kind {
+    case .notPermitted where error.message.contains("paired"): self = .att(.insufficientEncryption)
+    case .notPermitted: self = .att(reading ? .readNotPermitted : .writeNotPermitted)
+    case .notAuthorized: self = .att(.insufficientAuthorization)
+    case .invalidValueLength: self = .att(.invalidAttributeValueLength)
+    case .invalidArguments where error.message.contains("Length"): self = .att(.invalidAttributeValueLength)
+    case .invalidOffset: self = .att(.invalidOffset)
+    case .invalidArguments: self = .coreBluetooth(.invalidParameters, message: error.description)
+    case .notSupported: self = .att(.requestNotSupported)
+    case .notConnected: self = .notConnected
+    case .unknownObject, .unknownMethod: self = .att(.invalidHandle)
     default: self = .coreBluetooth(.unknown, message: error.description)
     }
-  }
-
-  private static func attCode(in message: String) -> UInt8? {
-    let marker = "ATT error: 0x"
-    guard message.contains(marker), let last = message.split(separator: "x").last else { return nil }
-    return UInt8(last.prefix(2), radix: 16)
   }
 }

@@ -88,7 +88,7 @@ extension BluetoothSystem {
       place.appending("characteristic"): [
         InterfaceName.gattCharacteristic: [
           "UUID": .string(DatabaseMark.characteristic(wanted).description), "Service": .path(place),
-          "Flags": .strings(["read"]),
+          "Flags": .strings([GATTFlag.read.rawValue]),
         ]
       ],
     ]

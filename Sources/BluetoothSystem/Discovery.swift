@@ -43,7 +43,7 @@ struct Discovery: Sendable {
     switch result {
     case .success: registration.succeed()
     // Ours runs already.
-    case .failure(let error) where error.name == BlueZError.inProgress.name: registration.succeed()
+    case .failure(let error) where error.kind == .inProgress: registration.succeed()
     case .failure: registration.fail(at: now)
     }
     return true

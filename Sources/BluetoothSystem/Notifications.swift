@@ -50,7 +50,7 @@ extension BluetoothSystem {
     guard let session = sessions[path], session.step == .starting else { return }
     switch result {
     case .success: sessions[path]?.step = .active
-    case .failure(let error) where error.name == BlueZError.inProgress.name: sessions[path]?.step = .active
+    case .failure(let error) where error.kind == .inProgress: sessions[path]?.step = .active
     case .failure(let error):
       // Asked again with the next link. That the link is lost may have been heard before.
       sessions[path]?.step = .failed

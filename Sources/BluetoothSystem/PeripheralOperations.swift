@@ -138,7 +138,7 @@ extension BluetoothSystem {
   mutating func operationCompleted(_ peer: PeerIdentifier, _ result: Result<Reply, BlueZError>) {
     guard let item = operations[peer]?.current else { return }
     let path = item.operation.attribute.flatMap { bluez.device(peer)?.attributes[$0]?.path }
-    if case .failure(let error) = result, error.name == BlueZError.inProgress.name {
+    if case .failure(let error) = result, error.kind == .inProgress {
       if case .setNotify = item.operation, let path, sessions[path] != nil {
         // Ours is under way already.
       } else if operations[peer]?.postpone(at: now) == true {

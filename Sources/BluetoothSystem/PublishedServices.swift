@@ -205,7 +205,7 @@ extension BluetoothSystem {
       objects[place] = [
         InterfaceName.gattCharacteristic: [
           "UUID": .string(characteristic.uuid.description), "Service": .path(path),
-          "Flags": .strings(characteristic.flags),
+          "Flags": .strings(characteristic.flags.map(\.rawValue)),
         ]
       ]
       for (position, descriptor) in characteristic.descriptors.enumerated() {
@@ -213,7 +213,8 @@ extension BluetoothSystem {
         service.descriptors[below] = descriptor.value
         objects[below] = [
           InterfaceName.gattDescriptor: [
-            "UUID": .string(descriptor.uuid.description), "Characteristic": .path(place), "Flags": .strings(["read"]),
+            "UUID": .string(descriptor.uuid.description), "Characteristic": .path(place),
+            "Flags": .strings([GATTFlag.read.rawValue]),
           ]
         ]
       }
@@ -365,24 +366,22 @@ extension ServiceDefinition {
 }
 
 extension CharacteristicDefinition {
-  /// BlueZ's words for what may be done with it (doc/org.bluez.GattCharacteristic.rst).
-  var flags: [String] {
-    var flags: [String] = []
-    if properties.contains(.broadcast) { flags.append("broadcast") }
-    if properties.contains(.read) { flags.append("read") }
-    if properties.contains(.read), permissions.contains(.readEncryptionRequired) { flags.append("encrypt-read") }
-    if properties.contains(.writeWithoutResponse) { flags.append("write-without-response") }
-    if properties.contains(.write) { flags.append("write") }
-    if permissions.contains(.writeEncryptionRequired),
-      properties.contains(.write) || properties.contains(.writeWithoutResponse)
-    {
-      flags.append("encrypt-write")
-    }
-    if properties.contains(.notify) || properties.contains(.notifyEncryptionRequired) { flags.append("notify") }
-    if properties.contains(.notifyEncryptionRequired) { flags.append("encrypt-notify") }
-    if properties.contains(.indicate) || properties.contains(.indicateEncryptionRequired) { flags.append("indicate") }
-    if properties.contains(.indicateEncryptionRequired) { flags.append("encrypt-indicate") }
-    if properties.contains(.authenticatedSignedWrites) { flags.append("authenticated-signed-writes") }
+  /// What bluetoothd is told of what may be done with it, and by whom.
+  var flags: [GATTFlag] {
+    var flags: [GATTFlag] = []
+    func add(_ flag: GATTFlag, where condition: Bool) { if condition { flags.append(flag) } }
+    let isWriteable = properties.contains(.write) || properties.contains(.writeWithoutResponse)
+    add(.broadcast, where: properties.contains(.broadcast))
+    add(.read, where: properties.contains(.read))
+    add(.encryptRead, where: properties.contains(.read) && permissions.contains(.readEncryptionRequired))
+    add(.writeWithoutResponse, where: properties.contains(.writeWithoutResponse))
+    add(.write, where: properties.contains(.write))
+    add(.encryptWrite, where: isWriteable && permissions.contains(.writeEncryptionRequired))
+    add(.notify, where: properties.contains(.notify) || properties.contains(.notifyEncryptionRequired))
+    add(.encryptNotify, where: properties.contains(.notifyEncryptionRequired))
+    add(.indicate, where: properties.contains(.indicate) || properties.contains(.indicateEncryptionRequired))
+    add(.encryptIndicate, where: properties.contains(.indicateEncryptionRequired))
+    add(.authenticatedSignedWrites, where: properties.contains(.authenticatedSignedWrites))
     return flags
   }
 }

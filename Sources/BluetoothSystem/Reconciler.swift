@@ -166,7 +166,7 @@ extension BluetoothSystem {
       return
     }
     journal("connect.failed", ["peripheral": peer.uuidString, "error": error.description])
-    if error.name == BlueZError.inProgress.name {
+    if error.kind == .inProgress {
       if attempt.isRefusedForAnother(at: now) { cancelAnothersAttempt(peer) }
     } else {
       attempt.failed(at: now)

@@ -94,7 +94,7 @@ extension BluetoothSystem {
       return
     }
     guard value.count <= ATTLimits.maximumValueLength else {
-      answer(callback, .failure(BlueZError(name: "org.bluez.Error.InvalidValueLength", message: "Too long")))
+      answer(callback, .failure(BlueZError(.invalidValueLength, "Too long")))
       return
     }
     let isCommand = request.kind == .command
@@ -232,9 +232,9 @@ extension BluetoothSystem {
     case .requestNotSupported: .notSupported
     case .insufficientAuthorization: .notAuthorized
     case .readNotPermitted, .writeNotPermitted: .notPermitted("Not permitted")
-    case .invalidOffset: BlueZError(name: "org.bluez.Error.InvalidOffset", message: "Invalid offset")
+    case .invalidOffset: BlueZError(.invalidOffset, "Invalid offset")
     case .invalidAttributeValueLength:
-      BlueZError(name: "org.bluez.Error.InvalidValueLength", message: "Invalid length")
+      BlueZError(.invalidValueLength, "Invalid length")
     // Only an application's own codes have a way through; for the others bluetoothd says "unlikely error".
     case _ where error.rawValue >= 0x80: .failed("0x" + String(error.rawValue, radix: 16))
     default: .rejected

@@ -50,7 +50,7 @@ final class BluetoothBus: Sendable {
           arguments: [.string(InterfaceName.adapter), .string("Powered"), .variant(.bool(true))]))
     } catch {
       // bluetoothd before 5.65 has no PowerState, and says it so (src/adapter.c, property_set_mode).
-      if error.name == "org.bluez.Error.Blocked" || error.message.contains("rfkill") {
+      if BlueZError.Kind(rawValue: error.name) == .blocked || error.message.contains("rfkill") {
         throw .adapterBlocked(name: adapter.name)
       }
       throw .adapterStaysOff(name: adapter.name, reason: "\(error)")

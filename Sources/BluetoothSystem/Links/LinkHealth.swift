@@ -212,7 +212,7 @@ extension BluetoothSystem {
   }
 
   mutating func probed(_ peer: PeerIdentifier, _ result: Result<Reply, BlueZError>) {
-    guard case .failure(let error) = result, error.name == BlueZError.notConnected.name,
+    guard case .failure(let error) = result, error.kind == .notConnected,
       let device = bluez.device(peer), device.isUsable
     else { return }
     journal("link.phantom", ["peripheral": peer.uuidString])

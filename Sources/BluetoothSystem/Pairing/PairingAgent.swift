@@ -26,7 +26,7 @@ extension BluetoothSystem {
 
   mutating func agentRegistered(_ result: Result<Reply, BlueZError>) {
     switch result {
-    case .failure(let error) where error.name != BlueZError.alreadyExists.name:
+    case .failure(let error) where error.kind != .alreadyExists:
       pairing.agentWasRefused(at: now)
       journal("agent.refused", ["error": error.description])
     default:

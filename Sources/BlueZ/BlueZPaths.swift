@@ -1,0 +1,49 @@
+import BluetoothTypes
+import BusValue
+
+/// How bluetoothd composes the paths of its objects: `/org/bluez/hci0/dev_C0_FF_EE_00_00_01/service000a/char000b/desc000d`
+/// (src/adapter.c, src/device.c, src/gatt-client.c).
+extension ObjectPath {
+  /// What a remote attribute's object is.
+  public enum Attribute: String, Sendable, Hashable, CaseIterable {
+    case service = "service"
+    case characteristic = "char"
+    case descriptor = "desc"
+  }
+
+  private static let devicePrefix = "dev_"
+  private static let adapterPrefix = "hci"
+
+  /// The path of a device of this adapter.
+  public func device(_ address: DeviceAddress) -> ObjectPath { appending(Self.devicePrefix + address.pathComponent) }
+
+  /// The path of a remote attribute below its device, service or characteristic. Handles are four digits of lower case.
+  public func attribute(_ kind: Attribute, _ handle: AttributeHandle) -> ObjectPath {
+    let text = String(handle, radix: 16)
+    return appending(kind.rawValue + String(repeating: "0", count: 4 - text.count) + text)
+  }
+
+  /// What the last component says of a remote attribute; `nil` where it is none's.
+  public var remoteAttribute: (kind: Attribute, handle: AttributeHandle)? {
+    let component = lastComponent
+    for kind in Attribute.allCases where component.hasPrefix(kind.rawValue) {
+      let digits = component.dropFirst(kind.rawValue.count)
+      guard digits.count == 4, let handle = AttributeHandle(digits, radix: 16) else { return nil }
+      return (kind, handle)
+    }
+    return nil
+  }
+
+  /// The address in a device's path. The path doesn't say of which kind it is.
+  public func deviceAddress(kind: DeviceAddress.Kind) -> DeviceAddress? {
+    guard lastComponent.hasPrefix(Self.devicePrefix) else { return nil }
+    let pairs = lastComponent.dropFirst(Self.devicePrefix.count).split(separator: "_")
+    return DeviceAddress(pairs.joined(separator: ":"), kind: kind)
+  }
+
+  /// The number in an adapter's path: `/org/bluez/hci0` is 0.
+  public var adapterNumber: Int32? {
+    guard lastComponent.hasPrefix(Self.adapterPrefix) else { return nil }
+    return Int32(lastComponent.dropFirst(Self.adapterPrefix.count))
+  }
+}
