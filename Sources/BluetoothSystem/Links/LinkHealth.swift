@@ -164,7 +164,7 @@ extension BluetoothSystem {
     if loss.provesBond { bondIsProven(peer) }
     removeHalfMadeBond(peer)
     // Somebody else's `Disconnect` may have disarmed the device. A device whose links break off over and over is armed.
-    if !isDoubtful(peer) { profile.armed.remove(peer) }
+    if !isDoubtful(peer) { profile.disarm(peer) }
   }
 
   /// bluetoothd says why a link ended (Device1.Disconnected, later than BlueZ 5.82).
@@ -241,7 +241,7 @@ extension BluetoothSystem {
   private mutating func endDeadLink(_ device: Device) {
     links[device.peer, default: LinkHealth()].isEndedAsDead(at: now)
     bluez.devices[device.path]?.isDisconnecting = true
-    profile.armed.remove(device.peer)
+    profile.disarm(device.peer)
     call(device.path, .disconnect, for: .disconnect(device.peer))
   }
 
@@ -250,7 +250,7 @@ extension BluetoothSystem {
   /// The kernel's lists are not always restored (bluez/bluez#1079): what was asked is asked again.
   mutating func wokeFromSleep() {
     journal("machine.resumed")
-    profile.armed = []
+    profile.disarmAll()
     for peer in attempts.keys { attempts[peer]?.renew() }
     probeAdoptedLinks()
   }
