@@ -286,7 +286,7 @@ extension BluetoothSystem {
     record.name = name
     peers[peer] = record
     persist(.peer(record))
-    for key in sortedManagers(.central) where managers[key]?.peripherals[peer]?.told == .connected {
+    for key in sortedManagers(.central) where managers[key]?.peripherals[peer]?.isConnected == true {
       tell(key, .nameChanged(peer, name))
     }
   }

@@ -7,11 +7,11 @@ import TimeTypes
 
 /// Brings bluetoothd's connections in line with what apps want of them.
 extension BluetoothSystem {
-  /// Every peripheral some app wants, with whether one may start on it now.
+  /// Every peripheral that some app wants by now.
   private var wanted: Set<PeerIdentifier> {
     var result: Set<PeerIdentifier> = []
     for manager in managers.values where manager.key.role == .central && apps[manager.key.app] != nil {
-      for (peer, peripheral) in manager.peripherals where peripheral.isWanted && peripheral.notBefore <= now {
+      for (peer, peripheral) in manager.peripherals where peripheral.isDue(at: now) {
         result.insert(peer)
       }
     }
@@ -38,7 +38,7 @@ extension BluetoothSystem {
     guard bluez.isPresent else { return nil }
     for attempt in attempts.values { consider(attempt.deadline) }
     for manager in managers.values {
-      for peripheral in manager.peripherals.values where peripheral.isWanted && peripheral.told != .connected {
+      for peripheral in manager.peripherals.values where peripheral.isPending {
         consider(peripheral.notBefore)
       }
     }

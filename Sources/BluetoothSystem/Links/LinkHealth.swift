@@ -186,14 +186,14 @@ extension BluetoothSystem {
     for key in sortedManagers(.central) where managers[key]?.peripherals[peer]?.isWanted == true {
       let error = PeerError.coreBluetooth(.peerRemovedPairingInformation, message: "Peer removed pairing information.")
       failOperations(peer, of: key, error)
-      if managers[key]?.peripherals[peer]?.told == .connected {
+      if managers[key]?.peripherals[peer]?.isConnected == true {
         tell(
           key,
           .disconnected(peer, error: error, unixSeconds: unixSeconds, isReconnecting: false))
       } else {
         tell(key, .failedToConnect(peer, error))
       }
-      managers[key]?.peripherals[peer]?.told = .disconnected
+      managers[key]?.peripherals[peer]?.hasFailed()
       releaseConnection(key, peer)
       persistPeripheral(key, peer)
     }
