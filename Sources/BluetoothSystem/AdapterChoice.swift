@@ -2,7 +2,7 @@ import BlueZ
 import BluetoothTypes
 import BusValue
 
-/// Which of a machine's Bluetooth adapters the system uses. Objects of the others are none of its business.
+/// Which of a machine's Bluetooth adapters the system uses. Objects of the others are ignored.
 public enum AdapterChoice: Sendable, Hashable, CustomStringConvertible {
   /// The lowest name that is there when one is needed.
   case first

@@ -148,7 +148,7 @@ public struct BluetoothSystem: Sendable {
     reconcileDatabases()
     // Subscriptions before operations, so that `setNotifyValue` finds a session that is there already.
     reconcileNotifications()
-    // Services before who is subscribed to them, and before advertisements, which call centrals in.
+    // Services before their subscribers, and before advertisements, which call centrals in.
     reconcilePublished()
     reconcileSubscriptions()
     runOperations()

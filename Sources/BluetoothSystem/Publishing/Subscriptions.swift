@@ -19,7 +19,7 @@ extension BluetoothSystem {
     for device in linkedCentrals {
       visitShowsLife(device.path)
       remember(device, characteristic)
-      // Who was told of before this registration had anybody subscribed has subscribed anew since.
+      // A central that was subscribed before this registration has subscribed anew since.
       if !wasNotifying { tellUnsubscribed(key, device.peer, characteristic) }
       tellSubscribed(key, device.peer, characteristic)
     }
@@ -84,7 +84,7 @@ extension BluetoothSystem {
     tell(key, .unsubscribed(centralSnapshot(peer), characteristic))
   }
 
-  /// Goes by the links: who left is not subscribed; who came back, bonded, is, if bluetoothd has kept it subscribed.
+  /// Goes by the links: a central that left is not subscribed; a bonded one that came back is, if bluetoothd has kept it so.
   mutating func reconcileSubscriptions() {
     guard bluez.wasEverPresent else { return }
     for key in sortedManagers(.peripheral) {
