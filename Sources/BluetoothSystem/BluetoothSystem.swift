@@ -22,7 +22,7 @@ public struct BluetoothSystem: Sendable {
   var apps: [String: App] = [:]
   var managers: [ManagerKey: Manager] = [:]
   var peers: [PeerIdentifier: PeerRecord] = [:]
-  var remembered: [LocalAttributeIdentifier: Set<PeerIdentifier>] = [:]
+  var remembered = RememberedSubscriptions()
 
   // What bluetoothd says.
   var bluez = BlueZMirror()
@@ -41,7 +41,7 @@ public struct BluetoothSystem: Sendable {
   /// Whose attributes changed in this turn, and whose are not what they should be.
   var uncheckedDatabases: Set<PeerIdentifier> = []
   var healings: [PeerIdentifier: DatabaseHealing] = [:]
-  var sessions: [ObjectPath: NotifySession] = [:]
+  var sessions = NotifySessions()
   var publishing = Publishing()
   var exports = ExportPaths()
   var lastAction: UInt64 = 0
@@ -182,7 +182,7 @@ public struct BluetoothSystem: Sendable {
       case .peer(let record):
         peers[record.identifier] = record
         identifiers.note(record.identifier, at: record.address)
-      case .subscription(let record): remembered[record.characteristic, default: []].insert(record.central)
+      case .subscription(let record): remembered.add(record)
       case .peripheral, .service: break
       }
     }

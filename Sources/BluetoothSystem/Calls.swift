@@ -57,7 +57,7 @@ extension BluetoothSystem {
     case .reread(let path): reread(path, result)
     case .rereadAll: rereadAll(result)
     case .startNotify(let path): notifyStarted(path, result)
-    case .stopNotify(let path): notifyStopped(path)
+    case .stopNotify(let path): sessions.hasEnded(path)
     case .registerService(_, let root): serviceRegistered(root, result)
     case .registerAdvertisement(let key, let path): advertisementRegistered(key, path, result)
     case .registerMark(let root): markRegistered(root, result)

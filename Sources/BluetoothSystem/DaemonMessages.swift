@@ -55,7 +55,7 @@ extension BluetoothSystem {
     attempts = [:]
     profile = AcceptListProfile()
     discovery = Discovery()
-    sessions = [:]
+    sessions = NotifySessions()
     publishing.forgetAll()
     forgetPairings()
     uncheckedDatabases = []
@@ -153,14 +153,14 @@ extension BluetoothSystem {
     if names.contains(InterfaceName.device), let device = bluez.devices.removeValue(forKey: path) {
       for attribute in device.attributes.values {
         bluez.owners[attribute.path] = nil
-        sessions[attribute.path] = nil
+        sessions.hasEnded(attribute.path)
       }
       if bluez.devicePaths[device.peer] == path { bluez.devicePaths[device.peer] = nil }
       profile.disarm(device.peer)
       forgetDevice(path, device.peer)
     }
     if names.contains(where: { name in BlueZMirror.attributeKinds.contains { $0.interface == name } }) {
-      sessions[path] = nil
+      sessions.hasEnded(path)
       if let (device, attribute) = bluez.removeAttribute(path) {
         uncheckedDatabases.insert(device.peer)
         attributeRemoved(device.peer, attribute)
@@ -249,12 +249,12 @@ extension BluetoothSystem {
     if isUp {
       healthOfNewLink(peer)
       attempts[peer]?.linkCameUp()
-      forgetFailedSubscriptions(peer)
+      sessions.forgetFailures(of: peer)
       visitBegan(peer)
     } else {
       attempts[peer]?.linkWentDown()
       healthOfLostLink(peer, wasResolved: wasResolved)
-      forgetFailedSubscriptions(peer)
+      sessions.forgetFailures(of: peer)
       failRemoteRequests(from: peer)
       visitEnded(peer)
     }

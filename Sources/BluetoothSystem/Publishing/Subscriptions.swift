@@ -49,12 +49,12 @@ extension BluetoothSystem {
   private mutating func remember(_ device: Device, _ characteristic: LocalAttributeIdentifier) {
     guard device.isBonded else { return }
     _ = keepPeer(device.peer, wasRequested: false)
-    guard remembered[characteristic, default: []].insert(device.peer).inserted else { return }
-    persist(.subscription(SubscriptionRecord(central: device.peer, characteristic: characteristic)))
+    let record = SubscriptionRecord(central: device.peer, characteristic: characteristic)
+    if remembered.add(record) { persist(.subscription(record)) }
   }
 
   private mutating func forget(_ peer: PeerIdentifier, _ characteristic: LocalAttributeIdentifier) {
-    guard remembered[characteristic]?.remove(peer) != nil else { return }
+    guard remembered.remove(peer, from: characteristic) else { return }
     erase(SubscriptionRecord.key(peer, characteristic))
   }
 
@@ -100,7 +100,7 @@ extension BluetoothSystem {
     let services = publishing.services.sorted { $0.key < $1.key }.map(\.value)
     for service in services {
       for characteristic in service.notifying.sorted() {
-        for peer in (remembered[characteristic] ?? []).sorted()
+        for peer in remembered.centrals(of: characteristic)
         where bluez.device(peer)?.isConnected == true {
           tellSubscribed(service.manager, peer, characteristic)
         }
