@@ -221,7 +221,7 @@ extension BlueZModel {
       for service in database.services {
         for characteristic in service.characteristics {
           changed(
-            characteristic.path(under: service.path(under: path)), InterfaceName.gattCharacteristic, "MTU")
+            characteristic.path(under: service.path(under: path)), \GattCharacteristic1.mtu)
         }
       }
     }

@@ -109,8 +109,8 @@ extension BlueZModel {
 
   private mutating func tellAcquired(_ use: AcquiredChannels.Use) {
     switch use {
-    case .writesToPeer(let path, _): changed(path, InterfaceName.gattCharacteristic, "WriteAcquired")
-    case .notifiesClient(let path, _): changed(path, InterfaceName.gattCharacteristic, "NotifyAcquired")
+    case .writesToPeer(let path, _): changed(path, \GattCharacteristic1.writeAcquired)
+    case .notifiesClient(let path, _): changed(path, \GattCharacteristic1.notifyAcquired)
     case .notifiesPeers, .writesToApplication: break
     }
   }

@@ -7,7 +7,7 @@ import TimeTypes
 struct AdapterState: Sendable {
   var isPowered = false
   /// `PowerState` on its way from one to the other.
-  var powerTransition: String?
+  var powerTransition: PowerState?
   var alias: String?
   var isDiscoverable = false
   var discoverableTimeoutSeconds: UInt32 = 180
@@ -44,7 +44,7 @@ extension BlueZModel {
     clearKernelList()
     // One that was killed has left its controller on; one that has just come is on before it is told of.
     adapter.isPowered = kernel.powered
-    if !kernel.isBlocked, !kernel.powered { adapter.powerTransition = "off-enabling" }
+    if !kernel.isBlocked, !kernel.powered { adapter.powerTransition = .turningOn }
     if adapter.isPowered { effects.append(.powered(true)) }
     refreshInitiator()
     changes = []
@@ -129,12 +129,12 @@ extension BlueZModel {
   mutating func powerOn() {
     guard !adapter.isPowered, kernel.isPlugged, !kernel.isBlocked else { return }
     tellPower(true)
-    adapter.powerTransition = "off-enabling"
-    changed(adapterPath, InterfaceName.adapter, "PowerState")
+    adapter.powerTransition = .turningOn
+    changed(adapterPath, \Adapter1.powerState)
     flushChanges()
     adapter.powerTransition = nil
     adapter.isPowered = true
-    changed(adapterPath, InterfaceName.adapter, "Powered", "PowerState")
+    changed(adapterPath, \Adapter1.powered, \.powerState)
     effects.append(.powered(true))
     refreshAdvertising()
     refreshInitiator()
@@ -145,8 +145,8 @@ extension BlueZModel {
   mutating func powerOff() {
     guard adapter.isPowered else { return }
     if !kernel.isBlocked {
-      adapter.powerTransition = "on-disabling"
-      changed(adapterPath, InterfaceName.adapter, "PowerState")
+      adapter.powerTransition = .turningOff
+      changed(adapterPath, \Adapter1.powerState)
       flushChanges()
       adapter.powerTransition = nil
     }
@@ -166,7 +166,7 @@ extension BlueZModel {
     kernel.initiator = nil
     kernel.advertisingSets = []
     tellPower(false)
-    changed(adapterPath, InterfaceName.adapter, "Powered", "PowerState", "Discoverable", "Connectable")
+    changed(adapterPath, \Adapter1.powered, \.powerState, \.discoverable, \.connectable)
     effects.append(.powered(false))
   }
 
@@ -179,7 +179,7 @@ extension BlueZModel {
       kernel.isBlocked = false
       if isRunning { powerOn() }
     }
-    changed(adapterPath, InterfaceName.adapter, "PowerState")
+    changed(adapterPath, \Adapter1.powerState)
   }
 
   /// A controller that leaves takes the adapter and all its objects off the bus, and the kernel's lists with them.
@@ -203,7 +203,7 @@ extension BlueZModel {
       let wasPowered = adapter.isPowered
       adapter.isPowered = false
       if wasPowered {
-        changed(adapterPath, InterfaceName.adapter, "Powered")
+        changed(adapterPath, \Adapter1.powered)
         effects.append(.powered(false))
       }
       removeObjects()
@@ -256,39 +256,39 @@ extension BlueZModel {
 
 /// Adapter1's properties that clients may set.
 extension BlueZModel {
-  mutating func setAdapterProperty(_ name: String, _ value: Value) -> Result<Reply, BlueZError> {
-    switch (name, value) {
-    case ("Powered", .bool(let isOn)):
+  /// - Parameter assigned: the one that is set.
+  mutating func setAdapterProperty(
+    _ assigned: PropertyValues<Adapter1>
+  ) throws(PropertyError) -> Result<Reply, BlueZError>? {
+    if let isOn = try assigned.read(\.powered) {
       if isOn, kernel.isBlocked { return .failure(.failed("Failed")) }
       if isOn { powerOn() } else { powerOff() }
-    case ("Alias", .string(let alias)):
+    } else if let alias = try assigned.read(\.alias) {
       guard alias.utf8.count <= 248 else { return .failure(.invalidArguments("Invalid arguments in method call")) }
       adapter.alias = alias.isEmpty ? nil : alias
       storage.alias = adapter.alias
-      changed(adapterPath, InterfaceName.adapter, "Alias")
-    case ("Discoverable", .bool(let isOn)):
+      changed(adapterPath, \Adapter1.alias)
+    } else if let isOn = try assigned.read(\.discoverable) {
       guard adapter.isPowered || !isOn else { return .failure(.failed("Not Powered")) }
       adapter.isDiscoverable = isOn
       adapter.discoverableDeadline =
         isOn && adapter.discoverableTimeoutSeconds > 0 ? now + .seconds(Int64(adapter.discoverableTimeoutSeconds)) : nil
-      changed(adapterPath, InterfaceName.adapter, "Discoverable", "Connectable")
-    case ("DiscoverableTimeout", .uint32(let seconds)):
+      changed(adapterPath, \Adapter1.discoverable, \.connectable)
+    } else if let seconds = try assigned.read(\.discoverableTimeoutSeconds) {
       adapter.discoverableTimeoutSeconds = seconds
       if adapter.isDiscoverable { adapter.discoverableDeadline = seconds > 0 ? now + .seconds(Int64(seconds)) : nil }
-      changed(adapterPath, InterfaceName.adapter, "DiscoverableTimeout")
-    case ("Pairable", .bool(let isOn)):
+      changed(adapterPath, \Adapter1.discoverableTimeoutSeconds)
+    } else if let isOn = try assigned.read(\.pairable) {
       kernel.isPairable = isOn
       adapter.pairableDeadline =
         isOn && adapter.pairableTimeoutSeconds > 0 ? now + .seconds(Int64(adapter.pairableTimeoutSeconds)) : nil
-      changed(adapterPath, InterfaceName.adapter, "Pairable")
-    case ("PairableTimeout", .uint32(let seconds)):
+      changed(adapterPath, \Adapter1.pairable)
+    } else if let seconds = try assigned.read(\.pairableTimeoutSeconds) {
       adapter.pairableTimeoutSeconds = seconds
       if kernel.isPairable { adapter.pairableDeadline = seconds > 0 ? now + .seconds(Int64(seconds)) : nil }
-      changed(adapterPath, InterfaceName.adapter, "PairableTimeout")
-    case ("Powered", _), ("Alias", _), ("Discoverable", _), ("DiscoverableTimeout", _), ("Pairable", _),
-      ("PairableTimeout", _):
-      return .failure(.invalidSignature(name))
-    default: return .failure(.propertyReadOnly(name))
+      changed(adapterPath, \Adapter1.pairableTimeoutSeconds)
+    } else {
+      return nil
     }
     return .success(.none)
   }

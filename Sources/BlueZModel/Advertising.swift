@@ -26,15 +26,15 @@ struct AdvertisingState: Sendable {
 
 extension BlueZModel {
   var advertisingProperties: Properties {
-    [
-      "ActiveInstances": .byte(UInt8(advertising.instances.count)),
-      "SupportedInstances": .byte(UInt8(AdvertisingState.supportedInstances - advertising.instances.count)),
-      "SupportedIncludes": .strings(["tx-power", "appearance", "local-name"]),
-      "SupportedFeatures": .strings([]),
-      "SupportedCapabilities": .properties([
-        "MaxAdvLen": .byte(31), "MaxScnRspLen": .byte(31), "MinTxPower": .int16(0), "MaxTxPower": .int16(0),
-      ]),
+    var properties = PropertyValues<LEAdvertisingManager1>()
+    properties.activeInstances = UInt8(advertising.instances.count)
+    properties.supportedInstances = UInt8(AdvertisingState.supportedInstances - advertising.instances.count)
+    properties.supportedIncludes = ["tx-power", "appearance", "local-name"]
+    properties.supportedFeatures = []
+    properties.supportedCapabilities = [
+      "MaxAdvLen": .byte(31), "MaxScnRspLen": .byte(31), "MinTxPower": .int16(0), "MaxTxPower": .int16(0),
     ]
+    return properties.all
   }
 
   mutating func registerAdvertisement(
@@ -57,7 +57,7 @@ extension BlueZModel {
     } catch {
       return .failure(error)
     }
-    changed(adapterPath, InterfaceName.advertisingManager, "ActiveInstances", "SupportedInstances")
+    changed(adapterPath, \LEAdvertisingManager1.activeInstances, \.supportedInstances)
     return .success(.none)
   }
 
@@ -72,7 +72,8 @@ extension BlueZModel {
 
   private func reader(_ properties: Properties, hasDiscoverableEnded: Bool = false) -> AdvertisementReader {
     AdvertisementReader(
-      properties: properties, name: adapter.alias ?? configuration.name, isDiscoverable: adapter.isDiscoverable,
+      properties: PropertyValues(properties), name: adapter.alias ?? configuration.name,
+      isDiscoverable: adapter.isDiscoverable,
       hasDiscoverableEnded: hasDiscoverableEnded)
   }
 
@@ -91,16 +92,14 @@ extension BlueZModel {
   private mutating func takeChange(_ name: String, _ value: Value?, of set: UInt8) {
     guard var instance = advertising.instances[set] else { return }
     instance.properties[name] = value
-    if name == "Discoverable" || name == "DiscoverableTimeout" { instance.hasDiscoverableEnded = false }
+    let change = PropertyValues<LEAdvertisement1>([name: value ?? .bool(false)])
+    let isOfDiscoverable = change.has(\.discoverable) || change.has(\.discoverableTimeoutSeconds)
+    if isOfDiscoverable { instance.hasDiscoverableEnded = false }
     let reader = reader(instance.properties, hasDiscoverableEnded: instance.hasDiscoverableEnded)
     do {
       instance.parameters = try reader.parameters(ownAddress)
-      switch name {
-      case "Timeout": instance.deadline = try reader.timeout().map { now + $0 }
-      case "Discoverable", "DiscoverableTimeout":
-        instance.discoverableDeadline = try reader.discoverableTimeout().map { now + $0 }
-      default: break
-      }
+      if change.has(\.timeoutSeconds) { instance.deadline = try reader.timeout().map { now + $0 } }
+      if isOfDiscoverable { instance.discoverableDeadline = try reader.discoverableTimeout().map { now + $0 } }
     } catch {
       // As it was.
       return
@@ -142,7 +141,7 @@ extension BlueZModel {
   private mutating func endAdvertising(_ set: UInt8) {
     advertising.instances[set] = nil
     if kernel.advertisingSets.remove(set) != nil { tell(.setAdvertising(configuration.controller, set: set, nil)) }
-    changed(adapterPath, InterfaceName.advertisingManager, "ActiveInstances", "SupportedInstances")
+    changed(adapterPath, \LEAdvertisingManager1.activeInstances, \.supportedInstances)
   }
 
   private mutating func advertise(_ set: UInt8) {

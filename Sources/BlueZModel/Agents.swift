@@ -50,7 +50,7 @@ extension BlueZModel {
     let isPairable = agents.defaultAgent != nil
     guard kernel.isPlugged, kernel.isPairable != isPairable else { return }
     kernel.isPairable = isPairable
-    changed(adapterPath, InterfaceName.adapter, "Pairable")
+    changed(adapterPath, \Adapter1.pairable)
   }
 
   mutating func releaseAgents() {

@@ -83,7 +83,7 @@ extension BlueZModel {
     devices[path]?.link = parameters.link
     devices[path]?.lastSeen = now
     devices[path]?.vanishesAt = nil
-    if known == nil { added(path) } else { changed(path, InterfaceName.device, "Connected") }
+    if known == nil { added(path) } else { changed(path, \Device1.connected) }
     refreshInitiator()
     attach(parameters.link)
     if links[parameters.link]?.isHeld == true {
@@ -122,8 +122,8 @@ extension BlueZModel {
     devices[path]?.lastSeen = now
     devices[path]?.disconnectDeadline = nil
     devices[path]?.disconnectCalls = []
-    if wasResolved { changed(path, InterfaceName.device, "ServicesResolved") }
-    changed(path, InterfaceName.device, "Connected")
+    if wasResolved { changed(path, \Device1.servicesResolved) }
+    changed(path, \Device1.connected)
     failTransactions(of: link)
     endBattery(of: path)
     closeChannels(of: path)

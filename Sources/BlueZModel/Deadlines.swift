@@ -78,11 +78,11 @@ extension BlueZModel {
     case .discoverable:
       adapter.discoverableDeadline = nil
       adapter.isDiscoverable = false
-      changed(adapterPath, InterfaceName.adapter, "Discoverable", "Connectable")
+      changed(adapterPath, \Adapter1.discoverable, \.connectable)
     case .pairable:
       adapter.pairableDeadline = nil
       kernel.isPairable = false
-      changed(adapterPath, InterfaceName.adapter, "Pairable")
+      changed(adapterPath, \Adapter1.pairable)
     case .discoveryRestart: restartDiscovery()
     case .temporary(let path): removeDevice(path)
     case .connect(let path): failConnect(path, .failed("le-connection-abort-by-local"))

@@ -176,7 +176,7 @@ extension BlueZModel {
     let new = Set(uuids).subtracting(device.uuids)
     guard !new.isEmpty else { return }
     devices[path]?.uuids = (device.uuids + new).sorted()
-    changed(path, InterfaceName.device, "UUIDs")
+    changed(path, \Device1.uuids)
   }
 
   /// When a temporary device vanishes; `nil` where it does not.

@@ -83,17 +83,17 @@ extension BlueZModel {
     }
     guard discovery.isActive != isActive else { return }
     discovery.isActive = isActive
-    changed(adapterPath, InterfaceName.adapter, "Discovering")
+    changed(adapterPath, \Adapter1.discovering)
     guard !isActive else { return }
     // How strong a device is, is known only while somebody listens.
     for path in devices.keys.sorted() {
       if devices[path]?.rssi != nil {
         devices[path]?.rssi = nil
-        changed(path, InterfaceName.device, "RSSI")
+        changed(path, \Device1.rssi)
       }
       if devices[path]?.transmitPower != nil {
         devices[path]?.transmitPower = nil
-        changed(path, InterfaceName.device, "TxPower")
+        changed(path, \Device1.txPower)
       }
     }
   }
@@ -192,23 +192,23 @@ extension BlueZModel {
     if difference == nil || (tellsEveryRSSI && difference != 0) || difference ?? 0 >= DiscoveryState.rssiThreshold
       || (tellsDuplicates && difference != 0)
     {
-      changed(path, InterfaceName.device, "RSSI")
+      changed(path, \Device1.rssi)
     } else {
       devices[path]?.rssi = before.rssi
     }
     guard let after = devices[path] else { return }
-    if before.transmitPower != after.transmitPower { changed(path, InterfaceName.device, "TxPower") }
-    if before.advertisingFlags != after.advertisingFlags { changed(path, InterfaceName.device, "AdvertisingFlags") }
+    if before.transmitPower != after.transmitPower { changed(path, \Device1.txPower) }
+    if before.advertisingFlags != after.advertisingFlags { changed(path, \Device1.advertisingFlags) }
     if before.manufacturerData != after.manufacturerData || (tellsDuplicates && !data.manufacturerData.isEmpty) {
-      changed(path, InterfaceName.device, "ManufacturerData")
+      changed(path, \Device1.manufacturerData)
     }
     if before.serviceData != after.serviceData || (tellsDuplicates && !data.serviceData.isEmpty) {
-      changed(path, InterfaceName.device, "ServiceData")
+      changed(path, \Device1.serviceData)
     }
     if after.appearance != before.appearance {
-      changed(path, InterfaceName.device, "Appearance")
+      changed(path, \Device1.appearance)
       // An icon that there is no more is not told of.
-      if Self.icon(after.appearance ?? 0) != nil { changed(path, InterfaceName.device, "Icon") }
+      if Self.icon(after.appearance ?? 0) != nil { changed(path, \Device1.icon) }
     }
     if let name = data.localName { setName(name, of: path) }
     addUUIDs(data.serviceUUIDs, to: path)

@@ -11,9 +11,13 @@ struct MonitoringState: Sendable {
   static let patternsLimit = 32
   static let monitorLimit = 1024
 
-  static let properties: Properties = [
-    "SupportedMonitorTypes": .strings(["or_patterns"]), "SupportedFeatures": .strings([]),
-  ]
+  static let properties: Properties = {
+    var properties = PropertyValues<AdvertisementMonitorManager1>()
+    properties.supportedMonitorTypes = [monitorType]
+    properties.supportedFeatures = []
+    return properties.all
+  }()
+  static let monitorType = "or_patterns"
 
   var roots: [Root] = []
 
@@ -150,8 +154,9 @@ extension BlueZModel {
   private mutating func addMonitor(
     _ path: ObjectPath, _ properties: Properties, below root: ObjectPath, of client: ClientIdentifier
   ) -> MonitorOutcome {
-    guard properties["Type"]?.stringValue == "or_patterns", let thresholds = MonitorThresholds(properties),
-      let patterns = MonitorPattern.read(properties["Patterns"]),
+    let monitor = PropertyValues<AdvertisementMonitor1>(properties)
+    guard monitor.type == MonitoringState.monitorType, let thresholds = MonitorThresholds(monitor),
+      let patterns = MonitorPattern.read(monitor.patterns),
       let index = monitoring.roots.firstIndex(where: { $0.client == client && $0.path == root })
     else { return .released }
     let all = monitoring.places.map { monitoring[$0] }

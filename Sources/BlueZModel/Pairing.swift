@@ -251,7 +251,7 @@ extension BlueZModel {
     if device.address != address {
       storage.devices.removeAll { $0.address == device.address }
       device.address = address
-      changed(device.path, InterfaceName.device, "Address", "AddressType")
+      changed(device.path, \Device1.address, \.addressType)
     }
     device.bond = Bond(longTermKey: key, identityKey: pairing.peerIdentityKey, identityAddress: address)
     device.bond?.isAuthenticated = pairing.isAuthenticated
@@ -260,8 +260,8 @@ extension BlueZModel {
     device.pairCall = nil
     device.isPairedUntold = !device.isResolved
     devices[device.path] = device
-    changed(device.path, InterfaceName.device, "Bonded")
-    if device.isResolved { changed(device.path, InterfaceName.device, "Paired") } else { flushChanges() }
+    changed(device.path, \Device1.bonded)
+    if device.isResolved { changed(device.path, \Device1.paired) } else { flushChanges() }
     armIfWanted(device.path)
     store(device.path)
     effects.append(.diagnostic(.paired(device: device.path)))

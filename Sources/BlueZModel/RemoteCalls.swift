@@ -61,8 +61,8 @@ extension BlueZModel {
     devices[device]?.values[handle] = value
     switch found.attribute {
     case .service: break
-    case .characteristic: emit(path, InterfaceName.gattCharacteristic, ["Value": .bytes(value)])
-    case .descriptor: emit(path, InterfaceName.gattDescriptor, ["Value": .bytes(value)])
+    case .characteristic: emit(path, \GattCharacteristic1.value, value)
+    case .descriptor: emit(path, \GattDescriptor1.value, value)
     }
   }
 

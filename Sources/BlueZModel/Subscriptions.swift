@@ -64,7 +64,7 @@ extension BlueZModel {
     devices[device]?.sessions[handle]?.removeAll { $0.client == client }
     guard devices[device]?.sessions[handle]?.isEmpty == true else { return }
     devices[device]?.sessions[handle] = nil
-    changed(path, InterfaceName.gattCharacteristic, "Notifying")
+    changed(path, \GattCharacteristic1.notifying)
     if let link = devices[device]?.link, let configuration = characteristic.configurationHandle {
       enqueue([configure(characteristic, configuration, path, isOn: false)], on: link)
     }
@@ -112,7 +112,7 @@ extension BlueZModel {
     }
     devices[device]?.sessions[operation.valueHandle] = sessions.isEmpty ? nil : sessions
     if !before.contains(where: \.wasActive), !sessions.isEmpty {
-      changed(operation.path, InterfaceName.gattCharacteristic, "Notifying")
+      changed(operation.path, \GattCharacteristic1.notifying)
     }
     for call in answered { reply(to: call, .success(.none)) }
   }
@@ -157,6 +157,6 @@ extension BlueZModel {
     guard let sessions = devices[path]?.sessions[handle], !sessions.isEmpty else { return }
     devices[path]?.values[handle] = value
     let object = characteristic.path(under: service.path(under: path))
-    for _ in sessions { emit(object, InterfaceName.gattCharacteristic, ["Value": .bytes(value)]) }
+    for _ in sessions { emit(object, \GattCharacteristic1.value, value) }
   }
 }

@@ -104,7 +104,7 @@ extension BluetoothSystem {
       let repeats = scan.allowDuplicates && isInForeground(key)
       let isFirst = managers[key]?.reported.insert(peer).inserted ?? false
       guard isFirst || repeats else { continue }
-      tell(key, .discovered(snapshot(peer, key), device.advertisementData, rssi: rssi))
+      tell(key, .discovered(snapshot(peer, key), device.advertisement, rssi: rssi))
     }
   }
 }
