@@ -259,7 +259,9 @@ struct Siege {
   }
 
   private mutating func readDoor() {
-    guard let path = system.publishing.services[Self.offer]?.paths[Self.offer] else { return complain("its service is gone") }
+    guard let service = system.publishing.services[Self.offer], let path = service.paths[Self.offer] else {
+      return complain("its service is gone")
+    }
     lastCallback += 1
     let callback = CallbackIdentifier(lastCallback)
     handle(
