@@ -15,7 +15,39 @@ struct AdapterState: Sendable {
   var pairableTimeoutSeconds: UInt32 = 0
   var pairableDeadline: Instant?
 
-  init(configuration: BlueZConfiguration) {}
+  mutating func setDiscoverable(_ isOn: Bool, at now: Instant) {
+    isDiscoverable = isOn
+    discoverableDeadline = isOn ? Self.end(after: discoverableTimeoutSeconds, at: now) : nil
+  }
+
+  mutating func setDiscoverableTimeout(seconds: UInt32, at now: Instant) {
+    discoverableTimeoutSeconds = seconds
+    if isDiscoverable { discoverableDeadline = Self.end(after: seconds, at: now) }
+  }
+
+  mutating func discoverableEnded() {
+    isDiscoverable = false
+    discoverableDeadline = nil
+  }
+
+  mutating func pairableWasSet(_ isOn: Bool, at now: Instant) {
+    pairableDeadline = isOn ? Self.end(after: pairableTimeoutSeconds, at: now) : nil
+  }
+
+  mutating func setPairableTimeout(seconds: UInt32, isPairable: Bool, at now: Instant) {
+    pairableTimeoutSeconds = seconds
+    if isPairable { pairableDeadline = Self.end(after: seconds, at: now) }
+  }
+
+  /// No seconds mean no end.
+  private static func end(after seconds: UInt32, at now: Instant) -> Instant? {
+    seconds > 0 ? now + .seconds(Int64(seconds)) : nil
+  }
+
+  func add(to deadlines: inout Deadlines) {
+    deadlines.add(discoverableDeadline, .discoverable)
+    deadlines.add(pairableDeadline, .pairable)
+  }
 }
 
 /// bluetoothd's start and end, and its adapter's power.
@@ -24,7 +56,7 @@ extension BlueZModel {
     guard !isRunning else { return }
     isRunning = true
     restartDeadline = nil
-    adapter = AdapterState(configuration: configuration)
+    adapter = AdapterState()
     // Its name comes first; its objects are added one by one.
     effects.append(.started([:]))
     if isFirst { added(WellKnown.managerPath) }
@@ -72,12 +104,12 @@ extension BlueZModel {
     changes = []
     links = [:]
     devices = [:]
-    discovery = DiscoveryState()
+    discovery = Discovery()
     server = GATTServer()
-    agents = AgentState()
-    advertising = AdvertisingState()
-    monitoring = MonitoringState()
-    callbacks = CallbackState()
+    agents = Agents()
+    advertising = Advertising()
+    monitors = Monitors()
+    callbacks = Callbacks()
     crashDeadline = nil
     // Whoever stops bluetoothd starts it again; a crash is the service manager's affair.
     restartDeadline = cause == .crashed ? configuration.timings.restartAfterCrash.map { now + $0 } : nil
@@ -105,13 +137,13 @@ extension BlueZModel {
     clearAdvertisingSets()
     if isFirst {
       removed(WellKnown.managerPath, [InterfaceName.properties] + Self.managerInterfaces)
-      releaseAgents()
+      tell(agents.releases)
     }
     guard kernel.isPlugged else { return }
     removed(adapterPath, adapterServices)
     removeObjects()
-    releaseAdvertisements()
-    releaseMonitors()
+    tell(advertising.releases)
+    tell(monitors.releases)
     removed(adapterPath, [InterfaceName.properties, InterfaceName.adapter])
   }
 
@@ -158,10 +190,11 @@ extension BlueZModel {
     for path in devices.keys.sorted() {
       failConnect(path, .failed("le-connection-abort-by-local"))
     }
-    endDiscovery()
-    monitoringLosesPower()
-    adapter.isDiscoverable = false
-    adapter.discoverableDeadline = nil
+    // Sessions end without a word but the property's.
+    discovery.endAll()
+    refreshDiscovery()
+    tell(monitors.losePower())
+    adapter.discoverableEnded()
     kernel.scan = nil
     kernel.initiator = nil
     kernel.advertisingSets = []
@@ -198,8 +231,8 @@ extension BlueZModel {
     for link in links.keys.sorted() { endLink(link, .connectionTimeout) }
     if isRunning {
       for path in devices.keys.sorted() { failConnect(path, .failed("le-connection-abort-by-local")) }
-      releaseAdvertisements()
-      releaseMonitors()
+      tell(advertising.releases)
+      tell(monitors.releases)
       let wasPowered = adapter.isPowered
       adapter.isPowered = false
       if wasPowered {
@@ -212,11 +245,11 @@ extension BlueZModel {
     }
     closeAllChannels()
     devices = [:]
-    discovery = DiscoveryState()
-    advertising = AdvertisingState()
-    monitoring = MonitoringState()
+    discovery = Discovery()
+    advertising = Advertising()
+    monitors = Monitors()
     server = GATTServer()
-    adapter = AdapterState(configuration: configuration)
+    adapter = AdapterState()
     kernel = Kernel()
     kernel.isPlugged = false
   }
@@ -270,22 +303,17 @@ extension BlueZModel {
       changed(adapterPath, \Adapter1.alias)
     } else if let isOn = try assigned.read(\.discoverable) {
       guard adapter.isPowered || !isOn else { return .failure(.failed("Not Powered")) }
-      adapter.isDiscoverable = isOn
-      adapter.discoverableDeadline =
-        isOn && adapter.discoverableTimeoutSeconds > 0 ? now + .seconds(Int64(adapter.discoverableTimeoutSeconds)) : nil
+      adapter.setDiscoverable(isOn, at: now)
       changed(adapterPath, \Adapter1.discoverable, \.connectable)
     } else if let seconds = try assigned.read(\.discoverableTimeoutSeconds) {
-      adapter.discoverableTimeoutSeconds = seconds
-      if adapter.isDiscoverable { adapter.discoverableDeadline = seconds > 0 ? now + .seconds(Int64(seconds)) : nil }
+      adapter.setDiscoverableTimeout(seconds: seconds, at: now)
       changed(adapterPath, \Adapter1.discoverableTimeoutSeconds)
     } else if let isOn = try assigned.read(\.pairable) {
       kernel.isPairable = isOn
-      adapter.pairableDeadline =
-        isOn && adapter.pairableTimeoutSeconds > 0 ? now + .seconds(Int64(adapter.pairableTimeoutSeconds)) : nil
+      adapter.pairableWasSet(isOn, at: now)
       changed(adapterPath, \Adapter1.pairable)
     } else if let seconds = try assigned.read(\.pairableTimeoutSeconds) {
-      adapter.pairableTimeoutSeconds = seconds
-      if kernel.isPairable { adapter.pairableDeadline = seconds > 0 ? now + .seconds(Int64(seconds)) : nil }
+      adapter.setPairableTimeout(seconds: seconds, isPairable: kernel.isPairable, at: now)
       changed(adapterPath, \Adapter1.pairableTimeoutSeconds)
     } else {
       return nil

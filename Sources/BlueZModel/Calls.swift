@@ -17,7 +17,9 @@ extension BlueZModel {
     default: break
     }
     if path == WellKnown.managerPath {
-      reply(to: pending, handleAgentCall(request, from: client) ?? .failure(.unknownMethod("no such method here")))
+      let answer = agents.answer(request, from: client)
+      if case .success? = answer { refreshPairable() }
+      reply(to: pending, answer ?? .failure(.unknownMethod("no such method here")))
     } else if path == adapterPath, kernel.isPlugged {
       handleAdapterCall(request, pending)
     } else if devices[path] != nil {
@@ -31,12 +33,7 @@ extension BlueZModel {
 
   private mutating func handleAdapterCall(_ request: Request, _ pending: PendingCall) {
     switch request {
-    case .startDiscovery: reply(to: pending, startDiscovery(pending.client))
-    case .stopDiscovery:
-      let answer = stopDiscovery(pending.client)
-      reply(to: pending, answer)
-      if case .success = answer { endDiscovery(of: pending.client) }
-    case .setDiscoveryFilter(let filter): reply(to: pending, setDiscoveryFilter(filter, pending.client))
+    case .startDiscovery, .stopDiscovery, .setDiscoveryFilter: discover(request, pending)
     case .getDiscoveryFilters:
       reply(to: pending, .success(.strings(DiscoveryFilter.memberNames)))
     case .removeDevice(let device):

@@ -69,7 +69,7 @@ extension BlueZModel {
   mutating func linkUp(_ parameters: LinkParameters) {
     if parameters.role == .central { kernel.initiator = nil }
     guard isRunning, kernel.isPlugged else { return linkUpWithoutBluetoothd(parameters) }
-    if parameters.role == .peripheral { restartAdvertising() }
+    if parameters.role == .peripheral { refreshAdvertising() }
     let known = device(onAir: parameters.peerAddress)
     let path = known ?? makeDevice(parameters.peerAddress)
     guard devices[path]?.link == nil, devices[path]?.isBlocked != true else {
@@ -127,15 +127,7 @@ extension BlueZModel {
     failTransactions(of: link)
     endBattery(of: path)
     closeChannels(of: path)
-    let sessions = devices[path]?.sessions ?? [:]
-    devices[path]?.sessions = sessions.mapValues { sessions in
-      sessions.map { session in
-        var session = session
-        session.isActive = false
-        session.call = nil
-        return session
-      }
-    }
+    devices[path]?.loseSessionsLink()
     // A link that drops while Connect() waits for it to be usable.
     if device.pendingConnect != nil {
       failConnect(

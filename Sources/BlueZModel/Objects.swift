@@ -48,19 +48,19 @@ extension BlueZModel {
       var interfaces: Interfaces = [
         Adapter1.interface: adapterProperties,
         InterfaceName.gattManager: [:],
-        LEAdvertisingManager1.interface: advertisingProperties,
+        LEAdvertisingManager1.interface: advertising.properties,
         InterfaceName.batteryProviderManager: [:],
         Media1.interface: Self.media,
         InterfaceName.networkServer: [:],
         SimAccess1.interface: Self.simAccess,
       ]
       if configuration.isExperimental {
-        interfaces[AdvertisementMonitorManager1.interface] = MonitoringState.properties
+        interfaces[AdvertisementMonitorManager1.interface] = Monitors.properties
       }
       return interfaces
     }
     if let device = devices[path] {
-      var interfaces = [Device1.interface: properties(of: device)]
+      var interfaces = [Device1.interface: device.properties(of: adapterPath)]
       if let battery = device.battery, battery.isShown { interfaces[Battery1.interface] = battery.properties }
       return interfaces
     }
@@ -107,50 +107,6 @@ extension BlueZModel {
     properties.connected = false
     return properties.all
   }()
-
-  private func properties(of device: Device) -> Properties {
-    var properties = PropertyValues<Device1>()
-    properties.address = device.address.description
-    properties.addressType = device.address.kind
-    properties.alias =
-      device.alias ?? device.name ?? String(device.address.description.map { $0 == ":" ? "-" : $0 })
-    properties.paired = device.bond != nil
-    properties.bonded = device.bond != nil
-    properties.trusted = device.isTrusted
-    properties.blocked = device.isBlocked
-    properties.legacyPairing = false
-    properties.connected = device.link != nil
-    properties.uuids = device.uuids
-    properties.adapter = adapterPath
-    properties.servicesResolved = device.isResolved
-    properties.name = device.name
-    properties.modalias = device.modalias
-    properties.appearance = device.appearance
-    properties.icon = device.appearance.flatMap(Self.icon)
-    properties.rssi = device.rssi
-    properties.txPower = device.transmitPower
-    properties.advertisingFlags = device.advertisingFlags.map { [$0] }
-    if !device.manufacturerData.isEmpty { properties.manufacturerData = device.manufacturerData }
-    if !device.serviceData.isEmpty { properties.serviceData = device.serviceData }
-    return properties.all
-  }
-
-  /// The icon that bluetoothd has for an appearance (src/dbus-common.c), by category and, of input devices, by kind.
-  static func icon(_ appearance: UInt16) -> String? {
-    switch (appearance >> 6, appearance & 0x3F) {
-    case (0, _): "unknown"
-    case (1, _): "phone"
-    case (2, _): "computer"
-    case (5, _): "video-display"
-    case (10, _): "multimedia-player"
-    case (11, _), (15, 8): "scanner"
-    case (15, 1): "input-keyboard"
-    case (15, 2): "input-mouse"
-    case (15, 3), (15, 4): "input-gaming"
-    case (15, 5): "input-tablet"
-    default: nil
-    }
-  }
 }
 
 /// The objects of a remote GATT database: `…/service000a/char000b/desc000d`.
@@ -210,13 +166,14 @@ extension BlueZModel {
       properties.handle = characteristic.handle
       properties.mtu = UInt16(device.link.flatMap { links[$0]?.mtu } ?? ATTLimits.defaultMTU)
       if !characteristic.properties.isDisjoint(with: [.notify, .indicate]) {
-        properties.notifying = device.sessions[characteristic.valueHandle]?.contains(where: \.wasActive) == true
+        properties.notifying = device.sessions[characteristic.valueHandle]?.isNotifying == true
       }
+      let value = AcquiredChannels.RemoteValue(device: devicePath, valueHandle: characteristic.valueHandle)
       if characteristic.properties.contains(.notify) {
-        properties.notifyAcquired = notifyChannel(characteristic.valueHandle, of: devicePath) != nil
+        properties.notifyAcquired = channels.notifying(value) != nil
       }
       if characteristic.properties.contains(.writeWithoutResponse) {
-        properties.writeAcquired = isWriteAcquired(characteristic.valueHandle, of: devicePath)
+        properties.writeAcquired = channels.isWriting(to: value)
       }
       properties.value = device.values[characteristic.valueHandle] ?? []
       return properties.interfaces
