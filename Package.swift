@@ -113,7 +113,7 @@ let package = Package(
     library(
       "Orchestrator",
       [
-        "CSystemd", "Timekeeping", "Journal", "BlueZSimulator", "Radio", "AppLink", "AppLinkBus", "SystemBus",
+        "CSystemd", "Timekeeping", "Journal", "BlueZ", "BlueZSimulator", "Radio", "AppLink", "AppLinkBus", "SystemBus",
         "BusValue", "LockCryptography", "BlueZModel", "TimeTypes", yams,
       ]),
 
@@ -174,7 +174,6 @@ let package = Package(
       ],
       path: "lockfirmware-sim/Sources/latchkey-lock"),
 
-    tests("BluetoothTypesTests", ["BluetoothTypes"]),
     tests("TimekeepingTests", ["Timekeeping", "Journal", "TimeTypes", log]),
     // A private dbus-daemon for the tests of the carriers.
     library("BusTesting", ["SystemBus", "CSystemd"], path: "Tests/BusTesting"),

@@ -31,7 +31,7 @@ public enum AdapterChoice: Sendable, Hashable, CustomStringConvertible {
     case .named(let name): path.lastComponent == name
     // An adapter whose own identity is a static random address is meant as well: its kind is not in question.
     case .address(let address):
-      properties["Address"]?.stringValue.flatMap { DeviceAddress($0, kind: .public) }?.bits == address.bits
+      PropertyValues<Adapter1>(properties).address.flatMap { DeviceAddress($0, kind: .public) }?.bits == address.bits
     }
   }
 

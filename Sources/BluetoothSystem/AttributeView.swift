@@ -64,8 +64,8 @@ extension Device {
   }
 
   func includedServices(of handle: AttributeHandle, _ uuids: [BluetoothUUID]?) -> [ServiceSnapshot] {
-    guard case .array(_, let paths)? = attributes[handle]?.properties["Includes"] else { return [] }
-    return paths.compactMap { $0.pathValue?.remoteAttribute?.handle }.compactMap { attributes[$0]?.serviceSnapshot }
+    (attributes[handle]?.includes ?? []).compactMap { $0.remoteAttribute?.handle }
+      .compactMap { attributes[$0]?.serviceSnapshot }
       .filter { service in uuids.map { $0.contains(service.uuid) } ?? true }
   }
 }
