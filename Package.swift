@@ -67,8 +67,10 @@ let package = Package(
     library("DurableFiles"),
     library("LatchkeyVersion"),
     library("ConsoleOutput"),
+    // The names of what programs record.
+    library("JournalEvents"),
     library("Timekeeping", ["TimeTypes", "CSystemd"]),
-    library("Journal", ["CSystemd", "Timekeeping", log]),
+    library("Journal", ["CSystemd", "JournalEvents", "Timekeeping", log]),
 
     // The seam to the radio: org.bluez, as values and over the bus.
     library("SystemBus", ["CSystemd", "BusValue"]),
@@ -81,24 +83,30 @@ let package = Package(
     library("BlueZModel", ["BlueZ", "BluetoothTypes", "BusValue", "Radio", "TimeTypes"]),
     library(
       "BlueZSimulator",
-      ["BlueZ", "BlueZModel", "BlueZBus", "SystemBus", "Radio", "Timekeeping", "Journal", "BusValue", log]),
+      [
+        "BlueZ", "BlueZModel", "BlueZBus", "SystemBus", "Radio", "Timekeeping", "Journal", "JournalEvents", "BusValue",
+        log,
+      ]),
 
     // The seam to apps, as values and over the bus.
     library("AppLink", ["BluetoothTypes"]),
     library("AppLinkBus", ["AppLink", "BluetoothTypes", "BusValue", "SystemBus", "Timekeeping", "TimeTypes", log]),
 
     // The system, and the API that apps import.
-    library("BluetoothSystem", ["BlueZ", "AppLink", "BluetoothTypes", "BusValue", "TimeTypes"]),
+    library("BluetoothSystem", ["BlueZ", "AppLink", "BluetoothTypes", "BusValue", "JournalEvents", "TimeTypes"]),
     library(
       "LatchkeyDaemon",
       [
         "BluetoothSystem", "AppLink", "BlueZ", "BlueZBus", "AppLinkBus", "BusValue", "SystemBus", "Timekeeping",
-        "Journal", "CSystemd", "DurableFiles", "TimeTypes", "LatchkeyVersion", grdb, log,
+        "Journal", "JournalEvents", "CSystemd", "DurableFiles", "TimeTypes", "LatchkeyVersion", grdb, log,
       ]),
     library("CoreBluetooth", ["AppLink", "AppLinkBus", "BluetoothTypes", log]),
     library(
       "CoreBluetoothTestKit",
-      ["CoreBluetooth", "AppLink", "BluetoothSystem", "BlueZModel", "Radio", "Timekeeping", "TimeTypes", log]),
+      [
+        "CoreBluetooth", "AppLink", "BluetoothSystem", "BlueZModel", "JournalEvents", "Radio", "Timekeeping",
+        "TimeTypes", log,
+      ]),
 
     // The lock and the agent.
     library("LockProtocol"),
@@ -110,7 +118,8 @@ let package = Package(
     library(
       "Orchestrator",
       [
-        "CSystemd", "Timekeeping", "Journal", "BlueZSimulator", "Radio", "AppLink", "AppLinkBus", "SystemBus",
+        "CSystemd", "Timekeeping", "Journal", "JournalEvents", "BlueZSimulator", "Radio", "AppLink", "AppLinkBus",
+        "SystemBus",
         "BusValue", "LockCryptography", "BlueZModel", "TimeTypes", yams,
       ]),
 
@@ -131,13 +140,15 @@ let package = Package(
     program(
       "latchkeyd",
       [
-        "LatchkeyDaemon", "BluetoothSystem", "ConsoleOutput", "LatchkeyVersion", "Journal", "Timekeeping", arguments,
+        "LatchkeyDaemon", "BluetoothSystem", "ConsoleOutput", "LatchkeyVersion", "Journal", "JournalEvents",
+        "Timekeeping", arguments,
         lifecycle, signals, log,
       ]),
     program(
       "latchkey-agent",
       [
         "CoreBluetooth", "LockProtocol", "LockCryptography", "HomePolicy", "LatchkeyVersion", "Timekeeping", "Journal",
+        "JournalEvents",
         "CSystemd", "DurableFiles", "TimeTypes", arguments, log,
       ]),
     program(
@@ -161,18 +172,19 @@ let package = Package(
     program(
       "bluez-simulator",
       [
-        "BlueZSimulator", "ConsoleOutput", "Radio", "LatchkeyVersion", "Journal", "Timekeeping", arguments, log,
+        "BlueZSimulator", "ConsoleOutput", "Radio", "LatchkeyVersion", "Journal", "JournalEvents", "Timekeeping",
+        arguments, log,
       ]),
     program(
       "latchkey-lock",
       [
         "CoreBluetooth", "LockFirmware", "LockProtocol", "LockCryptography", "LatchkeyVersion", "Timekeeping",
-        "Journal", "CSystemd", "DurableFiles", "TimeTypes", arguments, log,
+        "Journal", "JournalEvents", "CSystemd", "DurableFiles", "TimeTypes", arguments, log,
       ],
       path: "lockfirmware-sim/Sources/latchkey-lock"),
 
     tests("BluetoothTypesTests", ["BluetoothTypes"]),
-    tests("TimekeepingTests", ["Timekeeping", "Journal", "TimeTypes", log]),
+    tests("TimekeepingTests", ["Timekeeping", "Journal", "JournalEvents", "TimeTypes", log]),
     // A private dbus-daemon for the tests of the carriers.
     library("BusTesting", ["SystemBus", "CSystemd"], path: "Tests/BusTesting"),
     // Processes and threads of the tests' own.
@@ -198,6 +210,7 @@ let package = Package(
       "BluetoothSystemTests",
       [
         "BluetoothSystem", "ProcessTesting", "BlueZModel", "Radio", "AppLink", "BlueZ", "BluetoothTypes", "BusValue",
+        "JournalEvents",
         "TimeTypes",
       ], excluding: ["Recorded"]),
     tests(
@@ -227,14 +240,16 @@ let package = Package(
     tests(
       "OrchestratorTests",
       [
-        "Orchestrator", "BusTesting", "ProcessTesting", "BusValue", "SystemBus", "Journal", "Timekeeping", "CSystemd",
+        "Orchestrator", "BusTesting", "ProcessTesting", "BusValue", "SystemBus", "Journal", "JournalEvents",
+        "Timekeeping", "CSystemd",
         "world-puppet", "latchkey", "Radio", "TimeTypes",
       ]),
     tests("MachineSetupTests", ["MachineSetup", "LockCryptography", "LockProtocol", "BlueZ", "BusValue"]),
     // What is done on a machine that systemd has booted.
     program(
       "systemd-trial",
-      ["SystemBus", "BusValue", "BlueZSimulator", "LockCryptography", "BusTesting"], path: "Tests/Support/systemd-trial"
+      ["SystemBus", "BusValue", "BlueZSimulator", "JournalEvents", "LockCryptography", "BusTesting"],
+      path: "Tests/Support/systemd-trial"
     ),
     tests(
       "SystemdTests",
@@ -246,7 +261,8 @@ let package = Package(
     program(
       "saboteur",
       [
-        "Orchestrator", "AppLink", "CoreBluetooth", "LockProtocol", "LockCryptography", "Journal", "Timekeeping",
+        "Orchestrator", "AppLink", "CoreBluetooth", "LockProtocol", "LockCryptography", "Journal", "JournalEvents",
+        "Timekeeping",
         "AppLinkBus", log,
       ], path: "Tests/Support/saboteur"),
     // An app that says anything, for the siege of a latchkeyd over its bus.
@@ -257,7 +273,8 @@ let package = Package(
     tests(
       "IntegrationTests",
       [
-        "Orchestrator", "BusTesting", "ProcessTesting", "Journal", "latchkey", "latchkeyd", "latchkey-agent",
+        "Orchestrator", "BusTesting", "ProcessTesting", "Journal", "JournalEvents", "latchkey", "latchkeyd",
+        "latchkey-agent",
         "latchkey-lock", "bluez-simulator", "story-teller", "saboteur", "hostile-app", grdb,
       ]),
     // The suite of BlueZ behaviour, on the simulator, and what it was seen to do on bluetoothd.
@@ -267,7 +284,10 @@ let package = Package(
     // Clients of bluetoothd that are not ours, on the simulator.
     tests(
       "ClientTests",
-      ["Orchestrator", "ProcessTesting", "Journal", "latchkey", "latchkeyd", "latchkey-lock", "bluez-simulator"],
+      [
+        "Orchestrator", "ProcessTesting", "Journal", "JournalEvents", "latchkey", "latchkeyd", "latchkey-lock",
+        "bluez-simulator",
+      ],
       excluding: ["bleak_client.py", "bleak_passive.py"]),
   ]
 )

@@ -60,7 +60,7 @@ extension BluetoothSystem {
     guard mark.visitEnded(peer, at: now) else { return }
     settings.databaseMark = (settings.databaseMark ?? 0) &+ 1
     persist(.settings(settings))
-    journal("database.marked", ["central": peer.uuidString, "mark": String(settings.databaseMark ?? 0)])
+    journal(.databaseMarked, [.central: peer.uuidString, .mark: String(settings.databaseMark ?? 0)])
   }
 
   /// Has bluetoothd serve the mark that is due, while apps publish anything.
@@ -102,7 +102,7 @@ extension BluetoothSystem {
     case .failure(let error):
       mark.root = nil
       mark.registration.fail(at: now)
-      journal("database.markRefused", ["error": error.description])
+      journal(.databaseMarkRefused, [.error: error.description])
     }
   }
 }

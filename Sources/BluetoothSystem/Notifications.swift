@@ -54,7 +54,7 @@ extension BluetoothSystem {
     case .failure(let error):
       // Asked again with the next link. That the link is lost may have been heard before.
       sessions[path]?.step = .failed
-      journal("subscription.failed", ["peripheral": session.peer.uuidString, "error": error.description])
+      journal(.subscriptionFailed, [.peripheral: session.peer.uuidString, .error: error.description])
     }
   }
 
@@ -76,7 +76,7 @@ extension BluetoothSystem {
   mutating func deliverValue(_ path: ObjectPath, _ value: [UInt8]) {
     guard let owner = bluez.owners[path], let peer = bluez.devices[owner.device]?.peer else { return }
     guard value.count <= ATTLimits.maximumValueLength else {
-      journal("value.refused", ["peripheral": peer.uuidString, "bytes": String(value.count)])
+      journal(.valueRefused, [.peripheral: peer.uuidString, .bytes: String(value.count)])
       return
     }
     // The value may overtake what says that the link is up.

@@ -253,7 +253,7 @@ extension BluetoothSystem {
     case .failure(let error):
       service.registration.fail(at: now)
       published[identifier] = service
-      journal("service.refused", ["app": service.manager.app, "error": error.description])
+      journal(.serviceRefused, [.app: service.manager.app, .error: error.description])
       guard isNew else { return }
       tell(
         service.manager,
@@ -334,7 +334,7 @@ extension BluetoothSystem {
     case .failure(let error):
       advertisement.registration.fail(at: now)
       advertisements[key] = advertisement
-      journal("advertisement.refused", ["app": key.app, "error": error.description])
+      journal(.advertisementRefused, [.app: key.app, .error: error.description])
       guard isNew else { return }
       tell(key, .advertisingStarted(error: .coreBluetooth(.unknown, message: error.description)))
       stopAdvertising(key)

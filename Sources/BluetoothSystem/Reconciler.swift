@@ -101,11 +101,11 @@ extension BluetoothSystem {
       // What was paired or changed since the call is not armed by it.
       profile.armed.formUnion(arming)
       rereading.renew()
-      journal("profile.registered", ["peripherals": String(arming.count)])
+      journal(.profileRegistered, [.peripherals: String(arming.count)])
     case .failure(let error):
       profile.root = nil
       profile.registration.fail(at: now)
-      journal("profile.refused", ["error": error.description])
+      journal(.profileRefused, [.error: error.description])
     }
   }
 
@@ -165,7 +165,7 @@ extension BluetoothSystem {
       attempts[peer] = attempt
       return
     }
-    journal("connect.failed", ["peripheral": peer.uuidString, "error": error.description])
+    journal(.connectFailed, [.peripheral: peer.uuidString, .error: error.description])
     if error.kind == .inProgress {
       if attempt.isRefusedForAnother(at: now) { cancelAnothersAttempt(peer) }
     } else {
@@ -177,7 +177,7 @@ extension BluetoothSystem {
 
   private mutating func cancelAnothersAttempt(_ peer: PeerIdentifier) {
     guard let device = bluez.device(peer) else { return }
-    journal("connect.cancelled", ["peripheral": peer.uuidString, "because": "another's attempt does not end"])
+    journal(.connectCancelled, [.peripheral: peer.uuidString, .because: "another's attempt does not end"])
     profile.armed.remove(peer)
     call(device.path, .disconnect, for: .ignored)
   }

@@ -1,5 +1,6 @@
 import Foundation
 import Journal
+import JournalEvents
 import TimeTypes
 
 /// One run of a scenario, from an empty folder to the verdict.
@@ -183,7 +184,7 @@ public final class ScenarioRun {
   private func tell(_ chapter: Chapter) throws {
     chapterBegan = world.now
     stepDone = chapterBegan
-    try mark(Marks.chapterBegan, message: "chapter: \(chapter.name)", fields: ["name": chapter.name])
+    try mark(.chapterBegan, message: "chapter: \(chapter.name)", fields: [.name: chapter.name])
     chapterWindow = chronicle.entries.count - 1
     chaptersBegun += 1
     departed = nil
@@ -307,8 +308,8 @@ public final class ScenarioRun {
       // Whoever can't go on without a process finds it dead again and again.
       guard notedEnds.insert("\(machine) \(ended.process) \(ended.pid)").inserted else { continue }
       try mark(
-        Marks.processFailed, machine: machine, message: "\(ended.process) ended by itself: \(ended.end)",
-        fields: ["pid": "\(ended.pid)", "program": ended.process])
+        .processFailed, machine: machine, message: "\(ended.process) ended by itself: \(ended.end)",
+        fields: [.pid: "\(ended.pid)", .program: ended.process])
     }
     if let fatal { throw WorldError(fatal) }
   }
@@ -318,7 +319,9 @@ public final class ScenarioRun {
     do { try tend() } catch { try chronicle.readNew() }
   }
 
-  func mark(_ event: String, machine: String = "", message: String, fields: [String: String] = [:]) throws {
+  func mark(
+    _ event: Recorded.Story, machine: String = "", message: String, fields: [JournalField: String] = [:]
+  ) throws {
     let entry = try chronicle.mark(event, at: world.now, machine: machine, message: message, fields: fields)
     options.progress(entry.line(since: chronicle.beginning))
   }

@@ -1,6 +1,7 @@
 import AppLink
 import Foundation
 import Journal
+import JournalEvents
 import TimeTypes
 
 extension Action {
@@ -24,28 +25,28 @@ extension ScenarioRun {
     if !step.action.isPatient { try world.meet() }
     switch step.action {
     case .openApp(let machine, let app):
-      try user(Marks.appOpened, .openApp(bundleIdentifier: app.bundleIdentifier), machine, app, words)
+      try user(.appOpened, .openApp(bundleIdentifier: app.bundleIdentifier), machine, app, words)
     case .leaveApp(let machine, let app):
-      try user(Marks.appLeft, .leaveApp(bundleIdentifier: app.bundleIdentifier), machine, app, words)
+      try user(.appLeft, .leaveApp(bundleIdentifier: app.bundleIdentifier), machine, app, words)
     case .quitApp(let machine, let app):
-      try user(Marks.appQuit, .quitApp(bundleIdentifier: app.bundleIdentifier), machine, app, words)
+      try user(.appQuit, .quitApp(bundleIdentifier: app.bundleIdentifier), machine, app, words)
     case .reclaimApp(let machine, let app):
-      try user(Marks.appReclaimed, .reclaimApp(bundleIdentifier: app.bundleIdentifier), machine, app, words)
+      try user(.appReclaimed, .reclaimApp(bundleIdentifier: app.bundleIdentifier), machine, app, words)
     case .unlock(let machine):
       let request = ControlRequest.performAction(
         bundleIdentifier: InstalledApp.agent.bundleIdentifier, name: "unlock")
       try mark(
-        Marks.userUnlocked, machine: machine, message: words, fields: ["app": InstalledApp.agent.bundleIdentifier])
+        .userUnlocked, machine: machine, message: words, fields: [.app: InstalledApp.agent.bundleIdentifier])
       try world.machine(machine).say(request)
     case .killApp(let machine, let app):
       let pid = try world.machine(machine).process(of: app)
       try mark(
-        Marks.appKilled, machine: machine, message: words, fields: ["app": app.bundleIdentifier, "pid": "\(pid)"])
+        .appKilled, machine: machine, message: words, fields: [.app: app.bundleIdentifier, .pid: "\(pid)"])
       try world.machine(machine).kill(app)
     case .hangApp(let machine, let app): try hold(app, on: machine, isHung: true, words)
     case .continueApp(let machine, let app): try hold(app, on: machine, isHung: false, words)
     case .killDaemon(let machine, let downtime):
-      try mark(Marks.daemonKilled, machine: machine, message: words)
+      try mark(.daemonKilled, machine: machine, message: words)
       try world.machine(machine).killDaemon(staysDown: downtime > .zero)
       try pause(downtime)
       try world.machine(machine).startDaemon()
@@ -54,26 +55,26 @@ extension ScenarioRun {
     case .cutPower(let machine, let downtime):
       try restart(machine, clean: false, downtime, words)
     case .bluetooth(let machine, let isOn):
-      try mark(Marks.fault, machine: machine, message: words)
+      try mark(.fault, machine: machine, message: words)
       try world.machine(machine).control(.setBluetooth(on: isOn))
     case .move(let machine, let place, let occasion, let over):
       try move(machine, to: place, occasion, over, step, words)
     case .restartBluetoothd, .killBluetoothd, .adapterPower, .controller, .rfkill, .blockRadio,
       .malformedAdvertisement, .unknownNotification:
       guard let (machine, fault) = step.action.fault else { return }
-      try mark(Marks.fault, machine: machine, message: words)
+      try mark(.fault, machine: machine, message: words)
       try world.machine(machine).perform(fault)
     case .door(let machine, let isOpen):
-      try mark(Marks.fault, machine: machine, message: words, fields: ["door": isOpen ? "open" : "shut"])
+      try mark(.fault, machine: machine, message: words, fields: [.door: isOpen ? "open" : "shut"])
       try world.machine(machine).lockHardware().moveDoor(isOpen: isOpen)
     case .turnBolt(let machine, let isLocked):
-      try mark(Marks.fault, machine: machine, message: words)
+      try mark(.fault, machine: machine, message: words)
       try world.machine(machine).lockHardware().turnBolt(isLocked: isLocked)
     case .passDays(let days):
-      try mark(Marks.timePassed, message: words)
+      try mark(.timePassed, message: words)
       try pass(until: world.now + scaled(days: days))
     case .pass(let duration):
-      try mark(Marks.timePassed, message: words)
+      try mark(.timePassed, message: words)
       try pause(duration, since: stepDone)
     case .wait(let pattern, let limit): try wait(pattern, limit, step.note)
     case .check(let references):
@@ -82,24 +83,24 @@ extension ScenarioRun {
   }
 
   private func user(
-    _ event: String, _ request: ControlRequest, _ machine: String, _ app: InstalledApp, _ words: String
+    _ event: Recorded.Story, _ request: ControlRequest, _ machine: String, _ app: InstalledApp, _ words: String
   ) throws {
     // On record before it is done, so that what follows from it comes after it.
-    try mark(event, machine: machine, message: words, fields: ["app": app.bundleIdentifier])
+    try mark(event, machine: machine, message: words, fields: [.app: app.bundleIdentifier])
     try world.machine(machine).control(request)
   }
 
   private func hold(_ app: InstalledApp, on machine: String, isHung: Bool, _ words: String) throws {
     try mark(
-      isHung ? Marks.appHung : Marks.appContinued, machine: machine, message: words,
-      fields: ["app": app.bundleIdentifier])
+      isHung ? .appHung : .appContinued, machine: machine, message: words,
+      fields: [.app: app.bundleIdentifier])
     try world.machine(machine).hold(app, isHung: isHung)
   }
 
   /// A step that a machine can't do is on record, and so is why. Without a departure or an arrival there is no story.
   private func leaveOut(_ step: Step, _ machine: String, _ why: String) throws {
     undone += 1
-    try mark(Marks.notDone, machine: machine, message: "not done: \(step.note ?? step.action.summary): \(why)")
+    try mark(.notDone, machine: machine, message: "not done: \(step.note ?? step.action.summary): \(why)")
     if case .move(_, _, .some, _) = step.action { throw Stopped(reason: "\(step.action.summary): \(why)") }
   }
 
@@ -110,10 +111,10 @@ extension ScenarioRun {
 
   private func restart(_ name: String, clean: Bool, _ downtime: Duration, _ words: String) throws {
     let machine = try world.machine(name)
-    try mark(Marks.machineDown, machine: name, message: words)
+    try mark(.machineDown, machine: name, message: words)
     try machine.shutDown(clean: clean)
     try pause(downtime)
-    try mark(Marks.machineUp, machine: name, message: "\(name) boots")
+    try mark(.machineUp, machine: name, message: "\(name) boots")
     try machine.boot()
   }
 
@@ -122,31 +123,31 @@ extension ScenarioRun {
   ) throws {
     let here = try whereabouts(of: machine)
     // Promises tell from the way whether there was an approach.
-    var fields = [
-      "x": "\(place.x)", "y": "\(place.y)", "from.x": "\(here.x)", "from.y": "\(here.y)",
-      "way": over == nil ? "jump" : "walk",
+    var fields: [JournalField: String] = [
+      .x: "\(place.x)", .y: "\(place.y)", .fromX: "\(here.x)", .fromY: "\(here.y)",
+      .way: over == nil ? "jump" : "walk",
     ]
-    if let over { fields["over"] = "\(Double(over.wholeNanoseconds) / 1e9)" }
+    if let over { fields[.over] = "\(Double(over.wholeNanoseconds) / 1e9)" }
     ways[machine] = Way(from: here, to: place, began: world.now, over: over ?? .zero)
     switch occasion {
     case .departure:
       departed = world.now
-      try mark(Marks.ownerLeft, machine: machine, message: words, fields: fields)
+      try mark(.ownerLeft, machine: machine, message: words, fields: fields)
     case .arrival:
       if let departed, case .day(let day) = step.time {
-        fields["away.at-least"] = "\((chapterBegan + scaled(days: day) - departed).wholeNanoseconds)"
+        fields[.awayAtLeast] = "\((chapterBegan + scaled(days: day) - departed).wholeNanoseconds)"
       }
-      try mark(Marks.ownerReturned, machine: machine, message: words, fields: fields)
+      try mark(.ownerReturned, machine: machine, message: words, fields: fields)
     case nil:
-      try mark(Marks.moved, machine: machine, message: words, fields: fields)
+      try mark(.moved, machine: machine, message: words, fields: fields)
     }
     let fault = MachineFault.move(to: place, occasion: occasion, over: over)
     try world.machine(machine).perform(fault)
     // Whoever stands in for a walk is there when he says so, and nobody else tells that it has ended.
     if over != nil, case .substitute = try world.machine(machine).ability(fault) {
       try mark(
-        Marks.walkEnded, machine: machine, message: "\(machine) is at \(place)",
-        fields: ["machine": machine, "x": "\(place.x)", "y": "\(place.y)"])
+        .walkEnded, machine: machine, message: "\(machine) is at \(place)",
+        fields: [.machine: machine, .x: "\(place.x)", .y: "\(place.y)"])
     }
   }
 
@@ -172,11 +173,11 @@ extension ScenarioRun {
     }
     guard came else {
       let seen = Set(chronicle.entries[waitsFrom...].compactMap(\.event)).sorted().joined(separator: ", ")
-      try mark(Marks.waitFailed, message: "waited \(DurationText.format(limit)) in vain for \(pattern)")
+      try mark(.waitFailed, message: "waited \(DurationText.format(limit)) in vain for \(pattern)")
       throw Stopped(
         reason: "waited \(DurationText.format(limit)) for \(pattern), which did not come; what came: "
           + (seen.isEmpty ? "nothing" : seen))
     }
-    try mark(Marks.waited, message: note ?? "there it is: \(pattern)")
+    try mark(.waited, message: note ?? "there it is: \(pattern)")
   }
 }

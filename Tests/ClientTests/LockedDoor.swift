@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import Journal
+import JournalEvents
 import ProcessTesting
 
 @testable import Orchestrator
@@ -104,8 +105,8 @@ final class LockedDoor: @unchecked Sendable {
   }
 
   /// What the journal has of these events so far.
-  func events(_ names: String...) throws -> [JournalEntry] {
+  func events(_ events: Recorded.Lock...) throws -> [JournalEntry] {
     var reader = try JournalReader(path: "\(folder)/journal.jsonl")
-    return try reader.read().filter { entry in entry.event.map(names.contains) ?? false }
+    return try reader.read().filter { entry in events.contains { entry.is($0) } }
   }
 }

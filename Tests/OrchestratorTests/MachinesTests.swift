@@ -1,6 +1,7 @@
 import BusValue
 import Foundation
 import Journal
+import JournalEvents
 import ProcessTesting
 import SystemBus
 import Testing
@@ -120,7 +121,7 @@ struct RemoteStoryTests {
     #expect(report.promises.map(\.judgement) == [.notJudged])
     #expect(!report.kept)
     #expect(report.stepsNotDone == 2)
-    #expect(report.timeline.count { $0.event == Marks.notDone } == 2)
+    #expect(report.timeline.count { $0.is(Recorded.Story.notDone) } == 2)
     for words in ["malformed advertisement reaches phone: not done, since nobody", "5 d as 1 s"] {
       #expect(report.remarks.contains { $0.contains(words) }, "\(report.remarks)")
     }
@@ -187,7 +188,7 @@ struct RemoteStoryTests {
       let bluetoothd = try Bus(address: phone.bus.address, name: "org.bluez")
       try bluetoothd.start()
       return { line in
-        guard line.contains(Marks.chapterBegan) else { return }
+        guard line.contains(Recorded.Story.chapterBegan.rawValue) else { return }
         bluetoothd.enqueue { bus in
           try? bus.emit(
             OutgoingSignal(
@@ -200,6 +201,6 @@ struct RemoteStoryTests {
       }
     }
     #expect(report.problem == nil)
-    #expect(report.timeline.contains { $0.event == "link.up" && $0.process == Recorded.bluetoothd })
+    #expect(report.timeline.contains { $0.is(Recorded.Radio.linkUp) && $0.process == Recorded.bluetoothd })
   }
 }

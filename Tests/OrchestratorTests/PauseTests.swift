@@ -1,4 +1,5 @@
 import Journal
+import JournalEvents
 import Testing
 import TimeTypes
 
@@ -52,7 +53,7 @@ struct PauseTests {
     #expect(report.problem == nil)
     // The last one is over before it begins.
     #expect(
-      report.timeline.filter { $0.event == Marks.timePassed }.map { Instant(nanoseconds: $0.t) }
+      report.timeline.filter { $0.is(Recorded.Story.timePassed) }.map { Instant(nanoseconds: $0.t) }
         == [0, 6, 15, 17].map { Instant.zero + .seconds($0) })
     #expect(world.settled == 5)
   }

@@ -1,5 +1,6 @@
 import Foundation
 import Journal
+import JournalEvents
 import Testing
 
 @testable import Orchestrator
@@ -53,7 +54,7 @@ struct PromiseTests {
 
   @Test("H1: a promise looks at its own chapter alone")
   func window() throws {
-    let entries = Self.dead.without("unlock.written").afterwards(Self.dead)
+    let entries = Self.dead.without(Recorded.Agent.unlockWritten).afterwards(Self.dead)
     let promise = try #require(Promise.named("unlocked-once"))
     let half = Self.dead.count - 1
     let second = Evidence(entries, window: half..<entries.count, machines: StoryJournal.machines)
@@ -71,7 +72,7 @@ struct PromiseTests {
       #expect(result.reason.contains("2 "), "\(result.reason)")
       // Whatever breaks it in a story of one absence breaks it in the second absence of another.
       let cases = Self.doctored.filter {
-        $0.promise == name && $0.judgement == .broken && $0.entries.contains { $0.isMark(Marks.ownerLeft) }
+        $0.promise == name && $0.judgement == .broken && $0.entries.contains { $0.isMark(.ownerLeft) }
       }
       #expect(!cases.isEmpty)
       for doctored in cases {
@@ -85,7 +86,7 @@ struct PromiseTests {
   @Test("A10: a hand that opens the door in the second absence breaks the promise that nothing does (v-twoarrivals)")
   func secondAbsence() throws {
     let later = Self.suspended.inserting(
-      "bolt.moved", of: Recorded.lock, ["to": "unlocked", "cause": "hand", "record": "90"], before: Marks.ownerReturned)
+      Recorded.Lock.boltMoved, [.to: "unlocked", .cause: "hand", .record: "90"], before: Recorded.Story.ownerReturned)
     let result = try judge("never-unlocked-while-away", evidence(Self.dead.afterwards(later)))
     #expect(result.judgement == .broken, "\(result.reason)")
     #expect(result.reason.contains("absence 2 of 2"))
@@ -95,7 +96,7 @@ struct PromiseTests {
   func vacuous() throws {
     let stranger = Self.dead.map { entry in
       var entry = entry
-      if entry.process == Marks.process, entry.machine == "phone" { entry.machine = "other" }
+      if entry.process == Recorded.orchestrator, entry.machine == "phone" { entry.machine = "other" }
       return entry
     }
     let withoutLock = Self.dead.filter { $0.process != Recorded.lock }
@@ -142,10 +143,10 @@ struct PromiseTests {
   @Test("H1: what a story waited for in vain is broken, and not only not reached")
   func waitedInVain() throws {
     let story =
-      Self.dead.without("bolt.moved").without("unlock.answered")
+      Self.dead.without(Recorded.Lock.boltMoved).without(Recorded.Agent.unlockAnswered)
       + [Self.dead[0]].map { entry in
         var entry = entry
-        (entry.process, entry.event, entry.machine) = (Marks.process, Marks.waitFailed, "")
+        (entry.process, entry.event, entry.machine) = (Recorded.orchestrator, Recorded.Story.waitFailed.rawValue, "")
         return entry
       }
     let result = try judge("unlocked-once", evidence(story, isCutOff: true))
@@ -154,34 +155,38 @@ struct PromiseTests {
 
   @Test("A3: what a step of the story ends is no crash: killed, reclaimed, quit, rebooted, hung until it overran")
   func explained() throws {
-    func told(_ mark: String, _ how: String, app: [String: String] = StoryJournal.agent) throws -> Judgement {
+    func told(_ mark: Recorded.Story, _ how: String, app: [JournalField: String] = StoryJournal.agent) throws
+      -> Judgement
+    {
       let story = Self.suspended
-        .inserting("app.ended", of: Recorded.daemon, app.merging(["how": how]) { $1 }, before: Marks.ownerReturned)
-        .inserting(mark, of: Marks.process, app, before: "app.ended")
+        .inserting(Recorded.Daemon.appEnded, app.and([.how: how]), before: Recorded.Story.ownerReturned)
+        .inserting(mark, app, before: Recorded.Daemon.appEnded)
       return try judge("nothing-crashed", evidence(story)).judgement
     }
-    #expect(try told(Marks.appKilled, "signal 9") == .kept)
-    #expect(try told(Marks.appKilled, "gone") == .kept)
-    #expect(try told(Marks.appReclaimed, "reclaimed") == .kept)
-    #expect(try told(Marks.appQuit, "quit") == .kept)
-    #expect(try told(Marks.machineDown, "signal 15") == .kept)
-    #expect(try told(Marks.appHung, "overran its wake budget") == .kept)
-    #expect(try told(Marks.appHung, "signal 11") == .broken)
-    #expect(try told(Marks.fault, "signal 9") == .broken)
+    #expect(try told(.appKilled, "signal 9") == .kept)
+    #expect(try told(.appKilled, "gone") == .kept)
+    #expect(try told(.appReclaimed, "reclaimed") == .kept)
+    #expect(try told(.appQuit, "quit") == .kept)
+    #expect(try told(.machineDown, "signal 15") == .kept)
+    #expect(try told(.appHung, "overran its wake budget") == .kept)
+    #expect(try told(.appHung, "signal 11") == .broken)
+    #expect(try told(.fault, "signal 9") == .broken)
     // Another app's fault explains nothing.
     let story = Self.suspended
-      .inserting("app.ended", of: Recorded.daemon, Self.crash(StoryJournal.lock), before: Marks.ownerReturned)
-      .inserting(Marks.appKilled, of: Marks.process, StoryJournal.agent, before: "app.ended")
+      .inserting(Recorded.Daemon.appEnded, Self.crash(StoryJournal.lock), before: Recorded.Story.ownerReturned)
+      .inserting(Recorded.Story.appKilled, StoryJournal.agent, before: Recorded.Daemon.appEnded)
     #expect(try judge("nothing-crashed", evidence(story)).judgement == .broken)
   }
 
   @Test("A1: a phone opens on its owner's word, once for each time it was given, and not on its agent's alone")
   func word() throws {
-    let opening = Self.dead.filter { ["unlock.written", "command.accepted", "bolt.moved"].contains($0.event) }.suffix(3)
-      .map { $0 }.with("unlock.written", "because", "word")
+    let opening = Self.dead.filter {
+      $0.is(Recorded.Agent.unlockWritten) || $0.is(Recorded.Lock.commandAccepted) || $0.is(Recorded.Lock.boltMoved)
+    }.suffix(3)
+      .map { $0 }.with(Recorded.Agent.unlockWritten, .because, "word")
     let asked = StoryJournal.jumped.afterwards(opening)
     #expect(try judge("opened-only-on-arrival", evidence(asked)).judgement == .broken)
-    let said = asked.inserting(Marks.userUnlocked, of: Marks.process, StoryJournal.agent, before: "unlock.written")
+    let said = asked.inserting(Recorded.Story.userUnlocked, StoryJournal.agent, before: Recorded.Agent.unlockWritten)
     #expect(try judge("opened-only-on-arrival", evidence(said)).kept)
     #expect(try judge("opened-only-on-arrival", evidence(said.afterwards(opening))).judgement == .broken)
   }
@@ -189,27 +194,34 @@ struct PromiseTests {
   @Test("A13: what was on its way to a lock that restarted is no refusal; what claims to be without a restart is one")
   func earlierRun() throws {
     let refused = StoryJournal.suspended.inserting(
-      "command.refused", of: Recorded.lock, ["reason": "earlierRun"], before: "command.accepted", last: true)
+      Recorded.Lock.commandRefused, [.reason: "earlierRun"], before: Recorded.Lock.commandAccepted, last: true)
     #expect(try judge("nothing-refused", evidence(refused)).judgement == .broken)
-    let restarted = refused.inserting("lock.started", of: Recorded.lock, before: "command.refused", last: true)
+    let restarted = refused.inserting(Recorded.Lock.started, before: Recorded.Lock.commandRefused, last: true)
     let result = try judge("nothing-refused", evidence(restarted))
     #expect(result.judgement == .kept)
     #expect(result.reason.contains("was on its way"))
     #expect(
-      try judge("nothing-refused", evidence(restarted.with("command.refused", "reason", "authenticationFailed")))
-        .judgement == .broken)
+      try judge(
+        "nothing-refused", evidence(restarted.with(Recorded.Lock.commandRefused, .reason, "authenticationFailed"))
+      )
+      .judgement == .broken)
   }
 
   @Test("A12: an arrival is one movement of the bolt, by as many operations as it takes")
   func operations() throws {
     // Power was lost mid-turn: the lock says that the first failed, and the policy writes another.
     var story = Self.dead
-    let write = try #require(story.firstIndex { $0.event == "unlock.written" })
-    for event in ["unlock.written", "command.accepted", "unlock.answered"] {
-      var entry = try #require(story.last { $0.event == event })
-      entry.fields["operation"] = "first"
-      if event == "unlock.answered" { entry.fields["result"] = "failed" }
-      story.insert(entry, at: event == "unlock.written" ? write : write + 1)
+    let write = try #require(story.firstIndex { $0.is(Recorded.Agent.unlockWritten) })
+    let isPart =
+      [
+        { $0.is(Recorded.Agent.unlockWritten) }, { $0.is(Recorded.Lock.commandAccepted) },
+        { $0.is(Recorded.Agent.unlockAnswered) },
+      ] as [(JournalEntry) -> Bool]
+    for (index, isThis) in isPart.enumerated() {
+      var entry = try #require(story.last(where: isThis))
+      entry[.operation] = "first"
+      if entry.is(Recorded.Agent.unlockAnswered) { entry[.result] = "failed" }
+      story.insert(entry, at: index == 0 ? write : write + 1)
     }
     #expect(try judge("opened-once", evidence(story)).kept)
     #expect(try judge("unlock-answered", evidence(story)).kept)
@@ -229,7 +241,7 @@ struct PromiseTests {
       var entry = entry
       if entry.machine == "phone" { entry.machine = "second" }
       if entry.fields["operation"] != nil { entry.fields["operation"] = "of the second" }
-      if entry.event == "unlock.answered" { entry.fields["result"] = "notNeeded" }
+      if entry.is(Recorded.Agent.unlockAnswered) { entry.fields["result"] = "notNeeded" }
       return entry
     }
     let both = (Self.dead + second.filter { $0.machine == "second" }).enumerated()
@@ -242,31 +254,5 @@ struct PromiseTests {
       let result = try #require(Promise.named(name)).judge(Evidence(both, machines: machines), scope: "test")
       #expect(result.kept, "\(name): \(result.reason)")
     }
-  }
-
-  @Test("H1: every event that promises read is one that its process records")
-  func recorded() throws {
-    func sources(_ folders: [String]) throws -> String {
-      try folders.map { folder in
-        let path = TestPlaces.package + "/" + folder
-        return try FileManager.default.subpathsOfDirectory(atPath: path).filter { $0.hasSuffix(".swift") }
-          .map { try String(contentsOfFile: path + "/" + $0, encoding: .utf8) }.joined()
-      }.joined()
-    }
-    func check(_ names: [String], in text: String, _ process: String) {
-      for name in names {
-        let pattern = "(record|journal)\\(\\s*\"" + NSRegularExpression.escapedPattern(for: name) + "\""
-        #expect(text.range(of: pattern, options: .regularExpression) != nil, "\(process) never records \(name)")
-      }
-    }
-    check(Recorded.Agent.allCases.map(\.rawValue), in: try sources(["Sources/latchkey-agent"]), Recorded.agent)
-    check(
-      Recorded.Lock.allCases.map(\.rawValue), in: try sources(["lockfirmware-sim/Sources/latchkey-lock"]),
-      Recorded.lock)
-    check(
-      Recorded.Daemon.allCases.map(\.rawValue), in: try sources(["Sources/BluetoothSystem", "Sources/LatchkeyDaemon"]),
-      Recorded.daemon)
-    let world = try sources(["Sources/BlueZModel", "Sources/BlueZSimulator"])
-    for link in Recorded.Link.allCases { #expect(world.contains("\"\(link.rawValue)\"")) }
   }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import Journal
+import JournalEvents
 import Testing
 
 @testable import Orchestrator
@@ -11,12 +12,12 @@ struct ReportTests {
     let story = StoryJournal.dead
     let digest = RadioDigest(story)
     #expect(digest.events == 3)
-    #expect(RadioDigest(story.without("bolt.moved").without("agent.started")).text == digest.text)
-    #expect(RadioDigest(story.without("link.up")).text != digest.text)
-    #expect(RadioDigest(story.with("link.up", "link", "3")).text != digest.text)
+    #expect(RadioDigest(story.without(Recorded.Lock.boltMoved).without(Recorded.Agent.started)).text == digest.text)
+    #expect(RadioDigest(story.without(Recorded.Radio.linkUp)).text != digest.text)
+    #expect(RadioDigest(story.with(Recorded.Radio.linkUp, .link, "3")).text != digest.text)
     let later = story.map {
       var entry = $0
-      if entry.event == "link.up" { entry.t += 1 }
+      if entry.is(Recorded.Radio.linkUp) { entry.t += 1 }
       entry.pid += 1
       entry.wall += 5
       return entry
@@ -39,7 +40,7 @@ struct ReportTests {
   @Test("H1: a broken promise shows what was promised and the lines that broke it, and the run is broken")
   func text() throws {
     let result = try #require(Promise.named("unlocked-once")).judge(
-      Evidence(StoryJournal.dead.twice("bolt.moved"), machines: StoryJournal.machines), scope: "the chapter")
+      Evidence(StoryJournal.dead.twice(Recorded.Lock.boltMoved), machines: StoryJournal.machines), scope: "the chapter")
     let report = Report(
       scenario: "days-away", title: "T", seed: 1, days: 5, kept: false, problem: "line 3: in vain", promises: [result],
       timeline: StoryJournal.dead, radio: .init(digest: "d", events: 2), virtualSeconds: 1, wallSeconds: 1,

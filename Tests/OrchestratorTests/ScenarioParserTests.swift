@@ -1,3 +1,4 @@
+import JournalEvents
 import Radio
 import Testing
 
@@ -54,7 +55,7 @@ struct ScenarioParserTests {
         .adapterPower(machine: "phone", isOn: false), .rfkill(machine: "phone", isBlocked: true),
         .move(machine: "phone", to: Place(x: 400, y: -2.5), occasion: .departure),
         .blockRadio(machine: "door", isBlocked: true), .pass(.seconds(5400)),
-        .wait(EventPattern(event: "bolt.moved", machine: "door", fields: ["to": "locked"]), limit: .seconds(300)),
+        .wait(EventPattern(Recorded.Lock.boltMoved, machine: "door", fields: [.to: "locked"]), limit: .seconds(300)),
         .check([PromiseReference("unlocked-once", line: 22)]),
       ])
     #expect(steps.map(\.time)[1...2] == [.day(1.5), .later(.seconds(7200))])

@@ -1,5 +1,6 @@
 import Foundation
 import Journal
+import JournalEvents
 import Testing
 import TimeTypes
 
@@ -127,15 +128,18 @@ struct RunDigestTests {
     let story = StoryJournal.dead
     let digest = RunDigest(story)
     #expect(digest.events > 10)
-    for event in ["bolt.moved", "link.up", "agent.started"] {
+    func check(_ event: some JournalEvent) {
       #expect(RunDigest(story.without(event)).text != digest.text, "\(event)")
       let later = story.map {
         var entry = $0
-        if entry.event == event { entry.t += 1 }
+        if entry.is(event) { entry.t += 1 }
         return entry
       }
       #expect(RunDigest(later).text != digest.text, "\(event)")
     }
+    check(Recorded.Lock.boltMoved)
+    check(Recorded.Radio.linkUp)
+    check(Recorded.Agent.started)
     let otherRun = story.map {
       var entry = $0
       entry.pid += 1
@@ -144,7 +148,7 @@ struct RunDigestTests {
       return RadioDigest.covers(entry) ? $0 : entry
     }
     #expect(RunDigest(otherRun).text == digest.text)
-    #expect(RunDigest(story.with("bolt.moved", "to", "elsewhere")).text != digest.text)
+    #expect(RunDigest(story.with(Recorded.Lock.boltMoved, .to, "elsewhere")).text != digest.text)
   }
 
   @Test("A4: the order in which processes did things in one moment is chance, and not in it")

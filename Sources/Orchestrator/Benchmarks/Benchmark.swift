@@ -3,6 +3,7 @@ import BlueZModel
 import Foundation
 import Glibc
 import Journal
+import JournalEvents
 import Synchronization
 import TimeTypes
 
@@ -37,11 +38,11 @@ public enum Benchmark {
   ) throws -> Relaunches {
     let steps: [Step] = [
       step(.move(machine: "phone", to: Place(x: 200, y: 0), occasion: .departure, over: .seconds(140))),
-      step(.wait(EventPattern(event: "bolt.moved", fields: ["to": "locked"]), limit: .seconds(600))),
+      step(.wait(EventPattern(Recorded.Lock.boltMoved, fields: [.to: "locked"]), limit: .seconds(600))),
       step(.killApp(machine: "phone", app: .agent)),
       step(.pass(.seconds(3600))),
       step(.move(machine: "phone", to: Place(x: 1, y: 0), occasion: .arrival, over: .seconds(140))),
-      step(.wait(EventPattern(event: "bolt.moved", fields: ["to": "unlocked"]), limit: .seconds(300))),
+      step(.wait(EventPattern(Recorded.Lock.boltMoved, fields: [.to: "unlocked"]), limit: .seconds(300))),
       step(.pass(.seconds(60))),
     ]
     let chapters =
@@ -59,16 +60,16 @@ public enum Benchmark {
     var up: JournalEntry?
     var restored = false
     for entry in timeline {
-      switch (entry.process, entry.event) {
-      case (Recorded.simulator, "link.up"):
+      switch (entry.event(as: Recorded.Radio.self), entry.event(as: Recorded.Agent.self)) {
+      case (.linkUp?, _):
         up = entry
         restored = false
-      case (Recorded.agent, "willRestoreState"):
+      case (_, .willRestoreState?):
         guard let up else { continue }
         restored = true
         wall.restoration.append(Double(entry.wall - up.wall) / 1e6)
         virtual.restoration.append(Double(entry.t - up.t) / 1e6)
-      case (Recorded.agent, "unlock.written"):
+      case (_, .unlockWritten?):
         guard let link = up, restored else { continue }
         wall.unlock.append(Double(entry.wall - link.wall) / 1e6)
         virtual.unlock.append(Double(entry.t - link.t) / 1e6)
@@ -120,7 +121,7 @@ public enum Benchmark {
     holding requests: HeldRequests, executables: Executables, progress: @escaping @Sendable (String) -> Void
   ) throws -> Rest {
     let count = requests.devices.count
-    let armed = EventPattern(event: "profile.registered", fields: ["peripherals": String(count)])
+    let armed = EventPattern(Recorded.Daemon.profileRegistered, fields: [.peripherals: String(count)])
     let steps = [step(.wait(armed, limit: .seconds(60)), note: "armed")]
     var scenario = scenario("rest", [Chapter(name: "at rest", steps: steps + measuring, promises: [])])
     for index in scenario.machines.indices where scenario.machines[index].name == "phone" {
@@ -195,9 +196,9 @@ public enum Benchmark {
 
   /// At home, bonded and subscribed, the agent out of sight.
   private static let settling: [Step] = [
-    step(.wait(EventPattern(event: "lock.started"), limit: .seconds(60))),
+    step(.wait(EventPattern(Recorded.Lock.started), limit: .seconds(60))),
     step(.openApp(machine: "phone", app: .agent)),
-    step(.wait(EventPattern(event: "subscribed"), limit: .seconds(120))),
+    step(.wait(EventPattern(Recorded.Agent.subscribed), limit: .seconds(120))),
     step(.turnBolt(machine: "door", isLocked: false)),
     step(.leaveApp(machine: "phone", app: .agent)),
     step(.pass(.seconds(1800))),

@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import Journal
+import JournalEvents
 import TimeTypes
 
 /// What the machines' journals and the air told, with the world's times: threads bring it, one thread takes it away.
@@ -78,16 +79,16 @@ final class RemoteRecords: @unchecked Sendable {
   }
 
   /// The air, or a bluetoothd, tells of a link.
-  func record(_ process: String, _ event: String, _ fields: [String: String], machine: String = "") {
+  func record(_ process: String, _ event: Recorded.Radio, _ fields: [JournalField: String], machine: String = "") {
     let t = now
     add(
       JournalEntry(
-        t: t, wall: beganAt + t, machine: machine, process: process, pid: 0, level: "notice", event: event,
-        message: event, fields: fields))
+        t: t, wall: beganAt + t, machine: machine, process: process, pid: 0, level: "notice", event: event.rawValue,
+        message: event.rawValue, fields: fields.named))
   }
 
   func link(_ device: String, isUp: Bool, machine: String) {
-    record(Recorded.bluetoothd, isUp ? "link.up" : "link.down", ["device": device], machine: machine)
+    record(Recorded.bluetoothd, isUp ? .linkUp : .linkDown, [.device: device], machine: machine)
   }
 
   private func add(_ entry: JournalEntry) {

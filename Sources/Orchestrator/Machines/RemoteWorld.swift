@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import Journal
+import JournalEvents
 import TimeTypes
 
 /// A world of machines of their own: real ones over ssh, or virtual ones and the air between them. Its time is this
@@ -112,16 +113,16 @@ final class RemoteWorld: World {
       script: try tools.script("air.py"), arguments: controllers, environment: environment,
       log: "\(run.files)/air.txt"
     ) { line in
-      guard let event = line.event, event != "ready" else { return }
-      var fields: [String: String] = [:]
-      for (name, value) in [
-        ("central", line.central), ("peripheral", line.peripheral), ("reason", line.reason), ("machine", line.name),
-      ] {
-        fields[name] = value
-      }
-      if let x = line.x, let y = line.y { (fields["x"], fields["y"]) = ("\(x)", "\(y)") }
-      records.record(
-        Recorded.air, event.hasPrefix("link.") || event.hasPrefix("walk.") ? event : "controller.\(event)", fields)
+      // What it says of links and walks has the journal's names already.
+      let name = line.event ?? ""
+      guard let event = Recorded.Radio(rawValue: name) ?? Recorded.Radio(rawValue: "controller.\(name)") else { return }
+      var fields: [JournalField: String] = [:]
+      fields[.central] = line.central
+      fields[.peripheral] = line.peripheral
+      fields[.reason] = line.reason
+      fields[.machine] = line.name
+      if let x = line.x, let y = line.y { (fields[.x], fields[.y]) = ("\(x)", "\(y)") }
+      records.record(Recorded.air, event, fields)
     }
   }
 

@@ -1,4 +1,5 @@
 import Journal
+import JournalEvents
 
 /// One owner's absence: from leaving until the return, and what follows it until the owner leaves again.
 struct Absence: Sendable, Equatable {
@@ -24,10 +25,10 @@ extension Evidence {
     var latest: [String: Int] = [:]
     for index in 0..<window.upperBound {
       let entry = entries[index]
-      guard entry.process == Marks.process, phones.contains(entry.machine) else { continue }
+      guard phones.contains(entry.machine) else { continue }
       let open = latest[entry.machine]
-      switch entry.event {
-      case Marks.ownerLeft:
+      switch entry.mark {
+      case .ownerLeft:
         if let open {
           // Who leaves twice without having come back is still away.
           guard absences[open].arrival != nil else { continue }
@@ -35,7 +36,7 @@ extension Evidence {
         }
         latest[entry.machine] = absences.count
         absences.append(Absence(phone: entry.machine, departure: index, end: window.upperBound))
-      case Marks.ownerReturned:
+      case .ownerReturned:
         guard let open, absences[open].arrival == nil else { continue }
         absences[open].arrival = index
         absences[open].hasWay = entry.isOnWay
@@ -77,7 +78,7 @@ extension Evidence {
 
   private func nobodyLeft() -> Finding {
     guard !phones.isEmpty else { return neverJudged("nobody in the story carries the agent") }
-    let strangers = Set(all { $0.isMark(Marks.ownerLeft) && !phones.contains($0.machine) }.map(\.machine)).sorted()
+    let strangers = Set(all { $0.isMark(.ownerLeft) && !phones.contains($0.machine) }.map(\.machine)).sorted()
     guard strangers.isEmpty else {
       return notJudged("no owner left home; \(strangers.joined(separator: ", ")) has no agent")
     }
@@ -87,5 +88,5 @@ extension Evidence {
 
 extension JournalEntry {
   /// A return on foot; else the owner's phone was suddenly there.
-  var isOnWay: Bool { fields["way"] == "walk" }
+  var isOnWay: Bool { self[.way] == "walk" }
 }

@@ -1,4 +1,5 @@
 import Journal
+import JournalEvents
 
 /// What an app on one machine was at, at a moment of the story.
 enum AppCondition: Equatable {
@@ -22,17 +23,17 @@ extension Evidence {
       let entry = entries[index]
       guard entry.machine == machine else { continue }
       let next: AppCondition?
-      switch (entry.process, entry.event) {
-      case (Marks.process, Marks.machineDown):
+      switch (entry.mark, entry.event(as: Recorded.Daemon.self)) {
+      case (.machineDown?, _):
         next = condition == .neverRan ? nil : .endedByStory("the machine went down")
-      case (Marks.process, Marks.appKilled) where entry.concerns(app): next = .endedByStory("it was killed")
-      case (Marks.process, Marks.appReclaimed) where entry.concerns(app): next = .endedByStory("it was reclaimed")
-      case (Marks.process, Marks.appQuit) where entry.concerns(app): next = .endedByStory("the user quit it")
-      case (Recorded.daemon, Recorded.Daemon.appLaunched.rawValue) where entry.concerns(app),
-        (Recorded.daemon, Recorded.Daemon.appResumed.rawValue) where entry.concerns(app):
+      case (.appKilled?, _) where entry.concerns(app): next = .endedByStory("it was killed")
+      case (.appReclaimed?, _) where entry.concerns(app): next = .endedByStory("it was reclaimed")
+      case (.appQuit?, _) where entry.concerns(app): next = .endedByStory("the user quit it")
+      case (_, .appLaunched?) where entry.concerns(app),
+        (_, .appResumed?) where entry.concerns(app):
         next = .running
-      case (Recorded.daemon, Recorded.Daemon.appSuspended.rawValue) where entry.concerns(app): next = .suspended
-      case (Recorded.daemon, Recorded.Daemon.appEnded.rawValue) where entry.concerns(app):
+      case (_, .appSuspended?) where entry.concerns(app): next = .suspended
+      case (_, .appEnded?) where entry.concerns(app):
         next = crashes.contains(index) ? .crashed : nil
       default: next = nil
       }
@@ -61,20 +62,20 @@ extension Evidence {
     var ends: [UnexplainedEnd] = []
     for index in 0..<window.upperBound {
       let entry = entries[index]
-      let app = App(machine: entry.machine, name: entry.fields["app"] ?? "")
-      switch (entry.process, entry.event) {
-      case (Marks.process, Marks.processFailed):
-        ends.append(UnexplainedEnd(index: index, what: entry.fields["program"] ?? "a process"))
-      case (Marks.process, Marks.appKilled), (Marks.process, Marks.appReclaimed), (Marks.process, Marks.appQuit):
+      let app = App(machine: entry.machine, name: entry[.app] ?? "")
+      switch (entry.mark, entry.event(as: Recorded.Daemon.self)) {
+      case (.processFailed?, _):
+        ends.append(UnexplainedEnd(index: index, what: entry[.program] ?? "a process"))
+      case (.appKilled?, _), (.appReclaimed?, _), (.appQuit?, _):
         faults.insert(app)
-      case (Marks.process, Marks.machineDown): faults.formUnion(known.filter { $0.machine == entry.machine })
-      case (Marks.process, Marks.appHung): hasHung = true
-      case (Recorded.daemon, Recorded.Daemon.appLaunched.rawValue):
+      case (.machineDown?, _): faults.formUnion(known.filter { $0.machine == entry.machine })
+      case (.appHung?, _): hasHung = true
+      case (_, .appLaunched?):
         known.insert(app)
         faults.remove(app)
-      case (Recorded.daemon, Recorded.Daemon.appEnded.rawValue):
+      case (_, .appEnded?):
         if faults.contains(app) { continue }
-        switch entry.fields["how"] ?? "" {
+        switch entry[.how] ?? "" {
         // latchkeyd's own orderly ends, which somebody asked it for.
         case "reclaimed", "quit": continue
         // The system ends what overruns or never attaches; in a story that makes processes hang that is to be expected.

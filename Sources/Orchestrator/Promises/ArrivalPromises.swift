@@ -1,4 +1,5 @@
 import Journal
+import JournalEvents
 
 /// The owner comes home.
 enum ArrivalPromises {
@@ -54,9 +55,9 @@ enum ArrivalPromises {
     case .endedByStory:
       let quit = evidence.last(before: home.lowerBound) {
         $0.machine == absence.phone && $0.concerns(Recorded.agentIdentifier)
-          && ($0.isMark(Marks.appQuit) || $0.isUsersCall)
+          && ($0.isMark(.appQuit) || $0.isUsersCall)
       }
-      guard let quit, evidence.entries[quit].isMark(Marks.appQuit) else { return nil }
+      guard let quit, evidence.entries[quit].isMark(.appQuit) else { return nil }
       return evidence.neverJudged("the user had quit the agent, so nobody may relaunch it", [evidence.entries[quit]])
     case .crashed: return nil
     }
@@ -64,10 +65,12 @@ enum ArrivalPromises {
 
   /// What the story does to end the agent.
   private static func isEnd(_ entry: JournalEntry, of absence: Absence) -> Bool {
-    guard entry.process == Marks.process, entry.machine == absence.phone else { return false }
-    return entry.event == Marks.machineDown
-      || (entry.concerns(Recorded.agentIdentifier)
-        && [Marks.appKilled, Marks.appReclaimed, Marks.appQuit].contains(entry.event ?? ""))
+    guard entry.machine == absence.phone else { return false }
+    switch entry.mark {
+    case .machineDown: return true
+    case .appKilled, .appReclaimed, .appQuit: return entry.concerns(Recorded.agentIdentifier)
+    default: return false
+    }
   }
 
   /// Up to the next thing that the story does to the agent, or its user.
@@ -94,17 +97,17 @@ enum ArrivalPromises {
     guard launches.count == 1 else {
       return .broken("the agent was launched \(count(launches.count, "time"))", launches)
     }
-    guard launch.fields["reason"] == "restore" else {
+    guard launch[.reason] == "restore" else {
       return .broken("the agent was launched for another reason than restoration", launches)
     }
-    guard let listed = launch.fields["centrals"], !listed.isEmpty else {
+    guard let listed = launch[.centrals], !listed.isEmpty else {
       return .broken("the launch options list no restore identifier", launches)
     }
     guard let started = start(evidence, absence, home) else {
       return evidence.missing("the launched agent did not start", since: home.lowerBound, launches)
     }
     let start = evidence.entries[started]
-    guard let told = start.fields["centralsToRestore"], !told.isEmpty else {
+    guard let told = start[.centralsToRestore], !told.isEmpty else {
       return .broken("the agent was told no restore identifier", [launch, start])
     }
     return .kept("launch options list \(told)", [launch, start])
@@ -119,7 +122,7 @@ enum ArrivalPromises {
     // What is told after the link was lost again, or after a fault, is another matter.
     let end =
       evidence.first(in: started..<home.upperBound) {
-        ($0.isAgent(.didDisconnect) && isOwn($0)) || $0.isMark(Marks.fault) || $0.isMark(Marks.daemonKilled)
+        ($0.isAgent(.didDisconnect) && isOwn($0)) || $0.isMark(.fault) || $0.isMark(.daemonKilled)
       } ?? home.upperBound
     let told = [Recorded.Agent.willRestoreState, .stateUpdated, .didConnect].map(\.rawValue)
     let lines = evidence.all(in: started..<end) {
@@ -141,10 +144,10 @@ enum ArrivalPromises {
       return evidence.missing("the agent restored nothing on arrival", since: home.lowerBound)
     }
     let restored = evidence.entries[index]
-    guard !(restored.fields["peripherals"] ?? "").isEmpty else {
+    guard !(restored[.peripherals] ?? "").isEmpty else {
       return .broken("no peripheral was restored", [restored])
     }
-    let services = restored.fields["services"] ?? ""
+    let services = restored[.services] ?? ""
     guard !services.isEmpty else { return .broken("no service was restored", [restored]) }
     let discoveries = evidence.all(in: home) { $0.isAgent(.discoveryStarted) && $0.machine == absence.phone }
     guard discoveries.isEmpty else { return .broken("the agent discovered services again", [restored] + discoveries) }

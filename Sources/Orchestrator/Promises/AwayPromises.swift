@@ -1,4 +1,5 @@
 import Journal
+import JournalEvents
 
 /// What holds while the owner is away.
 enum AwayPromises {
@@ -18,7 +19,7 @@ enum AwayPromises {
     Promise(
       name: "daemon-came-back", rows: ["L3"], meaning: "latchkeyd starts again after each time it was killed."
     ) { evidence in
-      let kills = evidence.indices { $0.isMark(Marks.daemonKilled) }
+      let kills = evidence.indices { $0.isMark(.daemonKilled) }
       guard !kills.isEmpty else { return evidence.notJudged("latchkeyd was never killed") }
       var starts: [JournalEntry] = []
       for kill in kills {
@@ -37,7 +38,7 @@ enum AwayPromises {
       name: "lock-relaunched", rows: ["L1"],
       meaning: "The lock's own system relaunches the lock after each death, and the lock restores what it published."
     ) { evidence in
-      let kills = evidence.indices { $0.isMark(Marks.appKilled) && $0.concerns(Recorded.lockIdentifier) }
+      let kills = evidence.indices { $0.isMark(.appKilled) && $0.concerns(Recorded.lockIdentifier) }
       guard !kills.isEmpty else { return evidence.notJudged("the lock was never killed") }
       return .all(kills.map { relaunched(evidence, $0) }, of: "death")
     },
@@ -48,11 +49,11 @@ enum AwayPromises {
       evidence.eachReturn { absence, home in
         let left = evidence.entries[absence.departure]
         let returned = evidence.entries[home.lowerBound]
-        guard let wanted = Int64(returned.fields["away.at-least"] ?? "") else {
+        guard let wanted = Int64(returned[.awayAtLeast] ?? "") else {
           return evidence.neverJudged("the return does not say how long the owner was to be away", [returned])
         }
         // A clock that went back has counted some time twice.
-        let marks = evidence.all(in: absence.departure..<home.upperBound) { $0.process == Marks.process }
+        let marks = evidence.all(in: absence.departure..<home.upperBound) { $0.process == Recorded.orchestrator }
         if let back = zip(marks, marks.dropFirst()).first(where: { $0.t > $1.t }) {
           return .broken("the world's clock went back meanwhile", [back.0, back.1])
         }
@@ -71,11 +72,10 @@ enum AwayPromises {
     // From the latest moment on at which the user had it open, or its link was lost, for which the system wakes it:
     // whoever holds the request then, the app must not have been there to ask again.
     let opened = evidence.last(before: arrival) { $0.isUsersCall && concerns($0) }
-    let lost = evidence.last(before: arrival) { $0.isLink(.down) && $0.isLink(of: absence.phone) }
+    let lost = evidence.last(before: arrival) { $0.isLink(.linkDown) && $0.isLink(of: absence.phone) }
     let from = max(absence.departure, opened ?? 0, lost ?? 0)
-    let silences: Set = [Marks.appKilled, Marks.appReclaimed]
     var silenced = evidence.first(in: from..<arrival) {
-      concerns($0) && (($0.process == Marks.process && silences.contains($0.event ?? "")) || $0.isDaemon(.appSuspended))
+      concerns($0) && ($0.isMark(.appKilled) || $0.isMark(.appReclaimed) || $0.isDaemon(.appSuspended))
     }
     let (condition, cause) = evidence.condition(of: Recorded.agentIdentifier, on: absence.phone, before: from + 1)
     if silenced == nil {
@@ -92,7 +92,7 @@ enum AwayPromises {
       }
     }
     guard let silenced else { return evidence.neverJudged("the agent was not silenced") }
-    if let quit = evidence.last(before: arrival, where: { $0.isMark(Marks.appQuit) && concerns($0) }),
+    if let quit = evidence.last(before: arrival, where: { $0.isMark(.appQuit) && concerns($0) }),
       quit >= from
     {
       return evidence.neverJudged(
@@ -107,7 +107,7 @@ enum AwayPromises {
     }
     // A link that was lost again is asked for again, and completes again.
     let again = completed.dropFirst().prefix { completion in
-      evidence.first(in: index..<completion) { $0.isLink(.down) && $0.isLink(of: absence.phone) } == nil
+      evidence.first(in: index..<completion) { $0.isLink(.linkDown) && $0.isLink(of: absence.phone) } == nil
     }
     guard again.isEmpty else {
       return .broken("\(again.count + 1) requests completed on arrival", [first] + again.map { evidence.entries[$0] })
@@ -126,8 +126,8 @@ enum AwayPromises {
 
   private static func notRunning(_ evidence: Evidence, _ absence: Absence) -> Finding {
     let killed = evidence.first(in: absence.away) {
-      [Marks.appKilled, Marks.appReclaimed].contains($0.event ?? "") && $0.process == Marks.process
-        && $0.machine == absence.phone && $0.concerns(Recorded.agentIdentifier)
+      ($0.isMark(.appKilled) || $0.isMark(.appReclaimed)) && $0.machine == absence.phone
+        && $0.concerns(Recorded.agentIdentifier)
     }
     guard let killed else { return evidence.notJudged("the agent was not killed while the owner was away") }
     // What the user opens runs, and is no business of this promise any more.
@@ -148,7 +148,7 @@ enum AwayPromises {
   private static func relaunched(_ evidence: Evidence, _ kill: Int) -> Finding {
     let killed = evidence.entries[kill]
     let next = evidence.first(in: evidence.rest(from: kill + 1)) {
-      $0.isMark(Marks.appKilled) && $0.concerns(Recorded.lockIdentifier) && $0.machine == killed.machine
+      $0.isMark(.appKilled) && $0.concerns(Recorded.lockIdentifier) && $0.machine == killed.machine
     }
     let after = kill..<(next ?? evidence.window.upperBound)
     let launched = evidence.first(in: after) {
@@ -159,14 +159,14 @@ enum AwayPromises {
     guard let started = evidence.first(in: after, where: { $0.isLock(.started) && $0.machine == killed.machine }) else {
       return evidence.missing("the relaunched lock did not start", since: kill, [evidence.entries[launched]])
     }
-    guard killed.fields["pid"] != "\(evidence.entries[started].pid)" else {
+    guard killed[.pid] != "\(evidence.entries[started].pid)" else {
       return .broken("the lock that runs is the one that was killed", [evidence.entries[started]])
     }
     let restored = evidence.first(in: after) { $0.isLock(.willRestoreState) && $0.machine == killed.machine }
     guard let restored else {
       return evidence.missing("the relaunched lock restored nothing", since: kill, [evidence.entries[started]])
     }
-    guard !(evidence.entries[restored].fields["services"] ?? "").isEmpty else {
+    guard !(evidence.entries[restored][.services] ?? "").isEmpty else {
       return .broken("the relaunched lock restored no service", [evidence.entries[restored]])
     }
     return .kept("relaunched and restored", [launched, restored].map { evidence.entries[$0] })

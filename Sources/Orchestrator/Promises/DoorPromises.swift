@@ -1,4 +1,5 @@
 import Journal
+import JournalEvents
 
 /// The bolt.
 enum DoorPromises {
@@ -46,7 +47,7 @@ enum DoorPromises {
         for index in 0..<evidence.window.upperBound {
           let move = evidence.entries[index]
           guard move.isLock(.boltMoved), move.machine == door else { continue }
-          let number = Int64(move.fields["record"] ?? "")
+          let number = Int64(move[.record] ?? "")
           if evidence.window.contains(index) {
             moves.append(move)
             guard let number else { return .broken("a movement has no record", [move]) }
@@ -82,7 +83,7 @@ enum DoorPromises {
 
   /// Whether the lock says so of a refused command, and had restarted before.
   private static func wasOnItsWay(_ refusal: JournalEntry, _ evidence: Evidence) -> Bool {
-    guard refusal.fields["reason"] == "earlierRun" else { return false }
+    guard refusal[.reason] == "earlierRun" else { return false }
     let starts = evidence.entries.filter {
       $0.isLock(.started) && $0.machine == refusal.machine && $0.t <= refusal.t
     }
@@ -93,7 +94,7 @@ enum DoorPromises {
   /// open.
   private static func openAlready(_ evidence: Evidence, _ home: Range<Int>, door: String) -> Finding? {
     let returned = evidence.entries[home.lowerBound]
-    let walkEnds = returned.t + Int64((Double(returned.fields["over"] ?? "") ?? 0) * 1e9)
+    let walkEnds = returned.t + Int64((Double(returned[.over] ?? "") ?? 0) * 1e9)
     // Who comes back soon is on the way while the bolt still locks behind them.
     let moves = evidence.all(in: home) {
       $0.isLock(.boltMoved) && $0.machine == door && ($0.isOpening || ($0.t <= walkEnds && !$0.isByHand))
@@ -107,13 +108,13 @@ enum DoorPromises {
   ) -> Finding {
     if let finding = openAlready(evidence, home, door: door) { return finding }
     // Whoever leaves afterwards makes the bolt move again, and rightly so.
-    let left = evidence.first(in: home) { $0.isMark(Marks.ownerLeft) && evidence.phones.contains($0.machine) }
+    let left = evidence.first(in: home) { $0.isMark(.ownerLeft) && evidence.phones.contains($0.machine) }
     let home = home.lowerBound..<(left ?? home.upperBound)
     let written = evidence.all(in: home) { $0.isAgent(.unlockWritten) }
     let own = written.filter { $0.machine == absence.phone }
     // A phone also says that it is there, by a status, which moves nothing.
     let accepted = evidence.all(in: home) {
-      $0.isLock(.commandAccepted) && $0.machine == door && $0.fields["command"] != "status"
+      $0.isLock(.commandAccepted) && $0.machine == door && $0[.command] != "status"
     }
     let moved = evidence.all(in: home) { $0.isLock(.boltMoved) && $0.machine == door && !$0.isByHand }
     // Who comes back soon is on the way while the bolt still locks behind them.
@@ -155,7 +156,7 @@ enum DoorPromises {
     }
     let took = seconds(from: evidence.entries[home.lowerBound], to: open)
     let written = evidence.all(in: home) { $0.isAgent(.unlockWritten) }
-    let operations = Set(written.map { $0.fields["operation"] }).count
+    let operations = Set(written.map { $0[.operation] }).count
     guard operations > 0 else { return .broken("the bolt opened, and no agent had written an unlock", [open]) }
     return .kept("open after \(took) s, by \(count(operations, "operation"))", written + [open])
   }
@@ -175,12 +176,12 @@ enum DoorPromises {
     }
     var seen: [String: JournalEntry] = [:]
     for answer in answers {
-      let operation = answer.fields["operation"] ?? ""
+      let operation = answer[.operation] ?? ""
       if let earlier = seen[operation] { return .broken("one unlock was answered twice", [earlier, answer]) }
       seen[operation] = answer
     }
     // LockResult's words.
-    let result = answer.fields["result"] ?? ""
+    let result = answer[.result] ?? ""
     guard ["done", "notNeeded"].contains(result) else {
       return .broken("the answer is \(result.isEmpty ? "empty" : result)", answers)
     }
@@ -189,7 +190,7 @@ enum DoorPromises {
 
   private static func neverUnlocked(_ evidence: Evidence, _ absence: Absence, door: String) -> Finding {
     let moves = evidence.indices(in: absence.away) { $0.isLock(.boltMoved) && $0.machine == door }
-    let opened = moves.filter { evidence.entries[$0].fields["to"] != "locked" }
+    let opened = moves.filter { evidence.entries[$0][.to] != "locked" }
     let absences = evidence.everyAbsence()
     // Somebody else who is at home may open the door whenever they like.
     func isAnybodyHome(at index: Int) -> Bool {

@@ -1,4 +1,5 @@
 import Journal
+import JournalEvents
 
 /// What was recorded, in order, the part of it that a promise is about, and who is in the story.
 public struct Evidence: Sendable {
@@ -34,7 +35,7 @@ public struct Evidence: Sendable {
     entries[bounded(range)].firstIndex(where: matches)
   }
 
-  func firstMark(_ event: String, in range: Range<Int>? = nil) -> Int? { first(in: range) { $0.isMark(event) } }
+  func firstMark(_ event: Recorded.Story, in range: Range<Int>? = nil) -> Int? { first(in: range) { $0.isMark(event) } }
 
   func last(before end: Int, where matches: (JournalEntry) -> Bool) -> Int? {
     entries[..<min(end, window.upperBound)].lastIndex(where: matches)
@@ -66,7 +67,7 @@ public struct Evidence: Sendable {
   /// What should have followed did not. It is broken by that, unless the story stopped before it had its time: a wait in
   /// vain is time enough.
   func missing(_ reason: String, since index: Int, _ lines: [JournalEntry] = []) -> Finding {
-    let waited = first(in: rest(from: index)) { $0.isMark(Marks.waitFailed) } != nil
+    let waited = first(in: rest(from: index)) { $0.isMark(.waitFailed) } != nil
     guard isCutOff, !waited else { return .broken(reason, lines) }
     return Finding(judgement: .notReached, reason: "\(reason) before the story stopped", evidence: lines)
   }
@@ -86,12 +87,12 @@ public struct Evidence: Sendable {
       let last = last(
         before: index, where: { $0.machine == door && ($0.isLock(.boltMoved) || $0.isLock(.started)) })
     else { return nil }
-    return entries[last].fields[entries[last].isLock(.boltMoved) ? "to" : "bolt"]
+    return entries[last][entries[last].isLock(.boltMoved) ? .to : .bolt]
   }
 
   /// Whether this machine had a link, by the latest word about its links before that; `nil` where there was none.
   func isLinked(_ machine: String, before index: Int) -> Bool? {
-    last(before: index) { ($0.isLink(.up) || $0.isLink(.down)) && $0.isLink(of: machine) }
-      .map { entries[$0].isLink(.up) }
+    last(before: index) { ($0.isLink(.linkUp) || $0.isLink(.linkDown)) && $0.isLink(of: machine) }
+      .map { entries[$0].isLink(.linkUp) }
   }
 }

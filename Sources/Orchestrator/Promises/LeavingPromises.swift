@@ -1,4 +1,5 @@
 import Journal
+import JournalEvents
 
 /// The owner leaves.
 enum LeavingPromises {
@@ -24,9 +25,8 @@ enum LeavingPromises {
     guard evidence.bolt(of: door, before: absence.departure) != "locked" else {
       return evidence.neverJudged("the bolt was locked already when the owner left", [left])
     }
-    let doorMark = evidence.last(before: absence.departure) { $0.machine == door && $0.fields["door"] != nil }
-    if let doorMark, evidence.entries[doorMark].isMark(Marks.fault), evidence.entries[doorMark].fields["door"] == "open"
-    {
+    let doorMark = evidence.last(before: absence.departure) { $0.machine == door && $0[.door] != nil }
+    if let doorMark, evidence.entries[doorMark].isMark(.fault), evidence.entries[doorMark][.door] == "open" {
       return evidence.neverJudged("the door stood open when the owner left", [evidence.entries[doorMark], left])
     }
     // Who turns back on a way is still out of range for a while: the bolt has until the link is there again.
@@ -34,15 +34,15 @@ enum LeavingPromises {
     if let arrival = absence.arrival, absence.hasWay {
       end =
         evidence.first(in: evidence.rest(from: arrival)) {
-          ($0.isLink(.up) && $0.isLink(of: absence.phone)) || $0.isOpening
+          ($0.isLink(.linkUp) && $0.isLink(of: absence.phone)) || $0.isOpening
         } ?? absence.end
     }
     let moves = evidence.all(in: absence.departure..<end) {
       $0.isLock(.boltMoved) && $0.machine == door && !$0.isByHand
     }
-    guard let first = moves.first(where: { $0.fields["to"] == "locked" }) else {
+    guard let first = moves.first(where: { $0[.to] == "locked" }) else {
       let hand = evidence.all(in: absence.away) { $0.isLock(.boltMoved) && $0.machine == door && $0.isByHand }
-      if let locked = hand.first(where: { $0.fields["to"] == "locked" }) {
+      if let locked = hand.first(where: { $0[.to] == "locked" }) {
         return evidence.neverJudged("a hand had locked the bolt before the lock did", [left, locked])
       }
       return evidence.missing(
@@ -64,16 +64,16 @@ enum LeavingPromises {
       return evidence.neverJudged("the phone was not connected when its owner left", [left])
     }
     let links = evidence.all(in: absence.away) {
-      ($0.isLink(.up) || $0.isLink(.down)) && $0.isLink(of: absence.phone)
+      ($0.isLink(.linkUp) || $0.isLink(.linkDown)) && $0.isLink(of: absence.phone)
     }
-    guard let down = links.lastIndex(where: { $0.isLink(.down) }) else {
+    guard let down = links.lastIndex(where: { $0.isLink(.linkDown) }) else {
       return evidence.missing("no link went down while the owner was away", since: absence.departure, [left])
     }
     // Who walks passes the edge of range, where links come and go; who is beyond it has none.
-    let walked = Int64((Double(left.fields["over"] ?? "") ?? 0) * 1e9)
-    let up = links.filter { $0.isLink(.up) && $0.t > left.t + walked }
+    let walked = Int64((Double(left[.over] ?? "") ?? 0) * 1e9)
+    let up = links.filter { $0.isLink(.linkUp) && $0.t > left.t + walked }
     guard up.isEmpty else { return .broken("a link came up while the owner was away", up) }
-    if links.last?.isLink(.up) == true {
+    if links.last?.isLink(.linkUp) == true {
       return .broken("the link stayed while the owner was away", [links.last ?? left])
     }
     return .kept("link lost, and none came up until the return", [links[down]])

@@ -1,4 +1,5 @@
 import Journal
+import JournalEvents
 
 /// The lock's app dies, or hangs, and its system stands in for it.
 enum LockFaultPromises {
@@ -8,7 +9,7 @@ enum LockFaultPromises {
       meaning: "The lock's app dies while the phone is connected, and the phone notices nothing: no link lost, no "
         + "service changed; the relaunched lock goes on with the same subscription."
     ) { evidence in
-      let kills = evidence.indices { $0.isMark(Marks.appKilled) && $0.concerns(Recorded.lockIdentifier) }
+      let kills = evidence.indices { $0.isMark(.appKilled) && $0.concerns(Recorded.lockIdentifier) }
       guard !kills.isEmpty else { return evidence.notJudged("the lock was never killed") }
       guard !evidence.phones.isEmpty else { return evidence.neverJudged("nobody in the story carries the agent") }
       return .all(
@@ -25,7 +26,7 @@ enum LockFaultPromises {
           }
           // Its system has 5 s: what is lost later is lost over that.
           let limit = evidence.entries[asked].t + 5_000_000_000
-          let lost = evidence.first(in: asked..<hung.upperBound) { $0.isLink(.down) && $0.t < limit }
+          let lost = evidence.first(in: asked..<hung.upperBound) { $0.isLink(.linkDown) && $0.t < limit }
           if let lost {
             return evidence.neverJudged("the link was lost first", [evidence.entries[lost]])
           }
@@ -34,8 +35,8 @@ enum LockFaultPromises {
             [hung.lowerBound, asked].map { evidence.entries[$0] })
         }
         // An owner who leaves takes the link along.
-        let left = evidence.firstMark(Marks.ownerLeft, in: expired..<hung.upperBound)
-        let lost = evidence.all(in: expired..<(left ?? hung.upperBound)) { $0.isLink(.down) }
+        let left = evidence.firstMark(.ownerLeft, in: expired..<hung.upperBound)
+        let lost = evidence.all(in: expired..<(left ?? hung.upperBound)) { $0.isLink(.linkDown) }
         guard lost.isEmpty else { return .broken("the link was lost over it", lost) }
         return .kept("answered, and the link stayed", [evidence.entries[expired]])
       }
@@ -57,12 +58,12 @@ enum LockFaultPromises {
     // Until somebody leaves, or the lock is killed once more.
     let end =
       evidence.first(in: evidence.rest(from: kill + 1)) {
-        ($0.isMark(Marks.ownerLeft) && $0.machine == phone)
-          || ($0.isMark(Marks.appKilled) && $0.concerns(Recorded.lockIdentifier))
+        ($0.isMark(.ownerLeft) && $0.machine == phone)
+          || ($0.isMark(.appKilled) && $0.concerns(Recorded.lockIdentifier))
       } ?? evidence.window.upperBound
     let signs: [Recorded.Agent] = [.didDisconnect, .servicesChanged, .discoveryStarted, .subscribed]
     let noticed = evidence.all(in: kill..<end) { entry in
-      (entry.isLink(.down) && entry.isLink(of: phone))
+      (entry.isLink(.linkDown) && entry.isLink(of: phone))
         || (entry.machine == phone && signs.contains { entry.isAgent($0) })
     }
     guard noticed.isEmpty else { return .broken("the phone noticed it", noticed) }
@@ -80,7 +81,7 @@ enum LockFaultPromises {
 
   private static func closedWithLink(_ evidence: Evidence, _ hung: Range<Int>) -> Finding {
     guard let closed = answer(.requestAbandoned, evidence, hung) else {
-      guard let down = evidence.first(in: hung, where: { $0.isLink(.down) }) else {
+      guard let down = evidence.first(in: hung, where: { $0.isLink(.linkDown) }) else {
         return evidence.notJudged("no link was lost while the lock hung")
       }
       let expired = answer(.requestExpired, evidence, hung)
@@ -95,13 +96,13 @@ enum LockFaultPromises {
     }
     // The only end that is nobody's fault here, whether it is seen by the service manager or by latchkeyd.
     let gone = evidence.all(in: evidence.rest(from: closed)) {
-      $0.isMark(Marks.processFailed) || ($0.isDaemon(.bluetoothState) && $0.fields["state"] == "resetting")
+      $0.isMark(.processFailed) || ($0.isDaemon(.bluetoothState) && $0[.state] == "resetting")
     }
     guard let last = gone.last else { return .kept("closed as the link was lost", [evidence.entries[closed]]) }
-    let others = gone.filter { $0.isMark(Marks.processFailed) && $0.fields["program"] != Recorded.bluetoothd }
+    let others = gone.filter { $0.isMark(.processFailed) && $0[.program] != Recorded.bluetoothd }
     guard others.isEmpty else { return .broken("another process ended over it", others) }
     let back = evidence.first(in: evidence.rest(from: closed)) {
-      $0.isDaemon(.bluetoothState) && $0.fields["because"] == "bluetoothd appeared" && $0.t >= last.t
+      $0.isDaemon(.bluetoothState) && $0[.because] == "bluetoothd appeared" && $0.t >= last.t
     }
     guard let back else {
       return evidence.missing("bluetoothd died of it and did not come back", since: closed, gone)
@@ -111,16 +112,18 @@ enum LockFaultPromises {
 
   /// Each time from the lock's hanging until it goes on, or is ended, or the story ends.
   private static func eachHanging(_ evidence: Evidence, _ judge: (Range<Int>) -> Finding) -> Finding {
-    let hangs = evidence.indices { $0.isMark(Marks.appHung) && $0.concerns(Recorded.lockIdentifier) }
+    let hangs = evidence.indices { $0.isMark(.appHung) && $0.concerns(Recorded.lockIdentifier) }
     guard !hangs.isEmpty else { return evidence.notJudged("the lock did not hang") }
     return .all(
       hangs.map { hang in
         let machine = evidence.entries[hang].machine
         let end = evidence.first(in: evidence.rest(from: hang + 1)) {
-          guard $0.process == Marks.process, $0.machine == machine else { return false }
-          if $0.event == Marks.machineDown { return true }
-          return [Marks.appContinued, Marks.appKilled, Marks.appHung].contains($0.event ?? "")
-            && $0.concerns(Recorded.lockIdentifier)
+          guard $0.machine == machine else { return false }
+          switch $0.mark {
+          case .machineDown: return true
+          case .appContinued, .appKilled, .appHung: return $0.concerns(Recorded.lockIdentifier)
+          default: return false
+          }
         }
         return judge(hang..<(end ?? evidence.window.upperBound))
       }, of: "hanging")

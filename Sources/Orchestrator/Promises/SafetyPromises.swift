@@ -1,4 +1,5 @@
 import Journal
+import JournalEvents
 
 /// No door opens for somebody who has not come.
 enum SafetyPromises {
@@ -42,21 +43,21 @@ enum SafetyPromises {
     var words: [String: Int] = [:]
     for index in 0..<evidence.window.upperBound {
       let entry = evidence.entries[index]
-      let walk = Int64((Double(entry.fields["over"] ?? "") ?? 0) * 1e9)
-      switch (entry.process, entry.event) {
-      case (Marks.process, Marks.userUnlocked): words[entry.machine, default: 0] += 1
-      case (Marks.process, Marks.ownerLeft): approaches[entry.machine] = nil
-      case (Marks.process, Marks.ownerReturned):
+      let walk = Int64((Double(entry[.over] ?? "") ?? 0) * 1e9)
+      switch (entry.mark, entry.event(as: Recorded.Lock.self)) {
+      case (.userUnlocked?, _): words[entry.machine, default: 0] += 1
+      case (.ownerLeft?, _): approaches[entry.machine] = nil
+      case (.ownerReturned?, _):
         let isOpen = evidence.bolt(of: door, before: index) == "unlocked"
         approaches[entry.machine] =
           entry.isOnWay && evidence.phones.contains(entry.machine)
           ? Approach(walkEnds: entry.t + walk, wasOpen: isOpen) : nil
-      case (Marks.process, Marks.moved) where entry.isOnWay:
+      case (.moved?, _) where entry.isOnWay:
         // Who had stopped on the way walks on.
         if let approach = approaches[entry.machine], !approach.hasOpened {
           approaches[entry.machine]?.walkEnds = max(approach.walkEnds, entry.t + walk)
         }
-      case (Recorded.lock, Recorded.Lock.boltMoved.rawValue) where entry.machine == door:
+      case (_, .boltMoved?) where entry.machine == door:
         if entry.isByHand, !entry.isOpening {
           // What somebody locks from inside stays locked until somebody really comes.
           for (phone, approach) in approaches where entry.t > approach.walkEnds { approaches[phone] = nil }
@@ -66,7 +67,7 @@ enum SafetyPromises {
         if evidence.window.contains(index) { opened.append(entry) }
         let phone = cause?.machine ?? ""
         // The agent's own word for it is not enough: somebody must have said so, once for each time.
-        if cause?.fields["because"] == "word", let given = words[phone], given > 0 {
+        if cause?[.because] == "word", let given = words[phone], given > 0 {
           words[phone] = given - 1
           continue
         }
@@ -90,12 +91,12 @@ enum SafetyPromises {
   private static func cause(_ evidence: Evidence, of index: Int, door: String) -> JournalEntry? {
     let moved = evidence.entries[index]
     let accepted = evidence.last(before: index) {
-      $0.isLock(.commandAccepted) && $0.machine == door && $0.fields["command"] != "status" && $0.t <= moved.t
+      $0.isLock(.commandAccepted) && $0.machine == door && $0[.command] != "status" && $0.t <= moved.t
     }
-    guard let accepted, let operation = evidence.entries[accepted].fields["operation"] else { return nil }
+    guard let accepted, let operation = evidence.entries[accepted][.operation] else { return nil }
     // By their operation, since machines may tell of one moment in either order.
     return evidence.last(before: evidence.window.upperBound) {
-      $0.isAgent(.unlockWritten) && $0.fields["operation"] == operation && $0.t <= moved.t
+      $0.isAgent(.unlockWritten) && $0[.operation] == operation && $0.t <= moved.t
     }.map { evidence.entries[$0] }
   }
 
@@ -108,15 +109,15 @@ enum SafetyPromises {
     let (condition, _) = evidence.condition(of: Recorded.agentIdentifier, on: absence.phone, before: home.lowerBound)
     guard condition != .neverRan else { return evidence.neverJudged("the agent never ran before the return") }
     let user = evidence.last(before: home.lowerBound) {
-      $0.machine == absence.phone && ($0.isUsersCall || ($0.isMark(Marks.appQuit)))
+      $0.machine == absence.phone && ($0.isUsersCall || ($0.isMark(.appQuit)))
     }
-    if let user, evidence.entries[user].isMark(Marks.appQuit) {
+    if let user, evidence.entries[user].isMark(.appQuit) {
       return evidence.neverJudged("the user had quit the agent", [evidence.entries[user]])
     }
     guard evidence.isLinked(absence.phone, before: home.lowerBound) != true else {
       return evidence.neverJudged("the phone was connected all the while", [returned])
     }
-    guard evidence.first(in: home, where: { $0.isLink(.up) && $0.isLink(of: absence.phone) }) != nil else {
+    guard evidence.first(in: home, where: { $0.isLink(.linkUp) && $0.isLink(of: absence.phone) }) != nil else {
       return evidence.missing("no link came up", since: home.lowerBound, [returned])
     }
     let asked = evidence.first(in: home) { $0.isAgent(.unlockAsked) && $0.machine == absence.phone }

@@ -1,4 +1,5 @@
 import Journal
+import JournalEvents
 
 /// What holds in every story.
 enum SoundnessPromises {
@@ -35,7 +36,7 @@ enum SoundnessPromises {
           latest = latest.filter { $0.key.machine != entry.machine || $0.key.pid != entry.pid }
         }
         guard entry.isAgent(.didConnect) || entry.isAgent(.didDisconnect) else { continue }
-        let listener = Listener(machine: entry.machine, pid: entry.pid, peripheral: entry.fields["peripheral"])
+        let listener = Listener(machine: entry.machine, pid: entry.pid, peripheral: entry[.peripheral])
         if let earlier = latest[listener], earlier.event == entry.event {
           return .broken("\(entry.event ?? "") twice in a row", [earlier, entry])
         }
@@ -53,7 +54,7 @@ enum SoundnessPromises {
       name: "no-errors-logged", rows: ["H1"], meaning: "No process logged an error."
     ) { evidence in
       if let finding = silent(evidence) { return finding }
-      let errors = evidence.all { ["error", "critical"].contains($0.level) && $0.process != Marks.process }
+      let errors = evidence.all { ["error", "critical"].contains($0.level) && $0.process != Recorded.orchestrator }
       guard errors.isEmpty else {
         return .broken("\(count(errors.count, "error")) \(errors.count == 1 ? "was" : "were") logged", errors)
       }
@@ -65,7 +66,7 @@ enum SoundnessPromises {
   private static func silent(_ evidence: Evidence) -> Finding? {
     let range = 0..<evidence.window.upperBound
     // A system that could not even start is one that ended.
-    if evidence.first(in: range, where: { $0.isMark(Marks.processFailed) }) != nil { return nil }
+    if evidence.first(in: range, where: { $0.isMark(.processFailed) }) != nil { return nil }
     guard evidence.first(in: range, where: { $0.process == Recorded.daemon }) != nil else {
       return evidence.notJudged("no process of the world has recorded anything")
     }

@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import Journal
+import JournalEvents
 import TimeTypes
 
 /// Everything that was recorded in a run, in order: the processes' journal, and the orchestrator's own marks between.
@@ -26,12 +27,14 @@ struct Chronicle {
   /// Puts on record what the orchestrator did, after all that was recorded before.
   @discardableResult
   mutating func mark(
-    _ event: String, at now: Instant, machine: String = "", message: String, fields: [String: String] = [:]
+    _ event: Recorded.Story, at now: Instant, machine: String = "", message: String,
+    fields: [JournalField: String] = [:]
   ) throws -> JournalEntry {
+    assert(event.fields.isSuperset(of: fields.keys), "\(event) has a field that the vocabulary does not know")
     try readNew()
     let entry = JournalEntry(
-      t: now.nanoseconds, wall: unixNanoseconds(), machine: machine, process: Marks.process, pid: getpid(),
-      level: "notice", event: event, message: message, fields: fields)
+      t: now.nanoseconds, wall: unixNanoseconds(), machine: machine, process: Recorded.orchestrator, pid: getpid(),
+      level: "notice", event: event.rawValue, message: message, fields: fields.named)
     entries.append(entry)
     return entry
   }
@@ -41,7 +44,8 @@ struct Chronicle {
   func inOrder() -> [JournalEntry] {
     var ordered: [JournalEntry] = []
     ordered.reserveCapacity(entries.count)
-    for part in entries.split(omittingEmptySubsequences: false, whereSeparator: { $0.process == Marks.process }) {
+    for part in entries.split(omittingEmptySubsequences: false, whereSeparator: { $0.process == Recorded.orchestrator })
+    {
       if part.startIndex > 0 { ordered.append(entries[part.startIndex - 1]) }
       // Stable, so that what one process did in a moment stays in its order.
       ordered += part.enumerated().sorted { ($0.element.t, $0.offset) < ($1.element.t, $1.offset) }.map(\.element)

@@ -1,4 +1,5 @@
 import Journal
+import JournalEvents
 
 /// A short fingerprint of everything that happened on the radio and to adapters, with its virtual times: two runs
 /// with the same seed give the same one.
@@ -13,11 +14,13 @@ public struct RadioDigest: Sendable {
     for entry in entries { add(entry) }
   }
 
-  static let prefixes = ["link.", "adapter.", "bluetoothd."]
+  static let events: Set<Recorded.Radio> = [
+    .linkUp, .linkDown, .adapterPowered, .bluetoothdStarted, .bluetoothdStopped, .bluetoothdDiagnostic,
+  ]
 
   public static func covers(_ entry: JournalEntry) -> Bool {
-    guard entry.process == "bluez-simulator", let event = entry.event else { return false }
-    return prefixes.contains { event.hasPrefix($0) }
+    guard entry.process == Recorded.simulator, let event = entry.event(as: Recorded.Radio.self) else { return false }
+    return events.contains(event)
   }
 
   public mutating func add(_ entry: JournalEntry) {

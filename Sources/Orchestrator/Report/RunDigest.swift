@@ -1,4 +1,5 @@
 import Journal
+import JournalEvents
 import TimeTypes
 
 /// A short fingerprint of all that happened in a run, with its virtual times: on the radio, to adapters, in the system,
@@ -11,20 +12,21 @@ public struct RunDigest: Sendable {
 
   /// What tells what an event came to. Other fields have what is new in each run: numbers of processes, folders,
   /// names of operations, and identifiers that the system draws.
-  static let fields: Set<String> = [
-    "action", "app", "because", "bolt", "cause", "command", "door", "from", "how", "machine", "on", "reason", "result",
-    "state", "to",
-  ]
+  static let fields = names([
+    .action, .app, .because, .bolt, .cause, .command, .door, .how, .machine, .on, .reason, .result, .state, .to,
+  ])
+
+  private static func names(_ fields: [JournalField]) -> Set<String> { Set(fields.map(\.rawValue)) }
 
   public init(_ entries: [JournalEntry]) {
     for line in Self.lines(entries) { add(line) }
   }
 
   /// A state that may change several times in one moment: what it came to is all that counts.
-  static let states: Set<String> = ["stateUpdated"]
+  static let states: Set = [Recorded.Agent.stateUpdated.rawValue, Recorded.Lock.stateUpdated.rawValue]
   /// What the system makes of the adapter in between is chance; the radio has what the adapter was, the apps what they
   /// were told.
-  static let passing: Set<String> = ["bluetooth.state"]
+  static let passing: Set = [Recorded.Daemon.bluetoothState.rawValue]
 
   /// What one process did of one kind in one moment.
   private struct Moment: Hashable {
@@ -44,7 +46,7 @@ public struct RunDigest: Sendable {
       if Self.states.contains(event) {
         let moment = Moment(t: entry.t, place: entry.place, process: entry.process, event: event)
         guard states.insert(moment).inserted else { continue }
-        lines.append((entry.t, line(entry, event, ["state"])))
+        lines.append((entry.t, line(entry, event, names([.state]))))
       } else {
         lines.append((entry.t, line(entry, event, Self.fields)))
       }

@@ -1,4 +1,5 @@
 import Journal
+import JournalEvents
 import TimeTypes
 
 extension JournalEntry {
@@ -21,38 +22,9 @@ extension JournalEntry {
     let fraction = String(milliseconds % 1000)
     let wallText = "\(milliseconds / 1000).\(String(repeating: "0", count: 3 - fraction.count))\(fraction) s"
     let what = event.map { pad($0, 22) } ?? level.uppercased()
-    let detail = process == Marks.process ? message : event == nil ? "\(message) \(fieldText)" : fieldText
+    let detail = process == Recorded.orchestrator ? message : event == nil ? "\(message) \(fieldText)" : fieldText
     let left = String(repeating: " ", count: max(0, 10 - wallText.count)) + wallText
     let text = "\(pad(instant.description, 16))  \(left)  \(pad(place, 6))  \(pad(process, 15))  \(what)  \(detail)"
     return String(text.reversed().drop { $0 == " " }.reversed())
   }
-}
-
-/// What the orchestrator itself puts on record, so that promises know what was done to the world.
-public enum Marks {
-  public static let process = "orchestrator"
-
-  public static let chapterBegan = "chapter.began"
-  public static let chapterEnded = "chapter.ended"
-  public static let ownerLeft = "owner.left"
-  public static let ownerReturned = "owner.returned"
-  public static let moved = "machine.moved"
-  public static let walkEnded = "walk.ended"
-  public static let appOpened = "app.open"
-  public static let appLeft = "app.leave"
-  public static let appQuit = "app.quit"
-  public static let appReclaimed = "app.reclaim"
-  public static let userUnlocked = "user.unlock"
-  public static let appKilled = "app.kill"
-  public static let appHung = "app.hang"
-  public static let appContinued = "app.continue"
-  public static let daemonKilled = "daemon.kill"
-  public static let machineDown = "machine.down"
-  public static let machineUp = "machine.up"
-  public static let processFailed = "process.failed"
-  public static let fault = "fault"
-  public static let notDone = "fault.not-done"
-  public static let waited = "wait.done"
-  public static let waitFailed = "wait.failed"
-  public static let timePassed = "time.passed"
 }

@@ -1,4 +1,5 @@
 import Journal
+import JournalEvents
 import Radio
 import TimeTypes
 
@@ -149,7 +150,18 @@ public struct EventPattern: Sendable, Equatable, CustomStringConvertible {
   public var process: String?
   /// Fields that must have exactly these values.
   public var fields: [String: String]
-  public init(event: String, machine: String? = nil, process: String? = nil, fields: [String: String] = [:]) {
+
+  /// An event of this project's own programs.
+  public init(_ event: some JournalEvent, machine: String? = nil, fields: [JournalField: String] = [:]) {
+    self.event = event.rawValue
+    self.machine = machine
+    self.fields = fields.named
+  }
+
+  /// An event as a scenario has it, which may be another program's own.
+  ///
+  /// - Precondition: `StepReader` has compared its names with the vocabulary.
+  init(named event: String, machine: String? = nil, process: String? = nil, fields: [String: String] = [:]) {
     self.event = event
     self.machine = machine
     self.process = process

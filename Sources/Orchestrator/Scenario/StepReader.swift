@@ -157,13 +157,17 @@ struct StepReader {
   private func wait() throws(ScenarioError) -> Action {
     let reader = try MappingReader(try outer.required(kind), subject: "step '\(kind)'", file: file)
     try reader.allow(["event", "machine", "process", "fields", "within"])
-    var pattern = EventPattern(event: try reader.text("event"))
+    var pattern = EventPattern(named: try reader.text("event"))
     pattern.machine = try reader.optionalText("machine")
     if let name = pattern.machine { try check(machine: name, reader.lineNumber(of: "machine")) }
     pattern.process = try reader.optionalText("process")
+    let known = try EventNames.check(pattern.event, of: pattern.process, reader)
     if let node = reader.node("fields") {
       let fields = try MappingReader(node, subject: "'fields' of step '\(kind)'", file: file)
-      for key in fields.keys { pattern.fields[key] = try fields.text(key) }
+      for key in fields.keys {
+        pattern.fields[key] = try fields.text(key)
+        try EventNames.check(field: key, of: pattern.event, known: known, fields)
+      }
     }
     return .wait(pattern, limit: reader.has("within") ? try reader.duration("within") : .seconds(60))
   }

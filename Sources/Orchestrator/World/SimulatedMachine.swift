@@ -3,6 +3,7 @@ import AppLinkBus
 import BlueZSimulator
 import Foundation
 import Glibc
+import JournalEvents
 import TimeTypes
 
 /// A machine of a simulated world: a folder, a private bus, a latchkeyd, and a Bluetooth of the simulator's. The

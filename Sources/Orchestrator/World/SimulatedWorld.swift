@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import Journal
+import JournalEvents
 import LockCryptography
 import TimeTypes
 
