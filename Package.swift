@@ -39,21 +39,24 @@ let package = Package(
     .library(name: "CoreBluetooth", targets: ["CoreBluetooth"]),
     .library(name: "CoreBluetoothTestKit", targets: ["CoreBluetoothTestKit"]),
   ],
+  // By exact versions: a checkout builds the same tomorrow, and a resolved file need not be kept.
   dependencies: [
     // The commands' arguments, help texts and shell completions.
-    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+    .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
     // Every process logs through it; the journal is a handler of it.
-    .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+    .package(url: "https://github.com/apple/swift-log", exact: "1.16.2"),
     // X25519, ChaCha20-Poly1305, SHA-256 and HKDF for the lock's Noise session.
-    .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
+    .package(url: "https://github.com/apple/swift-crypto", exact: "4.5.2"),
     // Orderly start and stop of the daemons on signals.
-    .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+    .package(url: "https://github.com/swift-server/swift-service-lifecycle", exact: "2.13.0"),
     // latchkeyd's store: SQLite with migrations.
-    .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+    .package(url: "https://github.com/groue/GRDB.swift", exact: "7.10.0"),
     // Scenario files are YAML.
-    .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
+    .package(url: "https://github.com/jpsim/Yams", exact: "6.2.2"),
     // The tests' processes: started without anybody else's descriptors, and awaited without blocking a thread.
-    .package(url: "https://github.com/swiftlang/swift-subprocess", from: "1.0.2"),
+    .package(url: "https://github.com/swiftlang/swift-subprocess", exact: "1.0.2"),
+    // `make docs`: the products' pages. No target needs it.
+    .package(url: "https://github.com/swiftlang/swift-docc-plugin", exact: "1.5.0"),
   ],
   targets: [
     // The ground: C libraries, and the words that every room shares.

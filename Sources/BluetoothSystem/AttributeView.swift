@@ -89,7 +89,7 @@ extension BluetoothSystem {
         peripheral.services?.contains(where: { $0.handle == attribute.handle }) == true
       else { continue }
       // While bluetoothd forgets a device that left, nothing is said; it may come back as it was.
-      guard peripheral.told == .connected, bluez.device(peer)?.isConnected == true else { continue }
+      guard peripheral.isConnected, bluez.device(peer)?.isConnected == true else { continue }
       // A subscription outlives the server's restart where the attributes come back with their handles.
       if peripheral.services?.first(where: { $0.handle == attribute.handle })?.hasSubscription != true {
         peripheral.services?.removeAll { $0.handle == attribute.handle }

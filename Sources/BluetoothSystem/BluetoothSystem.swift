@@ -32,7 +32,7 @@ public struct BluetoothSystem: Sendable {
   // What was asked of bluetoothd.
   var calls = PendingCalls()
   var attempts: [PeerIdentifier: ConnectionAttempt] = [:]
-  var profile = ProfileRegistration()
+  var profile = AcceptListProfile()
   var discovery = Discovery()
   var pairing = Pairing()
   var operations: [PeerIdentifier: OperationQueue] = [:]
@@ -43,10 +43,8 @@ public struct BluetoothSystem: Sendable {
   var uncheckedDatabases: Set<PeerIdentifier> = []
   var healings: [PeerIdentifier: DatabaseHealing] = [:]
   var sessions: [ObjectPath: NotifySession] = [:]
-  var published: [LocalAttributeIdentifier: PublishedService] = [:]
-  var advertisements: [ManagerKey: PublishedAdvertisement] = [:]
-  var mark = DatabaseMark()
-  var lastExport: UInt64 = 0
+  var publishing = Publishing()
+  var exports = ExportPaths()
   var lastAction: UInt64 = 0
   var remoteRequests = OpenRemoteRequests()
 

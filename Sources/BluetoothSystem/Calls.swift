@@ -44,7 +44,7 @@ extension BluetoothSystem {
     case .connect(let peer): connectCompleted(peer, result)
     case .disconnect(let peer): disconnectCompleted(peer, result)
     case .registerProfile(let root, let arming): profileRegistered(root, arming, result)
-    case .unregisterProfile: profile.isUnregistering = false
+    case .unregisterProfile: profile.unregistered()
     case .setFilter: filterSet(result)
     case .startDiscovery: discoveryStarted(result)
     case .stopDiscovery: discovery.stopped()
@@ -58,7 +58,7 @@ extension BluetoothSystem {
     case .rereadAll: rereadAll(result)
     case .startNotify(let path): notifyStarted(path, result)
     case .stopNotify(let path): notifyStopped(path)
-    case .registerService(let service, let root): serviceRegistered(service, root, result)
+    case .registerService(_, let root): serviceRegistered(root, result)
     case .registerAdvertisement(let key, let path): advertisementRegistered(key, path, result)
     case .registerMark(let root): markRegistered(root, result)
     }

@@ -53,12 +53,10 @@ extension BluetoothSystem {
     // The agent is bluetoothd's own matter, whatever becomes of its adapter.
     let open = calls.forgetAll { $0 == .registerAgent }
     attempts = [:]
-    profile = ProfileRegistration()
+    profile = AcceptListProfile()
     discovery = Discovery()
     sessions = [:]
-    published = [:]
-    advertisements = [:]
-    mark = DatabaseMark()
+    publishing.forgetAll()
     forgetPairings()
     uncheckedDatabases = []
     healings = [:]
@@ -158,7 +156,7 @@ extension BluetoothSystem {
         sessions[attribute.path] = nil
       }
       if bluez.devicePaths[device.peer] == path { bluez.devicePaths[device.peer] = nil }
-      profile.armed.remove(device.peer)
+      profile.disarm(device.peer)
       forgetDevice(path, device.peer)
     }
     if names.contains(where: { name in BlueZMirror.attributeKinds.contains { $0.interface == name } }) {
@@ -173,7 +171,7 @@ extension BluetoothSystem {
   /// What was noted of a device for as long as bluetoothd shows it.
   private mutating func forgetDevice(_ path: ObjectPath, _ peer: PeerIdentifier) {
     rereading.answered(path)
-    mark.forgetVisit(of: peer)
+    publishing.mark.forgetVisit(of: peer)
     guard !isWanted(peer) else { return }
     releasePeer(peer)
     if links[peer]?.hasHistory == false { links[peer] = nil }
@@ -188,7 +186,7 @@ extension BluetoothSystem {
     case InterfaceName.adapter where path == bluez.adapter:
       if let powered = changed["Powered"]?.boolValue, powered != bluez.isPowered {
         bluez.isPowered = powered
-        if powered { profile.armed = [] } else { discovery = Discovery() }
+        if powered { profile.disarmAll() } else { discovery = Discovery() }
         journal(.bluetoothState, [.state: String(describing: bluez.state), .because: "Powered"])
       }
       if let isDiscovering = changed["Discovering"]?.boolValue {
@@ -230,7 +228,7 @@ extension BluetoothSystem {
     if device.name != old.name { noteName(peer) }
     if device.isBonded != old.isBonded || device.uuids != old.uuids {
       // Only a registration made after pairing, and with these services, arms the device.
-      profile.armed.remove(peer)
+      profile.disarm(peer)
       if device.isBonded != old.isBonded { noteBond(peer, isBonded: device.isBonded) }
       bondChanged(peer, isBonded: device.isBonded)
     }
@@ -276,7 +274,7 @@ extension BluetoothSystem {
       peers[old] = record
       persist(.peer(record))
     }
-    profile.armed.remove(old)
+    profile.disarm(old)
   }
 
   // MARK: Peers
@@ -288,7 +286,7 @@ extension BluetoothSystem {
     record.name = name
     peers[peer] = record
     persist(.peer(record))
-    for key in sortedManagers(.central) where managers[key]?.peripherals[peer]?.told == .connected {
+    for key in sortedManagers(.central) where managers[key]?.peripherals[peer]?.isConnected == true {
       tell(key, .nameChanged(peer, name))
     }
   }

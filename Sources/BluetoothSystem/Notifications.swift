@@ -82,7 +82,7 @@ extension BluetoothSystem {
     // The value may overtake what says that the link is up.
     tellConnections()
     for key in sortedManagers(.central)
-    where isNotifying(owner.handle, peer, key) && managers[key]?.peripherals[peer]?.told == .connected {
+    where isNotifying(owner.handle, peer, key) && managers[key]?.peripherals[peer]?.isConnected == true {
       tell(key, .valueUpdated(peer, characteristic: owner.handle, value: value))
       alert(key, peer, managers[key]?.peripherals[peer]?.options.notifyOnNotification ?? false, "notification")
     }

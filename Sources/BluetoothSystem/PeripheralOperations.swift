@@ -11,7 +11,7 @@ extension BluetoothSystem {
     _ key: ManagerKey, _ peer: PeerIdentifier, _ identifier: OperationIdentifier, _ operation: PeripheralOperation
   ) {
     let item = OperationQueue.Item(manager: key, identifier: identifier, operation: operation)
-    guard managers[key]?.peripherals[peer]?.told == .connected, bluez.device(peer) != nil else {
+    guard managers[key]?.peripherals[peer]?.isConnected == true, bluez.device(peer) != nil else {
       finish(item, peer, .failed(.notConnected))
       return
     }

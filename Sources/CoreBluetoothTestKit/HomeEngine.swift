@@ -160,7 +160,8 @@ final class HomeEngine: @unchecked Sendable {
     work.append(.system(name, .appLaunched(bundleIdentifier, identity(of: process))))
     attach(process)
     let launch = SimulatedLaunch(
-      centralsToRestore: options.centrals, peripheralsToRestore: options.peripherals, clock: clock)
+      centralsToRestore: options.centrals, peripheralsToRestore: options.peripherals,
+      clock: SimulatedClock(time: clock))
     process.launch {
       installation.launch(launch)
     } _: { [weak self] in

@@ -89,8 +89,8 @@ extension BluetoothSystem {
         return AppStatus(
           bundleIdentifier: name, state: app.state, processIdentifier: app.process?.processIdentifier,
           quitByUser: app.quitByUser,
-          pendingConnections: peripherals.count { $0.isWanted && $0.told != .connected },
-          connections: peripherals.count { $0.isWanted && $0.told == .connected }, launches: app.launches,
+          pendingConnections: peripherals.count(where: \.isPending),
+          connections: peripherals.count { $0.isWanted && $0.isConnected }, launches: app.launches,
           alert: app.alert)
       }, pairings: pairing.openQuestions, wakes: wakeRecords)
   }

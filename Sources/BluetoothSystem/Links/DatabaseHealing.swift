@@ -125,7 +125,7 @@ extension BluetoothSystem {
       .servicesMissing,
       [.peripheral: peer.uuidString, .services: names, .attempt: String(healing.attempts)])
     // The link is to come back by itself: what `Disconnect` may disarm is armed again.
-    profile.armed.remove(peer)
+    profile.disarm(peer)
     bluez.devices[device.path]?.isDisconnecting = true
     links[peer, default: LinkHealth()].isAskedToEnd(at: now)
     call(device.path, .disconnect, for: .disconnect(peer))

@@ -48,7 +48,7 @@ extension BluetoothSystem {
       ])
     setBondUnproven(peer, false)
     attempts[peer] = nil
-    profile.armed.remove(peer)
+    profile.disarm(peer)
     call(adapter, .removeDevice(device.path), for: .ignored)
     tellIfAddressIsPrivate(peer)
   }

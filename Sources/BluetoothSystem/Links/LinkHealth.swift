@@ -164,7 +164,7 @@ extension BluetoothSystem {
     if loss.provesBond { bondIsProven(peer) }
     removeHalfMadeBond(peer)
     // Somebody else's `Disconnect` may have disarmed the device. A device whose links break off over and over is armed.
-    if !isDoubtful(peer) { profile.armed.remove(peer) }
+    if !isDoubtful(peer) { profile.disarm(peer) }
   }
 
   /// bluetoothd says why a link ended (Device1.Disconnected, later than BlueZ 5.82).
@@ -186,14 +186,14 @@ extension BluetoothSystem {
     for key in sortedManagers(.central) where managers[key]?.peripherals[peer]?.isWanted == true {
       let error = PeerError.coreBluetooth(.peerRemovedPairingInformation, message: "Peer removed pairing information.")
       failOperations(peer, of: key, error)
-      if managers[key]?.peripherals[peer]?.told == .connected {
+      if managers[key]?.peripherals[peer]?.isConnected == true {
         tell(
           key,
           .disconnected(peer, error: error, unixSeconds: unixSeconds, isReconnecting: false))
       } else {
         tell(key, .failedToConnect(peer, error))
       }
-      managers[key]?.peripherals[peer]?.told = .disconnected
+      managers[key]?.peripherals[peer]?.hasFailed()
       releaseConnection(key, peer)
       persistPeripheral(key, peer)
     }
@@ -241,7 +241,7 @@ extension BluetoothSystem {
   private mutating func endDeadLink(_ device: Device) {
     links[device.peer, default: LinkHealth()].isEndedAsDead(at: now)
     bluez.devices[device.path]?.isDisconnecting = true
-    profile.armed.remove(device.peer)
+    profile.disarm(device.peer)
     call(device.path, .disconnect, for: .disconnect(device.peer))
   }
 
@@ -250,7 +250,7 @@ extension BluetoothSystem {
   /// The kernel's lists are not always restored (bluez/bluez#1079): what was asked is asked again.
   mutating func wokeFromSleep() {
     journal(.machineResumed)
-    profile.armed = []
+    profile.disarmAll()
     for peer in attempts.keys { attempts[peer]?.renew() }
     probeAdoptedLinks()
   }

@@ -46,23 +46,16 @@ extension BluetoothSystem {
   private func publishedCharacteristic(_ path: ObjectPath)
     -> (manager: ManagerKey, definition: CharacteristicDefinition)?
   {
-    for (identifier, service) in published {
-      guard let characteristic = service.characteristics[path],
-        let record = managers[service.manager]?.services[identifier],
-        let definition = record.definition.characteristics.first(where: { $0.identifier == characteristic })
-      else { continue }
-      return (service.manager, definition)
-    }
-    return nil
+    guard let place = publishing.characteristic(at: path),
+      let definition = managers[place.manager]?.services[place.service]?.definition.characteristics
+        .first(where: { $0.identifier == place.characteristic })
+    else { return nil }
+    return (place.manager, definition)
   }
 
   private mutating func readRequested(_ path: ObjectPath, _ request: RemoteRequest, _ callback: CallbackIdentifier) {
     visitShowsLife(request.device)
-    if path == mark.characteristic {
-      answer(callback, Self.part(of: mark.value, from: Int(request.offset)))
-      return
-    }
-    if let value = published.values.lazy.compactMap({ $0.descriptors[path] }).first {
+    if let value = publishing.constant(at: path) {
       answer(callback, Self.part(of: value, from: Int(request.offset)))
       return
     }

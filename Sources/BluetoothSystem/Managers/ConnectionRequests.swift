@@ -24,17 +24,9 @@ extension BluetoothSystem {
       return
     }
     var peripheral = known ?? Peripheral()
-    peripheral.options = options
-    let isNew = !peripheral.isWanted
-    peripheral.isWanted = true
-    if isNew {
-      peripheral.notBefore = now + .seconds(options.startDelaySeconds)
-      peripheral.told = .connecting
-      // What still waits to be told is older than this request.
-      peripheral.delivered = .connecting
-    }
+    let isNew = peripheral.request(options, at: now)
     managers[key]?.peripherals[peer] = peripheral
-    if !isNew, peripheral.told == .connected { tell(key, .connected(snapshot(peer, key))) }
+    if !isNew, peripheral.isConnected { tell(key, .connected(snapshot(peer, key))) }
     persistPeripheral(key, peer)
     if isNew {
       attempts[peer]?.renew()
@@ -50,9 +42,7 @@ extension BluetoothSystem {
           >= configuration.appPeripheralLimit
     }
     guard isFull() else { return true }
-    let idle = (managers[key]?.peripherals ?? [:]).filter { _, peripheral in
-      !peripheral.isWanted && peripheral.told == .disconnected && peripheral.delivered == .disconnected
-    }
+    let idle = (managers[key]?.peripherals ?? [:]).filter(\.value.isIdle)
     for peer in idle.keys.sorted() {
       managers[key]?.peripherals[peer] = nil
       erase(PeripheralRecord.key(key, peer))
@@ -67,19 +57,15 @@ extension BluetoothSystem {
     tell(
       key,
       .disconnected(peer, error: nil, unixSeconds: unixSeconds, isReconnecting: false))
-    managers[key]?.peripherals[peer]?.told = .disconnected
-    // The app knows what it has taken back, whether or not it has heard the answer.
-    managers[key]?.peripherals[peer]?.delivered = .disconnected
+    managers[key]?.peripherals[peer]?.isTakenBack()
     releaseConnection(key, peer)
     persistPeripheral(key, peer)
   }
 
   /// The manager no longer wants the peripheral; the link goes when nobody else does.
   mutating func releaseConnection(_ key: ManagerKey, _ peer: PeerIdentifier) {
-    guard var peripheral = managers[key]?.peripherals[peer], peripheral.isWanted else { return }
-    peripheral.isWanted = false
-    peripheral.services = peripheral.services?.withoutSubscriptions
-    managers[key]?.peripherals[peer] = peripheral
+    guard managers[key]?.peripherals[peer]?.isWanted == true else { return }
+    managers[key]?.peripherals[peer]?.release()
     guard !isWanted(peer) else { return }
     attempts[peer]?.forgetFailures()
     dropLink(peer)
@@ -99,7 +85,7 @@ extension BluetoothSystem {
     let isOn = bluez.state == .poweredOn
     for key in sortedManagers(.central) {
       let lost = managers[key]?.peripherals.filter { peer, peripheral in
-        peripheral.isWanted && peripheral.told == .connected && !(isOn && isUsable(bluez.device(peer)))
+        peripheral.isWanted && peripheral.isConnected && !(isOn && isUsable(bluez.device(peer)))
       }
       for peer in (lost ?? [:]).keys.sorted() { tellLost(key, peer) }
     }
@@ -108,18 +94,13 @@ extension BluetoothSystem {
   private mutating func tellLost(_ key: ManagerKey, _ peer: PeerIdentifier) {
     guard var peripheral = managers[key]?.peripherals[peer] else { return }
     failOperations(peer, of: key, .peripheralGone)
-    let isReconnecting = peripheral.options.enableAutoReconnect
-    peripheral.isWanted = isReconnecting
-    peripheral.told = isReconnecting ? .connecting : .disconnected
-    if bluez.device(peer)?.isBonded == false {
-      peripheral.services = peripheral.services?.withoutSubscriptions
-    }
+    peripheral.linkIsLost(isBonded: bluez.device(peer)?.isBonded)
     managers[key]?.peripherals[peer] = peripheral
     tell(
       key,
       .disconnected(
         peer, error: .coreBluetooth(.connectionTimeout, message: "The connection has timed out unexpectedly."),
-        unixSeconds: unixSeconds, isReconnecting: isReconnecting))
+        unixSeconds: unixSeconds, isReconnecting: peripheral.isWanted))
     persistPeripheral(key, peer)
     alert(key, peer, peripheral.options.notifyOnDisconnection, "disconnected")
   }
@@ -129,11 +110,10 @@ extension BluetoothSystem {
     guard bluez.state == .poweredOn else { return }
     for key in sortedManagers(.central) where mayWork(key) || apps[key.app]?.process != nil {
       let done = managers[key]?.peripherals.filter { peer, peripheral in
-        peripheral.isWanted && peripheral.told != .connected && peripheral.notBefore <= now
-          && isUsable(bluez.device(peer))
+        peripheral.isPending && peripheral.isDue(at: now) && isUsable(bluez.device(peer))
       }
       for peer in (done ?? [:]).keys.sorted() {
-        managers[key]?.peripherals[peer]?.told = .connected
+        managers[key]?.peripherals[peer]?.linkIsUp()
         attempts[peer] = nil
         journal(.requestCompleted, [.app: key.app, .peripheral: peer.uuidString])
         tell(key, .connected(snapshot(peer, key)))
@@ -153,16 +133,16 @@ extension BluetoothSystem {
   /// The app has gone on while the system was away: what it holds now is what it wants, and what it was told is what
   /// it shows.
   mutating func resumeCentral(_ key: ManagerKey, _ view: ManagerView) {
-    if view.scan.map({ refusal(of: $0, key) == nil }) ?? true { managers[key]?.scan = view.scan }
-    managers[key]?.reported = Set(view.discovered.prefix(configuration.peripheralLimit))
+    let isRefused = view.scan.map { refusal(of: $0, key) != nil } ?? false
+    let scan = isRefused ? managers[key]?.scan?.request : view.scan
+    managers[key]?.scan = scan.map { Scan($0, reported: Set(view.discovered.prefix(configuration.peripheralLimit))) }
     let seen = Dictionary(view.peripherals.map { ($0.identifier, $0) }, uniquingKeysWith: { first, _ in first })
     let known = managers[key]?.peripherals ?? [:]
     for peer in known.keys.sorted()
     where seen[peer] == nil || seen[peer]?.state == .disconnected || seen[peer]?.state == .disconnecting {
       guard known[peer]?.isWanted == true else { continue }
       releaseConnection(key, peer)
-      managers[key]?.peripherals[peer]?.told = .disconnected
-      managers[key]?.peripherals[peer]?.delivered = .disconnected
+      managers[key]?.peripherals[peer]?.isTakenBack()
       persistPeripheral(key, peer)
     }
     for shown in view.peripherals.prefix(configuration.peripheralLimit)
@@ -170,45 +150,10 @@ extension BluetoothSystem {
       let peer = shown.identifier
       guard known[peer] != nil || hasRoomForPeripheral(key), keepPeer(peer, wasRequested: true) else { continue }
       var peripheral = known[peer] ?? Peripheral()
-      peripheral.isWanted = true
-      peripheral.options = view.connectOptions[peer]?.bounded ?? peripheral.options
-      peripheral.told = shown.state
-      peripheral.delivered = shown.state
-      if let services = shown.services, services.attributeCount <= configuration.viewLimit {
-        peripheral.services = services
-      }
+      let isSmall = shown.services.map { $0.attributeCount <= configuration.viewLimit } ?? false
+      peripheral.resume(as: shown.state, view.connectOptions[peer]?.bounded, isSmall ? shown.services : nil)
       managers[key]?.peripherals[peer] = peripheral
       persistPeripheral(key, peer)
-    }
-  }
-}
-
-extension ConnectOptions {
-  /// With a delay that is a number: none, or a day at most.
-  var bounded: ConnectOptions {
-    var options = self
-    options.startDelaySeconds = startDelaySeconds.isFinite ? min(max(startDelaySeconds, 0), 86400) : 0
-    return options
-  }
-}
-
-extension [ServiceSnapshot] {
-  var attributeCount: Int {
-    reduce(0) { sum, service in
-      sum + 1 + (service.includedServices?.count ?? 0)
-        + (service.characteristics ?? []).reduce(0) { $0 + 1 + ($1.descriptors?.count ?? 0) }
-    }
-  }
-
-  var withoutSubscriptions: [ServiceSnapshot] {
-    map { service in
-      var service = service
-      service.characteristics = service.characteristics?.map { characteristic in
-        var characteristic = characteristic
-        characteristic.isNotifying = false
-        return characteristic
-      }
-      return service
     }
   }
 }

@@ -23,9 +23,4 @@ extension BluetoothSystem {
     }
     return found.compactMap { all[$0] }.sorted { $0.order < $1.order }
   }
-
-  /// The rest of what was registered with a service: with it they are gone from bluetoothd, and are registered anew.
-  mutating func forgetRelatives(registeredAt root: ObjectPath) {
-    for (identifier, service) in published where service.root == root { published[identifier] = nil }
-  }
 }

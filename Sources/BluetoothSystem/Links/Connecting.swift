@@ -5,29 +5,18 @@ import BusValue
 import FoundationEssentials
 import TimeTypes
 
-/// The GattProfile1 application that keeps bonded devices on the kernel's accept list.
-struct ProfileRegistration: Sendable {
-  var registration = Registration()
-  var root: ObjectPath?
-  var isUnregistering = false
-  /// Devices that were bonded when the registration was made and have not been disarmed since.
-  var armed: Set<PeerIdentifier> = []
-}
-
 /// Brings bluetoothd's connections in line with what apps want of them.
 extension BluetoothSystem {
-  /// Every peripheral some app wants, with whether one may start on it now.
+  /// Every peripheral that some app wants by now.
   private var wanted: Set<PeerIdentifier> {
     var result: Set<PeerIdentifier> = []
     for manager in managers.values where manager.key.role == .central && apps[manager.key.app] != nil {
-      for (peer, peripheral) in manager.peripherals where peripheral.isWanted && peripheral.notBefore <= now {
+      for (peer, peripheral) in manager.peripherals where peripheral.isDue(at: now) {
         result.insert(peer)
       }
     }
     return result
   }
-
-  private func isArmable(_ device: Device) -> Bool { device.isBonded && !device.uuids.isEmpty }
 
   mutating func reconcileConnections() {
     guard bluez.state == .poweredOn else { return }
@@ -49,73 +38,15 @@ extension BluetoothSystem {
     guard bluez.isPresent else { return nil }
     for attempt in attempts.values { consider(attempt.deadline) }
     for manager in managers.values {
-      for peripheral in manager.peripherals.values where peripheral.isWanted && peripheral.told != .connected {
+      for peripheral in manager.peripherals.values where peripheral.isPending {
         consider(peripheral.notBefore)
       }
     }
-    for registration in [profile.registration, discovery.registration, pairing.agent, mark.registration] {
+    for registration in [profile.registration, discovery.registration, pairing.agent] {
       consider(registration.deadline)
     }
-    for service in published.values { consider(service.registration.deadline) }
-    for advertisement in advertisements.values { consider(advertisement.registration.deadline) }
+    for deadline in publishing.deadlines { consider(deadline) }
     return earliest
-  }
-
-  // MARK: Bonded: one registration for all
-
-  private mutating func armBonded(_ wanted: Set<PeerIdentifier>) {
-    var isComplete = true
-    var untrusted: [Device] = []
-    for peer in wanted {
-      guard let device = bluez.device(peer), isArmable(device) else { continue }
-      if !profile.armed.contains(peer) { isComplete = false }
-      if !device.isTrusted, !device.isTrustRequested { untrusted.append(device) }
-    }
-    trust(untrusted)
-    guard !isComplete, let adapter = bluez.adapter, profile.registration.mayAsk(at: now), !profile.isUnregistering
-    else { return }
-    if let root = profile.root {
-      profile.root = nil
-      profile.isUnregistering = true
-      call(adapter, .unregisterApplication(root: root), for: .unregisterProfile)
-    }
-    let devices = wanted.compactMap { bluez.device($0) }.filter(isArmable)
-    lastExport += 1
-    let root = ObjectPath(unchecked: "/org/latchkey/profiles/\(lastExport)")
-    let uuids = Set(devices.flatMap(\.tellingServices)).sorted()
-    profile.registration.ask()
-    profile.root = root
-    let object: Interfaces = [InterfaceName.gattProfile: ["UUIDs": .strings(uuids.map(\.description))]]
-    call(
-      adapter, .registerApplication(root: root, objects: [root.appending("profile"): object]),
-      for: .registerProfile(root: root, arming: Set(devices.map(\.peer))))
-  }
-
-  mutating func profileRegistered(
-    _ root: ObjectPath, _ arming: Set<PeerIdentifier>, _ result: Result<Reply, BlueZError>
-  ) {
-    guard profile.root == root else { return }
-    switch result {
-    case .success:
-      profile.registration.succeed()
-      // What was paired or changed since the call is not armed by it.
-      profile.armed.formUnion(arming)
-      rereading.renew()
-      journal(.profileRegistered, [.peripherals: String(arming.count)])
-    case .failure(let error):
-      profile.root = nil
-      profile.registration.fail(at: now)
-      journal(.profileRefused, [.error: error.description])
-    }
-  }
-
-  /// A trusted device is not disarmed by somebody else's `Disconnect`.
-  private mutating func trust(_ devices: [Device]) {
-    for device in devices.sorted(by: { $0.path < $1.path }) where !device.isDisconnecting {
-      bluez.devices[device.path]?.isTrustRequested = true
-      call(
-        device.path, .setProperty(interface: InterfaceName.device, name: "Trusted", value: .bool(true)), for: .ignored)
-    }
   }
 
   mutating func bondChanged(_ peer: PeerIdentifier, isBonded: Bool) {
@@ -178,7 +109,7 @@ extension BluetoothSystem {
   private mutating func cancelAnothersAttempt(_ peer: PeerIdentifier) {
     guard let device = bluez.device(peer) else { return }
     journal(.connectCancelled, [.peripheral: peer.uuidString, .because: "another's attempt does not end"])
-    profile.armed.remove(peer)
+    profile.disarm(peer)
     call(device.path, .disconnect, for: .ignored)
   }
 
@@ -216,7 +147,7 @@ extension BluetoothSystem {
   /// Ends the link and takes the device off the accept list: only an untrusted one is disarmed by `Disconnect`.
   mutating func dropLink(_ peer: PeerIdentifier) {
     guard let device = bluez.device(peer), !device.isDisconnecting else { return }
-    let isArmed = profile.armed.remove(peer) != nil
+    let isArmed = profile.disarm(peer)
     let isConnecting = attempts[peer]?.isConnecting == true
     guard device.isConnected || isArmed || isConnecting else { return }
     if device.isTrusted || device.isTrustRequested {

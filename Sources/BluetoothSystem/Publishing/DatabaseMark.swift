@@ -11,10 +11,10 @@ import TimeTypes
 /// nothing was asked. After one, a small service of the system's own takes another form; the hash is new, and the next
 /// link begins with a whole discovery. Until then there is no such service.
 struct DatabaseMark: Sendable {
-  var registration = Registration()
-  var root: ObjectPath?
+  private(set) var registration = Registration()
+  private(set) var root: ObjectPath?
   /// Which mark bluetoothd was given.
-  var number: UInt32 = 0
+  private var number: UInt32 = 0
   /// Bonded centrals that are linked: since when, and whether they have asked for anything.
   private var visits: [PeerIdentifier: (since: Instant, showsLife: Bool)] = [:]
 
@@ -37,72 +37,74 @@ struct DatabaseMark: Sendable {
     return !visit.showsLife && now < visit.since + Self.visitLimit
   }
 
-  /// The characteristic's UUID has the number: values are no part of the hash, declarations are.
-  static func characteristic(_ number: UInt32) -> BluetoothUUID {
-    BluetoothUUID(high: 0xB4D1_A7C6_0001_4C61, low: 0x9A63_686B_0000_0000 | UInt64(number))
-  }
-}
-
-extension BluetoothSystem {
-  private var isServing: Bool { managers.values.contains { !$0.services.isEmpty } }
-
-  mutating func visitBegan(_ peer: PeerIdentifier) {
-    guard isServing, !isWanted(peer), bluez.device(peer)?.isBonded == true else { return }
-    mark.visitBegan(peer, at: now)
-  }
-
-  mutating func visitShowsLife(_ path: ObjectPath) {
-    guard let peer = bluez.devices[path]?.peer else { return }
-    mark.visitShowsLife(peer)
+  /// What to ask of bluetoothd now.
+  /// - Parameter wanted: the mark that is due; 0: none.
+  mutating func steps(wanted: UInt32, exports: inout ExportPaths, at now: Instant) -> [AdapterCall] {
+    guard number != wanted || registration.isFailed, registration.mayAsk(at: now) else { return [] }
+    var calls: [AdapterCall] = []
+    if let root { calls.append(AdapterCall(.unregisterApplication(root: root), for: .ignored)) }
+    root = nil
+    number = wanted
+    registration.withdraw()
+    guard wanted != 0, let service = Self.service else { return calls }
+    let root = exports.next("marks")
+    self.root = root
+    registration.ask()
+    let objects = Self.objects(root.appending("service"), service, number: wanted)
+    return calls + [AdapterCall(.registerApplication(root: root, objects: objects), for: .registerMark(root: root))]
   }
 
-  mutating func visitEnded(_ peer: PeerIdentifier) {
-    guard mark.visitEnded(peer, at: now) else { return }
-    settings.databaseMark = (settings.databaseMark ?? 0) &+ 1
-    persist(.settings(settings))
-    journal(.databaseMarked, [.central: peer.uuidString, .mark: String(settings.databaseMark ?? 0)])
-  }
-
-  /// Has bluetoothd serve the mark that is due, while apps publish anything.
-  mutating func reconcileMark(_ adapter: ObjectPath) {
-    let wanted = isServing ? settings.databaseMark ?? 0 : 0
-    guard mark.number != wanted || mark.registration.isFailed, mark.registration.mayAsk(at: now) else { return }
-    if let root = mark.root {
-      mark.root = nil
-      call(adapter, .unregisterApplication(root: root), for: .ignored)
-    }
-    mark.number = wanted
-    mark.registration.withdraw()
-    guard wanted != 0, let service = DatabaseMark.service else { return }
-    lastExport += 1
-    let root = ObjectPath(unchecked: "/org/latchkey/marks/\(lastExport)")
-    mark.root = root
-    mark.registration.ask()
-    let place = root.appending("service")
-    let objects: ManagedObjects = [
+  private static func objects(_ place: ObjectPath, _ service: BluetoothUUID, number: UInt32) -> ManagedObjects {
+    [
       place: [
         InterfaceName.gattService: [
-          "UUID": .string(service.description), "Primary": .bool(true), "Handle": .uint16(DatabaseMark.handle),
+          "UUID": .string(service.description), "Primary": .bool(true), "Handle": .uint16(handle),
         ]
       ],
       place.appending("characteristic"): [
         InterfaceName.gattCharacteristic: [
-          "UUID": .string(DatabaseMark.characteristic(wanted).description), "Service": .path(place),
+          "UUID": .string(characteristic(number).description), "Service": .path(place),
           "Flags": .strings([GATTFlag.read.rawValue]),
         ]
       ],
     ]
-    call(adapter, .registerApplication(root: root, objects: objects), for: .registerMark(root: root))
   }
 
-  mutating func markRegistered(_ root: ObjectPath, _ result: Result<Reply, BlueZError>) {
-    guard mark.root == root else { return }
-    switch result {
-    case .success: mark.registration.succeed()
-    case .failure(let error):
-      mark.root = nil
-      mark.registration.fail(at: now)
-      journal(.databaseMarkRefused, [.error: error.description])
+  /// The characteristic's UUID has the number: values are no part of the hash, declarations are.
+  private static func characteristic(_ number: UInt32) -> BluetoothUUID {
+    BluetoothUUID(high: 0xB4D1_A7C6_0001_4C61, low: 0x9A63_686B_0000_0000 | UInt64(number))
+  }
+
+  /// bluetoothd has answered. Returns `false` where it is another mark by now.
+  mutating func registered(_ root: ObjectPath, isAccepted: Bool, at now: Instant) -> Bool {
+    guard self.root == root else { return false }
+    if isAccepted {
+      registration.succeed()
+    } else {
+      self.root = nil
+      registration.fail(at: now)
     }
+    return true
+  }
+}
+
+extension BluetoothSystem {
+  var isServing: Bool { managers.values.contains { !$0.services.isEmpty } }
+
+  mutating func visitBegan(_ peer: PeerIdentifier) {
+    guard isServing, !isWanted(peer), bluez.device(peer)?.isBonded == true else { return }
+    publishing.mark.visitBegan(peer, at: now)
+  }
+
+  mutating func visitShowsLife(_ path: ObjectPath) {
+    guard let peer = bluez.devices[path]?.peer else { return }
+    publishing.mark.visitShowsLife(peer)
+  }
+
+  mutating func visitEnded(_ peer: PeerIdentifier) {
+    guard publishing.mark.visitEnded(peer, at: now) else { return }
+    settings.databaseMark = (settings.databaseMark ?? 0) &+ 1
+    persist(.settings(settings))
+    journal(.databaseMarked, [.central: peer.uuidString, .mark: String(settings.databaseMark ?? 0)])
   }
 }

@@ -3,85 +3,7 @@ import BluetoothTypes
 import FoundationEssentials
 import TimeTypes
 
-/// One manager of an app: what it asked for, and what its delegate was told.
-struct Manager: Sendable {
-  let key: ManagerKey
-  /// Its number in the app's process; `nil` while no process has it.
-  var number: ManagerIdentifier?
-  var toldState: ManagerState?
-
-  // Central role
-  var scan: ScanRequest?
-  /// Whom the scan has reported.
-  var reported: Set<PeerIdentifier> = []
-  var peripherals: [PeerIdentifier: Peripheral] = [:]
-
-  // Peripheral role
-  var services: [LocalAttributeIdentifier: ServiceRecord] = [:]
-  var advertisement: AdvertisementRequest?
-  /// Who the delegate was told is subscribed.
-  var subscribers: [LocalAttributeIdentifier: Set<PeerIdentifier>] = [:]
-  /// Services and an advertisement whose start the delegate has not been told of yet.
-  var unannounced: Set<LocalAttributeIdentifier> = []
-  var isAdvertisingUnannounced = false
-  var credit = UpdateCredit()
-
-  init(key: ManagerKey) { self.key = key }
-
-  init(_ record: ManagerRecord) {
-    key = record.key
-    scan = record.scan
-    advertisement = record.advertisement
-    subscribers = record.subscribers
-  }
-
-  var record: ManagerRecord {
-    ManagerRecord(
-      key: key, scan: scan, advertisement: advertisement, subscribers: subscribers.filter { !$0.value.isEmpty })
-  }
-
-  /// Its process is gone or has left; what it asked for stays.
-  mutating func rest() {
-    number = nil
-    toldState = nil
-    credit.withdraw()
-    reported = []
-  }
-
-  /// A connection that its app last knew is restored as such, also where it was lost since: the loss is told next.
-  var hasSomethingToRestore: Bool {
-    scan != nil || advertisement != nil || !services.isEmpty || peripherals.values.contains(where: \.isRestored)
-  }
-}
-
-/// One peripheral as one manager has it.
-struct Peripheral: Sendable {
-  var options = ConnectOptions()
-  var isWanted = false
-  /// The state after every event that waits; `delivered` is the state the app has been told.
-  var told = PeripheralState.disconnected
-  var delivered = PeripheralState.disconnected
-  var services: [ServiceSnapshot]?
-  var notBefore = Instant.zero
-
-  /// Connected or pending, as the app's last process knew it. What has happened since, a link that came and went even, is
-  /// told after the restoration.
-  var isRestored: Bool { isWanted || isHeldByApp }
-
-  private var isHeldByApp: Bool { delivered == .connected || delivered == .connecting }
-
-  init() {}
-
-  init(_ record: PeripheralRecord) {
-    options = record.options
-    delivered = record.told
-    told = record.told
-    services = record.services
-    // What was noticed but not told is noticed again: a loss, or a link that came and went for a request.
-    isWanted = record.isWanted || isHeldByApp
-  }
-}
-
+/// Managers that come, are restored, and go.
 extension BluetoothSystem {
   func sortedManagers(_ role: Role) -> [ManagerKey] {
     managers.keys.filter { $0.role == role }.sorted()
@@ -128,7 +50,7 @@ extension BluetoothSystem {
     let waiting = apps[name]?.queue ?? []
     apps[name]?.queue.removeAll { $0.manager == key }
     apps[name]?.restored()
-    managers[key]?.toldState = view.state
+    managers[key]?.knew(view.state)
     switch key.role {
     case .central: resumeCentral(key, view)
     case .peripheral: resumePeripheral(key, view, missed: waiting.filter { $0.manager == key }.map(\.body))
@@ -189,7 +111,8 @@ extension BluetoothSystem {
         .keys.sorted()
         .map { snapshot($0, key, state: manager.peripherals[$0]?.delivered) }
       send(
-        .willRestoreCentral(CentralRestoration(peripherals: peripherals, scan: manager.scan)), to: number, of: name,
+        .willRestoreCentral(CentralRestoration(peripherals: peripherals, scan: manager.scan?.request)), to: number,
+        of: name,
         link)
     case .peripheral:
       send(.willRestorePeripheral(peripheralRestoration(manager)), to: number, of: name, link)
@@ -201,18 +124,17 @@ extension BluetoothSystem {
     _ key: ManagerKey, _ number: ManagerIdentifier, _ name: String, _ link: AppLinkIdentifier
   ) {
     guard bluez.state != .unknown else { return }
-    managers[key]?.toldState = bluez.state
+    _ = managers[key]?.takes(bluez.state)
     send(.stateChanged(bluez.state), to: number, of: name, link)
   }
 
   mutating func tellManagerStates() {
     let state = bluez.state
     guard state != .unknown else { return }
-    for key in managers.keys.sorted() {
-      guard let manager = managers[key], manager.number != nil, manager.toldState != state else { continue }
-      managers[key]?.toldState = state
+    for key in managers.keys.sorted() where managers[key]?.number != nil {
+      guard managers[key]?.takes(state) == true else { continue }
       tell(key, .stateChanged(state))
-      if state != .poweredOn { managers[key]?.reported = [] }
+      if state != .poweredOn { managers[key]?.scan?.forgetReported() }
     }
   }
 

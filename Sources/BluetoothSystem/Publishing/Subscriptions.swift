@@ -8,23 +8,14 @@ import TimeTypes
 /// Who is subscribed to what an app publishes. bluetoothd says that somebody subscribes, not who; and it says nothing
 /// when a bonded central that it remembers as subscribed comes back. So the system remembers too, and goes by the link.
 extension BluetoothSystem {
-  private func place(_ path: ObjectPath) -> (
-    service: LocalAttributeIdentifier, characteristic: LocalAttributeIdentifier
-  )? {
-    for (identifier, service) in published {
-      if let characteristic = service.characteristics[path] { return (identifier, characteristic) }
-    }
-    return nil
-  }
-
   /// Devices that may be centrals of ours: linked, and not because an app of this machine asked.
   private var linkedCentrals: [Device] {
     bluez.devices.values.filter { $0.isConnected && !isWanted($0.peer) }.sorted { $0.path < $1.path }
   }
 
   mutating func startNotify(_ path: ObjectPath) {
-    guard let (service, characteristic) = place(path), let key = published[service]?.manager else { return }
-    let wasNotifying = published[service]?.notifying.insert(characteristic).inserted == false
+    guard let (service, key, characteristic) = publishing.characteristic(at: path) else { return }
+    let wasNotifying = publishing.setNotifying(true, characteristic, of: service)
     for device in linkedCentrals {
       visitShowsLife(device.path)
       remember(device, characteristic)
@@ -37,8 +28,8 @@ extension BluetoothSystem {
   /// A central has asked for something of a service. bluetoothd says `StartNotify` for the first subscriber alone, so of
   /// any other this is the first sign: where the service notifies somebody, it is taken to notify this one too.
   mutating func requestShowsSubscriber(_ path: ObjectPath, _ device: ObjectPath) {
-    guard let (service, _) = place(path), let published = published[service], let device = bluez.devices[device],
-      device.isConnected, !isWanted(device.peer)
+    guard let place = publishing.characteristic(at: path), let published = publishing.services[place.service],
+      let device = bluez.devices[device], device.isConnected, !isWanted(device.peer)
     else { return }
     for characteristic in published.notifying.sorted() {
       remember(device, characteristic)
@@ -47,8 +38,8 @@ extension BluetoothSystem {
   }
 
   mutating func stopNotify(_ path: ObjectPath) {
-    guard let (service, characteristic) = place(path), let key = published[service]?.manager else { return }
-    published[service]?.notifying.remove(characteristic)
+    guard let (service, key, characteristic) = publishing.characteristic(at: path) else { return }
+    _ = publishing.setNotifying(false, characteristic, of: service)
     for device in linkedCentrals {
       forget(device.peer, characteristic)
       tellUnsubscribed(key, device.peer, characteristic)
@@ -106,7 +97,7 @@ extension BluetoothSystem {
         }
       }
     }
-    let services = published.sorted { $0.key < $1.key }.map(\.value)
+    let services = publishing.services.sorted { $0.key < $1.key }.map(\.value)
     for service in services {
       for characteristic in service.notifying.sorted() {
         for peer in (remembered[characteristic] ?? []).sorted()
@@ -129,7 +120,9 @@ extension BluetoothSystem {
     let service = manager.services.values.first { record in
       record.definition.characteristics.contains { $0.identifier == characteristic }
     }
-    if isForSomebody ?? true, let service, let path = published[service.definition.identifier]?.paths[characteristic] {
+    if isForSomebody ?? true, let service,
+      let path = publishing.services[service.definition.identifier]?.paths[characteristic]
+    {
       emit(.bluez(.valueChanged(path: path, value: Array(value.prefix(ATTLimits.maximumValueLength)))))
     }
   }
@@ -182,10 +175,7 @@ extension BluetoothSystem {
       addService(key, definition)
     }
     if managers[key]?.advertisement != view.advertisement,
-      view.advertisement.map({
-        $0.serviceUUIDs.count <= configuration.uuidLimit && $0.localName?.utf8.count ?? 0 <= 248
-      })
-        ?? true
+      view.advertisement?.refusal(uuidLimit: configuration.uuidLimit) == nil
     {
       managers[key]?.advertisement = view.advertisement
       managers[key]?.isAdvertisingUnannounced = false
