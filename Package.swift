@@ -117,14 +117,14 @@ let package = Package(
     library("HomePolicy", ["TimeTypes"]),
     library("LockFirmware", ["LockProtocol"], path: "lockfirmware-sim/Sources/LockFirmware"),
 
-    // The orchestrator above them.
+    // The orchestrator above them: machines and their processes, and stories that are told on them and judged.
     library(
-      "Orchestrator",
+      "Worlds",
       [
         "CSystemd", "Timekeeping", "Journal", "JournalEvents", "BlueZSimulator", "Radio", "AppLink", "AppLinkBus",
-        "SystemBus",
-        "BusValue", "LockCryptography", "BlueZModel", "TimeTypes", yams,
+        "SystemBus", "BusValue", "LockCryptography", "BlueZModel", "TimeTypes", yams,
       ]),
+    library("Stories", ["Worlds", "Journal", "JournalEvents", "Radio", "AppLink", "TimeTypes", yams]),
 
     // What makes a machine a lock or a phone.
     library(
@@ -135,7 +135,7 @@ let package = Package(
     library(
       "BlueZConformance",
       [
-        "BlueZ", "BlueZModel", "BlueZSimulator", "BusValue", "CSystemd", "Orchestrator", "SystemBus", "Timekeeping",
+        "BlueZ", "BlueZModel", "BlueZSimulator", "BusValue", "CSystemd", "Worlds", "SystemBus", "Timekeeping",
         "TimeTypes",
       ]),
 
@@ -157,13 +157,15 @@ let package = Package(
     program(
       "latchkey",
       [
-        "Orchestrator", "MachineSetup", "LockCryptography", "LatchkeyVersion", "AppLink", "AppLinkBus", "ConsoleOutput",
+        "Stories", "Worlds", "MachineSetup", "LockCryptography", "LatchkeyVersion", "AppLink", "AppLinkBus",
+        "ConsoleOutput",
         arguments,
       ]),
     program(
       "latchkey-bench",
       [
-        "Orchestrator", "CoreBluetooth", "CoreBluetoothTestKit", "LatchkeyDaemon", "BluetoothSystem", "AppLink",
+        "Stories", "Worlds", "Journal", "JournalEvents", "TimeTypes", "AppLinkBus", "CoreBluetooth",
+        "CoreBluetoothTestKit", "LatchkeyDaemon", "BluetoothSystem", "AppLink",
         "BlueZModel", "BluetoothTypes", arguments,
       ],
       path: "Benchmarks/latchkey-bench"),
@@ -171,7 +173,7 @@ let package = Package(
     library(
       "ApproachTrials", ["HomePolicy", "Radio", "BluetoothTypes", "TimeTypes"], path: "Benchmarks/ApproachTrials"),
     program("approach-trials", ["ApproachTrials", "Radio", arguments], path: "Benchmarks/approach-trials"),
-    program("bluez-conformance", ["BlueZConformance", "Orchestrator", "Timekeeping", "TimeTypes", arguments]),
+    program("bluez-conformance", ["BlueZConformance", "Worlds", "Timekeeping", "TimeTypes", arguments]),
     program(
       "bluez-simulator",
       [
@@ -241,11 +243,12 @@ let package = Package(
     // A process for the tests of the world's clock to move about.
     program("world-puppet", ["Timekeeping", "CSystemd", "TimeTypes"], path: "Tests/Support/world-puppet"),
     tests(
-      "OrchestratorTests",
+      "WorldsTests", ["Worlds", "ProcessTesting", "Timekeeping", "CSystemd", "world-puppet", "latchkey", "TimeTypes"]),
+    tests(
+      "StoriesTests",
       [
-        "Orchestrator", "BusTesting", "ProcessTesting", "BusValue", "SystemBus", "Journal", "JournalEvents",
-        "Timekeeping", "CSystemd",
-        "world-puppet", "latchkey", "Radio", "TimeTypes",
+        "Stories", "Worlds", "BusTesting", "ProcessTesting", "BusValue", "SystemBus", "Journal", "JournalEvents",
+        "latchkey", "Radio", "TimeTypes",
       ]),
     tests("MachineSetupTests", ["MachineSetup", "LockCryptography", "LockProtocol", "BlueZ", "BusValue"]),
     // What is done on a machine that systemd has booted.
@@ -259,12 +262,12 @@ let package = Package(
       ["ProcessTesting", "systemd-trial", "latchkeyd", "latchkey-agent", "latchkey-lock", "bluez-simulator"],
       excluding: ["prepare-machine"]),
     // Tells a story, and stops where a test looks into its world.
-    program("story-teller", ["Orchestrator"], path: "Tests/Support/story-teller"),
+    program("story-teller", ["Stories", "Worlds"], path: "Tests/Support/story-teller"),
     // Tells a story with processes that misbehave, and is those apps.
     program(
       "saboteur",
       [
-        "Orchestrator", "AppLink", "CoreBluetooth", "LockProtocol", "LockCryptography", "Journal", "JournalEvents",
+        "Stories", "Worlds", "AppLink", "CoreBluetooth", "LockProtocol", "LockCryptography", "Journal", "JournalEvents",
         "Timekeeping",
         "AppLinkBus", log,
       ], path: "Tests/Support/saboteur"),
@@ -276,7 +279,7 @@ let package = Package(
     tests(
       "IntegrationTests",
       [
-        "Orchestrator", "BusTesting", "ProcessTesting", "Journal", "JournalEvents", "latchkey", "latchkeyd",
+        "Stories", "Worlds", "BusTesting", "ProcessTesting", "Journal", "JournalEvents", "latchkey", "latchkeyd",
         "latchkey-agent",
         "latchkey-lock", "bluez-simulator", "story-teller", "saboteur", "hostile-app", grdb,
       ]),
@@ -288,7 +291,7 @@ let package = Package(
     tests(
       "ClientTests",
       [
-        "Orchestrator", "ProcessTesting", "Journal", "JournalEvents", "latchkey", "latchkeyd", "latchkey-lock",
+        "Worlds", "ProcessTesting", "Journal", "JournalEvents", "latchkey", "latchkeyd", "latchkey-lock",
         "bluez-simulator",
       ],
       excluding: ["bleak_client.py", "bleak_passive.py"]),

@@ -4,7 +4,7 @@ import Journal
 import JournalEvents
 import ProcessTesting
 
-@testable import Orchestrator
+@testable import Worlds
 
 /// A door with the lock, and a phone with nothing but a Bluetooth, in real processes and in real time: what others have
 /// written knows no other. All of it ends with this object, and also when the tests are killed.

@@ -2,7 +2,7 @@ import Foundation
 import JournalEvents
 import Testing
 
-@testable import Orchestrator
+@testable import Stories
 
 /// bluetoothd notifies everybody who is subscribed, and tells of the first subscriber alone: what one phone and the lock
 /// have to do with each other is never quite the other phone's business, and reaches it all the same.
