@@ -3,6 +3,7 @@ import BlueZ
 import BluetoothTypes
 import BusValue
 import FoundationEssentials
+import JournalEvents
 import TimeTypes
 
 /// What latchkeyd decides: a pure state machine between bluetoothd and apps. It takes events and the time, and
@@ -113,7 +114,7 @@ public struct BluetoothSystem: Sendable {
     }
     if overdue != earliest {
       overdue = earliest
-      journal("deadline.overdue", ["deadline": earliest.description])
+      journal(.deadlineOverdue, [.deadline: earliest.description])
     }
     nextDeadline = now + .seconds(1)
   }
@@ -166,7 +167,10 @@ public struct BluetoothSystem: Sendable {
 
   mutating func emit(_ effect: Effect) { output.append(effect) }
 
-  mutating func journal(_ event: String, _ fields: [String: String] = [:]) { output.append(.record(event, fields)) }
+  mutating func journal(_ event: Recorded.Daemon, _ fields: [JournalField: String] = [:]) {
+    assert(event.fields.isSuperset(of: fields.keys), "\(event) has a field that the vocabulary does not know")
+    output.append(.record(event, fields))
+  }
 
   mutating func persist(_ record: StoredRecord) { ledger.put(record) }
   mutating func erase(_ key: StoreKey) { ledger.erase(key) }

@@ -35,7 +35,7 @@ extension BluetoothSystem {
     }
     noteMissingAdapter(objects)
     probeAdoptedLinks()
-    journal("bluetooth.state", ["state": String(describing: bluez.state), "because": "bluetoothd appeared"])
+    journal(.bluetoothState, [.state: String(describing: bluez.state), .because: "bluetoothd appeared"])
   }
 
   private mutating func bluetoothdVanished() {
@@ -45,7 +45,7 @@ extension BluetoothSystem {
     forgetAsked()
     _ = calls.forgetAll()
     pairing.agentIsGone()
-    journal("bluetooth.state", ["state": String(describing: bluez.state), "because": "bluetoothd vanished"])
+    journal(.bluetoothState, [.state: String(describing: bluez.state), .because: "bluetoothd vanished"])
   }
 
   /// Nothing that was asked of bluetoothd or of its adapter holds any longer.
@@ -76,7 +76,7 @@ extension BluetoothSystem {
     guard bluez.isPowered || isOffOnPurpose || until <= now else { return }
     bluez.adapterAwaitedUntil = nil
     if !bluez.isPowered {
-      journal("bluetooth.state", ["state": String(describing: bluez.state), "because": "the adapter is not on"])
+      journal(.bluetoothState, [.state: String(describing: bluez.state), .because: "the adapter is not on"])
     }
   }
 
@@ -85,8 +85,8 @@ extension BluetoothSystem {
     guard bluez.adapter == nil, configuration.adapter != .first else { return }
     let present = objects.keys.filter { objects[$0]?[InterfaceName.adapter] != nil }.map { String($0.lastComponent) }
     journal(
-      "adapter.missing",
-      ["wanted": configuration.adapter.description, "present": present.sorted().joined(separator: " ")])
+      .adapterMissing,
+      [.wanted: configuration.adapter.description, .present: present.sorted().joined(separator: " ")])
   }
 
   // MARK: Objects
@@ -129,7 +129,7 @@ extension BluetoothSystem {
     guard bluez.devices[path] != nil || bluez.devices.count < configuration.deviceLimit || peers[peer] != nil else {
       bluez.refused += 1
       if bluez.refused & (bluez.refused - 1) == 0 {
-        journal("bluetooth.crowded", ["devices": String(bluez.devices.count), "refused": String(bluez.refused)])
+        journal(.bluetoothCrowded, [.devices: String(bluez.devices.count), .refused: String(bluez.refused)])
       }
       return
     }
@@ -148,7 +148,7 @@ extension BluetoothSystem {
     if names.contains(InterfaceName.adapter), path == bluez.adapter {
       bluez.forgetObjects()
       forgetAsked()
-      journal("bluetooth.state", ["state": String(describing: bluez.state), "because": "adapter removed"])
+      journal(.bluetoothState, [.state: String(describing: bluez.state), .because: "adapter removed"])
       return
     }
     if names.contains(InterfaceName.device), let device = bluez.devices.removeValue(forKey: path) {
@@ -189,7 +189,7 @@ extension BluetoothSystem {
       if let powered = values.powered, powered != bluez.isPowered {
         bluez.isPowered = powered
         if powered { profile.disarmAll() } else { discovery = Discovery() }
-        journal("bluetooth.state", ["state": String(describing: bluez.state), "because": "Powered"])
+        journal(.bluetoothState, [.state: String(describing: bluez.state), .because: "Powered"])
       }
       if let isDiscovering = values.discovering {
         bluez.isDiscovering = isDiscovering

@@ -88,7 +88,7 @@ extension BluetoothSystem {
   mutating func notifyStarted(_ path: ObjectPath, _ result: Result<Reply, BlueZError>) {
     let failure: BlueZError? = if case .failure(let error) = result { error } else { nil }
     guard let peer = sessions.started(path, failure), let failure else { return }
-    journal("subscription.failed", ["peripheral": peer.uuidString, "error": failure.description])
+    journal(.subscriptionFailed, [.peripheral: peer.uuidString, .error: failure.description])
   }
 
   /// A characteristic's Value changed: a notification, or the echo of a read of ours.
@@ -101,7 +101,7 @@ extension BluetoothSystem {
   mutating func deliverValue(_ path: ObjectPath, _ value: [UInt8]) {
     guard let owner = bluez.owners[path], let peer = bluez.devices[owner.device]?.peer else { return }
     guard value.count <= ATTLimits.maximumValueLength else {
-      journal("value.refused", ["peripheral": peer.uuidString, "bytes": String(value.count)])
+      journal(.valueRefused, [.peripheral: peer.uuidString, .bytes: String(value.count)])
       return
     }
     // The value may overtake what says that the link is up.

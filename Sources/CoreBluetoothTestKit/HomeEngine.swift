@@ -2,6 +2,7 @@ import AppLink
 import BlueZModel
 import BluetoothSystem
 import Foundation
+import JournalEvents
 import TimeTypes
 import Timekeeping
 
@@ -272,7 +273,7 @@ final class HomeEngine: @unchecked Sendable {
       }
     case .suspend, .resume: break
     case .kill(let bundleIdentifier, _): endProcess(bundleIdentifier)
-    case .record(let event, let fields): note(name, event, fields)
+    case .record(let event, let fields): note(name, event.rawValue, fields.named)
     }
   }
 

@@ -3,6 +3,7 @@ import BlueZ
 import BluetoothSystem
 import CSystemd
 import Journal
+import JournalEvents
 import Logging
 import TimeTypes
 import Timekeeping
@@ -148,9 +149,9 @@ public final class SystemLoop: Sendable {
       carryOut: { [self] effects in carryOut(effects, ports, trouble.text) },
       tell: { [logger] reason in
         if let reason {
-          logger.record("store.failed", ["reason": reason], level: .error)
+          logger.record(Recorded.Daemon.storeFailed, [.reason: reason], level: .error)
         } else {
-          logger.record("store.recovered")
+          logger.record(Recorded.Daemon.storeRecovered)
         }
         sd_notify(0, "STATUS=" + (reason.map { "The state can't be written: \($0)" } ?? Self.healthyStatus))
       },

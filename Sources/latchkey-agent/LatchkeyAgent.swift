@@ -3,6 +3,7 @@ import CSystemd
 import CoreBluetooth
 import HomePolicy
 import Journal
+import JournalEvents
 import LatchkeyVersion
 import LockCryptography
 import Logging
@@ -54,7 +55,7 @@ import Timekeeping
   func run() throws {
     ProcessMemory.keepOutOfCoreFiles()
     let time = try ProcessClock.fromEnvironment()
-    try Journal.bootstrap(process: "latchkey-agent", time: time)
+    try Journal.bootstrap(process: Recorded.agent, time: time)
     let logger = Logger(label: "latchkey-agent")
     let app: AgentApp
     do {
@@ -80,7 +81,7 @@ import Timekeeping
       throw StartError(description: "\(error)")
     }
     let restored = ApplicationLaunch.options()?[.bluetoothCentrals] as? [String] ?? []
-    logger.record("agent.started", ["centralsToRestore": restored.joined(separator: " ")])
+    logger.record(Recorded.Agent.started, [.centralsToRestore: restored.joined(separator: " ")])
     app.start()
     // Where systemd runs it, it is told that the unit is up.
     sd_notify(0, "READY=1")

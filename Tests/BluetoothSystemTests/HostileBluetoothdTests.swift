@@ -122,7 +122,7 @@ struct Bedlam {
       todo.append(
         .attach(guests[index].link, guests[index].process, Attachment(bundleIdentifier: name), AnswerToken(1)))
       todo += guests[index].app.attached().map { .request(guests[index].link, $0) }
-    case .record("deadline.overdue", let fields): complain("overdue: \(fields)")
+    case .record(.deadlineOverdue, let fields): complain("overdue: \(fields)")
     default: break
     }
   }

@@ -148,7 +148,7 @@ struct Siege {
         open.append(.appLaunched(Self.bad, process))
       }
     case .launch(let name, _): if goodSequence > 0 { complain("\(name) is launched") }
-    case .record("deadline.overdue", let fields): complain("overdue: \(fields)")
+    case .record(.deadlineOverdue, let fields): complain("overdue: \(fields)")
     default: break
     }
   }

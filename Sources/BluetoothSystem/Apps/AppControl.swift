@@ -49,7 +49,7 @@ extension BluetoothSystem {
     let hasToResume = apps[name]?.open(at: now) == true
     if hasToResume, let process = apps[name]?.process {
       emit(.resume(name, process))
-      journal("app.resumed", ["app": name, "because": "opened"])
+      journal(.appResumed, [.app: name, .because: "opened"])
     }
     persistApp(name)
   }

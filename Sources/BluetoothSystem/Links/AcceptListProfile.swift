@@ -81,8 +81,8 @@ extension BluetoothSystem {
     switch result {
     case .success:
       rereading.renew()
-      journal("profile.registered", ["peripherals": String(arming.count)])
-    case .failure(let error): journal("profile.refused", ["error": error.description])
+      journal(.profileRegistered, [.peripherals: String(arming.count)])
+    case .failure(let error): journal(.profileRefused, [.error: error.description])
     }
   }
 

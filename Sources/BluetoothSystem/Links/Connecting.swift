@@ -96,7 +96,7 @@ extension BluetoothSystem {
       attempts[peer] = attempt
       return
     }
-    journal("connect.failed", ["peripheral": peer.uuidString, "error": error.description])
+    journal(.connectFailed, [.peripheral: peer.uuidString, .error: error.description])
     if error.kind == .inProgress {
       if attempt.isRefusedForAnother(at: now) { cancelAnothersAttempt(peer) }
     } else {
@@ -108,7 +108,7 @@ extension BluetoothSystem {
 
   private mutating func cancelAnothersAttempt(_ peer: PeerIdentifier) {
     guard let device = bluez.device(peer) else { return }
-    journal("connect.cancelled", ["peripheral": peer.uuidString, "because": "another's attempt does not end"])
+    journal(.connectCancelled, [.peripheral: peer.uuidString, .because: "another's attempt does not end"])
     profile.disarm(peer)
     call(device.path, .disconnect, for: .ignored)
   }

@@ -41,10 +41,10 @@ extension BluetoothSystem {
       device.isBonded, isWanted(peer), let barren = links[peer]?.judgeBond()
     else { return }
     journal(
-      "bond.halfMade",
+      .bondHalfMade,
       [
-        "peripheral": peer.uuidString, "links": String(barren),
-        "because": "the bond never carried a link; it is removed, and made anew",
+        .peripheral: peer.uuidString, .links: String(barren),
+        .because: "the bond never carried a link; it is removed, and made anew",
       ])
     setBondUnproven(peer, false)
     attempts[peer] = nil

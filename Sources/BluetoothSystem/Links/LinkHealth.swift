@@ -154,10 +154,10 @@ extension BluetoothSystem {
     guard let loss = links[peer]?.lost(wasResolved: wasResolved, isBonded: isBonded, at: now) else { return }
     if loss.isDoubtfulNow {
       journal(
-        "link.barren",
+        .linkBarren,
         [
-          "peripheral": peer.uuidString,
-          "advice": "If this goes on though the device is near, it may have lost its pairing: "
+          .peripheral: peer.uuidString,
+          .advice: "If this goes on though the device is near, it may have lost its pairing: "
             + "remove it (bluetoothctl remove) and pair it again.",
         ])
     }
@@ -178,10 +178,10 @@ extension BluetoothSystem {
     links[peer]?.forgetKeyFailures()
     guard isWanted(peer) else { return }
     journal(
-      "pairing.gone",
+      .pairingGone,
       [
-        "peripheral": peer.uuidString,
-        "advice": "The device has removed its pairing: remove it here too (bluetoothctl remove) and pair it again.",
+        .peripheral: peer.uuidString,
+        .advice: "The device has removed its pairing: remove it here too (bluetoothctl remove) and pair it again.",
       ])
     for key in sortedManagers(.central) where managers[key]?.peripherals[peer]?.isWanted == true {
       let error = PeerError.coreBluetooth(.peerRemovedPairingInformation, message: "Peer removed pairing information.")
@@ -215,7 +215,7 @@ extension BluetoothSystem {
     guard case .failure(let error) = result, error.kind == .notConnected,
       let device = bluez.device(peer), device.isUsable
     else { return }
-    journal("link.phantom", ["peripheral": peer.uuidString])
+    journal(.linkPhantom, [.peripheral: peer.uuidString])
     endDeadLink(device)
   }
 
@@ -223,15 +223,15 @@ extension BluetoothSystem {
     for (peer, health) in links.sorted(by: { $0.key < $1.key }) where links[peer]?.takeCheck(at: now) == true {
       guard let device = bluez.device(peer), device.isConnected else { continue }
       if device.isDisconnecting {
-        journal("link.stuck", ["peripheral": peer.uuidString, "times": String(health.ends)])
+        journal(.linkStuck, [.peripheral: peer.uuidString, .times: String(health.ends)])
         endDeadLink(device)
       } else if !device.isResolved, isWanted(peer) {
-        journal("link.unresolved", ["peripheral": peer.uuidString])
+        journal(.linkUnresolved, [.peripheral: peer.uuidString])
         endDeadLink(device)
       }
     }
     for (peer, queue) in operations.sorted(by: { $0.key < $1.key }) where queue.hasTimedOut(at: now) {
-      journal("operation.unanswered", ["peripheral": peer.uuidString])
+      journal(.operationUnanswered, [.peripheral: peer.uuidString])
       failCurrentOperation(peer, .coreBluetooth(.connectionTimeout, message: "The peripheral does not answer."))
       if let device = bluez.device(peer), device.isUsable { endDeadLink(device) }
     }
@@ -249,7 +249,7 @@ extension BluetoothSystem {
 
   /// The kernel's lists are not always restored (bluez/bluez#1079): what was asked is asked again.
   mutating func wokeFromSleep() {
-    journal("machine.resumed")
+    journal(.machineResumed)
     profile.disarmAll()
     for peer in attempts.keys { attempts[peer]?.renew() }
     probeAdoptedLinks()

@@ -76,7 +76,7 @@ extension BluetoothSystem {
       isConnected != device.isConnected
     else { return }
     journal(
-      "link.unheard", ["peripheral": device.peer.uuidString, "connected": isConnected ? "yes" : "no"])
+      .linkUnheard, [.peripheral: device.peer.uuidString, .connected: isConnected ? "yes" : "no"])
     // What an advertisement said once is no sighting now.
     deviceChanged(path, properties.filter { !Device.advertised.contains($0.key) }, [])
   }

@@ -30,7 +30,7 @@ extension BluetoothSystem {
     persistPeripheral(key, peer)
     if isNew {
       attempts[peer]?.renew()
-      journal("request.held", ["app": key.app, "peripheral": peer.uuidString])
+      journal(.requestHeld, [.app: key.app, .peripheral: peer.uuidString])
     }
   }
 
@@ -115,7 +115,7 @@ extension BluetoothSystem {
       for peer in (done ?? [:]).keys.sorted() {
         managers[key]?.peripherals[peer]?.linkIsUp()
         attempts[peer] = nil
-        journal("request.completed", ["app": key.app, "peripheral": peer.uuidString])
+        journal(.requestCompleted, [.app: key.app, .peripheral: peer.uuidString])
         tell(key, .connected(snapshot(peer, key)))
         alert(key, peer, managers[key]?.peripherals[peer]?.options.notifyOnConnection ?? false, "connected")
       }
@@ -125,7 +125,7 @@ extension BluetoothSystem {
   /// F5: what the user is shown while the app is suspended.
   mutating func alert(_ key: ManagerKey, _ peer: PeerIdentifier, _ isWanted: Bool, _ what: String) {
     guard isWanted, apps[key.app]?.state == .suspended else { return }
-    journal("user.alert", ["app": key.app, "peripheral": peer.uuidString, "about": what])
+    journal(.userAlert, [.app: key.app, .peripheral: peer.uuidString, .about: what])
   }
 
   // MARK: After the system came back

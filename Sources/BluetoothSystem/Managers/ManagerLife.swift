@@ -38,8 +38,8 @@ extension BluetoothSystem {
     tellStateFirst(key, number, name, link)
     if managers[key]?.services.isEmpty == false { grantCredit(key) }
     journal(
-      "manager.created",
-      ["app": name, "role": creation.role.rawValue, "restoreIdentifier": creation.restoreIdentifier ?? ""])
+      .managerCreated,
+      [.app: name, .role: creation.role.rawValue, .restoreIdentifier: creation.restoreIdentifier ?? ""])
   }
 
   mutating func resumeManager(

@@ -59,13 +59,13 @@ extension BluetoothSystem {
 
   mutating func filterSet(_ result: Result<Reply, BlueZError>) {
     discovery.filterWasSet()
-    if case .failure(let error) = result { journal("discovery.filterRefused", ["error": error.description]) }
+    if case .failure(let error) = result { journal(.discoveryFilterRefused, [.error: error.description]) }
   }
 
   mutating func discoveryStarted(_ result: Result<Reply, BlueZError>) {
     guard discovery.started(result, at: now) else { return }
     guard discovery.isRunning else {
-      if case .failure(let error) = result { journal("discovery.refused", ["error": error.description]) }
+      if case .failure(let error) = result { journal(.discoveryRefused, [.error: error.description]) }
       return
     }
     for device in bluez.devices.values.sorted(by: { $0.path < $1.path }) where device.rssi != nil {

@@ -101,6 +101,6 @@ extension BluetoothSystem {
     guard publishing.mark.visitEnded(peer, at: now) else { return }
     settings.databaseMark = (settings.databaseMark ?? 0) &+ 1
     persist(.settings(settings))
-    journal("database.marked", ["central": peer.uuidString, "mark": String(settings.databaseMark ?? 0)])
+    journal(.databaseMarked, [.central: peer.uuidString, .mark: String(settings.databaseMark ?? 0)])
   }
 }

@@ -128,7 +128,7 @@ extension BluetoothSystem {
       guard let service = publishing.services[identifier], service.root == root else { continue }
       let key = service.manager
       let isNew = managers[key]?.unannounced.remove(identifier) != nil
-      if let refusal { journal("service.refused", ["app": key.app, "error": refusal.description]) }
+      if let refusal { journal(.serviceRefused, [.app: key.app, .error: refusal.description]) }
       guard isNew else { continue }
       tell(
         key,
@@ -142,7 +142,7 @@ extension BluetoothSystem {
     guard publishing.advertisementRegistered(key, path, isAccepted: refusal == nil, at: now) else { return }
     let isNew = managers[key]?.isAdvertisingUnannounced == true
     managers[key]?.isAdvertisingUnannounced = false
-    if let refusal { journal("advertisement.refused", ["app": key.app, "error": refusal.description]) }
+    if let refusal { journal(.advertisementRefused, [.app: key.app, .error: refusal.description]) }
     guard isNew else { return }
     tell(
       key, .advertisingStarted(error: refusal.map { .coreBluetooth(.unknown, message: $0.description) }))
@@ -153,7 +153,7 @@ extension BluetoothSystem {
 
   mutating func markRegistered(_ root: ObjectPath, _ result: Result<Reply, BlueZError>) {
     guard publishing.mark.registered(root, isAccepted: (try? result.get()) != nil, at: now) else { return }
-    if case .failure(let error) = result { journal("database.markRefused", ["error": error.description]) }
+    if case .failure(let error) = result { journal(.databaseMarkRefused, [.error: error.description]) }
   }
 
   /// bluetoothd has dropped an exported object; it is registered again.

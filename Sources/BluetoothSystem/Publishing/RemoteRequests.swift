@@ -162,7 +162,7 @@ extension BluetoothSystem {
     for (identifier, request) in remoteRequests.take(where: { $1.deadline <= now }) {
       answer(request.callback, .failure(Self.error(.unlikelyError)))
       withdraw(identifier, request.manager)
-      journal("request.expired", ["app": request.manager.app])
+      journal(.requestExpired, [.app: request.manager.app])
     }
   }
 
@@ -172,7 +172,7 @@ extension BluetoothSystem {
     for (identifier, request) in remoteRequests.take(where: { $1.central == central }) {
       answer(request.callback, .failure(Self.error(.unlikelyError)))
       withdraw(identifier, request.manager)
-      journal("request.abandoned", ["app": request.manager.app])
+      journal(.requestAbandoned, [.app: request.manager.app])
     }
   }
 
