@@ -33,6 +33,9 @@ struct Household {
     bench = try Bench { $0.offerRepeatCount = 3 }
     random = SeededGenerator(seed: seed)
     happens(.started(isLinked: false))
+    // Nobody leaves through a locked door.
+    bench.happens(.boltTurnedByHand(.unlocked))
+    bench.position = .unlocked
   }
 
   private mutating func isLost() -> Bool { lossRate > 0 && Int.random(in: 0..<lossRate, using: &random) == 0 }
