@@ -9,9 +9,7 @@ struct ATTServing: Sendable {
   var pending: PendingRequest?
   /// Prepare Write's queue.
   var prepared: [Piece] = []
-  /// Indications go one at a time, each when the one before was confirmed.
-  var indications: [(handle: AttributeHandle, value: [UInt8], application: LocalAttribute.Source?)] = []
-  var awaitsConfirmation = false
+  var indications = Indications()
 
   struct PendingRequest: Sendable {
     var callback: UInt64
@@ -36,7 +34,7 @@ extension BlueZModel {
     guard let link = links[identifier] else { return }
     // A peer that asks before it is answered breaks the protocol; it gets no second answer.
     guard link.server.pending == nil else {
-      effects.append(.diagnostic(.malformedPDU(device: link.device)))
+      outbox.append(.diagnostic(.malformedPDU(device: link.device)))
       return
     }
     switch pdu {
@@ -147,7 +145,7 @@ extension BlueZModel {
   ) {
     guard case .application(let client, let path) = attribute.source else { return }
     if let channel = channels.channel(.writesToApplication(attribute.handle)) {
-      effects.append(.channel(.data(channel, value)))
+      outbox.append(.channel(.data(channel, value)))
       if !isCommand { send(.writeResponse, on: link) }
       return
     }

@@ -124,7 +124,7 @@ extension BlueZModel {
     let channel = channels.make(use)
     tellAcquired(use)
     flushChanges()
-    effects.append(
+    outbox.append(
       .channel(.open(channel, for: pending.client, pending.call, mtu: UInt16(links[link]?.mtu ?? ATTLimits.defaultMTU)))
     )
   }
@@ -152,7 +152,7 @@ extension BlueZModel {
 
   mutating func close(_ channel: ChannelIdentifier) {
     guard let use = channels.close(channel) else { return }
-    effects.append(.channel(.close(channel)))
+    outbox.append(.channel(.close(channel)))
     tellAcquired(use)
     guard case .notifiesClient(let path, let value) = use, let link = devices[value.device]?.link,
       case .characteristic(let characteristic, _)? = remoteAttribute(path)?.attribute,
@@ -172,7 +172,7 @@ extension BlueZModel {
 
   /// bluetoothd ends, or its adapter goes.
   mutating func closeAllChannels() {
-    for channel in channels.closeAll() { effects.append(.channel(.close(channel))) }
+    for channel in channels.closeAll() { outbox.append(.channel(.close(channel))) }
   }
 }
 
@@ -197,7 +197,7 @@ extension BlueZModel {
     if case .success(.channel(let descriptor, _)) = result {
       let channel = ChannelIdentifier(given: descriptor)
       take(channel, as: .writesToApplication(handle), of: handle)
-      effects.append(.channel(.data(channel, value)))
+      outbox.append(.channel(.data(channel, value)))
       return nil
     }
     if case .failure(let error) = result {
@@ -214,7 +214,7 @@ extension BlueZModel {
     _ channel: ChannelIdentifier, as use: AcquiredChannels.Use, of handle: AttributeHandle
   ) {
     if server.database.attribute(handle) == nil {
-      effects.append(.channel(.close(channel)))
+      outbox.append(.channel(.close(channel)))
     } else {
       channels.take(channel, as: use)
     }

@@ -58,7 +58,7 @@ extension BlueZModel {
     restartDeadline = nil
     adapter = AdapterState()
     // Its name comes first; its objects are added one by one.
-    effects.append(.started([:]))
+    outbox.append(.started([:]))
     if isFirst { added(WellKnown.managerPath) }
     if kernel.isPlugged { startAdapter() }
   }
@@ -77,9 +77,9 @@ extension BlueZModel {
     // One that was killed has left its controller on; one that has just come is on before it is told of.
     adapter.isPowered = kernel.powered
     if !kernel.isBlocked, !kernel.powered { adapter.powerTransition = .turningOn }
-    if adapter.isPowered { effects.append(.powered(true)) }
+    if adapter.isPowered { outbox.append(.powered(true)) }
     refreshInitiator()
-    changes = []
+    _ = outbox.takeChanges()
     added(adapterPath)
     for path in devices.keys.sorted() { added(path) }
     if !kernel.isBlocked, !kernel.powered { powerOn() }
@@ -101,7 +101,7 @@ extension BlueZModel {
     tellScan(nil)
     closeAllChannels()
     isRunning = false
-    changes = []
+    _ = outbox.takeChanges()
     links = [:]
     devices = [:]
     discovery = Discovery()
@@ -110,10 +110,9 @@ extension BlueZModel {
     advertising = Advertising()
     monitors = Monitors()
     callbacks = Callbacks()
-    crashDeadline = nil
     // Whoever stops bluetoothd starts it again; a crash is the service manager's affair.
     restartDeadline = cause == .crashed ? configuration.timings.restartAfterCrash.map { now + $0 } : nil
-    effects.append(.stopped(cause))
+    outbox.append(.stopped(cause))
     if cause == .shutDown { endKernel() }
   }
 
@@ -167,7 +166,7 @@ extension BlueZModel {
     adapter.powerTransition = nil
     adapter.isPowered = true
     changed(adapterPath, \Adapter1.powered, \.powerState)
-    effects.append(.powered(true))
+    outbox.append(.powered(true))
     refreshAdvertising()
     refreshInitiator()
     refreshMonitoring()
@@ -200,7 +199,7 @@ extension BlueZModel {
     kernel.advertisingSets = []
     tellPower(false)
     changed(adapterPath, \Adapter1.powered, \.powerState, \.discoverable, \.connectable)
-    effects.append(.powered(false))
+    outbox.append(.powered(false))
   }
 
   mutating func setBlocked(_ isBlocked: Bool) {
@@ -237,7 +236,7 @@ extension BlueZModel {
       adapter.isPowered = false
       if wasPowered {
         changed(adapterPath, \Adapter1.powered)
-        effects.append(.powered(false))
+        outbox.append(.powered(false))
       }
       removeObjects()
       flushChanges()

@@ -21,6 +21,47 @@ struct GATTServer: Sendable {
     database = LocalDatabase(configuration: configuration)
   }
 
+  var profileUUIDs: Set<BluetoothUUID> { applications.reduce(into: []) { $0.formUnion($1.profileUUIDs) } }
+
+  func isRegistered(_ root: ObjectPath, _ client: ClientIdentifier) -> Bool { index(of: root, client) != nil }
+
+  func index(of root: ObjectPath, _ client: ClientIdentifier) -> Int? {
+    applications.firstIndex { $0.client == client && $0.root == root }
+  }
+
+  /// Takes an application's services out; those that are gone.
+  mutating func remove(at index: Int) -> [LocalService] {
+    let application = applications.remove(at: index)
+    let paths = Set(application.services)
+    let leaving = database.services.filter { service in
+      service.path.map { paths.contains($0) } == true && service.isOf(application.client)
+    }
+    let ranges = Set(leaving.map(\.range))
+    if !ranges.isEmpty { database.services.removeAll { ranges.contains($0.range) } }
+    return leaving
+  }
+
+  /// An attribute is gone, and all that was known of it.
+  mutating func forget(_ handle: AttributeHandle) {
+    subscribed.remove(handle)
+    authorizedPreparations.remove(handle)
+    for device in configurations.keys { configurations[device]?[handle] = nil }
+  }
+
+  /// Which values have gained their first subscriber, and which have lost their last.
+  mutating func subscriptionChanges() -> (new: [AttributeHandle], gone: [AttributeHandle]) {
+    let wanted = configurations.values.reduce(into: Set<AttributeHandle>()) { $0.formUnion($1.keys) }
+    defer { subscribed = wanted }
+    return (wanted.subtracting(subscribed).sorted(), subscribed.subtracting(wanted).sorted())
+  }
+
+  /// The value that an application has at a path.
+  func value(at path: ObjectPath, of client: ClientIdentifier) -> LocalAttribute? {
+    database.attributes.first {
+      if case .application(client, path) = $0.source { !$0.properties.isEmpty } else { false }
+    }
+  }
+
   struct Application: Sendable {
     var client: ClientIdentifier
     var root: ObjectPath
@@ -36,7 +77,7 @@ extension BlueZModel {
   mutating func registerApplication(
     _ root: ObjectPath, _ objects: ManagedObjects, from client: ClientIdentifier
   ) -> Result<Reply, BlueZError> {
-    guard !server.applications.contains(where: { $0.client == client && $0.root == root }) else {
+    guard !server.isRegistered(root, client) else {
       return .failure(.alreadyExists)
     }
     let reader = ApplicationReader(client: client, objects: objects, database: server.database)
@@ -62,7 +103,7 @@ extension BlueZModel {
   }
 
   mutating func unregisterApplication(_ root: ObjectPath, from client: ClientIdentifier) -> Result<Reply, BlueZError> {
-    guard let index = server.applications.firstIndex(where: { $0.client == client && $0.root == root }) else {
+    guard let index = server.index(of: root, client) else {
       return .failure(.doesNotExist)
     }
     removeApplication(at: index)
@@ -75,20 +116,12 @@ extension BlueZModel {
 
   /// Its services go at once. What its profiles put on the kernel's list stays there.
   private mutating func removeApplication(at index: Int) {
-    let application = server.applications.remove(at: index)
-    let paths = Set(application.services)
-    let leaving = server.database.services.filter { service in
-      service.path.map { paths.contains($0) } == true && service.isOf(application.client)
-    }
+    let leaving = server.remove(at: index)
     guard !leaving.isEmpty else { return }
-    let ranges = Set(leaving.map(\.range))
-    server.database.services.removeAll { ranges.contains($0.range) }
     for service in leaving {
       for attribute in service.attributes {
-        server.subscribed.remove(attribute.handle)
+        server.forget(attribute.handle)
         closeChannels(ofAttribute: attribute.handle)
-        server.authorizedPreparations.remove(attribute.handle)
-        for device in server.configurations.keys { server.configurations[device]?[attribute.handle] = nil }
       }
       answerPeers(waitingFor: service)
     }

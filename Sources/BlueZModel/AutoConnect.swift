@@ -3,49 +3,47 @@ import BluetoothTypes
 import BusValue
 import Radio
 
+/// A device's entry on the kernel's list.
+extension Device {
+  /// A profile for some services was registered: an entry is made anew with the address (or identity) that the device
+  /// has now.
+  mutating func arm(for uuids: Set<BluetoothUUID>) {
+    guard !isTemporary, !uuids.isDisjoint(with: self.uuids) else { return }
+    autoConnect = target
+    isAutoConnectParked = false
+  }
+
+  /// An entry that is there stays as it is, also where the device has got an identity since.
+  mutating func armIfWanted(by profiles: Set<BluetoothUUID>) {
+    guard !isTemporary, autoConnect == nil, !isAutoConnectParked, !profiles.isDisjoint(with: uuids) else { return }
+    autoConnect = target
+  }
+
+  /// `Connect()` takes back what `Disconnect()` parked.
+  mutating func rearmParked() {
+    guard isAutoConnectParked else { return }
+    isAutoConnectParked = false
+    autoConnect = target
+  }
+
+  /// `Disconnect()` disarms whom the user does not trust.
+  var isToBeParked: Bool { !isTrusted && autoConnect != nil }
+}
+
 /// The kernel's list of devices to connect to whenever they are heard, and who puts devices on it: a GattProfile1
 /// whose UUIDs a known device has. A bond alone never does, nor does `Connect()`.
 extension BlueZModel {
-  private var profileUUIDs: Set<BluetoothUUID> {
-    server.applications.reduce(into: []) { $0.formUnion($1.profileUUIDs) }
-  }
-
-  private func matchesProfile(_ device: Device) -> Bool {
-    !profileUUIDs.isDisjoint(with: device.uuids)
-  }
-
-  /// A profile was registered: bluetoothd looks at every device it knows, and an entry is made anew with the
-  /// address (or identity) that the device has now.
+  /// A profile was registered: bluetoothd looks at every device it knows.
   mutating func armAll(for uuids: Set<BluetoothUUID>) {
     for path in devices.keys.sorted() {
-      guard let device = devices[path], !device.isTemporary, !uuids.isDisjoint(with: device.uuids) else { continue }
-      devices[path]?.autoConnect = device.target
-      devices[path]?.isAutoConnectParked = false
+      devices[path]?.arm(for: uuids)
     }
     refreshInitiator()
   }
 
-  /// A device's services became known, or it stopped being temporary: registered profiles may want it. An entry that
-  /// is there stays as it is, also where the device has got an identity since.
+  /// A device's services became known, or it stopped being temporary: registered profiles may want it.
   mutating func armIfWanted(_ path: ObjectPath) {
-    guard let device = devices[path], !device.isTemporary, device.autoConnect == nil, !device.isAutoConnectParked,
-      matchesProfile(device)
-    else { return }
-    devices[path]?.autoConnect = device.target
-  }
-
-  /// `Connect()` takes back what `Disconnect()` parked.
-  mutating func rearmParked(_ path: ObjectPath) {
-    guard let device = devices[path], device.isAutoConnectParked else { return }
-    devices[path]?.isAutoConnectParked = false
-    devices[path]?.autoConnect = device.target
-  }
-
-  /// `Disconnect()` disarms whom the user does not trust.
-  mutating func park(_ path: ObjectPath) {
-    guard let device = devices[path], !device.isTrusted, device.autoConnect != nil else { return }
-    disarm(path)
-    devices[path]?.isAutoConnectParked = true
+    devices[path]?.armIfWanted(by: server.profileUUIDs)
   }
 
   /// Takes a device's entry off the list, with what the kernel remembers of it.

@@ -51,7 +51,7 @@ extension BlueZModel {
     battery.isShown = true
     devices[path]?.battery = battery
     flushChanges()
-    effects.append(.broadcast(.interfacesAdded(path: path, [InterfaceName.battery: battery.properties])))
+    outbox.append(.broadcast(.interfacesAdded(path: path, [InterfaceName.battery: battery.properties])))
   }
 
   /// The peer tells of its battery by itself.
@@ -69,6 +69,6 @@ extension BlueZModel {
     devices[path]?.battery = nil
     guard battery.isShown else { return }
     flushChanges()
-    effects.append(.broadcast(.interfacesRemoved(path: path, [InterfaceName.battery])))
+    outbox.append(.broadcast(.interfacesRemoved(path: path, [InterfaceName.battery])))
   }
 }

@@ -98,17 +98,14 @@ public struct BlueZModel: Sendable {
   /// What is on disk: it survives restarts of bluetoothd and of the machine.
   public internal(set) var storage: BlueZStorage
 
-  // The outbox of the event at hand.
-  var effects: [Effect] = []
-  var changes: [PropertyChange] = []
+  /// What the event at hand comes to.
+  var outbox = Outbox()
   var now = Instant.zero
 
   // The process, and the kernel and hardware below it.
   public internal(set) var isRunning = false
   /// When the service manager starts a crashed bluetoothd again.
   var restartDeadline: Instant?
-  /// When an answer that is owed to a peer that left kills bluetoothd.
-  var crashDeadline: Instant?
   var kernel = Kernel()
 
   // bluetoothd's own state: gone when it ends.
@@ -148,8 +145,7 @@ public struct BlueZModel: Sendable {
     case .timePassed: break
     }
     flushChanges()
-    defer { effects = [] }
-    return effects
+    return outbox.takeEffects()
   }
 
   private mutating func receive(_ event: RadioOutput.Event) {
@@ -160,7 +156,7 @@ public struct BlueZModel: Sendable {
     case .received(let link, let frame): receive(frame, on: link)
     // What was said on a link in the moment of its loss is lost with it.
     case .refused("no such link"): break
-    case .refused(let reason): effects.append(.diagnostic(.radioRefused(reason)))
+    case .refused(let reason): outbox.append(.diagnostic(.radioRefused(reason)))
     }
   }
 

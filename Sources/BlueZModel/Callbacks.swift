@@ -84,7 +84,7 @@ extension BlueZModel {
   /// A call whose answer does not matter.
   mutating func callWithoutAnswer(_ client: ClientIdentifier, _ path: ObjectPath, _ callback: Callback) {
     flushChanges()
-    effects.append(.send(to: client, .callback(callbacks.draw(), path: path, callback)))
+    outbox.append(.send(to: client, .callback(callbacks.draw(), path: path, callback)))
   }
 
   mutating func tell(_ notices: [Notice]) {
@@ -97,7 +97,7 @@ extension BlueZModel {
   ) -> UInt64 {
     flushChanges()
     let identifier = callbacks.await(client, purpose, until: now + limit)
-    effects.append(.send(to: client, .callback(identifier, path: path, callback)))
+    outbox.append(.send(to: client, .callback(identifier, path: path, callback)))
     return identifier.rawValue
   }
 
@@ -117,7 +117,7 @@ extension BlueZModel {
     guard let open = callbacks.answered(callback, by: client) else {
       // A socket that comes too late is nobody's.
       if case .success(.channel(let descriptor, _)) = result {
-        effects.append(.channel(.close(ChannelIdentifier(given: descriptor))))
+        outbox.append(.channel(.close(ChannelIdentifier(given: descriptor))))
       }
       return
     }

@@ -67,7 +67,7 @@ extension BlueZModel {
       reply(to: pending, .failure(.invalidArguments("Invalid arguments in method call")))
     case .readConnectionRSSI:
       guard let link = devices[path]?.link else { return reply(to: pending, .failure(.notConnected)) }
-      effects.append(.readRSSI(RSSIQuery(client: pending.client, call: pending.call), link))
+      outbox.append(.readRSSI(RSSIQuery(client: pending.client, call: pending.call), link))
     default: reply(to: pending, .failure(.unknownMethod("no such method on a device")))
     }
   }

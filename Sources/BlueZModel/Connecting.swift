@@ -13,7 +13,7 @@ extension BlueZModel {
     guard device.pendingConnect == nil, device.pairCall == nil else {
       return reply(to: pending, .failure(.inProgress))
     }
-    rearmParked(path)
+    devices[path]?.rearmParked()
     devices[path]?.isTemporary = false
     if let link = device.link {
       adopt(link)
@@ -42,7 +42,10 @@ extension BlueZModel {
   /// Also what is not connected is disconnected, and disarmed, whether the adapter is on or not.
   mutating func disconnect(_ path: ObjectPath, _ pending: PendingCall) {
     guard let device = devices[path] else { return reply(to: pending, .failure(.unknownObject(path))) }
-    park(path)
+    if devices[path]?.isToBeParked == true {
+      disarm(path)
+      devices[path]?.isAutoConnectParked = true
+    }
     if device.link == nil {
       failConnect(path, .failed("br-connection-canceled"))
       refreshInitiator()
@@ -68,7 +71,9 @@ extension BlueZModel {
 
   mutating func linkUp(_ parameters: LinkParameters) {
     if parameters.role == .central { kernel.initiator = nil }
-    guard isRunning, kernel.isPlugged else { return linkUpWithoutBluetoothd(parameters) }
+    guard isRunning, kernel.isPlugged else {
+      return kernel.hold(parameters, until: now + configuration.timings.orphanedLink)
+    }
     if parameters.role == .peripheral { refreshAdvertising() }
     let known = device(onAir: parameters.peerAddress)
     let path = known ?? makeDevice(parameters.peerAddress)

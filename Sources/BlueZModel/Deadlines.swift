@@ -5,7 +5,6 @@ import TimeTypes
 /// What happens by itself when its time has come.
 enum Due: Sendable {
   case restart
-  case crash
   case orphan(Link.Identifier)
   case discoverable
   case pairable
@@ -51,7 +50,6 @@ extension BlueZModel {
     deadlines.add(restartDeadline, .restart)
     kernel.add(to: &deadlines)
     guard isRunning else { return deadlines }
-    deadlines.add(crashDeadline, .crash)
     adapter.add(to: &deadlines)
     discovery.add(to: &deadlines)
     for path in devices.keys.sorted() { devices[path]?.add(to: &deadlines, configuration.timings) }
@@ -65,7 +63,6 @@ extension BlueZModel {
   private mutating func perform(_ due: Due) {
     switch due {
     case .restart: start()
-    case .crash: stop(.crashed)
     case .orphan(let link): orphanTimedOut(link)
     case .discoverable:
       adapter.discoverableEnded()

@@ -49,7 +49,7 @@ extension BlueZModel {
       encryptionStarted(identifier)
     case (LinkControl.encryptionStarted, .central) where link.isEncrypting: encryptionStarted(identifier)
     case (LinkControl.reject, .central) where link.isEncrypting: encryptionFailed(identifier)
-    default: effects.append(.diagnostic(.malformedPDU(device: link.device)))
+    default: outbox.append(.diagnostic(.malformedPDU(device: link.device)))
     }
   }
 
@@ -67,7 +67,7 @@ extension BlueZModel {
   /// The peer has lost the key, or has another: the link is of no use, and stays so until somebody pairs again.
   private mutating func encryptionFailed(_ identifier: LinkIdentifier) {
     guard let device = links[identifier]?.device else { return }
-    effects.append(.diagnostic(.encryptionFailed(device: device)))
+    outbox.append(.diagnostic(.encryptionFailed(device: device)))
     tell(.disconnect(configuration.controller, identifier, .authenticationFailure))
     endLink(identifier, .authenticationFailure)
   }

@@ -65,7 +65,7 @@ extension BlueZModel {
       AdvertisementCodec.read(report.scanResponse ?? [], into: &data)
     else {
       malformedAdvertisementCount += 1
-      effects.append(.diagnostic(.malformedAdvertisement(report.address, count: malformedAdvertisementCount)))
+      outbox.append(.diagnostic(.malformedAdvertisement(report.address, count: malformedAdvertisementCount)))
       return
     }
     let matching = monitors.matching(report)

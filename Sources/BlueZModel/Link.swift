@@ -61,11 +61,11 @@ extension BlueZModel {
     case Channel.security: receiveSecurity(frame.payload, on: identifier)
     case Channel.attributes:
       guard frame.payload.count <= ATTLimits.maximumMTU, let pdu = ATTPDU(frame.payload) else {
-        effects.append(.diagnostic(.malformedPDU(device: link.device)))
+        outbox.append(.diagnostic(.malformedPDU(device: link.device)))
         return refuseMalformed(frame.payload, on: identifier)
       }
       receive(pdu, on: identifier)
-    default: effects.append(.diagnostic(.malformedPDU(device: link.device)))
+    default: outbox.append(.diagnostic(.malformedPDU(device: link.device)))
     }
   }
 

@@ -9,8 +9,7 @@ extension BlueZModel {
   /// bluetoothd is dead.
   mutating func leaveToKernel() {
     for link in links.values {
-      kernel.orphans[link.identifier] = Kernel.Orphan(
-        parameters: link.parameters, isEncrypted: link.isEncrypted, deadline: now + configuration.timings.orphanedLink)
+      kernel.hold(link.parameters, isEncrypted: link.isEncrypted, until: now + configuration.timings.orphanedLink)
     }
     let targets = kernel.lingering.union(devices.values.compactMap(\.autoConnect))
     kernel.armed = targets.isEmpty ? nil : initiatorParameters(targets)
@@ -20,11 +19,8 @@ extension BlueZModel {
   /// A bluetoothd that starts has the kernel drop its list. Entries of devices that were connected to by a call once stay
   /// if the kernel is looking for them at the time.
   mutating func clearKernelList() {
-    let isLooking = kernel.powered ? kernel.armed?.targets ?? [] : []
-    kernel.armed = nil
-    kernel.lingering = Set(
-      devices.values.filter { kernel.reached.contains($0.address) && $0.link == nil }.map(\.target)
-    ).intersection(isLooking)
+    let reached = devices.values.filter { kernel.reached.contains($0.address) && $0.link == nil }
+    kernel.clearList(but: Set(reached.map(\.target)))
   }
 
   /// The kernel has connected to a device.
@@ -32,11 +28,6 @@ extension BlueZModel {
     guard let device = devices[path] else { return }
     kernel.lingering.remove(device.target)
     if device.pendingConnect != nil || device.pairCall != nil { kernel.reached.insert(device.address) }
-  }
-
-  mutating func linkUpWithoutBluetoothd(_ parameters: LinkParameters) {
-    kernel.orphans[parameters.link] = Kernel.Orphan(
-      parameters: parameters, deadline: now + configuration.timings.orphanedLink)
   }
 
   /// The kernel tells a bluetoothd that starts which links there are.
@@ -80,4 +71,15 @@ extension BlueZModel {
 
 extension Kernel {
   var hasCentralLink: Bool { orphans.values.contains { $0.parameters.role == .central } }
+
+  /// It ends a link that no process holds at a time.
+  mutating func hold(_ parameters: LinkParameters, isEncrypted: Bool = false, until deadline: Instant) {
+    orphans[parameters.link] = Orphan(parameters: parameters, isEncrypted: isEncrypted, deadline: deadline)
+  }
+
+  /// - Parameter reached: entries that stay, if it is looking for them.
+  mutating func clearList(but reached: Set<InitiatorTarget>) {
+    lingering = reached.intersection(powered ? armed?.targets ?? [] : [])
+    armed = nil
+  }
 }

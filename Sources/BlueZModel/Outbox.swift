@@ -2,26 +2,29 @@ import BlueZ
 import BusValue
 import Radio
 
-/// Properties of one interface whose change has yet to be told.
-struct PropertyChange: Sendable {
-  var path: ObjectPath
-  var interface: String
-  var names: [String]
-}
+/// What bluetoothd has to say after an event, in order. It gathers property changes, and tells them, one signal an
+/// interface, before any other message leaves.
+struct Outbox: Sendable {
+  private var effects: [BlueZModel.Effect] = []
+  private var changes: [PropertyChange] = []
 
-/// bluetoothd gathers property changes and tells them, one signal an interface, before any other message leaves.
-extension BlueZModel {
-  /// Notes that properties changed; a property that is not there any more will be told as invalidated.
-  mutating func changed<Table: InterfaceTable, each Typed>(
-    _ path: ObjectPath, _ properties: repeat KeyPath<Table, Property<each Typed>>
-  ) {
-    var names: [String] = []
-    for property in repeat each properties { names.append(Table.name(property)) }
-    changed(path, Table.interface, names)
+  /// Properties of one interface whose change has yet to be told.
+  struct PropertyChange: Sendable {
+    var path: ObjectPath
+    var interface: String
+    var names: [String]
+
+    /// A property that is not there any more is told as invalidated.
+    func signal(_ properties: Properties) -> Signal {
+      .propertiesChanged(
+        path: path, interface: interface, changed: properties.filter { names.contains($0.key) },
+        invalidated: names.filter { properties[$0] == nil })
+    }
   }
 
-  private mutating func changed(_ path: ObjectPath, _ interface: String, _ names: [String]) {
-    guard isRunning else { return }
+  mutating func append(_ effect: BlueZModel.Effect) { effects.append(effect) }
+
+  mutating func note(_ path: ObjectPath, _ interface: String, _ names: [String]) {
     if let index = changes.firstIndex(where: { $0.path == path && $0.interface == interface }) {
       for name in names where !changes[index].names.contains(name) { changes[index].names.append(name) }
     } else {
@@ -29,21 +32,35 @@ extension BlueZModel {
     }
   }
 
+  /// An object is gone: nobody hears what it last was.
+  mutating func forgetChanges(of path: ObjectPath) { changes.removeAll { $0.path == path } }
+
+  mutating func takeChanges() -> [PropertyChange] {
+    defer { changes = [] }
+    return changes
+  }
+
+  mutating func takeEffects() -> [BlueZModel.Effect] {
+    defer { effects = [] }
+    return effects
+  }
+}
+
+extension BlueZModel {
+  /// Notes that properties changed.
+  mutating func changed<Table: InterfaceTable, each Typed>(
+    _ path: ObjectPath, _ properties: repeat KeyPath<Table, Property<each Typed>>
+  ) {
+    guard isRunning else { return }
+    var names: [String] = []
+    for property in repeat each properties { names.append(Table.name(property)) }
+    outbox.note(path, Table.interface, names)
+  }
+
   mutating func flushChanges() {
-    guard !changes.isEmpty else { return }
-    let pending = changes
-    changes = []
-    for change in pending {
+    for change in outbox.takeChanges() {
       guard let properties = interfaces(of: change.path)?[change.interface] else { continue }
-      var changed = Properties()
-      var invalidated: [String] = []
-      for name in change.names {
-        if let value = properties[name] { changed[name] = value } else { invalidated.append(name) }
-      }
-      effects.append(
-        .broadcast(
-          .propertiesChanged(
-            path: change.path, interface: change.interface, changed: changed, invalidated: invalidated)))
+      outbox.append(.broadcast(change.signal(properties)))
     }
   }
 
@@ -54,27 +71,27 @@ extension BlueZModel {
     var changed = PropertyValues<Table>()
     changed[dynamicMember: property] = value
     flushChanges()
-    effects.append(
+    outbox.append(
       .broadcast(.propertiesChanged(path: path, interface: Table.interface, changed: changed.all, invalidated: [])))
   }
 
   mutating func added(_ path: ObjectPath) {
     guard isRunning, let interfaces = interfaces(of: path) else { return }
     flushChanges()
-    effects.append(.broadcast(.interfacesAdded(path: path, interfaces)))
+    outbox.append(.broadcast(.interfacesAdded(path: path, interfaces)))
   }
 
   mutating func removed(_ path: ObjectPath, _ interfaces: [String]) {
-    changes.removeAll { $0.path == path }
+    outbox.forgetChanges(of: path)
     guard isRunning else { return }
     flushChanges()
-    effects.append(.broadcast(.interfacesRemoved(path: path, interfaces)))
+    outbox.append(.broadcast(.interfacesRemoved(path: path, interfaces)))
   }
 
   mutating func reply(to client: ClientIdentifier, _ call: CallIdentifier, _ result: Result<Reply, BlueZError>) {
     flushChanges()
     guard isRunning else { return }
-    effects.append(.send(to: client, .reply(call, result)))
+    outbox.append(.send(to: client, .reply(call, result)))
   }
 
   mutating func reply(to pending: PendingCall, _ result: Result<Reply, BlueZError>) {
@@ -82,7 +99,7 @@ extension BlueZModel {
   }
 
   mutating func tell(_ input: RadioInput) {
-    effects.append(.radio(input))
+    outbox.append(.radio(input))
   }
 }
 

@@ -15,7 +15,7 @@ extension BlueZModel {
     else { return reply(to: pending, .failure(.inProgress)) }
     devices[path]?.pairCall = pending
     devices[path]?.isTemporary = false
-    rearmParked(path)
+    devices[path]?.rearmParked()
     if let link = device.link {
       startPairing(link)
     } else {
@@ -75,7 +75,7 @@ extension BlueZModel {
       if pairing.isInitiator { distributeKeys(identifier) }
       let bits = body.dropFirst().reversed().reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
       paired(identifier, DeviceAddress(bits: bits, kind: body[0] == 0 ? .public : .random))
-    default: effects.append(.diagnostic(.malformedPDU(device: link.device)))
+    default: outbox.append(.diagnostic(.malformedPDU(device: link.device)))
     }
   }
 
@@ -114,7 +114,7 @@ extension BlueZModel {
 
   private mutating func refusePairing(_ identifier: LinkIdentifier, _ reason: UInt8) {
     guard let device = links[identifier]?.device else { return }
-    effects.append(.diagnostic(.pairingFailed(device: device, reason: reason)))
+    outbox.append(.diagnostic(.pairingFailed(device: device, reason: reason)))
     send(Channel.security, [SecurityManager.pairingFailed, reason], on: identifier)
   }
 
@@ -236,7 +236,7 @@ extension BlueZModel {
     if device.isResolved { changed(device.path, \Device1.paired) } else { flushChanges() }
     armIfWanted(device.path)
     store(device.path)
-    effects.append(.diagnostic(.paired(device: device.path)))
+    outbox.append(.diagnostic(.paired(device: device.path)))
     if device.isResolved { finishPair(device.path) }
   }
 
@@ -253,7 +253,7 @@ extension BlueZModel {
   ) {
     guard let link = links[identifier] else { return }
     if tellsPeer { send(Channel.security, [SecurityManager.pairingFailed, reason], on: identifier) }
-    effects.append(.diagnostic(.pairingFailed(device: link.device, reason: reason)))
+    outbox.append(.diagnostic(.pairingFailed(device: link.device, reason: reason)))
     links[identifier]?.pairing = nil
     links[identifier]?.pairingDeadline = nil
     cancelAgents(of: identifier)

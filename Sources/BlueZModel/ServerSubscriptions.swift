@@ -15,17 +15,15 @@ extension BlueZModel {
 
   /// Tells applications which of their values gained their first or lost their last subscriber.
   mutating func refreshServerSubscriptions() {
-    let wanted = server.configurations.values.reduce(into: Set<AttributeHandle>()) { $0.formUnion($1.keys) }
-    let (new, gone) = (wanted.subtracting(server.subscribed), server.subscribed.subtracting(wanted))
-    server.subscribed = wanted
-    for handle in gone.sorted() {
+    let (new, gone) = server.subscriptionChanges()
+    for handle in gone {
       if let channel = channels.channel(.notifiesPeers(handle)) {
         close(channel)
       } else {
         tellApplication(of: handle, .stopNotify)
       }
     }
-    for handle in new.sorted() { beginNotifying(handle) }
+    for handle in new { beginNotifying(handle) }
   }
 
   private mutating func beginNotifying(_ handle: AttributeHandle) {
@@ -45,12 +43,7 @@ extension BlueZModel {
 
   /// An application changed a Value: every subscriber gets it, also one whose link is not encrypted yet, once it is.
   mutating func applicationValueChanged(_ path: ObjectPath, _ value: [UInt8], from client: ClientIdentifier) {
-    guard
-      let attribute = server.database.attributes.first(where: {
-        if case .application(client, path) = $0.source { !$0.properties.isEmpty } else { false }
-      })
-    else { return }
-    notify(attribute, value)
+    if let attribute = server.value(at: path, of: client) { notify(attribute, value) }
   }
 
   /// A value came through an application's socket.
@@ -85,23 +78,41 @@ extension BlueZModel {
   mutating func queueIndication(
     _ handle: AttributeHandle, _ value: [UInt8], _ application: LocalAttribute.Source?, on link: LinkIdentifier
   ) {
-    links[link]?.server.indications.append((handle, value, application))
+    links[link]?.server.indications.append(handle, value, application)
     sendNextIndication(link)
   }
 
   private mutating func sendNextIndication(_ link: LinkIdentifier) {
-    guard let serving = links[link]?.server, !serving.awaitsConfirmation, let next = serving.indications.first
-    else { return }
-    links[link]?.server.awaitsConfirmation = true
-    send(.indication(next.handle, next.value), on: link)
+    if let pdu = links[link]?.server.indications.next() { send(pdu, on: link) }
   }
 
   mutating func indicationConfirmed(on link: LinkIdentifier) {
-    guard let serving = links[link]?.server, serving.awaitsConfirmation, let done = serving.indications.first
-    else { return }
-    links[link]?.server.awaitsConfirmation = false
-    links[link]?.server.indications.removeFirst()
+    guard let done = links[link]?.server.indications.confirm() else { return }
     if case .application(let client, let path)? = done.application { callWithoutAnswer(client, path, .confirm) }
     sendNextIndication(link)
+  }
+}
+
+/// Indications go one at a time, each when the one before was confirmed.
+struct Indications: Sendable {
+  private var queue: [(handle: AttributeHandle, value: [UInt8], application: LocalAttribute.Source?)] = []
+  private var awaitsConfirmation = false
+
+  mutating func append(_ handle: AttributeHandle, _ value: [UInt8], _ application: LocalAttribute.Source?) {
+    queue.append((handle, value, application))
+  }
+
+  /// The one that is sent now; `nil`: one is under way, or there is none.
+  mutating func next() -> ATTPDU? {
+    guard !awaitsConfirmation, let next = queue.first else { return nil }
+    awaitsConfirmation = true
+    return .indication(next.handle, next.value)
+  }
+
+  /// The peer has it. The one that it was; `nil`: none was under way.
+  mutating func confirm() -> (handle: AttributeHandle, value: [UInt8], application: LocalAttribute.Source?)? {
+    guard awaitsConfirmation, !queue.isEmpty else { return nil }
+    awaitsConfirmation = false
+    return queue.removeFirst()
   }
 }

@@ -130,7 +130,7 @@ extension BlueZModel {
     guard let database = devices[path]?.database,
       let (service, characteristic) = database.characteristic(valueHandle: handle)
     else {
-      effects.append(.diagnostic(.unknownNotificationHandle(device: path, handle: handle)))
+      outbox.append(.diagnostic(.unknownNotificationHandle(device: path, handle: handle)))
       return
     }
     if characteristic.uuid == WellKnownUUID.serviceChanged {
@@ -140,7 +140,7 @@ extension BlueZModel {
     }
     batteryChanged(handle, value, of: path)
     if let channel = channels.notifying(.init(device: path, valueHandle: handle)) {
-      return effects.append(.channel(.data(channel, value)))
+      return outbox.append(.channel(.data(channel, value)))
     }
     guard let sessions = devices[path]?.sessions[handle], !sessions.isEmpty else { return }
     devices[path]?.values[handle] = value

@@ -89,7 +89,8 @@ struct Device: Sendable {
     if let isConnected = changes.connected { self.isConnected = isConnected ?? false }
     if let isTrusted = changes.trusted { self.isTrusted = isTrusted ?? false }
     if let isResolved = changes.servicesResolved { self.isResolved = isResolved ?? false }
-    if let isBonded = changes.bonded { isMarkedBonded = isBonded }
+    // One that can't be read is a no; `Paired` counts where there is none at all.
+    if let isBonded = changes.bonded { isMarkedBonded = changes.values.has(\.bonded) ? isBonded ?? false : nil }
     if let isPaired = changes.paired { self.isPaired = isPaired }
     if let rssi = changes.rssi { self.rssi = rssi }
     if let name = changes.name { advertisement.localName = name }
