@@ -141,6 +141,20 @@ extension BlueZModel {
     refreshMonitoring()
   }
 
+  /// A client switches it off. Before the power goes, what monitors have found is lost and who was only found is gone. (Where
+  /// the adapter is blocked neither is so.)
+  private mutating func switchOff() {
+    guard adapter.isPowered else { return }
+    monitoringLosesPower()
+    for path in devices.keys.sorted() {
+      guard let device = devices[path], device.isTemporary, device.link == nil, device.pendingConnect == nil else {
+        continue
+      }
+      removeDevice(path)
+    }
+    powerOff()
+  }
+
   /// Links, scans and pending connections end; the kernel's lists stay and work again when power is back.
   mutating func powerOff() {
     guard adapter.isPowered else { return }
@@ -159,7 +173,6 @@ extension BlueZModel {
       failConnect(path, .failed("le-connection-abort-by-local"))
     }
     endDiscovery()
-    monitoringLosesPower()
     adapter.isDiscoverable = false
     adapter.discoverableDeadline = nil
     kernel.scan = nil
@@ -260,7 +273,7 @@ extension BlueZModel {
     switch (name, value) {
     case ("Powered", .bool(let isOn)):
       if isOn, kernel.isBlocked { return .failure(.failed("Failed")) }
-      if isOn { powerOn() } else { powerOff() }
+      if isOn { powerOn() } else { switchOff() }
     case ("Alias", .string(let alias)):
       guard alias.utf8.count <= 248 else { return .failure(.invalidArguments("Invalid arguments in method call")) }
       adapter.alias = alias.isEmpty ? nil : alias
