@@ -9,6 +9,7 @@
 # make test-pairing  `latchkey pair` on two virtual machines, both users asked; minutes, after `make deb`.
 # make test-power-cut  a machine's power is cut 30 times right after answers; half an hour.
 # make test-disk-cut  the same on a file system of its own, without a machine; needs root; minutes.
+# make docs  the products' pages, into .build/docs.
 # make bench  measures, and writes Benchmarks/results.
 # make bench-vm  Latchkey's agent against a bleak program, on virtual machines; Benchmarks/README.md.
 # make deb    builds the Debian packages into .build/packages.
@@ -31,7 +32,7 @@ BENCH_ARGUMENTS ?=
 TEST_LIMIT_SECONDS ?= 1800
 
 .PHONY: demo test test-systemd vm test-air test-vm test-warp bench deb test-deb lint clean
-.PHONY: bench-vm test-bluez test-pairing test-power-cut test-disk-cut dependencies test-dependencies package-dependencies
+.PHONY: docs bench-vm test-bluez test-pairing test-power-cut test-disk-cut dependencies test-dependencies package-dependencies
 
 demo: dependencies
 	$(SWIFT) build -c release --product latchkeyd
@@ -43,6 +44,7 @@ demo: dependencies
 
 test: test-dependencies lint
 	$(SWIFT) build --build-tests
+	scripts/check-products "$$($(SWIFT) build --show-bin-path)"
 	scripts/run-tests $(TEST_LIMIT_SECONDS) $(SWIFT) test --skip-build
 
 test-systemd: test-dependencies
@@ -110,6 +112,15 @@ test-deb: package-dependencies test-dependencies
 lint:
 	$(SWIFT) format lint --strict -r Sources Tests Benchmarks lockfirmware-sim Package.swift
 	scripts/check-imports
+
+# The products' pages: .build/docs/CoreBluetooth and .build/docs/CoreBluetoothTestKit, for any web server.
+docs: dependencies
+	mkdir -p .build/docs
+	for product in CoreBluetooth CoreBluetoothTestKit; do \
+	  $(SWIFT) package --allow-writing-to-directory .build/docs generate-documentation --target $$product \
+	    --warnings-as-errors --transform-for-static-hosting --hosting-base-path $$product \
+	    --output-path .build/docs/$$product || exit 1; \
+	done
 
 dependencies:
 	@scripts/install-dependencies.sh

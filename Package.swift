@@ -39,21 +39,24 @@ let package = Package(
     .library(name: "CoreBluetooth", targets: ["CoreBluetooth"]),
     .library(name: "CoreBluetoothTestKit", targets: ["CoreBluetoothTestKit"]),
   ],
+  // By exact versions: a checkout builds the same tomorrow, and a resolved file need not be kept.
   dependencies: [
     // The commands' arguments, help texts and shell completions.
-    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+    .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
     // Every process logs through it; the journal is a handler of it.
-    .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+    .package(url: "https://github.com/apple/swift-log", exact: "1.16.2"),
     // X25519, ChaCha20-Poly1305, SHA-256 and HKDF for the lock's Noise session.
-    .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
+    .package(url: "https://github.com/apple/swift-crypto", exact: "4.5.2"),
     // Orderly start and stop of the daemons on signals.
-    .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+    .package(url: "https://github.com/swift-server/swift-service-lifecycle", exact: "2.13.0"),
     // latchkeyd's store: SQLite with migrations.
-    .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+    .package(url: "https://github.com/groue/GRDB.swift", exact: "7.10.0"),
     // Scenario files are YAML.
-    .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
+    .package(url: "https://github.com/jpsim/Yams", exact: "6.2.2"),
     // The tests' processes: started without anybody else's descriptors, and awaited without blocking a thread.
-    .package(url: "https://github.com/swiftlang/swift-subprocess", from: "1.0.2"),
+    .package(url: "https://github.com/swiftlang/swift-subprocess", exact: "1.0.2"),
+    // `make docs`: the products' pages. No target needs it.
+    .package(url: "https://github.com/swiftlang/swift-docc-plugin", exact: "1.5.0"),
   ],
   targets: [
     // The ground: C libraries, and the words that every room shares.
@@ -67,8 +70,10 @@ let package = Package(
     library("DurableFiles"),
     library("LatchkeyVersion"),
     library("ConsoleOutput"),
+    // The names of what programs record.
+    library("JournalEvents"),
     library("Timekeeping", ["TimeTypes", "CSystemd"]),
-    library("Journal", ["CSystemd", "Timekeeping", log]),
+    library("Journal", ["CSystemd", "JournalEvents", "Timekeeping", log]),
 
     // The seam to the radio: org.bluez, as values and over the bus.
     library("SystemBus", ["CSystemd", "BusValue"]),
@@ -81,24 +86,30 @@ let package = Package(
     library("BlueZModel", ["BlueZ", "BluetoothTypes", "BusValue", "Radio", "TimeTypes"]),
     library(
       "BlueZSimulator",
-      ["BlueZ", "BlueZModel", "BlueZBus", "SystemBus", "Radio", "Timekeeping", "Journal", "BusValue", log]),
+      [
+        "BlueZ", "BlueZModel", "BlueZBus", "SystemBus", "Radio", "Timekeeping", "Journal", "JournalEvents", "BusValue",
+        log,
+      ]),
 
     // The seam to apps, as values and over the bus.
     library("AppLink", ["BluetoothTypes"]),
     library("AppLinkBus", ["AppLink", "BluetoothTypes", "BusValue", "SystemBus", "Timekeeping", "TimeTypes", log]),
 
     // The system, and the API that apps import.
-    library("BluetoothSystem", ["BlueZ", "AppLink", "BluetoothTypes", "BusValue", "TimeTypes"]),
+    library("BluetoothSystem", ["BlueZ", "AppLink", "BluetoothTypes", "BusValue", "JournalEvents", "TimeTypes"]),
     library(
       "LatchkeyDaemon",
       [
         "BluetoothSystem", "AppLink", "BlueZ", "BlueZBus", "AppLinkBus", "BusValue", "SystemBus", "Timekeeping",
-        "Journal", "CSystemd", "DurableFiles", "TimeTypes", "LatchkeyVersion", grdb, log,
+        "Journal", "JournalEvents", "CSystemd", "DurableFiles", "TimeTypes", "LatchkeyVersion", grdb, log,
       ]),
     library("CoreBluetooth", ["AppLink", "AppLinkBus", "BluetoothTypes", log]),
     library(
       "CoreBluetoothTestKit",
-      ["CoreBluetooth", "AppLink", "BluetoothSystem", "BlueZModel", "Radio", "Timekeeping", "TimeTypes", log]),
+      [
+        "CoreBluetooth", "AppLink", "BluetoothSystem", "BlueZModel", "JournalEvents", "Radio", "Timekeeping",
+        "TimeTypes", log,
+      ]),
 
     // The lock and the agent.
     library("LockProtocol"),
@@ -106,13 +117,14 @@ let package = Package(
     library("HomePolicy", ["TimeTypes"]),
     library("LockFirmware", ["LockProtocol"], path: "lockfirmware-sim/Sources/LockFirmware"),
 
-    // The orchestrator above them.
+    // The orchestrator above them: machines and their processes, and stories that are told on them and judged.
     library(
-      "Orchestrator",
+      "Worlds",
       [
-        "CSystemd", "Timekeeping", "Journal", "BlueZSimulator", "Radio", "AppLink", "AppLinkBus", "SystemBus",
-        "BusValue", "LockCryptography", "BlueZModel", "TimeTypes", yams,
+        "CSystemd", "Timekeeping", "Journal", "JournalEvents", "BlueZ", "BlueZSimulator", "Radio", "AppLink", "AppLinkBus",
+        "SystemBus", "BusValue", "LockCryptography", "BlueZModel", "TimeTypes", yams,
       ]),
+    library("Stories", ["Worlds", "Journal", "JournalEvents", "Radio", "AppLink", "TimeTypes", yams]),
 
     // What makes a machine a lock or a phone.
     library(
@@ -123,7 +135,7 @@ let package = Package(
     library(
       "BlueZConformance",
       [
-        "BlueZ", "BlueZModel", "BlueZSimulator", "BusValue", "CSystemd", "Orchestrator", "SystemBus", "Timekeeping",
+        "BlueZ", "BlueZModel", "BlueZSimulator", "BusValue", "CSystemd", "Worlds", "SystemBus", "Timekeeping",
         "TimeTypes",
       ]),
 
@@ -131,25 +143,29 @@ let package = Package(
     program(
       "latchkeyd",
       [
-        "LatchkeyDaemon", "BluetoothSystem", "ConsoleOutput", "LatchkeyVersion", "Journal", "Timekeeping", arguments,
+        "LatchkeyDaemon", "BluetoothSystem", "ConsoleOutput", "LatchkeyVersion", "Journal", "JournalEvents",
+        "Timekeeping", arguments,
         lifecycle, signals, log,
       ]),
     program(
       "latchkey-agent",
       [
         "CoreBluetooth", "LockProtocol", "LockCryptography", "HomePolicy", "LatchkeyVersion", "Timekeeping", "Journal",
+        "JournalEvents",
         "CSystemd", "DurableFiles", "TimeTypes", arguments, log,
       ]),
     program(
       "latchkey",
       [
-        "Orchestrator", "MachineSetup", "LockCryptography", "LatchkeyVersion", "AppLink", "AppLinkBus", "ConsoleOutput",
+        "Stories", "Worlds", "MachineSetup", "LockCryptography", "LatchkeyVersion", "AppLink", "AppLinkBus",
+        "ConsoleOutput",
         arguments,
       ]),
     program(
       "latchkey-bench",
       [
-        "Orchestrator", "CoreBluetooth", "CoreBluetoothTestKit", "LatchkeyDaemon", "BluetoothSystem", "AppLink",
+        "Stories", "Worlds", "Journal", "JournalEvents", "TimeTypes", "AppLinkBus", "CoreBluetooth",
+        "CoreBluetoothTestKit", "LatchkeyDaemon", "BluetoothSystem", "AppLink",
         "BlueZModel", "BluetoothTypes", arguments,
       ],
       path: "Benchmarks/latchkey-bench"),
@@ -157,22 +173,22 @@ let package = Package(
     library(
       "ApproachTrials", ["HomePolicy", "Radio", "BluetoothTypes", "TimeTypes"], path: "Benchmarks/ApproachTrials"),
     program("approach-trials", ["ApproachTrials", "Radio", arguments], path: "Benchmarks/approach-trials"),
-    program("bluez-conformance", ["BlueZConformance", "Orchestrator", "Timekeeping", "TimeTypes", arguments]),
+    program("bluez-conformance", ["BlueZConformance", "Worlds", "Timekeeping", "TimeTypes", arguments]),
     program(
       "bluez-simulator",
       [
-        "BlueZSimulator", "ConsoleOutput", "Radio", "LatchkeyVersion", "Journal", "Timekeeping", arguments, log,
+        "BlueZSimulator", "ConsoleOutput", "Radio", "LatchkeyVersion", "Journal", "JournalEvents", "Timekeeping",
+        arguments, log,
       ]),
     program(
       "latchkey-lock",
       [
         "CoreBluetooth", "LockFirmware", "LockProtocol", "LockCryptography", "LatchkeyVersion", "Timekeeping",
-        "Journal", "CSystemd", "DurableFiles", "TimeTypes", arguments, log,
+        "Journal", "JournalEvents", "CSystemd", "DurableFiles", "TimeTypes", arguments, log,
       ],
       path: "lockfirmware-sim/Sources/latchkey-lock"),
 
-    tests("BluetoothTypesTests", ["BluetoothTypes"]),
-    tests("TimekeepingTests", ["Timekeeping", "Journal", "TimeTypes", log]),
+    tests("TimekeepingTests", ["Timekeeping", "Journal", "JournalEvents", "TimeTypes", log]),
     // A private dbus-daemon for the tests of the carriers.
     library("BusTesting", ["SystemBus", "CSystemd"], path: "Tests/BusTesting"),
     // Processes and threads of the tests' own.
@@ -198,6 +214,7 @@ let package = Package(
       "BluetoothSystemTests",
       [
         "BluetoothSystem", "ProcessTesting", "BlueZModel", "Radio", "AppLink", "BlueZ", "BluetoothTypes", "BusValue",
+        "JournalEvents",
         "TimeTypes",
       ], excluding: ["Recorded"]),
     tests(
@@ -225,28 +242,32 @@ let package = Package(
     // A process for the tests of the world's clock to move about.
     program("world-puppet", ["Timekeeping", "CSystemd", "TimeTypes"], path: "Tests/Support/world-puppet"),
     tests(
-      "OrchestratorTests",
+      "WorldsTests", ["Worlds", "ProcessTesting", "Timekeeping", "CSystemd", "world-puppet", "latchkey", "TimeTypes"]),
+    tests(
+      "StoriesTests",
       [
-        "Orchestrator", "BusTesting", "ProcessTesting", "BusValue", "SystemBus", "Journal", "Timekeeping", "CSystemd",
-        "world-puppet", "latchkey", "Radio", "TimeTypes",
+        "Stories", "Worlds", "BusTesting", "ProcessTesting", "BusValue", "SystemBus", "Journal", "JournalEvents",
+        "latchkey", "Radio", "TimeTypes",
       ]),
     tests("MachineSetupTests", ["MachineSetup", "LockCryptography", "LockProtocol", "BlueZ", "BusValue"]),
     // What is done on a machine that systemd has booted.
     program(
       "systemd-trial",
-      ["SystemBus", "BusValue", "BlueZSimulator", "LockCryptography", "BusTesting"], path: "Tests/Support/systemd-trial"
+      ["SystemBus", "BusValue", "BlueZSimulator", "JournalEvents", "LockCryptography", "BusTesting"],
+      path: "Tests/Support/systemd-trial"
     ),
     tests(
       "SystemdTests",
       ["ProcessTesting", "systemd-trial", "latchkeyd", "latchkey-agent", "latchkey-lock", "bluez-simulator"],
       excluding: ["prepare-machine"]),
     // Tells a story, and stops where a test looks into its world.
-    program("story-teller", ["Orchestrator"], path: "Tests/Support/story-teller"),
+    program("story-teller", ["Stories", "Worlds"], path: "Tests/Support/story-teller"),
     // Tells a story with processes that misbehave, and is those apps.
     program(
       "saboteur",
       [
-        "Orchestrator", "AppLink", "CoreBluetooth", "LockProtocol", "LockCryptography", "Journal", "Timekeeping",
+        "Stories", "Worlds", "AppLink", "CoreBluetooth", "LockProtocol", "LockCryptography", "Journal", "JournalEvents",
+        "Timekeeping",
         "AppLinkBus", log,
       ], path: "Tests/Support/saboteur"),
     // An app that says anything, for the siege of a latchkeyd over its bus.
@@ -257,7 +278,8 @@ let package = Package(
     tests(
       "IntegrationTests",
       [
-        "Orchestrator", "BusTesting", "ProcessTesting", "Journal", "latchkey", "latchkeyd", "latchkey-agent",
+        "Stories", "Worlds", "BusTesting", "ProcessTesting", "Journal", "JournalEvents", "latchkey", "latchkeyd",
+        "latchkey-agent",
         "latchkey-lock", "bluez-simulator", "story-teller", "saboteur", "hostile-app", grdb,
       ]),
     // The suite of BlueZ behaviour, on the simulator, and what it was seen to do on bluetoothd.
@@ -267,7 +289,10 @@ let package = Package(
     // Clients of bluetoothd that are not ours, on the simulator.
     tests(
       "ClientTests",
-      ["Orchestrator", "ProcessTesting", "Journal", "latchkey", "latchkeyd", "latchkey-lock", "bluez-simulator"],
+      [
+        "Worlds", "ProcessTesting", "Journal", "JournalEvents", "latchkey", "latchkeyd", "latchkey-lock",
+        "bluez-simulator",
+      ],
       excluding: ["bleak_client.py", "bleak_passive.py"]),
   ]
 )

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
-import Orchestrator
+import Stories
+import Worlds
 
 /// Measures; `make bench` runs it. The report, in Markdown, goes to standard output, the progress to standard error.
 @main struct LatchkeyBench: AsyncParsableCommand {

@@ -4,7 +4,8 @@ import BluetoothSystem
 import BluetoothTypes
 import Foundation
 import LatchkeyDaemon
-import Orchestrator
+import Stories
+import Worlds
 
 /// Connection requests of the agent's for as many bonded devices, none of which is near.
 enum ManyRequests {

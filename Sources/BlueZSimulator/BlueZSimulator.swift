@@ -357,7 +357,7 @@ public final class BlueZSimulator: Sendable {
         return
       }
       let entry = event.journalEntry
-      simulator.logger.record(entry.name, entry.fields)
+      simulator.logger.record(entry.event, entry.fields)
       simulator.onLine(.event(event))
     }
 

@@ -1,4 +1,5 @@
 import BlueZModel
+import JournalEvents
 
 /// What an orchestrator tells the simulator to do.
 public typealias SimulatorCommand = WorldCommand
@@ -63,18 +64,18 @@ public enum SimulatorLine: Sendable, Hashable, Codable {
 
 extension WorldEvent {
   /// The event as the journal has it.
-  var journalEntry: (name: String, fields: [String: String]) {
+  var journalEntry: (event: Recorded.Radio, fields: [JournalField: String]) {
     switch self {
-    case .walkBegan(let machine, let x, let y): ("walk.began", ["machine": machine, "x": "\(x)", "y": "\(y)"])
-    case .walkEnded(let machine, let x, let y): ("walk.ended", ["machine": machine, "x": "\(x)", "y": "\(y)"])
+    case .walkBegan(let machine, let x, let y): (.walkBegan, [.machine: machine, .x: "\(x)", .y: "\(y)"])
+    case .walkEnded(let machine, let x, let y): (.walkEnded, [.machine: machine, .x: "\(x)", .y: "\(y)"])
     case .linkUp(let central, let peripheral, let link):
-      ("link.up", ["central": central, "peripheral": peripheral, "link": String(link)])
+      (.linkUp, [.central: central, .peripheral: peripheral, .link: String(link)])
     case .linkDown(let central, let peripheral, let link, let reason):
-      ("link.down", ["central": central, "peripheral": peripheral, "link": String(link), "reason": reason])
-    case .bluetoothdStarted(let machine): ("bluetoothd.started", ["machine": machine])
-    case .bluetoothdStopped(let machine, let cause): ("bluetoothd.stopped", ["machine": machine, "cause": cause])
-    case .adapterPowered(let machine, let isOn): ("adapter.powered", ["machine": machine, "on": String(isOn)])
-    case .diagnostic(let machine, let text): ("bluetoothd.diagnostic", ["machine": machine, "text": text])
+      (.linkDown, [.central: central, .peripheral: peripheral, .link: String(link), .reason: reason])
+    case .bluetoothdStarted(let machine): (.bluetoothdStarted, [.machine: machine])
+    case .bluetoothdStopped(let machine, let cause): (.bluetoothdStopped, [.machine: machine, .cause: cause])
+    case .adapterPowered(let machine, let isOn): (.adapterPowered, [.machine: machine, .on: String(isOn)])
+    case .diagnostic(let machine, let text): (.bluetoothdDiagnostic, [.machine: machine, .text: text])
     }
   }
 }

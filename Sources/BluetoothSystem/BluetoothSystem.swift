@@ -3,6 +3,7 @@ import BlueZ
 import BluetoothTypes
 import BusValue
 import FoundationEssentials
+import JournalEvents
 import TimeTypes
 
 /// What latchkeyd decides: a pure state machine between bluetoothd and apps. It takes events and the time, and
@@ -22,7 +23,7 @@ public struct BluetoothSystem: Sendable {
   var apps: [String: App] = [:]
   var managers: [ManagerKey: Manager] = [:]
   var peers: [PeerIdentifier: PeerRecord] = [:]
-  var remembered: [LocalAttributeIdentifier: Set<PeerIdentifier>] = [:]
+  var remembered = RememberedSubscriptions()
 
   // What bluetoothd says.
   var bluez = BlueZMirror()
@@ -31,7 +32,7 @@ public struct BluetoothSystem: Sendable {
   // What was asked of bluetoothd.
   var calls = PendingCalls()
   var attempts: [PeerIdentifier: ConnectionAttempt] = [:]
-  var profile = ProfileRegistration()
+  var profile = AcceptListProfile()
   var discovery = Discovery()
   var pairing = Pairing()
   var operations: [PeerIdentifier: OperationQueue] = [:]
@@ -41,11 +42,9 @@ public struct BluetoothSystem: Sendable {
   /// Whose attributes changed in this turn, and whose are not what they should be.
   var uncheckedDatabases: Set<PeerIdentifier> = []
   var healings: [PeerIdentifier: DatabaseHealing] = [:]
-  var sessions: [ObjectPath: NotifySession] = [:]
-  var published: [LocalAttributeIdentifier: PublishedService] = [:]
-  var advertisements: [ManagerKey: PublishedAdvertisement] = [:]
-  var mark = DatabaseMark()
-  var lastExport: UInt64 = 0
+  var sessions = NotifySessions()
+  var publishing = Publishing()
+  var exports = ExportPaths()
   var lastAction: UInt64 = 0
   var remoteRequests = OpenRemoteRequests()
 
@@ -115,7 +114,7 @@ public struct BluetoothSystem: Sendable {
     }
     if overdue != earliest {
       overdue = earliest
-      journal("deadline.overdue", ["deadline": earliest.description])
+      journal(.deadlineOverdue, [.deadline: earliest.description])
     }
     nextDeadline = now + .seconds(1)
   }
@@ -150,7 +149,7 @@ public struct BluetoothSystem: Sendable {
     reconcileDatabases()
     // Subscriptions before operations, so that `setNotifyValue` finds a session that is there already.
     reconcileNotifications()
-    // Services before who is subscribed to them, and before advertisements, which call centrals in.
+    // Services before their subscribers, and before advertisements, which call centrals in.
     reconcilePublished()
     reconcileSubscriptions()
     runOperations()
@@ -168,7 +167,10 @@ public struct BluetoothSystem: Sendable {
 
   mutating func emit(_ effect: Effect) { output.append(effect) }
 
-  mutating func journal(_ event: String, _ fields: [String: String] = [:]) { output.append(.record(event, fields)) }
+  mutating func journal(_ event: Recorded.Daemon, _ fields: [JournalField: String] = [:]) {
+    assert(event.fields.isSuperset(of: fields.keys), "\(event) has a field that the vocabulary does not know")
+    output.append(.record(event, fields))
+  }
 
   mutating func persist(_ record: StoredRecord) { ledger.put(record) }
   mutating func erase(_ key: StoreKey) { ledger.erase(key) }
@@ -184,7 +186,7 @@ public struct BluetoothSystem: Sendable {
       case .peer(let record):
         peers[record.identifier] = record
         identifiers.note(record.identifier, at: record.address)
-      case .subscription(let record): remembered[record.characteristic, default: []].insert(record.central)
+      case .subscription(let record): remembered.add(record)
       case .peripheral, .service: break
       }
     }

@@ -35,7 +35,7 @@ extension BluetoothSystem {
     }
     noteMissingAdapter(objects)
     probeAdoptedLinks()
-    journal("bluetooth.state", ["state": String(describing: bluez.state), "because": "bluetoothd appeared"])
+    journal(.bluetoothState, [.state: String(describing: bluez.state), .because: "bluetoothd appeared"])
   }
 
   private mutating func bluetoothdVanished() {
@@ -45,7 +45,7 @@ extension BluetoothSystem {
     forgetAsked()
     _ = calls.forgetAll()
     pairing.agentIsGone()
-    journal("bluetooth.state", ["state": String(describing: bluez.state), "because": "bluetoothd vanished"])
+    journal(.bluetoothState, [.state: String(describing: bluez.state), .because: "bluetoothd vanished"])
   }
 
   /// Nothing that was asked of bluetoothd or of its adapter holds any longer.
@@ -53,12 +53,10 @@ extension BluetoothSystem {
     // The agent is bluetoothd's own matter, whatever becomes of its adapter.
     let open = calls.forgetAll { $0 == .registerAgent }
     attempts = [:]
-    profile = ProfileRegistration()
+    profile = AcceptListProfile()
     discovery = Discovery()
-    sessions = [:]
-    published = [:]
-    advertisements = [:]
-    mark = DatabaseMark()
+    sessions = NotifySessions()
+    publishing.forgetAll()
     forgetPairings()
     uncheckedDatabases = []
     healings = [:]
@@ -74,11 +72,11 @@ extension BluetoothSystem {
   /// The adapter works, or is off on purpose, or does not come.
   mutating func settleAdapter() {
     guard let until = bluez.adapterAwaitedUntil else { return }
-    let isOffOnPurpose = bluez.adapter != nil && (!settings.bluetoothOn || bluez.powerState == "off-blocked")
+    let isOffOnPurpose = bluez.adapter != nil && (!settings.bluetoothOn || bluez.powerState == .blocked)
     guard bluez.isPowered || isOffOnPurpose || until <= now else { return }
     bluez.adapterAwaitedUntil = nil
     if !bluez.isPowered {
-      journal("bluetooth.state", ["state": String(describing: bluez.state), "because": "the adapter is not on"])
+      journal(.bluetoothState, [.state: String(describing: bluez.state), .because: "the adapter is not on"])
     }
   }
 
@@ -87,8 +85,8 @@ extension BluetoothSystem {
     guard bluez.adapter == nil, configuration.adapter != .first else { return }
     let present = objects.keys.filter { objects[$0]?[InterfaceName.adapter] != nil }.map { String($0.lastComponent) }
     journal(
-      "adapter.missing",
-      ["wanted": configuration.adapter.description, "present": present.sorted().joined(separator: " ")])
+      .adapterMissing,
+      [.wanted: configuration.adapter.description, .present: present.sorted().joined(separator: " ")])
   }
 
   // MARK: Objects
@@ -111,26 +109,27 @@ extension BluetoothSystem {
     guard bluez.adapter == nil, configuration.adapter.matches(path, properties) else { return }
     bluez.adapter = path
     bluez.hadAdapter = true
-    bluez.isPowered = properties["Powered"]?.boolValue ?? false
-    bluez.powerState = properties["PowerState"]?.stringValue
-    bluez.isDiscovering = properties["Discovering"]?.boolValue ?? false
-    if properties["Pairable"]?.boolValue == false { setAdapter("Pairable", true) }
-    if bluez.isPowered != settings.bluetoothOn { setAdapter("Powered", settings.bluetoothOn) }
+    let values = PropertyValues<Adapter1>(properties)
+    bluez.isPowered = values.powered ?? false
+    bluez.powerState = values.powerState
+    bluez.isDiscovering = values.discovering ?? false
+    if values.pairable == false { setAdapter(\.pairable, true) }
+    if bluez.isPowered != settings.bluetoothOn { setAdapter(\.powered, settings.bluetoothOn) }
   }
 
-  private mutating func setAdapter(_ name: String, _ value: Bool) {
+  private mutating func setAdapter(_ property: KeyPath<Adapter1, Property<Bool>>, _ value: Bool) {
     guard let adapter = bluez.adapter else { return }
-    call(adapter, .setProperty(interface: InterfaceName.adapter, name: name, value: .bool(value)), for: .ignored)
+    call(adapter, .set(property, to: value), for: .ignored)
   }
 
   private mutating func deviceAdded(_ path: ObjectPath, _ properties: Properties) {
-    guard let address = Device.address(properties) else { return }
+    guard let address = PropertyValues<Device1>(properties).deviceAddress else { return }
     let peer = identifier(for: address)
     // What apps have to do with is let in, however many others there are.
     guard bluez.devices[path] != nil || bluez.devices.count < configuration.deviceLimit || peers[peer] != nil else {
       bluez.refused += 1
       if bluez.refused & (bluez.refused - 1) == 0 {
-        journal("bluetooth.crowded", ["devices": String(bluez.devices.count), "refused": String(bluez.refused)])
+        journal(.bluetoothCrowded, [.devices: String(bluez.devices.count), .refused: String(bluez.refused)])
       }
       return
     }
@@ -142,27 +141,27 @@ extension BluetoothSystem {
     bluez.devicePaths[peer] = path
     uncheckedDatabases.insert(peer)
     noteName(peer)
-    if properties["RSSI"] != nil { sighted(peer) }
+    if PropertyValues<Device1>(properties).has(\.rssi) { sighted(peer) }
   }
 
   private mutating func removed(_ path: ObjectPath, _ names: [String]) {
     if names.contains(InterfaceName.adapter), path == bluez.adapter {
       bluez.forgetObjects()
       forgetAsked()
-      journal("bluetooth.state", ["state": String(describing: bluez.state), "because": "adapter removed"])
+      journal(.bluetoothState, [.state: String(describing: bluez.state), .because: "adapter removed"])
       return
     }
     if names.contains(InterfaceName.device), let device = bluez.devices.removeValue(forKey: path) {
       for attribute in device.attributes.values {
         bluez.owners[attribute.path] = nil
-        sessions[attribute.path] = nil
+        sessions.hasEnded(attribute.path)
       }
       if bluez.devicePaths[device.peer] == path { bluez.devicePaths[device.peer] = nil }
-      profile.armed.remove(device.peer)
+      profile.disarm(device.peer)
       forgetDevice(path, device.peer)
     }
     if names.contains(where: { name in BlueZMirror.attributeKinds.contains { $0.interface == name } }) {
-      sessions[path] = nil
+      sessions.hasEnded(path)
       if let (device, attribute) = bluez.removeAttribute(path) {
         uncheckedDatabases.insert(device.peer)
         attributeRemoved(device.peer, attribute)
@@ -173,7 +172,7 @@ extension BluetoothSystem {
   /// What was noted of a device for as long as bluetoothd shows it.
   private mutating func forgetDevice(_ path: ObjectPath, _ peer: PeerIdentifier) {
     rereading.answered(path)
-    mark.forgetVisit(of: peer)
+    publishing.mark.forgetVisit(of: peer)
     guard !isWanted(peer) else { return }
     releasePeer(peer)
     if links[peer]?.hasHistory == false { links[peer] = nil }
@@ -186,32 +185,31 @@ extension BluetoothSystem {
   ) {
     switch interface {
     case InterfaceName.adapter where path == bluez.adapter:
-      if let powered = changed["Powered"]?.boolValue, powered != bluez.isPowered {
+      let values = PropertyValues<Adapter1>(changed)
+      if let powered = values.powered, powered != bluez.isPowered {
         bluez.isPowered = powered
-        if powered { profile.armed = [] } else { discovery = Discovery() }
-        journal("bluetooth.state", ["state": String(describing: bluez.state), "because": "Powered"])
+        if powered { profile.disarmAll() } else { discovery = Discovery() }
+        journal(.bluetoothState, [.state: String(describing: bluez.state), .because: "Powered"])
       }
-      if let isDiscovering = changed["Discovering"]?.boolValue {
+      if let isDiscovering = values.discovering {
         bluez.isDiscovering = isDiscovering
         if !isDiscovering { discovery.hasEnded() }
       }
-      if changed["Pairable"]?.boolValue == false, pairing.takeLossOfPairable() {
+      if values.pairable == false, pairing.takeLossOfPairable() {
         // bluetoothd switches it off with its last agent, and not on again for one that comes at once; pairings would
         // succeed then and leave no bond (seen with 5.82).
-        setAdapter("Pairable", true)
+        setAdapter(\.pairable, true)
       }
-      if changed["PowerState"]?.stringValue == "off", bluez.powerState == "off-blocked", settings.bluetoothOn {
+      if values.powerState == .off, bluez.powerState == .blocked, settings.bluetoothOn {
         // rfkill is off again: asked once, not over and over.
-        setAdapter("Powered", true)
+        setAdapter(\.powered, true)
       }
-      if let state = changed["PowerState"]?.stringValue { bluez.powerState = state }
+      if let state = values.powerState { bluez.powerState = state }
     case InterfaceName.device: deviceChanged(path, changed, invalidated)
     case InterfaceName.gattCharacteristic, InterfaceName.gattService, InterfaceName.gattDescriptor:
       guard let owner = bluez.owners[path] else { return }
-      for (name, value) in changed where name != "Value" {
-        bluez.devices[owner.device]?.attributes[owner.handle]?.properties[name] = value
-      }
-      if interface == InterfaceName.gattCharacteristic, let value = changed["Value"]?.bytesValue {
+      bluez.devices[owner.device]?.attributes[owner.handle]?.update(changed)
+      if interface == InterfaceName.gattCharacteristic, let value = PropertyValues<GattCharacteristic1>(changed).value {
         livedUnheard(owner.device)
         valueArrived(path, value)
       }
@@ -230,7 +228,7 @@ extension BluetoothSystem {
     if device.name != old.name { noteName(peer) }
     if device.isBonded != old.isBonded || device.uuids != old.uuids {
       // Only a registration made after pairing, and with these services, arms the device.
-      profile.armed.remove(peer)
+      profile.disarm(peer)
       if device.isBonded != old.isBonded { noteBond(peer, isBonded: device.isBonded) }
       bondChanged(peer, isBonded: device.isBonded)
     }
@@ -251,12 +249,12 @@ extension BluetoothSystem {
     if isUp {
       healthOfNewLink(peer)
       attempts[peer]?.linkCameUp()
-      forgetFailedSubscriptions(peer)
+      sessions.forgetFailures(of: peer)
       visitBegan(peer)
     } else {
       attempts[peer]?.linkWentDown()
       healthOfLostLink(peer, wasResolved: wasResolved)
-      forgetFailedSubscriptions(peer)
+      sessions.forgetFailures(of: peer)
       failRemoteRequests(from: peer)
       visitEnded(peer)
     }
@@ -276,7 +274,7 @@ extension BluetoothSystem {
       peers[old] = record
       persist(.peer(record))
     }
-    profile.armed.remove(old)
+    profile.disarm(old)
   }
 
   // MARK: Peers
@@ -288,7 +286,7 @@ extension BluetoothSystem {
     record.name = name
     peers[peer] = record
     persist(.peer(record))
-    for key in sortedManagers(.central) where managers[key]?.peripherals[peer]?.told == .connected {
+    for key in sortedManagers(.central) where managers[key]?.peripherals[peer]?.isConnected == true {
       tell(key, .nameChanged(peer, name))
     }
   }

@@ -58,10 +58,8 @@ extension BluetoothSystem {
   }
 
   private mutating func setDelivered(_ state: PeripheralState, _ peer: PeerIdentifier, _ key: ManagerKey) {
-    guard var peripheral = managers[key]?.peripherals[peer] else { return }
-    // A request made after the event was queued is newer than the event.
-    peripheral.delivered = state == .disconnected && peripheral.isWanted ? .connecting : state
-    managers[key]?.peripherals[peer] = peripheral
+    guard managers[key]?.peripherals[peer] != nil else { return }
+    managers[key]?.peripherals[peer]?.wasDelivered(state)
     persistPeripheral(key, peer)
   }
 }

@@ -1,5 +1,6 @@
 import AppLink
 import BlueZ
+import JournalEvents
 import TimeTypes
 
 /// One app's end of the link, as the carrier numbers it. A number is never used again.
@@ -155,7 +156,7 @@ extension BluetoothSystem {
     case resume(String, ProcessIdentity)
     case kill(String, ProcessIdentity)
     /// An event that matters, for the journal.
-    case record(String, [String: String])
+    case record(Recorded.Daemon, [JournalField: String])
   }
 }
 

@@ -51,16 +51,22 @@ extension BluetoothSystem {
       return "\(peer) is being connected without a call"
     }
     for path in rereading.devices where !reread.contains(path) { return "\(path) is being read without a call" }
-    for (path, session) in sessions where session.step == .starting && !starting.contains(path) {
+    for path in sessions.starting where !starting.contains(path) {
       return "a subscription to \(path) is starting without a call"
     }
     if pairing.agent.isAsked, !asksAgent { return "the agent is being registered without a call" }
     if discovery.registration.isAsked, !asksDiscovery { return "a discovery is starting without a call" }
+    let mark = publishing.mark
     var asked: [(Registration, ObjectPath?)] = [(profile.registration, profile.root), (mark.registration, mark.root)]
-    for service in published.values { asked.append((service.registration, service.root)) }
-    for advertisement in advertisements.values { asked.append((advertisement.registration, advertisement.path)) }
+    for (root, registration) in publishing.applications { asked.append((registration, root)) }
+    for advertisement in publishing.advertisements.values {
+      asked.append((advertisement.registration, advertisement.path))
+    }
     for (registration, path) in asked where registration.isAsked && !(path.map(registered.contains) ?? false) {
       return "\(path?.text ?? "something") is being registered without a call"
+    }
+    for service in publishing.services.values where publishing.applications[service.root] == nil {
+      return "a service is exported at \(service.root.text), which is no application"
     }
     return nil
   }

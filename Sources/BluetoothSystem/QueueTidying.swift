@@ -29,7 +29,7 @@ extension BluetoothSystem {
     app.lostEvents += count
     apps[name] = app
     guard before == 0 || before.leadingZeroBitCount != app.lostEvents.leadingZeroBitCount else { return }
-    journal("event.dropped", ["app": name, "kind": kind, "times": String(app.lostEvents)])
+    journal(.eventDropped, [.app: name, .kind: kind, .times: String(app.lostEvents)])
   }
 }
 

@@ -48,7 +48,7 @@ extension BluetoothSystem {
     app.refusedRequests &+= 1
     apps[name] = app
     guard app.refusedRequests & (app.refusedRequests - 1) == 0 else { return }
-    journal("request.misplaced", ["app": name, "reason": reason, "times": String(app.refusedRequests)])
+    journal(.requestMisplaced, [.app: name, .reason: reason, .times: String(app.refusedRequests)])
   }
 
   private mutating func receiveCentral(_ request: CentralRequest, _ key: ManagerKey) {

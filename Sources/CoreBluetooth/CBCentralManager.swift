@@ -34,6 +34,7 @@ open class CBCentralManager: CBManager, @unchecked Sendable {
   struct WeakPeripheral { weak var peripheral: CBPeripheral? }
 
   /// - Parameters:
+  ///   - delegate: Hears of everything; its first call is the restoration or the state. Not retained.
   ///   - queue: Where the delegate is called; `nil`: the main queue.
   ///   - options: `CBCentralManagerOption…Key`.
   public init(delegate: (any CBCentralManagerDelegate)?, queue: DispatchQueue?, options: [String: Any]? = nil) {

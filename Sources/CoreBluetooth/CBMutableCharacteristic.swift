@@ -9,8 +9,12 @@ open class CBMutableCharacteristic: CBCharacteristic, @unchecked Sendable {
   private var permissionSet: CBAttributePermissions
   var subscribers: [CBCentral] = []
 
-  /// - Parameter value: A value that the system answers reads with by itself; the characteristic has to be
-  ///   read-only then. `nil`: the app is asked each time.
+  /// - Parameters:
+  ///   - UUID: What the characteristic is.
+  ///   - properties: What centrals may do with it.
+  ///   - value: A value that the system answers reads with by itself; the characteristic has to be read-only then.
+  ///     `nil`: the app is asked each time.
+  ///   - permissions: What is needed for it: encryption, or nothing.
   public init(
     type UUID: CBUUID, properties: CBCharacteristicProperties, value: Data?, permissions: CBAttributePermissions
   ) {

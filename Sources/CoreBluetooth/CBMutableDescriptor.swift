@@ -4,7 +4,9 @@ import Foundation
 /// A descriptor of a characteristic that this app publishes: a user description or a presentation format. The
 /// system adds the descriptors that configure notifications by itself.
 open class CBMutableDescriptor: CBDescriptor, @unchecked Sendable {
-  /// - Parameter value: A `String` for a user description, else a `Data`.
+  /// - Parameters:
+  ///   - UUID: What the descriptor is.
+  ///   - value: A `String` for a user description, else a `Data`.
   public init(type UUID: CBUUID, value: Any?) {
     super.init(uuid: UUID)
     currentValue = value

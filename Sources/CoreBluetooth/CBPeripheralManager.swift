@@ -47,6 +47,7 @@ open class CBPeripheralManager: CBManager, @unchecked Sendable {
   }
 
   /// - Parameters:
+  ///   - delegate: Hears of everything; its first call is the restoration or the state. Not retained.
   ///   - queue: Where the delegate is called; `nil`: the main queue.
   ///   - options: `CBPeripheralManagerOption…Key`.
   public init(delegate: (any CBPeripheralManagerDelegate)?, queue: DispatchQueue?, options: [String: Any]? = nil) {

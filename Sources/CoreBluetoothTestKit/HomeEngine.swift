@@ -2,6 +2,7 @@ import AppLink
 import BlueZModel
 import BluetoothSystem
 import Foundation
+import JournalEvents
 import TimeTypes
 import Timekeeping
 
@@ -159,7 +160,8 @@ final class HomeEngine: @unchecked Sendable {
     work.append(.system(name, .appLaunched(bundleIdentifier, identity(of: process))))
     attach(process)
     let launch = SimulatedLaunch(
-      centralsToRestore: options.centrals, peripheralsToRestore: options.peripherals, clock: clock)
+      centralsToRestore: options.centrals, peripheralsToRestore: options.peripherals,
+      clock: SimulatedClock(time: clock))
     process.launch {
       installation.launch(launch)
     } _: { [weak self] in
@@ -271,7 +273,7 @@ final class HomeEngine: @unchecked Sendable {
       }
     case .suspend, .resume: break
     case .kill(let bundleIdentifier, _): endProcess(bundleIdentifier)
-    case .record(let event, let fields): note(name, event, fields)
+    case .record(let event, let fields): note(name, event.rawValue, fields.named)
     }
   }
 

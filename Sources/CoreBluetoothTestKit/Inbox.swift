@@ -1,16 +1,16 @@
 import Foundation
 
 /// A line of things that happened; a test awaits the next one and so never sleeps.
-public final class Inbox<Element: Sendable>: @unchecked Sendable {
+package final class Inbox<Element: Sendable>: @unchecked Sendable {
   private let lock = NSLock()
   private var waiting: [Element] = []
   /// Who waits, the longest first; the key tells a cancelled one from the others.
   private var readers: [(key: UInt64, continuation: CheckedContinuation<Element, any Error>)] = []
   private var lastKey: UInt64 = 0
 
-  public init() {}
+  package init() {}
 
-  public func put(_ element: Element) {
+  package func put(_ element: Element) {
     let reader: CheckedContinuation<Element, any Error>? = lock.withLock {
       if readers.isEmpty {
         waiting.append(element)
@@ -25,7 +25,7 @@ public final class Inbox<Element: Sendable>: @unchecked Sendable {
   /// whose time limit is over).
   ///
   /// - Throws: `CancellationError` when the waiting task is cancelled.
-  public func next() async throws -> Element {
+  package func next() async throws -> Element {
     let key = lock.withLock {
       lastKey += 1
       return lastKey
@@ -49,5 +49,5 @@ public final class Inbox<Element: Sendable>: @unchecked Sendable {
   }
 
   /// What has happened and nobody has taken yet.
-  public var pending: [Element] { lock.withLock { waiting } }
+  package var pending: [Element] { lock.withLock { waiting } }
 }

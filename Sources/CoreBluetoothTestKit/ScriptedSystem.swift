@@ -3,11 +3,11 @@ import CoreBluetooth
 import Foundation
 
 /// A Bluetooth system that does what a test says: it records what an app asks for, and tells the app what the test
-/// emits. For tests of one manager's conversation; `SimulatedWorld`s of whole systems are for the rest.
-public final class ScriptedSystem: AppLinkConnection, @unchecked Sendable {
+/// emits. For tests of one manager's conversation; `SimulatedHome`, of whole systems, is for the rest.
+package final class ScriptedSystem: AppLinkConnection, @unchecked Sendable {
   /// What the app said, in order.
-  public let requests = Inbox<Request>()
-  public let log = LogCollector()
+  package let requests = Inbox<Request>()
+  package let log = LogCollector()
 
   private let lock = NSLock()
   /// The link's own thread: the library is never called back from inside its own calls.
@@ -20,7 +20,7 @@ public final class ScriptedSystem: AppLinkConnection, @unchecked Sendable {
   private var session: AppSession?
 
   /// - Parameter backgroundModes: `UIBackgroundModes` of the app's Info.plist.
-  public init(
+  package init(
     bundleIdentifier: String = "org.example.app",
     backgroundModes: [String] = ["bluetooth-central", "bluetooth-peripheral"]
   ) {
@@ -28,7 +28,7 @@ public final class ScriptedSystem: AppLinkConnection, @unchecked Sendable {
   }
 
   /// An app without a usable Info.plist.
-  public init(missingInfoPlist reason: String) {
+  package init(missingInfoPlist reason: String) {
     launch(.failure(AppIdentity.Missing(description: reason)))
   }
 
@@ -40,16 +40,16 @@ public final class ScriptedSystem: AppLinkConnection, @unchecked Sendable {
   }
 
   /// Runs `body` as the app's code: managers made in it belong to this system.
-  public func run<Value>(_ body: () throws -> Value) rethrows -> Value {
+  package func run<Value>(_ body: () throws -> Value) rethrows -> Value {
     try AppSession.$current.withValue(session) { try body() }
   }
 
   // MARK: The link's life
 
   /// What the app said when it attached, each time.
-  public var attachments: [Attachment] { lock.withLock { recordedAttachments } }
+  package var attachments: [Attachment] { lock.withLock { recordedAttachments } }
 
-  public func attach(_ reply: AttachReply = AttachReply()) {
+  package func attach(_ reply: AttachReply = AttachReply()) {
     link.async { [self] in
       guard let delegate else { return }
       lock.withLock {
@@ -61,21 +61,21 @@ public final class ScriptedSystem: AppLinkConnection, @unchecked Sendable {
   }
 
   /// The system goes away; when this returns it is gone. It comes back with `attach`.
-  public func detach() {
+  package func detach() {
     link.sync {
       lock.withLock { isAttached = false }
       delegate?.linkDidDetach()
     }
   }
 
-  public func refuse(_ error: AppLinkError) {
+  package func refuse(_ error: AppLinkError) {
     link.async { [self] in delegate?.linkWasRefused(error) }
   }
 
   /// Tells the app something, as the next event in the line.
   ///
   /// - Parameter manager: which of its managers is told, the first that it made unless given; `nil`: the app itself.
-  public func emit(_ body: Event.Body, to manager: ManagerIdentifier? = ManagerIdentifier(1)) {
+  package func emit(_ body: Event.Body, to manager: ManagerIdentifier? = ManagerIdentifier(1)) {
     let sequence = lock.withLock {
       lastSequence += 1
       return EventSequence(lastSequence)
@@ -84,23 +84,23 @@ public final class ScriptedSystem: AppLinkConnection, @unchecked Sendable {
   }
 
   /// Tells the app an event of any number, also one that it has had.
-  public func emit(_ event: Event) {
+  package func emit(_ event: Event) {
     link.async { [self] in delegate?.linkDidReceive(event) }
   }
 
   /// Answers the next question of the app.
-  public func answerNextQuery(_ answer: @escaping (Query) -> Result<QueryReply, AppLinkError>) {
+  package func answerNextQuery(_ answer: @escaping (Query) -> Result<QueryReply, AppLinkError>) {
     lock.withLock { answers.append(answer) }
   }
 
   // MARK: AppLinkConnection
 
-  public func send(_ request: Request) {
+  package func send(_ request: Request) {
     guard lock.withLock({ isAttached }) else { return }
     requests.put(request)
   }
 
-  public func query(_ query: Query) throws(AppLinkError) -> QueryReply {
+  package func query(_ query: Query) throws(AppLinkError) -> QueryReply {
     let answer = lock.withLock { answers.isEmpty ? nil : answers.removeFirst() }
     guard let answer else { throw AppLinkError(.unavailable, "the test has no answer to \(query)") }
     return try answer(query).get()

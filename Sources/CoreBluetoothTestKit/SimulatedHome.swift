@@ -25,12 +25,17 @@ import Timekeeping
 /// seed and the same calls give the same radio. An app that the system suspends is not frozen: it is told nothing
 /// until it is woken.
 public final class SimulatedHome: Sendable {
-  /// The home's time: what an app takes its own alarms from. Its alarms ring on the home's thread.
-  public let clock = ManualClock()
+  /// The home's time: what an app takes its own alarms from.
+  public let clock: SimulatedClock
   private let engine: HomeEngine
 
-  public init(seed: UInt64 = 1, configuration: BluetoothSystem.Configuration = .init()) {
-    engine = HomeEngine(seed: seed, configuration: configuration, clock: clock)
+  /// - Parameter seed: decides what the radio does: losses, delays, who hears whom first.
+  public convenience init(seed: UInt64 = 1) { self.init(seed: seed, configuration: BluetoothSystem.Configuration()) }
+
+  package init(seed: UInt64 = 1, configuration: BluetoothSystem.Configuration) {
+    let time = ManualClock()
+    clock = SimulatedClock(time: time)
+    engine = HomeEngine(seed: seed, configuration: configuration, clock: time)
   }
 
   /// Adds a machine that is on. Places are in metres.
@@ -39,8 +44,13 @@ public final class SimulatedHome: Sendable {
   }
 
   /// Installs an app and starts the machine's system anew with it, as an installation does.
-  /// - Parameter launch: The app's `application(_:didFinishLaunchingWithOptions:)`: makes what the app consists of. The
-  ///   object it returns is the app's process: it is dropped when the app is killed.
+  /// - Parameters:
+  ///   - bundleIdentifier: Who the app is, as its `Info.plist` would say.
+  ///   - machine: The name of a machine that was added.
+  ///   - backgroundModes: `UIBackgroundModes`.
+  ///   - keepAlive: Whether the system starts it by itself, and again when it ends (`LatchkeyKeepAlive`).
+  ///   - launch: The app's `application(_:didFinishLaunchingWithOptions:)`: makes what the app consists of. The object it
+  ///     returns is the app's process: it is dropped when the app is killed.
   public func install(
     _ bundleIdentifier: String, on machine: String, backgroundModes: [String], keepAlive: Bool = false,
     launch: @escaping @Sendable (SimulatedLaunch) -> AnyObject
@@ -102,5 +112,5 @@ public struct SimulatedLaunch: Sendable {
   /// As on iOS; an app that was not relaunched for Bluetooth finds it empty.
   public var centralsToRestore: [String]
   public var peripheralsToRestore: [String]
-  public var clock: ManualClock
+  public var clock: SimulatedClock
 }

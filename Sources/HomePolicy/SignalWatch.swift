@@ -12,6 +12,8 @@ struct SignalWatch: Sendable {
     case undecided([Int])
     /// At the edge of its range; the mean of the first readings.
     case weak(Int)
+    /// Weak, but no weaker than it is in some places of the home.
+    case asAtHome
     case strong
   }
 
@@ -22,12 +24,17 @@ struct SignalWatch: Sendable {
 
   private let configuration: HomeConfiguration
   private(set) var beginning = Beginning.unasked
+  /// The strongest mean of the first readings that is the edge of the range.
+  private var limit: Int
   /// The latest three at most.
   private var recent: [Reading] = []
   /// Since when the signal has been near without a break.
   private var nearSince: Instant?
 
-  init(_ configuration: HomeConfiguration) { self.configuration = configuration }
+  init(_ configuration: HomeConfiguration) {
+    self.configuration = configuration
+    limit = configuration.weakSignal
+  }
 
   /// Whether more readings are needed to say how the link came up.
   var isUndecided: Bool { if case .undecided = beginning { true } else { false } }
@@ -37,8 +44,10 @@ struct SignalWatch: Sendable {
   /// - Parameters:
   ///   - isNew: it came up after there was none, and its first readings say how.
   ///   - goesOn: an earlier link came up so, and was lost before that could be said: its readings count.
-  mutating func begin(isNew: Bool, goesOn: Bool) {
+  ///   - limit: the strongest that it can come up with at the edge of its range, in dBm.
+  mutating func begin(isNew: Bool, goesOn: Bool, limit: Int) {
     forgetReadings()
+    self.limit = limit
     if goesOn, isUndecided { return }
     beginning = isNew || goesOn ? .undecided([]) : .unasked
   }
@@ -73,7 +82,11 @@ struct SignalWatch: Sendable {
       return
     }
     let sum = first.reduce(0, +)
-    beginning = sum <= configuration.weakSignal * first.count ? .weak(sum / first.count) : .strong
+    if sum <= limit * first.count {
+      beginning = .weak(sum / first.count)
+    } else {
+      beginning = sum <= configuration.weakSignal * first.count ? .asAtHome : .strong
+    }
   }
 
   /// The median of the latest three readings; `nil` before there are three.

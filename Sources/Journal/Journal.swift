@@ -1,5 +1,6 @@
 import CSystemd
 import Glibc
+import JournalEvents
 import Logging
 import Timekeeping
 
@@ -45,15 +46,16 @@ extension Logger {
   /// Logs an event that matters: one that timelines show and tests wait for.
   ///
   /// - Parameters:
-  ///   - event: its name, such as `bolt.moved`.
-  ///   - fields: what it was about. Never a key or a secret.
+  ///   - event: what happened, such as `Recorded.Lock.boltMoved`.
+  ///   - fields: what it was about, of the event's own fields. Never a key or a secret.
   public func record(
-    _ event: String, _ fields: [String: String] = [:], level: Logger.Level = .notice,
+    _ event: some JournalEvent, _ fields: [JournalField: String] = [:], level: Logger.Level = .notice,
     file: String = #fileID, function: String = #function, line: UInt = #line
   ) {
-    var metadata = fields.mapValues { Logger.MetadataValue.string($0) }
-    metadata[JournalHandler.eventKey] = .string(event)
-    log(level: level, "\(event)", metadata: metadata, file: file, function: function, line: line)
+    assert(event.fields.isSuperset(of: fields.keys), "\(event) has a field that the vocabulary does not know")
+    var metadata = fields.named.mapValues { Logger.MetadataValue.string($0) }
+    metadata[JournalHandler.eventKey] = .string(event.rawValue)
+    log(level: level, "\(event.rawValue)", metadata: metadata, file: file, function: function, line: line)
   }
 }
 

@@ -1,3 +1,5 @@
+import JournalEvents
+
 /// One line of a journal file.
 public struct JournalEntry: Sendable, Hashable, Codable {
   /// Nanoseconds of the process's time source.
@@ -29,6 +31,21 @@ public struct JournalEntry: Sendable, Hashable, Codable {
     self.event = event
     self.message = message
     self.fields = fields
+  }
+
+  /// Whether one of the programs that record such events recorded this one.
+  public func `is`<Event: JournalEvent>(_ event: Event) -> Bool {
+    self.event == event.rawValue && Event.processes.contains(process)
+  }
+
+  /// The event, where it is one of this kind that was recorded by a program of this kind.
+  public func event<Event: JournalEvent>(as kind: Event.Type) -> Event? {
+    kind.processes.contains(process) ? event.flatMap(Event.init(rawValue:)) : nil
+  }
+
+  public subscript(field: JournalField) -> String? {
+    get { fields[field.rawValue] }
+    set { fields[field.rawValue] = newValue }
   }
 
   /// The limits that keep an entry small, whatever was logged. Longer texts are cut off, further fields dropped.

@@ -3,6 +3,7 @@ import CSystemd
 import Foundation
 import Glibc
 import Journal
+import JournalEvents
 import Logging
 import Timekeeping
 
@@ -84,11 +85,11 @@ public struct Daemon: Sendable {
       store.close()
     }
     await loop.run(system, ports: carriers.ports, watchdogInterval: Self.watchdogInterval) { [logger, folder] in
-      logger.record("daemon.started", ["state": folder.path])
+      logger.record(Recorded.Daemon.started, [.state: folder.path])
       sd_notify(0, "READY=1\nSTATUS=" + SystemLoop.healthyStatus)
     }
     sd_notify(0, "STOPPING=1")
-    logger.record("daemon.stopped")
+    logger.record(Recorded.Daemon.stopped)
   }
 
   public func stop() { loop.stop() }

@@ -3,6 +3,7 @@ import BlueZ
 import BluetoothSystem
 import CSystemd
 import Journal
+import JournalEvents
 import Logging
 import TimeTypes
 import Timekeeping
@@ -66,7 +67,7 @@ public final class SystemLoop: Sendable {
   }
 
   /// Puts an event into the line. From any thread; events of one thread keep their order.
-  /// The line itself has no end: who can say more than a few things at a time is to wait for `whenDone` of what it said.
+  /// The line itself has no limit: a caller that can say more than a few things at a time waits for `whenDone` of what it said.
   /// - Parameter whenDone: called on the loop's thread when the event's effects have been carried out.
   public func handle(_ event: BluetoothSystem.Event, whenDone: (@Sendable () -> Void)? = nil) {
     continuation.yield(.event(event, whenDone: whenDone))
@@ -148,9 +149,9 @@ public final class SystemLoop: Sendable {
       carryOut: { [self] effects in carryOut(effects, ports, trouble.text) },
       tell: { [logger] reason in
         if let reason {
-          logger.record("store.failed", ["reason": reason], level: .error)
+          logger.record(Recorded.Daemon.storeFailed, [.reason: reason], level: .error)
         } else {
-          logger.record("store.recovered")
+          logger.record(Recorded.Daemon.storeRecovered)
         }
         sd_notify(0, "STATUS=" + (reason.map { "The state can't be written: \($0)" } ?? Self.healthyStatus))
       },

@@ -1,7 +1,7 @@
 import Foundation
-import Orchestrator
 import TimeTypes
 import Timekeeping
+import Worlds
 
 /// Runs this program once more, in a world whose time leaps over every wait.
 enum VirtualTime {

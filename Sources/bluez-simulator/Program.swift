@@ -4,6 +4,7 @@ import ConsoleOutput
 import Foundation
 import Glibc
 import Journal
+import JournalEvents
 import LatchkeyVersion
 import Logging
 import Radio
@@ -120,7 +121,7 @@ struct Program: AsyncParsableCommand {
     let staying = stay
     Output.isStaying.withLock { $0 = staying }
     let time = try ProcessClock.fromEnvironment()
-    try Journal.bootstrap(process: "bluez-simulator", time: time)
+    try Journal.bootstrap(process: Recorded.simulator, time: time)
     let logger = Logger(label: "bluez-simulator")
     let simulator = BlueZSimulator(
       machines: try machines(), seed: seed, physics: RadioPhysics(text: radio) ?? RadioPhysics(), time: time,

@@ -1,6 +1,7 @@
 import CoreBluetooth
 import HomePolicy
 import Journal
+import JournalEvents
 import LockCryptography
 import LockProtocol
 import Logging
@@ -26,7 +27,7 @@ final class AgentApp: @unchecked Sendable {
   private var usedOffer: [UInt8]?
   private var session: PhoneSession<SwiftCryptography>?
   private var command: (kind: HomeCommand, operation: UInt64)?
-  /// Who waits for what becomes of the owner's word.
+  /// The callers that wait to hear what becomes of the owner's word.
   private var words: [UserAction] = []
   private static let maximumWordCount = 4
 
@@ -68,14 +69,14 @@ final class AgentApp: @unchecked Sendable {
     guard words.count < Self.maximumWordCount else {
       return action.complete(failure: "An unlock is under way already.")
     }
-    logger.record("word.given", [:])
+    logger.record(Recorded.Agent.wordGiven, [:])
     words.append(action)
     // A process that was started for this hears of its radio first.
     if hasStarted, words.count == 1 { happens(.unlockAsked) }
   }
 
   private func answerWord(_ outcome: WordOutcome) {
-    logger.record("word.answered", ["outcome": outcome.rawValue])
+    logger.record(Recorded.Agent.wordAnswered, [.outcome: outcome.rawValue])
     let failure: String? =
       switch outcome {
       case .done: nil
@@ -92,10 +93,11 @@ final class AgentApp: @unchecked Sendable {
   }
 
   private func ask(_ doubt: Doubt) {
-    logger.record("unlock.asked", ["because": doubt.rawValue], level: .warning)
+    logger.record(Recorded.Agent.unlockAsked, [.because: doubt.rawValue], level: .warning)
     let reason =
       switch doubt {
       case .noApproach: "nothing shows that you came to it"
+      case .asWeakAtHome: "its signal came up no weaker than it is in parts of your home"
       case .noSignal: "the link's signal can't be read"
       case .lockedAtHome: "it was locked while somebody was at home"
       }
@@ -130,12 +132,12 @@ final class AgentApp: @unchecked Sendable {
 
   func offerReceived(_ value: [UInt8]) {
     guard value.count == LockService.offerByteCount else {
-      return logger.warning("an offer of \(value.count) bytes is none")
+      return logger.warning("what arrived as an offer has \(value.count) bytes, and is no offer")
     }
     // A read may bring what a notification brought before.
     guard value != offer, value != usedOffer else { return }
     offer = value
-    logger.record("offer.received")
+    logger.record(Recorded.Agent.offerReceived)
     happens(.offerReceived)
   }
 
@@ -164,13 +166,13 @@ final class AgentApp: @unchecked Sendable {
   }
 
   private func tell(_ answer: LockAnswer, to command: (kind: HomeCommand, operation: UInt64)) {
-    let fields = [
-      "result": "\(answer.result)", "lockState": "\(answer.lockState)", "doorState": "\(answer.doorState)",
-      "operation": String(answer.operation, radix: 16), "record": String(answer.logIndex),
+    let fields: [JournalField: String] = [
+      .result: "\(answer.result)", .lockState: "\(answer.lockState)", .doorState: "\(answer.doorState)",
+      .operation: String(answer.operation, radix: 16), .record: String(answer.logIndex),
     ]
     switch command.kind {
-    case .unlock, .unlockUnlessHome: logger.record("unlock.answered", fields)
-    case .status: logger.record("status.answered", fields, level: .info)
+    case .unlock, .unlockUnlessHome: logger.record(Recorded.Agent.unlockAnswered, fields)
+    case .status: logger.record(Recorded.Agent.statusAnswered, fields, level: .info)
     }
   }
 
@@ -191,7 +193,7 @@ final class AgentApp: @unchecked Sendable {
     let wasApproaching = policy.state.approach != nil
     carryOut(policy.handle(event, at: now, using: &random), at: now)
     if !wasApproaching, let approach = policy.state.approach {
-      logger.record("approach.began", ["signal": String(approach.signal)])
+      logger.record(Recorded.Agent.approachBegan, [.signal: String(approach.signal)])
     }
     alarm?.set(policy.nextDeadline)
   }
@@ -216,7 +218,7 @@ final class AgentApp: @unchecked Sendable {
     case .readOffer:
       // What is read counts as new, even if it is what there was.
       offer = nil
-      logger.record("offer.asked", level: .info)
+      logger.record(Recorded.Agent.offerAsked, level: .info)
       radio?.readOffer()
     case .write(let kind, let operation): write(kind, operation)
     case .ask(let doubt): ask(doubt)
@@ -239,11 +241,12 @@ final class AgentApp: @unchecked Sendable {
       command = (kind, operation)
       switch kind {
       case .unlock(let reason):
-        logger.record("unlock.written", ["operation": String(operation, radix: 16), "because": reason.rawValue])
+        logger.record(
+          Recorded.Agent.unlockWritten, [.operation: String(operation, radix: 16), .because: reason.rawValue])
       case .unlockUnlessHome:
-        logger.record("unlock.written", ["operation": String(operation, radix: 16), "because": "approach"])
+        logger.record(Recorded.Agent.unlockWritten, [.operation: String(operation, radix: 16), .because: "approach"])
       case .status:
-        logger.record("status.written", ["operation": String(operation, radix: 16)], level: .info)
+        logger.record(Recorded.Agent.statusWritten, [.operation: String(operation, radix: 16)], level: .info)
       }
       radio.write(message)
     } catch {

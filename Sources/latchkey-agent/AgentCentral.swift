@@ -1,5 +1,6 @@
 import CoreBluetooth
 import Journal
+import JournalEvents
 import LockProtocol
 import Logging
 import Timekeeping
@@ -24,7 +25,7 @@ final class AgentCentral: NSObject, CBCentralManagerDelegate, CBPeripheralDelega
   private var command: CBCharacteristic?
   private var answer: CBCharacteristic?
   private var search = LockSearch()
-  /// Who the search has to do with.
+  /// Devices that the search has to do with.
   private var candidates: [UUID: CBPeripheral] = [:]
   private var offerRetries = SubscriptionRetries()
   private var answerRetries = SubscriptionRetries()
@@ -65,11 +66,11 @@ final class AgentCentral: NSObject, CBCentralManagerDelegate, CBPeripheralDelega
   func centralManager(_ central: CBCentralManager, willRestoreState dict: [String: Any]) {
     let peripherals = dict[CBCentralManagerRestoredStatePeripheralsKey] as? [CBPeripheral] ?? []
     logger.record(
-      "willRestoreState",
+      Recorded.Agent.willRestoreState,
       [
-        "peripherals": peripherals.map(\.identifier.uuidString).joined(separator: " "),
-        "states": peripherals.map { "\($0.state)" }.joined(separator: " "),
-        "services": peripherals.flatMap { $0.services ?? [] }.map(\.uuid.uuidString).joined(separator: " "),
+        .peripherals: peripherals.map(\.identifier.uuidString).joined(separator: " "),
+        .states: peripherals.map { "\($0.state)" }.joined(separator: " "),
+        .services: peripherals.flatMap { $0.services ?? [] }.map(\.uuid.uuidString).joined(separator: " "),
       ])
     if let restored = peripherals.first(where: { $0.identifier == app.knownLock }) { adopt(restored) }
     for peripheral in peripherals where peripheral.identifier != app.knownLock {
@@ -78,7 +79,7 @@ final class AgentCentral: NSObject, CBCentralManagerDelegate, CBPeripheralDelega
   }
 
   func centralManagerDidUpdateState(_ central: CBCentralManager) {
-    logger.record("stateUpdated", ["state": "\(central.state)"])
+    logger.record(Recorded.Agent.stateUpdated, [.state: "\(central.state)"])
     guard central.state == .poweredOn else {
       // Nobody tells of the links that end with the radio, and some of these states make the peripheral invalid.
       app.linkDown()
@@ -123,7 +124,7 @@ final class AgentCentral: NSObject, CBCentralManagerDelegate, CBPeripheralDelega
   }
 
   private func linkBegan(_ peripheral: CBPeripheral) {
-    logger.record("didConnect", ["peripheral": peripheral.identifier.uuidString])
+    logger.record(Recorded.Agent.didConnect, [.peripheral: peripheral.identifier.uuidString])
     offerRetries.linkBegan()
     answerRetries.linkBegan()
     app.linkUp()
@@ -144,8 +145,8 @@ final class AgentCentral: NSObject, CBCentralManagerDelegate, CBPeripheralDelega
   ) {
     if peripheral == self.peripheral {
       logger.record(
-        "didDisconnect",
-        ["peripheral": peripheral.identifier.uuidString, "error": error.map { "\($0)" } ?? ""])
+        Recorded.Agent.didDisconnect,
+        [.peripheral: peripheral.identifier.uuidString, .error: error.map { "\($0)" } ?? ""])
       app.linkDown()
     }
     if search.isSearching { return perform(search.lost(peripheral.identifier, at: time.now)) }
@@ -191,7 +192,7 @@ final class AgentCentral: NSObject, CBCentralManagerDelegate, CBPeripheralDelega
         app.linkDown()
       }
     }
-    // Whom the search has forgotten it does not come back to.
+    // The search does not come back to a device that it has forgotten.
     if candidates.count > 2 * LockSearch.maximumCandidates {
       candidates = candidates.filter { search.knows($0.key) }
     }
@@ -230,7 +231,7 @@ final class AgentCentral: NSObject, CBCentralManagerDelegate, CBPeripheralDelega
     findCharacteristics(peripheral)
     guard let offer, let answer, command != nil else { return discover(peripheral) }
     if offer.isNotifying, answer.isNotifying {
-      logger.record("subscription.alive")
+      logger.record(Recorded.Agent.subscriptionAlive)
       return
     }
     // The answer's first: with the offer's the lock begins to speak.
@@ -239,7 +240,7 @@ final class AgentCentral: NSObject, CBCentralManagerDelegate, CBPeripheralDelega
   }
 
   private func discover(_ peripheral: CBPeripheral) {
-    logger.record("discovery.started", ["peripheral": peripheral.identifier.uuidString])
+    logger.record(Recorded.Agent.discoveryStarted, [.peripheral: peripheral.identifier.uuidString])
     peripheral.discoverServices([Self.serviceUUID])
   }
 
@@ -265,7 +266,7 @@ final class AgentCentral: NSObject, CBCentralManagerDelegate, CBPeripheralDelega
     guard peripheral == self.peripheral, invalidatedServices.contains(where: { $0.uuid == Self.serviceUUID }) else {
       return
     }
-    logger.record("services.changed", ["peripheral": peripheral.identifier.uuidString])
+    logger.record(Recorded.Agent.servicesChanged, [.peripheral: peripheral.identifier.uuidString])
     forgetCharacteristics()
     discover(peripheral)
   }
@@ -294,7 +295,7 @@ final class AgentCentral: NSObject, CBCentralManagerDelegate, CBPeripheralDelega
   ) {
     guard peripheral == self.peripheral else { return }
     guard let error else {
-      if characteristic.uuid == Self.offerUUID, characteristic.isNotifying { logger.record("subscribed") }
+      if characteristic.uuid == Self.offerUUID, characteristic.isNotifying { logger.record(Recorded.Agent.subscribed) }
       return
     }
     // Of a link that is lost the next one makes up for it.

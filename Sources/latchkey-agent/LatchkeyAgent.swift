@@ -3,6 +3,7 @@ import CSystemd
 import CoreBluetooth
 import HomePolicy
 import Journal
+import JournalEvents
 import LatchkeyVersion
 import LockCryptography
 import Logging
@@ -25,8 +26,11 @@ import Timekeeping
   @Option(help: "Seconds without a link after which its return may begin an approach.")
   var away = HomeConfiguration().awayDuration / .seconds(1)
 
-  @Option(help: "The strongest signal that a link comes up with at the edge of its range, in dBm.")
-  var weak = HomeConfiguration().weakSignal
+  @Option(
+    help:
+      "The strongest signal that a link comes up with at the edge of its range, in dBm. [default: \(HomeConfiguration().weakSignal), or weaker than anywhere at home, which the agent learns]"
+  )
+  var weak: Int?
 
   @Option(help: "The weakest signal that counts as being near the door, in dBm.")
   var near = HomeConfiguration().nearSignal
@@ -36,6 +40,7 @@ import Timekeeping
       throw ValidationError("--away is from 0 to 86400 seconds, not \(away).")
     }
     guard (-127...20).contains(near) else { throw ValidationError("--near is from -127 to 20 dBm, not \(near).") }
+    let weak = self.weak ?? HomeConfiguration().weakSignal
     guard (-127...20).contains(weak) else { throw ValidationError("--weak is from -127 to 20 dBm, not \(weak).") }
     guard weak <= near - Self.leastRise else {
       throw ValidationError(
@@ -50,7 +55,7 @@ import Timekeeping
   func run() throws {
     ProcessMemory.keepOutOfCoreFiles()
     let time = try ProcessClock.fromEnvironment()
-    try Journal.bootstrap(process: "latchkey-agent", time: time)
+    try Journal.bootstrap(process: Recorded.agent, time: time)
     let logger = Logger(label: "latchkey-agent")
     let app: AgentApp
     do {
@@ -63,7 +68,10 @@ import Timekeeping
         logger: logger)
       var configuration = HomeConfiguration()
       configuration.awayDuration = .seconds(away)
-      configuration.weakSignal = weak
+      if let weak {
+        configuration.weakSignal = weak
+        configuration.learnsHome = false
+      }
       configuration.nearSignal = near
       app = AgentApp(
         configuration, keys: keys, store: store, boot: try BootIdentifier.ofThisBoot(), time: time, logger: logger)
@@ -73,7 +81,7 @@ import Timekeeping
       throw StartError(description: "\(error)")
     }
     let restored = ApplicationLaunch.options()?[.bluetoothCentrals] as? [String] ?? []
-    logger.record("agent.started", ["centralsToRestore": restored.joined(separator: " ")])
+    logger.record(Recorded.Agent.started, [.centralsToRestore: restored.joined(separator: " ")])
     app.start()
     // Where systemd runs it, it is told that the unit is up.
     sd_notify(0, "READY=1")

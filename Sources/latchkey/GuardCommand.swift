@@ -1,5 +1,5 @@
 import ArgumentParser
-import Orchestrator
+import Worlds
 
 /// The guardian's process; the orchestrator starts it.
 struct GuardCommand: ParsableCommand {

@@ -1,7 +1,7 @@
 import ConsoleOutput
 import Dispatch
 import Glibc
-import Orchestrator
+import Worlds
 
 /// Ends the world in order when somebody interrupts the run; without it the guardian would, a moment later.
 final class Interruption: Sendable {

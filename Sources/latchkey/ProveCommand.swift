@@ -2,7 +2,8 @@ import ArgumentParser
 import ConsoleOutput
 import Foundation
 import Glibc
-import Orchestrator
+import Stories
+import Worlds
 
 struct ProveCommand: ParsableCommand {
   static let configuration = CommandConfiguration(

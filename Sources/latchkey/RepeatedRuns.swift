@@ -1,7 +1,8 @@
 import ArgumentParser
 import ConsoleOutput
 import Foundation
-import Orchestrator
+import Stories
+import Worlds
 
 // Many runs of one story must come to the same, whatever else the machine does: this counts what they came to.
 extension ProveCommand {

@@ -1,7 +1,7 @@
 import ArgumentParser
 import Foundation
 import Glibc
-import Orchestrator
+import Stories
 
 /// The file that `--json` names.
 struct ReportFile {

@@ -3,6 +3,7 @@ import BluetoothSystem
 import ConsoleOutput
 import Foundation
 import Journal
+import JournalEvents
 import LatchkeyDaemon
 import LatchkeyVersion
 import Logging
@@ -66,7 +67,7 @@ struct Latchkeyd: ParsableCommand {
         return
       }
       let time = try ProcessClock.fromEnvironment()
-      try Journal.bootstrap(process: "latchkeyd", time: time)
+      try Journal.bootstrap(process: Recorded.daemon, time: time)
       let logger = Logger(label: "latchkeyd")
       let thread = LoopThread()
       let daemon = try Daemon(

@@ -72,7 +72,7 @@ import TimeTypes
     let call = try #require(desk.lastCall { if case .registerAgent = $0 { true } else { false } })
     desk.handle(.daemon(.signal(.interfacesRemoved(path: WellKnown.firstAdapter, [InterfaceName.adapter]))))
     desk.handle(.daemon(.reply(call, .success(.none))))
-    #expect(desk.recorded("agent.registered") == 1)
+    #expect(desk.recorded(.agentRegistered) == 1)
   }
 
   @Test("A14: a machine without an adapter says so, after a while") func none() {

@@ -2,6 +2,7 @@ import AppLink
 import BlueZ
 import BluetoothTypes
 import BusValue
+import JournalEvents
 import Testing
 
 @testable import BluetoothSystem
@@ -74,10 +75,10 @@ struct AdapterTests {
     desk.handle(.daemon(.appeared(Self.objects)))
     desk.pass(.seconds(5))
     #expect(desk.system.bluez.state == .unsupported)
-    let record = desk.effects.lazy.compactMap { effect -> [String: String]? in
-      if case .record("adapter.missing", let fields) = effect { fields } else { nil }
+    let record = desk.effects.lazy.compactMap { effect -> [JournalField: String]? in
+      if case .record(.adapterMissing, let fields) = effect { fields } else { nil }
     }.first
-    #expect(record == ["wanted": "hci7", "present": "hci0 hci1"])
+    #expect(record == [.wanted: "hci7", .present: "hci0 hci1"])
     // It comes later.
     desk.handle(
       .daemon(

@@ -281,7 +281,7 @@ struct AppLifeTests {
     var desk = Desk(keepAlive: true)
     desk.forget()
     desk.pass(.seconds(31))
-    #expect(desk.effects.contains { if case .record("app.launchFailed", _) = $0 { true } else { false } })
+    #expect(desk.effects.contains { if case .record(.appLaunchFailed, _) = $0 { true } else { false } })
     desk.pass(.seconds(31))
     #expect(desk.launches.count >= 1)
   }

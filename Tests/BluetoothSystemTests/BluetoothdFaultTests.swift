@@ -129,7 +129,7 @@ struct BluetoothdFaultTests {
     desk.pass(.seconds(3600))
     let asked = desk.asked { $0 == .disconnect }
     #expect(asked > 2 && asked <= 10, "\(asked)")
-    #expect(desk.recorded("link.stuck") == asked - 1)
+    #expect(desk.recorded(.linkStuck) == asked - 1)
   }
 
   @Test(
@@ -320,14 +320,14 @@ struct BluetoothdFaultTests {
       if case .disconnected(_, .coreBluetooth(let code, _)?, _, _) = event.body { code } else { nil }
     }
     #expect(codes == [.peerRemovedPairingInformation])
-    #expect(desk.recorded("pairing.gone") == 1)
+    #expect(desk.recorded(.pairingGone) == 1)
   }
 
   @Test("BlueZ 17: links that break off for a reason unknown wake nobody after the third, and keep the request")
   func barrenLinks() {
     var desk = waiting()
     for _ in 0..<3 { barrenLink(&desk) }
-    #expect(desk.recorded("link.barren") == 1)
+    #expect(desk.recorded(.linkBarren) == 1)
     desk.forget()
     for _ in 0..<5 { barrenLink(&desk) }
     #expect(desk.bodies.isEmpty)
@@ -364,7 +364,7 @@ struct BluetoothdFaultTests {
     let answers = desk.effects.count { if case .bluez(.answer) = $0 { true } else { false } }
     #expect(answers == 1)
     #expect(desk.bodies == ["readRequested", "requestExpired"])
-    #expect(desk.effects.contains { if case .record("request.abandoned", _) = $0 { true } else { false } })
+    #expect(desk.effects.contains { if case .record(.requestAbandoned, _) = $0 { true } else { false } })
     desk.pass(.seconds(10))
     #expect(desk.effects.count { if case .bluez(.answer) = $0 { true } else { false } } == 1)
   }

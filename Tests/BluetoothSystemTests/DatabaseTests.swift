@@ -60,7 +60,7 @@ struct DatabaseTests {
     #expect(desk.asked { $0 == .disconnect } == 0)
     #expect(
       desk.effects.contains {
-        if case .record("services.gone", let fields) = $0 { fields["advice"] != nil } else { false }
+        if case .record(.servicesGone, let fields) = $0 { fields[.advice] != nil } else { false }
       }
     )
     // What the device has now is what an app finds.

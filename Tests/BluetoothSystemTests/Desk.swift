@@ -3,6 +3,7 @@ import BlueZ
 import BluetoothTypes
 import BusValue
 import FoundationEssentials
+import JournalEvents
 import Testing
 import TimeTypes
 
@@ -219,7 +220,7 @@ struct Desk {
       if case .bluez(.call(let identifier, _, let request)) = effect, matches(request) { identifier } else { nil }
     }.first
   }
-  func recorded(_ event: String) -> Int {
+  func recorded(_ event: Recorded.Daemon) -> Int {
     effects.count { if case .record(event, _) = $0 { true } else { false } }
   }
   func asked(_ matches: (BlueZ.Request) -> Bool) -> Int { requests.count { matches($0.request) } }

@@ -1,5 +1,6 @@
 import AppLink
 import FoundationEssentials
+import JournalEvents
 
 /// A number that is the same for the same sequence of values, in every process and on every machine: FNV-1a over the
 /// values' parts. Neither the order of a dictionary's pairs nor the names of types and members count.
@@ -27,6 +28,8 @@ struct EffectDigest: CustomStringConvertible {
     if let identifier = value as? UUID { return identifier.uuidString }
     if let identifier = value as? any UUIDIdentifier { return identifier.uuidString }
     if let code = value as? PeerError.Code { return String(code.rawValue) }
+    if let event = value as? any JournalEvent { return event.rawValue }
+    if let field = value as? JournalField { return field.rawValue }
     if let event = value as? AppLink.Event { return text(event) }
     let mirror = Mirror(reflecting: value)
     switch mirror.displayStyle {

@@ -39,7 +39,7 @@ import TimeTypes
     #expect(removals(desk) == 0)
     barrenLink(&desk)
     #expect(removals(desk) == 1)
-    #expect(desk.recorded("bond.halfMade") == 1)
+    #expect(desk.recorded(.bondHalfMade) == 1)
     desk.forget()
     desk.handle(
       .daemon(.signal(.interfacesRemoved(path: Desk.devicePath, [InterfaceName.device]))))
@@ -69,7 +69,7 @@ import TimeTypes
     desk.linkDown()
     for _ in 0..<50 { barrenLink(&desk) }
     #expect(removals(desk) == 0)
-    #expect(desk.recorded("link.barren") == 1)
+    #expect(desk.recorded(.linkBarren) == 1)
   }
 
   @Test("A8: a bond of earlier days, or one that its user made, is not ours to remove", arguments: [true, false])

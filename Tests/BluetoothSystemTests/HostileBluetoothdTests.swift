@@ -122,7 +122,7 @@ struct Bedlam {
       todo.append(
         .attach(guests[index].link, guests[index].process, Attachment(bundleIdentifier: name), AnswerToken(1)))
       todo += guests[index].app.attached().map { .request(guests[index].link, $0) }
-    case .record("deadline.overdue", let fields): complain("overdue: \(fields)")
+    case .record(.deadlineOverdue, let fields): complain("overdue: \(fields)")
     default: break
     }
   }
@@ -263,11 +263,12 @@ struct Bedlam {
     pass(.seconds(10))
     let wanted = system.managers.values.filter { $0.key.app == "org.example.phone" }.flatMap(\.peripherals.values)
     if !wanted.contains(where: { $0.isWanted }), guests[0].app.view.scan == nil { complain("the phone wants nothing") }
-    let published = system.published.values.filter { $0.manager.app == "org.example.door" }
+    let published = system.publishing.services.values.filter { $0.manager.app == "org.example.door" }
     let isWanted = system.managers.values.contains { $0.key.app == "org.example.door" && !$0.services.isEmpty }
-    if isWanted, !published.contains(where: { $0.registration.isDone }) {
+    let registrations = system.publishing.applications
+    if isWanted, !published.contains(where: { registrations[$0.root]?.isDone == true }) {
       complain(
-        "the door publishes nothing: Bluetooth is \(system.bluez.state), \(published.map { "\($0.root): \($0.registration.step)" }), "
+        "the door publishes nothing: Bluetooth is \(system.bluez.state), \(registrations), "
           + "the app is \(system.apps["org.example.door"].map { "\($0.state)" } ?? "none")")
     }
   }

@@ -39,7 +39,7 @@ struct LimitTests {
     desk.say(.createManager(Desk.central, ManagerCreation(role: .peripheral, restoreIdentifier: "door")))
     desk.say(.peripheral(Desk.central, .addService(Self.definition(properties))))
     desk.settle()
-    let service = try #require(desk.system.published.values.first)
+    let service = try #require(desk.system.publishing.services.values.first)
     return (desk, try #require(service.paths[Self.offer]), try #require(service.paths[Self.command]))
   }
 

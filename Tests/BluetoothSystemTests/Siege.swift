@@ -148,7 +148,7 @@ struct Siege {
         open.append(.appLaunched(Self.bad, process))
       }
     case .launch(let name, _): if goodSequence > 0 { complain("\(name) is launched") }
-    case .record("deadline.overdue", let fields): complain("overdue: \(fields)")
+    case .record(.deadlineOverdue, let fields): complain("overdue: \(fields)")
     default: break
     }
   }
@@ -259,7 +259,9 @@ struct Siege {
   }
 
   private mutating func readDoor() {
-    guard let path = system.published[Self.offer]?.paths[Self.offer] else { return complain("its service is gone") }
+    guard let service = system.publishing.services[Self.offer], let path = service.paths[Self.offer] else {
+      return complain("its service is gone")
+    }
     lastCallback += 1
     let callback = CallbackIdentifier(lastCallback)
     handle(
@@ -365,7 +367,7 @@ struct Siege {
     let isUp = values.chance(2)
     change(path, ["Connected": .bool(isUp), "ServicesResolved": .bool(isUp), "RSSI": .int16(-60)], &open)
     for event in open { handle(event) }
-    guard isUp, let service = system.published.values.first(where: { $0.manager.app == Self.bad }),
+    guard isUp, let service = system.publishing.services.values.first(where: { $0.manager.app == Self.bad }),
       let place = service.characteristics.keys.min()
     else { return }
     for kind in [nil, WriteOptions.Kind.command, .request] {

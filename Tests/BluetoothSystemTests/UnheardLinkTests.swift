@@ -39,7 +39,7 @@ struct UnheardLinkTests {
     #expect(desk.bodies.isEmpty)
     try answer(&desk, Self.read, .properties(device(connected: true)))
     #expect(desk.bodies == ["connected"])
-    #expect(desk.recorded("link.unheard") == 1)
+    #expect(desk.recorded(.linkUnheard) == 1)
   }
 
   @Test("BlueZ 21: a Connect that succeeds and has made no link is tried again, as ever")
@@ -119,7 +119,7 @@ struct UnheardLinkTests {
     let objects: ManagedObjects = [Desk.devicePath: [InterfaceName.device: device(connected: true)]]
     try answer(&desk, .getManagedObjects, .objects(objects))
     #expect(desk.bodies == ["connected"])
-    #expect(desk.recorded("link.unheard") == 1)
+    #expect(desk.recorded(.linkUnheard) == 1)
     desk.forget()
     desk.pass(.seconds(86400))
     #expect(desk.asked { $0 == .getManagedObjects } == 0, "nobody is waited for")
@@ -149,6 +149,6 @@ struct UnheardLinkTests {
     try answer(&desk, .disconnect, .none)
     try answer(&desk, Self.read, .properties(device(connected: false)))
     #expect(desk.system.bluez.device(desk.peer)?.isConnected == false)
-    #expect(desk.recorded("link.unheard") == 1)
+    #expect(desk.recorded(.linkUnheard) == 1)
   }
 }

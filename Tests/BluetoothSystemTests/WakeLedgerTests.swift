@@ -1,5 +1,6 @@
 import AppLink
 import BlueZ
+import JournalEvents
 import Testing
 import TimeTypes
 
@@ -7,8 +8,8 @@ import TimeTypes
 
 @Suite("The ledger of wakes")
 struct WakeLedgerTests {
-  private func entries(_ desk: Desk) -> [[String: String]] {
-    desk.effects.compactMap { if case .record("wake.ended", let fields) = $0 { fields } else { nil } }
+  private func entries(_ desk: Desk) -> [[JournalField: String]] {
+    desk.effects.compactMap { if case .record(.wakeEnded, let fields) = $0 { fields } else { nil } }
   }
 
   @Test("W3: a wake is accounted for: why, how long, what the app was told, what it said, how it ended")
@@ -36,8 +37,8 @@ struct WakeLedgerTests {
     #expect(
       entries(desk) == [
         [
-          "app": Desk.bundle, "because": "valueUpdated", "milliseconds": "3000", "told": "2", "said": "1",
-          "outcome": "suspended",
+          .app: Desk.bundle, .because: "valueUpdated", .milliseconds: "3000", .told: "2", .said: "1",
+          .outcome: "suspended",
         ]
       ])
   }
@@ -52,7 +53,7 @@ struct WakeLedgerTests {
     desk.pass(.seconds(1))
     desk.die(how: "signal 11")
     #expect(
-      entries(desk).map { [$0["because"], $0["milliseconds"], $0["outcome"]] } == [
+      entries(desk).map { [$0[.because], $0[.milliseconds], $0[.outcome]] } == [
         ["disconnected", "6000", "signal 11"]
       ])
   }
@@ -64,7 +65,7 @@ struct WakeLedgerTests {
     desk.pass(.seconds(11))
     desk.value([2])
     desk.handle(.control(.openApp(bundleIdentifier: Desk.bundle), AnswerToken(9)))
-    #expect(entries(desk).map { $0["outcome"] } == ["overran", "opened"])
+    #expect(entries(desk).map { $0[.outcome] } == ["overran", "opened"])
   }
 
   @Test("W3: a wake that an earlier life of the system began goes on in the ledger of the next")

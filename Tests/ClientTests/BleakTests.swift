@@ -65,7 +65,7 @@ struct BleakTests {
     #expect(facts("refused to be written").map(\.error) == Array(repeating: "INSUFFICIENT_AUTHORIZATION", count: 2))
 
     #expect(
-      try door.events("command.refused").map { $0.fields["reason"] } == ["authenticationFailed", "wrongLength"])
-    #expect(try door.events("command.accepted", "bolt.moved").isEmpty)
+      try door.events(.commandRefused).map { $0[.reason] } == ["authenticationFailed", "wrongLength"])
+    #expect(try door.events(.commandAccepted, .boltMoved).isEmpty)
   }
 }

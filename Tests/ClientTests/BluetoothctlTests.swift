@@ -82,8 +82,8 @@ struct BluetoothctlTests {
     try await control.ask("write \"\(garbage)\"", "Failed to write: org.bluez.Error.NotAuthorized")
     try await control.ask("write \"0x01 0x02 0x03\"", "Failed to write: org.bluez.Error.NotAuthorized")
     #expect(
-      try door.events("command.refused").map { $0.fields["reason"] } == ["authenticationFailed", "wrongLength"])
-    #expect(try door.events("command.accepted", "bolt.moved").isEmpty)
+      try door.events(.commandRefused).map { $0[.reason] } == ["authenticationFailed", "wrongLength"])
+    #expect(try door.events(.commandAccepted, .boltMoved).isEmpty)
 
     try await control.ask("select-attribute \(Lock.offer)", "char")
     try await control.ask("notify off", "Notify stopped")

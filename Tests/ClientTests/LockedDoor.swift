@@ -1,9 +1,10 @@
 import Foundation
 import Glibc
 import Journal
+import JournalEvents
 import ProcessTesting
 
-@testable import Orchestrator
+@testable import Worlds
 
 /// A door with the lock, and a phone with nothing but a Bluetooth, in real processes and in real time: what others have
 /// written knows no other. All of it ends with this object, and also when the tests are killed.
@@ -104,8 +105,8 @@ final class LockedDoor: @unchecked Sendable {
   }
 
   /// What the journal has of these events so far.
-  func events(_ names: String...) throws -> [JournalEntry] {
+  func events(_ events: Recorded.Lock...) throws -> [JournalEntry] {
     var reader = try JournalReader(path: "\(folder)/journal.jsonl")
-    return try reader.read().filter { entry in entry.event.map(names.contains) ?? false }
+    return try reader.read().filter { entry in events.contains { entry.is($0) } }
   }
 }

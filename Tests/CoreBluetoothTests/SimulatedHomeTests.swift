@@ -147,6 +147,24 @@ struct SimulatedHomeTests {
     #expect(bellCalls.pending.contains("write [1]"))
   }
 
+  @Test("An app's alarm on the home's clock rings at its time, unless it is taken back")
+  func alarmsOfApps() async throws {
+    let home = SimulatedHome(seed: 3)
+    let rung = Inbox<Duration>()
+    let clock = home.clock
+    clock.after(.seconds(20)) { rung.put(clock.now) }
+    clock.after(.seconds(10)) {
+      rung.put(clock.now)
+      clock.after(.seconds(5)) { rung.put(clock.now) }
+    }
+    let cancelled = clock.after(.seconds(12)) { rung.put(.zero) }
+    await home.advance(by: .seconds(11))
+    cancelled.cancel()
+    await home.advance(by: .seconds(60))
+    #expect(rung.pending == [.seconds(10), .seconds(15), .seconds(20)])
+    #expect(clock.now == .seconds(71))
+  }
+
   @Test("S10: an app that was killed is launched when its peripheral comes back, and is restored first")
   func relaunch() async throws {
     await home.advance(by: .seconds(60))

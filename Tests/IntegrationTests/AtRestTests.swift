@@ -1,6 +1,7 @@
 import BusTesting
 import Foundation
 import Glibc
+import JournalEvents
 import ProcessTesting
 import Testing
 
@@ -26,7 +27,7 @@ struct AtRestTests {
         LatchkeyCommand.programs + "/latchkeyd", ["--state", folder + "/state", "--apps", folder + "/apps"],
         environment: TestProcess.inherited.merging(["DBUS_SYSTEM_BUS_ADDRESS": bus.address.text]) { $1 },
         mergesErrors: true)
-      try await daemon.hear("daemon.started")
+      try await daemon.hear(Recorded.Daemon.started.rawValue)
       #expect(try timers(of: daemon.processIdentifier) == 1, "in its \(life) life")
       daemon.signal(SIGTERM)
       #expect(try await daemon.finish().status == 0)

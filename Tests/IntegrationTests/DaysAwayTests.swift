@@ -1,7 +1,8 @@
 import Foundation
 import Testing
 
-@testable import Orchestrator
+@testable import Stories
+@testable import Worlds
 
 /// The demo's story with real processes. Slow, so each step of the story is shown as it happens when it fails.
 @Suite("Away for days, with real processes", .serialized, .timeLimit(.minutes(10)))

@@ -4,7 +4,8 @@ import Glibc
 import ProcessTesting
 import Testing
 
-@testable import Orchestrator
+@testable import Stories
+@testable import Worlds
 
 /// `latchkey` as shells and containers run it: with outputs that end, disks that are full, and odd places.
 @Suite("Where the output goes, and where a run may happen", .serialized, .timeLimit(.minutes(10)))

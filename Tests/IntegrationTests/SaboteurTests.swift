@@ -2,7 +2,7 @@ import Foundation
 import ProcessTesting
 import Testing
 
-@testable import Orchestrator
+@testable import Stories
 
 /// A story in which somebody misbehaves in the very way that a promise speaks of.
 struct Saboteur: Sendable, CustomStringConvertible {

@@ -1,7 +1,8 @@
 import Foundation
+import JournalEvents
 import Testing
 
-@testable import Orchestrator
+@testable import Stories
 
 /// bluetoothd notifies everybody who is subscribed, and tells of the first subscriber alone: what one phone and the lock
 /// have to do with each other is never quite the other phone's business, and reaches it all the same.
@@ -60,11 +61,11 @@ struct TwoPhonesTests {
           - wait for: {event: bolt.moved, machine: door, fields: {to: locked, cause: leaving}, within: 4min}
         """, promises: "nothing-refused, told-nothing-twice, every-movement-recorded, nothing-crashed, no-errors-logged"
     )
-    let written = report.timeline.filter { ["status.written", "unlock.written"].contains($0.event) }
-    #expect(written.count { $0.event == "unlock.written" } == 2)
+    let written = report.timeline.filter { $0.is(Recorded.Agent.statusWritten) || $0.is(Recorded.Agent.unlockWritten) }
+    #expect(written.count { $0.is(Recorded.Agent.unlockWritten) } == 2)
     // An offer that reaches both is answered by whom it is for, and by the other at most once: not back and forth.
     #expect(written.count <= 10, "\(written.map { "\($0.machine) \($0.event ?? "")" })")
-    #expect(report.timeline.filter { $0.event == "bolt.moved" }.count == 4)
+    #expect(report.timeline.filter { $0.is(Recorded.Lock.boltMoved) }.count == 4)
   }
 
   @Test("L4: the lock's process dies beside both: its successor hears from both, and locks nobody out")
@@ -77,7 +78,7 @@ struct TwoPhonesTests {
           - wait for: {event: status.answered, machine: second, within: 1min}
           - pass: 5min
         """, promises: "nothing-refused, nothing-crashed, no-errors-logged")
-    #expect(report.timeline.filter { $0.event == "bolt.moved" }.isEmpty)
+    #expect(report.timeline.filter { $0.is(Recorded.Lock.boltMoved) }.isEmpty)
   }
 
   @Test("L4: an offer for another phone, on which one writes in good faith, costs it one refusal at most and no wait")
@@ -96,12 +97,12 @@ struct TwoPhonesTests {
         - wait for: {event: unlock.answered, machine: first, fields: {result: done}, within: 1min}
         - pass: 1min
       """, promises: "nothing-crashed, no-errors-logged")
-    let refused = report.timeline.filter { $0.event == "command.refused" }
+    let refused = report.timeline.filter { $0.is(Recorded.Lock.commandRefused) }
     #expect(refused.count <= 1, "\(refused)")
-    #expect(report.timeline.filter { $0.event == "bolt.moved" }.count == 1)
+    #expect(report.timeline.filter { $0.is(Recorded.Lock.boltMoved) }.count == 1)
     guard let refusedAt = refused.first?.t else { return }
     let answered = report.timeline.first {
-      $0.machine == "second" && $0.event == "status.answered" && $0.t >= refusedAt
+      $0.machine == "second" && $0.is(Recorded.Agent.statusAnswered) && $0.t >= refusedAt
     }
     #expect(try #require(answered?.t) - refusedAt < 1_000_000_000)
   }

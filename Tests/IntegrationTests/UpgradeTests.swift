@@ -1,6 +1,7 @@
 import BusTesting
 import Foundation
 import GRDB
+import JournalEvents
 import ProcessTesting
 import Testing
 
@@ -48,7 +49,7 @@ struct UpgradeTests {
       let daemon = try await TestProcess(
         LatchkeyCommand.programs + "/latchkeyd", ["--state", folder + "/state", "--apps", folder + "/apps"],
         environment: environment, mergesErrors: true)
-      try await daemon.hear("daemon.started")
+      try await daemon.hear(Recorded.Daemon.started.rawValue)
       let status = try await TestProcess.run(
         LatchkeyCommand.programs + "/latchkey", ["status"], adding: ["DBUS_SYSTEM_BUS_ADDRESS": bus.address.text])
       #expect(status.output.contains("\(Self.agent)  "), "in its \(life) life: \(status.output)\(status.errors)")

@@ -1,6 +1,7 @@
 import BusTesting
 import Foundation
 import Journal
+import JournalEvents
 import ProcessTesting
 import Testing
 
@@ -70,7 +71,7 @@ struct WakesCommandTests {
   }
 
   private func ended(_ journal: inout JournalReader) throws -> [JournalEntry] {
-    try journal.read().filter { $0.event == "wake.ended" && $0.machine == "phone" }
+    try journal.read().filter { $0.is(Recorded.Daemon.wakeEnded) && $0.machine == "phone" }
   }
 
   /// What the world of this process has given a machine's latchkeyd.
@@ -142,7 +143,7 @@ struct WakesCommandTests {
       LatchkeyCommand.programs + "/latchkeyd", ["--state", folder + "/state", "--apps", folder + "/apps"],
       environment: TestProcess.inherited.merging(["DBUS_SYSTEM_BUS_ADDRESS": bus.address.text]) { $1 },
       mergesErrors: true)
-    try await daemon.hear("daemon.started")
+    try await daemon.hear(Recorded.Daemon.started.rawValue)
     let unknown = try await wakes("org.latchkey.agnt", bus: bus.address.text)
     #expect(unknown.status == 1)
     #expect(unknown.output.isEmpty)

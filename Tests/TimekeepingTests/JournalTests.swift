@@ -1,4 +1,5 @@
 import Foundation
+import JournalEvents
 import Logging
 import Testing
 import TimeTypes
@@ -24,7 +25,7 @@ struct JournalTests {
     var logger = try makeLogger()
     var reader = try JournalReader(path: path)
     logger[metadataKey: "app"] = "org.latchkey.agent"
-    logger.record("bolt.moved", ["to": "unlocked", "cause": "remote \"quoted\"\n"])
+    logger.record(Recorded.Lock.boltMoved, [.to: "unlocked", .cause: "remote \"quoted\"\n"])
     logger.info("a message")
     logger.debug("too small to keep")
     let entries = try reader.read()
@@ -45,9 +46,9 @@ struct JournalTests {
   func bounds() throws {
     defer { try? FileManager.default.removeItem(atPath: path) }
     let logger = try makeLogger()
-    var fields: [String: String] = [:]
-    for number in 0..<500 { fields["field\(number)"] = String(repeating: "é", count: 5000) }
-    logger.record("flood", fields)
+    var fields: Logger.Metadata = [JournalHandler.eventKey: "flood"]
+    for number in 0..<500 { fields["field\(number)"] = "\(String(repeating: "é", count: 5000))" }
+    logger.notice("flood", metadata: fields)
     var reader = try JournalReader(path: path)
     let entry = try #require(try reader.read().first)
     #expect(entry.fields.count == JournalEntry.Limits.fieldCount)
@@ -59,21 +60,21 @@ struct JournalTests {
     defer { try? FileManager.default.removeItem(atPath: path) }
     let logger = try makeLogger()
     var reader = try JournalReader(path: path)
-    logger.record("first")
+    logger.record(Recorded.Lock.offerSent)
     let whole = try Data(contentsOf: URL(fileURLWithPath: path))
     let file = try #require(FileHandle(forWritingAtPath: path))
     try file.seekToEnd()
     try file.write(contentsOf: whole.prefix(20))
-    #expect(try reader.read().map(\.event) == ["first"])
+    #expect(try reader.read().map(\.event) == ["offer.sent"])
     try file.write(contentsOf: whole.dropFirst(20))
-    #expect(try reader.read().map(\.event) == ["first"])
+    #expect(try reader.read().map(\.event) == ["offer.sent"])
     try file.write(contentsOf: Data("{\"t\":\nnonsense\n\u{FF}\n".utf8) + whole)
-    #expect(try reader.read().map(\.event) == ["first"])
+    #expect(try reader.read().map(\.event) == ["offer.sent"])
     #expect(reader.damagedLineCount == 3)
     try file.write(contentsOf: Data(repeating: 0x41, count: 1_000_000))
     #expect(try reader.read().isEmpty)
     try file.write(contentsOf: Data("\n".utf8) + whole)
-    #expect(try reader.read().map(\.event) == ["first"])
+    #expect(try reader.read().map(\.event) == ["offer.sent"])
     #expect(reader.damagedLineCount == 4)
   }
 

@@ -2,9 +2,9 @@ import BlueZModel
 import BlueZSimulator
 import Foundation
 import Glibc
-import Orchestrator
 import Synchronization
 import SystemBus
+import Worlds
 
 /// `bluez-simulator` and two buses of its own. The processes get this process's environment, and with it its clock.
 public final class SimulatedMachines: ConformanceWorld {

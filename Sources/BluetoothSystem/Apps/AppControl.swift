@@ -49,7 +49,7 @@ extension BluetoothSystem {
     let hasToResume = apps[name]?.open(at: now) == true
     if hasToResume, let process = apps[name]?.process {
       emit(.resume(name, process))
-      journal("app.resumed", ["app": name, "because": "opened"])
+      journal(.appResumed, [.app: name, .because: "opened"])
     }
     persistApp(name)
   }
@@ -68,7 +68,7 @@ extension BluetoothSystem {
     persist(.settings(settings))
     if let adapter = bluez.adapter {
       call(
-        adapter, .setProperty(interface: InterfaceName.adapter, name: "Powered", value: .bool(on)), for: .ignored)
+        adapter, .set(\Adapter1.powered, to: on), for: .ignored)
     }
     guard !on else { return }
     for key in managers.keys.sorted() {
@@ -89,8 +89,8 @@ extension BluetoothSystem {
         return AppStatus(
           bundleIdentifier: name, state: app.state, processIdentifier: app.process?.processIdentifier,
           quitByUser: app.quitByUser,
-          pendingConnections: peripherals.count { $0.isWanted && $0.told != .connected },
-          connections: peripherals.count { $0.isWanted && $0.told == .connected }, launches: app.launches,
+          pendingConnections: peripherals.count(where: \.isPending),
+          connections: peripherals.count { $0.isWanted && $0.isConnected }, launches: app.launches,
           alert: app.alert)
       }, pairings: pairing.openQuestions, wakes: wakeRecords)
   }

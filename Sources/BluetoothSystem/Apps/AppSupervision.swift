@@ -59,7 +59,7 @@ extension BluetoothSystem {
     else { return }
     persistApp(name)
     emit(.resume(name, process))
-    journal("app.resumed", ["app": name, "because": reason])
+    journal(.appResumed, [.app: name, .because: reason])
     wakeBegan(name, because: reason)
   }
 
@@ -70,14 +70,14 @@ extension BluetoothSystem {
     switch rest {
     case .launchUnanswered: appLaunchFailed(name, "The supervisor has not answered.")
     case .unresponsive(let reason):
-      journal("app.unresponsive", ["app": name])
+      journal(.appUnresponsive, [.app: name])
       end(name, because: reason)
     case .suspended(let overran):
       settleAccount(of: &app, name, overran: overran)
       apps[name] = app
       persistApp(name)
       if let process = app.process { emit(.suspend(name, process)) }
-      journal("app.suspended", ["app": name])
+      journal(.appSuspended, [.app: name])
       wakeEnded(name, overran ? "overran" : "suspended")
     case .overranForGood:
       settleAccount(of: &app, name, overran: true)
@@ -87,8 +87,8 @@ extension BluetoothSystem {
   }
 
   private mutating func settleAccount(of app: inout App, _ name: String, overran: Bool) {
-    if overran { journal("app.overran", ["app": name, "times": String(app.life.process?.overruns ?? 0)]) }
-    if app.hasFailedToRestore(at: now) { journal("app.didNotRestore", ["app": name]) }
+    if overran { journal(.appOverran, [.app: name, .times: String(app.life.process?.overruns ?? 0)]) }
+    if app.hasFailedToRestore(at: now) { journal(.appDidNotRestore, [.app: name]) }
   }
 
   mutating func end(_ name: String, because reason: String) {
@@ -116,24 +116,24 @@ extension BluetoothSystem {
     persistApp(name)
     let (centrals, peripherals) = reason == .opened ? ([], []) : restorable(name)
     journal(
-      "app.launched",
+      .appLaunched,
       [
-        "app": name, "reason": reason.rawValue, "pid": String(process.processIdentifier),
-        "centrals": centrals.joined(separator: ","), "peripherals": peripherals.joined(separator: ","),
+        .app: name, .reason: reason.rawValue, .pid: String(process.processIdentifier),
+        .centrals: centrals.joined(separator: ","), .peripherals: peripherals.joined(separator: ","),
       ])
   }
 
   mutating func appLaunchFailed(_ name: String, _ message: String) {
     guard apps[name]?.launchFailed(at: now) == true else { return }
     persistApp(name)
-    journal("app.launchFailed", ["app": name, "error": message])
+    journal(.appLaunchFailed, [.app: name, .error: message])
     wakeEnded(name, "not launched")
   }
 
   mutating func appEnded(_ name: String, _ process: ProcessIdentity, how: String) {
     guard var app = apps[name], app.process == process else { return }
     let reason = app.ended(at: now)
-    journal("app.ended", ["app": name, "how": reason ?? how, "status": how])
+    journal(.appEnded, [.app: name, .how: reason ?? how, .status: how])
     apps[name] = app
     wakeEnded(name, reason ?? how)
     persistApp(name)

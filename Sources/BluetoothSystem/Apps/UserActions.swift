@@ -88,7 +88,7 @@ extension BluetoothSystem {
     app.wasAsked(at: now)
     apps[name] = app
     persistApp(name)
-    journal("action.requested", ["app": name, "action": action])
+    journal(.actionRequested, [.app: name, .action: action])
   }
 
   /// Tells an app that is awake what it has not been told.
@@ -101,7 +101,7 @@ extension BluetoothSystem {
 
   mutating func completeAction(_ identifier: ActionIdentifier, _ error: String?, app name: String) {
     guard let action = apps[name]?.actions.complete(identifier) else { return }
-    journal("action.completed", ["app": name, "action": action.name, "succeeded": String(error == nil)])
+    journal(.actionCompleted, [.app: name, .action: action.name, .succeeded: String(error == nil)])
     if let error {
       refuse(action.token, .unavailable, Self.bounded(error))
     } else {
@@ -111,7 +111,7 @@ extension BluetoothSystem {
 
   mutating func expireActions(_ name: String) {
     for action in apps[name]?.actions.takeExpired(at: now) ?? [] {
-      journal("action.expired", ["app": name, "action": action.name])
+      journal(.actionExpired, [.app: name, .action: action.name])
       refuse(action.token, .unavailable, "The app did not answer within \(UserAction.patience.components.seconds) s.")
     }
   }
@@ -127,7 +127,7 @@ extension BluetoothSystem {
     let text = text.map(Self.bounded)
     guard apps[name]?.alert != text else { return }
     apps[name]?.alert = text
-    if let text { journal("user.alert", ["app": name, "text": text]) }
+    if let text { journal(.userAlert, [.app: name, .text: text]) }
   }
 
   private mutating func refuse(_ token: AnswerToken, _ code: AppLinkError.Code, _ message: String) {

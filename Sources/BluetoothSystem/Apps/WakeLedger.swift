@@ -58,10 +58,10 @@ extension BluetoothSystem {
   mutating func wakeEnded(_ name: String, _ outcome: String) {
     guard let wake = apps[name]?.wakes.end(app: name, outcome: outcome, at: now) else { return }
     journal(
-      "wake.ended",
+      .wakeEnded,
       [
-        "app": name, "because": wake.because, "milliseconds": String(Int((wake.seconds * 1000).rounded())),
-        "told": String(wake.told), "said": String(wake.said), "outcome": outcome,
+        .app: name, .because: wake.because, .milliseconds: String(Int((wake.seconds * 1000).rounded())),
+        .told: String(wake.told), .said: String(wake.said), .outcome: outcome,
       ])
   }
 

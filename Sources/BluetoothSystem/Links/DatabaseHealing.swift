@@ -88,7 +88,7 @@ extension BluetoothSystem {
     let missing = missingServices(of: device)
     guard !missing.isEmpty else {
       if let healing = healings.removeValue(forKey: peer), healing.attempts > 0 {
-        journal("services.back", ["peripheral": peer.uuidString, "attempts": String(healing.attempts)])
+        journal(.servicesBack, [.peripheral: peer.uuidString, .attempts: String(healing.attempts)])
       }
       return
     }
@@ -114,18 +114,18 @@ extension BluetoothSystem {
     guard isTriedAgain else {
       forgetServices(healing.missing, of: peer)
       journal(
-        "services.gone",
+        .servicesGone,
         [
-          "peripheral": peer.uuidString, "services": names,
-          "advice": "If the device still has them, remove it (bluetoothctl remove) and pair it again.",
+          .peripheral: peer.uuidString, .services: names,
+          .advice: "If the device still has them, remove it (bluetoothctl remove) and pair it again.",
         ])
       return
     }
     journal(
-      "services.missing",
-      ["peripheral": peer.uuidString, "services": names, "attempt": String(healing.attempts)])
+      .servicesMissing,
+      [.peripheral: peer.uuidString, .services: names, .attempt: String(healing.attempts)])
     // The link is to come back by itself: what `Disconnect` may disarm is armed again.
-    profile.armed.remove(peer)
+    profile.disarm(peer)
     bluez.devices[device.path]?.isDisconnecting = true
     links[peer, default: LinkHealth()].isAskedToEnd(at: now)
     call(device.path, .disconnect, for: .disconnect(peer))

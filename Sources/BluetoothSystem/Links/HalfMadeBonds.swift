@@ -41,14 +41,14 @@ extension BluetoothSystem {
       device.isBonded, isWanted(peer), let barren = links[peer]?.judgeBond()
     else { return }
     journal(
-      "bond.halfMade",
+      .bondHalfMade,
       [
-        "peripheral": peer.uuidString, "links": String(barren),
-        "because": "the bond never carried a link; it is removed, and made anew",
+        .peripheral: peer.uuidString, .links: String(barren),
+        .because: "the bond never carried a link; it is removed, and made anew",
       ])
     setBondUnproven(peer, false)
     attempts[peer] = nil
-    profile.armed.remove(peer)
+    profile.disarm(peer)
     call(adapter, .removeDevice(device.path), for: .ignored)
     tellIfAddressIsPrivate(peer)
   }

@@ -29,7 +29,7 @@ struct LinkHealth: Sendable {
   static let disconnectLimit: Duration = .seconds(15)
   /// A link whose encryption is refused is gone within that time.
   static let barrenLimit: Duration = .seconds(5)
-  /// Beyond it a half-made bond is not given more links than before to show that it is none.
+  /// From then on a half-made bond gets no more links than the last one to show that it is whole.
   static let bondRemovalDoublings = 8
   /// The number of tries bluetoothd 5.86 makes before giving up.
   static let keyFailureLimit = 3
@@ -154,17 +154,17 @@ extension BluetoothSystem {
     guard let loss = links[peer]?.lost(wasResolved: wasResolved, isBonded: isBonded, at: now) else { return }
     if loss.isDoubtfulNow {
       journal(
-        "link.barren",
+        .linkBarren,
         [
-          "peripheral": peer.uuidString,
-          "advice": "If this goes on though the device is near, it may have lost its pairing: "
+          .peripheral: peer.uuidString,
+          .advice: "If this goes on though the device is near, it may have lost its pairing: "
             + "remove it (bluetoothctl remove) and pair it again.",
         ])
     }
     if loss.provesBond { bondIsProven(peer) }
     removeHalfMadeBond(peer)
     // Somebody else's `Disconnect` may have disarmed the device. A device whose links break off over and over is armed.
-    if !isDoubtful(peer) { profile.armed.remove(peer) }
+    if !isDoubtful(peer) { profile.disarm(peer) }
   }
 
   /// bluetoothd says why a link ended (Device1.Disconnected, later than BlueZ 5.82).
@@ -178,22 +178,22 @@ extension BluetoothSystem {
     links[peer]?.forgetKeyFailures()
     guard isWanted(peer) else { return }
     journal(
-      "pairing.gone",
+      .pairingGone,
       [
-        "peripheral": peer.uuidString,
-        "advice": "The device has removed its pairing: remove it here too (bluetoothctl remove) and pair it again.",
+        .peripheral: peer.uuidString,
+        .advice: "The device has removed its pairing: remove it here too (bluetoothctl remove) and pair it again.",
       ])
     for key in sortedManagers(.central) where managers[key]?.peripherals[peer]?.isWanted == true {
       let error = PeerError.coreBluetooth(.peerRemovedPairingInformation, message: "Peer removed pairing information.")
       failOperations(peer, of: key, error)
-      if managers[key]?.peripherals[peer]?.told == .connected {
+      if managers[key]?.peripherals[peer]?.isConnected == true {
         tell(
           key,
           .disconnected(peer, error: error, unixSeconds: unixSeconds, isReconnecting: false))
       } else {
         tell(key, .failedToConnect(peer, error))
       }
-      managers[key]?.peripherals[peer]?.told = .disconnected
+      managers[key]?.peripherals[peer]?.hasFailed()
       releaseConnection(key, peer)
       persistPeripheral(key, peer)
     }
@@ -215,7 +215,7 @@ extension BluetoothSystem {
     guard case .failure(let error) = result, error.kind == .notConnected,
       let device = bluez.device(peer), device.isUsable
     else { return }
-    journal("link.phantom", ["peripheral": peer.uuidString])
+    journal(.linkPhantom, [.peripheral: peer.uuidString])
     endDeadLink(device)
   }
 
@@ -223,15 +223,15 @@ extension BluetoothSystem {
     for (peer, health) in links.sorted(by: { $0.key < $1.key }) where links[peer]?.takeCheck(at: now) == true {
       guard let device = bluez.device(peer), device.isConnected else { continue }
       if device.isDisconnecting {
-        journal("link.stuck", ["peripheral": peer.uuidString, "times": String(health.ends)])
+        journal(.linkStuck, [.peripheral: peer.uuidString, .times: String(health.ends)])
         endDeadLink(device)
       } else if !device.isResolved, isWanted(peer) {
-        journal("link.unresolved", ["peripheral": peer.uuidString])
+        journal(.linkUnresolved, [.peripheral: peer.uuidString])
         endDeadLink(device)
       }
     }
     for (peer, queue) in operations.sorted(by: { $0.key < $1.key }) where queue.hasTimedOut(at: now) {
-      journal("operation.unanswered", ["peripheral": peer.uuidString])
+      journal(.operationUnanswered, [.peripheral: peer.uuidString])
       failCurrentOperation(peer, .coreBluetooth(.connectionTimeout, message: "The peripheral does not answer."))
       if let device = bluez.device(peer), device.isUsable { endDeadLink(device) }
     }
@@ -241,7 +241,7 @@ extension BluetoothSystem {
   private mutating func endDeadLink(_ device: Device) {
     links[device.peer, default: LinkHealth()].isEndedAsDead(at: now)
     bluez.devices[device.path]?.isDisconnecting = true
-    profile.armed.remove(device.peer)
+    profile.disarm(device.peer)
     call(device.path, .disconnect, for: .disconnect(device.peer))
   }
 
@@ -249,8 +249,8 @@ extension BluetoothSystem {
 
   /// The kernel's lists are not always restored (bluez/bluez#1079): what was asked is asked again.
   mutating func wokeFromSleep() {
-    journal("machine.resumed")
-    profile.armed = []
+    journal(.machineResumed)
+    profile.disarmAll()
     for peer in attempts.keys { attempts[peer]?.renew() }
     probeAdoptedLinks()
   }

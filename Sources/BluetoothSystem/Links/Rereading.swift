@@ -72,11 +72,11 @@ extension BluetoothSystem {
   }
 
   private mutating func compare(_ path: ObjectPath, _ properties: Properties) {
-    guard let device = bluez.devices[path], let isConnected = properties["Connected"]?.boolValue,
+    guard let device = bluez.devices[path], let isConnected = PropertyValues<Device1>(properties).connected,
       isConnected != device.isConnected
     else { return }
     journal(
-      "link.unheard", ["peripheral": device.peer.uuidString, "connected": isConnected ? "yes" : "no"])
+      .linkUnheard, [.peripheral: device.peer.uuidString, .connected: isConnected ? "yes" : "no"])
     // What an advertisement said once is no sighting now.
     deviceChanged(path, properties.filter { !Device.advertised.contains($0.key) }, [])
   }
@@ -84,5 +84,7 @@ extension BluetoothSystem {
 
 extension Device {
   /// Properties whose change means that the device was heard.
-  static let advertised: Set<String> = ["RSSI", "ManufacturerData", "ServiceData"]
+  static let advertised: Set<String> = [
+    Device1.name(\.rssi), Device1.name(\.manufacturerData), Device1.name(\.serviceData),
+  ]
 }

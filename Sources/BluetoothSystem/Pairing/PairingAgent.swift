@@ -28,10 +28,10 @@ extension BluetoothSystem {
     switch result {
     case .failure(let error) where error.kind != .alreadyExists:
       pairing.agentWasRefused(at: now)
-      journal("agent.refused", ["error": error.description])
+      journal(.agentRefused, [.error: error.description])
     default:
       pairing.agentWasRegistered()
-      journal("agent.registered", ["capability": pairing.capability.rawValue])
+      journal(.agentRegistered, [.capability: pairing.capability.rawValue])
       if pairing.capability == .keyboardDisplay { tellWaiting() }
       call(WellKnown.managerPath, .requestDefaultAgent(path: Self.agentPath), for: .requestDefaultAgent)
     }
@@ -55,7 +55,7 @@ extension BluetoothSystem {
   ) {
     let question = pairing.open(
       kind, address: device.address?.description ?? "", name: device.name, passkey: passkey, callback, at: now)
-    journal("pairing.asks", ["address": question.address, "kind": kind.rawValue])
+    journal(.pairingAsks, [.address: question.address, .kind: kind.rawValue])
     tellWaiting()
   }
 
@@ -98,7 +98,7 @@ extension BluetoothSystem {
       return
     }
     journal(
-      "pairing.answered", ["address": open.question.address, "answer": answer.isAccepted ? "accepted" : "refused"])
+      .pairingAnswered, [.address: open.question.address, .answer: answer.isAccepted ? "accepted" : "refused"])
     guard answer.isAccepted, answer.passkey <= 999_999 else {
       self.answer(callback, .failure(.rejected))
       return

@@ -2,7 +2,8 @@ import AppLink
 import AppLinkBus
 import Foundation
 import Glibc
-import Orchestrator
+import Stories
+import Worlds
 
 /// Tells a story, and does to its world what no step of a story does.
 enum Director {

@@ -1,6 +1,7 @@
 import CoreBluetooth
 import Foundation
 import Journal
+import JournalEvents
 import LockCryptography
 import LockProtocol
 import Logging
@@ -36,11 +37,11 @@ final class RogueAgent: NSObject, CBCentralManagerDelegate, CBPeripheralDelegate
 
   static func run(_ way: String) throws {
     let time = try ProcessClock.fromEnvironment()
-    try Journal.bootstrap(process: "latchkey-agent", time: time)
+    try Journal.bootstrap(process: Recorded.agent, time: time)
     let folder = ProcessInfo.processInfo.environment["CREDENTIALS_DIRECTORY"] ?? "."
     let agent = RogueAgent(way, try PhoneKeys.read(fromDirectory: folder))
     let restored = ApplicationLaunch.options()?[.bluetoothCentrals] as? [String] ?? []
-    agent.logger.record("agent.started", ["centralsToRestore": restored.joined(separator: " ")])
+    agent.logger.record(Recorded.Agent.started, [.centralsToRestore: restored.joined(separator: " ")])
     agent.start(isRestored: !restored.isEmpty)
     withExtendedLifetime(agent) { dispatchMain() }
   }
@@ -61,16 +62,16 @@ final class RogueAgent: NSObject, CBCentralManagerDelegate, CBPeripheralDelegate
   func centralManager(_ central: CBCentralManager, willRestoreState dict: [String: Any]) {
     let restored = dict[CBCentralManagerRestoredStatePeripheralsKey] as? [CBPeripheral] ?? []
     logger.record(
-      "willRestoreState",
+      Recorded.Agent.willRestoreState,
       [
-        "peripherals": restored.map(\.identifier.uuidString).joined(separator: " "),
-        "services": restored.flatMap { $0.services ?? [] }.map(\.uuid.uuidString).joined(separator: " "),
+        .peripherals: restored.map(\.identifier.uuidString).joined(separator: " "),
+        .services: restored.flatMap { $0.services ?? [] }.map(\.uuid.uuidString).joined(separator: " "),
       ])
     if let first = restored.first { adopt(first, central) }
   }
 
   func centralManagerDidUpdateState(_ central: CBCentralManager) {
-    logger.record("stateUpdated", ["state": "\(central.state)"])
+    logger.record(Recorded.Agent.stateUpdated, [.state: "\(central.state)"])
     guard central.state == .poweredOn else { return }
     guard let peripheral = peripherals[ObjectIdentifier(central)] else {
       return central.scanForPeripherals(withServices: [Self.service], options: nil)
@@ -89,14 +90,14 @@ final class RogueAgent: NSObject, CBCentralManagerDelegate, CBPeripheralDelegate
   }
 
   func centralManager(_ central: CBCentralManager, didConnect peripheral: CBPeripheral) {
-    logger.record("didConnect", ["peripheral": peripheral.identifier.uuidString])
+    logger.record(Recorded.Agent.didConnect, [.peripheral: peripheral.identifier.uuidString])
     connected(peripheral)
   }
 
   func centralManager(
     _ central: CBCentralManager, didDisconnectPeripheral peripheral: CBPeripheral, error: (any Error)?
   ) {
-    logger.record("didDisconnect", ["peripheral": peripheral.identifier.uuidString])
+    logger.record(Recorded.Agent.didDisconnect, [.peripheral: peripheral.identifier.uuidString])
     writes = 0
     central.connect(peripheral, options: nil)
   }
@@ -114,11 +115,11 @@ final class RogueAgent: NSObject, CBCentralManagerDelegate, CBPeripheralDelegate
 
   private func connected(_ peripheral: CBPeripheral) {
     guard let offer = characteristic(Self.offer, of: peripheral), way != "discovers" else {
-      logger.record("discovery.started", ["peripheral": peripheral.identifier.uuidString])
+      logger.record(Recorded.Agent.discoveryStarted, [.peripheral: peripheral.identifier.uuidString])
       return peripheral.discoverServices([Self.service])
     }
     if offer.isNotifying, way != "resubscribes" {
-      logger.record("subscription.alive")
+      logger.record(Recorded.Agent.subscriptionAlive)
       peripheral.readValue(for: offer)
     } else {
       subscribe(peripheral)
@@ -147,7 +148,7 @@ final class RogueAgent: NSObject, CBCentralManagerDelegate, CBPeripheralDelegate
     _ peripheral: CBPeripheral, didUpdateNotificationStateFor characteristic: CBCharacteristic, error: (any Error)?
   ) {
     guard characteristic.uuid == Self.offer, error == nil, characteristic.isNotifying else { return }
-    logger.record("subscribed")
+    logger.record(Recorded.Agent.subscribed)
     peripheral.readValue(for: characteristic)
   }
 
@@ -161,7 +162,7 @@ final class RogueAgent: NSObject, CBCentralManagerDelegate, CBPeripheralDelegate
     guard value.count == LockService.offerByteCount else { return peripheral.readValue(for: characteristic) }
     guard Array(value) != usedOffer else { return }
     usedOffer = Array(value)
-    logger.record("offer.received")
+    logger.record(Recorded.Agent.offerReceived)
     answerOffer(peripheral)
   }
 
@@ -186,7 +187,7 @@ final class RogueAgent: NSObject, CBCentralManagerDelegate, CBPeripheralDelegate
         offer: usedOffer, identity: keys.lockIdentity, lockKey: keys.lockKey, phoneKey: keys.staticKey),
       let message = try? session.seal(LockCommand(.unlock, operation: operation), using: &cryptography)
     else { return }
-    logger.record("unlock.written", ["operation": String(operation, radix: 16), "because": "approach"])
+    logger.record(Recorded.Agent.unlockWritten, [.operation: String(operation, radix: 16), .because: "approach"])
     peripheral.writeValue(Data(message), for: command, type: .withResponse)
   }
 }

@@ -2,6 +2,7 @@ import CoreBluetooth
 import Foundation
 import Glibc
 import Journal
+import JournalEvents
 import Logging
 import Timekeeping
 
@@ -13,9 +14,9 @@ final class RogueLock: NSObject, CBPeripheralManagerDelegate, @unchecked Sendabl
 
   static func run(_ way: String) throws {
     let time = try ProcessClock.fromEnvironment()
-    try Journal.bootstrap(process: "latchkey-lock", time: time)
+    try Journal.bootstrap(process: Recorded.lock, time: time)
     let lock = RogueLock()
-    lock.logger.record("lock.started", ["bolt": "locked", "door": "shut"])
+    lock.logger.record(Recorded.Lock.started, [.bolt: "locked", .door: "shut"])
     // Whoever never attaches is ended by its system.
     lock.manager = CBPeripheralManager(delegate: lock, queue: .main)
     try Socket.serve(ProcessInfo.processInfo.environment["STATE_DIRECTORY"] ?? ".") { line in
@@ -29,18 +30,18 @@ final class RogueLock: NSObject, CBPeripheralManagerDelegate, @unchecked Sendabl
 
   private func turn(_ way: String, to position: String) {
     record += 1
-    var fields = ["to": position, "cause": "hand", "record": "\(record)"]
+    var fields: [JournalField: String] = [.to: position, .cause: "hand", .record: "\(record)"]
     switch way {
-    case "without a record": fields["record"] = nil
-    case "one record for all": fields["record"] = "1"
+    case "without a record": fields[.record] = nil
+    case "one record for all": fields[.record] = "1"
     case "twice" where position == "unlocked":
-      fields["cause"] = "phone"
-      logger.record("bolt.moved", fields)
+      fields[.cause] = "phone"
+      logger.record(Recorded.Lock.boltMoved, fields)
       record += 1
-      fields["record"] = "\(record)"
+      fields[.record] = "\(record)"
     default: break
     }
-    logger.record("bolt.moved", fields)
+    logger.record(Recorded.Lock.boltMoved, fields)
   }
 }
 

@@ -1,7 +1,8 @@
 // Tells a story in a simulated world for a test that looks into it: `story-teller FILE`. After each step whose note begins
 // with "look" it says that note, and time stands still until a line comes. Ends with 0 where every promise was kept.
 import Foundation
-import Orchestrator
+import Stories
+import Worlds
 
 func say(_ text: String) { FileHandle.standardOutput.write(Data("\(text)\n".utf8)) }
 

@@ -1,4 +1,5 @@
 import Foundation
+import JournalEvents
 import Synchronization
 
 /// One entry of the machine's journal.
@@ -91,9 +92,12 @@ final class JournalFollower: @unchecked Sendable {
   }
 
   @discardableResult
-  func wait(event: String, machine: String = "", from start: Int, _ fields: [String: String] = [:]) throws -> Entry {
-    try wait(for: "\(event) \(fields)", from: start) { entry in
-      entry.event == event && entry.machine == machine && fields.allSatisfy { entry[$0.key] == $0.value }
+  func wait(
+    _ event: some JournalEvent, machine: String = "", from start: Int, _ fields: [JournalField: String] = [:]
+  ) throws -> Entry {
+    let fields = fields.named
+    return try wait(for: "\(event.rawValue) \(fields)", from: start) { entry in
+      entry.event == event.rawValue && entry.machine == machine && fields.allSatisfy { entry[$0.key] == $0.value }
     }
   }
 }

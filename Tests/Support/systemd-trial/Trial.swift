@@ -1,6 +1,7 @@
 import BusValue
 import Foundation
 import Glibc
+import JournalEvents
 
 /// Latchkey under systemd, put through what a machine puts it through. Every step says on one line what it saw; the
 /// first that fails ends the trial. Runs as root on a machine booted for it (scripts/with-systemd).
@@ -87,7 +88,7 @@ struct Trial {
     try expect(try units.state(Self.daemon) == "inactive", "latchkeyd runs before anybody asked for it")
     try units.activate("org.latchkey.System1")
     try units.control("GetStatus")
-    let started = try journal.wait(event: "daemon.started", from: start)
+    let started = try journal.wait(Recorded.Daemon.started, from: start)
     try units.wait(Self.daemon, "ActiveState") { $0.stringValue == "active" }
     try expect(user(of: started.process) == "latchkey", "latchkeyd runs as \(user(of: started.process))")
     try expect(
@@ -104,37 +105,39 @@ struct Trial {
   private func keepAlive() throws -> String {
     try units.wait(Self.lock, "ActiveState") { $0.stringValue == "active" }
     let process = try units.process(Self.lock)
-    try journal.wait(for: "lock.started", from: 0) { $0.event == "lock.started" && $0.process == process }
+    try journal.wait(for: "lock.started", from: 0) {
+      $0.event == Recorded.Lock.started.rawValue && $0.process == process
+    }
     try expect(user(of: process) == "latchkey-lock", "the lock runs as \(user(of: process))")
     return "latchkeyd started the lock's unit, as user latchkey-lock, with its key"
   }
 
   private func openAgent() throws -> String {
     try home.startDoor()
-    try journal.wait(event: "lock.started", machine: "door", from: 0)
+    try journal.wait(Recorded.Lock.started, machine: "door", from: 0)
     try units.control("OpenApp", [.string(Self.agentApp)])
-    try journal.wait(event: "subscribed", from: 0)
+    try journal.wait(Recorded.Agent.subscribed, from: 0)
     let process = try units.process(Self.agent)
     try expect(user(of: process) == "latchkey-agent", "the agent runs as \(user(of: process))")
     // Whoever goes out unlocks the door first.
     try units.control("PerformAction", [.string(Self.agentApp), .string("unlock")])
-    try journal.wait(event: "bolt.moved", machine: "door", from: 0, ["to": "unlocked"])
+    try journal.wait(Recorded.Lock.boltMoved, machine: "door", from: 0, [.to: "unlocked"])
     return "the agent's unit was started, it bonded with the door, and opened it at its owner's word"
   }
 
   private func freeze() throws -> String {
     let start = journal.end
     try units.control("LeaveApp", [.string(Self.agentApp)])
-    try journal.wait(event: "app.suspended", from: start, ["app": Self.agentApp])
+    try journal.wait(Recorded.Daemon.appSuspended, from: start, [.app: Self.agentApp])
     try waitFrozen()
     // The link is lost: that is an event for the agent, which thaws for it and freezes again.
     let away = journal.end
     try home.command(.move(machine: "phone", x: 400, y: 0))
-    try journal.wait(event: "app.resumed", from: away, ["app": Self.agentApp])
-    try journal.wait(event: "didDisconnect", from: away)
-    try journal.wait(event: "app.suspended", from: away, ["app": Self.agentApp])
+    try journal.wait(Recorded.Daemon.appResumed, from: away, [.app: Self.agentApp])
+    try journal.wait(Recorded.Agent.didDisconnect, from: away)
+    try journal.wait(Recorded.Daemon.appSuspended, from: away, [.app: Self.agentApp])
     try waitFrozen()
-    try journal.wait(event: "bolt.moved", machine: "door", from: away, ["to": "locked", "cause": "leaving"])
+    try journal.wait(Recorded.Lock.boltMoved, machine: "door", from: away, [.to: "locked", .cause: "leaving"])
     return "left, the agent's unit was frozen; it was thawed for a lost link, and frozen again"
   }
 
@@ -159,7 +162,7 @@ struct Trial {
   private func killFrozen() throws -> String {
     let start = journal.end
     try units.control("ReclaimApp", [.string(Self.agentApp)])
-    let ended = try journal.wait(event: "app.ended", from: start, ["app": Self.agentApp])
+    let ended = try journal.wait(Recorded.Daemon.appEnded, from: start, [.app: Self.agentApp])
     // Failed, or forgotten with its failure (`CollectMode=`) and inactive when it is loaded again.
     try units.wait(Self.agent, "ActiveState") { ["failed", "inactive"].contains($0.stringValue) }
     try expect(ended["status"] == "signal 9", "it ended by \(ended["status"] ?? "")")
@@ -173,14 +176,15 @@ struct Trial {
     // Out of range still; from here somebody walks up to the door, as slowly as a busy machine may need to launch an app.
     try home.command(.move(machine: "phone", x: 60, y: 0))
     try home.command(.walk(machine: "phone", x: 1, y: 0, seconds: 50))
-    let launched = try journal.wait(event: "app.launched", from: start, ["app": Self.agentApp, "reason": "restore"])
+    let launched = try journal.wait(
+      Recorded.Daemon.appLaunched, from: start, [.app: Self.agentApp, .reason: "restore"])
     let process = try units.process(Self.agent)
     try expect(launched["pid"] == "\(process)", "launched \(launched["pid"] ?? ""), and the unit's is \(process)")
-    let started = try journal.wait(event: "agent.started", from: start)
+    let started = try journal.wait(Recorded.Agent.started, from: start)
     try expect(started["centralsToRestore"]?.isEmpty == false, "it has nothing to restore")
-    try journal.wait(event: "willRestoreState", from: start)
-    try journal.wait(event: "unlock.answered", from: start)
-    try journal.wait(event: "bolt.moved", machine: "door", from: start, ["to": "unlocked"])
+    try journal.wait(Recorded.Agent.willRestoreState, from: start)
+    try journal.wait(Recorded.Agent.unlockAnswered, from: start)
+    try journal.wait(Recorded.Lock.boltMoved, machine: "door", from: start, [.to: "unlocked"])
     return "the lock in range, the dead agent's unit was started, restored its state and opened the door"
   }
 
@@ -191,10 +195,10 @@ struct Trial {
     try killDaemon()
     let start = journal.end
     try home.command(.move(machine: "phone", x: 400, y: 0))
-    try journal.wait(event: "app.resumed", from: start, ["app": Self.agentApp])
+    try journal.wait(Recorded.Daemon.appResumed, from: start, [.app: Self.agentApp])
     let after = try units.process(Self.agent)
     try expect(after == process, "the agent is another process")
-    try journal.wait(event: "app.suspended", from: start, ["app": Self.agentApp])
+    try journal.wait(Recorded.Daemon.appSuspended, from: start, [.app: Self.agentApp])
     try waitFrozen()
     return "the next latchkeyd adopted the frozen agent, thawed it for an event and froze it again"
   }
@@ -204,7 +208,7 @@ struct Trial {
     let process = try units.process(Self.agent)
     let start = journal.end
     try units.call("StopUnit", [.string(Self.agent), .string("replace")])
-    let ended = try journal.wait(event: "app.ended", from: start, ["app": Self.agentApp])
+    let ended = try journal.wait(Recorded.Daemon.appEnded, from: start, [.app: Self.agentApp])
     // "gone" where systemd has forgotten the unit, and with it how it ended, before it was asked.
     try expect(["exit 0", "gone"].contains(ended["status"]), "it ended by \(ended["status"] ?? "")")
     try expect(kill(process, 0) != 0, "it still runs")
@@ -239,7 +243,9 @@ struct Trial {
     let process = try units.process(Self.daemon)
     let start = journal.end
     kill(process, SIGSTOP)
-    try journal.wait(for: "daemon.started", from: start) { $0.event == "daemon.started" && $0.process != process }
+    try journal.wait(for: "daemon.started", from: start) {
+      $0.event == Recorded.Daemon.started.rawValue && $0.process != process
+    }
     try expect(kill(process, 0) != 0, "the hung one lives")
     return "a stopped latchkeyd was killed by its watchdog and started again"
   }
@@ -294,7 +300,9 @@ struct Trial {
     }
     // Serving is more than running: the last of them are asked.
     try units.control("GetStatus")
-    let started = ["daemon.started", "agent.started", "lock.started"]
+    let started = [
+      Recorded.Daemon.started.rawValue, Recorded.Agent.started.rawValue, Recorded.Lock.started.rawValue,
+    ]
     for (event, unit) in zip(started, [Self.daemon, Self.agent, Self.lock]) where count >= 4 {
       let process = try units.process(unit)
       try journal.wait(for: "\(event) of \(process)", from: start) { $0.event == event && $0.process == process }
@@ -313,7 +321,7 @@ struct Trial {
     _ = try killApp(Self.agent, Self.agentApp)
     let start = journal.end
     try units.control("LeaveApp", [.string(Self.agentApp)])
-    try journal.wait(event: "app.suspended", from: start, ["app": Self.agentApp])
+    try journal.wait(Recorded.Daemon.appSuspended, from: start, [.app: Self.agentApp])
     try journal.wait(for: "a refusal to freeze", from: start) {
       $0.message.contains("\(Self.agent) is not frozen: it has a watchdog")
     }

@@ -185,6 +185,7 @@ extension LockFirmware {
       isLockedAtHome = current.target == .locked && current.cause != .leaving && isSomebodyHere
       lockAttempts = 0
       hasGivenUpLocking = false
+      if current.target == .unlocked { watchEnds = nil } else if current.cause == .phone { watchForLeaving() }
       if current.target == .unlocked {
         relockDue = configuration.relockDelayMilliseconds.map { now + $0 }
       }
@@ -240,7 +241,8 @@ extension LockFirmware {
     guard position != self.position else { return }
     if let movement, movement.phase != .recording { return }
     self.position = position
-    isLockedAtHome = position == .locked && isSomebodyHere
+    isLockedAtHome = position == .locked
+    if position == .locked { watchForLeaving() } else { watchEnds = nil }
     let target: BoltTarget = position == .locked ? .locked : .unlocked
     if position != .between {
       effects.append(.note(.boltMoved(target, cause: .hand, record: nextRecordIndex)))

@@ -2,6 +2,7 @@ import ArgumentParser
 import CSystemd
 import CoreBluetooth
 import Journal
+import JournalEvents
 import LatchkeyVersion
 import LockCryptography
 import LockFirmware
@@ -54,7 +55,7 @@ import Timekeeping
     if acceptLostRecords { return try acceptLoss() }
     ProcessMemory.keepOutOfCoreFiles()
     let time = try ProcessClock.fromEnvironment()
-    try Journal.bootstrap(process: "latchkey-lock", time: time)
+    try Journal.bootstrap(process: Recorded.lock, time: time)
     let logger = Logger(label: "latchkey-lock")
     let app: LockApp
     do {

@@ -1,5 +1,6 @@
 import CoreBluetooth
 import Journal
+import JournalEvents
 import LockCryptography
 import LockFirmware
 import LockProtocol
@@ -50,8 +51,8 @@ final class LockApp: @unchecked Sendable {
     alarm = time.makeAlarm { [weak self] in DispatchQueue.main.async { self?.happens(.timePassed) } }
     mechanism.report = { [weak self] event in self?.happens(event) }
     logger.record(
-      "lock.started",
-      ["bolt": mechanism.positionWord, "door": mechanism.doorWord, "records": String(log.recordCount)])
+      Recorded.Lock.started,
+      [.bolt: mechanism.positionWord, .door: mechanism.doorWord, .records: String(log.recordCount)])
     endOnSignal()
     happens(.timePassed)
     radio = LockPeripheral(self, logger: logger)
@@ -118,23 +119,23 @@ final class LockApp: @unchecked Sendable {
 
   private func tell(_ note: LockNote) {
     switch note {
-    case .offerSent(let central): logger.record("offer.sent", ["central": central.text])
+    case .offerSent(let central): logger.record(Recorded.Lock.offerSent, [.central: central.text])
     case .commandAccepted(let central, let command):
       logger.record(
-        "command.accepted",
-        ["central": central.text, "command": "\(command.kind)", "operation": String(command.operation, radix: 16)])
+        Recorded.Lock.commandAccepted,
+        [.central: central.text, .command: "\(command.kind)", .operation: String(command.operation, radix: 16)])
     case .commandRefused(let central, let reason):
       guard let untold = refusals.tell(at: LockTime(time).milliseconds) else { return }
-      var fields = ["central": central.text, "reason": "\(reason)"]
-      if untold > 0 { fields["untold"] = String(untold) }
-      logger.record("command.refused", fields, level: .warning)
+      var fields: [JournalField: String] = [.central: central.text, .reason: "\(reason)"]
+      if untold > 0 { fields[.untold] = String(untold) }
+      logger.record(Recorded.Lock.commandRefused, fields, level: .warning)
     case .boltMoved(let target, let cause, let record):
-      logger.record("bolt.moved", ["to": "\(target)", "cause": "\(cause)", "record": String(record)])
+      logger.record(Recorded.Lock.boltMoved, [.to: "\(target)", .cause: "\(cause)", .record: String(record)])
     case .boltJammed(let target, let cause, let record):
       logger.record(
-        "bolt.jammed", ["to": "\(target)", "cause": "\(cause)", "record": String(record)], level: .error)
+        Recorded.Lock.boltJammed, [.to: "\(target)", .cause: "\(cause)", .record: String(record)], level: .error)
     case .turnWasInterrupted(let record):
-      logger.record("bolt.interrupted", ["record": String(record)], level: .warning)
+      logger.record(Recorded.Lock.boltInterrupted, [.record: String(record)], level: .warning)
     case .recordFailed(let record): logger.error("the bolt stays as it is: record \(record) was not stored")
     }
   }

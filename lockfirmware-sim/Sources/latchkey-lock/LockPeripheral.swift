@@ -1,5 +1,6 @@
 import CoreBluetooth
 import Journal
+import JournalEvents
 import LockFirmware
 import LockProtocol
 import Logging
@@ -72,8 +73,8 @@ final class LockPeripheral: NSObject, CBPeripheralManagerDelegate, @unchecked Se
   func peripheralManager(_ peripheral: CBPeripheralManager, willRestoreState dict: [String: Any]) {
     let services = dict[CBPeripheralManagerRestoredStateServicesKey] as? [CBMutableService] ?? []
     logger.record(
-      "willRestoreState",
-      ["services": services.map(\.uuid.uuidString).joined(separator: " ")])
+      Recorded.Lock.willRestoreState,
+      [.services: services.map(\.uuid.uuidString).joined(separator: " ")])
     for characteristic in services.first(where: { $0.uuid == Self.serviceUUID })?.characteristics ?? [] {
       switch characteristic.uuid {
       case Self.offerUUID: offer = characteristic as? CBMutableCharacteristic
@@ -85,7 +86,7 @@ final class LockPeripheral: NSObject, CBPeripheralManagerDelegate, @unchecked Se
   }
 
   func peripheralManagerDidUpdateState(_ peripheral: CBPeripheralManager) {
-    logger.record("stateUpdated", ["state": "\(peripheral.state)"])
+    logger.record(Recorded.Lock.stateUpdated, [.state: "\(peripheral.state)"])
     guard peripheral.state == .poweredOn else {
       // No link outlives the radio, nor does what is published. What was restored waits for the radio to come.
       guard wasPoweredOn else { return }

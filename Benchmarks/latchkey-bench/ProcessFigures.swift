@@ -1,0 +1,48 @@
+import Foundation
+import Glibc
+import Worlds
+
+/// What one process costs at a moment: memory, and how often it has been woken since its start.
+struct ProcessFigures: Sendable, Equatable {
+  var residentKiB: Int
+  var proportionalKiB: Int
+  /// Times that each of its threads was scheduled after waiting: voluntary context switches.
+  private var wakeUpsByThread: [Int32: Int] = [:]
+
+  /// - Throws: `WorldError` where the process is gone.
+  init(pid: Int32) throws {
+    let rollup = try Self.values("/proc/\(pid)/smaps_rollup")
+    residentKiB = rollup["Rss"] ?? 0
+    proportionalKiB = rollup["Pss"] ?? 0
+    let threads = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(pid)/task")) ?? []
+    for thread in threads {
+      guard let identifier = Int32(thread), let status = try? Self.values("/proc/\(pid)/task/\(thread)/status") else {
+        continue
+      }
+      wakeUpsByThread[identifier] = status["voluntary_ctxt_switches"] ?? 0
+    }
+  }
+
+  /// How often the process was woken since an earlier look. A thread that ended meanwhile counts once, for its end.
+  func wakeUps(since earlier: ProcessFigures) -> Int {
+    let lasting = wakeUpsByThread.reduce(0) { $0 + $1.value - (earlier.wakeUpsByThread[$1.key] ?? 0) }
+    return lasting + earlier.wakeUpsByThread.keys.count { wakeUpsByThread[$0] == nil }
+  }
+
+  /// The numbers of lines such as `Rss:    1234 kB`.
+  private static func values(_ path: String) throws -> [String: Int] {
+    guard let text = FileManager.default.contents(atPath: path).map({ String(decoding: $0, as: UTF8.self) }) else {
+      throw WorldError("\(path) can't be read")
+    }
+    var values: [String: Int] = [:]
+    for line in text.split(separator: "\n") {
+      let parts = line.split(separator: ":", maxSplits: 1)
+      guard parts.count == 2, let number = Int(parts[1].split(whereSeparator: { " \t".contains($0) }).first ?? "")
+      else {
+        continue
+      }
+      values[String(parts[0])] = number
+    }
+    return values
+  }
+}

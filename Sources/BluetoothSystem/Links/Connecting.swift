@@ -1,0 +1,169 @@
+import AppLink
+import BlueZ
+import BluetoothTypes
+import BusValue
+import FoundationEssentials
+import TimeTypes
+
+/// Brings bluetoothd's connections in line with what apps want of them.
+extension BluetoothSystem {
+  /// Every peripheral that some app wants by now.
+  private var wanted: Set<PeerIdentifier> {
+    var result: Set<PeerIdentifier> = []
+    for manager in managers.values where manager.key.role == .central && apps[manager.key.app] != nil {
+      for (peer, peripheral) in manager.peripherals where peripheral.isDue(at: now) {
+        result.insert(peer)
+      }
+    }
+    return result
+  }
+
+  mutating func reconcileConnections() {
+    guard bluez.state == .poweredOn else { return }
+    giveUpConnects()
+    let wanted = wanted
+    armBonded(wanted)
+    let unbonded = connectUnbonded(wanted)
+    reconcileDiscovery(needed: unbonded || pairing.wish?.isSearching == true)
+    dropUnwanted(wanted)
+    reconcileRereading(wanted)
+  }
+
+  var reconcilerDeadline: Instant? {
+    var earliest: Instant?
+    func consider(_ time: Instant?) {
+      guard let time, time > now else { return }
+      earliest = earliest.map { min($0, time) } ?? time
+    }
+    guard bluez.isPresent else { return nil }
+    for attempt in attempts.values { consider(attempt.deadline) }
+    for manager in managers.values {
+      for peripheral in manager.peripherals.values where peripheral.isPending {
+        consider(peripheral.notBefore)
+      }
+    }
+    for registration in [profile.registration, discovery.registration, pairing.agent] {
+      consider(registration.deadline)
+    }
+    for deadline in publishing.deadlines { consider(deadline) }
+    return earliest
+  }
+
+  mutating func bondChanged(_ peer: PeerIdentifier, isBonded: Bool) {
+    guard isBonded else { return }
+    rememberSubscriptions(ofBonded: peer)
+  }
+
+  // MARK: Not bonded: look for it, then connect
+
+  /// Returns whether a scan has to look for one of them.
+  private mutating func connectUnbonded(_ wanted: Set<PeerIdentifier>) -> Bool {
+    var needsScan = false
+    var ready: [(PeerIdentifier, ObjectPath)] = []
+    for peer in wanted {
+      let device = bluez.device(peer)
+      if let device, device.isConnected { continue }
+      let attempt = attempts[peer] ?? ConnectionAttempt()
+      if attempt.isConnecting { continue }
+      if let device, isArmable(device), !attempt.isSighted { continue }
+      if attempt.isPausing(at: now) { continue }
+      if let device, attempt.isSighted || attempt.failures == 0 {
+        ready.append((peer, device.path))
+      } else {
+        needsScan = true
+      }
+    }
+    // One at a time: a controller has one initiator.
+    guard !attempts.values.contains(where: \.isConnecting) else { return needsScan }
+    if let (peer, path) = ready.min(by: { $0.1 < $1.1 }) {
+      attempts[peer, default: ConnectionAttempt()].begin(at: now)
+      if !needsScan, pairing.wish?.isSearching != true { reconcileDiscovery(needed: false) }
+      call(path, .connect, for: .connect(peer))
+    }
+    return needsScan
+  }
+
+  mutating func connectCompleted(_ peer: PeerIdentifier, _ result: Result<Reply, BlueZError>) {
+    guard var attempt = attempts[peer], attempt.isConnecting else { return }
+    guard bluez.device(peer)?.isConnected != true, isWanted(peer) else {
+      attempts[peer] = nil
+      return
+    }
+    // Even success is no proof of a link: Connected says, and where it does not it is asked.
+    if case .success = result, let device = bluez.device(peer) { reread(device.path) }
+    guard case .failure(let error) = result else {
+      attempt.failed(at: now)
+      attempts[peer] = attempt
+      return
+    }
+    journal(.connectFailed, [.peripheral: peer.uuidString, .error: error.description])
+    if error.kind == .inProgress {
+      if attempt.isRefusedForAnother(at: now) { cancelAnothersAttempt(peer) }
+    } else {
+      attempt.failed(at: now)
+    }
+    attempts[peer] = attempt
+    if error.message.contains("key-missing") { pairingIsGone(peer) }
+  }
+
+  private mutating func cancelAnothersAttempt(_ peer: PeerIdentifier) {
+    guard let device = bluez.device(peer) else { return }
+    journal(.connectCancelled, [.peripheral: peer.uuidString, .because: "another's attempt does not end"])
+    profile.disarm(peer)
+    call(device.path, .disconnect, for: .ignored)
+  }
+
+  /// `Connect` calls that bluetoothd has forgotten.
+  private mutating func giveUpConnects() {
+    for (peer, attempt) in attempts.sorted(by: { $0.key < $1.key }) where attempt.hasTimedOut(at: now) {
+      calls.forget(.connect(peer))
+      if let device = bluez.device(peer) { call(device.path, .disconnect, for: .ignored) }
+      connectCompleted(peer, .failure(.failed("no answer")))
+    }
+  }
+
+  /// A scan has seen the device: the moment to connect.
+  mutating func sighted(_ peer: PeerIdentifier) {
+    // Another client's discovery holds up the kernel's own scan for the accept list, so it serves as well as ours.
+    if discovery.isRunning || bluez.isDiscovering, isWanted(peer) {
+      attempts[peer, default: ConnectionAttempt()].sighted()
+    }
+    reportSighting(peer)
+  }
+
+  // MARK: Unwanted
+
+  /// Links that an earlier request's place on the accept list brought up, and that nobody wants any more. Where apps
+  /// publish services a link may be a central's own, and stays.
+  private mutating func dropUnwanted(_ wanted: Set<PeerIdentifier>) {
+    guard !managers.values.contains(where: { !$0.services.isEmpty }) else { return }
+    let unwanted = bluez.devices.values.filter { device in
+      device.isConnected && !device.isDisconnecting && !wanted.contains(device.peer)
+        && peers[device.peer]?.wasRequested == true && !isPairing(device)
+    }
+    for device in unwanted.sorted(by: { $0.path < $1.path }) { dropLink(device.peer) }
+  }
+
+  /// Ends the link and takes the device off the accept list: only an untrusted one is disarmed by `Disconnect`.
+  mutating func dropLink(_ peer: PeerIdentifier) {
+    guard let device = bluez.device(peer), !device.isDisconnecting else { return }
+    let isArmed = profile.disarm(peer)
+    let isConnecting = attempts[peer]?.isConnecting == true
+    guard device.isConnected || isArmed || isConnecting else { return }
+    if device.isTrusted || device.isTrustRequested {
+      call(
+        device.path, .set(\Device1.trusted, to: false), for: .ignored)
+      bluez.devices[device.path]?.isTrustRequested = false
+    }
+    bluez.devices[device.path]?.isDisconnecting = true
+    if device.isConnected { links[peer, default: LinkHealth()].isAskedToEnd(at: now) }
+    call(device.path, .disconnect, for: .disconnect(peer))
+  }
+
+  mutating func disconnectCompleted(_ peer: PeerIdentifier, _ result: Result<Reply, BlueZError>) {
+    // The answer comes when the link is down; one that is up by now is another, and judged anew.
+    guard let device = bluez.device(peer) else { return }
+    bluez.devices[device.path]?.isDisconnecting = false
+    if device.isConnected { reread(device.path) }
+  }
+}

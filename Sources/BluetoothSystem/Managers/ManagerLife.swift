@@ -1,0 +1,153 @@
+import AppLink
+import BluetoothTypes
+import FoundationEssentials
+import TimeTypes
+
+/// Managers that come, are restored, and go.
+extension BluetoothSystem {
+  func sortedManagers(_ role: Role) -> [ManagerKey] {
+    managers.keys.filter { $0.role == role }.sorted()
+  }
+
+  func managerKey(_ number: ManagerIdentifier, _ app: String, _ role: Role) -> ManagerKey? {
+    managers.values.first { $0.number == number && $0.key.app == app && $0.key.role == role }?.key
+  }
+
+  mutating func persistManager(_ key: ManagerKey) {
+    if let manager = managers[key] { persist(.manager(manager.record)) }
+  }
+
+  mutating func persistPeripheral(_ key: ManagerKey, _ peer: PeerIdentifier) {
+    guard let peripheral = managers[key]?.peripherals[peer] else {
+      erase(PeripheralRecord.key(key, peer))
+      return
+    }
+    persist(
+      .peripheral(
+        PeripheralRecord(
+          manager: key, peer: peer, options: peripheral.options, isWanted: peripheral.isWanted,
+          told: peripheral.delivered, services: peripheral.services)))
+  }
+
+  // MARK: Creation
+
+  mutating func createManager(_ number: ManagerIdentifier, _ creation: ManagerCreation, app name: String) {
+    guard let key = claim(number, creation, app: name), let link = apps[name]?.link else { return }
+    apps[name]?.restored()
+    if managers[key]?.hasSomethingToRestore == true { sendRestoration(key, number, name, link) }
+    tellStateFirst(key, number, name, link)
+    if managers[key]?.services.isEmpty == false { grantCredit(key) }
+    journal(
+      .managerCreated,
+      [.app: name, .role: creation.role.rawValue, .restoreIdentifier: creation.restoreIdentifier ?? ""])
+  }
+
+  mutating func resumeManager(
+    _ number: ManagerIdentifier, _ creation: ManagerCreation, _ view: ManagerView, app name: String
+  ) {
+    guard let key = claim(number, creation, app: name) else { return }
+    // The app's own view says more exactly than the queue what state it has missed; what came over the air stays.
+    let waiting = apps[name]?.queue ?? []
+    apps[name]?.queue.removeAll { $0.manager == key }
+    apps[name]?.restored()
+    managers[key]?.knew(view.state)
+    switch key.role {
+    case .central: resumeCentral(key, view)
+    case .peripheral: resumePeripheral(key, view, missed: waiting.filter { $0.manager == key }.map(\.body))
+    }
+    persistManager(key)
+    tellLostLinks()
+    tellManagerStates()
+    tellConnections()
+    apps[name]?.queue += waiting.filter { $0.manager == key && $0.body.isFromAir }
+  }
+
+  private mutating func claim(_ number: ManagerIdentifier, _ creation: ManagerCreation, app name: String) -> ManagerKey?
+  {
+    guard let link = apps[name]?.link else { return nil }
+    let key = ManagerKey(
+      app: name, role: creation.role, restoreIdentifier: creation.restoreIdentifier,
+      number: creation.restoreIdentifier == nil ? number.rawValue : 0)
+    if let error = rejection(number, creation, key) {
+      send(.managerRejected(error), to: number, of: name, link)
+      return nil
+    }
+    var manager = managers[key] ?? Manager(key: key)
+    manager.number = number
+    managers[key] = manager
+    persistManager(key)
+    return key
+  }
+
+  private func rejection(_ number: ManagerIdentifier, _ creation: ManagerCreation, _ key: ManagerKey) -> AppLinkError? {
+    if let other = managers[key]?.number {
+      guard let identifier = creation.restoreIdentifier else {
+        return AppLinkError(.invalidArguments, "Manager \(other.rawValue) exists already.")
+      }
+      return AppLinkError(
+        .invalidArguments,
+        "Two \(creation.role.rawValue) managers of this app have the restore identifier \"\(identifier)\"; "
+          + "give each its own.")
+    }
+    if managers.values.contains(where: { $0.number == number && $0.key.app == key.app }) {
+      return AppLinkError(.invalidArguments, "The number \(number.rawValue) belongs to another manager.")
+    }
+    if let identifier = creation.restoreIdentifier, identifier.isEmpty || identifier.utf8.count > 256 {
+      return AppLinkError(.invalidArguments, "A restore identifier has 1 to 256 bytes.")
+    }
+    if managers[key] == nil, managers.keys.count(where: { $0.app == key.app }) >= configuration.managerLimit {
+      return AppLinkError(.limitReached, "An app has at most \(configuration.managerLimit) managers.")
+    }
+    return nil
+  }
+
+  private mutating func sendRestoration(
+    _ key: ManagerKey, _ number: ManagerIdentifier, _ name: String, _ link: AppLinkIdentifier
+  ) {
+    guard let manager = managers[key] else { return }
+    switch key.role {
+    case .central:
+      let peripherals = manager.peripherals.filter(\.value.isRestored)
+        .keys.sorted()
+        .map { snapshot($0, key, state: manager.peripherals[$0]?.delivered) }
+      send(
+        .willRestoreCentral(CentralRestoration(peripherals: peripherals, scan: manager.scan?.request)), to: number,
+        of: name,
+        link)
+    case .peripheral:
+      send(.willRestorePeripheral(peripheralRestoration(manager)), to: number, of: name, link)
+    }
+  }
+
+  /// The first state comes before everything that waits.
+  private mutating func tellStateFirst(
+    _ key: ManagerKey, _ number: ManagerIdentifier, _ name: String, _ link: AppLinkIdentifier
+  ) {
+    guard bluez.state != .unknown else { return }
+    _ = managers[key]?.takes(bluez.state)
+    send(.stateChanged(bluez.state), to: number, of: name, link)
+  }
+
+  mutating func tellManagerStates() {
+    let state = bluez.state
+    guard state != .unknown else { return }
+    for key in managers.keys.sorted() where managers[key]?.number != nil {
+      guard managers[key]?.takes(state) == true else { continue }
+      tell(key, .stateChanged(state))
+      if state != .poweredOn { managers[key]?.scan?.forgetReported() }
+    }
+  }
+
+  mutating func removeManager(_ key: ManagerKey) {
+    guard let manager = managers[key] else { return }
+    for peer in manager.peripherals.keys.sorted() {
+      releaseConnection(key, peer)
+      erase(PeripheralRecord.key(key, peer))
+    }
+    for service in manager.services.keys.sorted() { removeService(key, service) }
+    managers[key] = nil
+    for peer in manager.peripherals.keys.sorted() { releasePeer(peer) }
+    apps[key.app]?.queue.removeAll { $0.manager == key }
+    erase(StoreKey(.manager, key.text))
+  }
+}

@@ -1,0 +1,55 @@
+import AppLink
+import BlueZ
+import BluetoothTypes
+
+/// One manager's scan: what it looks for, and what it has found.
+struct Scan: Sendable {
+  let request: ScanRequest
+  /// Peripherals that this scan has reported already.
+  private(set) var reported: Set<PeerIdentifier> = []
+
+  init(_ request: ScanRequest, reported: Set<PeerIdentifier> = []) {
+    (self.request, self.reported) = (request, reported)
+  }
+
+  private var asked: [BluetoothUUID] { (request.services ?? []) + request.solicitedServices }
+
+  /// In the background one without a filter finds nothing (Apple, "Core Bluetooth Background Processing").
+  func goesOn(inForeground isInForeground: Bool) -> Bool { isInForeground || request.services?.isEmpty == false }
+
+  /// A peripheral was seen that offers these services. Returns whether the app is told.
+  mutating func takes(
+    _ peer: PeerIdentifier, offering services: Set<BluetoothUUID>, inForeground isInForeground: Bool
+  ) -> Bool {
+    let asked = asked
+    guard asked.isEmpty || asked.contains(where: services.contains) else { return false }
+    let isFirst = reported.insert(peer).inserted
+    return isFirst || request.allowDuplicates && isInForeground
+  }
+
+  mutating func forgetReported() { reported = [] }
+}
+
+extension ScanRequest {
+  var uuidCount: Int { (services?.count ?? 0) + solicitedServices.count }
+}
+
+extension DiscoveryFilter {
+  /// What one discovery has to find for these scans.
+  /// - Parameter isSearching: it also has to find a peripheral by its address.
+  init(for scans: [(scan: Scan, isInForeground: Bool)], isSearching: Bool) {
+    self.init(transport: "le", duplicateData: isSearching)
+    var uuids: Set<BluetoothUUID> = []
+    var isOpen = isSearching
+    for (scan, isInForeground) in scans {
+      if isInForeground, scan.request.allowDuplicates { duplicateData = true }
+      if scan.request.uuidCount == 0 { isOpen = true }
+      uuids.formUnion(scan.request.services ?? [])
+      uuids.formUnion(scan.request.solicitedServices)
+    }
+    self.uuids = isOpen ? [] : uuids.sorted()
+    // Of peripherals that say that they are not discoverable, or nothing, bluetoothd tells nothing but the address,
+    // unless somebody looks for services or for what is near: as near as can be heard.
+    if isOpen { rssi = -127 }
+  }
+}

@@ -1,0 +1,86 @@
+import AppLink
+import BlueZ
+import BluetoothTypes
+import FoundationEssentials
+import TimeTypes
+
+/// What apps scan for, and what they are told of what is seen.
+extension BluetoothSystem {
+  func refusal(of request: ScanRequest, _ key: ManagerKey) -> String? {
+    let others = managers.values.reduce(0) { sum, manager in
+      manager.key.app == key.app && manager.key != key ? sum + (manager.scan?.request.uuidCount ?? 0) : sum
+    }
+    guard request.uuidCount + others > configuration.uuidLimit else { return nil }
+    return "An app scans for at most \(configuration.uuidLimit) services."
+  }
+
+  mutating func scan(_ key: ManagerKey, _ request: ScanRequest) {
+    if let reason = refusal(of: request, key) { return misplaced(key.app, reason) }
+    managers[key]?.scan = Scan(request)
+    persistManager(key)
+    // Devices that bluetoothd sees right now will not be announced again.
+    for device in bluez.devices.values.sorted(by: { $0.path < $1.path }) where device.rssi != nil {
+      reportSighting(device.peer)
+    }
+  }
+
+  mutating func stopScan(_ key: ManagerKey) {
+    managers[key]?.scan = nil
+    persistManager(key)
+    apps[key.app]?.queue.removeAll { waiting in
+      if case .discovered = waiting.body { waiting.manager == key } else { false }
+    }
+  }
+
+  private func isInForeground(_ key: ManagerKey) -> Bool { apps[key.app]?.state == .foreground }
+
+  /// Scans that go on now.
+  private var activeScans: [ManagerKey] {
+    sortedManagers(.central).filter { key in
+      guard let scan = managers[key]?.scan, mayWork(key), !(apps[key.app]?.quitByUser ?? true) || isInForeground(key)
+      else { return false }
+      return scan.goesOn(inForeground: isInForeground(key))
+    }
+  }
+
+  /// Discovery blocks the kernel's passive scan for the accept list, so it runs only while something needs it.
+  mutating func reconcileDiscovery(needed: Bool) {
+    guard let adapter = bluez.adapter else { return }
+    let scans = activeScans.compactMap { key in managers[key]?.scan.map { ($0, isInForeground(key)) } }
+    let wanted = needed || !scans.isEmpty ? DiscoveryFilter(for: scans, isSearching: needed) : nil
+    for step in discovery.steps(wanted: wanted, at: now) {
+      switch step {
+      case .setFilter(let filter): call(adapter, .setDiscoveryFilter(filter), for: .setFilter)
+      case .start: call(adapter, .startDiscovery, for: .startDiscovery)
+      case .stop: call(adapter, .stopDiscovery, for: .stopDiscovery)
+      }
+    }
+  }
+
+  mutating func filterSet(_ result: Result<Reply, BlueZError>) {
+    discovery.filterWasSet()
+    if case .failure(let error) = result { journal(.discoveryFilterRefused, [.error: error.description]) }
+  }
+
+  mutating func discoveryStarted(_ result: Result<Reply, BlueZError>) {
+    guard discovery.started(result, at: now) else { return }
+    guard discovery.isRunning else {
+      if case .failure(let error) = result { journal(.discoveryRefused, [.error: error.description]) }
+      return
+    }
+    for device in bluez.devices.values.sorted(by: { $0.path < $1.path }) where device.rssi != nil {
+      sighted(device.peer)
+    }
+  }
+
+  /// Tells the scans that look for such a device.
+  mutating func reportSighting(_ peer: PeerIdentifier) {
+    guard let device = bluez.device(peer), let rssi = device.rssi else { return }
+    let offered = Set(device.uuids)
+    for key in activeScans {
+      let isInForeground = isInForeground(key)
+      guard managers[key]?.scan?.takes(peer, offering: offered, inForeground: isInForeground) == true else { continue }
+      tell(key, .discovered(snapshot(peer, key), device.advertisement, rssi: rssi))
+    }
+  }
+}

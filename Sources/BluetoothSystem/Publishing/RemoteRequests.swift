@@ -1,0 +1,236 @@
+import AppLink
+import BlueZ
+import BluetoothTypes
+import BusValue
+import FoundationEssentials
+import TimeTypes
+
+extension BluetoothSystem {
+  /// bluetoothd calls an object of ours. Whatever it is, it is answered, soon: a request that is open when the link drops can
+  /// take bluetoothd down.
+  mutating func receive(_ callback: Callback, _ path: ObjectPath, _ identifier: CallbackIdentifier) {
+    switch callback {
+    case .readValue(let request): readRequested(path, request, identifier)
+    case .writeValue(let value, let request): writeRequested(path, value, request, identifier)
+    case .startNotify:
+      startNotify(path)
+      answer(identifier, .success(.none))
+    case .stopNotify:
+      stopNotify(path)
+      answer(identifier, .success(.none))
+    case .confirm: answer(identifier, .success(.none))
+    // Nothing of ours says that it gives sockets, or that it is a monitor.
+    case .acquireNotify, .acquireWrite, .monitor: answer(identifier, .failure(.notSupported))
+    case .release(let interface):
+      released(path, interface)
+      answer(identifier, .success(.none))
+    case .cancel:
+      cancelQuestions()
+      answer(identifier, .success(.none))
+    case .displayPasskey(let device, let passkey, _):
+      show(passkey, device)
+      answer(identifier, .success(.none))
+    case .requestPinCode: answer(identifier, .failure(.rejected))
+    case .requestPasskey(let device): ask(.enter, device, 0, identifier)
+    case .requestConfirmation(let device, let passkey): ask(.compare, device, passkey, identifier)
+    case .requestAuthorization(let device): ask(.authorize, device, 0, identifier)
+    case .authorizeService(let device, _):
+      answer(identifier, mayPair(device) ? .success(.none) : .failure(.rejected))
+    }
+  }
+
+  mutating func answer(_ identifier: CallbackIdentifier, _ result: Result<CallbackReply, BlueZError>) {
+    emit(.bluez(.answer(identifier, result)))
+  }
+
+  private func publishedCharacteristic(_ path: ObjectPath)
+    -> (manager: ManagerKey, definition: CharacteristicDefinition)?
+  {
+    guard let place = publishing.characteristic(at: path),
+      let definition = managers[place.manager]?.services[place.service]?.definition.characteristics
+        .first(where: { $0.identifier == place.characteristic })
+    else { return nil }
+    return (place.manager, definition)
+  }
+
+  private mutating func readRequested(_ path: ObjectPath, _ request: RemoteRequest, _ callback: CallbackIdentifier) {
+    visitShowsLife(request.device)
+    if let value = publishing.constant(at: path) {
+      answer(callback, Self.part(of: value, from: Int(request.offset)))
+      return
+    }
+    guard let (key, definition) = publishedCharacteristic(path) else {
+      answer(callback, .failure(.doesNotExist))
+      return
+    }
+    if let value = definition.value {
+      answer(callback, Self.part(of: value, from: Int(request.offset)))
+      return
+    }
+    guard definition.permissions.contains(.readable) || definition.permissions.contains(.readEncryptionRequired) else {
+      answer(callback, .failure(.notPermitted("Read not permitted")))
+      return
+    }
+    requestShowsSubscriber(path, request.device)
+    guard let (central, open) = openRequest(key, request, callback, isRead: true) else { return }
+    tell(
+      key,
+      .readRequested(open, central, definition.identifier, offset: Int(request.offset)))
+  }
+
+  private mutating func writeRequested(
+    _ path: ObjectPath, _ value: [UInt8], _ request: RemoteRequest, _ callback: CallbackIdentifier
+  ) {
+    visitShowsLife(request.device)
+    guard let (key, definition) = publishedCharacteristic(path) else {
+      answer(callback, .failure(.doesNotExist))
+      return
+    }
+    guard value.count <= ATTLimits.maximumValueLength else {
+      answer(callback, .failure(BlueZError(.invalidValueLength, "Too long")))
+      return
+    }
+    let isCommand = request.kind == .command
+    guard definition.permissions.contains(.writeable) || definition.permissions.contains(.writeEncryptionRequired),
+      !isCommand || definition.properties.contains(.writeWithoutResponse)
+    else {
+      answer(callback, .failure(.notPermitted("Write not permitted")))
+      return
+    }
+    // Nobody waits for a command's answer, so that none is held back; what its app can't take in is lost, as on the air.
+    if isCommand, waitingCommands(key.app) >= configuration.remoteCommandLimit {
+      noteLost(key.app, "writeRequested")
+      answer(callback, .failure(Self.error(.unlikelyError)))
+      return
+    }
+    requestShowsSubscriber(path, request.device)
+    guard let (central, open) = openRequest(key, request, callback, isRead: false) else { return }
+    let withResponse = !isCommand
+    tell(
+      key,
+      .writeRequested(
+        open, central, definition.identifier, offset: Int(request.offset), value: value,
+        withResponse: withResponse))
+    if !withResponse {
+      _ = remoteRequests.take(open, of: key.app)
+      answer(callback, .success(.none))
+    }
+  }
+
+  private func waitingCommands(_ name: String) -> Int {
+    (apps[name]?.queue ?? []).count { waiting in
+      if case .writeRequested(_, _, _, _, _, false) = waiting.body { true } else { false }
+    }
+  }
+
+  /// Notes a request for an app; where the app can't hear of it (F3), or too much waits already, answers for it.
+  private mutating func openRequest(
+    _ key: ManagerKey, _ request: RemoteRequest, _ callback: CallbackIdentifier, isRead: Bool
+  ) -> (CentralSnapshot, RemoteRequestIdentifier)? {
+    guard mayWork(key), let device = bluez.devices[request.device],
+      remoteRequests.count < configuration.remoteRequestLimit,
+      remoteRequests.count(of: key.app) < configuration.appRemoteRequestLimit
+    else {
+      answer(callback, .failure(Self.error(.unlikelyError)))
+      return nil
+    }
+    // A stranger that passes by leaves nothing on disk.
+    if device.isBonded { _ = keepPeer(device.peer, wasRequested: false) }
+    let identifier = remoteRequests.add(
+      OpenRemoteRequest(
+        callback: callback, manager: key, central: device.peer, isRead: isRead,
+        deadline: now + configuration.remoteRequestBudget))
+    return (centralSnapshot(device.peer, mtu: request.mtu), identifier)
+  }
+
+  mutating func respond(
+    _ identifier: RemoteRequestIdentifier, _ error: ATTError?, _ value: [UInt8]?, app name: String
+  ) {
+    guard let request = remoteRequests.take(identifier, of: name) else { return }
+    if let error {
+      answer(request.callback, .failure(Self.error(error)))
+    } else if request.isRead {
+      // The app answers with the part from the offset on, as Core Bluetooth has it.
+      answer(request.callback, .success(.bytes(Array((value ?? []).prefix(ATTLimits.maximumValueLength)))))
+    } else {
+      answer(request.callback, .success(.none))
+    }
+  }
+
+  mutating func expireRemoteRequests() {
+    let now = now
+    for (identifier, request) in remoteRequests.take(where: { $1.deadline <= now }) {
+      answer(request.callback, .failure(Self.error(.unlikelyError)))
+      withdraw(identifier, request.manager)
+      journal(.requestExpired, [.app: request.manager.app])
+    }
+  }
+
+  /// The central is gone, and with it the request. bluetoothd 5.82 ignores this answer and dies when its own five seconds
+  /// are over, which only an answer before the link's loss prevents; later ones may be grateful for it.
+  mutating func failRemoteRequests(from central: PeerIdentifier) {
+    for (identifier, request) in remoteRequests.take(where: { $1.central == central }) {
+      answer(request.callback, .failure(Self.error(.unlikelyError)))
+      withdraw(identifier, request.manager)
+      journal(.requestAbandoned, [.app: request.manager.app])
+    }
+  }
+
+  /// bluetoothd is gone: nobody waits for an answer.
+  mutating func expireAllRemoteRequests() {
+    for (identifier, request) in remoteRequests.take(where: { _, _ in true }) {
+      withdraw(identifier, request.manager)
+    }
+  }
+
+  /// A process that is gone answers nothing; a request that its successor has not been given yet can still be answered.
+  mutating func failRemoteRequests(ofApp name: String) {
+    let waiting = Set(
+      (apps[name]?.queue ?? []).compactMap { waiting -> RemoteRequestIdentifier? in
+        switch waiting.body {
+        case .readRequested(let identifier, _, _, _), .writeRequested(let identifier, _, _, _, _, _):
+          managers[waiting.manager]?.key.restoreIdentifier == nil ? nil : identifier
+        default: nil
+        }
+      })
+    let lost = remoteRequests.take { $1.manager.app == name && !waiting.contains($0) }
+    for (_, request) in lost {
+      answer(request.callback, .failure(Self.error(.unlikelyError)))
+    }
+  }
+
+  /// An app that was not told of a request yet is not told at all; one that was is told that it is over.
+  private mutating func withdraw(_ identifier: RemoteRequestIdentifier, _ key: ManagerKey) {
+    guard var app = apps[key.app] else { return }
+    let before = app.queue.count
+    app.queue.removeAll { waiting in
+      switch waiting.body {
+      case .readRequested(identifier, _, _, _), .writeRequested(identifier, _, _, _, _, _): true
+      default: false
+      }
+    }
+    let wasWaiting = app.queue.count < before
+    apps[key.app] = app
+    if !wasWaiting { tell(key, .requestExpired(identifier)) }
+  }
+
+  private static func part(of value: [UInt8], from offset: Int) -> Result<CallbackReply, BlueZError> {
+    guard offset <= value.count else { return .failure(error(.invalidOffset)) }
+    return .success(.bytes(Array(value[offset...])))
+  }
+
+  /// How an application tells bluetoothd an ATT error (src/gatt-database.c).
+  static func error(_ error: ATTError) -> BlueZError {
+    switch error {
+    case .requestNotSupported: .notSupported
+    case .insufficientAuthorization: .notAuthorized
+    case .readNotPermitted, .writeNotPermitted: .notPermitted("Not permitted")
+    case .invalidOffset: BlueZError(.invalidOffset, "Invalid offset")
+    case .invalidAttributeValueLength:
+      BlueZError(.invalidValueLength, "Invalid length")
+    // Only an application's own codes have a way through; for the others bluetoothd says "unlikely error".
+    case _ where error.rawValue >= 0x80: .failed("0x" + String(error.rawValue, radix: 16))
+    default: .rejected
+    }
+  }
+}

@@ -1,0 +1,224 @@
+import AppLink
+import BlueZ
+import BluetoothTypes
+import BusValue
+import FoundationEssentials
+import TimeTypes
+
+/// Who is subscribed to what an app publishes. bluetoothd says that somebody subscribes, not who; and it says nothing
+/// when a bonded central that it remembers as subscribed comes back. So the system remembers too, and goes by the link.
+extension BluetoothSystem {
+  /// Devices that may be centrals of ours: linked, and not because an app of this machine asked.
+  private var linkedCentrals: [Device] {
+    bluez.devices.values.filter { $0.isConnected && !isWanted($0.peer) }.sorted { $0.path < $1.path }
+  }
+
+  mutating func startNotify(_ path: ObjectPath) {
+    guard let (service, key, characteristic) = publishing.characteristic(at: path) else { return }
+    let wasNotifying = publishing.setNotifying(true, characteristic, of: service)
+    for device in linkedCentrals {
+      visitShowsLife(device.path)
+      remember(device, characteristic)
+      // A central that was subscribed before this registration has subscribed anew since.
+      if !wasNotifying { tellUnsubscribed(key, device.peer, characteristic) }
+      tellSubscribed(key, device.peer, characteristic)
+    }
+  }
+
+  /// A central has asked for something of a service. bluetoothd says `StartNotify` for the first subscriber alone, so of
+  /// any other this is the first sign: where the service notifies somebody, it is taken to notify this one too.
+  mutating func requestShowsSubscriber(_ path: ObjectPath, _ device: ObjectPath) {
+    guard let place = publishing.characteristic(at: path), let published = publishing.services[place.service],
+      let device = bluez.devices[device], device.isConnected, !isWanted(device.peer)
+    else { return }
+    for characteristic in published.notifying.sorted() {
+      remember(device, characteristic)
+      tellSubscribed(published.manager, device.peer, characteristic)
+    }
+  }
+
+  mutating func stopNotify(_ path: ObjectPath) {
+    guard let (service, key, characteristic) = publishing.characteristic(at: path) else { return }
+    _ = publishing.setNotifying(false, characteristic, of: service)
+    for device in linkedCentrals {
+      forget(device.peer, characteristic)
+      tellUnsubscribed(key, device.peer, characteristic)
+    }
+  }
+
+  private mutating func remember(_ device: Device, _ characteristic: LocalAttributeIdentifier) {
+    guard device.isBonded else { return }
+    _ = keepPeer(device.peer, wasRequested: false)
+    let record = SubscriptionRecord(central: device.peer, characteristic: characteristic)
+    if remembered.add(record) { persist(.subscription(record)) }
+  }
+
+  private mutating func forget(_ peer: PeerIdentifier, _ characteristic: LocalAttributeIdentifier) {
+    guard remembered.remove(peer, from: characteristic) else { return }
+    erase(SubscriptionRecord.key(peer, characteristic))
+  }
+
+  /// A central subscribed first and bonded then.
+  mutating func rememberSubscriptions(ofBonded peer: PeerIdentifier) {
+    guard let device = bluez.device(peer) else { return }
+    for key in sortedManagers(.peripheral) {
+      for (characteristic, subscribers) in managers[key]?.subscribers ?? [:] where subscribers.contains(peer) {
+        remember(device, characteristic)
+      }
+    }
+  }
+
+  private mutating func tellSubscribed(
+    _ key: ManagerKey, _ peer: PeerIdentifier, _ characteristic: LocalAttributeIdentifier
+  ) {
+    guard managers[key]?.subscribers[characteristic, default: []].insert(peer).inserted == true else { return }
+    persistManager(key)
+    tell(key, .subscribed(centralSnapshot(peer), characteristic))
+  }
+
+  private mutating func tellUnsubscribed(
+    _ key: ManagerKey, _ peer: PeerIdentifier, _ characteristic: LocalAttributeIdentifier
+  ) {
+    guard managers[key]?.subscribers[characteristic]?.remove(peer) != nil else { return }
+    persistManager(key)
+    tell(key, .unsubscribed(centralSnapshot(peer), characteristic))
+  }
+
+  /// Goes by the links: a central that left is not subscribed; a bonded one that came back is, if bluetoothd has kept it so.
+  mutating func reconcileSubscriptions() {
+    guard bluez.wasEverPresent else { return }
+    for key in sortedManagers(.peripheral) {
+      for (characteristic, subscribers) in (managers[key]?.subscribers ?? [:]).sorted(by: {
+        $0.key < $1.key
+      }) {
+        for peer in subscribers.sorted()
+        where bluez.device(peer)?.isConnected != true {
+          tellUnsubscribed(key, peer, characteristic)
+        }
+      }
+    }
+    let services = publishing.services.sorted { $0.key < $1.key }.map(\.value)
+    for service in services {
+      for characteristic in service.notifying.sorted() {
+        for peer in remembered.centrals(of: characteristic)
+        where bluez.device(peer)?.isConnected == true {
+          tellSubscribed(service.manager, peer, characteristic)
+        }
+      }
+    }
+  }
+
+  // MARK: Values to subscribers
+
+  /// bluetoothd notifies all who are subscribed; only a value that is for none of them can be kept from them.
+  mutating func updateValue(
+    _ key: ManagerKey, _ characteristic: LocalAttributeIdentifier, _ value: [UInt8], _ centrals: [PeerIdentifier]?
+  ) {
+    guard managers[key]?.credit.spend(at: now, whole: configuration.updateCredit) == true, let manager = managers[key]
+    else { return misplaced(key.app, "It pushes values without credit.") }
+    let isForSomebody = centrals.map { managers[key]?.subscribers[characteristic]?.isDisjoint(with: $0) == false }
+    let service = manager.services.values.first { record in
+      record.definition.characteristics.contains { $0.identifier == characteristic }
+    }
+    if isForSomebody ?? true, let service,
+      let path = publishing.services[service.definition.identifier]?.paths[characteristic]
+    {
+      emit(.bluez(.valueChanged(path: path, value: Array(value.prefix(ATTLimits.maximumValueLength)))))
+    }
+  }
+
+  /// Gives back the credit that is due.
+  mutating func returnCredit() {
+    for key in sortedManagers(.peripheral) {
+      let returned = managers[key]?.credit.giveBack(
+        at: now, whole: configuration.updateCredit, interval: configuration.updateInterval)
+      guard let used = returned ?? nil else { continue }
+      tell(key, .updateCredit(used))
+    }
+  }
+
+  mutating func grantCredit(_ key: ManagerKey) {
+    guard managers[key]?.credit.grant(configuration.updateCredit) == true else { return }
+    tell(key, .updateCredit(configuration.updateCredit))
+  }
+
+  // MARK: Restoring
+
+  /// What the app's last process was told; what has changed since waits to be told.
+  func peripheralRestoration(_ manager: Manager) -> PeripheralRestoration {
+    var subscribers = manager.subscribers
+    for waiting in (apps[manager.key.app]?.queue ?? []).reversed() where waiting.manager == manager.key {
+      switch waiting.body {
+      case .subscribed(let central, let characteristic): subscribers[characteristic]?.remove(central.identifier)
+      case .unsubscribed(let central, let characteristic):
+        subscribers[characteristic, default: []].insert(central.identifier)
+      default: break
+      }
+    }
+    return PeripheralRestoration(
+      services: manager.services.values.sorted { $0.order < $1.order }.map(\.definition),
+      advertisement: manager.advertisement,
+      subscriptions: subscribers.mapValues { peers in
+        peers.sorted().map { centralSnapshot($0) }
+      }.filter { !$0.value.isEmpty })
+  }
+
+  /// The app has gone on while the system was away, or asleep. `missed` is what waited for it.
+  mutating func resumePeripheral(_ key: ManagerKey, _ view: ManagerView, missed: [AppLink.Event.Body]) {
+    let shown = Set(view.services.map(\.identifier))
+    let view = view.bounded(subscriptions: configuration.peripheralLimit)
+    for identifier in managers[key]?.services.keys.sorted() ?? []
+    where !shown.contains(identifier) {
+      removeService(key, identifier)
+    }
+    for definition in view.services where managers[key]?.services[definition.identifier]?.definition != definition {
+      addService(key, definition)
+    }
+    if managers[key]?.advertisement != view.advertisement,
+      view.advertisement?.refusal(uuidLimit: configuration.uuidLimit) == nil
+    {
+      managers[key]?.advertisement = view.advertisement
+      managers[key]?.isAdvertisingUnannounced = false
+    }
+    tellSubscriptionsMissed(key, view, missed)
+    if !view.services.isEmpty { grantCredit(key) }
+  }
+
+  private mutating func tellSubscriptionsMissed(
+    _ key: ManagerKey, _ view: ManagerView, _ missed: [AppLink.Event.Body]
+  ) {
+    let actual = managers[key]?.subscribers ?? [:]
+    let characteristics = Set(actual.keys).union(view.subscriptions.keys).sorted()
+    for characteristic in characteristics {
+      let known = Set(view.subscriptions[characteristic] ?? [])
+      let now = actual[characteristic] ?? []
+      for peer in known.union(now).sorted() {
+        // A subscription that waited to be told is not the one the app knows, though it looks the same.
+        let isNew = missed.contains { body in
+          if case .subscribed(let central, characteristic) = body { central.identifier == peer } else { false }
+        }
+        let central = centralSnapshot(peer)
+        if known.contains(peer), isNew || !now.contains(peer) {
+          tell(key, .unsubscribed(central, characteristic))
+        }
+        if now.contains(peer), isNew || !known.contains(peer) {
+          tell(key, .subscribed(central, characteristic))
+        }
+      }
+    }
+  }
+}
+
+extension ManagerView {
+  /// With so many subscriptions at most: nobody has more subscribers, and each is told of.
+  fileprivate func bounded(subscriptions limit: Int) -> ManagerView {
+    var view = self
+    var left = limit
+    for characteristic in subscriptions.keys.sorted() {
+      let centrals = (subscriptions[characteristic] ?? []).prefix(left)
+      left -= centrals.count
+      view.subscriptions[characteristic] = centrals.isEmpty ? nil : Array(centrals)
+    }
+    return view
+  }
+}

@@ -1,0 +1,41 @@
+import TimeTypes
+import Timekeeping
+
+/// The time of a simulated home, which passes only in `SimulatedHome.advance(by:)`.
+public struct SimulatedClock: Sendable {
+  let time: ManualClock
+
+  /// How much time has passed since the home was made.
+  public var now: Duration { .nanoseconds(time.now.nanoseconds) }
+
+  /// Seconds since 1970 in the home, as an app would read them from a wall clock.
+  public var unixSeconds: Double { time.unixSeconds }
+
+  /// Runs `body` when so much time has passed, on the home's thread, before time goes on.
+  /// - Parameters:
+  ///   - delay: From now; zero or less: as soon as time passes again.
+  ///   - body: What the alarm does.
+  /// - Returns: what takes the alarm back. The alarm rings whether or not it is kept.
+  @discardableResult
+  public func after(_ delay: Duration, perform body: @escaping @Sendable () -> Void) -> SimulatedAlarm {
+    let alarm = SimulatedAlarm(time, body)
+    alarm.set(after: max(delay, .zero))
+    return alarm
+  }
+}
+
+/// An alarm that was set on a `SimulatedClock`.
+public final class SimulatedAlarm: Sendable {
+  private let time: ManualClock
+  private let alarm: any Alarm
+
+  init(_ time: ManualClock, _ body: @escaping @Sendable () -> Void) {
+    self.time = time
+    alarm = time.makeAlarm(body)
+  }
+
+  func set(after delay: Duration) { alarm.set(time.now + delay) }
+
+  /// It does not ring any more.
+  public func cancel() { alarm.set(nil) }
+}

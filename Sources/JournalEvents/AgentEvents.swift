@@ -1,0 +1,43 @@
+extension Recorded {
+  /// What the agent records.
+  public enum Agent: String, JournalEvent {
+    case started = "agent.started"
+    case willRestoreState
+    case stateUpdated
+    case didConnect
+    case didDisconnect
+    case discoveryStarted = "discovery.started"
+    case servicesChanged = "services.changed"
+    case subscribed
+    case subscriptionAlive = "subscription.alive"
+    case approachBegan = "approach.began"
+    case offerAsked = "offer.asked"
+    case offerReceived = "offer.received"
+    case statusWritten = "status.written"
+    case statusAnswered = "status.answered"
+    case unlockWritten = "unlock.written"
+    case unlockAnswered = "unlock.answered"
+    case unlockAsked = "unlock.asked"
+    case wordGiven = "word.given"
+    case wordAnswered = "word.answered"
+
+    public static let processes = [Recorded.agent]
+
+    public var fields: Set<JournalField> {
+      switch self {
+      case .started: [.centralsToRestore]
+      case .willRestoreState: [.peripherals, .states, .services]
+      case .stateUpdated: [.state]
+      case .didConnect, .discoveryStarted, .servicesChanged: [.peripheral]
+      case .didDisconnect: [.peripheral, .error]
+      case .subscribed, .subscriptionAlive, .offerAsked, .offerReceived, .wordGiven: []
+      case .approachBegan: [.signal]
+      case .statusWritten: [.operation]
+      case .unlockWritten: [.operation, .because]
+      case .statusAnswered, .unlockAnswered: [.result, .lockState, .doorState, .operation, .record]
+      case .unlockAsked: [.because]
+      case .wordAnswered: [.outcome]
+      }
+    }
+  }
+}

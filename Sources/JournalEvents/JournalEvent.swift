@@ -1,0 +1,32 @@
+/// An event that matters, as one kind of program records it: timelines show it, promises are judged by it, and stories
+/// wait for it. Programs and readers share these types, so that a misspelt name does not compile.
+public protocol JournalEvent: RawRepresentable<String>, CaseIterable, Hashable, Sendable {
+  /// The programs that record these events, as the journal names them.
+  static var processes: [String] { get }
+  /// What the event says more: each of these where it applies.
+  var fields: Set<JournalField> { get }
+}
+
+extension JournalEvent {
+  public var fields: Set<JournalField> { [] }
+}
+
+/// The name of a field that comes with an event.
+public enum JournalField: String, CaseIterable, Hashable, Sendable {
+  case about, action, address, advice, answer, app, attempt, attempts
+  case awayAtLeast = "away.at-least"
+  case because, bolt, bytes, capability, cause, central, centrals, centralsToRestore, command, connected, deadline
+  case device, devices, door, doorState, error
+  case fromX = "from.x"
+  case fromY = "from.y"
+  case how, kind, link, links, lockState, machine, mark, milliseconds, name, on, operation, outcome, over, peripheral
+  case peripherals, pid, present, program, reason, record, records, refused, restoreIdentifier, result, role, said
+  case services, signal, state, states, status, succeeded, text, times, to, told, untold, wanted, way, x, y
+}
+
+extension [JournalField: String] {
+  /// The same fields by their written names.
+  public var named: [String: String] {
+    [String: String](uniqueKeysWithValues: map { ($0.key.rawValue, $0.value) })
+  }
+}

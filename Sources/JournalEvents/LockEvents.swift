@@ -1,0 +1,29 @@
+extension Recorded {
+  /// What the lock records.
+  public enum Lock: String, JournalEvent {
+    case started = "lock.started"
+    case willRestoreState
+    case stateUpdated
+    case offerSent = "offer.sent"
+    case commandAccepted = "command.accepted"
+    case commandRefused = "command.refused"
+    case boltMoved = "bolt.moved"
+    case boltJammed = "bolt.jammed"
+    case boltInterrupted = "bolt.interrupted"
+
+    public static let processes = [Recorded.lock]
+
+    public var fields: Set<JournalField> {
+      switch self {
+      case .started: [.bolt, .door, .records]
+      case .willRestoreState: [.services]
+      case .stateUpdated: [.state]
+      case .offerSent: [.central]
+      case .commandAccepted: [.central, .command, .operation]
+      case .commandRefused: [.central, .reason, .untold]
+      case .boltMoved, .boltJammed: [.to, .cause, .record]
+      case .boltInterrupted: [.record]
+      }
+    }
+  }
+}

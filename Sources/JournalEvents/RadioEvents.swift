@@ -1,0 +1,31 @@
+extension Recorded {
+  /// What the radio's witnesses record: the simulator, the air between virtual machines, and a bluetoothd.
+  public enum Radio: String, JournalEvent {
+    case linkUp = "link.up"
+    case linkDown = "link.down"
+    case walkBegan = "walk.began"
+    case walkEnded = "walk.ended"
+    case adapterPowered = "adapter.powered"
+    case bluetoothdStarted = "bluetoothd.started"
+    case bluetoothdStopped = "bluetoothd.stopped"
+    case bluetoothdDiagnostic = "bluetoothd.diagnostic"
+    case controllerAttached = "controller.attached"
+    case controllerDetached = "controller.detached"
+    case controllerAdapter = "controller.adapter"
+
+    public static let processes = [Recorded.simulator, Recorded.air, Recorded.bluetoothd]
+
+    public var fields: Set<JournalField> {
+      switch self {
+      case .linkUp: [.central, .peripheral, .link, .device]
+      case .linkDown: [.central, .peripheral, .link, .reason, .device]
+      case .walkBegan, .walkEnded: [.machine, .x, .y]
+      case .adapterPowered: [.machine, .on]
+      case .bluetoothdStarted: [.machine]
+      case .bluetoothdStopped: [.machine, .cause]
+      case .bluetoothdDiagnostic: [.machine, .text]
+      case .controllerAttached, .controllerDetached, .controllerAdapter: [.machine]
+      }
+    }
+  }
+}

@@ -1,0 +1,42 @@
+extension Recorded {
+  /// What the orchestrator itself puts on record, so that promises know what was done to the world.
+  public enum Story: String, JournalEvent {
+    case chapterBegan = "chapter.began"
+    case ownerLeft = "owner.left"
+    case ownerReturned = "owner.returned"
+    case moved = "machine.moved"
+    case walkEnded = "walk.ended"
+    case appOpened = "app.open"
+    case appLeft = "app.leave"
+    case appQuit = "app.quit"
+    case appReclaimed = "app.reclaim"
+    case userUnlocked = "user.unlock"
+    case appKilled = "app.kill"
+    case appHung = "app.hang"
+    case appContinued = "app.continue"
+    case daemonKilled = "daemon.kill"
+    case machineDown = "machine.down"
+    case machineUp = "machine.up"
+    case processFailed = "process.failed"
+    case fault
+    case notDone = "fault.not-done"
+    case waited = "wait.done"
+    case waitFailed = "wait.failed"
+    case timePassed = "time.passed"
+
+    public static let processes = [Recorded.orchestrator]
+
+    public var fields: Set<JournalField> {
+      switch self {
+      case .chapterBegan: [.name]
+      case .ownerLeft, .ownerReturned, .moved: [.x, .y, .fromX, .fromY, .way, .over, .awayAtLeast]
+      case .walkEnded: [.machine, .x, .y]
+      case .appOpened, .appLeft, .appQuit, .appReclaimed, .userUnlocked, .appHung, .appContinued: [.app]
+      case .appKilled: [.app, .pid]
+      case .processFailed: [.pid, .program]
+      case .fault: [.door]
+      case .daemonKilled, .machineDown, .machineUp, .notDone, .waited, .waitFailed, .timePassed: []
+      }
+    }
+  }
+}

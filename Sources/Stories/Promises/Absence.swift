@@ -1,0 +1,92 @@
+import Journal
+import JournalEvents
+
+/// One owner's absence: from leaving until the return, and what follows it until the owner leaves again.
+struct Absence: Sendable, Equatable {
+  /// The owner's phone.
+  var phone: String
+  /// Where the mark of the departure stands; `nil` where the owner was away before the story began to tell of it.
+  var departure: Int
+  /// Where the mark of the return stands; `nil` where the owner did not come back in this story.
+  var arrival: Int?
+  /// Up to where the return counts: the same owner's next departure, or the end of what is looked at.
+  var end: Int
+  /// The owner came on a way, and did not appear at the door from nowhere.
+  var hasWay = false
+
+  var away: Range<Int> { departure..<(arrival ?? end) }
+  var home: Range<Int>? { arrival.map { $0..<end } }
+}
+
+extension Evidence {
+  /// Every absence up to the window's end, of every owner, in the order of their departures.
+  func everyAbsence() -> [Absence] {
+    var absences: [Absence] = []
+    var latest: [String: Int] = [:]
+    for index in 0..<window.upperBound {
+      let entry = entries[index]
+      guard phones.contains(entry.machine) else { continue }
+      let open = latest[entry.machine]
+      switch entry.mark {
+      case .ownerLeft:
+        if let open {
+          // Who leaves twice without having come back is still away.
+          guard absences[open].arrival != nil else { continue }
+          absences[open].end = index
+        }
+        latest[entry.machine] = absences.count
+        absences.append(Absence(phone: entry.machine, departure: index, end: window.upperBound))
+      case .ownerReturned:
+        guard let open, absences[open].arrival == nil else { continue }
+        absences[open].arrival = index
+        absences[open].hasWay = entry.isOnWay
+      default: continue
+      }
+    }
+    return absences
+  }
+
+  /// Judges each absence that this window tells of: that began in it, or ended in it.
+  func eachAbsence(_ judge: (Absence) -> Finding) -> Finding {
+    let absences = everyAbsence().filter {
+      window.contains($0.departure) || $0.arrival.map(window.contains) == true
+    }
+    guard !absences.isEmpty else { return nobodyLeft() }
+    return .all(absences.map(judge), of: "absence")
+  }
+
+  /// Judges each return of an owner in this window.
+  func eachReturn(_ judge: (_ absence: Absence, _ home: Range<Int>) -> Finding) -> Finding {
+    let absences = everyAbsence()
+    let returns = absences.filter { $0.arrival.map(window.contains) == true }
+    guard !returns.isEmpty else {
+      return absences.contains { window.contains($0.departure) } ? notJudged("nobody came home") : nobodyLeft()
+    }
+    return .all(returns.map { judge($0, $0.home ?? $0.end..<$0.end) }, of: "return")
+  }
+
+  /// The same for promises to open: they count on no owner who appears at the door without having come there.
+  func eachArrival(_ judge: (_ absence: Absence, _ home: Range<Int>) -> Finding) -> Finding {
+    if let finding = withoutLock { return finding }
+    return eachReturn { absence, home in
+      guard absence.hasWay else {
+        return neverJudged("the owner appeared at the door without a way; an arrival needs `over:`")
+      }
+      return judge(absence, home)
+    }
+  }
+
+  private func nobodyLeft() -> Finding {
+    guard !phones.isEmpty else { return neverJudged("nobody in the story carries the agent") }
+    let strangers = Set(all { $0.isMark(.ownerLeft) && !phones.contains($0.machine) }.map(\.machine)).sorted()
+    guard strangers.isEmpty else {
+      return notJudged("no owner left home; \(strangers.joined(separator: ", ")) has no agent")
+    }
+    return notJudged("nobody left home")
+  }
+}
+
+extension JournalEntry {
+  /// A return on foot; else the owner's phone was suddenly there.
+  var isOnWay: Bool { self[.way] == "walk" }
+}

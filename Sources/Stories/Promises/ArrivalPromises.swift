@@ -1,0 +1,221 @@
+import Journal
+import JournalEvents
+
+/// The owner comes home.
+enum ArrivalPromises {
+  static let all = [
+    Promise(
+      name: "relaunched-in-background", rows: ["S9", "L3"],
+      meaning: "The system relaunches the dead agent with launch options that list its restore identifiers."
+    ) { evidence in
+      evidence.eachReturn { absence, home in
+        deadAgent(evidence, absence, home) ?? relaunched(evidence, absence, home)
+      }
+    },
+    Promise(
+      name: "restored-in-order", rows: ["S10"],
+      meaning: "willRestoreState comes first, then the state update, then didConnect, each once."
+    ) { evidence in
+      evidence.eachReturn { absence, home in
+        deadAgent(evidence, absence, home) ?? restoredInOrder(evidence, absence, home)
+      }
+    },
+    Promise(
+      name: "services-restored", rows: ["S12"],
+      meaning: "The restored peripheral carries its services; nothing is discovered anew."
+    ) { evidence in
+      evidence.eachReturn { absence, home in
+        deadAgent(evidence, absence, home) ?? servicesRestored(evidence, absence, home)
+      }
+    },
+    Promise(
+      name: "subscription-alive", rows: ["S4", "S12"],
+      meaning: "The subscription of days ago still delivers: the lock's fresh offer arrives without a new one."
+    ) { evidence in
+      evidence.withoutLock
+        ?? evidence.eachReturn { absence, home in subscriptionAlive(evidence, absence, home) }
+    },
+    Promise(
+      name: "woken-on-arrival", rows: ["B1", "L2"],
+      meaning: "The agent that was only suspended is resumed, not launched, and learns of its connection."
+    ) { evidence in
+      evidence.eachReturn { absence, home in woken(evidence, absence, home) }
+    },
+  ]
+
+  /// `nil` where the agent was dead when its owner came home, by the story's doing, and had not been quit by its user.
+  private static func deadAgent(_ evidence: Evidence, _ absence: Absence, _ home: Range<Int>) -> Finding? {
+    let (condition, cause) = evidence.condition(
+      of: Recorded.agentIdentifier, on: absence.phone, before: home.lowerBound)
+    let lines = cause.map { [evidence.entries[$0]] } ?? []
+    switch condition {
+    case .neverRan: return evidence.neverJudged("the agent never ran before the return")
+    case .running, .suspended:
+      return evidence.neverJudged("the agent was alive when its owner came home", lines)
+    case .endedByStory:
+      let quit = evidence.last(before: home.lowerBound) {
+        $0.machine == absence.phone && $0.concerns(Recorded.agentIdentifier)
+          && ($0.isMark(.appQuit) || $0.isUsersCall)
+      }
+      guard let quit, evidence.entries[quit].isMark(.appQuit) else { return nil }
+      return evidence.neverJudged("the user had quit the agent, so nobody may relaunch it", [evidence.entries[quit]])
+    case .crashed: return nil
+    }
+  }
+
+  /// What the story does to end the agent.
+  private static func isEnd(_ entry: JournalEntry, of absence: Absence) -> Bool {
+    guard entry.machine == absence.phone else { return false }
+    switch entry.mark {
+    case .machineDown: return true
+    case .appKilled, .appReclaimed, .appQuit: return entry.concerns(Recorded.agentIdentifier)
+    default: return false
+    }
+  }
+
+  /// Up to the next thing that the story does to the agent, or its user.
+  private static func untouched(_ evidence: Evidence, _ absence: Absence, _ home: Range<Int>) -> Range<Int> {
+    let end = evidence.first(in: home) {
+      isEnd($0, of: absence)
+        || ($0.isUsersCall && $0.machine == absence.phone && $0.concerns(Recorded.agentIdentifier))
+    }
+    return home.lowerBound..<(end ?? home.upperBound)
+  }
+
+  private static func start(_ evidence: Evidence, _ absence: Absence, _ home: Range<Int>) -> Int? {
+    evidence.first(in: home) { $0.isAgent(.started) && $0.machine == absence.phone }
+  }
+
+  private static func relaunched(_ evidence: Evidence, _ absence: Absence, _ home: Range<Int>) -> Finding {
+    let range = untouched(evidence, absence, home)
+    let launches = evidence.all(in: range) {
+      $0.isDaemon(.appLaunched) && $0.machine == absence.phone && $0.concerns(Recorded.agentIdentifier)
+    }
+    guard let launch = launches.first else {
+      return evidence.missing("the agent was not relaunched on arrival", since: home.lowerBound)
+    }
+    guard launches.count == 1 else {
+      return .broken("the agent was launched \(count(launches.count, "time"))", launches)
+    }
+    guard launch[.reason] == "restore" else {
+      return .broken("the agent was launched for another reason than restoration", launches)
+    }
+    guard let listed = launch[.centrals], !listed.isEmpty else {
+      return .broken("the launch options list no restore identifier", launches)
+    }
+    guard let started = start(evidence, absence, home) else {
+      return evidence.missing("the launched agent did not start", since: home.lowerBound, launches)
+    }
+    let start = evidence.entries[started]
+    guard let told = start[.centralsToRestore], !told.isEmpty else {
+      return .broken("the agent was told no restore identifier", [launch, start])
+    }
+    return .kept("launch options list \(told)", [launch, start])
+  }
+
+  private static func restoredInOrder(_ evidence: Evidence, _ absence: Absence, _ home: Range<Int>) -> Finding {
+    guard let started = start(evidence, absence, home) else {
+      return evidence.missing("the agent was not started on arrival", since: home.lowerBound)
+    }
+    let pid = evidence.entries[started].pid
+    func isOwn(_ entry: JournalEntry) -> Bool { entry.machine == absence.phone && entry.pid == pid }
+    // What is told after the link was lost again, or after a fault, is another matter.
+    let end =
+      evidence.first(in: started..<home.upperBound) {
+        ($0.isAgent(.didDisconnect) && isOwn($0)) || $0.isMark(.fault) || $0.isMark(.daemonKilled)
+      } ?? home.upperBound
+    let told = [Recorded.Agent.willRestoreState, .stateUpdated, .didConnect].map(\.rawValue)
+    let lines = evidence.all(in: started..<end) {
+      $0.process == Recorded.agent && isOwn($0) && told.contains($0.event ?? "")
+    }
+    let names = lines.map { $0.event ?? "" }
+    guard names == told else {
+      let reason = "told \(names.isEmpty ? "nothing" : names.joined(separator: ", "))"
+      // Something is still to come, and nothing of it was wrong so far.
+      if told.starts(with: names) { return evidence.missing("\(reason) only", since: home.lowerBound, lines) }
+      return .broken(reason, lines)
+    }
+    return .kept(told.joined(separator: ", "), lines)
+  }
+
+  private static func servicesRestored(_ evidence: Evidence, _ absence: Absence, _ home: Range<Int>) -> Finding {
+    let index = evidence.first(in: home) { $0.isAgent(.willRestoreState) && $0.machine == absence.phone }
+    guard let index else {
+      return evidence.missing("the agent restored nothing on arrival", since: home.lowerBound)
+    }
+    let restored = evidence.entries[index]
+    guard !(restored[.peripherals] ?? "").isEmpty else {
+      return .broken("no peripheral was restored", [restored])
+    }
+    let services = restored[.services] ?? ""
+    guard !services.isEmpty else { return .broken("no service was restored", [restored]) }
+    let discoveries = evidence.all(in: home) { $0.isAgent(.discoveryStarted) && $0.machine == absence.phone }
+    guard discoveries.isEmpty else { return .broken("the agent discovered services again", [restored] + discoveries) }
+    return .kept("services \(services) were there at restoration", [restored])
+  }
+
+  private static func subscriptionAlive(_ evidence: Evidence, _ absence: Absence, _ home: Range<Int>) -> Finding {
+    func isOwn(_ entry: JournalEntry) -> Bool { entry.machine == absence.phone }
+    let arrival = home.lowerBound
+    let subscribed = evidence.last(before: arrival) {
+      isOwn($0) && ($0.isAgent(.subscribed) || $0.isAgent(.subscriptionAlive))
+    }
+    guard subscribed != nil else {
+      return evidence.neverJudged("the agent had no subscription when its owner was away")
+    }
+    let alive = evidence.first(in: home) { $0.isAgent(.subscriptionAlive) && isOwn($0) }
+    let again = evidence.all(in: home) { ($0.isAgent(.subscribed) || $0.isAgent(.discoveryStarted)) && isOwn($0) }
+    guard again.isEmpty else { return .broken("the agent had to subscribe again", again) }
+    guard let alive else {
+      return evidence.missing("the agent did not find its subscription alive", since: arrival)
+    }
+    // The lock's own word, that it notified its subscribers since the return, and the phone's, that an offer came.
+    let sent = evidence.first(in: home) { $0.isLock(.offerSent) }
+    guard let sent else { return evidence.missing("the lock sent no offer", since: arrival, [evidence.entries[alive]]) }
+    let offer = evidence.first(in: home) {
+      $0.isAgent(.offerReceived) && isOwn($0) && $0.t >= evidence.entries[sent].t && $0.t >= evidence.entries[alive].t
+    }
+    guard let offer else {
+      return evidence.missing("no offer arrived", since: arrival, [evidence.entries[alive]])
+    }
+    return .kept("alive, and the lock's offer arrived by it", [alive, offer].sorted().map { evidence.entries[$0] })
+  }
+
+  private static func woken(_ evidence: Evidence, _ absence: Absence, _ home: Range<Int>) -> Finding {
+    func concerns(_ entry: JournalEntry) -> Bool {
+      entry.machine == absence.phone && entry.concerns(Recorded.agentIdentifier)
+    }
+    let arrival = home.lowerBound
+    let (condition, cause) = evidence.condition(of: Recorded.agentIdentifier, on: absence.phone, before: arrival)
+    let lines = cause.map { [evidence.entries[$0]] } ?? []
+    switch condition {
+    case .neverRan: return evidence.neverJudged("the agent never ran before the return")
+    case .endedByStory(let how): return evidence.neverJudged("the agent was not only suspended: \(how)", lines)
+    case .running: return evidence.neverJudged("the agent ran when its owner came home", lines)
+    case .crashed: return .broken("the agent that was suspended ended by itself", lines)
+    case .suspended: break
+    }
+    let range = untouched(evidence, absence, home)
+    let launches = evidence.all(in: range) { $0.isDaemon(.appLaunched) && concerns($0) }
+    guard launches.isEmpty else { return .broken("the agent was launched anew", launches) }
+    guard let resumed = evidence.first(in: range, where: { $0.isDaemon(.appResumed) && concerns($0) }) else {
+      return evidence.missing("the agent was not resumed on arrival", since: arrival)
+    }
+    let connections = evidence.indices(in: range) { $0.isAgent(.didConnect) && $0.machine == absence.phone }
+    guard let connected = connections.first else {
+      return evidence.missing("didConnect did not come after the resume", since: arrival, [evidence.entries[resumed]])
+    }
+    // Until it is told that the link was lost again, or that the radio was.
+    let end =
+      evidence.first(in: connected..<range.upperBound) {
+        $0.machine == absence.phone && ($0.isAgent(.didDisconnect) || $0.isAgent(.stateUpdated))
+      } ?? range.upperBound
+    let told = connections.filter { $0 < end }.map { evidence.entries[$0] }
+    guard told.count == 1 else {
+      return .broken("didConnect came \(count(told.count, "time")) after the resume", told)
+    }
+    let restored = evidence.all(in: range) { $0.isAgent(.willRestoreState) && $0.machine == absence.phone }
+    guard restored.isEmpty else { return .broken("a living agent was told to restore", restored) }
+    return .kept("resumed, then didConnect", [evidence.entries[resumed]] + told)
+  }
+}

@@ -1,0 +1,174 @@
+import Journal
+import JournalEvents
+
+/// What holds while the owner is away.
+enum AwayPromises {
+  static let all = [
+    Promise(
+      name: "request-held", rows: ["L3", "S3", "S8", "C3"],
+      meaning: "The connection request is held for days without the app's renewing it, and completes on arrival."
+    ) { evidence in
+      evidence.eachReturn { absence, home in requestHeld(evidence, absence, home) }
+    },
+    Promise(
+      name: "agent-not-running-while-away", rows: ["L3"],
+      meaning: "Between its death and the arrival the agent does not run at all."
+    ) { evidence in
+      evidence.eachAbsence { notRunning(evidence, $0) }
+    },
+    Promise(
+      name: "daemon-came-back", rows: ["L3"], meaning: "latchkeyd starts again after each time it was killed."
+    ) { evidence in
+      let kills = evidence.indices { $0.isMark(.daemonKilled) }
+      guard !kills.isEmpty else { return evidence.notJudged("latchkeyd was never killed") }
+      var starts: [JournalEntry] = []
+      for kill in kills {
+        let killed = evidence.entries[kill]
+        let next = kills.first { $0 > kill && evidence.entries[$0].machine == killed.machine }
+        guard
+          let start = evidence.first(
+            in: kill..<(next ?? evidence.window.upperBound),
+            where: { $0.isDaemon(.started) && $0.machine == killed.machine })
+        else { return evidence.missing("latchkeyd did not come back", since: kill, [killed]) }
+        starts.append(evidence.entries[start])
+      }
+      return .kept("it came back \(count(starts.count, "time"))", starts)
+    },
+    Promise(
+      name: "lock-relaunched", rows: ["L1"],
+      meaning: "The lock's own system relaunches the lock after each death, and the lock restores what it published."
+    ) { evidence in
+      let kills = evidence.indices { $0.isMark(.appKilled) && $0.concerns(Recorded.lockIdentifier) }
+      guard !kills.isEmpty else { return evidence.notJudged("the lock was never killed") }
+      return .all(kills.map { relaunched(evidence, $0) }, of: "death")
+    },
+    Promise(
+      name: "away-long-enough", rows: ["L3"],
+      meaning: "The owner was away for the scenario's days, by the world's clock."
+    ) { evidence in
+      evidence.eachReturn { absence, home in
+        let left = evidence.entries[absence.departure]
+        let returned = evidence.entries[home.lowerBound]
+        guard let wanted = Int64(returned[.awayAtLeast] ?? "") else {
+          return evidence.neverJudged("the return does not say how long the owner was to be away", [returned])
+        }
+        // A clock that went back has counted some time twice.
+        let marks = evidence.all(in: absence.departure..<home.upperBound) { $0.process == Recorded.orchestrator }
+        if let back = zip(marks, marks.dropFirst()).first(where: { $0.t > $1.t }) {
+          return .broken("the world's clock went back meanwhile", [back.0, back.1])
+        }
+        let took = returned.t - left.t
+        guard took >= wanted else { return .broken("away for \(took / 1_000_000_000) s only", [left, returned]) }
+        return .kept("away for \(seconds(from: left, to: returned)) s", [left, returned])
+      }
+    },
+  ]
+
+  private static func requestHeld(_ evidence: Evidence, _ absence: Absence, _ home: Range<Int>) -> Finding {
+    func concerns(_ entry: JournalEntry) -> Bool {
+      entry.machine == absence.phone && entry.concerns(Recorded.agentIdentifier)
+    }
+    let arrival = home.lowerBound
+    // From the latest moment on at which the user had it open, or its link was lost, for which the system wakes it:
+    // whoever holds the request then, the app must not have been there to ask again.
+    let opened = evidence.last(before: arrival) { $0.isUsersCall && concerns($0) }
+    let lost = evidence.last(before: arrival) { $0.isLink(.linkDown) && $0.isLink(of: absence.phone) }
+    let from = max(absence.departure, opened ?? 0, lost ?? 0)
+    var silenced = evidence.first(in: from..<arrival) {
+      concerns($0) && ($0.isMark(.appKilled) || $0.isMark(.appReclaimed) || $0.isDaemon(.appSuspended))
+    }
+    let (condition, cause) = evidence.condition(of: Recorded.agentIdentifier, on: absence.phone, before: from + 1)
+    if silenced == nil {
+      let lines = cause.map { [evidence.entries[$0]] } ?? []
+      if let opened, opened >= absence.departure, opened == from {
+        return evidence.neverJudged(
+          "the user opened the agent while away, so it could have renewed its request", [evidence.entries[opened]])
+      }
+      switch condition {
+      case .neverRan: return evidence.neverJudged("the agent never ran, so it asked for nothing")
+      case .suspended, .endedByStory: silenced = from
+      case .running, .crashed:
+        return .broken("the agent was neither suspended nor killed, so it could have renewed", lines)
+      }
+    }
+    guard let silenced else { return evidence.neverJudged("the agent was not silenced") }
+    if let quit = evidence.last(before: arrival, where: { $0.isMark(.appQuit) && concerns($0) }),
+      quit >= from
+    {
+      return evidence.neverJudged(
+        "the user had quit the agent, which gives up what it asked for", [evidence.entries[quit]])
+    }
+    func isCompletion(_ entry: JournalEntry) -> Bool { entry.isDaemon(.requestCompleted) && concerns(entry) }
+    let early = evidence.all(in: silenced..<arrival, where: isCompletion)
+    guard early.isEmpty else { return .broken("a request completed while the owner was away", early) }
+    let completed = evidence.indices(in: home, where: isCompletion)
+    guard let first = completed.first.map({ evidence.entries[$0] }), let index = completed.first else {
+      return evidence.missing("no request of the agent completed after the return", since: arrival)
+    }
+    // A link that was lost again is asked for again, and completes again.
+    let again = completed.dropFirst().prefix { completion in
+      evidence.first(in: index..<completion) { $0.isLink(.linkDown) && $0.isLink(of: absence.phone) } == nil
+    }
+    guard again.isEmpty else {
+      return .broken("\(again.count + 1) requests completed on arrival", [first] + again.map { evidence.entries[$0] })
+    }
+    // By their times, since two processes may write of one moment in either order.
+    let active = evidence.all(in: (silenced + 1)..<index) {
+      $0.machine == absence.phone && $0.t < first.t
+        && ($0.process == Recorded.agent || (concerns($0) && ($0.isDaemon(.appLaunched) || $0.isDaemon(.appResumed))))
+    }
+    guard active.isEmpty else {
+      return .broken("the agent ran before its request completed, so it could have renewed it", active)
+    }
+    let held = seconds(from: evidence.entries[silenced], to: first)
+    return .kept("completed after \(held) s of silence", [evidence.entries[silenced], first])
+  }
+
+  private static func notRunning(_ evidence: Evidence, _ absence: Absence) -> Finding {
+    let killed = evidence.first(in: absence.away) {
+      ($0.isMark(.appKilled) || $0.isMark(.appReclaimed)) && $0.machine == absence.phone
+        && $0.concerns(Recorded.agentIdentifier)
+    }
+    guard let killed else { return evidence.notJudged("the agent was not killed while the owner was away") }
+    // What the user opens runs, and is no business of this promise any more.
+    let opened = evidence.first(in: killed..<absence.away.upperBound) {
+      $0.isUsersCall && $0.machine == absence.phone && $0.concerns(Recorded.agentIdentifier)
+    }
+    let lines = evidence.all(in: (killed + 1)..<max(killed + 1, opened ?? absence.away.upperBound)) {
+      $0.machine == absence.phone
+        && ($0.process == Recorded.agent
+          || ($0.concerns(Recorded.agentIdentifier) && ($0.isDaemon(.appLaunched) || $0.isDaemon(.appResumed))))
+    }
+    guard lines.isEmpty else { return .broken("the agent ran while its owner was away", lines) }
+    guard absence.arrival != nil || !evidence.isCutOff else { return evidence.notJudged("the owner is not back") }
+    let until = opened == nil ? "the arrival" : "the user opened it"
+    return .kept("not one line from it until \(until)", [evidence.entries[killed]])
+  }
+
+  private static func relaunched(_ evidence: Evidence, _ kill: Int) -> Finding {
+    let killed = evidence.entries[kill]
+    let next = evidence.first(in: evidence.rest(from: kill + 1)) {
+      $0.isMark(.appKilled) && $0.concerns(Recorded.lockIdentifier) && $0.machine == killed.machine
+    }
+    let after = kill..<(next ?? evidence.window.upperBound)
+    let launched = evidence.first(in: after) {
+      $0.isDaemon(.appLaunched) && $0.machine == killed.machine && $0.concerns(Recorded.lockIdentifier)
+    }
+    guard let launched else { return evidence.missing("the lock was not relaunched", since: kill, [killed]) }
+    // Its first lines may stand before the daemon's own about the launch.
+    guard let started = evidence.first(in: after, where: { $0.isLock(.started) && $0.machine == killed.machine }) else {
+      return evidence.missing("the relaunched lock did not start", since: kill, [evidence.entries[launched]])
+    }
+    guard killed[.pid] != "\(evidence.entries[started].pid)" else {
+      return .broken("the lock that runs is the one that was killed", [evidence.entries[started]])
+    }
+    let restored = evidence.first(in: after) { $0.isLock(.willRestoreState) && $0.machine == killed.machine }
+    guard let restored else {
+      return evidence.missing("the relaunched lock restored nothing", since: kill, [evidence.entries[started]])
+    }
+    guard !(evidence.entries[restored][.services] ?? "").isEmpty else {
+      return .broken("the relaunched lock restored no service", [evidence.entries[restored]])
+    }
+    return .kept("relaunched and restored", [launched, restored].map { evidence.entries[$0] })
+  }
+}

@@ -1,0 +1,210 @@
+import Journal
+import JournalEvents
+
+/// The bolt.
+enum DoorPromises {
+  static let all = [
+    Promise(
+      name: "unlocked-once", rows: ["L2", "L3"],
+      meaning: "The arrival unlocks the door exactly once: one write, one accepted command, one movement of the bolt."
+    ) { evidence in
+      evidence.eachArrival { absence, home in
+        .all(evidence.doors.map { unlockedOnce(evidence, absence, home, door: $0) }, of: "lock")
+      }
+    },
+    Promise(
+      name: "opened-once", rows: ["L3"],
+      meaning: "Whatever dies meanwhile, each arrival opens the door by one movement of the bolt: a phone moves it no "
+        + "second time unless it was locked between."
+    ) { evidence in
+      evidence.eachArrival { absence, home in
+        .all(evidence.doors.map { openedOnce(evidence, absence, home, door: $0) }, of: "lock")
+      }
+    },
+    Promise(
+      name: "unlock-answered", rows: ["L4"],
+      meaning: "The lock's authenticated answer to the unlock reaches the agent and says that it was done."
+    ) { evidence in
+      evidence.eachArrival { absence, home in answered(evidence, absence, home) }
+    },
+    Promise(
+      name: "never-unlocked-while-away", rows: ["L4"], meaning: "While nobody is at home nothing opens the door."
+    ) { evidence in
+      evidence.withoutLock
+        ?? evidence.eachAbsence { absence in
+          .all(evidence.doors.map { neverUnlocked(evidence, absence, door: $0) }, of: "lock")
+        }
+    },
+    Promise(
+      name: "every-movement-recorded", rows: ["L5"],
+      meaning: "The lock wrote a record for every movement of the bolt before it moved; no two share one."
+    ) { evidence in
+      if let finding = evidence.withoutLock { return finding }
+      var moves: [JournalEntry] = []
+      for door in evidence.doors {
+        // What was recorded before this part of the story counts, or a number could be used again in the next.
+        var last: Int64?
+        for index in 0..<evidence.window.upperBound {
+          let move = evidence.entries[index]
+          guard move.isLock(.boltMoved), move.machine == door else { continue }
+          let number = Int64(move[.record] ?? "")
+          if evidence.window.contains(index) {
+            moves.append(move)
+            guard let number else { return .broken("a movement has no record", [move]) }
+            if let last, number <= last { return .broken("record \(number) comes after record \(last)", [move]) }
+          }
+          last = number ?? last
+        }
+      }
+      guard !moves.isEmpty else { return evidence.notJudged("the bolt never moved") }
+      return .kept("\(count(moves.count, "movement")), \(count(moves.count, "record"))", moves)
+    },
+    Promise(
+      name: "nothing-refused", rows: ["L4"],
+      meaning: "The lock refused no command in this story, but for one that was on its way to it when it restarted."
+    ) { evidence in
+      if let finding = evidence.withoutLock { return finding }
+      let all = evidence.all { $0.isLock(.commandRefused) }
+      let refused = all.filter { !wasOnItsWay($0, evidence) }
+      guard refused.isEmpty else {
+        return .broken("\(count(refused.count, "command")) \(refused.count == 1 ? "was" : "were") refused", refused)
+      }
+      let accepted = evidence.all { $0.isLock(.commandAccepted) }
+      guard !accepted.isEmpty else {
+        return evidence.notJudged("the lock was never commanded, so it had nothing to refuse")
+      }
+      let late = all.count
+      return .kept(
+        "\(count(accepted.count, "command")), none refused"
+          + (late == 0
+            ? "" : "; \(count(late, "other")) \(late == 1 ? "was" : "were") on its way to a lock that restarted"))
+    },
+  ]
+
+  /// Whether the lock says so of a refused command, and had restarted before.
+  private static func wasOnItsWay(_ refusal: JournalEntry, _ evidence: Evidence) -> Bool {
+    guard refusal[.reason] == "earlierRun" else { return false }
+    let starts = evidence.entries.filter {
+      $0.isLock(.started) && $0.machine == refusal.machine && $0.t <= refusal.t
+    }
+    return starts.count > 1
+  }
+
+  /// `nil` where the bolt was locked when this arrival began, or was locked while it went on, so that there was a door to
+  /// open.
+  private static func openAlready(_ evidence: Evidence, _ home: Range<Int>, door: String) -> Finding? {
+    let returned = evidence.entries[home.lowerBound]
+    let walkEnds = returned.t + Int64((Double(returned[.over] ?? "") ?? 0) * 1e9)
+    // Who comes back soon is on the way while the bolt still locks behind them.
+    let moves = evidence.all(in: home) {
+      $0.isLock(.boltMoved) && $0.machine == door && ($0.isOpening || ($0.t <= walkEnds && !$0.isByHand))
+    }
+    guard evidence.bolt(of: door, before: home.lowerBound) == "unlocked", moves.isEmpty else { return nil }
+    return evidence.neverJudged("the bolt was unlocked already when the owner came home")
+  }
+
+  private static func unlockedOnce(
+    _ evidence: Evidence, _ absence: Absence, _ home: Range<Int>, door: String
+  ) -> Finding {
+    if let finding = openAlready(evidence, home, door: door) { return finding }
+    // Whoever leaves afterwards makes the bolt move again, and rightly so.
+    let left = evidence.first(in: home) { $0.isMark(.ownerLeft) && evidence.phones.contains($0.machine) }
+    let home = home.lowerBound..<(left ?? home.upperBound)
+    let written = evidence.all(in: home) { $0.isAgent(.unlockWritten) }
+    let own = written.filter { $0.machine == absence.phone }
+    // A phone also says that it is there, by a status, which moves nothing.
+    let accepted = evidence.all(in: home) {
+      $0.isLock(.commandAccepted) && $0.machine == door && $0[.command] != "status"
+    }
+    let moved = evidence.all(in: home) { $0.isLock(.boltMoved) && $0.machine == door && !$0.isByHand }
+    // Who comes back soon is on the way while the bolt still locks behind them.
+    let after = Array(moved.drop { !$0.isOpening })
+    guard let open = after.first else {
+      return evidence.missing("the bolt did not open on arrival", since: home.lowerBound, moved)
+    }
+    guard after.count == 1 else {
+      return .broken("the bolt moved \(count(after.count, "time")) on arrival", after)
+    }
+    if own.isEmpty, !written.isEmpty {
+      return evidence.neverJudged("another phone opened the door", written)
+    }
+    guard own.count == 1 else { return .broken("\(count(own.count, "unlock")) written", own) }
+    guard !accepted.isEmpty, accepted.count <= written.count else {
+      return .broken("\(count(accepted.count, "command")) accepted", accepted)
+    }
+    let took = seconds(from: evidence.entries[home.lowerBound], to: open)
+    return .kept("one write, one movement, \(took) s after the return", own + accepted + [open])
+  }
+
+  private static func openedOnce(
+    _ evidence: Evidence, _ absence: Absence, _ home: Range<Int>, door: String
+  ) -> Finding {
+    if let finding = openAlready(evidence, home, door: door) { return finding }
+    let moves = evidence.all(in: home) { $0.isLock(.boltMoved) && $0.machine == door }
+    var earlier: JournalEntry?
+    for move in moves {
+      if let earlier, earlier.isOpening, move.isOpening {
+        return .broken("the bolt opened a second time without having been locked between", [earlier, move])
+      }
+      earlier = move
+    }
+    guard let open = moves.first(where: \.isOpening) else {
+      return evidence.missing("the bolt did not open on arrival", since: home.lowerBound, moves)
+    }
+    guard !open.isByHand else {
+      return evidence.neverJudged("a hand opened the door before a phone did", [open])
+    }
+    let took = seconds(from: evidence.entries[home.lowerBound], to: open)
+    let written = evidence.all(in: home) { $0.isAgent(.unlockWritten) }
+    let operations = Set(written.map { $0[.operation] }).count
+    guard operations > 0 else { return .broken("the bolt opened, and no agent had written an unlock", [open]) }
+    return .kept("open after \(took) s, by \(count(operations, "operation"))", written + [open])
+  }
+
+  private static func answered(_ evidence: Evidence, _ absence: Absence, _ home: Range<Int>) -> Finding {
+    let written = evidence.all(in: home) { $0.isAgent(.unlockWritten) }
+    guard written.contains(where: { $0.machine == absence.phone }) else {
+      if let finding = evidence.doors.lazy.compactMap({ openAlready(evidence, home, door: $0) }).first {
+        return finding
+      }
+      guard written.isEmpty else { return evidence.neverJudged("another phone opened the door", written) }
+      return evidence.missing("no unlock was written, so nothing was answered", since: home.lowerBound)
+    }
+    let answers = evidence.all(in: home) { $0.isAgent(.unlockAnswered) && $0.machine == absence.phone }
+    guard let answer = answers.last else {
+      return evidence.missing("no answer reached the agent", since: home.lowerBound, written)
+    }
+    var seen: [String: JournalEntry] = [:]
+    for answer in answers {
+      let operation = answer[.operation] ?? ""
+      if let earlier = seen[operation] { return .broken("one unlock was answered twice", [earlier, answer]) }
+      seen[operation] = answer
+    }
+    // LockResult's words.
+    let result = answer[.result] ?? ""
+    guard ["done", "notNeeded"].contains(result) else {
+      return .broken("the answer is \(result.isEmpty ? "empty" : result)", answers)
+    }
+    return .kept("answered \(result)", answers)
+  }
+
+  private static func neverUnlocked(_ evidence: Evidence, _ absence: Absence, door: String) -> Finding {
+    let moves = evidence.indices(in: absence.away) { $0.isLock(.boltMoved) && $0.machine == door }
+    let opened = moves.filter { evidence.entries[$0][.to] != "locked" }
+    let absences = evidence.everyAbsence()
+    // Somebody else who is at home may open the door whenever they like.
+    func isAnybodyHome(at index: Int) -> Bool {
+      evidence.phones.contains { phone in !absences.contains { $0.phone == phone && $0.away.contains(index) } }
+    }
+    let wrong = opened.filter { !isAnybodyHome(at: $0) }.map { evidence.entries[$0] }
+    guard wrong.isEmpty else { return .broken("the bolt opened while nobody was at home", wrong) }
+    guard opened.isEmpty else {
+      return evidence.neverJudged("somebody else was at home when it opened", opened.map { evidence.entries[$0] })
+    }
+    guard absence.arrival != nil || !evidence.isCutOff else { return evidence.notJudged("the owner is not back") }
+    guard evidence.bolt(of: door, before: absence.departure) == "locked" || !moves.isEmpty else {
+      return evidence.neverJudged("the bolt was not locked while the owner was away, so nothing could open it")
+    }
+    return .kept("no movement but the locking", moves.map { evidence.entries[$0] })
+  }
+}

@@ -1,0 +1,81 @@
+import Journal
+import JournalEvents
+
+/// The owner leaves.
+enum LeavingPromises {
+  static let all = [
+    Promise(
+      name: "locked-on-leaving", rows: ["L2"], meaning: "The lock locks by itself each time its owner has left, once."
+    ) { evidence in
+      evidence.withoutLock
+        ?? evidence.eachAbsence { absence in
+          .all(evidence.doors.map { lockedOnLeaving(evidence, absence, door: $0) }, of: "lock")
+        }
+    },
+    Promise(
+      name: "link-lost-on-leaving", rows: ["L3"],
+      meaning: "The link goes down each time the owner gets out of range, and none comes up before the return."
+    ) { evidence in
+      evidence.eachAbsence { linkLost(evidence, $0) }
+    },
+  ]
+
+  private static func lockedOnLeaving(_ evidence: Evidence, _ absence: Absence, door: String) -> Finding {
+    let left = evidence.entries[absence.departure]
+    guard evidence.bolt(of: door, before: absence.departure) != "locked" else {
+      return evidence.neverJudged("the bolt was locked already when the owner left", [left])
+    }
+    let doorMark = evidence.last(before: absence.departure) { $0.machine == door && $0[.door] != nil }
+    if let doorMark, evidence.entries[doorMark].isMark(.fault), evidence.entries[doorMark][.door] == "open" {
+      return evidence.neverJudged("the door stood open when the owner left", [evidence.entries[doorMark], left])
+    }
+    // Who turns back on a way is still out of range for a while: the bolt has until the link is there again.
+    var end = absence.away.upperBound
+    if let arrival = absence.arrival, absence.hasWay {
+      end =
+        evidence.first(in: evidence.rest(from: arrival)) {
+          ($0.isLink(.linkUp) && $0.isLink(of: absence.phone)) || $0.isOpening
+        } ?? absence.end
+    }
+    let moves = evidence.all(in: absence.departure..<end) {
+      $0.isLock(.boltMoved) && $0.machine == door && !$0.isByHand
+    }
+    guard let first = moves.first(where: { $0[.to] == "locked" }) else {
+      let hand = evidence.all(in: absence.away) { $0.isLock(.boltMoved) && $0.machine == door && $0.isByHand }
+      if let locked = hand.first(where: { $0[.to] == "locked" }) {
+        return evidence.neverJudged("a hand had locked the bolt before the lock did", [left, locked])
+      }
+      return evidence.missing(
+        "the bolt did not lock while the owner was away", since: absence.departure, moves.isEmpty ? [left] : moves)
+    }
+    // A phone of somebody else's may open it later, and somebody else may leave: each after its own departure.
+    let others = evidence.everyAbsence().contains {
+      $0.phone != absence.phone && absence.away.overlaps($0.away.lowerBound..<$0.end)
+    }
+    guard moves.count == 1 || others else {
+      return .broken("the bolt moved \(moves.count) times while the owner was away", moves)
+    }
+    return .kept("locked \(seconds(from: left, to: first)) s after leaving", [first])
+  }
+
+  private static func linkLost(_ evidence: Evidence, _ absence: Absence) -> Finding {
+    let left = evidence.entries[absence.departure]
+    guard evidence.isLinked(absence.phone, before: absence.departure) == true else {
+      return evidence.neverJudged("the phone was not connected when its owner left", [left])
+    }
+    let links = evidence.all(in: absence.away) {
+      ($0.isLink(.linkUp) || $0.isLink(.linkDown)) && $0.isLink(of: absence.phone)
+    }
+    guard let down = links.lastIndex(where: { $0.isLink(.linkDown) }) else {
+      return evidence.missing("no link went down while the owner was away", since: absence.departure, [left])
+    }
+    // Who walks passes the edge of range, where links come and go; who is beyond it has none.
+    let walked = Int64((Double(left[.over] ?? "") ?? 0) * 1e9)
+    let up = links.filter { $0.isLink(.linkUp) && $0.t > left.t + walked }
+    guard up.isEmpty else { return .broken("a link came up while the owner was away", up) }
+    if links.last?.isLink(.linkUp) == true {
+      return .broken("the link stayed while the owner was away", [links.last ?? left])
+    }
+    return .kept("link lost, and none came up until the return", [links[down]])
+  }
+}

@@ -1,0 +1,140 @@
+import Journal
+import JournalEvents
+
+/// The lock's app dies, or hangs, and its system stands in for it.
+enum LockFaultPromises {
+  static let all = [
+    Promise(
+      name: "death-unseen", rows: ["L1", "S8"],
+      meaning: "The lock's app dies while the phone is connected, and the phone notices nothing: no link lost, no "
+        + "service changed; the relaunched lock goes on with the same subscription."
+    ) { evidence in
+      let kills = evidence.indices { $0.isMark(.appKilled) && $0.concerns(Recorded.lockIdentifier) }
+      guard !kills.isEmpty else { return evidence.notJudged("the lock was never killed") }
+      guard !evidence.phones.isEmpty else { return evidence.neverJudged("nobody in the story carries the agent") }
+      return .all(
+        kills.flatMap { kill in evidence.phones.map { deathUnseen(evidence, kill, phone: $0) } }, of: "death")
+    },
+    Promise(
+      name: "answered-for-the-app", rows: ["C6", "B4"],
+      meaning: "A request that the hung lock does not answer is answered by its system, and the link stays."
+    ) { evidence in
+      eachHanging(evidence) { hung in
+        guard let expired = answer(.requestExpired, evidence, hung) else {
+          guard let asked = evidence.first(in: hung, where: isQuestion) else {
+            return evidence.notJudged("nobody asked the lock for anything while it hung")
+          }
+          // Its system has 5 s: what is lost later is lost over that.
+          let limit = evidence.entries[asked].t + 5_000_000_000
+          let lost = evidence.first(in: asked..<hung.upperBound) { $0.isLink(.linkDown) && $0.t < limit }
+          if let lost {
+            return evidence.neverJudged("the link was lost first", [evidence.entries[lost]])
+          }
+          return evidence.missing(
+            "its system answered nothing for it", since: asked,
+            [hung.lowerBound, asked].map { evidence.entries[$0] })
+        }
+        // An owner who leaves takes the link along.
+        let left = evidence.firstMark(.ownerLeft, in: expired..<hung.upperBound)
+        let lost = evidence.all(in: expired..<(left ?? hung.upperBound)) { $0.isLink(.linkDown) }
+        guard lost.isEmpty else { return .broken("the link was lost over it", lost) }
+        return .kept("answered, and the link stayed", [evidence.entries[expired]])
+      }
+    },
+    Promise(
+      name: "closed-with-its-link", rows: ["C6", "H4"],
+      meaning:
+        "A request that is open when the link is lost is closed at once, and a bluetoothd that dies of it comes back."
+    ) { evidence in
+      eachHanging(evidence) { closedWithLink(evidence, $0) }
+    },
+  ]
+
+  private static func deathUnseen(_ evidence: Evidence, _ kill: Int, phone: String) -> Finding {
+    let killed = evidence.entries[kill]
+    guard evidence.isLinked(phone, before: kill) == true else {
+      return evidence.neverJudged("\(phone) was not connected when the lock died", [killed])
+    }
+    // Until somebody leaves, or the lock is killed once more.
+    let end =
+      evidence.first(in: evidence.rest(from: kill + 1)) {
+        ($0.isMark(.ownerLeft) && $0.machine == phone)
+          || ($0.isMark(.appKilled) && $0.concerns(Recorded.lockIdentifier))
+      } ?? evidence.window.upperBound
+    let signs: [Recorded.Agent] = [.didDisconnect, .servicesChanged, .discoveryStarted, .subscribed]
+    let noticed = evidence.all(in: kill..<end) { entry in
+      (entry.isLink(.linkDown) && entry.isLink(of: phone))
+        || (entry.machine == phone && signs.contains { entry.isAgent($0) })
+    }
+    guard noticed.isEmpty else { return .broken("the phone noticed it", noticed) }
+    let started = evidence.first(in: kill..<end) { $0.isLock(.started) && $0.machine == killed.machine }
+    guard let started else { return evidence.missing("the lock did not start again", since: kill, [killed]) }
+    let answered = evidence.first(in: started..<end) { $0.isAgent(.statusAnswered) && $0.machine == phone }
+    guard let answered else {
+      return evidence.missing(
+        "the relaunched lock and the phone did not talk", since: kill, [evidence.entries[started]])
+    }
+    return .kept(
+      "they talk again \(seconds(from: killed, to: evidence.entries[answered])) s after its death",
+      [kill, started, answered].map { evidence.entries[$0] })
+  }
+
+  private static func closedWithLink(_ evidence: Evidence, _ hung: Range<Int>) -> Finding {
+    guard let closed = answer(.requestAbandoned, evidence, hung) else {
+      guard let down = evidence.first(in: hung, where: { $0.isLink(.linkDown) }) else {
+        return evidence.notJudged("no link was lost while the lock hung")
+      }
+      let expired = answer(.requestExpired, evidence, hung)
+      guard let asked = evidence.last(before: down, where: isQuestion), asked >= hung.lowerBound,
+        expired.map({ $0 < asked || $0 > down }) ?? true
+      else {
+        return evidence.neverJudged("no request was open when the link was lost", [evidence.entries[down]])
+      }
+      return evidence.missing(
+        "its system did not close the request that was open", since: down,
+        [asked, down].map { evidence.entries[$0] })
+    }
+    // The only end that is nobody's fault here, whether it is seen by the service manager or by latchkeyd.
+    let gone = evidence.all(in: evidence.rest(from: closed)) {
+      $0.isMark(.processFailed) || ($0.isDaemon(.bluetoothState) && $0[.state] == "resetting")
+    }
+    guard let last = gone.last else { return .kept("closed as the link was lost", [evidence.entries[closed]]) }
+    let others = gone.filter { $0.isMark(.processFailed) && $0[.program] != Recorded.bluetoothd }
+    guard others.isEmpty else { return .broken("another process ended over it", others) }
+    let back = evidence.first(in: evidence.rest(from: closed)) {
+      $0.isDaemon(.bluetoothState) && $0[.because] == "bluetoothd appeared" && $0.t >= last.t
+    }
+    guard let back else {
+      return evidence.missing("bluetoothd died of it and did not come back", since: closed, gone)
+    }
+    return .kept("closed; bluetoothd died of it and came back", [evidence.entries[closed], evidence.entries[back]])
+  }
+
+  /// Each time from the lock's hanging until it goes on, or is ended, or the story ends.
+  private static func eachHanging(_ evidence: Evidence, _ judge: (Range<Int>) -> Finding) -> Finding {
+    let hangs = evidence.indices { $0.isMark(.appHung) && $0.concerns(Recorded.lockIdentifier) }
+    guard !hangs.isEmpty else { return evidence.notJudged("the lock did not hang") }
+    return .all(
+      hangs.map { hang in
+        let machine = evidence.entries[hang].machine
+        let end = evidence.first(in: evidence.rest(from: hang + 1)) {
+          guard $0.machine == machine else { return false }
+          switch $0.mark {
+          case .machineDown: return true
+          case .appContinued, .appKilled, .appHung: return $0.concerns(Recorded.lockIdentifier)
+          default: return false
+          }
+        }
+        return judge(hang..<(end ?? evidence.window.upperBound))
+      }, of: "hanging")
+  }
+
+  /// A phone asks the lock for something that it must answer.
+  private static func isQuestion(_ entry: JournalEntry) -> Bool {
+    entry.isAgent(.offerAsked) || entry.isAgent(.statusWritten) || entry.isAgent(.unlockWritten)
+  }
+
+  private static func answer(_ event: Recorded.Daemon, _ evidence: Evidence, _ range: Range<Int>) -> Int? {
+    evidence.first(in: range) { $0.isDaemon(event) && $0.concerns(Recorded.lockIdentifier) }
+  }
+}

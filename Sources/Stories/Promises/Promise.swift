@@ -1,0 +1,121 @@
+import Journal
+
+/// One promise of the system, with the checker that tells from what was recorded whether it was kept.
+package struct Promise: Sendable {
+  /// What scenarios and verdicts call it.
+  package let name: String
+  /// What is promised, in a sentence.
+  package let meaning: String
+  /// The rows of the requirements that it stands for.
+  package let rows: [String]
+  private let check: @Sendable (Evidence) -> Finding
+
+  init(name: String, rows: [String], meaning: String, check: @escaping @Sendable (Evidence) -> Finding) {
+    self.name = name
+    self.rows = rows
+    self.meaning = meaning
+    self.check = check
+  }
+
+  package static func named(_ name: String) -> Promise? { all.first { $0.name == name } }
+
+  package static let all: [Promise] =
+    LeavingPromises.all + AwayPromises.all + ArrivalPromises.all + DoorPromises.all + SafetyPromises.all
+    + LockFaultPromises.all + SoundnessPromises.all
+
+  /// Checks this promise over what was recorded.
+  ///
+  /// - Parameter unjudged: why nobody can tell in this world; then it is neither kept nor broken.
+  package func judge(_ evidence: Evidence, scope: String, unjudged: String? = nil) -> PromiseResult {
+    let finding = unjudged.map { Finding(judgement: .notJudged, reason: $0, evidence: []) } ?? check(evidence)
+    return PromiseResult(
+      name: name, meaning: meaning, rows: rows, scope: scope, judgement: finding.judgement, reason: finding.reason,
+      evidence: finding.evidence)
+  }
+
+  /// What a promise of a part of the story comes to that was never told.
+  func notReached(scope: String, reason: String) -> PromiseResult {
+    PromiseResult(
+      name: name, meaning: meaning, rows: rows, scope: scope, judgement: .notReached, reason: reason, evidence: [])
+  }
+}
+
+/// What became of a promise.
+package enum Judgement: String, Sendable, Codable, Equatable {
+  case kept
+  case broken
+  /// What it is about did not happen in this story, or nobody can tell in this world: neither kept nor broken.
+  case notJudged = "not judged"
+  /// The story stopped before it could be judged: neither kept nor broken.
+  case notReached = "not reached"
+}
+
+/// What a checker found, and the lines that show it.
+package struct Finding: Sendable, Equatable {
+  package var judgement: Judgement
+  package var reason: String
+  package var evidence: [JournalEntry]
+
+  static func kept(_ reason: String, _ evidence: [JournalEntry] = []) -> Finding {
+    Finding(judgement: .kept, reason: reason, evidence: evidence)
+  }
+  static func broken(_ reason: String, _ evidence: [JournalEntry] = []) -> Finding {
+    Finding(judgement: .broken, reason: reason, evidence: evidence)
+  }
+
+  /// One finding out of those about each time that a thing happened. One broken time breaks the promise, and a time that
+  /// was not reached leaves it open; times that can't be judged count for nothing.
+  ///
+  /// - Parameter what: what such a time is called, as in "absence".
+  static func all(_ findings: [Finding], of what: String) -> Finding {
+    guard findings.count > 1 else {
+      return findings.first ?? Finding(judgement: .notJudged, reason: "there is no \(what)", evidence: [])
+    }
+    func place(_ index: Int) -> String { "\(what) \(index + 1) of \(findings.count)" }
+    for judgement in [Judgement.broken, .notReached] {
+      guard let index = findings.firstIndex(where: { $0.judgement == judgement }) else { continue }
+      var finding = findings[index]
+      finding.reason = "\(place(index)): \(finding.reason)"
+      return finding
+    }
+    let kept = findings.filter { $0.judgement == .kept }
+    guard let last = kept.last else { return findings[0] }
+    var reason = "\(count(kept.count, what)): " + kept.prefix(3).map(\.reason).joined(separator: "; ")
+    if kept.count > 3 { reason += "; …" }
+    if let index = findings.firstIndex(where: { $0.judgement == .notJudged }) {
+      reason += " (not judged: \(place(index)): \(findings[index].reason))"
+    }
+    return .kept(reason, last.evidence)
+  }
+}
+
+package struct PromiseResult: Sendable, Codable, Equatable {
+  package var name: String
+  package var meaning: String
+  package var rows: [String]
+  /// The chapter it was checked over, or the whole run.
+  package var scope: String
+  package var judgement: Judgement
+  package var reason: String
+  package var evidence: [JournalEntry]
+
+  package var kept: Bool { judgement == .kept }
+}
+
+/// Virtual seconds between two events, for people.
+func seconds(from earlier: JournalEntry, to later: JournalEntry) -> String {
+  let milliseconds = max(0, later.t - earlier.t) / 1_000_000
+  let fraction = String(milliseconds % 1000)
+  return "\(milliseconds / 1000).\(String(repeating: "0", count: 3 - fraction.count))\(fraction)"
+}
+
+/// The same for what there may be parts of: "1 day", "2.5 days".
+func count(_ number: Double, _ what: String) -> String {
+  let text = number == number.rounded() && abs(number) < 1e15 ? String(Int64(number)) : String(number)
+  return "\(text) \(text == "1" ? what : what + "s")"
+}
+
+/// A number of things, for people: "1 absence", "2 absences".
+func count(_ number: Int, _ what: String, plural: String? = nil) -> String {
+  "\(number) \(number == 1 ? what : plural ?? what + "s")"
+}

@@ -1,0 +1,38 @@
+import Journal
+import JournalEvents
+import Worlds
+
+extension Recorded {
+  static let agentIdentifier = InstalledApp.agent.bundleIdentifier
+  static let lockIdentifier = InstalledApp.lock.bundleIdentifier
+}
+
+extension JournalEntry {
+  /// What the orchestrator noted, where it is such a line.
+  var mark: Recorded.Story? { event(as: Recorded.Story.self) }
+
+  func isMark(_ event: Recorded.Story) -> Bool { self.is(event) }
+  func isAgent(_ event: Recorded.Agent) -> Bool { self.is(event) }
+  func isLock(_ event: Recorded.Lock) -> Bool { self.is(event) }
+  func isDaemon(_ event: Recorded.Daemon) -> Bool { self.is(event) }
+  func isLink(_ event: Recorded.Radio) -> Bool { self.is(event) }
+
+  /// Whether a daemon's or the orchestrator's line is about this app.
+  func concerns(_ app: String) -> Bool { self[.app] == app }
+
+  /// The user opens the app, or says something to it, for which its system starts it.
+  var isUsersCall: Bool { isMark(.appOpened) || isMark(.userUnlocked) }
+
+  /// Whether a line about a link is about one of this machine's. The simulator and the air name both ends; a bluetoothd
+  /// tells of its own machine's links.
+  func isLink(of machine: String) -> Bool {
+    let ends = [self[.central], self[.peripheral]].compactMap { $0 }
+    if !ends.isEmpty { return ends.contains(machine) }
+    return process != Recorded.bluetoothd || self.machine == machine
+  }
+
+  /// The bolt was moved to its open end.
+  var isOpening: Bool { isLock(.boltMoved) && self[.to] == "unlocked" }
+  var isOpeningByPhone: Bool { isOpening && self[.cause] == "phone" }
+  var isByHand: Bool { self[.cause] == "hand" }
+}

@@ -1,0 +1,128 @@
+import Journal
+import JournalEvents
+
+/// No door opens for somebody who has not come.
+enum SafetyPromises {
+  static let all = [
+    Promise(
+      name: "opened-only-on-arrival", rows: ["L2", "L4"],
+      meaning: "A phone moves the bolt to unlocked only when its owner has come home on a way, or has said so."
+    ) { evidence in
+      if let finding = evidence.withoutLock { return finding }
+      guard !evidence.phones.isEmpty else { return evidence.neverJudged("nobody in the story carries the agent") }
+      return .all(evidence.doors.map { openedOnlyOnArrival(evidence, door: $0) }, of: "lock")
+    },
+    Promise(
+      name: "asked-without-evidence", rows: ["L2"],
+      meaning: "Where an owner is at the locked door and nothing shows that they came on a way, the agent asks."
+    ) { evidence in
+      evidence.withoutLock
+        ?? evidence.eachReturn { absence, home in asked(evidence, absence, home) }
+    },
+  ]
+
+  /// What one return on a way allows.
+  private struct Approach {
+    /// Until when the owner walks.
+    var walkEnds: Int64
+    /// The door was open when the owner came: what locks it later, locks it behind somebody who is at home.
+    var wasOpen: Bool
+    var hasOpened = false
+
+    /// A phone may need a moment after the last step, and a link that flaps on the way may lock the bolt once more.
+    static let grace: Int64 = 60_000_000_000
+
+    /// A door that was locked opens once, however long it takes: locks may hang, and lose their power.
+    func allows(at t: Int64) -> Bool { t <= walkEnds + Self.grace || (!hasOpened && !wasOpen) }
+  }
+
+  private static func openedOnlyOnArrival(_ evidence: Evidence, door: String) -> Finding {
+    var approaches: [String: Approach] = [:]
+    var opened: [JournalEntry] = []
+    // What owners have said, and no door has opened for yet.
+    var words: [String: Int] = [:]
+    for index in 0..<evidence.window.upperBound {
+      let entry = evidence.entries[index]
+      let walk = Int64((Double(entry[.over] ?? "") ?? 0) * 1e9)
+      switch (entry.mark, entry.event(as: Recorded.Lock.self)) {
+      case (.userUnlocked?, _): words[entry.machine, default: 0] += 1
+      case (.ownerLeft?, _): approaches[entry.machine] = nil
+      case (.ownerReturned?, _):
+        let isOpen = evidence.bolt(of: door, before: index) == "unlocked"
+        approaches[entry.machine] =
+          entry.isOnWay && evidence.phones.contains(entry.machine)
+          ? Approach(walkEnds: entry.t + walk, wasOpen: isOpen) : nil
+      case (.moved?, _) where entry.isOnWay:
+        // Who had stopped on the way walks on.
+        if let approach = approaches[entry.machine], !approach.hasOpened {
+          approaches[entry.machine]?.walkEnds = max(approach.walkEnds, entry.t + walk)
+        }
+      case (_, .boltMoved?) where entry.machine == door:
+        if entry.isByHand, !entry.isOpening {
+          // What somebody locks from inside stays locked until somebody really comes.
+          for (phone, approach) in approaches where entry.t > approach.walkEnds { approaches[phone] = nil }
+        }
+        guard entry.isOpeningByPhone else { continue }
+        let cause = cause(evidence, of: index, door: door)
+        if evidence.window.contains(index) { opened.append(entry) }
+        let phone = cause?.machine ?? ""
+        // The agent's own word for it is not enough: somebody must have said so, once for each time.
+        if cause?[.because] == "word", let given = words[phone], given > 0 {
+          words[phone] = given - 1
+          continue
+        }
+        if approaches[phone]?.allows(at: entry.t) == true {
+          approaches[phone]?.hasOpened = true
+          continue
+        }
+        guard evidence.window.contains(index) else { continue }
+        guard let cause else {
+          return .broken("a phone opened the door, and no agent of the story had written it", [entry])
+        }
+        return .broken("\(phone) opened the door, and its owner had not come home on a way", [cause, entry])
+      default: continue
+      }
+    }
+    guard !opened.isEmpty else { return .kept("no phone opened the door") }
+    return .kept("\(count(opened.count, "opening")), each by somebody who came or asked for it", opened)
+  }
+
+  /// What the agent wrote that moved the bolt: the write of the latest operation that the lock had accepted.
+  private static func cause(_ evidence: Evidence, of index: Int, door: String) -> JournalEntry? {
+    let moved = evidence.entries[index]
+    let accepted = evidence.last(before: index) {
+      $0.isLock(.commandAccepted) && $0.machine == door && $0[.command] != "status" && $0.t <= moved.t
+    }
+    guard let accepted, let operation = evidence.entries[accepted][.operation] else { return nil }
+    // By their operation, since machines may tell of one moment in either order.
+    return evidence.last(before: evidence.window.upperBound) {
+      $0.isAgent(.unlockWritten) && $0[.operation] == operation && $0.t <= moved.t
+    }.map { evidence.entries[$0] }
+  }
+
+  private static func asked(_ evidence: Evidence, _ absence: Absence, _ home: Range<Int>) -> Finding {
+    let returned = evidence.entries[home.lowerBound]
+    guard !absence.hasWay else { return evidence.neverJudged("the owner came on a way", [returned]) }
+    guard evidence.doors.contains(where: { evidence.bolt(of: $0, before: home.lowerBound) == "locked" }) else {
+      return evidence.neverJudged("the bolt was not locked when the owner came home", [returned])
+    }
+    let (condition, _) = evidence.condition(of: Recorded.agentIdentifier, on: absence.phone, before: home.lowerBound)
+    guard condition != .neverRan else { return evidence.neverJudged("the agent never ran before the return") }
+    let user = evidence.last(before: home.lowerBound) {
+      $0.machine == absence.phone && ($0.isUsersCall || ($0.isMark(.appQuit)))
+    }
+    if let user, evidence.entries[user].isMark(.appQuit) {
+      return evidence.neverJudged("the user had quit the agent", [evidence.entries[user]])
+    }
+    guard evidence.isLinked(absence.phone, before: home.lowerBound) != true else {
+      return evidence.neverJudged("the phone was connected all the while", [returned])
+    }
+    guard evidence.first(in: home, where: { $0.isLink(.linkUp) && $0.isLink(of: absence.phone) }) != nil else {
+      return evidence.missing("no link came up", since: home.lowerBound, [returned])
+    }
+    let asked = evidence.first(in: home) { $0.isAgent(.unlockAsked) && $0.machine == absence.phone }
+    guard let asked else { return evidence.missing("the agent did not ask", since: home.lowerBound, [returned]) }
+    return .kept(
+      "asked \(seconds(from: returned, to: evidence.entries[asked])) s after the return", [evidence.entries[asked]])
+  }
+}

@@ -1,0 +1,75 @@
+import Journal
+import JournalEvents
+
+/// What holds in every story.
+enum SoundnessPromises {
+  static let all = [
+    Promise(
+      name: "nothing-crashed", rows: ["H1"],
+      meaning: "No process of the world ended by itself, and nobody ended one but by a step of the story: no app, no "
+        + "latchkeyd, no bus, no Bluetooth."
+    ) { evidence in
+      if let finding = silent(evidence) { return finding }
+      let ends = evidence.unexplainedEnds().filter { evidence.window.contains($0.index) }
+      guard ends.isEmpty else {
+        let who = Set(ends.map(\.what)).sorted().joined(separator: ", ")
+        let lines = ends.map { evidence.entries[$0.index] }
+        return .broken("\(count(ends.count, "process", plural: "processes")) ended by themselves: \(who)", lines)
+      }
+      return .kept("none")
+    },
+    Promise(
+      name: "told-nothing-twice", rows: ["S10"],
+      meaning: "The agent is told of each connection once: connections and disconnections alternate."
+    ) { evidence in
+      /// Whoever is told, and about whom.
+      struct Listener: Hashable {
+        var machine: String
+        var pid: Int32
+        var peripheral: String?
+      }
+      var latest: [Listener: JournalEntry] = [:]
+      var told: [JournalEntry] = []
+      for entry in evidence.entries[evidence.window] where entry.process == Recorded.agent {
+        if entry.isAgent(.stateUpdated) {
+          // Nobody tells of the links that end with the radio.
+          latest = latest.filter { $0.key.machine != entry.machine || $0.key.pid != entry.pid }
+        }
+        guard entry.isAgent(.didConnect) || entry.isAgent(.didDisconnect) else { continue }
+        let listener = Listener(machine: entry.machine, pid: entry.pid, peripheral: entry[.peripheral])
+        if let earlier = latest[listener], earlier.event == entry.event {
+          return .broken("\(entry.event ?? "") twice in a row", [earlier, entry])
+        }
+        latest[listener] = entry
+        told.append(entry)
+      }
+      guard !told.isEmpty else {
+        return evidence.phones.isEmpty
+          ? evidence.neverJudged("nobody in the story carries the agent")
+          : evidence.notJudged("the agent was told of no connection")
+      }
+      return .kept("\(count(told.count, "event")), each once", told)
+    },
+    Promise(
+      name: "no-errors-logged", rows: ["H1"], meaning: "No process logged an error."
+    ) { evidence in
+      if let finding = silent(evidence) { return finding }
+      let errors = evidence.all { ["error", "critical"].contains($0.level) && $0.process != Recorded.orchestrator }
+      guard errors.isEmpty else {
+        return .broken("\(count(errors.count, "error")) \(errors.count == 1 ? "was" : "were") logged", errors)
+      }
+      return .kept("none")
+    },
+  ]
+
+  /// `nil` where somebody was there to crash and to log.
+  private static func silent(_ evidence: Evidence) -> Finding? {
+    let range = 0..<evidence.window.upperBound
+    // A system that could not even start is one that ended.
+    if evidence.first(in: range, where: { $0.isMark(.processFailed) }) != nil { return nil }
+    guard evidence.first(in: range, where: { $0.process == Recorded.daemon }) != nil else {
+      return evidence.notJudged("no process of the world has recorded anything")
+    }
+    return nil
+  }
+}

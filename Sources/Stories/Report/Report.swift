@@ -1,0 +1,135 @@
+import Foundation
+import Journal
+import TimeTypes
+import Worlds
+
+/// What a run of a scenario came to. Printed for people, and written as JSON with the same content.
+package struct Report: Sendable, Codable {
+  /// The version of this format.
+  package var version = 2
+  package var scenario: String
+  package var title: String
+  package var seed: UInt64
+  /// Days of a chapter in this run.
+  package var days: Double
+  /// The story ran to its end, no promise was broken, and at least one was judged.
+  package var kept: Bool
+  /// Why the story stopped before its end.
+  package var problem: String?
+  /// How the world differed from the story's, a line each: what stood in for what, and what was not done.
+  package var remarks: [String] = []
+  /// Steps that their machines can't do.
+  package var stepsNotDone = 0
+  package var promises: [PromiseResult]
+  package var timeline: [JournalEntry]
+  package var radio: RadioSummary
+  /// Of all that happened; `nil` on machines, where no seed decides it.
+  package var fingerprint: Fingerprint?
+  package var virtualSeconds: Double
+  package var wallSeconds: Double
+  /// When the run began, in Unix nanoseconds: the timeline's wall times count from there in print.
+  package var beganAt: Int64
+  /// Lines of the journal that could not be read.
+  package var damagedLines: Int
+
+  package struct RadioSummary: Sendable, Codable, Equatable {
+    /// Of every radio event and its virtual time; the same for the same seed.
+    package var digest: String
+    package var events: Int
+  }
+
+  package struct Fingerprint: Sendable, Codable, Equatable {
+    /// Of every event and its virtual time (`RunDigest`); the same for the same seed.
+    package var digest: String
+    package var events: Int
+  }
+
+  package func json() throws -> Data {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+    return try encoder.encode(self) + [0x0A]
+  }
+
+  /// The timeline and the verdict, for a person to read.
+  package func text() -> String {
+    var lines = ["", "Timeline (virtual time, wall time, where, who, what)", ""]
+    lines += timeline.map { $0.line(since: beganAt) }
+    lines += ["", "Verdict"]
+    var scope: String?
+    for promise in promises {
+      if promise.scope != scope {
+        scope = promise.scope
+        lines += ["", "  \(promise.scope)"]
+      }
+      lines += told(promise)
+    }
+    lines.append("")
+    if !remarks.isEmpty { lines += ["  Otherwise than written:"] + remarks.map { "    \($0)" } + [""] }
+    lines.append("  \(verdict), seed \(seed), \(count(days, "day")) a chapter")
+    let wall = DurationText.format(.nanoseconds(Int64(wallSeconds * 1e9)))
+    if let fingerprint {
+      lines.append("  fingerprint \(fingerprint.digest) (\(count(fingerprint.events, "event")))")
+    }
+    if radio.events > 0 {
+      lines.append(
+        "  radio \(radio.digest) (\(count(radio.events, "event"))), "
+          + "\(DurationText.format(.nanoseconds(Int64(virtualSeconds * 1e9)))) of virtual time in \(wall)")
+    } else {
+      // Nobody's seed decides what happens on machines.
+      lines.append("  on machines, in \(wall)")
+    }
+    // What matters most stands last, where a reader looks first.
+    if let problem { lines += ["", "  The story stopped: \(problem)"] }
+    if let broken = promises.first(where: { $0.judgement == .broken }) {
+      lines += ["", "  First broken, in \(broken.scope):"] + told(broken)
+    }
+    return lines.joined(separator: "\n")
+  }
+
+  /// One promise, what became of it and why, and the lines that show it.
+  private func told(_ promise: PromiseResult) -> [String] {
+    let word =
+      switch promise.judgement {
+      case .kept: "kept  "
+      case .broken: "BROKEN"
+      case .notJudged, .notReached: promise.judgement.rawValue
+      }
+    var lines = ["    \(word)  \(promise.name): \(promise.reason)"]
+    if promise.judgement == .broken { lines.append("            promised: \(promise.meaning)") }
+    // A kept promise is shown by its last line, which is what it came to; a broken one by all that broke it.
+    let shown =
+      promise.judgement == .broken ? Array(promise.evidence.prefix(5)) : Array(promise.evidence.suffix(1))
+    return lines + shown.map { "            \($0.line(since: beganAt))" }
+  }
+
+  /// What the run came to, in a line.
+  var verdict: String {
+    func number(_ judgement: Judgement) -> Int { promises.count { $0.judgement == judgement } }
+    let total = promises.count
+    var parts: [String] = []
+    let word: String
+    if kept {
+      word = "KEPT"
+      parts.append("\(number(.kept)) of \(count(total, "promise")) kept in \(scenario)")
+    } else if number(.broken) > 0 {
+      word = "BROKEN"
+      parts.append("\(number(.broken)) of \(count(total, "promise")) broken in \(scenario)")
+      if number(.kept) > 0 { parts.append("\(number(.kept)) kept") }
+    } else {
+      word = "NOT PROVEN"
+      if total == 0 {
+        parts.append("\(scenario) checks no promise")
+      } else if problem != nil {
+        parts.append("\(scenario) stopped before its end")
+        if number(.kept) > 0 { parts.append("\(number(.kept)) of \(count(total, "promise")) kept up to there") }
+      } else {
+        parts.append("nothing was judged in \(scenario)")
+      }
+    }
+    for judgement in [Judgement.notJudged, .notReached] where number(judgement) > 0 {
+      parts.append("\(number(judgement)) \(judgement.rawValue)")
+    }
+    if stepsNotDone > 0 { parts.append("\(count(stepsNotDone, "step")) not done") }
+    return "\(word): \(parts.joined(separator: ", "))"
+  }
+}

@@ -1,0 +1,69 @@
+import JournalEvents
+import Worlds
+
+/// Compares what a scenario waits for with what programs record, so that a misspelt name is found before the story begins,
+/// and not by a wait in vain.
+enum EventNames {
+  /// - Parameter process: the program that the scenario names. One that is not this project's has events of its own.
+  /// - Returns: the fields that the event may have; `nil` for a program's own event.
+  static func check(
+    _ event: String, of process: String?, _ reader: MappingReader
+  ) throws(ScenarioError) -> Set<String>? {
+    if let process, !Recorded.processes.contains(process) {
+      try check(process: process, event, reader)
+      return nil
+    }
+    let kinds = Recorded.vocabularies.filter { kind in process.map { kind.processes.contains($0) } ?? true }
+    let fields = kinds.compactMap { eventFields(event, $0) }
+    guard fields.isEmpty else { return fields.reduce(into: []) { $0.formUnion($1) } }
+    let names = Set(kinds.flatMap { eventNames($0) })
+    throw reader.error(
+      process.map { "\($0) records no event '\(event)'" }
+        ?? "no program records an event '\(event)'; an app's own needs its 'process'",
+      at: "event", choices: nearest(to: event, among: names))
+  }
+
+  /// An unknown program's events are its own. A known event of a program that almost has a known name is a slip.
+  private static func check(process: String, _ event: String, _ reader: MappingReader) throws(ScenarioError) {
+    let likely = Recorded.processes.filter { distance($0, process) <= 2 }
+    guard !likely.isEmpty, Recorded.vocabularies.contains(where: { eventFields(event, $0) != nil }) else { return }
+    throw reader.error("no program '\(process)' records '\(event)'", at: "process", choices: likely.sorted())
+  }
+
+  static func check(
+    field: String, of event: String, known: Set<String>?, _ reader: MappingReader
+  ) throws(ScenarioError) {
+    guard let known, !known.contains(field) else { return }
+    throw reader.error("the event '\(event)' has no field '\(field)'", at: field, choices: known.sorted())
+  }
+
+  private static func eventNames<Event: JournalEvent>(_ kind: Event.Type) -> [String] { kind.allCases.map(\.rawValue) }
+
+  private static func eventFields<Event: JournalEvent>(_ event: String, _ kind: Event.Type) -> Set<String>? {
+    Event(rawValue: event).map { Set($0.fields.map(\.rawValue)) }
+  }
+
+  /// The few names that differ least from this one.
+  static func nearest(to name: String, among names: Set<String>) -> [String] {
+    let ordered = names.map { (distance: distance($0, name), name: $0) }.sorted { $0 < $1 }
+    guard let best = ordered.first?.distance else { return [] }
+    return ordered.prefix(4).filter { $0.distance <= best + 2 }.map(\.name)
+  }
+
+  /// How many letters must be put in, taken out or changed to make one of the other (Levenshtein).
+  static func distance(_ one: String, _ other: String) -> Int {
+    // Long enough for every name there is; a file may have a text of any length.
+    let (one, other) = (Array(one.prefix(64)), Array(other.prefix(64)))
+    var row = Array(0...other.count)
+    for (line, letter) in one.enumerated() {
+      var diagonal = row[0]
+      row[0] = line + 1
+      for (column, otherLetter) in other.enumerated() {
+        let changed = diagonal + (letter == otherLetter ? 0 : 1)
+        diagonal = row[column + 1]
+        row[column + 1] = min(changed, diagonal + 1, row[column] + 1)
+      }
+    }
+    return row[other.count]
+  }
+}

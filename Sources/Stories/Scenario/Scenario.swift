@@ -1,0 +1,224 @@
+import Journal
+import JournalEvents
+import Radio
+import TimeTypes
+import Worlds
+
+/// A story that the orchestrator runs: machines, what happens to them and when, and the promises that must hold.
+package struct Scenario: Sendable, Equatable {
+  /// Short and unique: what `latchkey prove` is given.
+  package var name: String
+  /// One line that a person reads.
+  package var title: String
+  /// Where the radio's randomness begins.
+  package var seed: UInt64
+  /// Days that each chapter lasts as written; `--days` scales every `day:`, `at:` and `pass days:` by its ratio to this.
+  package var days: Double
+  package var machines: [MachineDescription]
+  /// The noise of a simulated world's radio.
+  package var radio: RadioPhysics
+  package var chapters: [Chapter]
+  /// Checked over the whole run, at its end.
+  package var promises: [PromiseReference]
+
+  package init(
+    name: String, title: String, seed: UInt64, days: Double, machines: [MachineDescription],
+    radio: RadioPhysics = .ordinary, chapters: [Chapter], promises: [PromiseReference]
+  ) {
+    self.name = name
+    self.title = title
+    self.seed = seed
+    self.days = days
+    self.machines = machines
+    self.radio = radio
+    self.chapters = chapters
+    self.promises = promises
+  }
+}
+
+/// A part of the story with days of its own: its `day: 0` is the moment it begins.
+package struct Chapter: Sendable, Equatable {
+  package var name: String
+  package var steps: [Step]
+  /// Checked over this chapter's events, at its end.
+  package var promises: [PromiseReference]
+
+  package init(name: String, steps: [Step], promises: [PromiseReference]) {
+    self.name = name
+    self.steps = steps
+    self.promises = promises
+  }
+}
+
+/// A promise that a scenario asks to have checked, and where it does so.
+package struct PromiseReference: Sendable, Equatable {
+  package var name: String
+  package var line: Int?
+  package init(_ name: String, line: Int? = nil) {
+    self.name = name
+    self.line = line
+  }
+}
+
+/// One thing that happens.
+package struct Step: Sendable, Equatable {
+  package var line: Int?
+  package var time: StepTime
+  /// What a person reads in the progress and the timeline instead of the action's own words.
+  package var note: String?
+  package var action: Action
+
+  package init(line: Int?, time: StepTime, note: String? = nil, action: Action) {
+    self.line = line
+    self.time = time
+    self.note = note
+    self.action = action
+  }
+}
+
+package enum StepTime: Sendable, Equatable {
+  /// As soon as the step before is done.
+  case next
+  /// That many days after the chapter's beginning, scaled by `--days`; at once where that has passed.
+  case day(Double)
+  /// That long after the step before was done, scaled by `--days`.
+  case later(Duration)
+}
+
+package enum Action: Sendable, Equatable {
+  case openApp(machine: String, app: InstalledApp)
+  case leaveApp(machine: String, app: InstalledApp)
+  case quitApp(machine: String, app: InstalledApp)
+  /// As the system does under memory pressure.
+  case reclaimApp(machine: String, app: InstalledApp)
+  /// The owner's word to the agent (`latchkey unlock`); what becomes of it is in the journal.
+  case unlock(machine: String)
+  /// SIGKILL from outside.
+  case killApp(machine: String, app: InstalledApp)
+  /// SIGSTOP from outside: it lives and does nothing, until it is continued.
+  case hangApp(machine: String, app: InstalledApp)
+  case continueApp(machine: String, app: InstalledApp)
+  /// SIGKILL; the machine's init brings it back `after` that long.
+  case killDaemon(machine: String, after: Duration)
+  /// A clean restart (`systemctl restart bluetooth`).
+  case restartBluetoothd(machine: String)
+  /// SIGKILL and a new start.
+  case killBluetoothd(machine: String)
+  /// The adapter loses its power, or gets it back; its controller stays.
+  case adapterPower(machine: String, isOn: Bool)
+  /// The controller is plugged in, or unplugged.
+  case controller(machine: String, isPlugged: Bool)
+  case rfkill(machine: String, isBlocked: Bool)
+  /// The user's own switch for Bluetooth.
+  case bluetooth(machine: String, isOn: Bool)
+  /// A clean reboot: processes are asked to end, then killed; after `downtime` the machine boots.
+  case reboot(machine: String, downtime: Duration)
+  /// Power is gone from one moment to the next, and comes back after `downtime` (a battery is changed).
+  case cutPower(machine: String, downtime: Duration)
+  /// From one moment to the next; or on foot, straight and evenly, `over` that long. A walk goes on when the step is done.
+  case move(machine: String, to: Place, occasion: Occasion?, over: Duration? = nil)
+  /// A shield around the machine: it neither hears nor is heard.
+  case blockRadio(machine: String, isBlocked: Bool)
+  /// The lock's door sensor.
+  case door(machine: String, isOpen: Bool)
+  /// The lock's thumb-turn, by hand.
+  case turnBolt(machine: String, isLocked: Bool)
+  /// Somebody on the air sends an advertisement that breaks the rules of its own format.
+  case malformedAdvertisement(machine: String)
+  /// A peer notifies a handle that nobody knows.
+  case unknownNotification(machine: String)
+  /// Days pass, scaled by `--days`.
+  case passDays(Double)
+  /// Time passes, not scaled.
+  case pass(Duration)
+  case wait(EventPattern, limit: Duration)
+  /// Promises checked over what has happened in this chapter so far.
+  case check([PromiseReference])
+}
+
+/// Events of the journal that a step waits for.
+package struct EventPattern: Sendable, Equatable, CustomStringConvertible {
+  package var event: String
+  package var machine: String?
+  package var process: String?
+  /// Fields that must have exactly these values.
+  package var fields: [String: String]
+
+  /// An event of this project's own programs.
+  package init(_ event: some JournalEvent, machine: String? = nil, fields: [JournalField: String] = [:]) {
+    self.event = event.rawValue
+    self.machine = machine
+    self.fields = fields.named
+  }
+
+  /// An event as a scenario has it, which may be another program's own.
+  ///
+  /// - Precondition: `StepReader` has compared its names with the vocabulary.
+  init(named event: String, machine: String? = nil, process: String? = nil, fields: [String: String] = [:]) {
+    self.event = event
+    self.machine = machine
+    self.process = process
+    self.fields = fields
+  }
+
+  package func matches(_ entry: JournalEntry) -> Bool {
+    entry.event == event && (machine.map { $0 == entry.machine } ?? true)
+      && (process.map { $0 == entry.process } ?? true) && fields.allSatisfy { entry.fields[$0.key] == $0.value }
+  }
+
+  package var description: String {
+    var text = event
+    if let process { text += " of \(process)" }
+    if let machine { text += " on \(machine)" }
+    if !fields.isEmpty {
+      text += " with " + fields.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }.joined(separator: " ")
+    }
+    return text
+  }
+}
+
+extension Action {
+  /// What happens, in words, for people.
+  package var summary: String {
+    switch self {
+    case .openApp(let machine, let app): "the user opens the \(app) on \(machine)"
+    case .leaveApp(let machine, let app): "the user leaves the \(app) on \(machine)"
+    case .quitApp(let machine, let app): "the user force-quits the \(app) on \(machine)"
+    case .reclaimApp(let machine, let app): "\(machine) reclaims the \(app)'s memory"
+    case .unlock(let machine): "the owner says on \(machine) that the door is to open"
+    case .killApp(let machine, let app): "SIGKILL for the \(app) on \(machine)"
+    case .hangApp(let machine, let app): "the \(app) on \(machine) hangs (SIGSTOP)"
+    case .continueApp(let machine, let app): "the \(app) on \(machine) goes on (SIGCONT)"
+    case .killDaemon(let machine, _): "SIGKILL for latchkeyd on \(machine); init brings it back"
+    case .restartBluetoothd(let machine): "bluetoothd on \(machine) restarts"
+    case .killBluetoothd(let machine): "bluetoothd on \(machine) is killed and started again"
+    case .adapterPower(let machine, let isOn):
+      "the adapter of \(machine) \(isOn ? "gets its power back" : "loses power")"
+    case .controller(let machine, let isPlugged):
+      "the controller of \(machine) is \(isPlugged ? "plugged in" : "unplugged")"
+    case .rfkill(let machine, let isBlocked): "rfkill \(isBlocked ? "blocks" : "unblocks") Bluetooth on \(machine)"
+    case .bluetooth(let machine, let isOn): "the user switches Bluetooth \(isOn ? "on" : "off") on \(machine)"
+    case .reboot(let machine, _): "\(machine) reboots"
+    case .cutPower(let machine, _): "\(machine) loses its power and gets it back"
+    case .move(let machine, let place, let occasion, let over):
+      Self.moving(machine, to: place, occasion) + (over.map { ", on foot, over \(DurationText.format($0))" } ?? "")
+    case .blockRadio(let machine, let isBlocked): "\(machine)'s radio is \(isBlocked ? "blocked" : "free again")"
+    case .door(let machine, let isOpen): "the door at \(machine) is \(isOpen ? "opened" : "shut")"
+    case .turnBolt(let machine, let isLocked):
+      "somebody \(isLocked ? "locks" : "unlocks") the lock at \(machine) by hand"
+    case .malformedAdvertisement(let machine): "a malformed advertisement reaches \(machine)"
+    case .unknownNotification(let machine): "a notification for an unknown handle reaches \(machine)"
+    case .passDays(let days): "\(days) days pass"
+    case .pass(let duration): "\(DurationText.format(duration)) pass"
+    case .wait(let pattern, _): "wait for \(pattern)"
+    case .check(let promises): "check \(promises.map(\.name).joined(separator: ", "))"
+    }
+  }
+  private static func moving(_ machine: String, to place: Place, _ occasion: Occasion?) -> String {
+    switch occasion {
+    case .departure: "the owner leaves (\(machine) to \(place))"
+    case .arrival: "the owner comes home (\(machine) to \(place))"
+    case nil: "\(machine) moves to \(place)"
+    }
+  }
+}

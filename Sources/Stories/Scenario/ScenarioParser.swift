@@ -1,0 +1,193 @@
+import Radio
+import Worlds
+import Yams
+
+/// Reads scenario files. What it doesn't know it refuses, so that a slip of the pen is never a promise unchecked.
+package struct ScenarioParser {
+  private let file: String
+  private let machines: [MachineDescription]
+
+  /// At most this many bytes of YAML.
+  static let maximumSize = 1 << 20
+  static let maximumMachines = 16
+  static let maximumSteps = 10_000
+
+  /// - Parameter file: the name that errors give.
+  package static func parse(_ yaml: String, file: String) throws(ScenarioError) -> Scenario {
+    guard yaml.utf8.count <= maximumSize else {
+      throw ScenarioError(file: file, line: nil, problem: "a scenario has at most \(maximumSize) bytes")
+    }
+    let root: Node?
+    do {
+      root = try Yams.compose(yaml: yaml)
+    } catch {
+      throw ScenarioError(
+        file: file, line: line(of: error),
+        problem: "not YAML: \(ScenarioError.printable(problem(of: error), limit: 200))")
+    }
+    guard let root else { throw ScenarioError(file: file, line: nil, problem: "the scenario is empty") }
+    let reader = try MappingReader(root, subject: "the scenario", file: file)
+    try reader.allow(["name", "title", "seed", "days", "machines", "radio", "chapters", "steps", "promises"])
+
+    var machines: [MachineDescription] = []
+    let machineReader = try MappingReader(try reader.required("machines"), subject: "'machines'", file: file)
+    guard (1...maximumMachines).contains(machineReader.keys.count) else {
+      throw machineReader.error("a scenario has 1 to \(maximumMachines) machines")
+    }
+    for name in machineReader.keys {
+      let machine = try machine(named: name, try machineReader.required(name), file: file)
+      if machine.apps.contains(.lock), let first = machines.first(where: { $0.apps.contains(.lock) }) {
+        throw machineReader.error(
+          "a scenario can have one machine with the lock, and '\(first.name)' has it already", at: name)
+      }
+      machines.append(machine)
+    }
+    let parser = ScenarioParser(file: file, machines: machines)
+    let days = reader.has("days") ? try reader.number("days", in: 0.001...36500) : 1
+
+    var chapters: [Chapter] = []
+    switch (reader.has("chapters"), reader.has("steps")) {
+    case (true, true), (false, false):
+      throw reader.error("a scenario has either 'steps', or 'chapters' that have 'steps'")
+    case (false, true):
+      chapters = [Chapter(name: "the story", steps: try parser.steps(reader), promises: [])]
+    case (true, false):
+      for node in try reader.list("chapters") {
+        let chapter = try MappingReader(node, subject: "a chapter", file: file)
+        try chapter.allow(["name", "steps", "promises"])
+        chapters.append(
+          Chapter(
+            name: try chapter.text("name"), steps: try parser.steps(chapter),
+            promises: try parser.promises(chapter, "promises")))
+      }
+    }
+    guard chapters.reduce(0, { $0 + $1.steps.count }) <= maximumSteps else {
+      throw reader.error("a scenario has at most \(maximumSteps) steps")
+    }
+    let seedText = try reader.optionalText("seed") ?? "1"
+    guard let seed = UInt64(seedText) else {
+      throw reader.error("'seed' must be a whole number from 0 up, not '\(seedText)'", at: "seed")
+    }
+    let title = reader.has("title") ? try reader.text("title") : try reader.text("name")
+    return Scenario(
+      name: try reader.text("name"), title: title, seed: seed,
+      days: days, machines: machines, radio: try radio(reader), chapters: chapters,
+      promises: try parser.promises(reader, "promises"))
+  }
+
+  /// A level of noise, or a mapping of a level and single parameters that are otherwise.
+  private static func radio(_ scenario: MappingReader) throws(ScenarioError) -> RadioPhysics {
+    guard let node = scenario.node("radio") else { return .ordinary }
+    if node.scalar != nil { return try scenario.choice("radio", RadioPhysics.Level.self).physics }
+    let reader = try MappingReader(node, subject: "'radio'", file: scenario.file)
+    try reader.allow(["level"] + RadioPhysics.parameters.map(\.name))
+    var physics = reader.has("level") ? try reader.choice("level", RadioPhysics.Level.self).physics : .ordinary
+    for parameter in RadioPhysics.parameters where reader.has(parameter.name) {
+      // The range was looked at, so this can't be refused.
+      _ = physics.set(parameter.name, to: try reader.number(parameter.name, in: parameter.range))
+    }
+    return physics
+  }
+
+  /// What is wrong, without the lines around it, which may be long.
+  private static func problem(of error: any Error) -> String {
+    switch error as? YamlError {
+    case .scanner(_, let problem, _, _), .parser(_, let problem, _, _), .composer(_, let problem, _, _): problem
+    default: "\(error)"
+    }
+  }
+
+  private static func line(of error: any Error) -> Int? {
+    switch error as? YamlError {
+    case .scanner(_, _, let mark, _), .parser(_, _, let mark, _), .composer(_, _, let mark, _): mark.line
+    default: nil
+    }
+  }
+
+  private static func machine(named name: String, _ node: Node, file: String) throws(ScenarioError)
+    -> MachineDescription
+  {
+    let reader = try MappingReader(node, subject: "machine '\(name)'", file: file)
+    try reader.allow(["position", "apps", "private addresses"])
+    // The name becomes a folder and part of an argument.
+    guard name.utf8.count <= 32, name.utf8.allSatisfy({ isNameByte($0) }) else {
+      throw reader.error("a machine's name is at most 32 of a-z, 0-9 and '-', not '\(name)'")
+    }
+    var apps: [InstalledApp] = []
+    for node in reader.has("apps") ? try reader.list("apps") : [] {
+      guard let text = node.scalar?.string, let app = InstalledApp(rawValue: text) else {
+        throw ScenarioError(
+          file: file, line: node.mark?.line,
+          problem: "unknown app '\(node.scalar?.string ?? "?")' on machine '\(name)'",
+          choices: InstalledApp.allCases.map(\.rawValue))
+      }
+      guard !apps.contains(app) else {
+        throw ScenarioError(file: file, line: node.mark?.line, problem: "machine '\(name)' has '\(app)' twice")
+      }
+      apps.append(app)
+    }
+    return MachineDescription(
+      name: name, position: try reader.place("position"), apps: apps,
+      hasPrivateAddresses: reader.has("private addresses")
+        ? try reader.flag("private addresses", whenTrue: "on", whenFalse: "off") : false)
+  }
+
+  private static func isNameByte(_ byte: UInt8) -> Bool {
+    (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte) || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+      || byte == UInt8(ascii: "-")
+  }
+
+  private func promises(_ reader: MappingReader, _ key: String) throws(ScenarioError) -> [PromiseReference] {
+    guard reader.has(key) else { return [] }
+    var references: [PromiseReference] = []
+    for node in try reader.list(key) {
+      let name = node.scalar?.string ?? ""
+      guard Promise.named(name) != nil else {
+        throw ScenarioError(
+          file: file, line: node.mark?.line, problem: "unknown promise '\(name)'", choices: Promise.all.map(\.name))
+      }
+      references.append(PromiseReference(name, line: node.mark?.line))
+    }
+    return references
+  }
+
+  private func steps(_ reader: MappingReader) throws(ScenarioError) -> [Step] {
+    var steps: [Step] = []
+    for node in try reader.list("steps") { steps.append(try step(node)) }
+    guard !steps.isEmpty else { throw reader.error("'steps' of \(reader.subject) is empty", at: "steps") }
+    return steps
+  }
+
+  private func step(_ node: Node) throws(ScenarioError) -> Step {
+    let reader = try MappingReader(node, subject: "a step", file: file)
+    let kinds = reader.keys.filter { !["day", "at", "note"].contains($0) }
+    guard kinds.count == 1, let kind = kinds.first else {
+      throw reader.error(
+        kinds.isEmpty
+          ? "a step says what happens" : "a step is one thing that happens, not \(kinds.joined(separator: " and "))",
+        choices: kinds.isEmpty ? StepReader.kinds.map(\.name) : [])
+    }
+    guard let known = StepReader.kinds.first(where: { $0.name == kind }) else {
+      throw reader.error("unknown step or fault '\(kind)'", at: kind, choices: StepReader.kinds.map(\.name))
+    }
+    let time: StepTime
+    switch (reader.has("day"), reader.has("at")) {
+    case (true, true): throw reader.error("a step has 'day' or 'at', not both")
+    case (true, false): time = .day(try reader.number("day", in: 0...36500))
+    case (false, true):
+      let text = try reader.text("at")
+      guard text.hasPrefix("+"), let duration = DurationText.parse(String(text.dropFirst())) else {
+        throw reader.error(
+          "'at' must be a time after the step before, not '\(text)'", at: "at", choices: ["+30s", "+2h"])
+      }
+      time = .later(duration)
+    case (false, false): time = .next
+    }
+    let stepReader = StepReader(file: file, machines: machines, kind: kind, outer: reader) {
+      reader, key throws(ScenarioError) in try promises(reader, key)
+    }
+    return Step(
+      line: reader.lineNumber(of: kind), time: time, note: try reader.optionalText("note"),
+      action: try known.read(stepReader))
+  }
+}

@@ -1,0 +1,175 @@
+import Worlds
+import Yams
+
+/// Reads what belongs to one kind of step. The table of kinds is the list of faults.
+struct StepReader {
+  let file: String
+  let machines: [MachineDescription]
+  let kind: String
+  let outer: MappingReader
+  let promises: (MappingReader, String) throws(ScenarioError) -> [PromiseReference]
+
+  struct Kind: Sendable {
+    let name: String
+    let read: @Sendable (StepReader) throws(ScenarioError) -> Action
+  }
+
+  static let kinds: [Kind] = [
+    Kind(name: "open app") { (step) throws(ScenarioError) in
+      try step.app { .openApp(machine: $0, app: $1) }
+    },
+    Kind(name: "leave app") { (step) throws(ScenarioError) in
+      try step.app { .leaveApp(machine: $0, app: $1) }
+    },
+    Kind(name: "quit app") { (step) throws(ScenarioError) in
+      try step.app { .quitApp(machine: $0, app: $1) }
+    },
+    Kind(name: "reclaim app") { (step) throws(ScenarioError) in
+      try step.app { .reclaimApp(machine: $0, app: $1) }
+    },
+    Kind(name: "unlock") { (step) throws(ScenarioError) in
+      let name = try step.machine().name
+      let installed = step.machines.first { $0.name == name }?.apps ?? []
+      guard installed.contains(.agent) else {
+        throw step.outer.error("machine '\(name)' has no agent, whose door it would be", at: step.kind)
+      }
+      return .unlock(machine: name)
+    },
+    Kind(name: "kill app") { (step) throws(ScenarioError) in
+      try step.app { .killApp(machine: $0, app: $1) }
+    },
+    Kind(name: "hang app") { (step) throws(ScenarioError) in
+      try step.app { .hangApp(machine: $0, app: $1) }
+    },
+    Kind(name: "continue app") { (step) throws(ScenarioError) in
+      try step.app { .continueApp(machine: $0, app: $1) }
+    },
+    Kind(name: "kill daemon") { (step) throws(ScenarioError) in
+      let (reader, machine) = try step.machine(["after"])
+      return .killDaemon(machine: machine, after: reader.has("after") ? try reader.duration("after") : .zero)
+    },
+    Kind(name: "restart bluetoothd") { (step) throws(ScenarioError) in
+      .restartBluetoothd(machine: try step.machine().name)
+    },
+    Kind(name: "kill bluetoothd") { (step) throws(ScenarioError) in
+      .killBluetoothd(machine: try step.machine().name)
+    },
+    Kind(name: "adapter power") { (step) throws(ScenarioError) in
+      let (reader, machine) = try step.machine(["to"])
+      return .adapterPower(machine: machine, isOn: try reader.flag("to", whenTrue: "on", whenFalse: "off"))
+    },
+    Kind(name: "unplug controller") { (step) throws(ScenarioError) in
+      .controller(machine: try step.machine().name, isPlugged: false)
+    },
+    Kind(name: "plug in controller") { (step) throws(ScenarioError) in
+      .controller(machine: try step.machine().name, isPlugged: true)
+    },
+    Kind(name: "rfkill") { (step) throws(ScenarioError) in
+      let (reader, machine) = try step.machine(["to"])
+      return .rfkill(machine: machine, isBlocked: try reader.flag("to", whenTrue: "block", whenFalse: "unblock"))
+    },
+    Kind(name: "bluetooth") { (step) throws(ScenarioError) in
+      let (reader, machine) = try step.machine(["to"])
+      return .bluetooth(machine: machine, isOn: try reader.flag("to", whenTrue: "on", whenFalse: "off"))
+    },
+    Kind(name: "reboot") { (step) throws(ScenarioError) in
+      let (reader, machine) = try step.machine(["for"])
+      return .reboot(machine: machine, downtime: reader.has("for") ? try reader.duration("for") : .seconds(30))
+    },
+    Kind(name: "cut power") { (step) throws(ScenarioError) in
+      let (reader, machine) = try step.machine(["for"])
+      return .cutPower(machine: machine, downtime: reader.has("for") ? try reader.duration("for") : .seconds(60))
+    },
+    Kind(name: "move") { (step) throws(ScenarioError) in
+      let (reader, machine) = try step.machine(["to", "as", "over"])
+      return .move(
+        machine: machine, to: try reader.place("to"),
+        occasion: reader.has("as") ? try reader.choice("as", Occasion.self) : nil,
+        over: reader.has("over") ? try reader.walk("over") : nil)
+    },
+    Kind(name: "block radio") { (step) throws(ScenarioError) in
+      .blockRadio(machine: try step.machine().name, isBlocked: true)
+    },
+    Kind(name: "free radio") { (step) throws(ScenarioError) in
+      .blockRadio(machine: try step.machine().name, isBlocked: false)
+    },
+    Kind(name: "door") { (step) throws(ScenarioError) in
+      let (reader, machine) = try step.machine(["to"])
+      return .door(machine: machine, isOpen: try reader.flag("to", whenTrue: "open", whenFalse: "shut"))
+    },
+    Kind(name: "turn bolt") { (step) throws(ScenarioError) in
+      let (reader, machine) = try step.machine(["to"])
+      return .turnBolt(
+        machine: machine, isLocked: try reader.flag("to", whenTrue: "locked", whenFalse: "unlocked"))
+    },
+    Kind(name: "malformed advertisement") { (step) throws(ScenarioError) in
+      .malformedAdvertisement(machine: try step.machine().name)
+    },
+    Kind(name: "unknown notification") { (step) throws(ScenarioError) in
+      .unknownNotification(machine: try step.machine().name)
+    },
+    Kind(name: "pass days") { (step) throws(ScenarioError) in
+      .passDays(try step.outer.number(step.kind, in: 0...36500))
+    },
+    Kind(name: "pass") { (step) throws(ScenarioError) in
+      .pass(try step.outer.duration(step.kind))
+    },
+    Kind(name: "wait for") { (step) throws(ScenarioError) in try step.wait() },
+    Kind(name: "check") { (step) throws(ScenarioError) in
+      .check(try step.promises(step.outer, step.kind))
+    },
+  ]
+
+  /// `machine: NAME` and further keys; the short form `kind: NAME` where there are none.
+  func machine(_ further: [String] = []) throws(ScenarioError) -> (reader: MappingReader, name: String) {
+    let node = try outer.required(kind)
+    if let name = node.scalar?.string {
+      guard !name.isEmpty else {
+        throw outer.error("step '\(kind)' does not say on which machine", at: kind, choices: machines.map(\.name))
+      }
+      try check(machine: name, outer.lineNumber(of: kind))
+      // A reader of nothing: what a step needs besides the machine is missed where it is read.
+      return (try MappingReader(.mapping(.init([])), subject: "step '\(kind)'", file: file), name)
+    }
+    let reader = try MappingReader(node, subject: "step '\(kind)'", file: file)
+    try reader.allow(["machine"] + further)
+    let name = try reader.text("machine")
+    try check(machine: name, reader.lineNumber(of: "machine"))
+    return (reader, name)
+  }
+
+  private func check(machine name: String, _ line: Int?) throws(ScenarioError) {
+    guard machines.contains(where: { $0.name == name }) else {
+      throw ScenarioError(file: file, line: line, problem: "unknown machine '\(name)'", choices: machines.map(\.name))
+    }
+  }
+
+  private func app(_ make: (String, InstalledApp) -> Action) throws(ScenarioError) -> Action {
+    let (reader, machine) = try machine(["app"])
+    let app = try reader.choice("app", InstalledApp.self)
+    let installed = machines.first { $0.name == machine }?.apps ?? []
+    guard installed.contains(app) else {
+      throw reader.error(
+        "machine '\(machine)' has no app '\(app)'", at: "app", choices: installed.map(\.rawValue))
+    }
+    return make(machine, app)
+  }
+
+  private func wait() throws(ScenarioError) -> Action {
+    let reader = try MappingReader(try outer.required(kind), subject: "step '\(kind)'", file: file)
+    try reader.allow(["event", "machine", "process", "fields", "within"])
+    var pattern = EventPattern(named: try reader.text("event"))
+    pattern.machine = try reader.optionalText("machine")
+    if let name = pattern.machine { try check(machine: name, reader.lineNumber(of: "machine")) }
+    pattern.process = try reader.optionalText("process")
+    let known = try EventNames.check(pattern.event, of: pattern.process, reader)
+    if let node = reader.node("fields") {
+      let fields = try MappingReader(node, subject: "'fields' of step '\(kind)'", file: file)
+      for key in fields.keys {
+        pattern.fields[key] = try fields.text(key)
+        try EventNames.check(field: key, of: pattern.event, known: known, fields)
+      }
+    }
+    return .wait(pattern, limit: reader.has("within") ? try reader.duration("within") : .seconds(60))
+  }
+}

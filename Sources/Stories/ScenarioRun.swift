@@ -1,0 +1,337 @@
+import Foundation
+import Journal
+import JournalEvents
+import TimeTypes
+import Worlds
+
+/// One run of a scenario, from an empty folder to the verdict.
+package final class ScenarioRun {
+  package struct Options: Sendable {
+    /// Days of a chapter; the scenario's own where `nil`.
+    package var days: Double?
+    package var seed: UInt64?
+    /// How much faster than written the story's days pass, on machines whose clocks nobody moves.
+    package var pace: Pace?
+    /// Where the run's files stay; they are removed where `nil`.
+    package var keep: String?
+    /// Each step, as it happens: a line for a person.
+    package var progress: @Sendable (String) -> Void
+    /// Called with the guardian as soon as there is one, for those who must end the world in a hurry.
+    package var worldBegan: @Sendable (Guardian) -> Void
+    /// Called after each step, with the processes that then run: for measurements.
+    package var inspect: @Sendable (Step, WorldProcesses) throws -> Void = { _, _ in }
+    /// Called once, with the world before its machines boot: for what they are to find.
+    package var prepare: @Sendable (LocalWorld) throws -> Void = { _ in }
+    package init(
+      days: Double? = nil, seed: UInt64? = nil, pace: Pace? = nil, keep: String? = nil,
+      progress: @escaping @Sendable (String) -> Void = { _ in },
+      worldBegan: @escaping @Sendable (Guardian) -> Void = { _ in }
+    ) {
+      self.days = days
+      self.seed = seed
+      self.pace = pace
+      self.keep = keep
+      self.progress = progress
+      self.worldBegan = worldBegan
+    }
+  }
+
+  /// Why a story stops before its end, though nothing is wrong with the machinery.
+  struct Stopped: Error {
+    var reason: String
+  }
+
+  let scenario: Scenario
+  let options: Options
+  private let seed: UInt64
+  private let days: Double
+  let world: any World
+  private(set) var chronicle: Chronicle
+  private var promises: [PromiseResult] = []
+  private var chaptersBegun = 0
+  private(set) var chapterBegan = Instant.zero
+  private(set) var chapterWindow = 0
+  /// When the step before was done. What passes until its records have been read is part of a pause that follows.
+  private(set) var stepDone = Instant.zero
+  var departed: Instant?
+  /// What each machine was last told to move.
+  var ways: [String: Way] = [:]
+  /// Waiting steps look from here on: from where the last thing was done to the world, at first its boot.
+  var waitsFrom = 0
+  /// What a wait has found the next ones do not find again.
+  var found: Set<Int> = []
+  /// Processes that ended by themselves and are on record.
+  private var notedEnds: Set<String> = []
+
+  /// What the machines can't do, or do otherwise than written: lines for the verdict.
+  private var differences: [String] = []
+  /// Steps that were left out, since their machine can't do them.
+  var undone = 0
+
+  /// How much longer or shorter than written the story's times are.
+  private var scale: Double { days / scenario.days * (options.pace?.ratio ?? 1) }
+
+  init(_ scenario: Scenario, _ options: Options, world: any World) throws {
+    self.scenario = scenario
+    self.options = options
+    self.world = world
+    seed = options.seed ?? scenario.seed
+    days = options.days ?? scenario.days
+    chronicle = Chronicle(world)
+  }
+
+  /// Where a story happens.
+  package enum Setting: Sendable {
+    /// Processes here, over a simulated radio, with a clock of their own.
+    case simulated(Executables)
+    case machines(MachinesDescription, MachineTools)
+
+    var latchkey: String {
+      switch self {
+      case .simulated(let executables): executables.latchkey
+      case .machines(_, let tools): tools.latchkey
+      }
+    }
+  }
+
+  package static func run(_ scenario: Scenario, executables: Executables, options: Options) throws -> Report {
+    try run(scenario, on: .simulated(executables), options: options)
+  }
+
+  /// Runs the scenario; nothing of its world is left when this returns or throws.
+  ///
+  /// - Throws: `WorldError` and others where the world can't be made. What goes wrong in the story is in the report.
+  package static func run(_ scenario: Scenario, on setting: Setting, options: Options) throws -> Report {
+    try StoryLength.check(scenario, days: options.days ?? scenario.days, pace: options.pace)
+    let folder = try RunFolder(keep: options.keep)
+    let guardian: Guardian
+    do {
+      guardian = try Guardian(
+        latchkey: setting.latchkey, world: folder.world, folder: folder.sockets,
+        environment: ProcessInfo.processInfo.environment)
+    } catch {
+      try? RunFolder.remove(folder.sockets, world: folder.world)
+      throw error
+    }
+    options.worldBegan(guardian)
+    let report: Report
+    do {
+      let run = try ScenarioRun(scenario, options, world: try world(scenario, setting, options, folder))
+      report = try run.tell()
+      if folder.isKept { try report.json().write(to: URL(fileURLWithPath: "\(folder.files)/report.json")) }
+    } catch {
+      let shortage = (error as? WorldError).flatMap { _ in folder.shortage() }
+      try? guardian.endWorld()
+      throw shortage.map { WorldError("\($0). It showed as: \(error)") } ?? error
+    }
+    try guardian.endWorld()
+    return report
+  }
+
+  private static func world(
+    _ scenario: Scenario, _ setting: Setting, _ options: Options, _ folder: RunFolder
+  ) throws -> any World {
+    switch setting {
+    case .simulated(let executables):
+      guard options.pace == nil else {
+        throw WorldError("a simulated world has a clock of its own, and needs no pace: --pace is for machines")
+      }
+      let world = try LocalWorld(
+        scenario.machines, radio: scenario.radio, seed: options.seed ?? scenario.seed, run: folder,
+        executables: executables)
+      world.conductor.signOfLife = options.progress
+      try options.prepare(world)
+      return world
+    case .machines(let description, let tools):
+      return try RemoteWorld(
+        scenario.machines, radio: scenario.radio, on: description, tools: tools, run: folder, pace: options.pace,
+        progress: options.progress)
+    }
+  }
+
+  func tell() throws -> Report {
+    var problem: String?
+    options.progress(
+      "\(scenario.title) (\(scenario.name), seed \(seed), \(count(days, "day")) a chapter)")
+    do {
+      try compareAbilities()
+      try world.boot()
+      for chapter in scenario.chapters { try tell(chapter) }
+    } catch {
+      problem = "\((error as? Stopped)?.reason ?? String(describing: error))"
+      if let shortage = world.run.shortage() { problem = "\(shortage). It showed as: \(problem ?? "")" }
+      options.progress("stopped: \(problem ?? "")")
+      try noteLastEnds()
+    }
+    for chapter in scenario.chapters.dropFirst(chaptersBegun) { skip(chapter) }
+    judge(scenario.promises, evidence(0..<chronicle.entries.count, isCutOff: problem != nil), scope: Self.wholeRun)
+    return makeReport(problem)
+  }
+
+  private func makeReport(_ problem: String?) -> Report {
+    let digest = RadioDigest(chronicle.entries)
+    let whole = world is LocalWorld ? RunDigest(chronicle.entries) : nil
+    let wall = Double(unixNanoseconds() - chronicle.beginning) / 1e9
+    return Report(
+      scenario: scenario.name, title: scenario.title, seed: seed, days: days,
+      kept: problem == nil && !promises.contains { [.broken, .notReached].contains($0.judgement) }
+        && promises.contains(where: \.kept),
+      problem: problem, remarks: world.remarks + differences, stepsNotDone: undone, promises: promises,
+      timeline: chronicle.inOrder().filter { $0.event != nil || ["warning", "error", "critical"].contains($0.level) },
+      radio: .init(digest: digest.text, events: digest.events),
+      fingerprint: whole.map { .init(digest: $0.text, events: $0.events) }, virtualSeconds: world.now.seconds,
+      wallSeconds: wall,
+      beganAt: chronicle.beginning, damagedLines: world.damagedLines)
+  }
+
+  private func tell(_ chapter: Chapter) throws {
+    chapterBegan = world.now
+    stepDone = chapterBegan
+    try mark(.chapterBegan, message: "chapter: \(chapter.name)", fields: [.name: chapter.name])
+    chapterWindow = chronicle.entries.count - 1
+    chaptersBegun += 1
+    departed = nil
+    var problem: (any Error)?
+    var stepsTaken = 0
+    do {
+      for step in chapter.steps {
+        try take(step)
+        stepsTaken += 1
+      }
+      try world.settle()
+      try tend()
+    } catch {
+      problem = error
+      try noteLastEnds()
+    }
+    let window = chapterWindow..<chronicle.entries.count
+    for step in chapter.steps.dropFirst(stepsTaken) { skip(step) }
+    judge(chapter.promises, evidence(window, isCutOff: problem != nil), scope: chapter.name)
+    if let problem { throw problem }
+  }
+
+  /// Says before anything happens what will not happen as written.
+  private func compareAbilities() throws {
+    for step in scenario.chapters.flatMap(\.steps) {
+      guard let (machine, ability) = try ability(step.action) else { continue }
+      let place = step.line.map { "line \($0)" } ?? "a step"
+      switch ability {
+      case .exact: continue
+      case .substitute(let what): differences.append("\(place), \(step.action.summary): \(what)")
+      case .unsupported(let why):
+        differences.append("\(place), \(step.action.summary): not done, since \(why) (\(machine))")
+      }
+    }
+    for difference in differences { options.progress("on these machines: \(difference)") }
+  }
+
+  func ability(_ action: Action) throws -> (machine: String, ability: Ability)? {
+    if let (name, fault) = action.fault { return (name, try world.machine(name).ability(fault)) }
+    if case .cutPower(let name, _) = action { return (name, try world.machine(name).powerCut) }
+    return nil
+  }
+
+  /// Promises that nobody can judge here, by name, and why.
+  private var unjudged: [String: String] {
+    guard let pace = options.pace else { return [:] }
+    return ["away-long-enough": "the days were \(pace) here; `make test-warp` lets five real ones pass"]
+  }
+
+  static let wholeRun = "the whole run"
+  static let untold = "the story stopped before it came to that"
+
+  func evidence(_ window: Range<Int>, isCutOff: Bool = false) -> Evidence {
+    Evidence(chronicle.inOrder(), window: window, machines: scenario.machines, isCutOff: isCutOff)
+  }
+
+  /// A chapter that is never told has promises all the same.
+  private func skip(_ chapter: Chapter) {
+    for step in chapter.steps { skip(step) }
+    notReached(chapter.promises, scope: chapter.name)
+  }
+
+  private func skip(_ step: Step) {
+    guard case .check(let references) = step.action else { return }
+    notReached(references, scope: Self.scope(of: step))
+  }
+
+  private func notReached(_ references: [PromiseReference], scope: String) {
+    promises += references.compactMap { Promise.named($0.name)?.notReached(scope: scope, reason: Self.untold) }
+  }
+
+  static func scope(of step: Step) -> String { step.line.map { "line \($0)" } ?? "a check" }
+
+  func judge(_ references: [PromiseReference], _ evidence: Evidence, scope: String) {
+    for reference in references {
+      guard let promise = Promise.named(reference.name) else { continue }
+      promises.append(promise.judge(evidence, scope: scope, unjudged: unjudged[promise.name]))
+    }
+  }
+
+  private func take(_ step: Step) throws {
+    switch step.time {
+    // Settled when the step before ended.
+    case .next: break
+    case .later(let duration): try reach(stepDone + scaled(duration))
+    case .day(let day): try reach(chapterBegan + scaled(days: day))
+    }
+    try tend()
+    do {
+      try perform(step)
+    } catch let stopped as Stopped {
+      throw Stopped(reason: "line \(step.line.map(String.init) ?? "?"): \(stopped.reason)")
+    }
+    stepDone = world.now
+    try world.settle()
+    try tend()
+    try options.inspect(step, WorldProcesses(world: world.run.world))
+  }
+
+  /// The moment that a step is meant for.
+  private func reach(_ instant: Instant) throws {
+    try pass(until: instant)
+    stepDone = world.now
+  }
+
+  func scaled(_ duration: Duration) -> Duration {
+    StoryLength.duration(Double(duration.wholeNanoseconds) / 1e9 * scale)
+  }
+
+  func scaled(days: Double) -> Duration { StoryLength.duration(days * scale * 86400) }
+
+  /// Lets the world live until then.
+  func pass(until instant: Instant) throws {
+    guard instant > world.now else { return }
+    try world.run(until: instant) {
+      try tend()
+      return false
+    }
+  }
+
+  /// Reads what happened, and notes what ended by itself.
+  func tend() throws {
+    try chronicle.readNew()
+    var fatal: String?
+    for (machine, ended) in try world.tend() {
+      fatal = fatal ?? ended.fatal
+      // Whoever can't go on without a process finds it dead again and again.
+      guard notedEnds.insert("\(machine) \(ended.process) \(ended.pid)").inserted else { continue }
+      try mark(
+        .processFailed, machine: machine, message: "\(ended.process) ended by itself: \(ended.end)",
+        fields: [.pid: "\(ended.pid)", .program: ended.process])
+    }
+    if let fatal { throw WorldError(fatal) }
+  }
+
+  /// What was recorded until the story stopped, and who ended meanwhile: it still tells which promises held.
+  private func noteLastEnds() throws {
+    do { try tend() } catch { try chronicle.readNew() }
+  }
+
+  func mark(
+    _ event: Recorded.Story, machine: String = "", message: String, fields: [JournalField: String] = [:]
+  ) throws {
+    let entry = try chronicle.mark(event, at: world.now, machine: machine, message: message, fields: fields)
+    options.progress(entry.line(since: chronicle.beginning))
+  }
+}

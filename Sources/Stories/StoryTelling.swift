@@ -1,0 +1,184 @@
+import AppLink
+import Foundation
+import Journal
+import JournalEvents
+import TimeTypes
+import Worlds
+
+extension Action {
+  /// Waiting and looking, which leaves the world alone.
+  fileprivate var isPatient: Bool {
+    switch self {
+    case .wait, .pass, .passDays, .check: true
+    default: false
+    }
+  }
+}
+
+// What each step does.
+extension ScenarioRun {
+  func perform(_ step: Step) throws {
+    let words = step.note ?? step.action.summary
+    if case (let machine, .unsupported(let why))? = try ability(step.action) {
+      return try leaveOut(step, machine, why)
+    }
+    if case .wait = step.action {} else { waitsFrom = chronicle.entries.count }
+    if !step.action.isPatient { try world.meet() }
+    switch step.action {
+    case .openApp(let machine, let app):
+      try user(.appOpened, .openApp(bundleIdentifier: app.bundleIdentifier), machine, app, words)
+    case .leaveApp(let machine, let app):
+      try user(.appLeft, .leaveApp(bundleIdentifier: app.bundleIdentifier), machine, app, words)
+    case .quitApp(let machine, let app):
+      try user(.appQuit, .quitApp(bundleIdentifier: app.bundleIdentifier), machine, app, words)
+    case .reclaimApp(let machine, let app):
+      try user(.appReclaimed, .reclaimApp(bundleIdentifier: app.bundleIdentifier), machine, app, words)
+    case .unlock(let machine):
+      let request = ControlRequest.performAction(
+        bundleIdentifier: InstalledApp.agent.bundleIdentifier, name: "unlock")
+      try mark(
+        .userUnlocked, machine: machine, message: words, fields: [.app: InstalledApp.agent.bundleIdentifier])
+      try world.machine(machine).say(request)
+    case .killApp(let machine, let app):
+      let pid = try world.machine(machine).process(of: app)
+      try mark(
+        .appKilled, machine: machine, message: words, fields: [.app: app.bundleIdentifier, .pid: "\(pid)"])
+      try world.machine(machine).kill(app)
+    case .hangApp(let machine, let app): try hold(app, on: machine, isHung: true, words)
+    case .continueApp(let machine, let app): try hold(app, on: machine, isHung: false, words)
+    case .killDaemon(let machine, let downtime):
+      try mark(.daemonKilled, machine: machine, message: words)
+      try world.machine(machine).killDaemon(staysDown: downtime > .zero)
+      try pause(downtime)
+      try world.machine(machine).startDaemon()
+    case .reboot(let machine, let downtime):
+      try restart(machine, clean: true, downtime, words)
+    case .cutPower(let machine, let downtime):
+      try restart(machine, clean: false, downtime, words)
+    case .bluetooth(let machine, let isOn):
+      try mark(.fault, machine: machine, message: words)
+      try world.machine(machine).control(.setBluetooth(on: isOn))
+    case .move(let machine, let place, let occasion, let over):
+      try move(machine, to: place, occasion, over, step, words)
+    case .restartBluetoothd, .killBluetoothd, .adapterPower, .controller, .rfkill, .blockRadio,
+      .malformedAdvertisement, .unknownNotification:
+      guard let (machine, fault) = step.action.fault else { return }
+      try mark(.fault, machine: machine, message: words)
+      try world.machine(machine).perform(fault)
+    case .door(let machine, let isOpen):
+      try mark(.fault, machine: machine, message: words, fields: [.door: isOpen ? "open" : "shut"])
+      try world.machine(machine).lockHardware().moveDoor(isOpen: isOpen)
+    case .turnBolt(let machine, let isLocked):
+      try mark(.fault, machine: machine, message: words)
+      try world.machine(machine).lockHardware().turnBolt(isLocked: isLocked)
+    case .passDays(let days):
+      try mark(.timePassed, message: words)
+      try pass(until: world.now + scaled(days: days))
+    case .pass(let duration):
+      try mark(.timePassed, message: words)
+      try pause(duration, since: stepDone)
+    case .wait(let pattern, let limit): try wait(pattern, limit, step.note)
+    case .check(let references):
+      judge(references, evidence(chapterWindow..<chronicle.entries.count), scope: Self.scope(of: step))
+    }
+  }
+
+  private func user(
+    _ event: Recorded.Story, _ request: ControlRequest, _ machine: String, _ app: InstalledApp, _ words: String
+  ) throws {
+    // On record before it is done, so that what follows from it comes after it.
+    try mark(event, machine: machine, message: words, fields: [.app: app.bundleIdentifier])
+    try world.machine(machine).control(request)
+  }
+
+  private func hold(_ app: InstalledApp, on machine: String, isHung: Bool, _ words: String) throws {
+    try mark(
+      isHung ? .appHung : .appContinued, machine: machine, message: words,
+      fields: [.app: app.bundleIdentifier])
+    try world.machine(machine).hold(app, isHung: isHung)
+  }
+
+  /// A step that a machine can't do is on record, and so is why. Without a departure or an arrival there is no story.
+  private func leaveOut(_ step: Step, _ machine: String, _ why: String) throws {
+    undone += 1
+    try mark(.notDone, machine: machine, message: "not done: \(step.note ?? step.action.summary): \(why)")
+    if case .move(_, _, .some, _) = step.action { throw Stopped(reason: "\(step.action.summary): \(why)") }
+  }
+
+  /// Time that the story spends with nothing: where its days are hurried, so is this.
+  private func pause(_ duration: Duration, since beginning: Instant? = nil) throws {
+    try pass(until: (beginning ?? world.now) + (options.pace.map { min(duration, $0.longestPause) } ?? duration))
+  }
+
+  private func restart(_ name: String, clean: Bool, _ downtime: Duration, _ words: String) throws {
+    let machine = try world.machine(name)
+    try mark(.machineDown, machine: name, message: words)
+    try machine.shutDown(clean: clean)
+    try pause(downtime)
+    try mark(.machineUp, machine: name, message: "\(name) boots")
+    try machine.boot()
+  }
+
+  private func move(
+    _ machine: String, to place: Place, _ occasion: Occasion?, _ over: Duration?, _ step: Step, _ words: String
+  ) throws {
+    let here = try whereabouts(of: machine)
+    // Promises tell from the way whether there was an approach.
+    var fields: [JournalField: String] = [
+      .x: "\(place.x)", .y: "\(place.y)", .fromX: "\(here.x)", .fromY: "\(here.y)",
+      .way: over == nil ? "jump" : "walk",
+    ]
+    if let over { fields[.over] = "\(Double(over.wholeNanoseconds) / 1e9)" }
+    ways[machine] = Way(from: here, to: place, began: world.now, over: over ?? .zero)
+    switch occasion {
+    case .departure:
+      departed = world.now
+      try mark(.ownerLeft, machine: machine, message: words, fields: fields)
+    case .arrival:
+      if let departed, case .day(let day) = step.time {
+        fields[.awayAtLeast] = "\((chapterBegan + scaled(days: day) - departed).wholeNanoseconds)"
+      }
+      try mark(.ownerReturned, machine: machine, message: words, fields: fields)
+    case nil:
+      try mark(.moved, machine: machine, message: words, fields: fields)
+    }
+    let fault = MachineFault.move(to: place, occasion: occasion, over: over)
+    try world.machine(machine).perform(fault)
+    // Whoever stands in for a walk is there when he says so, and nobody else tells that it has ended.
+    if over != nil, case .substitute = try world.machine(machine).ability(fault) {
+      try mark(
+        .walkEnded, machine: machine, message: "\(machine) is at \(place)",
+        fields: [.machine: machine, .x: "\(place.x)", .y: "\(place.y)"])
+    }
+  }
+
+  /// Where the story has a machine now.
+  private func whereabouts(of machine: String) throws -> Place {
+    if let way = ways[machine] { return way.place(at: world.now) }
+    guard let description = scenario.machines.first(where: { $0.name == machine }) else {
+      throw WorldError("there is no machine '\(machine)' in this world")
+    }
+    return description.position
+  }
+
+  /// Waits for an event that comes after what was last done to the world.
+  private func wait(_ pattern: EventPattern, _ limit: Duration, _ note: String?) throws {
+    var next = waitsFrom
+    let came = try world.run(until: world.now + limit) {
+      try tend()
+      while next < chronicle.entries.count {
+        defer { next += 1 }
+        if pattern.matches(chronicle.entries[next]), found.insert(next).inserted { return true }
+      }
+      return false
+    }
+    guard came else {
+      let seen = Set(chronicle.entries[waitsFrom...].compactMap(\.event)).sorted().joined(separator: ", ")
+      try mark(.waitFailed, message: "waited \(DurationText.format(limit)) in vain for \(pattern)")
+      throw Stopped(
+        reason: "waited \(DurationText.format(limit)) for \(pattern), which did not come; what came: "
+          + (seen.isEmpty ? "nothing" : seen))
+    }
+    try mark(.waited, message: note ?? "there it is: \(pattern)")
+  }
+}

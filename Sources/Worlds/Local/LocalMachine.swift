@@ -1,0 +1,203 @@
+import AppLink
+import AppLinkBus
+import BlueZSimulator
+import Foundation
+import Glibc
+import JournalEvents
+import TimeTypes
+
+/// A machine of a simulated world: a folder, a private bus, a latchkeyd, and a Bluetooth of the simulator's. The
+/// orchestrator is its init.
+final class LocalMachine: Machine {
+  let description: MachineDescription
+  private let run: RunFolder
+  private let executables: Executables
+  private let simulator: SimulatorProcess
+  private let worldEnvironment: [String: String]
+  private let log: FileHandle
+
+  private var bus: BusDaemon?
+  private var daemon: RunningProcess?
+  private var control: MachineControl?
+  private(set) var isUp = false
+  /// Whether the simulator has this machine's Bluetooth running.
+  private var hasBluetooth = true
+  private var restarts = 0
+  static let maximumRestarts = 5
+
+  var name: String { description.name }
+  var busAddress: String { BusConfiguration.address(ofSocket: run.busSocket(of: name)) }
+  private var folder: String { run.folder(of: name) }
+  private var logPath: String { "\(folder)/processes.log" }
+
+  init(
+    _ description: MachineDescription, bus: BusDaemon?, run: RunFolder, executables: Executables,
+    simulator: SimulatorProcess,
+    environment: [String: String]
+  ) throws {
+    self.description = description
+    self.bus = bus
+    self.run = run
+    self.executables = executables
+    self.simulator = simulator
+    worldEnvironment = environment
+    let folder = run.folder(of: description.name)
+    for part in ["state", "apps", "credentials"] { try RunFolder.make("\(folder)/\(part)") }
+    for app in description.apps {
+      try RunFolder.make("\(folder)/apps/\(app.rawValue)")
+      try AppDescription.propertyList(of: app, executable: executables.app(app))
+        .write(toFile: "\(folder)/apps/\(app.rawValue)/Info.plist", atomically: true, encoding: .utf8)
+    }
+    log = try Self.openLog("\(folder)/processes.log")
+  }
+
+  private static func openLog(_ path: String) throws -> FileHandle {
+    let file = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
+    guard file >= 0 else { throw WorldError.system(path, errno) }
+    return FileHandle(fileDescriptor: file, closeOnDealloc: true)
+  }
+
+  func credentials(of app: InstalledApp) -> String { "\(folder)/credentials/\(app.bundleIdentifier)" }
+  func state(of app: InstalledApp) -> String { "\(folder)/state/apps/\(app.bundleIdentifier)" }
+
+  private var environment: [String: String] {
+    worldEnvironment.merging([
+      WorldProcesses.machineVariable: name,
+      "DBUS_SYSTEM_BUS_ADDRESS": busAddress,
+    ]) { $1 }
+  }
+
+  private func startBus() throws {
+    bus = try BusDaemon(
+      executable: executables.busDaemon, socket: run.busSocket(of: name), folder: folder, environment: environment,
+    )
+  }
+
+  func boot() throws {
+    guard !isUp else { throw WorldError("\(name) is up already") }
+    if bus == nil { try startBus() }
+    if !hasBluetooth {
+      try simulator.send(.boot(machine: name))
+      hasBluetooth = true
+    }
+    try startDaemon()
+    isUp = true
+  }
+
+  func startDaemon() throws {
+    guard daemon == nil else { throw WorldError("latchkeyd runs already on \(name)") }
+    daemon = try RunningProcess(
+      "latchkeyd on \(name)",
+      ProcessStart(
+        executable: executables.daemon,
+        arguments: [
+          "--state", "\(folder)/state", "--apps", "\(folder)/apps", "--credentials", "\(folder)/credentials",
+        ], environment: environment, standardOutput: log.fileDescriptor, standardError: log.fileDescriptor))
+  }
+
+  func killDaemon(staysDown: Bool) throws {
+    guard let daemon else { throw WorldError("latchkeyd does not run on \(name)") }
+    self.daemon = nil
+    daemon.signal(SIGKILL)
+    try daemon.waitForEnd()
+  }
+
+  func process(of app: InstalledApp) throws -> Int32 {
+    let found = WorldProcesses(world: run.world).all().filter { $0.machine == name && $0.program == app.executable }
+    guard let process = found.first else { throw WorldError("the \(app) does not run on \(name)") }
+    guard found.count == 1 else { throw WorldError("\(found.count) processes of the \(app) run on \(name)") }
+    return process.pid
+  }
+
+  func kill(_ app: InstalledApp) throws {
+    let pid = try process(of: app)
+    try WorldProcesses(world: run.world).kill { $0.pid == pid }
+  }
+
+  func hold(_ app: InstalledApp, isHung: Bool) throws {
+    let pid = try process(of: app)
+    WorldProcesses(world: run.world).signal(isHung ? SIGSTOP : SIGCONT) { $0.pid == pid }
+  }
+
+  func shutDown(clean: Bool) throws {
+    guard isUp else { throw WorldError("\(name) is down already") }
+    isUp = false
+    control = nil
+    let daemon = daemon
+    self.daemon = nil
+    if clean {
+      // Asked in the order of a shutdown: the daemon first, and it has real time to say good-bye.
+      daemon?.signal(SIGTERM)
+      try? daemon?.waitForEnd(limit: .seconds(5))
+    }
+    // Everything ends at one moment: nobody lives to see the radio or the bus go.
+    let processes = WorldProcesses(world: run.world)
+    processes.signal(SIGSTOP) { $0.machine == name && $0.program != "dbus-daemon" }
+    try simulator.send(.shutDown(machine: name))
+    hasBluetooth = false
+    let bus = bus
+    self.bus = nil
+    try processes.kill { $0.machine == name }
+    try bus?.process.waitForEnd()
+  }
+
+  func control(_ request: ControlRequest) throws {
+    try openControl().perform(request)
+  }
+
+  func say(_ request: ControlRequest) throws { try openControl().say(request) }
+
+  private func openControl() throws -> MachineControl {
+    guard isUp else { throw WorldError("\(name) is down") }
+    let control = try control ?? MachineControl(address: busAddress)
+    self.control = control
+    return control
+  }
+
+  var powerCut: Ability { .exact }
+
+  func ability(_ fault: MachineFault) -> Ability { .exact }
+
+  func perform(_ fault: MachineFault) throws {
+    let command: SimulatorCommand =
+      switch fault {
+      case .restartBluetoothd(let killed): .restartBluetoothd(machine: name, killed: killed)
+      case .adapterPower(let isOn), .controller(let isOn): .plug(machine: name, isOn: isOn)
+      case .rfkill(let isBlocked): .block(machine: name, isOn: isBlocked)
+      case .radio(let isBlocked): .shield(machine: name, isOn: isBlocked)
+      case .move(let place, _, nil): .move(machine: name, x: place.x, y: place.y)
+      case .move(let place, _, .some(let over)):
+        .walk(machine: name, x: place.x, y: place.y, seconds: Double(over.wholeNanoseconds) / 1e9)
+      case .malformedAdvertisement: .hear(machine: name, input: .malformedAdvertisement)
+      case .unknownNotification: .hear(machine: name, input: .notificationForUnknownHandle)
+      }
+    try simulator.send(command)
+  }
+
+  func lockHardware() throws -> LockHardware {
+    guard description.apps.contains(.lock) else { throw WorldError("\(name) has no lock") }
+    return LockHardware(stateFolder: state(of: .lock))
+  }
+
+  func tend() throws -> [UnexpectedEnd] {
+    if let bus, let end = bus.process.end {
+      return [
+        UnexpectedEnd(
+          process: "dbus-daemon", pid: bus.process.pid, end: end,
+          fatal: "dbus-daemon on \(name) ended by itself: \(end)\(logTail("\(folder)/bus.log"))")
+      ]
+    }
+    guard let daemon, let end = daemon.end else { return [] }
+    restarts += 1
+    guard restarts <= Self.maximumRestarts else {
+      return [
+        UnexpectedEnd(
+          process: Recorded.daemon, pid: daemon.pid, end: end,
+          fatal: "latchkeyd on \(name) ended by itself \(restarts) times, last with \(end)\(logTail(logPath))")
+      ]
+    }
+    self.daemon = nil
+    try startDaemon()
+    return [UnexpectedEnd(process: Recorded.daemon, pid: daemon.pid, end: end)]
+  }
+}

@@ -1,0 +1,137 @@
+import Foundation
+import Glibc
+import Journal
+import JournalEvents
+import LockCryptography
+import Radio
+import TimeTypes
+
+/// A simulated world that runs: machines, their processes, one radio, one clock. Only one thread uses it.
+package final class LocalWorld: World {
+  package let run: RunFolder
+  package let conductor: Conductor
+  package let simulator: SimulatorProcess
+  private var simulated: [LocalMachine] = []
+  private var journal: JournalReader
+
+  package var now: Instant { conductor.now }
+  package var remarks: [String] { [] }
+
+  /// Starts everything up to the machines' buses; `boot` starts the rest.
+  package init(
+    _ machines: [MachineDescription], radio: RadioPhysics, seed: UInt64, run: RunFolder, executables: Executables
+  ) throws {
+    self.run = run
+    try OpenFiles.require()
+    try BusConfiguration.requireKnownUser()
+    try run.requireSpace()
+    ProcessTable.shared.adoptOrphans()
+    try RunFolder.make(run.clock)
+    conductor = try Conductor(directory: run.clock)
+    guard FileManager.default.createFile(atPath: run.journal, contents: nil, attributes: [.posixPermissions: 0o600])
+    else { throw WorldError("the journal \(run.journal) can't be made") }
+    journal = try JournalReader(path: run.journal)
+    let environment = Self.environment(run)
+
+    // The simulator connects to every bus as it starts, so the buses are there first.
+    var buses: [String: BusDaemon] = [:]
+    for machine in machines {
+      try RunFolder.make(run.folder(of: machine.name))
+      buses[machine.name] = try BusDaemon(
+        executable: executables.busDaemon, socket: run.busSocket(of: machine.name),
+        folder: run.folder(of: machine.name),
+        environment: environment.merging([WorldProcesses.machineVariable: machine.name]) { $1 })
+    }
+    simulator = try SimulatorProcess(
+      executable: executables.simulator,
+      machines: machines.map { ($0.name, BusConfiguration.address(ofSocket: run.busSocket(of: $0.name))) },
+      privateMachines: machines.filter(\.hasPrivateAddresses).map(\.name), seed: seed,
+      radio: radio.text,
+      environment: environment, log: "\(run.files)/simulator.log")
+    conductor.ownWork = [
+      { ProcessTable.shared.hasUntoldEnds ? "an ended process is not taken note of yet" : nil },
+      { [simulator] in simulator.hasUnreadOutput ? "what bluez-simulator says is not read yet" : nil },
+    ]
+    for machine in machines {
+      simulated.append(
+        try LocalMachine(
+          machine, bus: buses[machine.name], run: run, executables: executables, simulator: simulator,
+          environment: environment))
+    }
+    try provision()
+    try simulator.waitUntilReady()
+    for machine in machines {
+      try simulator.send(.move(machine: machine.name, x: machine.position.x, y: machine.position.y))
+    }
+  }
+
+  /// What every process of the world is given: this user's own environment less what would tie it to another world.
+  private static func environment(_ run: RunFolder) -> [String: String] {
+    var environment = ProcessInfo.processInfo.environment.filter { name, _ in
+      !name.hasPrefix("LATCHKEY_") && !name.hasPrefix("DBUS_") && !name.hasPrefix("WATCHDOG_")
+        && ![
+          "NOTIFY_SOCKET", "JOURNAL_STREAM", "STATE_DIRECTORY", "CREDENTIALS_DIRECTORY", "LISTEN_FDS", "LISTEN_PID",
+          "RUNTIME_DIRECTORY",
+        ].contains(name)
+    }
+    environment[WorldProcesses.worldVariable] = run.world
+    environment["LATCHKEY_CLOCK"] = run.clock
+    // A process that crashes would start another one, without the world's mark, that outlives the world.
+    environment["SWIFT_BACKTRACE"] = environment["SWIFT_BACKTRACE"] ?? "enable=no"
+    environment["LATCHKEY_JOURNAL"] = run.journal
+    return environment
+  }
+
+  /// The owners' phones and the lock get to know each other; enrolment over the air is another story. Where the lock or
+  /// every phone is not in the story, its half of the keys is nobody's.
+  private func provision() throws {
+    let locks = simulated.filter { $0.description.apps.contains(.lock) }
+    let phones = simulated.filter { $0.description.apps.contains(.agent) }
+    guard locks.count <= 1 else { throw WorldError("a scenario can have one machine with the lock") }
+    guard !locks.isEmpty || !phones.isEmpty else { return }
+    let lockFolder = locks.first?.credentials(of: .lock) ?? "\(run.files)/unused-lock-keys"
+    try Provisioning.provision(
+      lockDirectory: lockFolder,
+      phoneDirectory: phones.first?.credentials(of: .agent) ?? "\(run.files)/unused-phone-keys")
+    let lock = LockIntroduction(try LockKeys.read(fromDirectory: lockFolder))
+    for phone in phones.dropFirst() {
+      let keys = try Provisioning.makePhone(directory: phone.credentials(of: .agent), lock: lock)
+      _ = try LockKeys.enroll(PhoneIntroduction(keys), inDirectory: lockFolder)
+    }
+  }
+
+  package func boot() throws {
+    for machine in simulated {
+      try machine.boot()
+      try conductor.settle()
+    }
+  }
+
+  package func machine(_ name: String) throws -> any Machine {
+    guard let machine = simulated.first(where: { $0.name == name }) else {
+      throw WorldError("there is no machine '\(name)' in this world")
+    }
+    return machine
+  }
+
+  package func settle() throws { try conductor.settle() }
+
+  @discardableResult
+  package func run(until limit: Instant, stopWhen: () throws -> Bool) throws -> Bool {
+    try conductor.run(until: limit, stopWhen: stopWhen)
+  }
+
+  package func readRecords() throws -> [JournalEntry] { try journal.read() }
+
+  package var damagedLines: Int { journal.damagedLineCount }
+
+  package func tend() throws -> [(machine: String, UnexpectedEnd)] {
+    if let end = simulator.process.end {
+      let ended = UnexpectedEnd(
+        process: Recorded.simulator, pid: simulator.process.pid, end: end,
+        fatal: "bluez-simulator ended by itself: \(end)\(logTail(simulator.log))")
+      return [("", ended)]
+    }
+    return try simulated.flatMap { machine in try machine.tend().map { (machine.name, $0) } }
+  }
+}

@@ -1,0 +1,41 @@
+/// A machine of the world.
+package struct MachineDescription: Sendable, Equatable {
+  package var name: String
+  package var position: Place
+  package var apps: [InstalledApp]
+  /// Its addresses on the air are resolvable private ones (`Privacy = device`).
+  package var hasPrivateAddresses: Bool
+
+  package init(name: String, position: Place, apps: [InstalledApp], hasPrivateAddresses: Bool = false) {
+    self.name = name
+    self.position = position
+    self.apps = apps
+    self.hasPrivateAddresses = hasPrivateAddresses
+  }
+}
+
+/// A place in the world, in metres.
+package struct Place: Sendable, Equatable, CustomStringConvertible {
+  package var x: Double
+  package var y: Double
+  package init(x: Double, y: Double) {
+    self.x = x
+    self.y = y
+  }
+  package var description: String { "\(x) m, \(y) m" }
+}
+
+/// The apps that this package brings; scenarios name them by their short names.
+package enum InstalledApp: String, Sendable, CaseIterable {
+  case agent
+  case lock
+
+  package var bundleIdentifier: String { "org.latchkey.\(rawValue)" }
+  package var executable: String { "latchkey-\(rawValue)" }
+}
+
+/// Why a machine moves, where promises must know.
+package enum Occasion: String, Sendable, CaseIterable {
+  case departure
+  case arrival
+}

@@ -1,0 +1,174 @@
+import Foundation
+import Yams
+
+/// The machines that a story is to happen on: `machines.yaml`, as docs/scenarios.md describes it.
+package struct MachinesDescription: Sendable, Equatable {
+  /// What a machine of the story is there for. Every scenario with a lock and an agent has these two.
+  package enum Role: String, Sendable, CaseIterable {
+    case lock
+    case phone
+
+    init?(_ apps: [InstalledApp]) {
+      switch apps {
+      case [.lock]: self = .lock
+      case [.agent]: self = .phone
+      default: return nil
+      }
+    }
+  }
+
+  package enum Kind: Sendable, Equatable {
+    case virtual(VirtualSettings)
+    case ssh(RemoteSettings)
+  }
+
+  package var kinds: [Role: Kind]
+
+  package init(kinds: [Role: Kind]) { self.kinds = kinds }
+
+  /// Two virtual machines made for the run.
+  package static func virtual(_ settings: VirtualSettings = VirtualSettings()) -> MachinesDescription {
+    MachinesDescription(kinds: [.lock: .virtual(settings), .phone: .virtual(settings)])
+  }
+}
+
+/// A virtual machine.
+package struct VirtualSettings: Sendable, Equatable {
+  /// The folder that scripts/vm/build-image made; it is asked where `nil`.
+  package var image: String?
+  /// A folder of .deb packages to be installed at the machine's first boot.
+  package var packages: String?
+  /// A folder of machines' disks that outlive the run, NAME.qcow2; in the run's own folder where `nil`.
+  package var disks: String?
+  package init(image: String? = nil, packages: String? = nil, disks: String? = nil) {
+    self.image = image
+    self.packages = packages
+    self.disks = disks
+  }
+}
+
+/// A machine that is reached over ssh.
+package struct RemoteSettings: Sendable, Equatable {
+  /// How a machine that nobody here can carry leaves home.
+  package enum Walk: String, Sendable, CaseIterable {
+    /// A person at this terminal is asked to carry it.
+    case ask
+    /// Its adapter is powered off instead.
+    case adapter
+    case no
+  }
+
+  package var host: String
+  package var user: String?
+  package var port: Int?
+  /// The file of the private key; ssh's own choice where `nil`.
+  package var identity: String?
+  /// Only keys of hosts in this file are accepted; the user's own where `nil`.
+  package var knownHosts: String?
+  package var walk: Walk
+  /// The address of the machine's system bus, where it is not the usual one.
+  package var bus: String?
+
+  package init(
+    host: String, user: String? = nil, port: Int? = nil, identity: String? = nil, knownHosts: String? = nil,
+    walk: Walk = .no, bus: String? = nil
+  ) {
+    self.host = host
+    self.user = user
+    self.port = port
+    self.identity = identity
+    self.knownHosts = knownHosts
+    self.walk = walk
+    self.bus = bus
+  }
+}
+
+extension MachinesDescription {
+  /// At most this many bytes of YAML.
+  static let maximumSize = 1 << 16
+
+  package static func load(_ path: String) throws(ScenarioError) -> MachinesDescription {
+    let text: String
+    do {
+      text = try String(contentsOfFile: path, encoding: .utf8)
+    } catch {
+      throw ScenarioError(file: path, line: nil, problem: "can't be read: \(error.localizedDescription)")
+    }
+    return try parse(text, file: path)
+  }
+
+  /// Reads machines.yaml; what it doesn't know it refuses.
+  package static func parse(_ yaml: String, file: String) throws(ScenarioError) -> MachinesDescription {
+    guard yaml.utf8.count <= maximumSize else {
+      throw ScenarioError(file: file, line: nil, problem: "a file of machines has at most \(maximumSize) bytes")
+    }
+    let root: Node?
+    do {
+      root = try Yams.compose(yaml: yaml)
+    } catch {
+      throw ScenarioError(file: file, line: nil, problem: "not YAML: \(error)")
+    }
+    guard let root else { throw ScenarioError(file: file, line: nil, problem: "the file of machines is empty") }
+    let reader = try MappingReader(root, subject: "the file of machines", file: file)
+    try reader.allow(["machines"])
+    let machines = try MappingReader(try reader.required("machines"), subject: "'machines'", file: file)
+    try machines.allow(Role.allCases.map(\.rawValue))
+    var kinds: [Role: Kind] = [:]
+    for role in Role.allCases {
+      let machine = try MappingReader(
+        try machines.required(role.rawValue), subject: "machine '\(role.rawValue)'", file: file)
+      kinds[role] = try kind(machine)
+    }
+    guard Set(kinds.values.map(\.word)).count == 1 else {
+      throw machines.error("a virtual machine and one over ssh have no air in common: both are of one kind")
+    }
+    return MachinesDescription(kinds: kinds)
+  }
+
+  private static func kind(_ reader: MappingReader) throws(ScenarioError) -> Kind {
+    switch try reader.text("kind") {
+    case "virtual":
+      try reader.allow(["kind", "image", "packages", "disks"])
+      return .virtual(
+        VirtualSettings(
+          image: try reader.optionalText("image"), packages: try reader.optionalText("packages"),
+          disks: try reader.optionalText("disks")))
+    case "ssh":
+      try reader.allow(["kind", "host", "user", "port", "identity", "known hosts", "walk", "bus"])
+      return .ssh(try remote(reader))
+    case let other:
+      throw reader.error("'\(other)' is no kind of machine", at: "kind", choices: ["virtual", "ssh"])
+    }
+  }
+
+  private static func remote(_ reader: MappingReader) throws(ScenarioError) -> RemoteSettings {
+    var port: Int?
+    if reader.has("port") {
+      guard let number = Int(try reader.text("port")), (1...65535).contains(number) else {
+        throw reader.error("'port' of \(reader.subject) is a number from 1 to 65535", at: "port")
+      }
+      port = number
+    }
+    let settings = RemoteSettings(
+      host: try reader.text("host"), user: try reader.optionalText("user"), port: port,
+      identity: try reader.optionalText("identity").map { ($0 as NSString).expandingTildeInPath },
+      knownHosts: try reader.optionalText("known hosts").map { ($0 as NSString).expandingTildeInPath },
+      walk: reader.has("walk") ? try reader.choice("walk", RemoteSettings.Walk.self) : .no,
+      bus: try reader.optionalText("bus"))
+    // ssh would take it for an option.
+    for (key, value) in [("host", settings.host), ("user", settings.user ?? "u")]
+    where value.hasPrefix("-") || value.contains(where: { $0.isWhitespace }) {
+      throw reader.error("'\(key)' of \(reader.subject) can't be '\(value)'", at: key)
+    }
+    return settings
+  }
+}
+
+extension MachinesDescription.Kind {
+  var word: String {
+    switch self {
+    case .virtual: "virtual"
+    case .ssh: "ssh"
+    }
+  }
+}

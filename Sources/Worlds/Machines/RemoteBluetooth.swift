@@ -1,0 +1,57 @@
+import BlueZ
+import BusValue
+import Foundation
+import SystemBus
+
+/// A machine's bluetoothd, seen from outside: who is connected, and the adapter's power.
+final class RemoteBluetooth: Sendable {
+  private let bus: Bus
+
+  /// Tells each change of `Device1.Connected`, with the device's path, on the bus's thread.
+  init(_ address: String, onLink: @escaping @Sendable (_ device: String, _ isConnected: Bool) -> Void) throws {
+    bus = try Bus(address: BusAddress(address))
+    try bus.start(
+      BusHandlers(onSignal: { _, signal in
+        guard signal.member == "PropertiesChanged", signal.arguments.count == 3,
+          signal.arguments[0].stringValue == Device1.interface,
+          let changed = signal.arguments[1].propertiesValue,
+          let isConnected = PropertyValues<Device1>(changed).connected
+        else { return }
+        onLink(signal.path.text, isConnected)
+      }))
+    let added = DispatchSemaphore(value: 0)
+    bus.enqueue { bus in
+      bus.addMatch(MatchRule(sender: WellKnown.busName, interface: BusName.properties, member: "PropertiesChanged")) {
+        _ in
+        added.signal()
+      }
+    }
+    guard added.wait(timeout: .now() + .seconds(60)) == .success else {
+      throw WorldError("the machine's bus does not answer")
+    }
+  }
+
+  deinit { bus.close() }
+
+  /// Sets `Adapter1.Powered` of the machine's first adapter.
+  static func setPowered(_ isOn: Bool, at address: String) throws {
+    let bus = try Bus(address: BusAddress(address))
+    try bus.start()
+    defer { bus.closeAndWait() }
+    let reply = try bus.callAndWait(
+      MethodCall(
+        to: WellKnown.busName, path: ObjectPath(unchecked: "/"), interface: "org.freedesktop.DBus.ObjectManager",
+        member: "GetManagedObjects"))
+    guard case .dictionary(_, _, let objects)? = reply.first else { throw WorldError("bluetoothd has no objects") }
+    var paths: [String] = []
+    for (path, interfaces) in objects {
+      guard let path = path.pathValue, case .dictionary(_, _, let names) = interfaces else { continue }
+      if names.contains(where: { $0.0.stringValue == Adapter1.interface }) { paths.append(path.text) }
+    }
+    guard let text = paths.min(), let path = ObjectPath(text) else { throw WorldError("bluetoothd has no adapter") }
+    _ = try bus.callAndWait(
+      MethodCall(
+        to: WellKnown.busName, path: path, interface: BusName.properties, member: "Set",
+        arguments: [.string(Adapter1.interface), .string(Adapter1.name(\.powered)), .variant(.bool(isOn))]))
+  }
+}

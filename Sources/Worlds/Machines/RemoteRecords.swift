@@ -1,0 +1,162 @@
+import Foundation
+import Glibc
+import Journal
+import JournalEvents
+import TimeTypes
+
+/// What the machines' journals and the air told, with the world's times: threads bring it, one thread takes it away.
+final class RemoteRecords: @unchecked Sendable {
+  // Guarded by the condition.
+  private let condition = NSCondition()
+  private var entries: [JournalEntry] = []
+  private var arrivals = 0
+  private var followers: [String: JournalFollower] = [:]
+  private var expectedEnds: [String: Int] = [:]
+  private var unexpectedEnds: [String: [UnexpectedEnd]] = [:]
+  private let beginning: Int64
+  private let beganAt = unixNanoseconds()
+  private let files: [String: Int32]
+  /// Links are told by machines' own bluetoothds, and not by the air.
+  let recordsLinks: Bool
+
+  /// - Parameter machines: a file of each has its whole journal.
+  init(run: RunFolder, machines: [String], recordsLinks: Bool) throws {
+    beginning = Self.bootNanoseconds()
+    self.recordsLinks = recordsLinks
+    var files: [String: Int32] = [:]
+    for machine in machines {
+      try RunFolder.make(run.folder(of: machine))
+      let path = "\(run.folder(of: machine))/journal.txt"
+      let file = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
+      guard file >= 0 else { throw WorldError.system(path, errno) }
+      files[machine] = file
+    }
+    self.files = files
+  }
+
+  deinit {
+    for file in files.values { close(file) }
+  }
+
+  private static func bootNanoseconds() -> Int64 {
+    var now = timespec()
+    clock_gettime(CLOCK_BOOTTIME, &now)
+    return Int64(now.tv_sec) * 1_000_000_000 + Int64(now.tv_nsec)
+  }
+
+  /// The world's time, in nanoseconds since its beginning.
+  var now: Int64 { Self.bootNanoseconds() - beginning }
+
+  func add(_ machine: String, _ follower: JournalFollower) {
+    condition.lock()
+    followers[machine] = follower
+    condition.unlock()
+  }
+
+  // MARK: What arrives
+
+  func take(_ line: SystemdJournalLine, machine: String) {
+    condition.lock()
+    let follower = followers[machine]
+    condition.unlock()
+    // A line without a time, or from before the clock was asked, is from now as far as anybody knows.
+    let t = line.unixNanoseconds.flatMap { follower?.clock.instant(ofUnixNanoseconds: $0) }?.nanoseconds ?? now
+    write(line, t, machine)
+    if let (unit, end) = line.failedUnit { unitFailed(unit, end, machine, pid: line.fields["_PID"]) }
+    guard let entry = line.entry(machine: machine, t: t, wall: beganAt + t) else { return }
+    add(entry)
+  }
+
+  /// A person who looks for the reason of something finds everything there, also what others logged.
+  private func write(_ line: SystemdJournalLine, _ t: Int64, _ machine: String) {
+    guard let file = files[machine] else { return }
+    let who = line.fields["SYSLOG_IDENTIFIER"] ?? line.fields["_COMM"] ?? "?"
+    var text = "\(Instant(nanoseconds: t)) \(who): \(line.fields["MESSAGE"] ?? "")"
+    let own = JournalFieldNames.names(line.fields[JournalFieldNames.variable] ?? "")
+    for name in own { text += " \(name)=\(line.fields[JournalFieldNames.systemdName(name)] ?? "")" }
+    let bytes = Array(text.utf8) + [0x0A]
+    _ = Glibc.write(file, bytes, bytes.count)
+  }
+
+  /// The air, or a bluetoothd, tells of a link.
+  func record(_ process: String, _ event: Recorded.Radio, _ fields: [JournalField: String], machine: String = "") {
+    let t = now
+    add(
+      JournalEntry(
+        t: t, wall: beganAt + t, machine: machine, process: process, pid: 0, level: "notice", event: event.rawValue,
+        message: event.rawValue, fields: fields.named))
+  }
+
+  func link(_ device: String, isUp: Bool, machine: String) {
+    record(Recorded.bluetoothd, isUp ? .linkUp : .linkDown, [.device: device], machine: machine)
+  }
+
+  private func add(_ entry: JournalEntry) {
+    condition.lock()
+    entries.append(entry)
+    arrivals += 1
+    condition.broadcast()
+    condition.unlock()
+  }
+
+  // MARK: Ends
+
+  /// The next end of this unit's process is a fault's doing.
+  func expectEnd(of unit: String, on machine: String) {
+    condition.lock()
+    expectedEnds["\(machine)/\(unit)", default: 0] += 1
+    condition.unlock()
+  }
+
+  private func unitFailed(_ unit: String, _ end: ProcessEnd, _ machine: String, pid: String?) {
+    // latchkeyd tells of apps' ends, and others' units are others'.
+    let processes = [
+      RemoteMachine.daemonUnit: Recorded.daemon, RemoteMachine.bluetoothUnit: Recorded.bluetoothd,
+      "dbus.service": "dbus-daemon", "dbus-broker.service": "dbus-broker",
+    ]
+    guard let process = processes[unit] else { return }
+    condition.lock()
+    defer { condition.unlock() }
+    arrivals += 1
+    condition.broadcast()
+    if let count = expectedEnds["\(machine)/\(unit)"], count > 0 {
+      expectedEnds["\(machine)/\(unit)"] = count - 1
+      return
+    }
+    unexpectedEnds[machine, default: []].append(UnexpectedEnd(process: process, pid: 0, end: end))
+  }
+
+  func takeUnexpectedEnds(of machine: String) -> [UnexpectedEnd] {
+    condition.lock()
+    defer { condition.unlock() }
+    return unexpectedEnds.removeValue(forKey: machine) ?? []
+  }
+
+  // MARK: The thread that takes
+
+  /// What has come since the last call.
+  func takeEntries() -> [JournalEntry] {
+    condition.lock()
+    defer { condition.unlock() }
+    defer { entries = [] }
+    return entries
+  }
+
+  /// How much has arrived so far.
+  var count: Int {
+    condition.lock()
+    defer { condition.unlock() }
+    return arrivals
+  }
+
+  /// Returns when more than `count` has arrived, at the latest at `limit`.
+  func wait(beyond count: Int, until limit: Instant) {
+    condition.lock()
+    defer { condition.unlock() }
+    while arrivals == count {
+      let left = Double(limit.nanoseconds - now) / 1e9
+      guard left > 0 else { return }
+      _ = condition.wait(until: Date(timeIntervalSinceNow: left))
+    }
+  }
+}

@@ -1,0 +1,211 @@
+import CSystemd
+import Foundation
+import Glibc
+import Synchronization
+
+/// How a process ended.
+package enum ProcessEnd: Sendable, Equatable, CustomStringConvertible {
+  case exited(Int32)
+  case signal(Int32)
+
+  package var description: String {
+    switch self {
+    case .exited(let code): "exit status \(code)"
+    case .signal(let number): "signal \(number) (\(String(cString: strsignal(number))))"
+    }
+  }
+}
+
+/// What a new process gets.
+struct ProcessStart {
+  var executable: String
+  var arguments: [String] = []
+  var environment: [String: String] = [:]
+  /// Descriptors that become its 0, 1 and 2; `nil` is /dev/null.
+  var standardInput: Int32?
+  var standardOutput: Int32?
+  var standardError: Int32?
+  /// In a session of its own, so that no terminal's signals reach it; else in a process group of its own.
+  var ownsSession = false
+}
+
+/// The orchestrator's children: it starts them, and it alone waits for them. In a simulated world it waits for the orphans
+/// of their families as well, and then for every child that the process has.
+final class ProcessTable: Sendable {
+  static let shared = ProcessTable()
+
+  private struct State {
+    var handlers: [pid_t: @Sendable (ProcessEnd) -> Void] = [:]
+    var adoptsOrphans = false
+    /// Handlers that are being told of an end.
+    var handlersAtWork = 0
+  }
+
+  private let state = Mutex(State())
+  private let childrenMayExist = DispatchSemaphore(value: 0)
+
+  private init() {
+    // A simulator that died is noticed by its exit, not by our own death at the next write.
+    signal(SIGPIPE, SIG_IGN)
+  }
+
+  /// Apps outlive a latchkeyd that was killed; from now on they become ours, as they become init's on a machine.
+  func adoptOrphans() {
+    _ = latchkey_become_subreaper()
+    let isFirst = state.withLock { state in
+      defer { state.adoptsOrphans = true }
+      return !state.adoptsOrphans
+    }
+    if isFirst { Thread.detachNewThread { [self] in reapForever() } }
+  }
+
+  /// Starts a process. `onEnd` is called once, on a thread of the table, when it has ended and is reaped.
+  ///
+  /// - Throws: `WorldError` where the system can't start it.
+  func start(_ start: ProcessStart, onEnd: @escaping @Sendable (ProcessEnd) -> Void) throws -> pid_t {
+    // Held until the handler stands, so that a process that ends at once is not missed.
+    let pid = try state.withLock { state in
+      let pid = try Self.spawn(start)
+      state.handlers[pid] = onEnd
+      return pid
+    }
+    childrenMayExist.signal()
+    Thread.detachNewThread { [self] in
+      var information = siginfo_t()
+      while waitid(P_PID, id_t(pid), &information, WEXITED | WNOWAIT) != 0, errno == EINTR {}
+      reap(pid)
+    }
+    return pid
+  }
+
+  private func reapForever() {
+    while true {
+      var information = siginfo_t()
+      // WNOWAIT: the process stays a zombie, and its number its own, until its handler is found.
+      guard waitid(P_ALL, 0, &information, WEXITED | WNOWAIT) == 0 else {
+        if errno == EINTR { continue }
+        childrenMayExist.wait()
+        continue
+      }
+      reap(information._sifields._sigchld.si_pid)
+    }
+  }
+
+  /// Takes the status of a process that has ended, unless another thread has; its number is its own until then.
+  private func reap(_ pid: pid_t) {
+    var status: Int32 = 0
+    let handler = state.withLock { state in
+      let handler = waitpid(pid, &status, WNOHANG) == pid ? state.handlers.removeValue(forKey: pid) : nil
+      if handler != nil { state.handlersAtWork += 1 }
+      return handler
+    }
+    guard let handler else { return }
+    let signal = status & 0x7f
+    handler(signal == 0 ? .exited((status >> 8) & 0xff) : .signal(signal))
+    state.withLock { $0.handlersAtWork -= 1 }
+  }
+
+  /// A child has ended, and its handler has not been told yet to the end. Only where orphans are adopted does this process
+  /// wait for all of its children.
+  var hasUntoldEnds: Bool {
+    state.withLock { state in
+      guard state.adoptsOrphans else { return false }
+      var information = siginfo_t()
+      let result = waitid(P_ALL, 0, &information, WEXITED | WNOWAIT | WNOHANG)
+      return state.handlersAtWork > 0 || (result == 0 && information._sifields._sigchld.si_pid != 0)
+    }
+  }
+
+  private static func spawn(_ start: ProcessStart) throws -> pid_t {
+    var actions = posix_spawn_file_actions_t()
+    posix_spawn_file_actions_init(&actions)
+    defer { posix_spawn_file_actions_destroy(&actions) }
+    let descriptors = [start.standardInput, start.standardOutput, start.standardError]
+    for (number, descriptor) in descriptors.enumerated() {
+      if let descriptor {
+        posix_spawn_file_actions_adddup2(&actions, descriptor, Int32(number))
+      } else {
+        posix_spawn_file_actions_addopen(&actions, Int32(number), "/dev/null", O_RDWR, 0)
+      }
+    }
+    // A pipe whose other end somebody waits on, say, which is opened at this moment elsewhere in this process.
+    _ = latchkey_close_from(&actions, 3)
+    var attributes = posix_spawnattr_t()
+    posix_spawnattr_init(&attributes)
+    defer { posix_spawnattr_destroy(&attributes) }
+    // What this process ignores or blocks its children must not.
+    var signals = sigset_t()
+    sigfillset(&signals)
+    posix_spawnattr_setsigdefault(&attributes, &signals)
+    sigemptyset(&signals)
+    posix_spawnattr_setsigmask(&attributes, &signals)
+    // POSIX_SPAWN_SETSID and the others, which are macros of differing types in C libraries.
+    let setGroup = 0x02
+    let setDefaults = 0x04
+    let setMask = 0x08
+    let setSession = 0x80
+    posix_spawnattr_setflags(&attributes, Int16(setDefaults | setMask | (start.ownsSession ? setSession : setGroup)))
+
+    var arguments = ([start.executable] + start.arguments).map { strdup($0) } + [nil]
+    var environment = start.environment.sorted { $0.key < $1.key }.map { strdup("\($0.key)=\($0.value)") } + [nil]
+    defer {
+      for pointer in arguments + environment { free(pointer) }
+    }
+    var pid: pid_t = 0
+    let result = posix_spawn(&pid, start.executable, &actions, &attributes, &arguments, &environment)
+    guard result == 0 else { throw WorldError.system("\(start.executable) can't be started", result) }
+    return pid
+  }
+}
+
+/// One process that the orchestrator started, and how it ended.
+final class RunningProcess: Sendable {
+  let name: String
+  let pid: pid_t
+  private let ended: EndBox
+
+  private final class EndBox: Sendable {
+    let end = Mutex<ProcessEnd?>(nil)
+    let group = DispatchGroup()
+  }
+
+  /// - Parameter onEnd: called on a thread of the process table after the end is known here.
+  init(_ name: String, _ start: ProcessStart, onEnd: (@Sendable (ProcessEnd) -> Void)? = nil) throws {
+    let box = EndBox()
+    box.group.enter()
+    self.name = name
+    ended = box
+    do {
+      pid = try ProcessTable.shared.start(start) { end in
+        box.end.withLock { $0 = end }
+        box.group.leave()
+        onEnd?(end)
+      }
+    } catch {
+      box.group.leave()
+      throw error
+    }
+  }
+
+  var end: ProcessEnd? { ended.end.withLock { $0 } }
+
+  func signal(_ number: Int32) {
+    ended.end.withLock { end in
+      if end == nil { _ = kill(pid, number) }
+    }
+  }
+
+  /// Blocks until the process has ended, at most `limit` of real time.
+  func waitForEnd(limit: DispatchTimeInterval = .seconds(20)) throws {
+    guard ended.group.wait(timeout: .now() + limit) == .success else {
+      throw WorldError("\(name) (process \(pid)) does not end")
+    }
+  }
+}
+
+/// A pipe whose ends no child inherits by accident.
+func makePipe() throws -> (reading: Int32, writing: Int32) {
+  var ends: [Int32] = [-1, -1]
+  guard latchkey_pipe(&ends) == 0 else { throw WorldError.system("pipe", errno) }
+  return (ends[0], ends[1])
+}

@@ -1,0 +1,137 @@
+import Yams
+
+/// Reads one YAML mapping strictly: what nobody asked for is an error, and every error names its line.
+package struct MappingReader {
+  package let file: String
+  /// What is being read, for errors: `step 'move'`.
+  package let subject: String
+  package let line: Int?
+  private let entries: [String: (line: Int?, value: Node)]
+  /// Keys in the file's order.
+  package let keys: [String]
+
+  package init(_ node: Node, subject: String, file: String) throws(ScenarioError) {
+    self.file = file
+    self.subject = subject
+    line = node.mark?.line
+    guard case .mapping(let mapping) = node else {
+      throw ScenarioError(
+        file: file, line: node.mark?.line, problem: "\(subject) must be a mapping of keys and values")
+    }
+    var entries: [String: (line: Int?, value: Node)] = [:]
+    var keys: [String] = []
+    for (key, value) in mapping {
+      guard let name = key.scalar?.string else {
+        throw ScenarioError(file: file, line: key.mark?.line, problem: "a key of \(subject) is not a word")
+      }
+      guard entries.updateValue((key.mark?.line, value), forKey: name) == nil else {
+        throw ScenarioError(file: file, line: key.mark?.line, problem: "\(subject) has '\(name)' twice")
+      }
+      keys.append(name)
+    }
+    self.entries = entries
+    self.keys = keys
+  }
+
+  /// Every key must be one of these.
+  package func allow(_ valid: [String]) throws(ScenarioError) {
+    for key in keys where !valid.contains(key) {
+      throw error("unknown key '\(key)' in \(subject)", at: key, choices: valid)
+    }
+  }
+
+  package func error(_ problem: String, at key: String? = nil, choices: [String] = []) -> ScenarioError {
+    ScenarioError(file: file, line: key.flatMap { entries[$0]?.line } ?? line, problem: problem, choices: choices)
+  }
+
+  package func lineNumber(of key: String) -> Int? { entries[key]?.line ?? line }
+  package func has(_ key: String) -> Bool { entries[key] != nil }
+  package func node(_ key: String) -> Node? { entries[key]?.value }
+
+  package func required(_ key: String) throws(ScenarioError) -> Node {
+    guard let node = node(key) else { throw error("\(subject) has no '\(key)'") }
+    return node
+  }
+
+  package func text(_ key: String) throws(ScenarioError) -> String {
+    guard let text = try required(key).scalar?.string, !text.isEmpty else {
+      throw error("'\(key)' of \(subject) must be a word or a line of text", at: key)
+    }
+    // It is printed to terminals, which take some characters for commands.
+    if let scalar = text.unicodeScalars.first(where: { $0.properties.generalCategory == .control }) {
+      throw error(
+        "'\(key)' of \(subject) has a character in it that can't be printed, U+\(String(scalar.value, radix: 16))",
+        at: key)
+    }
+    return text
+  }
+
+  package func optionalText(_ key: String) throws(ScenarioError) -> String? {
+    has(key) ? try text(key) : nil
+  }
+
+  package func number(_ key: String, in range: ClosedRange<Double>) throws(ScenarioError) -> Double {
+    let text = try text(key)
+    guard let value = DurationText.number(text), range.contains(value) else {
+      throw error(
+        "'\(key)' of \(subject) must be a number from \(range.lowerBound) to \(range.upperBound), not '\(text)'",
+        at: key)
+    }
+    return value
+  }
+
+  package func duration(_ key: String) throws(ScenarioError) -> Duration {
+    let text = try text(key)
+    guard let duration = DurationText.parse(text) else {
+      throw error(
+        "'\(key)' of \(subject) must be a duration, not '\(text)'", at: key,
+        choices: ["250ms", "10s", "5min", "2h", "1.5d"])
+    }
+    return duration
+  }
+
+  /// How long a walk takes: more than no time.
+  package func walk(_ key: String) throws(ScenarioError) -> Duration {
+    let duration = try duration(key)
+    guard duration > .zero else {
+      throw error(
+        "'\(key)' of \(subject) must be longer than no time; without '\(key)' the move is done at once", at: key,
+        choices: ["45s", "3min"])
+    }
+    return duration
+  }
+
+  /// One of two words for a state: `on` and `off`, `open` and `shut`.
+  package func flag(_ key: String, whenTrue: String, whenFalse: String) throws(ScenarioError) -> Bool {
+    let text = try text(key)
+    if text == whenTrue { return true }
+    if text == whenFalse { return false }
+    throw error("'\(key)' of \(subject) can't be '\(text)'", at: key, choices: [whenTrue, whenFalse])
+  }
+
+  package func list(_ key: String) throws(ScenarioError) -> [Node] {
+    guard let sequence = try required(key).sequence else {
+      throw error("'\(key)' of \(subject) must be a list", at: key)
+    }
+    return Array(sequence)
+  }
+
+  package func place(_ key: String) throws(ScenarioError) -> Place {
+    let values = try list(key).map { $0.scalar.flatMap { DurationText.number($0.string) } }
+    guard values.count == 2, let x = values[0], let y = values[1], abs(x) <= 1e6, abs(y) <= 1e6 else {
+      throw error("'\(key)' of \(subject) must be two numbers in metres, as in [400, 0]", at: key)
+    }
+    return Place(x: x, y: y)
+  }
+
+  package func choice<Choice: RawRepresentable & CaseIterable>(
+    _ key: String, _ kind: Choice.Type
+  ) throws(ScenarioError) -> Choice where Choice.RawValue == String {
+    let text = try text(key)
+    guard let choice = Choice(rawValue: text) else {
+      throw error(
+        "'\(key)' of \(subject) can't be '\(text)'", at: key, choices: Choice.allCases.map(\.rawValue))
+    }
+    return choice
+  }
+}

@@ -1,0 +1,35 @@
+/// What is wrong with a scenario: where, what, and what would be right.
+package struct ScenarioError: Error, Sendable, Equatable, CustomStringConvertible {
+  package var file: String
+  package var line: Int?
+  package var problem: String
+  /// What could stand there instead.
+  package var choices: [String]
+
+  package init(file: String, line: Int?, problem: String, choices: [String] = []) {
+    self.file = file
+    self.line = line
+    self.problem = problem
+    self.choices = choices
+  }
+
+  package var description: String {
+    let place = line.map { "\(file):\($0)" } ?? file
+    let valid = choices.isEmpty ? "" : " (valid: \(choices.joined(separator: ", ")))"
+    return Self.printable("\(place): \(problem)\(valid)")
+  }
+
+  /// A line that a terminal shows as it is, and of a length that a person reads: what a file has in it gets into errors.
+  package static func printable(_ text: String, limit: Int = 1000) -> String {
+    var result = ""
+    for scalar in text.unicodeScalars {
+      guard result.utf8.count < limit else { return result + "…" }
+      switch scalar.properties.generalCategory {
+      case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate, .unassigned:
+        result += scalar == "\n" || scalar == "\t" ? " " : "\\u{\(String(scalar.value, radix: 16))}"
+      default: result.unicodeScalars.append(scalar)
+      }
+    }
+    return result
+  }
+}

@@ -1,0 +1,259 @@
+import Foundation
+import Journal
+import JournalEvents
+import Testing
+
+@testable import Stories
+@testable import Worlds
+
+@Suite("Promises")
+struct PromiseTests {
+  @Test("H1: a promise that was broken is found broken", arguments: doctored)
+  func broken(_ doctored: Doctored) throws {
+    let promise = try #require(Promise.named(doctored.promise))
+    let result = promise.judge(
+      Evidence(doctored.entries, machines: StoryJournal.machines), scope: "test")
+    #expect(result.judgement == doctored.judgement, "\(result.reason)")
+  }
+
+  static let faults: Set = ["death-unseen", "answered-for-the-app", "closed-with-its-link"]
+
+  private func judge(_ name: String, _ evidence: Evidence) throws -> PromiseResult {
+    try #require(Promise.named(name)).judge(evidence, scope: "test")
+  }
+
+  private func evidence(_ entries: [JournalEntry], isCutOff: Bool = false) -> Evidence {
+    Evidence(entries, machines: StoryJournal.machines, isCutOff: isCutOff)
+  }
+
+  @Test("H1: a story that went well keeps every promise about it")
+  func kept() throws {
+    for promise in Promise.all
+    where !["woken-on-arrival", "asked-without-evidence"].contains(promise.name) && !Self.faults.contains(promise.name)
+    {
+      let result = promise.judge(evidence(Self.dead), scope: "test")
+      #expect(result.kept, "\(promise.name): \(result.reason)")
+    }
+    for name in Self.faults {
+      let result = try judge(name, evidence(Self.lockFaults))
+      #expect(result.kept, "\(name): \(result.reason)")
+    }
+    for name in ["woken-on-arrival", "request-held", "unlocked-once", "subscription-alive", "told-nothing-twice"] {
+      let result = try judge(name, evidence(Self.suspended))
+      #expect(result.kept, "\(name): \(result.reason)")
+    }
+    let result = try judge("asked-without-evidence", evidence(StoryJournal.jumped))
+    #expect(result.kept, "\(result.reason)")
+  }
+
+  @Test("H1: every promise can break, and no two have one name")
+  func complete() {
+    let names = Promise.all.map(\.name)
+    #expect(Set(names).count == names.count)
+    #expect(Set(Self.doctored.filter { $0.judgement == .broken }.map(\.promise)) == Set(names))
+  }
+
+  @Test("H1: a promise looks at its own chapter alone")
+  func window() throws {
+    let entries = Self.dead.without(Recorded.Agent.unlockWritten).afterwards(Self.dead)
+    let promise = try #require(Promise.named("unlocked-once"))
+    let half = Self.dead.count - 1
+    let second = Evidence(entries, window: half..<entries.count, machines: StoryJournal.machines)
+    #expect(promise.judge(second, scope: "second").kept)
+    #expect(!promise.judge(evidence(entries), scope: "both").kept)
+  }
+
+  @Test("A10: the second absence of a chapter is judged like the first")
+  func absences() throws {
+    let good = Self.dead.afterwards(Self.dead)
+    let about = ["locked-on-leaving", "link-lost-on-leaving", "request-held", "never-unlocked-while-away"]
+    for name in about + ["unlocked-once", "opened-once", "unlock-answered", "relaunched-in-background"] {
+      let result = try judge(name, evidence(good))
+      #expect(result.kept, "\(name): \(result.reason)")
+      #expect(result.reason.contains("2 "), "\(result.reason)")
+      // Whatever breaks it in a story of one absence breaks it in the second absence of another.
+      let cases = Self.doctored.filter {
+        $0.promise == name && $0.judgement == .broken && $0.entries.contains { $0.isMark(.ownerLeft) }
+      }
+      #expect(!cases.isEmpty)
+      for doctored in cases {
+        let result = try judge(name, evidence(Self.dead.afterwards(doctored.entries)))
+        #expect(result.judgement == .broken, "\(doctored): \(result.reason)")
+        #expect(result.reason.contains(" 2 of 2"), "\(doctored): \(result.reason)")
+      }
+    }
+  }
+
+  @Test("A10: a hand that opens the door in the second absence breaks the promise that nothing does (v-twoarrivals)")
+  func secondAbsence() throws {
+    let later = Self.suspended.inserting(
+      Recorded.Lock.boltMoved, [.to: "unlocked", .cause: "hand", .record: "90"], before: Recorded.Story.ownerReturned)
+    let result = try judge("never-unlocked-while-away", evidence(Self.dead.afterwards(later)))
+    #expect(result.judgement == .broken, "\(result.reason)")
+    #expect(result.reason.contains("absence 2 of 2"))
+  }
+
+  @Test("A10: nothing is kept where nobody recorded anything, there is no lock, or only a stranger left")
+  func vacuous() throws {
+    let stranger = Self.dead.map { entry in
+      var entry = entry
+      if entry.process == Recorded.orchestrator, entry.machine == "phone" { entry.machine = "other" }
+      return entry
+    }
+    let withoutLock = Self.dead.filter { $0.process != Recorded.lock }
+    let phoneAlone = StoryJournal.machines.filter { $0.name == "phone" }
+    let aboutTheDoor = [
+      "never-unlocked-while-away", "locked-on-leaving", "unlocked-once", "opened-once", "unlock-answered",
+      "nothing-refused", "every-movement-recorded", "opened-only-on-arrival", "subscription-alive",
+      "asked-without-evidence",
+    ]
+    for promise in Promise.all {
+      let empty = promise.judge(evidence([]), scope: "test")
+      #expect(empty.judgement == .notJudged, "\(promise.name): \(empty.reason)")
+      let unseen = promise.judge(evidence([], isCutOff: true), scope: "test")
+      #expect(unseen.judgement == .notReached, "\(promise.name): \(unseen.reason)")
+      let nobody = promise.judge(Evidence([], machines: []), scope: "test")
+      #expect(nobody.judgement == .notJudged, "\(promise.name): \(nobody.reason)")
+      guard aboutTheDoor.contains(promise.name) else { continue }
+      let lockless = promise.judge(Evidence(withoutLock, machines: phoneAlone), scope: "test")
+      #expect(lockless.judgement == .notJudged, "\(promise.name): \(lockless.reason)")
+      #expect(lockless.reason == "the story has no lock")
+      // A lock that is in the story, and whose process never came up.
+      let silent = promise.judge(evidence(withoutLock), scope: "test")
+      #expect(silent.judgement == .notJudged, "\(promise.name): \(silent.reason)")
+    }
+    for name in ["never-unlocked-while-away", "locked-on-leaving", "request-held", "away-long-enough"] {
+      let result = try judge(name, evidence(stranger))
+      #expect(result.judgement == .notJudged, "\(name): \(result.reason)")
+      #expect(result.reason.contains("other has no agent"), "\(result.reason)")
+    }
+  }
+
+  @Test("H1: a good story that stops anywhere breaks nothing: what it did not come to is not reached")
+  func cutOff() {
+    for story in [Self.dead, Self.suspended, Self.lockFaults, StoryJournal.jumped] {
+      for length in 0...story.count {
+        for promise in Promise.all {
+          let result = promise.judge(evidence(Array(story.prefix(length)), isCutOff: true), scope: "test")
+          #expect(result.judgement != .broken, "\(promise.name) after \(length): \(result.reason)")
+        }
+      }
+    }
+  }
+
+  @Test("H1: what a story waited for in vain is broken, and not only not reached")
+  func waitedInVain() throws {
+    let story =
+      Self.dead.without(Recorded.Lock.boltMoved).without(Recorded.Agent.unlockAnswered)
+      + [Self.dead[0]].map { entry in
+        var entry = entry
+        (entry.process, entry.event, entry.machine) = (Recorded.orchestrator, Recorded.Story.waitFailed.rawValue, "")
+        return entry
+      }
+    let result = try judge("unlocked-once", evidence(story, isCutOff: true))
+    #expect(result.judgement == .broken, "\(result.reason)")
+  }
+
+  @Test("A3: what a step of the story ends is no crash: killed, reclaimed, quit, rebooted, hung until it overran")
+  func explained() throws {
+    func told(_ mark: Recorded.Story, _ how: String, app: [JournalField: String] = StoryJournal.agent) throws
+      -> Judgement
+    {
+      let story = Self.suspended
+        .inserting(Recorded.Daemon.appEnded, app.and([.how: how]), before: Recorded.Story.ownerReturned)
+        .inserting(mark, app, before: Recorded.Daemon.appEnded)
+      return try judge("nothing-crashed", evidence(story)).judgement
+    }
+    #expect(try told(.appKilled, "signal 9") == .kept)
+    #expect(try told(.appKilled, "gone") == .kept)
+    #expect(try told(.appReclaimed, "reclaimed") == .kept)
+    #expect(try told(.appQuit, "quit") == .kept)
+    #expect(try told(.machineDown, "signal 15") == .kept)
+    #expect(try told(.appHung, "overran its wake budget") == .kept)
+    #expect(try told(.appHung, "signal 11") == .broken)
+    #expect(try told(.fault, "signal 9") == .broken)
+    // Another app's fault explains nothing.
+    let story = Self.suspended
+      .inserting(Recorded.Daemon.appEnded, Self.crash(StoryJournal.lock), before: Recorded.Story.ownerReturned)
+      .inserting(Recorded.Story.appKilled, StoryJournal.agent, before: Recorded.Daemon.appEnded)
+    #expect(try judge("nothing-crashed", evidence(story)).judgement == .broken)
+  }
+
+  @Test("A1: a phone opens on its owner's word, once for each time it was given, and not on its agent's alone")
+  func word() throws {
+    let opening = Self.dead.filter {
+      $0.is(Recorded.Agent.unlockWritten) || $0.is(Recorded.Lock.commandAccepted) || $0.is(Recorded.Lock.boltMoved)
+    }.suffix(3)
+      .map { $0 }.with(Recorded.Agent.unlockWritten, .because, "word")
+    let asked = StoryJournal.jumped.afterwards(opening)
+    #expect(try judge("opened-only-on-arrival", evidence(asked)).judgement == .broken)
+    let said = asked.inserting(Recorded.Story.userUnlocked, StoryJournal.agent, before: Recorded.Agent.unlockWritten)
+    #expect(try judge("opened-only-on-arrival", evidence(said)).kept)
+    #expect(try judge("opened-only-on-arrival", evidence(said.afterwards(opening))).judgement == .broken)
+  }
+
+  @Test("A13: what was on its way to a lock that restarted is no refusal; what claims to be without a restart is one")
+  func earlierRun() throws {
+    let refused = StoryJournal.suspended.inserting(
+      Recorded.Lock.commandRefused, [.reason: "earlierRun"], before: Recorded.Lock.commandAccepted, last: true)
+    #expect(try judge("nothing-refused", evidence(refused)).judgement == .broken)
+    let restarted = refused.inserting(Recorded.Lock.started, before: Recorded.Lock.commandRefused, last: true)
+    let result = try judge("nothing-refused", evidence(restarted))
+    #expect(result.judgement == .kept)
+    #expect(result.reason.contains("was on its way"))
+    #expect(
+      try judge(
+        "nothing-refused", evidence(restarted.with(Recorded.Lock.commandRefused, .reason, "authenticationFailed"))
+      )
+      .judgement == .broken)
+  }
+
+  @Test("A12: an arrival is one movement of the bolt, by as many operations as it takes")
+  func operations() throws {
+    // Power was lost mid-turn: the lock says that the first failed, and the policy writes another.
+    var story = Self.dead
+    let write = try #require(story.firstIndex { $0.is(Recorded.Agent.unlockWritten) })
+    let isPart =
+      [
+        { $0.is(Recorded.Agent.unlockWritten) }, { $0.is(Recorded.Lock.commandAccepted) },
+        { $0.is(Recorded.Agent.unlockAnswered) },
+      ] as [(JournalEntry) -> Bool]
+    for (index, isThis) in isPart.enumerated() {
+      var entry = try #require(story.last(where: isThis))
+      entry[.operation] = "first"
+      if entry.is(Recorded.Agent.unlockAnswered) { entry[.result] = "failed" }
+      story.insert(entry, at: index == 0 ? write : write + 1)
+    }
+    #expect(try judge("opened-once", evidence(story)).kept)
+    #expect(try judge("unlock-answered", evidence(story)).kept)
+    // Locked between: somebody left meanwhile, and came back.
+    var again = Self.dead
+    let opening = try #require(again.last { $0.isOpening })
+    var locking = opening
+    locking.fields = ["to": "locked", "cause": "leaving", "record": "8"]
+    again += [locking, opening]
+    #expect(try judge("opened-once", evidence(again)).kept)
+    #expect(try judge("opened-once", evidence(Self.dead + [opening])).judgement == .broken)
+  }
+
+  @Test("A12: two phones that come home together open the door once, by an operation each")
+  func together() throws {
+    let second = Self.dead.filter { $0.process != Recorded.lock && $0.process != Recorded.simulator }.map { entry in
+      var entry = entry
+      if entry.machine == "phone" { entry.machine = "second" }
+      if entry.fields["operation"] != nil { entry.fields["operation"] = "of the second" }
+      if entry.is(Recorded.Agent.unlockAnswered) { entry.fields["result"] = "notNeeded" }
+      return entry
+    }
+    let both = (Self.dead + second.filter { $0.machine == "second" }).enumerated()
+      .sorted { ($0.element.t, $0.offset) < ($1.element.t, $1.offset) }.map(\.element)
+    let machines =
+      StoryJournal.machines + [
+        MachineDescription(name: "second", position: Place(x: 1, y: 1), apps: [.agent])
+      ]
+    for name in ["opened-once", "unlock-answered", "never-unlocked-while-away", "opened-only-on-arrival"] {
+      let result = try #require(Promise.named(name)).judge(Evidence(both, machines: machines), scope: "test")
+      #expect(result.kept, "\(name): \(result.reason)")
+    }
+  }
+}

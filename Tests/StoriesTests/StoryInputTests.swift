@@ -1,0 +1,172 @@
+import Foundation
+import Journal
+import JournalEvents
+import Testing
+import TimeTypes
+
+@testable import Stories
+@testable import Worlds
+
+@Suite("What a scenario file may have in it, and what is said about the rest")
+struct StoryInputTests {
+  /// The error of a file with these bytes.
+  private func refusal(_ bytes: [UInt8]) throws -> String {
+    let path = NSTemporaryDirectory() + "/latchkey-\(UUID().uuidString).yaml"
+    try Data(bytes).write(to: URL(fileURLWithPath: path))
+    defer { try? FileManager.default.removeItem(atPath: path) }
+    return refusal(ofFile: path).replacingOccurrences(of: path, with: "FILE")
+  }
+
+  private func refusal(ofFile path: String) -> String {
+    do {
+      _ = try ScenarioLibrary.load(path, environment: [:], executableFolder: "/")
+      return "taken"
+    } catch { return error.description }
+  }
+
+  private func refusal(_ text: String) throws -> String { try refusal(Array(text.utf8)) }
+
+  private static let machines = "machines:\n  door: {position: [0, 0], apps: [lock]}\n"
+
+  @Test("A15: what is not UTF-8 is told with its line, and what is no file of text is not read")
+  func notText() throws {
+    #expect(
+      try refusal(Array("name: a\ntitle: ".utf8) + [0xC3, 0x28])
+        == "FILE:2: is not text in UTF-8, as a scenario must be")
+    #expect(refusal(ofFile: "/dev/zero/x.yaml").contains("no such scenario file"))
+    #expect(refusal(ofFile: "/dev/null").contains("is no file of text"))
+    #expect(refusal(ofFile: "/dev/zero").contains("is no file of text"))
+    #expect(
+      try refusal(Array(repeating: 0x20, count: ScenarioParser.maximumSize + 1)).contains("at most 1048576 bytes"))
+  }
+
+  @Test("A15: however deep or long a file is, its error is a line that a person reads")
+  func deep() throws {
+    let error = try refusal("name: " + String(repeating: "[", count: 100_000))
+    #expect(error.hasPrefix("FILE:1: not YAML: "))
+    #expect(error.utf8.count < 300, "\(error.prefix(400))")
+    let long = try refusal("\(String(repeating: "k", count: 50_000)): 1\n\(Self.machines)")
+    #expect(long.utf8.count < 1100)
+  }
+
+  @Test("A15: characters that a terminal takes for commands are refused in texts, and shown as numbers in errors")
+  func escapes() throws {
+    let error = try refusal("name: x\ntitle: \"a\\e[31mred\"\n\(Self.machines)steps:\n  - check: []\n")
+    #expect(error == "FILE:2: 'title' of the scenario has a character in it that can't be printed, U+1b")
+    let key = try refusal("name: x\n\"\\e[31m\": 1\n\(Self.machines)")
+    #expect(key.contains("\\u{1b}[31m"))
+    #expect(!key.contains("\u{1b}"))
+  }
+
+  @Test("A15: a second lock, an empty machine and a number that is none are told with file and line")
+  func slips() throws {
+    let second = try refusal(
+      "name: x\n\(Self.machines)  gate: {position: [0, 0], apps: [lock]}\nsteps:\n  - check: []\n")
+    #expect(second.hasPrefix("FILE:4: a scenario can have one machine with the lock"))
+    let head = "name: x\n\(Self.machines)"
+    #expect(
+      try refusal(head + "steps:\n  - kill app:\n").hasPrefix("FILE:5: step 'kill app' does not say on which machine"))
+    for text in ["0x10", "nan", "inf", "1_000", "ten"] {
+      let error = try refusal("days: \(text)\n" + head + "steps:\n  - check: []\n")
+      #expect(error.hasPrefix("FILE:1: 'days' of the scenario must be a number"), "\(text): \(error)")
+      #expect(DurationText.parse("\(text)s") == nil)
+    }
+    #expect(DurationText.parse("1e3s") == .seconds(1000))
+  }
+
+  @Test("L3: a story that is too long for a clock is refused with its step, and every length that is allowed is taken")
+  func length() throws {
+    func scenario(_ days: String, _ steps: String) throws -> Scenario {
+      try ScenarioParser.parse("name: x\ndays: \(days)\n\(Self.machines)steps:\n\(steps)", file: "x.yaml")
+    }
+    let one = try scenario("0.001", "  - pass days: 36500\n")
+    #expect(throws: ScenarioError.self) { try StoryLength.check(one, days: 36500, pace: nil) }
+    try StoryLength.check(one, days: 0.001, pace: nil)
+    let three = try scenario("1", String(repeating: "  - pass days: 36500\n", count: 3))
+    let error = #expect(throws: ScenarioError.self) { try StoryLength.check(three, days: 1, pace: nil) }
+    #expect(error?.line == 8)
+    let later = try scenario("1", "  - at: +36500d\n    check: []\n")
+    #expect(throws: ScenarioError.self) { try StoryLength.check(later, days: 36500, pace: nil) }
+    #expect(StoryLength.duration(1e300) == .seconds(100_000 * 86400))
+    #expect(StoryLength.duration(0.25) == .milliseconds(250))
+  }
+
+  @Test("L4: a journal's line with a time that no clock has is an entry without a time")
+  func journalTimes() throws {
+    func time(_ text: String) throws -> Int64? {
+      try #require(
+        SystemdJournalLine(JSONEncoder().encode(["_SOURCE_REALTIME_TIMESTAMP": text]))
+      ).unixNanoseconds
+    }
+    #expect(try time("1700000000000001") == 1_700_000_000_000_001_000)
+    for text in ["9223372036854775807", "-9223372036854775808", "-1", "x"] { #expect(try time(text) == nil) }
+    #expect(MachineClock.unixNanoseconds(microseconds: .max) == nil)
+  }
+
+  @Test("A15: a bus's address takes any path")
+  func busAddress() {
+    #expect(BusConfiguration.address(ofSocket: "/tmp/a-b_c.d/1") == "unix:path=/tmp/a-b_c.d/1")
+    #expect(BusConfiguration.address(ofSocket: "/tmp/a b%;<ü") == "unix:path=/tmp/a%20b%25%3b%3c%c3%bc")
+    #expect(BusConfiguration.text(socket: "/tmp/a b").contains("<listen>unix:path=/tmp/a%20b</listen>"))
+  }
+
+  @Test("A11: a disk without room is told as such, before anything is started")
+  func space() throws {
+    let folder = try RunFolder(keep: nil)
+    defer { try? RunFolder.remove(folder.sockets, world: folder.world) }
+    try folder.requireSpace()
+    #expect(folder.shortage() == nil)
+    let shortage = try #require(folder.shortage(below: .max))
+    #expect(shortage.hasPrefix("no space left on the disk of \(folder.sockets)"))
+    #expect(shortage.contains("TMPDIR"))
+  }
+}
+
+@Suite("The fingerprint of a run")
+struct RunDigestTests {
+  @Test("A4: what apps and the bolt did is in it, with its time, place and process; what is new in each run is not")
+  func covers() {
+    let story = StoryJournal.dead
+    let digest = RunDigest(story)
+    #expect(digest.events > 10)
+    func check(_ event: some JournalEvent) {
+      #expect(RunDigest(story.without(event)).text != digest.text, "\(event)")
+      let later = story.map {
+        var entry = $0
+        if entry.is(event) { entry.t += 1 }
+        return entry
+      }
+      #expect(RunDigest(later).text != digest.text, "\(event)")
+    }
+    check(Recorded.Lock.boltMoved)
+    check(Recorded.Radio.linkUp)
+    check(Recorded.Agent.started)
+    let otherRun = story.map {
+      var entry = $0
+      entry.pid += 1
+      entry.wall += 5
+      entry.fields["operation"] = "drawn anew"
+      return RadioDigest.covers(entry) ? $0 : entry
+    }
+    #expect(RunDigest(otherRun).text == digest.text)
+    #expect(RunDigest(story.with(Recorded.Lock.boltMoved, .to, "elsewhere")).text != digest.text)
+  }
+
+  @Test("A4: the order in which processes did things in one moment is chance, and not in it")
+  func moments() {
+    func entry(_ t: Int64, _ process: String, _ event: String, _ fields: [String: String] = [:]) -> JournalEntry {
+      JournalEntry(
+        t: t, wall: 0, machine: "door", process: process, pid: 1, level: "notice", event: event, message: "",
+        fields: fields)
+    }
+    let one = entry(5, "latchkeyd", "app.launched", ["app": "a"])
+    let two = entry(5, "latchkeyd", "daemon.started", ["state": "/tmp/latchkey-1/state"])
+    let other = entry(5, "latchkeyd", "daemon.started", ["state": "/tmp/latchkey-2/state"])
+    #expect(RunDigest([one, two]).text == RunDigest([other, one]).text)
+    #expect(RunDigest([one, two]).text != RunDigest([one]).text)
+    let off = entry(6, "latchkey-lock", "stateUpdated", ["state": "poweredOff"])
+    let on = entry(6, "latchkey-lock", "stateUpdated", ["state": "poweredOn"])
+    #expect(RunDigest([one, off, on]).text == RunDigest([one, on]).text)
+    #expect(RunDigest([one, on, off]).text != RunDigest([one, on]).text)
+  }
+}

@@ -1,0 +1,274 @@
+import CSystemd
+import Foundation
+import Glibc
+import ProcessTesting
+import Testing
+import TimeTypes
+import Timekeeping
+
+@testable import Worlds
+
+@Suite("The conductor moves real processes through time", .serialized, .ownThread, .timeLimit(.minutes(10)))
+struct ConductorTests {
+  @Test("Alarms of several processes ring in the order of time, and at one moment in the order of starting")
+  func order() throws {
+    let world = try World()
+    defer { world.end() }
+    // One after the other, so that the order of starting is the order here.
+    for name in ["a", "b", "c"] { try world.puppet(name, everyMilliseconds: name == "c" ? 1500 : 1000, count: 3) }
+    try world.conductor.run(until: Instant.zero + .seconds(10))
+    #expect(
+      world.lines == [
+        "a 1000000000", "b 1000000000", "c 1500000000", "a 2000000000", "b 2000000000", "a 3000000000",
+        "b 3000000000", "c 3000000000", "c 4500000000",
+      ])
+    #expect(world.conductor.now == Instant.zero + .seconds(10))
+  }
+
+  @Test("A step never goes beyond its limit, and tells who was woken")
+  func limit() throws {
+    let world = try World()
+    defer { world.end() }
+    let pid = try world.puppet("a", everyMilliseconds: 1000, count: 1)
+    let conductor = world.conductor
+    #expect(try conductor.advance(limit: Instant.zero + .milliseconds(999)) == .reachedLimit)
+    #expect(conductor.now == Instant.zero + .milliseconds(999))
+    #expect(conductor.nextDeadline == Instant.zero + .seconds(1))
+    #expect(try conductor.advance(limit: Instant.zero + .seconds(1)) == .woke(pid))
+    #expect(try conductor.advance(limit: Instant.zero + .seconds(1)) == .reachedLimit)
+    #expect(world.lines == ["a 1000000000"])
+    #expect(try conductor.advance(limit: .zero) == .reachedLimit)
+    #expect(conductor.now == Instant.zero + .seconds(1), "time never goes back")
+  }
+
+  @Test("A stopped process's alarm waits, and rings at once when the process is continued")
+  func stopped() throws {
+    let world = try World()
+    defer { world.end() }
+    let pid = try world.puppet("a", everyMilliseconds: 1000, count: 1)
+    try world.puppet("b", everyMilliseconds: 2000, count: 1)
+    try world.conductor.settle()
+    kill(pid, SIGSTOP)
+    try world.conductor.run(until: Instant.zero + .seconds(86400 * 5))
+    #expect(world.lines == ["b 2000000000"])
+    kill(pid, SIGCONT)
+    try world.conductor.run(until: Instant.zero + .seconds(86400 * 6))
+    #expect(world.lines.last == "a \(86400 * 5 * 1_000_000_000)")
+  }
+
+  @Test("Grandchildren whose parent has ended belong to the world")
+  func orphans() throws {
+    let world = try World()
+    defer { world.end() }
+    // The shell in between stays until its children are seen, and then leaves them behind.
+    let puppet = World.puppetPath
+    let shell = try world.spawn(
+      "/bin/sh", ["-c", "\(puppet) x 500 2 \(world.file) & \(puppet) y 700 1 \(world.file) & kill -STOP $$; exit 0"])
+    try world.conductor.settle()
+    #expect(world.conductor.processIdentifiers.count == 3)
+    kill(shell, SIGCONT)
+    try world.conductor.run(until: Instant.zero + .seconds(2))
+    #expect(world.lines == ["x 500000000", "y 700000000", "x 1000000000"])
+    #expect(world.conductor.processIdentifiers.count == 2)
+  }
+
+  @Test("A process that never rests is named when the limit is over")
+  func busy() throws {
+    let world = try World()
+    let pid = try world.spawn(World.puppetPath, ["spin"])
+    defer {
+      kill(pid, SIGKILL)
+      world.end()
+    }
+    let error = try #require(throws: ConductorError.self) {
+      try world.conductor.settle(limit: .milliseconds(300))
+    }
+    guard case .neverQuiet(_, let thread?, _) = error else {
+      Issue.record("nobody is named: \(error)")
+      return
+    }
+    #expect(thread.pid == pid)
+    #expect(error.description.contains("world-puppet"))
+  }
+
+  @Test("A process that is killed takes its alarm with it")
+  func killed() throws {
+    let world = try World()
+    defer { world.end() }
+    let pid = try world.puppet("a", everyMilliseconds: 1000, count: 5)
+    try world.puppet("b", everyMilliseconds: 1000, count: 2)
+    let stopped = try world.conductor.run(until: Instant.zero + .seconds(10)) { world.lines.count >= 2 }
+    #expect(stopped)
+    kill(pid, SIGKILL)
+    try world.conductor.run(until: Instant.zero + .seconds(10))
+    #expect(world.lines == ["a 1000000000", "b 1000000000", "b 2000000000"])
+    #expect(world.conductor.processIdentifiers.count == 1)
+  }
+
+  @Test("A4: a death is heard of before time moves on, though who reaps the dead calls itself asleep in the kernel")
+  func reaping() throws {
+    let world = try World()
+    defer { world.end() }
+    // A soft limit on descriptors is inherited; the more there are, the longer it takes.
+    try world.spawn("/bin/sh", ["-c", "ulimit -n $(ulimit -Hn); exec \(World.puppetPath) reaper 15000 \(world.file)"])
+    try world.conductor.settle()
+    let child = try #require(world.lines.first?.split(separator: " ").last.flatMap { pid_t($0) })
+    for number in 0..<15000 {
+      var status = stat()
+      // So the kernel has an entry for each, and takes all of them out when the child is reaped.
+      lstat("/proc/\(child)/fd/\(number)", &status)
+    }
+    try world.conductor.settle()
+    kill(child, SIGKILL)
+    try world.conductor.run(until: Instant.zero + .seconds(60))
+    #expect(world.lines.last == "reaped 0")
+  }
+
+  @Test("A4: time waits for what the orchestrator itself has yet to read or to take note of")
+  func ownWork() throws {
+    let world = try World()
+    defer { world.end() }
+    try world.puppet("a", everyMilliseconds: 1000, count: 1)
+    var asked = 0
+    world.conductor.ownWork = [
+      { nil },
+      {
+        asked += 1
+        return asked < 50 ? "unread lines" : nil
+      },
+    ]
+    try world.conductor.run(until: Instant.zero + .seconds(2)) {
+      #expect(asked >= 50)
+      return false
+    }
+    world.conductor.ownWork = [{ "unread lines" }]
+    let error = #expect(throws: ConductorError.self) {
+      try world.conductor.settle(limit: .milliseconds(20))
+    }
+    #expect(error?.description.hasSuffix("unread lines") == true)
+    world.conductor.ownWork = []
+  }
+
+  @Test("A2: a process whose alarm is always past is named after a bounded number of rounds")
+  func past() throws {
+    let world = try World()
+    defer { world.end() }
+    let pid = try world.spawn(World.puppetPath, ["past"])
+    let error = #expect(throws: ConductorError.self) { try world.conductor.run(until: Instant.zero + .seconds(60)) }
+    #expect(
+      error
+        == .timeStandsStill(
+          at: Instant.zero + .seconds(2), pid: pid, processName: "world-puppet", machine: nil,
+          alarm: Instant.zero + .seconds(1)))
+    #expect(error?.description.contains("0d 00:00:01.000, which is past") == true)
+  }
+
+  @Test("A2: while the world does not rest, a sign of life says who is at work")
+  func signOfLife() throws {
+    let world = try World()
+    let pid = try world.spawn(World.puppetPath, ["spin"])
+    defer {
+      kill(pid, SIGKILL)
+      world.end()
+    }
+    var signs: [String] = []
+    world.conductor.signOfLife = { signs.append($0) }
+    world.conductor.signOfLifeInterval = .milliseconds(20)
+    #expect(throws: ConductorError.self) { try world.conductor.settle(limit: .milliseconds(300)) }
+    #expect(signs.count > 2)
+    #expect(signs.last?.contains("process \(pid) (world-puppet)") == true)
+  }
+
+  @Test("When the conductor goes away every process of its world ends by itself, with status 0")
+  func end() throws {
+    let world = try World()
+    try world.puppet("a", everyMilliseconds: 1000, count: 1)
+    try world.puppet("b", everyMilliseconds: 1000, count: 1)
+    try world.conductor.settle()
+    #expect(world.end() == [0, 0])
+  }
+
+  @Test("A process in no living world says so")
+  func noWorld() throws {
+    #expect(throws: ClockError.self) { try SharedClock(directory: "/nonexistent/world") }
+  }
+
+  @Test("Ten processes with thirty alarms each: every one rings once, in the order of time and of starting")
+  func many() throws {
+    let world = try World()
+    defer { world.end() }
+    for number in 0..<10 { try world.puppet("p\(number)", everyMilliseconds: 100, count: 30) }
+    try world.conductor.run(until: Instant.zero + .seconds(4))
+    #expect(
+      world.lines == (1...30).flatMap { round in (0..<10).map { "p\($0) \(round * 100_000_000)" } })
+  }
+}
+
+/// A conductor in a folder of its own, and the processes started for it.
+private final class World {
+  static let puppetPath =
+    URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
+    .appendingPathComponent("world-puppet").path
+
+  private let folder: URL
+  private var owned: Conductor?
+  private var pids: [pid_t] = []
+  var conductor: Conductor { owned! }  // There until `end`, which is the last call.
+  var file: String { folder.appendingPathComponent("lines").path }
+
+  init() throws {
+    // Deeper than a socket's address could name.
+    let name = "world-" + UUID().uuidString + String(repeating: "x", count: 100)
+    folder = FileManager.default.temporaryDirectory.appendingPathComponent(name)
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    owned = try Conductor(directory: folder.path, includesEveryDescendant: false)
+  }
+
+  var lines: [String] {
+    guard let text = try? String(contentsOfFile: file, encoding: .utf8) else { return [] }
+    return text.split(separator: "\n").map(String.init)
+  }
+
+  @discardableResult
+  func puppet(_ name: String, everyMilliseconds: Int, count: Int) throws -> pid_t {
+    let pid = try spawn(Self.puppetPath, [name, "\(everyMilliseconds)", "\(count)", file])
+    // It has set its first alarm before the next one starts.
+    try conductor.settle()
+    return pid
+  }
+
+  @discardableResult
+  func spawn(_ path: String, _ arguments: [String]) throws -> pid_t {
+    var pid: pid_t = 0
+    let words: [String] = [path] + arguments
+    var argv = words.map { strdup($0) } + [nil]
+    let variables: [String] = ["LATCHKEY_CLOCK=\(folder.path)", "PATH=/usr/bin:/bin"]
+    var environment = variables.map { strdup($0) } + [nil]
+    defer { for text in argv + environment { free(text) } }
+    var actions = posix_spawn_file_actions_t()
+    posix_spawn_file_actions_init(&actions)
+    defer { posix_spawn_file_actions_destroy(&actions) }
+    // Another test's, which waits for their end.
+    _ = latchkey_close_from(&actions, 3)
+    let result = posix_spawn(&pid, path, &actions, nil, &argv, &environment)
+    try #require(result == 0, "posix_spawn \(path): \(String(cString: strerror(result)))")
+    pids.append(pid)
+    conductor.add(pid)
+    return pid
+  }
+
+  /// Ends the world and waits for its processes.
+  ///
+  /// - Returns: their exit statuses; -1 for one ended by a signal.
+  @discardableResult
+  func end() -> [Int32] {
+    owned = nil
+    defer { try? FileManager.default.removeItem(at: folder) }
+    return pids.map { pid in
+      var status: Int32 = 0
+      kill(pid, SIGCONT)
+      waitpid(pid, &status, 0)
+      return status & 0x7F == 0 ? status >> 8 & 0xFF : -1
+    }
+  }
+}
