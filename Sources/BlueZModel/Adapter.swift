@@ -172,6 +172,20 @@ extension BlueZModel {
     refreshMonitoring()
   }
 
+  /// A client switches it off. Before the power goes, what monitors have found is lost and who was only found is gone. (Where
+  /// the adapter is blocked neither is so.)
+  private mutating func switchOff() {
+    guard adapter.isPowered else { return }
+    tell(monitors.losePower())
+    for path in devices.keys.sorted() {
+      guard let device = devices[path], device.isTemporary, device.link == nil, device.pendingConnect == nil else {
+        continue
+      }
+      removeDevice(path)
+    }
+    powerOff()
+  }
+
   /// Links, scans and pending connections end; the kernel's lists stay and work again when power is back.
   mutating func powerOff() {
     guard adapter.isPowered else { return }
@@ -192,7 +206,6 @@ extension BlueZModel {
     // Sessions end without a word but the property's.
     discovery.endAll()
     refreshDiscovery()
-    tell(monitors.losePower())
     adapter.discoverableEnded()
     kernel.scan = nil
     kernel.initiator = nil
@@ -294,7 +307,7 @@ extension BlueZModel {
   ) throws(PropertyError) -> Result<Reply, BlueZError>? {
     if let isOn = try assigned.read(\.powered) {
       if isOn, kernel.isBlocked { return .failure(.failed("Failed")) }
-      if isOn { powerOn() } else { powerOff() }
+      if isOn { powerOn() } else { switchOff() }
     } else if let alias = try assigned.read(\.alias) {
       guard alias.utf8.count <= 248 else { return .failure(.invalidArguments("Invalid arguments in method call")) }
       adapter.alias = alias.isEmpty ? nil : alias

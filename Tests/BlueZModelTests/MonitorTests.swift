@@ -322,11 +322,13 @@ import TimeTypes
     }
     set(&bench, false)
     #expect(found(bench, by: "a").last?.call == .deviceLost(lock))
+    #expect(bench.lockPath == nil, "who was only found is gone")
     bench.callbacks = []
     bench.run(.seconds(10))
     #expect(bench.callbacks.isEmpty)
     set(&bench, true)
     bench.run(.seconds(5))
+    #expect(found(bench, by: "a").map(\.call) == [.deviceFound(lock)], "it is found anew")
     #expect(!found(bench, by: "b").isEmpty)
     bench.callbacks = []
     bench.command(.stopBluetoothd(machine: Bench.phone, killed: false))
@@ -335,6 +337,23 @@ import TimeTypes
     bench.callbacks = []
     bench.run(.seconds(5))
     #expect(bench.callbacks.isEmpty && bench.lockPath == nil)
+  }
+
+  @Test("C7: where the adapter is blocked, what was found is there, and lost as whatever is not heard any more")
+  func blocked() throws {
+    var bench = Self.bench()
+    let thresholds: Properties = ["RSSIHighThreshold": .int16(-100), "RSSIHighTimeout": .uint16(1)]
+    bench.call(
+      Bench.phone, Bench.adapter,
+      .registerMonitor(root: Self.root, objects: [Self.path("a"): Self.monitor(Self.flags, thresholds)]))
+    bench.run(.seconds(5))
+    let lock = try #require(bench.lockPath)
+    bench.callbacks = []
+    bench.command(.block(machine: Bench.phone, isOn: true))
+    #expect(bench.callbacks.isEmpty && bench.lockPath == lock)
+    bench.run(.seconds(10))
+    #expect(found(bench, by: "a").map(\.call) == [.deviceLost(lock)])
+    #expect(bench.lockPath == lock)
   }
 
   @Test("C7: a controller that is pulled out takes its monitors with it")

@@ -4,7 +4,7 @@ import TimeTypes
 
 /// What is there at the start, and finding devices.
 enum DiscoveryCases {
-  static let all = [objects, discover, undiscoverable, filter, vanish, clientGone]
+  static let all = [objects, discover, undiscoverable, filter, vanish, power, clientGone]
 
   static let objects = ConformanceCase("objects at the start") { stage in
     try await stage.step("what is on the bus") {
@@ -98,6 +98,31 @@ enum DiscoveryCases {
     }
     let took = stage.recorder.time.now - found
     stage.expect(took > .seconds(20) && took < .seconds(60), "it vanishes after about 30 s, not \(took)")
+  }
+
+  static let power = ConformanceCase("a device that was only found, and power") { stage in
+    try await stage.openDoor()
+    try await stage.discover()
+    try await stage.step("the adapter is switched off") {
+      try await stage.perform(.range(false))
+      try await stage.success(stage.phone.power(false))
+    }
+    try await stage.step("and on again") {
+      try await stage.perform(.range(true))
+      try await stage.success(stage.phone.power(true))
+    }
+    try await stage.discover()
+    try await stage.step("the adapter is blocked") {
+      try await stage.perform(.range(false))
+      try await stage.perform(.block(.phone, true))
+    }
+    try await stage.step("and not any more") {
+      try await stage.perform(.range(true))
+      try await stage.perform(.block(.phone, false))
+      try await stage.need("power") {
+        stage.phone.property("adapter", InterfaceName.adapter, "Powered") == .bool(true)
+      }
+    }
   }
 
   static let clientGone = ConformanceCase("discovery ends with its client") { stage in

@@ -146,7 +146,7 @@ enum MonitorCases {
     try await stage.openDoor(advertisement: advertisement)
     let properties: Properties = [
       "RSSIHighThreshold": .int16(-100), "RSSIHighTimeout": .uint16(3), "RSSILowThreshold": .int16(-110),
-      "RSSILowTimeout": .uint16(5),
+      "RSSILowTimeout": .uint16(12),
     ]
     let begun = stage.recorder.time.now
     try await stage.step("near") {
@@ -165,9 +165,33 @@ enum MonitorCases {
       try await stage.perform(.range(true))
       try await stage.need("the lock") { found("near", stage) }
     }
+    // Whoever is heard while the adapter is on its way off has an object again, and whoever is not has none.
     try await stage.step("the adapter is switched off") {
+      try await stage.perform(.range(false))
       try await stage.success(stage.phone.power(false))
       try await stage.need("its loss") { stage.phone.main.incoming("near.DeviceLost") != nil }
+    }
+    try await stage.step("and on again") {
+      stage.phone.main.forgetIncoming("near.DeviceFound")
+      stage.phone.main.forgetIncoming("near.DeviceLost")
+      try await stage.perform(.range(true))
+      try await stage.success(stage.phone.power(true))
+      try await stage.need("the lock") { found("near", stage) }
+    }
+    // What it has found is then lost as whatever is not heard any more.
+    try await stage.step("the adapter is blocked") {
+      try await stage.perform(.range(false))
+      try await stage.perform(.block(.phone, true))
+    }
+    try await stage.step("and time passes") {
+      try await stage.need("its loss") { stage.phone.main.incoming("near.DeviceLost") != nil }
+    }
+    try await stage.step("and it is not blocked any more") {
+      try await stage.perform(.block(.phone, false))
+      try await stage.need("the device to vanish", atMost: .seconds(120)) {
+        !stage.phone.hasDevice
+          && stage.phone.property("adapter", InterfaceName.adapter, "Powered") == .bool(true)
+      }
     }
   }
 
@@ -178,13 +202,13 @@ enum MonitorCases {
     }
     try await stage.openDoor()
     try await stage.step("none") { try await stage.success(register([:], stage)) }
-    try await stage.step("one comes") {
-      tell("near", monitor())
-      try await stage.need("the lock") { found("near", stage) && stage.phone.hasDevice }
-    }
-    try await stage.step("and one that makes no sense") {
+    try await stage.step("one comes that makes no sense") {
       tell("bad", ["Type": .string("none")])
       try await stage.need("its release") { phone.incoming("bad.Release") != nil }
+    }
+    try await stage.step("and one that does") {
+      tell("near", monitor())
+      try await stage.need("the lock") { found("near", stage) && stage.phone.hasDevice }
     }
     try await stage.step("it goes") { tell("near", nil) }
     try await stage.step("and nobody is told any more") {

@@ -36,7 +36,8 @@ public final class VirtualMachines: ConformanceWorld {
     }.joined()
   }
 
-  /// New disks for bluetoothd, and new controllers: what the kernel knows of one that stays survives bluetoothd.
+  /// New disks for bluetoothd, and new controllers: what the kernel knows of one that stays survives bluetoothd. Nobody blocks
+  /// them again for having been blocked when they were last seen, as systemd-rfkill would.
   public func begin(_ setup: WorldSetup) async throws {
     try await perform(.range(true))
     try await withThrowingTaskGroup(of: Void.self) { group in
@@ -47,7 +48,7 @@ public final class VirtualMachines: ConformanceWorld {
         group.addTask {
           try await self.execute(
             """
-            systemctl stop bluetooth; rm -rf /var/lib/bluetooth/*; \
+            systemctl stop bluetooth systemd-rfkill.socket systemd-rfkill; rm -rf /var/lib/bluetooth/*; \
             systemctl restart latchkey-lab-controller; rfkill unblock bluetooth; \
             sed -i -e 's/^#\\?Privacy *=.*/\(privacy)/' -e 's/^#\\?Experimental *=.*/\(experimental)/' \
               /etc/bluetooth/main.conf; \
