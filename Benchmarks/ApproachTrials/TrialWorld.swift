@@ -24,9 +24,6 @@ public struct TrialWorld {
   static let doorAddress = DeviceAddress(bits: 0xC0FF_EE00_0001, kind: .public)
   static let phoneAddress = DeviceAddress(bits: 0xC0FF_EE00_0002, kind: .public)
 
-  /// Takes what happens in a run, line by line, for whoever looks at one.
-  nonisolated(unsafe) public static var trace: ((String) -> Void)?
-
   /// One opening of the door by the phone.
   public struct Opening: Sendable {
     public var at: Instant
@@ -51,15 +48,12 @@ public struct TrialWorld {
   private var hasSpoken = false
   private var pending: [(at: Instant, event: HomeEvent)] = []
   private var leavesAt: Instant?
-  /// When the lock calls on the phone that is there, and until when it does so often, since its bolt was locked.
-  private var callsAt: Instant?
-  private var watchesUntil = Instant.zero
 
   /// How long the phone's system takes to tell the policy of a link, as seen on machines: thawed, and started anew.
   static let thawTime: Duration = .milliseconds(300)
   static let launchTime: Duration = .seconds(2)
   private let tellingTime: Duration
-  private var connectionInterval: Duration
+  private let connectionInterval: Duration
 
   /// - Parameter connectionInterval: 50 ms is bluetoothd's; a longer one makes hours of a weak link quick to simulate.
   public init(
@@ -96,7 +90,6 @@ public struct TrialWorld {
 
   /// The door's radio is dead: jammed, without power, or in a restart.
   public mutating func jam(_ isOn: Bool) {
-    note(isOn ? "JAM" : "FREED")
     put(.setShielded(Self.door, isOn))
     run(until: now)
   }
@@ -106,55 +99,8 @@ public struct TrialWorld {
   /// Someone turns the bolt by hand.
   public mutating func turnByHand(isLocked: Bool) {
     isBoltLocked = isLocked
-    isLockedAtHome = isLocked
+    isLockedAtHome = isLocked && isLinked
     leavesAt = nil
-    if isLocked { watch() }
-    note("a hand turned the bolt: \(isLocked ? "locked" : "unlocked")")
-  }
-
-  /// Somebody goes out or comes in: the door opens and shuts.
-  public mutating func useDoor() {
-    note("the door was shut")
-    watch()
-  }
-
-  /// The lock calls often for a while on who is there: they may be leaving.
-  private mutating func watch() {
-    watchesUntil = now + .seconds(90)
-    if isLinked, hasSpoken { callsAt = now }
-  }
-
-  /// Some days of a home's life: the phone is carried from place to place, and lies there when the lock calls. Whatever
-  /// the door did meanwhile is of no account.
-  mutating func live(in places: [(x: Double, y: Double)], bolt isLocked: Bool) {
-    let (usual, home) = (connectionInterval, place)
-    changeInterval(.seconds(1))
-    for place in places {
-      walk(to: place.x, place.y, metresPerSecond: 1.4)
-      pass(.seconds(30))
-      if isLinked { callsAt = now }
-      pass(.seconds(310))
-    }
-    walk(to: home.x, home.y, metresPerSecond: 1.4)
-    changeInterval(usual)
-    pass(.seconds(60))
-    isBoltLocked = isLocked
-    isLockedAtHome = isLocked
-    leavesAt = nil
-    openings = []
-    questions = 0
-  }
-
-  /// What the agent has learned: whether its home reaches to the edge of the range.
-  public var isHomeAtEdge: Bool { policy.isHomeAtEdge }
-
-  private mutating func changeInterval(_ interval: Duration) {
-    connectionInterval = interval
-    jam(true)
-    pass(.seconds(20))
-    jam(false)
-    initiate()
-    pass(.seconds(20))
   }
 
   public var isLinked: Bool { link != nil }
@@ -196,16 +142,12 @@ public struct TrialWorld {
   private mutating func hear(_ output: RadioOutput) {
     switch output.event {
     case .connected(let parameters) where output.controller == Self.phone:
-      note("link")
       link = parameters.link
       hasSpoken = false
-      callsAt = nil
       leavesAt = nil
       pending.append((now + tellingTime, .linkUp))
       pending.append((now + tellingTime + .milliseconds(150), .offerReceived))
     case .disconnected where output.controller == Self.phone:
-      callsAt = nil
-      note("link lost")
       link = nil
       pending.removeAll()
       if isPhoneTold { tell(.linkDown) }
@@ -222,8 +164,7 @@ public struct TrialWorld {
 
   private mutating func run(until end: Instant) {
     while true {
-      let next = [radio.nextDeadline, pending.map(\.at).min(), policy.nextDeadline, leavesAt, callsAt].compactMap { $0 }
-        .min()
+      let next = [radio.nextDeadline, pending.map(\.at).min(), policy.nextDeadline, leavesAt].compactMap { $0 }.min()
       guard let next, next <= end else { break }
       now = max(now, next)
       put(.timePassed)
@@ -231,11 +172,6 @@ public struct TrialWorld {
         leavesAt = nil
         isBoltLocked = true
         isLockedAtHome = false
-        note("locked itself")
-      }
-      if let due = callsAt, due <= now {
-        callsAt = nil
-        if isPhoneTold { pending.append((now + .milliseconds(50), .offerReceived)) }
       }
       if let index = pending.indices.filter({ pending[$0].at <= now }).min(by: { pending[$0].at < pending[$1].at }) {
         let event = pending.remove(at: index).event
@@ -250,20 +186,7 @@ public struct TrialWorld {
     put(.timePassed)
   }
 
-  private func note(_ what: @autoclosure () -> String) {
-    guard let trace = Self.trace else { return }
-    let tenths = { (value: Double) in "\((value * 10).rounded() / 10)" }
-    trace("\(tenths(now.seconds)) s, \(tenths(distance)) m: \(what())")
-  }
-
   private mutating func tell(_ event: HomeEvent) {
-    note("\(event)")
-    let had = (policy.state.approach, policy.state.departure, policy.state.home)
-    defer {
-      if let approach = policy.state.approach, had.0 == nil { note("  approach from \(approach.signal) dBm") }
-      if policy.state.departure?.isOver == true, had.1?.isOver != true { note("  was seen to leave") }
-      if let home = policy.state.home, home != had.2 { note("  learned: \(home.weakest) dBm at home") }
-    }
     let time = HomeTime(boot: "trial", instant: now, unixSeconds: now.seconds)
     for effect in policy.handle(event, at: time, using: &random) {
       switch effect {
@@ -280,10 +203,7 @@ public struct TrialWorld {
   /// The lock answers after two connection events; one in a hundred writes is lost with its link.
   private mutating func obey(_ command: HomeCommand) {
     guard link != nil else { return }
-    note("-> \(command), bolt \(isBoltLocked ? "locked" : "unlocked")\(isLockedAtHome ? " at home" : "")")
-    if !hasSpoken, command == .status, isBoltLocked { watchesUntil = now + .seconds(90) }
     hasSpoken = true
-    callsAt = now + (now < watchesUntil ? .seconds(10) : .seconds(3600))
     switch command {
     case .status:
       if isBoltLocked { isLockedAtHome = true }
@@ -300,8 +220,6 @@ public struct TrialWorld {
       isLockedAtHome = false
       pending.append((now + .milliseconds(700), .answered(.done, bolt: .unlocked)))
     }
-    // Right after the answer, as the lock does: a later one would be of a lock that knows nobody.
-    pending.removeAll { $0.event == .offerReceived }
-    if let answered = pending.last?.at { pending.append((answered + .milliseconds(30), .offerReceived)) }
+    pending.append((now + .milliseconds(750), .offerReceived))
   }
 }

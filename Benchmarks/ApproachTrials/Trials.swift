@@ -9,10 +9,6 @@ public struct TrialFigures: Sendable, Equatable {
   public var falseOpens = 0
   /// The owner came to the door and it stayed shut.
   public var refused = 0
-  /// The same, in a home that reaches to the edge of the radio's range: there the agent asks.
-  public var refusedAtEdge = 0
-  /// Homes that the agent takes for such.
-  public var homesAtEdge = 0
   /// It opened more than once for one arrival.
   public var openedTwice = 0
   /// The owner was asked.
@@ -75,10 +71,8 @@ public enum Trial: String, Sendable, CaseIterable {
       var world = TrialWorld(
         seed: seed, physics: physics, phoneAt: (0.8, 0.4), isAppDead: isAppDead, configuration: Self.configuration)
       // At home first, since the first link ever is no arrival.
+      world.isBoltLocked = false
       world.pass(.seconds(30))
-      world.live(in: places(&dice), bolt: false)
-      if world.isHomeAtEdge { figures.homesAtEdge += 1 }
-      world.useDoor()
       if self == .lockedOnTheWayOut { world.turnByHand(isLocked: true) }
       let bearing = draw(-1.2...1.2)
       let outside = (x: cosine(bearing) * 130, y: sine(bearing) * 130)
@@ -96,7 +90,7 @@ public enum Trial: String, Sendable, CaseIterable {
       world.fumble(seconds: 40)
       let openings = Array(world.openings.dropFirst(before))
       if openings.isEmpty {
-        if world.isHomeAtEdge { figures.refusedAtEdge += 1 } else { figures.refused += 1 }
+        figures.refused += 1
         figures.note(seed)
       }
       if openings.count > 1 {
@@ -114,14 +108,10 @@ public enum Trial: String, Sendable, CaseIterable {
         seed: seed, physics: physics, phoneAt: (cosine(bearing) * distance, sine(bearing) * distance),
         isAppDead: isAppDead, connectionInterval: .milliseconds(250),
         configuration: Self.configuration)
-      world.live(
-        in: places(&dice) + [(cosine(bearing) * distance, sine(bearing) * distance)], bolt: false)
-      if world.isHomeAtEdge { figures.homesAtEdge += 1 }
       // The phone was carried to where it lies.
       world.walk(to: cosine(bearing) * (distance + 0.5), sine(bearing) * distance, metresPerSecond: 1)
       world.pass(.seconds(60))
       world.turnByHand(isLocked: true)
-      if Bool.random(using: &dice) { world.stayAtHome(draw(5...180), &dice) }
       world.jam(true)
       world.pass(.seconds(draw(5...7200)))
       world.jam(false)
@@ -134,17 +124,10 @@ public enum Trial: String, Sendable, CaseIterable {
       var world = TrialWorld(
         seed: seed, physics: physics, phoneAt: (-2, 1), isAppDead: isAppDead, connectionInterval: .milliseconds(250),
         configuration: Self.configuration)
-      world.live(in: places(&dice), bolt: false)
-      if world.isHomeAtEdge { figures.homesAtEdge += 1 }
       world.pass(.seconds(60))
       world.turnByHand(isLocked: Bool.random(using: &dice))
       for _ in 0..<3 {
         world.stayAtHome(draw(60...600), &dice)
-        // A visitor goes, or the owner has just come.
-        if Bool.random(using: &dice) {
-          world.useDoor()
-          world.stayAtHome(draw(5...180), &dice)
-        }
         world.jam(true)
         world.stayAtHome(draw(5...300), &dice)
         world.jam(false)
@@ -155,10 +138,8 @@ public enum Trial: String, Sendable, CaseIterable {
     case .walkingPast:
       var world = TrialWorld(
         seed: seed, physics: physics, phoneAt: (0.8, 0.4), isAppDead: isAppDead, configuration: Self.configuration)
+      world.isBoltLocked = false
       world.pass(.seconds(30))
-      world.live(in: places(&dice), bolt: false)
-      if world.isHomeAtEdge { figures.homesAtEdge += 1 }
-      world.useDoor()
       world.walk(to: 20, 130, metresPerSecond: 1.4)
       world.pass(.seconds(600))
       world.isBoltLocked = true
@@ -166,14 +147,6 @@ public enum Trial: String, Sendable, CaseIterable {
       finish(world, seed, &figures)
     }
   }
-
-  /// Where the phone was in the days before when the lock called: all over the home.
-  private func places(_ dice: inout TrialRandom) -> [(x: Double, y: Double)] {
-    (0..<Self.calls).map { _ in TrialWorld.place(&dice) }
-  }
-
-  /// The calls of three days at home.
-  nonisolated(unsafe) public static var calls = 40
 
   private func finish(_ world: TrialWorld, _ seed: UInt64, _ figures: inout TrialFigures) {
     if !world.openings.isEmpty {
@@ -208,17 +181,11 @@ extension TrialWorld {
     while now < end { goSomewhere(&dice, until: end) }
   }
 
-  /// A place of the home, whose rooms lie behind the door, up to ten metres deep; one in six is beside the door.
-  static func place(_ dice: inout TrialRandom) -> (x: Double, y: Double) {
+  /// Stays for a while, then goes to another place of the home: its rooms lie behind the door, up to ten metres deep.
+  private mutating func goSomewhere(_ dice: inout TrialRandom, until end: Instant) {
     let isAtTheDoor = Int.random(in: 0..<6, using: &dice) == 0
     let x = isAtTheDoor ? Double.random(in: -2 ... -0.5, using: &dice) : Double.random(in: -9 ... -1, using: &dice)
     let y = isAtTheDoor ? Double.random(in: -1...1, using: &dice) : Double.random(in: -5...5, using: &dice)
-    return (x, y)
-  }
-
-  /// Stays for a while, then goes to another place of the home.
-  private mutating func goSomewhere(_ dice: inout TrialRandom, until end: Instant) {
-    let (x, y) = Self.place(&dice)
     walk(to: x, y, metresPerSecond: Double.random(in: 0.4...1.6, using: &dice))
     let stay = Duration.seconds(Double.random(in: 2...400, using: &dice))
     if now < end { pass(min(stay, end - now)) }

@@ -10,35 +10,12 @@ public struct HomeConfiguration: Sendable, Hashable {
   /// The strongest signal that a link can come up with at the edge of its range, in dBm. Stronger, and the phone was
   /// here before the link was: its return is no approach.
   public var weakSignal = -86
-  /// Whether the agent learns how weak the link gets at home and asks for a weaker beginning than that. Where its owner says
-  /// by `weakSignal` what the edge is, it does not.
-  public var learnsHome = true
-  /// By how much weaker a link must come up than it ever was at home, in dB: readings of one place differ by that.
-  public var homeMargin = 3
-  /// The weakest signal that a link can be relied on to come up with, in dBm. A home that is weaker than this less
-  /// `homeMargin` reaches to the edge of the range, and there is no telling it from the street.
-  public var edgeSignal = -92
-  /// How long a weak place counts as one of the home: for one of these at least, for two at most.
-  public var homePeriod: Duration = .seconds(14 * 86400)
-  /// How long after a reading the phone must still be about, so that it was taken at home and not on the way out.
-  public var stayDuration: Duration = .seconds(300)
-  /// Readings at each of the lock's calls while nothing is to be decided.
-  public var stayReadings = 5
-  /// Calls of the lock that follow each other as closely as this say that somebody may be leaving.
-  public var watchInterval: Duration = .seconds(20)
-  /// How soon after having been at the door who leaves is out of range.
-  public var departureWindow: Duration = .seconds(120)
-  /// By how much stronger than `weakSignal` the link of who leaves may be when it was last read, and that of who was seen
-  /// to leave when it comes up, in dB.
-  public var departureMargin = 4
-  /// How long it is faint, longer than a link's own timeout, before the link is lost.
-  public var fadingDuration: Duration = .milliseconds(2500)
-  /// How old the last reading may be when the link of who walks away is lost: the lock calls every 15 s.
-  public var fadingLifetime: Duration = .seconds(5)
+  /// By how much weaker than `weakSignal` a link must come up, in dB, to open a bolt that was locked at home.
+  public var edgeMargin = 4
   /// By how much a signal must rise above its beginning, in dB, to show that its phone is on the move.
   public var risingMargin = 4
-  /// How soon it must have risen to open a bolt that was locked at home: who lies somewhere does not move.
-  public var risingDuration: Duration = .seconds(60)
+  /// How soon it must have risen to open a bolt that was locked at home: who sleeps in the farthest room does not move.
+  public var risingDuration: Duration = .seconds(30)
   /// How long after its beginning such an approach may reach the door.
   public var wholeWindow: Duration = .seconds(180)
   /// The weakest signal that counts as being near the door, in dBm.
@@ -47,7 +24,7 @@ public struct HomeConfiguration: Sendable, Hashable {
   /// stay for `nearDuration`, which who walks past does not.
   public var doorMargin = 5
   /// How long a signal must be near, where it is not the door's at once.
-  public var nearDuration: Duration = .seconds(8)
+  public var nearDuration: Duration = .seconds(4)
   /// By how much the latest reading may be below the earlier ones and not be a falling signal, in dB.
   public var signalTolerance = 4
   /// Readings at a link's beginning whose mean says how it came up.

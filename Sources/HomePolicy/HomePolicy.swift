@@ -38,14 +38,6 @@ public struct HomePolicy: Sendable {
   var doubt: Doubt?
   var isWordAwaited = false
   var readingsLeft = 0
-  /// Readings to come at this call of the lock, where nothing is to be decided by them.
-  var stayReadingsLeft = 0
-  /// When the lock last called on who is there, on this link.
-  var calledAt: Instant?
-  /// Its calls follow each other closely: somebody may be leaving.
-  var isWatched = false
-  /// When the signal was last as faint as outside.
-  var faintAt: HomeTime?
   var isReadingSignal = false
   var signalDue: Instant?
   var offerDue: Instant?
@@ -119,7 +111,7 @@ public struct HomePolicy: Sendable {
   private mutating func resumeBeginning(at time: HomeTime) {
     guard state.isBeginning == true else { return }
     if let heard = state.lastHeard, time.duration(since: heard) <= configuration.signalLifetime {
-      watch.begin(isNew: true, goesOn: true, limit: edge)
+      watch.begin(isNew: true, goesOn: true)
     } else {
       endBeginning()
       isDoubtful = state.approach == nil
@@ -133,10 +125,6 @@ public struct HomePolicy: Sendable {
     } else {
       state.isLinked = true
       keepOrDropApproach(at: time)
-      keepOrDropStay(at: time)
-      stayReadingsLeft = 0
-      calledAt = nil
-      isWatched = false
       readingsLeft = configuration.signalReadings
       owesPresence = true
       spareOfferUntil = nil
@@ -147,7 +135,7 @@ public struct HomePolicy: Sendable {
     isDoubtful = state.linkLost != nil && state.approach == nil
     // A link that was lost again before it could be seen how it came up is still the same beginning.
     let isNewBeginning = state.linkLost.map { time.duration(since: $0) >= configuration.awayDuration } ?? false
-    watch.begin(isNew: isNewBeginning, goesOn: state.isBeginning == true, limit: edge)
+    watch.begin(isNew: isNewBeginning, goesOn: state.isBeginning == true)
     if watch.isUndecided { state.isBeginning = true }
     state.lastHeard = time
     store()
@@ -157,10 +145,7 @@ public struct HomePolicy: Sendable {
   private mutating func keepOrDropApproach(at time: HomeTime) {
     guard let approach = state.approach else { return }
     let gap = time.duration(since: state.linkLost ?? approach.since)
-    let isGone = gap > configuration.approachInterruption
-    guard isGone || !isCurrent(approach, at: time) else { return }
-    state.approach = nil
-    if !isGone { learn(approach, at: time) }
+    if gap > configuration.approachInterruption || !isCurrent(approach, at: time) { state.approach = nil }
   }
 
   /// Not over a reboot: how long that took is the calendar's guess, and where the phone was carried meanwhile is anybody's.
@@ -171,14 +156,12 @@ public struct HomePolicy: Sendable {
   private mutating func linkDown(at time: HomeTime) {
     guard state.isLinked else { return }
     state.isLinked = false
-    concludeDeparture(at: time)
     state.lastHeard = time
     state.linkLost = time
     commandIsLost()
     offeredAt = nil
     offerDue = nil
     signalDue = nil
-    stayReadingsLeft = 0
     isReadingSignal = false
     isLinkUnannounced = false
     isDoubtful = false
@@ -211,8 +194,6 @@ public struct HomePolicy: Sendable {
       // A lock that takes commands whose answers never arrive offers after each: no faster than patience allows, then.
       if interruptions <= configuration.interruptions { commandIsLost() }
     }
-    // It has said so on this link, and has time to look around.
-    if !owesPresence { called(at: time) }
     owesPresence = true
     readingsLeft = configuration.signalReadings
   }
@@ -221,8 +202,6 @@ public struct HomePolicy: Sendable {
     guard isReadingSignal else { return }
     isReadingSignal = false
     signalDue = time.instant + configuration.signalInterval
-    let isLastOfCall = stayReadingsLeft == 1
-    if stayReadingsLeft > 0 { stayReadingsLeft -= 1 }
     guard let signal else {
       watch.forgetReadings()
       endBeginning()
@@ -233,17 +212,13 @@ public struct HomePolicy: Sendable {
     switch watch.beginning {
     case .weak(let first) where state.isBeginning == true:
       state.approach = HomeState.Approach(since: time, signal: first)
-      state.stay = nil
       isDoubtful = false
       endBeginning()
-    case .strong, .asAtHome: endBeginning()
+    case .strong: endBeginning()
     case .weak, .undecided, .unasked: break
     }
     noteRising(at: time)
-    noteLevel(isLastOfCall: isLastOfCall, at: time)
-    if watch.isNear(at: time.instant) {
-      ask(watch.beginning == .asAtHome ? .asWeakAtHome : .noApproach, at: time)
-    }
+    if watch.isNear(at: time.instant) { ask(.noApproach, at: time) }
   }
 
   private mutating func noteRising(at time: HomeTime) {
@@ -255,9 +230,10 @@ public struct HomePolicy: Sendable {
     store()
   }
 
-  /// Whether an approach is such as who comes back makes it: at once, all the way, and after having been seen to leave.
+  /// Whether an approach is such that only who comes from outside makes it: from the very edge, at once and all the way.
   func isWhole(_ approach: HomeState.Approach, at time: HomeTime) -> Bool {
-    approach.hasRisen && hasLeft && time.duration(since: approach.since) <= configuration.wholeWindow
+    approach.hasRisen && approach.signal <= configuration.weakSignal - configuration.edgeMargin
+      && time.duration(since: approach.since) <= configuration.wholeWindow
   }
 
   private mutating func timePassed(at time: HomeTime) {
@@ -325,7 +301,7 @@ public struct HomePolicy: Sendable {
     if watch.isUndecided { return true }
     if state.opening?.isWritten == true { return false }
     if state.approach != nil { return !watch.isAtDoor(at: now) }
-    return (isDoubtful && isLockedOut) || stayReadingsLeft > 0
+    return isDoubtful && isLockedOut
   }
 
   /// Who has been linked for too long without coming to the door was not on the way to it; nor is a person's word good
@@ -333,7 +309,6 @@ public struct HomePolicy: Sendable {
   private mutating func dropStale(at time: HomeTime) {
     if let approach = state.approach, !isCurrent(approach, at: time) {
       state.approach = nil
-      if state.isLinked { learn(approach, at: time) }
       store()
     }
     guard let opening = state.opening, !opening.isWritten, !mayRepeat(opening, at: time) else { return }

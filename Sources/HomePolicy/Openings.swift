@@ -109,8 +109,6 @@ extension HomePolicy {
   /// The opening is over, and with it the approach that it was for; one that began later is another arrival.
   private mutating func conclude(_ opening: HomeState.Opening) {
     state.opening = nil
-    state.departure = nil
-    state.stay = nil
     guard let approach = state.approach else { return }
     if approach.since.boot != opening.since.boot || approach.since.instant <= opening.since.instant {
       state.approach = nil

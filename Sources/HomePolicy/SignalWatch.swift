@@ -12,8 +12,6 @@ struct SignalWatch: Sendable {
     case undecided([Int])
     /// At the edge of its range; the mean of the first readings.
     case weak(Int)
-    /// Weak, but no weaker than it is in some places of the home.
-    case asAtHome
     case strong
   }
 
@@ -24,17 +22,12 @@ struct SignalWatch: Sendable {
 
   private let configuration: HomeConfiguration
   private(set) var beginning = Beginning.unasked
-  /// The strongest mean of the first readings that is the edge of the range.
-  private var limit: Int
   /// The latest three at most.
   private var recent: [Reading] = []
   /// Since when the signal has been near without a break.
   private var nearSince: Instant?
 
-  init(_ configuration: HomeConfiguration) {
-    self.configuration = configuration
-    limit = configuration.weakSignal
-  }
+  init(_ configuration: HomeConfiguration) { self.configuration = configuration }
 
   /// Whether more readings are needed to say how the link came up.
   var isUndecided: Bool { if case .undecided = beginning { true } else { false } }
@@ -44,10 +37,8 @@ struct SignalWatch: Sendable {
   /// - Parameters:
   ///   - isNew: it came up after there was none, and its first readings say how.
   ///   - goesOn: an earlier link came up so, and was lost before that could be said: its readings count.
-  ///   - limit: the strongest that it can come up with at the edge of its range, in dBm.
-  mutating func begin(isNew: Bool, goesOn: Bool, limit: Int) {
+  mutating func begin(isNew: Bool, goesOn: Bool) {
     forgetReadings()
-    self.limit = limit
     if goesOn, isUndecided { return }
     beginning = isNew || goesOn ? .undecided([]) : .unasked
   }
@@ -82,11 +73,7 @@ struct SignalWatch: Sendable {
       return
     }
     let sum = first.reduce(0, +)
-    if sum <= limit * first.count {
-      beginning = .weak(sum / first.count)
-    } else {
-      beginning = sum <= configuration.weakSignal * first.count ? .asAtHome : .strong
-    }
+    beginning = sum <= configuration.weakSignal * first.count ? .weak(sum / first.count) : .strong
   }
 
   /// The median of the latest three readings; `nil` before there are three.

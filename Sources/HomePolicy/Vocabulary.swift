@@ -18,48 +18,6 @@ public struct HomeState: Sendable, Hashable {
     }
   }
 
-  /// How weak the link gets where the phone stays at home.
-  public struct Home: Sendable, Hashable {
-    /// The weakest since then, in dBm.
-    public var weakest: Int
-    public var since: HomeTime
-    /// The weakest of the period before.
-    public var earlier: Int?
-
-    public init(weakest: Int, since: HomeTime, earlier: Int? = nil) {
-      self.weakest = weakest
-      self.since = since
-      self.earlier = earlier
-    }
-  }
-
-  /// A weak reading that counts as one of the home's if the phone is about still some minutes later.
-  public struct Stay: Sendable, Hashable {
-    public var signal: Int
-    public var at: HomeTime
-
-    public init(signal: Int, at: HomeTime) {
-      self.signal = signal
-      self.at = at
-    }
-  }
-
-  /// Evidence that the owner went away from a door that had just been locked.
-  public struct Departure: Sendable, Hashable {
-    /// When the phone was last at the door.
-    public var near: HomeTime
-    /// When its signal had faded to the edge of the range.
-    public var faded: HomeTime?
-    /// The link was lost then, and not before.
-    public var isOver = false
-
-    public init(near: HomeTime, faded: HomeTime? = nil, isOver: Bool = false) {
-      self.near = near
-      self.faded = faded
-      self.isOver = isOver
-    }
-  }
-
   /// A door that is to be opened, and of which it is not known yet whether it was.
   public struct Opening: Sendable, Hashable {
     /// The name of its unlock, the same however often it is asked about.
@@ -91,9 +49,6 @@ public struct HomeState: Sendable, Hashable {
   public var isBeginning: Bool?
   public var approach: Approach?
   public var opening: Opening?
-  public var home: Home?
-  public var stay: Stay?
-  public var departure: Departure?
   /// When the owner was last asked whether to open.
   public var asked: HomeTime?
   /// The question still stands.
@@ -178,8 +133,6 @@ public enum HomeCommand: Sendable, Hashable {
 public enum Doubt: String, Sendable, Hashable {
   /// The link came up as strong as where the phone is now: nothing shows that it came from elsewhere.
   case noApproach
-  /// The link came up no weaker than it does in some rooms of this home.
-  case asWeakAtHome
   /// The signal can't be read, so nothing shows where the phone is.
   case noSignal
   /// The bolt was locked while a phone was here, and nothing shows well enough that this one left and came back.

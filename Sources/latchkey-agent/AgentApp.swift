@@ -97,7 +97,6 @@ final class AgentApp: @unchecked Sendable {
     let reason =
       switch doubt {
       case .noApproach: "nothing shows that you came to it"
-      case .asWeakAtHome: "its signal came up no weaker than it is in parts of your home"
       case .noSignal: "the link's signal can't be read"
       case .lockedAtHome: "it was locked while somebody was at home"
       }

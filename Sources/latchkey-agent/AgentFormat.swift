@@ -91,10 +91,6 @@ extension AgentFormat {
     /// Missing, both: no.
     var isBeginning: Bool?
     var isAsking: Bool?
-    /// Missing, each of these: nothing was learned or seen.
-    var home: Place?
-    var stay: Stay?
-    var departure: Departure?
 
     enum CodingKeys: String, CodingKey {
       case isLinked = "isLinked"
@@ -105,9 +101,6 @@ extension AgentFormat {
       case asked = "asked"
       case isBeginning = "isBeginning"
       case isAsking = "isAsking"
-      case home = "home"
-      case stay = "stay"
-      case departure = "departure"
     }
 
     init(_ state: HomeState) {
@@ -119,9 +112,6 @@ extension AgentFormat {
       asked = state.asked.map { Time($0) }
       isBeginning = state.isBeginning
       isAsking = state.isAsking
-      home = state.home.map { Place($0) }
-      stay = state.stay.map { Stay($0) }
-      departure = state.departure.map { Departure($0) }
     }
 
     var state: HomeState {
@@ -135,9 +125,6 @@ extension AgentFormat {
         state.asked = try asked?.time
         state.isBeginning = isBeginning
         state.isAsking = isAsking
-        state.home = try home?.home
-        state.stay = try stay?.stay
-        state.departure = try departure?.departure
         return state
       }
     }
@@ -188,69 +175,6 @@ extension AgentFormat {
 
     var approach: HomeState.Approach {
       get throws { HomeState.Approach(since: try since.time, signal: Int(signal), hasRisen: hasRisen) }
-    }
-  }
-
-  private struct Place: Codable {
-    /// Both in dBm.
-    var weakest: Int8
-    var earlier: Int8?
-    var since: Time
-
-    enum CodingKeys: String, CodingKey {
-      case weakest = "weakest"
-      case earlier = "earlier"
-      case since = "since"
-    }
-
-    init(_ home: HomeState.Home) {
-      weakest = Int8(clamping: home.weakest)
-      earlier = home.earlier.map { Int8(clamping: $0) }
-      since = Time(home.since)
-    }
-
-    var home: HomeState.Home {
-      get throws { HomeState.Home(weakest: Int(weakest), since: try since.time, earlier: earlier.map { Int($0) }) }
-    }
-  }
-
-  private struct Stay: Codable {
-    /// In dBm.
-    var signal: Int8
-    var at: Time
-
-    enum CodingKeys: String, CodingKey {
-      case signal = "signal"
-      case at = "at"
-    }
-
-    init(_ stay: HomeState.Stay) {
-      signal = Int8(clamping: stay.signal)
-      at = Time(stay.at)
-    }
-
-    var stay: HomeState.Stay { get throws { HomeState.Stay(signal: Int(signal), at: try at.time) } }
-  }
-
-  private struct Departure: Codable {
-    var near: Time
-    var faded: Time?
-    var isOver: Bool
-
-    enum CodingKeys: String, CodingKey {
-      case near = "near"
-      case faded = "faded"
-      case isOver = "isOver"
-    }
-
-    init(_ departure: HomeState.Departure) {
-      near = Time(departure.near)
-      faded = departure.faded.map { Time($0) }
-      isOver = departure.isOver
-    }
-
-    var departure: HomeState.Departure {
-      get throws { HomeState.Departure(near: try near.time, faded: try faded?.time, isOver: isOver) }
     }
   }
 

@@ -26,11 +26,8 @@ import Timekeeping
   @Option(help: "Seconds without a link after which its return may begin an approach.")
   var away = HomeConfiguration().awayDuration / .seconds(1)
 
-  @Option(
-    help:
-      "The strongest signal that a link comes up with at the edge of its range, in dBm. [default: \(HomeConfiguration().weakSignal), or weaker than anywhere at home, which the agent learns]"
-  )
-  var weak: Int?
+  @Option(help: "The strongest signal that a link comes up with at the edge of its range, in dBm.")
+  var weak = HomeConfiguration().weakSignal
 
   @Option(help: "The weakest signal that counts as being near the door, in dBm.")
   var near = HomeConfiguration().nearSignal
@@ -40,7 +37,6 @@ import Timekeeping
       throw ValidationError("--away is from 0 to 86400 seconds, not \(away).")
     }
     guard (-127...20).contains(near) else { throw ValidationError("--near is from -127 to 20 dBm, not \(near).") }
-    let weak = self.weak ?? HomeConfiguration().weakSignal
     guard (-127...20).contains(weak) else { throw ValidationError("--weak is from -127 to 20 dBm, not \(weak).") }
     guard weak <= near - Self.leastRise else {
       throw ValidationError(
@@ -68,10 +64,7 @@ import Timekeeping
         logger: logger)
       var configuration = HomeConfiguration()
       configuration.awayDuration = .seconds(away)
-      if let weak {
-        configuration.weakSignal = weak
-        configuration.learnsHome = false
-      }
+      configuration.weakSignal = weak
       configuration.nearSignal = near
       app = AgentApp(
         configuration, keys: keys, store: store, boot: try BootIdentifier.ofThisBoot(), time: time, logger: logger)

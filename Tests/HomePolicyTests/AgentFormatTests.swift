@@ -29,24 +29,13 @@ import TimeTypes
       operation: .max, isWritten: true, attempts: 2, because: .approach, since: time(6, 3))
     home.asked = time(7, 4)
     home.isAsking = true
-    home.home = HomeState.Home(weakest: -81, since: time(8, 5), earlier: -83)
-    home.stay = HomeState.Stay(signal: -84, at: time(9, 6))
-    home.departure = HomeState.Departure(near: time(10, 7), faded: time(11, 8), isOver: true)
     return AgentState(lock: Self.lock, home: home)
-  }
-
-  /// What there was before agents learned.
-  private var everythingBefore: AgentState {
-    var state = everything
-    (state.home.home, state.home.stay, state.home.departure) = (nil, nil, nil)
-    return state
   }
 
   @Test("Change 7: a state of each format is read, and everything that was stored in it is there")
   func everyFormat() throws {
-    #expect(try AgentFormat.read(golden("version-1-home-2")) == everythingBefore)
-    #expect(try AgentFormat.read(golden("version-2")) == everythingBefore)
-    #expect(try AgentFormat.read(golden("version-2-learned")) == everything)
+    #expect(try AgentFormat.read(golden("version-1-home-2")) == everything)
+    #expect(try AgentFormat.read(golden("version-2")) == everything)
   }
 
   @Test("L7: of the first release the lock and its link are read, and nothing of an arrival")
@@ -76,7 +65,7 @@ import TimeTypes
   func approachWithoutSignal() throws {
     var text = String(decoding: try golden("version-1-home-2"), as: UTF8.self)
     text.replace("\"signal\" : -88,", with: "")
-    var expected = everythingBefore
+    var expected = everything
     expected.home.approach = nil
     #expect(try AgentFormat.read(Data(text.utf8)) == expected)
   }
@@ -84,7 +73,7 @@ import TimeTypes
   @Test("Change 7: what is written now is the golden state of the present format, byte by byte")
   func present() throws {
     let written = String(decoding: try AgentFormat.bytes(everything), as: UTF8.self)
-    let golden = String(decoding: try golden("version-2-learned"), as: UTF8.self)
+    let golden = String(decoding: try golden("version-2"), as: UTF8.self)
       .replacing("\"writer\" : \"0.1.0\"", with: "\"writer\" : \"\(LatchkeyVersion.current)\"")
     #expect(written == golden.trimmingCharacters(in: .newlines))
   }
@@ -93,7 +82,7 @@ import TimeTypes
   func additions() throws {
     var text = String(decoding: try golden("version-2"), as: UTF8.self)
     text.replace("\"isLinked\"", with: "\"later\" : {\"a\" : [1]}, \"isLinked\"")
-    #expect(try AgentFormat.read(Data(text.utf8)) == everythingBefore)
+    #expect(try AgentFormat.read(Data(text.utf8)) == everything)
     let least = #"{"version":2,"writer":"0.1.0","home":{"isLinked":false}}"#
     #expect(try AgentFormat.read(Data(least.utf8)) == AgentState())
   }
@@ -110,7 +99,7 @@ import TimeTypes
       ("\"isLinked\" : true", "\"isLinked\" : 1"), ("\"version\" : ", "\"version\" : -"),
     ])
   func impossible(_ part: String, _ other: String) throws {
-    for name in ["version-1-home-2", "version-2", "version-2-learned"] {
+    for name in ["version-1-home-2", "version-2"] {
       let text = String(decoding: try golden(name), as: UTF8.self).replacing(part, with: other)
       #expect {
         try AgentFormat.read(Data(text.utf8))

@@ -13,7 +13,7 @@ import TimeTypes
     phone.pass(5 * 86400)
     phone.walkHome()
     #expect(phone.unlocks.count == 1)
-    #expect(phone.writes.last?.command == .unlockUnlessHome)
+    #expect(phone.writes.last?.command == .unlock(.approach))
     #expect(!phone.writes.contains { !$0.isStored })
     phone.happens(.answered(.done, bolt: .unlocked))
     phone.happens(.offerReceived)
@@ -117,7 +117,7 @@ import TimeTypes
       phone.happens(.offerReceived)
       for dBm in [-92, -90, -87, -84, -80, -77, -74] { phone.signal(dBm, for: 1) }
       if stays {
-        phone.signal(-73, for: 10)
+        phone.signal(-73, for: 6)
         #expect(phone.unlocks.count == 1)
       } else {
         for dBm in [-73, -74, -78, -82, -88, -92] { phone.signal(dBm, for: 1) }

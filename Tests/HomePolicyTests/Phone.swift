@@ -99,11 +99,6 @@ struct Phone {
     for dBm in stride(from: -93, through: -60, by: 3) { signal(dBm, for: 1) }
   }
 
-  /// The lock calls on a phone that has spoken; it says that it is here, and looks about.
-  mutating func call() {
-    happens(.offerReceived)
-  }
-
   /// When the lock last offered, on this link.
   private var lastOffer: Instant?
   private var writesAtLinkUp = 0

@@ -47,26 +47,9 @@ extension LockFirmware {
     retryLocking()
   }
 
-  /// Somebody may be on the way out: calls on the phones that are here, so that they see their signal fade.
-  mutating func watchForLeaving() {
-    beginWatch()
-    for index in links.indices where links[index].phone != nil && links[index].answering == nil {
-      links[index].nextOffer = min(links[index].nextOffer ?? now, now)
-    }
-  }
-
-  mutating func beginWatch() { watchEnds = now + configuration.watchMilliseconds }
-
-  /// When a phone that has spoken is called on again.
-  var nextCall: Int64 {
-    if let watchEnds, now < watchEnds { return now + configuration.offerRepeatMilliseconds }
-    return now + configuration.callMilliseconds
-  }
-
   mutating func doorChanged(_ state: DoorState) {
     let isShutting = state == .closed && door != .closed
     door = state
-    if isShutting { watchForLeaving() }
     // Whoever moved the door may have freed the bolt.
     guard isShutting, hasGivenUpLocking, position != .locked else { return }
     hasGivenUpLocking = false

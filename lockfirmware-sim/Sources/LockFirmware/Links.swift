@@ -116,8 +116,6 @@ extension LockFirmware {
     links[index].previouslyOffered = nil
     links[index].answering = session
     links[index].operation = OperationMemory.Key(phone: phone, operation: command.operation)
-    // Who comes without an approach to a locked door is asked, when it is near.
-    if links[index].phone == nil, command.kind == .status, position == .locked { beginWatch() }
     links[index].phone = phone
     links[index].earlierRunUntil = nil
     links[index].unheardDue = links[index].isSubscribed ? nil : now + configuration.unheardDelayMilliseconds
@@ -169,8 +167,6 @@ extension LockFirmware {
     if links[index].repeatsLeft > 0 {
       links[index].repeatsLeft -= 1
       links[index].nextOffer = now + configuration.offerRepeatMilliseconds
-    } else if links[index].phone != nil {
-      links[index].nextOffer = nextCall
     }
   }
 

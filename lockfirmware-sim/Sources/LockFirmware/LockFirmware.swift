@@ -24,12 +24,10 @@ public struct LockFirmware<Cryptography: NoiseCryptography> {
   public internal(set) var nextRecordIndex: UInt64
   /// Who unlocked last, if nobody locked since: whose leaving a restarted lock must not miss.
   var unlockedBy: [UInt8]?
-  /// The bolt was locked by a hand, or while a phone was here, or a phone has said since that it is: it opens on a person's
-  /// word, or to who was seen to leave. A hand that locks while no phone is linked may be that of somebody in a far room.
+  /// The bolt was locked while a phone was here, or a phone has said since that it is: it opens on a person's word, or to
+  /// who is seen to come all the way.
   public internal(set) var isLockedAtHome = false
   var departures: [Departure] = []
-  /// Until when somebody may be on the way out.
-  var watchEnds: Int64?
   /// When the bolt is thrown by itself.
   var relockDue: Int64?
   var lockAttempts = 0
@@ -154,7 +152,7 @@ public struct LockFirmware<Cryptography: NoiseCryptography> {
     }
     // Who was here when it was locked is not in the log: all but the lock's own locking behind its owner counts.
     let latest = records.last { $0.kind == .movement && $0.target == .locked }
-    isLockedAtHome = position == .locked && latest.map { $0.cause != .leaving } ?? !records.isEmpty
+    isLockedAtHome = position == .locked && latest.map { $0.cause != .leaving } ?? false
     if position == .between { relockDue = now + configuration.leavingDelayMilliseconds }
     if position == .unlocked {
       if let unlockedBy {

@@ -78,11 +78,6 @@ public struct LockConfiguration: Sendable {
   /// How often a central that has not spoken yet is offered anew: a phone whose owner is on the way, and stops on it, is
   /// woken by that to look at its signal.
   public var offerRepeatMilliseconds: Int64 = 10_000
-  /// How long after a hand or a phone has locked, or the door was shut, the lock goes on calling on the phones that are
-  /// here: who is on the way out is seen to go. Their calls are `offerRepeatMilliseconds` apart.
-  public var watchMilliseconds: Int64 = 90_000
-  /// The time between calls on a phone that stays, so that it learns how weak its link gets at home.
-  public var callMilliseconds: Int64 = 3_600_000
   /// How many times that happens on one link: a quarter of an hour, as long as a phone takes an owner for arriving.
   public var offerRepeatCount = 90
   /// The longest that a turn of the bolt takes. Beyond it the bolt is jammed.
