@@ -121,7 +121,8 @@ let package = Package(
     library(
       "Worlds",
       [
-        "CSystemd", "Timekeeping", "Journal", "JournalEvents", "BlueZ", "BlueZSimulator", "Radio", "AppLink", "AppLinkBus",
+        "CSystemd", "Timekeeping", "Journal", "JournalEvents", "BlueZ", "BlueZSimulator", "Radio", "AppLink",
+        "AppLinkBus",
         "SystemBus", "BusValue", "LockCryptography", "BlueZModel", "TimeTypes", yams,
       ]),
     library("Stories", ["Worlds", "Journal", "JournalEvents", "Radio", "AppLink", "TimeTypes", yams]),
