@@ -164,7 +164,7 @@ extension BlueZModel {
       properties.service = service.path(under: devicePath)
       properties.flags = characteristic.flagNames
       properties.handle = characteristic.handle
-      properties.mtu = UInt16(device.link.flatMap { links[$0]?.mtu } ?? ATTLimits.defaultMTU)
+      properties.mtu = device.link.flatMap { links[$0]?.mtu } ?? ATTLimits.defaultMTU
       if !characteristic.properties.isDisjoint(with: [.notify, .indicate]) {
         properties.notifying = device.sessions[characteristic.valueHandle]?.isNotifying == true
       }

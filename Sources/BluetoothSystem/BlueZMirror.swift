@@ -90,7 +90,7 @@ struct Device: Sendable {
     if let isTrusted = changes.trusted { self.isTrusted = isTrusted ?? false }
     if let isResolved = changes.servicesResolved { self.isResolved = isResolved ?? false }
     // One that can't be read is a no; `Paired` counts where there is none at all.
-    if let isBonded = changes.bonded { isMarkedBonded = changes.values.has(\.bonded) ? isBonded ?? false : nil }
+    if let isBonded = changes.bonded { isMarkedBonded = changes.isGone(\.bonded) ? nil : isBonded ?? false }
     if let isPaired = changes.paired { self.isPaired = isPaired }
     if let rssi = changes.rssi { self.rssi = rssi }
     if let name = changes.name { advertisement.localName = name }
@@ -158,7 +158,7 @@ struct RemoteAttribute: Sendable {
       let changes = PropertyChanges<GattCharacteristic1>(changed)
       if let uuid = changes.uuid { self.uuid = uuid }
       if let flags = changes.flags { characteristicProperties = CharacteristicProperties(flags: flags ?? []) }
-      if let mtu = changes.mtu { self.mtu = mtu.map { Int($0) } }
+      if let mtu = changes.mtu { self.mtu = mtu }
     case .descriptor: if let uuid = PropertyChanges<GattDescriptor1>(changed).uuid { self.uuid = uuid }
     }
   }

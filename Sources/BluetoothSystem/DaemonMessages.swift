@@ -204,7 +204,12 @@ extension BluetoothSystem {
         // rfkill is off again: asked once, not over and over.
         setAdapter(\.powered, true)
       }
-      if let state = values.powerState { bluez.powerState = state }
+      do {
+        if let state = try values.read(\.powerState) { bluez.powerState = state }
+      } catch  where error.found == error.wanted {
+        // A word that is not known is another state than those that are.
+        bluez.powerState = nil
+      } catch {}
     case InterfaceName.device: deviceChanged(path, changed, invalidated)
     case InterfaceName.gattCharacteristic, InterfaceName.gattService, InterfaceName.gattDescriptor:
       guard let owner = bluez.owners[path] else { return }

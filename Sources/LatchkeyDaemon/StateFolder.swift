@@ -41,7 +41,11 @@ public final class StateFolder: Sendable {
     home = name.trimmingCharacters(in: .whitespacesAndNewlines) + ":" + (Self.resolved(path) ?? path)
   }
 
-  deinit { close(lock) }
+  /// A child that is being started at this moment has the descriptor too until it runs its program, and would keep the lock.
+  deinit {
+    flock(lock, LOCK_UN)
+    close(lock)
+  }
 
   public var storePath: String { path + "/state.sqlite" }
   /// A new store, until it is whole.

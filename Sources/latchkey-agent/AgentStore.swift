@@ -61,7 +61,11 @@ final class AgentStore {
     logger.error("\(path) is damaged (\(problem)): it was moved to \(aside), and the agent starts anew")
   }
 
-  deinit { close(descriptor) }
+  /// A child that is being started at this moment has the descriptor too until it runs its program, and would keep the lock.
+  deinit {
+    flock(descriptor, LOCK_UN)
+    close(descriptor)
+  }
 
   /// Replaces the state. On failure the file is as it was, and so is `state`.
   func write(_ new: AgentState) throws {

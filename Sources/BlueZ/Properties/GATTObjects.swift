@@ -26,7 +26,7 @@ public struct GattCharacteristic1: InterfaceTable {
   public let flags = Property("Flags", .texts)
   public let writeAcquired = Property("WriteAcquired", .bool)
   public let notifyAcquired = Property("NotifyAcquired", .bool)
-  public let mtu = Property("MTU", .number)
+  public let mtu = Property("MTU", .size)
   public let handle = Property("Handle", .number)
 }
 

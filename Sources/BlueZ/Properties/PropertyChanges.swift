@@ -14,7 +14,12 @@ public struct PropertyChanges<Table: PropertyTable>: Sendable {
 
   /// The new value; `.some(nil)` where the property is gone, or can't be read; `nil` where it has not changed.
   public subscript<Typed>(dynamicMember property: KeyPath<Table, Property<Typed>>) -> Typed?? {
-    if values.has(property) { return .some(values[dynamicMember: property]) }
-    return invalidated.contains(Table.table[keyPath: property].name) ? .some(nil) : nil
+    if isGone(property) { return .some(nil) }
+    return values.has(property) ? .some(values[dynamicMember: property]) : nil
+  }
+
+  /// Whether the object has it no more; that wins over a new value beside it.
+  public func isGone<Typed>(_ property: KeyPath<Table, Property<Typed>>) -> Bool {
+    invalidated.contains(Table.table[keyPath: property].name)
   }
 }

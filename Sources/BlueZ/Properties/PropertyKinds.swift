@@ -22,6 +22,13 @@ extension PropertyKind where Typed == UInt16 {
   }
 }
 
+extension PropertyKind where Typed == Int {
+  /// A size in bytes, read from any kind of integer.
+  static var size: Self {
+    Self(signature: "q", read: { $0.integerValue }, write: { .uint16(UInt16(clamping: $0)) })
+  }
+}
+
 extension PropertyKind where Typed == UInt32 {
   static var uint32: Self {
     Self(signature: "u", read: { if case .uint32(let value) = $0 { value } else { nil } }, write: { .uint32($0) })

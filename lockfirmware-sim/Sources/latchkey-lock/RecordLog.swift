@@ -75,7 +75,11 @@ final class RecordLog {
     reserve.take()
   }
 
-  deinit { close(descriptor) }
+  /// A child that is being started at this moment has the descriptor too until it runs its program, and would keep the lock.
+  deinit {
+    flock(descriptor, LOCK_UN)
+    close(descriptor)
+  }
 
   /// Makes a record durable; on failure the log is as it was before.
   func append(_ record: LockRecord) throws {
