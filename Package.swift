@@ -72,14 +72,18 @@ let package = Package(
     library("ConsoleOutput"),
     // The names of what programs record.
     library("JournalEvents"),
-    library("Timekeeping", ["TimeTypes", "CSystemd"]),
+    // Programs that this one starts: their starting, their lines, their ends.
+    library("ChildProcesses", ["CSystemd"]),
+    library("Threads"),
+    library("Timekeeping", ["TimeTypes", "CSystemd", "Threads"]),
     library("Journal", ["CSystemd", "JournalEvents", "Timekeeping", log]),
 
     // The seam to the radio: org.bluez, as values and over the bus.
-    library("SystemBus", ["CSystemd", "BusValue"]),
+    library("SystemBus", ["CSystemd", "BusValue", "Threads"]),
     library("BlueZ", ["BluetoothTypes", "BusValue"]),
     library(
-      "BlueZBus", ["BlueZ", "BluetoothTypes", "BusValue", "SystemBus", "Timekeeping", "CBluetooth", "TimeTypes", log]),
+      "BlueZBus",
+      ["BlueZ", "BluetoothTypes", "BusValue", "SystemBus", "Threads", "Timekeeping", "CBluetooth", "TimeTypes", log]),
 
     // A machine's other side of that seam, simulated.
     library("Radio", ["BluetoothTypes", "TimeTypes"]),
@@ -121,10 +125,12 @@ let package = Package(
     library(
       "Worlds",
       [
-        "CSystemd", "Timekeeping", "Journal", "JournalEvents", "BlueZSimulator", "Radio", "AppLink", "AppLinkBus",
+        "ChildProcesses", "CSystemd", "Timekeeping", "Journal", "JournalEvents", "BlueZSimulator", "Radio", "AppLink",
+        "AppLinkBus",
         "SystemBus", "BusValue", "LockCryptography", "BlueZModel", "TimeTypes", yams,
       ]),
-    library("Stories", ["Worlds", "Journal", "JournalEvents", "Radio", "AppLink", "TimeTypes", yams]),
+    library(
+      "Stories", ["ChildProcesses", "Worlds", "Journal", "JournalEvents", "Radio", "AppLink", "TimeTypes", yams]),
 
     // What makes a machine a lock or a phone.
     library(
@@ -135,8 +141,8 @@ let package = Package(
     library(
       "BlueZConformance",
       [
-        "BlueZ", "BlueZModel", "BlueZSimulator", "BusValue", "CSystemd", "Worlds", "SystemBus", "Timekeeping",
-        "TimeTypes",
+        "BlueZ", "BlueZModel", "BlueZSimulator", "BusValue", "CSystemd", "ChildProcesses", "SystemBus", "Timekeeping",
+        "TimeTypes", subprocess,
       ]),
 
     // Processes: thin shells.
@@ -173,7 +179,8 @@ let package = Package(
     library(
       "ApproachTrials", ["HomePolicy", "Radio", "BluetoothTypes", "TimeTypes"], path: "Benchmarks/ApproachTrials"),
     program("approach-trials", ["ApproachTrials", "Radio", arguments], path: "Benchmarks/approach-trials"),
-    program("bluez-conformance", ["BlueZConformance", "Worlds", "Timekeeping", "TimeTypes", arguments]),
+    program(
+      "bluez-conformance", ["BlueZConformance", "ChildProcesses", "Worlds", "Timekeeping", "TimeTypes", arguments]),
     program(
       "bluez-simulator",
       [
@@ -189,9 +196,10 @@ let package = Package(
       path: "lockfirmware-sim/Sources/latchkey-lock"),
 
     tests("BluetoothTypesTests", ["BluetoothTypes"]),
+    tests("ChildProcessesTests", ["ChildProcesses", "Threads"]),
     tests("TimekeepingTests", ["Timekeeping", "Journal", "JournalEvents", "TimeTypes", log]),
     // A private dbus-daemon for the tests of the carriers.
-    library("BusTesting", ["SystemBus", "CSystemd"], path: "Tests/BusTesting"),
+    library("BusTesting", ["SystemBus", "ChildProcesses"], path: "Tests/BusTesting"),
     // Processes and threads of the tests' own.
     library("ProcessTesting", [subprocess, "CSystemd"], path: "Tests/ProcessTesting"),
     tests("ProcessTestingTests", ["ProcessTesting"]),
@@ -247,7 +255,8 @@ let package = Package(
     tests(
       "StoriesTests",
       [
-        "Stories", "Worlds", "BusTesting", "ProcessTesting", "BusValue", "SystemBus", "Journal", "JournalEvents",
+        "Stories", "ChildProcesses", "Worlds", "BusTesting", "ProcessTesting", "BusValue", "SystemBus", "Journal",
+        "JournalEvents",
         "latchkey", "Radio", "TimeTypes",
       ]),
     tests("MachineSetupTests", ["MachineSetup", "LockCryptography", "LockProtocol", "BlueZ", "BusValue"]),
@@ -291,7 +300,8 @@ let package = Package(
     tests(
       "ClientTests",
       [
-        "Worlds", "ProcessTesting", "Journal", "JournalEvents", "latchkey", "latchkeyd", "latchkey-lock",
+        "ChildProcesses", "Worlds", "ProcessTesting", "Journal", "JournalEvents", "latchkey", "latchkeyd",
+        "latchkey-lock",
         "bluez-simulator",
       ],
       excluding: ["bleak_client.py", "bleak_passive.py"]),
