@@ -125,8 +125,8 @@ let package = Package(
     library(
       "Worlds",
       [
-        "ChildProcesses", "CSystemd", "Timekeeping", "Journal", "JournalEvents", "BlueZSimulator", "Radio", "AppLink",
-        "AppLinkBus",
+        "ChildProcesses", "CSystemd", "Timekeeping", "Journal", "JournalEvents", "BlueZ", "BlueZSimulator", "Radio",
+        "AppLink", "AppLinkBus",
         "SystemBus", "BusValue", "LockCryptography", "BlueZModel", "TimeTypes", yams,
       ]),
     library(
@@ -195,7 +195,6 @@ let package = Package(
       ],
       path: "lockfirmware-sim/Sources/latchkey-lock"),
 
-    tests("BluetoothTypesTests", ["BluetoothTypes"]),
     tests("ChildProcessesTests", ["ChildProcesses", "Threads"]),
     tests("TimekeepingTests", ["Timekeeping", "Journal", "JournalEvents", "TimeTypes", log]),
     // A private dbus-daemon for the tests of the carriers.

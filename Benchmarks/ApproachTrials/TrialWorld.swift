@@ -222,7 +222,8 @@ public struct TrialWorld {
 
   private mutating func run(until end: Instant) {
     while true {
-      let next = [radio.nextDeadline, pending.map(\.at).min(), policy.nextDeadline, leavesAt, callsAt].compactMap { $0 }.min()
+      let next = [radio.nextDeadline, pending.map(\.at).min(), policy.nextDeadline, leavesAt, callsAt].compactMap { $0 }
+        .min()
       guard let next, next <= end else { break }
       now = max(now, next)
       put(.timePassed)
@@ -257,8 +258,12 @@ public struct TrialWorld {
 
   private mutating func tell(_ event: HomeEvent) {
     note("\(event)")
-    defer { if let approach = policy.state.approach { note("  approach from \(approach.signal)") } }
-    defer { if let departure = policy.state.departure { note("  near \(departure.near.instant.seconds), faded \(departure.faded?.instant.seconds ?? 0), over \(departure.isOver)") } }
+    let had = (policy.state.approach, policy.state.departure, policy.state.home)
+    defer {
+      if let approach = policy.state.approach, had.0 == nil { note("  approach from \(approach.signal) dBm") }
+      if policy.state.departure?.isOver == true, had.1?.isOver != true { note("  was seen to leave") }
+      if let home = policy.state.home, home != had.2 { note("  learned: \(home.weakest) dBm at home") }
+    }
     let time = HomeTime(boot: "trial", instant: now, unixSeconds: now.seconds)
     for effect in policy.handle(event, at: time, using: &random) {
       switch effect {

@@ -14,24 +14,37 @@ import Radio
   @Option(help: "Only this kind of trial.")
   var only: String?
 
+  @Option(help: "Only this level of noise: calm, ordinary or harsh.")
+  var noise: String?
+
+  @Option(help: "The first run's seed; others follow.")
+  var seed: UInt64 = 0
+
+  @Flag(help: "Show what happens in each run, as the agent sees it.")
+  var trace = false
+
   func run() throws {
     let levels: [(String, RadioPhysics)] = [("calm", .calm), ("ordinary", .ordinary), ("harsh", .harsh)]
+    if trace { TrialWorld.trace = { print($0) } }
     print(
-      "| trial | noise | runs | false opens | refused | opened twice | asked | s from 3 m: p50, p95, max | m at command: p50 |"
-    )
-    print("|---|---|---|---|---|---|---|---|---|")
+      "| trial | runs | noise | homes at the edge | false opens | refused | refused at the edge | opened twice | asked "
+        + "| s from 3 m: p50, p95, max | m at command: p50 |")
+    print("|---|---|---|---|---|---|---|---|---|---|---|")
     for trial in Trial.allCases where only.map({ trial.rawValue.contains($0) }) ?? true {
-      for (name, physics) in levels {
-        let figures = trial.run(seeds: 0..<runs, physics: physics)
+      for (name, physics) in levels where noise.map({ $0 == name }) ?? true {
+        let figures = trial.run(seeds: seed..<(seed + runs), physics: physics)
         let seconds = figures.secondsFromThreeMetres.sorted()
         let metres = figures.metresAtCommand.sorted()
         let times =
           seconds.isEmpty
           ? "" : "\(rounded(at(seconds, 0.5))), \(rounded(at(seconds, 0.95))), \(rounded(at(seconds, 1)))"
+        let counts =
+          trial.isArrival
+          ? " | \(figures.refused) | \(figures.refusedAtEdge) | \(figures.openedTwice)"
+          : "\(figures.falseOpens) | | |"
         print(
-          "| \(trial.rawValue) | \(name) | \(figures.runs) | \(trial.isArrival ? "" : "\(figures.falseOpens)") "
-            + "| \(trial.isArrival ? "\(figures.refused)" : "") | \(trial.isArrival ? "\(figures.openedTwice)" : "") "
-            + "| \(figures.asked) | \(times) | \(metres.isEmpty ? "" : rounded(at(metres, 0.5))) |")
+          "| \(trial.rawValue) | \(figures.runs) | \(name) | \(figures.homesAtEdge) | \(counts) | \(figures.asked) "
+            + "| \(times) | \(metres.isEmpty ? "" : rounded(at(metres, 0.5))) |")
         if !figures.seeds.isEmpty { print("  seeds to look at: \(figures.seeds)") }
       }
     }

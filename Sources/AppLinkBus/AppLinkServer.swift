@@ -11,7 +11,7 @@ public struct AppConnection: Sendable, Hashable, CustomStringConvertible {
   public var description: String { name }
 }
 
-/// Who is behind a connection, as the bus tells it.
+/// The process behind a connection, as the bus tells it.
 public struct Credentials: Sendable, Hashable {
   public var processIdentifier: Int32
   public var userIdentifier: UInt32

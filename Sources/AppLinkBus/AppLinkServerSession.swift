@@ -7,7 +7,7 @@ import SystemBus
 actor AppLinkServerSession {
   /// How many apps are attached at a time.
   private static let connectionLimit = 256
-  /// How many may wait to be known as an app: of all, and of one user. Who is no app can't keep apps out.
+  /// How many may wait to be known as an app: of all, and of one user. A caller that is not an app can't keep apps out.
   private static let claimLimit = 1024
   private static let userClaimLimit = 16
 
@@ -215,7 +215,7 @@ actor AppLinkServerSession {
     }
   }
 
-  /// Asks the bus who calls; a caller that is gone meanwhile is forgotten.
+  /// Asks the bus for the caller's user; a caller that is gone meanwhile is forgotten.
   private func withCredentials(
     of call: IncomingCall, _ next: @escaping @Sendable (isolated AppLinkServerSession, Credentials) -> Void,
     otherwise: @escaping @Sendable (isolated AppLinkServerSession) -> Void = { _ in }

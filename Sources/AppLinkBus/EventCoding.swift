@@ -30,7 +30,7 @@ enum EventCoding {
     return message
   }
 
-  /// Throws where no event has this name, or where the arguments are none of its.
+  /// Throws where no event has this name, or where its arguments are others.
   static func event(_ name: String, _ values: [Value]) throws(BusError) -> Event {
     var reader = ArgumentReader(values)
     let sequence: EventSequence = try reader.next()

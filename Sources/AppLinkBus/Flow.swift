@@ -1,7 +1,7 @@
 /// How much an app may say before the system has dealt with it.
 ///
 /// An app's library asks for a receipt now and then and keeps the rest to itself, so that a burst waits in the app's own
-/// memory and not in the system's. Who does not wait is cut off.
+/// memory and not in the system's. A client that overruns its window is disconnected.
 enum Flow {
   /// Requests that the library has out. A bus lets one connection wait for 128 replies at most.
   static let window: UInt64 = 64

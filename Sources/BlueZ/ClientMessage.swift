@@ -82,28 +82,6 @@ public enum Request: Sendable, Hashable {
   case readConnectionRSSI
 }
 
-/// Arguments of Adapter1.SetDiscoveryFilter; all `nil` or empty clears the filter.
-public struct DiscoveryFilter: Sendable, Hashable {
-  public var uuids: [BluetoothUUID]
-  /// Only devices at least this strong, in dBm.
-  public var rssi: Int16?
-  public var transport: String?
-  /// `nil` means BlueZ's default, true: every advertisement emits a change.
-  public var duplicateData: Bool?
-  /// Only devices whose address or name starts with this.
-  public var pattern: String?
-  public init(
-    uuids: [BluetoothUUID] = [], rssi: Int16? = nil, transport: String? = nil, duplicateData: Bool? = nil,
-    pattern: String? = nil
-  ) {
-    self.uuids = uuids
-    self.rssi = rssi
-    self.transport = transport
-    self.duplicateData = duplicateData
-    self.pattern = pattern
-  }
-}
-
 /// Options of WriteValue.
 public struct WriteOptions: Sendable, Hashable {
   public enum Kind: String, Sendable, Hashable {

@@ -92,7 +92,7 @@ actor BlueZClientSession {
         return logger.error("bluetoothd's objects are malformed; it is taken to be away")
       }
       hasAppeared = true
-      for (path, interfaces) in objects { noteAddress(path, interfaces[InterfaceName.device]) }
+      for (path, interfaces) in objects { noteAddress(path, interfaces) }
       deliver(.appeared(objects))
     case .failure(let error):
       // A bus or a bluetoothd that went away meanwhile is no fault: what follows is told by its own event.
@@ -123,9 +123,9 @@ actor BlueZClientSession {
     onBusLost()
   }
 
-  private func noteAddress(_ path: ObjectPath, _ device: Properties?) {
-    guard let text = device?["Address"]?.stringValue else { return }
-    addresses[path] = DeviceAddress(text, kind: .public)
+  private func noteAddress(_ path: ObjectPath, _ interfaces: Interfaces) {
+    guard let device = PropertyValues<Device1>(interfaces), device.address != nil else { return }
+    addresses[path] = device.deviceAddress
   }
 
   // MARK: What the client says
@@ -137,7 +137,9 @@ actor BlueZClientSession {
     case .valueChanged(let path, let value):
       guard let owner, exports.setValue(value, at: path) else { return }
       // To bluetoothd alone: what goes to one central's subscription is no broadcast to this machine.
-      tell(owner, path, InterfaceName.gattCharacteristic, ["Value": .bytes(value)])
+      var changed = PropertyValues<GattCharacteristic1>()
+      changed.value = value
+      tell(owner, path, GattCharacteristic1.interface, changed.all)
     case .advertisementChanged(let path, let properties, let gone):
       guard let owner, exports.change(properties, gone: gone, ofAdvertisement: path) else { return }
       tell(owner, path, InterfaceName.advertisement, properties, gone: gone)
@@ -252,8 +254,8 @@ actor BlueZClientSession {
     // Before its objects are known, a signal tells what they will say.
     guard hasAppeared, let change = ObjectCoding.signal(signal) else { return }
     switch change {
-    case .interfacesAdded(let path, let interfaces): noteAddress(path, interfaces[InterfaceName.device])
-    case .propertiesChanged(let path, InterfaceName.device, let changed, _): noteAddress(path, changed)
+    case .interfacesAdded(let path, let interfaces): noteAddress(path, interfaces)
+    case .propertiesChanged(let path, let interface, let changed, _): noteAddress(path, [interface: changed])
     case .interfacesRemoved(let path, let removed) where removed.contains(InterfaceName.device):
       addresses[path] = nil
     default: break

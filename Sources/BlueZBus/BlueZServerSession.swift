@@ -393,7 +393,7 @@ actor BlueZServerSession {
     func hasMonitors(at root: ObjectPath) -> Bool { client.monitors.contains { $0.path == root } }
     switch change {
     case .propertiesChanged(let path, InterfaceName.gattCharacteristic, let changed, _):
-      guard let value = changed["Value"]?.bytesValue,
+      guard let value = PropertyValues<GattCharacteristic1>(changed).value,
         client.applications.values.contains(where: { $0[path]?[InterfaceName.gattCharacteristic] != nil })
       else { return }
       deliver(.message(from: signal.sender, .valueChanged(path: path, value: value)))

@@ -48,7 +48,9 @@ struct ExportedObjects {
   mutating func setValue(_ value: [UInt8], at path: ObjectPath) -> Bool {
     for (root, export) in exports
     where export.isApplication && export.objects[path]?[InterfaceName.gattCharacteristic] != nil {
-      exports[root]?.objects[path]?[InterfaceName.gattCharacteristic]?["Value"] = .bytes(value)
+      var object = export.objects[path] ?? [:]
+      object.update(GattCharacteristic1.self) { $0.value = value }
+      exports[root]?.objects[path] = object
       return true
     }
     return false

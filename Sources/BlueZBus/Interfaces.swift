@@ -24,11 +24,9 @@ enum Interfaces1 {
   /// What a client's characteristic has, and bluetoothd's have not.
   static let confirm = "Confirm"
 
-  /// Name, signature and, where it can be set, `w`.
-  private static func properties(_ lines: String...) -> [Property] {
-    lines.map { line in
-      let words = line.split(separator: " ").map(String.init)
-      return Property(words[0], words[1], isWritable: words.count > 2)
+  private static func properties<Table: InterfaceTable>(_ table: Table.Type) -> [Property] {
+    InterfaceTables.all[Table.interface, default: []].map {
+      Property($0.name, $0.signature, isWritable: $0.use == .writable)
     }
   }
 
@@ -40,10 +38,7 @@ enum Interfaces1 {
       Method("GetDiscoveryFilters", returns: [Argument("filters", "as")]),
       Method("RemoveDevice", [Argument("device", "o")]),
     ],
-    properties: properties(
-      "Address s", "AddressType s", "Name s", "Alias s w", "Class u", "Powered b w", "PowerState s", "Discoverable b w",
-      "Connectable b w", "DiscoverableTimeout u w", "Pairable b w", "PairableTimeout u w", "Discovering b", "UUIDs as",
-      "Modalias s", "Roles as", "ExperimentalFeatures as", "Manufacturer q", "Version y"))
+    properties: properties(Adapter1.self))
 
   private static let device = InterfaceDescription(
     InterfaceName.device,
@@ -51,11 +46,7 @@ enum Interfaces1 {
       Method("Connect"), Method("Disconnect"), Method("ConnectProfile", [Argument("UUID", "s")]),
       Method("DisconnectProfile", [Argument("UUID", "s")]), Method("Pair"), Method("CancelPairing"),
     ],
-    properties: properties(
-      "Address s", "AddressType s", "Name s", "Alias s w", "Class u", "Appearance q", "Icon s", "Paired b", "Bonded b",
-      "Trusted b w", "Blocked b w", "LegacyPairing b", "RSSI n", "Connected b", "UUIDs as", "Modalias s", "Adapter o",
-      "ManufacturerData a{qv}", "ServiceData a{sv}", "TxPower n", "ServicesResolved b", "AdvertisingFlags ay",
-      "AdvertisingData a{yv}", "WakeAllowed b w", "Sets a{oa{sv}}"))
+    properties: properties(Device1.self))
 
   private static let gattManager = InterfaceDescription(
     InterfaceName.gattManager,
@@ -66,7 +57,7 @@ enum Interfaces1 {
 
   private static let gattService = InterfaceDescription(
     InterfaceName.gattService,
-    properties: properties("UUID s", "Device o", "Primary b", "Includes ao", "Handle q"))
+    properties: properties(GattService1.self))
 
   private static let gattCharacteristic = InterfaceDescription(
     InterfaceName.gattCharacteristic,
@@ -77,16 +68,14 @@ enum Interfaces1 {
       Method("AcquireNotify", [options], returns: [Argument("fd", "h"), Argument("mtu", "q")]),
       Method("StartNotify"), Method("StopNotify"), Method(confirm),
     ],
-    properties: properties(
-      "UUID s", "Service o", "Value ay", "Notifying b", "Flags as", "WriteAcquired b", "NotifyAcquired b", "MTU q",
-      "Handle q"))
+    properties: properties(GattCharacteristic1.self))
 
   private static let gattDescriptor = InterfaceDescription(
     InterfaceName.gattDescriptor,
     methods: [
       Method("ReadValue", [options], returns: [Argument("value", "ay")]),
       Method("WriteValue", [Argument("value", "ay"), options]),
-    ], properties: properties("UUID s", "Characteristic o", "Value ay", "Handle q"))
+    ], properties: properties(GattDescriptor1.self))
 
   private static let gattProfile = InterfaceDescription(InterfaceName.gattProfile, methods: [Method("Release")])
 
@@ -96,9 +85,7 @@ enum Interfaces1 {
       Method("RegisterAdvertisement", [Argument("advertisement", "o"), options]),
       Method("UnregisterAdvertisement", [Argument("service", "o")]),
     ],
-    properties: properties(
-      "ActiveInstances y", "SupportedInstances y", "SupportedIncludes as", "SupportedSecondaryChannels as",
-      "SupportedFeatures as", "SupportedCapabilities a{sv}"))
+    properties: properties(LEAdvertisingManager1.self))
 
   private static let advertisement = InterfaceDescription(InterfaceName.advertisement, methods: [Method("Release")])
 
@@ -107,7 +94,7 @@ enum Interfaces1 {
     methods: [
       Method("RegisterMonitor", [Argument("application", "o")]),
       Method("UnregisterMonitor", [Argument("application", "o")]),
-    ], properties: properties("SupportedMonitorTypes as", "SupportedFeatures as"))
+    ], properties: properties(AdvertisementMonitorManager1.self))
 
   private static let monitor = InterfaceDescription(
     InterfaceName.advertisementMonitor,
@@ -149,7 +136,7 @@ enum Interfaces1 {
   static let idle: Set<String> = ["RegisterProfile", "UnregisterProfile"]
 
   private static let battery = InterfaceDescription(
-    InterfaceName.battery, properties: properties("Percentage y", "Source s"))
+    InterfaceName.battery, properties: properties(Battery1.self))
 
   private static let batteryProviderManager = InterfaceDescription(
     InterfaceName.batteryProviderManager,
@@ -181,7 +168,7 @@ enum Interfaces1 {
       Method("UnregisterPlayer", [Argument("player", "o")]),
       Method("RegisterApplication", [Argument("application", "o"), options]),
       Method("UnregisterApplication", [Argument("application", "o")]),
-    ], properties: properties("SupportedUUIDs as"))
+    ], properties: properties(Media1.self))
 
   private static let networkServer = InterfaceDescription(
     InterfaceName.networkServer,
@@ -191,5 +178,5 @@ enum Interfaces1 {
     ])
 
   private static let simAccess = InterfaceDescription(
-    InterfaceName.simAccess, methods: [Method("Disconnect")], properties: properties("Connected b"))
+    InterfaceName.simAccess, methods: [Method("Disconnect")], properties: properties(SimAccess1.self))
 }

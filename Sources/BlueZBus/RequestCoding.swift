@@ -46,7 +46,7 @@ enum RequestCoding {
       return standard(BusName.properties, "Set", [.string(interface), .string(name), .variant(value)])
     case .startDiscovery: return adapter("StartDiscovery")
     case .stopDiscovery: return adapter("StopDiscovery")
-    case .setDiscoveryFilter(let filter): return adapter("SetDiscoveryFilter", [.properties(properties(filter))])
+    case .setDiscoveryFilter(let filter): return adapter("SetDiscoveryFilter", [.properties(filter.members)])
     case .getDiscoveryFilters: return adapter("GetDiscoveryFilters")
     case .removeDevice(let path): return adapter("RemoveDevice", [.path(path)])
     case .connect: return device("Connect")
@@ -104,7 +104,8 @@ enum RequestCoding {
     case (InterfaceName.adapter, "StartDiscovery"): return .request(.startDiscovery)
     case (InterfaceName.adapter, "StopDiscovery"): return .request(.stopDiscovery)
     case (InterfaceName.adapter, "SetDiscoveryFilter"):
-      return .request(.setDiscoveryFilter(try filter(try arguments.properties(0))))
+      guard let filter = DiscoveryFilter(members: try arguments.properties(0)) else { throw BusError(invalidArguments) }
+      return .request(.setDiscoveryFilter(filter))
     case (InterfaceName.adapter, "GetDiscoveryFilters"): return .request(.getDiscoveryFilters)
     case (InterfaceName.adapter, "RemoveDevice"): return .request(.removeDevice(try arguments.path(0)))
     case (InterfaceName.device, "Connect"): return .request(.connect)
@@ -154,43 +155,8 @@ enum RequestCoding {
 
   // MARK: Options
 
-  private static func properties(_ filter: DiscoveryFilter) -> Properties {
-    var properties = Properties()
-    if !filter.uuids.isEmpty { properties["UUIDs"] = .strings(filter.uuids.map(\.description)) }
-    properties["RSSI"] = filter.rssi.map { .int16($0) }
-    properties["Transport"] = filter.transport.map { .string($0) }
-    properties["DuplicateData"] = filter.duplicateData.map { .bool($0) }
-    properties["Pattern"] = filter.pattern.map { .string($0) }
-    return properties
-  }
-
   /// bluetoothd's own error, as its parsers have it, and not the bus's.
   private static let invalidArguments = BlueZError.invalidArguments("Invalid arguments in method call")
-
-  private static func filter(_ properties: Properties) throws(BusError) -> DiscoveryFilter {
-    var filter = DiscoveryFilter()
-    for (name, value) in properties {
-      switch (name, value) {
-      case ("UUIDs", .array("s", let elements)):
-        for element in elements {
-          guard let uuid = element.stringValue.flatMap({ BluetoothUUID(bluez: $0) }) else {
-            throw BusError(invalidArguments)
-          }
-          filter.uuids.append(uuid)
-        }
-      // Limits of src/adapter.c, parse_rssi and parse_pathloss.
-      case ("RSSI", .int16(let rssi)) where (-127...20).contains(rssi) && properties["Pathloss"] == nil:
-        filter.rssi = rssi
-      case ("Transport", .string(let transport)): filter.transport = transport
-      case ("DuplicateData", .bool(let flag)): filter.duplicateData = flag
-      case ("Pattern", .string(let pattern)): filter.pattern = pattern
-      // Known to BlueZ, and without a meaning here.
-      case ("Pathloss", .uint16(0...137)), ("Discoverable", .bool): break
-      default: throw BusError(invalidArguments)
-      }
-    }
-    return filter
-  }
 
   private static func properties(_ options: WriteOptions) -> Properties {
     var properties = Properties()

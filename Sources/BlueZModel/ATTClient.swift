@@ -73,34 +73,61 @@ struct ATTClient: Sendable {
   }
 }
 
-extension BlueZModel {
-  mutating func enqueue(_ operations: [ATTClient.Operation], on link: LinkIdentifier, first: Bool = false) {
-    guard links[link] != nil else { return }
-    if first {
-      links[link]?.client.queue.insert(contentsOf: operations, at: 0)
-    } else {
-      links[link]?.client.queue += operations
+/// The queue's rules.
+extension ATTClient {
+  mutating func enqueue(_ operations: [Operation], first: Bool) {
+    queue.insert(contentsOf: operations, at: first ? 0 : queue.count)
+  }
+
+  /// What is asked next; `nil` where something is under way, or nothing waits.
+  mutating func startNext() -> Operation? {
+    guard current == nil, !queue.isEmpty else { return nil }
+    current = queue.removeFirst()
+    hasRetried = false
+    return current
+  }
+
+  /// The operation at hand has another question. bluetoothd queues what clients ask for between the questions of a
+  /// discovery of its own, and not behind all of them. Returns what is asked next.
+  mutating func goOn(with step: Operation) -> Operation? {
+    current = step
+    if case .explore = step, let index = queue.firstIndex(where: { $0.isOfClient }) {
+      current = queue.remove(at: index)
+      queue.insert(step, at: 0)
+      hasRetried = false
     }
-    startNextTransaction(link)
+    return current
   }
 
-  mutating func startNextTransaction(_ identifier: LinkIdentifier) {
-    guard let link = links[identifier], link.client.current == nil, !link.client.queue.isEmpty else { return }
-    let operation = link.client.queue[0]
-    links[identifier]?.client.queue.removeFirst()
-    links[identifier]?.client.current = operation
-    links[identifier]?.client.hasRetried = false
-    ask(operation, on: identifier)
+  /// What was refused for want of security, to be asked once more; `nil`: nothing was.
+  mutating func retry() -> Operation? {
+    guard awaitsSecurity, let current else { return nil }
+    awaitsSecurity = false
+    hasRetried = true
+    return current
   }
 
-  private mutating func ask(_ operation: ATTClient.Operation, on identifier: LinkIdentifier) {
-    guard let mtu = links[identifier]?.mtu else { return }
-    links[identifier]?.client.deadline = now + configuration.timings.transaction
-    send(Self.question(operation, mtu: mtu), on: identifier)
+  /// What waits for security is given up: a pairing has failed.
+  mutating func giveUpOnSecurity() {
+    guard awaitsSecurity else { return }
+    current = nil
+    awaitsSecurity = false
   }
 
-  private static func question(_ operation: ATTClient.Operation, mtu: Int) -> ATTPDU {
-    switch operation {
+  var all: [Operation] { [current].compactMap(\.self) + queue }
+
+  func isReading(_ path: ObjectPath) -> Bool {
+    all.contains { if case .read(let read) = $0 { read.path == path } else { false } }
+  }
+
+  func isWriting(_ path: ObjectPath) -> Bool {
+    all.contains { if case .write(let write) = $0 { write.path == path } else { false } }
+  }
+}
+
+extension ATTClient.Operation {
+  func question(mtu: Int) -> ATTPDU {
+    switch self {
     case .exchangeMTU: .exchangeMTURequest(UInt16(ATTLimits.maximumMTU))
     case .readServerFeatures: .readByTypeRequest(start: 1, end: 0xFFFF, type: WellKnownUUID.serverFeatures)
     case .readDatabaseHash, .refreshDatabaseHash:
@@ -127,6 +154,28 @@ extension BlueZModel {
     case .configure(let configure): .writeRequest(configure.handle, [UInt8(configure.value), 0])
     }
   }
+}
+
+extension ATTError {
+  fileprivate var asksForSecurity: Bool { self == .insufficientAuthentication || self == .insufficientEncryption }
+}
+
+extension BlueZModel {
+  mutating func enqueue(_ operations: [ATTClient.Operation], on link: LinkIdentifier, first: Bool = false) {
+    links[link]?.client.enqueue(operations, first: first)
+    startNextTransaction(link)
+  }
+
+  mutating func startNextTransaction(_ identifier: LinkIdentifier) {
+    guard let operation = links[identifier]?.client.startNext() else { return }
+    ask(operation, on: identifier)
+  }
+
+  private mutating func ask(_ operation: ATTClient.Operation, on identifier: LinkIdentifier) {
+    guard let mtu = links[identifier]?.mtu else { return }
+    links[identifier]?.client.deadline = now + configuration.timings.transaction
+    send(operation.question(mtu: mtu), on: identifier)
+  }
 
   mutating func transactionAnswered(_ pdu: ATTPDU, on identifier: LinkIdentifier) {
     guard let client = links[identifier]?.client, let operation = client.current, !client.awaitsSecurity else { return }
@@ -136,7 +185,7 @@ extension BlueZModel {
     {
       return failAuthentication(identifier)
     }
-    if case .errorResponse(_, _, let error) = pdu, Self.asksForSecurity(error), !client.hasRetried,
+    if case .errorResponse(_, _, let error) = pdu, error.asksForSecurity, !client.hasRetried,
       raiseSecurity(identifier)
     {
       links[identifier]?.client.awaitsSecurity = true
@@ -145,24 +194,11 @@ extension BlueZModel {
     let again = finish(operation, with: pdu, on: identifier)
     guard links[identifier] != nil else { return }
     if let again {
-      links[identifier]?.client.current = again
-      letCallsPass(identifier)
-      if let next = links[identifier]?.client.current { ask(next, on: identifier) }
+      if let next = links[identifier]?.client.goOn(with: again) { ask(next, on: identifier) }
     } else {
       links[identifier]?.client.current = nil
       startNextTransaction(identifier)
     }
-  }
-
-  /// bluetoothd queues what clients ask for between the questions of a discovery of its own, and not behind all of them.
-  private mutating func letCallsPass(_ identifier: LinkIdentifier) {
-    guard let client = links[identifier]?.client, case .explore? = client.current,
-      let step = client.current, let index = client.queue.firstIndex(where: { $0.isOfClient })
-    else { return }
-    links[identifier]?.client.current = client.queue[index]
-    links[identifier]?.client.queue.remove(at: index)
-    links[identifier]?.client.queue.insert(step, at: 0)
-    links[identifier]?.client.hasRetried = false
   }
 
   /// The peer wants a key that somebody has compared, and the link's is of Just Works. bluetoothd has the kernel pair
@@ -173,16 +209,9 @@ extension BlueZModel {
     endLink(identifier, .authenticationFailure)
   }
 
-  private static func asksForSecurity(_ error: ATTError) -> Bool {
-    error == .insufficientAuthentication || error == .insufficientEncryption
-  }
-
   /// The link is encrypted now: what was refused is asked once more.
   mutating func askAgain(_ identifier: LinkIdentifier) {
-    guard let client = links[identifier]?.client, client.awaitsSecurity, let operation = client.current else { return }
-    links[identifier]?.client.awaitsSecurity = false
-    links[identifier]?.client.hasRetried = true
-    ask(operation, on: identifier)
+    if let operation = links[identifier]?.client.retry() { ask(operation, on: identifier) }
   }
 
   /// Takes an answer in; returns what is asked next for the same operation.
@@ -221,19 +250,15 @@ extension BlueZModel {
       for service in database.services {
         for characteristic in service.characteristics {
           changed(
-            characteristic.path(under: service.path(under: path)), InterfaceName.gattCharacteristic, "MTU")
+            characteristic.path(under: service.path(under: path)), \GattCharacteristic1.mtu)
         }
       }
     }
   }
 
-  mutating func transactionTimedOut(_ identifier: LinkIdentifier) {
-    endLinkLocally(identifier, .remoteUserTerminated)
-  }
-
   /// The link is gone: every open read, write and subscription fails as bluetoothd has it.
   mutating func failTransactions(of link: Link) {
-    for operation in [link.client.current].compactMap(\.self) + link.client.queue {
+    for operation in link.client.all {
       switch operation {
       case .read(let read): reply(to: read.caller, .failure(.attError(.unlikelyError)))
       case .write(let write): reply(to: write.caller, .failure(.attError(.unlikelyError)))

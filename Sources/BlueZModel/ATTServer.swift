@@ -43,9 +43,11 @@ extension BlueZModel {
     case .exchangeMTURequest(let mtu):
       send(.exchangeMTUResponse(UInt16(ATTLimits.maximumMTU)), on: identifier)
       setMTU(mtu, on: identifier)
-    case .readByGroupTypeRequest(let start, let end, let type): serveGroups(pdu, start, end, type, on: identifier)
-    case .readByTypeRequest(let start, let end, let type): serveTypes(pdu, start, end, type, on: identifier)
-    case .findInformationRequest(let start, let end): serveInformation(pdu, start, end, on: identifier)
+    case .readByGroupTypeRequest, .readByTypeRequest, .findInformationRequest:
+      let reader = DatabaseReader(
+        database: server.database, mtu: link.mtu, name: adapterName,
+        configurations: server.configurations[link.device] ?? [:])
+      send(reader.answer(pdu), on: identifier)
     case .readRequest(let handle): serveRead(pdu, handle, offset: 0, on: identifier)
     case .readBlobRequest(let handle, let offset): serveRead(pdu, handle, offset: offset, on: identifier)
     case .writeRequest(let handle, let value): serveWrite(pdu, handle, value, on: identifier)
@@ -56,87 +58,19 @@ extension BlueZModel {
     }
   }
 
-  func refusal(_ pdu: ATTPDU, _ handle: AttributeHandle, _ error: ATTError) -> ATTPDU {
-    .errorResponse(request: pdu.opcode, handle: handle, error: error)
-  }
-
   private mutating func refuse(_ pdu: ATTPDU, _ handle: AttributeHandle, _ error: ATTError, on link: LinkIdentifier) {
-    send(refusal(pdu, handle, error), on: link)
+    send(pdu.refused(handle, error), on: link)
   }
 
-  // MARK: Discovery
+  /// What a peer reads as this machine's name.
+  private var adapterName: String { adapter.alias ?? configuration.name }
 
-  private mutating func serveGroups(
-    _ pdu: ATTPDU, _ start: AttributeHandle, _ end: AttributeHandle, _ type: BluetoothUUID, on link: LinkIdentifier
-  ) {
-    guard start > 0, start <= end else { return refuse(pdu, start, .invalidHandle, on: link) }
-    guard type == WellKnownUUID.primaryService || type == WellKnownUUID.secondaryService else {
-      return refuse(pdu, start, .unsupportedGroupType, on: link)
-    }
-    guard let mtu = links[link]?.mtu else { return }
-    var groups: [ATTPDU.Group] = []
-    for service in server.database.services where service.range.lowerBound >= start && service.range.lowerBound <= end {
-      guard service.attributes[0].type == type else { continue }
-      let group = ATTPDU.Group(
-        start: service.range.lowerBound, end: service.range.upperBound, value: service.uuid.bytesOnAir)
-      if let first = groups.first, first.value.count != group.value.count { break }
-      guard 2 + (groups.count + 1) * (4 + group.value.count) <= mtu else { break }
-      groups.append(group)
-    }
-    guard !groups.isEmpty else { return refuse(pdu, start, .attributeNotFound, on: link) }
-    send(.readByGroupTypeResponse(groups), on: link)
-  }
-
-  private mutating func serveTypes(
-    _ pdu: ATTPDU, _ start: AttributeHandle, _ end: AttributeHandle, _ type: BluetoothUUID, on link: LinkIdentifier
-  ) {
-    guard start > 0, start <= end else { return refuse(pdu, start, .invalidHandle, on: link) }
-    guard let mtu = links[link]?.mtu else { return }
-    var entries: [ATTPDU.HandleAndValue] = []
-    for attribute in server.database.attributes(in: start...end) where attribute.type == type {
-      // Values that an application has to be asked for are read by handle.
-      guard let value = builtInValue(attribute, on: link) else {
-        if entries.isEmpty { return refuse(pdu, attribute.handle, .readNotPermitted, on: link) }
-        break
-      }
-      let fitting = Array(value.prefix(min(mtu - 4, 253)))
-      if let first = entries.first, first.value.count != fitting.count { break }
-      guard 2 + (entries.count + 1) * (2 + fitting.count) <= mtu else { break }
-      entries.append(ATTPDU.HandleAndValue(handle: attribute.handle, value: fitting))
-    }
-    guard !entries.isEmpty else { return refuse(pdu, start, .attributeNotFound, on: link) }
-    send(.readByTypeResponse(entries), on: link)
-  }
-
-  private mutating func serveInformation(
-    _ pdu: ATTPDU, _ start: AttributeHandle, _ end: AttributeHandle, on link: LinkIdentifier
-  ) {
-    guard start > 0, start <= end else { return refuse(pdu, start, .invalidHandle, on: link) }
-    guard let mtu = links[link]?.mtu else { return }
-    var entries: [ATTPDU.HandleAndType] = []
-    for attribute in server.database.attributes(in: start...end) {
-      let size = attribute.type.bytesOnAir.count
-      if let first = entries.first, first.type.bytesOnAir.count != size { break }
-      guard 2 + (entries.count + 1) * (2 + size) <= mtu else { break }
-      entries.append(ATTPDU.HandleAndType(handle: attribute.handle, type: attribute.type))
-    }
-    guard !entries.isEmpty else { return refuse(pdu, start, .attributeNotFound, on: link) }
-    send(.findInformationResponse(entries), on: link)
-  }
-
-  /// What bluetoothd answers by itself; `nil` where an application has the value.
-  private func builtInValue(_ attribute: LocalAttribute, on link: LinkIdentifier) -> [UInt8]? {
-    switch attribute.source {
-    case .fixed(let value): return value
-    case .deviceName: return Array((adapter.alias ?? configuration.name).utf8)
-    case .databaseHash: return server.database.hash
-    case .clientFeatures: return [1]
-    case .configuration(let handle):
-      guard let device = links[link]?.device else { return [0, 0] }
-      let value = server.configurations[device]?[handle] ?? 0
-      return [UInt8(truncatingIfNeeded: value), 0]
-    case .application: return nil
-    }
+  private func security(of identifier: LinkIdentifier) -> LinkSecurity? {
+    guard let link = links[identifier] else { return nil }
+    let bond = devices[link.device]?.bond
+    return LinkSecurity(
+      isEncrypted: link.isEncrypted,
+      isAuthenticated: link.isEncrypted && (link.pairing?.isAuthenticated ?? bond?.isAuthenticated ?? false))
   }
 
   // MARK: Values
@@ -147,9 +81,12 @@ extension BlueZModel {
     guard let attribute = server.database.attribute(handle) else {
       return refuse(pdu, handle, .invalidHandle, on: link)
     }
-    if let error = readError(attribute, on: link) { return refuse(pdu, handle, error, on: link) }
+    if let error = attribute.readError(security(of: link)) { return refuse(pdu, handle, error, on: link) }
     guard case .application(let client, let path) = attribute.source else {
-      let value = builtInValue(attribute, on: link) ?? []
+      let reader = DatabaseReader(
+        database: server.database, mtu: links[link]?.mtu ?? ATTLimits.defaultMTU, name: adapterName,
+        configurations: links[link].flatMap { server.configurations[$0.device] } ?? [:])
+      let value = reader.builtInValue(attribute) ?? []
       guard Int(offset) <= value.count else { return refuse(pdu, handle, .invalidOffset, on: link) }
       return sendRead(pdu.opcode, Array(value.dropFirst(Int(offset))), on: link)
     }
@@ -168,7 +105,7 @@ extension BlueZModel {
     guard let attribute = server.database.attribute(handle) else {
       return refuse(pdu, handle, .invalidHandle, on: link)
     }
-    if let error = writeError(attribute, on: link) { return refuse(pdu, handle, error, on: link) }
+    if let error = attribute.writeError(security(of: link)) { return refuse(pdu, handle, error, on: link) }
     guard value.count <= ATTLimits.maximumValueLength else {
       return refuse(pdu, handle, .invalidAttributeValueLength, on: link)
     }
@@ -197,7 +134,7 @@ extension BlueZModel {
   mutating func serveCommand(_ pdu: ATTPDU, on link: LinkIdentifier) {
     // Whether the characteristic says that it takes commands, bluetoothd does not ask.
     guard case .writeCommand(let handle, let value) = pdu, let attribute = server.database.attribute(handle),
-      writeError(attribute, on: link) == nil,
+      attribute.writeError(security(of: link)) == nil,
       value.count <= ATTLimits.maximumValueLength, case .application(let client, let path) = attribute.source
     else { return }
     let request = remoteRequest(on: link)
@@ -238,7 +175,7 @@ extension BlueZModel {
     guard let attribute = server.database.attribute(handle) else {
       return refuse(pdu, handle, .invalidHandle, on: link)
     }
-    if let error = writeError(attribute, on: link) { return refuse(pdu, handle, error, on: link) }
+    if let error = attribute.writeError(security(of: link)) { return refuse(pdu, handle, error, on: link) }
     guard let prepared = links[link]?.server.prepared, prepared.count < ATTServing.preparedLimit else {
       return refuse(pdu, handle, .prepareQueueFull, on: link)
     }

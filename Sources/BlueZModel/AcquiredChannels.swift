@@ -6,8 +6,8 @@ import Radio
 /// Sockets in place of method calls and signals: AcquireWrite and AcquireNotify, of a peer's characteristics by clients
 /// (src/gatt-client.c) and of applications' by bluetoothd (src/gatt-database.c).
 struct AcquiredChannels: Sendable {
-  var next: UInt64 = 1
-  var open: [ChannelIdentifier: Use] = [:]
+  private var next: UInt64 = 1
+  private(set) var open: [ChannelIdentifier: Use] = [:]
 
   enum Use: Sendable, Hashable {
     /// What comes is written to a peer's characteristic, without a response.
@@ -18,12 +18,51 @@ struct AcquiredChannels: Sendable {
     case notifiesPeers(AttributeHandle)
     /// What peers write goes there.
     case writesToApplication(AttributeHandle)
+
+    var remoteValue: RemoteValue? {
+      switch self {
+      case .writesToPeer(_, let value), .notifiesClient(_, let value): value
+      case .notifiesPeers, .writesToApplication: nil
+      }
+    }
   }
 
   /// A characteristic of a peer's.
   struct RemoteValue: Sendable, Hashable {
     var device: ObjectPath
     var valueHandle: AttributeHandle
+  }
+
+  /// A new channel.
+  mutating func make(_ use: Use) -> ChannelIdentifier {
+    defer { next += 1 }
+    let channel = ChannelIdentifier(next)
+    open[channel] = use
+    return channel
+  }
+
+  /// A channel that an application gave.
+  mutating func take(_ channel: ChannelIdentifier, as use: Use) { open[channel] = use }
+
+  mutating func close(_ channel: ChannelIdentifier) -> Use? { open.removeValue(forKey: channel) }
+
+  /// All of them, in order; there are none then.
+  mutating func closeAll() -> [ChannelIdentifier] {
+    defer { open = [:] }
+    return open.keys.sorted()
+  }
+
+  func notifying(_ value: RemoteValue) -> ChannelIdentifier? {
+    open.first { if case .notifiesClient(_, value) = $0.value { true } else { false } }?.key
+  }
+
+  func isWriting(to value: RemoteValue) -> Bool {
+    open.values.contains { if case .writesToPeer(_, value) = $0 { true } else { false } }
+  }
+
+  /// Those to a device's characteristics, in order.
+  func channels(of device: ObjectPath) -> [ChannelIdentifier] {
+    open.filter { $0.value.remoteValue?.device == device }.keys.sorted()
   }
 
   func channel(_ use: Use) -> ChannelIdentifier? { open.first { $0.value == use }?.key }
@@ -60,23 +99,8 @@ extension BlueZModel {
   }
 
   func isNotifyAcquired(_ handle: AttributeHandle, of device: ObjectPath) -> Bool {
-    devices[device]?.acquiringCalls[handle] != nil || notifyChannel(handle, of: device) != nil
-  }
-
-  func notifyChannel(_ handle: AttributeHandle, of device: ObjectPath) -> ChannelIdentifier? {
-    channels.open.first { entry in
-      if case .notifiesClient(_, let value) = entry.value {
-        value.device == device && value.valueHandle == handle
-      } else {
-        false
-      }
-    }?.key
-  }
-
-  func isWriteAcquired(_ handle: AttributeHandle, of device: ObjectPath) -> Bool {
-    channels.open.values.contains { use in
-      if case .writesToPeer(_, let value) = use { value.device == device && value.valueHandle == handle } else { false }
-    }
+    devices[device]?.acquiringCalls[handle] != nil
+      || channels.notifying(.init(device: device, valueHandle: handle)) != nil
   }
 
   /// The peer has answered the subscription that AcquireNotify asked for. `false` where nobody did.
@@ -97,9 +121,7 @@ extension BlueZModel {
   private mutating func openChannel(
     _ use: AcquiredChannels.Use, for pending: PendingCall, on link: LinkIdentifier
   ) {
-    let channel = ChannelIdentifier(channels.next)
-    channels.next += 1
-    channels.open[channel] = use
+    let channel = channels.make(use)
     tellAcquired(use)
     flushChanges()
     effects.append(
@@ -109,8 +131,8 @@ extension BlueZModel {
 
   private mutating func tellAcquired(_ use: AcquiredChannels.Use) {
     switch use {
-    case .writesToPeer(let path, _): changed(path, InterfaceName.gattCharacteristic, "WriteAcquired")
-    case .notifiesClient(let path, _): changed(path, InterfaceName.gattCharacteristic, "NotifyAcquired")
+    case .writesToPeer(let path, _): changed(path, \GattCharacteristic1.writeAcquired)
+    case .notifiesClient(let path, _): changed(path, \GattCharacteristic1.notifyAcquired)
     case .notifiesPeers, .writesToApplication: break
     }
   }
@@ -129,7 +151,7 @@ extension BlueZModel {
   }
 
   mutating func close(_ channel: ChannelIdentifier) {
-    guard let use = channels.open.removeValue(forKey: channel) else { return }
+    guard let use = channels.close(channel) else { return }
     effects.append(.channel(.close(channel)))
     tellAcquired(use)
     guard case .notifiesClient(let path, let value) = use, let link = devices[value.device]?.link,
@@ -145,31 +167,22 @@ extension BlueZModel {
       reply(to: pending, .failure(.attError(.unlikelyError)))
     }
     devices[device]?.acquiringCalls = [:]
-    for (channel, use) in channels.open.sorted(by: { $0.key < $1.key }) {
-      switch use {
-      case .writesToPeer(_, let value), .notifiesClient(_, let value): if value.device == device { close(channel) }
-      case .notifiesPeers, .writesToApplication: break
-      }
-    }
+    for channel in channels.channels(of: device) { close(channel) }
   }
 
   /// bluetoothd ends, or its adapter goes.
   mutating func closeAllChannels() {
-    for channel in channels.open.keys.sorted() { effects.append(.channel(.close(channel))) }
-    channels.open = [:]
+    for channel in channels.closeAll() { effects.append(.channel(.close(channel))) }
   }
 }
 
 /// Of applications.
 extension BlueZModel {
-  /// The channel that an application gave for one of its values.
-  func applicationChannel(_ use: AcquiredChannels.Use) -> ChannelIdentifier? { channels.channel(use) }
-
   /// An application answered AcquireNotify; without a channel it hears StartNotify as others do.
   mutating func notifyAcquired(_ handle: AttributeHandle, _ result: Result<CallbackReply, BlueZError>) {
     switch result {
     case .success(.channel(let descriptor, _)):
-      take(ChannelIdentifier(given: descriptor), as: .notifiesPeers(handle))
+      take(ChannelIdentifier(given: descriptor), as: .notifiesPeers(handle), of: handle)
     case .failure(let error) where error.name.hasSuffix(".Failed") || error.name.hasSuffix(".NoReply"): break
     default: tellApplication(of: handle, .startNotify)
     }
@@ -183,7 +196,7 @@ extension BlueZModel {
   ) -> ATTError? {
     if case .success(.channel(let descriptor, _)) = result {
       let channel = ChannelIdentifier(given: descriptor)
-      take(channel, as: .writesToApplication(handle))
+      take(channel, as: .writesToApplication(handle), of: handle)
       effects.append(.channel(.data(channel, value)))
       return nil
     }
@@ -197,18 +210,13 @@ extension BlueZModel {
     return nil
   }
 
-  private mutating func take(_ channel: ChannelIdentifier, as use: AcquiredChannels.Use) {
-    if server.database.attribute(handle(of: use)) == nil {
+  private mutating func take(
+    _ channel: ChannelIdentifier, as use: AcquiredChannels.Use, of handle: AttributeHandle
+  ) {
+    if server.database.attribute(handle) == nil {
       effects.append(.channel(.close(channel)))
     } else {
-      channels.open[channel] = use
-    }
-  }
-
-  private func handle(of use: AcquiredChannels.Use) -> AttributeHandle {
-    switch use {
-    case .notifiesPeers(let handle), .writesToApplication(let handle): handle
-    case .writesToPeer(_, let value), .notifiesClient(_, let value): value.valueHandle
+      channels.take(channel, as: use)
     }
   }
 

@@ -7,7 +7,7 @@ import TimeTypes
 struct AdapterState: Sendable {
   var isPowered = false
   /// `PowerState` on its way from one to the other.
-  var powerTransition: String?
+  var powerTransition: PowerState?
   var alias: String?
   var isDiscoverable = false
   var discoverableTimeoutSeconds: UInt32 = 180
@@ -15,7 +15,39 @@ struct AdapterState: Sendable {
   var pairableTimeoutSeconds: UInt32 = 0
   var pairableDeadline: Instant?
 
-  init(configuration: BlueZConfiguration) {}
+  mutating func setDiscoverable(_ isOn: Bool, at now: Instant) {
+    isDiscoverable = isOn
+    discoverableDeadline = isOn ? Self.end(after: discoverableTimeoutSeconds, at: now) : nil
+  }
+
+  mutating func setDiscoverableTimeout(seconds: UInt32, at now: Instant) {
+    discoverableTimeoutSeconds = seconds
+    if isDiscoverable { discoverableDeadline = Self.end(after: seconds, at: now) }
+  }
+
+  mutating func discoverableEnded() {
+    isDiscoverable = false
+    discoverableDeadline = nil
+  }
+
+  mutating func pairableWasSet(_ isOn: Bool, at now: Instant) {
+    pairableDeadline = isOn ? Self.end(after: pairableTimeoutSeconds, at: now) : nil
+  }
+
+  mutating func setPairableTimeout(seconds: UInt32, isPairable: Bool, at now: Instant) {
+    pairableTimeoutSeconds = seconds
+    if isPairable { pairableDeadline = Self.end(after: seconds, at: now) }
+  }
+
+  /// No seconds mean no end.
+  private static func end(after seconds: UInt32, at now: Instant) -> Instant? {
+    seconds > 0 ? now + .seconds(Int64(seconds)) : nil
+  }
+
+  func add(to deadlines: inout Deadlines) {
+    deadlines.add(discoverableDeadline, .discoverable)
+    deadlines.add(pairableDeadline, .pairable)
+  }
 }
 
 /// bluetoothd's start and end, and its adapter's power.
@@ -24,7 +56,7 @@ extension BlueZModel {
     guard !isRunning else { return }
     isRunning = true
     restartDeadline = nil
-    adapter = AdapterState(configuration: configuration)
+    adapter = AdapterState()
     // Its name comes first; its objects are added one by one.
     effects.append(.started([:]))
     if isFirst { added(WellKnown.managerPath) }
@@ -44,7 +76,7 @@ extension BlueZModel {
     clearKernelList()
     // One that was killed has left its controller on; one that has just come is on before it is told of.
     adapter.isPowered = kernel.powered
-    if !kernel.isBlocked, !kernel.powered { adapter.powerTransition = "off-enabling" }
+    if !kernel.isBlocked, !kernel.powered { adapter.powerTransition = .turningOn }
     if adapter.isPowered { effects.append(.powered(true)) }
     refreshInitiator()
     changes = []
@@ -72,12 +104,12 @@ extension BlueZModel {
     changes = []
     links = [:]
     devices = [:]
-    discovery = DiscoveryState()
+    discovery = Discovery()
     server = GATTServer()
-    agents = AgentState()
-    advertising = AdvertisingState()
-    monitoring = MonitoringState()
-    callbacks = CallbackState()
+    agents = Agents()
+    advertising = Advertising()
+    monitors = Monitors()
+    callbacks = Callbacks()
     crashDeadline = nil
     // Whoever stops bluetoothd starts it again; a crash is the service manager's affair.
     restartDeadline = cause == .crashed ? configuration.timings.restartAfterCrash.map { now + $0 } : nil
@@ -105,13 +137,13 @@ extension BlueZModel {
     clearAdvertisingSets()
     if isFirst {
       removed(WellKnown.managerPath, [InterfaceName.properties] + Self.managerInterfaces)
-      releaseAgents()
+      tell(agents.releases)
     }
     guard kernel.isPlugged else { return }
     removed(adapterPath, adapterServices)
     removeObjects()
-    releaseAdvertisements()
-    releaseMonitors()
+    tell(advertising.releases)
+    tell(monitors.releases)
     removed(adapterPath, [InterfaceName.properties, InterfaceName.adapter])
   }
 
@@ -129,12 +161,12 @@ extension BlueZModel {
   mutating func powerOn() {
     guard !adapter.isPowered, kernel.isPlugged, !kernel.isBlocked else { return }
     tellPower(true)
-    adapter.powerTransition = "off-enabling"
-    changed(adapterPath, InterfaceName.adapter, "PowerState")
+    adapter.powerTransition = .turningOn
+    changed(adapterPath, \Adapter1.powerState)
     flushChanges()
     adapter.powerTransition = nil
     adapter.isPowered = true
-    changed(adapterPath, InterfaceName.adapter, "Powered", "PowerState")
+    changed(adapterPath, \Adapter1.powered, \.powerState)
     effects.append(.powered(true))
     refreshAdvertising()
     refreshInitiator()
@@ -145,8 +177,8 @@ extension BlueZModel {
   mutating func powerOff() {
     guard adapter.isPowered else { return }
     if !kernel.isBlocked {
-      adapter.powerTransition = "on-disabling"
-      changed(adapterPath, InterfaceName.adapter, "PowerState")
+      adapter.powerTransition = .turningOff
+      changed(adapterPath, \Adapter1.powerState)
       flushChanges()
       adapter.powerTransition = nil
     }
@@ -158,15 +190,16 @@ extension BlueZModel {
     for path in devices.keys.sorted() {
       failConnect(path, .failed("le-connection-abort-by-local"))
     }
-    endDiscovery()
-    monitoringLosesPower()
-    adapter.isDiscoverable = false
-    adapter.discoverableDeadline = nil
+    // Sessions end without a word but the property's.
+    discovery.endAll()
+    refreshDiscovery()
+    tell(monitors.losePower())
+    adapter.discoverableEnded()
     kernel.scan = nil
     kernel.initiator = nil
     kernel.advertisingSets = []
     tellPower(false)
-    changed(adapterPath, InterfaceName.adapter, "Powered", "PowerState", "Discoverable", "Connectable")
+    changed(adapterPath, \Adapter1.powered, \.powerState, \.discoverable, \.connectable)
     effects.append(.powered(false))
   }
 
@@ -179,7 +212,7 @@ extension BlueZModel {
       kernel.isBlocked = false
       if isRunning { powerOn() }
     }
-    changed(adapterPath, InterfaceName.adapter, "PowerState")
+    changed(adapterPath, \Adapter1.powerState)
   }
 
   /// A controller that leaves takes the adapter and all its objects off the bus, and the kernel's lists with them.
@@ -198,12 +231,12 @@ extension BlueZModel {
     for link in links.keys.sorted() { endLink(link, .connectionTimeout) }
     if isRunning {
       for path in devices.keys.sorted() { failConnect(path, .failed("le-connection-abort-by-local")) }
-      releaseAdvertisements()
-      releaseMonitors()
+      tell(advertising.releases)
+      tell(monitors.releases)
       let wasPowered = adapter.isPowered
       adapter.isPowered = false
       if wasPowered {
-        changed(adapterPath, InterfaceName.adapter, "Powered")
+        changed(adapterPath, \Adapter1.powered)
         effects.append(.powered(false))
       }
       removeObjects()
@@ -212,11 +245,11 @@ extension BlueZModel {
     }
     closeAllChannels()
     devices = [:]
-    discovery = DiscoveryState()
-    advertising = AdvertisingState()
-    monitoring = MonitoringState()
+    discovery = Discovery()
+    advertising = Advertising()
+    monitors = Monitors()
     server = GATTServer()
-    adapter = AdapterState(configuration: configuration)
+    adapter = AdapterState()
     kernel = Kernel()
     kernel.isPlugged = false
   }
@@ -256,39 +289,34 @@ extension BlueZModel {
 
 /// Adapter1's properties that clients may set.
 extension BlueZModel {
-  mutating func setAdapterProperty(_ name: String, _ value: Value) -> Result<Reply, BlueZError> {
-    switch (name, value) {
-    case ("Powered", .bool(let isOn)):
+  /// - Parameter assigned: the one that is set.
+  mutating func setAdapterProperty(
+    _ assigned: PropertyValues<Adapter1>
+  ) throws(PropertyError) -> Result<Reply, BlueZError>? {
+    if let isOn = try assigned.read(\.powered) {
       if isOn, kernel.isBlocked { return .failure(.failed("Failed")) }
       if isOn { powerOn() } else { powerOff() }
-    case ("Alias", .string(let alias)):
+    } else if let alias = try assigned.read(\.alias) {
       guard alias.utf8.count <= 248 else { return .failure(.invalidArguments("Invalid arguments in method call")) }
       adapter.alias = alias.isEmpty ? nil : alias
       storage.alias = adapter.alias
-      changed(adapterPath, InterfaceName.adapter, "Alias")
-    case ("Discoverable", .bool(let isOn)):
+      changed(adapterPath, \Adapter1.alias)
+    } else if let isOn = try assigned.read(\.discoverable) {
       guard adapter.isPowered || !isOn else { return .failure(.failed("Not Powered")) }
-      adapter.isDiscoverable = isOn
-      adapter.discoverableDeadline =
-        isOn && adapter.discoverableTimeoutSeconds > 0 ? now + .seconds(Int64(adapter.discoverableTimeoutSeconds)) : nil
-      changed(adapterPath, InterfaceName.adapter, "Discoverable", "Connectable")
-    case ("DiscoverableTimeout", .uint32(let seconds)):
-      adapter.discoverableTimeoutSeconds = seconds
-      if adapter.isDiscoverable { adapter.discoverableDeadline = seconds > 0 ? now + .seconds(Int64(seconds)) : nil }
-      changed(adapterPath, InterfaceName.adapter, "DiscoverableTimeout")
-    case ("Pairable", .bool(let isOn)):
+      adapter.setDiscoverable(isOn, at: now)
+      changed(adapterPath, \Adapter1.discoverable, \.connectable)
+    } else if let seconds = try assigned.read(\.discoverableTimeoutSeconds) {
+      adapter.setDiscoverableTimeout(seconds: seconds, at: now)
+      changed(adapterPath, \Adapter1.discoverableTimeoutSeconds)
+    } else if let isOn = try assigned.read(\.pairable) {
       kernel.isPairable = isOn
-      adapter.pairableDeadline =
-        isOn && adapter.pairableTimeoutSeconds > 0 ? now + .seconds(Int64(adapter.pairableTimeoutSeconds)) : nil
-      changed(adapterPath, InterfaceName.adapter, "Pairable")
-    case ("PairableTimeout", .uint32(let seconds)):
-      adapter.pairableTimeoutSeconds = seconds
-      if kernel.isPairable { adapter.pairableDeadline = seconds > 0 ? now + .seconds(Int64(seconds)) : nil }
-      changed(adapterPath, InterfaceName.adapter, "PairableTimeout")
-    case ("Powered", _), ("Alias", _), ("Discoverable", _), ("DiscoverableTimeout", _), ("Pairable", _),
-      ("PairableTimeout", _):
-      return .failure(.invalidSignature(name))
-    default: return .failure(.propertyReadOnly(name))
+      adapter.pairableWasSet(isOn, at: now)
+      changed(adapterPath, \Adapter1.pairable)
+    } else if let seconds = try assigned.read(\.pairableTimeoutSeconds) {
+      adapter.setPairableTimeout(seconds: seconds, isPairable: kernel.isPairable, at: now)
+      changed(adapterPath, \Adapter1.pairableTimeoutSeconds)
+    } else {
+      return nil
     }
     return .success(.none)
   }

@@ -5,12 +5,12 @@ import Radio
 import TimeTypes
 
 /// LEAdvertisingManager1: what clients advertise.
-struct AdvertisingState: Sendable {
-  static let supportedInstances = 5
+struct Advertising: Sendable {
+  private static let supportedInstances = 5
   /// By the controller's advertising set.
-  var instances: [UInt8: Instance] = [:]
+  private var instances: [UInt8: Instance] = [:]
 
-  struct Instance: Sendable {
+  private struct Instance: Sendable {
     var client: ClientIdentifier
     var path: ObjectPath
     /// The object's, as they are now.
@@ -22,143 +22,180 @@ struct AdvertisingState: Sendable {
     var discoverableDeadline: Instant?
     var hasDiscoverableEnded = false
   }
+
+  /// What an advertisement says of its adapter.
+  struct Surroundings {
+    var name: String
+    var isDiscoverable: Bool
+    var ownAddress: OwnAddress
+  }
+
+  /// The set that it got.
+  mutating func register(
+    _ path: ObjectPath, _ properties: Properties, from client: ClientIdentifier, on adapter: Surroundings,
+    at now: Instant
+  ) throws(BlueZError) -> UInt8 {
+    guard set(of: path, client) == nil else { throw .alreadyExists }
+    guard let set = (UInt8(1)...UInt8(Self.supportedInstances)).first(where: { instances[$0] == nil }) else {
+      throw .notPermitted("Maximum advertisements reached")
+    }
+    let reader = adapter.reader(properties)
+    instances[set] = Instance(
+      client: client, path: path, properties: properties, parameters: try reader.parameters(adapter.ownAddress),
+      deadline: try reader.timeout().map { now + $0 },
+      discoverableDeadline: try reader.discoverableTimeout().map { now + $0 })
+    return set
+  }
+
+  func set(of path: ObjectPath, _ client: ClientIdentifier) -> UInt8? {
+    instances.first { $0.value.client == client && $0.value.path == path }?.key
+  }
+
+  func sets(of client: ClientIdentifier) -> [UInt8] { sets.filter { instances[$0]?.client == client } }
+
+  var sets: [UInt8] { instances.keys.sorted() }
+
+  func parameters(of set: UInt8) -> AdvertisingParameters? { instances[set]?.parameters }
+
+  mutating func end(_ set: UInt8) { instances[set] = nil }
+
+  /// Properties of an advertisement have changed. Each is taken or, where it makes no sense, left.
+  mutating func change(
+    _ changed: Properties, gone: [String], of set: UInt8, on adapter: Surroundings, at now: Instant
+  ) {
+    for name in changed.keys.sorted() { change(name, changed[name], of: set, on: adapter, at: now) }
+    for name in gone { change(name, nil, of: set, on: adapter, at: now) }
+  }
+
+  private mutating func change(
+    _ name: String, _ value: Value?, of set: UInt8, on adapter: Surroundings, at now: Instant
+  ) {
+    guard var instance = instances[set] else { return }
+    instance.properties[name] = value
+    let isOfDiscoverable =
+      name == LEAdvertisement1.name(\.discoverable) || name == LEAdvertisement1.name(\.discoverableTimeoutSeconds)
+    if isOfDiscoverable { instance.hasDiscoverableEnded = false }
+    let reader = adapter.reader(instance.properties, hasDiscoverableEnded: instance.hasDiscoverableEnded)
+    do {
+      instance.parameters = try reader.parameters(adapter.ownAddress)
+      if name == LEAdvertisement1.name(\.timeoutSeconds) { instance.deadline = try reader.timeout().map { now + $0 } }
+      if isOfDiscoverable { instance.discoverableDeadline = try reader.discoverableTimeout().map { now + $0 } }
+    } catch {
+      // As it was.
+      return
+    }
+    instances[set] = instance
+  }
+
+  /// Its `DiscoverableTimeout` has passed. Whether it says something else now.
+  mutating func hide(_ set: UInt8, on adapter: Surroundings) -> Bool {
+    guard let instance = instances[set] else { return false }
+    instances[set]?.discoverableDeadline = nil
+    instances[set]?.hasDiscoverableEnded = true
+    let reader = adapter.reader(instance.properties, hasDiscoverableEnded: true)
+    guard let parameters = try? reader.parameters(adapter.ownAddress) else { return false }
+    instances[set]?.parameters = parameters
+    return true
+  }
+
+  /// What its client hears when bluetoothd drops it.
+  func release(of set: UInt8) -> Notice? {
+    instances[set].map {
+      Notice(client: $0.client, path: $0.path, callback: .release(interface: LEAdvertisement1.interface))
+    }
+  }
+
+  var releases: [Notice] { sets.compactMap(release) }
+
+  func add(to deadlines: inout Deadlines) {
+    for set in sets {
+      deadlines.add(instances[set]?.deadline, .advertisement(set))
+      deadlines.add(instances[set]?.discoverableDeadline, .discoverableAdvertisement(set))
+    }
+  }
+
+  var properties: Properties {
+    var properties = PropertyValues<LEAdvertisingManager1>()
+    properties.activeInstances = UInt8(instances.count)
+    properties.supportedInstances = UInt8(Self.supportedInstances - instances.count)
+    properties.supportedIncludes = ["tx-power", "appearance", "local-name"]
+    properties.supportedFeatures = []
+    properties.supportedCapabilities = [
+      "MaxAdvLen": .byte(31), "MaxScnRspLen": .byte(31), "MinTxPower": .int16(0), "MaxTxPower": .int16(0),
+    ]
+    return properties.all
+  }
+}
+
+extension Advertising.Surroundings {
+  fileprivate func reader(_ properties: Properties, hasDiscoverableEnded: Bool = false) -> AdvertisementReader {
+    AdvertisementReader(
+      properties: PropertyValues(properties), name: name, isDiscoverable: isDiscoverable,
+      hasDiscoverableEnded: hasDiscoverableEnded)
+  }
 }
 
 extension BlueZModel {
-  var advertisingProperties: Properties {
-    [
-      "ActiveInstances": .byte(UInt8(advertising.instances.count)),
-      "SupportedInstances": .byte(UInt8(AdvertisingState.supportedInstances - advertising.instances.count)),
-      "SupportedIncludes": .strings(["tx-power", "appearance", "local-name"]),
-      "SupportedFeatures": .strings([]),
-      "SupportedCapabilities": .properties([
-        "MaxAdvLen": .byte(31), "MaxScnRspLen": .byte(31), "MinTxPower": .int16(0), "MaxTxPower": .int16(0),
-      ]),
-    ]
+  private var surroundings: Advertising.Surroundings {
+    Advertising.Surroundings(
+      name: adapter.alias ?? configuration.name, isDiscoverable: adapter.isDiscoverable, ownAddress: ownAddress)
   }
 
   mutating func registerAdvertisement(
     _ path: ObjectPath, _ properties: Properties, from client: ClientIdentifier
   ) -> Result<Reply, BlueZError> {
-    guard !advertising.instances.values.contains(where: { $0.client == client && $0.path == path }) else {
-      return .failure(.alreadyExists)
-    }
-    let sets = UInt8(1)...UInt8(AdvertisingState.supportedInstances)
-    guard let set = sets.first(where: { advertising.instances[$0] == nil }) else {
-      return .failure(.notPermitted("Maximum advertisements reached"))
-    }
-    let reader = reader(properties)
-    do {
-      advertising.instances[set] = AdvertisingState.Instance(
-        client: client, path: path, properties: properties, parameters: try reader.parameters(ownAddress),
-        deadline: try reader.timeout().map { now + $0 },
-        discoverableDeadline: try reader.discoverableTimeout().map { now + $0 })
-      advertise(set)
+    do throws(BlueZError) {
+      advertise(try advertising.register(path, properties, from: client, on: surroundings, at: now))
     } catch {
       return .failure(error)
     }
-    changed(adapterPath, InterfaceName.advertisingManager, "ActiveInstances", "SupportedInstances")
+    changed(adapterPath, \LEAdvertisingManager1.activeInstances, \.supportedInstances)
     return .success(.none)
   }
 
   mutating func unregisterAdvertisement(
     _ path: ObjectPath, from client: ClientIdentifier
   ) -> Result<Reply, BlueZError> {
-    guard let set = advertising.instances.first(where: { $0.value.client == client && $0.value.path == path })?.key
-    else { return .failure(.doesNotExist) }
+    guard let set = advertising.set(of: path, client) else { return .failure(.doesNotExist) }
     endAdvertising(set)
     return .success(.none)
   }
 
-  private func reader(_ properties: Properties, hasDiscoverableEnded: Bool = false) -> AdvertisementReader {
-    AdvertisementReader(
-      properties: properties, name: adapter.alias ?? configuration.name, isDiscoverable: adapter.isDiscoverable,
-      hasDiscoverableEnded: hasDiscoverableEnded)
-  }
-
-  /// A client says that properties of its advertisement have changed. Each is taken or, where it makes no sense, left; what
-  /// is advertised changes at once.
+  /// A client says that properties of its advertisement have changed: what is advertised changes at once.
   mutating func advertisementChanged(
     _ path: ObjectPath, _ changed: Properties, gone: [String], from client: ClientIdentifier
   ) {
-    guard let set = advertising.instances.first(where: { $0.value.client == client && $0.value.path == path })?.key
-    else { return }
-    for name in changed.keys.sorted() { takeChange(name, changed[name], of: set) }
-    for name in gone { takeChange(name, nil, of: set) }
+    guard let set = advertising.set(of: path, client) else { return }
+    advertising.change(changed, gone: gone, of: set, on: surroundings, at: now)
     advertise(set)
-  }
-
-  private mutating func takeChange(_ name: String, _ value: Value?, of set: UInt8) {
-    guard var instance = advertising.instances[set] else { return }
-    instance.properties[name] = value
-    if name == "Discoverable" || name == "DiscoverableTimeout" { instance.hasDiscoverableEnded = false }
-    let reader = reader(instance.properties, hasDiscoverableEnded: instance.hasDiscoverableEnded)
-    do {
-      instance.parameters = try reader.parameters(ownAddress)
-      switch name {
-      case "Timeout": instance.deadline = try reader.timeout().map { now + $0 }
-      case "Discoverable", "DiscoverableTimeout":
-        instance.discoverableDeadline = try reader.discoverableTimeout().map { now + $0 }
-      default: break
-      }
-    } catch {
-      // As it was.
-      return
-    }
-    advertising.instances[set] = instance
   }
 
   /// Its `Timeout` has passed.
   mutating func advertisementTimedOut(_ set: UInt8) {
-    guard let instance = advertising.instances[set] else { return }
-    callWithoutAnswer(instance.client, instance.path, .release(interface: InterfaceName.advertisement))
+    guard let notice = advertising.release(of: set) else { return }
+    tell([notice])
     endAdvertising(set)
   }
 
-  /// Its `DiscoverableTimeout` has passed.
   mutating func advertisementHidden(_ set: UInt8) {
-    guard let instance = advertising.instances[set] else { return }
-    advertising.instances[set]?.discoverableDeadline = nil
-    advertising.instances[set]?.hasDiscoverableEnded = true
-    if let parameters = try? reader(instance.properties, hasDiscoverableEnded: true).parameters(ownAddress) {
-      advertising.instances[set]?.parameters = parameters
-      advertise(set)
-    }
+    if advertising.hide(set, on: surroundings) { advertise(set) }
   }
 
-  mutating func forgetAdvertisements(of client: ClientIdentifier) {
-    for set in advertising.instances.keys.sorted() where advertising.instances[set]?.client == client {
-      endAdvertising(set)
-    }
-  }
-
-  mutating func releaseAdvertisements() {
-    for set in advertising.instances.keys.sorted() {
-      guard let instance = advertising.instances[set] else { continue }
-      callWithoutAnswer(instance.client, instance.path, .release(interface: InterfaceName.advertisement))
-    }
-  }
-
-  private mutating func endAdvertising(_ set: UInt8) {
-    advertising.instances[set] = nil
+  mutating func endAdvertising(_ set: UInt8) {
+    advertising.end(set)
     if kernel.advertisingSets.remove(set) != nil { tell(.setAdvertising(configuration.controller, set: set, nil)) }
-    changed(adapterPath, InterfaceName.advertisingManager, "ActiveInstances", "SupportedInstances")
+    changed(adapterPath, \LEAdvertisingManager1.activeInstances, \.supportedInstances)
   }
 
   private mutating func advertise(_ set: UInt8) {
-    guard adapter.isPowered, let instance = advertising.instances[set] else { return }
+    guard adapter.isPowered, let parameters = advertising.parameters(of: set) else { return }
     kernel.advertisingSets.insert(set)
-    tell(.setAdvertising(configuration.controller, set: set, instance.parameters))
+    tell(.setAdvertising(configuration.controller, set: set, parameters))
   }
 
-  /// Power is back.
+  /// Power is back, or a connection has stopped the advertisement that brought it: the kernel's rotation brings it back
+  /// while others may connect; here that happens at once.
   mutating func refreshAdvertising() {
-    for set in advertising.instances.keys.sorted() { advertise(set) }
-  }
-
-  /// A connection stops the advertisement that brought it. The kernel's rotation brings it back while others may
-  /// connect; here that happens at once.
-  mutating func restartAdvertising() {
-    refreshAdvertising()
+    for set in advertising.sets { advertise(set) }
   }
 }

@@ -3,79 +3,81 @@ import BusValue
 import Radio
 
 /// AgentManager1: who speaks for the user.
-struct AgentState: Sendable {
+struct Agents: Sendable {
   struct Agent: Sendable {
     var client: ClientIdentifier
     var path: ObjectPath
     var capability: AgentCapability
   }
-  var agents: [ClientIdentifier: Agent] = [:]
+  private var agents: [ClientIdentifier: Agent] = [:]
   /// Whose turn it is to be the default: who asked to be it before the others, the latest first; then the others, in
   /// the order they registered (BlueZ 5.51 and later, src/agent.c).
-  var defaults: [ClientIdentifier] = []
+  private var defaults: [ClientIdentifier] = []
 
   /// For what no client asked for, a peer's pairing above all.
   var defaultAgent: Agent? { defaults.first.flatMap { agents[$0] } }
-}
 
-extension BlueZModel {
-  mutating func handleAgentCall(_ request: Request, from client: ClientIdentifier) -> Result<Reply, BlueZError>? {
+  /// The agent for a pairing that `client` asked for, or nobody did.
+  func agent(for client: ClientIdentifier?) -> Agent? { client.flatMap { agents[$0] } ?? defaultAgent }
+
+  /// The answer to a method of AgentManager1; `nil` where it is another's.
+  mutating func answer(_ request: Request, from client: ClientIdentifier) -> Result<Reply, BlueZError>? {
     switch request {
     case .registerAgent(let path, let capability):
-      guard agents.agents[client] == nil else { return .failure(.alreadyExists) }
-      agents.agents[client] = AgentState.Agent(client: client, path: path, capability: capability)
-      agents.defaults.append(client)
-      refreshPairable()
+      guard agents[client] == nil else { return .failure(.alreadyExists) }
+      agents[client] = Agent(client: client, path: path, capability: capability)
+      defaults.append(client)
     case .requestDefaultAgent(let path):
-      guard agents.agents[client]?.path == path else { return .failure(.doesNotExist) }
-      agents.defaults.removeAll { $0 == client }
-      agents.defaults.insert(client, at: 0)
-      refreshPairable()
+      guard agents[client]?.path == path else { return .failure(.doesNotExist) }
+      defaults.removeAll { $0 == client }
+      defaults.insert(client, at: 0)
     case .unregisterAgent(let path):
-      guard agents.agents[client]?.path == path else { return .failure(.doesNotExist) }
-      forgetAgent(of: client)
+      guard agents[client]?.path == path else { return .failure(.doesNotExist) }
+      forget(client)
     default: return nil
     }
     return .success(.none)
   }
 
-  mutating func forgetAgent(of client: ClientIdentifier) {
-    guard agents.agents.removeValue(forKey: client) != nil else { return }
-    agents.defaults.removeAll { $0 == client }
-    refreshPairable()
+  /// Whether it had one.
+  @discardableResult
+  mutating func forget(_ client: ClientIdentifier) -> Bool {
+    guard agents.removeValue(forKey: client) != nil else { return false }
+    defaults.removeAll { $0 == client }
+    return true
   }
 
+  /// What all of them hear when bluetoothd ends.
+  var releases: [Notice] {
+    agents.keys.sorted().compactMap { notice($0, .release(interface: InterfaceName.agent)) }
+  }
+
+  /// `nil` where the client has no agent.
+  func notice(_ client: ClientIdentifier, _ callback: Callback) -> Notice? {
+    agents[client].map { Notice(client: client, path: $0.path, callback: callback) }
+  }
+}
+
+extension BlueZModel {
   /// An adapter is pairable while there is somebody to ask.
-  private mutating func refreshPairable() {
+  mutating func refreshPairable() {
     let isPairable = agents.defaultAgent != nil
     guard kernel.isPlugged, kernel.isPairable != isPairable else { return }
     kernel.isPairable = isPairable
-    changed(adapterPath, InterfaceName.adapter, "Pairable")
-  }
-
-  mutating func releaseAgents() {
-    for client in agents.agents.keys.sorted() {
-      guard let agent = agents.agents[client] else { continue }
-      callWithoutAnswer(client, agent.path, .release(interface: InterfaceName.agent))
-    }
-  }
-
-  /// The agent for a pairing that `client` asked for, or nobody did.
-  func agent(for client: ClientIdentifier?) -> AgentState.Agent? {
-    client.flatMap { agents.agents[$0] } ?? agents.defaultAgent
+    changed(adapterPath, \Adapter1.pairable)
   }
 
   /// Asks the agent of a pairing; its answer comes to `agentAnswered`.
-  mutating func askAgent(_ agent: AgentState.Agent, _ callback: Callback, on link: LinkIdentifier) {
+  mutating func askAgent(_ agent: Agents.Agent, _ callback: Callback, on link: LinkIdentifier) {
     _ = call(agent.client, agent.path, callback, .agent(link), within: configuration.timings.agent)
   }
 
   /// The pairing that an agent was asked about is over.
   mutating func cancelAgents(of link: LinkIdentifier) {
-    for (identifier, open) in callbacks.open.sorted(by: { $0.key < $1.key }) {
-      guard case .agent(link) = open.purpose else { continue }
-      callbacks.open[identifier] = nil
-      if let agent = agents.agents[open.client] { callWithoutAnswer(agent.client, agent.path, .cancel) }
+    let asked = callbacks.all { if case .agent(link) = $0.purpose { true } else { false } }
+    for (identifier, open) in asked {
+      callbacks.close(identifier)
+      if let notice = agents.notice(open.client, .cancel) { tell([notice]) }
     }
   }
 }

@@ -5,17 +5,21 @@ import BusValue
 /// Reads an application's exported objects into services, in the order of their paths. (bluetoothd takes them in the order
 /// in which the application names them, which dictionaries do not keep.)
 struct ApplicationReader {
-  typealias Object = (path: ObjectPath, properties: Properties)
+  /// An exported object of one kind.
+  struct Object<Table: InterfaceTable> {
+    let path: ObjectPath
+    let properties: PropertyValues<Table>
+  }
 
   let client: ClientIdentifier
   let objects: ManagedObjects
   let database: LocalDatabase
-  private let profileObjects: [Object]
-  private let serviceObjects: [Object]
+  private let profileObjects: [Object<GattProfile1>]
+  private let serviceObjects: [Object<GattService1>]
   /// Of each service.
-  private let characteristics: [ObjectPath: [Object]]
+  private let characteristics: [ObjectPath: [Object<GattCharacteristic1>]]
   /// Of each characteristic.
-  private let descriptors: [ObjectPath: [Object]]
+  private let descriptors: [ObjectPath: [Object<GattDescriptor1>]]
 
   /// Why not, in bluetoothd's words (src/gatt-database.c).
   struct Failure: Error {
@@ -28,30 +32,34 @@ struct ApplicationReader {
     self.client = client
     self.objects = objects
     self.database = database
-    func all(_ interface: String) -> [Object] {
-      objects.compactMap { path, interfaces in interfaces[interface].map { (path, $0) } }.sorted { $0.path < $1.path }
+    func all<Table: InterfaceTable>() -> [Object<Table>] {
+      objects.compactMap { path, interfaces in
+        PropertyValues<Table>(interfaces).map { Object(path: path, properties: $0) }
+      }.sorted { $0.path < $1.path }
     }
-    func below(_ interface: String, _ parent: String) -> [ObjectPath: [Object]] {
-      Dictionary(grouping: all(interface)) { $0.properties[parent]?.pathValue ?? .root }.mapValues { children in
+    func below<Table: InterfaceTable>(
+      _ parent: KeyPath<Table, Property<ObjectPath>>, _ handle: KeyPath<Table, Property<UInt16>>
+    ) -> [ObjectPath: [Object<Table>]] {
+      Dictionary(grouping: all()) { $0.properties[dynamicMember: parent] ?? .root }.mapValues { children in
         // Those that ask for handles stand in the handles' order.
         children.sorted { left, right in
-          let (a, b) = (Self.handle(left.properties) ?? 0, Self.handle(right.properties) ?? 0)
+          let (a, b) = (left.properties[dynamicMember: handle] ?? 0, right.properties[dynamicMember: handle] ?? 0)
           return a == b ? left.path < right.path : a < b
         }
       }
     }
-    profileObjects = all(InterfaceName.gattProfile)
-    serviceObjects = all(InterfaceName.gattService)
-    characteristics = below(InterfaceName.gattCharacteristic, "Service")
-    descriptors = below(InterfaceName.gattDescriptor, "Characteristic")
+    profileObjects = all()
+    serviceObjects = all()
+    characteristics = below(\.service, \.handle)
+    descriptors = below(\.characteristic, \.handle)
   }
 
   /// Any text will do: what is no UUID matches no device's.
   func profiles() throws(Failure) -> [(path: ObjectPath, uuids: Set<BluetoothUUID>)] {
     var result: [(path: ObjectPath, uuids: Set<BluetoothUUID>)] = []
-    for (path, properties) in profileObjects {
-      guard let texts = properties["UUIDs"]?.stringsValue, !texts.isEmpty else { throw .invalid }
-      result.append((path, Set(texts.compactMap { BluetoothUUID(bluez: $0) })))
+    for profile in profileObjects {
+      guard let texts = profile.properties.uuids, !texts.isEmpty else { throw .invalid }
+      result.append((profile.path, Set(texts.compactMap { BluetoothUUID(bluez: $0) })))
     }
     return result
   }
@@ -74,39 +82,38 @@ struct ApplicationReader {
 
   /// What hangs on nothing makes the whole application invalid.
   private func checkParents() throws(Failure) {
-    for (children, owner) in [
-      (characteristics, InterfaceName.gattService), (descriptors, InterfaceName.gattCharacteristic),
-    ] {
-      for parent in children.keys where objects[parent]?[owner] == nil { throw .invalid }
-    }
+    for parent in characteristics.keys where objects[parent]?[GattService1.interface] == nil { throw .invalid }
+    for parent in descriptors.keys where objects[parent]?[GattCharacteristic1.interface] == nil { throw .invalid }
   }
 
   private func read(
-    _ object: Object, at next: Int, among known: [ObjectPath: LocalService]
+    _ object: Object<GattService1>, at next: Int, among known: [ObjectPath: LocalService]
   ) throws(Failure) -> LocalService {
-    let (path, properties) = object
-    let uuid = try Self.uuid(properties)
-    guard let isPrimary = properties["Primary"]?.boolValue else { throw .unfit }
-    let includes = try includes(properties)
+    let properties = object.properties
+    let uuid = try Self.uuid(properties.uuid)
+    guard let isPrimary = properties.primary, let includes = properties.has(\.includes) ? properties.includes : []
+    else { throw .unfit }
     do {
-      var builder = ServiceBuilder(uuid, isPrimary: isPrimary, at: Self.handle(properties).map { Int($0) } ?? next)
+      var builder = ServiceBuilder(
+        uuid, isPrimary: isPrimary, at: Self.handle(properties.handle).map { Int($0) } ?? next)
       for included in includes.compactMap({ known[$0] }) { try builder.addInclude(included.range, included.uuid) }
       // Room is made for what is not found, too.
       let missing = includes.count { known[$0] == nil }
-      for (characteristic, properties) in characteristics[path] ?? [] {
-        let flags = try CharacteristicFlags(properties["Flags"])
+      for characteristic in characteristics[object.path] ?? [] {
+        let properties = characteristic.properties
+        let flags = try CharacteristicFlags(properties.flags)
         let value = try builder.addCharacteristic(
-          Self.uuid(properties), flags.properties, flags.permissions, .application(client, characteristic),
-          at: Self.handle(properties), subscription: flags.subscription, extended: flags.extended)
-        builder.giveChannels(
-          value, notify: properties["NotifyAcquired"] != nil, write: properties["WriteAcquired"] != nil)
-        for (descriptor, properties) in descriptors[characteristic] ?? [] {
+          Self.uuid(properties.uuid), flags.properties, flags.permissions, .application(client, characteristic.path),
+          at: Self.handle(properties.handle), subscription: flags.subscription, extended: flags.extended)
+        builder.giveChannels(value, notify: properties.has(\.notifyAcquired), write: properties.has(\.writeAcquired))
+        for descriptor in descriptors[characteristic.path] ?? [] {
+          let properties = descriptor.properties
           try builder.addDescriptor(
-            Self.uuid(properties), CharacteristicFlags(properties["Flags"]).permissions,
-            .application(client, descriptor), at: Self.handle(properties))
+            Self.uuid(properties.uuid), CharacteristicFlags(properties.flags).permissions,
+            .application(client, descriptor.path), at: Self.handle(properties.handle))
         }
       }
-      return builder.service(path: path, spare: missing)
+      return builder.service(path: object.path, spare: missing)
     } catch let failure as Failure {
       throw failure
     } catch {
@@ -114,21 +121,11 @@ struct ApplicationReader {
     }
   }
 
-  private func includes(_ properties: Properties) throws(Failure) -> [ObjectPath] {
-    guard let value = properties["Includes"] else { return [] }
-    guard case .array(_, let elements) = value else { throw .unfit }
-    return elements.compactMap(\.pathValue)
-  }
-
   /// The handle an object asks for; 0 and nothing mean any.
-  private static func handle(_ properties: Properties) -> AttributeHandle? {
-    guard let value = properties["Handle"]?.integerValue, let handle = UInt16(exactly: value), handle != 0
-    else { return nil }
-    return handle
-  }
+  private static func handle(_ handle: AttributeHandle?) -> AttributeHandle? { handle == 0 ? nil : handle }
 
-  private static func uuid(_ properties: Properties) throws(Failure) -> BluetoothUUID {
-    guard let text = properties["UUID"]?.stringValue, let uuid = BluetoothUUID(bluez: text),
+  private static func uuid(_ uuid: BluetoothUUID?) throws(Failure) -> BluetoothUUID {
+    guard let uuid,
       // These are bluetoothd's own.
       uuid != WellKnownUUID.genericAccess, uuid != WellKnownUUID.genericAttribute
     else { throw .unfit }
@@ -145,8 +142,8 @@ struct CharacteristicFlags {
   /// Of the Characteristic Extended Properties.
   var extended: UInt8 = 0
 
-  init(_ value: Value?) throws(ApplicationReader.Failure) {
-    guard let flags = value?.stringsValue, !flags.isEmpty else { throw .invalid }
+  init(_ flags: [String]?) throws(ApplicationReader.Failure) {
+    guard let flags, !flags.isEmpty else { throw .invalid }
     for text in flags {
       guard let flag = GATTFlag(rawValue: text) else { throw .invalid }
       take(flag)

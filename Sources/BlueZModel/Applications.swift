@@ -53,7 +53,7 @@ extension BlueZModel {
     server.applications.append(
       GATTServer.Application(client: client, root: root, services: services.compactMap(\.path), profiles: profiles))
     if !services.isEmpty {
-      changed(adapterPath, InterfaceName.adapter, "UUIDs")
+      changed(adapterPath, \Adapter1.uuids)
       for service in services { announceChange(of: service.range) }
     }
     let uuids = profiles.reduce(into: Set<BluetoothUUID>()) { $0.formUnion($1.uuids) }
@@ -92,7 +92,7 @@ extension BlueZModel {
       }
       answerPeers(waitingFor: service)
     }
-    changed(adapterPath, InterfaceName.adapter, "UUIDs")
+    changed(adapterPath, \Adapter1.uuids)
     for service in leaving { announceChange(of: service.range) }
   }
 

@@ -18,9 +18,10 @@ struct RemoteBattery: Sendable {
   }
 
   var properties: Properties {
-    var properties: Properties = ["Source": .string("GATT Battery Service")]
-    properties["Percentage"] = percentage.map { .byte($0) }
-    return properties
+    var properties = PropertyValues<Battery1>()
+    properties.source = "GATT Battery Service"
+    properties.percentage = percentage
+    return properties.all
   }
 }
 
@@ -59,7 +60,7 @@ extension BlueZModel {
     let before = battery.percentage
     battery.take(value)
     devices[path]?.battery = battery
-    if battery.isShown, battery.percentage != before { changed(path, InterfaceName.battery, "Percentage") }
+    if battery.isShown, battery.percentage != before { changed(path, \Battery1.percentage) }
   }
 
   /// The link is gone, and what was known with it.

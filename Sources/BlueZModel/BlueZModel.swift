@@ -115,19 +115,19 @@ public struct BlueZModel: Sendable {
   var adapter: AdapterState
   var devices: [ObjectPath: Device] = [:]
   var links: [LinkIdentifier: Link] = [:]
-  var discovery = DiscoveryState()
+  var discovery = Discovery()
   var server = GATTServer()
-  var agents = AgentState()
-  var advertising = AdvertisingState()
-  var monitoring = MonitoringState()
-  var callbacks = CallbackState()
+  var agents = Agents()
+  var advertising = Advertising()
+  var monitors = Monitors()
+  var callbacks = Callbacks()
   var channels = AcquiredChannels()
   var malformedAdvertisementCount = 0
 
   public init(configuration: BlueZConfiguration, storage: BlueZStorage = BlueZStorage()) {
     self.configuration = configuration
     self.storage = storage
-    adapter = AdapterState(configuration: configuration)
+    adapter = AdapterState()
   }
 
   /// Changes what bluetoothd is known to do wrong.
@@ -171,7 +171,7 @@ public struct BlueZModel: Sendable {
     case .advertisementChanged(let path, let properties, let gone):
       advertisementChanged(path, properties, gone: gone, from: client)
     case .monitorAdded(let root, let path, let properties): monitorAdded(path, properties, below: root, of: client)
-    case .monitorRemoved(let root, let path): monitorRemoved(path, below: root, of: client)
+    case .monitorRemoved(let root, let path): if monitors.remove(path, below: root, of: client) { refreshMonitoring() }
     case .answer(let callback, let result): callbackAnswered(callback, result, by: client)
     }
   }
@@ -191,11 +191,11 @@ public struct BlueZModel: Sendable {
   /// A client left the bus: what it registered goes at once. What the kernel was told on its behalf stays.
   private mutating func forget(_ client: ClientIdentifier) {
     dropCallbacks(of: client)
-    forgetDiscovery(of: client)
+    if discovery.forget(client) { refreshDiscovery() }
     forgetSubscriptions(of: client)
     forgetApplications(of: client)
-    forgetAdvertisements(of: client)
-    forgetMonitors(of: client)
-    forgetAgent(of: client)
+    for set in advertising.sets(of: client) { endAdvertising(set) }
+    if monitors.forget(client) { refreshMonitoring() }
+    if agents.forget(client) { refreshPairable() }
   }
 }

@@ -5,9 +5,9 @@ import Radio
 import TimeTypes
 
 /// Calls that bluetoothd made on clients' objects and that are not answered yet.
-struct CallbackState: Sendable {
-  var next: UInt64 = 1
-  var open: [UInt64: Open] = [:]
+struct Callbacks: Sendable {
+  private var next: UInt64 = 1
+  private var open: [UInt64: Open] = [:]
 
   struct Open: Sendable {
     var client: ClientIdentifier
@@ -25,32 +25,78 @@ struct CallbackState: Sendable {
     case acquireWrite(LinkIdentifier, AttributeHandle, [UInt8], RemoteRequest, isCommand: Bool)
     /// An agent's word on a pairing.
     case agent(LinkIdentifier)
+
+    /// The attribute that it is about.
+    var handle: AttributeHandle? {
+      switch self {
+      case .attribute(_, _, let handle), .acquireNotify(let handle), .acquireWrite(_, let handle, _, _, _): handle
+      case .agent: nil
+      }
+    }
   }
 
-  var deadlines: [(UInt64, Instant)] {
-    open.sorted { $0.key < $1.key }.map { ($0.key, $0.value.deadline) }
+  func add(to deadlines: inout Deadlines) {
+    for (identifier, call) in all(where: { _ in true }) { deadlines.add(call.deadline, .callback(identifier)) }
   }
+
+  /// Those that a rule is true of, in the order in which they were made.
+  func all(where rule: (Open) -> Bool) -> [(identifier: UInt64, open: Open)] {
+    open.filter { rule($0.value) }.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+  }
+
+  /// A number for one more call.
+  mutating func draw() -> CallbackIdentifier {
+    defer { next += 1 }
+    return CallbackIdentifier(next)
+  }
+
+  /// Waits for the answer to a call that is about to be made.
+  mutating func await(_ client: ClientIdentifier, _ purpose: Purpose, until deadline: Instant) -> CallbackIdentifier {
+    let identifier = draw()
+    open[identifier.rawValue] = Open(client: client, purpose: purpose, deadline: deadline)
+    return identifier
+  }
+
+  /// The call that a client answers; `nil` where it was none of its, or waits no more.
+  mutating func answered(_ identifier: CallbackIdentifier, by client: ClientIdentifier) -> Open? {
+    guard let call = open[identifier.rawValue], call.client == client,
+      // bluetoothd 5.82 takes no answer for a peer that left, and dies when it is overdue (seen on virtual machines).
+      !call.isOrphaned
+    else { return nil }
+    return close(identifier.rawValue)
+  }
+
+  @discardableResult
+  mutating func close(_ identifier: UInt64) -> Open? { open.removeValue(forKey: identifier) }
+
+  /// The peer that a call was made for has left.
+  mutating func orphan(_ identifier: UInt64) { open[identifier]?.isOrphaned = true }
+}
+
+/// A call on a client's object whose answer does not matter.
+struct Notice: Sendable {
+  var client: ClientIdentifier
+  var path: ObjectPath
+  var callback: Callback
 }
 
 extension BlueZModel {
-  private mutating func makeCallback() -> CallbackIdentifier {
-    defer { callbacks.next += 1 }
-    return CallbackIdentifier(callbacks.next)
-  }
-
   /// A call whose answer does not matter.
   mutating func callWithoutAnswer(_ client: ClientIdentifier, _ path: ObjectPath, _ callback: Callback) {
     flushChanges()
-    effects.append(.send(to: client, .callback(makeCallback(), path: path, callback)))
+    effects.append(.send(to: client, .callback(callbacks.draw(), path: path, callback)))
+  }
+
+  mutating func tell(_ notices: [Notice]) {
+    for notice in notices { callWithoutAnswer(notice.client, notice.path, notice.callback) }
   }
 
   mutating func call(
-    _ client: ClientIdentifier, _ path: ObjectPath, _ callback: Callback, _ purpose: CallbackState.Purpose,
+    _ client: ClientIdentifier, _ path: ObjectPath, _ callback: Callback, _ purpose: Callbacks.Purpose,
     within limit: Duration
   ) -> UInt64 {
     flushChanges()
-    let identifier = makeCallback()
-    callbacks.open[identifier.rawValue] = CallbackState.Open(client: client, purpose: purpose, deadline: now + limit)
+    let identifier = callbacks.await(client, purpose, until: now + limit)
     effects.append(.send(to: client, .callback(identifier, path: path, callback)))
     return identifier.rawValue
   }
@@ -68,21 +114,17 @@ extension BlueZModel {
   mutating func callbackAnswered(
     _ callback: CallbackIdentifier, _ result: Result<CallbackReply, BlueZError>, by client: ClientIdentifier
   ) {
-    guard let open = callbacks.open[callback.rawValue], open.client == client,
-      // bluetoothd 5.82 takes no answer for a peer that left, and dies when it is overdue (seen on virtual machines).
-      !open.isOrphaned
-    else {
+    guard let open = callbacks.answered(callback, by: client) else {
       // A socket that comes too late is nobody's.
       if case .success(.channel(let descriptor, _)) = result {
         effects.append(.channel(.close(ChannelIdentifier(given: descriptor))))
       }
       return
     }
-    callbacks.open[callback.rawValue] = nil
     settle(open, result)
   }
 
-  private mutating func settle(_ open: CallbackState.Open, _ result: Result<CallbackReply, BlueZError>) {
+  private mutating func settle(_ open: Callbacks.Open, _ result: Result<CallbackReply, BlueZError>) {
     switch open.purpose {
     case .agent(let link): agentAnswered(link, result)
     case .acquireNotify(let handle): notifyAcquired(handle, result)
@@ -114,7 +156,7 @@ extension BlueZModel {
   }
 
   mutating func callbackTimedOut(_ callback: CallbackIdentifier) {
-    guard let open = callbacks.open.removeValue(forKey: callback.rawValue) else { return }
+    guard let open = callbacks.close(callback.rawValue) else { return }
     if open.isOrphaned {
       stop(.crashed)
     } else {
@@ -125,29 +167,24 @@ extension BlueZModel {
   /// The peer left before its question was answered: bluetoothd will trip over it when the answer is overdue.
   mutating func peerLeft(waitingFor callback: UInt64) {
     if configuration.quirks.crashesOnUnansweredRequest {
-      callbacks.open[callback]?.isOrphaned = true
+      callbacks.orphan(callback)
     } else {
-      callbacks.open[callback] = nil
+      callbacks.close(callback)
     }
   }
 
   /// A client left: what it owes is answered for it.
   mutating func dropCallbacks(of client: ClientIdentifier) {
-    for (identifier, open) in callbacks.open.sorted(by: { $0.key < $1.key }) where open.client == client {
-      callbacks.open[identifier] = nil
+    for (identifier, open) in callbacks.all(where: { $0.client == client }) {
+      callbacks.close(identifier)
       settle(open, .failure(.notSupported))
     }
   }
 
   /// A service leaves the database while peers wait for its values.
   mutating func answerPeers(waitingFor service: LocalService) {
-    for (identifier, open) in callbacks.open.sorted(by: { $0.key < $1.key }) {
-      switch open.purpose {
-      case .attribute(_, _, let handle), .acquireNotify(let handle), .acquireWrite(_, let handle, _, _, _):
-        guard service.range.contains(handle) else { continue }
-      case .agent: continue
-      }
-      callbacks.open[identifier] = nil
+    for (identifier, open) in callbacks.all(where: { $0.purpose.handle.map(service.range.contains) ?? false }) {
+      callbacks.close(identifier)
       settle(open, .failure(.notSupported))
     }
   }

@@ -17,7 +17,9 @@ extension BlueZModel {
     default: break
     }
     if path == WellKnown.managerPath {
-      reply(to: pending, handleAgentCall(request, from: client) ?? .failure(.unknownMethod("no such method here")))
+      let answer = agents.answer(request, from: client)
+      if case .success? = answer { refreshPairable() }
+      reply(to: pending, answer ?? .failure(.unknownMethod("no such method here")))
     } else if path == adapterPath, kernel.isPlugged {
       handleAdapterCall(request, pending)
     } else if devices[path] != nil {
@@ -31,16 +33,9 @@ extension BlueZModel {
 
   private mutating func handleAdapterCall(_ request: Request, _ pending: PendingCall) {
     switch request {
-    case .startDiscovery: reply(to: pending, startDiscovery(pending.client))
-    case .stopDiscovery:
-      let answer = stopDiscovery(pending.client)
-      reply(to: pending, answer)
-      if case .success = answer { endDiscovery(of: pending.client) }
-    case .setDiscoveryFilter(let filter): reply(to: pending, setDiscoveryFilter(filter, pending.client))
+    case .startDiscovery, .stopDiscovery, .setDiscoveryFilter: discover(request, pending)
     case .getDiscoveryFilters:
-      reply(
-        to: pending,
-        .success(.strings(["UUIDs", "RSSI", "Pathloss", "Transport", "DuplicateData", "Discoverable", "Pattern"])))
+      reply(to: pending, .success(.strings(DiscoveryFilter.memberNames)))
     case .removeDevice(let device):
       guard devices[device] != nil else { return reply(to: pending, .failure(.doesNotExist)) }
       removeDevice(device, for: pending)
@@ -122,41 +117,47 @@ extension BlueZModel {
   ) -> Result<Reply, BlueZError> {
     guard let interfaces = interfaces(of: path) else { return .failure(.unknownObject(path)) }
     guard let properties = interfaces[interface] else { return .failure(.unknownInterface(interface)) }
-    guard properties[name] != nil || Self.optionalProperties.contains(name) else {
-      return .failure(.noSuchProperty(name))
+    guard properties[name] != nil || Self.isOptional(interface, name) else { return .failure(.noSuchProperty(name)) }
+    let assigned = [name: value.unwrapped]
+    var answer: Result<Reply, BlueZError>?
+    do {
+      switch interface {
+      case Adapter1.interface: answer = try setAdapterProperty(PropertyValues(assigned))
+      case Device1.interface: answer = try setDeviceProperty(path, PropertyValues(assigned))
+      default: break
+      }
+    } catch {
+      return .failure(.invalidSignature(name))
     }
-    switch interface {
-    case InterfaceName.adapter: return setAdapterProperty(name, value.unwrapped)
-    case InterfaceName.device: return setDeviceProperty(path, name, value.unwrapped)
-    default: return .failure(.propertyReadOnly(name))
-    }
+    return answer ?? .failure(.propertyReadOnly(name))
   }
 
-  /// Those that an object may be without.
-  private static let optionalProperties: Set<String> = [
-    "Name", "Icon", "Class", "Appearance", "Modalias", "RSSI", "TxPower", "ManufacturerData", "ServiceData",
-    "AdvertisingFlags", "Value", "Notifying",
-  ]
+  /// Whether an object may be without it.
+  private static func isOptional(_ interface: String, _ name: String) -> Bool {
+    InterfaceTables.all[interface]?.contains { $0.name == name && $0.use == .sometimes } == true
+  }
 
+  /// - Parameter assigned: the one that is set.
   private mutating func setDeviceProperty(
-    _ path: ObjectPath, _ name: String, _ value: Value
-  ) -> Result<Reply, BlueZError> {
-    switch (name, value) {
-    case ("Trusted", .bool(let isTrusted)):
+    _ path: ObjectPath, _ assigned: PropertyValues<Device1>
+  ) throws(PropertyError) -> Result<Reply, BlueZError>? {
+    if let isTrusted = try assigned.read(\.trusted) {
       devices[path]?.isTrusted = isTrusted
-    case ("Blocked", .bool(let isBlocked)):
+      changed(path, \Device1.trusted)
+    } else if let isBlocked = try assigned.read(\.blocked) {
       devices[path]?.isBlocked = isBlocked
       if isBlocked {
         disconnectNow(path)
         refreshInitiator()
       }
-    case ("Alias", .string(let alias)):
+      changed(path, \Device1.blocked)
+    } else if let alias = try assigned.read(\.alias) {
       guard alias.utf8.count <= 248 else { return .failure(.invalidArguments("Invalid arguments in method call")) }
       devices[path]?.alias = alias.isEmpty ? nil : alias
-    case ("Trusted", _), ("Blocked", _), ("Alias", _): return .failure(.invalidSignature(name))
-    default: return .failure(.propertyReadOnly(name))
+      changed(path, \Device1.alias)
+    } else {
+      return nil
     }
-    changed(path, InterfaceName.device, name)
     store(path)
     return .success(.none)
   }

@@ -89,6 +89,10 @@ struct Kernel: Sendable {
   /// Entries that were not dropped with all others: good for one connection, or until power goes off.
   var lingering: Set<InitiatorTarget> = []
 
+  func add(to deadlines: inout Deadlines) {
+    for (link, orphan) in orphans.sorted(by: { $0.key < $1.key }) { deadlines.add(orphan.deadline, .orphan(link)) }
+  }
+
   struct Orphan: Sendable {
     var parameters: LinkParameters
     var isEncrypted = false

@@ -69,7 +69,7 @@ extension BlueZModel {
   mutating func linkUp(_ parameters: LinkParameters) {
     if parameters.role == .central { kernel.initiator = nil }
     guard isRunning, kernel.isPlugged else { return linkUpWithoutBluetoothd(parameters) }
-    if parameters.role == .peripheral { restartAdvertising() }
+    if parameters.role == .peripheral { refreshAdvertising() }
     let known = device(onAir: parameters.peerAddress)
     let path = known ?? makeDevice(parameters.peerAddress)
     guard devices[path]?.link == nil, devices[path]?.isBlocked != true else {
@@ -83,7 +83,7 @@ extension BlueZModel {
     devices[path]?.link = parameters.link
     devices[path]?.lastSeen = now
     devices[path]?.vanishesAt = nil
-    if known == nil { added(path) } else { changed(path, InterfaceName.device, "Connected") }
+    if known == nil { added(path) } else { changed(path, \Device1.connected) }
     refreshInitiator()
     attach(parameters.link)
     if links[parameters.link]?.isHeld == true {
@@ -122,20 +122,12 @@ extension BlueZModel {
     devices[path]?.lastSeen = now
     devices[path]?.disconnectDeadline = nil
     devices[path]?.disconnectCalls = []
-    if wasResolved { changed(path, InterfaceName.device, "ServicesResolved") }
-    changed(path, InterfaceName.device, "Connected")
+    if wasResolved { changed(path, \Device1.servicesResolved) }
+    changed(path, \Device1.connected)
     failTransactions(of: link)
     endBattery(of: path)
     closeChannels(of: path)
-    let sessions = devices[path]?.sessions ?? [:]
-    devices[path]?.sessions = sessions.mapValues { sessions in
-      sessions.map { session in
-        var session = session
-        session.isActive = false
-        session.call = nil
-        return session
-      }
-    }
+    devices[path]?.loseSessionsLink()
     // A link that drops while Connect() waits for it to be usable.
     if device.pendingConnect != nil {
       failConnect(

@@ -3,71 +3,63 @@ import BusValue
 import TimeTypes
 
 /// What happens by itself when its time has come.
-extension BlueZModel {
-  private enum Due {
-    case restart
-    case crash
-    case orphan(LinkID)
-    case discoverable
-    case pairable
-    case discoveryRestart
-    case temporary(ObjectPath)
-    case connect(ObjectPath)
-    case disconnect(ObjectPath)
-    case transaction(LinkID)
-    case pairing(LinkID)
-    case callback(UInt64)
-    case advertisement(UInt8)
-    case discoverableAdvertisement(UInt8)
-    case monitored(ObjectPath)
+enum Due: Sendable {
+  case restart
+  case crash
+  case orphan(Link.Identifier)
+  case discoverable
+  case pairable
+  case discoveryRestart
+  case temporary(ObjectPath)
+  case connect(ObjectPath)
+  case disconnect(ObjectPath)
+  case transaction(Link.Identifier)
+  case pairing(Link.Identifier)
+  case callback(UInt64)
+  case advertisement(UInt8)
+  case discoverableAdvertisement(UInt8)
+  case monitored(ObjectPath)
+}
+
+/// The earliest of the deadlines that it is given; of several at one time the one that was given first.
+struct Deadlines: Sendable {
+  private(set) var earliest: (instant: Instant, due: Due)?
+
+  mutating func add(_ instant: Instant?, _ due: @autoclosure () -> Due) {
+    guard let instant else { return }
+    if let known = earliest, known.instant <= instant { return }
+    earliest = (instant, due())
   }
+}
 
-  private typealias LinkID = Link.Identifier
-
+extension BlueZModel {
   /// When something happens next by itself; `nil` for an idle machine, however many devices it waits for.
-  public var nextDeadline: Instant? { earliest?.instant }
+  public var nextDeadline: Instant? { deadlines.earliest?.instant }
 
   mutating func expire() {
     // Every round takes at least one deadline away; the bound is for what nobody thought of.
     for _ in 0..<10_000 {
-      guard let next = earliest, next.instant <= now else { return }
+      guard let next = deadlines.earliest, next.instant <= now else { return }
       perform(next.due)
     }
     assertionFailure("deadlines do not end")
   }
 
-  private var earliest: (instant: Instant, due: Due)? {
-    var best: (instant: Instant, due: Due)?
-    func consider(_ instant: Instant?, _ due: @autoclosure () -> Due) {
-      guard let instant else { return }
-      if let known = best, known.instant <= instant { return }
-      best = (instant, due())
-    }
-    consider(restartDeadline, .restart)
-    for (link, orphan) in kernel.orphans.sorted(by: { $0.key < $1.key }) { consider(orphan.deadline, .orphan(link)) }
-    guard isRunning else { return best }
-    consider(crashDeadline, .crash)
-    consider(adapter.discoverableDeadline, .discoverable)
-    consider(adapter.pairableDeadline, .pairable)
-    consider(discovery.restartDeadline, .discoveryRestart)
-    for path in devices.keys.sorted() {
-      guard let device = devices[path] else { continue }
-      consider(temporaryDeadline(device), .temporary(path))
-      consider(device.pendingConnect?.deadline, .connect(path))
-      consider(device.disconnectDeadline, .disconnect(path))
-    }
-    for identifier in links.keys.sorted() {
-      guard let link = links[identifier] else { continue }
-      consider(link.client.deadline, .transaction(identifier))
-      consider(link.pairingDeadline, .pairing(identifier))
-    }
-    for (set, instance) in advertising.instances.sorted(by: { $0.key < $1.key }) {
-      consider(instance.deadline, .advertisement(set))
-      consider(instance.discoverableDeadline, .discoverableAdvertisement(set))
-    }
-    for (path, deadline) in monitoring.deadlines { consider(deadline, .monitored(path)) }
-    for (identifier, deadline) in callbacks.deadlines { consider(deadline, .callback(identifier)) }
-    return best
+  /// Each part names its own.
+  private var deadlines: Deadlines {
+    var deadlines = Deadlines()
+    deadlines.add(restartDeadline, .restart)
+    kernel.add(to: &deadlines)
+    guard isRunning else { return deadlines }
+    deadlines.add(crashDeadline, .crash)
+    adapter.add(to: &deadlines)
+    discovery.add(to: &deadlines)
+    for path in devices.keys.sorted() { devices[path]?.add(to: &deadlines, configuration.timings) }
+    for identifier in links.keys.sorted() { links[identifier]?.add(to: &deadlines) }
+    advertising.add(to: &deadlines)
+    monitors.add(to: &deadlines)
+    callbacks.add(to: &deadlines)
+    return deadlines
   }
 
   private mutating func perform(_ due: Due) {
@@ -76,23 +68,22 @@ extension BlueZModel {
     case .crash: stop(.crashed)
     case .orphan(let link): orphanTimedOut(link)
     case .discoverable:
-      adapter.discoverableDeadline = nil
-      adapter.isDiscoverable = false
-      changed(adapterPath, InterfaceName.adapter, "Discoverable", "Connectable")
+      adapter.discoverableEnded()
+      changed(adapterPath, \Adapter1.discoverable, \.connectable)
     case .pairable:
       adapter.pairableDeadline = nil
       kernel.isPairable = false
-      changed(adapterPath, InterfaceName.adapter, "Pairable")
+      changed(adapterPath, \Adapter1.pairable)
     case .discoveryRestart: restartDiscovery()
     case .temporary(let path): removeDevice(path)
     case .connect(let path): failConnect(path, .failed("le-connection-abort-by-local"))
     case .disconnect(let path): disconnectNow(path)
-    case .transaction(let link): transactionTimedOut(link)
+    case .transaction(let link): endLinkLocally(link, .remoteUserTerminated)
     case .pairing(let link): pairingTimedOut(link)
     case .callback(let identifier): callbackTimedOut(CallbackIdentifier(identifier))
     case .advertisement(let set): advertisementTimedOut(set)
     case .discoverableAdvertisement(let set): advertisementHidden(set)
-    case .monitored(let path): monitoredTimedOut(path)
+    case .monitored(let path): tell(monitors.timedOut(path, at: now))
     }
   }
 }

@@ -24,12 +24,9 @@ struct Device: Sendable {
   /// It vanishes sooner: what was wanted of it failed, and it has not been seen since.
   var vanishesAt: Instant?
 
-  // What advertisements say.
+  /// What advertisements say, beside the name, the services and the appearance, which links tell as well.
+  var advertised = AdvertisementData()
   var rssi: Int8?
-  var transmitPower: Int8?
-  var advertisingFlags: UInt8?
-  var manufacturerData: [UInt16: [UInt8]] = [:]
-  var serviceData: [BluetoothUUID: [UInt8]] = [:]
 
   // Connection
   var link: LinkIdentifier?
@@ -55,7 +52,7 @@ struct Device: Sendable {
   var isExported = false
   var values: [AttributeHandle: [UInt8]] = [:]
   /// StartNotify sessions by the characteristic's value handle.
-  var sessions: [AttributeHandle: [NotifySession]] = [:]
+  var sessions: [AttributeHandle: NotifySessions] = [:]
   /// AcquireNotify calls that wait for the peer.
   var acquiringCalls: [AttributeHandle: PendingCall] = [:]
 
@@ -63,6 +60,42 @@ struct Device: Sendable {
     self.path = path
     self.address = address
     lastSeen = now
+  }
+
+  mutating func wasSeen(at now: Instant) {
+    lastSeen = now
+    vanishesAt = nil
+  }
+
+  /// What an advertisement does not say stays as another of the same device said it: a device may have several.
+  /// - Parameter replacing: of data of a kind the latest counts alone.
+  mutating func hear(_ data: AdvertisementData, _ report: AdvertisementReport, replacing: Bool, at now: Instant) {
+    wasSeen(at: now)
+    rssi = report.rssi
+    if let power = data.transmitPowerLevel { advertised.transmitPowerLevel = power }
+    if let flags = data.flags { advertised.flags = flags }
+    if replacing, !data.manufacturerData.isEmpty { advertised.manufacturerData = [:] }
+    if replacing, !data.serviceData.isEmpty { advertised.serviceData = [:] }
+    advertised.manufacturerData.merge(data.manufacturerData) { $1 }
+    advertised.serviceData.merge(data.serviceData) { $1 }
+    if let appearance = data.appearance, appearance != 0 { self.appearance = appearance }
+  }
+
+  func add(to deadlines: inout Deadlines, _ timings: BlueZConfiguration.Timings) {
+    deadlines.add(vanishing(after: timings.temporaryDevice), .temporary(path))
+    deadlines.add(pendingConnect?.deadline, .connect(path))
+    deadlines.add(disconnectDeadline, .disconnect(path))
+  }
+
+  /// When it vanishes as a temporary device; `nil` where it does not.
+  private func vanishing(after limit: Duration) -> Instant? {
+    guard isTemporary, link == nil, pendingConnect == nil else { return nil }
+    return vanishesAt ?? lastSeen + limit
+  }
+
+  /// Its sessions wait for the next link.
+  mutating func loseSessionsLink() {
+    for handle in sessions.keys { sessions[handle]?.loseLink() }
   }
 
   /// Whether it is on disk.
@@ -77,16 +110,6 @@ struct Device: Sendable {
 struct PendingConnect: Sendable {
   var caller: PendingCall?
   var deadline: Instant
-}
-
-struct NotifySession: Sendable {
-  var client: ClientIdentifier
-  /// The call that is answered when the peer has confirmed.
-  var call: CallIdentifier?
-  /// Whether the peer confirmed on this link.
-  var isActive = false
-  /// Whether it ever did: what `Notifying` says.
-  var wasActive = false
 }
 
 extension BlueZModel {
@@ -117,13 +140,13 @@ extension BlueZModel {
     }
     failPendingCalls(of: path, .failed("br-connection-canceled"))
     if let caller { reply(to: caller, .success(.none)) }
-    storage.devices.removeAll { $0.address == device.address }
+    storage.forget(device.address)
     disarm(path)
     server.configurations[path] = nil
     refreshServerSubscriptions()
     unexport(path)
     endBattery(of: path)
-    forgetMonitored(path)
+    monitors.forget(path)
     devices[path] = nil
     removed(path, [InterfaceName.properties, InterfaceName.device])
     refreshInitiator()
@@ -148,12 +171,9 @@ extension BlueZModel {
     let leaving = services ?? database.services
     for service in leaving {
       for characteristic in service.characteristics {
-        let sessions = devices[path]?.sessions.removeValue(forKey: characteristic.valueHandle) ?? []
+        let sessions = devices[path]?.sessions.removeValue(forKey: characteristic.valueHandle)
         devices[path]?.values[characteristic.valueHandle] = nil
-        for session in sessions {
-          guard let call = session.call else { continue }
-          reply(to: session.client, call, .failure(.notSupported))
-        }
+        for call in sessions?.waiting ?? [] { reply(to: call, .failure(.notSupported)) }
       }
       guard device.isExported else { continue }
       let serviceDepth = path.text.count(where: { $0 == "/" }) + 1
@@ -176,12 +196,6 @@ extension BlueZModel {
     let new = Set(uuids).subtracting(device.uuids)
     guard !new.isEmpty else { return }
     devices[path]?.uuids = (device.uuids + new).sorted()
-    changed(path, InterfaceName.device, "UUIDs")
-  }
-
-  /// When a temporary device vanishes; `nil` where it does not.
-  func temporaryDeadline(_ device: Device) -> Instant? {
-    guard device.isTemporary, device.link == nil, device.pendingConnect == nil else { return nil }
-    return device.vanishesAt ?? device.lastSeen + configuration.timings.temporaryDevice
+    changed(path, \Device1.uuids)
   }
 }

@@ -90,7 +90,7 @@ extension BlueZModel {
     let left = Set(devices[path]?.database?.services.map(\.uuid) ?? [])
     let gone = Set(leaving.map(\.uuid)).subtracting(left)
     devices[path]?.uuids.removeAll { gone.contains($0) }
-    changed(path, InterfaceName.device, "UUIDs")
+    changed(path, \Device1.uuids)
   }
 
   private mutating func takeAway(_ leaving: [RemoteService], of path: ObjectPath) {
@@ -132,7 +132,7 @@ extension BlueZModel {
     devices[path]?.values.merge(exploration.values) { $1 }
     let remaining = Set(database.services.map(\.uuid))
     devices[path]?.uuids.removeAll { uuid in !remaining.contains(uuid) && leaving.contains { $0.uuid == uuid } }
-    if devices[path]?.uuids != uuidsBefore { changed(path, InterfaceName.device, "UUIDs") }
+    if devices[path]?.uuids != uuidsBefore { changed(path, \Device1.uuids) }
     // Whoever has called Pair() hears of the services before their objects are there, others after. Of what came to
     // services that were resolved everybody hears before.
     let wasExported = devices[path]?.isExported == true
@@ -190,13 +190,13 @@ extension BlueZModel {
   private mutating func tellResolved(_ path: ObjectPath) {
     devices[path]?.isResolved = true
     tellPaired(path)
-    changed(path, InterfaceName.device, "ServicesResolved")
+    changed(path, \Device1.servicesResolved)
   }
 
   private mutating func tellPaired(_ path: ObjectPath) {
     guard devices[path]?.isPairedUntold == true else { return }
     devices[path]?.isPairedUntold = false
-    changed(path, InterfaceName.device, "Paired")
+    changed(path, \Device1.paired)
   }
 
   /// The services are known, or will not be: a `Pair()` that made a bond has succeeded either way
@@ -218,15 +218,15 @@ extension BlueZModel {
       let modalias = PlugAndPlay(bytes)?.modalias, devices[path]?.modalias != modalias
     else { return }
     devices[path]?.modalias = modalias
-    changed(path, InterfaceName.device, "Modalias")
+    changed(path, \Device1.modalias)
     store(path)
   }
 
   mutating func setName(_ name: String, of path: ObjectPath) {
     guard !name.isEmpty, let device = devices[path], device.name != name else { return }
     devices[path]?.name = name
-    changed(path, InterfaceName.device, "Name")
-    if device.alias == nil { changed(path, InterfaceName.device, "Alias") }
+    changed(path, \Device1.name)
+    if device.alias == nil { changed(path, \Device1.alias) }
     store(path)
   }
 }

@@ -39,6 +39,11 @@ struct Link: Sendable {
     peerAddress = parameters.peerAddress
     self.device = device
   }
+
+  func add(to deadlines: inout Deadlines) {
+    deadlines.add(client.deadline, .transaction(identifier))
+    deadlines.add(pairingDeadline, .pairing(identifier))
+  }
 }
 
 enum Channel {

@@ -1,6 +1,5 @@
 import BlueZ
 import BluetoothTypes
-import Radio
 
 /// Who may read and write an attribute of this machine's (src/shared/att-types.h). Every level asks for those below it.
 struct LocalPermissions: OptionSet, Sendable, Hashable {
@@ -20,31 +19,33 @@ struct LocalPermissions: OptionSet, Sendable, Hashable {
   static let preparationAuthorized = Self(rawValue: 0x100)
 }
 
-extension BlueZModel {
-  func readError(_ attribute: LocalAttribute, on link: LinkIdentifier) -> ATTError? {
-    guard attribute.permissions.contains(.readable) else { return .readNotPermitted }
-    return securityError(
-      attribute.permissions, .readEncryptionRequired, [.readAuthenticationRequired, .readSecurityRequired], on: link)
+/// How far a link is protected.
+struct LinkSecurity {
+  var isEncrypted: Bool
+  /// By a pairing in which somebody compared a number or a passkey.
+  var isAuthenticated: Bool
+}
+
+extension LocalAttribute {
+  /// `nil`: it may be read over such a link.
+  func readError(_ security: LinkSecurity?) -> ATTError? {
+    guard permissions.contains(.readable) else { return .readNotPermitted }
+    return securityError(.readEncryptionRequired, [.readAuthenticationRequired, .readSecurityRequired], security)
   }
 
-  func writeError(_ attribute: LocalAttribute, on link: LinkIdentifier) -> ATTError? {
-    guard attribute.permissions.contains(.writeable) else { return .writeNotPermitted }
-    return securityError(
-      attribute.permissions, .writeEncryptionRequired, [.writeAuthenticationRequired, .writeSecurityRequired], on: link)
+  /// `nil`: it may be written over such a link.
+  func writeError(_ security: LinkSecurity?) -> ATTError? {
+    guard permissions.contains(.writeable) else { return .writeNotPermitted }
+    return securityError(.writeEncryptionRequired, [.writeAuthenticationRequired, .writeSecurityRequired], security)
   }
 
   /// src/shared/gatt-server.c, check_permissions.
   private func securityError(
-    _ permissions: LocalPermissions, _ encrypted: LocalPermissions, _ authenticated: LocalPermissions,
-    on identifier: LinkIdentifier
+    _ encrypted: LocalPermissions, _ authenticated: LocalPermissions, _ security: LinkSecurity?
   ) -> ATTError? {
-    guard let link = links[identifier] else { return .unlikelyError }
-    if !permissions.isDisjoint(with: authenticated), !isAuthenticated(link) { return .insufficientAuthentication }
-    if permissions.contains(encrypted), !link.isEncrypted { return .insufficientEncryption }
+    guard let security else { return .unlikelyError }
+    if !permissions.isDisjoint(with: authenticated), !security.isAuthenticated { return .insufficientAuthentication }
+    if permissions.contains(encrypted), !security.isEncrypted { return .insufficientEncryption }
     return nil
-  }
-
-  private func isAuthenticated(_ link: Link) -> Bool {
-    link.isEncrypted && (link.pairing?.isAuthenticated ?? devices[link.device]?.bond?.isAuthenticated ?? false)
   }
 }

@@ -21,20 +21,16 @@ struct MonitorThresholds: Sendable, Hashable {
   static let none = MonitorThresholds()
 
   /// Reads them from a monitor's properties (src/adv_monitor.c, parse_rssi_and_timeout); `nil` where they make no sense.
-  init?(_ properties: Properties) {
-    func take(_ name: String, _ place: WritableKeyPath<MonitorThresholds, Int>, isSigned: Bool = false) -> Bool {
-      switch properties[name] {
-      case nil: break
-      case .int16(let value)? where isSigned: self[keyPath: place] = Int(value)
-      case .uint16(let value)? where !isSigned: self[keyPath: place] = Int(value)
-      default: return false
-      }
-      return true
+  init?(_ monitor: PropertyValues<AdvertisementMonitor1>) {
+    do {
+      if let value = try monitor.read(\.rssiHighThreshold) { high = Int(value) }
+      if let value = try monitor.read(\.rssiHighTimeoutSeconds) { highSeconds = Int(value) }
+      if let value = try monitor.read(\.rssiLowThreshold) { low = Int(value) }
+      if let value = try monitor.read(\.rssiLowTimeoutSeconds) { lowSeconds = Int(value) }
+      if let value = try monitor.read(\.rssiSamplingPeriod) { samplingPeriod = Int(value) }
+    } catch {
+      return nil
     }
-    guard take("RSSIHighThreshold", \.high, isSigned: true), take("RSSIHighTimeout", \.highSeconds),
-      take("RSSILowThreshold", \.low, isSigned: true), take("RSSILowTimeout", \.lowSeconds),
-      take("RSSISamplingPeriod", \.samplingPeriod)
-    else { return nil }
     if self == .none { return }
     // What is not given beside something that is.
     if low == Self.noStrength { low = -127 }

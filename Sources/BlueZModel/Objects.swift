@@ -46,22 +46,22 @@ extension BlueZModel {
     guard kernel.isPlugged else { return nil }
     if path == adapterPath {
       var interfaces: Interfaces = [
-        InterfaceName.adapter: adapterProperties,
+        Adapter1.interface: adapterProperties,
         InterfaceName.gattManager: [:],
-        InterfaceName.advertisingManager: advertisingProperties,
+        LEAdvertisingManager1.interface: advertising.properties,
         InterfaceName.batteryProviderManager: [:],
-        InterfaceName.media: ["SupportedUUIDs": .strings([])],
+        Media1.interface: Self.media,
         InterfaceName.networkServer: [:],
-        InterfaceName.simAccess: ["Connected": .bool(false)],
+        SimAccess1.interface: Self.simAccess,
       ]
       if configuration.isExperimental {
-        interfaces[InterfaceName.advertisementMonitorManager] = MonitoringState.properties
+        interfaces[AdvertisementMonitorManager1.interface] = Monitors.properties
       }
       return interfaces
     }
     if let device = devices[path] {
-      var interfaces = [InterfaceName.device: properties(of: device)]
-      if let battery = device.battery, battery.isShown { interfaces[InterfaceName.battery] = battery.properties }
+      var interfaces = [Device1.interface: device.properties(of: adapterPath)]
+      if let battery = device.battery, battery.isShown { interfaces[Battery1.interface] = battery.properties }
       return interfaces
     }
     return remoteInterfaces(of: path)
@@ -74,83 +74,39 @@ extension BlueZModel {
       WellKnownUUID.remoteControl, WellKnownUUID.remoteControlTarget, WellKnownUUID.accessToSIM,
       WellKnownUUID.plugAndPlayInformation,
     ])
-    return [
-      "Address": .string(configuration.address.description),
-      "AddressType": .string(configuration.address.kind.rawValue),
-      "Name": .string(configuration.name),
-      "Alias": .string(adapter.alias ?? configuration.name),
-      "Class": .uint32(0),
-      "Powered": .bool(adapter.isPowered),
-      "PowerState": .string(
-        adapter.powerTransition ?? (kernel.isBlocked ? "off-blocked" : adapter.isPowered ? "on" : "off")),
-      "Discoverable": .bool(adapter.isDiscoverable),
-      "DiscoverableTimeout": .uint32(adapter.discoverableTimeoutSeconds),
-      "Pairable": .bool(kernel.isPairable),
-      "PairableTimeout": .uint32(adapter.pairableTimeoutSeconds),
-      "Discovering": .bool(discovery.isActive),
-      "UUIDs": .strings(uuids.sorted().map(\.description)),
-      "Modalias": .string(PlugAndPlay.own.modalias),
-      "Roles": .strings(["central", "peripheral"]),
-      "Connectable": .bool(adapter.isDiscoverable),
-      "Manufacturer": .uint16(0xFFFF),
-      "Version": .byte(9),
-    ]
+    var properties = PropertyValues<Adapter1>()
+    properties.address = configuration.address.description
+    properties.addressType = configuration.address.kind
+    properties.name = configuration.name
+    properties.alias = adapter.alias ?? configuration.name
+    properties.deviceClass = 0
+    properties.powered = adapter.isPowered
+    properties.powerState = adapter.powerTransition ?? (kernel.isBlocked ? .blocked : adapter.isPowered ? .on : .off)
+    properties.discoverable = adapter.isDiscoverable
+    properties.discoverableTimeoutSeconds = adapter.discoverableTimeoutSeconds
+    properties.pairable = kernel.isPairable
+    properties.pairableTimeoutSeconds = adapter.pairableTimeoutSeconds
+    properties.discovering = discovery.isActive
+    properties.uuids = uuids.sorted()
+    properties.modalias = PlugAndPlay.own.modalias
+    properties.roles = ["central", "peripheral"]
+    properties.connectable = adapter.isDiscoverable
+    properties.manufacturer = 0xFFFF
+    properties.version = 9
+    return properties.all
   }
 
-  private func properties(of device: Device) -> Properties {
-    var properties: Properties = [
-      "Address": .string(device.address.description),
-      "AddressType": .string(device.address.kind.rawValue),
-      "Alias": .string(device.alias ?? device.name ?? String(device.address.description.map { $0 == ":" ? "-" : $0 })),
-      "Paired": .bool(device.bond != nil),
-      "Bonded": .bool(device.bond != nil),
-      "Trusted": .bool(device.isTrusted),
-      "Blocked": .bool(device.isBlocked),
-      "LegacyPairing": .bool(false),
-      "Connected": .bool(device.link != nil),
-      "UUIDs": .strings(device.uuids.map(\.description)),
-      "Adapter": .path(adapterPath),
-      "ServicesResolved": .bool(device.isResolved),
-    ]
-    if let name = device.name { properties["Name"] = .string(name) }
-    if let modalias = device.modalias { properties["Modalias"] = .string(modalias) }
-    if let appearance = device.appearance {
-      properties["Appearance"] = .uint16(appearance)
-      if let icon = Self.icon(appearance) { properties["Icon"] = .string(icon) }
-    }
-    if let rssi = device.rssi { properties["RSSI"] = .int16(Int16(rssi)) }
-    if let power = device.transmitPower { properties["TxPower"] = .int16(Int16(power)) }
-    if let flags = device.advertisingFlags { properties["AdvertisingFlags"] = .bytes([flags]) }
-    if !device.manufacturerData.isEmpty {
-      properties["ManufacturerData"] = .dictionary(
-        key: "q", value: "v",
-        Dictionary(
-          uniqueKeysWithValues: device.manufacturerData.map { (Value.uint16($0.key), Value.variant(.bytes($0.value))) }
-        ))
-    }
-    if !device.serviceData.isEmpty {
-      properties["ServiceData"] = .properties(
-        Dictionary(uniqueKeysWithValues: device.serviceData.map { ($0.key.description, Value.bytes($0.value)) }))
-    }
-    return properties
-  }
+  private static let media: Properties = {
+    var properties = PropertyValues<Media1>()
+    properties.supportedUUIDs = []
+    return properties.all
+  }()
 
-  /// The icon that bluetoothd has for an appearance (src/dbus-common.c), by category and, of input devices, by kind.
-  static func icon(_ appearance: UInt16) -> String? {
-    switch (appearance >> 6, appearance & 0x3F) {
-    case (0, _): "unknown"
-    case (1, _): "phone"
-    case (2, _): "computer"
-    case (5, _): "video-display"
-    case (10, _): "multimedia-player"
-    case (11, _), (15, 8): "scanner"
-    case (15, 1): "input-keyboard"
-    case (15, 2): "input-mouse"
-    case (15, 3), (15, 4): "input-gaming"
-    case (15, 5): "input-tablet"
-    default: nil
-    }
-  }
+  private static let simAccess: Properties = {
+    var properties = PropertyValues<SimAccess1>()
+    properties.connected = false
+    return properties.all
+  }()
 }
 
 /// The objects of a remote GATT database: `…/service000a/char000b/desc000d`.
@@ -193,41 +149,41 @@ extension BlueZModel {
     guard let (devicePath, attribute) = remoteAttribute(path), let device = devices[devicePath] else { return nil }
     switch attribute {
     case .service(let service):
-      let includes = service.includes.compactMap { handle in
-        device.database?.services.first { $0.handle == handle }.map { Value.path($0.path(under: devicePath)) }
+      var properties = PropertyValues<GattService1>()
+      properties.uuid = service.uuid
+      properties.device = devicePath
+      properties.primary = service.isPrimary
+      properties.includes = service.includes.compactMap { handle in
+        device.database?.services.first { $0.handle == handle }?.path(under: devicePath)
       }
-      return [
-        InterfaceName.gattService: [
-          "UUID": .string(service.uuid.description), "Device": .path(devicePath), "Primary": .bool(service.isPrimary),
-          "Includes": .array(of: "o", includes), "Handle": .uint16(service.handle),
-        ]
-      ]
+      properties.handle = service.handle
+      return properties.interfaces
     case .characteristic(let characteristic, let service):
-      var properties: Properties = [
-        "UUID": .string(characteristic.uuid.description), "Service": .path(service.path(under: devicePath)),
-        "Flags": .strings(characteristic.flagNames), "Handle": .uint16(characteristic.handle),
-        "MTU": .uint16(UInt16(device.link.flatMap { links[$0]?.mtu } ?? ATTLimits.defaultMTU)),
-      ]
+      var properties = PropertyValues<GattCharacteristic1>()
+      properties.uuid = characteristic.uuid
+      properties.service = service.path(under: devicePath)
+      properties.flags = characteristic.flagNames
+      properties.handle = characteristic.handle
+      properties.mtu = UInt16(device.link.flatMap { links[$0]?.mtu } ?? ATTLimits.defaultMTU)
       if !characteristic.properties.isDisjoint(with: [.notify, .indicate]) {
-        properties["Notifying"] = .bool(
-          device.sessions[characteristic.valueHandle]?.contains(where: \.wasActive) == true)
+        properties.notifying = device.sessions[characteristic.valueHandle]?.isNotifying == true
       }
+      let value = AcquiredChannels.RemoteValue(device: devicePath, valueHandle: characteristic.valueHandle)
       if characteristic.properties.contains(.notify) {
-        properties["NotifyAcquired"] = .bool(notifyChannel(characteristic.valueHandle, of: devicePath) != nil)
+        properties.notifyAcquired = channels.notifying(value) != nil
       }
       if characteristic.properties.contains(.writeWithoutResponse) {
-        properties["WriteAcquired"] = .bool(isWriteAcquired(characteristic.valueHandle, of: devicePath))
+        properties.writeAcquired = channels.isWriting(to: value)
       }
-      properties["Value"] = .bytes(device.values[characteristic.valueHandle] ?? [])
-      return [InterfaceName.gattCharacteristic: properties]
+      properties.value = device.values[characteristic.valueHandle] ?? []
+      return properties.interfaces
     case .descriptor(let descriptor, let characteristic, let service):
-      return [
-        InterfaceName.gattDescriptor: [
-          "UUID": .string(descriptor.uuid.description), "Handle": .uint16(descriptor.handle),
-          "Characteristic": .path(characteristic.path(under: service.path(under: devicePath))),
-          "Value": .bytes(device.values[descriptor.handle] ?? []),
-        ]
-      ]
+      var properties = PropertyValues<GattDescriptor1>()
+      properties.uuid = descriptor.uuid
+      properties.handle = descriptor.handle
+      properties.characteristic = characteristic.path(under: service.path(under: devicePath))
+      properties.value = device.values[descriptor.handle] ?? []
+      return properties.interfaces
     }
   }
 }

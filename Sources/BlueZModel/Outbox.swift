@@ -12,7 +12,15 @@ struct PropertyChange: Sendable {
 /// bluetoothd gathers property changes and tells them, one signal an interface, before any other message leaves.
 extension BlueZModel {
   /// Notes that properties changed; a property that is not there any more will be told as invalidated.
-  mutating func changed(_ path: ObjectPath, _ interface: String, _ names: String...) {
+  mutating func changed<Table: InterfaceTable, each Typed>(
+    _ path: ObjectPath, _ properties: repeat KeyPath<Table, Property<each Typed>>
+  ) {
+    var names: [String] = []
+    for property in repeat each properties { names.append(Table.name(property)) }
+    changed(path, Table.interface, names)
+  }
+
+  private mutating func changed(_ path: ObjectPath, _ interface: String, _ names: [String]) {
     guard isRunning else { return }
     if let index = changes.firstIndex(where: { $0.path == path && $0.interface == interface }) {
       for name in names where !changes[index].names.contains(name) { changes[index].names.append(name) }
@@ -40,10 +48,14 @@ extension BlueZModel {
   }
 
   /// A change that is told at once, every time, with this very value (a characteristic's Value).
-  mutating func emit(_ path: ObjectPath, _ interface: String, _ properties: Properties) {
+  mutating func emit<Table: InterfaceTable, Typed>(
+    _ path: ObjectPath, _ property: KeyPath<Table, Property<Typed>>, _ value: Typed
+  ) {
+    var changed = PropertyValues<Table>()
+    changed[dynamicMember: property] = value
     flushChanges()
     effects.append(
-      .broadcast(.propertiesChanged(path: path, interface: interface, changed: properties, invalidated: [])))
+      .broadcast(.propertiesChanged(path: path, interface: Table.interface, changed: changed.all, invalidated: [])))
   }
 
   mutating func added(_ path: ObjectPath) {

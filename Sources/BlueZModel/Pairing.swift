@@ -37,7 +37,7 @@ extension BlueZModel {
   /// Begins as the central; as the peripheral asks the central to.
   mutating func startPairing(_ identifier: LinkIdentifier) {
     guard let link = links[identifier], link.pairing == nil else { return }
-    let agent = agent(for: devices[link.device]?.pairCall?.client)
+    let agent = agents.agent(for: devices[link.device]?.pairCall?.client)
     links[identifier]?.pairingDeadline = now + configuration.timings.transaction
     guard link.role == .central else {
       return send(Channel.security, [SecurityManager.securityRequest, SecurityManager.authentication], on: identifier)
@@ -95,7 +95,7 @@ extension BlueZModel {
     guard kernel.isPairable || !bonds else {
       return refusePairing(identifier, SecurityManager.Failure.notSupported)
     }
-    let agent = agent(for: devices[link.device]?.pairCall?.client)
+    let agent = agents.agent(for: devices[link.device]?.pairCall?.client)
     var pairing = Pairing(
       isInitiator: false, capability: (agent?.capability ?? .noInputNoOutput).ioCapability, agent: agent,
       ownNumber: drawBytes(16))
@@ -119,16 +119,12 @@ extension BlueZModel {
   }
 
   private mutating func numberArrived(_ number: [UInt8], on identifier: LinkIdentifier) {
-    guard let link = links[identifier], let pairing = link.pairing, pairing.peerCapability != nil,
-      pairing.longTermKey == nil
+    guard let link = links[identifier], let key = links[identifier]?.pairing?.take(number: number),
+      let pairing = links[identifier]?.pairing
     else { return }
     if !pairing.isInitiator {
       send(Channel.security, [SecurityManager.pairingRandom] + pairing.ownNumber, on: identifier)
     }
-    let key =
-      pairing.isInitiator
-      ? SecurityManager.longTermKey(pairing.ownNumber, number) : SecurityManager.longTermKey(number, pairing.ownNumber)
-    links[identifier]?.pairing?.longTermKey = key
     guard let agent = pairing.agent else {
       // bluetoothd says no where there is nobody to ask, and need not ask about what `Pair()` began.
       return devices[link.device]?.pairCall == nil ? userSaidNo(identifier) : confirmPairing(identifier)
@@ -161,21 +157,9 @@ extension BlueZModel {
   }
 
   private mutating func roundArrived(_ round: UInt8, on identifier: LinkIdentifier) {
-    guard let pairing = links[identifier]?.pairing, pairing.longTermKey != nil, pairing.rounds == round,
-      round < SecurityManager.passkeyRounds
-    else { return }
-    guard pairing.passkey != nil else {
-      links[identifier]?.pairing?.isRoundWaiting = true
-      return
-    }
-    let done = round + 1
-    links[identifier]?.pairing?.rounds = done
-    if !pairing.isInitiator {
-      send(Channel.security, SecurityManager.round(round), on: identifier)
-    } else if done < SecurityManager.passkeyRounds {
-      send(Channel.security, SecurityManager.round(done), on: identifier)
-    }
-    if done == SecurityManager.passkeyRounds { confirmPairing(identifier) }
+    guard let next = links[identifier]?.pairing?.take(round: round) else { return }
+    if let round = next.says { send(Channel.security, SecurityManager.round(round), on: identifier) }
+    if next.isLast { confirmPairing(identifier) }
   }
 
   mutating func agentAnswered(_ identifier: LinkIdentifier, _ result: Result<CallbackReply, BlueZError>) {
@@ -197,31 +181,19 @@ extension BlueZModel {
   }
 
   private mutating func confirmPairing(_ identifier: LinkIdentifier) {
-    guard let pairing = links[identifier]?.pairing, let key = pairing.longTermKey else { return }
-    links[identifier]?.pairing?.isConfirmedHere = true
-    send(
-      Channel.security,
-      [SecurityManager.keyCheck]
-        + SecurityManager.check(key, isInitiator: pairing.isInitiator, passkey: pairing.passkey ?? 0),
-      on: identifier)
-    encryptIfConfirmed(identifier)
+    guard let check = links[identifier]?.pairing?.confirm() else { return }
+    send(Channel.security, [SecurityManager.keyCheck] + check, on: identifier)
+    if links[identifier]?.pairing?.mayEncrypt == true { startEncryption(identifier) }
   }
 
   private mutating func checkArrived(_ check: [UInt8], on identifier: LinkIdentifier) {
-    guard let pairing = links[identifier]?.pairing, let key = pairing.longTermKey else { return }
-    guard check == SecurityManager.check(key, isInitiator: !pairing.isInitiator, passkey: pairing.passkey ?? 0) else {
-      return failPairing(
+    switch links[identifier]?.pairing?.take(check: check) {
+    case true?: if links[identifier]?.pairing?.mayEncrypt == true { startEncryption(identifier) }
+    case false?:
+      failPairing(
         identifier, SecurityManager.Failure.keyCheck, .authenticationFailed("Authentication Failed"), tellsPeer: true)
+    case nil: break
     }
-    links[identifier]?.pairing?.isConfirmedThere = true
-    encryptIfConfirmed(identifier)
-  }
-
-  private mutating func encryptIfConfirmed(_ identifier: LinkIdentifier) {
-    guard let pairing = links[identifier]?.pairing, pairing.isConfirmedHere, pairing.isConfirmedThere,
-      pairing.isInitiator
-    else { return }
-    startEncryption(identifier)
   }
 
   /// Over the encrypted link both say who they are.
@@ -249,9 +221,9 @@ extension BlueZModel {
     }
     let address = pairing.peerIdentityKey == nil ? device.address : identity
     if device.address != address {
-      storage.devices.removeAll { $0.address == device.address }
+      storage.forget(device.address)
       device.address = address
-      changed(device.path, InterfaceName.device, "Address", "AddressType")
+      changed(device.path, \Device1.address, \.addressType)
     }
     device.bond = Bond(longTermKey: key, identityKey: pairing.peerIdentityKey, identityAddress: address)
     device.bond?.isAuthenticated = pairing.isAuthenticated
@@ -260,8 +232,8 @@ extension BlueZModel {
     device.pairCall = nil
     device.isPairedUntold = !device.isResolved
     devices[device.path] = device
-    changed(device.path, InterfaceName.device, "Bonded")
-    if device.isResolved { changed(device.path, InterfaceName.device, "Paired") } else { flushChanges() }
+    changed(device.path, \Device1.bonded)
+    if device.isResolved { changed(device.path, \Device1.paired) } else { flushChanges() }
     armIfWanted(device.path)
     store(device.path)
     effects.append(.diagnostic(.paired(device: device.path)))
@@ -289,10 +261,7 @@ extension BlueZModel {
       devices[link.device]?.pairCall = nil
       reply(to: call, .failure(error))
     }
-    if link.client.awaitsSecurity {
-      links[identifier]?.client.current = nil
-      links[identifier]?.client.awaitsSecurity = false
-    }
+    links[identifier]?.client.giveUpOnSecurity()
     guard endsLink else { return startNextTransaction(identifier) }
     tell(.disconnect(configuration.controller, identifier, .authenticationFailure))
     endLink(identifier, .authenticationFailure)

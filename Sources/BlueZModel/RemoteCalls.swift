@@ -9,7 +9,7 @@ extension BlueZModel {
     _ handle: AttributeHandle, _ path: ObjectPath, of device: ObjectPath, offset: UInt16, _ pending: PendingCall
   ) {
     guard let link = devices[device]?.link else { return reply(to: pending, .failure(.failed("Not connected"))) }
-    guard !isReading(path, on: link) else { return reply(to: pending, .failure(.inProgress)) }
+    guard links[link]?.client.isReading(path) != true else { return reply(to: pending, .failure(.inProgress)) }
     enqueue(
       [.read(ATTClient.ReadOperation(caller: pending, path: path, handle: handle, offset: Int(offset)))], on: link)
   }
@@ -20,37 +20,15 @@ extension BlueZModel {
   ) -> ATTClient.Operation? {
     guard let mtu = links[identifier]?.mtu else { return nil }
     var read = read
-    switch pdu {
-    case .readResponse(let bytes), .readBlobResponse(let bytes):
-      read.collected += bytes
-      if bytes.count >= mtu - 1, read.offset + read.collected.count < ATTLimits.maximumValueLength {
-        read.isContinued = true
-        return .read(read)
-      }
-    case .errorResponse(_, _, let error):
-      // The end of a value whose length is a multiple of what fits.
-      guard read.isContinued, error == .invalidOffset || error == .attributeNotLong else {
-        reply(to: read.caller, .failure(.fromATT(error)))
-        return nil
-      }
-    default:
-      reply(to: read.caller, .failure(.attError(.unlikelyError)))
-      return nil
+    switch read.take(pdu, mtu: mtu) {
+    case .goesOn: return .read(read)
+    case .failed(let error): reply(to: read.caller, .failure(error))
+    case .done:
+      let known = links[identifier].flatMap { devices[$0.device]?.values[read.handle] } ?? []
+      valueBecame(read.value(over: known), read.path, read.handle, on: identifier)
+      reply(to: read.caller, .success(.bytes(read.collected)))
     }
-    let known = links[identifier].flatMap { devices[$0.device]?.values[read.handle] } ?? []
-    valueBecame(
-      Self.value(known, with: read.collected, at: read.offset), read.path, read.handle, on: identifier)
-    reply(to: read.caller, .success(.bytes(read.collected)))
     return nil
-  }
-
-  /// bluetoothd writes what it read from an offset into what it knows, or into zeros (src/shared/gatt-db.c).
-  private static func value(_ known: [UInt8], with bytes: [UInt8], at offset: Int) -> [UInt8] {
-    guard offset > 0 else { return bytes }
-    var value = known
-    value += [UInt8](repeating: 0, count: max(0, offset + bytes.count - value.count))
-    value.replaceSubrange(offset..<offset + bytes.count, with: bytes)
-    return value
   }
 
   /// A read shows as a change of Value, as a notification does.
@@ -61,8 +39,8 @@ extension BlueZModel {
     devices[device]?.values[handle] = value
     switch found.attribute {
     case .service: break
-    case .characteristic: emit(path, InterfaceName.gattCharacteristic, ["Value": .bytes(value)])
-    case .descriptor: emit(path, InterfaceName.gattDescriptor, ["Value": .bytes(value)])
+    case .characteristic: emit(path, \GattCharacteristic1.value, value)
+    case .descriptor: emit(path, \GattDescriptor1.value, value)
     }
   }
 
@@ -73,7 +51,7 @@ extension BlueZModel {
     guard let identifier = devices[device]?.link, let link = links[identifier] else {
       return reply(to: pending, .failure(.failed("Not connected")))
     }
-    guard !isWriteAcquired(characteristic.valueHandle, of: device) else {
+    guard !channels.isWriting(to: .init(device: device, valueHandle: characteristic.valueHandle)) else {
       return reply(to: pending, .failure(.notPermitted("Write acquired")))
     }
     let kind: WriteOptions.Kind
@@ -129,7 +107,7 @@ extension BlueZModel {
     on identifier: LinkIdentifier, _ pending: PendingCall
   ) {
     guard let link = links[identifier] else { return }
-    guard !isWriting(path, on: identifier) else { return reply(to: pending, .failure(.inProgress)) }
+    guard links[identifier]?.client.isWriting(path) != true else { return reply(to: pending, .failure(.inProgress)) }
     let isLong = options.kind == .reliable || options.offset > 0 || value.count > link.mtu - 3
     enqueue(
       [
@@ -143,39 +121,11 @@ extension BlueZModel {
     _ write: ATTClient.WriteOperation, _ pdu: ATTPDU, on identifier: LinkIdentifier
   ) -> ATTClient.Operation? {
     var write = write
-    switch pdu {
-    case .writeResponse where !write.isLong, .executeWriteResponse where write.isLong:
-      reply(to: write.caller, write.failure.map { .failure(.fromATT($0)) } ?? .success(.none))
-      return nil
-    case .prepareWriteResponse(_, _, let piece) where write.isLong && !write.isExecuting && !piece.isEmpty:
-      write.written += piece.count
-      write.isExecuting = write.written >= write.value.count
-      return .write(write)
-    case .errorResponse(_, _, let error):
-      if write.isLong, !write.isExecuting {
-        // Pieces that wait at the peer are thrown away.
-        write.failure = error
-        write.isExecuting = true
-        return .write(write)
-      }
-      reply(to: write.caller, .failure(.fromATT(write.failure ?? error)))
-      return nil
-    default:
-      reply(to: write.caller, .failure(.attError(.unlikelyError)))
-      return nil
+    switch write.take(pdu) {
+    case .goesOn: return .write(write)
+    case .failed(let error): reply(to: write.caller, .failure(error))
+    case .done: reply(to: write.caller, .success(.none))
     }
-  }
-
-  private func isReading(_ path: ObjectPath, on link: LinkIdentifier) -> Bool {
-    operations(on: link).contains { if case .read(let read) = $0 { read.path == path } else { false } }
-  }
-
-  private func isWriting(_ path: ObjectPath, on link: LinkIdentifier) -> Bool {
-    operations(on: link).contains { if case .write(let write) = $0 { write.path == path } else { false } }
-  }
-
-  private func operations(on link: LinkIdentifier) -> [ATTClient.Operation] {
-    guard let client = links[link]?.client else { return [] }
-    return [client.current].compactMap(\.self) + client.queue
+    return nil
   }
 }

@@ -1,6 +1,7 @@
 import BluetoothTypes
 import BusValue
 import Radio
+import TimeTypes
 
 /// What bluetoothd keeps in /var/lib/bluetooth: it survives its restart and the machine's.
 public struct BlueZStorage: Sendable, Hashable, Codable {
@@ -43,34 +44,25 @@ public struct Bond: Sendable, Hashable, Codable {
   }
 }
 
-extension BlueZModel {
-  /// Writes what must survive: devices that are bonded or trusted, as bluetoothd stores no others for long.
-  mutating func store(_ path: ObjectPath) {
-    guard let device = devices[path] else { return }
-    storage.devices.removeAll { $0.address == device.address }
+extension BlueZStorage {
+  /// Devices that are bonded or trusted stay, as bluetoothd stores no others for long.
+  mutating func keep(_ device: Device) {
+    forget(device.address)
     guard device.isKept else { return }
-    var stored = BlueZStorage.StoredDevice(address: device.address)
-    stored.name = device.name
-    stored.alias = device.alias
-    stored.appearance = device.appearance
-    stored.modalias = device.modalias
-    stored.isTrusted = device.isTrusted
-    stored.isBlocked = device.isBlocked
-    stored.services = device.uuids
-    stored.bond = device.bond
-    stored.database = device.bond == nil ? nil : device.database
-    storage.devices.append(stored)
-    storage.devices.sort { $0.address < $1.address }
+    devices.append(StoredDevice(device))
+    devices.sort { $0.address < $1.address }
   }
+
+  mutating func forget(_ address: DeviceAddress) { devices.removeAll { $0.address == address } }
 
   /// The most devices on disk after `remember`.
   public static let rememberedLimit = 4096
 
   /// Puts devices on disk that were bonded and trusted in an earlier life. Returns why not; then nothing has changed.
-  mutating func remember(_ remembered: [RememberedDevice]) -> String? {
-    guard !isRunning else { return "bluetoothd runs, and would not see what is put on its disk" }
+  /// - Parameter seed: of their keys.
+  mutating func remember(_ remembered: [RememberedDevice], seed: UInt64) -> String? {
     // An object's path has no room for the address's kind.
-    let known = Set(storage.devices.map(\.address.bits))
+    let known = Set(devices.map(\.address.bits))
     guard known.count + remembered.count <= Self.rememberedLimit else {
       return "a machine remembers at most \(Self.rememberedLimit) devices"
     }
@@ -79,36 +71,70 @@ extension BlueZModel {
       return "every device has an address of its own"
     }
     for device in remembered {
-      var mixer = Mixer(configuration.seed, 0x7265_6D65)
+      var mixer = Mixer(seed, 0x7265_6D65)
       mixer.absorb(Array("\(device.address)".utf8))
       let key = [mixer.next(), mixer.next()].flatMap { word in
         (0..<8).map { UInt8(truncatingIfNeeded: word >> (8 * $0)) }
       }
-      var stored = BlueZStorage.StoredDevice(address: device.address)
+      var stored = StoredDevice(address: device.address)
       stored.isTrusted = true
       stored.services = [device.service]
       stored.bond = Bond(longTermKey: key, identityKey: nil, identityAddress: device.address)
-      storage.devices.append(stored)
+      devices.append(stored)
     }
-    storage.devices.sort { $0.address < $1.address }
+    devices.sort { $0.address < $1.address }
     return nil
   }
+}
 
-  /// The devices that bluetoothd finds on disk when it starts. Their paths follow the address they are stored by.
+extension BlueZStorage.StoredDevice {
+  init(_ device: Device) {
+    self.init(address: device.address)
+    name = device.name
+    alias = device.alias
+    appearance = device.appearance
+    modalias = device.modalias
+    isTrusted = device.isTrusted
+    isBlocked = device.isBlocked
+    services = device.uuids
+    bond = device.bond
+    database = device.bond == nil ? nil : device.database
+  }
+}
+
+extension Device {
+  /// A device that bluetoothd finds on disk when it starts.
+  init(_ stored: BlueZStorage.StoredDevice, path: ObjectPath, now: Instant) {
+    self.init(path: path, address: stored.address, now: now)
+    name = stored.name
+    alias = stored.alias
+    appearance = stored.appearance
+    modalias = stored.modalias
+    isTrusted = stored.isTrusted
+    isBlocked = stored.isBlocked
+    uuids = stored.services
+    bond = stored.bond
+    database = stored.database
+    isTemporary = false
+  }
+}
+
+extension BlueZModel {
+  mutating func store(_ path: ObjectPath) {
+    if let device = devices[path] { storage.keep(device) }
+  }
+
+  /// Their paths follow the addresses that they are stored by.
   mutating func loadDevices() {
     for stored in storage.devices {
-      var device = Device(path: devicePath(stored.address), address: stored.address, now: now)
-      device.name = stored.name
-      device.alias = stored.alias
-      device.appearance = stored.appearance
-      device.modalias = stored.modalias
-      device.isTrusted = stored.isTrusted
-      device.isBlocked = stored.isBlocked
-      device.uuids = stored.services
-      device.bond = stored.bond
-      device.database = stored.database
-      device.isTemporary = false
-      devices[device.path] = device
+      let path = devicePath(stored.address)
+      devices[path] = Device(stored, path: path, now: now)
     }
+  }
+
+  /// Puts devices on its disk; returns why not.
+  mutating func remember(_ remembered: [RememberedDevice]) -> String? {
+    guard !isRunning else { return "bluetoothd runs, and would not see what is put on its disk" }
+    return storage.remember(remembered, seed: configuration.seed)
   }
 }

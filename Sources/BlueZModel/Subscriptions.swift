@@ -15,23 +15,12 @@ extension BlueZModel {
     guard !characteristic.properties.isDisjoint(with: [.notify, .indicate]),
       let configuration = characteristic.configurationHandle
     else { return reply(to: pending, .failure(.notSupported)) }
-    let sessions = devices[device]?.sessions[handle] ?? []
-    if let mine = sessions.first(where: { $0.client == pending.client }) {
-      return reply(to: pending, mine.isActive ? .success(.none) : .failure(.inProgress))
-    }
-    guard let link = devices[device]?.link else {
-      // Taken down; the peer hears of it when it is back.
-      devices[device]?.sessions[handle] = sessions + [NotifySession(client: pending.client)]
-      return reply(to: pending, .success(.none))
-    }
-    let isActive = sessions.contains(where: \.isActive)
-    let session = NotifySession(
-      client: pending.client, call: isActive ? nil : pending.call, isActive: isActive, wasActive: isActive)
-    devices[device]?.sessions[handle] = sessions + [session]
-    if isActive {
-      reply(to: pending, .success(.none))
-    } else if sessions.isEmpty {
-      enqueue([configure(characteristic, configuration, path, isOn: true)], on: link)
+    let link = devices[device]?.link
+    switch devices[device]?.sessions[handle, default: NotifySessions()].start(pending, isLinked: link != nil) {
+    case .answered(let result)?: reply(to: pending, result)
+    case .waits(asksPeer: true)?:
+      if let link { enqueue([configure(characteristic, configuration, path, isOn: true)], on: link) }
+    case .waits, nil: break
     }
   }
 
@@ -39,7 +28,7 @@ extension BlueZModel {
     _ characteristic: RemoteCharacteristic, _ path: ObjectPath, of device: ObjectPath, _ pending: PendingCall
   ) {
     guard
-      devices[device]?.sessions[characteristic.valueHandle]?.contains(where: { $0.client == pending.client }) == true
+      devices[device]?.sessions[characteristic.valueHandle]?.has(pending.client) == true
     else { return reply(to: pending, .failure(.failed("No notify session started"))) }
     endSession(of: pending.client, characteristic, path, device)
     reply(to: pending, .success(.none))
@@ -50,7 +39,7 @@ extension BlueZModel {
       guard let device = devices[path], let database = device.database else { continue }
       for service in database.services {
         for characteristic in service.characteristics
-        where device.sessions[characteristic.valueHandle]?.contains(where: { $0.client == client }) == true {
+        where device.sessions[characteristic.valueHandle]?.has(client) == true {
           endSession(of: client, characteristic, characteristic.path(under: service.path(under: path)), path)
         }
       }
@@ -61,10 +50,10 @@ extension BlueZModel {
     of client: ClientIdentifier, _ characteristic: RemoteCharacteristic, _ path: ObjectPath, _ device: ObjectPath
   ) {
     let handle = characteristic.valueHandle
-    devices[device]?.sessions[handle]?.removeAll { $0.client == client }
+    devices[device]?.sessions[handle]?.end(client)
     guard devices[device]?.sessions[handle]?.isEmpty == true else { return }
     devices[device]?.sessions[handle] = nil
-    changed(path, InterfaceName.gattCharacteristic, "Notifying")
+    changed(path, \GattCharacteristic1.notifying)
     if let link = devices[device]?.link, let configuration = characteristic.configurationHandle {
       enqueue([configure(characteristic, configuration, path, isOn: false)], on: link)
     }
@@ -104,29 +93,26 @@ extension BlueZModel {
       return failSubscription(operation, of: device, error)
     }
     if acquired(operation, nil, of: device, on: identifier) { return }
-    var answered: [PendingCall] = []
-    let before = devices[device]?.sessions[operation.valueHandle] ?? []
-    let sessions = before.map { session in
-      if let call = session.call { answered.append(PendingCall(client: session.client, call: call)) }
-      return NotifySession(client: session.client, isActive: true, wasActive: true)
+    guard var sessions = devices[device]?.sessions[operation.valueHandle], !sessions.isEmpty else {
+      devices[device]?.sessions[operation.valueHandle] = nil
+      return
     }
-    devices[device]?.sessions[operation.valueHandle] = sessions.isEmpty ? nil : sessions
-    if !before.contains(where: \.wasActive), !sessions.isEmpty {
-      changed(operation.path, InterfaceName.gattCharacteristic, "Notifying")
-    }
-    for call in answered { reply(to: call, .success(.none)) }
+    let (waiting, wasNotifying) = (sessions.waiting, sessions.isNotifying)
+    sessions.confirm()
+    devices[device]?.sessions[operation.valueHandle] = sessions
+    if !wasNotifying { changed(operation.path, \GattCharacteristic1.notifying) }
+    for call in waiting { reply(to: call, .success(.none)) }
   }
 
   /// Those who wait for the subscription get an error and lose their session; others keep theirs for the next link.
   mutating func failSubscription(
     _ operation: ATTClient.ConfigureOperation, of device: ObjectPath, _ error: BlueZError
   ) {
-    let sessions = devices[device]?.sessions[operation.valueHandle] ?? []
-    let kept = sessions.filter { $0.call == nil }
-    devices[device]?.sessions[operation.valueHandle] = kept.isEmpty ? nil : kept
-    for session in sessions {
-      if let call = session.call { reply(to: session.client, call, .failure(error)) }
-    }
+    guard var sessions = devices[device]?.sessions[operation.valueHandle] else { return }
+    let waiting = sessions.waiting
+    sessions.fail()
+    devices[device]?.sessions[operation.valueHandle] = sessions.isEmpty ? nil : sessions
+    for call in waiting { reply(to: call, .failure(error)) }
   }
 
   /// A notification or an indication: told once for every session, to everyone on the bus.
@@ -153,10 +139,12 @@ extension BlueZModel {
       return servicesChanged(start...end, on: identifier)
     }
     batteryChanged(handle, value, of: path)
-    if let channel = notifyChannel(handle, of: path) { return effects.append(.channel(.data(channel, value))) }
+    if let channel = channels.notifying(.init(device: path, valueHandle: handle)) {
+      return effects.append(.channel(.data(channel, value)))
+    }
     guard let sessions = devices[path]?.sessions[handle], !sessions.isEmpty else { return }
     devices[path]?.values[handle] = value
     let object = characteristic.path(under: service.path(under: path))
-    for _ in sessions { emit(object, InterfaceName.gattCharacteristic, ["Value": .bytes(value)]) }
+    for _ in 0..<sessions.count { emit(object, \GattCharacteristic1.value, value) }
   }
 }

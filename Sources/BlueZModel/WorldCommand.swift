@@ -48,7 +48,7 @@ public enum WorldCommand: Sendable, Hashable, Codable {
   case boot(machine: String)
   /// Devices that the machine's bluetoothd has bonded with earlier and that are not here now. They are put on its disk
   /// while it does not run (`stopBluetoothd` before, `startBluetoothd` after), so they are there as after a reboot.
-  /// All have addresses of their own; a machine remembers at most `BlueZModel.rememberedLimit`.
+  /// All have addresses of their own; a machine remembers at most `BlueZStorage.rememberedLimit`.
   case remember(machine: String, devices: [RememberedDevice])
   /// Something that only a broken or hostile device sends.
   case hear(machine: String, input: BadInput)

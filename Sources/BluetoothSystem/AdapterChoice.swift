@@ -2,7 +2,7 @@ import BlueZ
 import BluetoothTypes
 import BusValue
 
-/// Which of a machine's Bluetooth adapters the system uses. Objects of the others are none of its business.
+/// Which of a machine's Bluetooth adapters the system uses. Objects of the others are ignored.
 public enum AdapterChoice: Sendable, Hashable, CustomStringConvertible {
   /// The lowest name that is there when one is needed.
   case first
@@ -31,7 +31,7 @@ public enum AdapterChoice: Sendable, Hashable, CustomStringConvertible {
     case .named(let name): path.lastComponent == name
     // An adapter whose own identity is a static random address is meant as well: its kind is not in question.
     case .address(let address):
-      properties["Address"]?.stringValue.flatMap { DeviceAddress($0, kind: .public) }?.bits == address.bits
+      PropertyValues<Adapter1>(properties).address.flatMap { DeviceAddress($0, kind: .public) }?.bits == address.bits
     }
   }
 

@@ -7,62 +7,12 @@ import FoundationEssentials
 /// What each app has discovered of a peripheral's attributes: bluetoothd knows them all, an app sees what it asked for.
 extension BluetoothSystem {
   mutating func discover(_ operation: PeripheralOperation, _ device: Device, _ key: ManagerKey) -> OperationResult {
-    guard var peripheral = managers[key]?.peripherals[device.peer] else { return .failed(.notConnected) }
+    guard let peripheral = managers[key]?.peripherals[device.peer] else { return .failed(.notConnected) }
     var view = peripheral.services ?? []
-    let result: OperationResult
-    switch operation {
-    case .discoverServices(let uuids):
-      for service in device.children(of: nil, .service, uuids) where service.isPrimary {
-        if !view.contains(where: { $0.handle == service.handle }), let snapshot = service.serviceSnapshot {
-          view.append(snapshot)
-        }
-      }
-      view.sort { $0.handle < $1.handle }
-      peripheral.services = view
-      expectServices(view.map(\.uuid), of: device.peer)
-      result = .services(view)
-    case .discoverIncludedServices(let uuids, let handle):
-      guard let index = view.firstIndex(where: { $0.handle == handle }) else {
-        return .failed(.att(.invalidHandle))
-      }
-      let included = device.includedServices(of: handle, uuids)
-      view[index].includedServices = Array(
-        Set((view[index].includedServices ?? []) + included.map(\.handle)).sorted())
-      for service in included where !view.contains(where: { $0.handle == service.handle }) { view.append(service) }
-      view.sort { $0.handle < $1.handle }
-      peripheral.services = view
-      result = .includedServices(
-        of: handle,
-        view.filter { candidate in
-          view.first { $0.handle == handle }?.includedServices?.contains(candidate.handle) ?? false
-        })
-    case .discoverCharacteristics(let uuids, let handle):
-      guard let index = view.firstIndex(where: { $0.handle == handle }) else {
-        return .failed(.att(.invalidHandle))
-      }
-      var found = view[index].characteristics ?? []
-      for characteristic in device.children(of: handle, .characteristic, uuids)
-      where !found.contains(where: { $0.handle == characteristic.handle }) {
-        guard let uuid = characteristic.uuid else { continue }
-        found.append(
-          CharacteristicSnapshot(
-            handle: characteristic.handle, uuid: uuid, properties: characteristic.characteristicProperties))
-      }
-      found.sort { $0.handle < $1.handle }
-      view[index].characteristics = found
-      peripheral.services = view
-      result = .characteristics(of: handle, found)
-    case .discoverDescriptors(let handle):
-      guard let place = view.place(of: handle) else { return .failed(.att(.invalidHandle)) }
-      let found = device.children(of: handle, .descriptor, nil).compactMap { descriptor in
-        descriptor.uuid.map { DescriptorSnapshot(handle: descriptor.handle, uuid: $0) }
-      }
-      view[place.service].characteristics?[place.characteristic].descriptors = found
-      peripheral.services = view
-      result = .descriptors(of: handle, found)
-    default: return .failed(.att(.requestNotSupported))
-    }
-    managers[key]?.peripherals[device.peer] = peripheral
+    let result = view.discover(operation, of: device)
+    if case .failed = result { return result }
+    managers[key]?.peripherals[device.peer]?.services = view
+    if case .services = result { expectServices(view.map(\.uuid), of: device.peer) }
     persistPeripheral(key, device.peer)
     return result
   }
@@ -114,8 +64,8 @@ extension Device {
   }
 
   func includedServices(of handle: AttributeHandle, _ uuids: [BluetoothUUID]?) -> [ServiceSnapshot] {
-    guard case .array(_, let paths)? = attributes[handle]?.properties["Includes"] else { return [] }
-    return paths.compactMap { $0.pathValue?.remoteAttribute?.handle }.compactMap { attributes[$0]?.serviceSnapshot }
+    (attributes[handle]?.includes ?? []).compactMap { $0.remoteAttribute?.handle }
+      .compactMap { attributes[$0]?.serviceSnapshot }
       .filter { service in uuids.map { $0.contains(service.uuid) } ?? true }
   }
 }
@@ -132,6 +82,63 @@ extension ServiceSnapshot {
 }
 
 extension [ServiceSnapshot] {
+  /// Takes in what a discovery finds on a device, and says it.
+  mutating func discover(_ operation: PeripheralOperation, of device: Device) -> OperationResult {
+    switch operation {
+    case .discoverServices(let uuids): discoverServices(uuids, of: device)
+    case .discoverIncludedServices(let uuids, let handle): discoverIncludedServices(uuids, of: handle, device)
+    case .discoverCharacteristics(let uuids, let handle): discoverCharacteristics(uuids, of: handle, device)
+    case .discoverDescriptors(let handle): discoverDescriptors(of: handle, device)
+    default: .failed(.att(.requestNotSupported))
+    }
+  }
+
+  private mutating func discoverServices(_ uuids: [BluetoothUUID]?, of device: Device) -> OperationResult {
+    for service in device.children(of: nil, .service, uuids) where service.isPrimary {
+      if !contains(where: { $0.handle == service.handle }), let snapshot = service.serviceSnapshot { append(snapshot) }
+    }
+    sort { $0.handle < $1.handle }
+    return .services(self)
+  }
+
+  private mutating func discoverIncludedServices(
+    _ uuids: [BluetoothUUID]?, of handle: AttributeHandle, _ device: Device
+  ) -> OperationResult {
+    guard let index = firstIndex(where: { $0.handle == handle }) else { return .failed(.att(.invalidHandle)) }
+    let found = device.includedServices(of: handle, uuids)
+    let included = Set((self[index].includedServices ?? []) + found.map(\.handle))
+    self[index].includedServices = included.sorted()
+    for service in found where !contains(where: { $0.handle == service.handle }) { append(service) }
+    sort { $0.handle < $1.handle }
+    return .includedServices(of: handle, filter { included.contains($0.handle) })
+  }
+
+  private mutating func discoverCharacteristics(
+    _ uuids: [BluetoothUUID]?, of handle: AttributeHandle, _ device: Device
+  ) -> OperationResult {
+    guard let index = firstIndex(where: { $0.handle == handle }) else { return .failed(.att(.invalidHandle)) }
+    var found = self[index].characteristics ?? []
+    for characteristic in device.children(of: handle, .characteristic, uuids)
+    where !found.contains(where: { $0.handle == characteristic.handle }) {
+      guard let uuid = characteristic.uuid else { continue }
+      found.append(
+        CharacteristicSnapshot(
+          handle: characteristic.handle, uuid: uuid, properties: characteristic.characteristicProperties))
+    }
+    found.sort { $0.handle < $1.handle }
+    self[index].characteristics = found
+    return .characteristics(of: handle, found)
+  }
+
+  private mutating func discoverDescriptors(of handle: AttributeHandle, _ device: Device) -> OperationResult {
+    guard let place = place(of: handle) else { return .failed(.att(.invalidHandle)) }
+    let found = device.children(of: handle, .descriptor, nil).compactMap { descriptor in
+      descriptor.uuid.map { DescriptorSnapshot(handle: descriptor.handle, uuid: $0) }
+    }
+    self[place.service].characteristics?[place.characteristic].descriptors = found
+    return .descriptors(of: handle, found)
+  }
+
   /// Where a characteristic stands.
   func place(of handle: AttributeHandle) -> (service: Int, characteristic: Int)? {
     for (index, service) in enumerated() {

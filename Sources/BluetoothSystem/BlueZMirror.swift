@@ -17,7 +17,7 @@ struct BlueZMirror: Sendable {
   var stateBefore = ManagerState.unknown
   var isPowered = false
   /// `nil` before BlueZ 5.67.
-  var powerState: String?
+  var powerState: PowerState?
   /// Somebody's discovery runs, this system's or another client's.
   var isDiscovering = false
   /// Devices that there was no room for.
@@ -51,58 +51,62 @@ struct BlueZMirror: Sendable {
   }
 }
 
-/// A Device1, with the attributes below it.
+/// A Device1, with the attributes below it. Its properties are read when they change, once.
 struct Device: Sendable {
   let path: ObjectPath
   var peer: PeerIdentifier
-  private(set) var properties: Properties
   var attributes: [AttributeHandle: RemoteAttribute] = [:]
   /// bluetoothd has been asked to end the link.
   var isDisconnecting = false
   var isTrustRequested = false
 
-  // Read out of the properties once, when they change: the reconciler asks for them on every event.
-  private(set) var address: DeviceAddress?
   private(set) var isConnected = false
-  private(set) var isBonded = false
   private(set) var isTrusted = false
   private(set) var isResolved = false
-  private(set) var uuids: [BluetoothUUID] = []
+  private(set) var rssi: Int8?
+  /// What it has said of itself: by advertisements, or, its name and services, on a link.
+  private(set) var advertisement = AdvertisementData()
+
+  private var addressText: String?
+  private var addressKind: DeviceAddress.Kind?
+  private(set) var address: DeviceAddress?
+  /// `nil` before BlueZ 5.66, where `Paired` says it.
+  private var isMarkedBonded: Bool?
+  private var isPaired: Bool?
+  var isBonded: Bool { isMarkedBonded ?? isPaired ?? false }
 
   init(
     path: ObjectPath, peer: PeerIdentifier, properties: Properties, attributes: [AttributeHandle: RemoteAttribute] = [:]
   ) {
     self.path = path
     self.peer = peer
-    self.properties = properties
     self.attributes = attributes
-    readOut()
+    update(properties, invalidated: [])
   }
 
   mutating func update(_ changed: Properties, invalidated: [String]) {
-    properties.merge(changed) { _, new in new }
-    for name in invalidated { properties[name] = nil }
-    readOut()
+    let changes = PropertyChanges<Device1>(changed, invalidated: invalidated)
+    if let isConnected = changes.connected { self.isConnected = isConnected ?? false }
+    if let isTrusted = changes.trusted { self.isTrusted = isTrusted ?? false }
+    if let isResolved = changes.servicesResolved { self.isResolved = isResolved ?? false }
+    if let isBonded = changes.bonded { isMarkedBonded = isBonded }
+    if let isPaired = changes.paired { self.isPaired = isPaired }
+    if let rssi = changes.rssi { self.rssi = rssi }
+    if let name = changes.name { advertisement.localName = name }
+    if let uuids = changes.uuids { advertisement.serviceUUIDs = uuids ?? [] }
+    if let appearance = changes.appearance { advertisement.appearance = appearance }
+    if let power = changes.txPower { advertisement.transmitPowerLevel = power }
+    if let flags = changes.advertisingFlags { advertisement.flags = flags?.first }
+    if let data = changes.serviceData { advertisement.serviceData = data ?? [:] }
+    if let data = changes.manufacturerData { advertisement.manufacturerData = data ?? [:] }
+    if let text = changes.address { addressText = text }
+    if let kind = changes.addressType { addressKind = kind }
+    address = addressText.flatMap { DeviceAddress($0, kind: addressKind ?? .public) }
   }
 
-  private mutating func readOut() {
-    address = Self.address(properties)
-    isConnected = properties["Connected"]?.boolValue ?? false
-    isBonded = (properties["Bonded"] ?? properties["Paired"])?.boolValue ?? false
-    isTrusted = properties["Trusted"]?.boolValue ?? false
-    isResolved = properties["ServicesResolved"]?.boolValue ?? false
-    uuids = (properties["UUIDs"]?.stringsValue ?? []).compactMap { BluetoothUUID($0) }
-  }
-
-  var name: String? { properties["Name"]?.stringValue }
-  var rssi: Int8? { properties["RSSI"]?.integerValue.map { Int8(clamping: $0) } }
+  var name: String? { advertisement.localName }
+  var uuids: [BluetoothUUID] { advertisement.serviceUUIDs }
   var isUsable: Bool { isConnected && !isDisconnecting }
-
-  static func address(_ properties: Properties) -> DeviceAddress? {
-    guard let text = properties["Address"]?.stringValue else { return nil }
-    let kind = properties["AddressType"]?.stringValue.flatMap { DeviceAddress.Kind(rawValue: $0) } ?? .public
-    return DeviceAddress(text, kind: kind)
-  }
 
   /// Services that tell this device from others: a profile of these puts few devices on the accept list.
   var tellingServices: [BluetoothUUID] {
@@ -111,32 +115,7 @@ struct Device: Sendable {
   }
 
   /// The link's MTU, where bluetoothd says; what every link has, otherwise.
-  var mtu: Int {
-    attributes.values.lazy.compactMap { $0.properties["MTU"]?.integerValue }.first ?? ATTLimits.defaultMTU
-  }
-
-  var advertisementData: AdvertisementData {
-    var data = AdvertisementData(localName: name, serviceUUIDs: uuids)
-    data.appearance = properties["Appearance"]?.integerValue.flatMap { UInt16(exactly: $0) }
-    data.transmitPowerLevel = properties["TxPower"]?.integerValue.flatMap { Int8(exactly: $0) }
-    data.flags = properties["AdvertisingFlags"]?.bytesValue?.first
-    if case .dictionary(_, _, let members)? = properties["ServiceData"] {
-      for (key, value) in members {
-        guard let uuid = key.stringValue.flatMap({ BluetoothUUID($0) }), let bytes = value.unwrapped.bytesValue else {
-          continue
-        }
-        data.serviceData[uuid] = bytes
-      }
-    }
-    if case .dictionary(_, _, let members)? = properties["ManufacturerData"] {
-      for (key, value) in members {
-        guard let company = key.integerValue.flatMap({ UInt16(exactly: $0) }), let bytes = value.unwrapped.bytesValue
-        else { continue }
-        data.manufacturerData[company] = bytes
-      }
-    }
-    return data
-  }
+  var mtu: Int { attributes.values.lazy.compactMap(\.mtu).first ?? ATTLimits.defaultMTU }
 }
 
 /// A remote service, characteristic or descriptor.
@@ -147,13 +126,40 @@ struct RemoteAttribute: Sendable {
   let handle: AttributeHandle
   /// The attribute it belongs to: a characteristic's service, a descriptor's characteristic.
   let parent: AttributeHandle?
-  var properties: Properties
 
-  var uuid: BluetoothUUID? { properties["UUID"]?.stringValue.flatMap { BluetoothUUID($0) } }
-  var isPrimary: Bool { properties["Primary"]?.boolValue ?? true }
+  private(set) var uuid: BluetoothUUID?
+  /// Of a service.
+  private(set) var isPrimary = true
+  private(set) var includes: [ObjectPath] = []
+  /// Of a characteristic.
+  private(set) var characteristicProperties: CharacteristicProperties = []
+  private(set) var mtu: Int?
 
-  var characteristicProperties: CharacteristicProperties {
-    CharacteristicProperties(flags: properties["Flags"]?.stringsValue ?? [])
+  init(
+    kind: Kind, path: ObjectPath, handle: AttributeHandle, parent: AttributeHandle?, properties: Properties
+  ) {
+    self.kind = kind
+    self.path = path
+    self.handle = handle
+    self.parent = parent
+    update(properties)
+  }
+
+  /// A value that changes is no part of what is known of an attribute: whoever subscribed is told.
+  mutating func update(_ changed: Properties) {
+    switch kind {
+    case .service:
+      let changes = PropertyChanges<GattService1>(changed)
+      if let uuid = changes.uuid { self.uuid = uuid }
+      if let isPrimary = changes.primary { self.isPrimary = isPrimary ?? true }
+      if let includes = changes.includes { self.includes = includes ?? [] }
+    case .characteristic:
+      let changes = PropertyChanges<GattCharacteristic1>(changed)
+      if let uuid = changes.uuid { self.uuid = uuid }
+      if let flags = changes.flags { characteristicProperties = CharacteristicProperties(flags: flags ?? []) }
+      if let mtu = changes.mtu { self.mtu = mtu.map { Int($0) } }
+    case .descriptor: if let uuid = PropertyChanges<GattDescriptor1>(changed).uuid { self.uuid = uuid }
+    }
   }
 }
 

@@ -23,7 +23,7 @@ public struct BluetoothSystem: Sendable {
   var apps: [String: App] = [:]
   var managers: [ManagerKey: Manager] = [:]
   var peers: [PeerIdentifier: PeerRecord] = [:]
-  var remembered: [LocalAttributeIdentifier: Set<PeerIdentifier>] = [:]
+  var remembered = RememberedSubscriptions()
 
   // What bluetoothd says.
   var bluez = BlueZMirror()
@@ -42,7 +42,7 @@ public struct BluetoothSystem: Sendable {
   /// Whose attributes changed in this turn, and whose are not what they should be.
   var uncheckedDatabases: Set<PeerIdentifier> = []
   var healings: [PeerIdentifier: DatabaseHealing] = [:]
-  var sessions: [ObjectPath: NotifySession] = [:]
+  var sessions = NotifySessions()
   var publishing = Publishing()
   var exports = ExportPaths()
   var lastAction: UInt64 = 0
@@ -149,7 +149,7 @@ public struct BluetoothSystem: Sendable {
     reconcileDatabases()
     // Subscriptions before operations, so that `setNotifyValue` finds a session that is there already.
     reconcileNotifications()
-    // Services before who is subscribed to them, and before advertisements, which call centrals in.
+    // Services before their subscribers, and before advertisements, which call centrals in.
     reconcilePublished()
     reconcileSubscriptions()
     runOperations()
@@ -186,7 +186,7 @@ public struct BluetoothSystem: Sendable {
       case .peer(let record):
         peers[record.identifier] = record
         identifiers.note(record.identifier, at: record.address)
-      case .subscription(let record): remembered[record.characteristic, default: []].insert(record.central)
+      case .subscription(let record): remembered.add(record)
       case .peripheral, .service: break
       }
     }

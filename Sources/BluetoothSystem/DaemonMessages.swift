@@ -55,7 +55,7 @@ extension BluetoothSystem {
     attempts = [:]
     profile = AcceptListProfile()
     discovery = Discovery()
-    sessions = [:]
+    sessions = NotifySessions()
     publishing.forgetAll()
     forgetPairings()
     uncheckedDatabases = []
@@ -72,7 +72,7 @@ extension BluetoothSystem {
   /// The adapter works, or is off on purpose, or does not come.
   mutating func settleAdapter() {
     guard let until = bluez.adapterAwaitedUntil else { return }
-    let isOffOnPurpose = bluez.adapter != nil && (!settings.bluetoothOn || bluez.powerState == "off-blocked")
+    let isOffOnPurpose = bluez.adapter != nil && (!settings.bluetoothOn || bluez.powerState == .blocked)
     guard bluez.isPowered || isOffOnPurpose || until <= now else { return }
     bluez.adapterAwaitedUntil = nil
     if !bluez.isPowered {
@@ -109,20 +109,21 @@ extension BluetoothSystem {
     guard bluez.adapter == nil, configuration.adapter.matches(path, properties) else { return }
     bluez.adapter = path
     bluez.hadAdapter = true
-    bluez.isPowered = properties["Powered"]?.boolValue ?? false
-    bluez.powerState = properties["PowerState"]?.stringValue
-    bluez.isDiscovering = properties["Discovering"]?.boolValue ?? false
-    if properties["Pairable"]?.boolValue == false { setAdapter("Pairable", true) }
-    if bluez.isPowered != settings.bluetoothOn { setAdapter("Powered", settings.bluetoothOn) }
+    let values = PropertyValues<Adapter1>(properties)
+    bluez.isPowered = values.powered ?? false
+    bluez.powerState = values.powerState
+    bluez.isDiscovering = values.discovering ?? false
+    if values.pairable == false { setAdapter(\.pairable, true) }
+    if bluez.isPowered != settings.bluetoothOn { setAdapter(\.powered, settings.bluetoothOn) }
   }
 
-  private mutating func setAdapter(_ name: String, _ value: Bool) {
+  private mutating func setAdapter(_ property: KeyPath<Adapter1, Property<Bool>>, _ value: Bool) {
     guard let adapter = bluez.adapter else { return }
-    call(adapter, .setProperty(interface: InterfaceName.adapter, name: name, value: .bool(value)), for: .ignored)
+    call(adapter, .set(property, to: value), for: .ignored)
   }
 
   private mutating func deviceAdded(_ path: ObjectPath, _ properties: Properties) {
-    guard let address = Device.address(properties) else { return }
+    guard let address = PropertyValues<Device1>(properties).deviceAddress else { return }
     let peer = identifier(for: address)
     // What apps have to do with is let in, however many others there are.
     guard bluez.devices[path] != nil || bluez.devices.count < configuration.deviceLimit || peers[peer] != nil else {
@@ -140,7 +141,7 @@ extension BluetoothSystem {
     bluez.devicePaths[peer] = path
     uncheckedDatabases.insert(peer)
     noteName(peer)
-    if properties["RSSI"] != nil { sighted(peer) }
+    if PropertyValues<Device1>(properties).has(\.rssi) { sighted(peer) }
   }
 
   private mutating func removed(_ path: ObjectPath, _ names: [String]) {
@@ -153,14 +154,14 @@ extension BluetoothSystem {
     if names.contains(InterfaceName.device), let device = bluez.devices.removeValue(forKey: path) {
       for attribute in device.attributes.values {
         bluez.owners[attribute.path] = nil
-        sessions[attribute.path] = nil
+        sessions.hasEnded(attribute.path)
       }
       if bluez.devicePaths[device.peer] == path { bluez.devicePaths[device.peer] = nil }
       profile.disarm(device.peer)
       forgetDevice(path, device.peer)
     }
     if names.contains(where: { name in BlueZMirror.attributeKinds.contains { $0.interface == name } }) {
-      sessions[path] = nil
+      sessions.hasEnded(path)
       if let (device, attribute) = bluez.removeAttribute(path) {
         uncheckedDatabases.insert(device.peer)
         attributeRemoved(device.peer, attribute)
@@ -184,32 +185,31 @@ extension BluetoothSystem {
   ) {
     switch interface {
     case InterfaceName.adapter where path == bluez.adapter:
-      if let powered = changed["Powered"]?.boolValue, powered != bluez.isPowered {
+      let values = PropertyValues<Adapter1>(changed)
+      if let powered = values.powered, powered != bluez.isPowered {
         bluez.isPowered = powered
         if powered { profile.disarmAll() } else { discovery = Discovery() }
         journal(.bluetoothState, [.state: String(describing: bluez.state), .because: "Powered"])
       }
-      if let isDiscovering = changed["Discovering"]?.boolValue {
+      if let isDiscovering = values.discovering {
         bluez.isDiscovering = isDiscovering
         if !isDiscovering { discovery.hasEnded() }
       }
-      if changed["Pairable"]?.boolValue == false, pairing.takeLossOfPairable() {
+      if values.pairable == false, pairing.takeLossOfPairable() {
         // bluetoothd switches it off with its last agent, and not on again for one that comes at once; pairings would
         // succeed then and leave no bond (seen with 5.82).
-        setAdapter("Pairable", true)
+        setAdapter(\.pairable, true)
       }
-      if changed["PowerState"]?.stringValue == "off", bluez.powerState == "off-blocked", settings.bluetoothOn {
+      if values.powerState == .off, bluez.powerState == .blocked, settings.bluetoothOn {
         // rfkill is off again: asked once, not over and over.
-        setAdapter("Powered", true)
+        setAdapter(\.powered, true)
       }
-      if let state = changed["PowerState"]?.stringValue { bluez.powerState = state }
+      if let state = values.powerState { bluez.powerState = state }
     case InterfaceName.device: deviceChanged(path, changed, invalidated)
     case InterfaceName.gattCharacteristic, InterfaceName.gattService, InterfaceName.gattDescriptor:
       guard let owner = bluez.owners[path] else { return }
-      for (name, value) in changed where name != "Value" {
-        bluez.devices[owner.device]?.attributes[owner.handle]?.properties[name] = value
-      }
-      if interface == InterfaceName.gattCharacteristic, let value = changed["Value"]?.bytesValue {
+      bluez.devices[owner.device]?.attributes[owner.handle]?.update(changed)
+      if interface == InterfaceName.gattCharacteristic, let value = PropertyValues<GattCharacteristic1>(changed).value {
         livedUnheard(owner.device)
         valueArrived(path, value)
       }
@@ -249,12 +249,12 @@ extension BluetoothSystem {
     if isUp {
       healthOfNewLink(peer)
       attempts[peer]?.linkCameUp()
-      forgetFailedSubscriptions(peer)
+      sessions.forgetFailures(of: peer)
       visitBegan(peer)
     } else {
       attempts[peer]?.linkWentDown()
       healthOfLostLink(peer, wasResolved: wasResolved)
-      forgetFailedSubscriptions(peer)
+      sessions.forgetFailures(of: peer)
       failRemoteRequests(from: peer)
       visitEnded(peer)
     }

@@ -51,7 +51,7 @@ extension BluetoothSystem {
       return "\(peer) is being connected without a call"
     }
     for path in rereading.devices where !reread.contains(path) { return "\(path) is being read without a call" }
-    for (path, session) in sessions where session.step == .starting && !starting.contains(path) {
+    for path in sessions.starting where !starting.contains(path) {
       return "a subscription to \(path) is starting without a call"
     }
     if pairing.agent.isAsked, !asksAgent { return "the agent is being registered without a call" }

@@ -4,11 +4,57 @@ import BluetoothTypes
 import BusValue
 import FoundationEssentials
 
-/// The system's own StartNotify on a characteristic: it serves every app, and outlives them.
-struct NotifySession: Sendable {
-  enum Step: Sendable { case starting, active, stopping, failed }
-  var step: Step
-  var peer: PeerIdentifier
+/// The system's own StartNotify on remote characteristics: each serves every app, and outlives them.
+struct NotifySessions: Sendable {
+  enum State: Sendable { case starting, active, stopping, failed }
+
+  private struct Session {
+    var state: State
+    let peer: PeerIdentifier
+  }
+
+  private var sessions: [ObjectPath: Session] = [:]
+
+  subscript(path: ObjectPath) -> State? { sessions[path]?.state }
+  /// Those for which bluetoothd was asked and has not answered.
+  var starting: [ObjectPath] { sessions.filter { $0.value.state == .starting }.map(\.key) }
+
+  /// Begins those that are wanted and not there.
+  mutating func start(_ path: ObjectPath, of peer: PeerIdentifier) -> Bool {
+    guard sessions[path] == nil else { return false }
+    sessions[path] = Session(state: .starting, peer: peer)
+    return true
+  }
+
+  /// Ends those that nothing wants any more. Returns which bluetoothd is to be asked to stop.
+  mutating func stop(unless wanted: Set<ObjectPath>) -> [ObjectPath] {
+    let unwanted = sessions.filter { $0.value.state == .active && !wanted.contains($0.key) }.keys.sorted()
+    for path in unwanted { sessions[path]?.state = .stopping }
+    return unwanted
+  }
+
+  /// An app's own `setNotifyValue` has started it.
+  mutating func isActive(_ path: ObjectPath, of peer: PeerIdentifier) {
+    sessions[path] = Session(state: .active, peer: peer)
+  }
+
+  /// bluetoothd has answered. Returns whose subscription has failed: it is asked for again with the next link, whose loss may
+  /// have been heard before.
+  mutating func started(_ path: ObjectPath, _ error: BlueZError?) -> PeerIdentifier? {
+    guard let session = sessions[path], session.state == .starting else { return nil }
+    let isThere = error.map { $0.kind == .inProgress } ?? true
+    sessions[path]?.state = isThere ? .active : .failed
+    return isThere ? nil : session.peer
+  }
+
+  /// What failed on the old link is tried again on the next: at once where bluetoothd keeps it for then, and when the link
+  /// is there, since the failure may have been heard after the loss.
+  mutating func forgetFailures(of peer: PeerIdentifier) {
+    sessions = sessions.filter { $0.value.peer != peer || $0.value.state != .failed }
+  }
+
+  /// bluetoothd has stopped it, or its object is gone.
+  mutating func hasEnded(_ path: ObjectPath) { sessions[path] = nil }
 }
 
 extension BluetoothSystem {
@@ -16,18 +62,11 @@ extension BluetoothSystem {
   /// effect with the next link.
   mutating func reconcileNotifications() {
     guard bluez.state == .poweredOn else { return }
-    let wantedNow = wantedNotifications()
-    for (path, handle, peer) in wantedNow where sessions[path] == nil {
-      guard operations[peer]?.current?.operation.attribute != handle else { continue }
-      sessions[path] = NotifySession(step: .starting, peer: peer)
-      call(path, .startNotify, for: .startNotify(path))
+    let wanted = wantedNotifications()
+    for (path, handle, peer) in wanted where operations[peer]?.current?.operation.attribute != handle {
+      if sessions.start(path, of: peer) { call(path, .startNotify, for: .startNotify(path)) }
     }
-    let wanted = Set(wantedNow.map(\.path))
-    for (path, session) in sessions.sorted(by: { $0.key < $1.key })
-    where session.step == .active && !wanted.contains(path) {
-      sessions[path]?.step = .stopping
-      call(path, .stopNotify, for: .stopNotify(path))
-    }
+    for path in sessions.stop(unless: Set(wanted.map(\.path))) { call(path, .stopNotify, for: .stopNotify(path)) }
   }
 
   private func wantedNotifications() -> [(path: ObjectPath, handle: AttributeHandle, peer: PeerIdentifier)] {
@@ -47,23 +86,9 @@ extension BluetoothSystem {
   }
 
   mutating func notifyStarted(_ path: ObjectPath, _ result: Result<Reply, BlueZError>) {
-    guard let session = sessions[path], session.step == .starting else { return }
-    switch result {
-    case .success: sessions[path]?.step = .active
-    case .failure(let error) where error.kind == .inProgress: sessions[path]?.step = .active
-    case .failure(let error):
-      // Asked again with the next link. That the link is lost may have been heard before.
-      sessions[path]?.step = .failed
-      journal(.subscriptionFailed, [.peripheral: session.peer.uuidString, .error: error.description])
-    }
-  }
-
-  mutating func notifyStopped(_ path: ObjectPath) { sessions[path] = nil }
-
-  /// What failed on the old link is tried again on the next: at once where bluetoothd keeps it for then, and when the link
-  /// is there, since the failure may have been heard after the loss.
-  mutating func forgetFailedSubscriptions(_ peer: PeerIdentifier) {
-    for (path, session) in sessions where session.peer == peer && session.step == .failed { sessions[path] = nil }
+    let failure: BlueZError? = if case .failure(let error) = result { error } else { nil }
+    guard let peer = sessions.started(path, failure), let failure else { return }
+    journal(.subscriptionFailed, [.peripheral: peer.uuidString, .error: failure.description])
   }
 
   /// A characteristic's Value changed: a notification, or the echo of a read of ours.

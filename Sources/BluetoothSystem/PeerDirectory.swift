@@ -164,7 +164,7 @@ extension BluetoothSystem {
   /// link is.
   mutating func releasePeer(_ peer: PeerIdentifier) {
     guard bluez.device(peer) == nil, !managers.values.contains(where: { $0.peripherals[peer] != nil }),
-      !remembered.values.contains(where: { $0.contains(peer) }), peers.removeValue(forKey: peer) != nil
+      !remembered.includes(peer), peers.removeValue(forKey: peer) != nil
     else { return }
     erase(StoreKey(.peer, peer.uuidString))
   }

@@ -126,7 +126,7 @@ extension BluetoothSystem {
       setNotifying(false, attribute.handle, peer, item.manager)
       return .finished(.notifying(false))
     }
-    switch sessions[attribute.path]?.step {
+    switch sessions[attribute.path] {
     case .active:
       setNotifying(true, attribute.handle, peer, item.manager)
       return .finished(.notifying(true))
@@ -152,7 +152,7 @@ extension BluetoothSystem {
       finish(item, peer, .value(value))
     case (.writeCharacteristic, .success), (.writeDescriptor, .success): finish(item, peer, .done)
     case (.setNotify(let on, let handle), .success):
-      if let path { sessions[path] = NotifySession(step: .active, peer: peer) }
+      if let path { sessions.isActive(path, of: peer) }
       setNotifying(on, handle, peer, item.manager)
       finish(item, peer, .notifying(on))
     case (_, .failure(let error)):

@@ -5,7 +5,7 @@ import BusValue
 import FoundationEssentials
 import TimeTypes
 
-/// Who waits for the signal strength of one peripheral's link. One question is under way for a peripheral, and its
+/// The requests that wait for the signal strength of one peripheral's link. One question is under way for a peripheral, and its
 /// answer is for all who had asked by then: each costs a carrier a thread and a socket for up to a second.
 struct SignalReading: Sendable {
   /// Whose question is under way.
@@ -95,7 +95,7 @@ extension BluetoothSystem {
     for peer in signalReadings.keys { _ = signalReadings[peer]?.remove { $0.manager.app == name } }
   }
 
-  /// Whom nobody will answer any more: bluetoothd is gone.
+  /// bluetoothd is gone, and answers none of these any more.
   mutating func endSignalReadings() {
     let open = signalReadings.sorted { $0.key < $1.key }
     signalReadings = [:]

@@ -24,7 +24,7 @@ package final class AppSession: AppLinkDelegate, @unchecked Sendable {
     case away
     case attached(AttachReply)
     case refused(AppLinkError)
-    /// The app can't say who it is, or there is no link: it never will be attached.
+    /// The app has no usable identity, or there is no link to latchkeyd: it will never be attached.
     case unusable(String)
   }
 
@@ -36,7 +36,7 @@ package final class AppSession: AppLinkDelegate, @unchecked Sendable {
   private var lastManager: UInt32 = 0
   private var lastOperation: UInt64 = 0
   private var lastEvent: EventSequence?
-  /// Who does what the user asks for, and what was asked before there was anybody.
+  /// The handler of what the user asks for, and what was asked before one was set.
   private var actionHandler: (queue: DispatchQueue, handle: @Sendable (UserAction) -> Void)?
   private var waitingActions: [UserAction] = []
   /// What the app has to say to the user now; said again to a system that came back.

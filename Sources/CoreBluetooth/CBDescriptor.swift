@@ -36,7 +36,7 @@ open class CBDescriptor: CBAttribute, @unchecked Sendable {
     }
   }
 
-  /// The bytes of a value that an app gave; `nil` where its type is none that a descriptor can have.
+  /// The bytes of a value that an app gave; `nil` where a descriptor can't have a value of its type.
   static func bytes(of value: Any?) -> [UInt8]? {
     switch value {
     case let text as String: return Array(text.utf8)

@@ -32,7 +32,7 @@ extension CBPeripheral {
     guard isConnected(command), let manager else { return }
     if let subject, !owns(subject) {
       manager.session.logger.critical(
-        "API MISUSE: \(command) is ignored: \(subject) is none that \(self) has discovered")
+        "API MISUSE: \(command) is ignored: \(self) has not discovered \(subject)")
       return
     }
     if let refusal {

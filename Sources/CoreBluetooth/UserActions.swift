@@ -28,7 +28,7 @@ public final class UserAction: Sendable {
 
 /// What the user asks of this app.
 public enum UserActions {
-  /// Sets who does what the user asks for. What was asked before comes at once.
+  /// Sets the handler of what the user asks for. What was asked before is handed over at once.
   public static func setHandler(
     queue: DispatchQueue = .main, _ handler: @escaping @Sendable (UserAction) -> Void
   ) {

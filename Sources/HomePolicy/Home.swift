@@ -11,7 +11,8 @@ extension HomePolicy {
   var edge: Int {
     if isHomeAtEdge { return -128 }
     if hasLeft { return configuration.weakSignal + configuration.departureMargin }
-    return weakestAtHome.map { min(configuration.weakSignal, $0 - configuration.homeMargin) } ?? configuration.weakSignal
+    guard let weakestAtHome else { return configuration.weakSignal }
+    return min(configuration.weakSignal, weakestAtHome - configuration.homeMargin)
   }
 
   /// Whether there are places in this home that nothing tells from the street: no link can be relied on to come up weaker.

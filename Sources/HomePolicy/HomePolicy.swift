@@ -263,7 +263,7 @@ public struct HomePolicy: Sendable {
   private mutating func timePassed(at time: HomeTime) {
     if let due = signalDue, due <= time.instant {
       signalDue = nil
-      // A reading that never came is none.
+      // A reading that never came does not count.
       if isReadingSignal { signalRead(nil, at: time) }
     }
     if let due = offerDue, due <= time.instant {

@@ -2,7 +2,7 @@ import Glibc
 import Logging
 import Timekeeping
 
-/// Who writes a journal.
+/// The process that writes a journal.
 struct JournalOrigin: Sendable {
   let machine: String
   let process: String

@@ -148,7 +148,7 @@ public final class ChildProcessSupervisor: Supervisor {
     var attributes = posix_spawnattr_t()
     posix_spawnattr_init(&attributes)
     defer { posix_spawnattr_destroy(&attributes) }
-    // A group of its own, so that a signal from a terminal to latchkeyd is none to its apps.
+    // A group of its own, so that Ctrl-C on latchkeyd does not reach its apps.
     posix_spawnattr_setflags(
       &attributes, Int16(POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
     posix_spawnattr_setpgroup(&attributes, 0)

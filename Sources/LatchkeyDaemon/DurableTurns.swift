@@ -6,7 +6,7 @@ import Timekeeping
 /// The system with its store: one event at a time, and what is promised is on disk first.
 ///
 /// Where the store can't be written, what is on disk goes on being served, and what happens is carried out and written
-/// later. Who asks for a promise waits: an app's request stays in its place, and is neither answered nor told to the
+/// later. What asks for a promise waits: an app's request stays in its place, and is neither answered nor told to the
 /// radio before it is durable (CoreBluetooth's requests know no failure of this kind, so an app could do nothing with
 /// one, and its order would be lost); a user's is refused, since a person can do something about it.
 final class DurableTurns {

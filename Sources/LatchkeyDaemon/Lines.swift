@@ -2,7 +2,7 @@ import BluetoothSystem
 import Synchronization
 
 /// Each app's own line before the loop's: a few of an app's requests are in the loop at a time, and the rest wait here, so
-/// that who says much is held up by what it said, and nobody else.
+/// that a caller that says much is held up by what it said, and no other caller is.
 final class Lines: Sendable {
   private typealias Entry = (event: BluetoothSystem.Event, whenDone: @Sendable () -> Void)
 

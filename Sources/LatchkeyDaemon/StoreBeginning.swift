@@ -20,7 +20,7 @@ struct StoreBeginning {
 
   /// Sees to it that there is a whole store in its place.
   /// - Parameter build: makes one at this path, whole and durable.
-  /// - Throws: `DaemonError` where a store was lost, or what is there is none; nothing is changed then.
+  /// - Throws: `DaemonError` where a store was lost, or what is there is not a store; nothing is changed then.
   func prepare(build: (String) throws -> Void) throws {
     let wish = try wishedName()
     if let wish { try move(to: wish) }

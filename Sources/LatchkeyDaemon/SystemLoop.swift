@@ -67,7 +67,7 @@ public final class SystemLoop: Sendable {
   }
 
   /// Puts an event into the line. From any thread; events of one thread keep their order.
-  /// The line itself has no end: who can say more than a few things at a time is to wait for `whenDone` of what it said.
+  /// The line itself has no limit: a caller that can say more than a few things at a time waits for `whenDone` of what it said.
   /// - Parameter whenDone: called on the loop's thread when the event's effects have been carried out.
   public func handle(_ event: BluetoothSystem.Event, whenDone: (@Sendable () -> Void)? = nil) {
     continuation.yield(.event(event, whenDone: whenDone))

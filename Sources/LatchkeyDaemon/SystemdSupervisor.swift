@@ -43,7 +43,7 @@ public final class SystemdSupervisor: Supervisor {
 
   /// Connects, and asks systemd for the units; blocks until it has answered.
   /// - Parameter apps: those that have a unit.
-  /// - Throws: `DaemonError` where there is no systemd, or a unit's name is none.
+  /// - Throws: `DaemonError` where there is no systemd, or a unit's name is not valid.
   public init(apps: [InstalledApp], address: BusAddress = .system, logger: Logger) throws(DaemonError) {
     (news, continuation) = AsyncStream.makeStream()
     self.logger = logger
@@ -289,7 +289,7 @@ private enum Systemd {
     }
   }
 
-  /// What the properties of a unit or of a service say; `nil` where they are none.
+  /// What the properties of a unit or of a service say; `nil` where they make no sense.
   static func report(_ value: Value?) -> UnitReport? {
     guard let properties = value?.propertiesValue else { return nil }
     var report = UnitReport()

@@ -158,7 +158,7 @@ struct SystemdUnit: Sendable {
   private mutating func jobEnded(_ result: String) {
     // Its properties may have been told before it was known that they matter.
     isReportWanted = true
-    // Somebody wants it to stop, and systemd (256 and later) stops nothing that is frozen: who froze it helps.
+    // Somebody wants it to stop, and systemd (256 and later) stops nothing that is frozen: whoever froze it has to help.
     if result == "frozen", !isLaunching, process != nil { want(.stopped) }
     // A job that ended before the start was answered was an earlier one.
     guard isLaunching, !isStartWanted, open != .start else { return }

@@ -1,8 +1,8 @@
 import Glibc
 import Synchronization
 
-/// Lets so many, and so many bytes, in at a time: who comes while there is room for either is let in, however large. Who
-/// comes later waits, in order, and blocks its thread: for carriers' own threads alone.
+/// Lets so many callers, and so many bytes, in at a time. A caller that comes while there is room for either is let in,
+/// however much it brings. Later ones wait, in order, and block their threads: it is for carriers' own threads alone.
 final class Turnstile: Sendable {
   private struct Waiting {
     let bytes: Int

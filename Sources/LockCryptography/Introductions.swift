@@ -1,7 +1,7 @@
 import Crypto
 import LockProtocol
 
-/// What a phone must know of a lock to meet it: nothing of it is secret, but who exchanges it for another lock's has
+/// What a phone must know of a lock to meet it: nothing of it is secret, but an attacker who exchanges it for another lock's has
 /// the phone open that one.
 public struct LockIntroduction: Sendable, Equatable {
   public let identity: LockIdentity

@@ -44,7 +44,7 @@ struct KeyFile {
   private static let maximumByteCount = 64 * 1024
 
   func read<Value: Decodable>(_ type: Value.Type) throws(KeyFileError) -> Value {
-    // O_NONBLOCK: a FIFO in the file's place must not hold us up before we see that it is none.
+    // O_NONBLOCK: a FIFO in the file's place must not hold us up before we see that it is not a file.
     let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
     guard descriptor >= 0 else {
       throw errno == ENOENT ? .missing(path: path) : .notReadable(path: path, reason: lastError())

@@ -6,11 +6,11 @@ public struct AdapterState: Sendable, Equatable {
   public let path: ObjectPath
   public let isPowered: Bool
   /// `PowerState`, which BlueZ has since 5.65: `on`, `off`, `off-enabling`, `on-disabling`, `off-blocked`.
-  public let powerState: String?
+  public let powerState: PowerState?
 
   public var name: String { String(path.lastComponent) }
   /// By rfkill, or a switch of the machine's.
-  public var isBlocked: Bool { powerState == "off-blocked" }
+  public var isBlocked: Bool { powerState == .blocked }
 
   /// The adapter that latchkeyd will use, the first by its name, among bluetoothd's objects (the answer of
   /// `GetManagedObjects`); `nil` where there is none.
@@ -21,9 +21,8 @@ public struct AdapterState: Sendable, Equatable {
         let properties = interfaces.first(where: { $0.key.stringValue == InterfaceName.adapter })?.value
           .propertiesValue
       else { return nil }
-      return AdapterState(
-        path: path, isPowered: properties["Powered"]?.boolValue ?? false,
-        powerState: properties["PowerState"]?.stringValue)
+      let values = PropertyValues<Adapter1>(properties)
+      return AdapterState(path: path, isPowered: values.powered ?? false, powerState: values.powerState)
     }
     return found.min { $0.path < $1.path }
   }

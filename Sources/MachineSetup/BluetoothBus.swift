@@ -47,7 +47,7 @@ final class BluetoothBus: Sendable {
       _ = try call(
         MethodCall(
           to: WellKnown.busName, path: adapter.path, interface: InterfaceName.properties, member: "Set",
-          arguments: [.string(InterfaceName.adapter), .string("Powered"), .variant(.bool(true))]))
+          arguments: [.string(Adapter1.interface), .string(Adapter1.name(\.powered)), .variant(.bool(true))]))
     } catch {
       // bluetoothd before 5.65 has no PowerState, and says it so (src/adapter.c, property_set_mode).
       if BlueZError.Kind(rawValue: error.name) == .blocked || error.message.contains("rfkill") {

@@ -46,7 +46,7 @@ struct AdvertisingSet: Sendable {
   }
 }
 
-/// Somebody who could make use of an advertising set's next events.
+/// A controller that could make use of an advertising set's next events.
 private struct Listener {
   let controller: ControllerIdentifier
   let window: ListeningWindow
@@ -138,8 +138,8 @@ extension Radio {
     }
   }
 
-  /// Who could make use of the set's next events, and when somebody may begin to though nothing happened: a scanner that
-  /// has seen all there is can see more when the address changes, and who walks may come near.
+  /// The controllers that could make use of the set's next events, and when another may begin to though nothing happened:
+  /// a scanner that has seen all there is can see more when the address changes, and one that moves may come near.
   private func listeners(
     to set: AdvertisingSet, of advertiser: ControllerIdentifier
   ) -> (listeners: [Listener], wakeUp: Int64?) {

@@ -55,7 +55,7 @@ extension RadioPhysics {
 
   /// Reads a level, single parameters, or a level and parameters that are otherwise: `harsh,body loss=15`.
   ///
-  /// - Returns: `nil` where the text is none of that.
+  /// - Returns: `nil` where the text says none of these.
   public init?(text: String) {
     self = .ordinary
     for (index, part) in text.split(separator: ",", omittingEmptySubsequences: false).enumerated() {

@@ -106,7 +106,7 @@ public struct ScanParameters: Sendable, Hashable {
   }
 }
 
-/// Whom an initiator looks for.
+/// The devices that an initiator looks for.
 public enum InitiatorTarget: Sendable, Hashable {
   case address(DeviceAddress)
   /// Any resolvable private address of this key.

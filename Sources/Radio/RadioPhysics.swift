@@ -15,7 +15,7 @@ public struct RadioPhysics: Sendable, Hashable {
   /// 0 to 20.
   public var shadowing: Double
   /// The standard deviation of what walls, furniture and people add or take along the way, in dB; 0 to 20. The same place
-  /// has the same shadow, so that who stands still hears no change. 3GPP TR 38.901 (table 7.4.1-1) has 3 dB for indoor
+  /// has the same shadow, so that a phone that stands still hears no change. 3GPP TR 38.901 (table 7.4.1-1) has 3 dB for indoor
   /// offices in sight, 4 dB for streets in sight and about 8 dB out of sight.
   public var wayShadowing: Double
   /// How far one walks until the shadow along the way has only 1/e to do with what it was, in metres; 0.1 to 1000. TR

@@ -199,14 +199,14 @@ public actor Bus {
     try await call(.toBus("ReleaseName", [.string(name)]))
   }
 
-  /// Who is behind a connection. Throws `NameHasNoOwner` where it has left.
+  /// The process behind a connection. Throws `NameHasNoOwner` where it has left.
   public func credentials(of name: String) async throws(BusError) -> BusCredentials {
     try await withCheckedContinuation { continuation in
       credentials(of: name) { continuation.resume(returning: $0) }
     }.get()
   }
 
-  /// Who is behind a connection; `completion` is called once, on the bus's thread.
+  /// The process behind a connection; `completion` is called once, on the bus's thread.
   public func credentials(
     of name: String, completion: @escaping @Sendable (Result<BusCredentials, BusError>) -> Void
   ) {

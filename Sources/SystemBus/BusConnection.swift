@@ -61,7 +61,7 @@ final class BusConnection: @unchecked Sendable {
 
   private static func connect(_ bus: OpaquePointer?, to address: BusAddress) throws(BusError) -> String {
     func noBus(_ result: Int32) -> BusError {
-      // Who is not let in is told so by a closed connection alone.
+      // A client that is not let in learns it from the closed connection alone.
       let isRefused = [ENOTCONN, ECONNRESET, EPIPE, EACCES, EPERM].contains(-result)
       guard !isRefused else {
         return BusError(
@@ -169,7 +169,7 @@ final class BusConnection: @unchecked Sendable {
       defer { sd_bus_message_unref(message) }
       let waiting = PendingCall(
         self, acceptsFileDescriptors: call.acceptsFileDescriptors, completion: completion)
-      // UInt64.max is none; zero would be sd-bus's 25 s.
+      // UInt64.max: no limit. Zero would be sd-bus's 25 s.
       let microseconds = timeout.map { UInt64(max(1, $0 / .microseconds(1))) } ?? .max
       let result = sd_bus_call_async(
         bus, nil, message,

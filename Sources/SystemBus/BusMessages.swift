@@ -122,7 +122,7 @@ public struct MatchRule: Sendable, Hashable {
   }
 }
 
-/// Who is behind a connection, as the bus tells it.
+/// The process behind a connection, as the bus tells it.
 public struct BusCredentials: Sendable, Hashable {
   public var processIdentifier: Int32
   public var userIdentifier: UInt32

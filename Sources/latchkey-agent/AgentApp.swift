@@ -27,7 +27,7 @@ final class AgentApp: @unchecked Sendable {
   private var usedOffer: [UInt8]?
   private var session: PhoneSession<SwiftCryptography>?
   private var command: (kind: HomeCommand, operation: UInt64)?
-  /// Who waits for what becomes of the owner's word.
+  /// The callers that wait to hear what becomes of the owner's word.
   private var words: [UserAction] = []
   private static let maximumWordCount = 4
 
@@ -132,7 +132,7 @@ final class AgentApp: @unchecked Sendable {
 
   func offerReceived(_ value: [UInt8]) {
     guard value.count == LockService.offerByteCount else {
-      return logger.warning("an offer of \(value.count) bytes is none")
+      return logger.warning("what arrived as an offer has \(value.count) bytes, and is no offer")
     }
     // A read may bring what a notification brought before.
     guard value != offer, value != usedOffer else { return }

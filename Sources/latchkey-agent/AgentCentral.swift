@@ -25,7 +25,7 @@ final class AgentCentral: NSObject, CBCentralManagerDelegate, CBPeripheralDelega
   private var command: CBCharacteristic?
   private var answer: CBCharacteristic?
   private var search = LockSearch()
-  /// Who the search has to do with.
+  /// Devices that the search has to do with.
   private var candidates: [UUID: CBPeripheral] = [:]
   private var offerRetries = SubscriptionRetries()
   private var answerRetries = SubscriptionRetries()
@@ -192,7 +192,7 @@ final class AgentCentral: NSObject, CBCentralManagerDelegate, CBPeripheralDelega
         app.linkDown()
       }
     }
-    // Whom the search has forgotten it does not come back to.
+    // The search does not come back to a device that it has forgotten.
     if candidates.count > 2 * LockSearch.maximumCandidates {
       candidates = candidates.filter { search.knows($0.key) }
     }

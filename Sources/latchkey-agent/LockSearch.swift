@@ -195,7 +195,7 @@ struct LockSearch {
     }
   }
 
-  /// Who could be asked for and is not; who had the fewest turns comes first.
+  /// Devices that could be asked for and are not; those with the fewest turns come first.
   private func waiting(at now: Instant) -> [UUID] {
     resting.filter { if case .resting(let until) = $0.value.phase { until <= now } else { false } }.map(\.key)
   }

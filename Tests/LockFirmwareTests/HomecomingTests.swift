@@ -35,6 +35,13 @@ struct Household {
     happens(.started(isLinked: false))
   }
 
+  /// Nobody leaves through a locked door.
+  mutating func openFromInside() {
+    guard bench.firmware.lockState == .locked else { return }
+    bench.happens(.boltTurnedByHand(.unlocked))
+    bench.position = .unlocked
+  }
+
   private mutating func isLost() -> Bool { lossRate > 0 && Int.random(in: 0..<lossRate, using: &random) == 0 }
 
   mutating func happens(_ event: HomeEvent) {
@@ -158,6 +165,7 @@ struct Household {
     house.pass(30)
     #expect(house.unlocks == 0)
     for day in 1...5 {
+      house.openFromInside()
       house.link(false)
       house.stayAway(86400)
       #expect(house.bench.firmware.lockState == .locked)
@@ -176,6 +184,7 @@ struct Household {
     house.link(true)
     house.pass(20)
     for arrival in 1...4 {
+      house.openFromInside()
       house.link(false)
       house.stayAway(3600 + Int(seed) * 100)
       #expect(house.bench.firmware.lockState == .locked)

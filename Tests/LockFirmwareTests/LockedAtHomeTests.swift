@@ -71,9 +71,8 @@ import Testing
     #expect(try result(&bench, 2) == .lockedAtHome)
   }
 
-  @Test("L7, A1: a hand that locks while no phone is linked may be one of somebody in a far room") func nobodyLinked()
-    throws
-  {
+  @Test("L7, A1: a hand that locks while no phone is linked may be that of somebody in a far room")
+  func nobodyLinked() throws {
     var bench = try Bench()
     bench.position = .unlocked
     bench.restart()
@@ -96,7 +95,7 @@ import Testing
     return calls
   }
 
-  @Test("L7: who is here when it is locked by hand, or the door is shut, is called on often for a while: they may leave")
+  @Test("L7: who is here when it is locked by hand, or the door is shut, is called on often: they may leave")
   func watch() throws {
     for way in [LockEvent.boltTurnedByHand(.locked), .doorChanged(.closed)] {
       var bench = try Bench()

@@ -68,7 +68,7 @@ extension BluetoothSystem {
     persist(.settings(settings))
     if let adapter = bluez.adapter {
       call(
-        adapter, .setProperty(interface: InterfaceName.adapter, name: "Powered", value: .bool(on)), for: .ignored)
+        adapter, .set(\Adapter1.powered, to: on), for: .ignored)
     }
     guard !on else { return }
     for key in managers.keys.sorted() {

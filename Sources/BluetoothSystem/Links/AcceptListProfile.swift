@@ -25,10 +25,11 @@ struct AcceptListProfile: Sendable {
     self.root = root
     registration.ask()
     let uuids = Set(devices.flatMap(\.tellingServices)).sorted()
-    let object: Interfaces = [InterfaceName.gattProfile: ["UUIDs": .strings(uuids.map(\.description))]]
+    var object = PropertyValues<GattProfile1>()
+    object.uuids = uuids.map(\.description)
     calls.append(
       AdapterCall(
-        .registerApplication(root: root, objects: [root.appending("profile"): object]),
+        .registerApplication(root: root, objects: [root.appending("profile"): object.interfaces]),
         for: .registerProfile(root: root, arming: Set(devices.map(\.peer)))))
     return calls
   }
@@ -90,7 +91,7 @@ extension BluetoothSystem {
     for device in devices.sorted(by: { $0.path < $1.path }) where !device.isDisconnecting {
       bluez.devices[device.path]?.isTrustRequested = true
       call(
-        device.path, .setProperty(interface: InterfaceName.device, name: "Trusted", value: .bool(true)), for: .ignored)
+        device.path, .set(\Device1.trusted, to: true), for: .ignored)
     }
   }
 }

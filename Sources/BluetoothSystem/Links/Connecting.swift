@@ -152,7 +152,7 @@ extension BluetoothSystem {
     guard device.isConnected || isArmed || isConnecting else { return }
     if device.isTrusted || device.isTrustRequested {
       call(
-        device.path, .setProperty(interface: InterfaceName.device, name: "Trusted", value: .bool(false)), for: .ignored)
+        device.path, .set(\Device1.trusted, to: false), for: .ignored)
       bluez.devices[device.path]?.isTrustRequested = false
     }
     bluez.devices[device.path]?.isDisconnecting = true

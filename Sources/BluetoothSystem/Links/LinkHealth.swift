@@ -29,7 +29,7 @@ struct LinkHealth: Sendable {
   static let disconnectLimit: Duration = .seconds(15)
   /// A link whose encryption is refused is gone within that time.
   static let barrenLimit: Duration = .seconds(5)
-  /// Beyond it a half-made bond is not given more links than before to show that it is none.
+  /// From then on a half-made bond gets no more links than the last one to show that it is whole.
   static let bondRemovalDoublings = 8
   /// The number of tries bluetoothd 5.86 makes before giving up.
   static let keyFailureLimit = 3

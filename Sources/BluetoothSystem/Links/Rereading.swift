@@ -72,7 +72,7 @@ extension BluetoothSystem {
   }
 
   private mutating func compare(_ path: ObjectPath, _ properties: Properties) {
-    guard let device = bluez.devices[path], let isConnected = properties["Connected"]?.boolValue,
+    guard let device = bluez.devices[path], let isConnected = PropertyValues<Device1>(properties).connected,
       isConnected != device.isConnected
     else { return }
     journal(
@@ -84,5 +84,7 @@ extension BluetoothSystem {
 
 extension Device {
   /// Properties whose change means that the device was heard.
-  static let advertised: Set<String> = ["RSSI", "ManufacturerData", "ServiceData"]
+  static let advertised: Set<String> = [
+    Device1.name(\.rssi), Device1.name(\.manufacturerData), Device1.name(\.serviceData),
+  ]
 }

@@ -80,7 +80,7 @@ extension BluetoothSystem {
     for key in activeScans {
       let isInForeground = isInForeground(key)
       guard managers[key]?.scan?.takes(peer, offering: offered, inForeground: isInForeground) == true else { continue }
-      tell(key, .discovered(snapshot(peer, key), device.advertisementData, rssi: rssi))
+      tell(key, .discovered(snapshot(peer, key), device.advertisement, rssi: rssi))
     }
   }
 }

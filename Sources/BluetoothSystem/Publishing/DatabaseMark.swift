@@ -55,19 +55,15 @@ struct DatabaseMark: Sendable {
   }
 
   private static func objects(_ place: ObjectPath, _ service: BluetoothUUID, number: UInt32) -> ManagedObjects {
-    [
-      place: [
-        InterfaceName.gattService: [
-          "UUID": .string(service.description), "Primary": .bool(true), "Handle": .uint16(handle),
-        ]
-      ],
-      place.appending("characteristic"): [
-        InterfaceName.gattCharacteristic: [
-          "UUID": .string(characteristic(number).description), "Service": .path(place),
-          "Flags": .strings([GATTFlag.read.rawValue]),
-        ]
-      ],
-    ]
+    var exported = PropertyValues<GattService1>()
+    exported.uuid = service
+    exported.primary = true
+    exported.handle = handle
+    var marked = PropertyValues<GattCharacteristic1>()
+    marked.uuid = characteristic(number)
+    marked.service = place
+    marked.flags = [GATTFlag.read.rawValue]
+    return [place: exported.interfaces, place.appending("characteristic"): marked.interfaces]
   }
 
   /// The characteristic's UUID has the number: values are no part of the hash, declarations are.

@@ -16,14 +16,15 @@ struct PublishedAdvertisement: Sendable {
   static let nameLimitBytes = 248
 
   var properties: Properties {
-    var properties: Properties = [
-      "Type": .string("peripheral"), "ServiceUUIDs": .strings(request.serviceUUIDs.map(\.description)),
-      // As on every other system; a bluetoothd that looks for nothing in particular shows nothing of others.
-      "Discoverable": .bool(true),
-      "MinInterval": .uint32(Self.intervalMilliseconds), "MaxInterval": .uint32(Self.intervalMilliseconds),
-    ]
-    if let name = request.localName { properties["LocalName"] = .string(name) }
-    return properties
+    var properties = PropertyValues<LEAdvertisement1>()
+    properties.type = "peripheral"
+    properties.serviceUUIDs = request.serviceUUIDs
+    // As on every other system; a bluetoothd that looks for nothing in particular shows nothing of others.
+    properties.discoverable = true
+    properties.minIntervalMilliseconds = Self.intervalMilliseconds
+    properties.maxIntervalMilliseconds = Self.intervalMilliseconds
+    properties.localName = request.localName
+    return properties.all
   }
 }
 

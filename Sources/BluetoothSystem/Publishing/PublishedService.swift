@@ -40,29 +40,25 @@ struct PublishedService: Sendable {
   /// The objects that bluetoothd reads the service from.
   /// - Parameter included: the paths of the services that it includes, which stand in the same application.
   func objects(of record: ServiceRecord, including included: [ObjectPath]) -> ManagedObjects {
-    var objects: ManagedObjects = [
-      path: [
-        InterfaceName.gattService: [
-          "UUID": .string(record.definition.uuid.description), "Primary": .bool(record.definition.isPrimary),
-          "Handle": .uint16(record.handle), "Includes": .array(of: "o", included.map { .path($0) }),
-        ]
-      ]
-    ]
+    var service = PropertyValues<GattService1>()
+    service.uuid = record.definition.uuid
+    service.primary = record.definition.isPrimary
+    service.handle = record.handle
+    service.includes = included
+    var objects = [path: service.interfaces]
     for (index, characteristic) in record.definition.characteristics.enumerated() {
       let place = Self.characteristic(index, of: path)
-      objects[place] = [
-        InterfaceName.gattCharacteristic: [
-          "UUID": .string(characteristic.uuid.description), "Service": .path(path),
-          "Flags": .strings(characteristic.flags.map(\.rawValue)),
-        ]
-      ]
+      var exported = PropertyValues<GattCharacteristic1>()
+      exported.uuid = characteristic.uuid
+      exported.service = path
+      exported.flags = characteristic.flags.map(\.rawValue)
+      objects[place] = exported.interfaces
       for (position, descriptor) in characteristic.descriptors.enumerated() {
-        objects[Self.descriptor(position, of: place)] = [
-          InterfaceName.gattDescriptor: [
-            "UUID": .string(descriptor.uuid.description), "Characteristic": .path(place),
-            "Flags": .strings([GATTFlag.read.rawValue]),
-          ]
-        ]
+        var exported = PropertyValues<GattDescriptor1>()
+        exported.uuid = descriptor.uuid
+        exported.characteristic = place
+        exported.flags = [GATTFlag.read.rawValue]
+        objects[Self.descriptor(position, of: place)] = exported.interfaces
       }
     }
     return objects

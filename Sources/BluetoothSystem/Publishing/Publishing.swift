@@ -37,7 +37,7 @@ struct Publishing: Sendable {
     services[identifier].flatMap { applications[$0.root] }?.isDone == true
   }
 
-  /// Whether bluetoothd has these services, or has refused them. Nobody is called in before: who connected would find a
+  /// Whether bluetoothd has these services, or has refused them. No central is called in before: it would find a
   /// database without them, and remember it.
   func isServed(_ identifiers: some Sequence<LocalAttributeIdentifier>) -> Bool {
     guard !mark.registration.isAsked else { return false }

@@ -42,7 +42,7 @@ extension BluetoothSystem {
     managers[key]?.unannounced.remove(identifier)
     for characteristic in record.definition.characteristics {
       managers[key]?.subscribers[characteristic.identifier] = nil
-      for central in remembered.removeValue(forKey: characteristic.identifier) ?? [] {
+      for central in remembered.removeAll(of: characteristic.identifier) {
         erase(SubscriptionRecord.key(central, characteristic.identifier))
       }
     }

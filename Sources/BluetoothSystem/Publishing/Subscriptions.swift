@@ -19,7 +19,7 @@ extension BluetoothSystem {
     for device in linkedCentrals {
       visitShowsLife(device.path)
       remember(device, characteristic)
-      // Who was told of before this registration had anybody subscribed has subscribed anew since.
+      // A central that was subscribed before this registration has subscribed anew since.
       if !wasNotifying { tellUnsubscribed(key, device.peer, characteristic) }
       tellSubscribed(key, device.peer, characteristic)
     }
@@ -49,12 +49,12 @@ extension BluetoothSystem {
   private mutating func remember(_ device: Device, _ characteristic: LocalAttributeIdentifier) {
     guard device.isBonded else { return }
     _ = keepPeer(device.peer, wasRequested: false)
-    guard remembered[characteristic, default: []].insert(device.peer).inserted else { return }
-    persist(.subscription(SubscriptionRecord(central: device.peer, characteristic: characteristic)))
+    let record = SubscriptionRecord(central: device.peer, characteristic: characteristic)
+    if remembered.add(record) { persist(.subscription(record)) }
   }
 
   private mutating func forget(_ peer: PeerIdentifier, _ characteristic: LocalAttributeIdentifier) {
-    guard remembered[characteristic]?.remove(peer) != nil else { return }
+    guard remembered.remove(peer, from: characteristic) else { return }
     erase(SubscriptionRecord.key(peer, characteristic))
   }
 
@@ -84,7 +84,7 @@ extension BluetoothSystem {
     tell(key, .unsubscribed(centralSnapshot(peer), characteristic))
   }
 
-  /// Goes by the links: who left is not subscribed; who came back, bonded, is, if bluetoothd has kept it subscribed.
+  /// Goes by the links: a central that left is not subscribed; a bonded one that came back is, if bluetoothd has kept it so.
   mutating func reconcileSubscriptions() {
     guard bluez.wasEverPresent else { return }
     for key in sortedManagers(.peripheral) {
@@ -100,7 +100,7 @@ extension BluetoothSystem {
     let services = publishing.services.sorted { $0.key < $1.key }.map(\.value)
     for service in services {
       for characteristic in service.notifying.sorted() {
-        for peer in (remembered[characteristic] ?? []).sorted()
+        for peer in remembered.centrals(of: characteristic)
         where bluez.device(peer)?.isConnected == true {
           tellSubscribed(service.manager, peer, characteristic)
         }

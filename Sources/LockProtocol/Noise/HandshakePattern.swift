@@ -10,7 +10,7 @@ public enum HandshakeToken: UInt8, Equatable, Sendable {
   case psk
 }
 
-/// Who sends which keys when: a handshake as the Noise specification writes it down.
+/// A handshake as the Noise specification writes it down: which side sends which keys when.
 public struct HandshakePattern: Sendable {
   /// As in the protocol's name, with its modifiers: `KXpsk2`.
   public let name: [UInt8]

@@ -53,7 +53,7 @@ public enum NoiseError: Error, Equatable, Sendable {
   case messageTooShort
   /// The message is longer than Noise allows.
   case messageTooLong
-  /// The message was not made by who it claims, for this handshake, or was changed on its way.
+  /// The message was made by somebody else, for another handshake, or was changed on its way.
   case authenticationFailed
   /// A key has been used as often as it may be.
   case nonceExhausted

@@ -1,3 +1,4 @@
+import BlueZ
 import BusValue
 import Foundation
 import SystemBus
@@ -6,24 +7,22 @@ import SystemBus
 final class RemoteBluetooth: Sendable {
   private let bus: Bus
 
-  private static let name = "org.bluez"
-  private static let device = "org.bluez.Device1"
-  private static let adapter = "org.bluez.Adapter1"
-
   /// Tells each change of `Device1.Connected`, with the device's path, on the bus's thread.
   init(_ address: String, onLink: @escaping @Sendable (_ device: String, _ isConnected: Bool) -> Void) throws {
     bus = try Bus(address: BusAddress(address))
     try bus.start(
       BusHandlers(onSignal: { _, signal in
         guard signal.member == "PropertiesChanged", signal.arguments.count == 3,
-          signal.arguments[0].stringValue == Self.device,
-          let isConnected = signal.arguments[1].propertiesValue?["Connected"]?.boolValue
+          signal.arguments[0].stringValue == Device1.interface,
+          let changed = signal.arguments[1].propertiesValue,
+          let isConnected = PropertyValues<Device1>(changed).connected
         else { return }
         onLink(signal.path.text, isConnected)
       }))
     let added = DispatchSemaphore(value: 0)
     bus.enqueue { bus in
-      bus.addMatch(MatchRule(sender: Self.name, interface: BusName.properties, member: "PropertiesChanged")) { _ in
+      bus.addMatch(MatchRule(sender: WellKnown.busName, interface: BusName.properties, member: "PropertiesChanged")) {
+        _ in
         added.signal()
       }
     }
@@ -41,18 +40,18 @@ final class RemoteBluetooth: Sendable {
     defer { bus.closeAndWait() }
     let reply = try bus.callAndWait(
       MethodCall(
-        to: name, path: ObjectPath(unchecked: "/"), interface: "org.freedesktop.DBus.ObjectManager",
+        to: WellKnown.busName, path: ObjectPath(unchecked: "/"), interface: "org.freedesktop.DBus.ObjectManager",
         member: "GetManagedObjects"))
     guard case .dictionary(_, _, let objects)? = reply.first else { throw WorldError("bluetoothd has no objects") }
     var paths: [String] = []
     for (path, interfaces) in objects {
       guard let path = path.pathValue, case .dictionary(_, _, let names) = interfaces else { continue }
-      if names.contains(where: { $0.0.stringValue == adapter }) { paths.append(path.text) }
+      if names.contains(where: { $0.0.stringValue == Adapter1.interface }) { paths.append(path.text) }
     }
     guard let text = paths.min(), let path = ObjectPath(text) else { throw WorldError("bluetoothd has no adapter") }
     _ = try bus.callAndWait(
       MethodCall(
-        to: name, path: path, interface: BusName.properties, member: "Set",
-        arguments: [.string(adapter), .string("Powered"), .variant(.bool(isOn))]))
+        to: WellKnown.busName, path: path, interface: BusName.properties, member: "Set",
+        arguments: [.string(Adapter1.interface), .string(Adapter1.name(\.powered)), .variant(.bool(isOn))]))
   }
 }

@@ -1,4 +1,4 @@
-/// How often centrals failed, and who must wait. A central over which an enrolled phone has proven itself never waits:
+/// How often centrals failed, and which of them must wait. A central over which an enrolled phone has proven itself never waits:
 /// neither strangers nor another program of its own phone can keep an owner out by failing on purpose. Of such a central
 /// the radio bounds what it costs: it writes one command at a time.
 struct FailureBudget: Sendable {

@@ -185,7 +185,7 @@ extension LockFirmware {
       isLockedAtHome = current.target == .locked && current.cause != .leaving && isSomebodyHere
       lockAttempts = 0
       hasGivenUpLocking = false
-      if current.target == .locked, current.cause == .phone { watchForLeaving() }
+      if current.target == .unlocked { watchEnds = nil } else if current.cause == .phone { watchForLeaving() }
       if current.target == .unlocked {
         relockDue = configuration.relockDelayMilliseconds.map { now + $0 }
       }
@@ -242,7 +242,7 @@ extension LockFirmware {
     if let movement, movement.phase != .recording { return }
     self.position = position
     isLockedAtHome = position == .locked
-    if position == .locked { watchForLeaving() }
+    if position == .locked { watchForLeaving() } else { watchEnds = nil }
     let target: BoltTarget = position == .locked ? .locked : .unlocked
     if position != .between {
       effects.append(.note(.boltMoved(target, cause: .hand, record: nextRecordIndex)))

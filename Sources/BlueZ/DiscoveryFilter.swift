@@ -1,0 +1,71 @@
+import BluetoothTypes
+import BusValue
+
+/// Arguments of Adapter1.SetDiscoveryFilter; all `nil` or empty clears the filter.
+public struct DiscoveryFilter: Sendable, Hashable {
+  public var uuids: [BluetoothUUID]
+  /// Only devices at least this strong, in dBm.
+  public var rssi: Int16?
+  public var transport: String?
+  /// `nil` means BlueZ's default, true: every advertisement emits a change.
+  public var duplicateData: Bool?
+  /// Only devices whose address or name starts with this.
+  public var pattern: String?
+  public init(
+    uuids: [BluetoothUUID] = [], rssi: Int16? = nil, transport: String? = nil, duplicateData: Bool? = nil,
+    pattern: String? = nil
+  ) {
+    self.uuids = uuids
+    self.rssi = rssi
+    self.transport = transport
+    self.duplicateData = duplicateData
+    self.pattern = pattern
+  }
+}
+
+/// The filter as it travels: a dictionary, whose members are said once, in a table.
+extension DiscoveryFilter {
+  private struct Table: PropertyTable {
+    static let table = Table()
+
+    let uuids = Property("UUIDs", .onlyUUIDs)
+    let rssi = Property("RSSI", .int16)
+    let pathloss = Property("Pathloss", .uint16)
+    let transport = Property("Transport", .text)
+    let duplicateData = Property("DuplicateData", .bool)
+    let discoverable = Property("Discoverable", .bool)
+    let pattern = Property("Pattern", .text)
+  }
+
+  /// Those that bluetoothd knows.
+  public static let memberNames = Table.properties.map(\.name)
+
+  public var members: Properties {
+    var members = PropertyValues<Table>()
+    if !uuids.isEmpty { members.uuids = uuids }
+    members.rssi = rssi
+    members.transport = transport
+    members.duplicateData = duplicateData
+    members.pattern = pattern
+    return members.all
+  }
+
+  /// Reads what a client says; `nil` where a member is unknown or makes no sense.
+  public init?(members properties: Properties) {
+    guard properties.keys.allSatisfy(Self.memberNames.contains) else { return nil }
+    let members = PropertyValues<Table>(properties)
+    do {
+      self.init(
+        uuids: try members.read(\.uuids) ?? [], rssi: try members.read(\.rssi),
+        transport: try members.read(\.transport),
+        duplicateData: try members.read(\.duplicateData), pattern: try members.read(\.pattern))
+      // Known to BlueZ, and without a meaning here.
+      _ = try members.read(\.discoverable)
+      // Limits of src/adapter.c, parse_rssi and parse_pathloss.
+      if let pathloss = try members.read(\.pathloss), pathloss > 137 || rssi != nil { return nil }
+    } catch {
+      return nil
+    }
+    if let rssi, !(-127...20).contains(rssi) { return nil }
+  }
+}

@@ -1,0 +1,76 @@
+import BusValue
+
+/// A property of one of bluetoothd's objects, or of an object that clients give to it: its name and its type on the bus, and
+/// which value it has in Swift. Each is said once, in its object's table; reading, writing and telling of changes go by that.
+public struct Property<Typed: Sendable>: Sendable, AnyProperty {
+  public let name: String
+  public let use: PropertyUse
+  let kind: PropertyKind<Typed>
+
+  init(_ name: String, _ kind: PropertyKind<Typed>, _ use: PropertyUse = .always) {
+    self.name = name
+    self.kind = kind
+    self.use = use
+  }
+
+  public var signature: String { kind.signature }
+}
+
+/// A property, whatever its value's type.
+public protocol AnyProperty: Sendable {
+  var name: String { get }
+  /// Its type on the bus.
+  var signature: String { get }
+  var use: PropertyUse { get }
+}
+
+/// Who has a property, and what may be done with it.
+public enum PropertyUse: Sendable, Hashable {
+  /// Every such object of bluetoothd's has it, and only bluetoothd changes it.
+  case always
+  /// The same, and such an object may be without it.
+  case sometimes
+  /// Clients may set it.
+  case writable
+  /// Objects that clients give to bluetoothd have it; bluetoothd's own don't.
+  case clients
+}
+
+/// How values of a type travel in a property.
+public struct PropertyKind<Typed: Sendable>: Sendable {
+  let signature: String
+  /// `nil` for a value of another type.
+  let read: @Sendable (Value) -> Typed?
+  let write: @Sendable (Typed) -> Value
+}
+
+/// The properties of one kind of object, as a struct whose stored members are `Property`s.
+public protocol PropertyTable: Sendable {
+  static var table: Self { get }
+}
+
+extension PropertyTable {
+  /// All of them, in the order in which the table has them.
+  public static var properties: [any AnyProperty] {
+    Mirror(reflecting: table).children.compactMap { $0.value as? any AnyProperty }
+  }
+}
+
+/// The properties of an interface.
+public protocol InterfaceTable: PropertyTable {
+  static var interface: String { get }
+}
+
+/// Why a property can't be read.
+public struct PropertyError: Error, Sendable, Hashable, CustomStringConvertible {
+  public let name: String
+  /// Types on the bus. A value of the right type whose contents make no sense has `found` equal to `wanted`.
+  public let wanted: String
+  public let found: String
+
+  public var description: String {
+    wanted == found
+      ? "the contents of the property \(name) make no sense"
+      : "the property \(name) is of type \(found), and not \(wanted)"
+  }
+}

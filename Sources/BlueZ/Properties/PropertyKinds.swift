@@ -1,0 +1,182 @@
+import BluetoothTypes
+import BusValue
+
+extension PropertyKind where Typed == Bool {
+  static var bool: Self { Self(signature: "b", read: { $0.boolValue }, write: { .bool($0) }) }
+}
+
+extension PropertyKind where Typed == UInt8 {
+  static var byte: Self {
+    Self(signature: "y", read: { if case .byte(let value) = $0 { value } else { nil } }, write: { .byte($0) })
+  }
+}
+
+extension PropertyKind where Typed == UInt16 {
+  static var uint16: Self {
+    Self(signature: "q", read: { if case .uint16(let value) = $0 { value } else { nil } }, write: { .uint16($0) })
+  }
+
+  /// Read from any kind of integer: what a client's library makes of a number is not always a `q`.
+  static var number: Self {
+    Self(signature: "q", read: { $0.integerValue.flatMap { UInt16(exactly: $0) } }, write: { .uint16($0) })
+  }
+}
+
+extension PropertyKind where Typed == UInt32 {
+  static var uint32: Self {
+    Self(signature: "u", read: { if case .uint32(let value) = $0 { value } else { nil } }, write: { .uint32($0) })
+  }
+}
+
+extension PropertyKind where Typed == Int16 {
+  static var int16: Self {
+    Self(signature: "n", read: { if case .int16(let value) = $0 { value } else { nil } }, write: { .int16($0) })
+  }
+}
+
+extension PropertyKind where Typed == Int8 {
+  /// A signal's strength in dBm; what is beyond a controller's range is its end.
+  static var signalStrength: Self {
+    Self(signature: "n", read: { $0.integerValue.map { Int8(clamping: $0) } }, write: { .int16(Int16($0)) })
+  }
+
+  /// A transmit power in dBm.
+  static var transmitPower: Self {
+    Self(signature: "n", read: { $0.integerValue.flatMap { Int8(exactly: $0) } }, write: { .int16(Int16($0)) })
+  }
+}
+
+extension PropertyKind where Typed == String {
+  static var text: Self { Self(signature: "s", read: { $0.stringValue }, write: { .string($0) }) }
+}
+
+extension PropertyKind where Typed == [String] {
+  static var texts: Self { Self(signature: "as", read: { $0.stringsValue }, write: { .strings($0) }) }
+}
+
+extension PropertyKind where Typed: RawRepresentable, Typed.RawValue == String {
+  /// A word of a list; others are read as none.
+  static var word: Self {
+    Self(
+      signature: "s", read: { $0.stringValue.flatMap { Typed(rawValue: $0) } }, write: { .string($0.rawValue) })
+  }
+}
+
+extension PropertyKind where Typed == ObjectPath {
+  static var path: Self { Self(signature: "o", read: { $0.pathValue }, write: { .path($0) }) }
+}
+
+extension PropertyKind where Typed == [ObjectPath] {
+  /// Elements that are no paths are passed over.
+  static var paths: Self {
+    Self(
+      signature: "ao",
+      read: { if case .array(_, let elements) = $0 { elements.compactMap(\.pathValue) } else { nil } },
+      write: { .array(of: "o", $0.map { .path($0) }) })
+  }
+}
+
+extension PropertyKind where Typed == [UInt8] {
+  static var bytes: Self { Self(signature: "ay", read: { $0.bytesValue }, write: { .bytes($0) }) }
+}
+
+extension PropertyKind where Typed == Properties {
+  static var members: Self {
+    Self(signature: "a{sv}", read: { $0.propertiesValue }, write: { .properties($0) })
+  }
+}
+
+extension PropertyKind where Typed == Value {
+  /// One that nobody here has a use for.
+  static func untyped(_ signature: String) -> Self { Self(signature: signature, read: { $0 }, write: { $0 }) }
+}
+
+// MARK: Bluetooth's own
+
+extension PropertyKind where Typed == BluetoothUUID {
+  /// In each of the forms that bluetoothd reads.
+  static var uuid: Self {
+    Self(
+      signature: "s", read: { $0.stringValue.flatMap { BluetoothUUID(bluez: $0) } }, write: { .string($0.description) })
+  }
+}
+
+extension PropertyKind where Typed == [BluetoothUUID] {
+  /// Texts that are no UUIDs are passed over.
+  static var uuids: Self {
+    Self(
+      signature: "as", read: { $0.stringsValue?.compactMap { BluetoothUUID($0) } },
+      write: { .strings($0.map(\.description)) })
+  }
+
+  /// Every text has to be one. One that comes again counts once.
+  static var onlyUUIDs: Self {
+    Self(
+      signature: "as",
+      read: { value in
+        guard let texts = value.stringsValue else { return nil }
+        var uuids: [BluetoothUUID] = []
+        for text in texts {
+          guard let uuid = BluetoothUUID(bluez: text) else { return nil }
+          if !uuids.contains(uuid) { uuids.append(uuid) }
+        }
+        return uuids
+      },
+      write: { .strings($0.map(\.description)) })
+  }
+}
+
+extension PropertyKind where Typed == [BluetoothUUID: [UInt8]] {
+  /// Data by service. - Parameter strict: one entry that can't be read makes the whole unreadable; else it is passed over.
+  static func serviceData(strict: Bool) -> Self {
+    Self(
+      signature: "a{sv}",
+      read: { $0.byteStrings(strict: strict) { $0.stringValue.flatMap { BluetoothUUID(bluez: $0) } } },
+      write: { data in
+        .properties(Dictionary(uniqueKeysWithValues: data.map { ($0.key.description, Value.bytes($0.value)) }))
+      })
+  }
+}
+
+extension PropertyKind where Typed == [UInt16: [UInt8]] {
+  /// Data by company. - Parameter strict: as with services.
+  static func manufacturerData(strict: Bool) -> Self {
+    Self(
+      signature: "a{qv}",
+      read: { $0.byteStrings(strict: strict) { $0.integerValue.flatMap { UInt16(exactly: $0) } } },
+      write: { data in
+        .dictionary(
+          key: "q", value: "v",
+          Dictionary(uniqueKeysWithValues: data.map { (Value.uint16($0.key), Value.variant(.bytes($0.value))) }))
+      })
+  }
+}
+
+extension PropertyKind where Typed == [UInt8: [UInt8]] {
+  /// Contents by AD type; every entry has to be one.
+  static var advertisingData: Self {
+    Self(
+      signature: "a{yv}", read: { $0.byteStrings(strict: true) { if case .byte(let type) = $0 { type } else { nil } } },
+      write: { data in
+        .dictionary(
+          key: "y", value: "v",
+          Dictionary(uniqueKeysWithValues: data.map { (Value.byte($0.key), Value.variant(.bytes($0.value))) }))
+      })
+  }
+}
+
+extension Value {
+  /// A dictionary of bytes.
+  fileprivate func byteStrings<Key: Hashable>(strict: Bool, _ key: (Value) -> Key?) -> [Key: [UInt8]]? {
+    guard case .dictionary(_, _, let members) = self else { return nil }
+    var result: [Key: [UInt8]] = [:]
+    for (name, value) in members {
+      if let key = key(name), let bytes = value.unwrapped.bytesValue {
+        result[key] = bytes
+      } else if strict {
+        return nil
+      }
+    }
+    return result
+  }
+}

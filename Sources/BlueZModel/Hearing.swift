@@ -1,0 +1,134 @@
+import BlueZ
+import BluetoothTypes
+import BusValue
+import Radio
+
+/// Adapter1's discovery, and what advertisements come to.
+extension BlueZModel {
+  /// The answer to a method of Adapter1's discovery.
+  mutating func discover(_ request: Request, _ pending: PendingCall) {
+    guard adapter.isPowered else { return reply(to: pending, .failure(.notReady)) }
+    let client = pending.client
+    let refusal: BlueZError?
+    switch request {
+    case .startDiscovery:
+      refusal = discovery.start(client)
+      if refusal == nil { refreshDiscovery() }
+    case .setDiscoveryFilter(let filter):
+      refusal = discovery.setFilter(filter, client)
+      if refusal == nil, discovery.sessions.contains(client) { refreshDiscovery() }
+    default: refusal = discovery.refusalToStop(client)
+    }
+    reply(to: pending, refusal.map { .failure($0) } ?? .success(.none))
+    // The session is over, and the properties change, after the caller has had its answer.
+    if request == .stopDiscovery, refusal == nil, discovery.end(client) { refreshDiscovery() }
+  }
+
+  mutating func restartDiscovery() {
+    discovery.restartDeadline = nil
+    guard discovery.isActive, let scan = kernel.scan else { return }
+    tellScan(scan, again: true)
+    discovery.scheduleRestart(scan, after: configuration.timings.discoveryRestart, at: now)
+  }
+
+  mutating func refreshDiscovery() {
+    let isActive = !discovery.sessions.isEmpty
+    if let scan = discovery.scan {
+      tellScan(scan)
+      discovery.scheduleRestart(scan, after: configuration.timings.discoveryRestart, at: now)
+    } else {
+      tellScan(monitoringScan)
+      discovery.restartDeadline = nil
+    }
+    guard discovery.isActive != isActive else { return }
+    discovery.isActive = isActive
+    changed(adapterPath, \Adapter1.discovering)
+    guard !isActive else { return }
+    // How strong a device is, is known only while somebody listens.
+    for path in devices.keys.sorted() {
+      if devices[path]?.rssi != nil {
+        devices[path]?.rssi = nil
+        changed(path, \Device1.rssi)
+      }
+      if devices[path]?.advertised.transmitPowerLevel != nil {
+        devices[path]?.advertised.transmitPowerLevel = nil
+        changed(path, \Device1.txPower)
+      }
+    }
+  }
+
+  // MARK: What is heard
+
+  mutating func receive(_ report: AdvertisementReport) {
+    var data = AdvertisementData()
+    guard AdvertisementCodec.read(report.data, into: &data),
+      AdvertisementCodec.read(report.scanResponse ?? [], into: &data)
+    else {
+      malformedAdvertisementCount += 1
+      effects.append(.diagnostic(.malformedAdvertisement(report.address, count: malformedAdvertisementCount)))
+      return
+    }
+    let matching = monitors.matching(report)
+    guard discovery.isActive || !matching.isEmpty else { return }
+    let known = device(onAir: report.address)
+    let name = data.localName ?? known.flatMap { devices[$0]?.name }
+    let interested = discovery.interested(in: data, report, name: name)
+    guard !interested.isEmpty || !matching.isEmpty else { return }
+    // What a monitor matches is told in any case.
+    guard discovery.tells(of: data, interested) || !matching.isEmpty else {
+      // An object, and no word of what it says (src/adapter.c, btd_adapter_device_found).
+      if let known {
+        devices[known]?.wasSeen(at: now)
+      } else {
+        added(makeDevice(report.address))
+      }
+      return
+    }
+    if let known {
+      update(known, data, report, interested)
+      tell(monitors.heard(known, rssi: report.rssi, by: matching, at: now))
+    } else {
+      let path = makeDevice(report.address)
+      devices[path]?.hear(data, report, replacing: discovery.wantsEach, at: now)
+      devices[path]?.uuids = data.serviceUUIDs.sorted()
+      devices[path]?.name = data.localName
+      added(path)
+      tell(monitors.heard(path, rssi: report.rssi, by: matching, at: now))
+    }
+  }
+
+  private mutating func update(
+    _ path: ObjectPath, _ data: AdvertisementData, _ report: AdvertisementReport, _ interested: Set<ClientIdentifier>
+  ) {
+    guard let before = devices[path] else { return }
+    devices[path]?.hear(data, report, replacing: discovery.wantsEach, at: now)
+    let tellsDuplicates = discovery.tellsDuplicates(to: interested)
+    let difference = before.rssi.map { abs(Int($0) - Int(report.rssi)) }
+    if difference == nil || (discovery.tellsEveryRSSI(to: interested) && difference != 0)
+      || difference ?? 0 >= Discovery.rssiThreshold || (tellsDuplicates && difference != 0)
+    {
+      changed(path, \Device1.rssi)
+    } else {
+      devices[path]?.rssi = before.rssi
+    }
+    guard let after = devices[path] else { return }
+    let (said, says) = (before.advertised, after.advertised)
+    if said.transmitPowerLevel != says.transmitPowerLevel { changed(path, \Device1.txPower) }
+    if said.flags != says.flags { changed(path, \Device1.advertisingFlags) }
+    if said.manufacturerData != says.manufacturerData || (tellsDuplicates && !data.manufacturerData.isEmpty) {
+      changed(path, \Device1.manufacturerData)
+    }
+    if said.serviceData != says.serviceData || (tellsDuplicates && !data.serviceData.isEmpty) {
+      changed(path, \Device1.serviceData)
+    }
+    if after.appearance != before.appearance {
+      changed(path, \Device1.appearance)
+      // An icon that there is no more is not told of.
+      if Device.icon(after.appearance ?? 0) != nil { changed(path, \Device1.icon) }
+    }
+    if let name = data.localName { setName(name, of: path) }
+    addUUIDs(data.serviceUUIDs, to: path)
+    // Real bluetoothd gathers; every advertisement is one signal of its own here.
+    flushChanges()
+  }
+}

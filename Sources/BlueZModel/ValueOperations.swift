@@ -1,0 +1,56 @@
+import BlueZ
+import BluetoothTypes
+
+/// What an answer of the peer's comes to for the read or the write that it belongs to.
+enum ValueOutcome {
+  /// There is another question.
+  case goesOn
+  case done
+  case failed(BlueZError)
+}
+
+extension ATTClient.ReadOperation {
+  mutating func take(_ pdu: ATTPDU, mtu: Int) -> ValueOutcome {
+    switch pdu {
+    case .readResponse(let bytes), .readBlobResponse(let bytes):
+      collected += bytes
+      guard bytes.count >= mtu - 1, offset + collected.count < ATTLimits.maximumValueLength else { return .done }
+      isContinued = true
+      return .goesOn
+    case .errorResponse(_, _, let error):
+      // The end of a value whose length is a multiple of what fits.
+      let isEnd = isContinued && (error == .invalidOffset || error == .attributeNotLong)
+      return isEnd ? .done : .failed(.fromATT(error))
+    default: return .failed(.attError(.unlikelyError))
+    }
+  }
+
+  /// bluetoothd writes what it read from an offset into what it knows, or into zeros (src/shared/gatt-db.c).
+  func value(over known: [UInt8]) -> [UInt8] {
+    guard offset > 0 else { return collected }
+    var value = known
+    value += [UInt8](repeating: 0, count: max(0, offset + collected.count - value.count))
+    value.replaceSubrange(offset..<offset + collected.count, with: collected)
+    return value
+  }
+}
+
+extension ATTClient.WriteOperation {
+  mutating func take(_ pdu: ATTPDU) -> ValueOutcome {
+    switch pdu {
+    case .writeResponse where !isLong, .executeWriteResponse where isLong:
+      return failure.map { .failed(.fromATT($0)) } ?? .done
+    case .prepareWriteResponse(_, _, let piece) where isLong && !isExecuting && !piece.isEmpty:
+      written += piece.count
+      isExecuting = written >= value.count
+      return .goesOn
+    case .errorResponse(_, _, let error):
+      guard isLong, !isExecuting else { return .failed(.fromATT(failure ?? error)) }
+      // Pieces that wait at the peer are thrown away.
+      failure = error
+      isExecuting = true
+      return .goesOn
+    default: return .failed(.attError(.unlikelyError))
+    }
+  }
+}

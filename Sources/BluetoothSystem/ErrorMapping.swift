@@ -1,0 +1,35 @@
+import AppLink
+import BlueZ
+import BluetoothTypes
+
+/// Which error an app is told: the system's own, and what each of bluetoothd's means to it.
+extension PeerError {
+  /// The link ended (`CBError.peripheralDisconnected`).
+  static let peripheralGone = PeerError.coreBluetooth(
+    .peripheralDisconnected, message: "The specified device has disconnected from us.")
+  static let notConnected = PeerError.coreBluetooth(.notConnected, message: "The peripheral is not connected.")
+  static let unknownDevice = PeerError.coreBluetooth(
+    .unknownDevice, message: "No device with this identifier has been seen; scan for it first.")
+  static func limit(_ what: String) -> PeerError { .coreBluetooth(.outOfSpace, message: what) }
+
+  /// What bluetoothd's error means to an app.
+  init(_ error: BlueZError, reading: Bool) {
+    if let code = error.attError {
+      self = .att(code)
+      return
+    }
+    switch error.kind {
+    case .notPermitted where error.message.contains("paired"): self = .att(.insufficientEncryption)
+    case .notPermitted: self = .att(reading ? .readNotPermitted : .writeNotPermitted)
+    case .notAuthorized: self = .att(.insufficientAuthorization)
+    case .invalidValueLength: self = .att(.invalidAttributeValueLength)
+    case .invalidArguments where error.message.contains("Length"): self = .att(.invalidAttributeValueLength)
+    case .invalidOffset: self = .att(.invalidOffset)
+    case .invalidArguments: self = .coreBluetooth(.invalidParameters, message: error.description)
+    case .notSupported: self = .att(.requestNotSupported)
+    case .notConnected: self = .notConnected
+    case .unknownObject, .unknownMethod: self = .att(.invalidHandle)
+    default: self = .coreBluetooth(.unknown, message: error.description)
+    }
+  }
+}
