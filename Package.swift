@@ -72,14 +72,18 @@ let package = Package(
     library("ConsoleOutput"),
     // The names of what programs record.
     library("JournalEvents"),
-    library("Timekeeping", ["TimeTypes", "CSystemd"]),
+    // Programs that this one starts: their starting, their lines, their ends.
+    library("ChildProcesses", ["CSystemd"]),
+    library("Threads"),
+    library("Timekeeping", ["TimeTypes", "CSystemd", "Threads"]),
     library("Journal", ["CSystemd", "JournalEvents", "Timekeeping", log]),
 
     // The seam to the radio: org.bluez, as values and over the bus.
-    library("SystemBus", ["CSystemd", "BusValue"]),
+    library("SystemBus", ["CSystemd", "BusValue", "Threads"]),
     library("BlueZ", ["BluetoothTypes", "BusValue"]),
     library(
-      "BlueZBus", ["BlueZ", "BluetoothTypes", "BusValue", "SystemBus", "Timekeeping", "CBluetooth", "TimeTypes", log]),
+      "BlueZBus",
+      ["BlueZ", "BluetoothTypes", "BusValue", "SystemBus", "Threads", "Timekeeping", "CBluetooth", "TimeTypes", log]),
 
     // A machine's other side of that seam, simulated.
     library("Radio", ["BluetoothTypes", "TimeTypes"]),
@@ -87,8 +91,8 @@ let package = Package(
     library(
       "BlueZSimulator",
       [
-        "BlueZ", "BlueZModel", "BlueZBus", "SystemBus", "Radio", "Timekeeping", "Journal", "JournalEvents", "BusValue",
-        log,
+        "BlueZ", "BlueZModel", "BlueZBus", "SystemBus", "Radio", "Timekeeping", "Journal", "JournalEvents",
+        "BusValue", log,
       ]),
 
     // The seam to apps, as values and over the bus.
@@ -121,11 +125,11 @@ let package = Package(
     library(
       "Worlds",
       [
-        "CSystemd", "Timekeeping", "Journal", "JournalEvents", "BlueZ", "BlueZSimulator", "Radio", "AppLink",
-        "AppLinkBus",
-        "SystemBus", "BusValue", "LockCryptography", "BlueZModel", "TimeTypes", yams,
+        "ChildProcesses", "CSystemd", "Timekeeping", "Journal", "JournalEvents", "BlueZ", "BlueZSimulator", "Radio",
+        "AppLink", "AppLinkBus", "SystemBus", "BusValue", "LockCryptography", "BlueZModel", "TimeTypes", yams,
       ]),
-    library("Stories", ["Worlds", "Journal", "JournalEvents", "Radio", "AppLink", "TimeTypes", yams]),
+    library(
+      "Stories", ["ChildProcesses", "Worlds", "Journal", "JournalEvents", "Radio", "AppLink", "TimeTypes", yams]),
 
     // What makes a machine a lock or a phone.
     library(
@@ -136,8 +140,8 @@ let package = Package(
     library(
       "BlueZConformance",
       [
-        "BlueZ", "BlueZModel", "BlueZSimulator", "BusValue", "CSystemd", "Worlds", "SystemBus", "Timekeeping",
-        "TimeTypes",
+        "BlueZ", "BlueZModel", "BlueZSimulator", "BusValue", "CSystemd", "ChildProcesses", "SystemBus", "Timekeeping",
+        "TimeTypes", subprocess,
       ]),
 
     // Processes: thin shells.
@@ -145,36 +149,34 @@ let package = Package(
       "latchkeyd",
       [
         "LatchkeyDaemon", "BluetoothSystem", "ConsoleOutput", "LatchkeyVersion", "Journal", "JournalEvents",
-        "Timekeeping", arguments,
-        lifecycle, signals, log,
+        "Timekeeping", arguments, lifecycle, signals, log,
       ]),
     program(
       "latchkey-agent",
       [
-        "CoreBluetooth", "LockProtocol", "LockCryptography", "HomePolicy", "LatchkeyVersion", "Timekeeping", "Journal",
-        "JournalEvents",
-        "CSystemd", "DurableFiles", "TimeTypes", arguments, log,
+        "CoreBluetooth", "LockProtocol", "LockCryptography", "HomePolicy", "LatchkeyVersion", "Timekeeping",
+        "Journal", "JournalEvents", "CSystemd", "DurableFiles", "TimeTypes", arguments, log,
       ]),
     program(
       "latchkey",
       [
         "Stories", "Worlds", "MachineSetup", "LockCryptography", "LatchkeyVersion", "AppLink", "AppLinkBus",
-        "ConsoleOutput",
-        arguments,
+        "ConsoleOutput", arguments,
       ]),
     program(
       "latchkey-bench",
       [
         "Stories", "Worlds", "Journal", "JournalEvents", "TimeTypes", "AppLinkBus", "CoreBluetooth",
-        "CoreBluetoothTestKit", "LatchkeyDaemon", "BluetoothSystem", "AppLink",
-        "BlueZModel", "BluetoothTypes", arguments,
+        "CoreBluetoothTestKit", "LatchkeyDaemon", "BluetoothSystem", "AppLink", "BlueZModel", "BluetoothTypes",
+        arguments,
       ],
       path: "Benchmarks/latchkey-bench"),
     // The policy's thresholds, tried on thousands of simulated approaches.
     library(
       "ApproachTrials", ["HomePolicy", "Radio", "BluetoothTypes", "TimeTypes"], path: "Benchmarks/ApproachTrials"),
     program("approach-trials", ["ApproachTrials", "Radio", arguments], path: "Benchmarks/approach-trials"),
-    program("bluez-conformance", ["BlueZConformance", "Worlds", "Timekeeping", "TimeTypes", arguments]),
+    program(
+      "bluez-conformance", ["BlueZConformance", "ChildProcesses", "Worlds", "Timekeeping", "TimeTypes", arguments]),
     program(
       "bluez-simulator",
       [
@@ -189,9 +191,10 @@ let package = Package(
       ],
       path: "lockfirmware-sim/Sources/latchkey-lock"),
 
+    tests("ChildProcessesTests", ["ChildProcesses", "Threads"]),
     tests("TimekeepingTests", ["Timekeeping", "Journal", "JournalEvents", "TimeTypes", log]),
     // A private dbus-daemon for the tests of the carriers.
-    library("BusTesting", ["SystemBus", "CSystemd"], path: "Tests/BusTesting"),
+    library("BusTesting", ["SystemBus", "ChildProcesses"], path: "Tests/BusTesting"),
     // Processes and threads of the tests' own.
     library("ProcessTesting", [subprocess, "CSystemd"], path: "Tests/ProcessTesting"),
     tests("ProcessTestingTests", ["ProcessTesting"]),
@@ -215,8 +218,7 @@ let package = Package(
       "BluetoothSystemTests",
       [
         "BluetoothSystem", "ProcessTesting", "BlueZModel", "Radio", "AppLink", "BlueZ", "BluetoothTypes", "BusValue",
-        "JournalEvents",
-        "TimeTypes",
+        "JournalEvents", "TimeTypes",
       ], excluding: ["Recorded"]),
     tests(
       "LatchkeyDaemonTests",
@@ -247,8 +249,8 @@ let package = Package(
     tests(
       "StoriesTests",
       [
-        "Stories", "Worlds", "BusTesting", "ProcessTesting", "BusValue", "SystemBus", "Journal", "JournalEvents",
-        "latchkey", "Radio", "TimeTypes",
+        "Stories", "ChildProcesses", "Worlds", "BusTesting", "ProcessTesting", "BusValue", "SystemBus", "Journal",
+        "JournalEvents", "latchkey", "Radio", "TimeTypes",
       ]),
     tests("MachineSetupTests", ["MachineSetup", "LockCryptography", "LockProtocol", "BlueZ", "BusValue"]),
     // What is done on a machine that systemd has booted.
@@ -267,9 +269,8 @@ let package = Package(
     program(
       "saboteur",
       [
-        "Stories", "Worlds", "AppLink", "CoreBluetooth", "LockProtocol", "LockCryptography", "Journal", "JournalEvents",
-        "Timekeeping",
-        "AppLinkBus", log,
+        "Stories", "Worlds", "AppLink", "CoreBluetooth", "LockProtocol", "LockCryptography", "Journal",
+        "JournalEvents", "Timekeeping", "AppLinkBus", log,
       ], path: "Tests/Support/saboteur"),
     // An app that says anything, for the siege of a latchkeyd over its bus.
     program(
@@ -280,8 +281,7 @@ let package = Package(
       "IntegrationTests",
       [
         "Stories", "Worlds", "BusTesting", "ProcessTesting", "Journal", "JournalEvents", "latchkey", "latchkeyd",
-        "latchkey-agent",
-        "latchkey-lock", "bluez-simulator", "story-teller", "saboteur", "hostile-app", grdb,
+        "latchkey-agent", "latchkey-lock", "bluez-simulator", "story-teller", "saboteur", "hostile-app", grdb,
       ]),
     // The suite of BlueZ behaviour, on the simulator, and what it was seen to do on bluetoothd.
     tests(
@@ -291,8 +291,8 @@ let package = Package(
     tests(
       "ClientTests",
       [
-        "Worlds", "ProcessTesting", "Journal", "JournalEvents", "latchkey", "latchkeyd", "latchkey-lock",
-        "bluez-simulator",
+        "ChildProcesses", "Worlds", "ProcessTesting", "Journal", "JournalEvents", "latchkey", "latchkeyd",
+        "latchkey-lock", "bluez-simulator",
       ],
       excluding: ["bleak_client.py", "bleak_passive.py"]),
   ]

@@ -4,6 +4,7 @@ import BusValue
 import CBluetooth
 import Glibc
 import Synchronization
+import Threads
 
 /// The RSSI of a live connection, asked of the controller itself: D-Bus has no such method (Bluetooth Core,
 /// Vol 4, Part E, 7.5.4). It takes no capability: the kernel lets anybody list connections and send Read RSSI, which is
@@ -54,21 +55,22 @@ enum ControllerSignalStrength {
     case .none: return refuse("too many ask already")
     case .thread: break
     }
-    let error = ShortThread.start {
-      var next: (@Sendable () -> Void)? = job
-      while let job = next {
-        job()
-        next = work.withLock { work in
-          let next = work.waiting.popFirst()
-          if next == nil { work.running -= 1 }
-          return next
+    do {
+      try DetachedThread.start {
+        var next: (@Sendable () -> Void)? = job
+        while let job = next {
+          job()
+          next = work.withLock { work in
+            let next = work.waiting.popFirst()
+            if next == nil { work.running -= 1 }
+            return next
+          }
         }
       }
-    }
-    if error != 0 {
+    } catch {
       // Whoever waits is taken along by the next, or by one that runs.
       work.withLock { $0.running -= 1 }
-      refuse(String(cString: strerror(error)))
+      refuse(String(cString: strerror(error.number)))
     }
   }
 

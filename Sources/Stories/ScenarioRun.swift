@@ -1,3 +1,4 @@
+import ChildProcesses
 import Foundation
 import Journal
 import JournalEvents
@@ -120,7 +121,7 @@ package final class ScenarioRun {
       report = try run.tell()
       if folder.isKept { try report.json().write(to: URL(fileURLWithPath: "\(folder.files)/report.json")) }
     } catch {
-      let shortage = (error as? WorldError).flatMap { _ in folder.shortage() }
+      let shortage = error is WorldError || error is ChildProcessError ? folder.shortage() : nil
       try? guardian.endWorld()
       throw shortage.map { WorldError("\($0). It showed as: \(error)") } ?? error
     }

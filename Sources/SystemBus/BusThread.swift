@@ -1,6 +1,7 @@
 import CSystemd
 import Glibc
 import Synchronization
+import Threads
 
 /// The one thread that a bus connection lives on, and the serial executor of the actors that use it. libsystemd's
 /// objects aren't safe to share between threads, so none leaves this one.
@@ -33,21 +34,12 @@ final class BusThread: SerialExecutor {
   /// Takes over the connection and starts.
   func start(_ connection: BusConnection) throws(BusError) {
     self.connection = connection
-    let box = Unmanaged.passRetained(self)
-    var thread = pthread_t()
-    let result = pthread_create(
-      &thread, nil,
-      { pointer in
-        guard let pointer else { return nil }
-        Unmanaged<BusThread>.fromOpaque(pointer).takeRetainedValue().run()
-        return nil
-      }, box.toOpaque())
-    guard result == 0 else {
-      box.release()
+    do {
+      try DetachedThread.start { [self] in run() }
+    } catch {
       self.connection = nil
-      throw .system(-result, "start a thread for the bus")
+      throw .system(-error.number, "start a thread for the bus")
     }
-    pthread_detach(thread)
   }
 
   /// The thread ends when it has done what it was given.

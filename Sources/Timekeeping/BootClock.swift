@@ -1,6 +1,7 @@
 import CSystemd
 import Glibc
 import Synchronization
+import Threads
 import TimeTypes
 
 /// The machine's own time: CLOCK_BOOTTIME, which goes on while the machine sleeps. Its alarms ring on one thread of
@@ -68,30 +69,7 @@ public final class BootClock: TimeSource, AlarmKeeper {
   }
 }
 
-/// Runs `body` on a thread of its own, with all signals blocked: they belong to the main thread.
-func startThread(_ body: @escaping @Sendable () -> Void) throws {
-  final class Box {
-    let body: @Sendable () -> Void
-    init(_ body: @escaping @Sendable () -> Void) { self.body = body }
-  }
-  let box = Unmanaged.passRetained(Box(body))
-  var everything = sigset_t()
-  var before = sigset_t()
-  sigfillset(&everything)
-  // A thread inherits the mask of the thread that starts it.
-  pthread_sigmask(SIG_BLOCK, &everything, &before)
-  defer { pthread_sigmask(SIG_SETMASK, &before, nil) }
-  var thread = pthread_t()
-  let result = pthread_create(
-    &thread, nil,
-    { argument in
-      guard let argument else { return nil }
-      Unmanaged<Box>.fromOpaque(argument).takeRetainedValue().body()
-      return nil
-    }, box.toOpaque())
-  guard result == 0 else {
-    box.release()
-    throw ClockError.system("pthread_create", result)
-  }
-  pthread_detach(thread)
+/// Runs `body` on a thread of its own.
+func startThread(_ body: @escaping @Sendable () -> Void) throws(ClockError) {
+  do { try DetachedThread.start(body) } catch { throw .system("pthread_create", error.number) }
 }

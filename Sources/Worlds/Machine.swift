@@ -1,4 +1,5 @@
 import AppLink
+import ChildProcesses
 
 /// A machine that faults happen to: a simulated one, a virtual one, or a real one. All calls block until what
 /// they ask for was done, and are made from one thread.

@@ -11,10 +11,3 @@ package struct WorldError: Error, Sendable, Equatable, CustomStringConvertible {
     WorldError("\(what): \(String(cString: strerror(number)))")
   }
 }
-
-/// The last lines of a process's log, to go behind an error.
-func logTail(_ path: String) -> String {
-  let text = (try? String(contentsOfFile: path, encoding: .utf8)) ?? ""
-  let lines = text.split(separator: "\n").suffix(5)
-  return lines.isEmpty ? "" : "; its log ends:\n  " + lines.joined(separator: "\n  ")
-}

@@ -1,4 +1,6 @@
+import ChildProcesses
 import Foundation
+import Glibc
 import TimeTypes
 import Timekeeping
 import Worlds
@@ -15,32 +17,34 @@ enum VirtualTime {
       at: folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
     defer { try? FileManager.default.removeItem(at: folder) }
     let conductor = try Conductor(directory: folder.path)
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
-    process.arguments = Array(CommandLine.arguments.dropFirst())
-    process.environment = ProcessInfo.processInfo.environment.merging([
-      ProcessClock.variable: folder.path
-    ]) { $1 }
-    let ended = DispatchSemaphore(value: 0)
-    process.terminationHandler = { _ in ended.signal() }
-    try process.run()
+    let process = try RunningProcess(
+      "the suite",
+      ProcessStart(
+        executable: URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().path,
+        arguments: Array(CommandLine.arguments.dropFirst()),
+        environment: ProcessInfo.processInfo.environment.merging([ProcessClock.variable: folder.path]) { $1 },
+        standardInput: STDIN_FILENO, standardOutput: STDOUT_FILENO, standardError: STDERR_FILENO))
     // Looks in a row at which nobody waited for anything. While a process begins or ends there are some.
     var idleLooks = 0
-    while ended.wait(timeout: .now()) != .success {
+    while process.end == nil {
       try conductor.settle()
       if conductor.nextDeadline != nil {
         idleLooks = 0
         _ = try conductor.advance(limit: conductor.now + .seconds(86_400))
-      } else if ended.wait(timeout: .now() + .milliseconds(20)) == .success {
+      } else if (try? process.waitForEnd(limit: .milliseconds(20))) != nil {
         break
       } else if idleLooks < 500 {
         idleLooks += 1
       } else {
-        process.terminate()
+        process.signal(SIGTERM)
         throw Stopped(description: "the suite waits for something that is not to come")
       }
     }
-    return process.terminationStatus
+    switch process.end {
+    case .exited(let status): return status
+    case .signal(let number): return 128 + number
+    case nil: return 1
+    }
   }
 
   struct Stopped: Error, CustomStringConvertible { let description: String }

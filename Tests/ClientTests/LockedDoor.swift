@@ -1,3 +1,4 @@
+import ChildProcesses
 import Foundation
 import Glibc
 import Journal
@@ -18,7 +19,7 @@ final class LockedDoor: @unchecked Sendable {
   private let mark: String
   private let guardian: TestProcess
   private let environment: [String: String]
-  private var buses: [TestProcess] = []
+  private var buses: [BusDaemon] = []
   private var simulator: TestProcess?
   private var daemon: TestProcess?
 
@@ -58,15 +59,8 @@ final class LockedDoor: @unchecked Sendable {
   private func startMachines() async throws {
     for machine in ["door", "phone"] {
       try FileManager.default.createDirectory(atPath: "\(folder)/\(machine)", withIntermediateDirectories: false)
-      let configuration = "\(folder)/\(machine)/bus.xml"
-      try BusConfiguration.text(socket: busSocket(machine))
-        .write(toFile: configuration, atomically: true, encoding: .utf8)
-      let bus = try await TestProcess(
-        "/usr/bin/dbus-daemon",
-        ["--config-file=\(configuration)", "--nofork", "--nopidfile", "--nosyslog", "--print-address=1"],
-        environment: environment, mergesErrors: true)
-      try await bus.hear("unix:path=")
-      buses.append(bus)
+      buses.append(
+        try BusDaemon(socket: busSocket(machine), folder: "\(folder)/\(machine)", environment: environment))
     }
     let simulator = try await TestProcess(
       Self.programs + "/bluez-simulator",

@@ -1,10 +1,11 @@
 import CSystemd
+import ChildProcesses
 import Foundation
 import Glibc
 import Synchronization
 import Timekeeping
 
-/// Lines that come and go, on a pair of pipes or on a socket.
+/// Lines that come and go, from a child or on a socket.
 final class LineChannel: Sendable {
   private struct State {
     var lines: [String] = []
@@ -12,33 +13,19 @@ final class LineChannel: Sendable {
   }
 
   private let title: String
-  private let output: FileHandle
+  private let output: @Sendable (Data) throws -> Void
   private let state = Mutex(State())
   private let notifier = Notifier()
 
-  /// - Parameters:
-  ///   - input: where lines come from; it is read on a thread of its own, to its end.
-  ///   - output: where lines go.
-  init(_ title: String, input: FileHandle, output: FileHandle) {
-    signal(SIGPIPE, SIG_IGN)
+  /// - Parameter output: takes a line, which has no end yet. What comes is handed to `take` and `finish`.
+  init(_ title: String, output: @escaping @Sendable (Data) throws -> Void) {
     self.title = title
     self.output = output
-    Thread.detachNewThread { [weak self] in
-      var rest = Data()
-      while case let data = input.availableData, !data.isEmpty {
-        rest += data
-        while let end = rest.firstIndex(of: 0x0A) {
-          let line = String(decoding: rest[rest.startIndex..<end], as: UTF8.self)
-          rest = Data(rest[(end + 1)...])
-          self?.take(line)
-        }
-      }
-      self?.finish()
-    }
   }
 
   /// Connects to a Unix socket, of which the path has at most 107 bytes.
   convenience init(socket path: String) throws {
+    signal(SIGPIPE, SIG_IGN)
     let descriptor = Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
     guard descriptor >= 0, withUnixAddress(path, { connect(descriptor, $0, $1) }) == 0 else {
       let reason = String(cString: strerror(errno))
@@ -46,22 +33,26 @@ final class LineChannel: Sendable {
       throw WorldFailure("\(path): \(reason)")
     }
     let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
-    self.init(path, input: handle, output: handle)
+    self.init(path) { try handle.write(contentsOf: $0 + [0x0A]) }
+    // Reading has a descriptor of its own: it is closed when nothing more comes.
+    LineReader.start(
+      fcntl(descriptor, F_DUPFD_CLOEXEC, 3), onLine: { [weak self] in self?.take($0) },
+      onEnd: { [weak self] in self?.finish() })
   }
 
-  private func take(_ line: String) {
-    state.withLock { $0.lines.append(line) }
+  func take(_ line: Data) {
+    state.withLock { $0.lines.append(String(decoding: line, as: UTF8.self)) }
     notifier.bump()
   }
 
-  private func finish() {
+  func finish() {
     state.withLock { $0.hasEnded = true }
     notifier.bump()
   }
 
   func say(_ line: String) throws {
     do {
-      try output.write(contentsOf: Data((line + "\n").utf8))
+      try output(Data(line.utf8))
     } catch {
       throw WorldFailure("\(title) takes no input: \(error)")
     }

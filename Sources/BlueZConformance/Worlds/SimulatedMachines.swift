@@ -1,10 +1,10 @@
 import BlueZModel
 import BlueZSimulator
+import ChildProcesses
 import Foundation
 import Glibc
 import Synchronization
 import SystemBus
-import Worlds
 
 /// `bluez-simulator` and two buses of its own. The processes get this process's environment, and with it its clock.
 public final class SimulatedMachines: ConformanceWorld {
@@ -12,8 +12,9 @@ public final class SimulatedMachines: ConformanceWorld {
   public let quiet = Duration.seconds(3)
 
   private struct Running {
-    var buses: [LineProcess]
+    var buses: [BusDaemon]
     var simulator: LineProcess
+    var lines: LineChannel
     var lastRequest: UInt64 = 0
   }
 
@@ -38,30 +39,29 @@ public final class SimulatedMachines: ConformanceWorld {
 
   public func begin(_ setup: WorldSetup) async throws {
     await end()
-    var buses: [LineProcess] = []
-    for machine in MachineName.allCases { buses.append(try await startBus(machine)) }
+    let buses = try MachineName.allCases.map(startBus)
     let arguments = MachineName.allCases.flatMap { machine in
       ["--machine", "\(machine)=\(busAddress(of: machine))"]
         + (setup.privateMachines.contains(machine) ? ["--private-machine", machine.rawValue] : [])
         + (setup.experimentalMachines.contains(machine) ? ["--experimental-machine", machine.rawValue] : [])
     }
-    let process = try LineProcess(
-      simulator, arguments, diesWithInput: true, log: "\(folder)/simulator.log")
-    try await process.lines.hear("that it is ready") { $0.contains("\"ready\"") ? true : nil }
-    running.withLock { $0 = Running(buses: buses, simulator: process) }
+    // What it says comes on a thread of its own, and may come before this has its process.
+    let process = Mutex<LineProcess?>(nil)
+    let lines = LineChannel("bluez-simulator") { line in try process.withLock { $0 }?.say(line) }
+    let simulator = try LineProcess(
+      "bluez-simulator", executable: simulator, arguments: arguments,
+      environment: ProcessInfo.processInfo.environment, log: "\(folder)/simulator.log",
+      onLine: { lines.take($0) }, onEnd: { lines.finish() })
+    process.withLock { $0 = simulator }
+    try await lines.hear("that it is ready") { $0.contains("\"ready\"") ? true : nil }
+    running.withLock { $0 = Running(buses: buses, simulator: simulator, lines: lines) }
   }
 
-  private func startBus(_ machine: MachineName) async throws -> LineProcess {
-    unlink(socket(machine))
-    let configuration = "\(folder)/bus-\(machine).xml"
-    let text = BusConfiguration.text(socket: socket(machine))
-    try text.write(toFile: configuration, atomically: true, encoding: .utf8)
-    let bus = try LineProcess(
-      "/usr/bin/dbus-daemon",
-      ["--config-file=\(configuration)", "--nofork", "--nopidfile", "--nosyslog", "--print-address=1"],
-      diesWithInput: false, log: "\(folder)/bus-\(machine).log")
-    try await bus.lines.hear("its address") { $0.hasPrefix("unix:") ? true : nil }
-    return bus
+  private func startBus(_ machine: MachineName) throws -> BusDaemon {
+    let own = "\(folder)/\(machine)"
+    try FileManager.default.createDirectory(atPath: own, withIntermediateDirectories: true)
+    return try BusDaemon(
+      socket: socket(machine), folder: own, environment: ProcessInfo.processInfo.environment, endsWithThisProcess: true)
   }
 
   public func perform(_ fault: WorldFault) async throws {
@@ -81,14 +81,14 @@ public final class SimulatedMachines: ConformanceWorld {
 
   private func obey(_ command: WorldCommand) async throws {
     guard
-      let (process, identifier) = running.withLock({ running -> (LineProcess, UInt64)? in
+      let (lines, identifier) = running.withLock({ running -> (LineChannel, UInt64)? in
         running?.lastRequest += 1
-        return running.map { ($0.simulator, $0.lastRequest) }
+        return running.map { ($0.lines, $0.lastRequest) }
       })
     else { throw WorldFailure("the world has not begun") }
     let request = SimulatorRequest(id: identifier, command: command)
-    try process.lines.say(String(decoding: try JSONEncoder().encode(request), as: UTF8.self))
-    let reply = try await process.lines.hear("an answer") { line -> SimulatorReply? in
+    try lines.say(String(decoding: try JSONEncoder().encode(request), as: UTF8.self))
+    let reply = try await lines.hear("an answer") { line -> SimulatorReply? in
       guard case .reply(let reply)? = try? JSONDecoder().decode(SimulatorLine.self, from: Data(line.utf8)),
         reply.id == identifier
       else { return nil }
@@ -103,7 +103,8 @@ public final class SimulatedMachines: ConformanceWorld {
       return running
     }
     guard let ended else { return }
-    await ended.simulator.end()
-    for bus in ended.buses { await bus.end() }
+    ended.simulator.endInput()
+    await ended.lines.waitForEnd()
+    for bus in ended.buses { bus.end() }
   }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import Subprocess
 import Synchronization
 import SystemBus
 
@@ -94,14 +95,15 @@ public final class VirtualMachines: ConformanceWorld {
       return last
     }
     let line = try JSONSerialization.data(withJSONObject: command.merging(["id": identifier]) { $1 })
-    try air.say(String(decoding: line, as: UTF8.self))
+    let text = String(decoding: line, as: UTF8.self)
+    try air.say(text)
     let error = try await air.hear("an answer") { line -> String? in
       guard let reply = try? JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any],
         (reply["id"] as? NSNumber)?.uint64Value == identifier
       else { return nil }
       return reply["error"] as? String ?? ""
     }
-    guard error.isEmpty else { throw WorldFailure("the air refused \(line): \(error)") }
+    guard error.isEmpty else { throw WorldFailure("the air refused \(text): \(error)") }
   }
 
   /// Runs a command on a machine.
@@ -110,23 +112,15 @@ public final class VirtualMachines: ConformanceWorld {
   /// - Throws: `WorldFailure` where it fails.
   @discardableResult
   private func execute(_ command: String, on machine: MachineName) async throws -> String {
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: "/usr/bin/ssh")
-    process.arguments = ["-F", sshConfiguration, machine.rawValue, command]
-    process.standardInput = FileHandle.nullDevice
-    let output = Pipe()
-    process.standardOutput = output
-    process.standardError = output
-    let (ended, end) = AsyncStream<Int32>.makeStream()
-    process.terminationHandler = { process in
-      end.yield(process.terminationStatus)
-      end.finish()
+    let result = try await Subprocess.run(
+      .path("/usr/bin/ssh"), arguments: ["-F", sshConfiguration, machine.rawValue, command],
+      output: .string(limit: 1 << 20), error: .string(limit: 1 << 20))
+    let text = result.standardOutput
+    guard result.terminationStatus.isSuccess else {
+      throw WorldFailure(
+        "on \(machine), `\(command)` failed with \(result.terminationStatus): "
+          + text + result.standardError)
     }
-    try process.run()
-    var status: Int32 = -1
-    for await number in ended { status = number }
-    let text = String(decoding: output.fileHandleForReading.availableData, as: UTF8.self)
-    guard status == 0 else { throw WorldFailure("on \(machine), `\(command)` failed with \(status): \(text)") }
     return text
   }
 

@@ -1,4 +1,5 @@
 import CSystemd
+import ChildProcesses
 import Foundation
 import Glibc
 import Synchronization

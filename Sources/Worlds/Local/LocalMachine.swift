@@ -1,6 +1,7 @@
 import AppLink
 import AppLinkBus
 import BlueZSimulator
+import ChildProcesses
 import Foundation
 import Glibc
 import JournalEvents

@@ -1,3 +1,4 @@
+import ChildProcesses
 import Foundation
 import Glibc
 import TimeTypes
@@ -49,8 +50,7 @@ final class AirProcess: @unchecked Sendable {
     onEvent: @escaping @Sendable (Line) -> Void
   ) throws {
     self.log = log
-    let standardError = open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
-    guard standardError >= 0 else { throw WorldError.system(log, errno) }
+    let standardError = try openLog(log)
     let (inputReading, inputWriting) = try makePipe()
     let (outputReading, outputWriting) = try makePipe()
     defer {

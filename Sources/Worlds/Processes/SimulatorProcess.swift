@@ -1,17 +1,15 @@
 import BlueZModel
 import BlueZSimulator
+import ChildProcesses
 import Foundation
-import Glibc
 import Synchronization
 
 /// The one `bluez-simulator` of a world, and the talk with it: a line of JSON for each command, and one for each reply.
 package final class SimulatorProcess: Sendable {
-  let process: RunningProcess
-  private let input: Int32
+  private let peer: LineProcess
+  var process: RunningProcess { peer.process }
+  var log: String { peer.log }
   private let replies: Replies
-  let log: String
-  /// The reading end of its output once more, to look at alone.
-  private let output: Int32
 
   /// What the reading thread hands over.
   private final class Replies: Sendable {
@@ -22,6 +20,21 @@ package final class SimulatorProcess: Sendable {
     }
     let state = Mutex(State())
     let arrived = DispatchSemaphore(value: 0)
+
+    func take(_ line: Data) {
+      switch try? JSONDecoder().decode(SimulatorLine.self, from: line) {
+      case .ready: state.withLock { $0.isReady = true }
+      case .reply(let reply): state.withLock { $0.byIdentifier[reply.id] = reply }
+      // The journal has the radio's events, with their times.
+      case .event, nil: return
+      }
+      arrived.signal()
+    }
+
+    func end() {
+      state.withLock { $0.hasEnded = true }
+      arrived.signal()
+    }
   }
 
   private let nextIdentifier = Mutex<UInt64>(1)
@@ -31,65 +44,17 @@ package final class SimulatorProcess: Sendable {
     radio: String,
     environment: [String: String], log: String
   ) throws {
-    self.log = log
-    let standardError = open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
-    guard standardError >= 0 else { throw WorldError.system(log, errno) }
-    defer { close(standardError) }
-    let (inputReading, inputWriting) = try makePipe()
-    let (outputReading, outputWriting) = try makePipe()
-    defer {
-      close(inputReading)
-      close(outputWriting)
-    }
-    input = inputWriting
     replies = Replies()
-    output = fcntl(outputReading, F_DUPFD_CLOEXEC, 3)
-    guard output >= 0 else { throw WorldError.system("dup", errno) }
-    process = try RunningProcess(
-      "bluez-simulator",
-      ProcessStart(
-        executable: executable,
-        arguments: machines.flatMap { ["--machine", "\($0.name)=\($0.busAddress)"] }
-          + privateMachines.flatMap { ["--private-machine", $0] } + ["--seed", "\(seed)", "--radio", radio],
-        environment: environment, standardInput: inputReading, standardOutput: outputWriting,
-        standardError: standardError))
-    let replies = replies
-    Thread.detachNewThread { Self.listen(to: outputReading, replies) }
+    peer = try LineProcess(
+      "bluez-simulator", executable: executable,
+      arguments: machines.flatMap { ["--machine", "\($0.name)=\($0.busAddress)"] }
+        + privateMachines.flatMap { ["--private-machine", $0] } + ["--seed", "\(seed)", "--radio", radio],
+      environment: environment, log: log,
+      onLine: { [replies] line in replies.take(line) }, onEnd: { [replies] in replies.end() })
   }
-
-  deinit { close(output) }
 
   /// It has written something that is not read yet: where that is much, it waits.
-  var hasUnreadOutput: Bool {
-    var poller = pollfd(fd: output, events: Int16(POLLIN), revents: 0)
-    return poll(&poller, 1, 0) == 1 && poller.revents & Int16(POLLIN) != 0
-  }
-
-  private static func listen(to descriptor: Int32, _ replies: Replies) {
-    let decoder = JSONDecoder()
-    var rest: [UInt8] = []
-    var buffer = [UInt8](repeating: 0, count: 65536)
-    while true {
-      let count = read(descriptor, &buffer, buffer.count)
-      if count < 0, errno == EINTR { continue }
-      guard count > 0 else { break }
-      rest += buffer[..<count]
-      while let end = rest.firstIndex(of: 0x0A) {
-        let line = Data(rest[..<end])
-        rest.removeFirst(end + 1)
-        switch try? decoder.decode(SimulatorLine.self, from: line) {
-        case .ready: replies.state.withLock { $0.isReady = true }
-        case .reply(let reply): replies.state.withLock { $0.byIdentifier[reply.id] = reply }
-        // The journal has the radio's events, with their times.
-        case .event, nil: continue
-        }
-        replies.arrived.signal()
-      }
-    }
-    close(descriptor)
-    replies.state.withLock { $0.hasEnded = true }
-    replies.arrived.signal()
-  }
+  var hasUnreadOutput: Bool { peer.hasUnreadOutput }
 
   /// Blocks until every machine has its Bluetooth.
   func waitUntilReady() throws { try wait("to be ready") { $0.isReady ? true : nil } }
@@ -102,10 +67,7 @@ package final class SimulatorProcess: Sendable {
       defer { next += 1 }
       return next
     }
-    let data = try JSONEncoder().encode(SimulatorRequest(id: identifier, command: command)) + [0x0A]
-    // Far below what a pipe takes at once.
-    let written = data.withUnsafeBytes { write(input, $0.baseAddress, $0.count) }
-    guard written == data.count else { throw WorldError.system("bluez-simulator takes no commands", errno) }
+    try peer.say(try JSONEncoder().encode(SimulatorRequest(id: identifier, command: command)))
     let reply = try wait("to answer") { $0.byIdentifier.removeValue(forKey: identifier) }
     if let error = reply.error { throw WorldError("bluez-simulator refused \(command): \(error)") }
   }

@@ -2,12 +2,12 @@ import Foundation
 import Glibc
 
 /// Reads lines from a descriptor on a thread of its own, until it ends.
-enum LineReader {
+package enum LineReader {
   /// A line longer than this is cut into what fits.
-  static let lineLimit = 4 << 20
+  private static let lineLimit = 4 << 20
 
   /// Takes possession of the descriptor. `onEnd` comes last.
-  static func start(
+  package static func start(
     _ descriptor: Int32, onLine: @escaping @Sendable (Data) -> Void, onEnd: @escaping @Sendable () -> Void
   ) {
     Thread.detachNewThread {

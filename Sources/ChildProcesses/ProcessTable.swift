@@ -3,36 +3,10 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// How a process ended.
-package enum ProcessEnd: Sendable, Equatable, CustomStringConvertible {
-  case exited(Int32)
-  case signal(Int32)
-
-  package var description: String {
-    switch self {
-    case .exited(let code): "exit status \(code)"
-    case .signal(let number): "signal \(number) (\(String(cString: strsignal(number))))"
-    }
-  }
-}
-
-/// What a new process gets.
-struct ProcessStart {
-  var executable: String
-  var arguments: [String] = []
-  var environment: [String: String] = [:]
-  /// Descriptors that become its 0, 1 and 2; `nil` is /dev/null.
-  var standardInput: Int32?
-  var standardOutput: Int32?
-  var standardError: Int32?
-  /// In a session of its own, so that no terminal's signals reach it; else in a process group of its own.
-  var ownsSession = false
-}
-
-/// The orchestrator's children: it starts them, and it alone waits for them. In a simulated world it waits for the orphans
+/// This process's children: the table starts them, and it alone waits for them. Where it adopts orphans it waits for those
 /// of their families as well, and then for every child that the process has.
-final class ProcessTable: Sendable {
-  static let shared = ProcessTable()
+package final class ProcessTable: Sendable {
+  package static let shared = ProcessTable()
 
   private struct State {
     var handlers: [pid_t: @Sendable (ProcessEnd) -> Void] = [:]
@@ -50,7 +24,7 @@ final class ProcessTable: Sendable {
   }
 
   /// Apps outlive a latchkeyd that was killed; from now on they become ours, as they become init's on a machine.
-  func adoptOrphans() {
+  package func adoptOrphans() {
     _ = latchkey_become_subreaper()
     let isFirst = state.withLock { state in
       defer { state.adoptsOrphans = true }
@@ -61,7 +35,7 @@ final class ProcessTable: Sendable {
 
   /// Starts a process. `onEnd` is called once, on a thread of the table, when it has ended and is reaped.
   ///
-  /// - Throws: `WorldError` where the system can't start it.
+  /// - Throws: `ChildProcessError` where the system can't start it.
   func start(_ start: ProcessStart, onEnd: @escaping @Sendable (ProcessEnd) -> Void) throws -> pid_t {
     // Held until the handler stands, so that a process that ends at once is not missed.
     let pid = try state.withLock { state in
@@ -107,7 +81,7 @@ final class ProcessTable: Sendable {
 
   /// A child has ended, and its handler has not been told yet to the end. Only where orphans are adopted does this process
   /// wait for all of its children.
-  var hasUntoldEnds: Bool {
+  package var hasUntoldEnds: Bool {
     state.withLock { state in
       guard state.adoptsOrphans else { return false }
       var information = siginfo_t()
@@ -153,59 +127,14 @@ final class ProcessTable: Sendable {
     }
     var pid: pid_t = 0
     let result = posix_spawn(&pid, start.executable, &actions, &attributes, &arguments, &environment)
-    guard result == 0 else { throw WorldError.system("\(start.executable) can't be started", result) }
+    guard result == 0 else { throw ChildProcessError.system("\(start.executable) can't be started", result) }
     return pid
   }
 }
 
-/// One process that the orchestrator started, and how it ended.
-final class RunningProcess: Sendable {
-  let name: String
-  let pid: pid_t
-  private let ended: EndBox
-
-  private final class EndBox: Sendable {
-    let end = Mutex<ProcessEnd?>(nil)
-    let group = DispatchGroup()
-  }
-
-  /// - Parameter onEnd: called on a thread of the process table after the end is known here.
-  init(_ name: String, _ start: ProcessStart, onEnd: (@Sendable (ProcessEnd) -> Void)? = nil) throws {
-    let box = EndBox()
-    box.group.enter()
-    self.name = name
-    ended = box
-    do {
-      pid = try ProcessTable.shared.start(start) { end in
-        box.end.withLock { $0 = end }
-        box.group.leave()
-        onEnd?(end)
-      }
-    } catch {
-      box.group.leave()
-      throw error
-    }
-  }
-
-  var end: ProcessEnd? { ended.end.withLock { $0 } }
-
-  func signal(_ number: Int32) {
-    ended.end.withLock { end in
-      if end == nil { _ = kill(pid, number) }
-    }
-  }
-
-  /// Blocks until the process has ended, at most `limit` of real time.
-  func waitForEnd(limit: DispatchTimeInterval = .seconds(20)) throws {
-    guard ended.group.wait(timeout: .now() + limit) == .success else {
-      throw WorldError("\(name) (process \(pid)) does not end")
-    }
-  }
-}
-
 /// A pipe whose ends no child inherits by accident.
-func makePipe() throws -> (reading: Int32, writing: Int32) {
+package func makePipe() throws -> (reading: Int32, writing: Int32) {
   var ends: [Int32] = [-1, -1]
-  guard latchkey_pipe(&ends) == 0 else { throw WorldError.system("pipe", errno) }
+  guard latchkey_pipe(&ends) == 0 else { throw ChildProcessError.system("pipe", errno) }
   return (ends[0], ends[1])
 }

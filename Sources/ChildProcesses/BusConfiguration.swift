@@ -1,6 +1,6 @@
 import Glibc
 
-/// The bus of a simulated machine.
+/// The bus of a simulated machine, or of a test.
 package enum BusConfiguration {
   /// The address of a socket, as the D-Bus specification has it: whatever else is in a path is written as its bytes.
   package static func address(ofSocket path: String) -> String {
@@ -19,10 +19,10 @@ package enum BusConfiguration {
     return address
   }
 
-  /// - Throws: `WorldError` where dbus-daemon would let this user not in, which it tells nobody about.
-  static func requireKnownUser() throws {
+  /// - Throws: `ChildProcessError` where dbus-daemon would let this user not in, which it tells nobody about.
+  package static func requireKnownUser() throws {
     guard getpwuid(geteuid()) == nil else { return }
-    throw WorldError(
+    throw ChildProcessError(
       """
       user \(geteuid()) has no entry in /etc/passwd, and dbus-daemon lets nobody in whom it does not know there: add one, \
       or run this as another user

@@ -1,0 +1,85 @@
+import Foundation
+import Glibc
+import Synchronization
+
+/// A child that is talked with in lines of text: what it says comes line by line on a thread, what it is told goes to its
+/// standard input, and its error output to a log.
+package final class LineProcess: Sendable {
+  package let process: RunningProcess
+  package let log: String
+  private let name: String
+  private let input: Mutex<Int32?>
+  /// The reading end of its output once more, to look at alone.
+  private let output: Int32
+
+  /// - Parameters:
+  ///   - onLine: each line that it says, without its end, on a thread of this one's.
+  ///   - onEnd: comes last, when there are no more lines.
+  package init(
+    _ name: String, executable: String, arguments: [String], environment: [String: String], log: String,
+    onLine: @escaping @Sendable (Data) -> Void, onEnd: @escaping @Sendable () -> Void
+  ) throws {
+    self.name = name
+    self.log = log
+    let standardError = try openLog(log)
+    defer { close(standardError) }
+    let (inputReading, inputWriting) = try makePipe()
+    defer { close(inputReading) }
+    let outputs: (reading: Int32, writing: Int32)
+    do { outputs = try makePipe() } catch {
+      close(inputWriting)
+      throw error
+    }
+    defer { close(outputs.writing) }
+    output = fcntl(outputs.reading, F_DUPFD_CLOEXEC, 3)
+    input = Mutex(inputWriting)
+    do {
+      guard output >= 0 else { throw ChildProcessError.system("dup", errno) }
+      process = try RunningProcess(
+        name,
+        ProcessStart(
+          executable: executable, arguments: arguments, environment: environment, standardInput: inputReading,
+          standardOutput: outputs.writing, standardError: standardError))
+    } catch {
+      for end in [inputWriting, outputs.reading, output] where end >= 0 { close(end) }
+      throw error
+    }
+    LineReader.start(outputs.reading, onLine: onLine, onEnd: onEnd)
+  }
+
+  deinit {
+    endInput()
+    close(output)
+  }
+
+  /// It has written something that is not read yet: where that is much, it waits.
+  package var hasUnreadOutput: Bool {
+    var poller = pollfd(fd: output, events: Int16(POLLIN), revents: 0)
+    return poll(&poller, 1, 0) == 1 && poller.revents & Int16(POLLIN) != 0
+  }
+
+  /// Tells it a line, which has no end yet.
+  package func say(_ line: Data) throws(ChildProcessError) {
+    let bytes = Array(line) + [0x0A]
+    let failure = input.withLock { input -> Int32? in
+      guard let input else { return EPIPE }
+      var written = 0
+      while written < bytes.count {
+        let count = bytes[written...].withUnsafeBytes { write(input, $0.baseAddress, $0.count) }
+        if count < 0, errno == EINTR { continue }
+        guard count > 0 else { return errno }
+        written += count
+      }
+      return nil
+    }
+    if let failure { throw .system("\(name) takes no input", failure) }
+  }
+
+  /// Closes its input, at which programs that live by it end.
+  package func endInput() {
+    input.withLock { input in
+      if let input { close(input) }
+      input = nil
+    }
+  }
+}

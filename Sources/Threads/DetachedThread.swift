@@ -1,0 +1,44 @@
+import Glibc
+
+/// A thread for one thing that blocks or lasts, gone when that is done.
+///
+/// It is not libdispatch's: once asked for a thread, that looks after its pool every second for as long as the process
+/// lives, and a daemon that waits for days must not wake anybody.
+public enum DetachedThread {
+  private final class Work: Sendable {
+    let body: @Sendable () -> Void
+    init(_ body: @escaping @Sendable () -> Void) { self.body = body }
+  }
+
+  /// Runs `body` on a thread of its own, with all signals blocked: they belong to the main thread.
+  ///
+  /// - Throws: where the system has no thread for it; `body` is not called then.
+  public static func start(_ body: @escaping @Sendable () -> Void) throws(ThreadError) {
+    let work = Unmanaged.passRetained(Work(body))
+    var everything = sigset_t()
+    var before = sigset_t()
+    sigfillset(&everything)
+    // A thread inherits the mask of the thread that starts it.
+    pthread_sigmask(SIG_BLOCK, &everything, &before)
+    defer { pthread_sigmask(SIG_SETMASK, &before, nil) }
+    var thread = pthread_t()
+    let result = pthread_create(
+      &thread, nil,
+      { pointer in
+        guard let pointer else { return nil }
+        Unmanaged<Work>.fromOpaque(pointer).takeRetainedValue().body()
+        return nil
+      }, work.toOpaque())
+    guard result == 0 else {
+      work.release()
+      throw ThreadError(number: result)
+    }
+    pthread_detach(thread)
+  }
+}
+
+/// Why there is no thread.
+public struct ThreadError: Error, Sendable, Hashable {
+  /// The `errno` that pthread_create(3) gives.
+  public let number: Int32
+}
