@@ -101,32 +101,6 @@ public struct AppStatus: Sendable, Hashable, Codable {
   }
 }
 
-/// One time that an app was woken, or relaunched, for Bluetooth.
-public struct WakeRecord: Sendable, Hashable, Codable {
-  public var app: String
-  /// The event for which; `adopted` where an earlier life of the system woke it.
-  public var because: String
-  /// When it began, in seconds since 1970.
-  public var unixSeconds: Double
-  public var seconds: Double
-  /// Events that the app was told, and requests that it made.
-  public var told: Int
-  public var said: Int
-  /// `suspended`, `overran`, `opened` by the user, or how its process ended; `nil` while it lasts.
-  public var outcome: String?
-  public init(
-    app: String, because: String, unixSeconds: Double, seconds: Double, told: Int, said: Int, outcome: String?
-  ) {
-    self.app = app
-    self.because = because
-    self.unixSeconds = unixSeconds
-    self.seconds = seconds
-    self.told = told
-    self.said = said
-    self.outcome = outcome
-  }
-}
-
 public struct SystemStatus: Sendable, Hashable, Codable {
   public var bluetooth: ManagerState
   public var apps: [AppStatus]

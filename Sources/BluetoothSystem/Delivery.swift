@@ -92,30 +92,4 @@ extension AppLink.Event.Body {
     default: false
     }
   }
-
-  /// A word for the journal.
-  var kind: String {
-    switch self {
-    case .managerRejected: "managerRejected"
-    case .stateChanged: "stateChanged"
-    case .willRestoreCentral, .willRestorePeripheral: "willRestoreState"
-    case .discovered: "discovered"
-    case .connected: "connected"
-    case .failedToConnect: "failedToConnect"
-    case .disconnected: "disconnected"
-    case .operationCompleted: "operationCompleted"
-    case .valueUpdated: "valueUpdated"
-    case .nameChanged: "nameChanged"
-    case .servicesModified: "servicesModified"
-    case .serviceAdded: "serviceAdded"
-    case .advertisingStarted: "advertisingStarted"
-    case .subscribed: "subscribed"
-    case .unsubscribed: "unsubscribed"
-    case .readRequested: "readRequested"
-    case .writeRequested: "writeRequested"
-    case .requestExpired: "requestExpired"
-    case .actionRequested: UserAction.kind
-    case .updateCredit: "updateCredit"
-    }
-  }
 }

@@ -207,7 +207,7 @@ struct Desk {
   var events: [AppLink.Event] {
     effects.compactMap { if case .event(let event, _) = $0 { event } else { nil } }
   }
-  var bodies: [String] { events.map(\.body.kind) }
+  var bodies: [String] { events.map(\.body.kind.rawValue) }
   var requests: [(path: ObjectPath, request: BlueZ.Request)] {
     effects.compactMap { if case .bluez(.call(_, let path, let request)) = $0 { (path, request) } else { nil } }
   }

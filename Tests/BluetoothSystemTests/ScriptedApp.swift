@@ -58,7 +58,7 @@ struct ScriptedApp {
     }
     if isSuspended { complaints.append("told of \(event.body.kind) while suspended") }
     lastEvent = event.sequence.rawValue
-    told.append(event.body.kind)
+    told.append(event.body.kind.rawValue)
     let requests = part == .phone ? phone(event.body) : door(event.body)
     hasHeard = true
     return requests + [.handled(through: event.sequence)]

@@ -274,7 +274,7 @@ struct Siege {
 
   private mutating func hearBad(_ event: AppLink.Event) {
     // What it asked before it was frozen may be answered; nothing else is told.
-    let isAnswer = ["managerRejected", "stateChanged", "willRestoreState"].contains(event.body.kind)
+    let isAnswer = [AppLink.Event.Kind.managerRejected, .stateChanged, .willRestoreState].contains(event.body.kind)
     if isBadFrozen, !isAnswer { complain("told of \(event.body.kind) while suspended") }
     values.lastSequence = event.sequence.rawValue
     switch event.body {

@@ -73,15 +73,6 @@ struct VocabularyTests {
     }
   }
 
-  @Test("W3: `latchkey wakes` has words for reasons that latchkeyd gives")
-  func wakes() throws {
-    let command = try Self.files(["Sources/latchkey"], "WakesCommand.swift").map(\.text).joined()
-    let system = try Self.files(["Sources/BluetoothSystem"], ".swift").map(\.text).joined()
-    let reasons = try Self.matches(#"case "(\w+)": ""#, in: command)
-    #expect(reasons.count > 10)
-    for reason in reasons { #expect(system.contains("\"\(reason)\""), "\(reason)") }
-  }
-
   @Test("H1: scripts wait for events that there are")
   func scripts() throws {
     for (file, text) in try Self.files(["scripts/vm", "Benchmarks/bleak-unlock"], ".py") {

@@ -248,13 +248,13 @@ struct App: Sendable {
 
 extension App {
   /// What a suspended app is woken for: the user's own wish, whatever its modes; events, where its modes let it.
-  private var wakeReason: String? {
-    if actions.hasUntold { return UserAction.kind }
-    return queue.first { mayWorkInBackground($0.manager.role) }?.body.kind
+  private var wakeReason: WakeReason? {
+    if actions.hasUntold { return .event(.actionRequested) }
+    return queue.first { mayWorkInBackground($0.manager.role) }.map { .event($0.body.kind) }
   }
 
   /// Wakes it where there is a reason to, and returns the reason.
-  mutating func wake(at now: Instant, budget: Duration) -> String? {
+  mutating func wake(at now: Instant, budget: Duration) -> WakeReason? {
     guard case .suspended(let process) = life, process.endReason == nil, let reason = wakeReason else { return nil }
     life = .background(process, AppLife.Stay(at: now, budget: budget))
     return reason

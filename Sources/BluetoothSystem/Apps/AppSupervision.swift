@@ -38,7 +38,7 @@ extension BluetoothSystem {
       // What the store says may not have been carried out yet.
       let state = apps[name]?.state
       if state == .suspended { emit(.suspend(name, process)) } else { emit(.resume(name, process)) }
-      if state == .background { wakeBegan(name, because: "adopted") }
+      if state == .background { wakeBegan(name, because: .adopted) }
     }
   }
 
@@ -47,7 +47,8 @@ extension BluetoothSystem {
     persistApp(name)
     if reason == .restore {
       let event = apps[name]?.queue.first { $0.body.relaunches }?.body.kind
-      wakeBegan(name, because: event ?? (apps[name]?.actions.isEmpty == false ? UserAction.kind : "restore"))
+      let action = apps[name]?.actions.isEmpty == false ? AppLink.Event.Kind.actionRequested : nil
+      wakeBegan(name, because: (event ?? action).map { .event($0) } ?? .restore)
     }
     let (centrals, peripherals) = reason == .opened ? ([], []) : restorable(name)
     emit(.launch(name, LaunchOptions(reason: reason, centrals: centrals, peripherals: peripherals)))
@@ -59,7 +60,7 @@ extension BluetoothSystem {
     else { return }
     persistApp(name)
     emit(.resume(name, process))
-    journal(.appResumed, [.app: name, .because: reason])
+    journal(.appResumed, [.app: name, .because: reason.rawValue])
     wakeBegan(name, because: reason)
   }
 

@@ -19,8 +19,6 @@ struct UserAction: Sendable {
     deadline = now + Self.patience
   }
 
-  /// What the journal and the wake ledger call it.
-  static let kind = "action"
   /// The longest name, in bytes.
   static let nameByteLimit = 64
   /// The longest line that an app shows or answers with, in bytes.

@@ -9,7 +9,7 @@ struct WakeLedger: Sendable {
   private struct Open: Sendable {
     let began: Instant
     let unixSeconds: Double
-    let because: String
+    let because: WakeReason
     var told = 0
     var said = 0
 
@@ -27,7 +27,7 @@ struct WakeLedger: Sendable {
   static let limit = 20
 
   /// A wake within a wake is part of it.
-  mutating func begin(because reason: String, at now: Instant, unixSeconds: Double) {
+  mutating func begin(because reason: WakeReason, at now: Instant, unixSeconds: Double) {
     if open == nil { open = Open(began: now, unixSeconds: unixSeconds, because: reason) }
   }
 
@@ -51,7 +51,7 @@ struct WakeLedger: Sendable {
 }
 
 extension BluetoothSystem {
-  mutating func wakeBegan(_ name: String, because reason: String) {
+  mutating func wakeBegan(_ name: String, because reason: WakeReason) {
     apps[name]?.wakes.begin(because: reason, at: now, unixSeconds: unixSeconds)
   }
 
@@ -60,7 +60,7 @@ extension BluetoothSystem {
     journal(
       .wakeEnded,
       [
-        .app: name, .because: wake.because, .milliseconds: String(Int((wake.seconds * 1000).rounded())),
+        .app: name, .because: wake.because.rawValue, .milliseconds: String(Int((wake.seconds * 1000).rounded())),
         .told: String(wake.told), .said: String(wake.said), .outcome: outcome,
       ])
   }
