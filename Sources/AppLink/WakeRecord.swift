@@ -1,12 +1,12 @@
-/// What an app is woken, or relaunched, for.
+/// Why an app is woken or relaunched.
 ///
-/// Its raw value stands in the journal and on the bus. One that this program does not know is a later version's.
+/// Its raw value appears in the journal and on the bus. A value unknown to this program comes from a later version.
 public enum WakeReason: Sendable, Hashable, RawRepresentable, Codable {
-  /// The first event that it is told.
+  /// The first event that the app is told.
   case event(Event.Kind)
-  /// An earlier life of the system woke it.
+  /// An earlier run of the system woke it.
   case adopted
-  /// It is relaunched for what it had been told already when its process ended.
+  /// It is relaunched for events that its previous process had already been told.
   case restore
   case unknown(String)
 
@@ -29,7 +29,7 @@ public enum WakeReason: Sendable, Hashable, RawRepresentable, Codable {
   }
 }
 
-/// One time that an app was woken, or relaunched, for Bluetooth.
+/// One time that an app was woken or relaunched for Bluetooth.
 public struct WakeRecord: Sendable, Hashable, Codable {
   public var app: String
   public var because: WakeReason
@@ -39,7 +39,7 @@ public struct WakeRecord: Sendable, Hashable, Codable {
   /// Events that the app was told, and requests that it made.
   public var told: Int
   public var said: Int
-  /// `suspended`, `overran`, `opened` by the user, or how its process ended; `nil` while it lasts.
+  /// `suspended`, `overran`, `opened` by the user, or how its process ended. `nil` while it lasts.
   public var outcome: String?
   public init(
     app: String, because: WakeReason, unixSeconds: Double, seconds: Double, told: Int, said: Int, outcome: String?

@@ -1,13 +1,13 @@
-/// What is on disk, and what this turn changes of it. There is no other way to the disk.
+/// What is on disk, and what this turn changes of it. Everything written to disk goes through here.
 struct Ledger: Sendable {
   private(set) var stored: StoredState
   private var changes: [StoreKey: StoreChange] = [:]
-  /// In which records were first changed in this turn.
+  /// The order in which records were first changed in this turn.
   private var order: [StoreKey] = []
 
   init(_ stored: StoredState) { self.stored = stored }
 
-  /// A record that is there already, just so, is not written again.
+  /// An unchanged record is not written again.
   mutating func put(_ record: StoredRecord) {
     guard stored.records[record.key] != record else { return }
     change(record.key, .put(record))
@@ -23,7 +23,7 @@ struct Ledger: Sendable {
     if changes.updateValue(change, forKey: key) == nil { order.append(key) }
   }
 
-  /// The turn's changes, one a record: its last.
+  /// The turn's changes: one per record, the last.
   mutating func takeChanges() -> [StoreChange] {
     defer {
       changes.removeAll(keepingCapacity: true)

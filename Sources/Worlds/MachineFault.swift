@@ -1,10 +1,10 @@
-/// What can happen to a machine from outside, besides the end of its processes.
+/// What can happen to a machine from outside, apart from the end of its processes.
 package enum MachineFault: Sendable, Equatable {
   /// A clean restart of bluetoothd, or SIGKILL and a new start.
   case restartBluetoothd(killed: Bool)
-  /// The adapter loses its power, or gets it back; its controller stays.
+  /// Switches the adapter's power while the controller stays.
   case adapterPower(isOn: Bool)
-  /// The controller is plugged in, or unplugged.
+  /// Plugs or unplugs the controller.
   case controller(isPlugged: Bool)
   case rfkill(isBlocked: Bool)
   /// A shield around the machine: it neither hears nor is heard.
@@ -41,11 +41,11 @@ package enum MachineFault: Sendable, Equatable {
   }
 }
 
-/// What a machine can do of what a story asks.
+/// Whether a machine can do what a story asks.
 package enum Ability: Sendable, Equatable {
   case exact
-  /// Something that comes close; what.
+  /// Something similar, with a description.
   case substitute(String)
-  /// Why not.
+  /// The reason.
   case unsupported(String)
 }

@@ -13,7 +13,7 @@ struct ReportFile {
     let description: String
   }
 
-  /// - Throws: `ValidationError` where it is clear beforehand that it can't be written.
+  /// - Throws: `ValidationError` if it is already clear that it can't be written.
   func check() throws {
     guard !path.isEmpty else { throw ValidationError("--json needs the name of a file") }
     var isFolder: ObjCBool = false

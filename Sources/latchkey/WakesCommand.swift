@@ -14,7 +14,7 @@ struct WakesCommand: ParsableCommand {
     Console.say(lines.joined(separator: "\n"))
   }
 
-  /// What a person reads: a line for each wake, or one that says that there was none.
+  /// Text for a person: a line for each wake, or one that says that there were none.
   static func lines(_ status: SystemStatus, app: String?) throws -> [String] {
     let known = status.apps.map(\.bundleIdentifier).sorted()
     if let app, !known.contains(app) {

@@ -8,12 +8,12 @@ import Testing
 
 @testable import BlueZBus
 
-/// What clients register, with which adapter, and what of it is heard.
+/// What clients register, with which adapter, and which of their signals are used.
 @Suite("Registrations on the bus", .timeLimit(.minutes(10)))
 struct RegistrationTests {
   private static let second = WellKnown.adapter(1)
 
-  /// A second adapter, as the first.
+  /// A second adapter like the first.
   private static func addAdapter(_ pair: Pair) async throws {
     let signal = Signal.interfacesAdded(path: second, Sample.objects[Sample.adapter] ?? [:])
     pair.server.broadcast(signal)
@@ -133,7 +133,7 @@ struct RegistrationTests {
     let count = await withCheckedContinuation { continuation in
       Thread.detachNewThread {
         var byte: UInt8 = 0
-        // Until nobody has the other end.
+        // Until the other end is closed everywhere.
         continuation.resume(returning: recv(kept, &byte, 1, 0))
       }
     }
@@ -143,7 +143,7 @@ struct RegistrationTests {
     pair.close()
   }
 
-  /// A client all of whose objects are at the root.
+  /// A client that has all its objects at the root.
   private static func answer(_ call: IncomingCall, _ bus: isolated Bus) {
     let objects = Sample.applicationObjects.merging([Sample.monitor: Sample.monitorInterfaces]) { $1 }
     bus.reply(

@@ -25,7 +25,7 @@ import Timekeeping
       return
     }
     #expect(objects[WellKnown.firstAdapter]?[InterfaceName.adapter]?["Alias"] == .string("phone"))
-    /// The next message that is no signal: bluetoothd goes and comes object by object.
+    /// The next message that is not a signal: bluetoothd appears and disappears object by object.
     func nextThatIsNoSignal() async throws -> DaemonMessage {
       while true {
         let message = try await messages.next()

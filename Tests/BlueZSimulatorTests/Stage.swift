@@ -7,14 +7,14 @@ import Logging
 import Testing
 import Timekeeping
 
-/// A simulator on private buses, with whatever it says.
+/// A simulator on private buses, with its output.
 final class Stage: Sendable {
   let buses: [String: PrivateBus]
   let simulator: BlueZSimulator
   let lines = Inbox<SimulatorLine>()
   let running: Task<Void, any Error>
 
-  /// - Parameter adapters: of machines that have several.
+  /// - Parameter adapters: the number of adapters, for machines with several.
   init(_ names: [String], adapters: [String: Int] = [:], experimental: Set<String> = []) async throws {
     var buses: [String: PrivateBus] = [:]
     for name in names { buses[name] = try PrivateBus() }
@@ -36,7 +36,7 @@ final class Stage: Sendable {
 
   deinit { simulator.stop() }
 
-  /// The answer to a command; events before it are passed over.
+  /// The answer to a command. Events before it are skipped.
   func obey(_ command: SimulatorCommand, id: UInt64 = 1) async throws -> SimulatorReply {
     simulator.send(SimulatorRequest(id: id, command: command))
     while true {

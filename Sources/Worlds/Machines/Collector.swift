@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
 
-/// Takes in what a process writes, up to a limit, on a thread of its own.
+/// Collects what a process writes, up to a limit, on a thread of its own.
 final class Collector: @unchecked Sendable {
   // Guarded by the condition.
   private let condition = NSCondition()
@@ -10,7 +10,7 @@ final class Collector: @unchecked Sendable {
 
   static let limit = 8 << 20
 
-  /// Takes possession of the descriptor.
+  /// Takes ownership of the descriptor.
   init(_ descriptor: Int32) {
     Thread.detachNewThread { [self] in
       var buffer = [UInt8](repeating: 0, count: 65536)
@@ -19,7 +19,7 @@ final class Collector: @unchecked Sendable {
         if count < 0, errno == EINTR { continue }
         guard count > 0 else { break }
         condition.lock()
-        // What comes beyond the limit is read, so that the process goes on, and forgotten.
+        // Output beyond the limit is read and dropped, so that the process can continue.
         if data.count < Self.limit { data.append(contentsOf: buffer[..<count]) }
         condition.broadcast()
         condition.unlock()
@@ -38,14 +38,14 @@ final class Collector: @unchecked Sendable {
     return String(decoding: data, as: UTF8.self)
   }
 
-  /// All that a process wrote which has ended: what is still in the pipe is waited for, 5 s at most, since somebody whom
-  /// it left behind may have the other end.
+  /// Everything that an ended process has written. Waits for what is still in the pipe, for at most 5 s, because a
+  /// process that it left behind may hold the other end.
   var finalText: String {
     _ = waitForEnd(until: .now() + .seconds(5))
     return text
   }
 
-  /// - Returns: whether what came is as wanted; `false` when it ended or the time is up.
+  /// - Returns: whether the text is as wanted; `false` when the output has ended or the time is up.
   func wait(until deadline: DispatchTime, _ fits: (String) -> Bool) -> Bool {
     wait(until: deadline) { fits(String(decoding: data, as: UTF8.self)) }
   }
