@@ -44,11 +44,18 @@ final class Stage: Sendable {
     }
   }
 
+  /// A client that answers on its bus's thread: bluetoothd gives an application five seconds, and a busy machine can
+  /// keep a test's own task waiting for longer.
   func client(on machine: String) throws -> (BlueZClient, Inbox<DaemonMessage>) {
     let inbox = Inbox<DaemonMessage>()
+    let answering = Answering()
     let client = BlueZClient(
       address: buses[machine]?.address.text, logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }),
-      onMessage: { inbox.put($0) })
+      onMessage: { message in
+        answering.hear(message)
+        inbox.put(message)
+      })
+    answering.client.withLock { $0 = client }
     try client.start()
     return (client, inbox)
   }

@@ -30,6 +30,7 @@ struct EffectDigest: CustomStringConvertible {
     if let code = value as? PeerError.Code { return String(code.rawValue) }
     if let event = value as? any JournalEvent { return event.rawValue }
     if let field = value as? JournalField { return field.rawValue }
+    if let reason = value as? WakeReason { return reason.rawValue }
     if let event = value as? AppLink.Event { return text(event) }
     let mirror = Mirror(reflecting: value)
     switch mirror.displayStyle {
