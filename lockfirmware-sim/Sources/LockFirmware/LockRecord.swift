@@ -1,11 +1,11 @@
 import LockProtocol
 
-/// One line of the lock's log: what the bolt is about to do, what became of it, or a command that moved nothing.
+/// One entry in the lock's log: what the bolt is about to do, its outcome, or a command that moved nothing.
 package struct LockRecord: Equatable, Sendable {
   package enum Kind: UInt8, Equatable, Sendable {
     /// The bolt is about to move to `target` (or was moved by hand). Durable before the bolt moves.
     case movement = 1
-    /// What became of the latest movement.
+    /// The outcome of the latest movement.
     case outcome = 2
     /// A command that moved nothing, and why.
     case command = 3
@@ -14,15 +14,15 @@ package struct LockRecord: Equatable, Sendable {
   package var kind: Kind
   /// Counts up from 1, without a gap.
   package var index: UInt64
-  /// Seconds since 1970-01-01 UTC, as the lock believed.
+  /// Seconds since 1970-01-01 UTC, according to the lock's calendar.
   package var unixSeconds: Int64
   package var target: BoltTarget
   package var cause: MovementCause
-  /// `.done` in a movement: what it is about to be.
+  /// `.done` in a movement: the expected result.
   package var result: LockResult
-  /// The phone's static public key; 32 zeros where no phone had to do with it.
+  /// The phone's static public key, or 32 zeros if no phone was involved.
   package var phone: [UInt8]
-  /// The command's operation; 0 where there was none.
+  /// The command's operation, or 0 if there was none.
   package var operation: UInt64
 
   package init(

@@ -77,14 +77,14 @@ import Timekeeping
         app.answerHardware(line)
       }
       app.start(socket)
-      // Where systemd runs it, it is told that the unit is up.
+      // Tells systemd, if it runs this unit, that the unit is up.
       sd_notify(0, "READY=1")
     } catch {
-      // Once: the journal is what whoever started it reads, and on a terminal it is the terminal.
+      // Logged once: the journal is where the starter of this process reads, and on a terminal it is the terminal.
       logger.critical("the lock can't start: \(error)")
       throw ExitCode.failure
     }
-    // The system holds a manager's delegate weakly, and Dispatch an alarm's handler alone.
+    // The system holds a manager's delegate weakly, and Dispatch holds only an alarm's handler.
     withExtendedLifetime(app) { dispatchMain() }
   }
 
@@ -108,7 +108,7 @@ import Timekeeping
   }
 }
 
-/// Why the process can't do its work: a reason to end, and no matter of how it was called.
+/// Why the process can't do its work, apart from wrong arguments.
 struct StartError: Error, CustomStringConvertible {
   let description: String
 }

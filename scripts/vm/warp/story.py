@@ -1,7 +1,8 @@
-"""Five days away, on a real kernel's own clock. Runs inside the guest, which has both controllers.
+"""Five days away, by a real kernel's clock. Runs inside the guest, which has both controllers.
 
-The phone is the packages as anybody installs them; the door is a second latchkeyd, with the first adapter and a bus of
-its own for its apps. Everything waits for events of the journal; the only sleeps are the story's own hours and days.
+The phone runs the packages that a user installs. The door is a second latchkeyd, with the first adapter and a
+separate bus for its apps. Everything waits for events of the journal; the only sleeps are the hours and days of the
+story.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ UNITS = ("bluetooth.service", "latchkeyd.service", "door.service", "latchkey-air
 
 
 class Broken(Exception):
-    """The story can't go on; the message says what was missing."""
+    """The story can't continue. The message says what was missing."""
 
 
 def say(text: str) -> None:
@@ -50,7 +51,7 @@ def boot_clock() -> float:
 
 
 class Events:
-    """What Latchkey's processes tell the journal, in its order."""
+    """The events of Latchkey's processes in the journal, in its order."""
 
     def __init__(self) -> None:
         self.process = subprocess.Popen(
@@ -63,7 +64,7 @@ class Events:
         self.taken = 0
 
     def read(self, seconds: float) -> bool:
-        """Takes in what there is, waiting at most so long for something."""
+        """Reads new events, and waits at most this many seconds for one."""
         if not select.select([self.file], [], [], seconds)[0]:
             return False
         self.rest += os.read(self.file, 1 << 20)
@@ -76,7 +77,7 @@ class Events:
         return True
 
     def wait(self, name: str, within: float, **fields: str) -> dict[str, Any]:
-        """The next such event after those waited for already."""
+        """Returns the next such event after those that were already returned."""
         end = time.monotonic() + within
         while True:
             for index in range(self.taken, len(self.all)):
@@ -108,7 +109,7 @@ def field(entry: dict[str, Any], name: str) -> str | None:
 
 
 def when(entry: dict[str, Any]) -> float:
-    """Seconds of the wall clock, in the guest's time."""
+    """The event's time by the wall clock, in seconds, in the guest."""
     return int(entry.get("_SOURCE_REALTIME_TIMESTAMP") or entry["__REALTIME_TIMESTAMP"]) / 1e6
 
 
@@ -120,7 +121,7 @@ def show(entry: dict[str, Any]) -> None:
 
 
 def ask(path: str, message: dict[str, Any]) -> dict[str, Any]:
-    """A line of JSON to a socket, and the line that answers it."""
+    """Sends a line of JSON to a socket, and returns the line that answers it."""
     with socket.socket(socket.AF_UNIX) as connection:
         connection.settimeout(60)
         connection.connect(path)
@@ -147,12 +148,12 @@ def device_is(name: str) -> bool:
 
 
 def unit_processes() -> dict[str, str]:
-    """Each unit with its main process and how often it was started again."""
+    """Each unit with its main process and its number of restarts."""
     return {unit: run("systemctl", "show", "--property=MainPID,NRestarts", unit) for unit in UNITS}
 
 
 def wakes() -> dict[str, int]:
-    """How often each process has gone to sleep so far, by its name and number."""
+    """How often each process has slept so far, by its name and number."""
     counts = {}
     for status in pathlib.Path("/proc").glob("[0-9]*/task/*/status"):
         try:
@@ -165,7 +166,8 @@ def wakes() -> dict[str, int]:
 
 def prepare() -> None:
     say("installing the packages")
-    # The kernel's housekeeping of its memory, which wakes it twice a second: most of five days would go to that.
+    # The kernel's memory housekeeping wakes the machine twice a second, which would take most of the time of the five
+    # days.
     run("sysctl", "--quiet", "--write", "vm.compaction_proactiveness=0", "vm.stat_interval=3600")
     shutil.copytree(SHARE / "air", HOME, dirs_exist_ok=True)
     shutil.copytree(SHARE / "units", HOME / "units", dirs_exist_ok=True)
@@ -178,7 +180,7 @@ def prepare() -> None:
     run("modprobe", "hci_vhci")
     run("systemctl", "daemon-reload")
     run("systemctl", "start", "latchkey-air.service")
-    # Nothing here survives a loss of power, and each wait for the disk is a leap of the clock.
+    # Nothing here must survive a power cut, and each wait for the disk makes the clock jump.
     run("dpkg", "--force-unsafe-io", "--install", packages["latchkeyd"], packages["latchkey-agent"], packages["latchkey"])
     apps = pathlib.Path("/etc/door/apps") / LOCK
     apps.mkdir(parents=True)
@@ -194,7 +196,7 @@ def prepare() -> None:
 
 
 def trace(to: pathlib.Path) -> list[subprocess.Popen[bytes]]:
-    """Everything between the kernel and the controllers, and between bluetoothd and the bus."""
+    """Records everything between the kernel and the controllers, and between bluetoothd and the bus."""
     bus = open(to / "bluetoothd.txt", "wb")
     return [
         subprocess.Popen(["btmon", "--write", str(to / "hci.btsnoop")], stdout=subprocess.DEVNULL),
