@@ -246,11 +246,13 @@ let package = Package(
     program("world-puppet", ["Timekeeping", "CSystemd", "TimeTypes"], path: "Tests/Support/world-puppet"),
     tests(
       "WorldsTests", ["Worlds", "ProcessTesting", "Timekeeping", "CSystemd", "world-puppet", "latchkey", "TimeTypes"]),
+    // Recorded stories as systemd's journal has them.
+    library("StoryTesting", ["Journal", "JournalEvents"], path: "Tests/StoryTesting"),
     tests(
       "StoriesTests",
       [
-        "Stories", "ChildProcesses", "Worlds", "BusTesting", "ProcessTesting", "BusValue", "SystemBus", "Journal",
-        "JournalEvents", "latchkey", "Radio", "TimeTypes",
+        "Stories", "StoryTesting", "ChildProcesses", "Worlds", "BusTesting", "ProcessTesting", "BusValue", "SystemBus",
+        "Journal", "JournalEvents", "latchkey", "Radio", "TimeTypes",
       ]),
     tests("MachineSetupTests", ["MachineSetup", "LockCryptography", "LockProtocol", "BlueZ", "BusValue"]),
     // What is done on a machine that systemd has booted.
@@ -280,8 +282,9 @@ let package = Package(
     tests(
       "IntegrationTests",
       [
-        "Stories", "Worlds", "BusTesting", "ProcessTesting", "Journal", "JournalEvents", "latchkey", "latchkeyd",
-        "latchkey-agent", "latchkey-lock", "bluez-simulator", "story-teller", "saboteur", "hostile-app", grdb,
+        "Stories", "StoryTesting", "Worlds", "BusTesting", "ProcessTesting", "Journal", "JournalEvents", "latchkey",
+        "latchkeyd", "latchkey-agent", "latchkey-lock", "bluez-simulator", "story-teller", "saboteur", "hostile-app",
+        grdb,
       ]),
     // The suite of BlueZ behaviour, on the simulator, and what it was seen to do on bluetoothd.
     tests(

@@ -109,13 +109,15 @@ final class RemoteRecords: @unchecked Sendable {
     condition.unlock()
   }
 
+  /// The units whose ends a story notes, and what their processes are called. latchkeyd tells of apps' ends, and others'
+  /// units are others'.
+  static let processes = [
+    RemoteMachine.daemonUnit: Recorded.daemon, RemoteMachine.bluetoothUnit: Recorded.bluetoothd,
+    "dbus.service": "dbus-daemon", "dbus-broker.service": "dbus-broker",
+  ]
+
   private func unitFailed(_ unit: String, _ end: ProcessEnd, _ machine: String, pid: String?) {
-    // latchkeyd tells of apps' ends, and others' units are others'.
-    let processes = [
-      RemoteMachine.daemonUnit: Recorded.daemon, RemoteMachine.bluetoothUnit: Recorded.bluetoothd,
-      "dbus.service": "dbus-daemon", "dbus-broker.service": "dbus-broker",
-    ]
-    guard let process = processes[unit] else { return }
+    guard let process = Self.processes[unit] else { return }
     condition.lock()
     defer { condition.unlock() }
     arrivals += 1
