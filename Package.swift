@@ -73,7 +73,7 @@ let package = Package(
     // The names of what programs record.
     library("JournalEvents"),
     // Programs that this one starts: their starting, their lines, their ends.
-    library("ChildProcesses", ["CSystemd"]),
+    library("ChildProcesses", ["CSystemd", "Threads"]),
     library("Threads"),
     library("Timekeeping", ["TimeTypes", "CSystemd", "Threads"]),
     library("Journal", ["CSystemd", "JournalEvents", "Timekeeping", log]),
@@ -97,17 +97,20 @@ let package = Package(
 
     // The seam to apps, as values and over the bus.
     library("AppLink", ["BluetoothTypes"]),
-    library("AppLinkBus", ["AppLink", "BluetoothTypes", "BusValue", "SystemBus", "Timekeeping", "TimeTypes", log]),
+    library(
+      "AppLinkBus", ["AppLink", "BluetoothTypes", "BusValue", "SystemBus", "Timekeeping", "TimeTypes", log]),
 
     // The system, and the API that apps import.
-    library("BluetoothSystem", ["BlueZ", "AppLink", "BluetoothTypes", "BusValue", "JournalEvents", "TimeTypes"]),
+    library(
+      "BluetoothSystem", ["BlueZ", "AppLink", "BluetoothTypes", "BusValue", "JournalEvents", "TimeTypes"]),
     library(
       "LatchkeyDaemon",
       [
         "BluetoothSystem", "AppLink", "BlueZ", "BlueZBus", "AppLinkBus", "BusValue", "SystemBus", "Timekeeping",
-        "Journal", "JournalEvents", "CSystemd", "DurableFiles", "TimeTypes", "LatchkeyVersion", grdb, log,
+        "Journal", "JournalEvents", "CSystemd", "DurableFiles", "TimeTypes", "LatchkeyVersion", grdb,
+        log,
       ]),
-    library("CoreBluetooth", ["AppLink", "AppLinkBus", "BluetoothTypes", log]),
+    library("CoreBluetooth", ["AppLink", "AppLinkBus", "BluetoothTypes", "Threads", log]),
     library(
       "CoreBluetoothTestKit",
       [
@@ -126,7 +129,8 @@ let package = Package(
       "Worlds",
       [
         "ChildProcesses", "CSystemd", "Timekeeping", "Journal", "JournalEvents", "BlueZ", "BlueZSimulator", "Radio",
-        "AppLink", "AppLinkBus", "SystemBus", "BusValue", "LockCryptography", "BlueZModel", "TimeTypes", yams,
+        "AppLink", "AppLinkBus", "SystemBus", "BusValue", "LockCryptography", "BlueZModel", "Threads", "TimeTypes",
+        yams,
       ]),
     library(
       "Stories", ["ChildProcesses", "Worlds", "Journal", "JournalEvents", "Radio", "AppLink", "TimeTypes", yams]),
@@ -134,7 +138,7 @@ let package = Package(
     // What makes a machine a lock or a phone.
     library(
       "MachineSetup",
-      ["LockCryptography", "AppLink", "BlueZ", "BusValue", "SystemBus", "AppLinkBus"]),
+      ["ChildProcesses", "LockCryptography", "AppLink", "BlueZ", "BusValue", "SystemBus", "AppLinkBus"]),
 
     // One suite of BlueZ behaviour, for the simulator and for bluetoothd.
     library(
@@ -161,7 +165,7 @@ let package = Package(
       "latchkey",
       [
         "Stories", "Worlds", "MachineSetup", "LockCryptography", "LatchkeyVersion", "AppLink", "AppLinkBus",
-        "ConsoleOutput", arguments,
+        "ConsoleOutput", "Threads", arguments,
       ]),
     program(
       "latchkey-bench",
@@ -196,17 +200,19 @@ let package = Package(
     // A private dbus-daemon for the tests of the carriers.
     library("BusTesting", ["SystemBus", "ChildProcesses"], path: "Tests/BusTesting"),
     // Processes and threads of the tests' own.
-    library("ProcessTesting", [subprocess, "CSystemd"], path: "Tests/ProcessTesting"),
+    library("ProcessTesting", [subprocess, "CSystemd", "Threads"], path: "Tests/ProcessTesting"),
     tests("ProcessTestingTests", ["ProcessTesting"]),
     tests("SystemBusTests", ["SystemBus", "BusValue", "BusTesting"]),
-    tests("BlueZBusTests", ["BlueZBus", "BlueZ", "BluetoothTypes", "BusValue", "SystemBus", "BusTesting", log]),
+    tests(
+      "BlueZBusTests",
+      ["BlueZBus", "BlueZ", "BluetoothTypes", "BusValue", "SystemBus", "BusTesting", "Threads", log]),
     tests("RadioTests", ["ProcessTesting", "Radio", "BluetoothTypes", "TimeTypes"]),
     tests("BlueZModelTests", ["BlueZModel", "BlueZ", "BluetoothTypes", "BusValue", "Radio", "TimeTypes"]),
     tests(
       "BlueZSimulatorTests",
       [
         "BlueZSimulator", "BlueZBus", "BlueZModel", "BlueZ", "BluetoothTypes", "BusValue", "SystemBus", "Timekeeping",
-        "BusTesting", log,
+        "BusTesting", "Threads", log,
       ]),
     tests(
       "AppLinkBusTests",
@@ -258,7 +264,9 @@ let package = Package(
     // What is done on a machine that systemd has booted.
     program(
       "systemd-trial",
-      ["SystemBus", "BusValue", "BlueZSimulator", "JournalEvents", "LockCryptography", "BusTesting"],
+      [
+        "ChildProcesses", "SystemBus", "BusValue", "BlueZSimulator", "JournalEvents", "LockCryptography", "BusTesting",
+      ],
       path: "Tests/Support/systemd-trial"
     ),
     tests(
@@ -272,7 +280,7 @@ let package = Package(
       "saboteur",
       [
         "Stories", "Worlds", "AppLink", "CoreBluetooth", "LockProtocol", "LockCryptography", "Journal",
-        "JournalEvents", "Timekeeping", "AppLinkBus", log,
+        "JournalEvents", "Threads", "Timekeeping", "AppLinkBus", log,
       ], path: "Tests/Support/saboteur"),
     // An app that says anything, for the siege of a latchkeyd over its bus.
     program(
