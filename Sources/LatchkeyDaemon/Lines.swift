@@ -1,4 +1,5 @@
 import BluetoothSystem
+import DequeModule
 import Synchronization
 
 /// Each app's own line before the loop's: a few of an app's requests are in the loop at a time, and the rest wait here, so
@@ -8,7 +9,7 @@ final class Lines: Sendable {
 
   private struct Line {
     var inLoop = 0
-    var waiting: ArraySlice<Entry> = []
+    var waiting: Deque<Entry> = []
   }
 
   /// Of one app in the loop.
