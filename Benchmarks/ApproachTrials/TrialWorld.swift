@@ -15,9 +15,9 @@ public struct TrialRandom: RandomNumberGenerator, Sendable {
   }
 }
 
-/// A door and a phone on one radio: the real radio model and the real policy, and between them as much of a lock, of
-/// bluetoothd and of latchkeyd as a trial of thresholds needs. It is for many thousands of runs; what the processes make of
-/// it is the stories' matter.
+/// A door and a phone on one radio, with the real radio model and the real policy. In between is only as much of a
+/// lock, of bluetoothd and of latchkeyd as a trial of thresholds needs. It is meant for many thousands of runs; the
+/// stories test the real processes.
 public struct TrialWorld {
   static let door = ControllerIdentifier("door")
   static let phone = ControllerIdentifier("phone")
@@ -27,7 +27,7 @@ public struct TrialWorld {
   /// One opening of the door by the phone.
   public struct Opening: Sendable {
     public var at: Instant
-    /// From the phone to the door, in metres, when the command was written.
+    /// The distance from the phone to the door, in metres, when the command was written.
     public var distance: Double
     public var because: OpeningReason
   }
@@ -36,7 +36,7 @@ public struct TrialWorld {
   public private(set) var openings: [Opening] = []
   public private(set) var questions = 0
   public var isBoltLocked = true
-  /// As the lock has it: LockFirmware, `isLockedAtHome`.
+  /// As in the lock: LockFirmware, `isLockedAtHome`.
   private var isLockedAtHome = false
   var random: TrialRandom
   private var radio: Radio
@@ -49,13 +49,15 @@ public struct TrialWorld {
   private var pending: [(at: Instant, event: HomeEvent)] = []
   private var leavesAt: Instant?
 
-  /// How long the phone's system takes to tell the policy of a link, as seen on machines: thawed, and started anew.
+  /// How long the phone's system takes to tell the policy about a link, as seen on machines: by thawing the app and,
+  /// below, by starting it.
   static let thawTime: Duration = .milliseconds(300)
   static let launchTime: Duration = .seconds(2)
   private let tellingTime: Duration
   private let connectionInterval: Duration
 
-  /// - Parameter connectionInterval: 50 ms is bluetoothd's; a longer one makes hours of a weak link quick to simulate.
+  /// - Parameter connectionInterval: bluetoothd uses 50 ms. A longer one makes hours of a weak link quick to
+  ///   simulate.
   public init(
     seed: UInt64, physics: RadioPhysics, phoneAt place: (Double, Double), isAppDead: Bool,
     connectionInterval: Duration = .milliseconds(50), configuration: HomeConfiguration = HomeConfiguration()
@@ -74,9 +76,9 @@ public struct TrialWorld {
     initiate()
   }
 
-  // MARK: What happens to it
+  // MARK: Events
 
-  /// The phone is carried there in a straight line; returns when it has arrived.
+  /// The phone is carried there in a straight line. Returns when it has arrived.
   public mutating func walk(to x: Double, _ y: Double, metresPerSecond: Double) {
     let from = position
     let distance = ((x - from.x) * (x - from.x) + (y - from.y) * (y - from.y)).squareRoot()
@@ -88,7 +90,7 @@ public struct TrialWorld {
     walk = nil
   }
 
-  /// The door's radio is dead: jammed, without power, or in a restart.
+  /// The door's radio is dead: jammed, without power, or restarting.
   public mutating func jam(_ isOn: Bool) {
     put(.setShielded(Self.door, isOn))
     run(until: now)
@@ -96,7 +98,7 @@ public struct TrialWorld {
 
   public mutating func pass(_ duration: Duration) { run(until: now + duration) }
 
-  /// Someone turns the bolt by hand.
+  /// A person turns the bolt by hand.
   public mutating func turnByHand(isLocked: Bool) {
     isBoltLocked = isLocked
     isLockedAtHome = isLocked && isLinked
@@ -105,7 +107,7 @@ public struct TrialWorld {
 
   public var isLinked: Bool { link != nil }
 
-  /// From the phone to the door, in metres.
+  /// The distance from the phone to the door, in metres.
   public var distance: Double { (position.x * position.x + position.y * position.y).squareRoot() }
 
   private var position: Position {
@@ -115,10 +117,10 @@ public struct TrialWorld {
       x: walk.from.x + (walk.to.x - walk.from.x) * share, y: walk.from.y + (walk.to.y - walk.from.y) * share)
   }
 
-  // MARK: The radio's side
+  // MARK: Radio
 
   private mutating func advertise() {
-    // As latchkeyd asks for: reference/arrival.md, A.
+    // The interval that latchkeyd asks for (reference/arrival.md, A).
     put(
       .setAdvertising(
         Self.door, set: 1,
@@ -200,7 +202,7 @@ public struct TrialWorld {
     }
   }
 
-  /// The lock answers after two connection events; one in a hundred writes is lost with its link.
+  /// The lock answers after two connection events. One in a hundred writes is lost with its link.
   private mutating func obey(_ command: HomeCommand) {
     guard link != nil else { return }
     hasSpoken = true
@@ -212,7 +214,7 @@ public struct TrialWorld {
     case .unlockUnlessHome where isLockedAtHome:
       pending.append((now + .milliseconds(120), .answered(.lockedAtHome, bolt: .locked)))
     case .unlock, .unlockUnlessHome:
-      // What is open already does not open.
+      // An unlocked bolt does not open again.
       if isBoltLocked {
         openings.append(Opening(at: now, distance: distance, because: command == .unlock(.word) ? .word : .approach))
       }

@@ -2,21 +2,21 @@ import HomePolicy
 import Radio
 import TimeTypes
 
-/// What became of many trials of one kind.
+/// The results of many trials of one kind.
 public struct TrialFigures: Sendable, Equatable {
   public var runs = 0
-  /// The door opened though nobody came.
+  /// The door opened although nobody came.
   public var falseOpens = 0
-  /// The owner came to the door and it stayed shut.
+  /// The owner came to the door and it stayed locked.
   public var refused = 0
   /// It opened more than once for one arrival.
   public var openedTwice = 0
   /// The owner was asked.
   public var asked = 0
-  /// From crossing 3 m to the command, in seconds; below zero where it was written farther away.
+  /// From crossing 3 m to the command, in seconds; negative if the command was written farther away.
   public var secondsFromThreeMetres: [Double] = []
   public var metresAtCommand: [Double] = []
-  /// Seeds whose run was not as it should be, the first few.
+  /// Seeds of the first few runs that went wrong.
   public var seeds: [UInt64] = []
 
   public init() {}
@@ -28,25 +28,26 @@ public struct TrialFigures: Sendable, Equatable {
 public enum Trial: String, Sendable, CaseIterable {
   /// On foot from beyond the radio's range to the door.
   case approach = "approach on foot"
-  /// On foot from beyond the radio's range, where the bolt was locked by hand on the way out, beside the phone.
+  /// On foot from beyond the radio's range, after the bolt was locked by hand on the way out, next to the phone.
   case lockedOnTheWayOut = "locked by hand on the way out"
   /// Out for 10 s to 3 min, far enough for the lock to lock, and back.
   case shortAbsence = "10 s to 3 min away"
-  /// As an approach, with a stop of one to ten minutes 5 to 20 m away.
+  /// An approach with a stop of one to ten minutes, 5 to 20 m away.
   case stopOnTheWay = "stop 5 to 20 m away"
-  /// By bicycle or running.
+  /// By bicycle, or running.
   case fast = "3 to 9 m/s"
-  /// The door's radio is dead for a while at night; the phone lies somewhere at home, the bolt was locked by hand.
+  /// The door's radio is dead for a while at night. The phone lies somewhere at home, and the bolt was locked by
+  /// hand.
   case jamAtNight = "jam at night"
   /// An evening at home, from room to room and past the door, with three outages of the radio.
   case eveningAtHome = "evening at home"
   /// Along the street, past the house.
   case walkingPast = "walking past"
 
-  /// The policy's figures.
+  /// The policy's parameters.
   nonisolated(unsafe) public static var configuration = HomeConfiguration()
 
-  /// Whether the door is to open.
+  /// Whether the door should open.
   public var isArrival: Bool {
     switch self {
     case .approach, .lockedOnTheWayOut, .shortAbsence, .stopOnTheWay, .fast: true
@@ -54,7 +55,7 @@ public enum Trial: String, Sendable, CaseIterable {
     }
   }
 
-  /// Runs it once for each seed.
+  /// Runs the trial once for each seed.
   public func run(seeds: Range<UInt64>, physics: RadioPhysics) -> TrialFigures {
     var figures = TrialFigures()
     for seed in seeds { run(seed, physics, &figures) }
@@ -70,7 +71,7 @@ public enum Trial: String, Sendable, CaseIterable {
     case .approach, .lockedOnTheWayOut, .shortAbsence, .stopOnTheWay, .fast:
       var world = TrialWorld(
         seed: seed, physics: physics, phoneAt: (0.8, 0.4), isAppDead: isAppDead, configuration: Self.configuration)
-      // At home first, since the first link ever is no arrival.
+      // At home first, because the very first link does not count as an arrival.
       world.isBoltLocked = false
       world.pass(.seconds(30))
       if self == .lockedOnTheWayOut { world.turnByHand(isLocked: true) }
@@ -108,14 +109,14 @@ public enum Trial: String, Sendable, CaseIterable {
         seed: seed, physics: physics, phoneAt: (cosine(bearing) * distance, sine(bearing) * distance),
         isAppDead: isAppDead, connectionInterval: .milliseconds(250),
         configuration: Self.configuration)
-      // The phone was carried to where it lies.
+      // The phone was carried to this place.
       world.walk(to: cosine(bearing) * (distance + 0.5), sine(bearing) * distance, metresPerSecond: 1)
       world.pass(.seconds(60))
       world.turnByHand(isLocked: true)
       world.jam(true)
       world.pass(.seconds(draw(5...7200)))
       world.jam(false)
-      // Asleep, or awake by then and on the way to the kitchen, which is beside the door.
+      // Asleep, or up by then and on the way to the kitchen, which is beside the door.
       world.pass(.seconds(draw(0...1800)))
       world.walk(to: -1, 0.5, metresPerSecond: draw(0.5...1.5))
       world.pass(.seconds(600))
@@ -158,7 +159,7 @@ public enum Trial: String, Sendable, CaseIterable {
 }
 
 extension TrialWorld {
-  /// Walks to within reach of the handle; returns when the owner was three metres away.
+  /// Walks to within reach of the handle. Returns the time at which the owner was three metres away.
   mutating func approach(bearing: Double, metresPerSecond: Double) -> Instant {
     walk(to: cosine(bearing) * 3, sine(bearing) * 3, metresPerSecond: metresPerSecond)
     let threeMetres = now
@@ -166,7 +167,7 @@ extension TrialWorld {
     return threeMetres
   }
 
-  /// Stands at the door and looks for the keys: steps from one foot to the other, and turns.
+  /// Stands at the door looking for the keys: steps from one foot to the other, and turns.
   mutating func fumble(seconds: Int) {
     for step in 0..<(seconds / 4) {
       let turn = Double(step) * 1.7
@@ -175,13 +176,13 @@ extension TrialWorld {
     }
   }
 
-  /// Goes about at home for so many seconds.
+  /// Moves around at home for this many seconds.
   mutating func stayAtHome(_ seconds: Double, _ dice: inout TrialRandom) {
     let end = now + .nanoseconds(Int64(seconds * 1e9))
     while now < end { goSomewhere(&dice, until: end) }
   }
 
-  /// Stays for a while, then goes to another place of the home: its rooms lie behind the door, up to ten metres deep.
+  /// Stays for a while, then goes to another place in the home. Its rooms are behind the door, up to ten metres deep.
   private mutating func goSomewhere(_ dice: inout TrialRandom, until end: Instant) {
     let isAtTheDoor = Int.random(in: 0..<6, using: &dice) == 0
     let x = isAtTheDoor ? Double.random(in: -2 ... -0.5, using: &dice) : Double.random(in: -9 ... -1, using: &dice)

@@ -11,12 +11,12 @@ import Worlds
 
 /// Measurements with real processes in a simulated world.
 enum Benchmark {
-  /// Times from the radio's link-up, of one kind, in milliseconds of real time.
+  /// Times of one kind since the radio's link-up, in milliseconds of real time.
   struct Distribution: Sendable, Equatable {
     let sorted: [Double]
     init(_ values: [Double]) { sorted = values.sorted() }
 
-    /// The smallest value that so many percent of all don't exceed; `nil` where there is none.
+    /// The smallest value that this percentage of all values does not exceed, or `nil` if there are no values.
     func percentile(_ percent: Double) -> Double? {
       guard !sorted.isEmpty else { return nil }
       let rank = Int((percent / 100 * Double(sorted.count)).rounded(.up))
@@ -27,14 +27,14 @@ enum Benchmark {
   struct Relaunches: Sendable, Equatable {
     /// From the simulator's `link.up` to the relaunched agent's `willRestoreState`.
     var toRestoration: Distribution
-    /// From there to the agent's writing the unlock.
+    /// From there to the agent's write of the unlock command.
     var toUnlock: Distribution
     /// The same two in the world's own time.
     var toRestorationVirtual: Distribution
     var toUnlockVirtual: Distribution
   }
 
-  /// The owner leaves, the agent is killed, the owner comes home: so many times.
+  /// The owner leaves, the agent is killed, the owner comes home; this many times.
   static func relaunches(
     _ count: Int, executables: Executables, progress: @escaping @Sendable (String) -> Void
   ) throws -> Relaunches {
@@ -84,11 +84,11 @@ enum Benchmark {
       toRestorationVirtual: Distribution(virtual.restoration), toUnlockVirtual: Distribution(virtual.unlock))
   }
 
-  /// Connection requests of an earlier life of the phone's latchkeyd, for devices that are elsewhere.
+  /// Connection requests from an earlier run of the phone's latchkeyd, for devices that are elsewhere.
   struct HeldRequests: Sendable {
-    /// The devices, which the phone's bluetoothd has bonded with.
+    /// The devices, with which the phone's bluetoothd has bonded.
     var devices: [RememberedDevice]
-    /// Puts a request for each into the store of a latchkeyd that does not run.
+    /// Puts a request for each into the store of a latchkeyd that is not running.
     var fillStore: @Sendable (_ stateFolder: String, _ machine: String) throws -> Void
     init(
       devices: [RememberedDevice],
@@ -118,7 +118,7 @@ enum Benchmark {
       executables: executables, options: ScenarioRun.Options(progress: progress))
   }
 
-  /// latchkeyd on a phone far from the door, from its boot on with many requests of its earlier life.
+  /// latchkeyd on a phone far from the door, with many requests of an earlier run, from boot on.
   static func rest(
     holding requests: HeldRequests, executables: Executables, progress: @escaping @Sendable (String) -> Void
   ) throws -> Rest {
@@ -175,8 +175,8 @@ enum Benchmark {
       let now = try ProcessFigures(pid: daemon.pid)
       figures.withLock { $0[note] = now }
       guard note == "end" else { return }
-      // Not a wait for anything: the measured time itself, in which the world's own time stands still. First a while
-      // for libdispatch, which ends its idle threads.
+      // This is not a wait: it is the measured time, in which the world's time stands still. The first pause lets
+      // libdispatch end its idle threads.
       sleep(15)
       let idle = try ProcessFigures(pid: daemon.pid)
       sleep(UInt32(wallSeconds))
@@ -196,7 +196,7 @@ enum Benchmark {
       wakeUpsPerWallMinute: Double(later.wakeUps(since: idle)) * 60 / Double(wallSeconds))
   }
 
-  /// At home, bonded and subscribed, the agent out of sight.
+  /// At home, bonded and subscribed, with the agent in the background.
   private static let settling: [Step] = [
     step(.wait(EventPattern(Recorded.Lock.started), limit: .seconds(60))),
     step(.openApp(machine: "phone", app: .agent)),

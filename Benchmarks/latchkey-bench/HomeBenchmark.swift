@@ -2,7 +2,7 @@ import CoreBluetooth
 import CoreBluetoothTestKit
 import Foundation
 
-/// How fast a whole home's time passes inside one process.
+/// How fast time passes in a whole home inside one process.
 enum HomeBenchmark {
   struct Days {
     var atRest: Double
@@ -63,7 +63,7 @@ private final class Bell: NSObject, CBPeripheralManagerDelegate, @unchecked Send
   }
 }
 
-/// Wants to be connected to it, always.
+/// Always wants to be connected to the bell.
 private final class Visitor: NSObject, CBCentralManagerDelegate, @unchecked Sendable {
   private var manager: CBCentralManager?
   private var bell: CBPeripheral?

@@ -3,7 +3,8 @@ import Foundation
 import Stories
 import Worlds
 
-/// Measures; `make bench` runs it. The report, in Markdown, goes to standard output, the progress to standard error.
+/// Runs the measurements for `make bench`. The report, in Markdown, goes to standard output; the progress goes to
+/// standard error.
 @main struct LatchkeyBench: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "latchkey-bench",

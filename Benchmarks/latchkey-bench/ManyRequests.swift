@@ -7,7 +7,7 @@ import LatchkeyDaemon
 import Stories
 import Worlds
 
-/// Connection requests of the agent's for as many bonded devices, none of which is near.
+/// The agent's connection requests for many bonded devices, none of which is near.
 enum ManyRequests {
   static func make(_ count: Int) -> Benchmark.HeldRequests {
     let service = BluetoothUUID(high: 0x5B1C_0002_0000_4C61, low: 0x7463_686B_6579_0000)
@@ -30,7 +30,7 @@ enum ManyRequests {
     }
     try store.write(changes)
     store.close()
-    // The folder's lock goes before latchkeyd starts.
+    // The folder must be unlocked before latchkeyd starts.
     withExtendedLifetime(folder) {}
   }
 }

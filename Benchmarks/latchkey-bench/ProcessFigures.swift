@@ -2,14 +2,14 @@ import Foundation
 import Glibc
 import Worlds
 
-/// What one process costs at a moment: memory, and how often it has been woken since its start.
+/// What one process costs at a given time: memory, and how often it has been woken since its start.
 struct ProcessFigures: Sendable, Equatable {
   var residentKiB: Int
   var proportionalKiB: Int
-  /// Times that each of its threads was scheduled after waiting: voluntary context switches.
+  /// How many times each of its threads was scheduled after waiting: voluntary context switches.
   private var wakeUpsByThread: [Int32: Int] = [:]
 
-  /// - Throws: `WorldError` where the process is gone.
+  /// - Throws: `WorldError` if the process has ended.
   init(pid: Int32) throws {
     let rollup = try Self.values("/proc/\(pid)/smaps_rollup")
     residentKiB = rollup["Rss"] ?? 0
@@ -23,7 +23,8 @@ struct ProcessFigures: Sendable, Equatable {
     }
   }
 
-  /// How often the process was woken since an earlier look. A thread that ended meanwhile counts once, for its end.
+  /// How often the process was woken since an earlier reading. A thread that has ended since counts once, for its
+  /// end.
   func wakeUps(since earlier: ProcessFigures) -> Int {
     let lasting = wakeUpsByThread.reduce(0) { $0 + $1.value - (earlier.wakeUpsByThread[$1.key] ?? 0) }
     return lasting + earlier.wakeUpsByThread.keys.count { wakeUpsByThread[$0] == nil }

@@ -1,30 +1,31 @@
 import FoundationEssentials
 
-/// What the user, through the `latchkey` command, says to the system about apps and Bluetooth.
+/// What the user, through the `latchkey` command, asks of the system.
 public enum ControlRequest: Sendable, Hashable {
-  /// Starts an app, or brings it to the foreground; clears an earlier force-quit.
+  /// Starts an app, or brings it to the foreground. Clears an earlier force-quit.
   case openApp(bundleIdentifier: String)
-  /// The app is no longer what the user looks at: it goes to the background and is suspended soon.
+  /// The user looks at something else: the app goes to the background and is soon suspended.
   case leaveApp(bundleIdentifier: String)
-  /// Force-quit: killed, and not relaunched until the user opens it again.
+  /// Force-quit: the app is killed, and not relaunched until the user opens it again.
   case quitApp(bundleIdentifier: String)
-  /// Killed as the system does under memory pressure; what it asked for goes on.
+  /// The app is killed as under memory pressure. What it asked for stays in force.
   case reclaimApp(bundleIdentifier: String)
-  /// Asks an app to do something that it knows by this name; it is started or woken for it. Answered when it is done.
+  /// Asks an app for an action, by a name known to the app. The app is started or woken for it. Answered when it is
+  /// done.
   case performAction(bundleIdentifier: String, name: String)
   /// The user's own switch for Bluetooth.
   case setBluetooth(on: Bool)
   case status
 
-  /// The user is there to answer pairings' questions, for the next half minute. Answered with the status when pairings
-  /// have begun to ask, and when there is a question, at the latest after ten seconds.
+  /// The user is there to answer questions of pairings, for the next half minute. Answered with the status when
+  /// pairings can ask, and when there is a question, or after ten seconds at the latest.
   case attendPairings
-  /// The user's answer to a question; a question that is over already is no error.
+  /// The user's answer to a question. It is not an error if the question is already over.
   case answerPairing(PairingAnswer)
-  /// Pairs with a device, by its address or its name; it is looked for if it is not known. Answered when that is done.
+  /// Pairs with a device, by its address or name. An unknown device is looked for. Answered when that is done.
   case pair(device: String)
 
-  /// Whether it is answered with the status.
+  /// Whether the answer is the status.
   public var returnsStatus: Bool { self == .status || self == .attendPairings }
 }
 
@@ -33,20 +34,20 @@ public struct PairingQuestion: Sendable, Hashable, Codable {
   public enum Kind: String, Sendable, Hashable, Codable {
     /// Do both devices show this number?
     case compare
-    /// May it pair? There is no number to compare.
+    /// May the device pair? There is no number to compare.
     case authorize
     /// Which number does the other device show?
     case enter
-    /// This number is to be entered on the other device; nothing is answered.
+    /// This number is to be entered on the other device. It needs no answer.
     case show
   }
-  /// Never used again.
+  /// Never reused.
   public var identifier: UInt64
   public var kind: Kind
   public var address: String
-  /// What the device calls itself: anything.
+  /// What the device calls itself. It can be any text.
   public var name: String?
-  /// 0 to 999,999; 0 where there is none.
+  /// 0 to 999,999; 0 if there is none.
   public var passkey: UInt32
   public init(identifier: UInt64, kind: Kind, address: String, name: String? = nil, passkey: UInt32 = 0) {
     self.identifier = identifier
@@ -57,7 +58,7 @@ public struct PairingQuestion: Sendable, Hashable, Codable {
   }
 }
 
-/// What the user answers.
+/// The user's answer.
 public struct PairingAnswer: Sendable, Hashable, Codable {
   public var question: UInt64
   public var isAccepted: Bool
@@ -84,7 +85,7 @@ public struct AppStatus: Sendable, Hashable, Codable {
   public var pendingConnections: Int
   public var connections: Int
   public var launches: Int
-  /// What it has to say to the user now.
+  /// The alert that it shows the user now.
   public var alert: String?
   public init(
     bundleIdentifier: String, state: AppState, processIdentifier: Int32? = nil, quitByUser: Bool = false,
@@ -101,40 +102,14 @@ public struct AppStatus: Sendable, Hashable, Codable {
   }
 }
 
-/// One time that an app was woken, or relaunched, for Bluetooth.
-public struct WakeRecord: Sendable, Hashable, Codable {
-  public var app: String
-  /// The event for which; `adopted` where an earlier life of the system woke it.
-  public var because: String
-  /// When it began, in seconds since 1970.
-  public var unixSeconds: Double
-  public var seconds: Double
-  /// Events that the app was told, and requests that it made.
-  public var told: Int
-  public var said: Int
-  /// `suspended`, `overran`, `opened` by the user, or how its process ended; `nil` while it lasts.
-  public var outcome: String?
-  public init(
-    app: String, because: String, unixSeconds: Double, seconds: Double, told: Int, said: Int, outcome: String?
-  ) {
-    self.app = app
-    self.because = because
-    self.unixSeconds = unixSeconds
-    self.seconds = seconds
-    self.told = told
-    self.said = said
-    self.outcome = outcome
-  }
-}
-
 public struct SystemStatus: Sendable, Hashable, Codable {
   public var bluetooth: ManagerState
   public var apps: [AppStatus]
   /// Pairings that wait for the user's answer.
   public var pairings: [PairingQuestion]
-  /// The last wakes of each app since the system started, the oldest first.
+  /// The last wakes of each app since the system started, oldest first.
   public var wakes: [WakeRecord]
-  /// Why what is promised can't be stored at this moment, and what that means; `nil`: it can.
+  /// Why promises can't be stored at this moment, and what that means. `nil` if they can.
   public var storeTrouble: String?
   public init(
     bluetooth: ManagerState, apps: [AppStatus], pairings: [PairingQuestion] = [], wakes: [WakeRecord] = [],

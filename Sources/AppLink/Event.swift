@@ -1,10 +1,10 @@
 import BluetoothTypes
 import FoundationEssentials
 
-/// One thing an app is told, in order and once.
+/// One thing that an app is told. Events are delivered in order, each once.
 public struct Event: Sendable, Hashable {
   public var sequence: EventSequence
-  /// The manager that is told; `nil` where the app itself is.
+  /// The manager that is told, or `nil` for the app itself.
   public var manager: ManagerIdentifier?
   public var body: Body
   public init(sequence: EventSequence, manager: ManagerIdentifier?, body: Body) {
@@ -25,13 +25,13 @@ public struct Event: Sendable, Hashable {
     case discovered(PeripheralSnapshot, AdvertisementData, rssi: Int8)
     case connected(PeripheralSnapshot)
     case failedToConnect(PeerIdentifier, PeerError)
-    /// `error` is `nil` where the app asked for it. `unixSeconds` is when the link ended.
+    /// `error` is `nil` if the app asked for it. `unixSeconds` is when the link ended.
     case disconnected(PeerIdentifier, error: PeerError?, unixSeconds: Double, isReconnecting: Bool)
     case operationCompleted(PeerIdentifier, OperationIdentifier, OperationResult)
     /// A notification or an indication arrived.
     case valueUpdated(PeerIdentifier, characteristic: AttributeHandle, value: [UInt8])
     case nameChanged(PeerIdentifier, String?)
-    /// These services are no longer as they were discovered.
+    /// These services have changed since they were discovered.
     case servicesModified(PeerIdentifier, invalidated: [AttributeHandle])
 
     // Peripheral role
@@ -43,13 +43,13 @@ public struct Event: Sendable, Hashable {
     case writeRequested(
       RemoteRequestIdentifier, CentralSnapshot, LocalAttributeIdentifier, offset: Int, value: [UInt8],
       withResponse: Bool)
-    /// The app did not answer in time; the system answered with an ATT error for it.
+    /// The app did not answer in time. The system has answered with an ATT error in its place.
     case requestExpired(RemoteRequestIdentifier)
-    /// This many more values may be pushed (`updateValue`); the first credit comes with `serviceAdded`.
+    /// This many more values may be pushed (`updateValue`). The first credit comes with `serviceAdded`.
     case updateCredit(Int)
 
-    // The user; the app itself is told
-    /// The user asks the app itself for something, by name; it ends in one `completeAction`.
+    // The user; these events are for the app itself
+    /// The user asks the app for an action, by name. The app ends it with one `completeAction`.
     case actionRequested(ActionIdentifier, name: String)
   }
 }
@@ -64,7 +64,7 @@ public enum ManagerState: UInt8, Sendable, Hashable, Codable {
 public enum OperationResult: Sendable, Hashable {
   case failed(PeerError)
   case done
-  /// Services of the peripheral as far as discovered now, all of them.
+  /// All services of the peripheral that have been discovered so far.
   case services([ServiceSnapshot])
   case includedServices(of: AttributeHandle, [ServiceSnapshot])
   case characteristics(of: AttributeHandle, [CharacteristicSnapshot])

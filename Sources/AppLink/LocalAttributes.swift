@@ -24,7 +24,7 @@ public struct CharacteristicDefinition: Sendable, Hashable, Codable {
   public var uuid: BluetoothUUID
   public var properties: CharacteristicProperties
   public var permissions: AttributePermissions
-  /// A value that the system answers reads with by itself; `nil` where the app is asked each time.
+  /// A value with which the system answers reads by itself, or `nil` if the app is asked each time.
   public var value: [UInt8]?
   public var descriptors: [DescriptorDefinition]
   public init(

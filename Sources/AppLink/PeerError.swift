@@ -1,6 +1,6 @@
 import BluetoothTypes
 
-/// An error that ends as a `CBError` or a `CBATTError`.
+/// An error that the app receives as a `CBError` or a `CBATTError`.
 public enum PeerError: Error, Sendable, Hashable, Codable {
   /// A `CBError`, and what happened.
   case coreBluetooth(Code, message: String)

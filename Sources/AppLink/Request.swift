@@ -1,25 +1,27 @@
 import BluetoothTypes
 import FoundationEssentials
 
-/// What an app says to the system. An `attach` comes first and is answered by `AttachReply`; then, in any order, the rest.
+/// What an app sends to the system. `attach` comes first and is answered by `AttachReply`. The rest may come in any
+/// order.
 public enum Request: Sendable, Hashable {
   // Managers
-  /// Answered by `.managerRejected`, or by `.willRestoreState` where there is something to restore and then `.stateChanged`.
+  /// Answered by `.managerRejected`, or by `.stateChanged`, which follows a `.willRestoreCentral` or
+  /// `.willRestorePeripheral` if there is something to restore.
   case createManager(ManagerIdentifier, ManagerCreation)
-  /// The same manager after the system came back: nothing is restored; the app gets what it missed, as events.
+  /// The same manager after the system came back. Nothing is restored; the app gets what it missed, as events.
   case resumeManager(ManagerIdentifier, ManagerCreation, ManagerView)
   case destroyManager(ManagerIdentifier)
 
-  // The roles; a manager of the other role, or none, makes a request that changes nothing
+  // The roles; a request that does not fit the manager's role, or names an unknown manager, changes nothing
   case central(ManagerIdentifier, CentralRequest)
   case peripheral(ManagerIdentifier, PeripheralRequest)
   /// Answers a read (with its value) or a write.
   case respond(RemoteRequestIdentifier, result: ATTError?, value: [UInt8]?)
 
   // The user
-  /// What the user asked for is over; `error` says in a line for a person why it could not be done.
+  /// The user's action is over. `error` says in a line for a person why it could not be done.
   case completeAction(ActionIdentifier, error: String?)
-  /// Shows the user a line for as long as it matters; `nil` takes it back. An app has one.
+  /// Shows the user a line for as long as it matters, or takes it back with `nil`. An app has one line.
   case showAlert(String?)
 
   /// The app's delegates have returned from every event up to this one, and the library is idle.
@@ -32,7 +34,7 @@ public enum CentralRequest: Sendable, Hashable {
   case stopScan
   case connect(PeerIdentifier, ConnectOptions)
   case cancelConnection(PeerIdentifier)
-  /// One operation on a connected peripheral; ends in one `.operationCompleted`.
+  /// One operation on a connected peripheral. It ends in one `.operationCompleted`.
   case perform(PeerIdentifier, OperationIdentifier, PeripheralOperation)
 }
 
@@ -43,7 +45,8 @@ public enum PeripheralRequest: Sendable, Hashable {
   case removeAllServices
   case startAdvertising(AdvertisementRequest)
   case stopAdvertising
-  /// Pushes a value to subscribers, to all of them where `centrals` is `nil`. The library holds back when its credit is spent.
+  /// Pushes a value to subscribers, or to all of them if `centrals` is `nil`. The library waits when its credit is
+  /// spent.
   case updateValue(LocalAttributeIdentifier, value: [UInt8], centrals: [PeerIdentifier]?)
 }
 
@@ -57,11 +60,11 @@ public typealias QueryReply = [PeripheralSnapshot]
 
 /// How an app introduces itself.
 public struct Attachment: Sendable, Hashable {
-  /// The version of this vocabulary; the system refuses another than its own with a clear error.
+  /// The version of this vocabulary. The system refuses any version but its own, with a clear error.
   public var protocolVersion: UInt32
   /// `CFBundleIdentifier` of its Info.plist. The system checks that the caller is that app.
   public var bundleIdentifier: String
-  /// The last event this process has been given, where it was attached before the system went away.
+  /// The last event that this process received, if it was attached before the system went away.
   public var lastEvent: EventSequence?
   public static let currentProtocolVersion: UInt32 = 1
   public init(
@@ -74,9 +77,9 @@ public struct Attachment: Sendable, Hashable {
   }
 }
 
-/// What an app that attached is told.
+/// What an app is told when it attaches.
 public struct AttachReply: Sendable, Hashable {
-  /// Restore identifiers of managers the system relaunched the app for.
+  /// Restore identifiers of the managers for which the system relaunched the app.
   public var centralsToRestore: [String]
   public var peripheralsToRestore: [String]
   /// Background modes that its Info.plist declares, as the system read them.
@@ -145,7 +148,7 @@ public struct ConnectOptions: Sendable, Hashable, Codable {
   }
 }
 
-/// An operation on a connected peripheral's attributes; attributes are named by their handles.
+/// An operation on a connected peripheral's attributes. Attributes are identified by their handles.
 public enum PeripheralOperation: Sendable, Hashable, Codable {
   case discoverServices([BluetoothUUID]?)
   case discoverIncludedServices([BluetoothUUID]?, service: AttributeHandle)
@@ -159,21 +162,21 @@ public enum PeripheralOperation: Sendable, Hashable, Codable {
   case readRSSI
 }
 
-/// What a manager's delegate has been told so far, so that a system that came back can tell what it missed
+/// What a manager's delegate has been told so far. With it, a system that came back can tell the app what it missed,
 /// and nothing twice.
 public struct ManagerView: Sendable, Hashable, Codable {
-  /// `CBManagerState` raw value last told; `nil` before the first.
+  /// The state last told, or `nil` before the first.
   public var state: ManagerState?
   /// Every peripheral that the app has a connection to or a request for, as the app sees it.
   public var peripherals: [PeripheralSnapshot]
-  /// Connection options of those it asked for.
+  /// The connection options of the requested ones.
   public var connectOptions: [PeerIdentifier: ConnectOptions]
   public var scan: ScanRequest?
-  /// Discovered peripherals that a non-duplicate scan has reported already.
+  /// Discovered peripherals that a scan without duplicates has already reported.
   public var discovered: [PeerIdentifier]
   public var services: [ServiceDefinition]
   public var advertisement: AdvertisementRequest?
-  /// Centrals the app believes subscribed, by characteristic.
+  /// Centrals that the app believes subscribed, by characteristic.
   public var subscriptions: [LocalAttributeIdentifier: [PeerIdentifier]]
   public init(
     state: ManagerState? = nil, peripherals: [PeripheralSnapshot] = [],

@@ -7,7 +7,7 @@ public enum PeripheralState: UInt8, Sendable, Hashable, Codable {
   case connecting, connected, disconnecting
 }
 
-/// A remote peripheral as one app may see it: what that app has discovered and subscribed to so far.
+/// A remote peripheral as one app sees it, with what that app has discovered and subscribed to so far.
 public struct PeripheralSnapshot: Sendable, Hashable, Codable {
   public var identifier: PeerIdentifier
   public var name: String?
@@ -32,7 +32,7 @@ public struct ServiceSnapshot: Sendable, Hashable, Codable {
   public var handle: AttributeHandle
   public var uuid: BluetoothUUID
   public var isPrimary: Bool
-  /// Handles of included services; `nil` before they were discovered.
+  /// Handles of included services, or `nil` before they were discovered.
   public var includedServices: [AttributeHandle]?
   public var characteristics: [CharacteristicSnapshot]?
   public init(
@@ -77,7 +77,7 @@ public struct DescriptorSnapshot: Sendable, Hashable, Codable {
 /// A remote central.
 public struct CentralSnapshot: Sendable, Hashable, Codable {
   public var identifier: PeerIdentifier
-  /// Bytes that fit in one notification: the link's MTU less three.
+  /// How many bytes fit in one notification: the link's MTU minus three.
   public var maximumUpdateValueLength: Int
   public init(identifier: PeerIdentifier, maximumUpdateValueLength: Int) {
     self.identifier = identifier

@@ -6,15 +6,15 @@ public struct PeerIdentifier: UUIDIdentifier {
   public init(_ rawValue: UUID) { self.rawValue = rawValue }
 }
 
-/// An attribute that an app publishes. The app's library draws it at random once, so that it means the same
-/// attribute after a relaunch; the system gives it a fixed handle.
+/// An attribute that an app publishes. The app's library draws it at random once, so that it means the same attribute
+/// after a relaunch. The system gives it a fixed handle.
 public struct LocalAttributeIdentifier: UUIDIdentifier {
   public let rawValue: UUID
   public init(_ rawValue: UUID) { self.rawValue = rawValue }
 }
 
-/// What is told apart by a UUID. Each kind is a type of its own, so that one can't be taken for another. Sorted by the
-/// bytes, which is the order of the texts too; encoded as the UUID itself.
+/// An identifier that is a UUID. Each kind is a type of its own, so that kinds can't be confused. Sorted by the
+/// bytes, which is also the order of the texts; encoded as the UUID itself.
 public protocol UUIDIdentifier: Sendable, Hashable, Comparable, Codable, CustomStringConvertible {
   var rawValue: UUID { get }
   init(_ rawValue: UUID)

@@ -7,11 +7,11 @@ import SystemBus
 import TimeTypes
 import Timekeeping
 
-/// An app's link to the system over the bus. It attaches by itself when latchkeyd is there, and again when it is
-/// back or replaced.
+/// An app's link to the system over the bus. It attaches by itself when latchkeyd appears, and again when latchkeyd
+/// comes back or is replaced.
 ///
-/// The delegate, which the link doesn't keep alive, is called on the bus's thread, in order. Only the owner of
-/// `org.latchkey.System1` is listened to.
+/// The link does not keep the delegate alive. It calls the delegate on the bus's thread, in order. It listens only to
+/// the owner of `org.latchkey.System1`.
 public final class AppLinkClient: AppLinkConnection {
   private let address: BusAddress
   private let logger: Logger
@@ -19,8 +19,8 @@ public final class AppLinkClient: AppLinkConnection {
   private nonisolated(unsafe) weak var delegate: (any AppLinkDelegate)?
   private let session = Mutex<AppLinkClientSession?>(nil)
 
-  /// `address` is the system bus's, or what `DBUS_SYSTEM_BUS_ADDRESS` says, unless given. By `time` a refused attachment is
-  /// tried again; it is the process's (`ProcessClock`) unless given.
+  /// `address` is by default the system bus's, or that in `DBUS_SYSTEM_BUS_ADDRESS`. `time` is for retrying a refused
+  /// attachment; by default it is the process's (`ProcessClock`).
   public init(
     address: String? = nil, logger: Logger, time: (any TimeSource)? = nil, delegate: any AppLinkDelegate
   ) {
@@ -32,11 +32,11 @@ public final class AppLinkClient: AppLinkConnection {
 
   deinit { close() }
 
-  /// Connects to the bus; the system needn't be there. Called once. Throws `BusError` where there is no bus.
+  /// Connects to the bus. The system need not be there yet. Called once. Throws `BusError` if there is no bus.
   public func start() throws(BusError) {
     let started = AppLinkClientSession(
       bus: try Bus(address: address), logger: logger, time: time, delegate: delegate)
-    // Before the first call of the delegate, which may use the link.
+    // Set before the first call of the delegate, which may use the link.
     session.withLock { $0 = started }
     try started.start()
   }
@@ -45,13 +45,13 @@ public final class AppLinkClient: AppLinkConnection {
     session.withLock { $0 }?.send(request)
   }
 
-  /// Blocks until the system has answered, or is gone. It may be called in the delegate's methods.
+  /// Blocks until the system has answered or is gone. It may be called in the delegate's methods.
   public func query(_ query: Query) throws(AppLinkError) -> QueryReply {
     guard let session = session.withLock({ $0 }) else { throw AppLinkError(.unavailable, "the link isn't started") }
     return try session.query(query)
   }
 
-  /// Leaves the bus; the system sees the app detach. The delegate isn't called any more.
+  /// Leaves the bus, so the system sees the app detach. The delegate is not called any more.
   public func close() {
     session.withLock { session in
       defer { session = nil }
@@ -60,35 +60,35 @@ public final class AppLinkClient: AppLinkConnection {
   }
 }
 
-/// How much has been said to one owner of the system's name.
+/// How much has been sent to one owner of the system's name.
 private struct Amount {
   var count: UInt64 = 0
   var bytes = 0
 }
 
-/// `AppLinkClient`'s one connection; it lives on the bus's thread.
+/// The one connection of an `AppLinkClient`. It lives on the bus's thread.
 actor AppLinkClientSession {
   private nonisolated let bus: Bus
   private let logger: Logger
   private var time: (any TimeSource)?
   /// Rings when a refused attachment is to be tried again.
   private var alarm: (any Alarm)?
-  /// It is set, and has not been overtaken by another owner.
+  /// The alarm is set, and no new owner has appeared since.
   private var isAwaitingAlarm = false
   private weak var delegate: (any AppLinkDelegate)?
   private var owner: String?
   private var isAttached = false
   private var isClosed = false
-  /// Grows with each owner, so that a reply of an earlier one is known as such.
+  /// Grows with each owner, so that a reply of an earlier one can be recognised.
   private var generation: UInt64 = 0
-  /// How often in a row the present owner has refused the app.
+  /// How many times in a row the present owner has refused the app.
   private var refusals = 0
-  /// Said, and not sent yet.
+  /// Accepted from the library, and not sent yet.
   private var waiting: Deque<Request> = []
   private var sent = Amount()
-  /// How much of that the system is known to have dealt with.
+  /// How much of that the system is known to have handled.
   private var receipted = Amount()
-  /// How much was sent when a receipt was last asked for.
+  /// How much was sent when a receipt was last requested.
   private var askedFor = Amount()
   /// The owner while attached, for threads that ask.
   private nonisolated let attachedOwner = Mutex<String?>(nil)
@@ -132,7 +132,7 @@ actor AppLinkClientSession {
     guard let owner = attachedOwner.withLock({ $0 }) else {
       throw AppLinkError(.unavailable, "this app isn't attached to latchkeyd")
     }
-    // A query is answered from what was said before it.
+    // The answer to a query depends on the requests before it, so they are sent first.
     bus.performSoon { _ in self.assumeIsolated { $0.sendAllWaiting() } }
     let call = Self.call(QueryCoding.message(query), to: owner)
     do throws(BusError) {
@@ -155,7 +155,7 @@ actor AppLinkClientSession {
     sendWaiting()
   }
 
-  /// Sends what waits, as far as the system has dealt with what was sent.
+  /// Sends waiting requests, as far as the system has handled those sent before.
   private func sendWaiting() {
     guard let owner, isAttached, !isClosed else { return }
     while sent.count - receipted.count < Flow.window, sent.bytes - receipted.bytes < Flow.windowBytes,
@@ -185,19 +185,19 @@ actor AppLinkClientSession {
     sent.bytes += call.arguments.byteCount
   }
 
-  /// The system has dealt with so much.
+  /// The system has handled this much.
   private func receipted(_ amount: Amount, _ generation: UInt64, _ result: Result<[Value], BusError>) {
     guard generation == self.generation else { return }
     if case .failure(let error) = result {
       noteUnsent(error)
-      // The system has cut this app off: what it holds is said anew.
+      // The system has cut this app off, so the app attaches again and repeats what it holds.
       if [.notAttached, .limitReached].contains(AppLinkError(error).code) { return attachAnew() }
     }
     if amount.count > receipted.count { receipted = amount }
     sendWaiting()
   }
 
-  /// Sends what waits, each when the system has dealt with the one before; blocks the bus's thread.
+  /// Sends every waiting request, each after the system has handled the one before. Blocks the bus's thread.
   private func sendAllWaiting() {
     guard let owner, isAttached, !isClosed else { return }
     while let request = waiting.popFirst() {
@@ -243,15 +243,15 @@ actor AppLinkClientSession {
       attachedOwner.withLock { [owner] in $0 = owner }
       delegate?.linkDidAttach(reply)
     } catch {
-      // An owner that left before it answered is no refusal: its successor is awaited.
+      // An owner that left before it answered has not refused the app. Its successor is awaited.
       guard ![BusError.Name.noReply, BusError.Name.serviceUnknown, BusError.Name.disconnected].contains(error.name)
       else { return }
       refused(AppLinkError(error))
     }
   }
 
-  /// What the system could not find out in time, or has no room for now, may pass; what is wrong with the app itself, and
-  /// with what is installed, takes another system.
+  /// Handles a refusal. If the system could not verify the app in time, or has no room now, that may pass. If
+  /// something is wrong with the app itself or its installation, only another system can accept it.
   private func refused(_ refusal: AppLinkError) {
     refusals += 1
     let mayPass: Bool =
@@ -266,7 +266,7 @@ actor AppLinkClientSession {
     if mayPass { attachAgain(after: Self.pause(refusals)) }
   }
 
-  /// Another owner of the name is asked at once, and stops this.
+  /// A new owner of the name is asked at once, which cancels this.
   private func attachAgain(after pause: Duration) {
     do {
       let time = try time ?? ProcessClock.fromEnvironment()
@@ -291,7 +291,7 @@ actor AppLinkClientSession {
     attach()
   }
 
-  /// A refusal that passes within the time of these is not worth the app's notice.
+  /// The app is not told of a refusal that passes within this many attempts.
   private static let refusalsUntilTold = 3
 
   /// 0.25, 0.5, 1 … 32 s.
@@ -309,7 +309,7 @@ actor AppLinkClientSession {
     alarm?.set(nil)
     isAwaitingAlarm = false
     owner = nil
-    // The library says again what still matters when the system is back.
+    // The library repeats what still matters when the system is back.
     waiting = []
     (sent, receipted, askedFor) = (Amount(), Amount(), Amount())
     attachedOwner.withLock { $0 = nil }

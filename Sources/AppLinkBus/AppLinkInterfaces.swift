@@ -6,11 +6,11 @@ import SystemBus
 public enum AppLinkName {
   /// The system's name on the bus.
   public static let busName = "org.latchkey.System1"
-  /// Its one object.
+  /// Its only object.
   public static let path = ObjectPath(unchecked: "/org/latchkey/System1")
-  /// The interface that apps use.
+  /// The interface for apps.
   public static let appInterface = "org.latchkey.System1"
-  /// The interface that the user's command uses.
+  /// The interface for the user's command.
   public static let controlInterface = "org.latchkey.Control1"
 }
 
@@ -32,7 +32,7 @@ enum AppLinkInterfaces {
 extension BusError {
   private static let prefix = "org.latchkey.Error."
 
-  /// `org.latchkey.Error.InvalidArguments` and its like: the code with a capital letter.
+  /// `org.latchkey.Error.InvalidArguments` and the like: the code with a capital letter.
   init(_ error: AppLinkError) {
     let code = error.code.rawValue
     self.init(name: Self.prefix + code.prefix(1).uppercased() + code.dropFirst(), message: error.message)
@@ -40,7 +40,7 @@ extension BusError {
 }
 
 extension AppLinkError {
-  /// An error of the system's keeps its code; any other means that the system can't be reached.
+  /// The system's own errors keep their code. Any other error means that the system can't be reached.
   init(_ error: BusError) {
     let prefix = "org.latchkey.Error."
     if error.name.hasPrefix(prefix) {

@@ -3,7 +3,7 @@ import Logging
 import Synchronization
 import SystemBus
 
-/// One connection of an app's process; never used again for another.
+/// One connection of an app's process. It is never reused for another.
 public struct AppConnection: Sendable, Hashable, CustomStringConvertible {
   /// Its unique name on the bus.
   public let name: String
@@ -11,7 +11,7 @@ public struct AppConnection: Sendable, Hashable, CustomStringConvertible {
   public var description: String { name }
 }
 
-/// The process behind a connection, as the bus tells it.
+/// The process behind a connection, according to the bus.
 public struct Credentials: Sendable, Hashable {
   public var processIdentifier: Int32
   public var userIdentifier: UInt32
@@ -21,47 +21,49 @@ public struct Credentials: Sendable, Hashable {
   }
 }
 
-/// Names an attachment that waits for its answer.
+/// Identifies an attachment that waits for its answer.
 public struct AttachToken: Sendable, Hashable { let connection: AppConnection, call: IncomingCall }
-/// Names a query that waits for its answer.
+/// Identifies a query that waits for its answer.
 public struct QueryToken: Sendable, Hashable { let call: IncomingCall }
-/// Names a request of the user's that waits for its answer.
+/// Identifies a user's request that waits for its answer.
 public struct ControlToken: Sendable, Hashable {
   let call: IncomingCall
-  /// Whether the status is the answer.
+  /// Whether the answer is the status.
   let wantsStatus: Bool
 }
 
 /// What the system's end of the links is told.
 public enum AppLinkServerEvent: Sendable, Hashable {
-  /// A process says that it is an app; answered by `AppLinkServer.reply`. Requests are delivered once it is accepted.
+  /// A process claims to be an app. Answered by `AppLinkServer.reply`. Its requests are delivered once it is
+  /// accepted.
   case attach(AppConnection, Credentials, Attachment, AttachToken)
-  /// Followed by `AppLinkServer.handled` when it has been dealt with.
+  /// Followed by `AppLinkServer.handled` when it has been handled.
   case request(AppConnection, Request)
   /// Answered by `AppLinkServer.reply`, and followed by `AppLinkServer.handled`.
   case query(AppConnection, Query, QueryToken)
-  /// The process has left the bus, or was cut off because it said too much. It comes once for each `attach` that wasn't refused.
+  /// The process has left the bus, or was cut off because it sent too much. Comes once for each `attach` that was not
+  /// refused.
   case detached(AppConnection)
-  /// The user asks for something; answered by `AppLinkServer.reply`.
+  /// The user asks for something. Answered by `AppLinkServer.reply`.
   case control(ControlRequest, Credentials, ControlToken)
-  /// The bus has ended; nothing more comes.
+  /// The bus has ended. Nothing more comes.
   case busLost
 }
 
 /// The system's end of the links to apps and to the user's command, on the bus as `org.latchkey.System1`.
 ///
-/// What is malformed is answered with `org.latchkey.Error.InvalidArguments` and not delivered; a request of a process
-/// that isn't attached is answered with `org.latchkey.Error.NotAttached`. The reply to a request comes when it has been
-/// dealt with. A connection of which 256 wait, or four megabytes, is refused the next with
-/// `org.latchkey.Error.LimitReached`, and detached.
+/// Malformed messages are answered with `org.latchkey.Error.InvalidArguments` and not delivered. Requests from a
+/// process that is not attached are answered with `org.latchkey.Error.NotAttached`. The reply to a request is sent
+/// when the request has been handled. A connection with 256 waiting requests, or four megabytes of them, gets
+/// `org.latchkey.Error.LimitReached` for the next one and is detached.
 public final class AppLinkServer: Sendable {
   private let address: BusAddress
   private let logger: Logger
   private let onEvent: @Sendable (AppLinkServerEvent) -> Void
   private let session = Mutex<AppLinkServerSession?>(nil)
 
-  /// `onEvent` is called on the bus's thread, one event at a time, in order. `address` is the system bus's, or what
-  /// `DBUS_SYSTEM_BUS_ADDRESS` says, unless given.
+  /// `onEvent` is called on the bus's thread, one event at a time, in order. `address` is by default the system
+  /// bus's, or that in `DBUS_SYSTEM_BUS_ADDRESS`.
   public init(
     address: String? = nil, logger: Logger, onEvent: @escaping @Sendable (AppLinkServerEvent) -> Void
   ) {
@@ -72,8 +74,8 @@ public final class AppLinkServer: Sendable {
 
   deinit { close() }
 
-  /// Connects, and owns the name. Called once. Throws `BusError` where there is no bus, where another system owns the
-  /// name, or where the bus's policy doesn't allow it.
+  /// Connects, and owns the name. Called once. Throws `BusError` if there is no bus, if another system owns the name,
+  /// or if the bus's policy does not allow it.
   public func start() throws(BusError) {
     let limits = MessageLimits(depth: 12, values: 100_000, bytes: 1 << 20, openCalls: 32768)
     let bus = try Bus(address: address, name: AppLinkName.busName, limits: limits)
@@ -82,12 +84,12 @@ public final class AppLinkServer: Sendable {
     try started.start()
   }
 
-  /// Tells an app an event; in the order of the calls.
+  /// Sends an event to an app, in the order of the calls.
   public func send(_ event: Event, to connection: AppConnection) {
     session.withLock { $0 }?.send(event, to: connection)
   }
 
-  /// The oldest request or query of this connection has been dealt with; said once for each.
+  /// The oldest request or query of this connection has been handled. Called once for each.
   public func handled(_ connection: AppConnection) {
     session.withLock { $0 }?.handled(connection)
   }
@@ -102,7 +104,7 @@ public final class AppLinkServer: Sendable {
       to: token.call, result.map { [$0.busValue] }.mapError { BusError($0) })
   }
 
-  /// Answers the user: with the status where that was asked for, else with `nil`.
+  /// Answers the user: with the status if it was asked for, otherwise with `nil`.
   public func reply(to token: ControlToken, _ result: Result<SystemStatus?, AppLinkError>) {
     session.withLock { $0 }?.reply(
       to: token,
@@ -111,8 +113,8 @@ public final class AppLinkServer: Sendable {
       }.mapError { BusError($0) })
   }
 
-  /// Leaves the bus after what was said has gone out. When it returns, another system can take the name. The caller
-  /// holds nothing that `onEvent` may be waiting for.
+  /// Leaves the bus after everything has been sent. When it returns, another system can take the name. The caller
+  /// must not hold anything that `onEvent` may be waiting for.
   public func close() {
     session.withLock { session in
       defer { session = nil }

@@ -4,11 +4,12 @@ import DequeModule
 import Logging
 import SystemBus
 
-/// `AppLinkServer`'s one connection; it lives on the bus's thread.
+/// The one connection of an `AppLinkServer`. It lives on the bus's thread.
 actor AppLinkServerSession {
-  /// How many apps are attached at a time.
+  /// How many apps can be attached at a time.
   private static let connectionLimit = 256
-  /// How many may wait to be known as an app: of all, and of one user. A caller that is not an app can't keep apps out.
+  /// How many connections may wait to be verified as apps, in all and per user. So a caller that is not an app can't
+  /// keep apps out.
   private static let claimLimit = 1024
   private static let userClaimLimit = 16
 
@@ -18,13 +19,13 @@ actor AppLinkServerSession {
     var isKnown = false
     /// The system has accepted it.
     var isAttached = false
-    /// Whose it is; `nil` while the bus has not said.
+    /// The user it belongs to, or `nil` until the bus has said.
     var user: UInt32?
   }
 
-  /// What a connection has said and the system has not dealt with.
+  /// What a connection has sent and the system has not handled yet.
   private struct Undone {
-    /// Oldest first; calls that get their reply when they are dealt with.
+    /// Oldest first. Each call gets its reply when it has been handled.
     var calls: Deque<(call: IncomingCall?, bytes: Int)> = []
     var bytes = 0
   }
@@ -33,7 +34,7 @@ actor AppLinkServerSession {
   private let logger: Logger
   private let onEvent: @Sendable (AppLinkServerEvent) -> Void
   private var connections: [AppConnection: Connection] = [:]
-  /// It outlives the attachment: what is in the system's line takes room there until it is dealt with.
+  /// Outlives the attachment: requests in the system's queue take room until they are handled.
   private var undone: [AppConnection: Undone] = [:]
   private var undoneControls = 0
   private var isClosed = false
@@ -168,10 +169,11 @@ actor AppLinkServerSession {
     deliver(.request(connection, request))
   }
 
-  /// Refusing one request of many would leave the app with another idea of what holds than the system has: it has to
-  /// attach again, and say what it wants.
+  /// Admits a call or cuts the connection off. If only one request of many were refused, the app and the system would
+  /// disagree about what holds. So the app has to attach again, and repeat what it wants.
   ///
-  /// - Parameter isReplied: whether it gets its reply when it has been dealt with; a query gets an answer of its own.
+  /// - Parameter isReplied: whether the call gets its reply when it has been handled. A query has an answer of its
+  ///   own.
   private func admit(
     _ call: IncomingCall, from connection: AppConnection, isReplied: Bool = true
   ) throws(BusError) {
@@ -215,7 +217,7 @@ actor AppLinkServerSession {
     }
   }
 
-  /// Asks the bus for the caller's user; a caller that is gone meanwhile is forgotten.
+  /// Asks the bus for the caller's user. A caller that has left in the meantime is forgotten.
   private func withCredentials(
     of call: IncomingCall, _ next: @escaping @Sendable (isolated AppLinkServerSession, Credentials) -> Void,
     otherwise: @escaping @Sendable (isolated AppLinkServerSession) -> Void = { _ in }
@@ -273,7 +275,7 @@ actor AppLinkServerSession {
       session.connections[connection]?.isKnown = true
       session.deliver(.attach(connection, credentials, attachment, AttachToken(connection: connection, call: call)))
     } otherwise: { session in
-      // The bus does not know it: it may try again.
+      // The bus does not know it. It may try again.
       session.forget(connection)
     }
   }

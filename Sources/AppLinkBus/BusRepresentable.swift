@@ -12,7 +12,7 @@ protocol BusRepresentable: Sendable {
   init(busValue: Value) throws(BusError)
 }
 
-/// Takes arguments, or a struct's members, one by one.
+/// Takes arguments, or the members of a struct, one by one.
 struct ArgumentReader {
   private var values: ArraySlice<Value>
   init(_ values: [Value]) { self.values = values[...] }
@@ -23,7 +23,7 @@ struct ArgumentReader {
   }
 }
 
-/// Bounds on what the carrier takes from the other side.
+/// Limits on what the carrier accepts from the other side.
 enum Limit {
   static let listLength = 4096
   static let byteCount = 65536
@@ -137,10 +137,10 @@ extension String: BusRepresentable {
 extension Array: BusRepresentable where Element: BusRepresentable {
   static var signature: String { "a" + Element.signature }
   var busValue: Value {
-    // The type is compared: an empty array of anything can be cast to bytes.
+    // The type is compared, because an empty array of any type can be cast to bytes.
     if Element.self == UInt8.self, let bytes = self as? [UInt8] { return .bytes(bytes) }
     let values = map(\.busValue)
-    // Whatever is one byte travels so: D-Bus has one type for it.
+    // Any type of one byte is sent this way: D-Bus has one type for it.
     if Element.signature == UInt8.signature {
       return .bytes(values.compactMap { if case .byte(let byte) = $0 { byte } else { nil } })
     }
@@ -168,7 +168,7 @@ extension Array: BusRepresentable where Element: BusRepresentable {
   }
 }
 
-/// D-Bus has no optional: a list of none or one.
+/// D-Bus has no optional, so it is sent as a list with one element or none.
 extension Optional: BusRepresentable where Wrapped: BusRepresentable {
   static var signature: String { [Wrapped].signature }
   var busValue: Value { (map { [$0] } ?? []).busValue }
@@ -196,13 +196,13 @@ extension Dictionary: BusRepresentable where Key: BusRepresentable, Value: BusRe
   }
 }
 
-// MARK: Types that are one basic value
+// MARK: Types with one basic value
 
-/// A type that is one value of a simpler one.
+/// A type that is carried as one value of a simpler type.
 protocol BusWrapper: BusRepresentable {
   associatedtype Wrapped: BusRepresentable
   var wrapped: Wrapped { get }
-  /// `nil` where no value of this type is so.
+  /// `nil` if the value is not valid for this type.
   init?(wrapped: Wrapped)
 }
 
@@ -226,6 +226,7 @@ extension PeripheralState: BusWrapper { typealias Wrapped = UInt8 }
 extension ATTError: BusWrapper { typealias Wrapped = UInt8 }
 extension Role: BusWrapper { typealias Wrapped = String }
 extension AppState: BusWrapper { typealias Wrapped = String }
+extension WakeReason: BusWrapper { typealias Wrapped = String }
 extension PairingQuestion.Kind: BusWrapper { typealias Wrapped = String }
 extension CharacteristicProperties: BusWrapper { typealias Wrapped = UInt16 }
 extension AttributePermissions: BusWrapper { typealias Wrapped = UInt8 }

@@ -2,12 +2,12 @@ import AppLink
 import BusValue
 import SystemBus
 
-/// What the `latchkey` command asks of the system.
+/// The `latchkey` command's client of the system.
 public final class ControlClient: Sendable {
   private let bus: Bus
 
-  /// Connects to the bus: the system bus, or what `DBUS_SYSTEM_BUS_ADDRESS` says, unless an address is given. Throws
-  /// `BusError` where there is none.
+  /// Connects to the bus. `address` is by default the system bus's, or that in `DBUS_SYSTEM_BUS_ADDRESS`. Throws
+  /// `BusError` if there is no bus.
   public init(address: String? = nil) throws(BusError) {
     bus = try Bus(address: address.map { BusAddress($0) } ?? .system)
     try bus.start()
@@ -15,8 +15,8 @@ public final class ControlClient: Sendable {
 
   deinit { bus.close() }
 
-  /// Asks, and waits until it is done. Returns the status where that was asked for. Throws `unavailable` where no
-  /// latchkeyd is on the bus.
+  /// Asks, and waits until it is done. Returns the status if that was asked for. Throws `unavailable` if latchkeyd is
+  /// not on the bus.
   @discardableResult
   public func perform(_ request: ControlRequest) async throws(AppLinkError) -> SystemStatus? {
     do throws(BusError) {
@@ -28,14 +28,14 @@ public final class ControlClient: Sendable {
     }
   }
 
-  /// Asks, and returns when latchkeyd has heard it: what becomes of it is in its journal.
+  /// Asks, and returns when latchkeyd has received it. The outcome is in latchkeyd's journal.
   public func say(_ request: ControlRequest) async throws(AppLinkError) {
     do throws(BusError) {
       try await bus.callWithoutReply(Self.call(request))
     } catch {
       throw AppLinkError(error)
     }
-    // It hears one client's requests in order, and answers this one at once.
+    // It handles one client's requests in order, and answers this one at once.
     _ = try await status()
   }
 

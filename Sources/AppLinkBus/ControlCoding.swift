@@ -5,7 +5,7 @@ import SystemBus
 enum ControlCoding {
   static let shapes = table.shapes
 
-  /// As introspection lists them.
+  /// In the order of introspection.
   private static let table = MessageTable<ControlRequest>([
     openApp, leaveApp, quitApp, reclaimApp, performAction, setBluetooth, getStatus, attendPairings, answerPairing, pair,
   ])

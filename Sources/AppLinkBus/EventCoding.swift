@@ -4,8 +4,8 @@ import BusValue
 import FoundationEssentials
 import SystemBus
 
-/// Events as signals to one app, and back. Each has its place in what the app is told first, its manager second (0 where
-/// the app itself is told). The ways in which an operation can end are signals of their own.
+/// Events as signals to one app, and back. The first argument is the event's sequence number, the second the manager
+/// (0 for the app itself). Each way in which an operation can end is a signal of its own.
 enum EventCoding {
   static let shapes: [MessageShape] = table.shapes.map { shape in
     var shape = shape
@@ -14,7 +14,7 @@ enum EventCoding {
     return shape
   }
 
-  /// As introspection lists them.
+  /// In the order of introspection.
   private static let table = MessageTable<Event.Body>([
     managerRejected, stateChanged, willRestoreCentral, willRestorePeripheral, discovered, connected, failedToConnect,
     disconnected, operationFailed, operationDone, servicesDiscovered, includedServicesDiscovered,
@@ -30,7 +30,7 @@ enum EventCoding {
     return message
   }
 
-  /// Throws where no event has this name, or where its arguments are others.
+  /// Throws if no event has this name, or if the arguments do not fit.
   static func event(_ name: String, _ values: [Value]) throws(BusError) -> Event {
     var reader = ArgumentReader(values)
     let sequence: EventSequence = try reader.next()
@@ -39,7 +39,7 @@ enum EventCoding {
     return Event(sequence: sequence, manager: manager == app ? nil : manager, body: body)
   }
 
-  /// Stands for the app itself; apps number their managers from 1.
+  /// Stands for the app itself. Apps number their managers from 1.
   private static let app = ManagerIdentifier(0)
 
   // MARK: Managers

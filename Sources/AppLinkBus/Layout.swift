@@ -1,7 +1,7 @@
 import BusValue
 import SystemBus
 
-/// A struct of the vocabulary: a D-Bus struct of its members.
+/// A struct of the vocabulary, sent as a D-Bus struct of its members.
 protocol BusStructure: BusRepresentable {
   static var layout: Layout<Self> { get }
 }
@@ -19,16 +19,16 @@ extension BusStructure {
   }
 }
 
-/// The members of a struct in the order in which they travel.
+/// The members of a struct in the order in which they are sent.
 struct Layout<Whole: Sendable>: Sendable {
   let memberSignatures: [String]
   let signature: String
-  /// A whole's members.
+  /// The values of all members.
   let values: @Sendable (Whole) -> [Value]
-  /// Takes the members from the arguments, and makes a whole of them.
+  /// Takes the members from the arguments, and makes a struct of them.
   let read: @Sendable (inout ArgumentReader) throws(BusError) -> Whole
 
-  /// - Parameter make: makes a whole of its members, given in the order of `member`.
+  /// - Parameter make: makes a struct of its members, given in the order of `member`.
   init<each Member: BusRepresentable>(
     _ make: @escaping @Sendable (repeat each Member) -> Whole,
     _ member: repeat any KeyPath<Whole, each Member> & Sendable

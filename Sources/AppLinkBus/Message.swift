@@ -2,7 +2,7 @@ import AppLink
 import BusValue
 import SystemBus
 
-/// One message of the vocabulary, said once: its name, its arguments' names and types, and what it means.
+/// One message of the vocabulary, in one place: its name, its arguments' names and types, and its meaning.
 struct Message<Meaning, each Argument: BusRepresentable>: BusMessage {
   let shape: MessageShape
   private let meaning: @Sendable (repeat each Argument) -> Meaning
@@ -34,15 +34,15 @@ struct Message<Meaning, each Argument: BusRepresentable>: BusMessage {
   }
 }
 
-/// A message of whatever arguments.
+/// A message with any arguments.
 protocol BusMessage<Meaning>: Sendable {
   associatedtype Meaning
   var shape: MessageShape { get }
-  /// Takes the arguments, and says what they mean.
+  /// Takes the arguments and returns their meaning.
   func read(_ reader: inout ArgumentReader) throws(BusError) -> Meaning
 }
 
-/// All messages of one kind, found by their names.
+/// All messages of one kind, by name.
 struct MessageTable<Meaning>: Sendable {
   let shapes: [MessageShape]
   private let messages: [String: any BusMessage<Meaning>]
@@ -52,7 +52,7 @@ struct MessageTable<Meaning>: Sendable {
     self.messages = Dictionary(uniqueKeysWithValues: messages.map { ($0.shape.name, $0) })
   }
 
-  /// `nil` where no message of this kind has this name.
+  /// `nil` if no message of this kind has this name.
   func read(_ name: String, _ reader: inout ArgumentReader) throws(BusError) -> Meaning? {
     try messages[name]?.read(&reader)
   }
@@ -69,7 +69,7 @@ struct MessageShape {
   var signal: InterfaceDescription.Signal { InterfaceDescription.Signal(name, inputs) }
 }
 
-/// A message of the vocabulary as it travels.
+/// A message of the vocabulary as it is sent.
 struct WireMessage {
   var name: String
   var arguments: [Value]

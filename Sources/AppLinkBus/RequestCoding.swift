@@ -3,11 +3,11 @@ import BluetoothTypes
 import FoundationEssentials
 import SystemBus
 
-/// Requests as method calls, and back. Operations on a peripheral are methods of their own.
+/// Requests as method calls, and back. Each operation on a peripheral is a method of its own.
 enum RequestCoding {
   static let shapes = table.shapes
 
-  /// As introspection lists them.
+  /// In the order of introspection.
   private static let table = MessageTable<Request>([
     createManager, resumeManager, destroyManager, scan, stopScan, connect, cancelConnection, discoverServices,
     discoverIncludedServices, discoverCharacteristics, discoverDescriptors, readCharacteristic, writeCharacteristic,
@@ -15,7 +15,7 @@ enum RequestCoding {
     startAdvertising, stopAdvertising, updateValue, respond, completeAction, showAlert, handled,
   ])
 
-  /// `nil` where no request has this name. The arguments' signature fits the shape.
+  /// `nil` if no request has this name. The arguments' signature fits the shape.
   static func request(_ name: String, _ reader: ArgumentReader) throws(BusError) -> Request? {
     var reader = reader
     return try table.read(name, &reader)
@@ -108,7 +108,7 @@ enum RequestCoding {
     }
   }
 
-  // MARK: The user, and the line of events
+  // MARK: The user, and receipts for events
 
   private static let completeAction = Message("CompleteAction", ["action", "error"], Request.completeAction)
   private static let showAlert = Message("ShowAlert", ["text"], Request.showAlert)

@@ -3,7 +3,7 @@ import BluetoothTypes
 import FoundationEssentials
 import SystemBus
 
-// The vocabulary's structs: each is its members in the order in which it declares them.
+// The vocabulary's structs. Each has its members in the order in which they are declared.
 
 // MARK: Managers
 
@@ -105,7 +105,7 @@ extension AppLinkError: BusStructure {
 }
 
 extension PeerError: BusWrapper {
-  /// Which of the two kinds of error it is, its code, and what happened (empty for ATT errors).
+  /// Which kind of error it is, its code, and what happened (empty for ATT errors).
   struct Parts: BusStructure, Hashable {
     var kind: String
     var code: Int
@@ -122,7 +122,7 @@ extension PeerError: BusWrapper {
 
   init?(wrapped: Parts) {
     switch wrapped.kind {
-    // A code that is not known here is an error all the same.
+    // An unknown code is still an error.
     case "CoreBluetooth": self = .coreBluetooth(Code(rawValue: wrapped.code) ?? .unknown, message: wrapped.message)
     case "ATT":
       guard let code = UInt8(exactly: wrapped.code) else { return nil }

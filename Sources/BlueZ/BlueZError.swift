@@ -1,7 +1,7 @@
 import BluetoothTypes
 import BusValue
 
-/// A D-Bus error of bluetoothd's, or of a client's object.
+/// A D-Bus error from bluetoothd, or from a client's object.
 public struct BlueZError: Error, Sendable, Hashable, CustomStringConvertible {
   public var name: String
   public var message: String
@@ -11,7 +11,7 @@ public struct BlueZError: Error, Sendable, Hashable, CustomStringConvertible {
   }
   public var description: String { message.isEmpty ? name : "\(name): \(message)" }
 
-  /// What the name says. The words for people are in `message`.
+  /// The kind of error, by its name. `message` is the text for people.
   public enum Kind: String, Sendable, Hashable, CaseIterable {
     case failed = "org.bluez.Error.Failed"
     case inProgress = "org.bluez.Error.InProgress"
@@ -31,7 +31,7 @@ public struct BlueZError: Error, Sendable, Hashable, CustomStringConvertible {
     case authenticationCanceled = "org.bluez.Error.AuthenticationCanceled"
     case rejected = "org.bluez.Error.Rejected"
     case canceled = "org.bluez.Error.Canceled"
-    /// rfkill holds the adapter down.
+    /// rfkill blocks the adapter.
     case blocked = "org.bluez.Error.Blocked"
     case unknownObject = "org.freedesktop.DBus.Error.UnknownObject"
     case unknownMethod = "org.freedesktop.DBus.Error.UnknownMethod"
@@ -40,7 +40,7 @@ public struct BlueZError: Error, Sendable, Hashable, CustomStringConvertible {
     case noReply = "org.freedesktop.DBus.Error.NoReply"
   }
 
-  /// `nil` for a name that this version of Latchkey doesn't know.
+  /// `nil` for a name that this version of Latchkey does not know.
   public var kind: Kind? { Kind(rawValue: name) }
 
   public init(_ kind: Kind, _ message: String) { self.init(name: kind.rawValue, message: message) }
@@ -48,7 +48,7 @@ public struct BlueZError: Error, Sendable, Hashable, CustomStringConvertible {
   private static func bluez(_ kind: Kind, _ message: String) -> BlueZError { BlueZError(kind, message) }
   public static func failed(_ message: String) -> BlueZError { bluez(.failed, message) }
   public static let inProgress = bluez(.inProgress, "In Progress")
-  /// The same by name, in the words of Adapter1.StartDiscovery.
+  /// The same name, with the text of Adapter1.StartDiscovery.
   public static let busy = bluez(.inProgress, "Operation already in progress")
   public static let notReady = bluez(.notReady, "Resource Not Ready")
   public static let notConnected = bluez(.notConnected, "Not Connected")
@@ -77,7 +77,7 @@ public struct BlueZError: Error, Sendable, Hashable, CustomStringConvertible {
 
   private static let attMarker = "ATT error: 0x"
 
-  /// The peer's ATT error that bluetoothd's text tells of; `nil`: it tells of none.
+  /// The peer's ATT error in bluetoothd's text, or `nil` if the text contains none.
   public var attError: ATTError? {
     guard message.contains(Self.attMarker), let last = message.split(separator: "x").last else { return nil }
     return UInt8(last.prefix(2), radix: 16).map(ATTError.init(rawValue:))

@@ -4,7 +4,7 @@ import BusValue
 /// How bluetoothd composes the paths of its objects: `/org/bluez/hci0/dev_C0_FF_EE_00_00_01/service000a/char000b/desc000d`
 /// (src/adapter.c, src/device.c, src/gatt-client.c).
 extension ObjectPath {
-  /// What a remote attribute's object is.
+  /// The kind of a remote attribute's object.
   public enum Attribute: String, Sendable, Hashable, CaseIterable {
     case service = "service"
     case characteristic = "char"
@@ -17,13 +17,14 @@ extension ObjectPath {
   /// The path of a device of this adapter.
   public func device(_ address: DeviceAddress) -> ObjectPath { appending(Self.devicePrefix + address.pathComponent) }
 
-  /// The path of a remote attribute below its device, service or characteristic. Handles are four digits of lower case.
+  /// The path of a remote attribute below its device, service or characteristic. Handles are four hexadecimal digits
+  /// in lower case.
   public func attribute(_ kind: Attribute, _ handle: AttributeHandle) -> ObjectPath {
     let text = String(handle, radix: 16)
     return appending(kind.rawValue + String(repeating: "0", count: 4 - text.count) + text)
   }
 
-  /// What the last component says of a remote attribute; `nil` where it is none's.
+  /// The kind and handle in the last component, or `nil` if it is not a remote attribute's.
   public var remoteAttribute: (kind: Attribute, handle: AttributeHandle)? {
     let component = lastComponent
     for kind in Attribute.allCases where component.hasPrefix(kind.rawValue) {
@@ -34,7 +35,7 @@ extension ObjectPath {
     return nil
   }
 
-  /// The address in a device's path. The path doesn't say of which kind it is.
+  /// The address in a device's path. The path does not contain the address's kind.
   public func deviceAddress(kind: DeviceAddress.Kind) -> DeviceAddress? {
     guard lastComponent.hasPrefix(Self.devicePrefix) else { return nil }
     let pairs = lastComponent.dropFirst(Self.devicePrefix.count).split(separator: "_")

@@ -1,27 +1,28 @@
 import BluetoothTypes
 import BusValue
 
-/// Which of a client's calls a reply belongs to. The client numbers its calls; bluetoothd only repeats the number.
+/// Identifies the call that a reply belongs to. The client numbers its calls; bluetoothd only repeats the number.
 public struct CallIdentifier: Sendable, Hashable {
   public let rawValue: UInt64
   public init(_ rawValue: UInt64) { self.rawValue = rawValue }
 }
 
-/// Which of bluetoothd's calls to a client an answer belongs to.
+/// Identifies the call by bluetoothd that a client's answer belongs to.
 public struct CallbackIdentifier: Sendable, Hashable {
   public let rawValue: UInt64
   public init(_ rawValue: UInt64) { self.rawValue = rawValue }
 }
 
-/// What a client of bluetoothd says to it.
+/// What a client sends to bluetoothd.
 public enum ClientMessage: Sendable, Hashable {
-  /// A method call on an object of bluetoothd's; answered once by `DaemonMessage.reply`.
+  /// A method call on one of bluetoothd's objects. It is answered once by `DaemonMessage.reply`.
   case call(CallIdentifier, path: ObjectPath, Request)
-  /// A GattCharacteristic1 that the client exports changed its Value: bluetoothd notifies subscribers.
+  /// A GattCharacteristic1 that the client exports changed its Value. bluetoothd notifies subscribers.
   case valueChanged(path: ObjectPath, value: [UInt8])
-  /// An LEAdvertisement1 that the client exports changed some properties, and lost others: bluetoothd advertises it so.
+  /// An LEAdvertisement1 that the client exports changed some properties and lost others. bluetoothd updates what it
+  /// advertises.
   case advertisementChanged(path: ObjectPath, Properties, gone: [String])
-  /// Below a root of registered monitors the client exports one more AdvertisementMonitor1, or one no more.
+  /// The client added an AdvertisementMonitor1 below a root of registered monitors or, below, removed one.
   case monitorAdded(root: ObjectPath, path: ObjectPath, Properties)
   case monitorRemoved(root: ObjectPath, path: ObjectPath)
   /// The answer to a `DaemonMessage.callback`.
@@ -59,16 +60,17 @@ public enum Request: Sendable, Hashable {
   case acquireNotify
   case acquireWrite
 
-  // GattManager1. The carrier exports `objects` before it calls, and on the other side fetches them before it delivers.
+  // GattManager1. The sending carrier exports `objects` before the call; the receiving one fetches them before
+  // delivery.
   case registerApplication(root: ObjectPath, objects: ManagedObjects)
   case unregisterApplication(root: ObjectPath)
 
-  // LEAdvertisingManager1. As with applications, the carrier carries the exported LEAdvertisement1's properties.
+  // LEAdvertisingManager1. As with applications, the carrier transfers the exported LEAdvertisement1's properties.
   case registerAdvertisement(path: ObjectPath, properties: Properties)
   case unregisterAdvertisement(path: ObjectPath)
 
-  // AdvertisementMonitorManager1, where bluetoothd has it. Objects are carried as with applications; those that are no
-  // AdvertisementMonitor1 mean nothing. A client that does not say which it has, has none yet.
+  // AdvertisementMonitorManager1, if bluetoothd has it. Objects are transferred as with applications; objects that
+  // are not AdvertisementMonitor1 are ignored. A client that does not describe its objects has no monitors yet.
   case registerMonitor(root: ObjectPath, objects: ManagedObjects)
   case unregisterMonitor(root: ObjectPath)
 
@@ -77,8 +79,8 @@ public enum Request: Sendable, Hashable {
   case requestDefaultAgent(path: ObjectPath)
   case unregisterAgent(path: ObjectPath)
 
-  /// The RSSI of the live connection to the device at the call's path. D-Bus has no such method: with a real
-  /// controller the carrier asks it through HCI Read RSSI, with the simulator through its extra interface.
+  /// The RSSI of the live connection to the device at the call's path. D-Bus has no such method: the carrier uses HCI
+  /// Read RSSI for a real controller, and the simulator's extra interface for a simulated one.
   case readConnectionRSSI
 }
 

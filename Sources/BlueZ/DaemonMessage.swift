@@ -1,16 +1,16 @@
 import BluetoothTypes
 import BusValue
 
-/// What bluetoothd says to a client.
+/// What bluetoothd sends to a client.
 public enum DaemonMessage: Sendable, Hashable {
-  /// bluetoothd is on the bus; these are its objects. Comes first, and again after every `vanished`.
-  /// (The client's carrier makes it of NameOwnerChanged and GetManagedObjects.)
+  /// bluetoothd is on the bus, with these objects. Comes first, and again after every `vanished`. (The client's
+  /// carrier derives it from NameOwnerChanged and GetManagedObjects.)
   case appeared(ManagedObjects)
-  /// bluetoothd left the bus. Every call still open has failed and gets no reply.
+  /// bluetoothd left the bus. Every open call has failed and gets no reply.
   case vanished
   case reply(CallIdentifier, Result<Reply, BlueZError>)
   case signal(Signal)
-  /// A call to an object that the client exports; the client answers once.
+  /// A call to an object that the client exports. The client answers once.
   case callback(CallbackIdentifier, path: ObjectPath, Callback)
 }
 
@@ -45,14 +45,15 @@ public enum Callback: Sendable, Hashable {
   case startNotify
   case stopNotify
   case confirm
-  /// Asks for a socket in place of signals, and in place of WriteValue.
+  /// Asks for a socket instead of signals or, below, instead of WriteValue.
   case acquireNotify(RemoteRequest)
   case acquireWrite(RemoteRequest)
 
   /// AdvertisementMonitor1
   case monitor(MonitorCall)
 
-  /// GattProfile1, LEAdvertisement1, AdvertisementMonitor1 and Agent1 each have it: bluetoothd has dropped the object.
+  /// bluetoothd has dropped the object. GattProfile1, LEAdvertisement1, AdvertisementMonitor1 and Agent1 have this
+  /// method.
   case release(interface: String)
 
   // Agent1
@@ -65,22 +66,22 @@ public enum Callback: Sendable, Hashable {
   case cancel
 }
 
-/// What an AdvertisementMonitor1 is told, beside its end.
+/// What an AdvertisementMonitor1 is told, apart from its end.
 public enum MonitorCall: Sendable, Hashable {
-  /// From now on advertisements are compared.
+  /// Advertisements are compared from now on.
   case activate
   case deviceFound(ObjectPath)
   case deviceLost(ObjectPath)
 }
 
-/// The options bluetoothd passes with a read or a write: who asks, over what.
+/// The options that bluetoothd passes with a read or write: the asking device, and the link's properties.
 public struct RemoteRequest: Sendable, Hashable {
   public var device: ObjectPath
   public var offset: UInt16
   public var mtu: UInt16
-  /// `command` for Write Without Response, `request` else; `nil` for a read.
+  /// `command` for Write Without Response, `request` for other writes, and `nil` for a read.
   public var kind: WriteOptions.Kind?
-  /// A question before a write in pieces (`prepare-authorize`): the value comes whole later, or never.
+  /// A question before a write in pieces (`prepare-authorize`). The whole value follows later, or never.
   public var isPreparation = false
   public init(device: ObjectPath, offset: UInt16 = 0, mtu: UInt16, kind: WriteOptions.Kind? = nil) {
     self.device = device
@@ -96,6 +97,6 @@ public enum CallbackReply: Sendable, Hashable {
   case bytes([UInt8])
   case pinCode(String)
   case passkey(UInt32)
-  /// The other end of the socket that the client keeps. Whoever takes it owns the descriptor.
+  /// The other end of a socket that the client keeps. The receiver owns the descriptor.
   case channel(fileDescriptor: Int32, mtu: UInt16)
 }

@@ -57,5 +57,5 @@ extension ManagedObjects {
   fileprivate var byteCount: Int { reduce(0) { $0 + text($1.key.text).byteCount + $1.value.byteCount } }
 }
 
-/// Inside a dictionary's extension `Value` is what it holds.
+/// In a dictionary's extension, `Value` means the dictionary's own value type.
 private func text(_ text: String) -> Value { .string(text) }

@@ -1,7 +1,7 @@
 import BluetoothTypes
 import BusValue
 
-/// Arguments of Adapter1.SetDiscoveryFilter; all `nil` or empty clears the filter.
+/// Arguments of Adapter1.SetDiscoveryFilter. If all are `nil` or empty, the filter is cleared.
 public struct DiscoveryFilter: Sendable, Hashable {
   public var uuids: [BluetoothUUID]
   /// Only devices at least this strong, in dBm.
@@ -23,7 +23,7 @@ public struct DiscoveryFilter: Sendable, Hashable {
   }
 }
 
-/// The filter as it travels: a dictionary, whose members are said once, in a table.
+/// The filter as it is sent: a dictionary, with its members defined in a table.
 extension DiscoveryFilter {
   private struct Table: PropertyTable {
     static let table = Table()
@@ -37,7 +37,7 @@ extension DiscoveryFilter {
     let pattern = Property("Pattern", .text)
   }
 
-  /// Those that bluetoothd knows.
+  /// The member names that bluetoothd knows.
   public static let memberNames = Table.properties.map(\.name)
 
   public var members: Properties {
@@ -50,7 +50,7 @@ extension DiscoveryFilter {
     return members.all
   }
 
-  /// Reads what a client says; `nil` where a member is unknown or makes no sense.
+  /// Reads a client's dictionary. `nil` if a member is unknown or invalid.
   public init?(members properties: Properties) {
     guard properties.keys.allSatisfy(Self.memberNames.contains) else { return nil }
     let members = PropertyValues<Table>(properties)
@@ -59,7 +59,7 @@ extension DiscoveryFilter {
         uuids: try members.read(\.uuids) ?? [], rssi: try members.read(\.rssi),
         transport: try members.read(\.transport),
         duplicateData: try members.read(\.duplicateData), pattern: try members.read(\.pattern))
-      // Known to BlueZ, and without a meaning here.
+      // Known to BlueZ, but without an effect here.
       _ = try members.read(\.discoverable)
       // Limits of src/adapter.c, parse_rssi and parse_pathloss.
       if let pathloss = try members.read(\.pathloss), pathloss > 137 || rssi != nil { return nil }

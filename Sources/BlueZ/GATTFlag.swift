@@ -1,7 +1,7 @@
 import BluetoothTypes
 
-/// BlueZ's words for what may be done with a characteristic or a descriptor, and by whom, in the property `Flags`
-/// (doc/org.bluez.GattCharacteristic.rst, doc/org.bluez.GattDescriptor.rst). In the order in which bluetoothd names them.
+/// BlueZ's words in the property `Flags`, for what may be done with a characteristic or descriptor, and by whom
+/// (doc/org.bluez.GattCharacteristic.rst, doc/org.bluez.GattDescriptor.rst). In bluetoothd's order.
 public enum GATTFlag: String, Sendable, Hashable, CaseIterable {
   case broadcast = "broadcast"
   case read = "read"
@@ -27,7 +27,7 @@ public enum GATTFlag: String, Sendable, Hashable, CaseIterable {
   case secureIndicate = "secure-indicate"
   case authorize = "authorize"
 
-  /// The property on the air that the word stands for; `nil`: it says who may, or what an extended property is.
+  /// The property on the air that the word stands for. `nil` for words about permissions or extended properties.
   public var property: CharacteristicProperties? {
     switch self {
     case .broadcast: .broadcast
@@ -47,13 +47,13 @@ public enum GATTFlag: String, Sendable, Hashable, CaseIterable {
 }
 
 extension CharacteristicProperties {
-  /// The properties that bluetoothd's words name. Words that this version of Latchkey doesn't know count for nothing.
+  /// The properties that these words stand for. Unknown words are ignored.
   public init(flags: [String]) {
     self = flags.reduce(into: []) { properties, word in
       if let property = GATTFlag(rawValue: word)?.property { properties.insert(property) }
     }
   }
 
-  /// The words for the properties that travel on the air.
+  /// The words for properties that are sent on the air.
   public var flags: [GATTFlag] { GATTFlag.allCases.filter { $0.property.map(contains) ?? false } }
 }

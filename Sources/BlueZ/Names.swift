@@ -29,7 +29,7 @@ public enum InterfaceName {
 public enum WellKnown {
   /// bluetoothd's name on the bus.
   public static let busName = "org.bluez"
-  /// Where AgentManager1 lives.
+  /// The path of AgentManager1.
   public static let managerPath = ObjectPath(unchecked: "/org/bluez")
   /// The first adapter's path.
   public static let firstAdapter = adapter(0)

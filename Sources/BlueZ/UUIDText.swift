@@ -1,8 +1,8 @@
 import BluetoothTypes
 
 extension BluetoothUUID {
-  /// Reads a UUID as bluetoothd does wherever it takes one (BlueZ, lib/uuid.c): a hexadecimal number of 4 or 6 characters
-  /// for 16 bits, one of 8 or 10 for 32, with `0x` or without, or all 36 characters; anything else is `nil`.
+  /// Reads a UUID as bluetoothd does everywhere (BlueZ, lib/uuid.c): a hexadecimal number of 4 or 6 characters for 16
+  /// bits, or of 8 or 10 for 32 bits, with or without `0x`, or all 36 characters. Anything else gives `nil`.
   public init?(bluez text: String) {
     let digits = text.hasPrefix("0x") || text.hasPrefix("0X") ? text.dropFirst(2) : text[...]
     switch (text.utf8.count, UInt64(digits, radix: 16)) {

@@ -5,10 +5,10 @@ import SystemBus
 
 /// A client of bluetoothd over the bus.
 ///
-/// It delivers what `DaemonMessage` says, in bluetoothd's own order: `appeared` with the objects, then changes to
-/// them; `vanished` when bluetoothd leaves the bus, and `appeared` again when it is back. Only the owner of
-/// `org.bluez` is listened to: another's signals and calls change nothing. It exports what the client registers
-/// for as long as it is registered.
+/// It delivers `DaemonMessage` values in bluetoothd's own order: `appeared` with the objects, then changes to them,
+/// `vanished` when bluetoothd leaves the bus, and `appeared` again when it is back. It listens only to the owner of
+/// `org.bluez`; signals and calls of other connections change nothing. It exports what the client registers, for as
+/// long as it is registered.
 public final class BlueZClient: Sendable {
   private let address: BusAddress
   private let logger: Logger
@@ -16,9 +16,9 @@ public final class BlueZClient: Sendable {
   private let onBusLost: @Sendable () -> Void
   private let session = Mutex<BlueZClientSession?>(nil)
 
-  /// `onMessage` is called on the bus's thread, one message at a time, in order. `address` is the system bus's, or what
-  /// `DBUS_SYSTEM_BUS_ADDRESS` says, unless given. When the bus itself ends, `onBusLost` is called after `vanished`,
-  /// and nothing comes any more.
+  /// `onMessage` is called on the bus's thread, one message at a time, in order. `address` is by default the system
+  /// bus's, or that in `DBUS_SYSTEM_BUS_ADDRESS`. When the bus itself ends, `onBusLost` is called after `vanished`,
+  /// and nothing is delivered any more.
   public init(
     address: String? = nil, logger: Logger, onBusLost: @escaping @Sendable () -> Void = {},
     onMessage: @escaping @Sendable (DaemonMessage) -> Void
@@ -31,7 +31,7 @@ public final class BlueZClient: Sendable {
 
   deinit { close() }
 
-  /// Connects to the bus; bluetoothd needn't be there. Called once. Throws `BusError` where there is no bus.
+  /// Connects to the bus. bluetoothd need not be there yet. Called once. Throws `BusError` if there is no bus.
   public func start() throws(BusError) {
     let started = BlueZClientSession(
       bus: try Bus(address: address), logger: logger, onMessage: onMessage, onBusLost: onBusLost)
@@ -39,12 +39,13 @@ public final class BlueZClient: Sendable {
     session.withLock { $0 = started }
   }
 
-  /// Says something to bluetoothd, in order. While it is away calls are dropped, as `DaemonMessage.vanished` says.
+  /// Sends a message to bluetoothd, in order. While bluetoothd is away, calls are dropped (see
+  /// `DaemonMessage.vanished`).
   public func send(_ message: ClientMessage) {
     session.withLock { $0 }?.send(message)
   }
 
-  /// Leaves the bus: bluetoothd drops everything that was registered. Nothing is delivered any more.
+  /// Leaves the bus, so bluetoothd drops everything that was registered. Nothing is delivered any more.
   public func close() {
     session.withLock { session in
       defer { session = nil }

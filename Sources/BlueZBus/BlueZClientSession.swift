@@ -4,7 +4,7 @@ import BusValue
 import Logging
 import SystemBus
 
-/// `BlueZClient`'s one connection; it lives on the bus's thread.
+/// The one connection of a `BlueZClient`. It lives on the bus's thread.
 actor BlueZClientSession {
   private nonisolated let bus: Bus
   private let logger: Logger
@@ -12,15 +12,15 @@ actor BlueZClientSession {
   private let onBusLost: @Sendable () -> Void
   private var isClosed = false
 
-  /// The unique name of bluetoothd, once it is known to be there.
+  /// The unique name of bluetoothd, while it is known to be there.
   private var owner: String?
-  /// Grows with each bluetoothd, so that a reply of an earlier one is known as such.
+  /// Grows with each bluetoothd, so that a reply of an earlier one can be recognised.
   private var generation: UInt64 = 0
-  /// Its objects have been told; signals from here on are news.
+  /// The objects have been delivered. Signals from here on are news.
   private var hasAppeared = false
-  /// Whether it serves the simulated controller's interface; `nil` before it was tried.
+  /// Whether bluetoothd serves the simulated controller's interface, or `nil` before that was tried.
   private var isSimulated: Bool?
-  /// Addresses of devices, which their paths need not tell.
+  /// Addresses of devices. A device's path need not contain its address.
   private var addresses: [ObjectPath: DeviceAddress] = [:]
 
   private var exports = ExportedObjects()
@@ -46,7 +46,7 @@ actor BlueZClientSession {
         onSignal: { _, signal in self.assumeIsolated { $0.receive(signal) } },
         onClose: { _, _ in self.assumeIsolated { $0.busEnded() } }))
     bus.enqueue { bus in
-      // The bus takes these in before it answers who owns the name, and so before the objects are asked for.
+      // The bus handles these before it answers who owns the name, and so before the objects are requested.
       for (interface, member) in [
         (BusName.objectManager, String?.none), (BusName.properties, "PropertiesChanged"),
         (InterfaceName.device, "Disconnected"),
@@ -95,7 +95,7 @@ actor BlueZClientSession {
       for (path, interfaces) in objects { noteAddress(path, interfaces) }
       deliver(.appeared(objects))
     case .failure(let error):
-      // A bus or a bluetoothd that went away meanwhile is no fault: what follows is told by its own event.
+      // The bus or bluetoothd went away in the meantime. That is not an error here: it has an event of its own.
       let departures = [BusError.Name.disconnected, BusError.Name.noReply, BusError.Name.serviceUnknown]
       let level: Logger.Level = departures.contains(error.name) ? .info : .error
       logger.log(
@@ -128,7 +128,7 @@ actor BlueZClientSession {
     addresses[path] = device.deviceAddress
   }
 
-  // MARK: What the client says
+  // MARK: Messages from the client
 
   private func take(_ message: ClientMessage) {
     guard !isClosed else { return }
@@ -136,7 +136,8 @@ actor BlueZClientSession {
     case .call(let identifier, let path, let request): call(identifier, path, request)
     case .valueChanged(let path, let value):
       guard let owner, exports.setValue(value, at: path) else { return }
-      // To bluetoothd alone: what goes to one central's subscription is no broadcast to this machine.
+      // Sent to bluetoothd alone, because a value for one central's subscription should not be broadcast on this
+      // machine.
       var changed = PropertyValues<GattCharacteristic1>()
       changed.value = value
       tell(owner, path, GattCharacteristic1.interface, changed.all)
@@ -207,7 +208,7 @@ actor BlueZClientSession {
     _ identifier: CallIdentifier, _ path: ObjectPath, _ request: Request, _ result: Result<[Value], BusError>,
     _ generation: UInt64
   ) {
-    // A reply that comes when its bluetoothd is gone is none: the call has failed with `vanished`.
+    // A reply that arrives after its bluetoothd has gone is ignored: the call has failed with `vanished`.
     guard generation == self.generation else { return }
     switch result {
     case .success(let values):
@@ -223,7 +224,7 @@ actor BlueZClientSession {
         isSimulated = false
         return readControllerRSSI(identifier, path)
       }
-      // The owner is about to be told to be gone; until then the call has no outcome.
+      // The bus is gone, and the client is about to be told. Until then the call has no result.
       if error.name == BusError.Name.disconnected { return }
       deliver(.reply(identifier, .failure(BlueZError(error))))
     }
@@ -245,13 +246,13 @@ actor BlueZClientSession {
     }
   }
 
-  // MARK: What comes from the bus
+  // MARK: Messages from the bus
 
   private func receive(_ signal: IncomingSignal) {
     guard signal.sender == owner else {
       return logger.debug("a signal of another than bluetoothd is ignored", metadata: ["sender": "\(signal.sender)"])
     }
-    // Before its objects are known, a signal tells what they will say.
+    // Until bluetoothd's objects are known, signals are ignored, because the objects will contain the same.
     guard hasAppeared, let change = ObjectCoding.signal(signal) else { return }
     switch change {
     case .interfacesAdded(let path, let interfaces): noteAddress(path, interfaces)

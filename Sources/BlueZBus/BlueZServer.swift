@@ -6,21 +6,21 @@ import Timekeeping
 
 /// What a server of org.bluez is told.
 public enum BlueZServerEvent: Sendable, Hashable {
-  /// A client, by its unique name on the bus, says something.
+  /// A client, named by its unique name on the bus, sends a message.
   case message(from: String, ClientMessage)
-  /// A client has left the bus; nothing more comes from it, and what it had registered is gone.
+  /// A client has left the bus. It sends nothing more, and its registrations are gone.
   case clientVanished(String)
-  /// The bus has ended; nothing more comes.
+  /// The bus has ended. Nothing more comes.
   case busLost
 }
 
 /// Serves org.bluez to any client, in bluetoothd's place.
 ///
 /// The objects it shows are a mirror: those given at the start, changed by every signal broadcast since.
-/// `GetManagedObjects`, `Properties.Get`, `Properties.GetAll` and `Introspect` are answered from it at once, so that
-/// a client sees an object exactly as the signals before the answer left it; they are not delivered as requests.
-/// Every other method is, as `ClientMessage.call`, to be answered by `send(.reply(…))`. Before a registration is
-/// delivered, the client's objects have been fetched.
+/// `GetManagedObjects`, `Properties.Get`, `Properties.GetAll` and `Introspect` are answered from the mirror at once,
+/// and are not delivered as requests. So a client always sees an object exactly as the signals before the answer left
+/// it. Every other method is delivered as `ClientMessage.call` and must be answered by `send(.reply(…))`. By the time
+/// a registration is delivered, the client's objects have been fetched.
 public final class BlueZServer: Sendable {
   private let address: String
   private let logger: Logger
@@ -29,13 +29,14 @@ public final class BlueZServer: Sendable {
   private let onEvent: @Sendable (BlueZServerEvent) -> Void
   private struct Connection: Sendable {
     var session: BlueZServerSession
-    /// Clients are heard.
+    /// Clients' calls are handled.
     var isOpen = false
   }
   private let connection = Mutex<Connection?>(nil)
 
-  /// `objects`: those there are from the start. `time`: a client that registers something and then says nothing of its
-  /// objects is told so after 25 s of it; without one it waits for ever. `onEvent` is called on the bus's thread, one event at a time, in order.
+  /// `objects` are those that exist from the start. With `time`, a client that registers something and then does not
+  /// describe its objects gets an error after 25 s; without it, the client waits for ever. `onEvent` is called on the
+  /// bus's thread, one event at a time, in order.
   public init(
     address: String, logger: Logger, objects: ManagedObjects = [:], time: (any TimeSource)? = nil,
     onEvent: @escaping @Sendable (BlueZServerEvent) -> Void
@@ -49,22 +50,22 @@ public final class BlueZServer: Sendable {
 
   deinit { close() }
 
-  /// Connects, owns `org.bluez`, and serves. Called once; after `close` another server takes its place. Throws
-  /// `BusError` where there is no bus, or where the name has an owner.
+  /// Connects, owns `org.bluez`, and serves. Called once; after `close` another server can take its place. Throws
+  /// `BusError` if there is no bus or the name already has an owner.
   public func start() throws(BusError) {
     try connect()
     try open()
   }
 
-  /// As `start`, but no client is heard before `open`: what is broadcast until then is there, and told, before the first
-  /// answer. So nobody meets half a bluetoothd.
+  /// Like `start`, but no client's call is handled before `open`. Objects broadcast until then exist before the first
+  /// answer, so a client never sees half a bluetoothd.
   public func connect() throws(BusError) {
     let bus = try Bus(address: BusAddress(address), name: WellKnown.busName)
     let session = BlueZServerSession(bus: bus, logger: logger, objects: objects, time: time, onEvent: onEvent)
     connection.withLock { $0 = Connection(session: session) }
   }
 
-  /// Hears clients from now on, those first who called since `connect`. A second call does nothing.
+  /// Handles clients' calls from now on, beginning with those made since `connect`. A second call does nothing.
   public func open() throws(BusError) {
     let session = connection.withLock { connection in
       guard connection?.isOpen == false else { return nil as BlueZServerSession? }
@@ -74,7 +75,7 @@ public final class BlueZServer: Sendable {
     try session?.start()
   }
 
-  /// Says something to one client: a reply or a callback. (What else `DaemonMessage` has, D-Bus says by itself.)
+  /// Sends a reply or a callback to one client. (D-Bus itself sends the other kinds of `DaemonMessage`.)
   public func send(_ message: DaemonMessage, to client: String) {
     connection.withLock { $0?.session }?.send(message, to: client)
   }
@@ -84,14 +85,14 @@ public final class BlueZServer: Sendable {
     connection.withLock { $0?.session }?.broadcast(signal)
   }
 
-  /// Leaves the bus after what was said has gone out: clients see bluetoothd vanish. When it returns, another server
-  /// can take the name. The caller holds nothing that `onEvent` may be waiting for.
+  /// Leaves the bus after everything has been sent; clients see bluetoothd vanish. When it returns, another server
+  /// can take the name. The caller must not hold anything that `onEvent` may be waiting for.
   public func close() { takeConnection()?.session.close() }
 
-  /// As `close`, and returns when the connection is gone: another server may take the name then.
+  /// Like `close`, but returns when the connection is gone. Then another server can take the name.
   public func closeAndWait() async {
     guard let ended = takeConnection() else { return }
-    // Without a thread nothing is under way.
+    // Without a thread, no work is under way.
     if ended.isOpen { await ended.session.closeAndWait() } else { ended.session.close() }
   }
 

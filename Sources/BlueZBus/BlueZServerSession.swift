@@ -6,14 +6,14 @@ import SystemBus
 import TimeTypes
 import Timekeeping
 
-/// `BlueZServer`'s one connection; it lives on the bus's thread.
+/// The one connection of a `BlueZServer`. It lives on the bus's thread.
 actor BlueZServerSession {
-  /// How many clients are served at a time, and how many applications and advertisements one may have.
+  /// How many clients are served at a time, and how many applications and advertisements each may have.
   private static let clientLimit = 256
   private static let registrationLimit = 32
-  /// More attributes no database has.
+  /// A database has no room for more attributes.
   private static let objectLimit = 65_535
-  /// What a client has to tell of its objects in (libdbus's own limit for an answer).
+  /// How long a client may take to describe its objects (libdbus's own limit for an answer).
   private static let fetchLimit = Duration.seconds(25)
 
   private struct Client {
@@ -22,16 +22,16 @@ actor BlueZServerSession {
     var applications: [Registration: ManagedObjects] = [:]
     var advertisements: Set<Registration> = []
     var monitors: Set<Registration> = []
-    /// Those whose objects are being fetched, and what rings when that has taken too long.
+    /// Registrations whose objects are being fetched, each with the alarm that ends the wait.
     var fetching: [Registration: Fetch] = [:]
-    /// What is listened to.
+    /// The match rules that are active.
     var matches: Set<MatchRule> = []
   }
 
   private struct Fetch {
     var number: UInt64
     var call: IncomingCall
-    /// What the call is answered with where it is taken back.
+    /// The answer to the call if the registration is withdrawn.
     var error: BlueZError
     var alarm: (any Alarm)?
   }
@@ -88,7 +88,7 @@ actor BlueZServerSession {
 
   nonisolated func closeAndWait() async {
     close()
-    // What is enqueued after the end is still done.
+    // Jobs enqueued after the end still run.
     await withCheckedContinuation { continuation in bus.enqueue { _ in continuation.resume() } }
   }
 
@@ -103,7 +103,7 @@ actor BlueZServerSession {
     openCalls = [:]
   }
 
-  // MARK: What the server says
+  // MARK: Messages from the server
 
   private func take(_ signal: Signal) {
     mirror.apply(signal)
@@ -120,7 +120,7 @@ actor BlueZServerSession {
     }
   }
 
-  /// What was registered with an adapter goes with it; what was with another stays.
+  /// What was registered with an adapter is removed with it. Registrations with other adapters stay.
   private func forgetRegistrations(with adapter: ObjectPath) {
     for name in clients.keys {
       guard var client = clients[name] else { continue }
@@ -136,13 +136,13 @@ actor BlueZServerSession {
     case .reply(let identifier, let result): reply(identifier, result)
     case .callback(let identifier, let path, let callback): call(client, identifier, path, callback)
     case .signal(let signal): take(signal)
-    // D-Bus itself says these.
+    // D-Bus itself announces these.
     case .appeared, .vanished: break
     }
   }
 
   private func reply(_ identifier: CallIdentifier, _ result: Result<Reply, BlueZError>) {
-    // The descriptor was the caller's from here on; the message holds a duplicate.
+    // The descriptor belongs to this function from here on. The message holds a duplicate.
     defer { if case .success(.channel(let descriptor, _)) = result { Glibc.close(descriptor) } }
     guard let open = openCalls.removeValue(forKey: identifier) else { return }
     var succeeded = false
@@ -152,7 +152,7 @@ actor BlueZServerSession {
     bus.assumeIsolated { $0.reply(to: open.call, with: values) }
   }
 
-  /// A registration that failed, and one that was undone, is none.
+  /// Failed and withdrawn registrations are removed.
   private func settle(_ open: OpenCall, succeeded: Bool) {
     guard let registration = Registration(open.request, with: open.call.path) else { return }
     let client = open.call.sender
@@ -178,7 +178,7 @@ actor BlueZServerSession {
     bus.assumeIsolated { bus in
       bus.call(call) { result in
         self.assumeIsolated { session in
-          // A client that is gone has said so by `clientVanished`, and answers nothing.
+          // A client that has left was already reported by `clientVanished`, and its answer is ignored.
           guard session.clients[client] != nil else {
             for value in (try? result.get()) ?? [] { value.closeDescriptors() }
             return
@@ -198,7 +198,7 @@ actor BlueZServerSession {
     }
   }
 
-  // MARK: What clients say
+  // MARK: Calls from clients
 
   private func receive(_ call: IncomingCall) {
     do throws(BusError) {
@@ -261,9 +261,10 @@ actor BlueZServerSession {
     deliver(.clientVanished(name))
   }
 
-  // MARK: What clients export
+  // MARK: Objects of clients
 
-  /// Whether this ends a registration whose objects are being fetched: bluetoothd has it from the call on.
+  /// Whether this call withdraws a registration whose objects are still being fetched. For bluetoothd the
+  /// registration exists from its call on.
   private func withdraws(_ request: Request, _ call: IncomingCall) -> Bool {
     switch request {
     case .unregisterApplication, .unregisterAdvertisement, .unregisterMonitor:
@@ -307,8 +308,8 @@ actor BlueZServerSession {
     }
   }
 
-  /// A client that does not say what it has is taken all the same, and has no monitor yet (src/adv_monitor.c,
-  /// app_ready_cb).
+  /// A client that does not describe its objects is accepted all the same, and has no monitors yet
+  /// (src/adv_monitor.c, app_ready_cb).
   private func fetchMonitors(_ call: IncomingCall, _ root: ObjectPath) throws(BusError) {
     let client = call.sender
     let registration = Registration(kind: .monitors, adapter: call.path, path: root)
@@ -327,14 +328,14 @@ actor BlueZServerSession {
     }
   }
 
-  /// From now on what the rule says of a client is heard.
+  /// Listens to a client's signals that match the rule, from now on.
   private func listen(to client: String, _ rule: MatchRule) {
     guard clients[client]?.matches.insert(rule).inserted == true else { return }
     bus.assumeIsolated { $0.addMatch(rule) }
   }
 
-  /// Asks a client for what it registers; `nil` where it does not know of it, or takes too long. A registration that the
-  /// client takes back meanwhile is refused.
+  /// Asks a client for the objects that it registers. The result is `nil` if the client does not know them or takes
+  /// too long. If the client withdraws the registration in the meantime, it is refused.
   private func fetchObjects(
     _ call: IncomingCall, _ registration: Registration, _ fetch: MethodCall, else error: BlueZError,
     _ then: @escaping @Sendable (isolated BlueZServerSession, [Value]?) -> Void
@@ -375,7 +376,7 @@ actor BlueZServerSession {
     return fetch
   }
 
-  /// Whether there was something to withdraw.
+  /// Returns whether there was a fetch to withdraw.
   private func withdrawFetch(of registration: Registration, _ client: String) -> Bool {
     guard let fetch = removeFetch(of: registration, client) else { return false }
     refuse(fetch.call, fetch.error)
@@ -386,8 +387,8 @@ actor BlueZServerSession {
     bus.assumeIsolated { $0.reply(to: call, with: .failure(BusError(error))) }
   }
 
-  /// Of signals, only changes of what the sender has registered mean anything: a characteristic's value, what an
-  /// advertisement says, and which monitors there are.
+  /// Handles a signal. It is used only if it changes something that the sender has registered: a characteristic's
+  /// value, an advertisement's content, or the list of monitors.
   private func receive(_ signal: IncomingSignal) {
     guard let client = clients[signal.sender], let change = ObjectCoding.signal(signal) else { return }
     func hasMonitors(at root: ObjectPath) -> Bool { client.monitors.contains { $0.path == root } }

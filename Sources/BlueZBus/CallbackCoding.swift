@@ -100,7 +100,7 @@ enum CallbackCoding {
     }
   }
 
-  /// What the client's object returned; `InvalidArgs` where the method returns something else.
+  /// What the client's object returned, or `InvalidArgs` if the method returned something else.
   static func reply(_ values: [Value], to callback: Callback) -> Result<CallbackReply, BlueZError> {
     let reply: CallbackReply?
     switch (callback, values.first) {
@@ -139,7 +139,7 @@ enum CallbackCoding {
 }
 
 extension [Value] {
-  /// Closes what a client sent and nobody takes: it may put descriptors anywhere.
+  /// Closes descriptors that a client sent and that the answer does not use. A client may put descriptors anywhere.
   func closeDescriptors(but answer: Result<CallbackReply, BlueZError>) {
     var taken: Int32?
     if case .success(.channel(let descriptor, _)) = answer { taken = descriptor }

@@ -6,15 +6,15 @@ import Glibc
 import Synchronization
 import Threads
 
-/// The RSSI of a live connection, asked of the controller itself: D-Bus has no such method (Bluetooth Core,
-/// Vol 4, Part E, 7.5.4). It takes no capability: the kernel lets anybody list connections and send Read RSSI, which is
-/// on its list of harmless commands (hci_sec_filter, net/bluetooth/hci_sock.c). It takes the address family
-/// AF_BLUETOOTH, which is there in the first network namespace alone.
+/// The RSSI of a live connection, read from the controller itself (Bluetooth Core, Vol 4, Part E, 7.5.4), because
+/// D-Bus has no method for it. This needs no capability: any process may list connections and send Read RSSI, which
+/// is on the kernel's list of harmless commands (hci_sec_filter, net/bluetooth/hci_sock.c). It does need the address
+/// family AF_BLUETOOTH, which exists only in the first network namespace.
 enum ControllerSignalStrength {
   /// How long a controller may take to answer.
   private static let timeoutMilliseconds: Int32 = 1000
 
-  /// Questions under way, each on a thread with a socket, and those that wait for one of these.
+  /// The readings under way, each with a thread and a socket, and those that wait.
   private struct Work: Sendable {
     var running = 0
     var waiting: ArraySlice<@Sendable () -> Void> = []
@@ -23,7 +23,7 @@ enum ControllerSignalStrength {
   static let threadLimit = 4
   private static let waitingLimit = 256
 
-  /// Asks on another thread, of which there are a few; `completion` is called there, with dBm.
+  /// Reads on another thread, of which there are only a few. `completion` is called there, with dBm.
   static func read(
     devicePath: ObjectPath, address: DeviceAddress?,
     completion: @escaping @Sendable (Result<Int8, BlueZError>) -> Void
@@ -38,7 +38,7 @@ enum ControllerSignalStrength {
       otherwise: { completion(.failure(.failed("hci\(adapter) can't be asked: \($0)"))) })
   }
 
-  /// Does it on one of a few threads, soon.
+  /// Runs a job soon, on one of a few threads.
   static func perform(_ job: @escaping @Sendable () -> Void, otherwise refuse: (String) -> Void) {
     enum Place { case thread, line, none }
     let place = work.withLock { work -> Place in
@@ -68,7 +68,7 @@ enum ControllerSignalStrength {
         }
       }
     } catch {
-      // Whoever waits is taken along by the next, or by one that runs.
+      // Waiting jobs are run by the next thread, or by one that is running.
       work.withLock { $0.running -= 1 }
       refuse(String(cString: strerror(error.number)))
     }
@@ -97,7 +97,7 @@ enum ControllerSignalStrength {
     guard hci_read_rssi(socket, UInt16(truncatingIfNeeded: handle), &rssi, timeoutMilliseconds) >= 0 else {
       return failure("read the RSSI from", errno)
     }
-    // The controller's word for "can't tell".
+    // 127 means that the controller can't tell.
     guard rssi != 127 else { return .failure(.failed("the controller can't tell the RSSI")) }
     return .success(rssi)
   }

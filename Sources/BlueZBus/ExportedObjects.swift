@@ -10,15 +10,15 @@ struct ExportedObjects {
     var isApplication: Bool
     /// bluetoothd has accepted it.
     var isRegistered = false
-    /// bluetoothd has been asked to let it go. Calls on one connection are served in order, so the same path may be
-    /// registered anew without waiting for the answer.
+    /// bluetoothd has been asked to release it. Calls on one connection are served in order, so the same path may be
+    /// registered again without waiting for the answer.
     var isLeaving = false
   }
 
   private var exports: [ObjectPath: Export] = [:]
 
-  /// Exports what a request registers, and marks what it takes back, before it is sent. The refusal, where the path is
-  /// exported already.
+  /// Before a request is sent: exports what it registers, and marks what it withdraws. Returns an error if the path
+  /// is already exported.
   mutating func add(_ request: Request) -> BlueZError? {
     if let path = Self.path(takenBackBy: request) { exports[path]?.isLeaving = true }
     guard let (root, export) = Self.export(of: request) else { return nil }
@@ -27,13 +27,13 @@ struct ExportedObjects {
     return nil
   }
 
-  /// A registration that failed, and one that was undone, is exported no more.
+  /// Failed and withdrawn registrations are no longer exported.
   mutating func finish(_ request: Request, succeeded: Bool) {
     if let (root, _) = Self.export(of: request) {
       if succeeded { exports[root]?.isRegistered = true } else { exports[root] = nil }
       return
     }
-    // What was registered at the same path meanwhile stays.
+    // What has been registered at the same path in the meantime stays.
     guard let path = Self.path(takenBackBy: request), exports[path]?.isLeaving == true else { return }
     if succeeded { exports[path] = nil } else { exports[path]?.isLeaving = false }
   }
@@ -44,7 +44,7 @@ struct ExportedObjects {
     exports[path] = nil
   }
 
-  /// Remembers a characteristic's new value; whether there is such a characteristic.
+  /// Stores a characteristic's new value. Returns whether the characteristic exists.
   mutating func setValue(_ value: [UInt8], at path: ObjectPath) -> Bool {
     for (root, export) in exports
     where export.isApplication && export.objects[path]?[InterfaceName.gattCharacteristic] != nil {
@@ -56,7 +56,7 @@ struct ExportedObjects {
     return false
   }
 
-  /// Remembers what an advertisement says now; whether there is such an advertisement.
+  /// Stores an advertisement's changed properties. Returns whether the advertisement exists.
   mutating func change(_ properties: Properties, gone: [String], ofAdvertisement path: ObjectPath) -> Bool {
     guard exports[path]?.objects[path]?[InterfaceName.advertisement] != nil else { return false }
     exports[path]?.objects[path]?[InterfaceName.advertisement]?.merge(properties) { $1 }
@@ -64,14 +64,14 @@ struct ExportedObjects {
     return true
   }
 
-  /// Exports one more object below a root, or one no more; whether there is such a root.
+  /// Adds, changes or removes an object below a root. Returns whether the root exists.
   mutating func change(_ path: ObjectPath, to interfaces: Interfaces?, below root: ObjectPath) -> Bool {
     guard exports[root]?.isApplication == true, path.isWithin(root) else { return false }
     exports[root]?.objects[path] = interfaces
     return true
   }
 
-  /// Answers what the standard interfaces ask; `nil` where the call is another.
+  /// Answers a call of a standard interface. Returns `nil` for any other call.
   func answer(_ call: IncomingCall) throws(BusError) -> [Value]? {
     switch (call.interface, call.member) {
     case (BusName.objectManager, "GetManagedObjects"):
@@ -105,7 +105,7 @@ struct ExportedObjects {
   /// Reads a call on an exported object.
   func callback(_ call: IncomingCall) throws(BusError) -> Callback {
     let interfaces = try interfaces(call)
-    // A call may leave its interface out; then the first that has the method is meant.
+    // A call may omit its interface. It then means the first interface that has the method.
     let interface =
       call.interface
       ?? interfaces.keys.sorted().first { name in

@@ -1,10 +1,10 @@
 import BlueZ
 import SystemBus
 
-/// The interfaces of org.bluez that the carriers speak, as introspection describes them (BlueZ,
-/// doc/org.bluez.*.rst). Properties are served as the objects have them and so are described from the objects.
+/// The interfaces of org.bluez that the carriers use, as introspection describes them (BlueZ, doc/org.bluez.*.rst).
+/// Properties are not listed here: they are served as the objects have them, and described from the objects.
 enum Interfaces1 {
-  /// Serves what D-Bus lacks of a simulated controller.
+  /// Provides what D-Bus lacks, for a simulated controller.
   static let simulatedController = "org.latchkey.SimulatedController1"
 
   private typealias Argument = InterfaceDescription.Argument
@@ -21,7 +21,7 @@ enum Interfaces1 {
 
   private static let options = Argument("options", "a{sv}")
 
-  /// What a client's characteristic has, and bluetoothd's have not.
+  /// A method that clients' characteristics have and bluetoothd's do not.
   static let confirm = "Confirm"
 
   private static func properties<Table: InterfaceTable>(_ table: Table.Type) -> [Property] {
@@ -126,13 +126,13 @@ enum Interfaces1 {
   private static let controller = InterfaceDescription(
     simulatedController, methods: [Method("ReadConnectionRSSI", returns: [Argument("rssi", "n")])])
 
-  // MARK: What bluetoothd has beside Low Energy's, with nobody behind it here
+  // MARK: Interfaces beyond Low Energy, without an implementation here
 
-  /// Those whose methods are refused, but for the registration of what would never be called.
+  /// Interfaces whose methods are refused, except registrations of objects that would never be called.
   static let unserved: Set<String> = Set(
     [batteryProviderManager, profileManager, healthManager, media, networkServer, simAccess].map(\.name))
 
-  /// Methods of theirs that succeed: a profile of classic Bluetooth to which nobody comes.
+  /// Methods of these that succeed: they register classic Bluetooth profiles that no device will use.
   static let idle: Set<String> = ["RegisterProfile", "UnregisterProfile"]
 
   private static let battery = InterfaceDescription(

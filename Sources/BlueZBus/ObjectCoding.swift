@@ -9,8 +9,8 @@ extension BlueZError {
 extension BusError {
   init(_ error: BlueZError) { self.init(name: error.name, message: error.message) }
 
-  /// What a caller of bluetoothd hears where there is no such object, interface or method, or one with other arguments.
-  /// It is libdbus that says it (dbus/dbus-connection.c), with the newline.
+  /// bluetoothd's error for an unknown object, interface or method, or for wrong arguments. The text, with its
+  /// newline, is libdbus's (dbus/dbus-connection.c).
   static func nothingHandles(_ call: IncomingCall, isObject: Bool) -> BusError {
     BusError(
       name: isObject ? Name.unknownMethod : Name.unknownObject, message: BusError.unknownMethod(call).message + "\n")
@@ -19,7 +19,7 @@ extension BusError {
 
 /// Objects and their changes, as D-Bus carries them.
 enum ObjectCoding {
-  /// `ofDaemon`: with the standard interfaces, which bluetoothd names with every object.
+  /// `ofDaemon`: includes the standard interfaces, which bluetoothd lists with every object.
   static func value(_ interfaces: Interfaces, ofDaemon: Bool = false) -> Value {
     var members = interfaces
     if ofDaemon {
@@ -37,7 +37,7 @@ enum ObjectCoding {
       Dictionary(uniqueKeysWithValues: objects.map { (Value.path($0.key), value($0.value, ofDaemon: ofDaemon)) }))
   }
 
-  /// The standard interfaces, which say nothing, are left out.
+  /// The standard interfaces, which have no properties, are left out.
   static func interfaces(_ value: Value) -> Interfaces? {
     guard case .dictionary("s", "a{sv}", let members) = value else { return nil }
     var interfaces = Interfaces()
@@ -79,7 +79,7 @@ enum ObjectCoding {
     }
   }
 
-  /// `nil` where it is none of the four signals, or malformed.
+  /// `nil` if it is not one of the four signals, or is malformed.
   static func signal(_ signal: IncomingSignal) -> Signal? {
     let arguments = signal.arguments
     switch (signal.interface, signal.member, signal.signature) {
@@ -101,7 +101,7 @@ enum ObjectCoding {
     }
   }
 
-  /// The changes that a signal makes to the objects it speaks of.
+  /// Applies the changes that a signal describes.
   static func apply(_ signal: Signal, to objects: inout ManagedObjects) {
     switch signal {
     case .interfacesAdded(let path, let added): objects[path, default: [:]].merge(added) { $1 }
@@ -115,7 +115,7 @@ enum ObjectCoding {
     }
   }
 
-  /// The introspection document of an object of a tree, or of a place above one; `nil` where there is neither.
+  /// The introspection document of an object, or of a path above one. `nil` if there is neither.
   static func introspection(
     of path: ObjectPath, in objects: ManagedObjects, managerAt root: ObjectPath, ofDaemon: Bool = false
   ) -> String? {
@@ -128,7 +128,8 @@ enum ObjectCoding {
       for (name, properties) in own.sorted(by: { $0.key < $1.key }) {
         var description = Interfaces1.all[name] ?? InterfaceDescription(name)
         if ofDaemon {
-          // All that such an object may have, whether it has it now or not; the simulator's own interface is no client's.
+          // Describes all properties that the object may have, not only present ones. The simulator's own method is
+          // left out.
           description.methods.removeAll { $0.name == Interfaces1.confirm }
         } else {
           description.properties = properties.sorted { $0.key < $1.key }.map {

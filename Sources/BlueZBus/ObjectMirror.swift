@@ -10,8 +10,8 @@ struct ObjectMirror {
 
   mutating func apply(_ signal: Signal) { ObjectCoding.apply(signal, to: &objects) }
 
-  /// The interface of a call, where the object has it, with a method of this name for just these arguments. Like
-  /// bluetoothd it guesses at nothing: a call without an interface is none of its (BlueZ, gdbus/object.c).
+  /// The interface of a call, if the object has it with a method of this name and exactly these arguments. Like
+  /// bluetoothd, it refuses a call without an interface (BlueZ, gdbus/object.c).
   func interface(of call: IncomingCall) throws(BusError) -> String {
     let interfaces = objects[call.path]
     guard interfaces != nil || objects.keys.contains(where: { $0.isWithin(call.path) }) || call.path == .root else {
@@ -33,7 +33,7 @@ struct ObjectMirror {
     return description.name
   }
 
-  /// Answers from the mirror what can be; `nil` where the call is another.
+  /// Answers a call from the mirror if possible. Returns `nil` for any other call.
   func answer(_ call: IncomingCall, _ interface: String) throws(BusError) -> [Value]? {
     let arguments = Arguments(call.arguments)
     switch (interface, call.member) {

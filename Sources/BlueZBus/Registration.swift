@@ -2,7 +2,7 @@ import BlueZ
 import BusValue
 import SystemBus
 
-/// What a client registers, and with which adapter: each has a register of its own.
+/// What a client registers, and with which adapter. Each adapter has its own registrations.
 struct Registration: Hashable {
   enum Kind { case application, advertisement, monitors }
   var kind: Kind
@@ -16,7 +16,7 @@ struct Registration: Hashable {
     self.path = path
   }
 
-  /// What a request registers or takes back; `nil` where it does neither.
+  /// What a request registers or withdraws, or `nil` if it does neither.
   init?(_ request: Request, with adapter: ObjectPath) {
     switch request {
     case .registerApplication(let root, _), .unregisterApplication(let root):
@@ -36,7 +36,7 @@ extension MethodCall {
     MethodCall(to: client, path: root, interface: BusName.objectManager, member: "GetManagedObjects")
   }
 
-  /// Asks a client for what it wants advertised.
+  /// Asks a client for the properties of its advertisement.
   static func advertisement(of client: String, _ path: ObjectPath) -> MethodCall {
     MethodCall(
       to: client, path: path, interface: BusName.properties, member: "GetAll",
@@ -45,12 +45,12 @@ extension MethodCall {
 }
 
 extension MatchRule {
-  /// What changes of a client's objects.
+  /// Changes of the properties of a client's objects.
   static func changes(of client: String) -> MatchRule {
     MatchRule(sender: client, interface: BusName.properties, member: "PropertiesChanged")
   }
 
-  /// Which objects a client has.
+  /// Objects that a client adds and removes.
   static func arrivals(of client: String) -> MatchRule {
     MatchRule(sender: client, interface: BusName.objectManager)
   }

@@ -2,7 +2,7 @@ import BlueZ
 import BusValue
 import SystemBus
 
-/// Replies as what a method returns, and back.
+/// Replies as method results, and back.
 enum ReplyCoding {
   static func values(_ reply: Reply) -> [Value] {
     switch reply {
@@ -17,7 +17,7 @@ enum ReplyCoding {
     }
   }
 
-  /// `nil` where bluetoothd returned what the method doesn't.
+  /// `nil` if bluetoothd returned something that does not fit the method.
   static func reply(_ values: [Value], to request: Request) -> Reply? {
     let first = values.first
     switch request {

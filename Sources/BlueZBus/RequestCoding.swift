@@ -11,14 +11,14 @@ enum RequestCoding {
     var arguments: [Value] = []
   }
 
-  /// What a server has to do with a call that came.
+  /// What a server has to do with an incoming call.
   enum Incoming: Equatable {
     case request(Request)
-    /// The client's objects at this root are fetched before the request is whole.
+    /// The client's objects at this root must be fetched to complete the request.
     case application(root: ObjectPath)
-    /// The client's advertisement's properties are fetched before the request is whole.
+    /// The properties of the client's advertisement must be fetched to complete the request.
     case advertisement(ObjectPath)
-    /// The same of the monitors at this root.
+    /// The same for the monitors at this root.
     case monitors(root: ObjectPath)
   }
 
@@ -84,8 +84,7 @@ enum RequestCoding {
     }
   }
 
-  /// Reads a call of a method that its interface describes. Throws `InvalidArgs` where what the arguments say makes no
-  /// sense.
+  /// Reads a call of a method that its interface describes. Throws `InvalidArgs` if the arguments are invalid.
   static func incoming(_ call: IncomingCall, interface: String) throws(BusError) -> Incoming {
     guard let incoming = try incoming(Arguments(call.arguments), interface, call.member) else {
       throw .nothingHandles(call, isObject: true)
@@ -139,7 +138,7 @@ enum RequestCoding {
       return .request(.unregisterMonitor(root: try arguments.path(0)))
     case (InterfaceName.agentManager, "RegisterAgent"):
       let text = try arguments.string(1)
-      // Empty means KeyboardDisplay (BlueZ, doc/org.bluez.AgentManager.rst).
+      // An empty text means KeyboardDisplay (BlueZ, doc/org.bluez.AgentManager.rst).
       guard let capability = text.isEmpty ? .keyboardDisplay : AgentCapability(rawValue: text) else {
         throw BusError(invalidArguments)
       }
@@ -155,7 +154,7 @@ enum RequestCoding {
 
   // MARK: Options
 
-  /// bluetoothd's own error, as its parsers have it, and not the bus's.
+  /// The error of bluetoothd's own parsers, not the bus's.
   private static let invalidArguments = BlueZError.invalidArguments("Invalid arguments in method call")
 
   private static func properties(_ options: WriteOptions) -> Properties {
@@ -185,7 +184,7 @@ enum RequestCoding {
   }
 }
 
-/// The arguments of a message, taken out by place.
+/// The arguments of a message, by position.
 struct Arguments {
   private let values: [Value]
   init(_ values: [Value]) { self.values = values }

@@ -1,6 +1,6 @@
 import Timekeeping
 
-/// One behaviour of BlueZ: a script that shows it on any two machines, and what the documents say of it.
+/// One behaviour of BlueZ: a script that shows it on any two machines, and what the documentation says about it.
 public struct ConformanceCase: Sendable {
   public var name: String
   public var setup: WorldSetup
@@ -22,7 +22,7 @@ public struct ConformanceCase: Sendable {
 public struct ConformanceRun: Sendable {
   public struct Result: Sendable {
     public var seen: Transcript.Case
-    /// Expectations that did not hold, and what the case could not go on without.
+    /// Expectations that did not hold, and conditions without which the case could not continue.
     public var failures: [String]
   }
 
@@ -34,7 +34,7 @@ public struct ConformanceRun: Sendable {
     self.time = time
   }
 
-  /// Runs one case in a world that is new.
+  /// Runs one case in a new world.
   public func run(_ wanted: ConformanceCase) async -> Result {
     let stage: Stage
     do {

@@ -4,18 +4,18 @@ import BusValue
 import Radio
 import TimeTypes
 
-/// The asking half of a link: one transaction at a time (Bluetooth Core, Vol 3, Part F, 3.3.2).
+/// The client half of a link: one transaction at a time (Bluetooth Core, Vol 3, Part F, 3.3.2).
 struct ATTClient: Sendable {
   var queue: [Operation] = []
   var current: Operation?
   /// When an unanswered transaction ends the link.
   var deadline: Instant?
-  /// The current operation was refused for want of security, and waits for it to be asked again.
+  /// The current operation was refused for lack of security, and will be repeated once the link is secure.
   var awaitsSecurity = false
   var exploration: Exploration?
-  /// What changed while an exploration ran.
+  /// What changed while an exploration was running.
   var pendingExploration: ClosedRange<AttributeHandle>?
-  /// Whether a question asked again after pairing was refused once more.
+  /// Whether a request repeated after pairing was refused again.
   var hasRetried = false
 
   enum Operation: Sendable {
@@ -33,7 +33,7 @@ struct ATTClient: Sendable {
     case write(WriteOperation)
     case configure(ConfigureOperation)
 
-    /// Whether somebody on the bus waits for it.
+    /// Whether a client on the bus waits for it.
     var isOfClient: Bool {
       switch self {
       case .read, .write: true
@@ -56,7 +56,7 @@ struct ATTClient: Sendable {
     var path: ObjectPath
     var handle: AttributeHandle
     var value: [UInt8]
-    /// A long write goes in pieces; this is the offset of the next, in the attribute.
+    /// A long write goes out in pieces. This is the offset of the next one, within the attribute.
     var offset: Int
     var isLong: Bool
     var written = 0
@@ -73,13 +73,13 @@ struct ATTClient: Sendable {
   }
 }
 
-/// The queue's rules.
+/// The rules of the queue.
 extension ATTClient {
   mutating func enqueue(_ operations: [Operation], first: Bool) {
     queue.insert(contentsOf: operations, at: first ? 0 : queue.count)
   }
 
-  /// What is asked next; `nil` where something is under way, or nothing waits.
+  /// The next operation to begin, or `nil` if one is under way or none is waiting.
   mutating func startNext() -> Operation? {
     guard current == nil, !queue.isEmpty else { return nil }
     current = queue.removeFirst()
@@ -87,8 +87,8 @@ extension ATTClient {
     return current
   }
 
-  /// The operation at hand has another question. bluetoothd queues what clients ask for between the questions of a
-  /// discovery of its own, and not behind all of them. Returns what is asked next.
+  /// The current operation needs another request. bluetoothd lets clients' requests in between the steps of its own
+  /// discovery, instead of queueing them behind all of it. Returns the operation to send next.
   mutating func goOn(with step: Operation) -> Operation? {
     current = step
     if case .explore = step, let index = queue.firstIndex(where: { $0.isOfClient }) {
@@ -99,7 +99,7 @@ extension ATTClient {
     return current
   }
 
-  /// What was refused for want of security, to be asked once more; `nil`: nothing was.
+  /// The operation that was refused for lack of security, to be repeated, or `nil`.
   mutating func retry() -> Operation? {
     guard awaitsSecurity, let current else { return nil }
     awaitsSecurity = false
@@ -107,7 +107,7 @@ extension ATTClient {
     return current
   }
 
-  /// What waits for security is given up: a pairing has failed.
+  /// Gives up the operation that waits for security, because a pairing has failed.
   mutating func giveUpOnSecurity() {
     guard awaitsSecurity else { return }
     current = nil
@@ -201,20 +201,20 @@ extension BlueZModel {
     }
   }
 
-  /// The peer wants a key that somebody has compared, and the link's is of Just Works. bluetoothd has the kernel pair
-  /// again, which comes to nothing where nobody can compare: the link ends, and who asked is never answered.
+  /// The peer requires an authenticated key, and the link's key was made by Just Works. bluetoothd has the kernel
+  /// pair again, which fails if no user can compare numbers: the link ends, and the caller is never answered.
   private mutating func failAuthentication(_ identifier: LinkIdentifier) {
     links[identifier]?.client.current = nil
     tell(.disconnect(configuration.controller, identifier, .authenticationFailure))
     endLink(identifier, .authenticationFailure)
   }
 
-  /// The link is encrypted now: what was refused is asked once more.
+  /// The link is now encrypted, so the refused operation is repeated.
   mutating func askAgain(_ identifier: LinkIdentifier) {
     if let operation = links[identifier]?.client.retry() { ask(operation, on: identifier) }
   }
 
-  /// Takes an answer in; returns what is asked next for the same operation.
+  /// Handles an answer. Returns the next step of the same operation, if there is one.
   private mutating func finish(
     _ operation: ATTClient.Operation, with pdu: ATTPDU, on identifier: LinkIdentifier
   ) -> ATTClient.Operation? {
@@ -256,7 +256,7 @@ extension BlueZModel {
     }
   }
 
-  /// The link is gone: every open read, write and subscription fails as bluetoothd has it.
+  /// The link is gone. Every open read, write and subscription fails as it does in bluetoothd.
   mutating func failTransactions(of link: Link) {
     for operation in link.client.all {
       switch operation {

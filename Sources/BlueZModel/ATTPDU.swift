@@ -1,6 +1,6 @@
 import BluetoothTypes
 
-/// The attribute protocol's messages as they travel (Bluetooth Core, Vol 3, Part F, 3.4).
+/// The attribute protocol's messages as they are transmitted (Bluetooth Core, Vol 3, Part F, 3.4).
 enum ATTPDU: Sendable, Hashable {
   case errorResponse(request: UInt8, handle: AttributeHandle, error: ATTError)
   case exchangeMTURequest(UInt16)
@@ -40,7 +40,7 @@ enum ATTPDU: Sendable, Hashable {
     var value: [UInt8]
   }
 
-  /// The method's number, the first byte on the air.
+  /// The method's number, which is the first byte sent.
   var opcode: UInt8 {
     switch self {
     case .errorResponse: 0x01
@@ -140,7 +140,7 @@ extension ATTPDU {
     return writer.bytes
   }
 
-  /// `nil` where the bytes are no message of ours: unknown, too short or too long.
+  /// `nil` if the bytes are not a known message, or are too short or too long.
   init?(_ bytes: [UInt8]) {
     var reader = ByteReader(bytes)
     guard let opcode = reader.byte(), let pdu = Self.parse(opcode, &reader) else { return nil }
@@ -234,7 +234,7 @@ extension ATTPDU {
 }
 
 extension BluetoothUUID {
-  /// The attribute protocol knows 16 and 128 bits, not 32.
+  /// The attribute protocol uses 16-bit and 128-bit UUIDs, not 32-bit ones.
   var bytesOnAir: [UInt8] {
     if let shortValue { return [UInt8(truncatingIfNeeded: shortValue), UInt8(shortValue >> 8)] }
     return fullLittleEndian

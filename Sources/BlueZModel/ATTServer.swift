@@ -3,11 +3,11 @@ import BluetoothTypes
 import BusValue
 import Radio
 
-/// The answering half of a link.
+/// The server half of a link.
 struct ATTServing: Sendable {
-  /// The request that an application has yet to answer.
+  /// The request that an application has not answered yet.
   var pending: PendingRequest?
-  /// Prepare Write's queue.
+  /// The queue of Prepare Write.
   var prepared: [Piece] = []
   var indications = Indications()
 
@@ -15,7 +15,7 @@ struct ATTServing: Sendable {
     var callback: UInt64
     var opcode: UInt8
     var handle: AttributeHandle
-    /// Of a Prepare Write.
+    /// For a Prepare Write.
     var piece: Piece?
   }
 
@@ -25,14 +25,14 @@ struct ATTServing: Sendable {
     var value: [UInt8]
   }
 
-  /// More pieces than any value has.
+  /// More pieces than any value needs.
   static let preparedLimit = 64
 }
 
 extension BlueZModel {
   mutating func serve(_ pdu: ATTPDU, on identifier: LinkIdentifier) {
     guard let link = links[identifier] else { return }
-    // A peer that asks before it is answered breaks the protocol; it gets no second answer.
+    // A peer that sends a request before the last one is answered breaks the protocol and gets no second answer.
     guard link.server.pending == nil else {
       outbox.append(.diagnostic(.malformedPDU(device: link.device)))
       return
@@ -60,7 +60,7 @@ extension BlueZModel {
     send(pdu.refused(handle, error), on: link)
   }
 
-  /// What a peer reads as this machine's name.
+  /// The name that peers read for this machine.
   private var adapterName: String { adapter.alias ?? configuration.name }
 
   private func security(of identifier: LinkIdentifier) -> LinkSecurity? {
@@ -113,7 +113,8 @@ extension BlueZModel {
       if attribute.givesWriteChannel {
         return writeThroughChannel(attribute, value, request, isCommand: false, on: link)
       }
-      // Seen on bluetoothd: what may be written without a response is not waited for, and cannot be refused.
+      // Seen on bluetoothd: if the value may also be written without a response, bluetoothd does not wait for the
+      // application, so the write can't be refused.
       if attribute.properties.contains(.writeWithoutResponse) {
         send(.writeResponse, on: link)
         callWithoutAnswer(client, path, .writeValue(value, request))
@@ -130,7 +131,7 @@ extension BlueZModel {
   }
 
   mutating func serveCommand(_ pdu: ATTPDU, on link: LinkIdentifier) {
-    // Whether the characteristic says that it takes commands, bluetoothd does not ask.
+    // bluetoothd does not check whether the characteristic allows commands.
     guard case .writeCommand(let handle, let value) = pdu, let attribute = server.database.attribute(handle),
       attribute.writeError(security(of: link)) == nil,
       value.count <= ATTLimits.maximumValueLength, case .application(let client, let path) = attribute.source
@@ -186,7 +187,7 @@ extension BlueZModel {
     else { return prepare(handle, offset, value, on: link) }
     var request = remoteRequest(on: link, offset: UInt16(offset))
     request.isPreparation = true
-    // It is asked without the value, which comes whole when all pieces are there.
+    // The application is asked without the value. The whole value follows when all pieces have arrived.
     if attribute.properties.contains(.writeWithoutResponse) {
       callWithoutAnswer(client, path, .writeValue([], request))
       prepare(handle, offset, value, on: link)
@@ -201,7 +202,7 @@ extension BlueZModel {
     send(.prepareWriteResponse(handle, offset: UInt16(offset), value), on: link)
   }
 
-  /// The application lets a peer send in pieces: this one, and those that follow it.
+  /// The application lets the peer send in pieces: this one and those that follow.
   mutating func preparationAllowed(_ piece: ATTServing.Piece, on link: LinkIdentifier) {
     server.authorizedPreparations.insert(piece.handle)
     prepare(piece.handle, piece.offset, piece.value, on: link)
@@ -212,7 +213,7 @@ extension BlueZModel {
     links[link]?.server.prepared = []
     for piece in prepared { server.authorizedPreparations.remove(piece.handle) }
     guard commit, let first = prepared.first else { return send(.executeWriteResponse, on: link) }
-    // One value at a time, in one piece.
+    // Pieces must belong to one value and join without gaps.
     var value: [UInt8] = []
     for piece in prepared {
       guard piece.handle == first.handle, piece.offset == first.offset + value.count else {
@@ -227,7 +228,7 @@ extension BlueZModel {
     ask(client, path, .writeValue(value, request), for: pdu.opcode, first.handle, on: link)
   }
 
-  /// The link is gone. A question that an application still owes an answer to is bluetoothd's death.
+  /// The link is gone. If an application still owes an answer, bluetoothd crashes.
   mutating func endServing(_ link: Link) {
     if let pending = link.server.pending { peerLeft(waitingFor: pending.callback) }
     if devices[link.device]?.bond == nil {

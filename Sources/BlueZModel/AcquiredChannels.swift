@@ -3,20 +3,20 @@ import BluetoothTypes
 import BusValue
 import Radio
 
-/// Sockets in place of method calls and signals: AcquireWrite and AcquireNotify, of a peer's characteristics by clients
-/// (src/gatt-client.c) and of applications' by bluetoothd (src/gatt-database.c).
+/// Sockets instead of method calls and signals: AcquireWrite and AcquireNotify, called by clients on a peer's
+/// characteristics (src/gatt-client.c) and by bluetoothd on applications' (src/gatt-database.c).
 struct AcquiredChannels: Sendable {
   private var next: UInt64 = 1
   private(set) var open: [ChannelIdentifier: Use] = [:]
 
   enum Use: Sendable, Hashable {
-    /// What comes is written to a peer's characteristic, without a response.
+    /// Incoming data is written to a peer's characteristic, without a response.
     case writesToPeer(ObjectPath, RemoteValue)
-    /// A peer's notifications go there.
+    /// A peer's notifications are sent into the channel.
     case notifiesClient(ObjectPath, RemoteValue)
-    /// What comes is notified to subscribers.
+    /// Incoming data is notified to subscribers.
     case notifiesPeers(AttributeHandle)
-    /// What peers write goes there.
+    /// What peers write is sent into the channel.
     case writesToApplication(AttributeHandle)
 
     var remoteValue: RemoteValue? {
@@ -27,13 +27,13 @@ struct AcquiredChannels: Sendable {
     }
   }
 
-  /// A characteristic of a peer's.
+  /// A characteristic of a peer.
   struct RemoteValue: Sendable, Hashable {
     var device: ObjectPath
     var valueHandle: AttributeHandle
   }
 
-  /// A new channel.
+  /// Makes a new channel.
   mutating func make(_ use: Use) -> ChannelIdentifier {
     defer { next += 1 }
     let channel = ChannelIdentifier(next)
@@ -41,12 +41,12 @@ struct AcquiredChannels: Sendable {
     return channel
   }
 
-  /// A channel that an application gave.
+  /// Accepts a channel that an application supplied.
   mutating func take(_ channel: ChannelIdentifier, as use: Use) { open[channel] = use }
 
   mutating func close(_ channel: ChannelIdentifier) -> Use? { open.removeValue(forKey: channel) }
 
-  /// All of them, in order; there are none then.
+  /// Removes all channels and returns them in order.
   mutating func closeAll() -> [ChannelIdentifier] {
     defer { open = [:] }
     return open.keys.sorted()
@@ -60,7 +60,7 @@ struct AcquiredChannels: Sendable {
     open.values.contains { if case .writesToPeer(_, value) = $0 { true } else { false } }
   }
 
-  /// Those to a device's characteristics, in order.
+  /// The channels to a device's characteristics, in order.
   func channels(of device: ObjectPath) -> [ChannelIdentifier] {
     open.filter { $0.value.remoteValue?.device == device }.keys.sorted()
   }
@@ -68,7 +68,7 @@ struct AcquiredChannels: Sendable {
   func channel(_ use: Use) -> ChannelIdentifier? { open.first { $0.value == use }?.key }
 }
 
-/// By clients.
+/// Channels acquired by clients.
 extension BlueZModel {
   mutating func acquireWrite(
     _ characteristic: RemoteCharacteristic, _ path: ObjectPath, of device: ObjectPath, _ pending: PendingCall
@@ -103,7 +103,8 @@ extension BlueZModel {
       || channels.notifying(.init(device: device, valueHandle: handle)) != nil
   }
 
-  /// The peer has answered the subscription that AcquireNotify asked for. `false` where nobody did.
+  /// The peer has answered the subscription made by AcquireNotify. Returns `false` if AcquireNotify did not ask for
+  /// it.
   mutating func acquired(
     _ operation: ATTClient.ConfigureOperation, _ error: BlueZError?, of device: ObjectPath, on link: LinkIdentifier
   ) -> Bool {
@@ -137,7 +138,7 @@ extension BlueZModel {
     }
   }
 
-  /// Something came through a channel, or its other end is closed.
+  /// Data came through a channel, or its other end was closed.
   mutating func receive(_ input: ChannelInput, through channel: ChannelIdentifier) {
     guard let use = channels.open[channel] else { return }
     switch (input, use) {
@@ -161,7 +162,7 @@ extension BlueZModel {
     enqueue([configure(characteristic, configuration, path, isOn: false)], on: link)
   }
 
-  /// A device's link is gone, and its channels with it.
+  /// A device's link is gone, so its channels are closed.
   mutating func closeChannels(of device: ObjectPath) {
     for (_, pending) in devices[device]?.acquiringCalls ?? [:] {
       reply(to: pending, .failure(.attError(.unlikelyError)))
@@ -170,15 +171,15 @@ extension BlueZModel {
     for channel in channels.channels(of: device) { close(channel) }
   }
 
-  /// bluetoothd ends, or its adapter goes.
+  /// bluetoothd ends, or its adapter is removed.
   mutating func closeAllChannels() {
     for channel in channels.closeAll() { outbox.append(.channel(.close(channel))) }
   }
 }
 
-/// Of applications.
+/// Channels supplied by applications.
 extension BlueZModel {
-  /// An application answered AcquireNotify; without a channel it hears StartNotify as others do.
+  /// An application answered AcquireNotify. Without a channel, it gets StartNotify as other applications do.
   mutating func notifyAcquired(_ handle: AttributeHandle, _ result: Result<CallbackReply, BlueZError>) {
     switch result {
     case .success(.channel(let descriptor, _)):
@@ -188,8 +189,8 @@ extension BlueZModel {
     }
   }
 
-  /// An application answered AcquireWrite about a value that a peer wrote: it gets it through the channel or, where there
-  /// is none, as a call. Returns the error that the peer gets.
+  /// An application answered AcquireWrite, about a value that a peer wrote. The value goes through the channel or,
+  /// without one, into a method call. Returns the error for the peer.
   mutating func writeAcquired(
     _ handle: AttributeHandle, _ value: [UInt8], _ result: Result<CallbackReply, BlueZError>,
     from request: RemoteRequest
@@ -220,7 +221,7 @@ extension BlueZModel {
     }
   }
 
-  /// A value's application is gone.
+  /// The application of a value is gone.
   mutating func closeChannels(ofAttribute handle: AttributeHandle) {
     for use in [AcquiredChannels.Use.notifiesPeers(handle), .writesToApplication(handle)] {
       if let channel = channels.channel(use) { close(channel) }

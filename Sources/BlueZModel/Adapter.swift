@@ -3,10 +3,10 @@ import BusValue
 import Radio
 import TimeTypes
 
-/// Adapter1, beside what the configuration says.
+/// The state of Adapter1, beyond its configuration.
 struct AdapterState: Sendable {
   var isPowered = false
-  /// `PowerState` on its way from one to the other.
+  /// `PowerState` while it changes.
   var powerTransition: PowerState?
   var alias: String?
   var isDiscoverable = false
@@ -39,7 +39,7 @@ struct AdapterState: Sendable {
     if isPairable { pairableDeadline = Self.end(after: seconds, at: now) }
   }
 
-  /// No seconds mean no end.
+  /// Zero seconds means that there is no end.
   private static func end(after seconds: UInt32, at now: Instant) -> Instant? {
     seconds > 0 ? now + .seconds(Int64(seconds)) : nil
   }
@@ -50,21 +50,21 @@ struct AdapterState: Sendable {
   }
 }
 
-/// bluetoothd's start and end, and its adapter's power.
+/// The start and end of bluetoothd, and its adapter's power.
 extension BlueZModel {
   mutating func start() {
     guard !isRunning else { return }
     isRunning = true
     restartDeadline = nil
     adapter = AdapterState()
-    // Its name comes first; its objects are added one by one.
+    // bluetoothd's name appears first; its objects are added one by one.
     outbox.append(.started([:]))
     if isFirst { added(WellKnown.managerPath) }
     if kernel.isPlugged { startAdapter() }
   }
 
-  /// What bluetoothd does with a controller it finds: takes over the kernel's links, clears its lists, loads devices,
-  /// switches it on.
+  /// What bluetoothd does with a controller it finds: takes over the kernel's links, clears its lists, loads devices
+  /// and switches the controller on.
   private mutating func startAdapter() {
     adapter.alias = storage.alias
     server = GATTServer(configuration: configuration)
@@ -74,7 +74,8 @@ extension BlueZModel {
     clearAdvertisingSets()
     takeOverOrphans()
     clearKernelList()
-    // One that was killed has left its controller on; one that has just come is on before it is told of.
+    // A killed bluetoothd has left its controller on. A controller that has just been plugged in is on before
+    // bluetoothd announces it.
     adapter.isPowered = kernel.powered
     if !kernel.isBlocked, !kernel.powered { adapter.powerTransition = .turningOn }
     if adapter.isPowered { outbox.append(.powered(true)) }
@@ -97,7 +98,7 @@ extension BlueZModel {
     case .shutDown:
       for link in links.keys.sorted() { tell(.disconnect(configuration.controller, link, .remoteUserTerminated)) }
     }
-    // The kernel's own discovery ends with whoever asked for it; its accept list and its advertisements do not.
+    // The kernel's discovery ends with the process that asked for it. Its accept list and its advertisements stay.
     tellScan(nil)
     closeAllChannels()
     isRunning = false
@@ -110,7 +111,7 @@ extension BlueZModel {
     advertising = Advertising()
     monitors = Monitors()
     callbacks = Callbacks()
-    // Whoever stops bluetoothd starts it again; a crash is the service manager's affair.
+    // After an intended stop, only an explicit start follows. After a crash, the service manager restarts bluetoothd.
     restartDeadline = cause == .crashed ? configuration.timings.restartAfterCrash.map { now + $0 } : nil
     outbox.append(.stopped(cause))
     if cause == .shutDown { endKernel() }
@@ -127,8 +128,8 @@ extension BlueZModel {
     kernel.isPairable = false
   }
 
-  /// It ends in good order: power goes off, its objects leave the bus, those whose objects it held hear Release.
-  /// (Applications and their profiles do not.)
+  /// An orderly end: power goes off, the objects leave the bus, and clients whose objects bluetoothd held receive
+  /// Release. (Applications and their profiles do not.)
   private mutating func sayGoodBye() {
     powerOff()
     flushChanges()
@@ -146,7 +147,7 @@ extension BlueZModel {
     removed(adapterPath, [InterfaceName.properties, InterfaceName.adapter])
   }
 
-  /// All devices leave the bus, and stay on disk.
+  /// Removes all devices from the bus. They stay on disk.
   private mutating func removeObjects() {
     for path in devices.keys.sorted() {
       unexport(path)
@@ -172,8 +173,8 @@ extension BlueZModel {
     refreshMonitoring()
   }
 
-  /// A client switches it off. Before the power goes, what monitors have found is lost and who was only found is gone. (Where
-  /// the adapter is blocked neither is so.)
+  /// A client switches the adapter off. Before the power goes, monitors lose what they have found, and devices that
+  /// were only discovered are removed. (A blocked adapter does neither.)
   private mutating func switchOff() {
     guard adapter.isPowered else { return }
     tell(monitors.losePower())
@@ -186,7 +187,7 @@ extension BlueZModel {
     powerOff()
   }
 
-  /// Links, scans and pending connections end; the kernel's lists stay and work again when power is back.
+  /// Links, scans and pending connections end. The kernel's lists stay and take effect again when power is back.
   mutating func powerOff() {
     guard adapter.isPowered else { return }
     if !kernel.isBlocked {
@@ -203,7 +204,7 @@ extension BlueZModel {
     for path in devices.keys.sorted() {
       failConnect(path, .failed("le-connection-abort-by-local"))
     }
-    // Sessions end without a word but the property's.
+    // Sessions end without any message except the property change.
     discovery.endAll()
     refreshDiscovery()
     adapter.discoverableEnded()
@@ -227,7 +228,8 @@ extension BlueZModel {
     changed(adapterPath, \Adapter1.powerState)
   }
 
-  /// A controller that leaves takes the adapter and all its objects off the bus, and the kernel's lists with them.
+  /// A controller that is unplugged takes the adapter and all its objects off the bus, and the kernel's lists with
+  /// them.
   mutating func setPlugged(_ isPlugged: Bool) {
     guard kernel.isPlugged != isPlugged else { return }
     if isPlugged {
@@ -238,7 +240,7 @@ extension BlueZModel {
       startAdapter()
       return
     }
-    // Nobody is there to be told anything.
+    // There is no controller left to send anything to.
     kernel.powered = false
     for link in links.keys.sorted() { endLink(link, .connectionTimeout) }
     if isRunning {
@@ -266,7 +268,7 @@ extension BlueZModel {
     kernel.isPlugged = false
   }
 
-  // MARK: What the controller is told, once
+  // MARK: Telling the controller, once
 
   func controllerWorks() -> Bool { kernel.powered && kernel.isPlugged }
 
@@ -299,9 +301,9 @@ extension BlueZModel {
   }
 }
 
-/// Adapter1's properties that clients may set.
+/// The properties of Adapter1 that clients may set.
 extension BlueZModel {
-  /// - Parameter assigned: the one that is set.
+  /// - Parameter assigned: the property that is set.
   mutating func setAdapterProperty(
     _ assigned: PropertyValues<Adapter1>
   ) throws(PropertyError) -> Result<Reply, BlueZError>? {

@@ -1,6 +1,6 @@
 import BluetoothTypes
 
-/// AD structures, as advertisements carry them (Core Specification Supplement, Part A).
+/// AD structures, as they appear in advertisements (Core Specification Supplement, Part A).
 enum AdvertisementCodec {
   private enum Kind {
     static let flags: UInt8 = 0x01
@@ -23,12 +23,12 @@ enum AdvertisementCodec {
     static let manufacturer: UInt8 = 0xFF
   }
 
-  /// Adds what the structures say to `data`. `false` where they do not add up; then nothing of them counts.
+  /// Adds the content of the structures to `data`. Returns `false`, and adds nothing, if they are malformed.
   static func read(_ bytes: [UInt8], into data: inout AdvertisementData) -> Bool {
     var result = data
     var reader = ByteReader(bytes)
     while let length = reader.byte() {
-      // Zero ends the data early.
+      // A length of zero ends the data early.
       guard length > 0 else { break }
       guard let kind = reader.byte(), let body = reader.bytes(Int(length) - 1), take(kind, body, &result)
       else { return false }
@@ -77,12 +77,12 @@ enum AdvertisementCodec {
   private static func serviceData(_ body: [UInt8], _ size: Int, _ data: inout AdvertisementData) -> Bool {
     guard body.count >= size, let uuid = BluetoothUUID(littleEndian: Array(body.prefix(size))) else { return false }
     data.serviceData[uuid] = Array(body.dropFirst(size))
-    // bluetoothd takes whoever has data of a service to have the service.
+    // bluetoothd assumes that a device with data for a service has the service.
     if !data.serviceUUIDs.contains(uuid) { data.serviceUUIDs.append(uuid) }
     return true
   }
 
-  /// The structures for `data`, of any length. The local name is not among them: bluetoothd puts it elsewhere.
+  /// The structures for `data`, of any length. They leave out the local name: bluetoothd puts it elsewhere.
   static func write(_ data: AdvertisementData) -> [UInt8] {
     var result: [UInt8] = []
     func add(_ kind: UInt8, _ body: [UInt8]) {

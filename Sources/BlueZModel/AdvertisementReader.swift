@@ -4,24 +4,24 @@ import BusValue
 import Radio
 import TimeTypes
 
-/// Reads an LEAdvertisement1, with the limits that bluetoothd sets (src/advertising.c, src/shared/ad.c).
+/// Reads an LEAdvertisement1, with bluetoothd's limits (src/advertising.c, src/shared/ad.c).
 struct AdvertisementReader {
   let properties: PropertyValues<LEAdvertisement1>
   let name: String
   let isDiscoverable: Bool
-  /// Its own end of being discoverable has come.
+  /// Its `DiscoverableTimeout` has passed.
   var hasDiscoverableEnded = false
 
-  /// What a property that makes no sense comes to.
+  /// The error for an invalid property.
   static let unreadable = BlueZError.failed("Failed to parse advertisement.")
   private static let payloadLimit = 31
 
-  /// Types of AD structures that `Data` may not have: those that other properties make, and those that are a link's or a
-  /// mesh's business.
+  /// Types of AD structures that `Data` may not contain: those made from other properties, and those reserved for
+  /// links or mesh.
   private static let reservedKinds: Set<UInt8> = Set(
     Array(0x01...0x0A) + Array(0x0D...0x12) + Array(0x14...0x23) + Array(0x27...0x2B) + [0x3D, 0xFF])
 
-  /// How long it is advertised; `nil` without an end.
+  /// How long it is advertised, or `nil` for no limit.
   func timeout() throws(BlueZError) -> Duration? { try seconds(\.timeoutSeconds) }
   func discoverableTimeout() throws(BlueZError) -> Duration? {
     isGenerallyDiscoverable ? try seconds(\.discoverableTimeoutSeconds) : nil
@@ -39,13 +39,14 @@ struct AdvertisementReader {
     data.solicitedServiceUUIDs = try read(\.solicitUUIDs) ?? []
     data.serviceData = try serviceData()
     data.manufacturerData = try manufacturerData()
-    // What it does not know of these it leaves out.
+    // Unknown entries are left out.
     let includes = try read(\.includes) ?? []
     data.appearance = try read(\.appearance)
     if includes.contains("tx-power") { data.transmitPowerLevel = 0 }
     if includes.contains("appearance") {
       guard data.appearance == nil else { throw Self.unreadable }
-      // bluetoothd writes the appearance and tells the kernel to write it, which refuses what has it already.
+      // bluetoothd writes the appearance and tells the kernel to write it too. The kernel refuses data that already
+      // has it.
       throw .failed("Failed to register advertisement")
     }
     if isPeripheral { data.flags = flags(try discoverableTimeout() != nil) }
@@ -59,11 +60,11 @@ struct AdvertisementReader {
       isConnectable: isPeripheral)
   }
 
-  /// Those that only have to make sense.
+  /// Properties that only have to be valid.
   private func check(isPeripheral: Bool) throws(BlueZError) {
     let isMeantToBeFound = try read(\.discoverable) ?? false
     guard isPeripheral || !isMeantToBeFound else { throw Self.unreadable }
-    // Such a controller has no channels but the primary ones.
+    // This controller has primary advertising channels only.
     guard !properties.has(\.secondaryChannel) else { throw Self.unreadable }
     if let power = try read(\.txPower), !(-127...20).contains(power) { throw Self.unreadable }
     _ = try read(\.durationSeconds)
@@ -72,7 +73,7 @@ struct AdvertisementReader {
     }
   }
 
-  /// No classic Bluetooth, and discoverable for a time, always, or not.
+  /// No classic Bluetooth; discoverable for a limited time, always, or not at all.
   private func flags(_ isLimited: Bool) -> UInt8 {
     guard properties.discoverable ?? isDiscoverable, !hasDiscoverableEnded else { return 0x04 }
     return isLimited ? 0x05 : 0x06
@@ -120,7 +121,7 @@ struct AdvertisementReader {
     return data.sorted { $0.key < $1.key }.flatMap { AdvertisementCodec.write(kind: $0.key, $0.value) }
   }
 
-  /// In milliseconds on the bus, and good for something where both ends are given; the kernel's default is 1.28 s.
+  /// Given in milliseconds on the bus, and used only if both limits are present. The kernel's default is 1.28 s.
   private func interval() throws(BlueZError) -> Duration {
     let (least, most) = (try read(\.minIntervalMilliseconds), try read(\.maxIntervalMilliseconds))
     for milliseconds in [least, most] {

@@ -13,24 +13,24 @@ struct Advertising: Sendable {
   private struct Instance: Sendable {
     var client: ClientIdentifier
     var path: ObjectPath
-    /// The object's, as they are now.
+    /// The present properties of the object.
     var properties: Properties
     var parameters: AdvertisingParameters
-    /// When it ends by itself.
+    /// When the advertisement ends by itself.
     var deadline: Instant?
-    /// When it is discoverable no more.
+    /// When the advertisement stops being discoverable.
     var discoverableDeadline: Instant?
     var hasDiscoverableEnded = false
   }
 
-  /// What an advertisement says of its adapter.
+  /// The data of the adapter that goes into an advertisement.
   struct Surroundings {
     var name: String
     var isDiscoverable: Bool
     var ownAddress: OwnAddress
   }
 
-  /// The set that it got.
+  /// Returns the advertising set that was assigned.
   mutating func register(
     _ path: ObjectPath, _ properties: Properties, from client: ClientIdentifier, on adapter: Surroundings,
     at now: Instant
@@ -59,7 +59,7 @@ struct Advertising: Sendable {
 
   mutating func end(_ set: UInt8) { instances[set] = nil }
 
-  /// Properties of an advertisement have changed. Each is taken or, where it makes no sense, left.
+  /// Properties of an advertisement have changed. An invalid one is ignored.
   mutating func change(
     _ changed: Properties, gone: [String], of set: UInt8, on adapter: Surroundings, at now: Instant
   ) {
@@ -81,13 +81,13 @@ struct Advertising: Sendable {
       if name == LEAdvertisement1.name(\.timeoutSeconds) { instance.deadline = try reader.timeout().map { now + $0 } }
       if isOfDiscoverable { instance.discoverableDeadline = try reader.discoverableTimeout().map { now + $0 } }
     } catch {
-      // As it was.
+      // The advertisement stays as it was.
       return
     }
     instances[set] = instance
   }
 
-  /// Its `DiscoverableTimeout` has passed. Whether it says something else now.
+  /// The advertisement's `DiscoverableTimeout` has passed. Returns whether its content changes.
   mutating func hide(_ set: UInt8, on adapter: Surroundings) -> Bool {
     guard let instance = instances[set] else { return false }
     instances[set]?.discoverableDeadline = nil
@@ -98,7 +98,7 @@ struct Advertising: Sendable {
     return true
   }
 
-  /// What its client hears when bluetoothd drops it.
+  /// What the client is told when bluetoothd drops the advertisement.
   func release(of set: UInt8) -> Notice? {
     instances[set].map {
       Notice(client: $0.client, path: $0.path, callback: .release(interface: LEAdvertisement1.interface))
@@ -161,7 +161,7 @@ extension BlueZModel {
     return .success(.none)
   }
 
-  /// A client says that properties of its advertisement have changed: what is advertised changes at once.
+  /// A client reports changed properties of its advertisement. What is advertised changes at once.
   mutating func advertisementChanged(
     _ path: ObjectPath, _ changed: Properties, gone: [String], from client: ClientIdentifier
   ) {
@@ -170,7 +170,7 @@ extension BlueZModel {
     advertise(set)
   }
 
-  /// Its `Timeout` has passed.
+  /// The advertisement's `Timeout` has passed.
   mutating func advertisementTimedOut(_ set: UInt8) {
     guard let notice = advertising.release(of: set) else { return }
     tell([notice])
@@ -193,8 +193,8 @@ extension BlueZModel {
     tell(.setAdvertising(configuration.controller, set: set, parameters))
   }
 
-  /// Power is back, or a connection has stopped the advertisement that brought it: the kernel's rotation brings it back
-  /// while others may connect; here that happens at once.
+  /// Power is back, or a connection has stopped the advertisement that led to it. The kernel's rotation resumes it as
+  /// long as more connections are possible. Here that happens at once.
   mutating func refreshAdvertising() {
     for set in advertising.sets { advertise(set) }
   }

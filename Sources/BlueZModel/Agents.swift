@@ -2,7 +2,7 @@ import BlueZ
 import BusValue
 import Radio
 
-/// AgentManager1: who speaks for the user.
+/// AgentManager1: the agents that speak for the user.
 struct Agents: Sendable {
   struct Agent: Sendable {
     var client: ClientIdentifier
@@ -10,17 +10,17 @@ struct Agents: Sendable {
     var capability: AgentCapability
   }
   private var agents: [ClientIdentifier: Agent] = [:]
-  /// Whose turn it is to be the default: who asked to be it before the others, the latest first; then the others, in
-  /// the order they registered (BlueZ 5.51 and later, src/agent.c).
+  /// The order in which agents become the default: first those that asked to be it, latest first, then the others, in
+  /// the order in which they registered (BlueZ 5.51 and later, src/agent.c).
   private var defaults: [ClientIdentifier] = []
 
-  /// For what no client asked for, a peer's pairing above all.
+  /// The agent for whatever no client asked for, above all a peer's pairing.
   var defaultAgent: Agent? { defaults.first.flatMap { agents[$0] } }
 
-  /// The agent for a pairing that `client` asked for, or nobody did.
+  /// The agent for a pairing that `client` asked for, or for one without a client.
   func agent(for client: ClientIdentifier?) -> Agent? { client.flatMap { agents[$0] } ?? defaultAgent }
 
-  /// The answer to a method of AgentManager1; `nil` where it is another's.
+  /// The answer to a method of AgentManager1, or `nil` for any other method.
   mutating func answer(_ request: Request, from client: ClientIdentifier) -> Result<Reply, BlueZError>? {
     switch request {
     case .registerAgent(let path, let capability):
@@ -39,7 +39,7 @@ struct Agents: Sendable {
     return .success(.none)
   }
 
-  /// Whether it had one.
+  /// Returns whether the client had an agent.
   @discardableResult
   mutating func forget(_ client: ClientIdentifier) -> Bool {
     guard agents.removeValue(forKey: client) != nil else { return false }
@@ -47,19 +47,19 @@ struct Agents: Sendable {
     return true
   }
 
-  /// What all of them hear when bluetoothd ends.
+  /// What all agents are told when bluetoothd ends.
   var releases: [Notice] {
     agents.keys.sorted().compactMap { notice($0, .release(interface: InterfaceName.agent)) }
   }
 
-  /// `nil` where the client has no agent.
+  /// `nil` if the client has no agent.
   func notice(_ client: ClientIdentifier, _ callback: Callback) -> Notice? {
     agents[client].map { Notice(client: client, path: $0.path, callback: callback) }
   }
 }
 
 extension BlueZModel {
-  /// An adapter is pairable while there is somebody to ask.
+  /// An adapter is pairable while there is an agent.
   mutating func refreshPairable() {
     let isPairable = agents.defaultAgent != nil
     guard kernel.isPlugged, kernel.isPairable != isPairable else { return }
@@ -67,7 +67,7 @@ extension BlueZModel {
     changed(adapterPath, \Adapter1.pairable)
   }
 
-  /// Asks the agent of a pairing; its answer comes to `agentAnswered`.
+  /// Asks the agent about a pairing. `agentAnswered` receives the answer.
   mutating func askAgent(_ agent: Agents.Agent, _ callback: Callback, on link: LinkIdentifier) {
     _ = call(agent.client, agent.path, callback, .agent(link), within: configuration.timings.agent)
   }

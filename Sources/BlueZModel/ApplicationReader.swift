@@ -2,8 +2,8 @@ import BlueZ
 import BluetoothTypes
 import BusValue
 
-/// Reads an application's exported objects into services, in the order of their paths. (bluetoothd takes them in the order
-/// in which the application names them, which dictionaries do not keep.)
+/// Reads an application's exported objects into services, in the order of their paths. (bluetoothd uses the order in
+/// which the application lists them, which dictionaries do not keep.)
 struct ApplicationReader {
   /// An exported object of one kind.
   struct Object<Table: InterfaceTable> {
@@ -16,12 +16,12 @@ struct ApplicationReader {
   let database: LocalDatabase
   private let profileObjects: [Object<GattProfile1>]
   private let serviceObjects: [Object<GattService1>]
-  /// Of each service.
+  /// By service.
   private let characteristics: [ObjectPath: [Object<GattCharacteristic1>]]
-  /// Of each characteristic.
+  /// By characteristic.
   private let descriptors: [ObjectPath: [Object<GattDescriptor1>]]
 
-  /// Why not, in bluetoothd's words (src/gatt-database.c).
+  /// Why an application is refused, in bluetoothd's words (src/gatt-database.c).
   struct Failure: Error {
     var reason: String
     static let invalid = Failure(reason: "No valid service object found")
@@ -41,7 +41,7 @@ struct ApplicationReader {
       _ parent: KeyPath<Table, Property<ObjectPath>>, _ handle: KeyPath<Table, Property<UInt16>>
     ) -> [ObjectPath: [Object<Table>]] {
       Dictionary(grouping: all()) { $0.properties[dynamicMember: parent] ?? .root }.mapValues { children in
-        // Those that ask for handles stand in the handles' order.
+        // Objects that ask for handles are sorted by their handles.
         children.sorted { left, right in
           let (a, b) = (left.properties[dynamicMember: handle] ?? 0, right.properties[dynamicMember: handle] ?? 0)
           return a == b ? left.path < right.path : a < b
@@ -54,7 +54,7 @@ struct ApplicationReader {
     descriptors = below(\.characteristic, \.handle)
   }
 
-  /// Any text will do: what is no UUID matches no device's.
+  /// Any text is allowed. Text that is not a UUID never matches a device.
   func profiles() throws(Failure) -> [(path: ObjectPath, uuids: Set<BluetoothUUID>)] {
     var result: [(path: ObjectPath, uuids: Set<BluetoothUUID>)] = []
     for profile in profileObjects {
@@ -67,7 +67,7 @@ struct ApplicationReader {
   func services() throws(Failure) -> [LocalService] {
     var scratch = database
     var result: [LocalService] = []
-    /// Only what this application has registered so far can be included.
+    /// Only services already read from this application can be included.
     var known: [ObjectPath: LocalService] = [:]
     try checkParents()
     for object in serviceObjects {
@@ -80,7 +80,7 @@ struct ApplicationReader {
     return result
   }
 
-  /// What hangs on nothing makes the whole application invalid.
+  /// An object without its parent makes the whole application invalid.
   private func checkParents() throws(Failure) {
     for parent in characteristics.keys where objects[parent]?[GattService1.interface] == nil { throw .invalid }
     for parent in descriptors.keys where objects[parent]?[GattCharacteristic1.interface] == nil { throw .invalid }
@@ -97,7 +97,7 @@ struct ApplicationReader {
       var builder = ServiceBuilder(
         uuid, isPrimary: isPrimary, at: Self.handle(properties.handle).map { Int($0) } ?? next)
       for included in includes.compactMap({ known[$0] }) { try builder.addInclude(included.range, included.uuid) }
-      // Room is made for what is not found, too.
+      // Handles are reserved for included services that are missing, too.
       let missing = includes.count { known[$0] == nil }
       for characteristic in characteristics[object.path] ?? [] {
         let properties = characteristic.properties
@@ -121,25 +121,25 @@ struct ApplicationReader {
     }
   }
 
-  /// The handle an object asks for; 0 and nothing mean any.
+  /// The handle that an object asks for. Zero or no value means any handle.
   private static func handle(_ handle: AttributeHandle?) -> AttributeHandle? { handle == 0 ? nil : handle }
 
   private static func uuid(_ uuid: BluetoothUUID?) throws(Failure) -> BluetoothUUID {
     guard let uuid,
-      // These are bluetoothd's own.
+      // bluetoothd provides these services itself.
       uuid != WellKnownUUID.genericAccess, uuid != WellKnownUUID.genericAttribute
     else { throw .unfit }
     return uuid
   }
 }
 
-/// What a characteristic's or a descriptor's `Flags` come to (src/gatt-database.c, parse_chrc_flags).
+/// The meaning of a characteristic's or descriptor's `Flags` (src/gatt-database.c, parse_chrc_flags).
 struct CharacteristicFlags {
   var properties: CharacteristicProperties = []
   var permissions: LocalPermissions = []
-  /// What the Client Characteristic Configuration asks for beside.
+  /// The additional requirements of the Client Characteristic Configuration.
   var subscription: LocalPermissions = []
-  /// Of the Characteristic Extended Properties.
+  /// The value of the Characteristic Extended Properties.
   var extended: UInt8 = 0
 
   init(_ flags: [String]?) throws(ApplicationReader.Failure) {

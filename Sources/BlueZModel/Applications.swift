@@ -3,16 +3,16 @@ import BluetoothTypes
 import BusValue
 import Radio
 
-/// What this machine serves: bluetoothd's database, the applications in it, and who subscribed to what.
+/// What this machine serves: bluetoothd's database, the applications in it, and the subscriptions to it.
 struct GATTServer: Sendable {
   var database = LocalDatabase()
   var applications: [Application] = []
   /// Client Characteristic Configurations that peers wrote, by device and the characteristic's value handle. A bonded
-  /// peer's outlive its links, nobody's outlive bluetoothd or the attribute.
+  /// peer's configurations outlive its links. None outlives bluetoothd or the attribute.
   var configurations: [ObjectPath: [AttributeHandle: UInt16]] = [:]
-  /// Values that a peer may send in pieces, since their applications have been asked.
+  /// Values that a peer may send in pieces, because their applications have agreed.
   var authorizedPreparations: Set<AttributeHandle> = []
-  /// Values with subscribers: their applications know of it by StartNotify.
+  /// Values with subscribers, of which their applications were told by StartNotify.
   var subscribed: Set<AttributeHandle> = []
 
   init() {}
@@ -29,7 +29,7 @@ struct GATTServer: Sendable {
     applications.firstIndex { $0.client == client && $0.root == root }
   }
 
-  /// Takes an application's services out; those that are gone.
+  /// Removes an application's services, and returns them.
   mutating func remove(at index: Int) -> [LocalService] {
     let application = applications.remove(at: index)
     let paths = Set(application.services)
@@ -41,14 +41,14 @@ struct GATTServer: Sendable {
     return leaving
   }
 
-  /// An attribute is gone, and all that was known of it.
+  /// Forgets everything about an attribute that was removed.
   mutating func forget(_ handle: AttributeHandle) {
     subscribed.remove(handle)
     authorizedPreparations.remove(handle)
     for device in configurations.keys { configurations[device]?[handle] = nil }
   }
 
-  /// Which values have gained their first subscriber, and which have lost their last.
+  /// The values that have gained their first subscriber, and those that have lost their last.
   mutating func subscriptionChanges() -> (new: [AttributeHandle], gone: [AttributeHandle]) {
     let wanted = configurations.values.reduce(into: Set<AttributeHandle>()) { $0.formUnion($1.keys) }
     defer { subscribed = wanted }
@@ -114,7 +114,7 @@ extension BlueZModel {
     while let index = server.applications.firstIndex(where: { $0.client == client }) { removeApplication(at: index) }
   }
 
-  /// Its services go at once. What its profiles put on the kernel's list stays there.
+  /// The application's services are removed at once. What its profiles put on the kernel's list stays there.
   private mutating func removeApplication(at index: Int) {
     let leaving = server.remove(at: index)
     guard !leaving.isEmpty else { return }
@@ -129,7 +129,8 @@ extension BlueZModel {
     for service in leaving { announceChange(of: service.range) }
   }
 
-  /// Indicates Service Changed to connected peers that subscribed to it. Others see it by the Database Hash.
+  /// Indicates Service Changed to connected peers that subscribed to it. Other peers see the change by the Database
+  /// Hash.
   private mutating func announceChange(of range: ClosedRange<AttributeHandle>) {
     guard let handle = server.database.serviceChangedHandle else { return }
     var writer = ByteWriter()

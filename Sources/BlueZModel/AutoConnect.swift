@@ -5,35 +5,35 @@ import Radio
 
 /// A device's entry on the kernel's list.
 extension Device {
-  /// A profile for some services was registered: an entry is made anew with the address (or identity) that the device
-  /// has now.
+  /// A profile for some services was registered. The entry is made anew with the device's present address or
+  /// identity.
   mutating func arm(for uuids: Set<BluetoothUUID>) {
     guard !isTemporary, !uuids.isDisjoint(with: self.uuids) else { return }
     autoConnect = target
     isAutoConnectParked = false
   }
 
-  /// An entry that is there stays as it is, also where the device has got an identity since.
+  /// An existing entry stays as it is, even if the device has got an identity since.
   mutating func armIfWanted(by profiles: Set<BluetoothUUID>) {
     guard !isTemporary, autoConnect == nil, !isAutoConnectParked, !profiles.isDisjoint(with: uuids) else { return }
     autoConnect = target
   }
 
-  /// `Connect()` takes back what `Disconnect()` parked.
+  /// `Connect()` restores an entry that `Disconnect()` parked.
   mutating func rearmParked() {
     guard isAutoConnectParked else { return }
     isAutoConnectParked = false
     autoConnect = target
   }
 
-  /// `Disconnect()` disarms whom the user does not trust.
+  /// `Disconnect()` parks the entry of a device that is not trusted.
   var isToBeParked: Bool { !isTrusted && autoConnect != nil }
 }
 
-/// The kernel's list of devices to connect to whenever they are heard, and who puts devices on it: a GattProfile1
-/// whose UUIDs a known device has. A bond alone never does, nor does `Connect()`.
+/// The kernel's list of devices to connect to whenever they are heard. Devices get onto the list by a GattProfile1
+/// whose UUIDs they have, never by a bond alone or by `Connect()`.
 extension BlueZModel {
-  /// A profile was registered: bluetoothd looks at every device it knows.
+  /// A profile was registered, so bluetoothd checks every device it knows.
   mutating func armAll(for uuids: Set<BluetoothUUID>) {
     for path in devices.keys.sorted() {
       devices[path]?.arm(for: uuids)
@@ -41,12 +41,12 @@ extension BlueZModel {
     refreshInitiator()
   }
 
-  /// A device's services became known, or it stopped being temporary: registered profiles may want it.
+  /// A device's services became known, or it stopped being temporary, so registered profiles may want it.
   mutating func armIfWanted(_ path: ObjectPath) {
     devices[path]?.armIfWanted(by: server.profileUUIDs)
   }
 
-  /// Takes a device's entry off the list, with what the kernel remembers of it.
+  /// Takes a device's entry off the list, with what the kernel remembers about it.
   mutating func disarm(_ path: ObjectPath) {
     guard let device = devices[path] else { return }
     if let entry = device.autoConnect { kernel.lingering.remove(entry) }
@@ -54,7 +54,8 @@ extension BlueZModel {
     kernel.reached.remove(device.address)
   }
 
-  /// Tells the controller whom to look for: armed devices and those of pending `Connect()` calls, less the connected.
+  /// Tells the controller which devices to look for: armed devices and those of pending `Connect()` calls, except
+  /// connected ones.
   mutating func refreshInitiator() {
     guard isRunning, controllerWorks(), adapter.isPowered else { return }
     var targets = kernel.lingering
@@ -66,7 +67,7 @@ extension BlueZModel {
   }
 
   func initiatorParameters(_ targets: Set<InitiatorTarget>) -> InitiatorParameters {
-    // The kernel asks for 30 to 50 ms between connection events; controllers tend to the shortest.
+    // The kernel asks for 30 to 50 ms between connection events. Controllers tend to choose the shortest.
     InitiatorParameters(targets: targets, ownAddress: ownAddress, connectionInterval: .milliseconds(30))
   }
 }

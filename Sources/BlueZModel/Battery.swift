@@ -3,11 +3,11 @@ import BluetoothTypes
 import BusValue
 import Radio
 
-/// What a peer's Battery Service says (profiles/battery of BlueZ): there while its link is.
+/// The state of a peer's Battery Service (profiles/battery in BlueZ), kept while its link exists.
 struct RemoteBattery: Sendable {
-  /// Of the Battery Level.
+  /// The handle of the Battery Level.
   var valueHandle: AttributeHandle
-  /// 0 to 100; `nil` where the peer said something else.
+  /// 0 to 100, or `nil` if the peer sent something else.
   var percentage: UInt8?
   /// Whether Battery1 is on the bus.
   var isShown = false
@@ -27,7 +27,7 @@ struct RemoteBattery: Sendable {
 
 /// Battery1 of a device.
 extension BlueZModel {
-  /// What is asked of a peer's battery on every link; nothing where it tells of none.
+  /// The requests made about a peer's battery on every link. Empty if the peer has no Battery Service.
   mutating func batteryOperations(of path: ObjectPath) -> [ATTClient.Operation] {
     guard devices[path]?.battery == nil,
       let service = devices[path]?.database?.services.first(where: { $0.uuid == WellKnownUUID.battery }),
@@ -54,7 +54,7 @@ extension BlueZModel {
     outbox.append(.broadcast(.interfacesAdded(path: path, [InterfaceName.battery: battery.properties])))
   }
 
-  /// The peer tells of its battery by itself.
+  /// The peer notified its battery level.
   mutating func batteryChanged(_ handle: AttributeHandle, _ value: [UInt8], of path: ObjectPath) {
     guard var battery = devices[path]?.battery, battery.valueHandle == handle else { return }
     let before = battery.percentage
@@ -63,7 +63,7 @@ extension BlueZModel {
     if battery.isShown, battery.percentage != before { changed(path, \Battery1.percentage) }
   }
 
-  /// The link is gone, and what was known with it.
+  /// The link is gone, and the battery's state with it.
   mutating func endBattery(of path: ObjectPath) {
     guard let battery = devices[path]?.battery else { return }
     devices[path]?.battery = nil

@@ -4,7 +4,7 @@ import BusValue
 import Radio
 import TimeTypes
 
-/// One connection to the bus that talks to bluetoothd: its unique name.
+/// A bus connection that talks to bluetoothd, identified by its unique name.
 public struct ClientIdentifier: Sendable, Hashable, Comparable, Codable, CustomStringConvertible {
   public let name: String
   public init(_ name: String) { self.name = name }
@@ -14,35 +14,35 @@ public struct ClientIdentifier: Sendable, Hashable, Comparable, Codable, CustomS
 
 /// What bluetoothd of one machine, and the kernel below it, do with a radio: a pure state machine.
 ///
-/// It is built on what bluetoothd 5.82 on Linux 6.12 was seen to do. Pairing is a simulation of LE Secure Connections:
-/// its messages, its order and its outcomes are there, its mathematics is not (see `SecurityManager`).
+/// It is modelled on what bluetoothd 5.82 on Linux 6.12 was seen to do. Pairing simulates LE Secure Connections: the
+/// messages, their order and their outcomes are real, the mathematics is not (see `SecurityManager`).
 public struct BlueZModel: Sendable {
   public enum Event: Sendable {
     case message(from: ClientIdentifier, ClientMessage)
     case clientVanished(ClientIdentifier)
     case radio(RadioOutput.Event)
-    /// The answer to `Effect.readRSSI`, in dBm; `nil` where the link is gone.
+    /// The answer to `Effect.readRSSI`, in dBm, or `nil` if the link is gone.
     case rssi(RSSIQuery, Int8?)
     case channel(ChannelIdentifier, ChannelInput)
-    /// From the outside: the service manager, a person, the hardware.
+    /// From outside: the service manager, a person or the hardware.
     case control(Control)
     case timePassed
   }
 
   /// What happens to bluetoothd and its adapter from outside the bus.
   public enum Control: Sendable, Hashable {
-    /// bluetoothd starts; nothing where it runs.
+    /// bluetoothd starts. No effect if it is running.
     case start
-    /// It is asked to stop (SIGTERM): it says good-bye to its clients, and its links end.
+    /// bluetoothd is asked to stop (SIGTERM): it takes leave of its clients, and its links end.
     case stop
-    /// It dies without a word (SIGKILL, a crash). The kernel goes on scanning and advertising.
+    /// bluetoothd dies at once (SIGKILL, a crash). The kernel goes on scanning and advertising.
     case kill
-    /// The machine ends: bluetoothd and the kernel with it. Only `storage` is left.
+    /// The machine shuts down: bluetoothd and the kernel end. Only `storage` is left.
     case shutDown
     /// The machine boots, and starts bluetoothd.
     case boot
     case setBlocked(Bool)
-    /// The controller leaves its socket (false) or comes back (true), which clears the kernel's lists.
+    /// The controller is unplugged (false) or plugged in (true), which clears the kernel's lists.
     case setPlugged(Bool)
   }
 
@@ -53,26 +53,26 @@ public struct BlueZModel: Sendable {
   public enum Effect: Sendable, Hashable {
     /// To one client: a reply or a callback.
     case send(to: ClientIdentifier, DaemonMessage)
-    /// To everybody on the bus.
+    /// To every client on the bus.
     case broadcast(Signal)
     case radio(RadioInput)
-    /// Asks how strong a link is at this machine; answered by `Event.rssi`.
+    /// Asks for the signal strength of a link at this machine. `Event.rssi` is the answer.
     case readRSSI(RSSIQuery, LinkIdentifier)
     case channel(ChannelEffect)
-    /// bluetoothd has taken its name on the bus; these are its objects.
+    /// bluetoothd has taken its name on the bus, with these objects.
     case started(ManagedObjects)
-    /// bluetoothd has left the bus: every open call has failed.
+    /// bluetoothd has left the bus. Every open call has failed.
     case stopped(StopCause)
     case powered(Bool)
-    /// Something from the air or from a client that bluetoothd only logs. It changed nothing else.
+    /// Something from the radio or a client that bluetoothd only logs. It changed nothing else.
     case diagnostic(Diagnostic)
   }
 
   /// What is done with the sockets of AcquireNotify and AcquireWrite.
   public enum ChannelEffect: Sendable, Hashable {
-    /// Makes a pair of sockets; one end is the answer to the client's call.
+    /// Makes a pair of sockets. One end is the answer to the client's call.
     case open(ChannelIdentifier, for: ClientIdentifier, CallIdentifier, mtu: UInt16)
-    /// One packet to the other end.
+    /// Sends one packet to the other end.
     case data(ChannelIdentifier, [UInt8])
     case close(ChannelIdentifier)
   }
@@ -84,7 +84,7 @@ public struct BlueZModel: Sendable {
 
   /// What bluetoothd would write to its log.
   public enum Diagnostic: Sendable, Hashable {
-    /// `count` of them so far.
+    /// `count` is the number so far.
     case malformedAdvertisement(DeviceAddress, count: Int)
     case unknownNotificationHandle(device: ObjectPath, handle: AttributeHandle)
     case malformedPDU(device: ObjectPath)
@@ -98,17 +98,17 @@ public struct BlueZModel: Sendable {
   /// What is on disk: it survives restarts of bluetoothd and of the machine.
   public internal(set) var storage: BlueZStorage
 
-  /// What the event at hand comes to.
+  /// The effects of the event being handled.
   var outbox = Outbox()
   var now = Instant.zero
 
   // The process, and the kernel and hardware below it.
   public internal(set) var isRunning = false
-  /// When the service manager starts a crashed bluetoothd again.
+  /// When the service manager restarts a crashed bluetoothd.
   var restartDeadline: Instant?
   var kernel = Kernel()
 
-  // bluetoothd's own state: gone when it ends.
+  // bluetoothd's own state, lost when it ends.
   var adapter: AdapterState
   var devices: [ObjectPath: Device] = [:]
   var links: [LinkIdentifier: Link] = [:]
@@ -127,10 +127,10 @@ public struct BlueZModel: Sendable {
     adapter = AdapterState()
   }
 
-  /// Changes what bluetoothd is known to do wrong.
+  /// Sets which of bluetoothd's known bugs are simulated.
   public mutating func setQuirks(_ quirks: BlueZConfiguration.Quirks) { configuration.quirks = quirks }
 
-  /// Takes an event at `now`, after everything that was due before; returns what to do, in order.
+  /// Handles everything that was due before `now`, then the event. Returns what to do, in order.
   public mutating func handle(_ event: Event, at now: Instant) -> [Effect] {
     self.now = max(now, self.now)
     expire()
@@ -154,7 +154,7 @@ public struct BlueZModel: Sendable {
     case .connected(let parameters): linkUp(parameters)
     case .disconnected(let link, let reason): linkDown(link, reason)
     case .received(let link, let frame): receive(frame, on: link)
-    // What was said on a link in the moment of its loss is lost with it.
+    // Data sent at the moment the link was lost is lost with it.
     case .refused("no such link"): break
     case .refused(let reason): outbox.append(.diagnostic(.radioRefused(reason)))
     }
@@ -184,7 +184,7 @@ public struct BlueZModel: Sendable {
     }
   }
 
-  /// A client left the bus: what it registered goes at once. What the kernel was told on its behalf stays.
+  /// A client left the bus. What it registered is removed at once. What the kernel was told on its behalf stays.
   private mutating func forget(_ client: ClientIdentifier) {
     dropCallbacks(of: client)
     if discovery.forget(client) { refreshDiscovery() }

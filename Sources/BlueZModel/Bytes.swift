@@ -1,4 +1,4 @@
-/// Reads little-endian fields; every step says where the bytes end too early.
+/// Reads little-endian fields. Every step reports if there are too few bytes.
 struct ByteReader {
   private var remaining: ArraySlice<UInt8>
 

@@ -4,7 +4,7 @@ import BusValue
 import Radio
 import TimeTypes
 
-/// Calls that bluetoothd made on clients' objects and that are not answered yet.
+/// Calls that bluetoothd made on clients' objects and that have no answer yet.
 struct Callbacks: Sendable {
   private var next: UInt64 = 1
   private var open: [UInt64: Open] = [:]
@@ -13,20 +13,20 @@ struct Callbacks: Sendable {
     var client: ClientIdentifier
     var purpose: Purpose
     var deadline: Instant
-    /// The peer that asked has left.
+    /// The peer whose request this serves has left.
     var isOrphaned = false
   }
 
   enum Purpose: Sendable {
     /// A peer's read or write.
     case attribute(LinkIdentifier, opcode: UInt8, AttributeHandle)
-    /// An application's socket for values of its own, or for those that peers write: the first of them waits.
+    /// An application's socket for its own values, or for values that peers write. The first value waits for it.
     case acquireNotify(AttributeHandle)
     case acquireWrite(LinkIdentifier, AttributeHandle, [UInt8], RemoteRequest, isCommand: Bool)
-    /// An agent's word on a pairing.
+    /// An agent's decision on a pairing.
     case agent(LinkIdentifier)
 
-    /// The attribute that it is about.
+    /// The attribute that the call is about.
     var handle: AttributeHandle? {
       switch self {
       case .attribute(_, _, let handle), .acquireNotify(let handle), .acquireWrite(_, let handle, _, _, _): handle
@@ -39,28 +39,29 @@ struct Callbacks: Sendable {
     for (identifier, call) in all(where: { _ in true }) { deadlines.add(call.deadline, .callback(identifier)) }
   }
 
-  /// Those that a rule is true of, in the order in which they were made.
+  /// The calls that match a rule, in the order in which they were made.
   func all(where rule: (Open) -> Bool) -> [(identifier: UInt64, open: Open)] {
     open.filter { rule($0.value) }.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
   }
 
-  /// A number for one more call.
+  /// An identifier for another call.
   mutating func draw() -> CallbackIdentifier {
     defer { next += 1 }
     return CallbackIdentifier(next)
   }
 
-  /// Waits for the answer to a call that is about to be made.
+  /// Registers a call that is about to be made.
   mutating func await(_ client: ClientIdentifier, _ purpose: Purpose, until deadline: Instant) -> CallbackIdentifier {
     let identifier = draw()
     open[identifier.rawValue] = Open(client: client, purpose: purpose, deadline: deadline)
     return identifier
   }
 
-  /// The call that a client answers; `nil` where it was none of its, or waits no more.
+  /// The call that a client answers. `nil` if it was not made to this client, or is no longer open.
   mutating func answered(_ identifier: CallbackIdentifier, by client: ClientIdentifier) -> Open? {
     guard let call = open[identifier.rawValue], call.client == client,
-      // bluetoothd 5.82 takes no answer for a peer that left, and dies when it is overdue (seen on virtual machines).
+      // bluetoothd 5.82 does not accept an answer for a peer that left, and crashes when it is overdue (seen in
+      // virtual machines).
       !call.isOrphaned
     else { return nil }
     return close(identifier.rawValue)
@@ -115,7 +116,7 @@ extension BlueZModel {
     _ callback: CallbackIdentifier, _ result: Result<CallbackReply, BlueZError>, by client: ClientIdentifier
   ) {
     guard let open = callbacks.answered(callback, by: client) else {
-      // A socket that comes too late is nobody's.
+      // A socket that comes too late is closed.
       if case .success(.channel(let descriptor, _)) = result {
         outbox.append(.channel(.close(ChannelIdentifier(given: descriptor))))
       }
@@ -164,7 +165,7 @@ extension BlueZModel {
     }
   }
 
-  /// The peer left before its question was answered: bluetoothd will trip over it when the answer is overdue.
+  /// The peer left before its request was answered. With the quirk, bluetoothd crashes when the answer is overdue.
   mutating func peerLeft(waitingFor callback: UInt64) {
     if configuration.quirks.crashesOnUnansweredRequest {
       callbacks.orphan(callback)
@@ -173,7 +174,7 @@ extension BlueZModel {
     }
   }
 
-  /// A client left: what it owes is answered for it.
+  /// A client left, so its open calls are answered on its behalf.
   mutating func dropCallbacks(of client: ClientIdentifier) {
     for (identifier, open) in callbacks.all(where: { $0.client == client }) {
       callbacks.close(identifier)
@@ -191,11 +192,11 @@ extension BlueZModel {
 }
 
 extension BlueZError {
-  /// The ATT error that bluetoothd makes of an application's D-Bus error (src/gatt-database.c).
+  /// The ATT error that bluetoothd derives from an application's D-Bus error (src/gatt-database.c).
   func attError(forRead isRead: Bool) -> ATTError {
     switch name {
     case "org.bluez.Error.Failed":
-      // An application may name an error of its own range in the message.
+      // An application may name an application error code in the message.
       let digits = message.hasPrefix("0x") ? UInt8(message.dropFirst(2), radix: 16) : UInt8(message)
       return digits.flatMap { (0x80...0x9F).contains($0) ? ATTError(rawValue: $0) : nil } ?? ATTError(rawValue: 0x80)
     case "org.bluez.Error.InProgress": return .procedureAlreadyInProgress

@@ -61,7 +61,7 @@ extension BlueZModel {
     case .disconnect: disconnect(path, pending)
     case .pair: pair(path, pending)
     case .cancelPairing: reply(to: pending, cancelPairing(path))
-    // There are no profiles of other kinds: a search for them finds nothing, and there is nothing to end.
+    // Other kinds of profiles are not simulated: a search for them finds nothing, and there is none to disconnect.
     case .connectProfile: reply(to: pending, .failure(.failed("br-connection-sdp-search")))
     case .disconnectProfile:
       reply(to: pending, .failure(.invalidArguments("Invalid arguments in method call")))
@@ -132,12 +132,12 @@ extension BlueZModel {
     return answer ?? .failure(.propertyReadOnly(name))
   }
 
-  /// Whether an object may be without it.
+  /// Whether an object may lack this property.
   private static func isOptional(_ interface: String, _ name: String) -> Bool {
     InterfaceTables.all[interface]?.contains { $0.name == name && $0.use == .sometimes } == true
   }
 
-  /// - Parameter assigned: the one that is set.
+  /// - Parameter assigned: the property that is set.
   private mutating func setDeviceProperty(
     _ path: ObjectPath, _ assigned: PropertyValues<Device1>
   ) throws(PropertyError) -> Result<Reply, BlueZError>? {
@@ -164,7 +164,7 @@ extension BlueZModel {
 }
 
 extension BlueZError {
-  // As libgdbus says them: a property that is read is called by another error than one that is set.
+  // In libgdbus' words, which name different errors for reading and setting a property.
   static func unknownInterface(_ name: String) -> BlueZError {
     BlueZError(.invalidArgs, "No such interface '\(name)'")
   }

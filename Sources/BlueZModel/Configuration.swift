@@ -2,7 +2,7 @@ import BluetoothTypes
 import Radio
 import TimeTypes
 
-/// Who a machine's Bluetooth is, and how its bluetoothd and kernel are set up.
+/// A machine's Bluetooth identity, and how its bluetoothd and kernel are set up.
 public struct BlueZConfiguration: Sendable {
   public var controller: ControllerIdentifier
   /// The controller's own address, which is its identity.
@@ -12,11 +12,12 @@ public struct BlueZConfiguration: Sendable {
   public var identityKey: IdentityResolvingKey
   /// `Privacy = device` of main.conf: resolvable private addresses on the air.
   public var isPrivate: Bool
-  /// Keys of bonds are drawn from it.
+  /// The keys of bonds are drawn from this seed.
   public var seed: UInt64
-  /// Which of a machine's adapters this is: 0 for hci0. What a bluetoothd has once, and not for each adapter, is the first's.
+  /// Which of the machine's adapters this is: 0 for hci0. Objects that bluetoothd has only once belong to adapter 0.
   public var adapterNumber = 0
-  /// Whether bluetoothd runs with `--experimental`, or `Experimental = true` in main.conf: only then it has monitors.
+  /// Whether bluetoothd runs with `--experimental`, or `Experimental = true` in main.conf. Only then does it have
+  /// monitors.
   public var isExperimental = false
   public var quirks = Quirks()
   public var timings = Timings()
@@ -33,9 +34,9 @@ public struct BlueZConfiguration: Sendable {
     self.seed = seed
   }
 
-  /// Faults of bluetoothd that were seen and that those above it must live with.
+  /// Known bugs of bluetoothd that its clients must live with.
   public struct Quirks: Sendable {
-    /// A read or a write that is still unanswered when the link drops kills bluetoothd.
+    /// bluetoothd crashes if a read or write is still unanswered when the link drops.
     public var crashesOnUnansweredRequest = true
     public init() {}
   }
@@ -44,7 +45,7 @@ public struct BlueZConfiguration: Sendable {
   public struct Timings: Sendable {
     /// [General] TemporaryTimeout.
     public var temporaryDevice: Duration = .seconds(30)
-    /// A device without a bond that could not be connected to or paired with vanishes so soon.
+    /// A device without a bond is removed this soon after connecting or pairing failed.
     public var failedDevice: Duration = .seconds(1)
     /// `Connect()` to a device that does not answer.
     public var connect: Duration = .seconds(41)
@@ -52,15 +53,15 @@ public struct BlueZConfiguration: Sendable {
     public var disconnect: Duration = .seconds(2)
     /// Attribute protocol transaction (Bluetooth Core, Vol 3, Part F, 3.3.3).
     public var transaction: Duration = .seconds(30)
-    /// What a GATT server application has for its answer.
+    /// How long a GATT server application has for its answer.
     public var application: Duration = .seconds(5)
     /// A link that no process holds (the kernel's HCI_DISCONN_TIMEOUT).
     public var orphanedLink: Duration = .seconds(2)
-    /// What an agent has for its answer.
+    /// How long an agent has for its answer.
     public var agent: Duration = .seconds(60)
-    /// From a machine's boot to its bluetoothd: others are on the bus before it.
+    /// From a machine's boot to its bluetoothd. Other programs are on the bus earlier.
     public var boot: Duration = .milliseconds(100)
-    /// `RestartSec` of the unit, after a crash; `nil` where nothing restarts it.
+    /// `RestartSec` of the unit, after a crash, or `nil` if it is not restarted.
     public var restartAfterCrash: Duration? = .seconds(1)
     /// The kernel restarts a filtered scan so that devices still there are seen again.
     public var discoveryRestart: Duration = .milliseconds(10240)
@@ -68,25 +69,25 @@ public struct BlueZConfiguration: Sendable {
   }
 }
 
-/// What the kernel knows and a killed bluetoothd leaves behind.
+/// State in the kernel, which survives when bluetoothd is killed.
 struct Kernel: Sendable {
   var isPlugged = true
   var isBlocked = false
-  /// What the controller was last told, so that nothing is told twice.
+  /// What the controller was last told, so that nothing is sent twice.
   var initiator: InitiatorParameters?
   var scan: ScanParameters?
   var powered = false
-  /// Whether it lets others bond; bluetoothd switches it with its agents.
+  /// Whether bonding is allowed. bluetoothd switches it with its agents.
   var isPairable = false
   var advertisingSets: Set<UInt8> = []
-  /// Links that nobody holds: of a bluetoothd that was killed, or that came up while none ran.
+  /// Links that no process holds: left by a killed bluetoothd, or made while none ran.
   var orphans: [LinkIdentifier: Orphan] = [:]
-  /// Whom a killed bluetoothd had it look for.
+  /// The devices that a killed bluetoothd was looking for.
   var armed: InitiatorParameters?
-  /// Devices that `Connect()` or `Pair()` has reached. Linux 6.12 goes on taking their entries for such a call's (its
-  /// `explicit_connect`), and does not drop them when bluetoothd has it drop all, but connects once more.
+  /// Devices that `Connect()` or `Pair()` has reached. Linux 6.12 goes on treating their entries as such a call's
+  /// (its `explicit_connect`). It keeps them when bluetoothd clears the list, and connects once more.
   var reached: Set<DeviceAddress> = []
-  /// Entries that were not dropped with all others: good for one connection, or until power goes off.
+  /// Entries that survived such a clearing. Each is good for one connection, or until power goes off.
   var lingering: Set<InitiatorTarget> = []
 
   func add(to deadlines: inout Deadlines) {
@@ -96,7 +97,7 @@ struct Kernel: Sendable {
   struct Orphan: Sendable {
     var parameters: LinkParameters
     var isEncrypted = false
-    /// When the kernel ends it.
+    /// When the kernel ends the link.
     var deadline: Instant
   }
 }

@@ -4,7 +4,7 @@ import BusValue
 import Radio
 import TimeTypes
 
-/// `Device1.Connect()` and `Disconnect()`, and what links' beginnings and ends do.
+/// `Device1.Connect()` and `Disconnect()`, and what the beginning and end of a link do.
 extension BlueZModel {
   mutating func connect(_ path: ObjectPath, _ pending: PendingCall) {
     guard adapter.isPowered else { return reply(to: pending, .failure(.failed("Input/output error"))) }
@@ -25,8 +25,7 @@ extension BlueZModel {
     refreshInitiator()
   }
 
-  /// Ends a pending `Connect()` with an error. A device without a bond goes back to being temporary, and vanishes
-  /// soon.
+  /// Fails a pending `Connect()`. A device without a bond becomes temporary again, and is removed soon.
   mutating func failConnect(_ path: ObjectPath, _ error: BlueZError) {
     guard let device = devices[path] else { return }
     let calls = [device.pendingConnect?.caller, device.pairCall].compactMap(\.self)
@@ -39,7 +38,7 @@ extension BlueZModel {
     refreshInitiator()
   }
 
-  /// Also what is not connected is disconnected, and disarmed, whether the adapter is on or not.
+  /// A device that is not connected is disconnected and disarmed as well, whether the adapter is on or not.
   mutating func disconnect(_ path: ObjectPath, _ pending: PendingCall) {
     guard let device = devices[path] else { return reply(to: pending, .failure(.unknownObject(path))) }
     if devices[path]?.isToBeParked == true {
@@ -98,7 +97,7 @@ extension BlueZModel {
     }
   }
 
-  /// The attribute protocol works on the link: pending `Connect()` calls are answered.
+  /// The attribute protocol works on the link, so pending `Connect()` calls are answered.
   mutating func connected(_ identifier: LinkIdentifier) {
     guard let path = links[identifier]?.device, let device = devices[path] else { return }
     let caller = device.pendingConnect?.caller
@@ -112,7 +111,7 @@ extension BlueZModel {
     orphanEnded(identifier, reason)
   }
 
-  /// All that hangs on a link ends with it. What the link's device is for the system stays.
+  /// Everything that depends on a link ends with it. The device's own state stays.
   mutating func endLink(_ identifier: LinkIdentifier, _ reason: DisconnectReason) {
     guard let link = links[identifier] else { return }
     let path = link.device
@@ -133,7 +132,7 @@ extension BlueZModel {
     endBattery(of: path)
     closeChannels(of: path)
     devices[path]?.loseSessionsLink()
-    // A link that drops while Connect() waits for it to be usable.
+    // The link dropped while Connect() waited for it to be usable.
     if device.pendingConnect != nil {
       failConnect(
         path, .failed(reason == .localHostTerminated ? "br-connection-canceled" : "le-connection-abort-by-local"))
@@ -141,7 +140,7 @@ extension BlueZModel {
     finishPair(path)
     for call in device.disconnectCalls { reply(to: call, .success(.none)) }
     if device.bond == nil {
-      // Seen on bluetoothd: whom it shares no bond with is not looked for after a loss.
+      // Seen on bluetoothd: after a loss it does not reconnect to an unbonded peer.
       disarm(path)
       makeTemporaryIfUnwanted(path)
     }

@@ -1,17 +1,18 @@
 import BlueZ
 import BluetoothTypes
 
-/// What bluetoothd answers about its database by itself: what there is, and the values that no application has.
+/// What bluetoothd answers about its database by itself: the attributes, and the values that do not belong to an
+/// application.
 struct DatabaseReader {
   let database: LocalDatabase
-  /// Of the link that the answer goes over.
+  /// The MTU of the link that carries the answer.
   let mtu: Int
-  /// This machine's, as peers read it.
+  /// The machine's name, as peers read it.
   let name: String
-  /// The Client Characteristic Configurations of the peer that asks, by value handle.
+  /// The asking peer's Client Characteristic Configurations, by value handle.
   let configurations: [AttributeHandle: UInt16]
 
-  /// The answer to a question about what there is (Bluetooth Core, Vol 3, Part F, 3.4.3 and 3.4.4).
+  /// The answer to a discovery request (Bluetooth Core, Vol 3, Part F, 3.4.3 and 3.4.4).
   func answer(_ pdu: ATTPDU) -> ATTPDU {
     switch pdu {
     case .readByGroupTypeRequest(let start, let end, let type): groups(pdu, start, end, type)
@@ -46,7 +47,7 @@ struct DatabaseReader {
     guard start > 0, start <= end else { return pdu.refused(start, .invalidHandle) }
     var entries: [ATTPDU.HandleAndValue] = []
     for attribute in database.attributes(in: start...end) where attribute.type == type {
-      // Values that an application has to be asked for are read by handle.
+      // An application's value can't be answered here. It has to be read by handle.
       guard let value = builtInValue(attribute) else {
         if entries.isEmpty { return pdu.refused(attribute.handle, .readNotPermitted) }
         break
@@ -71,7 +72,7 @@ struct DatabaseReader {
     return entries.isEmpty ? pdu.refused(start, .attributeNotFound) : .findInformationResponse(entries)
   }
 
-  /// `nil` where an application has the value.
+  /// `nil` if the value belongs to an application.
   func builtInValue(_ attribute: LocalAttribute) -> [UInt8]? {
     switch attribute.source {
     case .fixed(let value): value
@@ -85,7 +86,7 @@ struct DatabaseReader {
 }
 
 extension ATTPDU {
-  /// The answer that says no to this request.
+  /// The response that refuses this request.
   func refused(_ handle: AttributeHandle, _ error: ATTError) -> ATTPDU {
     .errorResponse(request: opcode, handle: handle, error: error)
   }

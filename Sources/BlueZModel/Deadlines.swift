@@ -20,7 +20,7 @@ enum Due: Sendable {
   case monitored(ObjectPath)
 }
 
-/// The earliest of the deadlines that it is given; of several at one time the one that was given first.
+/// The earliest of the deadlines given. Of several at the same time, it is the one given first.
 struct Deadlines: Sendable {
   private(set) var earliest: (instant: Instant, due: Due)?
 
@@ -32,11 +32,11 @@ struct Deadlines: Sendable {
 }
 
 extension BlueZModel {
-  /// When something happens next by itself; `nil` for an idle machine, however many devices it waits for.
+  /// When the next thing happens by itself. `nil` for an idle machine, however many devices it is waiting for.
   public var nextDeadline: Instant? { deadlines.earliest?.instant }
 
   mutating func expire() {
-    // Every round takes at least one deadline away; the bound is for what nobody thought of.
+    // Every round removes at least one deadline. The limit guards against bugs.
     for _ in 0..<10_000 {
       guard let next = deadlines.earliest, next.instant <= now else { return }
       perform(next.due)
@@ -44,7 +44,7 @@ extension BlueZModel {
     assertionFailure("deadlines do not end")
   }
 
-  /// Each part names its own.
+  /// Each part adds its own deadlines.
   private var deadlines: Deadlines {
     var deadlines = Deadlines()
     deadlines.add(restartDeadline, .restart)

@@ -6,7 +6,7 @@ import TimeTypes
 
 /// One Device1.
 struct Device: Sendable {
-  /// Never changes, though the address may: a bonded device keeps the path it was found under.
+  /// Never changes, though the address may: a bonded device keeps the path under which it was found.
   let path: ObjectPath
   var address: DeviceAddress
   var name: String?
@@ -18,13 +18,13 @@ struct Device: Sendable {
   var uuids: [BluetoothUUID] = []
   var bond: Bond?
 
-  /// Found or met, never wanted: vanishes some time after it was last seen.
+  /// Discovered or connected, but not wanted by a client. It is removed some time after it was last seen.
   var isTemporary = true
   var lastSeen: Instant
-  /// It vanishes sooner: what was wanted of it failed, and it has not been seen since.
+  /// It is removed earlier, because a request for it failed and it has not been seen since.
   var vanishesAt: Instant?
 
-  /// What advertisements say, beside the name, the services and the appearance, which links tell as well.
+  /// What advertisements say, except the name, the services and the appearance, which links also provide.
   var advertised = AdvertisementData()
   var rssi: Int8?
 
@@ -32,15 +32,15 @@ struct Device: Sendable {
   var link: LinkIdentifier?
   var isResolved = false
   var pendingConnect: PendingConnect?
-  /// Those who wait for the end of the link.
+  /// Calls that wait for the end of the link.
   var disconnectCalls: [PendingCall] = []
   var disconnectDeadline: Instant?
   var pairCall: PendingCall?
-  /// A `Pair()` that has made the bond, and waits for the services.
+  /// A `Pair()` call that has made the bond and waits for the services.
   var bondedCall: PendingCall?
-  /// The bond was made before the services were known: until then nobody is told that it is `Paired`.
+  /// The bond was made before the services were known. `Paired` is announced only when they are.
   var isPairedUntold = false
-  /// The kernel's entry: connect whenever heard. It holds the address that the device had when it was made.
+  /// The kernel's entry: connect whenever heard. It holds the address that the device had when the entry was made.
   var autoConnect: InitiatorTarget?
   /// A profile wanted auto-connect, and `Disconnect()` parked it.
   var isAutoConnectParked = false
@@ -67,8 +67,8 @@ struct Device: Sendable {
     vanishesAt = nil
   }
 
-  /// What an advertisement does not say stays as another of the same device said it: a device may have several.
-  /// - Parameter replacing: of data of a kind the latest counts alone.
+  /// Fields that this advertisement lacks keep the values of earlier ones: a device may send several advertisements.
+  /// - Parameter replacing: manufacturer and service data replace the earlier data instead of adding to it.
   mutating func hear(_ data: AdvertisementData, _ report: AdvertisementReport, replacing: Bool, at now: Instant) {
     wasSeen(at: now)
     rssi = report.rssi
@@ -87,7 +87,7 @@ struct Device: Sendable {
     deadlines.add(disconnectDeadline, .disconnect(path))
   }
 
-  /// When it vanishes as a temporary device; `nil` where it does not.
+  /// When it is removed as a temporary device, or `nil` if it is not one.
   private func vanishing(after limit: Duration) -> Instant? {
     guard isTemporary, link == nil, pendingConnect == nil else { return nil }
     return vanishesAt ?? lastSeen + limit
@@ -101,7 +101,7 @@ struct Device: Sendable {
   /// Whether it is on disk.
   var isKept: Bool { !isTemporary && (bond != nil || isTrusted) }
 
-  /// Whom to look for on the air: whoever holds the identity, or the address.
+  /// What to look for on the air: the identity if known, else the address.
   var target: InitiatorTarget {
     if let key = bond?.identityKey { .identity(key) } else { .address(address) }
   }
@@ -113,25 +113,25 @@ struct PendingConnect: Sendable {
 }
 
 extension BlueZModel {
-  /// The device behind an address on the air: its own, or one that its identity key resolves.
+  /// The device behind an address on the air: its own address, or one that its identity key resolves.
   func device(onAir address: DeviceAddress) -> ObjectPath? {
     if let exact = devices.values.first(where: { $0.address == address }) { return exact.path }
     guard address.isResolvablePrivate else { return nil }
     return devices.values.first { $0.bond?.identityKey?.resolves(address) == true }?.path
   }
 
-  /// Makes a device known; it is not on the bus before `added`.
+  /// Creates a device. It is not on the bus before `added`.
   mutating func makeDevice(_ address: DeviceAddress) -> ObjectPath {
     let device = Device(path: devicePath(address), address: address, now: now)
-    // A bonded device keeps the path of an address it has left: another may get that address some day.
+    // A bonded device keeps the path of an address it no longer has. Another device may get that address later.
     if devices[device.path] != nil { removeDevice(device.path) }
     devices[device.path] = device
     return device.path
   }
 
-  /// Ends all there is of a device: link, bond, auto-connect, objects.
+  /// Removes a device and everything about it: link, bond, auto-connect, objects.
   ///
-  /// - Parameter caller: has its answer when the link has ended, before the objects leave.
+  /// - Parameter caller: is answered when the link has ended, before the objects leave the bus.
   mutating func removeDevice(_ path: ObjectPath, for caller: PendingCall? = nil) {
     guard let device = devices[path] else { return }
     if let link = device.link {
@@ -165,7 +165,7 @@ extension BlueZModel {
     for call in waiting { reply(to: call, .success(.none)) }
   }
 
-  /// Takes the GATT objects of a device, or some of its services, off the bus. Their sessions end with them.
+  /// Takes a device's GATT objects, or those of some services, off the bus. Their sessions end with them.
   mutating func unexport(_ path: ObjectPath, services: [RemoteService]? = nil) {
     guard let device = devices[path], let database = device.database else { return }
     let leaving = services ?? database.services
@@ -190,7 +190,7 @@ extension BlueZModel {
     if services == nil { devices[path]?.isExported = false }
   }
 
-  /// Adds services that a device turned out to have to its UUIDs.
+  /// Adds newly found services to the device's UUIDs.
   mutating func addUUIDs(_ uuids: some Sequence<BluetoothUUID>, to path: ObjectPath) {
     guard let device = devices[path] else { return }
     let new = Set(uuids).subtracting(device.uuids)

@@ -2,7 +2,7 @@ import BlueZ
 import BluetoothTypes
 import BusValue
 
-/// Device1's properties, and what bluetoothd makes of an appearance.
+/// The properties of Device1, and the icon that bluetoothd derives from an appearance.
 extension Device {
   func properties(of adapter: ObjectPath) -> Properties {
     var properties = PropertyValues<Device1>()
@@ -31,7 +31,7 @@ extension Device {
     return properties.all
   }
 
-  /// The icon that bluetoothd has for an appearance (src/dbus-common.c), by category and, of input devices, by kind.
+  /// The icon that bluetoothd has for an appearance (src/dbus-common.c): by category and, for input devices, by kind.
   static func icon(_ appearance: UInt16) -> String? {
     switch (appearance >> 6, appearance & 0x3F) {
     case (0, _): "unknown"

@@ -1,6 +1,6 @@
 import Radio
 
-/// For people.
+/// Text for people.
 extension BlueZModel.Diagnostic: CustomStringConvertible {
   public var description: String {
     switch self {

@@ -4,25 +4,25 @@ import BusValue
 import Radio
 import TimeTypes
 
-/// Who wants devices to be discovered, and which.
+/// The clients' discovery sessions and their filters.
 struct Discovery: Sendable {
-  /// A client's filter, also before it starts.
+  /// The clients' filters. A client may set one before it starts.
   private var filters: [ClientIdentifier: DiscoveryFilter] = [:]
   private(set) var sessions: Set<ClientIdentifier> = []
   var isActive = false
   var restartDeadline: Instant?
-  /// Below this a change of the signal strength is not told, unless a filter asks for it, in dB.
+  /// Smaller changes of the signal strength, in dB, are not reported unless a filter asks for it.
   static let rssiThreshold = 8
 
-  /// `nil`: it has begun.
+  /// Returns why it can't start, or `nil` if it has started.
   mutating func start(_ client: ClientIdentifier) -> BlueZError? { sessions.insert(client).inserted ? nil : .busy }
 
-  /// `nil`: there is something to end.
+  /// Why a client can't stop, or `nil` if it can.
   func refusalToStop(_ client: ClientIdentifier) -> BlueZError? {
     sessions.contains(client) ? nil : .failed("No discovery started")
   }
 
-  /// `nil`: it is set.
+  /// Returns why the filter is refused, or `nil` if it is set.
   mutating func setFilter(_ filter: DiscoveryFilter, _ client: ClientIdentifier) -> BlueZError? {
     if let transport = filter.transport, !["auto", "le", "bredr"].contains(transport) {
       return .invalidArguments("Invalid arguments in method call")
@@ -31,18 +31,18 @@ struct Discovery: Sendable {
     return nil
   }
 
-  /// Whether it had a session.
+  /// Returns whether the client had a session.
   mutating func end(_ client: ClientIdentifier) -> Bool { sessions.remove(client) != nil }
 
   mutating func endAll() { sessions = [] }
 
-  /// Whether it had a session.
+  /// Returns whether the client had a session.
   mutating func forget(_ client: ClientIdentifier) -> Bool {
     filters[client] = nil
     return end(client)
   }
 
-  /// What the controller scans with; `nil`: nobody discovers.
+  /// The controller's scan parameters, or `nil` if no client is discovering.
   var scan: ScanParameters? {
     guard !sessions.isEmpty else { return nil }
     return ScanParameters(
@@ -51,13 +51,13 @@ struct Discovery: Sendable {
   }
 
   mutating func scheduleRestart(_ scan: ScanParameters, after limit: Duration, at now: Instant) {
-    // Without a filter of duplicates every advertisement is heard anyway.
+    // Unless duplicates are filtered, every advertisement is heard anyway.
     restartDeadline = scan.filtersDuplicates ? now + limit : nil
   }
 
   func add(to deadlines: inout Deadlines) { deadlines.add(restartDeadline, .discoveryRestart) }
 
-  /// Whose filter lets an advertisement through.
+  /// The clients whose filters let an advertisement through.
   func interested(in data: AdvertisementData, _ report: AdvertisementReport, name: String?) -> Set<ClientIdentifier> {
     sessions.filter { filters[$0]?.admits(data, report, name: name) ?? true }
   }
@@ -68,11 +68,11 @@ struct Discovery: Sendable {
 
   func tellsEveryRSSI(to clients: Set<ClientIdentifier>) -> Bool { clients.contains { filters[$0]?.rssi != nil } }
 
-  /// Whether somebody has asked for every advertisement: then the latest of a kind counts alone.
+  /// Whether a client has asked for every advertisement. Newer data then replaces older data instead of adding to it.
   var wantsEach: Bool { sessions.contains { filters[$0]?.duplicateData == true } }
 
-  /// Whether what a peer advertises is told: where it wants to be found, and where a client looks for services, for
-  /// what is near, or for a name that it has.
+  /// Whether an advertisement's content is reported: if the peer is discoverable, or if a client looks for services,
+  /// for near devices, or for a name that matches.
   func tells(of data: AdvertisementData, _ interested: Set<ClientIdentifier>) -> Bool {
     let limitedOrGeneral: UInt8 = 0x03
     if (data.flags ?? 0) & limitedOrGeneral != 0 { return true }

@@ -2,9 +2,9 @@ import BlueZ
 import BusValue
 import Radio
 
-/// Starting encryption with a key that both sides have. Link layer control as far as that needs it
-/// (Bluetooth Core, Vol 6, Part B, 5.1.3): the request carries a digest of the key in place of what real controllers
-/// prove to each other with AES-CCM.
+/// Starts encryption with a key that both sides have. This is as much of link layer control as that needs (Bluetooth
+/// Core, Vol 6, Part B, 5.1.3). The request carries a digest of the key, where real controllers prove the key to each
+/// other with AES-CCM.
 enum LinkControl {
   static let encryptionRequest: UInt8 = 0x03
   static let encryptionStarted: UInt8 = 0x06
@@ -18,12 +18,12 @@ enum LinkControl {
 }
 
 extension BlueZModel {
-  /// The key for a link: the one that a pairing at hand has made, else the bond's.
+  /// The key for a link: from the pairing under way if it has made one, else from the bond.
   private func key(for link: Link) -> [UInt8]? {
     link.pairing?.longTermKey ?? devices[link.device]?.bond?.longTermKey
   }
 
-  /// Begins to encrypt. A peripheral can only ask the central to.
+  /// Begins encryption. A peripheral can only ask the central to begin.
   mutating func startEncryption(_ identifier: LinkIdentifier) {
     guard let link = links[identifier], !link.isEncrypted else { return }
     guard link.role == .central else {
@@ -57,14 +57,14 @@ extension BlueZModel {
     guard let link = links[identifier], !link.isEncrypted else { return }
     links[identifier]?.isEncrypted = true
     links[identifier]?.isEncrypting = false
-    // The initiator's turn comes after the responder's.
+    // The responder distributes its keys first, then the initiator.
     if link.pairing?.isInitiator == false { distributeKeys(identifier) }
     releaseHeld(identifier)
     askAgain(identifier)
     connected(identifier)
   }
 
-  /// The peer has lost the key, or has another: the link is of no use, and stays so until somebody pairs again.
+  /// The peer has lost the key or has another one. The link can't be used until a user pairs again.
   private mutating func encryptionFailed(_ identifier: LinkIdentifier) {
     guard let device = links[identifier]?.device else { return }
     outbox.append(.diagnostic(.encryptionFailed(device: device)))
@@ -72,7 +72,7 @@ extension BlueZModel {
     endLink(identifier, .authenticationFailure)
   }
 
-  /// A peer refused a request for want of security. `true` where the request may be asked again later.
+  /// A peer refused a request for lack of security. Returns `true` if the request can be repeated later.
   mutating func raiseSecurity(_ identifier: LinkIdentifier) -> Bool {
     guard let link = links[identifier], !link.isEncrypted else { return false }
     if link.pairing != nil { return true }

@@ -3,13 +3,13 @@ import BluetoothTypes
 import BusValue
 import Radio
 
-/// Finding out a peer's GATT database (Bluetooth Core, Vol 3, Part G, 4.4 to 4.7).
+/// Discovery of a peer's GATT database (Bluetooth Core, Vol 3, Part G, 4.4 to 4.7).
 struct Exploration: Sendable {
-  /// What of the database is explored: all of it, or what the peer said has changed.
+  /// The part of the database being explored: all of it, or what the peer said has changed.
   var range: ClosedRange<AttributeHandle>
   var services: [RemoteService] = []
   var hash: [UInt8]?
-  /// Values that were read with it.
+  /// Values that were read during the exploration.
   var values: [AttributeHandle: [UInt8]] = [:]
 
   enum Step: Sendable {
@@ -37,10 +37,10 @@ struct Exploration: Sendable {
 }
 
 extension BlueZModel {
-  /// What bluetoothd asks first on every link. With a known database the hash decides whether to explore again.
+  /// bluetoothd's first requests on every link. If the database is known, the hash decides whether to explore again.
   mutating func attach(_ identifier: LinkIdentifier) {
     guard let path = links[identifier]?.device, let device = devices[path] else { return }
-    // What clients are subscribed to is told before anything is asked.
+    // Clients' subscriptions are written before anything is read.
     enqueue(
       [.exchangeMTU] + liveSubscriptions(of: device) + [.readServerFeatures, .readDatabaseHash], on: identifier)
   }
@@ -56,14 +56,14 @@ extension BlueZModel {
       if !device.isExported { export(path) }
       resolved(identifier, isNew: false)
     } else {
-      // bluetoothd writes the new hash down before it explores (src/shared/gatt-client.c, db_hash_read_cb): where the
-      // link is lost meanwhile, the next one finds the hash unchanged, and the old services.
+      // bluetoothd writes the new hash down before it explores (src/shared/gatt-client.c, db_hash_read_cb). If the
+      // link is lost meanwhile, the next link finds the hash unchanged and keeps the old services.
       if hash != nil { devices[path]?.database?.hash = hash }
       explore(1...0xFFFF, hash: hash, on: identifier)
     }
   }
 
-  /// The hash after a change that the peer told of: the next link compares with it.
+  /// The hash after a change that the peer reported. The next link compares with it.
   mutating func refreshedHashArrived(_ pdu: ATTPDU, on identifier: LinkIdentifier) {
     guard case .readByTypeResponse(let entries) = pdu, let path = links[identifier]?.device else { return }
     devices[path]?.database?.hash = entries.first?.value
@@ -71,8 +71,8 @@ extension BlueZModel {
     store(path)
   }
 
-  /// The peer's services in a range are not what they were (Service Changed): they leave the bus at once, with their
-  /// subscriptions, and what is there now is explored.
+  /// The peer's services in a range have changed (Service Changed). They leave the bus at once, with their
+  /// subscriptions, and the range is explored again.
   mutating func servicesChanged(_ range: ClosedRange<AttributeHandle>, on identifier: LinkIdentifier) {
     guard let path = links[identifier]?.device, let database = devices[path]?.database else { return }
     removeServices(database.services.filter { range.contains($0.handle) }, of: path)
@@ -105,7 +105,7 @@ extension BlueZModel {
     enqueue([.explore(step)], on: identifier, first: true)
   }
 
-  /// Takes a step's answer; returns the next step, or `nil` when all is known.
+  /// Handles a step's answer. Returns the next step, or `nil` when all is known.
   mutating func explored(
     _ step: Exploration.Step, _ pdu: ATTPDU, on identifier: LinkIdentifier
   ) -> ATTClient.Operation? {
@@ -133,8 +133,8 @@ extension BlueZModel {
     let remaining = Set(database.services.map(\.uuid))
     devices[path]?.uuids.removeAll { uuid in !remaining.contains(uuid) && leaving.contains { $0.uuid == uuid } }
     if devices[path]?.uuids != uuidsBefore { changed(path, \Device1.uuids) }
-    // Whoever has called Pair() hears of the services before their objects are there, others after. Of what came to
-    // services that were resolved everybody hears before.
+    // During a `Pair()` call, `UUIDs` changes before the objects appear; otherwise after. If services were already
+    // resolved, `UUIDs` also changes first.
     let wasExported = devices[path]?.isExported == true
     if devices[path]?.isResolved == true || devices[path]?.bondedCall != nil {
       addUUIDs(database.services.filter(\.isPrimary).map(\.uuid), to: path)
@@ -199,8 +199,8 @@ extension BlueZModel {
     changed(path, \Device1.paired)
   }
 
-  /// The services are known, or will not be: a `Pair()` that made a bond has succeeded either way
-  /// (src/device.c, browse_request_complete).
+  /// The services are known, or will not be. A `Pair()` that made a bond succeeds either way (src/device.c,
+  /// browse_request_complete).
   mutating func finishPair(_ path: ObjectPath) {
     guard let call = devices[path]?.bondedCall else { return }
     devices[path]?.bondedCall = nil
@@ -232,7 +232,7 @@ extension BlueZModel {
 }
 
 extension Exploration {
-  /// Takes a step's answer in; returns the step after it.
+  /// Handles a step's answer. Returns the step after it.
   mutating func take(_ step: Step, _ pdu: ATTPDU) -> Step? {
     switch (step, pdu) {
     case (.services(let primary, let start, let end), .readByGroupTypeResponse(let groups)):
@@ -296,7 +296,7 @@ extension Exploration {
     }
   }
 
-  /// The handle to go on from; `nil` where the range is done or the peer does not move forward.
+  /// The handle to continue from, or `nil` if the range is done or the peer does not advance.
   private static func next(
     after last: AttributeHandle?, _ start: AttributeHandle, _ end: AttributeHandle
   ) -> AttributeHandle? {
@@ -331,7 +331,7 @@ extension Exploration {
     }
   }
 
-  /// The next gap behind a characteristic's value, at or after `handle`.
+  /// The next gap after a characteristic's value, at or after `handle`.
   private func descriptorStep(from handle: AttributeHandle) -> Step? {
     for service in services {
       for (index, characteristic) in service.characteristics.enumerated() {

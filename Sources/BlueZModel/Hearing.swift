@@ -3,9 +3,9 @@ import BluetoothTypes
 import BusValue
 import Radio
 
-/// Adapter1's discovery, and what advertisements come to.
+/// Adapter1's discovery, and what received advertisements lead to.
 extension BlueZModel {
-  /// The answer to a method of Adapter1's discovery.
+  /// Answers a method of Adapter1's discovery.
   mutating func discover(_ request: Request, _ pending: PendingCall) {
     guard adapter.isPowered else { return reply(to: pending, .failure(.notReady)) }
     let client = pending.client
@@ -20,7 +20,7 @@ extension BlueZModel {
     default: refusal = discovery.refusalToStop(client)
     }
     reply(to: pending, refusal.map { .failure($0) } ?? .success(.none))
-    // The session is over, and the properties change, after the caller has had its answer.
+    // The caller is answered first. Then the session ends and the properties change.
     if request == .stopDiscovery, refusal == nil, discovery.end(client) { refreshDiscovery() }
   }
 
@@ -44,7 +44,7 @@ extension BlueZModel {
     discovery.isActive = isActive
     changed(adapterPath, \Adapter1.discovering)
     guard !isActive else { return }
-    // How strong a device is, is known only while somebody listens.
+    // A device's signal strength is known only while discovery runs.
     for path in devices.keys.sorted() {
       if devices[path]?.rssi != nil {
         devices[path]?.rssi = nil
@@ -57,7 +57,7 @@ extension BlueZModel {
     }
   }
 
-  // MARK: What is heard
+  // MARK: Received advertisements
 
   mutating func receive(_ report: AdvertisementReport) {
     var data = AdvertisementData()
@@ -74,9 +74,9 @@ extension BlueZModel {
     let name = data.localName ?? known.flatMap { devices[$0]?.name }
     let interested = discovery.interested(in: data, report, name: name)
     guard !interested.isEmpty || !matching.isEmpty else { return }
-    // What a monitor matches is told in any case.
+    // What a monitor matches is always reported.
     guard discovery.tells(of: data, interested) || !matching.isEmpty else {
-      // An object, and no word of what it says (src/adapter.c, btd_adapter_device_found).
+      // The object is shown, but not what the advertisement says (src/adapter.c, btd_adapter_device_found).
       if let known {
         devices[known]?.wasSeen(at: now)
       } else {
@@ -123,12 +123,12 @@ extension BlueZModel {
     }
     if after.appearance != before.appearance {
       changed(path, \Device1.appearance)
-      // An icon that there is no more is not told of.
+      // The removal of an icon is not reported.
       if Device.icon(after.appearance ?? 0) != nil { changed(path, \Device1.icon) }
     }
     if let name = data.localName { setName(name, of: path) }
     addUUIDs(data.serviceUUIDs, to: path)
-    // Real bluetoothd gathers; every advertisement is one signal of its own here.
+    // Real bluetoothd gathers changes. Here every advertisement has its own signal.
     flushChanges()
   }
 }

@@ -2,6 +2,6 @@ import BluetoothTypes
 import Radio
 
 extension IdentityResolvingKey {
-  /// Whether this key made the address.
+  /// Whether the address was made with this key.
   func resolves(_ address: DeviceAddress) -> Bool { ResolvableAddress.resolves(address, with: self) }
 }

@@ -4,7 +4,7 @@ import BusValue
 import Radio
 import TimeTypes
 
-/// One live link, and what both ends say to each other over it.
+/// One live link, with the state of both protocols on it.
 struct Link: Sendable {
   typealias Identifier = LinkIdentifier
 
@@ -15,12 +15,12 @@ struct Link: Sendable {
   let peerAddress: DeviceAddress
   let device: ObjectPath
 
-  /// The kernel has it from before this bluetoothd: nothing is said on it, unless somebody asks for the device.
+  /// The kernel has the link from before this bluetoothd. Nothing is sent on it until a client asks for the device.
   var isOrphan = false
   var isEncrypted = false
   /// This side asked for encryption.
   var isEncrypting = false
-  /// The link to a bonded peer carries no attribute messages of ours before it is encrypted.
+  /// The link to a bonded peer carries none of our attribute messages before it is encrypted.
   var isHeld = false
   var heldPDUs: [ATTPDU] = []
 
@@ -79,7 +79,7 @@ extension BlueZModel {
     }
   }
 
-  /// A request that cannot be read still gets an answer; anything else is dropped.
+  /// A request that cannot be read still gets an answer. Any other unreadable message is dropped.
   private mutating func refuseMalformed(_ payload: [UInt8], on link: LinkIdentifier) {
     guard let opcode = payload.first, opcode & 0x40 == 0, opcode % 2 == 0, opcode != 0x1E else { return }
     let isKnown = [0x02, 0x04, 0x08, 0x0A, 0x0C, 0x10, 0x12, 0x16, 0x18].contains(opcode)

@@ -5,7 +5,7 @@ import BusValue
 /// This machine's GATT database: bluetoothd's own services and those of applications.
 struct LocalDatabase: Sendable {
   var services: [LocalService] = []
-  /// The next free handle. It only grows: what is registered again moves, unless it asks for its handles.
+  /// The next free handle. It only grows: services that are registered again move, unless they ask for their handles.
   var nextHandle = 1
 
   var attributes: [LocalAttribute] { services.flatMap(\.attributes) }
@@ -26,7 +26,7 @@ struct LocalDatabase: Sendable {
     return index == services.count || services[index].range.lowerBound > range.upperBound
   }
 
-  /// Where the first service is that ends at a handle or after it: services stand in the order of their handles.
+  /// The index of the first service that ends at or after a handle. Services are sorted by handle.
   func firstIndex(reaching handle: AttributeHandle) -> Int {
     var (low, high) = (0, services.count)
     while low < high {
@@ -45,7 +45,7 @@ struct LocalDatabase: Sendable {
     nextHandle = max(nextHandle, Int(service.range.upperBound) + 1)
   }
 
-  /// A digest of what the services are, where real devices have AES-CMAC (Bluetooth Core, Vol 3, Part G, 7.3.1).
+  /// A digest of the services. Real devices use AES-CMAC (Bluetooth Core, Vol 3, Part G, 7.3.1).
   var hash: [UInt8] {
     var mixer = Mixer(0x6461_7461_6261_7365)
     for attribute in attributes {
@@ -61,7 +61,7 @@ struct LocalService: Sendable {
   var uuid: BluetoothUUID
   var range: ClosedRange<AttributeHandle>
   var attributes: [LocalAttribute]
-  /// The application's object; `nil` for bluetoothd's own.
+  /// The application's object, or `nil` for bluetoothd's own services.
   var path: ObjectPath?
 }
 
@@ -70,9 +70,9 @@ struct LocalAttribute: Sendable {
     case fixed([UInt8])
     case deviceName
     case databaseHash
-    /// The Client Characteristic Configuration of the characteristic with this value handle, by peer.
+    /// The Client Characteristic Configuration of the characteristic with this value handle, per peer.
     case configuration(of: AttributeHandle)
-    /// Written by the peer, of no effect.
+    /// Written by the peer, without effect.
     case clientFeatures
     case application(ClientIdentifier, ObjectPath)
   }
@@ -81,9 +81,9 @@ struct LocalAttribute: Sendable {
   var type: BluetoothUUID
   var source: Source
   var permissions: LocalPermissions
-  /// The last value this attribute had, where an application notifies.
+  /// The characteristic's properties if this attribute is an application's value; otherwise empty.
   var properties: CharacteristicProperties = []
-  /// The application gives sockets in place of being called: it has the property NotifyAcquired or WriteAcquired.
+  /// The application offers sockets instead of being called: it has the property NotifyAcquired or WriteAcquired.
   var givesNotifyChannel = false
   var givesWriteChannel = false
 
@@ -96,7 +96,7 @@ struct LocalAttribute: Sendable {
   }
 }
 
-/// Puts a service together, attribute by attribute.
+/// Builds a service, attribute by attribute.
 struct ServiceBuilder {
   let uuid: BluetoothUUID
   private(set) var attributes: [LocalAttribute] = []
@@ -185,8 +185,8 @@ struct ServiceBuilder {
     attributes.append(LocalAttribute(handle: handle, type: uuid, source: source, permissions: permissions))
   }
 
-  /// - Parameter last: the last handle that the service holds, where it holds more than its attributes take.
-  /// - Parameter spare: handles that it holds behind those of its attributes.
+  /// - Parameter last: the last handle that the service reserves, if it reserves more than its attributes need.
+  /// - Parameter spare: how many handles to reserve after the attributes.
   func service(path: ObjectPath?, through last: AttributeHandle? = nil, spare: Int = 0) -> LocalService {
     let first = attributes[0].handle
     let end = last ?? UInt16(clamping: Int(attributes.last?.handle ?? first) + spare)
@@ -207,7 +207,7 @@ extension LocalDatabase {
       try generic.addCharacteristic(
         WellKnownUUID.clientFeatures, [.read, .write], [.readable, .writeable], .clientFeatures)
       try generic.addCharacteristic(WellKnownUUID.databaseHash, .read, .readable, .databaseHash)
-      // bluetoothd asks for ten handles here, and does not fill them.
+      // bluetoothd reserves ten handles here and does not use all of them.
       insert(generic.service(path: nil, through: 15))
       var information = ServiceBuilder(WellKnownUUID.deviceInformation, at: nextHandle)
       try information.addCharacteristic(WellKnownUUID.plugAndPlay, .read, .readable, .fixed(PlugAndPlay.own.bytes))
@@ -219,7 +219,8 @@ extension LocalDatabase {
 
   /// The value handle of Service Changed.
   var serviceChangedHandle: AttributeHandle? {
-    // Among the first: it is bluetoothd's own. Nothing is gone through for each of many services.
+    // It is in one of the first services, which are bluetoothd's own, so the lazy search does not go through the
+    // others.
     services.lazy.flatMap(\.attributes).first { $0.type == WellKnownUUID.serviceChanged }?.handle
   }
 }

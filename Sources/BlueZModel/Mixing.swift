@@ -1,7 +1,7 @@
 import BluetoothTypes
 
-/// A small deterministic mixer (splitmix64). It stands where a real controller has randomness and AES-CMAC: in a
-/// simulated world keys only have to be the same on both sides and different everywhere else.
+/// A small deterministic mixer (splitmix64). It stands in for a real controller's randomness and AES-CMAC: in a
+/// simulated world, keys only have to be the same on both sides and different everywhere else.
 struct Mixer: Sendable {
   private var state: UInt64
 
@@ -45,7 +45,7 @@ struct Mixer: Sendable {
 }
 
 extension BlueZModel {
-  /// A number that this machine never drew before, not even before a restart.
+  /// A number that this machine has never drawn before, not even before a restart.
   mutating func drawBytes(_ count: Int) -> [UInt8] {
     storage.keyCount += 1
     var mixer = Mixer(configuration.seed, configuration.address.bits, storage.keyCount)

@@ -2,25 +2,26 @@ import BlueZ
 import BusValue
 import TimeTypes
 
-/// What a monitor's RSSI has to be, as bluetoothd keeps it: values outside of the ranges mean that none is given.
+/// A monitor's RSSI conditions, as bluetoothd keeps them. Values outside the ranges mean that the condition is not
+/// set.
 struct MonitorThresholds: Sendable, Hashable {
   private static let noStrength = 127
   private static let noPeriod = 256
 
-  /// In dBm: above it a device is found.
+  /// In dBm. Above it a device is found.
   var high = noStrength
-  /// How long it must be so.
+  /// How long the signal must stay above.
   var highSeconds = 0
-  /// In dBm: below it a device is lost.
+  /// In dBm. Below it a device is lost.
   var low = noStrength
-  /// How long it must be so, or nothing be heard.
+  /// How long the signal must stay below, or be absent.
   var lowSeconds = 0
-  /// In units of 100 ms. It is only handed on to controllers that compare by themselves.
+  /// In units of 100 ms. It is only passed on to controllers that compare by themselves.
   var samplingPeriod = noPeriod
 
   static let none = MonitorThresholds()
 
-  /// Reads them from a monitor's properties (src/adv_monitor.c, parse_rssi_and_timeout); `nil` where they make no sense.
+  /// Reads them from a monitor's properties (src/adv_monitor.c, parse_rssi_and_timeout). `nil` if they are invalid.
   init?(_ monitor: PropertyValues<AdvertisementMonitor1>) {
     do {
       if let value = try monitor.read(\.rssiHighThreshold) { high = Int(value) }
@@ -32,7 +33,7 @@ struct MonitorThresholds: Sendable, Hashable {
       return nil
     }
     if self == .none { return }
-    // What is not given beside something that is.
+    // Defaults for the values that are missing beside a given one.
     if low == Self.noStrength { low = -127 }
     if high == Self.noStrength { high = low }
     if lowSeconds == 0 { lowSeconds = 5 }
@@ -46,7 +47,8 @@ struct MonitorThresholds: Sendable, Hashable {
 
   private init() {}
 
-  /// What the kernel is told for several monitors that have the same patterns: whatever lets more through.
+  /// The conditions that the kernel is told for several monitors with the same patterns: for each, the one that lets
+  /// more through.
   static func merged(_ all: [MonitorThresholds]) -> MonitorThresholds? {
     func least(_ values: [Int], but none: Int) -> Int { values.filter { $0 != none }.min() ?? none }
     guard let first = all.first else { return nil }
@@ -59,18 +61,18 @@ struct MonitorThresholds: Sendable, Hashable {
   }
 }
 
-/// Bytes that an AD structure of a type has at a place.
+/// Bytes that an AD structure of a certain type has at a certain position.
 struct MonitorPattern: Sendable, Hashable {
   /// The longest AD structure of an advertisement.
   private static let dataLimit = 31
-  /// bluetoothd 5.82 has no room for more patterns in what it tells the kernel.
+  /// bluetoothd 5.82 has no room for more patterns in its message to the kernel.
   static let countLimit = 7
 
   var start: Int
   var kind: UInt8
   var bytes: [UInt8]
 
-  /// Reads `Patterns` (src/adv_monitor.c, parse_patterns); `nil` where they make no sense.
+  /// Reads `Patterns` (src/adv_monitor.c, parse_patterns). `nil` if they are invalid.
   static func read(_ value: Value?) -> [MonitorPattern]? {
     guard case .array(_, let elements)? = value, !elements.isEmpty else { return nil }
     var patterns: [MonitorPattern] = []
@@ -84,14 +86,14 @@ struct MonitorPattern: Sendable, Hashable {
     return patterns
   }
 
-  /// Whether an advertisement's structure of this type has it, as bluetoothd 5.69 and later look: what they take apart
-  /// on the way, lists of services and names, is not among what they compare with (bluez#652), and of a service's
-  /// data its UUID is not (bluez#1176).
+  /// Whether an advertisement's structure of this type matches, as bluetoothd 5.69 and later compare. Structures that
+  /// they have already parsed, such as lists of services and names, are left out (bluez#652). Service data is
+  /// compared without its UUID (bluez#1176).
   func matches(_ kind: UInt8, _ body: ArraySlice<UInt8>) -> Bool {
     let data: ArraySlice<UInt8>
     switch (self.kind, kind) {
     case (0x02...0x09, _): return false
-    // Any kind of service's data.
+    // Service data of any kind.
     case (0x16, 0x16), (0x20, 0x16), (0x21, 0x16): data = body.dropFirst(2)
     case (0x16, 0x20), (0x20, 0x20), (0x21, 0x20): data = body.dropFirst(4)
     case (0x16, 0x21), (0x20, 0x21), (0x21, 0x21): data = body.dropFirst(16)

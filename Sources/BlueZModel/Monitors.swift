@@ -3,11 +3,11 @@ import BusValue
 import Radio
 import TimeTypes
 
-/// AdvertisementMonitorManager1: clients' monitors, and whom each has found (src/adv_monitor.c, as of a controller that
-/// compares nothing by itself).
+/// AdvertisementMonitorManager1: clients' monitors, and the devices each has found (src/adv_monitor.c, for a
+/// controller that compares nothing by itself).
 struct Monitors: Sendable {
-  /// How many lists of patterns the kernel takes (HCI_MAX_ADV_MONITOR_NUM_HANDLES), and how many monitors there may be in
-  /// all, of which bluetoothd says nothing.
+  /// How many lists of patterns the kernel accepts (HCI_MAX_ADV_MONITOR_NUM_HANDLES), and how many monitors there may
+  /// be in all. The second limit is this model's; bluetoothd has none.
   static let patternsLimit = 32
   static let monitorLimit = 1024
 
@@ -34,17 +34,17 @@ struct Monitors: Sendable {
     var tracked: [ObjectPath: Tracked] = [:]
   }
 
-  /// A device that a monitor with thresholds has heard. Times are whole seconds, as bluetoothd's are.
+  /// A device that a monitor with thresholds has heard. Times are in whole seconds, as in bluetoothd.
   struct Tracked: Sendable {
     var isFound = false
     var aboveSince: Int64?
     var belowSince: Int64?
     var lastSeen: Int64?
-    /// When it is lost unless it is heard.
+    /// When the device is lost unless it is heard.
     var deadline: Instant?
   }
 
-  /// A monitor by its places.
+  /// The position of a monitor in the lists.
   struct Place: Sendable, Hashable {
     var root: Int
     var monitor: Int
@@ -59,7 +59,7 @@ struct Monitors: Sendable {
     set { roots[place.root].monitors[place.monitor] = newValue }
   }
 
-  /// The next one of each device.
+  /// Adds the next deadline of each device.
   func add(to deadlines: inout Deadlines) {
     var next: [ObjectPath: Instant] = [:]
     for monitor in roots.lazy.flatMap(\.monitors) {
@@ -73,8 +73,8 @@ struct Monitors: Sendable {
 
 /// What clients register.
 extension Monitors {
-  /// What a client hears before it has its answer, and after: what the kernel has to say comes later. `nil`: it has
-  /// registered this root before.
+  /// Returns what the client is told before it has its answer, and after it: notices that depend on the kernel come
+  /// later. Returns `nil` if the client has already registered this root.
   mutating func register(
     _ root: ObjectPath, _ objects: ManagedObjects, of client: ClientIdentifier
   ) -> (before: [Notice], after: [Notice])? {
@@ -93,12 +93,12 @@ extension Monitors {
     return (before, after)
   }
 
-  /// What its monitors hear; `nil`: there is no such root.
+  /// Returns what the root's monitors are told, or `nil` if the root is unknown.
   mutating func unregister(_ root: ObjectPath, of client: ClientIdentifier) -> [Notice]? {
     index(of: root, client).map { Self.releases(of: roots.remove(at: $0)) }
   }
 
-  /// What it hears; `nil`: its root is not known, or it is known already.
+  /// Returns what the monitor is told. `nil` if the root is unknown or the monitor is already known.
   mutating func add(
     _ path: ObjectPath, _ properties: Properties, below root: ObjectPath, of client: ClientIdentifier
   ) -> Notice? {
@@ -108,24 +108,24 @@ extension Monitors {
     return take(path, PropertyValues(properties), below: root, of: client).notice(client, path)
   }
 
-  /// Its object is gone, and so is not told. `false`: its root is not known.
+  /// Removes a monitor. It is not told, because its object is gone. Returns `false` if the root is unknown.
   mutating func remove(_ path: ObjectPath, below root: ObjectPath, of client: ClientIdentifier) -> Bool {
     guard let index = index(of: root, client) else { return false }
     roots[index].monitors.removeAll { $0.path == path }
     return true
   }
 
-  /// Whether it had any.
+  /// Returns whether the client had any monitors.
   mutating func forget(_ client: ClientIdentifier) -> Bool {
     let before = roots.count
     roots.removeAll { $0.client == client }
     return roots.count != before
   }
 
-  /// What all of them hear when bluetoothd ends, or the adapter goes.
+  /// What all monitors are told when bluetoothd ends or the adapter is removed.
   var releases: [Notice] { roots.flatMap(Self.releases) }
 
-  /// What the kernel scans with for them, while nobody discovers: passively, and every advertisement counts.
+  /// The kernel's scan for monitors while no client is discovering: passive, without a filter of duplicates.
   var scan: ScanParameters? {
     guard roots.contains(where: { !$0.monitors.isEmpty }) else { return nil }
     return ScanParameters(
@@ -141,13 +141,13 @@ extension Monitors {
   }
 
   private enum Outcome {
-    /// It makes no sense.
+    /// The monitor is invalid.
     case released
-    /// The kernel refuses.
+    /// The kernel refuses the monitor.
     case refused
-    /// The kernel takes it.
+    /// The kernel accepts the monitor.
     case added
-    /// The kernel compares with its patterns already.
+    /// The kernel already compares with these patterns.
     case joined
 
     var asksKernel: Bool { self == .refused || self == .added }
@@ -191,7 +191,7 @@ extension Monitors {
     }
   }
 
-  /// A device that matches some of them was heard.
+  /// A device that matches some monitors was heard.
   mutating func heard(_ device: ObjectPath, rssi: Int8, by places: [Place], at now: Instant) -> [Notice] {
     places.flatMap { place in heard(device, Int(rssi), by: place, at: now).map { notice($0, place) } }
   }
@@ -228,7 +228,7 @@ extension Monitors {
     Notice(client: roots[place.root].client, path: self[place].path, callback: .monitor(call))
   }
 
-  /// A device was not heard for as long as some monitor grants it.
+  /// A device was not heard for as long as some monitor allows.
   mutating func timedOut(_ device: ObjectPath, at now: Instant) -> [Notice] {
     var notices: [Notice] = []
     for place in places {
@@ -240,8 +240,8 @@ extension Monitors {
     return notices
   }
 
-  /// Whatever was found is lost. (That it is forgotten for found, too, bluetoothd 5.82 does not see to: it is not found
-  /// again before it was lost once more.)
+  /// Reports everything found as lost. bluetoothd 5.82 does not clear its "found" mark here, so a device is reported
+  /// as found again only after it was lost once more.
   mutating func losePower() -> [Notice] {
     var notices: [Notice] = []
     for place in places {
@@ -253,7 +253,7 @@ extension Monitors {
     return notices
   }
 
-  /// A device that is not known any more is not tracked, and not told of.
+  /// A device that was removed is no longer tracked, and not reported.
   mutating func forget(_ device: ObjectPath) {
     for place in places { self[place].tracked[device] = nil }
   }
@@ -285,7 +285,7 @@ extension BlueZModel {
     refreshMonitoring()
   }
 
-  /// What the kernel scans with while nobody discovers.
+  /// The kernel's scan while no client is discovering.
   var monitoringScan: ScanParameters? { adapter.isPowered ? monitors.scan : nil }
 
   mutating func refreshMonitoring() {

@@ -1,33 +1,34 @@
 import BlueZ
 import Radio
 
-/// Who has started notifications of one of a peer's values. They outlive links: bluetoothd subscribes again on every one.
+/// The clients that have started notifications of one of a peer's values. Sessions outlive links: bluetoothd
+/// subscribes again on every link.
 struct NotifySessions: Sendable {
   private struct Session: Sendable {
     var client: ClientIdentifier
-    /// The call that is answered when the peer has confirmed.
+    /// The call to answer when the peer has confirmed.
     var call: CallIdentifier?
-    /// Whether the peer confirmed on this link.
+    /// Whether the peer has confirmed on this link.
     var isActive = false
-    /// Whether it ever did: what `Notifying` says.
+    /// Whether the peer has ever confirmed. This is the value of `Notifying`.
     var wasActive = false
   }
   private var sessions: [Session] = []
 
-  /// What StartNotify comes to.
+  /// The result of StartNotify.
   enum Start {
     case answered(Result<Reply, BlueZError>)
-    /// The peer is asked, if it is not being asked already.
+    /// Waits for the peer, which is asked unless that has already happened.
     case waits(asksPeer: Bool)
   }
 
   var isEmpty: Bool { sessions.isEmpty }
   var count: Int { sessions.count }
-  /// What `Notifying` says.
+  /// The value of `Notifying`.
   var isNotifying: Bool { sessions.contains(where: \.wasActive) }
   func has(_ client: ClientIdentifier) -> Bool { sessions.contains { $0.client == client } }
 
-  /// Those who wait for the peer's word.
+  /// The calls that wait for the peer's confirmation.
   var waiting: [PendingCall] {
     sessions.compactMap { session in session.call.map { PendingCall(client: session.client, call: $0) } }
   }
@@ -37,7 +38,7 @@ struct NotifySessions: Sendable {
       return .answered(mine.isActive ? .success(.none) : .failure(.inProgress))
     }
     guard isLinked else {
-      // Taken down; the peer hears of it when it is back.
+      // Recorded. The peer is asked when it is back.
       sessions.append(Session(client: pending.client))
       return .answered(.success(.none))
     }
@@ -50,12 +51,12 @@ struct NotifySessions: Sendable {
 
   mutating func end(_ client: ClientIdentifier) { sessions.removeAll { $0.client == client } }
 
-  /// The peer has confirmed: nobody waits any more.
+  /// The peer has confirmed, so no call waits any more.
   mutating func confirm() {
     sessions = sessions.map { Session(client: $0.client, isActive: true, wasActive: true) }
   }
 
-  /// The peer has refused: those who wait lose their session, others keep theirs for the next link.
+  /// The peer has refused. Sessions with an open call end; others stay for the next link.
   mutating func fail() { sessions.removeAll { $0.call != nil } }
 
   /// The link is gone.

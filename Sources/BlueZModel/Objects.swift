@@ -2,16 +2,16 @@ import BlueZ
 import BluetoothTypes
 import BusValue
 
-/// Which objects bluetoothd has on the bus, and what their properties are now.
+/// bluetoothd's objects on the bus, and their present properties.
 extension BlueZModel {
   var adapterPath: ObjectPath { WellKnown.adapter(configuration.adapterNumber) }
 
-  /// Whether what there is once is told by this one.
+  /// Whether this adapter also shows the objects that bluetoothd has only once.
   var isFirst: Bool { configuration.adapterNumber == 0 }
 
   func devicePath(_ address: DeviceAddress) -> ObjectPath { adapterPath.device(address) }
 
-  /// All of bluetoothd's objects; empty while it does not run.
+  /// All of bluetoothd's objects; empty while it is not running.
   public var managedObjects: ManagedObjects {
     guard isRunning else { return [:] }
     var objects: ManagedObjects = [:]
@@ -29,7 +29,7 @@ extension BlueZModel {
   static let managerInterfaces = [
     InterfaceName.agentManager, InterfaceName.profileManager, InterfaceName.healthManager,
   ]
-  /// Of an adapter, beside Adapter1: they go before it.
+  /// An adapter's interfaces apart from Adapter1, which are removed before it.
   var adapterServices: [String] {
     [
       InterfaceName.gattManager, InterfaceName.advertisingManager, InterfaceName.batteryProviderManager,
@@ -37,7 +37,7 @@ extension BlueZModel {
     ] + (configuration.isExperimental ? [InterfaceName.advertisementMonitorManager] : [])
   }
 
-  /// The interfaces of one object; `nil` where there is none.
+  /// The interfaces of one object, or `nil` if it does not exist.
   func interfaces(of path: ObjectPath) -> Interfaces? {
     guard isRunning else { return nil }
     if path == WellKnown.managerPath {
@@ -117,9 +117,9 @@ enum RemoteAttribute: Sendable {
 }
 
 extension BlueZModel {
-  /// The device whose GATT object `path` is, and the attribute; `nil` where there is none.
+  /// The device and attribute at a GATT object's path, or `nil` if there is none.
   func remoteAttribute(_ path: ObjectPath) -> (device: ObjectPath, attribute: RemoteAttribute)? {
-    // hci0/dev_…/service000a[/char000b[/desc000d]], from its end.
+    // hci0/dev_…/service000a[/char000b[/desc000d]], parsed from its end.
     var handles: [ObjectPath.Attribute: AttributeHandle] = [:]
     var device = path
     while let (kind, handle) = device.remoteAttribute, let parent = device.parent {

@@ -3,8 +3,9 @@ import BusValue
 import Radio
 import TimeTypes
 
-/// What the kernel does without a bluetoothd: it goes on connecting to whom it was told to, and ends a link that no
-/// process holds after two seconds. A bluetoothd that starts meanwhile takes such a link over, as far as to show it.
+/// What the kernel does without a bluetoothd: it goes on connecting to the devices on its list, and ends a link that
+/// no process holds after two seconds. A bluetoothd that starts in the meantime takes over such a link, but only to
+/// show it.
 extension BlueZModel {
   /// bluetoothd is dead.
   mutating func leaveToKernel() {
@@ -16,8 +17,8 @@ extension BlueZModel {
     if !kernel.hasCentralLink { tellInitiator(kernel.armed) }
   }
 
-  /// A bluetoothd that starts has the kernel drop its list. Entries of devices that were connected to by a call once stay
-  /// if the kernel is looking for them at the time.
+  /// A starting bluetoothd has the kernel clear its list. Entries of devices that a call once connected to stay if
+  /// the kernel is looking for them at the time.
   mutating func clearKernelList() {
     let reached = devices.values.filter { kernel.reached.contains($0.address) && $0.link == nil }
     kernel.clearList(but: Set(reached.map(\.target)))
@@ -30,7 +31,7 @@ extension BlueZModel {
     if device.pendingConnect != nil || device.pairCall != nil { kernel.reached.insert(device.address) }
   }
 
-  /// The kernel tells a bluetoothd that starts which links there are.
+  /// The kernel tells a starting bluetoothd about existing links.
   mutating func takeOverOrphans() {
     for (identifier, orphan) in kernel.orphans.sorted(by: { $0.key < $1.key }) {
       let path = device(onAir: orphan.parameters.peerAddress) ?? makeDevice(orphan.parameters.peerAddress)
@@ -43,7 +44,7 @@ extension BlueZModel {
     }
   }
 
-  /// Somebody wants the device: a process holds the link again.
+  /// A client asks for the device, so a process holds the link again.
   mutating func adopt(_ identifier: LinkIdentifier) {
     guard let link = links[identifier], link.isOrphan else { return }
     kernel.orphans[identifier] = nil
@@ -53,7 +54,7 @@ extension BlueZModel {
     if links[identifier]?.isHeld == true { startEncryption(identifier) }
   }
 
-  /// Its two seconds are over.
+  /// The orphaned link's two seconds are over.
   mutating func orphanTimedOut(_ identifier: LinkIdentifier) {
     kernel.orphans[identifier] = nil
     tell(.disconnect(configuration.controller, identifier, .remoteUserTerminated))
@@ -72,12 +73,12 @@ extension BlueZModel {
 extension Kernel {
   var hasCentralLink: Bool { orphans.values.contains { $0.parameters.role == .central } }
 
-  /// It ends a link that no process holds at a time.
+  /// A link that no process holds. The kernel ends it at the deadline.
   mutating func hold(_ parameters: LinkParameters, isEncrypted: Bool = false, until deadline: Instant) {
     orphans[parameters.link] = Orphan(parameters: parameters, isEncrypted: isEncrypted, deadline: deadline)
   }
 
-  /// - Parameter reached: entries that stay, if it is looking for them.
+  /// - Parameter reached: entries that stay if the kernel is looking for them.
   mutating func clearList(but reached: Set<InitiatorTarget>) {
     lingering = reached.intersection(powered ? armed?.targets ?? [] : [])
     armed = nil

@@ -2,19 +2,19 @@ import BlueZ
 import BusValue
 import Radio
 
-/// What bluetoothd has to say after an event, in order. It gathers property changes, and tells them, one signal an
+/// What bluetoothd has to send after an event, in order. It gathers property changes and sends them, one signal per
 /// interface, before any other message leaves.
 struct Outbox: Sendable {
   private var effects: [BlueZModel.Effect] = []
   private var changes: [PropertyChange] = []
 
-  /// Properties of one interface whose change has yet to be told.
+  /// Changed properties of one interface that have not been sent yet.
   struct PropertyChange: Sendable {
     var path: ObjectPath
     var interface: String
     var names: [String]
 
-    /// A property that is not there any more is told as invalidated.
+    /// A property that no longer exists is sent as invalidated.
     func signal(_ properties: Properties) -> Signal {
       .propertiesChanged(
         path: path, interface: interface, changed: properties.filter { names.contains($0.key) },
@@ -32,7 +32,7 @@ struct Outbox: Sendable {
     }
   }
 
-  /// An object is gone: nobody hears what it last was.
+  /// An object was removed: its last changes are not sent.
   mutating func forgetChanges(of path: ObjectPath) { changes.removeAll { $0.path == path } }
 
   mutating func takeChanges() -> [PropertyChange] {
@@ -64,7 +64,7 @@ extension BlueZModel {
     }
   }
 
-  /// A change that is told at once, every time, with this very value (a characteristic's Value).
+  /// Sends a change at once, every time, with exactly this value (a characteristic's Value).
   mutating func emit<Table: InterfaceTable, Typed>(
     _ path: ObjectPath, _ property: KeyPath<Table, Property<Typed>>, _ value: Typed
   ) {
@@ -103,7 +103,7 @@ extension BlueZModel {
   }
 }
 
-/// A call that bluetoothd still owes an answer.
+/// A call that bluetoothd has not answered yet.
 struct PendingCall: Sendable, Hashable {
   var client: ClientIdentifier
   var call: CallIdentifier

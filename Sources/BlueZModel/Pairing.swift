@@ -4,7 +4,7 @@ import BusValue
 import Radio
 import TimeTypes
 
-/// Pairing: by `Device1.Pair()`, or because a peer wants security for an attribute.
+/// Pairing: by `Device1.Pair()`, or because a peer requires security for an attribute.
 extension BlueZModel {
   mutating func pair(_ path: ObjectPath, _ pending: PendingCall) {
     guard let device = devices[path] else { return reply(to: pending, .failure(.unknownObject(path))) }
@@ -34,7 +34,7 @@ extension BlueZModel {
     return .success(.none)
   }
 
-  /// Begins as the central; as the peripheral asks the central to.
+  /// Begins pairing as the central. A peripheral asks the central to begin.
   mutating func startPairing(_ identifier: LinkIdentifier) {
     guard let link = links[identifier], link.pairing == nil else { return }
     let agent = agents.agent(for: devices[link.device]?.pairCall?.client)
@@ -79,7 +79,7 @@ extension BlueZModel {
     }
   }
 
-  /// The peripheral wants the link secure.
+  /// The peripheral wants a secure link.
   private mutating func securityRequested(_ identifier: LinkIdentifier) {
     guard let link = links[identifier], !link.isEncrypted, link.pairing == nil, !link.isEncrypting else { return }
     if devices[link.device]?.bond != nil { return startEncryption(identifier) }
@@ -91,7 +91,7 @@ extension BlueZModel {
 
   private mutating func pairingRequested(_ capability: UInt8, bonds: Bool, on identifier: LinkIdentifier) {
     guard let link = links[identifier], link.pairing == nil else { return }
-    // The kernel refuses bonds only; what does not ask for one goes on until somebody has to be asked.
+    // The kernel refuses bonds only. A pairing without a bond goes on until a user has to be asked.
     guard kernel.isPairable || !bonds else {
       return refusePairing(identifier, SecurityManager.Failure.notSupported)
     }
@@ -100,7 +100,7 @@ extension BlueZModel {
       isInitiator: false, capability: (agent?.capability ?? .noInputNoOutput).ioCapability, agent: agent,
       ownNumber: drawBytes(16))
     pairing.peerCapability = capability
-    // [General] JustWorksRepairing = never: who has a bond does not get another one unasked.
+    // [General] JustWorksRepairing = never: a bonded peer does not get another bond unasked.
     guard devices[link.device]?.bond == nil || pairing.method == .comparison else {
       return refusePairing(identifier, SecurityManager.Failure.requirements)
     }
@@ -126,7 +126,7 @@ extension BlueZModel {
       send(Channel.security, [SecurityManager.pairingRandom] + pairing.ownNumber, on: identifier)
     }
     guard let agent = pairing.agent else {
-      // bluetoothd says no where there is nobody to ask, and need not ask about what `Pair()` began.
+      // Without an agent bluetoothd refuses, except for a pairing begun by `Pair()`, which needs no question.
       return devices[link.device]?.pairCall == nil ? userSaidNo(identifier) : confirmPairing(identifier)
     }
     switch pairing.method {
@@ -139,7 +139,7 @@ extension BlueZModel {
         agent.client, agent.path, .displayPasskey(device: link.device, passkey: passkey, entered: 0))
       passkeyIsKnown(passkey, on: identifier)
     case .entersPasskey: askAgent(agent, .requestPasskey(device: link.device), on: identifier)
-    // A user who has not asked for it is asked.
+    // A user who did not begin the pairing is asked.
     case .justWorks where devices[link.device]?.pairCall == nil:
       askAgent(agent, .requestAuthorization(device: link.device), on: identifier)
     case .justWorks: confirmPairing(identifier)
@@ -173,7 +173,7 @@ extension BlueZModel {
   }
 
   private mutating func userSaidNo(_ identifier: LinkIdentifier) {
-    // About a pairing that an attribute wanted, and not `Pair()`, it leaves the link to whoever hears of the no.
+    // If an attribute wanted the pairing, not `Pair()`, the side that receives the refusal is left to end the link.
     let isCalledFor = links[identifier].map { devices[$0.device]?.pairCall != nil } ?? false
     failPairing(
       identifier, SecurityManager.Failure.comparison, .authenticationFailed("Authentication Failed"), tellsPeer: true,
@@ -196,7 +196,7 @@ extension BlueZModel {
     }
   }
 
-  /// Over the encrypted link both say who they are.
+  /// Both sides send their identities over the encrypted link.
   mutating func distributeKeys(_ identifier: LinkIdentifier) {
     if configuration.isPrivate {
       send(
@@ -209,7 +209,7 @@ extension BlueZModel {
       Channel.security, [SecurityManager.identityAddress, address.kind == .public ? 0 : 1] + bytes, on: identifier)
   }
 
-  /// The bond is made. The device's path stays what it was, its address becomes the identity.
+  /// The bond is made. The device's path stays as it was, and its address becomes the identity.
   private mutating func paired(_ identifier: LinkIdentifier, _ identity: DeviceAddress) {
     guard let link = links[identifier], let pairing = link.pairing, let key = pairing.longTermKey,
       var device = devices[link.device]
@@ -246,8 +246,8 @@ extension BlueZModel {
       tellsPeer: true)
   }
 
-  /// A pairing that fails takes the link with it: whoever is told so by the other while it is at hand ends the link, and
-  /// where both say no at once nobody does. What waited for it is never answered. (Seen of reads.)
+  /// A failed pairing ends the link: the side that receives the failure during the pairing ends it. If both sides
+  /// refuse at once, neither does. A request that waited for the pairing is never answered. (Seen with reads.)
   private mutating func failPairing(
     _ identifier: LinkIdentifier, _ reason: UInt8, _ error: BlueZError, tellsPeer: Bool, endsLink: Bool = true
   ) {

@@ -1,10 +1,10 @@
 import BluetoothTypes
 import Radio
 
-/// A pairing at hand.
+/// A pairing under way.
 struct Pairing: Sendable {
   let isInitiator: Bool
-  /// Own input and output capability.
+  /// This side's input and output capability.
   let capability: UInt8
   var agent: Agents.Agent?
   var peerCapability: UInt8?
@@ -12,13 +12,13 @@ struct Pairing: Sendable {
   private(set) var longTermKey: [UInt8]?
   private var isConfirmedHere = false
   var peerIdentityKey: IdentityResolvingKey?
-  /// The peer's check came before this side's user had an answer.
+  /// The peer's check arrived before this side's user had answered.
   private var isConfirmedThere = false
 
   var passkey: UInt32?
-  /// Exchanges over the passkey that are done.
+  /// How many passkey exchanges are done.
   private var rounds: UInt8 = 0
-  /// The initiator has begun with them before this side's user had the passkey.
+  /// The initiator has begun the passkey exchanges before this side's user entered the passkey.
   private(set) var isRoundWaiting = false
 
   init(isInitiator: Bool, capability: UInt8, agent: Agents.Agent?, ownNumber: [UInt8]) {
@@ -28,7 +28,7 @@ struct Pairing: Sendable {
     self.ownNumber = ownNumber
   }
 
-  /// The peer's number: the key follows from both. `nil`: it is not its turn.
+  /// Takes the peer's number. The key follows from both numbers. Returns `nil` if it is not the peer's turn.
   mutating func take(number: [UInt8]) -> [UInt8]? {
     guard peerCapability != nil, longTermKey == nil else { return nil }
     longTermKey =
@@ -36,8 +36,8 @@ struct Pairing: Sendable {
     return longTermKey
   }
 
-  /// One of the peer's exchanges over the passkey. What this side says to it, and whether it was the last; `nil`: it is
-  /// not its turn, or the user has yet to tell the passkey.
+  /// Takes one of the peer's passkey exchanges. Returns this side's reply, and whether it was the last exchange.
+  /// Returns `nil` if it is out of turn, or if this side's user has not entered the passkey yet.
   mutating func take(round: UInt8) -> (says: UInt8?, isLast: Bool)? {
     guard longTermKey != nil, rounds == round, round < SecurityManager.passkeyRounds else { return nil }
     guard passkey != nil else {
@@ -49,14 +49,14 @@ struct Pairing: Sendable {
     return (isInitiator ? (isLast ? nil : rounds) : round, isLast)
   }
 
-  /// This side's user, or nobody, has nothing against it. What the peer checks; `nil`: there is no key yet.
+  /// This side's user agrees, or need not be asked. Returns the value that the peer checks, or `nil` without a key.
   mutating func confirm() -> [UInt8]? {
     guard let longTermKey else { return nil }
     isConfirmedHere = true
     return SecurityManager.check(longTermKey, isInitiator: isInitiator, passkey: passkey ?? 0)
   }
 
-  /// Whether the peer's check is right; `nil`: there is no key yet.
+  /// Returns whether the peer's check is right, or `nil` without a key.
   mutating func take(check: [UInt8]) -> Bool? {
     guard let longTermKey else { return nil }
     guard check == SecurityManager.check(longTermKey, isInitiator: !isInitiator, passkey: passkey ?? 0) else {
@@ -66,15 +66,15 @@ struct Pairing: Sendable {
     return true
   }
 
-  /// The central begins, when both have agreed.
+  /// The central begins encryption when both sides have agreed.
   var mayEncrypt: Bool { isInitiator && isConfirmedHere && isConfirmedThere }
 
-  /// Whether what is made is proof against somebody in between.
+  /// Whether the resulting bond is safe from an attacker in the middle.
   var isAuthenticated: Bool { method != .justWorks }
 
   enum Method { case justWorks, comparison, showsPasskey, entersPasskey }
 
-  /// By what both can show and ask (Bluetooth Core, Vol 3, Part H, 2.3.5.1, table 2.8).
+  /// Chosen by what both sides can show and ask (Bluetooth Core, Vol 3, Part H, 2.3.5.1, table 2.8).
   var method: Method {
     let (displayOnly, displayYesNo, keyboardOnly, none, keyboardDisplay): (UInt8, UInt8, UInt8, UInt8, UInt8) =
       (0, 1, 2, 3, 4)

@@ -14,7 +14,7 @@ extension BlueZModel {
       [.read(ATTClient.ReadOperation(caller: pending, path: path, handle: handle, offset: Int(offset)))], on: link)
   }
 
-  /// Takes an answer; returns how the read goes on where the value is longer than one message.
+  /// Handles an answer. Returns the next step of the read if the value is longer than one message.
   mutating func readAnswered(
     _ read: ATTClient.ReadOperation, _ pdu: ATTPDU, on identifier: LinkIdentifier
   ) -> ATTClient.Operation? {
@@ -31,7 +31,7 @@ extension BlueZModel {
     return nil
   }
 
-  /// A read shows as a change of Value, as a notification does.
+  /// A read appears as a change of Value, as a notification does.
   private mutating func valueBecame(
     _ value: [UInt8], _ path: ObjectPath, _ handle: AttributeHandle, on identifier: LinkIdentifier
   ) {
@@ -73,7 +73,7 @@ extension BlueZModel {
       guard value.count <= link.mtu - 3 else {
         return reply(to: pending, .failure(.failed("Failed to initiate write")))
       }
-      // Success means queued, not sent, and whether the characteristic takes it is the peer's to know.
+      // Success means queued, not sent. Whether the characteristic accepts commands is up to the peer.
       send(.writeCommand(characteristic.valueHandle, value), on: identifier)
       reply(to: pending, .success(.none))
     case .request, .reliable:

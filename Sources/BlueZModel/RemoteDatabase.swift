@@ -53,7 +53,7 @@ public struct RemoteService: Sendable, Hashable, Codable {
 }
 
 public struct RemoteCharacteristic: Sendable, Hashable, Codable {
-  /// Of its declaration; the object's path shows it.
+  /// The handle of its declaration, which the object's path shows.
   public var handle: AttributeHandle
   public var valueHandle: AttributeHandle
   public var properties: CharacteristicProperties
@@ -65,7 +65,7 @@ public struct RemoteCharacteristic: Sendable, Hashable, Codable {
   var isReliable: Bool { extended & 1 != 0 }
   var extendedHandle: AttributeHandle? { descriptors.first { $0.uuid == WellKnownUUID.extendedProperties }?.handle }
 
-  /// As `Flags` has them.
+  /// As in the `Flags` property.
   var flagNames: [String] {
     let extensions: [GATTFlag] =
       (isReliable ? [.reliableWrite] : []) + (extended & 2 != 0 ? [.writableAuxiliaries] : [])
@@ -74,7 +74,7 @@ public struct RemoteCharacteristic: Sendable, Hashable, Codable {
 
   func path(under service: ObjectPath) -> ObjectPath { service.attribute(.characteristic, handle) }
 
-  /// Of the Client Characteristic Configuration.
+  /// The handle of the Client Characteristic Configuration.
   var configurationHandle: AttributeHandle? {
     descriptors.first { $0.uuid == WellKnownUUID.clientConfiguration }?.handle
   }
@@ -106,22 +106,22 @@ enum WellKnownUUID {
   static let serverFeatures = BluetoothUUID(UInt16(0x2B3A))
   static let deviceInformation = BluetoothUUID(UInt16(0x180A))
   static let plugAndPlay = BluetoothUUID(UInt16(0x2A50))
-  /// Classic Bluetooth's, which bluetoothd's profiles bring to an adapter of both kinds.
+  /// Classic Bluetooth services, which bluetoothd's profiles add to a dual-mode adapter.
   static let remoteControlTarget = BluetoothUUID(UInt16(0x110C))
   static let remoteControl = BluetoothUUID(UInt16(0x110E))
   static let accessToSIM = BluetoothUUID(UInt16(0x112D))
   static let plugAndPlayInformation = BluetoothUUID(UInt16(0x1200))
 }
 
-/// What the PnP ID characteristic says (Device Information Service, 3.9), and Modalias in text.
+/// The content of the PnP ID characteristic (Device Information Service, 3.9), and of Modalias as text.
 struct PlugAndPlay {
-  /// 2: the vendor's number is one of USB's.
+  /// 2: the vendor's number is assigned by the USB Implementers Forum.
   var source: UInt8
   var vendor: UInt16
   var product: UInt16
   var version: UInt16
 
-  /// The Linux Foundation's, and BlueZ 5.82.
+  /// The Linux Foundation's number, and BlueZ 5.82.
   static let own = PlugAndPlay(source: 2, vendor: 0x1D6B, product: 0x0246, version: 0x0552)
 
   init(source: UInt8, vendor: UInt16, product: UInt16, version: UInt16) {
@@ -156,7 +156,7 @@ struct PlugAndPlay {
 }
 
 extension AttributeHandle {
-  /// As bluetoothd writes handles in paths: four digits of lower case.
+  /// As bluetoothd writes handles in paths: four hexadecimal digits in lower case.
   var fourDigits: String {
     let text = String(self, radix: 16)
     return String(repeating: "0", count: 4 - text.count) + text

@@ -1,9 +1,10 @@
 import BluetoothTypes
 import Radio
 
-/// The Security Manager's messages (Bluetooth Core, Vol 3, Part H, 3.3 to 3.6), of LE Secure Connections with Just
-/// Works, numeric comparison and passkeys. Their order and their outcomes are the real ones; the mathematics is not: the key
-/// comes from two numbers exchanged in the clear, so this protects nothing and need not, in a simulated world.
+/// The Security Manager's messages (Bluetooth Core, Vol 3, Part H, 3.3 to 3.6) for LE Secure Connections with Just
+/// Works, numeric comparison and passkeys. Their order and their outcomes are the real ones, but the mathematics is
+/// not: the key comes from two numbers exchanged in the clear. It protects nothing, and in a simulated world it need
+/// not.
 enum SecurityManager {
   static let pairingRequest: UInt8 = 0x01
   static let pairingResponse: UInt8 = 0x02
@@ -28,10 +29,10 @@ enum SecurityManager {
     static let comparison: UInt8 = 0x0C
   }
 
-  /// Twenty bits of a passkey, for each a confirm value and a number from both.
+  /// The twenty bits of a passkey, each with a confirm value and a number from both sides.
   static let passkeyRounds: UInt8 = 40
 
-  /// Stands for one of those exchanges; nothing of the passkey is in it.
+  /// Stands for one of those exchanges. It contains nothing of the passkey.
   static func round(_ number: UInt8) -> [UInt8] { [pairingConfirm, number] + [UInt8](repeating: 0, count: 15) }
 
   static func features(_ opcode: UInt8, _ capability: UInt8, bonds: Bool) -> [UInt8] {
@@ -52,7 +53,7 @@ enum SecurityManager {
     return UInt32(mixer.next() % 1_000_000)
   }
 
-  /// - Parameter passkey: 0 where there is none.
+  /// - Parameter passkey: 0 if there is none.
   static func check(_ key: [UInt8], isInitiator: Bool, passkey: UInt32) -> [UInt8] {
     var mixer = Mixer(isInitiator ? 1 : 2)
     mixer.absorb(key)

@@ -3,9 +3,9 @@ import BluetoothTypes
 import BusValue
 import Radio
 
-/// Who gets an application's values: Client Characteristic Configurations, notifications and indications.
+/// Delivery of applications' values: Client Characteristic Configurations, notifications and indications.
 extension BlueZModel {
-  /// A peer wrote its configuration. The application hears StartNotify with the first subscriber only, so not when a
+  /// A peer wrote its configuration. The application gets StartNotify only with the first subscriber, so not when a
   /// bonded peer whose configuration is still in memory writes it again.
   mutating func configure(_ handle: AttributeHandle, _ value: UInt16, on link: LinkIdentifier) {
     guard let device = links[link]?.device else { return }
@@ -41,7 +41,8 @@ extension BlueZModel {
     callWithoutAnswer(client, path, callback)
   }
 
-  /// An application changed a Value: every subscriber gets it, also one whose link is not encrypted yet, once it is.
+  /// An application changed a Value. Every subscriber gets it; one whose link is not encrypted yet gets it once it
+  /// is.
   mutating func applicationValueChanged(_ path: ObjectPath, _ value: [UInt8], from client: ClientIdentifier) {
     if let attribute = server.value(at: path, of: client) { notify(attribute, value) }
   }
@@ -57,7 +58,7 @@ extension BlueZModel {
         let configuration = server.configurations[link.device]?[attribute.handle]
       else { continue }
       guard configuration != 0 else { continue }
-      // Seen on bluetoothd, most times: what is sent before the link can carry it is lost.
+      // Seen on bluetoothd, most of the time: a value sent before the link can carry it is lost.
       guard link.isMTUAgreed else { continue }
       sendValue(value, of: attribute, configuration, on: identifier)
     }
@@ -93,7 +94,7 @@ extension BlueZModel {
   }
 }
 
-/// Indications go one at a time, each when the one before was confirmed.
+/// Indications are sent one at a time, each after the previous one was confirmed.
 struct Indications: Sendable {
   private var queue: [(handle: AttributeHandle, value: [UInt8], application: LocalAttribute.Source?)] = []
   private var awaitsConfirmation = false
@@ -102,14 +103,14 @@ struct Indications: Sendable {
     queue.append((handle, value, application))
   }
 
-  /// The one that is sent now; `nil`: one is under way, or there is none.
+  /// The indication to send now, or `nil` if one is under way or none is queued.
   mutating func next() -> ATTPDU? {
     guard !awaitsConfirmation, let next = queue.first else { return nil }
     awaitsConfirmation = true
     return .indication(next.handle, next.value)
   }
 
-  /// The peer has it. The one that it was; `nil`: none was under way.
+  /// The peer has confirmed. Returns the confirmed indication, or `nil` if none was under way.
   mutating func confirm() -> (handle: AttributeHandle, value: [UInt8], application: LocalAttribute.Source?)? {
     guard awaitsConfirmation, !queue.isEmpty else { return nil }
     awaitsConfirmation = false

@@ -3,14 +3,14 @@ import BluetoothTypes
 import Radio
 import TimeTypes
 
-/// A world of machines: one radio and a bluetoothd each, and nothing of any bus. A pure state machine, so that whole
-/// systems run in one process; the simulator's process is this and a bus for every machine.
+/// A world of machines: one radio and a bluetoothd for each machine, without any bus. It is a pure state machine, so
+/// that whole systems can run in one process. The simulator's process is this plus a bus for every machine.
 public struct SimulatedWorld: Sendable {
   public enum Event: Sendable {
     /// A client on a machine's bus says something to bluetoothd.
     case message(machine: String, from: ClientIdentifier, ClientMessage)
     case clientVanished(machine: String, ClientIdentifier)
-    /// Something came through a socket of AcquireNotify or AcquireWrite, or its other end is closed.
+    /// Data came through a socket of AcquireNotify or AcquireWrite, or its other end was closed.
     case channel(machine: String, ChannelIdentifier, ChannelInput)
     case command(WorldCommand)
     case timePassed
@@ -18,18 +18,18 @@ public struct SimulatedWorld: Sendable {
 
   public enum Output: Sendable, Hashable {
     case send(machine: String, to: ClientIdentifier, DaemonMessage)
-    /// Whoever has no sockets leaves it out.
+    /// Callers without sockets ignore it.
     case channel(machine: String, BlueZModel.ChannelEffect)
     /// To every client on the machine's bus.
     case broadcast(machine: String, Signal)
-    /// bluetoothd came to the machine's bus, with these objects: clients see `DaemonMessage.appeared`.
+    /// bluetoothd came to the machine's bus with these objects. Clients see `DaemonMessage.appeared`.
     case started(machine: String, ManagedObjects)
-    /// It left: clients see `DaemonMessage.vanished`.
+    /// bluetoothd left the bus. Clients see `DaemonMessage.vanished`.
     case stopped(machine: String)
-    /// The machine ends; its bus and all processes with it.
+    /// The machine shuts down, with its bus and all its processes.
     case shutDown(machine: String)
     case event(WorldEvent)
-    /// A command made no sense. It changed nothing.
+    /// A command was invalid. It changed nothing.
     case refused(String)
   }
 
@@ -40,7 +40,7 @@ public struct SimulatedWorld: Sendable {
   private var outputs: [Output] = []
   private var pending: [Step] = []
   private var machineCount: UInt64 = 0
-  /// Where walks end, and when.
+  /// Where and when walks end.
   private var walks: [String: (place: Position, ends: Instant)] = [:]
 
   private struct WorldLink: Sendable {
@@ -58,13 +58,13 @@ public struct SimulatedWorld: Sendable {
     radio = Radio(seed: seed, physics: physics)
   }
 
-  /// Adds a machine that is on, its bluetoothd running and its adapter powered. Names are unique.
+  /// Adds a machine that is on, with bluetoothd running and the adapter powered. Names are unique.
   public mutating func addMachine(_ machine: SimulatedMachine, at now: Instant) -> [Output] {
     guard machines[machine.name] == nil else { return [.refused("there is a machine \(machine.name) already")] }
     let controller = ControllerIdentifier(machine.name)
     var mixer = Mixer(seed, 0x6D61_6368)
     mixer.absorb(Array(machine.name.utf8))
-    // A static address: nobody's, by its two highest bits.
+    // An address made from the machine's name. Its two highest bits are zero.
     let address = machine.address ?? DeviceAddress(bits: mixer.next() >> 16 & 0x3FFF_FFFF_FFFF, kind: .public)
     var configuration = BlueZConfiguration(
       controller: controller, address: address, name: machine.name,
@@ -78,9 +78,9 @@ public struct SimulatedWorld: Sendable {
     return run(at: now)
   }
 
-  /// Takes an event at `now`; returns what to do, in order.
+  /// Takes an event at `now`. Returns what to do, in order.
   public mutating func handle(_ event: Event, at now: Instant) -> [Output] {
-    // What is due by now comes first, at its own time.
+    // Everything due by now comes first, each at its own time.
     advance(to: now)
     switch event {
     case .message(let machine, let client, let message):
@@ -93,7 +93,7 @@ public struct SimulatedWorld: Sendable {
     return run(at: now)
   }
 
-  /// When something happens next by itself; `nil` while nothing can.
+  /// When the next thing happens by itself, or `nil` while nothing can.
   public var nextDeadline: Instant? {
     let deadlines = machines.values.map(\.nextDeadline) + walks.values.map(\.ends)
     return deadlines.reduce(radio.nextDeadline) { earliest, deadline in
@@ -106,7 +106,7 @@ public struct SimulatedWorld: Sendable {
 
   public var machineNames: [String] { machines.keys.sorted() }
 
-  /// What a client that asks now would see; empty while bluetoothd does not run.
+  /// What a client that asks now would see; empty while bluetoothd is not running.
   public func managedObjects(of machine: String) -> ManagedObjects { machines[machine]?.managedObjects ?? [:] }
 
   public func isRunning(_ machine: String) -> Bool { machines[machine]?.isRunning ?? false }
@@ -114,7 +114,7 @@ public struct SimulatedWorld: Sendable {
   /// What is on a machine's disk.
   public func storage(of machine: String) -> BlueZStorage? { machines[machine]?.storage }
 
-  /// Where machines are, who is shielded, and who is linked.
+  /// Where machines are, which are shielded, and which are linked.
   public var survey: WorldSurvey {
     WorldSurvey(
       machines: machineNames.map { name in
@@ -130,7 +130,7 @@ public struct SimulatedWorld: Sendable {
 
   public func address(of machine: String) -> DeviceAddress? { machines[machine]?.configuration.address }
 
-  /// Changes what bluetoothd is known to do wrong, for tests.
+  /// Sets which of bluetoothd's known bugs are simulated, for tests.
   public mutating func setQuirks(_ quirks: BlueZConfiguration.Quirks, of machine: String) {
     machines[machine]?.setQuirks(quirks)
   }
@@ -138,7 +138,7 @@ public struct SimulatedWorld: Sendable {
   // MARK: The loop
 
   private mutating func advance(to now: Instant) {
-    // Each round brings the earliest deadline behind; the bound is for what nobody thought of.
+    // Each round handles the earliest deadline. The limit guards against bugs.
     for _ in 0..<10_000_000 {
       guard let next = nextDeadline, next <= now else { return }
       pass(next)
@@ -227,7 +227,7 @@ public struct SimulatedWorld: Sendable {
 
   // MARK: Commands
 
-  /// Tells the radio of a walk that makes sense, and when it ends.
+  /// Tells the radio of a valid walk, and when it ends.
   private mutating func walk(_ name: String, to place: Position, seconds: Double, at now: Instant) {
     let limit = 36500.0 * 86400
     guard abs(place.x) <= 1e7, abs(place.y) <= 1e7 else {
@@ -295,7 +295,7 @@ public struct SimulatedWorld: Sendable {
     }
   }
 
-  /// What only a broken or hostile device sends.
+  /// Input that only a broken or hostile device sends.
   private func badInput(_ input: BadInput, at name: String) -> RadioOutput.Event? {
     switch input {
     case .malformedAdvertisement:

@@ -3,10 +3,10 @@ import BusValue
 import Radio
 import TimeTypes
 
-/// What bluetoothd keeps in /var/lib/bluetooth: it survives its restart and the machine's.
+/// What bluetoothd keeps in /var/lib/bluetooth. It survives restarts of bluetoothd and of the machine.
 public struct BlueZStorage: Sendable, Hashable, Codable {
   public var devices: [StoredDevice] = []
-  /// Adapter1.Alias, where somebody set one.
+  /// Adapter1.Alias, if a client set one.
   public var alias: String?
   /// How many keys were drawn, so that none is drawn twice.
   public var keyCount: UInt64 = 0
@@ -35,7 +35,8 @@ public struct Bond: Sendable, Hashable, Codable {
   public var longTermKey: [UInt8]
   public var identityKey: IdentityResolvingKey?
   public var identityAddress: DeviceAddress
-  /// Made with a number or a passkey that somebody compared, so with nobody in between; else by Just Works.
+  /// Made with a number or passkey that a user checked, so safe from an attacker in the middle; otherwise by Just
+  /// Works.
   public var isAuthenticated = false
   public init(longTermKey: [UInt8], identityKey: IdentityResolvingKey?, identityAddress: DeviceAddress) {
     self.longTermKey = longTermKey
@@ -45,7 +46,7 @@ public struct Bond: Sendable, Hashable, Codable {
 }
 
 extension BlueZStorage {
-  /// Devices that are bonded or trusted stay, as bluetoothd stores no others for long.
+  /// Keeps a device that is bonded or trusted. bluetoothd does not store others for long.
   mutating func keep(_ device: Device) {
     forget(device.address)
     guard device.isKept else { return }
@@ -58,10 +59,10 @@ extension BlueZStorage {
   /// The most devices on disk after `remember`.
   public static let rememberedLimit = 4096
 
-  /// Puts devices on disk that were bonded and trusted in an earlier life. Returns why not; then nothing has changed.
-  /// - Parameter seed: of their keys.
+  /// Puts devices on disk that were bonded and trusted earlier. Returns why it can't; nothing has changed then.
+  /// - Parameter seed: for their keys.
   mutating func remember(_ remembered: [RememberedDevice], seed: UInt64) -> String? {
-    // An object's path has no room for the address's kind.
+    // An object's path does not contain the address's kind, so the bits must be unique.
     let known = Set(devices.map(\.address.bits))
     guard known.count + remembered.count <= Self.rememberedLimit else {
       return "a machine remembers at most \(Self.rememberedLimit) devices"
@@ -124,7 +125,7 @@ extension BlueZModel {
     if let device = devices[path] { storage.keep(device) }
   }
 
-  /// Their paths follow the addresses that they are stored by.
+  /// The devices' paths are made from their stored addresses.
   mutating func loadDevices() {
     for stored in storage.devices {
       let path = devicePath(stored.address)
@@ -132,7 +133,7 @@ extension BlueZModel {
     }
   }
 
-  /// Puts devices on its disk; returns why not.
+  /// Puts devices on its disk, or returns why it can't.
   mutating func remember(_ remembered: [RememberedDevice]) -> String? {
     guard !isRunning else { return "bluetoothd runs, and would not see what is put on its disk" }
     return storage.remember(remembered, seed: configuration.seed)

@@ -59,7 +59,7 @@ extension BlueZModel {
     }
   }
 
-  /// What is written to the peer when a link is new.
+  /// What is written to the peer on a new link.
   func liveSubscriptions(of device: Device) -> [ATTClient.Operation] {
     guard let database = device.database else { return [] }
     return database.services.flatMap { service in
@@ -104,7 +104,7 @@ extension BlueZModel {
     for call in waiting { reply(to: call, .success(.none)) }
   }
 
-  /// Those who wait for the subscription get an error and lose their session; others keep theirs for the next link.
+  /// Calls that wait for the subscription fail and lose their sessions. Other sessions stay for the next link.
   mutating func failSubscription(
     _ operation: ATTClient.ConfigureOperation, of device: ObjectPath, _ error: BlueZError
   ) {
@@ -115,7 +115,7 @@ extension BlueZModel {
     for call in waiting { reply(to: call, .failure(error)) }
   }
 
-  /// A notification or an indication: told once for every session, to everyone on the bus.
+  /// A notification or an indication: reported once per session, to every client on the bus.
   mutating func valueArrived(_ pdu: ATTPDU, on identifier: LinkIdentifier) {
     guard let path = links[identifier]?.device else { return }
     let handle: AttributeHandle

@@ -1,9 +1,9 @@
 import BlueZ
 import BluetoothTypes
 
-/// What an answer of the peer's comes to for the read or the write that it belongs to.
+/// What a peer's answer means for the read or write that it belongs to.
 enum ValueOutcome {
-  /// There is another question.
+  /// Another request is needed.
   case goesOn
   case done
   case failed(BlueZError)
@@ -18,14 +18,14 @@ extension ATTClient.ReadOperation {
       isContinued = true
       return .goesOn
     case .errorResponse(_, _, let error):
-      // The end of a value whose length is a multiple of what fits.
+      // The value's length is a multiple of what fits, so its end shows as an error.
       let isEnd = isContinued && (error == .invalidOffset || error == .attributeNotLong)
       return isEnd ? .done : .failed(.fromATT(error))
     default: return .failed(.attError(.unlikelyError))
     }
   }
 
-  /// bluetoothd writes what it read from an offset into what it knows, or into zeros (src/shared/gatt-db.c).
+  /// bluetoothd writes what it read from an offset over the value it knows, or over zeros (src/shared/gatt-db.c).
   func value(over known: [UInt8]) -> [UInt8] {
     guard offset > 0 else { return collected }
     var value = known
@@ -46,7 +46,7 @@ extension ATTClient.WriteOperation {
       return .goesOn
     case .errorResponse(_, _, let error):
       guard isLong, !isExecuting else { return .failed(.fromATT(failure ?? error)) }
-      // Pieces that wait at the peer are thrown away.
+      // Makes the peer discard the pieces it has queued.
       failure = error
       isExecuting = true
       return .goesOn

@@ -10,9 +10,9 @@ public struct SimulatedMachine: Sendable {
   /// `Privacy = device`: resolvable private addresses on the air.
   public var isPrivate: Bool
   public var storage: BlueZStorage
-  /// Which adapter of a machine with several this is; each has a name of its own.
+  /// The adapter's number, for a machine with several adapters. Each adapter has its own entry with its own name.
   public var adapterNumber = 0
-  /// bluetoothd's `--experimental`: AdvertisementMonitorManager1 is there.
+  /// bluetoothd's `--experimental`, which provides AdvertisementMonitorManager1.
   public var isExperimental = false
   public init(
     name: String, position: Position = Position(x: 0, y: 0), address: DeviceAddress? = nil, isPrivate: Bool = false,
@@ -26,31 +26,31 @@ public struct SimulatedMachine: Sendable {
   }
 }
 
-/// What is done to a world from outside of its buses.
+/// What is done to a world from outside its buses.
 public enum WorldCommand: Sendable, Hashable, Codable {
   /// Places a machine, in metres.
   case move(machine: String, x: Double, y: Double)
-  /// Carries a machine there on foot, in metres: straight and evenly from where it is, within that many seconds, which are
-  /// more than none and at most a hundred years' worth. A `move` ends the walk.
+  /// Carries a machine to a place on foot, in metres: straight and at an even pace, within that many seconds. The
+  /// time is more than zero and at most a hundred years. A `move` ends the walk.
   case walk(machine: String, x: Double, y: Double, seconds: Double)
-  /// A shielded machine neither hears nor is heard.
+  /// A shielded machine neither receives nor is received.
   case shield(machine: String, isOn: Bool)
-  /// Takes the controller out (false) or puts it back: links drop, the kernel forgets whom it looks for.
+  /// Unplugs the controller (false) or plugs it in. Links drop, and the kernel forgets which devices it looks for.
   case plug(machine: String, isOn: Bool)
   /// rfkill.
   case block(machine: String, isOn: Bool)
-  /// Restarts bluetoothd, by SIGTERM or, `killed`, by SIGKILL.
+  /// Restarts bluetoothd, by SIGTERM or, if `killed`, by SIGKILL.
   case restartBluetoothd(machine: String, killed: Bool)
   case stopBluetoothd(machine: String, killed: Bool)
   case startBluetoothd(machine: String)
-  /// The machine ends. Bonds and caches are on its disk.
+  /// The machine shuts down. Bonds and caches stay on its disk.
   case shutDown(machine: String)
   case boot(machine: String)
-  /// Devices that the machine's bluetoothd has bonded with earlier and that are not here now. They are put on its disk
-  /// while it does not run (`stopBluetoothd` before, `startBluetoothd` after), so they are there as after a reboot.
-  /// All have addresses of their own; a machine remembers at most `BlueZStorage.rememberedLimit`.
+  /// Devices that the machine's bluetoothd has bonded with earlier and that are not present now. They are put on its
+  /// disk while bluetoothd is not running (`stopBluetoothd` before, `startBluetoothd` after), so they are there as
+  /// after a reboot. Each has its own address. A machine remembers at most `BlueZStorage.rememberedLimit`.
   case remember(machine: String, devices: [RememberedDevice])
-  /// Something that only a broken or hostile device sends.
+  /// Input that only a broken or hostile device sends.
   case hear(machine: String, input: BadInput)
 
   public var machine: String {
@@ -64,7 +64,7 @@ public enum WorldCommand: Sendable, Hashable, Codable {
   }
 }
 
-/// A device that a machine has bonded with and trusts, and that has one service.
+/// A device with one service that a machine has bonded with and trusts.
 public struct RememberedDevice: Sendable, Hashable, Codable {
   /// Its identity address.
   public var address: DeviceAddress
@@ -80,9 +80,9 @@ public enum BadInput: String, Sendable, Hashable, Codable, CaseIterable {
   case notificationForUnknownHandle
 }
 
-/// What a world's journal says.
+/// The entries of a world's journal.
 public enum WorldEvent: Sendable, Hashable, Codable {
-  /// Somebody carries the machine away from there; and has brought it there.
+  /// A machine's walk begins at this place or, below, has ended there.
   case walkBegan(machine: String, x: Double, y: Double)
   case walkEnded(machine: String, x: Double, y: Double)
   case linkUp(central: String, peripheral: String, link: UInt64)
@@ -90,6 +90,6 @@ public enum WorldEvent: Sendable, Hashable, Codable {
   case bluetoothdStarted(machine: String)
   case bluetoothdStopped(machine: String, cause: String)
   case adapterPowered(machine: String, isOn: Bool)
-  /// What bluetoothd logs of bad input and of failures.
+  /// What bluetoothd logs about bad input and failures.
   case diagnostic(machine: String, text: String)
 }

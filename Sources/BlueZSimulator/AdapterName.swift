@@ -2,7 +2,7 @@ import BlueZ
 import BlueZModel
 import BusValue
 
-/// The adapters of a machine, each of which is a machine to the world: `phone`, `phone/hci1`.
+/// The adapters of a machine, each of which is a machine in the world: `phone`, `phone/hci1`.
 enum AdapterName {
   static func name(_ machine: String, _ number: Int) -> String { number == 0 ? machine : "\(machine)/hci\(number)" }
 
@@ -12,14 +12,14 @@ enum AdapterName {
     name.split(separator: "/").last.flatMap { Int($0.dropFirst(3)) } ?? 0
   }
 
-  /// The adapter that a path is on; `nil` above them.
+  /// The adapter that a path belongs to, or `nil` above the adapters.
   static func number(_ path: ObjectPath) -> Int? {
     let parts = path.text.split(separator: "/")
     guard parts.count >= 3, parts[2].hasPrefix("hci") else { return nil }
     return Int(parts[2].dropFirst(3))
   }
 
-  /// Each adapter numbers its calls for itself; on the bus the number says whose it is.
+  /// Each adapter numbers its calls by itself. On the bus, the number also says which adapter it belongs to.
   static func marked(_ message: DaemonMessage, _ name: String) -> DaemonMessage {
     guard case .callback(let identifier, let path, let callback) = message else { return message }
     let number = name.contains("/") ? number(of: name) : 0
@@ -33,7 +33,7 @@ enum AdapterName {
 }
 
 extension WorldCommand {
-  /// The same for another machine.
+  /// The same command for another machine.
   func naming(_ machine: String) -> WorldCommand {
     switch self {
     case .move(_, let x, let y): .move(machine: machine, x: x, y: y)

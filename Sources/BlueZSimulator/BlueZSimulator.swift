@@ -8,14 +8,14 @@ import Radio
 import SystemBus
 import Timekeeping
 
-/// A machine of the simulator's: its name, and its bus.
+/// A machine of the simulator: its name and its bus.
 public struct SimulatorMachine: Sendable, Hashable {
   public var name: String
-  /// D-Bus's form, such as `unix:path=/run/door/bus`.
+  /// A D-Bus address, such as `unix:path=/run/door/bus`.
   public var busAddress: String
   public var isPrivate: Bool
-  /// How many adapters it has: `hci0`, `hci1` and so on. In commands and events the second one is `NAME/hci1`; a command
-  /// for NAME is for all of them.
+  /// How many adapters it has: `hci0`, `hci1` and so on. In commands and events the second one is `NAME/hci1`. A
+  /// command for NAME applies to all of them.
   public var adapterCount = 1
   /// bluetoothd's `--experimental`.
   public var isExperimental = false
@@ -26,14 +26,14 @@ public struct SimulatorMachine: Sendable, Hashable {
   }
 }
 
-/// Why a simulator could not start, or a machine not boot.
+/// Why a simulator could not start, or a machine could not boot.
 public struct SimulatorError: Error, Sendable, Hashable, CustomStringConvertible {
   public let description: String
   init(_ description: String) { self.description = description }
 }
 
-/// A `SimulatedWorld`, with a bus for every machine, and a clock. What happens, happens in one order: that of the one
-/// queue through which everything comes.
+/// A `SimulatedWorld` with a bus for every machine, and a clock. Everything passes through one queue, so there is one
+/// order of events.
 public final class BlueZSimulator: Sendable {
   private enum Input: Sendable {
     case bus(machine: String, server: UInt64, BlueZServerEvent)
@@ -52,7 +52,7 @@ public final class BlueZSimulator: Sendable {
   private let inputs: AsyncStream<Input>
   private let queue: AsyncStream<Input>.Continuation
 
-  /// - Parameter onLine: told of every answer and every event, in order.
+  /// - Parameter onLine: is told of every answer and every event, in order.
   public init(
     machines: [SimulatorMachine], seed: UInt64, physics: RadioPhysics = RadioPhysics(), time: any TimeSource,
     logger: Logger,
@@ -67,18 +67,18 @@ public final class BlueZSimulator: Sendable {
     (inputs, queue) = AsyncStream.makeStream()
   }
 
-  /// Takes a request; it is answered once, through `onLine`.
+  /// Queues a request. It is answered once, through `onLine`.
   public func send(_ request: SimulatorRequest) { queue.yield(.request(request)) }
 
-  /// Answers, through `onLine`, with what there is.
+  /// Answers, through `onLine`, with a survey of the world.
   public func survey(id: UInt64) { queue.yield(.survey(id)) }
 
-  /// Ends `run` after everything that came before.
+  /// Ends `run` after everything queued before.
   public func stop() { queue.finish() }
 
   /// Serves all machines until `stop`. Called once.
   ///
-  /// - Throws: `SimulatorError` where names are not unique or a bus cannot be had.
+  /// - Throws: `SimulatorError` if names are not unique or a bus is not available.
   public func run() async throws {
     guard !machines.isEmpty else { throw SimulatorError("a world needs a machine: --machine NAME=ADDRESS") }
     guard Set(machines.map(\.name)).count == machines.count else {
@@ -107,19 +107,20 @@ public final class BlueZSimulator: Sendable {
     await shell.close()
   }
 
-  /// What `run` has in hand.
+  /// The state of `run`.
   private struct Shell {
     let simulator: BlueZSimulator
     let alarm: any Alarm
     var world: SimulatedWorld
     var servers: [String: (number: UInt64, server: BlueZServer)] = [:]
     var serverCount: UInt64 = 0
-    /// Machines whose bluetoothd has come, and hears nobody before all that came with it is there.
+    /// Machines whose bluetoothd has started and that handle no client before everything about the start is on the
+    /// bus.
     var starting: Set<String> = []
     var sockets: [String: [ChannelIdentifier: ChannelSocket]] = [:]
-    /// What happened while machines were added; nobody is told of it where one could not be.
+    /// Events while machines were being added. They are discarded if a machine can't be added.
     private var early: [WorldEvent]? = []
-    /// Why a machine's bus could not be had while the command at hand was obeyed.
+    /// Why a machine's bus was not available during the present command.
     var failure: SimulatorError?
 
     init(_ simulator: BlueZSimulator, alarm: any Alarm) {
@@ -129,7 +130,7 @@ public final class BlueZSimulator: Sendable {
     }
 
     mutating func add(_ machine: SimulatorMachine, at index: Int) async throws {
-      // In one room until somebody places them.
+      // In one room until they are placed elsewhere.
       let position = Position(x: 2 * Double(index), y: 0)
       for number in 0..<max(1, machine.adapterCount) {
         var simulated = SimulatedMachine(
@@ -141,13 +142,13 @@ public final class BlueZSimulator: Sendable {
       }
     }
 
-    /// A machine's adapters as the world knows them, the first first.
+    /// The names of a machine's adapters in the world, in order.
     private func adapters(of machine: String) -> [String] {
       let count = simulator.machines.first { $0.name == machine }?.adapterCount ?? 1
       return (0..<max(1, count)).map { AdapterName.name(machine, $0) }
     }
 
-    /// Whom a client's message is for: the adapter it names, or each of them.
+    /// Passes a client's message to the adapter it names, or to each of them.
     private func take(_ message: ClientMessage, from client: ClientIdentifier, of machine: String) -> [SimulatedWorld
       .Event]
     {
@@ -214,8 +215,8 @@ public final class BlueZSimulator: Sendable {
       failure = nil
     }
 
-    /// A command for each adapter. bluetoothd is one process for all of a machine's: it says good-bye for the others before
-    /// it ends with the first, and begins with the first.
+    /// The commands for each adapter. A machine has one bluetoothd process: it takes leave for the other adapters
+    /// before it ends with the first, and it starts with the first.
     private func steps(of command: WorldCommand) -> [WorldCommand] {
       guard world.machineNames.contains(command.machine) else { return [command] }
       let machine = AdapterName.machine(command.machine)
@@ -249,7 +250,8 @@ public final class BlueZSimulator: Sendable {
       alarm.set(world.nextDeadline)
     }
 
-    /// Of several adapters the first brings the bus, and all of them begin; the others' objects come one by one, as all do.
+    /// For a machine with several adapters, the first brings the bus, and then all start. The others' objects are
+    /// added one by one, as usual.
     private mutating func started(_ adapter: String, _ objects: ManagedObjects) async {
       let machine = AdapterName.machine(adapter)
       guard machine == adapter else {
@@ -264,14 +266,14 @@ public final class BlueZSimulator: Sendable {
       }
     }
 
-    /// What one adapter made it die of takes it from all of them.
+    /// A crash caused by one adapter ends bluetoothd for all of them.
     private mutating func crashed(_ adapter: String) async {
       let machine = AdapterName.machine(adapter)
       guard machine != adapter, world.isRunning(machine) else { return }
       await handle(.command(.stopBluetoothd(machine: machine, killed: true)))
     }
 
-    /// bluetoothd of a machine is one process: with the first adapter's all are gone.
+    /// A machine has one bluetoothd process: when the first adapter's ends, all end.
     private mutating func stopped(_ adapter: String) async {
       let machine = AdapterName.machine(adapter)
       guard machine == adapter else { return }
@@ -309,7 +311,7 @@ public final class BlueZSimulator: Sendable {
     ) async {
       guard servers[AdapterName.machine(machine)]?.number == server, sockets[machine]?[channel] != nil else { return }
       await handle(.channel(machine: machine, channel, input))
-      // Of a channel that the model does not know, or no longer.
+      // The channel may be unknown to the model, or no longer known.
       if input == .closed { sockets[machine]?.removeValue(forKey: channel)?.close() }
     }
 
@@ -330,8 +332,9 @@ public final class BlueZSimulator: Sendable {
       }
     }
 
-    /// A new bluetoothd's clients are heard when all that happened with its start is on the bus: a client that calls as
-    /// soon as the name is there finds every object, as with bluetoothd, which exports them before it takes calls.
+    /// Clients of a new bluetoothd are handled when everything about its start is on the bus. A client that calls as
+    /// soon as the name appears finds every object, as with bluetoothd, which exports its objects before it handles
+    /// calls.
     mutating func openServers() {
       for machine in starting.sorted() {
         do {

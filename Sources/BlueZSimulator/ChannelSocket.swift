@@ -3,7 +3,8 @@ import Dispatch
 import Glibc
 import Synchronization
 
-/// bluetoothd's end of a socket that AcquireNotify or AcquireWrite made: packets, each of which stays whole.
+/// bluetoothd's end of a socket that AcquireNotify or AcquireWrite made. It carries packets, each of which stays
+/// whole.
 final class ChannelSocket: Sendable {
   /// The longest value of an attribute.
   private static let packetLimit = 512
@@ -23,7 +24,7 @@ final class ChannelSocket: Sendable {
 
   deinit { close() }
 
-  /// A new pair: this end, and the descriptor of the other, which is the caller's.
+  /// Makes a new pair: this end, and the descriptor of the other, which belongs to the caller.
   static func pair() -> (ChannelSocket, other: Int32)? {
     var ends: [Int32] = [-1, -1]
     let kind = Int32(SOCK_SEQPACKET.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
@@ -31,7 +32,7 @@ final class ChannelSocket: Sendable {
     return (ChannelSocket(owning: ends[0]), ends[1])
   }
 
-  /// Tells of every packet, and of the end.
+  /// Reports every packet, and the end.
   func listen(_ onInput: @escaping @Sendable (ChannelInput) -> Void) {
     state.withLock { state in
       let descriptor = state.descriptor
@@ -51,7 +52,7 @@ final class ChannelSocket: Sendable {
     }
   }
 
-  /// `nil`: nothing for now.
+  /// `nil` if there is nothing at the moment.
   private static func read(_ descriptor: Int32) -> ChannelInput? {
     var buffer = [UInt8](repeating: 0, count: packetLimit)
     let count = recv(descriptor, &buffer, buffer.count, 0)
@@ -59,7 +60,7 @@ final class ChannelSocket: Sendable {
     return count == 0 ? .closed : .data(Array(buffer.prefix(count)))
   }
 
-  /// What the other end has no room for is lost, as a notification is.
+  /// A packet that the other end has no room for is lost, as a notification would be.
   func send(_ bytes: [UInt8]) {
     state.withLock { state in
       guard !state.isClosed else { return }

@@ -1,13 +1,13 @@
 import BlueZModel
 import JournalEvents
 
-/// What an orchestrator tells the simulator to do.
+/// A command from an orchestrator to the simulator.
 public typealias SimulatorCommand = WorldCommand
 
-/// One line on the simulator's standard input: `{"id":1,"command":{"move":{"machine":"phone","x":0,"y":0}}}`. (One more,
-/// `{"id":1,"command":{"list":{}}}`, asks and changes nothing; see `SimulatorLineReader`.)
+/// One line on the simulator's standard input: `{"id":1,"command":{"move":{"machine":"phone","x":0,"y":0}}}`.
+/// (Another form, `{"id":1,"command":{"list":{}}}`, asks and changes nothing; see `SimulatorLineReader`.)
 public struct SimulatorRequest: Sendable, Hashable, Codable {
-  /// Comes back with the answer.
+  /// Repeated in the answer.
   public var id: UInt64
   public var command: SimulatorCommand
   public init(id: UInt64, command: SimulatorCommand) {
@@ -16,11 +16,11 @@ public struct SimulatorRequest: Sendable, Hashable, Codable {
   }
 }
 
-/// The answer to a request. With an error nothing has changed.
+/// The answer to a request. If there is an error, nothing has changed.
 public struct SimulatorReply: Sendable, Hashable, Codable {
   public var id: UInt64
   public var error: String?
-  /// What there is, where it was asked for.
+  /// The survey, if it was asked for.
   public var world: WorldSurvey?
   public init(id: UInt64, error: String?, world: WorldSurvey? = nil) {
     self.id = id
@@ -31,7 +31,7 @@ public struct SimulatorReply: Sendable, Hashable, Codable {
 
 /// One line on the simulator's standard output.
 public enum SimulatorLine: Sendable, Hashable, Codable {
-  /// All machines are on their buses; comes once, before anything is answered.
+  /// All machines are on their buses. Comes once, before any answer.
   case ready
   case reply(SimulatorReply)
   case event(WorldEvent)
@@ -63,7 +63,7 @@ public enum SimulatorLine: Sendable, Hashable, Codable {
 }
 
 extension WorldEvent {
-  /// The event as the journal has it.
+  /// The event in the form of the journal.
   var journalEntry: (event: Recorded.Radio, fields: [JournalField: String]) {
     switch self {
     case .walkBegan(let machine, let x, let y): (.walkBegan, [.machine: machine, .x: "\(x)", .y: "\(y)"])

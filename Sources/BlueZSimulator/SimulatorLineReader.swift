@@ -1,15 +1,15 @@
 import BlueZModel
 import Foundation
 
-/// Reads lines of the simulator's standard input, and says of those that are no commands what is wrong with them.
+/// Reads lines of the simulator's standard input, and explains what is wrong with invalid ones.
 public enum SimulatorLineReader {
   public enum Line: Sendable, Hashable {
     case request(SimulatorRequest)
-    /// `list`: what there is.
+    /// `list`: asks for a survey of the world.
     case survey(id: UInt64)
   }
 
-  /// A line that is no command, by its `id` where it has one, else 0.
+  /// A line that is not a command, with its `id` if it has one, otherwise 0.
   public struct Failure: Error, Sendable, Hashable {
     public var id: UInt64
     public var reason: String
@@ -18,7 +18,7 @@ public enum SimulatorLineReader {
   /// The longest line, in bytes.
   public static let limit = 65_536
 
-  /// Each command with what it takes.
+  /// Each command with its fields.
   private static let commands: [(name: String, fields: String)] = [
     ("list", ""), ("move", "machine, x, y (metres)"),
     ("walk", "machine, x, y (metres), seconds"), ("shield", "machine, isOn"), ("plug", "machine, isOn"),

@@ -2,16 +2,18 @@ import BlueZ
 import BluetoothTypes
 import BusValue
 
-/// Which of a machine's Bluetooth adapters the system uses. Objects of the others are ignored.
+/// Which of the machine's Bluetooth adapters the system uses. Objects of the other adapters are ignored.
 public enum AdapterChoice: Sendable, Hashable, CustomStringConvertible {
-  /// The lowest name that is there when one is needed.
+  /// The adapter with the lowest name at the time one is needed.
   case first
-  /// By bluetoothd's name, `hci1`. The kernel gives the numbers in the order in which adapters come.
+  /// The adapter with this bluetoothd name, such as `hci1`. The kernel numbers adapters in the order in which they
+  /// appear.
   case named(String)
-  /// By the adapter's address, which stays when adapters are unplugged and come in another order.
+  /// The adapter with this address. Unlike a name, it survives unplugging and a changed order of adapters.
   case address(DeviceAddress)
 
-  /// `hci` and a number up to 65535, or an address as `C0:DE:00:00:00:02`; `nil`: neither.
+  /// Accepts `hci` with a number up to 65535, or an address such as `C0:DE:00:00:00:02`. Returns `nil` for any other
+  /// text.
   public init?(_ text: String) {
     if let address = DeviceAddress(text, kind: .public) {
       self = .address(address)
@@ -24,12 +26,12 @@ public enum AdapterChoice: Sendable, Hashable, CustomStringConvertible {
     self = .named(text)
   }
 
-  /// Whether it is this `Adapter1`.
+  /// Whether this `Adapter1` is the chosen one.
   func matches(_ path: ObjectPath, _ properties: Properties) -> Bool {
     switch self {
     case .first: true
     case .named(let name): path.lastComponent == name
-    // An adapter whose own identity is a static random address is meant as well: its kind is not in question.
+    // Only the bits are compared, so an adapter whose identity is a static random address matches as well.
     case .address(let address):
       PropertyValues<Adapter1>(properties).address.flatMap { DeviceAddress($0, kind: .public) }?.bits == address.bits
     }

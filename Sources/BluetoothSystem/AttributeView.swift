@@ -4,7 +4,8 @@ import BluetoothTypes
 import BusValue
 import FoundationEssentials
 
-/// What each app has discovered of a peripheral's attributes: bluetoothd knows them all, an app sees what it asked for.
+/// What each app has discovered of a peripheral's attributes. bluetoothd knows all of them; an app sees those it
+/// asked for.
 extension BluetoothSystem {
   mutating func discover(_ operation: PeripheralOperation, _ device: Device, _ key: ManagerKey) -> OperationResult {
     guard let peripheral = managers[key]?.peripherals[device.peer] else { return .failed(.notConnected) }
@@ -31,16 +32,16 @@ extension BluetoothSystem {
     persistPeripheral(key, peer)
   }
 
-  /// An attribute is no longer there: what apps discovered below it is void.
+  /// An attribute was removed. Whatever apps discovered below it is invalid now.
   mutating func attributeRemoved(_ peer: PeerIdentifier, _ attribute: RemoteAttribute) {
     guard attribute.kind == .service else { return }
     for key in sortedManagers(.central) {
       guard var peripheral = managers[key]?.peripherals[peer],
         peripheral.services?.contains(where: { $0.handle == attribute.handle }) == true
       else { continue }
-      // While bluetoothd forgets a device that left, nothing is said; it may come back as it was.
+      // Apps are not told while bluetoothd forgets a device that left: the device may come back unchanged.
       guard peripheral.isConnected, bluez.device(peer)?.isConnected == true else { continue }
-      // A subscription outlives the server's restart where the attributes come back with their handles.
+      // A subscription survives a restart of the server if the attributes come back with the same handles.
       if peripheral.services?.first(where: { $0.handle == attribute.handle })?.hasSubscription != true {
         peripheral.services?.removeAll { $0.handle == attribute.handle }
       }
@@ -82,7 +83,7 @@ extension ServiceSnapshot {
 }
 
 extension [ServiceSnapshot] {
-  /// Takes in what a discovery finds on a device, and says it.
+  /// Adds what a discovery finds on a device, and returns it.
   mutating func discover(_ operation: PeripheralOperation, of device: Device) -> OperationResult {
     switch operation {
     case .discoverServices(let uuids): discoverServices(uuids, of: device)
@@ -139,7 +140,7 @@ extension [ServiceSnapshot] {
     return .descriptors(of: handle, found)
   }
 
-  /// Where a characteristic stands.
+  /// The position of a characteristic: its service's index and its own index within the service.
   func place(of handle: AttributeHandle) -> (service: Int, characteristic: Int)? {
     for (index, service) in enumerated() {
       if let found = service.characteristics?.firstIndex(where: { $0.handle == handle }) { return (index, found) }

@@ -4,27 +4,27 @@ import BluetoothTypes
 import BusValue
 import TimeTypes
 
-/// bluetoothd's objects, as its messages say.
+/// A copy of bluetoothd's objects, built from its messages.
 struct BlueZMirror: Sendable {
   var isPresent = false
   var wasEverPresent = false
   var adapter: ObjectPath?
   var hadAdapter = false
-  /// bluetoothd has appeared and its adapter is on the way: until it works, or this time has come, nothing has changed for
-  /// apps.
+  /// Set while bluetoothd has appeared and its adapter is still coming up. Apps see no change until the adapter works
+  /// or this time has passed.
   var adapterAwaitedUntil: Instant?
-  /// What apps were told before bluetoothd appeared.
+  /// The state that apps were told before bluetoothd appeared.
   var stateBefore = ManagerState.unknown
   var isPowered = false
   /// `nil` before BlueZ 5.67.
   var powerState: PowerState?
-  /// Somebody's discovery runs, this system's or another client's.
+  /// A discovery is running, either this system's or another client's.
   var isDiscovering = false
-  /// Devices that there was no room for.
+  /// How many devices were left out because the mirror was full.
   var refused = 0
   var devices: [ObjectPath: Device] = [:]
   var devicePaths: [PeerIdentifier: ObjectPath] = [:]
-  /// Which device an attribute's object belongs to.
+  /// The device and handle that each attribute object belongs to.
   var owners: [ObjectPath: (device: ObjectPath, handle: AttributeHandle)] = [:]
 
   var state: ManagerState {
@@ -34,7 +34,7 @@ struct BlueZMirror: Sendable {
     return adapter == nil && !hadAdapter ? .unsupported : .poweredOff
   }
 
-  /// The kernel finds a controller, loads its firmware and gives it power within that time of bluetoothd's start, or not.
+  /// How long after bluetoothd's start the kernel may need to find a controller, load its firmware and power it.
   static let adapterPatience: Duration = .seconds(5)
 
   func device(_ peer: PeerIdentifier) -> Device? { devicePaths[peer].flatMap { devices[$0] } }
@@ -51,7 +51,7 @@ struct BlueZMirror: Sendable {
   }
 }
 
-/// A Device1, with the attributes below it. Its properties are read when they change, once.
+/// A Device1 with the attributes below it. Its properties are parsed once, when they change.
 struct Device: Sendable {
   let path: ObjectPath
   var peer: PeerIdentifier
@@ -64,13 +64,13 @@ struct Device: Sendable {
   private(set) var isTrusted = false
   private(set) var isResolved = false
   private(set) var rssi: Int8?
-  /// What it has said of itself: by advertisements, or, its name and services, on a link.
+  /// What the device has said about itself: in advertisements or, for its name and services, over a link.
   private(set) var advertisement = AdvertisementData()
 
   private var addressText: String?
   private var addressKind: DeviceAddress.Kind?
   private(set) var address: DeviceAddress?
-  /// `nil` before BlueZ 5.66, where `Paired` says it.
+  /// `nil` before BlueZ 5.66, where only `Paired` exists.
   private var isMarkedBonded: Bool?
   private var isPaired: Bool?
   var isBonded: Bool { isMarkedBonded ?? isPaired ?? false }
@@ -89,7 +89,7 @@ struct Device: Sendable {
     if let isConnected = changes.connected { self.isConnected = isConnected ?? false }
     if let isTrusted = changes.trusted { self.isTrusted = isTrusted ?? false }
     if let isResolved = changes.servicesResolved { self.isResolved = isResolved ?? false }
-    // One that can't be read is a no; `Paired` counts where there is none at all.
+    // An unreadable value counts as false. `Paired` is used only where the property is missing.
     if let isBonded = changes.bonded { isMarkedBonded = changes.isGone(\.bonded) ? nil : isBonded ?? false }
     if let isPaired = changes.paired { self.isPaired = isPaired }
     if let rssi = changes.rssi { self.rssi = rssi }
@@ -109,13 +109,13 @@ struct Device: Sendable {
   var uuids: [BluetoothUUID] { advertisement.serviceUUIDs }
   var isUsable: Bool { isConnected && !isDisconnecting }
 
-  /// Services that tell this device from others: a profile of these puts few devices on the accept list.
+  /// Services that distinguish this device from others. A profile made of these puts few devices on the accept list.
   var tellingServices: [BluetoothUUID] {
     let telling = uuids.filter(\.isTelling)
     return telling.isEmpty ? uuids : telling
   }
 
-  /// The link's MTU, where bluetoothd says; what every link has, otherwise.
+  /// The link's MTU if bluetoothd reports it, else the default that every link has.
   var mtu: Int { attributes.values.lazy.compactMap(\.mtu).first ?? ATTLimits.defaultMTU }
 }
 
@@ -125,14 +125,14 @@ struct RemoteAttribute: Sendable {
   let kind: Kind
   let path: ObjectPath
   let handle: AttributeHandle
-  /// The attribute it belongs to: a characteristic's service, a descriptor's characteristic.
+  /// The attribute this one belongs to: the service of a characteristic, or the characteristic of a descriptor.
   let parent: AttributeHandle?
 
   private(set) var uuid: BluetoothUUID?
-  /// Of a service.
+  /// Services only.
   private(set) var isPrimary = true
   private(set) var includes: [ObjectPath] = []
-  /// Of a characteristic.
+  /// Characteristics only.
   private(set) var characteristicProperties: CharacteristicProperties = []
   private(set) var mtu: Int?
 
@@ -146,7 +146,7 @@ struct RemoteAttribute: Sendable {
     update(properties)
   }
 
-  /// A value that changes is no part of what is known of an attribute: whoever subscribed is told.
+  /// A changed value is not stored with the attribute. It is delivered to subscribers.
   mutating func update(_ changed: Properties) {
     switch kind {
     case .service:
@@ -170,8 +170,8 @@ extension BlueZMirror {
     (InterfaceName.gattDescriptor, .descriptor),
   ]
 
-  /// Takes a remote attribute's object in; objects that do not lie below a known device are not ours.
-  /// - Parameter limit: how many attributes of all devices are taken in.
+  /// Adds a remote attribute's object. Objects that are not below a known device are ignored.
+  /// - Parameter limit: the largest number of attributes, over all devices.
   mutating func addAttribute(
     _ path: ObjectPath, _ kind: RemoteAttribute.Kind, _ properties: Properties, limit: Int
   ) {

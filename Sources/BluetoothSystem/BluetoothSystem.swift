@@ -6,18 +6,18 @@ import FoundationEssentials
 import JournalEvents
 import TimeTypes
 
-/// What latchkeyd decides: a pure state machine between bluetoothd and apps. It takes events and the time, and
+/// What latchkeyd decides: a pure state machine between bluetoothd and the apps. It takes events and the time, and
 /// returns effects for a shell to carry out in order.
 ///
-/// Every request of an app is desired state. After each event the machine compares what is desired with what
-/// bluetoothd says is, and asks for what is missing; so it makes no difference what got lost, or why.
+/// Every app request is desired state. After each event the machine compares the desired state with what bluetoothd
+/// reports and asks for what is missing. So a lost message does no lasting harm, whatever the reason.
 public struct BluetoothSystem: Sendable {
   let configuration: Configuration
   var now = Instant.zero
   var unixSeconds = 0.0
   var random: SplitMix64
 
-  // What was promised.
+  // What was promised to apps.
   var ledger: Ledger
   var settings: SettingsRecord
   var apps: [String: App] = [:]
@@ -25,11 +25,11 @@ public struct BluetoothSystem: Sendable {
   var peers: [PeerIdentifier: PeerRecord] = [:]
   var remembered = RememberedSubscriptions()
 
-  // What bluetoothd says.
+  // What bluetoothd reports.
   var bluez = BlueZMirror()
   var identifiers = PeerDirectory()
 
-  // What was asked of bluetoothd.
+  // What bluetoothd was asked for.
   var calls = PendingCalls()
   var attempts: [PeerIdentifier: ConnectionAttempt] = [:]
   var profile = AcceptListProfile()
@@ -39,7 +39,7 @@ public struct BluetoothSystem: Sendable {
   var signalReadings: [PeerIdentifier: SignalReading] = [:]
   var links: [PeerIdentifier: LinkHealth] = [:]
   var rereading = Rereading()
-  /// Whose attributes changed in this turn, and whose are not what they should be.
+  /// Peers whose attributes changed in this turn, and peers that lack services they should have.
   var uncheckedDatabases: Set<PeerIdentifier> = []
   var healings: [PeerIdentifier: DatabaseHealing] = [:]
   var sessions = NotifySessions()
@@ -48,16 +48,16 @@ public struct BluetoothSystem: Sendable {
   var lastAction: UInt64 = 0
   var remoteRequests = OpenRemoteRequests()
 
-  /// The last deadline that was found overdue.
+  /// The last deadline that was found to be overdue.
   var overdue: Instant?
 
-  // What this turn has decided.
+  // The effects this turn has decided on.
   var output: [Effect] = []
 
   /// - Parameters:
-  ///   - apps: the apps of this machine; what was stored of others is kept but rests.
-  ///   - stored: what an earlier life of the system left on disk.
-  ///   - seed: of the random numbers it needs; different at each start.
+  ///   - apps: the apps installed on this machine. Stored records of other apps are kept, but not used.
+  ///   - stored: what an earlier run of the system left on disk.
+  ///   - seed: for the random numbers the system needs; different at each start.
   public init(configuration: Configuration = Configuration(), apps: [AppDeclaration], stored: StoredState, seed: UInt64)
   {
     self.configuration = configuration
@@ -72,8 +72,8 @@ public struct BluetoothSystem: Sendable {
     load(stored)
   }
 
-  /// Takes one event at a time that never goes back, and decides.
-  /// - Parameter unixSeconds: the wall clock, only passed on to apps.
+  /// Takes one event and returns what to do about it. Time never goes backwards between events.
+  /// - Parameter unixSeconds: the wall clock. It is only passed on to apps.
   public mutating func handle(_ event: Event, at time: Instant, unixSeconds: Double? = nil) -> [Effect] {
     now = max(now, time)
     self.unixSeconds = unixSeconds ?? now.seconds
@@ -97,12 +97,12 @@ public struct BluetoothSystem: Sendable {
     return takeEffects()
   }
 
-  /// When `timePassed` is due, at the latest; `nil`: nothing is waiting for the time. It is never in the past: an alarm
-  /// for then would ring again at once, and for ever.
+  /// The latest time at which `timePassed` must arrive, or `nil` if nothing waits for the time. It is never in the
+  /// past: such an alarm would fire again at once, for ever.
   public private(set) var nextDeadline: Instant?
 
-  /// What is due after a turn was to be done in it. Where it was not, that is a fault of this machine, which is told
-  /// once and costs a turn a second rather than all the processor's time.
+  /// A turn must handle everything that is due in it. If something is left overdue, that is a bug in this machine. It
+  /// is journaled once and costs one turn a second, instead of using all the processor's time.
   private mutating func setDeadline() {
     guard let earliest = earliestDeadline else {
       nextDeadline = nil
@@ -119,7 +119,7 @@ public struct BluetoothSystem: Sendable {
     nextDeadline = now + .seconds(1)
   }
 
-  /// The earliest of all, also where it is overdue.
+  /// The earliest of all deadlines, even if it is overdue.
   var earliestDeadline: Instant? {
     let parts: [Instant?] = [
       appsDeadline, remoteRequests.deadline, reconcilerDeadline, pairing.deadline, bluez.adapterAwaitedUntil,
@@ -130,26 +130,29 @@ public struct BluetoothSystem: Sendable {
     return parts.lazy.compactMap(\.self).min()
   }
 
-  /// Brings what apps are told and what bluetoothd is asked in line with what is. Facts come first, then what is lost, then
-  /// what apps are told, then what bluetoothd is asked; apps come last, since everything before may have told them something.
+  /// Brings apps and bluetoothd in line with the current state. Facts come first, then losses, then what apps are
+  /// told, then what bluetoothd is asked for. Apps come last, because every earlier step may have queued something
+  /// for them.
   private mutating func settle() {
-    // Facts that time alone changes. All that follows asks whether the radio works, who attends, and which links are dead.
+    // Facts that change with time alone. All later steps ask whether the radio works, whether a user attends, and
+    // which links are dead.
     settleAdapter()
     expireRemoteRequests()
     reconcilePairing()
     reconcileLinks()
-    // Losses before states and connections: an app hears that a link is gone before it hears that Bluetooth is off, and
-    // before it hears of the peripheral's next link.
+    // Losses before states and connections: an app hears that a link is gone before it hears that Bluetooth is off,
+    // and before it hears of the peripheral's next link.
     tellLostLinks()
     tellManagerStates()
     tellConnections()
-    // The agent before anything that may pair; connections before what needs a link.
+    // The agent before anything that may pair; connections before anything that needs a link.
     reconcileRegistrations()
     reconcileConnections()
     reconcileDatabases()
-    // Subscriptions before operations, so that `setNotifyValue` finds a session that is there already.
+    // Subscriptions before operations, so that `setNotifyValue` finds a session that already exists.
     reconcileNotifications()
-    // Services before their subscribers, and before advertisements, which call centrals in.
+    // Services before their subscribers, and before advertisements, because advertisements invite centrals to
+    // connect.
     reconcilePublished()
     reconcileSubscriptions()
     runOperations()
@@ -159,7 +162,7 @@ public struct BluetoothSystem: Sendable {
   }
 
   private mutating func takeEffects() -> [Effect] {
-    // Stores before effects: nobody is told what a crash could still take back.
+    // Stores before effects: an app is never told anything that a crash could still undo.
     let effects = ledger.takeChanges().map(Effect.store) + output
     output.removeAll(keepingCapacity: true)
     return effects
@@ -207,8 +210,8 @@ public struct BluetoothSystem: Sendable {
   }
 }
 
-/// A small generator of good quality, for identifiers (Steele, Lea and Flood, "Fast splittable pseudorandom number
-/// generators", 2014).
+/// A small generator of good quality, used for identifiers (Steele, Lea and Flood, "Fast splittable pseudorandom
+/// number generators", 2014).
 struct SplitMix64: Sendable {
   var state: UInt64
 

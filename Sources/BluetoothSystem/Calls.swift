@@ -3,7 +3,7 @@ import BlueZ
 import BluetoothTypes
 import BusValue
 
-/// What a call to bluetoothd was for.
+/// The purpose of a call to bluetoothd.
 enum PendingCall: Sendable, Hashable {
   case ignored
   case connect(PeerIdentifier)
@@ -16,13 +16,13 @@ enum PendingCall: Sendable, Hashable {
   case registerAgent
   case pair(AnswerToken)
   case requestDefaultAgent
-  /// The operation at the head of this peripheral's line.
+  /// The operation at the head of this peripheral's queue.
   case operation(PeerIdentifier)
-  /// For all who wait for it.
+  /// Answers every request that was waiting when the call was made.
   case rssi(PeerIdentifier)
-  /// Whether the controller has the link.
+  /// Asks whether the controller has the link.
   case probe(PeerIdentifier)
-  /// What bluetoothd believes of one device, of all objects.
+  /// Reads bluetoothd's view of one device or, below, of all objects.
   case reread(ObjectPath)
   case rereadAll
   case startNotify(ObjectPath)

@@ -5,7 +5,7 @@ import BusValue
 import FoundationEssentials
 import TimeTypes
 
-/// What bluetoothd says, taken in.
+/// Handling of what bluetoothd says.
 extension BluetoothSystem {
   mutating func receive(_ message: DaemonMessage) {
     switch message {
@@ -13,7 +13,7 @@ extension BluetoothSystem {
     case .vanished: bluetoothdVanished()
     case .reply(let identifier, let result):
       if let pending = calls.take(identifier) { completed(pending, result) }
-    // Before bluetoothd's objects are known, a signal is of one that is gone, or told again by those objects.
+    // Until bluetoothd's objects have been read, a signal is about a removed object, or the objects will repeat it.
     case .signal where !bluez.isPresent: break
     case .signal(.interfacesAdded(let path, let interfaces)): added(path, interfaces)
     case .signal(.interfacesRemoved(let path, let names)): removed(path, names)
@@ -48,9 +48,9 @@ extension BluetoothSystem {
     journal(.bluetoothState, [.state: String(describing: bluez.state), .because: "bluetoothd vanished"])
   }
 
-  /// Nothing that was asked of bluetoothd or of its adapter holds any longer.
+  /// Forgets everything that was asked of bluetoothd or its adapter, because none of it holds any longer.
   private mutating func forgetAsked() {
-    // The agent is bluetoothd's own matter, whatever becomes of its adapter.
+    // The agent belongs to bluetoothd itself and does not depend on the adapter.
     let open = calls.forgetAll { $0 == .registerAgent }
     attempts = [:]
     profile = AcceptListProfile()
@@ -69,7 +69,7 @@ extension BluetoothSystem {
     expireAllRemoteRequests()
   }
 
-  /// The adapter works, or is off on purpose, or does not come.
+  /// Ends the wait for the adapter once it works, is off on purpose, or has had its time.
   mutating func settleAdapter() {
     guard let until = bluez.adapterAwaitedUntil else { return }
     let isOffOnPurpose = bluez.adapter != nil && (!settings.bluetoothOn || bluez.powerState == .blocked)
@@ -80,7 +80,7 @@ extension BluetoothSystem {
     }
   }
 
-  /// Someone who named an adapter that is not there would else wait for one that never comes, and see no reason.
+  /// Without this journal entry, a user who configured a missing adapter would wait for it and see no reason.
   private mutating func noteMissingAdapter(_ objects: ManagedObjects) {
     guard bluez.adapter == nil, configuration.adapter != .first else { return }
     let present = objects.keys.filter { objects[$0]?[InterfaceName.adapter] != nil }.map { String($0.lastComponent) }
@@ -93,7 +93,7 @@ extension BluetoothSystem {
 
   private mutating func added(_ path: ObjectPath, _ interfaces: Interfaces) {
     if let properties = interfaces[InterfaceName.adapter] { adapterAdded(path, properties) }
-    // bluetoothd tells of an adapter before it tells of what hangs on it.
+    // bluetoothd announces an adapter before the objects below it.
     guard let adapter = bluez.adapter, path.isWithin(adapter) else { return }
     if let properties = interfaces[InterfaceName.device] { deviceAdded(path, properties) }
     for (interface, kind) in BlueZMirror.attributeKinds {
@@ -125,7 +125,7 @@ extension BluetoothSystem {
   private mutating func deviceAdded(_ path: ObjectPath, _ properties: Properties) {
     guard let address = PropertyValues<Device1>(properties).deviceAddress else { return }
     let peer = identifier(for: address)
-    // What apps have to do with is let in, however many others there are.
+    // A device that an app has asked for is always admitted, however many others there are.
     guard bluez.devices[path] != nil || bluez.devices.count < configuration.deviceLimit || peers[peer] != nil else {
       bluez.refused += 1
       if bluez.refused & (bluez.refused - 1) == 0 {
@@ -169,7 +169,7 @@ extension BluetoothSystem {
     }
   }
 
-  /// What was noted of a device for as long as bluetoothd shows it.
+  /// Forgets what is only known about a device while bluetoothd shows it.
   private mutating func forgetDevice(_ path: ObjectPath, _ peer: PeerIdentifier) {
     rereading.answered(path)
     publishing.mark.forgetVisit(of: peer)
@@ -196,18 +196,18 @@ extension BluetoothSystem {
         if !isDiscovering { discovery.hasEnded() }
       }
       if values.pairable == false, pairing.takeLossOfPairable() {
-        // bluetoothd switches it off with its last agent, and not on again for one that comes at once; pairings would
-        // succeed then and leave no bond (seen with 5.82).
+        // bluetoothd switches `Pairable` off with its last agent, and does not switch it on again for an agent that
+        // registers at once. Pairings would then succeed but leave no bond (seen with 5.82).
         setAdapter(\.pairable, true)
       }
       if values.powerState == .off, bluez.powerState == .blocked, settings.bluetoothOn {
-        // rfkill is off again: asked once, not over and over.
+        // rfkill was lifted: ask for power once, not repeatedly.
         setAdapter(\.powered, true)
       }
       do {
         if let state = try values.read(\.powerState) { bluez.powerState = state }
       } catch  where error.found == error.wanted {
-        // A word that is not known is another state than those that are.
+        // An unknown word is a state of its own, different from all known ones.
         bluez.powerState = nil
       } catch {}
     case InterfaceName.device: deviceChanged(path, changed, invalidated)
@@ -265,7 +265,7 @@ extension BluetoothSystem {
     }
   }
 
-  /// After bonding a device goes by its identity address, at the same path.
+  /// After bonding, a device is known by its identity address. Its object path stays the same.
   private mutating func readdress(_ path: ObjectPath, _ old: PeerIdentifier, _ address: DeviceAddress) {
     if let known = identifiers[address], known != old, peers[known] != nil, peers[old]?.wasRequested != true {
       bluez.devices[path]?.peer = known

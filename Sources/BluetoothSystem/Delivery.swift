@@ -2,16 +2,16 @@ import AppLink
 import BluetoothTypes
 import TimeTypes
 
-/// Telling apps, in order and once.
+/// Delivers events to apps, in order and once.
 extension BluetoothSystem {
-  /// Puts an event into the line of a manager's app; the manager's number is looked up when it is sent.
+  /// Queues an event for a manager's app. The manager's number is looked up when the event is sent.
   mutating func tell(_ key: ManagerKey, _ body: AppLink.Event.Body) {
     guard managers[key] != nil else { return }
     apps[key.app]?.queue.append(App.Waiting(manager: key, body: body))
     if let app = apps[key.app], app.queue.count > max(configuration.eventQueueLimit, app.tidyAt) { tidy(key.app) }
   }
 
-  /// Sends what waits, as far as the app is awake, keeps up, and the managers exist.
+  /// Sends queued events as long as the app is awake and keeps up, and their managers exist.
   mutating func flush(_ name: String) {
     tellActions(name)
     guard let app = apps[name], app.isReceiving, !app.queue.isEmpty, let link = app.link else { return }
@@ -36,9 +36,9 @@ extension BluetoothSystem {
     if rest.count <= configuration.eventQueueLimit { apps[name]?.tidyAt = 0 }
   }
 
-  /// Sends one event now, ahead of what waits.
+  /// Sends one event now, ahead of the queue.
   ///
-  /// - Parameter manager: which manager of the app is told; `nil`: the app itself.
+  /// - Parameter manager: the manager that is told, or `nil` for the app itself.
   mutating func send(
     _ body: AppLink.Event.Body, to manager: ManagerIdentifier?, of name: String, _ link: AppLinkIdentifier
   ) {
@@ -46,7 +46,7 @@ extension BluetoothSystem {
     emit(.event(AppLink.Event(sequence: sequence, manager: manager, body: body), to: link))
   }
 
-  /// What a manager's process has been told is what its successor finds restored.
+  /// Records what a manager's process has been told: the app's next process finds exactly that restored.
   mutating func noteDelivered(_ body: AppLink.Event.Body, _ key: ManagerKey) {
     switch body {
     case .connected(let snapshot): setDelivered(.connected, snapshot.identifier, key)
@@ -65,7 +65,7 @@ extension BluetoothSystem {
 }
 
 extension AppLink.Event.Body {
-  /// Something that arrived once and that no state tells again.
+  /// A one-time arrival that no state repeats.
   var isFromAir: Bool {
     switch self {
     case .valueUpdated, .readRequested, .writeRequested, .requestExpired: true
@@ -73,7 +73,7 @@ extension AppLink.Event.Body {
     }
   }
 
-  /// What is kept for an app's next process.
+  /// Whether the event is kept for the app's next process.
   var outlivesProcess: Bool {
     switch self {
     case .connected, .disconnected, .failedToConnect, .discovered, .servicesModified, .subscribed, .unsubscribed,
@@ -83,39 +83,13 @@ extension AppLink.Event.Body {
     }
   }
 
-  /// Whether an app that is not running is started for it: something that it was preserved for has happened.
+  /// Whether an app that is not running is started for this event, because its state was preserved for it.
   var relaunches: Bool {
     switch self {
     case .connected, .disconnected, .failedToConnect, .discovered, .subscribed, .valueUpdated, .readRequested,
       .writeRequested:
       true
     default: false
-    }
-  }
-
-  /// A word for the journal.
-  var kind: String {
-    switch self {
-    case .managerRejected: "managerRejected"
-    case .stateChanged: "stateChanged"
-    case .willRestoreCentral, .willRestorePeripheral: "willRestoreState"
-    case .discovered: "discovered"
-    case .connected: "connected"
-    case .failedToConnect: "failedToConnect"
-    case .disconnected: "disconnected"
-    case .operationCompleted: "operationCompleted"
-    case .valueUpdated: "valueUpdated"
-    case .nameChanged: "nameChanged"
-    case .servicesModified: "servicesModified"
-    case .serviceAdded: "serviceAdded"
-    case .advertisingStarted: "advertisingStarted"
-    case .subscribed: "subscribed"
-    case .unsubscribed: "unsubscribed"
-    case .readRequested: "readRequested"
-    case .writeRequested: "writeRequested"
-    case .requestExpired: "requestExpired"
-    case .actionRequested: UserAction.kind
-    case .updateCredit: "updateCredit"
     }
   }
 }

@@ -2,7 +2,7 @@ import AppLink
 import BlueZ
 import BluetoothTypes
 
-/// Which error an app is told: the system's own, and what each of bluetoothd's means to it.
+/// The errors that apps are told: the system's own, and the translation of each of bluetoothd's.
 extension PeerError {
   /// The link ended (`CBError.peripheralDisconnected`).
   static let peripheralGone = PeerError.coreBluetooth(
@@ -12,7 +12,7 @@ extension PeerError {
     .unknownDevice, message: "No device with this identifier has been seen; scan for it first.")
   static func limit(_ what: String) -> PeerError { .coreBluetooth(.outOfSpace, message: what) }
 
-  /// What bluetoothd's error means to an app.
+  /// Translates bluetoothd's error for an app.
   init(_ error: BlueZError, reading: Bool) {
     if let code = error.attError {
       self = .att(code)

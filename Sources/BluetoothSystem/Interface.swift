@@ -3,25 +3,25 @@ import BlueZ
 import JournalEvents
 import TimeTypes
 
-/// One app's end of the link, as the carrier numbers it. A number is never used again.
+/// One app's end of the link, as the carrier numbers it. Numbers are never reused.
 public struct AppLinkIdentifier: Sendable, Hashable, Comparable {
   public let rawValue: UInt64
   public init(_ rawValue: UInt64) { self.rawValue = rawValue }
   public static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
 }
 
-/// Which question of a carrier an answer belongs to; the carrier numbers its questions.
+/// Identifies the question that an answer belongs to. The carrier numbers its questions.
 public struct AnswerToken: Sendable, Hashable {
   public let rawValue: UInt64
   public init(_ rawValue: UInt64) { self.rawValue = rawValue }
 }
 
-/// One process for certain: a number alone is reused by the kernel.
+/// Identifies one process for certain. A process number alone does not, because the kernel reuses it.
 public struct ProcessIdentity: Sendable, Hashable, Codable {
   public var processIdentifier: Int32
-  /// When it started, in the kernel's clock ticks since the machine started.
+  /// When the process started, in the kernel's clock ticks since the machine started.
   public var startTicks: UInt64
-  /// Which start of the machine that was.
+  /// Identifies the machine's start (the kernel's boot ID).
   public var boot: String
   public init(processIdentifier: Int32, startTicks: UInt64 = 0, boot: String = "") {
     self.processIdentifier = processIdentifier
@@ -30,12 +30,12 @@ public struct ProcessIdentity: Sendable, Hashable, Codable {
   }
 }
 
-/// What an app's Info.plist says about it, as far as the system cares.
+/// What an app's Info.plist declares, as far as the system uses it.
 public struct AppDeclaration: Sendable, Hashable {
   public var bundleIdentifier: String
-  /// `bluetooth-central`, `bluetooth-peripheral`; others are ignored.
+  /// `bluetooth-central`, `bluetooth-peripheral`; other modes are ignored.
   public var backgroundModes: [String]
-  /// Started with the system, and again whenever it ends, unless the user quit it.
+  /// The app starts with the system and again whenever it ends, unless the user quit it.
   public var keepAlive: Bool
   public init(bundleIdentifier: String, backgroundModes: [String] = [], keepAlive: Bool = false) {
     self.bundleIdentifier = bundleIdentifier
@@ -48,13 +48,13 @@ public struct AppDeclaration: Sendable, Hashable {
 public enum LaunchReason: String, Sendable, Hashable, Codable {
   /// The user opened it.
   case opened
-  /// Something it was preserved for has happened.
+  /// Something happened that its state was preserved for.
   case restore
-  /// It is to run always.
+  /// The app is declared to run always.
   case keepAlive = "keep-alive"
 }
 
-/// What an app is started with.
+/// What an app is told when it starts.
 public struct LaunchOptions: Sendable, Hashable {
   public var reason: LaunchReason
   /// Restore identifiers (`UIApplicationLaunchOptionsBluetoothCentralsKey`, `…PeripheralsKey`).
@@ -68,60 +68,61 @@ public struct LaunchOptions: Sendable, Hashable {
 }
 
 extension BluetoothSystem {
-  /// Times and limits that an owner of the system may set.
+  /// Times and limits that the system's owner may set.
   public struct Configuration: Sendable, Hashable {
-    /// The adapter that the system uses, of those that the machine has.
+    /// The adapter to use, if the machine has several.
     public var adapter = AdapterChoice.first
-    /// How long a woken app may run after the last event it was given. Apple's documented figure is about 10 s.
+    /// How long a woken app may run after its last event. Apple's documented figure is about 10 s.
     public var wakeBudget: Duration = .seconds(10)
-    /// How long an app without anything left to do stays awake.
+    /// How long an app stays awake when it has nothing left to do.
     public var idleGrace: Duration = .seconds(2)
-    /// How long an app without a background mode runs on after the user left it.
+    /// How long an app without a background mode keeps running after the user left it.
     public var leaveGrace: Duration = .seconds(5)
-    /// How long a started app may take until it attaches.
+    /// How long a started app may take to attach.
     public var launchBudget: Duration = .seconds(30)
     /// How many wake budgets in a row an app may overrun before it is killed.
     public var overrunsUntilKilled = 3
     /// How long an app may take to answer a remote read or write. bluetoothd gives up after 5.0 s.
     public var remoteRequestBudget: Duration = .milliseconds(4500)
-    /// Events that wait for one app. More have what is out of date taken out; at eight times as many, what can't be told
-    /// otherwise costs the app its process.
+    /// The most events that may wait for one app before outdated ones are removed. If eight times as many are still
+    /// left after that, the app's process is ended.
     public var eventQueueLimit = 1000
-    /// Events that an app has been given and not dealt with. Until it has, the next ones wait.
+    /// The most events that an app may have received and not yet handled. Later events wait.
     public var eventWindow = 1024
-    /// Connection requests and known peripherals of one manager, and of all managers of an app.
+    /// The most connection requests and known peripherals of one manager, and of all managers of an app.
     public var peripheralLimit = 1024
     public var appPeripheralLimit = 4096
-    /// Reads and writes of remote centrals that wait for apps: all, and for one app.
+    /// The most reads and writes of remote centrals that may wait for apps: in total, and for one app.
     public var remoteRequestLimit = 256
     public var appRemoteRequestLimit = 64
-    /// Write commands, which nobody waits for, that one app has not been told of.
+    /// The most write commands that one app has not been told of. A command has no answer.
     public var remoteCommandLimit = 128
-    /// Operations that wait for one peripheral.
+    /// The most operations that may wait for one peripheral.
     public var operationLimit = 256
-    /// Managers of one app, services of one manager, attributes of one service.
+    /// The most managers of one app, services of one manager, and attributes of one service.
     public var managerLimit = 64
     public var serviceLimit = 64
     public var attributeLimit = 256
-    /// Attribute handles of one app; there are some 65,000 for all.
+    /// The most attribute handles of one app. There are some 65,000 in all.
     public var handleLimit = 8192
-    /// Service UUIDs of one scan or advertisement, and of one app's scans.
+    /// The most service UUIDs of one scan or advertisement, and of all scans of one app.
     public var uuidLimit = 128
-    /// Attributes that an app may say that it has found on one peripheral.
+    /// The most attributes that an app may claim to have found on one peripheral.
     public var viewLimit = 2048
-    /// Values an app may push before it gets more credit, and how long half of that takes at the least: more than a
-    /// thousand values a second no radio carries.
+    /// How many values an app may push before it needs more credit, and the shortest time after which half of that is
+    /// returned. No radio carries more than a thousand values a second.
     public var updateCredit = 16
     public var updateInterval: Duration = .milliseconds(8)
-    /// Remote devices of bluetoothd's that are taken in, beside those that apps have asked for, and attributes of all.
+    /// The most remote devices mirrored from bluetoothd, besides those that apps have asked for, and the most
+    /// attributes over all devices.
     public var deviceLimit = 8192
     public var mirrorAttributeLimit = 65536
     public init() {}
   }
 
-  /// One thing that happens to the system.
+  /// Something that happens to the system.
   public enum Event: Sendable {
-    /// The shell runs; comes first and once.
+    /// The shell runs. This event comes first, and once.
     case started
     case daemon(DaemonMessage)
     case attach(AppLinkIdentifier, ProcessIdentity, Attachment, AnswerToken)
@@ -132,16 +133,16 @@ extension BluetoothSystem {
     /// The answer to `Effect.launch`.
     case appLaunched(String, ProcessIdentity)
     case appLaunchFailed(String, String)
-    /// A process that was launched or adopted is gone. `how` is for people: `exit 0`, `signal 9`.
+    /// A process that was launched or adopted has ended. `how` is for people: `exit 0`, `signal 9`.
     case appEnded(String, ProcessIdentity, how: String)
-    /// The machine was suspended and runs again.
+    /// The machine was suspended and is running again.
     case resumedFromSleep
-    /// `nextDeadline` has come, or the shell is awake for reasons of its own.
+    /// `nextDeadline` has come, or the shell woke for reasons of its own.
     case timePassed
   }
 
-  /// One thing the shell does, in the order given. Every `store` of an answer comes before everything else in it
-  /// and is on disk before the shell goes on.
+  /// One thing for the shell to do, in the given order. Every `store` in an answer comes first, and is on disk before
+  /// the shell goes on.
   public enum Effect: Sendable, Hashable {
     case store(StoreChange)
     case bluez(ClientMessage)
@@ -150,17 +151,17 @@ extension BluetoothSystem {
     case queryReply(AnswerToken, Result<QueryReply, AppLinkError>)
     case controlReply(AnswerToken, Result<SystemStatus, AppLinkError>)
     case launch(String, LaunchOptions)
-    /// Watch a process that another life of the system started, or the user; answered by `appEnded` when it is gone.
+    /// Watch a process that the user, or an earlier run of the system, started. `appEnded` reports its end.
     case adopt(String, ProcessIdentity)
     case suspend(String, ProcessIdentity)
     case resume(String, ProcessIdentity)
     case kill(String, ProcessIdentity)
-    /// An event that matters, for the journal.
+    /// A journal entry for an important event.
     case record(Recorded.Daemon, [JournalField: String])
   }
 }
 
-/// The mode of `UIBackgroundModes` that lets a manager of this role work in the background.
+/// The mode of `UIBackgroundModes` that lets a manager with this role work in the background.
 extension Role {
   var backgroundMode: String {
     switch self {

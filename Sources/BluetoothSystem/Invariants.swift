@@ -4,15 +4,16 @@ import BluetoothTypes
 import BusValue
 import TimeTypes
 
-/// What always holds after a turn. Debug builds check it; a turn that breaks it is a fault of this machine, found where it
-/// happens and not days later, when something waits for a reply that nobody was asked for.
+/// What must hold after every turn. Debug builds check it. A turn that breaks it is a bug in this machine, and is
+/// found where it happens instead of days later, when something waits for a reply to a call that was never made.
 extension BluetoothSystem {
-  /// The first invariant that does not hold, in words; `nil`: all do.
+  /// The first invariant that does not hold, in words, or `nil` if all hold.
   func brokenInvariant() -> String? {
     brokenAppInvariant() ?? brokenCallInvariant() ?? brokenMirrorInvariant()
   }
 
-  /// Apps. That a link implies a process is `AppLife`'s shape; a manager's events would else go nowhere.
+  /// Apps. `AppLife`'s shape already ensures that a link implies a process. Without a link, a manager's events could
+  /// not be sent.
   private func brokenAppInvariant() -> String? {
     for key in managers.keys where managers[key]?.number != nil && apps[key.app]?.link == nil {
       return "\(key.text) has a number, and its app no link"
@@ -20,7 +21,7 @@ extension BluetoothSystem {
     return nil
   }
 
-  /// Calls. What waits for a reply waits for ever where no call is under way.
+  /// Calls. Whatever waits for a reply would wait for ever if no call is under way.
   private func brokenCallInvariant() -> String? {
     var operating: Set<PeerIdentifier> = []
     var connecting: Set<PeerIdentifier> = []
@@ -71,7 +72,7 @@ extension BluetoothSystem {
     return nil
   }
 
-  /// The mirror of bluetoothd's objects, whose parts point at each other.
+  /// The mirror of bluetoothd's objects, whose parts refer to each other.
   private func brokenMirrorInvariant() -> String? {
     for (peer, path) in bluez.devicePaths where bluez.devices[path]?.peer != peer {
       return "\(peer) is said to be at \(path), which is another's"

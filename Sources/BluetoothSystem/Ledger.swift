@@ -1,6 +1,6 @@
 import OrderedCollections
 
-/// What is on disk, and what this turn changes of it. There is no other way to the disk.
+/// What is on disk, and what this turn changes of it. Everything written to disk goes through here.
 struct Ledger: Sendable {
   private(set) var stored: StoredState
   /// In the order in which records were first changed in this turn.
@@ -8,7 +8,7 @@ struct Ledger: Sendable {
 
   init(_ stored: StoredState) { self.stored = stored }
 
-  /// A record that is there already, just so, is not written again.
+  /// An unchanged record is not written again.
   mutating func put(_ record: StoredRecord) {
     guard stored.records[record.key] != record else { return }
     change(record.key, .put(record))
@@ -24,7 +24,7 @@ struct Ledger: Sendable {
     changes[key] = change
   }
 
-  /// The turn's changes, one a record: its last.
+  /// The turn's changes: one per record, the last.
   mutating func takeChanges() -> [StoreChange] {
     defer { changes.removeAll(keepingCapacity: true) }
     return Array(changes.values)

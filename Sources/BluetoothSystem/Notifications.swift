@@ -4,7 +4,7 @@ import BluetoothTypes
 import BusValue
 import FoundationEssentials
 
-/// The system's own StartNotify on remote characteristics: each serves every app, and outlives them.
+/// The system's own StartNotify calls on remote characteristics. Each serves all apps, and outlives them.
 struct NotifySessions: Sendable {
   enum State: Sendable { case starting, active, stopping, failed }
 
@@ -16,30 +16,30 @@ struct NotifySessions: Sendable {
   private var sessions: [ObjectPath: Session] = [:]
 
   subscript(path: ObjectPath) -> State? { sessions[path]?.state }
-  /// Those for which bluetoothd was asked and has not answered.
+  /// Sessions that bluetoothd was asked for and has not answered.
   var starting: [ObjectPath] { sessions.filter { $0.value.state == .starting }.map(\.key) }
 
-  /// Begins those that are wanted and not there.
+  /// Begins a session that is wanted and does not exist. Returns `false` if it exists.
   mutating func start(_ path: ObjectPath, of peer: PeerIdentifier) -> Bool {
     guard sessions[path] == nil else { return false }
     sessions[path] = Session(state: .starting, peer: peer)
     return true
   }
 
-  /// Ends those that nothing wants any more. Returns which bluetoothd is to be asked to stop.
+  /// Ends sessions that are no longer wanted. Returns those that bluetoothd must be asked to stop.
   mutating func stop(unless wanted: Set<ObjectPath>) -> [ObjectPath] {
     let unwanted = sessions.filter { $0.value.state == .active && !wanted.contains($0.key) }.keys.sorted()
     for path in unwanted { sessions[path]?.state = .stopping }
     return unwanted
   }
 
-  /// An app's own `setNotifyValue` has started it.
+  /// An app's own `setNotifyValue` has started the session.
   mutating func isActive(_ path: ObjectPath, of peer: PeerIdentifier) {
     sessions[path] = Session(state: .active, peer: peer)
   }
 
-  /// bluetoothd has answered. Returns whose subscription has failed: it is asked for again with the next link, whose loss may
-  /// have been heard before.
+  /// bluetoothd has answered. Returns the peer if the subscription failed: it is asked for again with the next link.
+  /// The old link's loss may already have been reported.
   mutating func started(_ path: ObjectPath, _ error: BlueZError?) -> PeerIdentifier? {
     guard let session = sessions[path], session.state == .starting else { return nil }
     let isThere = error.map { $0.kind == .inProgress } ?? true
@@ -47,19 +47,19 @@ struct NotifySessions: Sendable {
     return isThere ? nil : session.peer
   }
 
-  /// What failed on the old link is tried again on the next: at once where bluetoothd keeps it for then, and when the link
-  /// is there, since the failure may have been heard after the loss.
+  /// Retries on the next link what failed on the old one. It is called at the loss, because bluetoothd keeps the
+  /// request for the next link, and when the next link is up, because the failure may be reported after the loss.
   mutating func forgetFailures(of peer: PeerIdentifier) {
     sessions = sessions.filter { $0.value.peer != peer || $0.value.state != .failed }
   }
 
-  /// bluetoothd has stopped it, or its object is gone.
+  /// bluetoothd has stopped the session, or its object was removed.
   mutating func hasEnded(_ path: ObjectPath) { sessions[path] = nil }
 }
 
 extension BluetoothSystem {
-  /// Keeps bluetoothd subscribed to what apps are subscribed to. It may be asked while the device is away: it then takes
-  /// effect with the next link.
+  /// Keeps bluetoothd subscribed to everything that apps are subscribed to. This works while the device is away, too:
+  /// the subscription then takes effect with the next link.
   mutating func reconcileNotifications() {
     guard bluez.state == .poweredOn else { return }
     let wanted = wantedNotifications()
@@ -91,7 +91,7 @@ extension BluetoothSystem {
     journal(.subscriptionFailed, [.peripheral: peer.uuidString, .error: failure.description])
   }
 
-  /// A characteristic's Value changed: a notification, or the echo of a read of ours.
+  /// A characteristic's Value changed: a notification, or the echo of our own read.
   mutating func valueArrived(_ path: ObjectPath, _ value: [UInt8]) {
     guard let owner = bluez.owners[path], let peer = bluez.devices[owner.device]?.peer else { return }
     guard operations[peer] != nil else { return deliverValue(path, value) }
@@ -104,7 +104,7 @@ extension BluetoothSystem {
       journal(.valueRefused, [.peripheral: peer.uuidString, .bytes: String(value.count)])
       return
     }
-    // The value may overtake what says that the link is up.
+    // The value may arrive before the message that the link is up.
     tellConnections()
     for key in sortedManagers(.central)
     where isNotifying(owner.handle, peer, key) && managers[key]?.peripherals[peer]?.isConnected == true {

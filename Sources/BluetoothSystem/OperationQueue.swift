@@ -2,7 +2,7 @@ import AppLink
 import BluetoothTypes
 import TimeTypes
 
-/// Operations on one peripheral, in the order apps asked for them: one at a time, as ATT has it.
+/// Operations on one peripheral, in the order in which apps asked for them. ATT allows one at a time.
 struct OperationQueue: Sendable {
   struct Item: Sendable {
     var manager: ManagerKey
@@ -14,12 +14,13 @@ struct OperationQueue: Sendable {
   private struct Running {
     let item: Item
     let givenUpAt: Instant
-    /// Values that arrived while a read of the same attribute was under way; one of them may be the read's own echo.
+    /// Values that arrived during a read of the same attribute. One of them may be the read's own echo.
     var heldValues: [[UInt8]] = []
   }
 
   private(set) var waiting: [Item] = []
-  /// Discoveries wait for bluetoothd's own, beside the line: they need no transaction of theirs.
+  /// Discoveries, kept apart from the queue. They wait for bluetoothd's own discovery and need no transaction of
+  /// their own.
   private(set) var discoveries: [Item] = []
   private var running: Running?
   private var retryAt: Instant?
@@ -28,7 +29,7 @@ struct OperationQueue: Sendable {
   /// bluetoothd's own transactions take 30 s at most.
   private static let limit: Duration = .seconds(40)
   private static let retryLimit = 10
-  /// How long somebody else's operation on the same attribute may take.
+  /// The delay between tries while another client's operation on the same attribute is under way.
   private static let retryDelay: Duration = .milliseconds(200)
   private static let heldLimit = 32
 
@@ -40,29 +41,29 @@ struct OperationQueue: Sendable {
   func hasAny(of app: String) -> Bool { current?.manager.app == app || waitingCount(of: app) > 0 }
   func hasTimedOut(at now: Instant) -> Bool { running.map { $0.givenUpAt <= now } ?? false }
 
-  /// When the operation under way is given up, or the first one is tried again.
+  /// When the current operation is given up, or the first one is tried again.
   var deadline: Instant? { [running?.givenUpAt, retryAt].compactMap(\.self).min() }
 
   mutating func add(_ item: Item) { waiting.append(item) }
   mutating func addDiscovery(_ item: Item) { discoveries.append(item) }
 
-  /// Takes out the discoveries that can be answered.
+  /// Removes and returns the discoveries that can be answered now.
   mutating func takeDiscoveries(unless mustWait: (PeripheralOperation) -> Bool) -> [Item] {
     let ready = discoveries.filter { !mustWait($0.operation) }
     discoveries.removeAll { !mustWait($0.operation) }
     return ready
   }
 
-  /// The operation that can be begun now; `nil`: none.
+  /// The operation that can begin now, or `nil`.
   mutating func next(at now: Instant) -> Item? {
     guard running == nil, let item = waiting.first else { return nil }
     if let retryAt, retryAt > now { return nil }
-    // Its time has come, whatever becomes of it.
+    // The time for the retry has come, whatever happens to it.
     retryAt = nil
     return item
   }
 
-  /// The next operation needs nobody's answer.
+  /// The next operation is finished without asking bluetoothd.
   mutating func finishNext() { waiting.removeFirst() }
 
   /// bluetoothd is asked for the next operation.
@@ -70,8 +71,8 @@ struct OperationQueue: Sendable {
     running = Running(item: waiting.removeFirst(), givenUpAt: now + Self.limit)
   }
 
-  /// Somebody else on this machine is at this attribute: the operation is tried again soon. Returns `false` where it was
-  /// tried often enough.
+  /// Another client on this machine is using the attribute, so the operation is tried again soon. Returns `false`
+  /// after too many tries.
   mutating func postpone(at now: Instant) -> Bool {
     guard let item = current, retries < Self.retryLimit else { return false }
     retries += 1
@@ -81,20 +82,21 @@ struct OperationQueue: Sendable {
     return true
   }
 
-  /// bluetoothd has answered. Returns the values that were held meanwhile.
+  /// bluetoothd has answered. Returns the values held in the meantime.
   mutating func complete() -> [[UInt8]] {
     defer { running = nil }
     retries = 0
     return running?.heldValues ?? []
   }
 
-  /// Its reply, should one come, belongs to nobody.
+  /// Drops the current operation. A reply that still comes is ignored.
   mutating func dropCurrent() -> Item? {
     defer { running = nil }
     return current
   }
 
-  /// Takes out what matches, in the order in which it was asked for, and says whether that was under way.
+  /// Removes what matches. Returns it in the order in which it was asked for, and says whether it included the
+  /// current operation.
   mutating func remove(where matches: (Item) -> Bool) -> (items: [Item], wasRunning: Bool) {
     var removed = (waiting + discoveries).filter(matches)
     waiting.removeAll(where: matches)
@@ -104,8 +106,9 @@ struct OperationQueue: Sendable {
     return (removed.sorted { $0.identifier.rawValue < $1.identifier.rawValue }, isRunning)
   }
 
-  /// Keeps a value that may be the echo of the read that is under way. Returns what is to be told now: the value itself, or
-  /// the oldest of too many. The echo comes with the read's answer, and so is among the last; what is older is news.
+  /// Keeps a value that may be the echo of the read under way. Returns what to deliver now: the value itself, or the
+  /// oldest held value if there are too many. The echo comes together with the read's answer, so it is among the last
+  /// values; older ones are news.
   mutating func hold(_ value: [UInt8], of handle: AttributeHandle) -> [UInt8]? {
     guard case .readCharacteristic(handle)? = current?.operation else { return value }
     running?.heldValues.append(value)
@@ -114,7 +117,7 @@ struct OperationQueue: Sendable {
 }
 
 extension PeripheralOperation {
-  /// The attribute that an operation with a transaction of its own is on.
+  /// The attribute of an operation that needs its own transaction.
   var attribute: AttributeHandle? {
     switch self {
     case .readCharacteristic(let handle), .writeCharacteristic(let handle, _, _), .setNotify(_, let handle),

@@ -3,15 +3,16 @@ import BlueZ
 import BluetoothTypes
 import FoundationEssentials
 
-/// Which device goes by which identifier: those on disk, those that bluetoothd shows, and the last thousands that were
-/// seen in passing. An identifier follows from the address, so that forgetting one loses nothing but the way back.
+/// Which identifier belongs to which device: devices on disk, those that bluetoothd shows, and the last few thousand
+/// seen in passing. An identifier is computed from the address, so forgetting one only loses the way back from
+/// identifier to address.
 struct PeerDirectory: Sendable {
   private var byAddress: [DeviceAddress: PeerIdentifier] = [:]
   private var byIdentifier: [PeerIdentifier: DeviceAddress] = [:]
   /// In the order in which they were first seen.
   private var order: [DeviceAddress] = []
 
-  /// At so many what is nobody's is forgotten, but for the newest.
+  /// At this many entries, those not in use are forgotten, except the newest.
   static let limit = 16_384
   static let kept = 4096
 
@@ -21,7 +22,7 @@ struct PeerDirectory: Sendable {
   subscript(address: DeviceAddress) -> PeerIdentifier? { byAddress[address] }
   func address(of peer: PeerIdentifier) -> DeviceAddress? { byIdentifier[peer] }
 
-  /// Whether the peer was ever heard under another address than this one.
+  /// Whether the peer was ever seen under a different address.
   func knows(_ peer: PeerIdentifier, underAnotherAddressThan address: DeviceAddress) -> Bool {
     byAddress.contains { $0.value == peer && $0.key != address }
   }
@@ -31,7 +32,7 @@ struct PeerDirectory: Sendable {
     byIdentifier[peer] = address
   }
 
-  /// - Parameter isKept: whether somebody has to do with it.
+  /// - Parameter isKept: whether the peer is still in use.
   mutating func forget(unless isKept: (PeerIdentifier) -> Bool) {
     let newest = Set(order.suffix(Self.kept))
     var left: [DeviceAddress] = []
@@ -48,8 +49,8 @@ struct PeerDirectory: Sendable {
   }
 }
 
-/// SipHash-2-4 with 128 bits (Aumasson and Bernstein, "SipHash: a fast short-input PRF", 2012): nobody who sees what it
-/// gives finds the key, or what it was given.
+/// SipHash-2-4 with 128 bits (Aumasson and Bernstein, "SipHash: a fast short-input PRF", 2012). Its output reveals
+/// neither the key nor the input.
 struct SipHash: Sendable {
   private var first: UInt64
   private var second: UInt64
@@ -111,9 +112,9 @@ struct SipHash: Sendable {
 }
 
 extension BluetoothSystem {
-  /// The identifier that apps know a device by. It follows from the address, so that it is the same after a restart
-  /// though nothing was stored of a device that nobody asked for; and from this machine's salt, which nobody learns who
-  /// knows some pairs of both.
+  /// The identifier by which apps know a device. It is computed from the address, so it is the same after a restart
+  /// even for a device that was never stored. It also depends on this machine's salt, which cannot be computed from
+  /// known pairs of address and identifier.
   mutating func identifier(for address: DeviceAddress) -> PeerIdentifier {
     if let known = identifiers[address] { return known }
     if identifiers.isFull {
@@ -126,7 +127,7 @@ extension BluetoothSystem {
     var bytes = (0..<16).map { index in
       UInt8(truncatingIfNeeded: (index < 8 ? hash.0 : hash.1) >> (8 * UInt64(index % 8)))
     }
-    // Version 8, the RFC 9562 form for what an application makes by its own rule.
+    // Version 8 of RFC 9562: for UUIDs that an application makes by its own rule.
     bytes[6] = bytes[6] & 0x0F | 0x80
     bytes[8] = bytes[8] & 0x3F | 0x80
     let identifier = PeerIdentifier(
@@ -139,10 +140,10 @@ extension BluetoothSystem {
     return identifier
   }
 
-  /// Centrals that are kept though no app asked for them: bonded ones.
+  /// The most centrals kept without an app's request. These are bonded ones.
   private static let guestLimit = 1024
 
-  /// Puts a peer on disk; `false` where nobody has ever seen such a device, or too many are kept.
+  /// Stores a peer. Returns `false` if its address is unknown or too many are stored.
   mutating func keepPeer(_ peer: PeerIdentifier, wasRequested: Bool) -> Bool {
     if var record = peers[peer] {
       record.wasRequested = record.wasRequested || wasRequested
@@ -160,8 +161,8 @@ extension BluetoothSystem {
     return true
   }
 
-  /// Nobody has to do with it any more. While bluetoothd has the device, that an app asked for it tells whose doing its
-  /// link is.
+  /// Forgets a peer that is no longer in use. While bluetoothd has the device, the record is kept: it says whether an
+  /// app's request is the reason for its link.
   mutating func releasePeer(_ peer: PeerIdentifier) {
     guard bluez.device(peer) == nil, !managers.values.contains(where: { $0.peripherals[peer] != nil }),
       !remembered.includes(peer), peers.removeValue(forKey: peer) != nil

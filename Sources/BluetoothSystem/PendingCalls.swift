@@ -1,6 +1,6 @@
 import BlueZ
 
-/// Calls to bluetoothd that wait for their replies, by the numbers that replies name.
+/// Calls to bluetoothd that wait for their replies, by the identifiers in the replies.
 struct PendingCalls: Sendable {
   private var last: UInt64 = 0
   private var open: [CallIdentifier: PendingCall] = [:]
@@ -8,7 +8,7 @@ struct PendingCalls: Sendable {
   var count: Int { open.count }
   var all: some Collection<PendingCall> { open.values }
 
-  /// Nobody waits for a reply that is ignored, so that one that never comes takes no room.
+  /// A call whose reply is ignored is not kept, so it takes no room if the reply never comes.
   mutating func add(_ pending: PendingCall) -> CallIdentifier {
     last += 1
     let identifier = CallIdentifier(last)
@@ -16,13 +16,13 @@ struct PendingCalls: Sendable {
     return identifier
   }
 
-  /// Whose reply has come; `nil` where nobody waits for it any longer.
+  /// The call that a reply belongs to, or `nil` if its reply is no longer awaited.
   mutating func take(_ identifier: CallIdentifier) -> PendingCall? { open.removeValue(forKey: identifier) }
 
-  /// Its reply, should one come, belongs to nobody.
+  /// Forgets a call. A reply that still comes is ignored.
   mutating func forget(_ pending: PendingCall) { open = open.filter { $0.value != pending } }
 
-  /// Forgets all calls but those to keep, and returns the others in the order in which they were made.
+  /// Forgets all calls except those to keep. Returns the forgotten ones in the order in which they were made.
   mutating func forgetAll(but isKept: (PendingCall) -> Bool = { _ in false }) -> [PendingCall] {
     let forgotten = open.filter { !isKept($0.value) }.sorted { $0.key.rawValue < $1.key.rawValue }
     for (identifier, _) in forgotten { open[identifier] = nil }

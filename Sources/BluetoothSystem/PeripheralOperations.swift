@@ -5,7 +5,7 @@ import BusValue
 import FoundationEssentials
 import TimeTypes
 
-/// Operations on peripherals: checked, carried out one after the other, answered.
+/// Operations on peripherals: checked, carried out one after the other, and answered.
 extension BluetoothSystem {
   mutating func perform(
     _ key: ManagerKey, _ peer: PeerIdentifier, _ identifier: OperationIdentifier, _ operation: PeripheralOperation
@@ -57,7 +57,7 @@ extension BluetoothSystem {
 
   private mutating func answerDiscoveries(_ peer: PeerIdentifier) {
     guard let device = bluez.device(peer), device.isResolved, var queue = operations[peer] else { return }
-    // What is not there yet may come; what does not come ends the link, and the discovery with it.
+    // A missing service may still appear. If it does not, the link is ended, and the discovery with it.
     let items = queue.takeDiscoveries { mustWait($0, peer) }
     operations[peer] = queue
     for item in items {
@@ -140,7 +140,7 @@ extension BluetoothSystem {
     let path = item.operation.attribute.flatMap { bluez.device(peer)?.attributes[$0]?.path }
     if case .failure(let error) = result, error.kind == .inProgress {
       if case .setNotify = item.operation, let path, sessions[path] != nil {
-        // Ours is under way already.
+        // Our own session is already starting.
       } else if operations[peer]?.postpone(at: now) == true {
         return
       }
@@ -169,7 +169,7 @@ extension BluetoothSystem {
     finish(item, peer, .failed(error))
   }
 
-  /// Every operation of one manager on one peripheral ends.
+  /// Fails every operation of one manager on one peripheral.
   mutating func failOperations(_ peer: PeerIdentifier, of key: ManagerKey, _ error: PeerError) {
     failSignalReadings(peer, of: key, error)
     for item in removeOperations(peer, where: { $0.manager == key }) { finish(item, peer, .failed(error)) }
@@ -184,7 +184,7 @@ extension BluetoothSystem {
     return removed.items
   }
 
-  /// The app's process is gone; nobody waits for these any more.
+  /// The app's process has ended, so its operations need no answer.
   mutating func forgetOperations(ofApp name: String) {
     forgetSignalReadings(ofApp: name)
     for peer in operations.keys { _ = removeOperations(peer) { $0.manager.app == name } }

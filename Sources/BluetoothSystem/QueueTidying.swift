@@ -2,19 +2,20 @@ import AppLink
 import BluetoothTypes
 import FoundationEssentials
 
-/// A queue that has grown long, made short again without a lie: an app hears less of what was, and how it is now.
+/// Shortens a queue that has grown long, without telling the app anything untrue: it hears less of what happened, but
+/// how things are now.
 extension BluetoothSystem {
   mutating func tidy(_ name: String) {
     guard var app = apps[name] else { return }
     let before = app.queue.count
     app.queue = app.queue.tidied(values: configuration.eventQueueLimit / 2)
-    // The next look comes when as many have come again, so that looking costs each event little.
+    // Next time is when as many events again have been queued, which keeps the cost per event small.
     app.tidyAt = app.queue.count * 2
     apps[name] = app
     noteLost(name, "outdated", count: before - app.queue.count)
     guard app.queue.count > configuration.eventQueueLimit * 8 else { return }
-    // What is left tells of so many different things that no queue is long enough. What goes counts as told, so that the
-    // app's next process finds it restored; this one could not be told otherwise.
+    // The remaining events are about too many different things for any queue. The removed ones count as delivered, so
+    // the app's next process finds their results restored. The present process has to be ended.
     let gone = app.queue.prefix(app.queue.count / 2)
     apps[name]?.queue.removeFirst(gone.count)
     for waiting in gone { noteDelivered(waiting.body, waiting.manager) }
@@ -22,7 +23,7 @@ extension BluetoothSystem {
     if !app.isEnding { end(name, because: "its events piled up") }
   }
 
-  /// The journal is told ever more rarely.
+  /// Journals lost events, at ever longer intervals.
   mutating func noteLost(_ name: String, _ kind: String, count: Int = 1) {
     guard count > 0, var app = apps[name] else { return }
     let before = app.lostEvents
@@ -33,13 +34,13 @@ extension BluetoothSystem {
   }
 }
 
-/// What a state is of: of two events about the same, the later one is how it is.
+/// What a state event is about. Of two events about the same subject, the later one gives the present state.
 private enum Subject: Hashable {
   case link(ManagerKey, PeerIdentifier)
   case subscription(ManagerKey, PeerIdentifier, LocalAttributeIdentifier)
 }
 
-/// Of which no more than the last has to be told.
+/// What an event is about if only the last such event matters.
 private enum Matter: Hashable {
   case state(ManagerKey)
   case name(ManagerKey, PeerIdentifier)
@@ -48,14 +49,14 @@ private enum Matter: Hashable {
   case credit(ManagerKey)
 }
 
-/// Where a subject's events are, and whether each says that it is so, or that it is not.
+/// The positions of a subject's events, and whether each says on or off.
 private struct Course {
   var places: [(index: Int, isOn: Bool)] = []
   var isPlain = true
 }
 
 extension [App.Waiting] {
-  /// - Parameter values: how many values that arrived are kept, the newest ones.
+  /// - Parameter values: how many of the newest arrived values are kept.
   func tidied(values: Int) -> [App.Waiting] {
     var lastPlace: [Matter: Int] = [:]
     var credit: [ManagerKey: Int] = [:]
@@ -72,11 +73,12 @@ extension [App.Waiting] {
       }
     }
     var dropped: Set<Int> = []
-    /// Values of a link that is not told of any more.
+    /// For each subject, its first link event that is kept. Values of earlier links are dropped.
     var firstKept: [Subject: Int] = [:]
     for (subject, course) in courses where course.isPlain && course.places.count > 2 {
       guard let first = course.places.first, let last = course.places.last else { continue }
-      // Ends as it began: the last says all. Otherwise its contrary goes before, so that both are news.
+      // If the last event says the same as the first, it alone is enough. Otherwise the one before it is kept as
+      // well, so that both are news.
       let kept = first.isOn == last.isOn ? 1 : 2
       for place in course.places.dropLast(kept) { dropped.insert(place.index) }
       if first.isOn { firstKept[subject] = course.places[course.places.count - kept].index }

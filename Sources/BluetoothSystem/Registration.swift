@@ -1,27 +1,27 @@
 import TimeTypes
 
-/// How long to wait after failures in a row: each time twice as long, up to a limit.
+/// How long to wait after failures in a row: twice as long each time, up to a limit.
 struct BackOff: Sendable, Hashable {
   let first: Duration
-  /// How often the wait doubles at most.
+  /// The largest number of doublings.
   let doublings: Int
 
-  /// After the first failure, the second and so on. No failure counts as one.
+  /// The wait after the first failure, the second and so on. Zero counts as one.
   func wait(afterFailures failures: Int) -> Duration { first * (1 << min(max(failures, 1) - 1, doublings)) }
 
   /// 1, 2, 4 … 64 s.
   static let standard = BackOff(first: .seconds(1), doublings: 6)
-  /// 15, 30, 60 … 960 s, for what disturbs others.
+  /// 15, 30, 60 … 960 s, for calls that disturb others.
   static let patient = BackOff(first: .seconds(15), doublings: 6)
 }
 
-/// Something that bluetoothd is to have, and how far that has got.
+/// Something that bluetoothd should have, and how far that has got.
 struct Registration: Sendable, Hashable {
   enum Step: Sendable, Hashable {
     case none
     case asked
     case done
-    /// It was refused; it is asked for again at this time.
+    /// bluetoothd refused. It is asked again at this time.
     case failed(retryAt: Instant)
   }
 
@@ -32,7 +32,7 @@ struct Registration: Sendable, Hashable {
 
   init(backOff: BackOff = .standard) { self.backOff = backOff }
 
-  /// Whether it may be asked for now. What is there may be asked for again, in another form.
+  /// Whether bluetoothd may be asked now. A finished registration may be asked for again, in another form.
   func mayAsk(at now: Instant) -> Bool {
     switch step {
     case .none, .done: true
@@ -45,7 +45,7 @@ struct Registration: Sendable, Hashable {
   var isDone: Bool { step == .done }
   var isFailed: Bool { if case .failed = step { true } else { false } }
 
-  /// When it is to be asked for again.
+  /// When bluetoothd is to be asked again.
   var deadline: Instant? { if case .failed(let retryAt) = step { retryAt } else { nil } }
 
   mutating func ask() { step = .asked }
@@ -60,6 +60,6 @@ struct Registration: Sendable, Hashable {
     step = .failed(retryAt: now + backOff.wait(afterFailures: failures))
   }
 
-  /// bluetoothd does not have it, and is not asked for it.
+  /// bluetoothd no longer has it and is not being asked for it.
   mutating func withdraw() { step = .none }
 }

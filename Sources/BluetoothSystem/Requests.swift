@@ -3,8 +3,8 @@ import BluetoothTypes
 import FoundationEssentials
 import TimeTypes
 
-/// What apps say, each to its own place. A request that names a manager the app does not have changes nothing: the
-/// library never sends one, so there is nobody to tell but the journal.
+/// Dispatches apps' requests. A request for a manager that the app does not have changes nothing. The library never
+/// sends one, so only the journal is told.
 extension BluetoothSystem {
   mutating func receive(_ request: AppLink.Request, from link: AppLinkIdentifier) {
     guard let name = appName(of: link) else { return }
@@ -14,7 +14,7 @@ extension BluetoothSystem {
     }
     apps[name]?.spoke(at: now)
     apps[name]?.wakes.said()
-    // Its own questions fill what it does not read.
+    // Answers to the app's own requests fill the queue that it does not read.
     if let app = apps[name], app.unhandledEvents >= UInt64(configuration.eventWindow) * 4 {
       return misplaced(name, "It does not deal with what it is told.")
     }
@@ -42,7 +42,7 @@ extension BluetoothSystem {
     }
   }
 
-  /// The journal is told ever more rarely: an app that goes on must not fill it.
+  /// Journaled at ever longer intervals, so that an app that goes on cannot fill the journal.
   mutating func misplaced(_ name: String, _ reason: String) {
     guard var app = apps[name] else { return }
     app.refusedRequests &+= 1

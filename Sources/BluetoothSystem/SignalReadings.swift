@@ -5,18 +5,19 @@ import BusValue
 import FoundationEssentials
 import TimeTypes
 
-/// The requests that wait for the signal strength of one peripheral's link. One question is under way for a peripheral, and its
-/// answer is for all who had asked by then: each costs a carrier a thread and a socket for up to a second.
+/// Requests for the signal strength of one peripheral's link. One question per peripheral is under way at a time. Its
+/// answer goes to every request made before it was asked: each question costs the carrier a thread and a socket for
+/// up to a second.
 struct SignalReading: Sendable {
-  /// Whose question is under way.
+  /// The requests that the current question will answer.
   var asked: [OperationQueue.Item] = []
   var waiting: [OperationQueue.Item] = []
-  /// When the question is given up; `nil`: none is under way.
+  /// When the question is given up, or `nil` if none is under way.
   var deadline: Instant?
 
-  /// Questions under way, of all peripherals.
+  /// The most questions under way, over all peripherals.
   static let limit = 4
-  /// A controller has a second to answer; a carrier may have others to ask first.
+  /// A controller has a second to answer, and the carrier may have other questions to ask first.
   static let patience: Duration = .seconds(20)
 
   var isEmpty: Bool { asked.isEmpty && waiting.isEmpty && deadline == nil }
@@ -95,7 +96,7 @@ extension BluetoothSystem {
     for peer in signalReadings.keys { _ = signalReadings[peer]?.remove { $0.manager.app == name } }
   }
 
-  /// bluetoothd is gone, and answers none of these any more.
+  /// bluetoothd is gone and will not answer, so all readings end.
   mutating func endSignalReadings() {
     let open = signalReadings.sorted { $0.key < $1.key }
     signalReadings = [:]

@@ -1,10 +1,10 @@
-/// What an advertisement says, decoded (Core Specification Supplement, Part A).
+/// The decoded content of an advertisement (Core Specification Supplement, Part A).
 public struct AdvertisementData: Sendable, Hashable, Codable {
   public var flags: UInt8?
   public var localName: String?
   public var serviceUUIDs: [BluetoothUUID]
   public var solicitedServiceUUIDs: [BluetoothUUID]
-  /// Service UUIDs that only a scanner that asks for them finds (iOS's overflow area).
+  /// Service UUIDs that only a scanner looking for them finds (iOS's overflow area).
   public var overflowServiceUUIDs: [BluetoothUUID]
   public var serviceData: [BluetoothUUID: [UInt8]]
   /// By company identifier.

@@ -6,7 +6,7 @@ public struct BluetoothUUID: Sendable, Hashable, Comparable, Codable, CustomStri
   /// The lower 64 of the 128 bits.
   public let low: UInt64
 
-  /// The Bluetooth Base UUID's bits behind a short value: 0000xxxx-0000-1000-8000-00805F9B34FB.
+  /// The bits of the Bluetooth Base UUID after a short value: 0000xxxx-0000-1000-8000-00805F9B34FB.
   private static let baseHigh: UInt64 = 0x0000_0000_0000_1000
   private static let baseLow: UInt64 = 0x8000_0080_5F9B_34FB
 
@@ -25,7 +25,7 @@ public struct BluetoothUUID: Sendable, Hashable, Comparable, Codable, CustomStri
     self.init(high: UInt64(short) << 32 | Self.baseHigh, low: Self.baseLow)
   }
 
-  /// Reads `180F`, `0000180F` or `0000180f-0000-1000-8000-00805f9b34fb`, in either case; anything else is `nil`.
+  /// Reads `180F`, `0000180F` or `0000180f-0000-1000-8000-00805f9b34fb`, in either case. Any other text gives `nil`.
   public init?(_ text: String) {
     let utf8 = Array(text.utf8)
     switch utf8.count {
@@ -43,7 +43,7 @@ public struct BluetoothUUID: Sendable, Hashable, Comparable, Codable, CustomStri
     }
   }
 
-  /// Reads 2, 4 or 16 bytes, most significant first; another length is `nil`.
+  /// Reads 2, 4 or 16 bytes, most significant first. Any other length gives `nil`.
   public init?(bigEndian bytes: some Collection<UInt8>) {
     switch bytes.count {
     case 2, 4: self.init(bytes.reduce(UInt32(0)) { $0 << 8 | UInt32($1) })
@@ -55,18 +55,18 @@ public struct BluetoothUUID: Sendable, Hashable, Comparable, Codable, CustomStri
     }
   }
 
-  /// Reads 2, 4 or 16 bytes as they travel on the air, least significant first; another length is `nil`.
+  /// Reads 2, 4 or 16 bytes as sent on the air, least significant first. Any other length gives `nil`.
   public init?(littleEndian bytes: some BidirectionalCollection<UInt8>) {
     self.init(bigEndian: bytes.reversed())
   }
 
-  /// The 16-bit form, where there is one.
+  /// The 16-bit form, if there is one.
   public var shortValue: UInt16? {
     guard low == Self.baseLow, high & 0xFFFF_FFFF == Self.baseHigh, high >> 48 == 0 else { return nil }
     return UInt16(truncatingIfNeeded: high >> 32)
   }
 
-  /// The shortest form's bytes, most significant first: 2, 4 or 16 bytes.
+  /// The bytes of the shortest form, most significant first: 2, 4 or 16 bytes.
   public var bigEndianBytes: [UInt8] {
     if let shortValue { return [UInt8(shortValue >> 8), UInt8(truncatingIfNeeded: shortValue)] }
     if low == Self.baseLow, high & 0xFFFF_FFFF == Self.baseHigh {
@@ -76,7 +76,7 @@ public struct BluetoothUUID: Sendable, Hashable, Comparable, Codable, CustomStri
       + (0..<8).map { UInt8(truncatingIfNeeded: low >> (56 - 8 * UInt64($0))) }
   }
 
-  /// The shortest form's bytes as they travel on the air, least significant first.
+  /// The bytes of the shortest form as sent on the air, least significant first.
   public var littleEndianBytes: [UInt8] { bigEndianBytes.reversed() }
 
   /// The 36-character form in lower case, as BlueZ writes it.

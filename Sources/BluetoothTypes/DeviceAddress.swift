@@ -9,13 +9,13 @@ public struct DeviceAddress: Sendable, Hashable, Comparable, Codable, CustomStri
   public let bits: UInt64
   public let kind: Kind
 
-  /// The low 48 bits of `bits` count.
+  /// Only the low 48 bits of `bits` are used.
   public init(bits: UInt64, kind: Kind) {
     self.bits = bits & 0xFFFF_FFFF_FFFF
     self.kind = kind
   }
 
-  /// Reads `C0:FF:EE:00:00:01`; anything else is `nil`.
+  /// Reads `C0:FF:EE:00:00:01`. Any other text gives `nil`.
   public init?(_ text: String, kind: Kind) {
     let parts = text.split(separator: ":", omittingEmptySubsequences: false)
     guard parts.count == 6 else { return nil }
@@ -32,7 +32,7 @@ public struct DeviceAddress: Sendable, Hashable, Comparable, Codable, CustomStri
 
   public var description: String { hexPairs(separator: ":") }
 
-  /// The form BlueZ uses in object paths: `C0_FF_EE_00_00_01`.
+  /// The form that BlueZ uses in object paths: `C0_FF_EE_00_00_01`.
   public var pathComponent: String { hexPairs(separator: "_") }
 
   public static func < (left: Self, right: Self) -> Bool {

@@ -1,7 +1,7 @@
 /// An attribute's handle in its server's database, 0x0001 to 0xFFFF (Bluetooth Core, Vol 3, Part F, 3.2.2).
 public typealias AttributeHandle = UInt16
 
-/// What a characteristic can do (Bluetooth Core, Vol 3, Part G, 3.3.1.1); the bits above 7 are Core Bluetooth's.
+/// What a characteristic can do (Bluetooth Core, Vol 3, Part G, 3.3.1.1). The bits above 7 are Core Bluetooth's.
 public struct CharacteristicProperties: OptionSet, Sendable, Hashable, Codable {
   public let rawValue: UInt16
   public init(rawValue: UInt16) { self.rawValue = rawValue }
@@ -14,13 +14,13 @@ public struct CharacteristicProperties: OptionSet, Sendable, Hashable, Codable {
   public static let indicate = Self(rawValue: 0x20)
   public static let authenticatedSignedWrites = Self(rawValue: 0x40)
   public static let extendedProperties = Self(rawValue: 0x80)
-  /// Only a peer whose link is encrypted may subscribe.
+  /// Only a peer with an encrypted link may subscribe.
   public static let notifyEncryptionRequired = Self(rawValue: 0x100)
-  /// Only a peer whose link is encrypted may subscribe to indications.
+  /// Only a peer with an encrypted link may subscribe to indications.
   public static let indicateEncryptionRequired = Self(rawValue: 0x200)
 }
 
-/// Who may read and write an attribute's value; the bits are Core Bluetooth's.
+/// Permissions to read and write an attribute's value. The bits are Core Bluetooth's.
 public struct AttributePermissions: OptionSet, Sendable, Hashable, Codable {
   public let rawValue: UInt8
   public init(rawValue: UInt8) { self.rawValue = rawValue }
@@ -31,7 +31,7 @@ public struct AttributePermissions: OptionSet, Sendable, Hashable, Codable {
   public static let writeEncryptionRequired = Self(rawValue: 0x08)
 }
 
-/// An ATT error code (Bluetooth Core, Vol 3, Part F, 3.4.1.1); 0x80 to 0x9F belong to the application.
+/// An ATT error code (Bluetooth Core, Vol 3, Part F, 3.4.1.1). Codes 0x80 to 0x9F belong to the application.
 public struct ATTError: RawRepresentable, Error, Sendable, Hashable, Codable, CustomStringConvertible {
   public let rawValue: UInt8
   public init(rawValue: UInt8) { self.rawValue = rawValue }
@@ -49,7 +49,7 @@ public struct ATTError: RawRepresentable, Error, Sendable, Hashable, Codable, Cu
   public static let attributeNotLong = Self(rawValue: 0x0B)
   public static let insufficientEncryptionKeySize = Self(rawValue: 0x0C)
   public static let invalidAttributeValueLength = Self(rawValue: 0x0D)
-  // The specification's own word, and Apple's.
+  // The word is the specification's, and Apple's.
   // swift-format-ignore: DontRepeatTypeInStaticProperties
   public static let unlikelyError = Self(rawValue: 0x0E)
   public static let insufficientEncryption = Self(rawValue: 0x0F)
@@ -63,7 +63,7 @@ public struct ATTError: RawRepresentable, Error, Sendable, Hashable, Codable, Cu
   }
 }
 
-/// Limits that the attribute protocol sets.
+/// Limits of the attribute protocol.
 public enum ATTLimits {
   /// The MTU before an exchange (Bluetooth Core, Vol 3, Part G, 5.2.1).
   public static let defaultMTU = 23

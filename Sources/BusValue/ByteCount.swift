@@ -1,6 +1,6 @@
 extension Value {
-  /// Roughly the memory that this value takes, in bytes: what it holds, and a box for each value inside. Queues of messages
-  /// are bounded by it, since one message of a megabyte weighs more than a thousand others.
+  /// Roughly the memory that this value takes, in bytes: its content, and a box for each value inside. Queues of
+  /// messages are limited by this, since one message of a megabyte weighs more than a thousand others.
   public var byteCount: Int { Self.boxByteCount + contentByteCount }
 
   private var contentByteCount: Int {
@@ -15,7 +15,7 @@ extension Value {
     }
   }
 
-  /// What an indirect case takes on the heap, in round numbers.
+  /// The heap size of an indirect case, in round numbers.
   private static let boxByteCount = 48
 }
 

@@ -2,13 +2,13 @@
 public struct ObjectPath: Sendable, Hashable, Comparable, Codable, CustomStringConvertible {
   public let text: String
 
-  /// `nil` where the text is no valid object path.
+  /// `nil` if the text is not a valid object path.
   public init?(_ text: String) {
     guard Self.isValid(text) else { return nil }
     self.text = text
   }
 
-  /// For paths that this program composes of parts known to be valid.
+  /// For paths that this program composes from valid parts.
   public init(unchecked text: String) {
     assert(Self.isValid(text), "not an object path: \(text)")
     self.text = text
@@ -21,13 +21,13 @@ public struct ObjectPath: Sendable, Hashable, Comparable, Codable, CustomStringC
     ObjectPath(unchecked: text == "/" ? "/" + component : text + "/" + component)
   }
 
-  /// The path above this one; `nil` for the root.
+  /// The path above this one, or `nil` for the root.
   public var parent: ObjectPath? {
     guard text != "/", let slash = text.lastIndex(of: "/") else { return nil }
     return ObjectPath(unchecked: slash == text.startIndex ? "/" : String(text[..<slash]))
   }
 
-  /// The part behind the last slash.
+  /// The part after the last slash.
   public var lastComponent: Substring { text.split(separator: "/").last ?? "" }
 
   /// Whether this path is `other` or lies below it.

@@ -1,4 +1,4 @@
-/// A value as D-Bus has it (D-Bus specification, "Type System"), without any bus behind it.
+/// A D-Bus value (D-Bus specification, "Type System"), independent of any bus.
 public indirect enum Value: Sendable, Hashable {
   case byte(UInt8)
   case bool(Bool)
@@ -12,15 +12,15 @@ public indirect enum Value: Sendable, Hashable {
   case string(String)
   case path(ObjectPath)
   case signature(String)
-  /// `ay`, which is what most arrays on a Bluetooth bus are.
+  /// `ay`, the type of most arrays on a Bluetooth bus.
   case bytes([UInt8])
-  /// Elements of one type, whose signature stands first (an empty array still has one).
+  /// Elements of one type, whose signature comes first (an empty array still has one).
   case array(of: String, [Value])
-  /// A dictionary with its keys' and its values' signatures. Keys are basic values.
+  /// A dictionary with the signatures of its keys and values. Keys are basic values.
   case dictionary(key: String, value: String, [Value: Value])
   case structure([Value])
   case variant(Value)
-  /// A file descriptor (`h`). Its owner is whoever took it out of the message; it is closed by that owner.
+  /// A file descriptor (`h`). Whoever took it out of the message owns it and closes it.
   case fileDescriptor(Int32)
 
   /// The D-Bus signature of this value.
@@ -80,7 +80,7 @@ extension Value {
     guard case .array("s", let elements) = self else { return nil }
     return elements.compactMap(\.stringValue)
   }
-  /// The members of an `a{sv}`, taken out of their variants.
+  /// The members of an `a{sv}`, without their variants.
   public var propertiesValue: Properties? {
     guard case .dictionary("s", "v", let members) = self else { return nil }
     var properties = Properties()
@@ -90,7 +90,7 @@ extension Value {
     }
     return properties
   }
-  /// The value inside, where this is a variant; itself otherwise.
+  /// The value inside if this is a variant, otherwise the value itself.
   public var unwrapped: Value { if case .variant(let inner) = self { inner } else { self } }
 
   /// An `as`.

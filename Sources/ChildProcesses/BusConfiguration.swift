@@ -2,7 +2,8 @@ import Glibc
 
 /// The bus of a simulated machine, or of a test.
 package enum BusConfiguration {
-  /// The address of a socket, as the D-Bus specification has it: whatever else is in a path is written as its bytes.
+  /// The address of a socket, as defined by the D-Bus specification: other characters in the path are written as
+  /// their bytes.
   package static func address(ofSocket path: String) -> String {
     var address = "unix:path="
     for byte in path.utf8 {
@@ -19,7 +20,7 @@ package enum BusConfiguration {
     return address
   }
 
-  /// - Throws: `ChildProcessError` where dbus-daemon would let this user not in, which it tells nobody about.
+  /// - Throws: `ChildProcessError` if dbus-daemon would refuse this user, which it does silently.
   package static func requireKnownUser() throws {
     guard getpwuid(geteuid()) == nil else { return }
     throw ChildProcessError(
@@ -29,7 +30,7 @@ package enum BusConfiguration {
       """)
   }
 
-  /// dbus-daemon's configuration (dbus-daemon(1)). Nothing is activated, and only this user's processes get in.
+  /// dbus-daemon's configuration (dbus-daemon(1)). Nothing is activated, and only this user's processes are admitted.
   ///
   /// - Parameter socket: where it listens, a path of at most 107 bytes.
   package static func text(socket: String) -> String {

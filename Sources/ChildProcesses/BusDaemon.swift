@@ -6,22 +6,22 @@ import Synchronization
 package final class BusDaemon: Sendable {
   package let address: String
   package let process: RunningProcess
-  /// The writing end of its input, where that is what it lives by.
+  /// The writing end of its standard input, if it lives only as long as that.
   private let lifeline: Mutex<Int32?>
 
-  /// Returns when the bus takes connections.
+  /// Returns when the bus accepts connections.
   ///
   /// - Parameters:
-  ///   - configuration: `BusConfiguration.text` unless told otherwise.
-  ///   - folder: where its configuration and its log go, as `bus.xml` and `bus.log`.
-  ///   - endsWithThisProcess: it is killed when this process ends, however that ends. Then `process` is the shell that
-  ///     sees to that.
+  ///   - configuration: by default `BusConfiguration.text`.
+  ///   - folder: for its configuration and its log, `bus.xml` and `bus.log`.
+  ///   - endsWithThisProcess: it is killed when this process ends, in whatever way. Then `process` is the shell that
+  ///     does so.
   package init(
     executable: String = "/usr/bin/dbus-daemon", socket: String, folder: String, configuration: String? = nil,
     environment: [String: String], endsWithThisProcess: Bool = false
   ) throws {
     address = BusConfiguration.address(ofSocket: socket)
-    // A bus that was killed leaves its socket behind.
+    // A killed bus leaves its socket behind.
     unlink(socket)
     let file = "\(folder)/bus.xml"
     try (configuration ?? BusConfiguration.text(socket: socket)).write(toFile: file, atomically: true, encoding: .utf8)
@@ -48,7 +48,7 @@ package final class BusDaemon: Sendable {
         process = try RunningProcess("dbus-daemon", start)
       }
     }
-    // It prints its address when it listens; the end of the pipe means that it ended.
+    // It prints its address when it listens. The end of the pipe means that it has ended.
     var poller = pollfd(fd: reading, events: Int16(POLLIN), revents: 0)
     while poll(&poller, 1, 600_000) < 0, errno == EINTR {}
     var byte: UInt8 = 0
@@ -61,12 +61,12 @@ package final class BusDaemon: Sendable {
 
   /// Kills it, and returns when it has ended.
   package func end() {
-    // The shell beside it kills it, and ends then.
+    // The shell beside it kills it, and then ends.
     if !cutLifeline() { process.signal(SIGKILL) }
     try? process.waitForEnd(limit: .seconds(600))
   }
 
-  /// - Returns: whether there was one.
+  /// - Returns: whether there was a lifeline.
   @discardableResult
   private func cutLifeline() -> Bool {
     lifeline.withLock { lifeline in

@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 import Threads
 
-/// Takes in what a process writes, up to a limit, on a thread of its own.
+/// Collects what a process writes, up to a limit, on a thread of its own.
 package final class Collector: @unchecked Sendable {
   // Guarded by the condition.
   private let condition = NSCondition()
@@ -11,7 +11,7 @@ package final class Collector: @unchecked Sendable {
 
   private static let limit = 8 << 20
 
-  /// Takes possession of the descriptor.
+  /// Takes ownership of the descriptor.
   package init(_ descriptor: Int32) throws(ThreadError) {
     do { try DetachedThread.start { [self] in collect(descriptor) } } catch {
       close(descriptor)
@@ -26,7 +26,7 @@ package final class Collector: @unchecked Sendable {
       if count < 0, errno == EINTR { continue }
       guard count > 0 else { break }
       condition.lock()
-      // What comes beyond the limit is read, so that the process goes on, and forgotten.
+      // Output beyond the limit is read and dropped, so that the process can continue.
       if data.count < Self.limit { data.append(contentsOf: buffer[..<count]) }
       condition.broadcast()
       condition.unlock()
@@ -44,14 +44,14 @@ package final class Collector: @unchecked Sendable {
     return String(decoding: data, as: UTF8.self)
   }
 
-  /// All that a process wrote which has ended: what is still in the pipe is waited for, 5 s at most, since somebody whom
-  /// it left behind may have the other end.
+  /// Everything that an ended process has written. Waits for what is still in the pipe, for at most 5 s, because a
+  /// process that it left behind may hold the other end.
   package var finalText: String {
     _ = waitForEnd(until: .now + .seconds(5))
     return text
   }
 
-  /// - Returns: whether what came is as wanted; `false` when it ended or the time is up.
+  /// - Returns: whether the text is as wanted; `false` when the output has ended or the time is up.
   package func wait(until deadline: ContinuousClock.Instant, _ fits: (String) -> Bool) -> Bool {
     wait(until: deadline) { fits(String(decoding: data, as: UTF8.self)) }
   }

@@ -2,19 +2,19 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// A child that is talked with in lines of text: what it says comes line by line on a thread, what it is told goes to its
-/// standard input, and its error output to a log.
+/// A child that communicates in lines of text: its output arrives line by line on a thread, lines are sent to its
+/// standard input, and its error output goes to a log.
 package final class LineProcess: Sendable {
   package let process: RunningProcess
   package let log: String
   private let name: String
   private let input: Mutex<Int32?>
-  /// The reading end of its output once more, to look at alone.
+  /// A second descriptor for the reading end of its output, only for checking.
   private let output: Int32
 
   /// - Parameters:
-  ///   - onLine: each line that it says, without its end, on a thread of this one's.
-  ///   - onEnd: comes last, when there are no more lines.
+  ///   - onLine: called with each line of output, without its line end, on a thread of this object.
+  ///   - onEnd: called last, when there are no more lines.
   package init(
     _ name: String, executable: String, arguments: [String], environment: [String: String], log: String,
     onLine: @escaping @Sendable (Data) -> Void, onEnd: @escaping @Sendable () -> Void
@@ -55,13 +55,13 @@ package final class LineProcess: Sendable {
     close(output)
   }
 
-  /// It has written something that is not read yet: where that is much, it waits.
+  /// It has written something that has not been read yet. If there is a lot, it is waiting.
   package var hasUnreadOutput: Bool {
     var poller = pollfd(fd: output, events: Int16(POLLIN), revents: 0)
     return poll(&poller, 1, 0) == 1 && poller.revents & Int16(POLLIN) != 0
   }
 
-  /// Tells it a line, which has no end yet.
+  /// Sends it a line, which has no line end yet.
   package func say(_ line: Data) throws(ChildProcessError) {
     let bytes = Array(line) + [0x0A]
     let failure = input.withLock { input -> Int32? in
@@ -78,7 +78,7 @@ package final class LineProcess: Sendable {
     if let failure { throw .system("\(name) takes no input", failure) }
   }
 
-  /// Closes its input, at which programs that live by it end.
+  /// Closes its input. Programs that depend on their input then end.
   package func endInput() {
     input.withLock { input in
       if let input { close(input) }

@@ -4,12 +4,12 @@ import Threads
 
 /// Reads lines from a descriptor on a thread of its own, until it ends.
 package enum LineReader {
-  /// A line longer than this is cut into what fits.
+  /// A longer line is truncated to this.
   private static let lineLimit = 4 << 20
 
-  /// Takes possession of the descriptor. `onEnd` comes last.
+  /// Takes ownership of the descriptor. `onEnd` is called last.
   ///
-  /// - Throws: where there is no thread for it; nobody is told of anything then.
+  /// - Throws: if there is no thread for it. Nothing is called then.
   package static func start(
     _ descriptor: Int32, onLine: @escaping @Sendable (Data) -> Void, onEnd: @escaping @Sendable () -> Void
   ) throws(ThreadError) {

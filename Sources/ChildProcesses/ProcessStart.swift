@@ -13,16 +13,17 @@ package enum ProcessEnd: Sendable, Equatable, CustomStringConvertible {
   }
 }
 
-/// What a new process gets.
+/// How to start a process.
 package struct ProcessStart: Sendable {
   package var executable: String
   package var arguments: [String] = []
   package var environment: [String: String] = [:]
-  /// Descriptors that become its 0, 1 and 2; `nil` is /dev/null.
+  /// Descriptors that become its 0, 1 and 2; `nil` means /dev/null.
   package var standardInput: Int32?
   package var standardOutput: Int32?
   package var standardError: Int32?
-  /// In a session of its own, so that no terminal's signals reach it; else in a process group of its own.
+  /// Whether it gets its own session, so that no terminal's signals reach it; otherwise it gets its own process
+  /// group.
   package var ownsSession = false
 
   package init(
@@ -38,8 +39,8 @@ package struct ProcessStart: Sendable {
     self.ownsSession = ownsSession
   }
 
-  /// The same program, which is killed when its standard input ends: a shell beside it sees to that, for programs that
-  /// do not look. Their own input is empty.
+  /// The same program, killed when its standard input ends. For programs that do not watch their input, a shell
+  /// beside it does so. Their own input is empty.
   package var endingWithInput: ProcessStart {
     var start = self
     start.executable = "/bin/sh"

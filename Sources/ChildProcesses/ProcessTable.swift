@@ -4,15 +4,15 @@ import Glibc
 import Synchronization
 import Threads
 
-/// This process's children: the table starts them, and it alone waits for them. Where it adopts orphans it waits for those
-/// of their families as well, and then for every child that the process has.
+/// This process's children. The table starts them, and only the table waits for them. If it adopts orphans, it also
+/// waits for those of their families, and then for every child that the process has.
 package final class ProcessTable: Sendable {
   package static let shared = ProcessTable()
 
   private struct State {
     var handlers: [pid_t: @Sendable (ProcessEnd) -> Void] = [:]
     var adoptsOrphans = false
-    /// Handlers that are being told of an end.
+    /// Handlers that are just being told of an end.
     var handlersAtWork = 0
   }
 
@@ -20,13 +20,14 @@ package final class ProcessTable: Sendable {
   private let childrenMayExist = DispatchSemaphore(value: 0)
 
   private init() {
-    // A simulator that died is noticed by its exit, not by our own death at the next write.
+    // A simulator that died is noticed by its exit, and must not kill us at the next write.
     signal(SIGPIPE, SIG_IGN)
   }
 
-  /// Apps outlive a latchkeyd that was killed; from now on they become ours, as they become init's on a machine.
+  /// Apps outlive a latchkeyd that was killed. From now on they become our children, as they become init's on a
+  /// machine.
   ///
-  /// - Throws: where there is no thread to wait for them.
+  /// - Throws: if there is no thread to wait for them.
   package func adoptOrphans() throws(ThreadError) {
     _ = latchkey_become_subreaper()
     let isFirst = state.withLock { state in
@@ -36,11 +37,11 @@ package final class ProcessTable: Sendable {
     if isFirst { try DetachedThread.start { [self] in reapForever() } }
   }
 
-  /// Starts a process. `onEnd` is called once, on a thread of the table, when it has ended and is reaped.
+  /// Starts a process. `onEnd` is called once, on a thread of the table, when the process has ended and been reaped.
   ///
-  /// - Throws: `ChildProcessError` where the system can't start it.
+  /// - Throws: `ChildProcessError` if the system can't start it.
   func start(_ start: ProcessStart, onEnd: @escaping @Sendable (ProcessEnd) -> Void) throws -> pid_t {
-    // Held until the handler stands, so that a process that ends at once is not missed.
+    // Held until the handler is registered, so that a process that ends at once is not missed.
     let pid = try state.withLock { state in
       let pid = try Self.spawn(start)
       state.handlers[pid] = onEnd
@@ -65,7 +66,7 @@ package final class ProcessTable: Sendable {
   private func reapForever() {
     while true {
       var information = siginfo_t()
-      // WNOWAIT: the process stays a zombie, and its number its own, until its handler is found.
+      // WNOWAIT: the process stays a zombie and keeps its number until its handler is found.
       guard waitid(P_ALL, 0, &information, WEXITED | WNOWAIT) == 0 else {
         if errno == EINTR { continue }
         childrenMayExist.wait()
@@ -89,8 +90,8 @@ package final class ProcessTable: Sendable {
     state.withLock { $0.handlersAtWork -= 1 }
   }
 
-  /// A child has ended, and its handler has not been told yet to the end. Only where orphans are adopted does this process
-  /// wait for all of its children.
+  /// Whether a child has ended and its handler has not finished yet. This process waits for all of its children only
+  /// if it adopts orphans.
   package var hasUntoldEnds: Bool {
     state.withLock { state in
       guard state.adoptsOrphans else { return false }
@@ -112,18 +113,18 @@ package final class ProcessTable: Sendable {
         posix_spawn_file_actions_addopen(&actions, Int32(number), "/dev/null", O_RDWR, 0)
       }
     }
-    // A pipe whose other end somebody waits on, say, which is opened at this moment elsewhere in this process.
+    // For example a pipe that is just being opened elsewhere in this process, and whose other end is being waited on.
     _ = latchkey_close_from(&actions, 3)
     var attributes = posix_spawnattr_t()
     posix_spawnattr_init(&attributes)
     defer { posix_spawnattr_destroy(&attributes) }
-    // What this process ignores or blocks its children must not.
+    // Children must not inherit ignored or blocked signals.
     var signals = sigset_t()
     sigfillset(&signals)
     posix_spawnattr_setsigdefault(&attributes, &signals)
     sigemptyset(&signals)
     posix_spawnattr_setsigmask(&attributes, &signals)
-    // POSIX_SPAWN_SETSID and the others, which are macros of differing types in C libraries.
+    // POSIX_SPAWN_SETSID and others, which are macros of different types in different C libraries.
     let setGroup = 0x02
     let setDefaults = 0x04
     let setMask = 0x08

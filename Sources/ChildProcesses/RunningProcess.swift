@@ -13,7 +13,7 @@ package final class RunningProcess: Sendable {
     let group = DispatchGroup()
   }
 
-  /// - Parameter onEnd: called on a thread of the process table after the end is known here.
+  /// - Parameter onEnd: called on a thread of the process table, after the end is known here.
   package init(_ name: String, _ start: ProcessStart, onEnd: (@Sendable (ProcessEnd) -> Void)? = nil) throws {
     let box = EndBox()
     box.group.enter()
@@ -39,7 +39,7 @@ package final class RunningProcess: Sendable {
     }
   }
 
-  /// Blocks until the process has ended, at most `limit` of real time.
+  /// Blocks until the process has ended, for at most `limit` of real time.
   package func waitForEnd(limit: DispatchTimeInterval = .seconds(20)) throws {
     guard ended.group.wait(timeout: .now() + limit) == .success else {
       throw ChildProcessError("\(name) (process \(pid)) does not end")

@@ -1,16 +1,16 @@
 import Glibc
 import Synchronization
 
-/// What a program says on its standard output and on its error output: whole texts, at once, into pipes and files too.
+/// A program's standard output and error output: whole texts, written at once, even into pipes and files.
 ///
-/// Whoever reads may go away at any time, and a disk may be full: neither is a crash. What comes after is left unsaid,
-/// and at its end the program says so by its status: 141 (128 + SIGPIPE), silently, where the reader has gone, and 74
-/// (EX_IOERR of sysexits.h), with the reason, where the system refused the text.
+/// The reader may go away at any time, and a disk may be full. Neither is a crash. Later output is dropped, and at
+/// its end the program reports this by its exit status: 141 (128 + SIGPIPE), silently, if the reader has gone, or 74
+/// (EX_IOERR of sysexits.h), with the reason, if the system refused the text.
 public enum Console {
-  /// Why nothing can be said any more.
+  /// Why nothing more can be written.
   public enum Failure: Error, Sendable, Equatable, CustomStringConvertible {
     case readerIsGone
-    /// errno(3) of what the system refused.
+    /// The errno(3) of the refused write.
     case refused(Int32)
 
     public var description: String {
@@ -30,23 +30,23 @@ public enum Console {
 
   private static let broken = Mutex<Failure?>(nil)
 
-  /// Call first thing. A descriptor of the three that is closed would be given to the next file that is opened, and what
-  /// is said would be written into that.
+  /// Call this first. If one of the three descriptors is closed, it would be given to the next file that is opened,
+  /// and output would go into that file.
   public static func begin() {
     signal(SIGPIPE, SIG_IGN)
     for descriptor in STDIN_FILENO...STDERR_FILENO where fcntl(descriptor, F_GETFD) < 0 {
-      // The lowest free one, which is this.
+      // The lowest free descriptor, which is this one.
       _ = open("/dev/null", O_RDWR)
       if descriptor == STDOUT_FILENO { broken.withLock { $0 = .refused(EBADF) } }
     }
   }
 
-  /// What keeps the standard output from being written; `nil` while all is well.
+  /// Why the standard output can't be written, or `nil` while all is well.
   public static var failure: Failure? { broken.withLock { $0 } }
 
-  /// Says it on the standard output. Blocks while a reader takes its time.
+  /// Writes to the standard output. Blocks while the reader is slow.
   ///
-  /// - Returns: whether it was said, all of it.
+  /// - Returns: whether all of it was written.
   @discardableResult
   public static func say(_ text: String, terminator: String = "\n") -> Bool {
     write(Array((text + terminator).utf8))
@@ -61,12 +61,12 @@ public enum Console {
     }
   }
 
-  /// Says it on the error output. Where that is gone too, there is nobody to tell.
+  /// Writes to the error output. If that is gone as well, the text is lost.
   public static func complain(_ text: String, terminator: String = "\n") {
     _ = put(Array((text + terminator).utf8), STDERR_FILENO)
   }
 
-  /// The program's last call: ends it where something was left unsaid, and returns where all was said.
+  /// The program's last call: ends the program if output was dropped, otherwise returns.
   public static func end(program: String) {
     guard let failure else { return }
     if case .refused = failure { complain("\(program): \(failure)") }
@@ -84,7 +84,7 @@ public enum Console {
       switch errno {
       case EINTR: continue
       case EAGAIN:
-        // Somebody else made the descriptor one that doesn't block.
+        // Another process has made the descriptor non-blocking.
         var poller = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
         poll(&poller, 1, -1)
       case EPIPE: return .readerIsGone

@@ -3,7 +3,7 @@ import BluetoothTypes
 import Foundation
 
 extension AdvertisementData {
-  /// What `didDiscover` is given.
+  /// The dictionary that `didDiscover` receives.
   var dictionary: [String: Any] {
     var dictionary: [String: Any] = [CBAdvertisementDataIsConnectable: NSNumber(value: isConnectable)]
     if let localName { dictionary[CBAdvertisementDataLocalNameKey] = localName }
@@ -18,7 +18,7 @@ extension AdvertisementData {
       dictionary[CBAdvertisementDataServiceDataKey] = Dictionary(
         uniqueKeysWithValues: serviceData.map { (CBUUID($0), Data($1)) })
     }
-    // Apple's key holds one company's data; where there are several, the lowest identifier's.
+    // Apple's key holds one company's data. If there are several, the one with the lowest identifier is used.
     if let (company, bytes) = manufacturerData.min(by: { $0.key < $1.key }) {
       dictionary[CBAdvertisementDataManufacturerDataKey] =
         Data([UInt8(truncatingIfNeeded: company), UInt8(company >> 8)]) + Data(bytes)
@@ -28,7 +28,7 @@ extension AdvertisementData {
 }
 
 extension AdvertisementRequest {
-  /// Reads what an app gave to `startAdvertising(_:)`; `ignored` are keys that can't be advertised.
+  /// Reads what an app passed to `startAdvertising(_:)`. `ignored` receives the keys that can't be advertised.
   init(_ dictionary: [String: Any]?, ignored: inout [String]) {
     self.init()
     for (key, value) in dictionary ?? [:] {
@@ -47,7 +47,7 @@ extension AdvertisementRequest {
     ignored.sort()
   }
 
-  /// The dictionary as an app gave it.
+  /// The dictionary as an app passed it.
   var dictionary: [String: Any] {
     var dictionary: [String: Any] = [:]
     if let localName { dictionary[CBAdvertisementDataLocalNameKey] = localName }

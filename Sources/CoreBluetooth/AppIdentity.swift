@@ -1,6 +1,6 @@
 import Foundation
 
-/// Who the app is, as its `Info.plist` says.
+/// The app's identity, from its `Info.plist`.
 package struct AppIdentity: Sendable, Hashable {
   /// `CFBundleIdentifier`
   package var bundleIdentifier: String
@@ -21,7 +21,7 @@ package struct AppIdentity: Sendable, Hashable {
   /// The largest `Info.plist` that is read, in bytes.
   private static let maximumSize = 1 << 20
 
-  /// Reads the property list at `LATCHKEY_INFO_PLIST`, else `Info.plist` beside the executable.
+  /// Reads the property list at `LATCHKEY_INFO_PLIST`, or else `Info.plist` beside the executable.
   package static func ofThisProcess(
     environment: [String: String] = ProcessInfo.processInfo.environment,
     executable: String = Bundle.main.executablePath ?? CommandLine.arguments.first ?? ""

@@ -6,25 +6,25 @@ import Logging
 /// One app's attachment to the system: it routes events to managers in order, and brings every manager back
 /// after the system went away.
 ///
-/// A process is one app and has one session. In a test several apps share a process: what runs inside
+/// A process is one app and has one session. In a test several apps share a process: code that runs inside
 /// `AppSession.$current.withValue(session)` belongs to that session's app.
 package final class AppSession: AppLinkDelegate, @unchecked Sendable {
   @TaskLocal package static var current: AppSession?
 
-  /// The session that a manager made here belongs to.
+  /// The session that a manager created here belongs to.
   static var active: AppSession { current ?? process }
 
   private static let process = AppSession(
     identity: Result { () throws(AppIdentity.Missing) in try AppIdentity.ofThisProcess() },
     logger: Logger(label: "org.latchkey.corebluetooth"), makeLink: ProcessLink.make)
 
-  /// Whether the system is there, and what it said.
+  /// Whether the system is there, and what it answered.
   private enum Phase {
     /// Not attached yet, or the system is away.
     case away
     case attached(AttachReply)
     case refused(AppLinkError)
-    /// The app has no usable identity, or there is no link to latchkeyd: it will never be attached.
+    /// The app has no usable identity, or there is no link to latchkeyd: it can never attach.
     case unusable(String)
   }
 
@@ -36,10 +36,10 @@ package final class AppSession: AppLinkDelegate, @unchecked Sendable {
   private var lastManager: UInt32 = 0
   private var lastOperation: UInt64 = 0
   private var lastEvent: EventSequence?
-  /// The handler of what the user asks for, and what was asked before one was set.
+  /// The handler of user actions, and the actions that were asked for before it was set.
   private var actionHandler: (queue: DispatchQueue, handle: @Sendable (UserAction) -> Void)?
   private var waitingActions: [UserAction] = []
-  /// What the app has to say to the user now; said again to a system that came back.
+  /// The alert that the app shows the user now. It is repeated to a system that comes back.
   private var alert: String?
   /// Events whose delegate call has not returned, and managers that have not been brought back yet.
   private var outstanding = 0
@@ -47,7 +47,7 @@ package final class AppSession: AppLinkDelegate, @unchecked Sendable {
 
   private struct WeakManager { weak var manager: CBManager? }
 
-  /// A link, and what sets it going.
+  /// A link, and the function that starts it.
   package struct Link {
     let connection: any AppLinkConnection
     let start: () throws -> Void
@@ -58,7 +58,7 @@ package final class AppSession: AppLinkDelegate, @unchecked Sendable {
     }
   }
 
-  /// - Parameter makeLink: Makes the link, which calls its delegate from a thread of its own once it was started.
+  /// - Parameter makeLink: Makes the link. Once started, the link calls its delegate from a thread of its own.
   package init(
     identity: Result<AppIdentity, AppIdentity.Missing>, logger: Logger,
     makeLink: (any AppLinkDelegate, Logger) -> Link
@@ -70,7 +70,7 @@ package final class AppSession: AppLinkDelegate, @unchecked Sendable {
       phase = .unusable("this app can't use Bluetooth: \(missing)")
     case .success:
       let link = makeLink(self, logger)
-      // Before it is started: it may attach at once.
+      // Set before the link is started, because the link may attach at once.
       connection = link.connection
       do { try link.start() } catch {
         locked { phase = .unusable("this app can't use Bluetooth: no link to the system: \(error)") }
@@ -79,7 +79,7 @@ package final class AppSession: AppLinkDelegate, @unchecked Sendable {
     if case .unusable(let reason) = locked({ phase }) { logger.critical("\(reason)") }
   }
 
-  /// Background modes of the app's Info.plist; `nil` where there is no usable one.
+  /// Background modes in the app's Info.plist, or `nil` if it has no usable one.
   var backgroundModes: [String]? { identity?.backgroundModes }
 
   package var attachment: Attachment {
@@ -112,7 +112,7 @@ package final class AppSession: AppLinkDelegate, @unchecked Sendable {
     guard let restoreIdentifier = manager.creation.restoreIdentifier else { return nil }
     for (identifier, box) in managers {
       guard let other = box.manager else {
-        // Deallocated, and its last word to the system is still on its way: say it now.
+        // It was deallocated, and its message to the system is still on its way, so it is forgotten now.
         forget(identifier)
         continue
       }
@@ -145,10 +145,10 @@ package final class AppSession: AppLinkDelegate, @unchecked Sendable {
     }
   }
 
-  // MARK: Talking to the system
+  // MARK: Messages to the system
 
-  /// Says something; what is said while the system is away is dropped (the manager says it again, in its view).
-  /// Returns whether it was said.
+  /// Sends a request. While the system is away, requests are dropped; the manager repeats them in its view. Returns
+  /// whether the request was sent.
   @discardableResult
   func send(_ request: Request, for manager: CBManager) -> Bool {
     locked {
@@ -158,9 +158,9 @@ package final class AppSession: AppLinkDelegate, @unchecked Sendable {
     }
   }
 
-  /// Asks the system and blocks for the answer; `nil` where the system is away or refuses.
+  /// Asks the system and blocks until it answers. `nil` if the system is away or refuses.
   func query(_ query: Query) -> QueryReply? {
-    // Outside the lock: the answer takes a while, and events go on meanwhile.
+    // Outside the lock: the answer takes a while, and events continue in the meantime.
     guard let connection = locked({ connection }) else { return nil }
     do { return try connection.query(query) } catch {
       logger.warning("the system did not answer \(query): \(error)")
@@ -182,7 +182,7 @@ package final class AppSession: AppLinkDelegate, @unchecked Sendable {
     wakeWaiters()
   }
 
-  /// Asks for the same manager again, once its delegate has been told all that was said before.
+  /// Asks for the same manager again, once its delegate has been told everything from before.
   private func bringBack(_ manager: CBManager) {
     manager.isKnownToSystem = false
     outstanding += 1
@@ -307,7 +307,7 @@ package final class AppSession: AppLinkDelegate, @unchecked Sendable {
     phaseChanged.unlock()
   }
 
-  /// Blocks until the system has answered the first attachment; `nil` where it refuses, or never can answer.
+  /// Blocks until the system has answered the first attachment. `nil` if it refuses, or can never answer.
   package func waitForAttachReply() -> AttachReply? {
     phaseChanged.lock()
     defer { phaseChanged.unlock() }

@@ -9,10 +9,10 @@ import Threads
 ///       // make the CBCentralManager with this restore identifier
 ///     }
 public enum ApplicationLaunch {
-  /// The launch options: a key is there only where the system relaunched the app for such a manager.
+  /// The launch options. A key is present only if the system relaunched the app for such a manager.
   ///
-  /// Blocks the calling thread until the system has answered; where the system is away, until it is back, for only it
-  /// knows. `nil` where it refuses this app, or the app has no usable `Info.plist`; the log says which.
+  /// Blocks the calling thread until the system has answered, even while the system is away, because only the system
+  /// knows. `nil` if the system refuses this app, or if the app has no usable `Info.plist`; the log says which.
   public static func options() -> [UIApplication.LaunchOptionsKey: Any]? {
     AppSession.active.waitForAttachReply().map(options(from:))
   }
@@ -21,9 +21,9 @@ public enum ApplicationLaunch {
   public static func options() async -> [UIApplication.LaunchOptionsKey: Any]? {
     let session = AppSession.active
     let reply: AttachReply? = await withCheckedContinuation { continuation in
-      // A thread of its own: the wait has no bound, and the pools' threads are few.
+      // On a thread of its own: the wait has no time limit, and the pools have few threads.
       let isStarted: Void? = try? DetachedThread.start { continuation.resume(returning: session.waitForAttachReply()) }
-      // One of theirs is better than no answer.
+      // If there is none, blocking one of the pool's is better than no answer.
       if isStarted == nil { continuation.resume(returning: session.waitForAttachReply()) }
     }
     return reply.map(options(from:))

@@ -1,4 +1,4 @@
-// The names are Apple's.
+// These names are Apple's.
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
 
 import AppLink
@@ -7,9 +7,9 @@ import Foundation
 /// The domain of `CBATTError` as an `NSError`.
 public let CBATTErrorDomain = "CBATTErrorDomain"
 
-/// An error that a remote device's attribute server gave.
+/// An error returned by a remote device's attribute server.
 public struct CBATTError: _BridgedStoredNSError, Sendable {
-  // The names are those of Foundation's own errors (`URLError`), which apps use to bridge by hand.
+  // These names are the same as in Foundation's own errors (`URLError`), which apps use to bridge by hand.
   public let _nsError: NSError
   public init(_nsError error: NSError) { _nsError = error }
   public static var _nsErrorDomain: String { CBATTErrorDomain }

@@ -28,9 +28,9 @@ open class CBATTRequest: NSObject, @unchecked Sendable {
 
   open var central: CBCentral { requester }
   open var characteristic: CBCharacteristic { subject }
-  /// Where in the value it starts, in bytes.
+  /// The offset in the value at which the request begins, in bytes.
   open var offset: Int { start }
-  /// What a write brings; for a read, what the app puts here before it answers.
+  /// The written value; for a read, the value that the app sets before it answers.
   open var value: Data? {
     get { locked { currentValue } }
     set { locked { currentValue = newValue } }

@@ -1,4 +1,4 @@
-/// Who may read and write the value of an attribute that this app publishes.
+/// The permissions for the value of an attribute that this app publishes.
 public struct CBAttributePermissions: OptionSet, Hashable, Sendable {
   public let rawValue: UInt
   public init(rawValue: UInt) { self.rawValue = rawValue }

@@ -5,8 +5,8 @@ import Foundation
 
 /// Scans for peripherals and connects to them.
 ///
-/// A connection request never times out. With a restore identifier the system keeps it also while the app is not
-/// running, and relaunches the app when it completes.
+/// A connection request never times out. With a restore identifier, the system keeps the request even while the app
+/// is not running, and relaunches the app when the request completes.
 open class CBCentralManager: CBManager, @unchecked Sendable {
   /// What a machine's Bluetooth can do.
   public struct Feature: OptionSet, Hashable, Sendable {
@@ -18,15 +18,15 @@ open class CBCentralManager: CBManager, @unchecked Sendable {
   }
 
   private weak var currentDelegate: (any CBCentralManagerDelegate)?
-  /// Every peripheral object an app still refers to.
+  /// Every peripheral object that the app still refers to.
   var table: [PeerIdentifier: WeakPeripheral] = [:]
-  /// Peripherals that the manager itself keeps: restored and connected ones, and with a restore identifier also
+  /// Peripherals that the manager itself retains: restored and connected ones and, with a restore identifier, also
   /// those it asked to be connected.
   var held: [PeerIdentifier: CBPeripheral] = [:]
-  /// The options of every connection the app asked for.
+  /// The options of every connection that the app asked for.
   var connectOptions: [PeerIdentifier: ConnectOptions] = [:]
   var scan: ScanRequest?
-  /// What a scan without duplicates has reported.
+  /// The peripherals that a scan without duplicates has reported.
   var discovered: Set<PeerIdentifier> = []
   var pending: [OperationIdentifier: PendingOperation] = [:]
   private var tableLimit = 64
@@ -34,8 +34,8 @@ open class CBCentralManager: CBManager, @unchecked Sendable {
   struct WeakPeripheral { weak var peripheral: CBPeripheral? }
 
   /// - Parameters:
-  ///   - delegate: Hears of everything; its first call is the restoration or the state. Not retained.
-  ///   - queue: Where the delegate is called; `nil`: the main queue.
+  ///   - delegate: Receives all events; its first call is the restoration or the state. Not retained.
+  ///   - queue: The queue on which the delegate is called; `nil` means the main queue.
   ///   - options: `CBCentralManagerOption…Key`.
   public init(delegate: (any CBCentralManagerDelegate)?, queue: DispatchQueue?, options: [String: Any]? = nil) {
     currentDelegate = delegate
@@ -64,7 +64,7 @@ open class CBCentralManager: CBManager, @unchecked Sendable {
 
   // MARK: Scanning
 
-  /// Another call replaces the scan. In the background only a scan for named services finds anything.
+  /// A second call replaces the scan. In the background, only a scan for named services finds anything.
   open func scanForPeripherals(withServices serviceUUIDs: [CBUUID]?, options: [String: Any]? = nil) {
     let request = ScanRequest(services: serviceUUIDs, appOptions: options)
     guard acceptsCommands("scanForPeripherals(withServices:options:)") else { return }
@@ -86,7 +86,7 @@ open class CBCentralManager: CBManager, @unchecked Sendable {
 
   // MARK: Connecting
 
-  /// Asks the system to connect, whenever the peripheral can be reached. Never times out.
+  /// Asks the system to connect as soon as the peripheral can be reached. Never times out.
   open func connect(_ peripheral: CBPeripheral, options: [String: Any]? = nil) {
     let connectOptions = ConnectOptions(appOptions: options)
     guard acceptsCommands("connect(_:options:)"), isMine(peripheral, "connect(_:options:)") else { return }
@@ -100,7 +100,7 @@ open class CBCentralManager: CBManager, @unchecked Sendable {
     }
   }
 
-  /// Ends the connection, or the request for one; `didDisconnectPeripheral` follows.
+  /// Ends the connection, or the request for one. `didDisconnectPeripheral` follows.
   open func cancelPeripheralConnection(_ peripheral: CBPeripheral) {
     let command = "cancelPeripheralConnection(_:)"
     guard acceptsCommands(command), isMine(peripheral, command) else { return }
@@ -110,7 +110,7 @@ open class CBCentralManager: CBManager, @unchecked Sendable {
       connectOptions[identifier] = nil
       peripheral.isAwaitingConnection = false
       peripheral.currentState = .disconnecting
-      // Kept until the system has answered, for the delegate is told.
+      // Retained until the system has answered, because the delegate will be told.
       held[identifier] = peripheral
       session.send(.central(managerIdentifier, .cancelConnection(identifier)), for: self)
       return false
@@ -132,8 +132,8 @@ open class CBCentralManager: CBManager, @unchecked Sendable {
 
   // MARK: Retrieving
 
-  /// Peripherals that this machine knows, in the order of `identifiers`; those it does not know are left out.
-  /// While the system is away only those that this manager has an object for.
+  /// Peripherals that this machine knows, in the order of `identifiers`; unknown ones are left out. While the system
+  /// is away, only those for which this manager already has an object.
   open func retrievePeripherals(withIdentifiers identifiers: [UUID]) -> [CBPeripheral] {
     guard acceptsCommands("retrievePeripherals(withIdentifiers:)") else { return [] }
     let peers = identifiers.map { PeerIdentifier($0) }
@@ -141,8 +141,8 @@ open class CBCentralManager: CBManager, @unchecked Sendable {
     return locked { peers.compactMap { table[$0]?.peripheral } }
   }
 
-  /// Peripherals that are connected to this machine, by whichever app, and offer one of the services. For this app
-  /// each is disconnected until it connects to it itself.
+  /// Peripherals that are connected to this machine through any app and offer one of the services. For this app each
+  /// is disconnected until the app connects to it itself.
   open func retrieveConnectedPeripherals(withServices serviceUUIDs: [CBUUID]) -> [CBPeripheral] {
     guard acceptsCommands("retrieveConnectedPeripherals(withServices:)") else { return [] }
     let services = serviceUUIDs.map(\.bluetoothUUID)
@@ -162,21 +162,21 @@ open class CBCentralManager: CBManager, @unchecked Sendable {
     locked {
       reply.map { snapshot in
         let peripheral = self.peripheral(snapshot.identifier)
-        // Of one that this manager has to do with, events tell; the answer is only for what is new.
+        // For known peripherals, events are the source of the state. The answer only fills in what is new.
         if peripheral.currentName == nil { peripheral.currentName = snapshot.name }
         return peripheral
       }
     }
   }
 
-  /// Accepted without effect: connection events are a matter of BR/EDR accessories, which Linux handles elsewhere.
+  /// Accepted without effect: connection events are about BR/EDR accessories, which Linux handles elsewhere.
   open func registerForConnectionEvents(options: [CBConnectionEventMatchingOption: Any]? = nil) {
     session.logger.notice("registerForConnectionEvents(options:) has no effect on Linux")
   }
 
   // MARK: Objects
 
-  /// The one object for this peripheral; called under the lock.
+  /// The one object for this peripheral. Called under the lock.
   func peripheral(_ identifier: PeerIdentifier) -> CBPeripheral {
     if let known = table[identifier]?.peripheral { return known }
     if table.count >= tableLimit {
@@ -188,7 +188,7 @@ open class CBCentralManager: CBManager, @unchecked Sendable {
     return peripheral
   }
 
-  /// The app dropped its last reference to a peripheral whose connection it had asked for.
+  /// The app released its last reference to a peripheral that it had asked to connect.
   func abandoned(_ identifier: PeerIdentifier) {
     locked {
       guard table[identifier]?.peripheral == nil, connectOptions.removeValue(forKey: identifier) != nil else { return }
@@ -199,7 +199,7 @@ open class CBCentralManager: CBManager, @unchecked Sendable {
     }
   }
 
-  /// A scan ends with the radio. The system is told: it would go on with it, and wake the app for nothing.
+  /// A scan ends with the radio. The system is told; otherwise it would continue the scan and wake the app in vain.
   override func radioDidEnd() {
     guard scan != nil else { return }
     scan = nil

@@ -1,19 +1,19 @@
-// The names are Apple's.
+// These names are Apple's.
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
 
 import Foundation
 
-/// What a central manager tells its app, on the manager's queue. All but the first are optional.
+/// What a central manager tells its app, on the manager's queue. All methods but the first are optional.
 public protocol CBCentralManagerDelegate: NSObjectProtocol {
   func centralManagerDidUpdateState(_ central: CBCentralManager)
-  /// The first call after the system relaunched the app, where something is restored.
+  /// The first call after the system relaunched the app, if something is restored.
   func centralManager(_ central: CBCentralManager, willRestoreState dict: [String: Any])
   func centralManager(
     _ central: CBCentralManager, didDiscover peripheral: CBPeripheral, advertisementData: [String: Any],
     rssi RSSI: NSNumber)
   func centralManager(_ central: CBCentralManager, didConnect peripheral: CBPeripheral)
   func centralManager(_ central: CBCentralManager, didFailToConnect peripheral: CBPeripheral, error: (any Error)?)
-  /// Preferred where the delegate has both methods that tell of a lost connection.
+  /// Preferred if the delegate has both methods that report a lost connection.
   func centralManager(
     _ central: CBCentralManager, didDisconnectPeripheral peripheral: CBPeripheral, error: (any Error)?)
   func centralManager(

@@ -2,7 +2,7 @@ import AppLink
 import BluetoothTypes
 import Foundation
 
-/// A characteristic: of a remote peripheral, or (`CBMutableCharacteristic`) one that this app publishes.
+/// A characteristic of a remote peripheral or, as `CBMutableCharacteristic`, one that this app publishes.
 open class CBCharacteristic: CBAttribute, @unchecked Sendable {
   /// The characteristic's handle at the remote peripheral; 0 for one of this app.
   let handle: AttributeHandle
@@ -22,9 +22,9 @@ open class CBCharacteristic: CBAttribute, @unchecked Sendable {
   /// The service it belongs to.
   open var service: CBService? { locked { owner } }
   open var properties: CBCharacteristicProperties { locked { propertySet } }
-  /// The value last read or notified; `nil` before.
+  /// The value last read or notified; `nil` before that.
   open var value: Data? { locked { currentValue } }
-  /// As far as discovered; `nil` before.
+  /// The descriptors discovered so far; `nil` before a discovery.
   open var descriptors: [CBDescriptor]? { locked { descriptorList } }
   @available(*, deprecated, message: "not supported")
   open var isBroadcasted: Bool { false }

@@ -1,7 +1,7 @@
 import BluetoothTypes
 import Foundation
 
-/// A descriptor: of a remote peripheral's characteristic, or (`CBMutableDescriptor`) one that this app publishes.
+/// A descriptor of a remote peripheral's characteristic or, as `CBMutableDescriptor`, one that this app publishes.
 open class CBDescriptor: CBAttribute, @unchecked Sendable {
   /// The descriptor's handle at the remote peripheral; 0 for one of this app.
   let handle: AttributeHandle
@@ -25,7 +25,7 @@ open class CBDescriptor: CBAttribute, @unchecked Sendable {
     "<\(type(of: self)): UUID = \(uuid.uuidString), value = \(value.map { "\($0)" } ?? "(null)")>"
   }
 
-  /// A value from the air in the type that the descriptor's UUID asks for; a malformed one stays `Data`.
+  /// Converts a received value to the type that belongs to the descriptor's UUID. A malformed value stays `Data`.
   static func typedValue(_ bytes: [UInt8], of uuid: BluetoothUUID) -> Any {
     switch uuid.shortValue {
     case 0x2901: return String(bytes: bytes, encoding: .utf8) ?? Data(bytes)
@@ -36,7 +36,7 @@ open class CBDescriptor: CBAttribute, @unchecked Sendable {
     }
   }
 
-  /// The bytes of a value that an app gave; `nil` where a descriptor can't have a value of its type.
+  /// The bytes of a value that an app supplied, or `nil` if a descriptor can't have a value of its type.
   static func bytes(of value: Any?) -> [UInt8]? {
     switch value {
     case let text as String: return Array(text.utf8)

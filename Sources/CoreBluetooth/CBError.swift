@@ -1,4 +1,4 @@
-// The names are Apple's.
+// These names are Apple's.
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
 
 import AppLink
@@ -9,7 +9,7 @@ public let CBErrorDomain = "CBErrorDomain"
 
 /// An error of Core Bluetooth itself.
 public struct CBError: _BridgedStoredNSError, Sendable {
-  // The names are those of Foundation's own errors (`URLError`), which apps use to bridge by hand.
+  // These names are the same as in Foundation's own errors (`URLError`), which apps use to bridge by hand.
   public let _nsError: NSError
   public init(_nsError error: NSError) { _nsError = error }
   public static var _nsErrorDomain: String { CBErrorDomain }
@@ -38,7 +38,7 @@ public struct CBError: _BridgedStoredNSError, Sendable {
     case leGattExceededBackgroundNotificationLimit
     case leGattNearBackgroundNotificationLimit
 
-    /// The right spelling of `unkownDevice`, which is Apple's.
+    /// The correct spelling of Apple's `unkownDevice`.
     public static var unknownDevice: Code { .unkownDevice }
   }
 }
@@ -75,7 +75,7 @@ extension CBError.Code {
 }
 
 extension PeerError {
-  /// The error as an app is given it.
+  /// The error as an app receives it.
   var appError: any Error {
     switch self {
     case .coreBluetooth(let code, let message): return CBError(CBError.Code(code), message)
@@ -83,7 +83,7 @@ extension PeerError {
       if let code = CBATTError.Code(rawValue: Int(error.rawValue)) {
         return CBATTError(code, userInfo: [NSLocalizedDescriptionKey: "The peer answered \(error)."])
       }
-      // A code of the peer's own application (0x80 and above) has no name; it reaches the app as a number.
+      // A code of the peer's own application (0x80 and above) has no name. It reaches the app as a number.
       return NSError(
         domain: CBATTErrorDomain, code: Int(error.rawValue),
         userInfo: [NSLocalizedDescriptionKey: "The peer answered \(error)."])

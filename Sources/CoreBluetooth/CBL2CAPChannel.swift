@@ -3,7 +3,7 @@ import Foundation
 /// The number that names an L2CAP channel's service at a peripheral.
 public typealias CBL2CAPPSM = UInt16
 
-/// A connection-oriented L2CAP channel. Opening one is not supported yet: it answers with
+/// A connection-oriented L2CAP channel. Opening one is not supported yet: the attempt fails with
 /// `CBError.operationNotSupported`.
 open class CBL2CAPChannel: NSObject, @unchecked Sendable {
   private let remote: CBPeer

@@ -7,15 +7,15 @@ open class CBManager: NSObject, @unchecked Sendable {
   let session: AppSession
   let queue: DispatchQueue
   let creation: ManagerCreation
-  /// Set once, by the session, before anybody else sees the manager.
+  /// Set once, by the session, before any other code sees the manager.
   var managerIdentifier = ManagerIdentifier(0)
   /// The system refuses this manager for good.
   var isRejected = false
-  /// The system knows the manager and can be told things about it.
+  /// The system knows the manager and accepts requests for it.
   var isKnownToSystem = false
-  /// The system has said something about this manager; what it said is delivered or on the queue.
+  /// The system has sent an event for this manager. It has been delivered or is on the queue.
   var hasHeard = false
-  /// The state last told; `nil` before the first.
+  /// The state last told, or `nil` before the first.
   var toldState: ManagerState?
   var formatText: NSString?
 
@@ -28,7 +28,7 @@ open class CBManager: NSObject, @unchecked Sendable {
   deinit {
     let session = session
     let identifier = managerIdentifier
-    // Not here: a `deinit` may run inside any operation of the session.
+    // Not called here directly, because a `deinit` may run inside any operation of the session.
     housekeepingQueue.async { session.forget(identifier) }
   }
 
@@ -37,22 +37,23 @@ open class CBManager: NSObject, @unchecked Sendable {
     locked { toldState.flatMap { CBManagerState(rawValue: Int($0.rawValue)) } ?? .unknown }
   }
 
-  /// On Linux every app that the system knows may use Bluetooth; one that it refuses has the state `.unauthorized`.
+  /// On Linux every app that the system knows may use Bluetooth. An app that it refuses gets the state
+  /// `.unauthorized`.
   open class var authorization: CBManagerAuthorization { .allowedAlways }
 
   @available(*, deprecated, message: "use the class property")
   open var authorization: CBManagerAuthorization { Self.authorization }
 
-  /// Runs `work` on the manager's queue, later; `after` when everything `work` put on that queue has run.
+  /// Runs `work` on the manager's queue, later, and `after` when everything that `work` put on that queue has run.
   func enqueue(_ work: @escaping @Sendable () -> Void, after: @escaping @Sendable () -> Void) {
     queue.async { [session, queue] in
-      // What a delegate makes belongs to the same app.
+      // Objects that a delegate creates belong to the same app.
       AppSession.$current.withValue(session) { work() }
       queue.async { after() }
     }
   }
 
-  /// Takes one event into the objects' state and tells the delegate; on the manager's queue.
+  /// Applies one event to the objects' state and tells the delegate. Runs on the manager's queue.
   func apply(_ body: Event.Body) {
     switch body {
     case .stateChanged(let state): change(to: state)
@@ -73,7 +74,7 @@ open class CBManager: NSObject, @unchecked Sendable {
     tellState()
   }
 
-  /// Whether commands are accepted; logs the misuse where not.
+  /// Whether commands are accepted. If not, the misuse is logged.
   func acceptsCommands(_ command: String) -> Bool {
     guard state != .poweredOn else { return true }
     session.logger.critical(
@@ -81,15 +82,15 @@ open class CBManager: NSObject, @unchecked Sendable {
     return false
   }
 
-  // What each role does.
+  // Overridden for each role.
   func applyRoleEvent(_ body: Event.Body) {}
   func tellState() {}
-  /// The state was `poweredOn` and is not any more; called under the lock. What was restored while the radio was off goes
-  /// on when it is on: this is not called for it.
+  /// The state was `poweredOn` and no longer is. Called under the lock. It is not called for what was restored while
+  /// the radio was off, which continues when the radio is on.
   func radioDidEnd() {}
-  /// What delegates have been told so far; called under the lock.
+  /// What delegates have been told so far. Called under the lock.
   func makeView() -> ManagerView { ManagerView() }
-  /// The system knows this manager again; on the manager's queue.
+  /// The system knows this manager again. Runs on the manager's queue.
   func didResume() {}
 
   open override var description: String {

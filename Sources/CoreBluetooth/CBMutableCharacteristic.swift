@@ -4,17 +4,17 @@ import Foundation
 
 /// A characteristic of a service that this app publishes.
 open class CBMutableCharacteristic: CBCharacteristic, @unchecked Sendable {
-  /// Means this characteristic to the system, also after the app was relaunched.
+  /// Identifies this characteristic to the system, even after the app was relaunched.
   let localIdentifier: LocalAttributeIdentifier
   private var permissionSet: CBAttributePermissions
   var subscribers: [CBCentral] = []
 
   /// - Parameters:
-  ///   - UUID: What the characteristic is.
+  ///   - UUID: The kind of characteristic.
   ///   - properties: What centrals may do with it.
-  ///   - value: A value that the system answers reads with by itself; the characteristic has to be read-only then.
-  ///     `nil`: the app is asked each time.
-  ///   - permissions: What is needed for it: encryption, or nothing.
+  ///   - value: A value with which the system answers reads by itself; the characteristic must then be read-only.
+  ///     `nil` means that the app is asked each time.
+  ///   - permissions: Whether access requires encryption.
   public init(
     type UUID: CBUUID, properties: CBCharacteristicProperties, value: Data?, permissions: CBAttributePermissions
   ) {

@@ -5,8 +5,8 @@ import Foundation
 /// system adds the descriptors that configure notifications by itself.
 open class CBMutableDescriptor: CBDescriptor, @unchecked Sendable {
   /// - Parameters:
-  ///   - UUID: What the descriptor is.
-  ///   - value: A `String` for a user description, else a `Data`.
+  ///   - UUID: The kind of descriptor.
+  ///   - value: A `String` for a user description, otherwise a `Data`.
   public init(type UUID: CBUUID, value: Any?) {
     super.init(uuid: UUID)
     currentValue = value

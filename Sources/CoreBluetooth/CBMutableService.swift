@@ -3,7 +3,7 @@ import Foundation
 
 /// A service that this app publishes with `CBPeripheralManager.add(_:)`. Once published it no longer changes.
 open class CBMutableService: CBService, @unchecked Sendable {
-  /// Means this service to the system, also after the app was relaunched.
+  /// Identifies this service to the system, even after the app was relaunched.
   let localIdentifier: LocalAttributeIdentifier
 
   public init(type UUID: CBUUID, primary isPrimary: Bool) {
@@ -16,7 +16,7 @@ open class CBMutableService: CBService, @unchecked Sendable {
     super.init(uuid: CBUUID(definition.uuid), primary: definition.isPrimary)
   }
 
-  /// Services that this one includes; they have to be published before it.
+  /// Services that this one includes. They must be published before it.
   open override var includedServices: [CBService]? {
     get { locked { includedServiceList } }
     set { locked { includedServiceList = newValue } }

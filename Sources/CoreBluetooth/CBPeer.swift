@@ -14,7 +14,7 @@ open class CBPeer: NSObject, NSCopying, @unchecked Sendable {
 
   open override var hash: Int { peer.hashValue }
 
-  /// Two objects for one remote device in one role are equal, also if they come from different managers.
+  /// Two objects for one remote device in one role are equal, even if they come from different managers.
   open override func isEqual(_ object: Any?) -> Bool {
     guard let other = object as? CBPeer else { return false }
     return other === self || (other.peer == peer && type(of: other) == type(of: self))

@@ -1,27 +1,27 @@
-// The names are Apple's.
+// These names are Apple's.
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
 
 import AppLink
 import BluetoothTypes
 import Foundation
 
-/// A remote peripheral, as one central manager of this app sees it. There is one object for each at a time.
+/// A remote peripheral, as one central manager of this app sees it. There is one object per peripheral at a time.
 open class CBPeripheral: CBPeer, @unchecked Sendable {
   private(set) weak var manager: CBCentralManager?
   private weak var currentDelegate: (any CBPeripheralDelegate)?
   var currentName: String?
   var currentState = CBPeripheralState.disconnected
-  /// The app, or the system for it, wants a connection that has not come about.
+  /// The app, or the system on its behalf, wants a connection that does not exist yet.
   var isAwaitingConnection = false
   var serviceList: [CBService]?
   var mtu = ATTLimits.defaultMTU
   var lastRSSI: NSNumber?
-  /// Writes without response that the system has not taken off our hands.
+  /// Writes without response that the system has not confirmed yet.
   var unansweredWrites = 0
-  /// The app was told to wait with writes without response; `peripheralIsReady` follows.
+  /// The app was told to wait before further writes without response. `peripheralIsReady` follows.
   var isRefusingWrites = false
 
-  /// So many writes without response may be on their way to the system.
+  /// The most writes without response that may be on their way to the system.
   static let writeWindow = 32
 
   init(_ peer: PeerIdentifier, manager: CBCentralManager) {
@@ -32,7 +32,7 @@ open class CBPeripheral: CBPeer, @unchecked Sendable {
   deinit {
     guard isAwaitingConnection, let manager else { return }
     let peer = peer
-    // Not here: a `deinit` may run inside any operation of the manager.
+    // Not called here directly, because a `deinit` may run inside any operation of the manager.
     housekeepingQueue.async { [weak manager] in manager?.abandoned(peer) }
   }
 
@@ -43,14 +43,15 @@ open class CBPeripheral: CBPeer, @unchecked Sendable {
 
   open var name: String? { locked { currentName } }
   open var state: CBPeripheralState { locked { currentState } }
-  /// As far as discovered; `nil` before. They outlive a lost connection; a new one brings them up to date.
+  /// The services discovered so far; `nil` before a discovery. They survive a lost connection; a new connection
+  /// updates them.
   open var services: [CBService]? { locked { serviceList } }
   @available(*, deprecated, message: "use readRSSI()")
   open var rssi: NSNumber? { locked { lastRSSI } }
   open var ancsAuthorized: Bool { false }
 
-  /// Whether a write without response would be taken now; `peripheralIsReady(toSendWriteWithoutResponse:)` follows
-  /// where not.
+  /// Whether a write without response would be accepted now. If not, `peripheralIsReady(toSendWriteWithoutResponse:)`
+  /// follows.
   open var canSendWriteWithoutResponse: Bool {
     locked {
       guard currentState == .connected, unansweredWrites < Self.writeWindow else {
@@ -99,11 +100,11 @@ open class CBPeripheral: CBPeer, @unchecked Sendable {
     perform(.readCharacteristic(characteristic.handle), for: characteristic, "readValue(for:)", refusal: refusal)
   }
 
-  /// With response: `didWriteValueFor` tells how it ended. Where the system itself goes away in mid-write the error
-  /// is `CBError.unknown`: the write may have happened, and it is never repeated.
+  /// With response: `didWriteValueFor` reports the result. If the system itself goes away during the write, the error
+  /// is `CBError.unknown`: the write may have happened, and is never repeated.
   ///
-  /// Without response: dropped with a log message where `canSendWriteWithoutResponse` is `false` or the value is
-  /// longer than `maximumWriteValueLength(for:)`.
+  /// Without response: the write is dropped with a log message if `canSendWriteWithoutResponse` is `false` or the
+  /// value is longer than `maximumWriteValueLength(for:)`.
   open func writeValue(_ data: Data, for characteristic: CBCharacteristic, type: CBCharacteristicWriteType) {
     let command = "writeValue(_:for:type:)"
     let operation = PeripheralOperation.writeCharacteristic(
@@ -144,7 +145,7 @@ open class CBPeripheral: CBPeer, @unchecked Sendable {
     perform(.readDescriptor(descriptor.handle), for: descriptor, "readValue(for:)")
   }
 
-  /// The client characteristic configuration can't be written: that is what `setNotifyValue(_:for:)` is for.
+  /// The client characteristic configuration can't be written this way; use `setNotifyValue(_:for:)`.
   open func writeValue(_ data: Data, for descriptor: CBDescriptor) {
     var refusal: CBATTError.Code?
     if data.count > ATTLimits.maximumValueLength { refusal = .invalidAttributeValueLength }
@@ -159,9 +160,9 @@ open class CBPeripheral: CBPeer, @unchecked Sendable {
 
   open func readRSSI() { perform(.readRSSI, for: nil, "readRSSI()") }
 
-  // MARK: What is not supported
+  // MARK: Not supported
 
-  /// Not supported yet: `didOpen` answers with `CBError.operationNotSupported`.
+  /// Not supported yet: `didOpen` reports `CBError.operationNotSupported`.
   open func openL2CAPChannel(_ PSM: CBL2CAPPSM) {
     guard isConnected("openL2CAPChannel(_:)") else { return }
     tellLater { peripheral in
@@ -170,7 +171,7 @@ open class CBPeripheral: CBPeer, @unchecked Sendable {
     }
   }
 
-  /// Not supported: `didCompleteChannelSoundingSession` answers with `CBError.operationNotSupported`.
+  /// Not supported: `didCompleteChannelSoundingSession` reports `CBError.operationNotSupported`.
   open func startChannelSoundingSession(_ configuration: CBChannelSoundingSessionConfiguration) {
     guard isConnected("startChannelSoundingSession(_:)") else { return }
     tellLater { peripheral in

@@ -1,9 +1,9 @@
-// The names are Apple's.
+// These names are Apple's.
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
 
 import Foundation
 
-/// What a peripheral tells its app, on its manager's queue. All are optional.
+/// What a peripheral tells its app, on its manager's queue. All methods are optional.
 public protocol CBPeripheralDelegate: NSObjectProtocol {
   func peripheralDidUpdateName(_ peripheral: CBPeripheral)
   func peripheral(_ peripheral: CBPeripheral, didModifyServices invalidatedServices: [CBService])

@@ -1,4 +1,4 @@
-// The names are Apple's.
+// These names are Apple's.
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
 
 import AppLink
@@ -6,7 +6,7 @@ import BluetoothTypes
 import Dispatch
 import Foundation
 
-/// How often a central and this machine talk; the system chooses by itself on Linux.
+/// How often a central and this machine exchange data. On Linux the system chooses by itself.
 public enum CBPeripheralManagerConnectionLatency: Int, Sendable {
   case low = 0
   case medium
@@ -15,40 +15,40 @@ public enum CBPeripheralManagerConnectionLatency: Int, Sendable {
 
 /// Publishes services and advertises them.
 ///
-/// With a restore identifier the system goes on with both while the app is not running, and relaunches the app when
-/// a central reads, writes or subscribes.
+/// With a restore identifier, the system continues both while the app is not running, and relaunches the app when a
+/// central reads, writes or subscribes.
 open class CBPeripheralManager: CBManager, @unchecked Sendable {
   private weak var currentDelegate: (any CBPeripheralManagerDelegate)?
-  /// Published, or asked to be, in the order they were added.
+  /// Services that are published or requested, in the order in which they were added.
   var publications: [Publication] = []
   var advertisement: AdvertisementRequest?
   var isAdvertisingNow = false
-  /// So many values the system takes now.
+  /// How many more values the system accepts now.
   var updateCredit = 0
-  /// `updateValue` was refused; `peripheralManagerIsReady` follows.
+  /// `updateValue` was refused. `peripheralManagerIsReady` follows.
   var isRefusingUpdates = false
-  /// Characteristics of which the log has said that values for some reach all.
+  /// Characteristics for which the log has already said that a value for some subscribers reaches all.
   private var broadcasting: Set<LocalAttributeIdentifier> = []
   /// Requests that the app has not answered.
   var openRequests: Set<RemoteRequestIdentifier> = []
-  /// One object for each central, as long as anybody refers to it.
+  /// One object for each central, for as long as it is referenced.
   var centrals: [PeerIdentifier: WeakCentral] = [:]
 
   struct WeakCentral { weak var central: CBCentral? }
 
   struct Publication {
     let service: CBMutableService
-    /// As it was when it was added: what the app changes later is not published.
+    /// The service as it was when it was added. Later changes are not published.
     let definition: ServiceDefinition
-    /// Its characteristics by what the system calls them.
+    /// Its characteristics, by their identifiers at the system.
     let characteristics: [LocalAttributeIdentifier: CBMutableCharacteristic]
-    /// The delegate has heard `didAdd`.
+    /// The delegate has received `didAdd`.
     var isTold = false
   }
 
   /// - Parameters:
-  ///   - delegate: Hears of everything; its first call is the restoration or the state. Not retained.
-  ///   - queue: Where the delegate is called; `nil`: the main queue.
+  ///   - delegate: Receives all events; its first call is the restoration or the state. Not retained.
+  ///   - queue: The queue on which the delegate is called; `nil` means the main queue.
   ///   - options: `CBPeripheralManagerOption…Key`.
   public init(delegate: (any CBPeripheralManagerDelegate)?, queue: DispatchQueue?, options: [String: Any]? = nil) {
     currentDelegate = delegate
@@ -76,11 +76,11 @@ open class CBPeripheralManager: CBManager, @unchecked Sendable {
 
   // MARK: Advertising
 
-  /// Advertising ends with the radio: where the state was not `poweredOn`, it has to be started anew.
+  /// Advertising ends with the radio. After a state other than `poweredOn`, it must be started again.
   open var isAdvertising: Bool { locked { isAdvertisingNow && toldState == .poweredOn } }
 
-  /// Advertises a local name and service UUIDs; other keys are ignored with a log message. In the background the name
-  /// is left out and the UUIDs move to the overflow area.
+  /// Advertises a local name and service UUIDs; other keys are ignored with a log message. In the background, the
+  /// name is left out and the UUIDs move to the overflow area.
   open func startAdvertising(_ advertisementData: [String: Any]?) {
     guard acceptsCommands("startAdvertising(_:)") else { return }
     var ignored: [String] = []
@@ -119,7 +119,7 @@ open class CBPeripheralManager: CBManager, @unchecked Sendable {
 
   // MARK: Services
 
-  /// Publishes a service; `didAdd` tells how it ended.
+  /// Publishes a service. `didAdd` reports the result.
   open func add(_ service: CBMutableService) {
     guard acceptsCommands("add(_:)") else { return }
     let refusal: String? = locked {
@@ -156,15 +156,15 @@ open class CBPeripheralManager: CBManager, @unchecked Sendable {
     }
   }
 
-  // MARK: Answering and pushing
+  // MARK: Answers and updates
 
-  /// Answers a read or a write; for several writes at once, the first. An answer to a request that has expired is
+  /// Answers a read or a write. For several writes at once, answer the first. An answer to an expired request is
   /// dropped.
   open func respond(to request: CBATTRequest, withResult result: CBATTError.Code) {
     guard request.needsResponse else { return }
     let wasAnswered = locked {
       defer { request.isAnswered = true }
-      // Not open any more: it expired, or the system that passed it on is gone.
+      // No longer open: the request expired, or the system that passed it on is gone.
       guard openRequests.remove(request.remoteIdentifier) != nil else { return request.isAnswered }
       let error = result == .success ? nil : ATTError(rawValue: UInt8(result.rawValue))
       let value = request.isRead && error == nil ? Array(request.value ?? Data()) : nil
@@ -176,13 +176,13 @@ open class CBPeripheralManager: CBManager, @unchecked Sendable {
     }
   }
 
-  /// Pushes a value to subscribers: to all, or to those of `centrals`. Of `centrals`, who is not subscribed is left out,
-  /// and a value for nobody is not sent.
+  /// Sends a value to all subscribers, or to those in `centrals`. Centrals in the list that are not subscribed are
+  /// left out, and a value without any receiver is not sent.
   ///
-  /// Where some subscribers are meant and others are there, **all of them get the value**, and the log says so once for
-  /// each characteristic: bluetoothd notifies whoever is subscribed (BlueZ, src/gatt-database.c, `property_changed_cb`).
-  /// What is for one central alone has to be of no use to the others, encrypted for example.
-  /// - Returns: `false` where the system can't take more now: the value was not sent, and
+  /// If the value is meant for some subscribers only, **all subscribers still get it**, and the log says so once per
+  /// characteristic: bluetoothd notifies every subscriber (BlueZ, src/gatt-database.c, `property_changed_cb`). A
+  /// value for one central alone must therefore be useless to the others, for example encrypted.
+  /// - Returns: `false` if the system can't accept more now. The value was not sent, and
   ///   `peripheralManagerIsReady(toUpdateSubscribers:)` follows.
   open func updateValue(
     _ value: Data, for characteristic: CBMutableCharacteristic, onSubscribedCentrals centrals: [CBCentral]?
@@ -199,7 +199,7 @@ open class CBPeripheralManager: CBManager, @unchecked Sendable {
       let meant = subscribers.filter { subscriber in
         centrals?.contains { $0.identifier == subscriber.identifier } ?? true
       }
-      // Nobody to tell.
+      // There is no subscriber to tell.
       guard !meant.isEmpty else { return true }
       guard updateCredit > 0 else {
         isRefusingUpdates = true
@@ -229,7 +229,7 @@ open class CBPeripheralManager: CBManager, @unchecked Sendable {
 
   // MARK: L2CAP
 
-  /// Not supported yet: `didPublishL2CAPChannel` answers with `CBError.operationNotSupported`.
+  /// Not supported yet: `didPublishL2CAPChannel` reports `CBError.operationNotSupported`.
   open func publishL2CAPChannel(withEncryption encryptionRequired: Bool) {
     guard acceptsCommands("publishL2CAPChannel(withEncryption:)") else { return }
     enqueue { [self] in
@@ -239,7 +239,7 @@ open class CBPeripheralManager: CBManager, @unchecked Sendable {
     }
   }
 
-  /// Not supported yet: `didUnpublishL2CAPChannel` answers with `CBError.operationNotSupported`.
+  /// Not supported yet: `didUnpublishL2CAPChannel` reports `CBError.operationNotSupported`.
   open func unpublishL2CAPChannel(_ PSM: CBL2CAPPSM) {
     guard acceptsCommands("unpublishL2CAPChannel(_:)") else { return }
     enqueue { [self] in
@@ -249,8 +249,8 @@ open class CBPeripheralManager: CBManager, @unchecked Sendable {
     }
   }
 
-  /// What is published and advertised ends with the radio, and the app asks anew when it is on. The system is told: it
-  /// would go on with both, and refuse to begin what goes on.
+  /// Publishing and advertising end with the radio, and the app asks again when it is on. The system is told;
+  /// otherwise it would continue both, and refuse the app's new requests.
   override func radioDidEnd() {
     openRequests = []
     if advertisement != nil {

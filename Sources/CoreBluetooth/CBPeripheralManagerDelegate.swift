@@ -1,12 +1,12 @@
-// The names are Apple's.
+// These names are Apple's.
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
 
 import Foundation
 
-/// What a peripheral manager tells its app, on the manager's queue. All but the first are optional.
+/// What a peripheral manager tells its app, on the manager's queue. All methods but the first are optional.
 public protocol CBPeripheralManagerDelegate: NSObjectProtocol {
   func peripheralManagerDidUpdateState(_ peripheral: CBPeripheralManager)
-  /// The first call after the system relaunched the app, where something is restored.
+  /// The first call after the system relaunched the app, if something is restored.
   func peripheralManager(_ peripheral: CBPeripheralManager, willRestoreState dict: [String: Any])
   func peripheralManagerDidStartAdvertising(_ peripheral: CBPeripheralManager, error: (any Error)?)
   func peripheralManager(_ peripheral: CBPeripheralManager, didAdd service: CBService, error: (any Error)?)

@@ -2,7 +2,7 @@ import AppLink
 import BluetoothTypes
 import Foundation
 
-/// A service: of a remote peripheral, or (`CBMutableService`) one that this app publishes.
+/// A service of a remote peripheral or, as `CBMutableService`, one that this app publishes.
 open class CBService: CBAttribute, @unchecked Sendable {
   /// The service's handle at the remote peripheral; 0 for one of this app.
   let handle: AttributeHandle
@@ -18,12 +18,12 @@ open class CBService: CBAttribute, @unchecked Sendable {
     super.init(uuid: uuid)
   }
 
-  /// The peripheral it belongs to; `nil` for one of this app.
+  /// The peripheral it belongs to, or `nil` for one of this app.
   open var peripheral: CBPeripheral? { locked { owner } }
   open var isPrimary: Bool { primary }
-  /// As far as discovered; `nil` before.
+  /// The included services discovered so far; `nil` before a discovery.
   open var includedServices: [CBService]? { locked { includedServiceList } }
-  /// As far as discovered; `nil` before.
+  /// The characteristics discovered so far; `nil` before a discovery.
   open var characteristics: [CBCharacteristic]? { locked { characteristicList } }
 
   open override var description: String {

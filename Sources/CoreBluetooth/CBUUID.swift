@@ -8,8 +8,8 @@ open class CBUUID: NSObject, NSCopying, @unchecked Sendable {
 
   init(_ bluetoothUUID: BluetoothUUID) { self.bluetoothUUID = bluetoothUUID }
 
-  /// Reads `180F`, `0000180F` or `0000180F-0000-1000-8000-00805F9B34FB`. Another text is a mistake in the program
-  /// and ends it, as it does on Apple's systems.
+  /// Reads `180F`, `0000180F` or `0000180F-0000-1000-8000-00805F9B34FB`. Any other text is a mistake in the program
+  /// and ends it, as on Apple's systems.
   public init(string theString: String) {
     guard let uuid = BluetoothUUID(theString) else {
       fatalError("CBUUID(string:): \"\(theString)\" is not a UUID of 4, 8 or 36 characters")
@@ -17,7 +17,7 @@ open class CBUUID: NSObject, NSCopying, @unchecked Sendable {
     bluetoothUUID = uuid
   }
 
-  /// Reads 2, 4 or 16 bytes, most significant first. Another length is a mistake in the program and ends it.
+  /// Reads 2, 4 or 16 bytes, most significant first. Any other length is a mistake in the program and ends it.
   public init(data theData: Data) {
     guard let uuid = BluetoothUUID(bigEndian: Array(theData)) else {
       fatalError("CBUUID(data:): a UUID has 2, 4 or 16 bytes, not \(theData.count)")
@@ -32,7 +32,7 @@ open class CBUUID: NSObject, NSCopying, @unchecked Sendable {
     bluetoothUUID = BluetoothUUID(UUID(uuidString: theUUID.uuidString) ?? UUID())
   }
 
-  /// The shortest form's bytes, most significant first: 2, 4 or 16 bytes.
+  /// The bytes of the shortest form, most significant first: 2, 4 or 16 bytes.
   open var data: Data { Data(bluetoothUUID.bigEndianBytes) }
 
   /// The shortest form in upper case: 4, 8 or 36 characters.

@@ -2,8 +2,8 @@ import AppLink
 import BluetoothTypes
 import Foundation
 
-// What a central manager makes of events. Everything here runs on the manager's queue; state changes under the
-// lock, the delegate is called outside it.
+// How a central manager handles events. Everything here runs on the manager's queue. State changes are made under the
+// lock; the delegate is called outside it.
 extension CBCentralManager {
   func applyCentralEvent(_ body: Event.Body) {
     switch body {
@@ -69,7 +69,7 @@ extension CBCentralManager {
   private func connected(_ snapshot: PeripheralSnapshot) {
     let peripheral: CBPeripheral? = locked {
       let peripheral = self.peripheral(snapshot.identifier)
-      // The app cancelled while the event was on its way; `disconnected` follows.
+      // The app cancelled while the event was on its way. `disconnected` follows.
       guard peripheral.currentState != .disconnecting else { return nil }
       peripheral.apply(snapshot)
       peripheral.currentState = .connected
@@ -101,7 +101,7 @@ extension CBCentralManager {
     }
     guard let delegate else { return }
     let appError = error?.appError
-    // Where a delegate has both methods, the older one is called, as Apple's header says.
+    // If a delegate has both methods, the older one is called, as Apple's header says.
     let hasOlder = DelegateCall.reachesDelegate {
       delegate.centralManager(self, didDisconnectPeripheral: peripheral, error: appError)
     }
@@ -112,14 +112,14 @@ extension CBCentralManager {
       error: appError)
   }
 
-  /// Under the lock.
+  /// Called under the lock.
   private func connectionEnded(_ peripheral: CBPeripheral) {
     let identifier = peripheral.peer
     pending = pending.filter { $0.value.peripheral !== peripheral }
     peripheral.unansweredWrites = 0
     peripheral.isRefusingWrites = false
     if peripheral.isAwaitingConnection {
-      // Asked for again in the meantime, or kept up by the system: the request goes on.
+      // The app has asked again, or the system keeps the request: it continues.
       peripheral.currentState = .connecting
       if creation.restoreIdentifier == nil { held[identifier] = nil }
     } else {
@@ -164,7 +164,7 @@ extension CBCentralManager {
     peripheral.delegate?.peripheral(peripheral, didModifyServices: invalidated)
   }
 
-  /// The system came back. What the one before it did not get to confirm is told by ourselves.
+  /// The system came back. Cancellations that the previous system did not confirm are confirmed here.
   func confirmCancellations() {
     let cancelled = locked {
       held.values.filter { $0.currentState == .disconnecting }.map(\.peer).sorted()
@@ -172,9 +172,9 @@ extension CBCentralManager {
     for identifier in cancelled { disconnected(identifier, nil, Date().timeIntervalSince1970, false) }
   }
 
-  /// What the delegate has been told so far; under the lock.
+  /// What the delegate has been told so far. Called under the lock.
   func makeCentralView() -> ManagerView {
-    // What is being cancelled is left out: the system lets go of what is not in the view.
+    // Cancelled connections are left out: the system drops whatever is not in the view.
     let peripherals = table.values.compactMap(\.peripheral).filter {
       $0.currentState == .connecting || $0.currentState == .connected
     }

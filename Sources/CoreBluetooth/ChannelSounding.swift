@@ -1,6 +1,6 @@
 import Foundation
 
-/// What a channel sounding procedure measured. No controller of ours measures yet, so none is ever made.
+/// The result of a channel sounding procedure. No supported controller can measure yet, so none is ever created.
 open class CBChannelSoundingProcedureResults: NSObject, @unchecked Sendable {
   private let metres: Double
   init(distance: Double) { metres = distance }
@@ -9,7 +9,7 @@ open class CBChannelSoundingProcedureResults: NSObject, @unchecked Sendable {
   open var distance: Double { metres }
 }
 
-/// How a channel sounding session is to run.
+/// The parameters of a channel sounding session.
 open class CBChannelSoundingSessionConfiguration: NSObject, @unchecked Sendable {
   public enum Role: Int, Sendable {
     case initiator = 0

@@ -2,8 +2,8 @@ import AppLink
 import Foundation
 
 extension ConnectOptions {
-  /// Reads what an app gave to `connect(_:options:)`. A wrong type is a mistake in the program and ends it, with the
-  /// key's name; keys that this library does not know are ignored, as on Apple's systems.
+  /// Reads what an app passed to `connect(_:options:)`. A wrong type is a mistake in the program and ends it, naming
+  /// the key. Unknown keys are ignored, as on Apple's systems.
   init(appOptions: [String: Any]?) {
     self.init()
     guard let appOptions else { return }
@@ -11,7 +11,7 @@ extension ConnectOptions {
     notifyOnDisconnection = Self.flag(CBConnectPeripheralOptionNotifyOnDisconnectionKey, in: appOptions)
     notifyOnNotification = Self.flag(CBConnectPeripheralOptionNotifyOnNotificationKey, in: appOptions)
     enableAutoReconnect = Self.flag(CBConnectPeripheralOptionEnableAutoReconnect, in: appOptions)
-    // Checked, without effect.
+    // Checked, but without effect.
     _ = Self.flag(CBConnectPeripheralOptionEnableTransportBridgingKey, in: appOptions)
     _ = Self.flag(CBConnectPeripheralOptionRequiresANCS, in: appOptions)
     if let value = appOptions[CBConnectPeripheralOptionStartDelayKey] {
@@ -33,7 +33,7 @@ extension ConnectOptions {
 }
 
 extension ScanRequest {
-  /// Reads what an app gave to `scanForPeripherals(withServices:options:)`; a wrong type ends the program.
+  /// Reads what an app passed to `scanForPeripherals(withServices:options:)`. A wrong type ends the program.
   init(services: [CBUUID]?, appOptions: [String: Any]?) {
     self.init(services: services.map { $0.map(\.bluetoothUUID) })
     if let value = appOptions?[CBCentralManagerScanOptionAllowDuplicatesKey] {
@@ -54,7 +54,7 @@ extension ScanRequest {
     }
   }
 
-  /// The options as an app gave them.
+  /// The options as an app passed them.
   var appOptions: [String: Any] {
     var options: [String: Any] = [:]
     if allowDuplicates { options[CBCentralManagerScanOptionAllowDuplicatesKey] = true }

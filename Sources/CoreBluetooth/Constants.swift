@@ -1,7 +1,7 @@
-// The names are Apple's.
+// These names are Apple's.
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
 
-// Keys of the dictionaries that managers take and give.
+// Keys of the dictionaries that managers accept and return.
 
 // MARK: Options of a central manager
 
@@ -16,16 +16,16 @@ public let CBCentralManagerOptionDeviceAccessForMedia = "kCBInitOptionDeviceAcce
 
 /// `Bool`: one discovery for every advertisement heard, instead of one for each peripheral.
 public let CBCentralManagerScanOptionAllowDuplicatesKey = "kCBScanOptionAllowDuplicates"
-/// `[CBUUID]`: also find peripherals that look for these services.
+/// `[CBUUID]`: also find peripherals that solicit these services.
 public let CBCentralManagerScanOptionSolicitedServiceUUIDsKey = "kCBScanOptionSolicitedServiceUUIDs"
 
 // MARK: Options of a connection
 
-/// `Bool`: tell the user when the connection comes about while the app is suspended.
+/// `Bool`: tell the user when the connection is made while the app is suspended.
 public let CBConnectPeripheralOptionNotifyOnConnectionKey = "kCBConnectOptionNotifyOnConnection"
 /// `Bool`: tell the user when the connection is lost while the app is suspended.
 public let CBConnectPeripheralOptionNotifyOnDisconnectionKey = "kCBConnectOptionNotifyOnDisconnection"
-/// `Bool`: tell the user of notifications that come while the app is suspended.
+/// `Bool`: tell the user of notifications that arrive while the app is suspended.
 public let CBConnectPeripheralOptionNotifyOnNotificationKey = "kCBConnectOptionNotifyOnNotification"
 /// `NSNumber`: seconds to wait before the attempt starts.
 public let CBConnectPeripheralOptionStartDelayKey = "kCBConnectOptionStartDelay"
@@ -33,12 +33,12 @@ public let CBConnectPeripheralOptionStartDelayKey = "kCBConnectOptionStartDelay"
 public let CBConnectPeripheralOptionEnableTransportBridgingKey = "kCBConnectOptionEnableTransportBridging"
 /// `Bool`: accepted, without effect on Linux.
 public let CBConnectPeripheralOptionRequiresANCS = "kCBConnectOptionRequiresANCS"
-/// `Bool`: the system connects again by itself after a link was lost.
+/// `Bool`: the system reconnects by itself after a link was lost.
 public let CBConnectPeripheralOptionEnableAutoReconnect = "kCBConnectOptionEnableAutoReconnect"
 
 // MARK: Restored state of a central manager
 
-/// `[CBPeripheral]`: connected, or asked to be connected, when the app ended.
+/// `[CBPeripheral]`: peripherals that were connected, or requested, when the app ended.
 public let CBCentralManagerRestoredStatePeripheralsKey = "kCBRestoredPeripherals"
 /// `[CBUUID]`: the services scanned for.
 public let CBCentralManagerRestoredStateScanServicesKey = "kCBRestoredScanServices"
@@ -51,12 +51,12 @@ public let CBCentralManagerRestoredStateScanOptionsKey = "kCBRestoredScanOptions
 public let CBPeripheralManagerOptionShowPowerAlertKey = "kCBInitOptionShowPowerAlert"
 /// `String`: opts in to preservation and restoration.
 public let CBPeripheralManagerOptionRestoreIdentifierKey = "kCBInitOptionRestoreIdentifier"
-/// `[CBMutableService]`: what was published, with the centrals that are subscribed.
+/// `[CBMutableService]`: the published services, with the centrals that are subscribed.
 public let CBPeripheralManagerRestoredStateServicesKey = "kCBRestoredServices"
 /// `[String: Any]`: what was advertised.
 public let CBPeripheralManagerRestoredStateAdvertisementDataKey = "kCBRestoredAdvertisement"
 
-// MARK: What an advertisement says
+// MARK: Contents of an advertisement
 
 /// `String`
 public let CBAdvertisementDataLocalNameKey = "kCBAdvDataLocalName"
@@ -66,13 +66,13 @@ public let CBAdvertisementDataTxPowerLevelKey = "kCBAdvDataTxPowerLevel"
 public let CBAdvertisementDataServiceUUIDsKey = "kCBAdvDataServiceUUIDs"
 /// `[CBUUID: Data]`
 public let CBAdvertisementDataServiceDataKey = "kCBAdvDataServiceData"
-/// `Data`: the company identifier, least significant byte first, and what the company says.
+/// `Data`: the company identifier, least significant byte first, and the company's data.
 public let CBAdvertisementDataManufacturerDataKey = "kCBAdvDataManufacturerData"
 /// `[CBUUID]`: services that were found in the overflow area.
 public let CBAdvertisementDataOverflowServiceUUIDsKey = "kCBAdvDataHashedServiceUUIDs"
 /// `NSNumber`, a Boolean.
 public let CBAdvertisementDataIsConnectable = "kCBAdvDataIsConnectable"
-/// `[CBUUID]`: services the peripheral looks for.
+/// `[CBUUID]`: services that the peripheral solicits.
 public let CBAdvertisementDataSolicitedServiceUUIDsKey = "kCBAdvDataSolicitedServiceUUIDs"
 
 // MARK: UUIDs of descriptors (Bluetooth Assigned Numbers)

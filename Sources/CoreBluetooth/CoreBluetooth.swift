@@ -1,11 +1,11 @@
-// The names are Apple's.
+// These names are Apple's.
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
 
-// Apps import this module alone: on Apple's systems it brings Foundation and Dispatch with it.
+// Apps import only this module: as on Apple's systems, it brings Foundation and Dispatch with it.
 @_exported import Dispatch
 @_exported import Foundation
 
-// Names of Apple's C frameworks that the API's signatures use and that Foundation on Linux lacks.
+// Names from Apple's C frameworks that the API's signatures use and that Foundation on Linux lacks.
 
 /// Seconds since 2001-01-01 00:00:00 UTC.
 public typealias CFAbsoluteTime = Double

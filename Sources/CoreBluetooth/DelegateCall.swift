@@ -1,12 +1,12 @@
 import Foundation
 
-/// Answers "does the delegate implement this optional method?".
+/// Finds out whether the delegate implements an optional method.
 ///
-/// Swift has no optional requirements outside Objective-C: an optional method is a requirement with a default
-/// body. So the question can only be answered by calling: the default body notes that it ran.
+/// Swift has no optional requirements outside Objective-C: an optional method is a requirement with a default body.
+/// So the only way to find out is to call it: the default body notes that it ran.
 final class DelegateCall: @unchecked Sendable {
   @TaskLocal private static var current: DelegateCall?
-  /// Written and read on the one thread that makes the call.
+  /// Written and read only on the thread that makes the call.
   private var defaultBodyRan = false
 
   /// Calls an optional method. Returns whether the delegate has it.
@@ -16,6 +16,6 @@ final class DelegateCall: @unchecked Sendable {
     return !note.defaultBodyRan
   }
 
-  /// What every default body says.
+  /// Called by every default body.
   static func noteDefaultBody() { current?.defaultBodyRan = true }
 }

@@ -2,8 +2,8 @@ import AppLink
 import BluetoothTypes
 import Foundation
 
-// What a peripheral manager makes of events. Everything here runs on the manager's queue; state changes under the
-// lock, the delegate is called outside it.
+// How a peripheral manager handles events. Everything here runs on the manager's queue. State changes are made under
+// the lock; the delegate is called outside it.
 extension CBPeripheralManager {
   func applyPeripheralEvent(_ body: Event.Body) {
     switch body {
@@ -67,7 +67,7 @@ extension CBPeripheralManager {
       if error == nil { publications[index].isTold = true } else { publications.remove(at: index) }
       return service
     }
-    // `nil` where the app removed it again in the meantime.
+    // `nil` if the app has removed it in the meantime.
     guard let service else { return }
     delegate?.peripheralManager(self, didAdd: service, error: error?.appError)
   }
@@ -107,7 +107,7 @@ extension CBPeripheralManager {
   ) {
     let request: CBATTRequest? = locked {
       guard let characteristic = characteristic(identifier) else {
-        // Removed by the app in the meantime.
+        // The app has removed it in the meantime.
         if withResponse {
           session.send(.respond(remoteIdentifier, result: .attributeNotFound, value: nil), for: self)
         }
@@ -140,7 +140,7 @@ extension CBPeripheralManager {
     if isReady { delegate?.peripheralManagerIsReady(toUpdateSubscribers: self) }
   }
 
-  // MARK: Objects; under the lock
+  // MARK: Objects; called under the lock
 
   func characteristic(_ identifier: LocalAttributeIdentifier) -> CBMutableCharacteristic? {
     for publication in publications {
@@ -172,12 +172,12 @@ extension CBPeripheralManager {
       advertisement: isAdvertisingNow ? advertisement : nil, subscriptions: subscriptions)
   }
 
-  /// The system came back: what it had not confirmed is asked for again. Requests that the one before passed on
-  /// are lost with it.
+  /// The system came back, so whatever the previous one had not confirmed is requested again. Remote requests that
+  /// the previous one passed on are lost with it.
   func askAgain() {
     locked {
       openRequests = []
-      // Credit was the earlier system's; this one gives its own.
+      // The credit came from the previous system. This one grants its own.
       updateCredit = 0
       for publication in publications where !publication.isTold {
         session.send(.peripheral(managerIdentifier, .addService(publication.definition)), for: self)

@@ -6,14 +6,14 @@ import Foundation
 struct PendingOperation {
   let peripheral: CBPeripheral
   let operation: PeripheralOperation
-  /// What it is about; `nil` where that is the peripheral as a whole.
+  /// The attribute it is about, or `nil` for the peripheral as a whole.
   let subject: CBAttribute?
-  /// It was handed to the system. What was not is handed over when the system is back.
+  /// It was sent to the system. An operation that was not is sent when the system is back.
   var wasSent: Bool
 }
 
 extension CBPeripheral {
-  /// Whether commands are accepted; logs the misuse where not.
+  /// Whether commands are accepted. If not, the misuse is logged.
   func isConnected(_ command: String) -> Bool {
     guard let manager else { return false }
     guard manager.acceptsCommands(command) else { return false }
@@ -25,7 +25,7 @@ extension CBPeripheral {
     return true
   }
 
-  /// Hands an operation to the system. Where `refusal` says that it can't succeed the delegate is told so.
+  /// Sends an operation to the system. If `refusal` says that it can't succeed, the delegate is told instead.
   func perform(
     _ operation: PeripheralOperation, for subject: CBAttribute?, _ command: String, refusal: CBATTError.Code? = nil
   ) {
@@ -94,7 +94,7 @@ extension CBPeripheral {
     }
   }
 
-  /// Tells the delegate that an operation succeeded; the state has been changed already.
+  /// Tells the delegate that an operation succeeded. The state has already been changed.
   func tellSuccess(of operation: PeripheralOperation, _ subject: CBAttribute?) {
     guard let delegate else { return }
     switch (operation, subject) {
@@ -121,7 +121,7 @@ extension CBPeripheral {
     }
   }
 
-  /// Takes a result into the objects; under the lock. Returns whether it fits the operation.
+  /// Applies a result to the objects, under the lock. Returns whether it fits the operation.
   func take(_ result: OperationResult, of operation: PeripheralOperation, _ subject: CBAttribute?) -> Bool {
     switch (operation, result) {
     case (.discoverServices, .services(let services)): merge(services: services)
@@ -147,9 +147,9 @@ extension CBPeripheral {
 }
 
 extension CBCentralManager {
-  /// An operation ended; on the manager's queue.
+  /// An operation ended. Runs on the manager's queue.
   func complete(_ identifier: OperationIdentifier, _ result: OperationResult) {
-    // Unknown where the connection was lost in between: its operations end with it.
+    // Unknown if the connection was lost in the meantime, because its operations ended with it.
     guard let done = locked({ pending.removeValue(forKey: identifier) }) else { return }
     let peripheral = done.peripheral
     if case .failed(let error) = result {
@@ -173,8 +173,8 @@ extension CBCentralManager {
     if isReady { peripheral.delegate?.peripheralIsReady(toSendWriteWithoutResponse: peripheral) }
   }
 
-  /// The system came back: what can be asked for twice is asked for again. A write that had been handed over may
-  /// or may not have happened, and the app is told so; it is never repeated.
+  /// The system came back. Operations that can be repeated are sent again. A write that had been sent may or may not
+  /// have happened; the app is told that, and the write is never repeated.
   func resumePendingOperations() {
     let unknown: [(OperationIdentifier, PendingOperation)] = locked {
       var unknown: [(OperationIdentifier, PendingOperation)] = []

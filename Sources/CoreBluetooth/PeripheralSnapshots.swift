@@ -2,8 +2,8 @@ import AppLink
 import BluetoothTypes
 import Foundation
 
-// Between the objects that an app holds and the values that the system speaks in. An attribute that is still the
-// same (handle and UUID) keeps its object. Everything here is called under the lock.
+// Conversion between the objects that an app holds and the values that the system uses. An attribute that is still
+// the same (handle and UUID) keeps its object. Everything here is called under the lock.
 
 extension CBPeripheral {
   func apply(_ snapshot: PeripheralSnapshot) {
@@ -24,7 +24,7 @@ extension CBPeripheral {
     }
   }
 
-  /// The objects of these services: known ones where there are, else new ones.
+  /// The objects for these services: existing ones if known, otherwise new ones.
   func include(_ snapshots: [ServiceSnapshot]) -> [CBService] {
     let known = (serviceList ?? []).flatMap { [$0] + ($0.includedServiceList ?? []) }
     return snapshots.map { snapshot in

@@ -10,7 +10,7 @@ struct UnpublishableService: Error, CustomStringConvertible {
 extension CBPeripheralManager.Publication {
   private static let maximumCharacteristics = 256
 
-  /// Reads and checks what an app wants to publish; called under the lock.
+  /// Reads and checks a service that an app wants to publish. Called under the lock.
   init(_ service: CBMutableService, published: Set<LocalAttributeIdentifier>) throws(UnpublishableService) {
     guard !published.contains(service.localIdentifier) else {
       throw UnpublishableService(description: "\(service) is published already")
@@ -77,7 +77,7 @@ extension CBPeripheralManager.Publication {
 
   private static func definition(of descriptor: CBDescriptor) throws(UnpublishableService) -> DescriptorDefinition {
     let uuid = descriptor.attributeUUID.bluetoothUUID
-    // Those that configure a characteristic are the system's own.
+    // The system itself makes the descriptors that configure a characteristic.
     guard ![0x2900, 0x2902, 0x2903].contains(uuid.shortValue) else {
       throw UnpublishableService(description: "\(descriptor) is made by the system itself")
     }
@@ -96,7 +96,7 @@ extension CBPeripheralManager.Publication {
     service.characteristicList = members
     self.service = service
     self.definition = definition
-    // Identifiers are the system's; a repeated one would be its mistake, and the first counts.
+    // Identifiers come from the system. If one is repeated, which would be an error of the system, the first counts.
     characteristics = Dictionary(members.map { ($0.localIdentifier, $0) }, uniquingKeysWith: { first, _ in first })
     isTold = true
   }

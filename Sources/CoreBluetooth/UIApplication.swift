@@ -1,4 +1,4 @@
-// The names are Apple's.
+// These names are Apple's.
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
 
 import Foundation

@@ -1,12 +1,12 @@
 import Dispatch
 import Synchronization
 
-/// Something that the user asks this app to do, through the system's command.
+/// An action that the user asks of this app through the `latchkey` command.
 ///
-/// It stands in for what a notification's action is on iOS (`UNNotificationResponse`): the app is started or woken in the
-/// background for it and has some seconds to do it.
+/// It corresponds to a notification's action on iOS (`UNNotificationResponse`): the app is started or woken in the
+/// background for it and has some seconds to perform it.
 public final class UserAction: Sendable {
-  /// What is to be done, in the app's own words.
+  /// The name of the action, defined by the app.
   public let name: String
   private let completion: Mutex<(@Sendable (String?) -> Void)?>
 
@@ -15,9 +15,9 @@ public final class UserAction: Sendable {
     self.completion = Mutex(completion)
   }
 
-  /// Tells the user that it is done, or why it could not be. The first call counts.
+  /// Tells the user that the action is done, or why it could not be. Only the first call counts.
   ///
-  /// - Parameter failure: a line for a person, of at most 512 bytes; `nil`: it is done.
+  /// - Parameter failure: a line for a person, of at most 512 bytes, or `nil` if the action is done.
   public func complete(failure: String? = nil) {
     completion.withLock { completion in
       defer { completion = nil }
@@ -26,9 +26,9 @@ public final class UserAction: Sendable {
   }
 }
 
-/// What the user asks of this app.
+/// The actions that the user asks of this app.
 public enum UserActions {
-  /// Sets the handler of what the user asks for. What was asked before is handed over at once.
+  /// Sets the handler of user actions. Actions asked for earlier are passed to it at once.
   public static func setHandler(
     queue: DispatchQueue = .main, _ handler: @escaping @Sendable (UserAction) -> Void
   ) {
@@ -36,9 +36,10 @@ public enum UserActions {
   }
 }
 
-/// A line that this app shows its user, as a notification does on iOS; the system's journal and `latchkey status` show it.
+/// A line that this app shows its user, as a notification does on iOS. The system's journal and `latchkey status`
+/// show it.
 public enum UserAlert {
-  /// Shows this line, of at most 512 bytes, in place of an earlier one.
+  /// Shows this line, of at most 512 bytes, instead of an earlier one.
   public static func show(_ text: String) { AppSession.active.showAlert(text) }
 
   /// Takes the line back.

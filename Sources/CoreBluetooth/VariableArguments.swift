@@ -1,7 +1,7 @@
 import Foundation
 
-// `String(format: "%@", peripheral)` and `NSLog` take these objects, as on Apple's systems. Foundation on Linux
-// formats only its own classes, so an object passes its description, which it keeps alive itself.
+// Lets `String(format: "%@", peripheral)` and `NSLog` accept these objects, as on Apple's systems. Foundation on
+// Linux formats only its own classes, so an object passes its description, which it keeps alive itself.
 
 extension CBUUID: CVarArg {
   public var _cVarArgEncoding: [Int] { formatText._cVarArgEncoding }

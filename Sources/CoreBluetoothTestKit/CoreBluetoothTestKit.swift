@@ -1,2 +1,2 @@
-// Tests of apps get the whole API with the kit.
+// Tests of apps get the whole API together with the kit.
 @_exported import CoreBluetooth

@@ -6,8 +6,8 @@ import JournalEvents
 import TimeTypes
 import Timekeeping
 
-/// The loop below `SimulatedHome`: carries words between the radio's world, each machine's system and its apps, and
-/// moves the clock when all of them rest. Everything happens on one thread.
+/// The loop below `SimulatedHome`. It carries messages between the radio's world, each machine's system and its apps,
+/// and moves the clock when all of them are idle. Everything happens on one thread.
 final class HomeEngine: @unchecked Sendable {
   private let thread = DispatchQueue(label: "org.latchkey.simulated-home")
   private let onThread = DispatchSpecificKey<Bool>()
@@ -55,7 +55,7 @@ final class HomeEngine: @unchecked Sendable {
     thread.setSpecific(key: onThread, value: true)
   }
 
-  /// Does something on the engine's thread and carries out what follows from it.
+  /// Does something on the engine's thread and carries out all consequences.
   func run<Value>(_ body: (HomeEngine) -> Value) -> Value {
     func work() -> Value {
       let value = body(self)
@@ -178,7 +178,7 @@ final class HomeEngine: @unchecked Sendable {
     counter += 1
     let link = counter
     process.link = link
-    // It says that it has taken in everything up to here once its managers are back.
+    // Once its managers are back, the app reports that it has handled everything up to here.
     process.lastSent = attachment.lastEvent?.rawValue ?? 0
     process.lastHandled = 0
     let token = nextToken()
@@ -238,7 +238,7 @@ final class HomeEngine: @unchecked Sendable {
       case .broadcast(let name, let signal): work.append(.system(name, .daemon(.signal(signal))))
       case .started(let name, let objects): work.append(.system(name, .daemon(.appeared(objects))))
       case .stopped(let name): work.append(.system(name, .daemon(.vanished)))
-      // Nobody here asks for a socket.
+      // No client here asks for a socket.
       case .channel: break
       case .shutDown(let name): note(name, "machine.shutDown")
       case .event(let event): note("world", "\(event)")
@@ -301,7 +301,7 @@ final class HomeEngine: @unchecked Sendable {
     while !(await step(to: target)) {}
   }
 
-  /// Moves on until an app has something to take in; returns whether `target` is reached and all is quiet.
+  /// Moves on until an app has something to handle. Returns whether `target` is reached and all is quiet.
   private func step(to target: Instant) async -> Bool {
     await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
       enqueue { engine in
@@ -324,7 +324,7 @@ final class HomeEngine: @unchecked Sendable {
     }
   }
 
-  /// A deadline that comes again and again at one instant would be a broken state machine.
+  /// Detects a deadline that comes again and again at the same instant, which would mean a broken state machine.
   private func checkProgress() {
     roundsAtInstant = lastInstant == clock.now ? roundsAtInstant + 1 : 0
     lastInstant = clock.now

@@ -1,10 +1,10 @@
 import Foundation
 
-/// A line of things that happened; a test awaits the next one and so never sleeps.
+/// A queue of things that happened. A test awaits the next one and so never sleeps.
 package final class Inbox<Element: Sendable>: @unchecked Sendable {
   private let lock = NSLock()
   private var waiting: [Element] = []
-  /// Who waits, the longest first; the key tells a cancelled one from the others.
+  /// The waiting readers, longest first. The key identifies a cancelled one.
   private var readers: [(key: UInt64, continuation: CheckedContinuation<Element, any Error>)] = []
   private var lastKey: UInt64 = 0
 
@@ -21,8 +21,8 @@ package final class Inbox<Element: Sendable>: @unchecked Sendable {
     reader?.resume(returning: element)
   }
 
-  /// The next one, in order; waits for it, for as long as the task isn't cancelled (as Swift Testing does with a test
-  /// whose time limit is over).
+  /// The next element, in order. Waits for it until the task is cancelled. (Swift Testing cancels a test that exceeds
+  /// its time limit.)
   ///
   /// - Throws: `CancellationError` when the waiting task is cancelled.
   package func next() async throws -> Element {
@@ -48,6 +48,6 @@ package final class Inbox<Element: Sendable>: @unchecked Sendable {
     }
   }
 
-  /// What has happened and nobody has taken yet.
+  /// What has happened and has not been taken yet.
   package var pending: [Element] { lock.withLock { waiting } }
 }

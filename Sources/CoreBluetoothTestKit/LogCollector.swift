@@ -1,7 +1,7 @@
 import Foundation
 import Logging
 
-/// Keeps what was logged, for a test to look at.
+/// Keeps log lines for a test to examine.
 public final class LogCollector: @unchecked Sendable {
   public struct Line: Sendable, Hashable {
     public var level: Logger.Level
@@ -15,7 +15,7 @@ public final class LogCollector: @unchecked Sendable {
 
   public var lines: [Line] { lock.withLock { collected } }
 
-  /// The messages of the mistakes that an app made.
+  /// The messages about mistakes of the app.
   public var misuses: [String] { lines.map(\.message).filter { $0.hasPrefix("API MISUSE") } }
 
   func makeLogger() -> Logger {

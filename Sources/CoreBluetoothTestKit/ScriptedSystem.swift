@@ -2,10 +2,10 @@ import AppLink
 import CoreBluetooth
 import Foundation
 
-/// A Bluetooth system that does what a test says: it records what an app asks for, and tells the app what the test
-/// emits. For tests of one manager's conversation; `SimulatedHome`, of whole systems, is for the rest.
+/// A Bluetooth system controlled by a test: it records what an app asks for, and tells the app what the test emits.
+/// It is for testing the conversation of one manager; `SimulatedHome` simulates whole systems.
 package final class ScriptedSystem: AppLinkConnection, @unchecked Sendable {
-  /// What the app said, in order.
+  /// The app's requests, in order.
   package let requests = Inbox<Request>()
   package let log = LogCollector()
 
@@ -46,7 +46,7 @@ package final class ScriptedSystem: AppLinkConnection, @unchecked Sendable {
 
   // MARK: The link's life
 
-  /// What the app said when it attached, each time.
+  /// What the app sent each time it attached.
   package var attachments: [Attachment] { lock.withLock { recordedAttachments } }
 
   package func attach(_ reply: AttachReply = AttachReply()) {
@@ -60,7 +60,7 @@ package final class ScriptedSystem: AppLinkConnection, @unchecked Sendable {
     }
   }
 
-  /// The system goes away; when this returns it is gone. It comes back with `attach`.
+  /// The system goes away. It is gone when this returns, and comes back with `attach`.
   package func detach() {
     link.sync {
       lock.withLock { isAttached = false }
@@ -72,9 +72,10 @@ package final class ScriptedSystem: AppLinkConnection, @unchecked Sendable {
     link.async { [self] in delegate?.linkWasRefused(error) }
   }
 
-  /// Tells the app something, as the next event in the line.
+  /// Sends the app the next event.
   ///
-  /// - Parameter manager: which of its managers is told, the first that it made unless given; `nil`: the app itself.
+  /// - Parameter manager: the manager that is told, by default the first that the app created; `nil` means the app
+  ///   itself.
   package func emit(_ body: Event.Body, to manager: ManagerIdentifier? = ManagerIdentifier(1)) {
     let sequence = lock.withLock {
       lastSequence += 1
@@ -83,12 +84,12 @@ package final class ScriptedSystem: AppLinkConnection, @unchecked Sendable {
     emit(Event(sequence: sequence, manager: manager, body: body))
   }
 
-  /// Tells the app an event of any number, also one that it has had.
+  /// Sends the app an event with any number, even one that it has already received.
   package func emit(_ event: Event) {
     link.async { [self] in delegate?.linkDidReceive(event) }
   }
 
-  /// Answers the next question of the app.
+  /// Answers the app's next question.
   package func answerNextQuery(_ answer: @escaping (Query) -> Result<QueryReply, AppLinkError>) {
     lock.withLock { answers.append(answer) }
   }

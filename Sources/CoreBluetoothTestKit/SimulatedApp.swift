@@ -2,28 +2,28 @@ import AppLink
 import CoreBluetooth
 import Foundation
 
-/// One life of an installed app: its link to the system of its machine, and what it consists of.
+/// One run of an installed app: its link to the system of its machine, and the objects it consists of.
 final class SimulatedApp: AppLinkConnection, @unchecked Sendable {
   let bundleIdentifier: String
   let machine: String
   let processIdentifier: Int32
   private unowned let engine: HomeEngine
-  /// Where the library hears of the link, in order; never the engine's own thread.
+  /// The queue on which the library hears of the link, in order; never the engine's own thread.
   private let linkQueue: DispatchQueue
-  /// Where its main thread would be.
+  /// Takes the place of the app's main thread.
   private let mainQueue: DispatchQueue
   private(set) var session: AppSession?
 
   private let lock = NSLock()
-  /// What `launch` returned; `nil` before, and after the end.
+  /// What `launch` returned; `nil` before that, and after the end.
   private var made: AnyObject?
   private var hasEnded = false
 
-  // The engine's thread only.
+  // Used only on the engine's thread.
   var link: UInt64?
   var isAlive = true
   var isLaunching = true
-  /// What is still on its way over the link.
+  /// How many events are still on their way over the link.
   var untold = 0
   var lastSent: UInt64 = 0
   var lastHandled: UInt64 = 0
@@ -41,7 +41,7 @@ final class SimulatedApp: AppLinkConnection, @unchecked Sendable {
     ) { _, _ in AppSession.Link(connection: self) {} }
   }
 
-  /// Whether the app still has something to take in.
+  /// Whether the app still has something to handle.
   var isBusy: Bool { isAlive && (isLaunching || untold > 0 || lastHandled < lastSent) }
 
   var attachment: Attachment? { session?.attachment }
@@ -66,12 +66,12 @@ final class SimulatedApp: AppLinkConnection, @unchecked Sendable {
     }
   }
 
-  /// The process is gone: what is left of its objects speaks to nobody.
+  /// The process has ended. Its remaining objects are no longer connected to anything.
   func end() {
     isAlive = false
     link = nil
     session = nil
-    // Dropped outside the lock: it runs the app's own `deinit`s.
+    // Released outside the lock, because this runs the app's own `deinit`s.
     let root = lock.withLock {
       hasEnded = true
       defer { made = nil }

@@ -1,7 +1,7 @@
 import TimeTypes
 import Timekeeping
 
-/// The time of a simulated home, which passes only in `SimulatedHome.advance(by:)`.
+/// The time of a simulated home. It passes only in `SimulatedHome.advance(by:)`.
 public struct SimulatedClock: Sendable {
   let time: ManualClock
 
@@ -11,11 +11,11 @@ public struct SimulatedClock: Sendable {
   /// Seconds since 1970 in the home, as an app would read them from a wall clock.
   public var unixSeconds: Double { time.unixSeconds }
 
-  /// Runs `body` when so much time has passed, on the home's thread, before time goes on.
+  /// Runs `body` when this much time has passed, on the home's thread, before time goes on.
   /// - Parameters:
-  ///   - delay: From now; zero or less: as soon as time passes again.
+  ///   - delay: From now. Zero or less means as soon as time passes again.
   ///   - body: What the alarm does.
-  /// - Returns: what takes the alarm back. The alarm rings whether or not it is kept.
+  /// - Returns: the alarm, which can be cancelled. It rings whether or not it is kept.
   @discardableResult
   public func after(_ delay: Duration, perform body: @escaping @Sendable () -> Void) -> SimulatedAlarm {
     let alarm = SimulatedAlarm(time, body)
@@ -36,6 +36,6 @@ public final class SimulatedAlarm: Sendable {
 
   func set(after delay: Duration) { alarm.set(time.now + delay) }
 
-  /// It does not ring any more.
+  /// Cancels the alarm, so that it does not ring.
   public func cancel() { alarm.set(nil) }
 }

@@ -22,14 +22,14 @@ import Timekeeping
 ///     await home.advance(by: .seconds(60))      // launched again, willRestoreState first
 ///
 /// Time passes only in `advance(by:)`, and there only while every app has returned from its delegate calls. The same
-/// seed and the same calls give the same radio. An app that the system suspends is not frozen: it is told nothing
-/// until it is woken.
+/// seed and the same calls give the same radio behaviour. An app that the system suspends is not frozen: it receives
+/// nothing until it is woken.
 public final class SimulatedHome: Sendable {
-  /// The home's time: what an app takes its own alarms from.
+  /// The home's time. Apps take their alarms from it.
   public let clock: SimulatedClock
   private let engine: HomeEngine
 
-  /// - Parameter seed: decides what the radio does: losses, delays, who hears whom first.
+  /// - Parameter seed: decides what the radio does: losses, delays, and which device hears which first.
   public convenience init(seed: UInt64 = 1) { self.init(seed: seed, configuration: BluetoothSystem.Configuration()) }
 
   package init(seed: UInt64 = 1, configuration: BluetoothSystem.Configuration) {
@@ -38,19 +38,19 @@ public final class SimulatedHome: Sendable {
     engine = HomeEngine(seed: seed, configuration: configuration, clock: time)
   }
 
-  /// Adds a machine that is on. Places are in metres.
+  /// Adds a machine that is on. Positions are in metres.
   public func addMachine(_ name: String, x: Double = 0, y: Double = 0) {
     engine.run { $0.addMachine(SimulatedMachine(name: name, position: Position(x: x, y: y))) }
   }
 
-  /// Installs an app and starts the machine's system anew with it, as an installation does.
+  /// Installs an app and restarts the machine's system with it, as an installation does.
   /// - Parameters:
-  ///   - bundleIdentifier: Who the app is, as its `Info.plist` would say.
+  ///   - bundleIdentifier: The app's identity, as in its `Info.plist`.
   ///   - machine: The name of a machine that was added.
   ///   - backgroundModes: `UIBackgroundModes`.
   ///   - keepAlive: Whether the system starts it by itself, and again when it ends (`LatchkeyKeepAlive`).
-  ///   - launch: The app's `application(_:didFinishLaunchingWithOptions:)`: makes what the app consists of. The object it
-  ///     returns is the app's process: it is dropped when the app is killed.
+  ///   - launch: The app's `application(_:didFinishLaunchingWithOptions:)`, which creates the app's objects. The
+  ///     object it returns stands for the app's process and is released when the app is killed.
   public func install(
     _ bundleIdentifier: String, on machine: String, backgroundModes: [String], keepAlive: Bool = false,
     launch: @escaping @Sendable (SimulatedLaunch) -> AnyObject
@@ -60,13 +60,13 @@ public final class SimulatedHome: Sendable {
     engine.run { $0.install(declaration, on: machine, launch) }
   }
 
-  /// What the app's `launch` returned; `nil` while it is not running.
+  /// What the app's `launch` returned, or `nil` while it is not running.
   public func app(_ bundleIdentifier: String) -> AnyObject? { engine.run { $0.process(bundleIdentifier)?.root } }
 
-  /// How often the app was launched.
+  /// How many times the app was launched.
   public func launchCount(_ bundleIdentifier: String) -> Int { engine.run { $0.launchCounts[bundleIdentifier] ?? 0 } }
 
-  // MARK: What the user does
+  // MARK: The user
 
   public func open(_ bundleIdentifier: String) {
     engine.run { $0.control(.openApp(bundleIdentifier: bundleIdentifier), bundleIdentifier) }
@@ -74,16 +74,16 @@ public final class SimulatedHome: Sendable {
   public func leave(_ bundleIdentifier: String) {
     engine.run { $0.control(.leaveApp(bundleIdentifier: bundleIdentifier), bundleIdentifier) }
   }
-  /// Force-quit: not relaunched until it is opened.
+  /// Force-quit: the app is not relaunched until it is opened.
   public func quit(_ bundleIdentifier: String) {
     engine.run { $0.control(.quitApp(bundleIdentifier: bundleIdentifier), bundleIdentifier) }
   }
 
-  // MARK: What may happen
+  // MARK: Faults and events
 
-  /// The app's process ends, by SIGKILL.
+  /// Ends the app's process, as SIGKILL does.
   public func kill(_ bundleIdentifier: String) { engine.run { $0.endProcess(bundleIdentifier) } }
-  /// The machine's system is killed and comes back with what is on its disk.
+  /// Kills the machine's system, which comes back with what is on its disk.
   public func restartSystem(_ machine: String) { engine.run { $0.restartSystem(machine) } }
   public func restartBluetoothd(_ machine: String, killed: Bool = false) {
     engine.run { $0.command(.restartBluetoothd(machine: machine, killed: killed)) }
@@ -91,16 +91,16 @@ public final class SimulatedHome: Sendable {
   public func move(_ machine: String, x: Double, y: Double = 0) {
     engine.run { $0.command(.move(machine: machine, x: x, y: y)) }
   }
-  /// Takes the adapter out of the machine, or puts it back.
+  /// Removes the machine's adapter, or puts it back.
   public func plugAdapter(_ machine: String, isIn: Bool) {
     engine.run { $0.command(.plug(machine: machine, isOn: isIn)) }
   }
-  /// Every process of the machine ends; the system starts again, and what it keeps alive.
+  /// Ends every process of the machine. Then the system starts again, with the apps that it keeps alive.
   public func reboot(_ machine: String) { engine.run { $0.reboot(machine) } }
 
   // MARK: Time
 
-  /// Lets time pass. Returns when it has passed and every app has taken in what happened.
+  /// Lets time pass. Returns when it has passed and every app has handled what happened.
   public func advance(by duration: Duration) async { await engine.advance(by: duration) }
 
   /// What happened, in order: `time machine event {fields}`.
@@ -109,7 +109,7 @@ public final class SimulatedHome: Sendable {
 
 /// Why and for what an app is launched.
 public struct SimulatedLaunch: Sendable {
-  /// As on iOS; an app that was not relaunched for Bluetooth finds it empty.
+  /// As on iOS; empty for an app that was not relaunched for Bluetooth.
   public var centralsToRestore: [String]
   public var peripheralsToRestore: [String]
   public var clock: SimulatedClock

@@ -1,25 +1,25 @@
 import Glibc
 
-/// Room on a disk that is kept for what must be written even when the disk is full: a file, whose room is given up then.
+/// Space reserved on a disk for what must be written even when the disk is full. It is a file that is then removed.
 public struct DiskReserve: Sendable {
   public let path: String
   public let byteCount: Int
 
-  /// - Parameter path: of a file of its own, on the same disk.
+  /// - Parameter path: a file used only for this, on the same disk.
   public init(path: String, byteCount: Int) {
     self.path = path
     self.byteCount = byteCount
   }
 
-  /// Takes the room, unless it is taken, or there is none: then each write is on its own.
+  /// Reserves the space, unless it is already reserved or the disk has none. In that case, writes have no reserve.
   public func take() {
     guard access(path, F_OK) != 0 else { return }
-    // Not zeros: some file systems keep those without room for them.
+    // Not zeros: some file systems store those without using space.
     try? DurableFile.replace(path, with: [UInt8](repeating: 0xFF, count: byteCount))
   }
 
-  /// Runs `body`, and where the disk is full, gives up the room and runs it again.
-  /// - Parameter isFull: whether an error of `body` says that the disk is full.
+  /// Runs `body`. If the disk is full, releases the space and runs it again.
+  /// - Parameter isFull: whether an error of `body` means that the disk is full.
   public func use<Failure: Error>(
     _ body: () throws(Failure) -> Void, whereFull isFull: (Failure) -> Bool
   ) throws(Failure) {

@@ -3,9 +3,9 @@ import Glibc
 /// Why a file could not be made durable.
 public struct DurableFileError: Error, Sendable, Hashable, CustomStringConvertible {
   public let path: String
-  /// What was tried, such as `rename`.
+  /// What was attempted, such as `rename`.
   public let call: String
-  /// The number that the kernel gave (errno).
+  /// The kernel's error number (errno).
   public let number: Int32
   public init(path: String, call: String, number: Int32) {
     self.path = path
@@ -15,16 +15,16 @@ public struct DurableFileError: Error, Sendable, Hashable, CustomStringConvertib
   public var description: String { "\(path): \(call): \(String(cString: strerror(number)))" }
 }
 
-/// Changes of a folder that a power cut can't undo: when a call has returned, the change is on disk. Before that, what was
-/// there is there.
+/// Changes of a folder that a power cut can't undo: when a call has returned, the change is on disk. Until then the
+/// old content stays.
 public enum DurableFile {
-  /// Replaces a file whole, or makes it. `path` + ".new" is used on the way, and whatever bears that name is lost.
-  /// - Parameter permissions: the new file's.
+  /// Replaces a whole file, or creates it. `path` + ".new" is used temporarily; a file of that name is lost.
+  /// - Parameter permissions: the new file's permissions.
   public static func replace(
     _ path: String, with bytes: [UInt8], permissions: mode_t = 0o600
   ) throws(DurableFileError) {
     let temporary = path + ".new"
-    // One of another life, which may be anybody's or of other permissions.
+    // Left by an earlier run, possibly with another owner or other permissions.
     unlink(temporary)
     let descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, permissions)
     guard descriptor >= 0 else { throw failure(temporary, "open") }
@@ -40,19 +40,19 @@ public enum DurableFile {
     try rename(temporary, to: path)
   }
 
-  /// Moves a file within its folder; what has the new name is replaced.
+  /// Renames a file within its folder. A file with the new name is replaced.
   public static func rename(_ path: String, to target: String) throws(DurableFileError) {
     guard Glibc.rename(path, target) == 0 else { throw failure(path, "rename") }
     try syncFolder(of: target)
   }
 
-  /// Removes a file; one that is not there is no error.
+  /// Removes a file. A missing file is not an error.
   public static func remove(_ path: String) throws(DurableFileError) {
     guard unlink(path) == 0 || errno == ENOENT else { throw failure(path, "unlink") }
     try syncFolder(of: path)
   }
 
-  /// Makes the names in the folder of `path` durable: which files there are, and what they are called.
+  /// Makes the names in the folder of `path` durable: which files exist, and what they are called.
   public static func syncFolder(of path: String) throws(DurableFileError) {
     let slash = path.lastIndex(of: "/")
     let folder = slash.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
@@ -62,7 +62,7 @@ public enum DurableFile {
     guard fsync(descriptor) == 0 else { throw failure(folder, "fsync") }
   }
 
-  /// Makes the content of a file durable that somebody else has written.
+  /// Makes the content of a file durable that other code has written.
   public static func sync(_ path: String) throws(DurableFileError) {
     let descriptor = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW)
     guard descriptor >= 0 else { throw failure(path, "open") }

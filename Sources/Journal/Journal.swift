@@ -4,23 +4,23 @@ import JournalEvents
 import Logging
 import Timekeeping
 
-/// Where a process's log goes. Everything is logged through swift-log; `Journal.bootstrap` decides the rest.
+/// Where a process's log goes. Everything is logged through swift-log; `Journal.bootstrap` chooses the destination.
 public enum Journal {
-  /// The variable that names the file to append JSON lines to.
+  /// The variable that names the file to which JSON lines are appended.
   public static let fileVariable = "LATCHKEY_JOURNAL"
-  /// The variable that names the machine whose process this is.
+  /// The variable that names the machine this process belongs to.
   public static let machineVariable = "LATCHKEY_MACHINE"
 
-  /// Sets up swift-log for this process; call once, first thing.
+  /// Sets up swift-log for this process. Call it once, before anything else.
   ///
-  /// With `LATCHKEY_JOURNAL=FILE` lines of JSON are appended to that file (`JournalEntry`); under systemd, structured
-  /// fields go to its journal; else text goes to standard error.
+  /// With `LATCHKEY_JOURNAL=FILE`, lines of JSON are appended to that file (`JournalEntry`); under systemd,
+  /// structured fields go to its journal; otherwise text goes to standard error.
   ///
   /// - Parameters:
   ///   - process: the program's name.
-  ///   - time: what the entries' `t` comes from; the process's own time source unless told otherwise.
-  ///   - level: what is less important is dropped.
-  /// - Throws: `ClockError` when there is no time source, `JournalError` when the file can't be opened.
+  ///   - time: the source of the entries' `t`, by default the process's own time source.
+  ///   - level: less important messages are dropped.
+  /// - Throws: `ClockError` if there is no time source, `JournalError` if the file can't be opened.
   public static func bootstrap(process: String, time: (any TimeSource)? = nil, level: Logger.Level = .info) throws {
     let origin = JournalOrigin(
       machine: environment(machineVariable) ?? "", process: process, time: try time ?? ProcessClock.fromEnvironment())
@@ -43,11 +43,11 @@ public enum Journal {
 }
 
 extension Logger {
-  /// Logs an event that matters: one that timelines show and tests wait for.
+  /// Logs an important event: one that timelines show and tests wait for.
   ///
   /// - Parameters:
   ///   - event: what happened, such as `Recorded.Lock.boltMoved`.
-  ///   - fields: what it was about, of the event's own fields. Never a key or a secret.
+  ///   - fields: details, using the event's own fields. Never a key or a secret.
   public func record(
     _ event: some JournalEvent, _ fields: [JournalField: String] = [:], level: Logger.Level = .notice,
     file: String = #fileID, function: String = #function, line: UInt = #line

@@ -4,16 +4,16 @@ import JournalEvents
 public struct JournalEntry: Sendable, Hashable, Codable {
   /// Nanoseconds of the process's time source.
   public var t: Int64
-  /// Unix nanoseconds of the machine's clock on the wall.
+  /// The machine's wall clock in Unix nanoseconds.
   public var wall: Int64
-  /// The machine's name; empty where it has none.
+  /// The machine's name; empty if it has none.
   public var machine: String
   /// The program's name.
   public var process: String
   public var pid: Int32
   /// swift-log's name of the level.
   public var level: String
-  /// The name of an event that matters; `nil` for an ordinary message.
+  /// The name of an important event, or `nil` for an ordinary message.
   public var event: String?
   public var message: String
   public var fields: [String: String]
@@ -33,12 +33,12 @@ public struct JournalEntry: Sendable, Hashable, Codable {
     self.fields = fields
   }
 
-  /// Whether one of the programs that record such events recorded this one.
+  /// Whether this is that event, recorded by a program that records such events.
   public func `is`<Event: JournalEvent>(_ event: Event) -> Bool {
     self.event == event.rawValue && Event.processes.contains(process)
   }
 
-  /// The event, where it is one of this kind that was recorded by a program of this kind.
+  /// The event, if it is of this kind and was recorded by a program that records this kind.
   public func event<Event: JournalEvent>(as kind: Event.Type) -> Event? {
     kind.processes.contains(process) ? event.flatMap(Event.init(rawValue:)) : nil
   }
@@ -48,7 +48,8 @@ public struct JournalEntry: Sendable, Hashable, Codable {
     set { fields[field.rawValue] = newValue }
   }
 
-  /// The limits that keep an entry small, whatever was logged. Longer texts are cut off, further fields dropped.
+  /// Limits that keep an entry small, whatever was logged. Longer texts are truncated, and further fields are
+  /// dropped.
   public enum Limits {
     public static let messageByteCount = 4096
     public static let valueByteCount = 1024
@@ -70,7 +71,7 @@ public struct JournalEntry: Sendable, Hashable, Codable {
 }
 
 extension String {
-  /// The longest beginning of whole characters that fits; `…` tells that something is missing.
+  /// As many whole characters from the beginning as fit; `…` marks the truncation.
   func cut(to byteCount: Int) -> String {
     guard utf8.count > byteCount else { return self }
     var result = ""

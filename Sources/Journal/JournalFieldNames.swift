@@ -1,7 +1,7 @@
-/// How an entry's own fields are named in systemd's journal, which takes capital letters, digits and underscores only.
-/// One more field has the names as they were, so that a reader gets back what was written.
+/// The names of an entry's own fields in systemd's journal, which accepts only capital letters, digits and
+/// underscores. One more field contains the original names, so that a reader gets back what was written.
 public enum JournalFieldNames {
-  /// The field with the names, a space between.
+  /// The field with the names, separated by spaces.
   public static let variable = "LATCHKEY_FIELDS"
 
   public static func systemdName(_ name: String) -> String {

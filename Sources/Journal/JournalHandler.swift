@@ -9,15 +9,15 @@ struct JournalOrigin: Sendable {
   let time: any TimeSource
 }
 
-/// Takes finished entries. It never blocks on another process's good will for long, and never throws: a process does
-/// not fail for its log.
+/// Accepts finished entries. It never waits long for another process, and never throws: a process must not fail
+/// because of its log.
 protocol JournalSink: Sendable {
   func write(_ entry: JournalEntry, level: Logger.Level)
 }
 
-/// swift-log's way into the journal.
+/// The connection from swift-log to the journal.
 struct JournalHandler: LogHandler {
-  /// The metadata key that carries an event's name; not a field of its own.
+  /// The metadata key of an event's name. It is not a field of its own.
   static let eventKey = "latchkey.event"
 
   private let label: String
@@ -45,7 +45,7 @@ struct JournalHandler: LogHandler {
     if let given = event.metadata { all.merge(given) { _, new in new } }
     let name = all.removeValue(forKey: Self.eventKey)?.description
     var fields = all.mapValues(\.description)
-    // An ordinary message says which part of the program it came from; an event's name says it all.
+    // An ordinary message says which part of the program it came from. For an event, the name is enough.
     if name == nil, label != origin.process { fields["logger"] = label }
     if let error = event.error { fields["error"] = String(describing: error) }
     var wall = timespec()

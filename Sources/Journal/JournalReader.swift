@@ -1,17 +1,17 @@
 import Foundation
 import Glibc
 
-/// Reads a journal file as it grows. What is not a whole entry never stops it: the beginning of a line whose end is
-/// not written yet waits for it, and a damaged line is counted and left out.
+/// Reads a journal file as it grows. Incomplete input does not stop it: the beginning of a line waits for its end,
+/// and a damaged line is counted and skipped.
 public struct JournalReader: ~Copyable {
-  /// A line longer than this is damage; entries are far shorter.
+  /// A longer line is damaged; entries are far shorter.
   static let lineLimit = 256 * 1024
 
   private let file: Int32
   private var rest: [UInt8] = []
-  /// The line being read is too long to be an entry, and is skipped up to its end.
+  /// The present line is too long to be an entry, and is skipped up to its end.
   private var isSkipping = false
-  /// How many lines were no entries.
+  /// How many lines were not entries.
   public private(set) var damagedLineCount = 0
 
   /// Opens `path`, which must exist, at its beginning.

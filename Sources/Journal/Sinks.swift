@@ -3,7 +3,7 @@ import Foundation
 import Glibc
 import Logging
 
-/// Appends lines of JSON to a file that several processes share: one `write` a line, so that lines never mix.
+/// Appends lines of JSON to a file that several processes share. Each line is one `write`, so that lines never mix.
 final class FileSink: JournalSink {
   private let file: Int32
 
@@ -46,7 +46,7 @@ struct SystemdSink: JournalSink {
       buffers.append(buffer)
       vectors.append(iovec(iov_base: buffer, iov_len: record.count))
     }
-    // A journal that is not there is no reason to stop.
+    // A missing journal must not stop the program.
     _ = latchkey_journal_send(vectors, Int32(vectors.count))
     for buffer in buffers { buffer.deallocate() }
   }
@@ -64,12 +64,12 @@ struct SystemdSink: JournalSink {
   }
 }
 
-/// One line of text an entry, for a person who started the program by hand.
+/// One line of text per entry, for a person who started the program by hand.
 struct StandardErrorSink: JournalSink {
   func write(_ entry: JournalEntry, level: Logger.Level) {
     var line = "\(entry.level) \(entry.process): \(entry.message)"
     for (name, value) in entry.fields.sorted(by: { $0.key < $1.key }) { line += " \(name)=\(value)" }
-    // What was logged may come from outside; it must not write to a terminal as it likes.
+    // The logged text may come from outside, so control characters must not reach the terminal.
     let printable = line.unicodeScalars.map { $0.properties.generalCategory == .control ? "�" : $0 }
     var bytes = Array(String(String.UnicodeScalarView(printable)).utf8)
     bytes.append(UInt8(ascii: "\n"))
@@ -77,7 +77,7 @@ struct StandardErrorSink: JournalSink {
   }
 }
 
-/// One write(2); what a full disk or a closed pipe doesn't take is lost.
+/// One write(2). Whatever a full disk or a closed pipe refuses is lost.
 private func writeOnce(_ file: Int32, _ bytes: UnsafeRawBufferPointer) {
   while Glibc.write(file, bytes.baseAddress, bytes.count) < 0, errno == EINTR {}
 }

@@ -1,5 +1,5 @@
 extension Recorded {
-  /// What the agent records.
+  /// The agent's events.
   public enum Agent: String, JournalEvent {
     case started = "agent.started"
     case willRestoreState

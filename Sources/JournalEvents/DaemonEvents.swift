@@ -1,5 +1,5 @@
 extension Recorded {
-  /// What latchkeyd records.
+  /// latchkeyd's events.
   public enum Daemon: String, JournalEvent {
     case started = "daemon.started"
     case stopped = "daemon.stopped"
@@ -8,7 +8,7 @@ extension Recorded {
     case deadlineOverdue = "deadline.overdue"
     case machineResumed = "machine.resumed"
 
-    // Apps' lives.
+    // The lives of apps.
     case appLaunched = "app.launched"
     case appLaunchFailed = "app.launchFailed"
     case appResumed = "app.resumed"
@@ -25,7 +25,7 @@ extension Recorded {
     case userAlert = "user.alert"
     case managerCreated = "manager.created"
 
-    // What apps asked for.
+    // Apps' requests.
     case requestHeld = "request.held"
     case requestCompleted = "request.completed"
     case requestExpired = "request.expired"
@@ -49,7 +49,7 @@ extension Recorded {
     case discoveryRefused = "discovery.refused"
     case discoveryFilterRefused = "discovery.filterRefused"
 
-    // Links and what stands behind them.
+    // Links, and the state behind them.
     case linkBarren = "link.barren"
     case linkPhantom = "link.phantom"
     case linkStuck = "link.stuck"

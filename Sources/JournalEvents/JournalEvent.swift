@@ -1,9 +1,9 @@
-/// An event that matters, as one kind of program records it: timelines show it, promises are judged by it, and stories
+/// An important event, as one kind of program records it: timelines show it, promises are judged by it, and stories
 /// wait for it. Programs and readers share these types, so that a misspelt name does not compile.
 public protocol JournalEvent: RawRepresentable<String>, CaseIterable, Hashable, Sendable {
   /// The programs that record these events, as the journal names them.
   static var processes: [String] { get }
-  /// What the event says more: each of these where it applies.
+  /// The event's fields. Each is present if it applies.
   var fields: Set<JournalField> { get }
 }
 
@@ -11,7 +11,7 @@ extension JournalEvent {
   public var fields: Set<JournalField> { [] }
 }
 
-/// The name of a field that comes with an event.
+/// The name of a field of an event.
 public enum JournalField: String, CaseIterable, Hashable, Sendable {
   case about, action, address, advice, answer, app, attempt, attempts
   case awayAtLeast = "away.at-least"

@@ -1,5 +1,5 @@
 extension Recorded {
-  /// What the lock records.
+  /// The lock's events.
   public enum Lock: String, JournalEvent {
     case started = "lock.started"
     case willRestoreState

@@ -1,5 +1,5 @@
 extension Recorded {
-  /// What the radio's witnesses record: the simulator, the air between virtual machines, and a bluetoothd.
+  /// Events of those that observe the radio: the simulator, the air between virtual machines, and a bluetoothd.
   public enum Radio: String, JournalEvent {
     case linkUp = "link.up"
     case linkDown = "link.down"

@@ -1,16 +1,16 @@
-/// What this project's programs record: the journal's vocabulary, and the names that the programs have there.
+/// The vocabulary of the journal: what this project's programs record, and the names of the programs there.
 public enum Recorded {
   public static let agent = "latchkey-agent"
   public static let lock = "latchkey-lock"
   public static let daemon = "latchkeyd"
   public static let simulator = "bluez-simulator"
-  /// Those who see links from outside: the simulator's radio, the air between virtual machines, bluetoothd itself.
+  /// Programs that see links from outside: the air between virtual machines and, below, bluetoothd itself.
   public static let air = "air"
   public static let bluetoothd = "bluetoothd"
-  /// Who tells a story; its marks stand between what the processes record.
+  /// The program that tells a story. Its marks stand between the entries of the processes.
   public static let orchestrator = "orchestrator"
 
-  /// Every kind of event there is.
+  /// All kinds of events.
   public static let vocabularies: [any JournalEvent.Type] = [
     Agent.self, Lock.self, Daemon.self, Radio.self, Story.self,
   ]

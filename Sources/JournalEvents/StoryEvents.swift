@@ -1,5 +1,5 @@
 extension Recorded {
-  /// What the orchestrator itself puts on record, so that promises know what was done to the world.
+  /// The orchestrator's own events, so that promises know what was done to the world.
   public enum Story: String, JournalEvent {
     case chapterBegan = "chapter.began"
     case ownerLeft = "owner.left"

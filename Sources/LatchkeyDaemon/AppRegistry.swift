@@ -1,21 +1,21 @@
 import BluetoothSystem
 import Foundation
 
-/// An app of this machine, as its Info.plist says.
+/// An app of this machine, as described by its Info.plist.
 public struct InstalledApp: Sendable, Hashable {
   public var declaration: AppDeclaration
   /// The absolute path of its program.
   public var executable: String
   public var arguments: [String]
   public var infoPlist: String
-  /// The systemd unit that runs it, where systemd is the supervisor.
+  /// The systemd unit that runs it, if systemd is the supervisor.
   public var systemdUnit: String?
 }
 
 /// The apps of this machine: one folder each, with an Info.plist.
 public struct AppRegistry: Sendable {
   public private(set) var apps: [String: InstalledApp] = [:]
-  /// What is wrong with apps that were left out, one sentence each. One bad app does not stop the others.
+  /// Why apps were left out, one sentence each. One bad app does not stop the others.
   public private(set) var problems: [String] = []
 
   /// The largest Info.plist that is read, in bytes, and the most apps.
@@ -23,8 +23,8 @@ public struct AppRegistry: Sendable {
   private static let appLimit = 256
 
   /// Reads `FOLDER/*/Info.plist`.
-  /// - Parameter programFolder: where an executable given by name alone is looked for.
-  /// - Throws: `DaemonError` where the folder itself can't be read.
+  /// - Parameter programFolder: where to look for an executable given by name alone.
+  /// - Throws: `DaemonError` if the folder itself can't be read.
   public init(folder: String, programFolder: String) throws(DaemonError) {
     let names: [String]
     do { names = try FileManager.default.contentsOfDirectory(atPath: folder).sorted() } catch {
@@ -92,7 +92,8 @@ public struct AppRegistry: Sendable {
       infoPlist: path, systemdUnit: unit)
   }
 
-  /// What systemd takes as the name of a service that can be started (systemd.unit(5)): no template without an instance.
+  /// Whether systemd accepts the text as the name of a service that can be started (systemd.unit(5)). A template
+  /// without an instance can't.
   static func isServiceName(_ text: String) -> Bool {
     guard text.utf8.count <= 255, text.hasSuffix(".service"), text.utf8.count > ".service".utf8.count,
       !text.hasPrefix("@"), !text.hasSuffix("@.service")
@@ -107,7 +108,7 @@ public struct AppRegistry: Sendable {
     }
   }
 
-  /// The identifier names folders too, so it has no slash and does not begin with a dot.
+  /// The identifier is also used in folder names, so it contains no slash and does not begin with a dot.
   private static func isIdentifier(_ text: String) -> Bool {
     guard (1...128).contains(text.utf8.count), !text.hasPrefix("."), !text.hasPrefix("-") else { return false }
     return text.utf8.allSatisfy { byte in

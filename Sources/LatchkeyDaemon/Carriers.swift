@@ -8,8 +8,8 @@ import Logging
 import Synchronization
 import SystemBus
 
-/// The two buses' ends: what they say goes into the loop, what the system decides goes out through them. The system
-/// knows connections and questions by numbers; the carriers' own names for them are kept here.
+/// The ends of both buses. Their messages go into the loop, and what the system decides goes out through them. The
+/// system identifies connections and questions by numbers; the carriers' own names for them are kept here.
 final class Carriers: Sendable {
   private struct Names {
     var last: UInt64 = 0
@@ -34,12 +34,13 @@ final class Carriers: Sendable {
   private let supervisor: any Supervisor
   private let bluetoothBus: String?
   private let logger: Logger
-  /// What bluetoothd may say ahead of the loop. Beyond it bluetoothd's messages wait on the bus, where none is lost. Most
-  /// take less than a kilobyte, so that their number counts; the largest that are taken (`MessageLimits`), all objects of
-  /// a machine with thousands of them, take some 13 MB each, and of such there are two at most.
+  /// Limits how far bluetoothd's messages may run ahead of the loop. Beyond the limit, they wait on the bus, where
+  /// none is lost. Most take less than a kilobyte, so their number matters. The largest that are accepted
+  /// (`MessageLimits`), all objects of a machine with thousands of them, take some 13 MB each, and at most two of
+  /// those fit in.
   private let turnstile = Turnstile(limit: 1024, byteLimit: 8 << 20)
 
-  /// - Parameter bluetoothBus: the address of the bus that bluetoothd is on; `nil`: the apps' own.
+  /// - Parameter bluetoothBus: the address of bluetoothd's bus, or `nil` if it is the apps' bus.
   init(loop: SystemLoop, supervisor: any Supervisor, bluetoothBus: String? = nil, logger: Logger) {
     self.loop = loop
     lines = Lines(loop: loop)
@@ -111,7 +112,7 @@ final class Carriers: Sendable {
   private func replyAttach(_ token: AnswerToken, _ result: Result<AttachReply, AppLinkError>) {
     let question = names.withLock { names -> AttachToken? in
       guard let question = names.attachments.removeValue(forKey: token) else { return nil }
-      // Nothing more will be heard of one that is refused.
+      // A refused connection is not listened to any more.
       if case .failure = result, let link = names.links.removeValue(forKey: question.connection) {
         names.connections[link] = nil
       }
@@ -184,7 +185,7 @@ final class Carriers: Sendable {
     _ attachment: Attachment, _ token: AttachToken
   ) {
     var refusal = refusal
-    // Another process may have had the number when it was verified.
+    // By the time of the verification, the process number may have passed to another process.
     if refusal == nil, (try? ProcessIdentity.of(claim.process.processIdentifier)) != claim.process {
       refusal = .notThatApp("Process \(claim.process.processIdentifier) has ended.")
     }
@@ -198,7 +199,7 @@ final class Carriers: Sendable {
       return
     }
     names.withLock { names in
-      // It may have left meanwhile.
+      // The connection may have left in the meantime.
       guard names.links[connection] == link else { return }
       let answer = AnswerToken(names.number())
       names.attachments[answer] = (token, connection)

@@ -4,7 +4,7 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// Apps as plain child processes. They outlive latchkeyd, and its successor adopts them.
+/// Runs apps as plain child processes. They outlive latchkeyd, and its successor adopts them.
 public final class ChildProcessSupervisor: Supervisor {
   public let news: AsyncStream<SupervisorNews>
 
@@ -27,8 +27,8 @@ public final class ChildProcessSupervisor: Supervisor {
   private let logPath: @Sendable (InstalledApp) throws -> String?
 
   /// - Parameters:
-  ///   - environment: what an app finds in its environment.
-  ///   - logPath: the file an app's output goes to; `nil`: where latchkeyd's own goes.
+  ///   - environment: an app's environment variables.
+  ///   - logPath: the file for an app's output, or `nil` to share latchkeyd's own output.
   public init(
     environment: @escaping @Sendable (InstalledApp) throws -> [String: String],
     logPath: @escaping @Sendable (InstalledApp) throws -> String?
@@ -43,7 +43,7 @@ public final class ChildProcessSupervisor: Supervisor {
     thread.start()
   }
 
-  /// Ends the watch; the apps go on.
+  /// Stops watching. The apps go on.
   public func close() {
     state.withLock { $0.isClosed = true }
     ring()
@@ -70,7 +70,7 @@ public final class ChildProcessSupervisor: Supervisor {
   public func resume(_ bundleIdentifier: String, _ process: ProcessIdentity) { signal(process, SIGCONT) }
   public func kill(_ bundleIdentifier: String, _ process: ProcessIdentity) { signal(process, SIGKILL) }
 
-  /// Child processes run as latchkeyd's own user; root may be any app.
+  /// Child processes run as latchkeyd's own user. A process of root may be any app.
   public func verify(_ claim: AppClaim, answer: @escaping @Sendable (ClaimRefusal?) -> Void) {
     guard claim.userIdentifier == geteuid() || claim.userIdentifier == 0 else {
       answer(.notThatApp("The app runs as user \(claim.userIdentifier), and the system as user \(geteuid())."))
@@ -80,7 +80,7 @@ public final class ChildProcessSupervisor: Supervisor {
   }
 
   private func signal(_ process: ProcessIdentity, _ number: Int32) {
-    // By its descriptor: the number may be another process's at any moment. It stays open under the lock.
+    // By its pidfd, because the process number may be reused at any moment. The descriptor stays open under the lock.
     state.withLock { state in
       guard let descriptor = state.watched.first(where: { $0.value.process == process })?.key else { return }
       _ = latchkey_pidfd_send_signal(descriptor, number)
@@ -91,7 +91,8 @@ public final class ChildProcessSupervisor: Supervisor {
 
   private func follow(_ bundleIdentifier: String, _ process: ProcessIdentity, isChild: Bool) {
     let descriptor = latchkey_pidfd_open(process.processIdentifier)
-    // A child keeps its number until it is reaped; of another the number may have passed on before it was opened.
+    // A child keeps its number until it is reaped. The number of any other process may have been reused before the
+    // pidfd was opened.
     guard descriptor >= 0, isChild || (try? ProcessIdentity.of(process.processIdentifier)) == process else {
       if descriptor >= 0 { Glibc.close(descriptor) }
       let how = isChild ? Self.reap(process.processIdentifier) : "gone"
@@ -109,7 +110,7 @@ public final class ChildProcessSupervisor: Supervisor {
     _ = write(wakeUp, &one, 8)
   }
 
-  /// One thread waits for every process's end; it sleeps until there is one.
+  /// One thread waits for the end of every process, and sleeps until there is one.
   private func watch() {
     while true {
       let (descriptors, isClosed) = state.withLock { (Array($0.watched.keys).sorted(), $0.isClosed) }
@@ -182,12 +183,12 @@ public final class ChildProcessSupervisor: Supervisor {
 
 extension ProcessIdentity {
   /// The process that has this number now (proc_pid_stat(5), field 22).
-  /// - Throws: `DaemonError` where there is none.
+  /// - Throws: `DaemonError` if there is none.
   public static func of(_ processIdentifier: Int32) throws(DaemonError) -> ProcessIdentity {
     guard let data = FileManager.default.contents(atPath: "/proc/\(processIdentifier)/stat") else {
       throw DaemonError("There is no process \(processIdentifier).")
     }
-    // The program's name stands in parentheses and may hold anything; what follows the last one is numbers.
+    // The program's name is in parentheses and may contain anything. After the last parenthesis come only numbers.
     let fields = String(decoding: data, as: UTF8.self).split(separator: ")").last?.split(separator: " ") ?? []
     guard fields.count > 19, let ticks = UInt64(fields[19]) else {
       throw DaemonError("/proc/\(processIdentifier)/stat makes no sense.")

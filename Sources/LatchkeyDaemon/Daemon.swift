@@ -15,7 +15,7 @@ public struct Daemon: Sendable {
     public var credentials: String?
     /// Which Bluetooth adapter to use.
     public var adapter: AdapterChoice
-    /// The address of the bus that bluetoothd is on, where it is not the one that apps use.
+    /// The address of bluetoothd's bus, if it differs from the apps' bus.
     public var bluetoothBus: String?
     public init(
       state: String, apps: String, credentials: String? = nil, adapter: AdapterChoice = .first,
@@ -37,7 +37,7 @@ public struct Daemon: Sendable {
   private let system: BluetoothSystem
   private let logger: Logger
 
-  /// Takes the state folder and reads the apps; nothing is started yet.
+  /// Takes the state folder and reads the apps. Nothing is started yet.
   /// - Throws: `DaemonError`, which says what is wrong and what to do.
   public init(
     _ options: Options, time: any TimeSource, executor: (any TaskExecutor)? = nil, logger: Logger
@@ -76,7 +76,7 @@ public struct Daemon: Sendable {
     self.logger = logger
   }
 
-  /// Runs until `stop`. The apps go on; the next latchkeyd adopts them.
+  /// Runs until `stop`. The apps go on, and the next latchkeyd adopts them.
   public func run() async throws {
     try carriers.start()
     defer {
@@ -94,16 +94,16 @@ public struct Daemon: Sendable {
 
   public func stop() { loop.stop() }
 
-  /// Whether systemd runs apps' units here. On a machine that it runs it may come to the bus later than this does, and
-  /// apps that have units must not become children of latchkeyd, with its rights, for that: then it starts again.
+  /// Whether systemd runs apps' units here. If systemd runs the machine but is not on the bus yet, latchkeyd ends and
+  /// is started again. Otherwise apps with units would become latchkeyd's children, with its rights.
   private static func isSystemdThere(_ environment: [String: String]) throws(DaemonError) -> Bool {
     if SystemdSupervisor.isAvailable() { return true }
-    // On another bus than the machine's own there is none to wait for.
+    // A bus other than the machine's own has no systemd to wait for.
     guard environment["DBUS_SYSTEM_BUS_ADDRESS"] == nil, sd_booted() > 0 else { return false }
     throw DaemonError("systemd runs this machine and is not on its bus yet; latchkeyd is to be started again.")
   }
 
-  /// Half of what systemd allows between two signs of life; `nil`: it wants none.
+  /// Half the time that systemd allows between two signs of life, or `nil` if it expects none.
   private static var watchdogInterval: Duration? {
     var microseconds: UInt64 = 0
     guard sd_watchdog_enabled(0, &microseconds) > 0 else { return nil }

@@ -4,12 +4,13 @@ import DequeModule
 import TimeTypes
 import Timekeeping
 
-/// The system with its store: one event at a time, and what is promised is on disk first.
+/// The system with its store: one event at a time, and promises are on disk before they are made.
 ///
-/// Where the store can't be written, what is on disk goes on being served, and what happens is carried out and written
-/// later. What asks for a promise waits: an app's request stays in its place, and is neither answered nor told to the
-/// radio before it is durable (CoreBluetooth's requests know no failure of this kind, so an app could do nothing with
-/// one, and its order would be lost); a user's is refused, since a person can do something about it.
+/// If the store can't be written, what is on disk is still served, and what happens is carried out and written later.
+/// Whatever asks for a promise waits. An app's request stays in its place in the queue, and is neither answered nor
+/// sent to the radio before it is durable. (CoreBluetooth's requests have no such failure, so an app could not react
+/// to one, and the order of its requests would be lost.) A user's request is refused, because a person can do
+/// something about it.
 final class DurableTurns {
   /// An app's request that waits for the disk.
   private struct Waiting {
@@ -21,10 +22,10 @@ final class DurableTurns {
   /// What the loop is to do.
   struct Actions {
     var carryOut: ([BluetoothSystem.Effect]) -> Void
-    /// For the journal: there is trouble that was not there before, or it is over (`nil`).
+    /// For the journal: a new problem, or `nil` when it is over.
     var tell: (_ trouble: String?) -> Void
     var refuse: (AnswerToken, AppLinkError) -> Void
-    /// An app is gone that had asked for something; it was never answered.
+    /// An app has left that had asked for something and was never answered.
     var drop: (_ count: Int, AppLinkIdentifier) -> Void
   }
 
@@ -42,21 +43,21 @@ final class DurableTurns {
     self.actions = actions
   }
 
-  /// When `retry` is due; `nil`: everything is on disk.
+  /// When `retry` is due, or `nil` if everything is on disk.
   var retryAt: Instant? { ledger.retryAt }
 
-  /// For people: why the store can't be written, and what that means; `nil`: all is well.
+  /// For people: why the store can't be written, and what that means. `nil` if all is well.
   var trouble: String? {
     guard let trouble = ledger.trouble else { return nil }
     return "\(trouble) What was promised before is served; \(waiting.count) requests of apps wait until it can be "
       + "written, and are not promised yet."
   }
 
-  /// Handles one event. `whenDone` is called when it is done with; for an app's request that waits for the disk, that
-  /// is later.
+  /// Handles one event. `whenDone` is called when the event is finished, which takes longer for an app's request that
+  /// waits for the disk.
   func handle(_ event: BluetoothSystem.Event, whenDone: (@Sendable () -> Void)?) {
     if case .request(let link, let request) = event, !request.isAnswer, waiting.contains(where: { $0.link == link }) {
-      // Behind what its app said before.
+      // It stays behind the app's earlier requests.
       waiting.append(Waiting(link: link, event: event, whenDone: whenDone))
       return
     }
@@ -87,7 +88,7 @@ final class DurableTurns {
 
   // MARK: One turn
 
-  /// - Returns: whether it was carried out; where not, the system is as it was.
+  /// - Returns: whether the turn was carried out. If not, the system is unchanged.
   private func turn(_ event: BluetoothSystem.Event) -> Bool {
     let before = event.asksForPromise ? system : nil
     let effects = system.handle(event, at: time.now, unixSeconds: time.unixSeconds)
@@ -116,7 +117,7 @@ final class DurableTurns {
     turnAgain()
   }
 
-  /// What was due in a turn that was taken back, still is.
+  /// Whatever was due in a turn that was undone is still due.
   private func turnAgain() { _ = turn(.timePassed) }
 
   private func forget(_ link: AppLinkIdentifier) {
@@ -129,9 +130,9 @@ final class DurableTurns {
 
   // MARK: Writing
 
-  /// Writes these changes after all that wait; nothing at all is a trial.
-  /// - Parameter atOnce: also before the next attempt is due: a person has perhaps just made room.
-  /// - Returns: whether all of it is on disk; where not, these changes are not kept.
+  /// Writes these changes after all that wait. With no changes at all, it only tries to write.
+  /// - Parameter atOnce: try even before the next attempt is due, because a person may just have made room.
+  /// - Returns: whether everything is on disk. If not, these changes are not kept.
   private func write(_ changes: [StoreChange], atOnce: Bool = false) -> Bool {
     guard atOnce || ledger.mayWrite(at: time.now) else { return false }
     do {
@@ -140,7 +141,7 @@ final class DurableTurns {
       if ledger.failed(error.description, at: time.now) { actions.tell(error.description) }
       return false
     }
-    // The trouble lasts until whoever waits is served, too.
+    // The problem is not over until those who wait have been served, too.
     if waiting.isEmpty { settle() } else { ledger.written(at: time.now) }
     return true
   }

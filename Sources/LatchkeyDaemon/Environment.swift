@@ -1,14 +1,14 @@
 import BluetoothSystem
 import Foundation
 
-/// What an app started by latchkeyd finds in its environment.
+/// The environment of an app that latchkeyd starts.
 struct AppEnvironment: Sendable {
   let folder: StateFolder
-  /// Where apps' credentials are, one folder each; `nil`: none.
+  /// The folder of apps' credentials, with one folder per app, or `nil` for none.
   let credentials: String?
   let inherited: [String: String]
 
-  /// Variables of systemd's to latchkeyd, which are nobody else's.
+  /// Variables that systemd sets for latchkeyd alone.
   private static let own: Set<String> = [
     "NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID", "LISTEN_FDS", "LISTEN_PID", "LISTEN_FDNAMES", "STATE_DIRECTORY",
     "CREDENTIALS_DIRECTORY", "RUNTIME_DIRECTORY", "INVOCATION_ID",

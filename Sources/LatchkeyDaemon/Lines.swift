@@ -2,8 +2,8 @@ import BluetoothSystem
 import DequeModule
 import Synchronization
 
-/// Each app's own line before the loop's: a few of an app's requests are in the loop at a time, and the rest wait here, so
-/// that a caller that says much is held up by what it said, and no other caller is.
+/// A queue for each app, in front of the loop. Only a few of an app's requests are in the loop at a time; the rest
+/// wait here. So an app that sends a lot waits for its own requests, and other apps do not.
 final class Lines: Sendable {
   private typealias Entry = (event: BluetoothSystem.Event, whenDone: @Sendable () -> Void)
 
@@ -12,7 +12,7 @@ final class Lines: Sendable {
     var waiting: Deque<Entry> = []
   }
 
-  /// Of one app in the loop.
+  /// The most requests of one app in the loop.
   static let limit = 4
 
   private let lines = Mutex<[AppLinkIdentifier: Line]>([:])
@@ -22,10 +22,10 @@ final class Lines: Sendable {
     self.init { event, whenDone in loop.handle(event, whenDone: whenDone) }
   }
 
-  /// - Parameter put: takes an event at once, and calls back when it has been dealt with.
+  /// - Parameter put: takes an event at once, and calls back when it has been handled.
   init(put: @escaping @Sendable (BluetoothSystem.Event, @escaping @Sendable () -> Void) -> Void) { self.put = put }
 
-  /// Events of one link keep their order. From any thread.
+  /// Events of one link keep their order. Can be called from any thread.
   func enter(
     _ link: AppLinkIdentifier, _ event: BluetoothSystem.Event, whenDone: @escaping @Sendable () -> Void = {}
   ) {
@@ -42,7 +42,7 @@ final class Lines: Sendable {
     }
   }
 
-  /// Under the lock, so that what came first goes first.
+  /// Under the lock, so that events leave in the order in which they came.
   private func advance(_ lines: inout [AppLinkIdentifier: Line], _ link: AppLinkIdentifier) {
     guard var line = lines.removeValue(forKey: link) else { return }
     while line.inLoop < Self.limit, let next = line.waiting.popFirst() {

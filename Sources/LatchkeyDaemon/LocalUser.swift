@@ -1,11 +1,11 @@
 import Glibc
 
-/// Users of this machine, by the name service.
+/// Users of this machine, from the name service.
 enum LocalUser {
-  /// Whose members act as the user: they open and quit apps, and turn Bluetooth on and off.
+  /// Members of this group act as the user: they open and quit apps, and turn Bluetooth on and off.
   static let controlGroup = "latchkey"
 
-  /// The number of the user with this name, which may be a number itself; `nil`: there is none.
+  /// The number of the user with this name, which may itself be a number. `nil` if there is no such user.
   static func identifier(of name: String) -> UInt32? {
     if let number = UInt32(name) { return number }
     var entry = passwd()
@@ -15,7 +15,7 @@ enum LocalUser {
     return entry.pw_uid
   }
 
-  /// The bus's policy says who may call; this is the second look, for buses without one.
+  /// The bus's policy says who may call. This second check is for buses without a policy.
   static func mayControl(_ user: UInt32) -> Bool {
     if user == 0 || user == geteuid() { return true }
     var entry = passwd()

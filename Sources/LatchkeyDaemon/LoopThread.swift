@@ -2,8 +2,8 @@ import Synchronization
 
 /// One thread on which all tasks of the daemon run.
 ///
-/// Swift's own executor stands on libdispatch, whose thread pool is looked after once a second for as long as the
-/// process lives. A daemon that waits for days must not wake anybody, so none of its tasks runs there.
+/// Swift's own executor uses libdispatch, whose thread pool wakes up once a second for as long as the process lives.
+/// A daemon that waits for days must not wake the machine, so none of its tasks runs there.
 public final class LoopThread: TaskExecutor {
   private struct Inbox {
     var jobs: [UnownedJob] = []
@@ -21,7 +21,7 @@ public final class LoopThread: TaskExecutor {
     work.signal()
   }
 
-  /// Runs `operation`, and every task it starts, on the calling thread, and returns when it has ended.
+  /// Runs `operation`, and every task it starts, on the calling thread. Returns when it has ended.
   /// - Throws: what `operation` throws.
   public func run(_ operation: @escaping @Sendable () async throws -> Void) throws {
     let outcome = Outcome()

@@ -1,7 +1,7 @@
 import BluetoothSystem
 
-/// Each app with the supervisor that it belongs to: its systemd unit where it has one and systemd runs the machine, else
-/// latchkeyd itself, as its parent.
+/// Passes each app to its supervisor: systemd, if the app has a unit and systemd runs the machine, otherwise
+/// latchkeyd itself as the app's parent.
 final class MachineSupervisor: Supervisor {
   let news: AsyncStream<SupervisorNews>
   private let children: ChildProcessSupervisor

@@ -1,10 +1,10 @@
 import AppLink
 import BluetoothSystem
 
-/// Which events ask for a promise that outlives everything: it counts from when it is on disk, and no earlier.
+/// Which events ask for a lasting promise. Such a promise counts from the moment it is on disk.
 ///
-/// All others tell what has happened. That stays true where it can't be stored; the next life of the system would find
-/// out anew.
+/// All other events report what has happened. That stays true even if it can't be stored, and the next run of the
+/// system would find it out again.
 extension BluetoothSystem.Event {
   var asksForPromise: Bool {
     switch self {
@@ -21,13 +21,13 @@ extension AppLink.Request {
     case .central(_, let request): request.asksForPromise
     case .peripheral(_, let request): request.asksForPromise
     case .destroyManager: true
-    // A manager without anything is nothing to keep. One that is resumed says again what was promised to it before.
+    // An empty manager is not worth storing. A resumed manager repeats what was promised to it before.
     case .createManager, .resumeManager, .respond, .handled, .completeAction, .showAlert: false
     }
   }
 
-  /// Whether it may overtake an earlier request that waits for the disk: it answers the system or tells the user, and asks
-  /// for nothing.
+  /// Whether the request may overtake an earlier one that waits for the disk. It answers the system or informs the
+  /// user, and asks for nothing.
   var isAnswer: Bool {
     switch self {
     case .respond, .handled, .completeAction, .showAlert: true
@@ -55,7 +55,7 @@ extension PeripheralRequest {
 }
 
 extension ControlRequest {
-  /// To open an app, to leave it and to kill it are deeds of the moment; a force-quit and Bluetooth's switch last.
+  /// Opening an app, leaving it and killing it have no lasting effect. A force-quit and the Bluetooth switch do.
   var asksForPromise: Bool {
     switch self {
     case .quitApp, .setBluetooth: true

@@ -6,21 +6,21 @@ import SystemBus
 final class SleepWatch: Sendable {
   private static let manager = "org.freedesktop.login1"
   private let bus: Bus
-  /// logind's name on the bus: what others send is no news.
+  /// logind's name on the bus. Signals of other senders are ignored.
   private let owner: Owner
 
   private final class Owner: Sendable {
     let name = Mutex<String?>(nil)
   }
 
-  /// `onResume` is called on the bus's thread. Where there is no logind, never.
+  /// `onResume` is called on the bus's thread. Without logind it is never called.
   init(address: BusAddress = .system, onResume: @escaping @Sendable () -> Void) throws(BusError) {
     bus = try Bus(address: address)
     let owner = Owner()
     self.owner = owner
     try bus.start(
       BusHandlers(onSignal: { _, signal in
-        // True before, false after.
+        // True before sleep, false after it.
         guard signal.member == "PrepareForSleep", signal.arguments.first?.boolValue == false,
           owner.name.withLock({ $0 == signal.sender })
         else { return }

@@ -2,16 +2,16 @@ import DurableFiles
 import Foundation
 import Glibc
 
-/// latchkeyd's folder: private, and one latchkeyd's at a time.
+/// latchkeyd's folder. It is private, and only one latchkeyd can use it at a time.
 public final class StateFolder: Sendable {
   public let path: String
-  /// Which machine this is, and where: a folder copied from elsewhere is no state of this machine.
+  /// Identifies the machine and the folder's place. A folder copied from elsewhere is not this machine's state.
   public let home: String
   private let lock: Int32
 
-  /// Takes the folder, made where it is missing.
-  /// - Parameter machine: the machine's name; `nil` for /etc/machine-id.
-  /// - Throws: `DaemonError` where it is not this user's, or another latchkeyd has it.
+  /// Takes the folder, creating it if it is missing.
+  /// - Parameter machine: the machine's name, or `nil` for /etc/machine-id.
+  /// - Throws: `DaemonError` if the folder belongs to another user, or another latchkeyd is using it.
   public init(path: String, machine: String?) throws(DaemonError) {
     let path = URL(fileURLWithPath: path).standardizedFileURL.path
     try Self.makePrivate(path)
@@ -32,7 +32,7 @@ public final class StateFolder: Sendable {
         "The state folder \(path) belongs to a latchkeyd that runs\(number.isEmpty ? "" : " as process \(number)"); "
           + "end that one, or start this one with another --state.")
     }
-    // For people. Where the disk is full it stays out, and latchkeyd serves what is there.
+    // For people. If the disk is full it is omitted, and latchkeyd serves what is stored.
     let number = Array("\(getpid())\n".utf8)
     if ftruncate(descriptor, 0) == 0 { _ = pwrite(descriptor, number, number.count, 0) }
     self.path = path
@@ -41,23 +41,24 @@ public final class StateFolder: Sendable {
     home = name.trimmingCharacters(in: .whitespacesAndNewlines) + ":" + (Self.resolved(path) ?? path)
   }
 
-  /// A child that is being started at this moment has the descriptor too until it runs its program, and would keep the lock.
+  /// Unlocks explicitly: a child that is just being started also has the descriptor until it runs its program, and
+  /// would keep the lock.
   deinit {
     flock(lock, LOCK_UN)
     close(lock)
   }
 
   public var storePath: String { path + "/state.sqlite" }
-  /// A new store, until it is whole.
+  /// A new store, until it is complete.
   var newStorePath: String { storePath + ".new" }
-  /// Says that a store was made here: if it is missing, it was lost.
+  /// Records that a store was created here. If the store is missing, it was lost.
   var markerPath: String { path + "/state.made" }
-  /// Says, with the name that the old store is to have, that a person wants to begin anew.
+  /// Records that a person wants to start afresh, and the name that the old store is to get.
   var setAsidePath: String { path + "/state.set-aside" }
-  /// What SQLite keeps beside a database.
+  /// Files that SQLite keeps beside a database.
   static let companions = ["-wal", "-shm", "-journal"]
 
-  /// What tells of an earlier life of latchkeyd in this folder; none of it is there before the first store was whole.
+  /// Signs of an earlier run of latchkeyd in this folder. None of them exists before the first store is complete.
   var tracesOfEarlierLife: [String] {
     var traces = Self.companions.map { storePath + $0 } + [markerPath]
     for folder in ["apps", "logs"] {

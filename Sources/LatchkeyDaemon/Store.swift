@@ -4,10 +4,10 @@ import Foundation
 import GRDB
 import LatchkeyVersion
 
-/// Where the system's changes are made durable.
+/// Makes the system's changes durable.
 public protocol StateStore: Sendable {
-  /// Makes the changes durable, all or none; without any it finds out whether it could.
-  /// - Throws: `StoreWriteError` where they could not be; the store is as it was then.
+  /// Makes the changes durable, all or none. Without changes, it checks whether it could.
+  /// - Throws: `StoreWriteError` if that failed. The store is then unchanged.
   func write(_ changes: [StoreChange]) throws(StoreWriteError)
 }
 
@@ -18,15 +18,16 @@ public struct StoreWriteError: Error, Sendable, Hashable, CustomStringConvertibl
   public init(_ description: String) { self.description = description }
 }
 
-/// What latchkeyd has promised, on disk: SQLite, one row a record, and every change durable before it counts.
+/// What latchkeyd has promised, on disk: an SQLite database with one row per record. Every change is durable before
+/// it counts.
 ///
-/// The database is this process's alone while it is open (`locking_mode=EXCLUSIVE`): whoever else wants to lock it is
-/// told that it is locked, nobody can make latchkeyd wait, and it needs no shared memory, so that what is stored can be
-/// read even where the disk has no room for anything new.
+/// While the database is open, this process has it to itself (`locking_mode=EXCLUSIVE`). Other programs find it
+/// locked, so they can't make latchkeyd wait. It needs no shared memory either, so what is stored can be read even if
+/// the disk is full.
 public final class Store: StateStore {
   let database: DatabaseQueue
-  /// The connection through which the store was looked at, closed long since and never freed: to free a queue of GRDB's
-  /// libdispatch takes a thread from its pool, and looks after that pool once a second for as long as the process lives.
+  /// The connection that inspected the store, long closed but never freed. Freeing a GRDB queue takes a thread from
+  /// libdispatch's pool, which then wakes up once a second for as long as the process lives.
   private let inspected: DatabaseQueue
   private let built: DatabaseQueue?
 
@@ -34,16 +35,17 @@ public final class Store: StateStore {
   static let applicationIdentifier: Int32 = 0x4C4B_4559
   /// SQLite's number for `synchronous=FULL`: a commit returns when it is on disk.
   static let fullSynchronous = 2
-  /// How long a start waits for another program that has the store locked.
+  /// How long a start waits for another program that has locked the store.
   private static let lockWaitSeconds: TimeInterval = 5
 
-  /// Opens the folder's store, made where there was never one, and brings it to the present format (`StoreFormat`).
-  /// - Throws: `DaemonError` where it is damaged, lost, newer, another program's or another machine's. It is left as it is.
+  /// Opens the folder's store, creating the first one, and brings it to the present format (`StoreFormat`).
+  /// - Throws: `DaemonError` if the store is damaged, lost, newer, or belongs to another program or machine. It is
+  ///   not changed.
   public convenience init(_ folder: StateFolder) throws(DaemonError) {
     try self.init(folder, StoreBeginning(folder: folder))
   }
 
-  /// - Parameter prepare: what a test says to the connection first.
+  /// - Parameter prepare: lets a test prepare the connection first.
   init(
     _ folder: StateFolder, _ beginning: StoreBeginning,
     prepare: @escaping @Sendable (Database) throws -> Void = { _ in }
@@ -53,7 +55,7 @@ public final class Store: StateStore {
       var built: DatabaseQueue?
       try beginning.prepare { built = try Self.build($0, home: folder.home) }
       self.built = built
-      // Looked at before anything, so that a store that is refused is not changed.
+      // Inspected before anything else, so that a store that is refused is not changed.
       inspected = try Self.inspect(folder)
       try beginning.finish()
       var configuration = Self.configuration(isNew: false)
@@ -89,9 +91,9 @@ public final class Store: StateStore {
         }
       }
       try database.write { database in
-        // Where the disk had no room for it at the start.
+        // In case the disk had no room for it at the start.
         try StoreTables.upgrade(database)
-        // The same value is written all the same: a trial is as a change would be.
+        // Even the same value is written, so that the trial is like a change.
         if encoded.isEmpty { try database.execute(sql: "PRAGMA user_version = \(StoreTables.current)") }
         for (key, row) in encoded {
           if let row {
@@ -107,14 +109,14 @@ public final class Store: StateStore {
 
   public func close() { try? database.close() }
 
-  /// - Parameter isNew: for one that is being made, under another name, for the disk alone.
+  /// - Parameter isNew: for a store that is being created on disk, under another name.
   private static func configuration(isNew: Bool) -> Configuration {
     var configuration = Configuration()
     configuration.busyMode = .timeout(lockWaitSeconds)
-    // GRDB's own `.wal` would set synchronous to NORMAL after all that is said here.
+    // GRDB's own `.wal` would set synchronous to NORMAL after these statements.
     configuration.journalMode = .default
     configuration.prepareDatabase { database in
-      // Before the first look into the file, or there is shared memory after all.
+      // Before the first access to the file; otherwise there would be shared memory.
       try database.execute(sql: "PRAGMA locking_mode = EXCLUSIVE")
       if !isNew {
         let mode = try String.fetchOne(database, sql: "PRAGMA journal_mode = WAL")
@@ -125,7 +127,7 @@ public final class Store: StateStore {
     return configuration
   }
 
-  /// What the promises rest on is asked of the connection itself.
+  /// Asks the connection itself for the settings that the promises depend on.
   private static func checkDurability(_ database: DatabaseQueue, _ path: String) throws {
     let (synchronous, journal) = try database.read { database in
       (
@@ -148,7 +150,7 @@ public final class Store: StateStore {
     do {
       return try inspect(folder, configuration)
     } catch let error as DatabaseError where isWithoutSpace(error) {
-      // To read takes shared memory, and there is no room for it. Whoever has the store for itself needs none.
+      // Reading needs shared memory, and there is no room for it. An exclusive connection needs none.
       return try inspect(folder, Self.configuration(isNew: false))
     }
   }
@@ -192,7 +194,7 @@ public final class Store: StateStore {
     return database
   }
 
-  /// Makes a whole store.
+  /// Creates a complete store.
   /// - Returns: the connection, closed.
   private static func build(_ path: String, home: String) throws -> DatabaseQueue {
     let database = try DatabaseQueue(path: path, configuration: configuration(isNew: true))
@@ -202,8 +204,8 @@ public final class Store: StateStore {
     return database
   }
 
-  /// Brings a store to the present format, whole or not at all. Where the disk has no room for that, what is stored is
-  /// served as it is, and the first write that has room does it.
+  /// Brings a store to the present format, completely or not at all. If the disk has no room for that, what is stored
+  /// is served as it is, and the first write that has room does it.
   private static func catchUp(_ database: DatabaseQueue) throws {
     do {
       guard try database.read({ try StoreTables.isBehind($0) }) else { return }
@@ -216,7 +218,7 @@ public final class Store: StateStore {
   }
 }
 
-// MARK: - What went wrong
+// MARK: - Errors
 
 extension Store {
   private struct StoreDamage: Error, CustomStringConvertible {

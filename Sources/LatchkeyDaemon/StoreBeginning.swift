@@ -2,14 +2,14 @@ import DurableFiles
 import Foundation
 import Glibc
 
-/// How a store comes to be, and how it is put aside: step by step, so that a power cut between any two leaves a folder
-/// from which the next start goes on.
+/// How a store is created, and how it is set aside. Each is done in steps, so that a power cut between any two leaves
+/// a folder from which the next start can continue.
 ///
-/// A new store is made whole under another name and then gets its own; then comes the marker. So a store without a
-/// marker is whole, and a marker without a store tells of a loss. To begin anew in spite of that is a person's wish,
-/// which stands in a file of its own until the new store is there.
+/// A new store is completed under another name and then gets its own; then the marker is written. So a store without
+/// a marker is complete, and a marker without a store means a loss. If a person wants to start afresh in spite of
+/// that, a separate file says so until the new store exists.
 struct StoreBeginning {
-  /// What has just been done, for tests that cut the power.
+  /// The step just done, for tests that cut the power.
   enum Step: Sendable, Hashable, CaseIterable {
     case wishWritten, companionMoved, storeMoved
     case storeBuilt, storeNamed, markerWritten, wishRemoved
@@ -18,9 +18,9 @@ struct StoreBeginning {
   let folder: StateFolder
   var after: (Step) throws -> Void = { _ in }
 
-  /// Sees to it that there is a whole store in its place.
-  /// - Parameter build: makes one at this path, whole and durable.
-  /// - Throws: `DaemonError` where a store was lost, or what is there is not a store; nothing is changed then.
+  /// Makes sure that there is a complete store in its place.
+  /// - Parameter build: creates a store at this path, complete and durable.
+  /// - Throws: `DaemonError` if a store was lost, or what is there is not a store. Nothing is changed then.
   func prepare(build: (String) throws -> Void) throws {
     let wish = try wishedName()
     if let wish { try move(to: wish) }
@@ -37,10 +37,10 @@ struct StoreBeginning {
     }
   }
 
-  /// The store in its place was looked at and is good: from now on its loss is noticed.
+  /// The store in its place was inspected and is good. From now on its loss would be noticed.
   ///
-  /// The marker can wait until the disk has room for it, so that what is stored is served. A wish can't: it would put
-  /// aside what is promised from now on.
+  /// The marker can wait until the disk has room for it, so that what is stored is served. The wish to start afresh
+  /// can't wait: it would set aside what is promised from now on.
   func finish() throws {
     do {
       try mark()
@@ -62,8 +62,8 @@ struct StoreBeginning {
     }
   }
 
-  /// Puts the store aside, for the person who asked for it; the next start begins anew.
-  /// - Returns: where the store went; `nil`: there was none.
+  /// Sets the store aside at a person's request. The next start begins afresh.
+  /// - Returns: where the store went, or `nil` if there was none.
   func setAside(at unixSeconds: Double) throws -> String? {
     let name = try wishedName() ?? unusedName(at: unixSeconds)
     let hadStore = StateFolder.exists(folder.storePath)
@@ -86,7 +86,7 @@ struct StoreBeginning {
     return name
   }
 
-  /// What the person's wish says; `nil`: there is none.
+  /// The name in the person's wish, or `nil` if there is no wish.
   private func wishedName() throws -> String? {
     guard StateFolder.exists(folder.setAsidePath) else { return nil }
     let text = (try? String(contentsOfFile: folder.setAsidePath, encoding: .utf8)) ?? ""
@@ -99,7 +99,8 @@ struct StoreBeginning {
     return name
   }
 
-  /// Whatever has moved already stays where it is: once the old store has, what is in its place is its successor.
+  /// Files that have already been moved stay. Once the old store has been moved, the one in its place is the new
+  /// store.
   private func move(to name: String) throws {
     let target = folder.path + "/" + name
     guard !StateFolder.exists(target) else { return }
@@ -119,7 +120,7 @@ struct StoreBeginning {
     }
   }
 
-  /// SQLite takes an empty file, and one of a few bytes, for a new database.
+  /// SQLite would take a file that is empty or has only a few bytes for a new database.
   private func refuseWhatIsNoDatabase() throws {
     let path = folder.storePath
     let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
@@ -156,8 +157,8 @@ struct StoreBeginning {
 }
 
 extension StateFolder {
-  /// Moves the store out of the way, for the person who asked for it: the next start begins anew.
-  /// - Returns: where it went; `nil`: there was none.
+  /// Sets the store aside at a person's request: the next start begins afresh.
+  /// - Returns: where it went, or `nil` if there was none.
   public func setStoreAside(at unixSeconds: Double) throws(DaemonError) -> String? {
     do { return try StoreBeginning(folder: self).setAside(at: unixSeconds) } catch let error as DaemonError {
       throw error

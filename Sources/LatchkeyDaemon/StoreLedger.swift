@@ -2,23 +2,23 @@ import BluetoothSystem
 import OrderedCollections
 import TimeTypes
 
-/// What is still to be written, and when to try again: pure, told of the time and of how a write went.
+/// What is still to be written, and when to try again. It is pure: it is told the time and the result of each write.
 ///
-/// A store that can't be written ends nothing. What happened in the world stays true and is written when that is
-/// possible; what somebody asked for is not promised before it is.
+/// A store that can't be written does not stop the system. What has happened stays true and is written when that
+/// becomes possible. What was asked for is not promised until then.
 struct StoreLedger {
-  /// Why the store can't be written; `nil`: it can, as far as is known.
+  /// Why the store can't be written, or `nil` if it can, as far as is known.
   private(set) var trouble: String?
-  /// When the next attempt is due; `nil`: there is no trouble.
+  /// When the next attempt is due, or `nil` if there is no problem.
   private(set) var retryAt: Instant?
   private var attempts = 0
   private var unwritten: OrderedDictionary<StoreKey, StoreChange> = [:]
 
-  /// The first attempt comes after this, and each after twice the time of the one before.
+  /// The delay before the first attempt. Each later delay is twice as long as the one before.
   static let firstDelay = Duration.milliseconds(100)
   static let longestDelay = Duration.seconds(30)
 
-  /// Changes that wait, each key once: no more than the store has records.
+  /// Changes that wait, one per key, so there are never more than the store has records.
   var changes: [StoreChange] { Array(unwritten.values) }
   var count: Int { unwritten.count }
 
@@ -29,20 +29,20 @@ struct StoreLedger {
     for change in changes { unwritten[change.key] = change }
   }
 
-  /// The changes that waited are on disk, and somebody still waits to be served: the next attempt may be at once.
+  /// The waiting changes are on disk, but requests still wait, so the next attempt may be made at once.
   mutating func written(at now: Instant) {
     unwritten = [:]
     if trouble != nil { retryAt = now }
   }
 
-  /// Everything that waited is on disk, and nobody waits.
-  /// - Returns: what the trouble had been, where this ends one.
+  /// Everything is on disk, and no request waits.
+  /// - Returns: the problem that this ends, or `nil`.
   mutating func succeeded() -> String? {
     defer { self = StoreLedger() }
     return trouble
   }
 
-  /// - Returns: whether this is a trouble that was not known.
+  /// - Returns: whether this is a new problem.
   mutating func failed(_ reason: String, at now: Instant) -> Bool {
     defer { trouble = reason }
     var delay = Self.firstDelay
@@ -61,6 +61,6 @@ extension StoreChange {
     }
   }
 
-  /// Whether it changes what was promised to somebody, and not only what the system knows of its apps' processes.
+  /// Whether it changes something that was promised, and not only what the system knows about its apps' processes.
   var isOfPromise: Bool { key.kind != .app }
 }

@@ -3,10 +3,10 @@ import Foundation
 import GRDB
 import LatchkeyVersion
 
-/// The store's tables, and how a store of an older format becomes one of the present.
+/// The store's tables, and how a store of an older format is upgraded.
 ///
-/// There is one number for the format of tables and records: SQLite's `user_version` (`StoreFormat`). The table `about`
-/// stays as it is in every format to come: an older latchkeyd reads there which one wrote the store.
+/// There is one number for the format of tables and records: SQLite's `user_version` (`StoreFormat`). The table
+/// `about` must stay as it is in every later format: an older latchkeyd reads there which version wrote the store.
 enum StoreTables {
   static let current = Int32(StoreFormat.current)
 
@@ -19,7 +19,7 @@ enum StoreTables {
     \(about)
     """
 
-  /// What changes tables on the way to the format, where something does. A step is never touched again.
+  /// The steps that change tables on the way to a format. A step is never edited again.
   private static let steps: [Int32: String] = [
     // Format 1 kept the machine's name in a table of its own, and GRDB's own list of migrations.
     2: """
@@ -30,7 +30,7 @@ enum StoreTables {
     """
   ]
 
-  /// Makes the tables of a new store.
+  /// Creates the tables of a new store.
   static func make(_ database: Database, home: String) throws {
     try database.execute(sql: all)
     try database.execute(sql: "INSERT INTO about VALUES ('home', ?)", arguments: [home])
@@ -43,13 +43,13 @@ enum StoreTables {
     try Int32.fetchOne(database.cachedStatement(sql: "PRAGMA user_version")) ?? 0
   }
 
-  /// Which machine's the store is; `nil`: it does not say so.
+  /// The machine that the store belongs to, or `nil` if it does not say.
   static func home(_ database: Database, format: Int32) throws -> String? {
     try String.fetchOne(
       database, sql: format == 1 ? "SELECT value FROM home" : "SELECT value FROM about WHERE name = 'home'")
   }
 
-  /// The version of the latchkeyd that wrote the store last, whatever the store's format; `nil`: it does not say so.
+  /// The version of the latchkeyd that last wrote the store, in any format, or `nil` if the store does not say.
   static func writer(_ database: Database) -> String? {
     try? String.fetchOne(database, sql: "SELECT value FROM about WHERE name = 'writer'")
   }
@@ -59,7 +59,7 @@ enum StoreTables {
       sql: "INSERT OR REPLACE INTO about VALUES ('writer', ?)", arguments: [LatchkeyVersion.current])
   }
 
-  /// Every record, in the present format, whatever the store's.
+  /// Every record in the present format, whatever the store's format is.
   static func records(_ database: Database) throws -> [StoredRecord] {
     try records(rows(database))
   }
@@ -68,7 +68,7 @@ enum StoreTables {
   private static func rows(_ database: Database) throws -> [StoredRow] {
     let format = Int(try format(database))
     return try Row.fetchAll(database, sql: "SELECT kind, name, value FROM record").map { row in
-      // Values of any type may be in there: SQLite's columns hold what they are given.
+      // SQLite's columns accept values of any type.
       guard let kind = String.fromDatabaseValue(row["kind"]), let name = String.fromDatabaseValue(row["name"])
       else {
         throw StoredRecordError("a record has no kind or no name")
@@ -84,8 +84,8 @@ enum StoreTables {
     try rows.map { row throws in try StoredRecord(row) }
   }
 
-  /// Brings a store to the present format, in the transaction that the caller has begun. Nothing is changed where a
-  /// record can't be read.
+  /// Brings a store to the present format, within the transaction that the caller has begun. If a record can't be
+  /// read, nothing is changed.
   static func upgrade(_ database: Database) throws {
     let format = try format(database)
     guard format < current else { return }
@@ -100,12 +100,12 @@ enum StoreTables {
     try noteWriter(database)
   }
 
-  /// Whether a store has something to be brought up to this program: its format, or who wrote it.
+  /// Whether a store needs an update for this program: of its format, or of the note which version wrote it.
   static func isBehind(_ database: Database) throws -> Bool {
     try format(database) < current || writer(database) != LatchkeyVersion.current
   }
 
-  /// What `isBehind` found wanting, in the transaction that the caller has begun.
+  /// Makes up for what `isBehind` found, within the transaction that the caller has begun.
   static func catchUp(_ database: Database) throws {
     try upgrade(database)
     if writer(database) != LatchkeyVersion.current { try noteWriter(database) }

@@ -1,34 +1,34 @@
 import BluetoothSystem
 
-/// Starts, freezes, thaws and ends apps, says who is one, and says when one has ended.
+/// Starts, freezes, thaws and ends apps, verifies that a process is an app, and reports the end of processes.
 public protocol Supervisor: Sendable {
-  /// Starts an app; its end will be said.
-  /// - Returns: its process; `nil` where `news` will tell which it is, or why there is none.
+  /// Starts an app. `news` will report its end.
+  /// - Returns: the process, or `nil` if `news` will report it, or why it could not be started.
   func launch(_ app: InstalledApp, _ options: LaunchOptions) throws -> ProcessIdentity?
-  /// Watches a process that was not started by this supervisor; where it is gone already, that is said at once.
+  /// Watches a process that was not started by this supervisor. If it has already ended, that is reported at once.
   func adopt(_ bundleIdentifier: String, _ process: ProcessIdentity)
   func suspend(_ bundleIdentifier: String, _ process: ProcessIdentity)
   func resume(_ bundleIdentifier: String, _ process: ProcessIdentity)
   func kill(_ bundleIdentifier: String, _ process: ProcessIdentity)
-  /// Whether a process that says that it is an app is that app. `answer` is called once: with `nil` where it is, else
-  /// with the reason why it is not, or can't be said to be.
+  /// Verifies that a process is the app that it claims to be. `answer` is called once, with `nil` if it is, otherwise
+  /// with the reason why it is not, or why that can't be said.
   func verify(_ claim: AppClaim, answer: @escaping @Sendable (ClaimRefusal?) -> Void)
-  /// What became of apps, in the order in which it happened. An app's launch comes before its end.
+  /// What happened to apps, in order. An app's launch comes before its end.
   var news: AsyncStream<SupervisorNews> { get }
 }
 
-/// A process that says that it is an app.
+/// A process that claims to be an app.
 public struct AppClaim: Sendable, Hashable {
   public var bundleIdentifier: String
   public var process: ProcessIdentity
-  /// The user it runs as, as the bus tells.
+  /// The user it runs as, according to the bus.
   public var userIdentifier: UInt32
 }
 
-/// Why a process is not taken for the app that it says it is.
+/// Why a process is not accepted as the app that it claims to be.
 public enum ClaimRefusal: Sendable, Hashable {
   case notThatApp(String)
-  /// Nobody could tell just now; it may ask again.
+  /// It could not be verified just now. The process may ask again.
   case unavailable(String)
 
   public var reason: String {
@@ -44,10 +44,10 @@ public enum SupervisorNews: Sendable, Hashable {
   case ended(ProcessEnd)
 }
 
-/// A process that ended; said once.
+/// The end of a process; reported once.
 public struct ProcessEnd: Sendable, Hashable {
   public var bundleIdentifier: String
   public var process: ProcessIdentity
-  /// `exit 0`, `signal 9`, or `gone` where nobody can tell.
+  /// `exit 0`, `signal 9`, or `gone` if it is unknown.
   public var how: String
 }

@@ -8,7 +8,7 @@ import Logging
 import TimeTypes
 import Timekeeping
 
-/// Where the system's effects go to.
+/// Where the system's effects go.
 public struct SystemPorts: Sendable {
   public var bluez: @Sendable (ClientMessage) -> Void
   public var event: @Sendable (AppLink.Event, AppLinkIdentifier) -> Void
@@ -31,14 +31,14 @@ public struct SystemPorts: Sendable {
   }
 }
 
-/// The one line in which everything happens: an event at a time goes into the state machine, and its effects are
-/// carried out in order before the next.
+/// The one queue through which everything passes. One event at a time goes into the state machine, and its effects
+/// are carried out in order before the next event.
 public final class SystemLoop: Sendable {
   private enum Entry: Sendable {
-    /// `whenDone` is called when it has been carried out.
+    /// `whenDone` is called when the event's effects have been carried out.
     case event(BluetoothSystem.Event, whenDone: (@Sendable () -> Void)? = nil)
     case watchdog
-    /// The store is to be tried again.
+    /// Try to write the store again.
     case storeRetry
     case stop
   }
@@ -50,7 +50,7 @@ public final class SystemLoop: Sendable {
   private let supervisor: any Supervisor
   private let registry: AppRegistry
   private let logger: Logger
-  /// Where its tasks run; `nil`: on Swift's own.
+  /// Where its tasks run, or `nil` for Swift's own executor.
   private let executor: (any TaskExecutor)?
 
   public init(
@@ -66,17 +66,17 @@ public final class SystemLoop: Sendable {
     self.logger = logger
   }
 
-  /// Puts an event into the line. From any thread; events of one thread keep their order.
-  /// The line itself has no limit: a caller that can say more than a few things at a time waits for `whenDone` of what it said.
+  /// Queues an event. Can be called from any thread; events of one thread keep their order. The queue itself has no
+  /// limit: a caller that may send many events must wait for `whenDone` of earlier ones.
   /// - Parameter whenDone: called on the loop's thread when the event's effects have been carried out.
   public func handle(_ event: BluetoothSystem.Event, whenDone: (@Sendable () -> Void)? = nil) {
     continuation.yield(.event(event, whenDone: whenDone))
   }
 
-  /// Ends `run` when everything before has been carried out.
+  /// Ends `run` when everything queued before has been carried out.
   public func stop() { continuation.yield(.stop) }
 
-  /// Tells systemd's watchdog that the line moves, twice as often as it wants to hear it.
+  /// Tells systemd's watchdog that the queue is moving, twice as often as required.
   public func keepWatchdogQuiet(every interval: Duration) -> any Alarm {
     let alarm = time.makeAlarm { [continuation] in continuation.yield(.watchdog) }
     alarm.set(time.now + interval)
@@ -114,7 +114,7 @@ public final class SystemLoop: Sendable {
       alarm.set(deadline)
     }
     func turn(_ event: BluetoothSystem.Event, whenDone: (@Sendable () -> Void)? = nil) {
-      // An answer with the status says what is wrong with the store at this moment.
+      // An answer with the status reports the store's problem at this moment.
       trouble.text = turns.trouble
       turns.handle(event, whenDone: whenDone)
       setAlarms(after: event)
@@ -161,7 +161,7 @@ public final class SystemLoop: Sendable {
       })
   }
 
-  /// What systemd shows of a latchkeyd that can do its work.
+  /// What systemd shows for a latchkeyd that works normally.
   static let healthyStatus = "Apps and bluetoothd are served."
 
   private func carryOut(_ effects: [BluetoothSystem.Effect], _ ports: SystemPorts, _ trouble: String?) {

@@ -4,10 +4,10 @@ import Logging
 import Synchronization
 import SystemBus
 
-/// Apps as units of the machine's systemd, over org.freedesktop.systemd1 (org.freedesktop.systemd1(5)).
+/// Runs apps as units of the machine's systemd, over org.freedesktop.systemd1 (org.freedesktop.systemd1(5)).
 ///
-/// A unit is started, frozen, thawed and killed by calls, and its main process and its end are known by systemd's
-/// signals. A process is an app where it belongs to the app's unit and runs as the unit's user.
+/// Units are started, frozen, thawed and killed by calls. systemd's signals report a unit's main process and its end.
+/// A process counts as an app if it belongs to the app's unit and runs as the unit's user.
 public final class SystemdSupervisor: Supervisor {
   public let news: AsyncStream<SupervisorNews>
 
@@ -25,12 +25,12 @@ public final class SystemdSupervisor: Supervisor {
   /// systemd's name on the bus.
   private let owner: Mutex<String?>
 
-  /// Whether systemd, as process 1, is on this bus; a bus without it has none of its supervision.
+  /// Whether systemd is on this bus as process 1. Otherwise apps can't be supervised through this bus.
   public static func isAvailable(at address: BusAddress = .system) -> Bool {
     guard let bus = try? Bus(address: address) else { return false }
     defer { bus.close() }
     guard (try? bus.start()) != nil else { return false }
-    // Not GetConnectionCredentials, which gives a descriptor as well since dbus-daemon 1.16.
+    // Not GetConnectionCredentials, which also passes a descriptor since dbus-daemon 1.16.
     func number(_ member: String) -> Int64? {
       let reply = try? bus.callAndWait(
         MethodCall(
@@ -41,9 +41,9 @@ public final class SystemdSupervisor: Supervisor {
     return number("GetConnectionUnixProcessID") == 1 && number("GetConnectionUnixUser") == 0
   }
 
-  /// Connects, and asks systemd for the units; blocks until it has answered.
-  /// - Parameter apps: those that have a unit.
-  /// - Throws: `DaemonError` where there is no systemd, or a unit's name is not valid.
+  /// Connects, and asks systemd for the units. Blocks until it has answered.
+  /// - Parameter apps: the apps that have a unit.
+  /// - Throws: `DaemonError` if there is no systemd, or a unit's name is not valid.
   public init(apps: [InstalledApp], address: BusAddress = .system, logger: Logger) throws(DaemonError) {
     (news, continuation) = AsyncStream.makeStream()
     self.logger = logger
@@ -82,7 +82,7 @@ public final class SystemdSupervisor: Supervisor {
 
   deinit { bus.close() }
 
-  /// Ends the watch; the apps go on.
+  /// Stops watching. The apps go on.
   public func close() {
     bus.close()
     continuation.finish()
@@ -124,7 +124,7 @@ public final class SystemdSupervisor: Supervisor {
         if let user = entries.withLock({ $0[claim.bundleIdentifier]?.unit.user }) {
           return answer(Self.compare(user, claim, entry.unit.name))
         }
-        // systemd has not told of the unit yet, and is asked.
+        // systemd has not described the unit yet, so it is asked.
         self.bus.enqueue { bus in
           bus.call(Systemd.properties(of: entry.path, Systemd.serviceInterface)) { result in
             guard let report = try? Systemd.report(result.get().first), let user = report.user else {
@@ -151,7 +151,7 @@ public final class SystemdSupervisor: Supervisor {
       guard var entry = entries[bundleIdentifier] else { return }
       let effects = entry.unit.handle(event)
       entries[bundleIdentifier] = entry
-      // Under the lock, so that what happened first is said first.
+      // Under the lock, so that news are reported in the order in which they happened.
       for effect in effects { carryOut(effect, entry) }
     }
   }
@@ -193,9 +193,9 @@ public final class SystemdSupervisor: Supervisor {
     }
   }
 
-  // MARK: What systemd says
+  // MARK: Messages from systemd
 
-  /// Keeps listening to systemd, also to the one that takes over after `systemctl daemon-reexec`.
+  /// Keeps listening to systemd, even to its successor after `systemctl daemon-reexec`.
   private func follow(_ bus: isolated Bus) {
     bus.addMatch(MatchRule(sender: Systemd.name, interface: Systemd.managerInterface, member: "JobRemoved"))
     for entry in entries.withLock({ Array($0.values) }) {
@@ -236,11 +236,11 @@ public final class SystemdSupervisor: Supervisor {
   private static let busPath = ObjectPath(unchecked: "/org/freedesktop/DBus")
 }
 
-/// What systemd says about whether a process belongs to a unit.
+/// systemd's answer whether a process belongs to a unit.
 enum UnitAnswer: Sendable, Hashable {
   case belongs
   case belongsElsewhere
-  /// systemd is starting anew, or could not be asked: that says nothing about the process.
+  /// systemd is restarting or could not be asked. That says nothing about the process.
   case unknown(String)
 
   init(_ result: Result<[Value], BusError>, unit: ObjectPath) {
@@ -262,7 +262,7 @@ enum UnitAnswer: Sendable, Hashable {
   }
 }
 
-/// The words of org.freedesktop.systemd1.
+/// The names of org.freedesktop.systemd1.
 private enum Systemd {
   static let name = "org.freedesktop.systemd1"
   static let managerInterface = "org.freedesktop.systemd1.Manager"
@@ -289,7 +289,7 @@ private enum Systemd {
     }
   }
 
-  /// What the properties of a unit or of a service say; `nil` where they make no sense.
+  /// Reads the properties of a unit or service. `nil` if they are invalid.
   static func report(_ value: Value?) -> UnitReport? {
     guard let properties = value?.propertiesValue else { return nil }
     var report = UnitReport()
@@ -301,7 +301,7 @@ private enum Systemd {
     report.exitCode = properties["ExecMainCode"]?.integerValue
     report.exitStatus = properties["ExecMainStatus"]?.integerValue
     if let process = properties["MainPID"]?.integerValue.flatMap(Int32.init(exactly:)) {
-      // One that is gone already is as good as none.
+      // A process that has already ended counts as none.
       report.mainProcess = .some(process == 0 ? nil : try? ProcessIdentity.of(process))
     }
     return report

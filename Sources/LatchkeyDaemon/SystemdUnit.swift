@@ -1,8 +1,8 @@
 import BluetoothSystem
 
-/// What systemd says of a unit; what is `nil` it did not say this time.
+/// What systemd reports about a unit. A member is `nil` if this report does not mention it.
 struct UnitReport: Sendable, Hashable {
-  /// Its main process now; `nil` inside: it has none.
+  /// The unit's present main process. The inner optional is `nil` if it has none.
   var mainProcess: ProcessIdentity??
   /// `active`, `activating`, `deactivating`, `inactive`, `failed` …
   var activeState: String?
@@ -10,20 +10,20 @@ struct UnitReport: Sendable, Hashable {
   var freezerState: String?
   /// `loaded`, `not-found`, `masked` …
   var loadState: String?
-  /// Microseconds between two signs of life; 0 and the largest number: no watchdog.
+  /// Microseconds between two signs of life. 0 and the largest number mean no watchdog.
   var watchdog: UInt64?
-  /// The user it runs as; empty: root.
+  /// The user it runs as; empty for root.
   var user: String?
   /// How its last main process ended: CLD_EXITED, CLD_KILLED or CLD_DUMPED of <signal.h>, and its status or signal.
   var exitCode: Int?
   var exitStatus: Int?
 }
 
-/// One app's unit: what it is wanted to be, what systemd says that it is, and the call to systemd that is open for it,
-/// of which there is one at a time.
+/// One app's unit: its wanted state, its state as systemd reports it, and the open call to systemd. There is at most
+/// one open call at a time.
 struct SystemdUnit: Sendable {
   enum Call: Sendable, Hashable {
-    /// Asks for a whole report.
+    /// Asks for a complete report.
     case inspect
     case start, freeze, thaw, kill, stop
   }
@@ -35,11 +35,11 @@ struct SystemdUnit: Sendable {
     case resume(ProcessIdentity)
     case kill(ProcessIdentity)
     case reported(UnitReport)
-    /// The open call was answered; `error`: as systemd says it.
+    /// The open call was answered. `error` is systemd's error, if any.
     case answered(Call, error: String?)
-    /// A job of the unit's is over: `done`, or how else it ended.
+    /// A job of the unit has ended. The text is `done`, or how else it ended.
     case jobEnded(String)
-    /// systemd is there, for the first time or anew.
+    /// systemd is there, for the first time or again.
     case connected
   }
 
@@ -60,30 +60,30 @@ struct SystemdUnit: Sendable {
   /// The process that the system knows of.
   private var process: ProcessIdentity?
   private var known = UnitReport()
-  /// A unit's and its service's properties come in two answers.
+  /// The properties of a unit and of its service come in two answers.
   private var isKnown: Bool { known.loadState != nil && known.mainProcess != nil }
   private var open: Call?
   private var isReportWanted = true
-  /// The start's job is over, and the report on the way is younger than that.
+  /// The start's job has ended and, below, the report under way was requested after that.
   private var isStartDone = false
   private var isReportAfterStart = false
   private var failures = 0
   private var hasWarned = false
   private var output: [Effect] = []
 
-  /// So often in a row systemd may refuse before it is left alone until it says something new.
+  /// After this many refusals in a row, wait for systemd's next signal instead of retrying.
   private static let failureLimit = 5
 
   init(name: String) { self.name = name }
 
-  /// The user its processes run as, by name or number; `nil` while systemd has not said.
+  /// The user its processes run as, by name or number, or `nil` until systemd has said.
   var user: String? { isKnown ? (known.user.map { $0.isEmpty ? "root" : $0 }) : nil }
 
   mutating func handle(_ event: Event) -> [Effect] {
     switch event {
     case .launch:
       (isStartWanted, isLaunching, wish, failures) = (true, true, .running, 0)
-      // A report that is on its way was asked for after an earlier start, and says nothing of this one.
+      // A report under way was requested after an earlier start and says nothing about this one.
       (isStartDone, isReportAfterStart) = (false, false)
     case .adopt(let adopted):
       process = adopted
@@ -106,12 +106,12 @@ struct SystemdUnit: Sendable {
 
   private mutating func want(_ new: Wish) {
     if wish != new { hasWarned = false }
-    // What is to end stays to end.
+    // A unit that is to end can't be wanted for anything else.
     if wish != .dead, wish != .stopped || new == .dead { wish = new }
     failures = 0
   }
 
-  // MARK: What systemd says
+  // MARK: Messages from systemd
 
   private mutating func take(_ report: UnitReport) {
     known.mainProcess = report.mainProcess ?? known.mainProcess
@@ -132,14 +132,15 @@ struct SystemdUnit: Sendable {
     if let process, process != main {
       self.process = nil
       wish = .running
-      // systemd never answers a freeze or a thaw of what died meanwhile; a new process is not frozen.
+      // systemd never answers a freeze or thaw of a process that has died in the meantime. A new process is not
+      // frozen.
       if open == .freeze || open == .thaw || open == .kill || open == .stop { open = nil }
       known.freezerState = nil
       output.append(.ended(process, how: main == nil ? how : "gone"))
-      // That its process is gone and that the unit is on its way down are told one after the other.
+      // systemd reports separately that the process is gone and that the unit is stopping.
       isReportWanted = true
     }
-    // A process that was there before the start was asked for is the app's as well.
+    // A process that existed before the start was requested is the app's as well.
     if isLaunching, !isStartWanted, open != .start, let main, wish != .dead, wish != .stopped {
       isLaunching = false
       process = main
@@ -156,9 +157,10 @@ struct SystemdUnit: Sendable {
   }
 
   private mutating func jobEnded(_ result: String) {
-    // Its properties may have been told before it was known that they matter.
+    // The properties may have been reported before it was known that they matter.
     isReportWanted = true
-    // Somebody wants it to stop, and systemd (256 and later) stops nothing that is frozen: whoever froze it has to help.
+    // Something wants the unit to stop, but systemd (256 and later) does not stop a frozen unit. So it is thawed
+    // first.
     if result == "frozen", !isLaunching, process != nil { want(.stopped) }
     // A job that ended before the start was answered was an earlier one.
     guard isLaunching, !isStartWanted, open != .start else { return }
@@ -184,7 +186,7 @@ struct SystemdUnit: Sendable {
       case .start: isReportWanted = true
       case .freeze: known.freezerState = "frozen"
       case .thaw: known.freezerState = "running"
-      // The end is told when it has happened; until then there is nothing to do about it.
+      // The end is reported when it has happened. Until then there is nothing to do about it.
       case .kill, .stop: wish = .running
       case .inspect:
         if isLaunching, isReportAfterStart, main == nil { failLaunch("\(name) ended as soon as it was started.") }
@@ -197,7 +199,7 @@ struct SystemdUnit: Sendable {
     if call != .inspect { isReportWanted = true }
   }
 
-  // MARK: What to do next
+  // MARK: The next call
 
   private mutating func nextCall() -> Call? {
     if isReportWanted {
@@ -211,7 +213,7 @@ struct SystemdUnit: Sendable {
         failLaunch("systemd has no usable unit \(name) (\(known.loadState ?? "unknown")); install it.")
         return nil
       }
-      // A start would become part of the job that ends what died, and fail with it.
+      // A start now would be merged with the job that ends the dead process, and would fail with it.
       guard known.activeState != "deactivating" || main != nil else { return nil }
       isStartWanted = false
       return .start

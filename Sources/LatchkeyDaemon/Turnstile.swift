@@ -2,8 +2,9 @@ import DequeModule
 import Glibc
 import Synchronization
 
-/// Lets so many callers, and so many bytes, in at a time. A caller that comes while there is room for either is let in,
-/// however much it brings. Later ones wait, in order, and block their threads: it is for carriers' own threads alone.
+/// Admits a limited number of callers, and of bytes, at a time. A caller that arrives while there is room for both is
+/// admitted, however much it brings. Later callers wait, in order, and block their threads. So it is meant only for
+/// carriers' own threads.
 final class Turnstile: Sendable {
   private struct Waiting {
     let bytes: Int
@@ -44,7 +45,7 @@ final class Turnstile: Sendable {
     }
   }
 
-  /// Nobody waits any more, now or later.
+  /// Lets every caller through, now and later.
   func open() { change { $0.isOpen = true } }
 
   private func change(_ body: (inout State) -> Void) {
@@ -71,7 +72,7 @@ final class Turnstile: Sendable {
   }
 }
 
-/// A counting semaphore of the C library: it has no thread of its own.
+/// A counting semaphore of the C library. It has no thread of its own.
 final class Semaphore: Sendable {
   private nonisolated(unsafe) let semaphore: UnsafeMutablePointer<sem_t>
 

@@ -1,4 +1,5 @@
-/// The version of Latchkey's programs, one for all of them; `packaging/debian/changelog` begins with the same.
+/// The version of Latchkey's programs, the same for all of them. `packaging/debian/changelog` begins with the same
+/// one.
 public enum LatchkeyVersion {
   /// What `--version` prints.
   public static let current = "0.1.0"

@@ -1,8 +1,8 @@
 import Crypto
 import LockProtocol
 
-/// What a phone must know of a lock to meet it: nothing of it is secret, but an attacker who exchanges it for another lock's has
-/// the phone open that one.
+/// What a phone must know about a lock before they meet. None of it is secret, but an attacker who replaces it with
+/// another lock's data makes the phone open that lock.
 public struct LockIntroduction: Sendable, Equatable {
   public let identity: LockIdentity
   /// The lock's static public key, 32 bytes.
@@ -13,13 +13,13 @@ public struct LockIntroduction: Sendable, Equatable {
     publicKey = Array(keys.staticKey.publicKey.rawRepresentation)
   }
 
-  /// The lock that a phone's keys are for.
+  /// The lock that a phone's keys belong to.
   public init(_ keys: PhoneKeys) {
     identity = keys.lockIdentity
     publicKey = Array(keys.lockKey.rawRepresentation)
   }
 
-  /// Reads what `text` wrote, also with white space around it.
+  /// Reads what `text` wrote, even with white space around it.
   public init(_ text: String) throws(IntroductionError) {
     let bytes = try IntroductionText.lock.read(text, count: LockIdentity.byteCount + NoiseSize.keyByteCount)
     guard let identity = LockIdentity(Array(bytes.prefix(LockIdentity.byteCount))) else {
@@ -34,8 +34,8 @@ public struct LockIntroduction: Sendable, Equatable {
   public var text: String { IntroductionText.lock.write(identity.bytes + publicKey) }
 }
 
-/// What a lock must know of a phone to open for it: the phone's static public key, which is no secret either; but whom
-/// a lock is told of, it opens for.
+/// What a lock must know about a phone to open for it: the phone's static public key. It is not secret either, but
+/// the lock opens for every phone that it has been told about.
 public struct PhoneIntroduction: Sendable, Equatable {
   /// The phone's static public key, 32 bytes.
   public let publicKey: [UInt8]
@@ -43,7 +43,7 @@ public struct PhoneIntroduction: Sendable, Equatable {
   public init(_ keys: PhoneKeys) { publicKey = Array(keys.staticKey.publicKey.rawRepresentation) }
   public init(_ key: PendingPhoneKey) { publicKey = Array(key.staticKey.publicKey.rawRepresentation) }
 
-  /// Reads what `text` wrote, also with white space around it.
+  /// Reads what `text` wrote, even with white space around it.
   public init(_ text: String) throws(IntroductionError) {
     publicKey = try IntroductionText.phone.read(text, count: NoiseSize.keyByteCount)
     try IntroductionText.phone.check(key: publicKey)
@@ -55,11 +55,11 @@ public struct PhoneIntroduction: Sendable, Equatable {
 
 /// What is wrong with a text that should introduce a lock or a phone.
 public enum IntroductionError: Error, Equatable, CustomStringConvertible {
-  /// It does not begin as one does.
+  /// It does not begin like an introduction.
   case unknown(expected: String)
   /// It introduces the other side.
   case otherSide(expected: String, found: String)
-  /// Characters are missing, too many, or others than were written.
+  /// Characters are missing, surplus or changed.
   case damaged(what: String)
 
   public var description: String {
@@ -73,12 +73,12 @@ public enum IntroductionError: Error, Equatable, CustomStringConvertible {
   }
 }
 
-/// The form of both: `SIDE-1-` and hexadecimal digits, the last eight of them a check sum.
+/// The form of both: `SIDE-1-` and hexadecimal digits, of which the last eight are a check sum.
 private enum IntroductionText: String {
   case lock, phone
 
   private static let checkByteCount = 4
-  /// Longer than any; more is not looked at.
+  /// Longer than any introduction. Longer text is not examined.
   private static let maximumCharacterCount = 256
   private var other: IntroductionText { self == .lock ? .phone : .lock }
   private var prefix: String { "\(rawValue)-1-" }
@@ -105,7 +105,7 @@ private enum IntroductionText: String {
     }
   }
 
-  /// Against slips of the hand; not against forgers.
+  /// Protects against typing errors, not against forgery.
   private func checkSum(_ bytes: [UInt8]) -> [UInt8] {
     var hash = SHA256()
     hash.update(data: Array(prefix.utf8))

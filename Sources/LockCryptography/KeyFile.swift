@@ -1,20 +1,20 @@
 import Crypto
 import Foundation
 
-/// Why a file of keys can't be read or written. The texts name the file, never what is in it.
+/// Why a file of keys can't be read or written. The messages name the file, never its contents.
 public enum KeyFileError: Error, Equatable, CustomStringConvertible {
   case missing(path: String)
   case notReadable(path: String, reason: String)
   case notWritable(path: String, reason: String)
-  /// Others than the owner may read or write it.
+  /// Users other than the owner may read or write it.
   case tooOpen(path: String, mode: UInt32)
   case wrongOwner(path: String, owner: UInt32, expected: UInt32)
   case notAFile(path: String)
   case damaged(path: String, problem: String)
   case unknownVersion(path: String, version: Int)
-  /// There are keys already: overwriting them would lock their owner out.
+  /// There are already keys. Overwriting them would lock their owner out.
   case alreadyThere(path: String)
-  /// The lock has as many phones as it can have.
+  /// The lock already has as many phones as it can have.
   case tooManyPhones(path: String)
 
   public var description: String {
@@ -44,7 +44,7 @@ struct KeyFile {
   private static let maximumByteCount = 64 * 1024
 
   func read<Value: Decodable>(_ type: Value.Type) throws(KeyFileError) -> Value {
-    // O_NONBLOCK: a FIFO in the file's place must not hold us up before we see that it is not a file.
+    // O_NONBLOCK: a FIFO in place of the file must not block us before we notice that it is not a file.
     let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
     guard descriptor >= 0 else {
       throw errno == ENOENT ? .missing(path: path) : .notReadable(path: path, reason: lastError())
@@ -62,19 +62,20 @@ struct KeyFile {
     }
   }
 
-  /// Writes beside it, makes that durable and links it there, so there is never half a file; refuses to replace keys.
+  /// Writes a temporary file, makes it durable and links it into place, so there is never half a file. Refuses to
+  /// replace keys.
   func write(_ value: some Encodable) throws(KeyFileError) {
     guard access(path, F_OK) != 0 else { throw .alreadyThere(path: path) }
     let temporary = try writeBeside(value)
     defer { unlink(temporary) }
-    // link, unlike rename, fails where another has put keys in the meantime.
+    // Unlike rename, link fails if another process has put keys there in the meantime.
     guard link(temporary, path) == 0 else {
       throw errno == EEXIST ? .alreadyThere(path: path) : .notWritable(path: path, reason: lastError())
     }
     synchronizeDirectory()
   }
 
-  /// Takes the place of keys that were read before: what has the old keys in it, and more.
+  /// Replaces keys that were read before with new contents that include the old keys.
   func replace(with value: some Encodable) throws(KeyFileError) {
     let temporary = try writeBeside(value)
     guard rename(temporary, path) == 0 else {
@@ -85,14 +86,14 @@ struct KeyFile {
     synchronizeDirectory()
   }
 
-  /// Does what must not happen twice at a time to the keys in one folder, in whatever process, and waits for another's
-  /// turn, which takes milliseconds.
+  /// Runs something that must not be done twice at the same time to the keys in one folder, by any process. Waits for
+  /// another process's turn, which takes milliseconds.
   func exclusively<Result>(_ body: () throws(KeyFileError) -> Result) throws(KeyFileError) -> Result {
     let folder = open(URL(fileURLWithPath: path).deletingLastPathComponent().path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard folder >= 0 else {
       throw errno == ENOENT ? .missing(path: path) : .notReadable(path: path, reason: lastError())
     }
-    // The lock goes with the descriptor.
+    // Closing the descriptor releases the lock.
     defer { close(folder) }
     while flock(folder, LOCK_EX) != 0 {
       guard errno == EINTR else { throw .notWritable(path: path, reason: lastError()) }
@@ -138,12 +139,12 @@ struct KeyFile {
     guard fstat(descriptor, &status) == 0 else { throw .notReadable(path: path, reason: lastError()) }
     guard status.st_mode & S_IFMT == S_IFREG else { throw .notAFile(path: path) }
     let user = geteuid()
-    // A service manager may hand credentials down that root owns.
+    // A service manager may pass on credentials that root owns.
     guard status.st_uid == user || status.st_uid == 0 else {
       throw .wrongOwner(path: path, owner: status.st_uid, expected: user)
     }
     let mode = status.st_mode & 0o7777
-    // Of root's file the group's bits are the mask of the access list by which systemd lets one service read it.
+    // For root's file, the group bits are the mask of the access list through which systemd lets one service read it.
     let forbidden: mode_t = status.st_uid == 0 && user != 0 && status.st_gid == 0 ? 0o037 : 0o077
     guard mode & forbidden == 0 else { throw .tooOpen(path: path, mode: mode) }
   }
@@ -164,7 +165,7 @@ public enum Hex {
     bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
   }
 
-  /// `nil` unless the text has an even number of hexadecimal digits and nothing else.
+  /// `nil` unless the text is an even number of hexadecimal digits.
   public static func bytes(_ text: String) -> [UInt8]? {
     let digits = Array(text.utf8)
     guard digits.count % 2 == 0 else { return nil }

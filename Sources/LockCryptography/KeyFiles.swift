@@ -2,7 +2,7 @@ import Crypto
 import Foundation
 import LockProtocol
 
-/// What a lock must know to be that lock.
+/// The keys and data of one lock.
 public struct LockKeys: Sendable {
   /// The file's name within a folder of credentials.
   public static let fileName = "lock-keys.json"
@@ -48,16 +48,17 @@ public struct LockKeys: Sendable {
   /// The most phones one lock can have enrolled.
   public static let maximumPhoneCount = 64
 
-  /// Writes the keys into a folder, whole or not at all, readable by the owner alone.
+  /// Writes the keys into a folder, completely or not at all, readable only by the owner.
   public func write(toDirectory directory: String) throws(KeyFileError) {
     try KeyFile(path: directory + "/" + Self.fileName).write(stored)
   }
 
-  /// Adds a phone to the keys in a folder, which are replaced whole. A phone that is enrolled already stays so.
-  /// - Throws: `.tooManyPhones` where the lock has room for no more; then, as on every error, nothing was changed.
+  /// Adds a phone to the keys in a folder, which are replaced as a whole. A phone that is already enrolled stays
+  /// enrolled.
+  /// - Throws: `.tooManyPhones` if the lock has no room for another. As on every error, nothing was changed.
   public static func enroll(_ phone: PhoneIntroduction, inDirectory directory: String) throws(KeyFileError) -> LockKeys
   {
-    // Between the reading and the writing another enrolment would be lost.
+    // Otherwise an enrolment between reading and writing would be lost.
     try KeyFile(path: directory + "/" + fileName).exclusively { () throws(KeyFileError) in
       try enrollAlone(phone, inDirectory: directory)
     }
@@ -83,7 +84,7 @@ public struct LockKeys: Sendable {
   }
 }
 
-/// What a phone must know to open one lock.
+/// The keys and data that a phone needs to open one lock.
 public struct PhoneKeys: Sendable {
   /// The file's name within a folder of credentials.
   public static let fileName = "phone-keys.json"
@@ -120,7 +121,7 @@ public struct PhoneKeys: Sendable {
     return PhoneKeys(staticKey: try file.privateKey(stored.privateKey), lockIdentity: identity, lockKey: lockKey)
   }
 
-  /// Writes the keys into a folder, whole or not at all, readable by the owner alone.
+  /// Writes the keys into a folder, completely or not at all, readable only by the owner.
   public func write(toDirectory directory: String) throws(KeyFileError) {
     try KeyFile(path: directory + "/" + Self.fileName).write(
       Stored(
@@ -129,7 +130,8 @@ public struct PhoneKeys: Sendable {
   }
 }
 
-/// A phone's key before its lock is known: the lock is told of it first, so that the phone is welcome when they meet.
+/// A phone's key before its lock is known. The lock is told about it first, so that it accepts the phone when they
+/// meet.
 public struct PendingPhoneKey: Sendable {
   /// The file's name within a folder of credentials.
   public static let fileName = "pending-phone-key.json"
@@ -151,7 +153,7 @@ public struct PendingPhoneKey: Sendable {
     return PendingPhoneKey(staticKey: try file.privateKey(stored.privateKey))
   }
 
-  /// Writes the key into a folder, whole or not at all, readable by the owner alone.
+  /// Writes the key into a folder, completely or not at all, readable only by the owner.
   public func write(toDirectory directory: String) throws(KeyFileError) {
     try KeyFile(path: directory + "/" + Self.fileName).write(
       Stored(version: 1, privateKey: Hex.text(Array(staticKey.rawRepresentation))))

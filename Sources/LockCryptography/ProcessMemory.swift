@@ -1,15 +1,16 @@
 import Foundation
 
-/// Keeps keys that a process has in its memory out of files.
+/// Keeps keys in a process's memory out of files.
 public enum ProcessMemory {
-  /// From here on no core file is written of this process, nor does systemd-coredump keep one: it heeds the same limit.
+  /// From now on, no core file of this process is written. systemd-coredump keeps none either, because it respects
+  /// the same limit.
   public static func keepOutOfCoreFiles() {
     var limit = rlimit(rlim_cur: 0, rlim_max: 0)
-    // It only ever goes down, which nobody is refused.
+    // The limit is only lowered, which is always allowed.
     setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &limit)
   }
 
-  /// Overwrites bytes that held a key. What was copied out of them before is not reached.
+  /// Overwrites bytes that held a key. Earlier copies of them are not affected.
   static func wipe(_ data: inout Data) { data.resetBytes(in: data.startIndex..<data.endIndex) }
 
   static func wipe(_ bytes: inout [UInt8]) {

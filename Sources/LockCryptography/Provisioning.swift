@@ -2,13 +2,13 @@ import Crypto
 import Foundation
 import LockProtocol
 
-/// Makes a lock and a phone that know each other: what enrolment would do, for a demonstration or a test bench
-/// where both sides' folders are at hand.
+/// Makes a lock and a phone that know each other. It does what enrolment would do, for a demonstration or a test
+/// bench with access to both sides' folders.
 public enum Provisioning {
-  /// Draws fresh keys and writes them, 0600, into two folders, which are created (0700) where missing: the lock's
-  /// identity, static key and list of enrolled phones; the phone's static key and the lock's public key.
+  /// Draws new keys and writes them, with mode 0600, into two folders, which are created (0700) if missing: the
+  /// lock's identity, static key and list of enrolled phones; and the phone's static key and the lock's public key.
   /// - Returns: the lock's identity, in hexadecimal.
-  /// - Throws: `.alreadyThere` where one of them has keys; then nothing was changed.
+  /// - Throws: `.alreadyThere` if one of them has keys. Nothing was changed then.
   @discardableResult
   public static func provision(lockDirectory: String, phoneDirectory: String) throws(KeyFileError) -> String {
     for path in [lockDirectory + "/" + LockKeys.fileName, phoneDirectory + "/" + PhoneKeys.fileName]
@@ -24,8 +24,8 @@ public enum Provisioning {
     return Hex.text(lock.identity.bytes)
   }
 
-  /// Draws a lock's keys and writes them into a folder, which is created (0700) where it is missing.
-  /// - Throws: `.alreadyThere` where it has keys; then nothing was changed.
+  /// Draws a lock's keys and writes them into a folder, which is created (0700) if it is missing.
+  /// - Throws: `.alreadyThere` if the folder has keys. Nothing was changed then.
   public static func makeLock(directory: String, enrolledPhones: [[UInt8]]) throws(KeyFileError) -> LockKeys {
     try makeFolder(directory)
     var random = SystemRandomNumberGenerator()
@@ -39,8 +39,9 @@ public enum Provisioning {
     return keys
   }
 
-  /// Draws a phone's key and writes it into a folder, which is created (0700) where it is missing, to wait for its lock.
-  /// - Throws: `.alreadyThere` where one waits already; then nothing was changed.
+  /// Draws a phone's key, which will wait for its lock, and writes it into a folder, which is created (0700) if it is
+  /// missing.
+  /// - Throws: `.alreadyThere` if a key is already waiting. Nothing was changed then.
   public static func makePendingPhone(directory: String) throws(KeyFileError) -> PendingPhoneKey {
     try makeFolder(directory)
     let key = PendingPhoneKey(staticKey: Curve25519.KeyAgreement.PrivateKey())
@@ -48,9 +49,9 @@ public enum Provisioning {
     return key
   }
 
-  /// Writes a phone's key, with the lock that it is for, into a folder, which is created (0700) where it is missing: the
-  /// key that waits there, or a fresh one.
-  /// - Throws: `.alreadyThere` where it has a lock; then nothing was changed.
+  /// Writes a phone's key, with its lock, into a folder, which is created (0700) if it is missing. Uses the key that
+  /// is waiting there, or a new one.
+  /// - Throws: `.alreadyThere` if the key already has a lock. Nothing was changed then.
   public static func makePhone(directory: String, lock: LockIntroduction) throws(KeyFileError) -> PhoneKeys {
     guard let lockKey = try? Curve25519.KeyAgreement.PublicKey(rawRepresentation: lock.publicKey) else {
       preconditionFailure("an introduction has been read, and its key with it")
@@ -62,7 +63,7 @@ public enum Provisioning {
       ? try PendingPhoneKey.read(fromDirectory: directory).staticKey : Curve25519.KeyAgreement.PrivateKey()
     let keys = PhoneKeys(staticKey: key, lockIdentity: lock.identity, lockKey: lockKey)
     try keys.write(toDirectory: directory)
-    // Cut short here it stays behind, and is looked at by nobody.
+    // If this is interrupted, the file stays behind and is ignored.
     unlink(pending)
     return keys
   }

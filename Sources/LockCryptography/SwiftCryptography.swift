@@ -9,7 +9,7 @@ public struct SwiftCryptography: NoiseCryptography, Sendable {
 
   private let generateKey: @Sendable () -> PrivateKey
 
-  /// - Parameter generateKey: where ephemeral keys come from; the system's random numbers unless a test says so.
+  /// - Parameter generateKey: makes ephemeral keys, by default from the system's random numbers.
   public init(generateKey: @escaping @Sendable () -> PrivateKey = { PrivateKey() }) {
     self.generateKey = generateKey
   }
@@ -30,7 +30,7 @@ public struct SwiftCryptography: NoiseCryptography, Sendable {
     let secret: SharedSecret
     do { secret = try privateKey.sharedSecretFromKeyAgreement(with: publicKey) } catch { throw .badKey }
     let bytes = secret.withUnsafeBytes { Array($0) }
-    // A key of low order would make the secret known to all.
+    // A key of low order would make the secret known to everyone.
     guard bytes.contains(where: { $0 != 0 }) else { throw .badKey }
     return bytes
   }

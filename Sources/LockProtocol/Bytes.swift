@@ -18,13 +18,13 @@ public struct ByteWriter: Sendable {
   public mutating func write(_ more: [UInt8]) { bytes += more }
 }
 
-/// Reads what `ByteWriter` wrote, from bytes whose number was checked first.
+/// Reads what `ByteWriter` wrote, from bytes whose number has been checked.
 public struct ByteReader: Sendable {
   private let bytes: [UInt8]
   private var position = 0
 
-  /// Throws `.wrongLength` unless there are exactly `count` bytes. Reading beyond them is a mistake of the
-  /// caller's, since each of our messages has one fixed length.
+  /// Throws `.wrongLength` unless there are exactly `count` bytes. Reading beyond them is a mistake of the caller,
+  /// because each message has one fixed length.
   public init(_ bytes: [UInt8], count: Int) throws(LockMessageError) {
     guard bytes.count == count else { throw .wrongLength }
     self.bytes = bytes

@@ -8,19 +8,20 @@
 public enum LockService {
   /// The primary service.
   public static let serviceUUID = "b126f569-34d9-4140-a7ad-42cd26d0ff85"
-  /// The lock's fresh ephemeral key: notified at link-up, and after each command, or in its place `offerHint`; readable.
+  /// The lock's fresh ephemeral key, which is readable. At link-up and after each command, the key or `offerHint` is
+  /// notified.
   public static let offerUUID = "33818d1d-5751-4a1b-9838-98ab845634f9"
-  /// Where the phone's one write goes.
+  /// The characteristic for the phone's one write.
   public static let commandUUID = "91cf470b-0c9c-4243-b5a9-37212bdd4ee8"
-  /// What became of the command.
+  /// The result of the command.
   public static let answerUUID = "d40ff2ee-283e-41ef-92a2-4d0b4638abd6"
 
-  /// The version that both sides bind into the session: one side older or newer, and nothing decrypts.
+  /// The version that both sides bind into the session. If the versions differ, nothing decrypts.
   public static let protocolVersion: UInt8 = 2
   /// The length of an Offer in bytes.
   public static let offerByteCount = NoiseSize.keyByteCount
-  /// What is notified instead where several phones listen and the radio can't tell one from the other, as bluetoothd
-  /// can't: there is an offer, and each phone reads its own.
+  /// Notified instead of an offer when several phones are subscribed and the radio, like bluetoothd, can't address
+  /// one of them. It means that there is an offer, and each phone reads its own.
   public static var offerHint: [UInt8] { [0] }
   /// The length of a Command in bytes: an ephemeral key, an encrypted static key, an encrypted `LockCommand`.
   public static let commandByteCount =
@@ -29,14 +30,14 @@ public enum LockService {
   /// The length of an Answer in bytes: an encrypted `LockAnswer`.
   public static let answerByteCount = LockAnswer.byteCount + NoiseSize.tagByteCount
 
-  /// What both sides know before they begin: the purpose, the version, and which lock.
+  /// What both sides know before they begin: the purpose, the version and the lock.
   static func prologue(_ identity: LockIdentity) -> [UInt8] {
     let purpose: StaticString = "Latchkey lock session"
     return purpose.withUTF8Buffer { Array($0) } + [protocolVersion] + identity.bytes
   }
 }
 
-/// Which lock: 16 bytes drawn at random when the lock was made. Not secret.
+/// Identifies a lock: 16 bytes drawn at random when the lock was made. Not secret.
 public struct LockIdentity: Equatable, Sendable {
   public static let byteCount = 16
   public let bytes: [UInt8]

@@ -1,17 +1,17 @@
-/// What a phone asks of a lock.
+/// A phone's request to a lock.
 public struct LockCommand: Equatable, Sendable {
   public enum Kind: UInt8, Equatable, Sendable, CaseIterable {
     case lock = 1
     case unlock = 2
-    /// Moves nothing; answers with what became of `operation`. With operation 0 it says that the phone is here.
+    /// Moves nothing. Answers with the result of `operation`. With operation 0 it only says that the phone is here.
     case status = 3
-    /// As `unlock`, unless the bolt was locked while a phone was here: then a signal that comes and goes may be a phone that
-    /// never went.
+    /// Like `unlock`, unless the bolt was locked while a phone was here: then a signal that comes and goes may come
+    /// from a phone that never left.
     case unlockUnlessHome = 4
   }
 
   public var kind: Kind
-  /// The phone's own name for what it wants, never reused: asked twice under one name, the bolt moves once.
+  /// The phone's own number for what it wants. It is never reused: if it is sent twice, the bolt moves once.
   public var operation: UInt64
 
   public init(_ kind: Kind, operation: UInt64) {
@@ -39,33 +39,33 @@ public struct LockCommand: Equatable, Sendable {
   }
 }
 
-/// Where the bolt is, in Matter's words and numbers (Door Lock cluster, `LockState`).
+/// The bolt's position, with Matter's words and numbers (Door Lock cluster, `LockState`).
 public enum LockState: UInt8, Equatable, Sendable {
-  /// Between the ends: moving, jammed, or interrupted in mid-turn.
+  /// Between the ends: moving, jammed, or interrupted during a turn.
   case notFullyLocked = 0
   case locked = 1
   case unlocked = 2
 }
 
-/// Where the door is, in Matter's words and numbers (Door Lock cluster, `DoorState`).
+/// The door's position, with Matter's words and numbers (Door Lock cluster, `DoorState`).
 public enum DoorState: UInt8, Equatable, Sendable {
   case open = 0
   case closed = 1
 }
 
-/// What became of a command.
+/// The result of a command.
 public enum LockResult: UInt8, Equatable, Sendable {
   /// The bolt moved to where the command wanted it.
   case done = 0
-  /// The bolt was there already, or another's command took it there.
+  /// The bolt was already there, or another command took it there.
   case notNeeded = 1
-  /// `status` for an operation that this lock does not know (or no longer: it remembers the latest).
+  /// `status` for an operation that this lock does not know, or no longer remembers: it remembers the latest ones.
   case unknownOperation = 2
   /// The bolt did not reach its end, or the record of the movement could not be stored.
   case failed = 3
   /// The door is open: a bolt thrown now would hit the frame.
   case doorOpen = 4
-  /// The bolt is busy with other commands. Ask again, under a new operation.
+  /// The bolt is busy with other commands. Ask again, with a new operation.
   case busy = 5
   /// `unlockUnlessHome` for a bolt that was locked while a phone was here.
   case lockedAtHome = 6
@@ -76,7 +76,7 @@ public struct LockAnswer: Equatable, Sendable {
   public var result: LockResult
   public var lockState: LockState
   public var doorState: DoorState
-  /// The command's own operation: an answer to another command is no answer.
+  /// The operation of the command. An answer with a different operation must be ignored.
   public var operation: UInt64
   /// The index of the newest record in the lock's log.
   public var logIndex: UInt64

@@ -1,25 +1,25 @@
 /// Why a session refused a message.
 public enum LockSessionError: Error, Equatable, Sendable {
-  /// Not a length that this message can have.
+  /// The length is not valid for this message.
   case wrongLength
   /// The session has been used: it is good for one command and its answer.
   case used
-  /// Not from an enrolled phone, or not for this lock, this version, this offer; or changed on its way.
+  /// The message is not from an enrolled phone, is not for this lock, version or offer, or was changed on its way.
   case authenticationFailed
-  /// The phone proved its key, and the lock does not have it on its list.
+  /// The phone proved its key, but the key is not on the lock's list.
   case notEnrolled
-  /// Authentic, and yet not a message of this version.
+  /// The message is authentic, but is not a message of this version.
   case malformed
-  /// Authentic, but the answer to another command.
+  /// The message is authentic, but answers a different command.
   case otherOperation
 }
 
 /// The lock's side: one offer, one command, one answer.
 ///
-/// The lock is the initiator of `Noise_KX_25519_ChaChaPoly_SHA256`, so its fresh ephemeral key comes first and
+/// The lock is the initiator of `Noise_KX_25519_ChaChaPoly_SHA256`. So its fresh ephemeral key comes first, and
 /// whatever the phone writes is bound to it.
 public struct LockSession<Cryptography: NoiseCryptography> {
-  /// What goes out as the Offer.
+  /// The bytes to send as the Offer.
   public let offer: [UInt8]
   private var handshake: HandshakeState<Cryptography>
   private var transport: NoiseTransport<Cryptography>?
@@ -35,9 +35,9 @@ public struct LockSession<Cryptography: NoiseCryptography> {
     } catch { throw .authenticationFailed }
   }
 
-  /// The one command, if it comes from an enrolled phone. Whatever else comes ends the session; only a message of
-  /// the wrong length leaves it as it is.
-  /// - Returns: the phone's static key, proven, and its command.
+  /// Accepts the one command, if it comes from an enrolled phone. Any other message ends the session, except that a
+  /// message of the wrong length leaves it unchanged.
+  /// - Returns: the phone's static key, which is proven, and its command.
   public mutating func accept(
     _ message: [UInt8], isEnrolled: ([UInt8]) -> Bool
   ) throws(LockSessionError) -> (phoneKey: [UInt8], command: LockCommand) {
@@ -55,7 +55,7 @@ public struct LockSession<Cryptography: NoiseCryptography> {
     return (phoneKey, command)
   }
 
-  /// The one answer; throws `.used` where there is no command to answer.
+  /// Seals the one answer. Throws `.used` if there is no command to answer.
   public mutating func seal(_ answer: LockAnswer) throws(LockSessionError) -> [UInt8] {
     guard var transport else { throw .used }
     self.transport = nil
@@ -69,8 +69,8 @@ public struct PhoneSession<Cryptography: NoiseCryptography> {
   private var transport: NoiseTransport<Cryptography>?
   private var operation: UInt64?
 
-  /// - Parameter lockKey: the static public key of the lock that this phone was enrolled at: nobody else can read
-  ///   what this session writes, not even who it comes from.
+  /// - Parameter lockKey: the static public key of the lock at which this phone was enrolled. Only that lock can read
+  ///   what this session writes, or learn which phone wrote it.
   public init(
     offer: [UInt8], identity: LockIdentity, lockKey: Cryptography.PublicKey, phoneKey: Cryptography.PrivateKey
   ) throws(LockSessionError) {
@@ -83,7 +83,7 @@ public struct PhoneSession<Cryptography: NoiseCryptography> {
     } catch { throw .authenticationFailed }
   }
 
-  /// What to write as the Command.
+  /// The bytes to write as the Command.
   public mutating func seal(
     _ command: LockCommand, using cryptography: inout Cryptography
   ) throws(LockSessionError) -> [UInt8] {
@@ -96,8 +96,8 @@ public struct PhoneSession<Cryptography: NoiseCryptography> {
     } catch { throw .authenticationFailed }
   }
 
-  /// Reads the lock's answer, which proves that it was this lock. A forged one leaves the session as it is, so that
-  /// the true one can still come.
+  /// Reads the lock's answer, which proves that it came from this lock. A forged answer leaves the session unchanged,
+  /// so that the true one can still come.
   public mutating func open(_ message: [UInt8]) throws(LockSessionError) -> LockAnswer {
     guard message.count == LockService.answerByteCount else { throw .wrongLength }
     guard var transport, let operation else { throw .used }

@@ -1,19 +1,19 @@
 import BlueZ
 import BusValue
 
-/// What bluetoothd says of an adapter (org.bluez.Adapter(5)).
+/// bluetoothd's view of an adapter (org.bluez.Adapter(5)).
 public struct AdapterState: Sendable, Equatable {
   public let path: ObjectPath
   public let isPowered: Bool
-  /// `PowerState`, which BlueZ has since 5.65: `on`, `off`, `off-enabling`, `on-disabling`, `off-blocked`.
+  /// `PowerState`, since BlueZ 5.65: `on`, `off`, `off-enabling`, `on-disabling`, `off-blocked`.
   public let powerState: PowerState?
 
   public var name: String { String(path.lastComponent) }
-  /// By rfkill, or a switch of the machine's.
+  /// Blocked by rfkill, or by a switch of the machine.
   public var isBlocked: Bool { powerState == .blocked }
 
-  /// The adapter that latchkeyd will use, the first by its name, among bluetoothd's objects (the answer of
-  /// `GetManagedObjects`); `nil` where there is none.
+  /// The adapter that latchkeyd will use, the first by name, among bluetoothd's objects (the answer of
+  /// `GetManagedObjects`). `nil` if there is none.
   public static func first(in objects: Value?) -> AdapterState? {
     guard case .dictionary(_, _, let entries)? = objects else { return nil }
     let found = entries.compactMap { entry -> AdapterState? in

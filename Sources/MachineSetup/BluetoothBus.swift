@@ -4,10 +4,10 @@ import Dispatch
 import Synchronization
 import SystemBus
 
-/// This machine's bluetoothd, asked by a thread that waits.
+/// This machine's bluetoothd, for a thread that waits for each answer.
 final class BluetoothBus: Sendable {
   private let bus: Bus
-  /// Something has changed at bluetoothd: it came, or an object of its.
+  /// Something has changed: bluetoothd appeared, or one of its objects.
   private let changed = DispatchSemaphore(value: 0)
   private static let answerLimit: Duration = .seconds(20)
 
@@ -24,7 +24,7 @@ final class BluetoothBus: Sendable {
 
   deinit { bus.close() }
 
-  /// bluetoothd's first adapter, waited for, since bluetoothd is there before its adapters are.
+  /// bluetoothd's first adapter. Waits for it, because bluetoothd appears before its adapters do.
   /// - Throws: `.noAdapter`, `.noBluetoothd`.
   func adapter(within limit: DispatchTimeInterval) throws(SetupProblem) -> AdapterState {
     let deadline = DispatchTime.now() + limit
@@ -49,7 +49,7 @@ final class BluetoothBus: Sendable {
           to: WellKnown.busName, path: adapter.path, interface: InterfaceName.properties, member: "Set",
           arguments: [.string(Adapter1.interface), .string(Adapter1.name(\.powered)), .variant(.bool(true))]))
     } catch {
-      // bluetoothd before 5.65 has no PowerState, and says it so (src/adapter.c, property_set_mode).
+      // bluetoothd before 5.65 has no PowerState, and reports blocking this way (src/adapter.c, property_set_mode).
       if BlueZError.Kind(rawValue: error.name) == .blocked || error.message.contains("rfkill") {
         throw .adapterBlocked(name: adapter.name)
       }

@@ -3,15 +3,15 @@ import AppLinkBus
 import Foundation
 import LockCryptography
 
-/// What a machine has when it was set up.
+/// The result of setting up a machine.
 public struct SetupOutcome: Sendable, Equatable {
-  /// The text that introduces its side to the other.
+  /// The text that introduces this side to the other.
   public var introduction: String
-  /// Whether it has been told of the other side.
+  /// Whether this side has been told about the other.
   public var isComplete: Bool
 }
 
-/// Carries a plan out on this machine.
+/// Carries out a plan on this machine.
 public final class MachineSetup {
   private let request: SetupRequest
   private let role: SetupRole
@@ -19,7 +19,7 @@ public final class MachineSetup {
   private let progress: (String) -> Void
   private static let adapterLimit = DispatchTimeInterval.seconds(10)
 
-  /// - Parameter progress: is told what is done, a line each.
+  /// - Parameter progress: receives a line for each thing that is done.
   public convenience init(_ request: SetupRequest, progress: @escaping (String) -> Void) {
     self.init(request, systemctl: Systemctl(), progress: progress)
   }
@@ -31,13 +31,13 @@ public final class MachineSetup {
     self.progress = progress
   }
 
-  /// What this machine has of a setup as `role`. Changes nothing.
-  /// - Throws: `KeyFileError` where there are keys and they can't be read.
+  /// What this machine already has for a setup as `role`. Changes nothing.
+  /// - Throws: `KeyFileError` if there are keys and they can't be read.
   public static func facts(_ role: SetupRole) throws -> MachineFacts {
     let files = FileManager.default
     let isRoot = geteuid() == 0
     var keys = PresentKeys.none
-    // Only root can look into the folder.
+    // Only root can read the folder.
     if isRoot {
       switch role {
       case .lock where files.fileExists(atPath: "\(role.keyFolder)/\(LockKeys.fileName)"):
@@ -56,7 +56,7 @@ public final class MachineSetup {
 
   /// Does everything that is asked for.
   /// - Returns: what this machine has now.
-  /// - Throws: `SetupProblem`, `KeyFileError`. What was done before stays done, and is no harm to a second try.
+  /// - Throws: `SetupProblem`, `KeyFileError`. What was done before stays done, and does not harm a second attempt.
   public func run() throws -> SetupOutcome {
     for step in try SetupPlan(request, try Self.facts(role)).steps { try perform(step) }
     switch (role, try Self.facts(role).keys) {

@@ -1,10 +1,10 @@
 import LockCryptography
 
-/// What is asked of a setup.
+/// The request for a setup.
 public enum SetupRequest: Sendable, Equatable {
-  /// A lock, and a phone that it is to open for, where one is known yet.
+  /// A lock, and a phone that may open it, if one is already known.
   case lock(phone: PhoneIntroduction?)
-  /// A phone, and the lock that it is for, where one is known yet.
+  /// A phone, and its lock, if one is already known.
   case phone(lock: LockIntroduction?)
 
   public var role: SetupRole {
@@ -15,18 +15,18 @@ public enum SetupRequest: Sendable, Equatable {
   }
 }
 
-/// The keys that a machine has already.
+/// The keys that a machine already has.
 public enum PresentKeys: Sendable, Equatable {
   case none
-  /// A lock's, with the public keys of its phones.
+  /// A lock's keys, with the public keys of its phones.
   case lock(phones: [[UInt8]])
-  /// A phone's that waits for its lock.
+  /// A phone's key that waits for its lock.
   case pendingPhone
-  /// A phone's, and the lock that they are for.
+  /// A phone's keys, and the lock that they belong to.
   case phone(lock: LockIntroduction)
 }
 
-/// What a setup sees before it changes anything.
+/// What a setup finds before it changes anything.
 public struct MachineFacts: Sendable, Equatable {
   public var isRoot: Bool
   /// systemd is process 1.
@@ -46,28 +46,28 @@ public struct MachineFacts: Sendable, Equatable {
   }
 }
 
-/// One thing that a setup does. Each may have been done before, and is then done again without harm.
+/// One step of a setup. A step that has been done before can be repeated without harm.
 public enum SetupStep: Sendable, Equatable {
-  /// Has systemd run a unit now and at every boot.
+  /// Makes systemd run a unit now and at every boot.
   case enable(unit: String)
-  /// Sees that bluetoothd has an adapter, and turns it on.
+  /// Checks that bluetoothd has an adapter, and turns it on.
   case powerAdapter
   case makeLock(phone: PhoneIntroduction?)
   case enroll(PhoneIntroduction)
   /// A phone's key, before its lock is known.
   case makePendingPhone
   case makePhone(lock: LockIntroduction)
-  /// The user's own switch, which latchkeyd keeps.
+  /// The user's own Bluetooth switch, which latchkeyd stores.
   case turnBluetoothOn
-  /// Ends the app, so that its next process has the new keys.
+  /// Ends the app, so that its next process uses the new keys.
   case endApp
-  /// Has the app running; returns when it is.
+  /// Starts the app; returns when it is running.
   case startApp
-  /// Opens the app as its user would, and puts it into the background: from then on it is started when it is needed.
+  /// Opens the app as its user would, and puts it into the background. From then on it is started when it is needed.
   case openApp
 }
 
-/// What a setup does on a machine, in order.
+/// The steps of a setup on a machine, in order.
 public struct SetupPlan: Sendable, Equatable {
   public let steps: [SetupStep]
 
@@ -79,7 +79,7 @@ public struct SetupPlan: Sendable, Equatable {
     guard facts.hasSystem else { throw .notInstalled(package: "latchkeyd") }
     guard facts.hasApp else { throw .notInstalled(package: role.package) }
     let keys = try Self.keys(request, facts.keys)
-    // The adapter first: where there is none, keys would be for nothing.
+    // The adapter first: without one, keys would be useless.
     var steps: [SetupStep] = [.enable(unit: "bluetooth.service"), .powerAdapter]
     if let keys { steps.append(keys) }
     if Self.waitsForLock(request, facts.keys) {
@@ -91,13 +91,13 @@ public struct SetupPlan: Sendable, Equatable {
     case .lock:
       if keys != nil { steps.append(.endApp) }
       steps.append(.startApp)
-    // Its next process tries a lock again that has refused this one.
+    // Its next process retries a lock that has refused this one.
     case .phone: steps += [.endApp, .openApp]
     }
     self.steps = steps
   }
 
-  /// Whether an agent would have no lock to look for.
+  /// Whether the agent would have no lock to look for.
   private static func waitsForLock(_ request: SetupRequest, _ present: PresentKeys) -> Bool {
     guard request == .phone(lock: nil) else { return false }
     if case .phone = present { return false }

@@ -5,15 +5,15 @@ public enum SetupProblem: Error, Sendable, Equatable, CustomStringConvertible {
   case notRoot(SetupRole)
   case noSystemd
   case notInstalled(package: String)
-  /// The phone has keys, for another lock.
+  /// The phone has keys for another lock.
   case otherLock(LockIntroduction)
   case noAdapter
   case noBluetoothd
   case adapterBlocked(name: String)
   case adapterStaysOff(name: String, reason: String)
-  /// A program that the setup runs has failed.
+  /// A program that the setup ran has failed.
   case failed(command: String, reason: String)
-  /// Each of so many jobs of systemd's failed; the reason is the last one's.
+  /// This many jobs of systemd have failed. The reason is the last one's.
   case unitDoesNotStart(unit: String, attempts: Int, reason: String)
   case noSystem(reason: String)
 

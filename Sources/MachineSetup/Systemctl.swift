@@ -1,27 +1,27 @@
 import ChildProcesses
 import Foundation
 
-/// systemd, through its own command.
+/// systemd, through its `systemctl` command.
 struct Systemctl {
   /// How the command ended.
   struct Ending: Sendable, Equatable {
-    /// Its exit status; `nil` where a signal ended it.
+    /// Its exit status, or `nil` if a signal ended it.
     var status: Int32?
-    /// What it said on its error output.
+    /// Its error output.
     var errors: String
   }
 
-  /// How often a unit is started before it counts as one that does not start.
+  /// How many times a unit is started before it counts as one that does not start.
   static let startAttempts = 3
-  /// A job failed or was cancelled. Where systemd does not begin one, for want of the unit say, it is another (seen with
-  /// 252: 5 for a unit that is not there).
+  /// The status if a job failed or was cancelled. If systemd can't even begin, for example because the unit is
+  /// missing, the status is another (seen with 252: 5 for a missing unit).
   private static let jobFailed: Int32 = 1
 
-  /// Runs `systemctl` with these arguments to its end.
-  /// - Throws: where it can't be run.
+  /// Runs `systemctl` with these arguments until it ends.
+  /// - Throws: if it can't be run.
   var run: ([String]) throws -> Ending = Self.runProcess
 
-  /// Has a unit run now and at every boot.
+  /// Makes systemd run a unit now and at every boot.
   func enable(_ unit: String) throws(SetupProblem) {
     let arguments = ["enable", "--quiet", "--now", unit]
     let ending = try end(arguments)
@@ -30,8 +30,8 @@ struct Systemctl {
 
   /// Starts a unit, and returns when it is up.
   ///
-  /// latchkeyd may be at it too; systemd makes one job of both. Where the process that was to end was only being started,
-  /// that job fails with it, or is cancelled: then the next one counts.
+  /// latchkeyd may be starting it too; systemd then makes one job of both. If the process that was to end was only
+  /// just being started, that job fails or is cancelled with it, and the next job counts.
   func start(_ unit: String) throws(SetupProblem) {
     let arguments = ["start", unit]
     var last = ""
@@ -69,7 +69,7 @@ struct Systemctl {
 }
 
 extension Systemctl.Ending {
-  /// Its own words, or how it ended where it has said nothing.
+  /// Its error output, or how it ended if there is none.
   fileprivate var reason: String {
     let words = errors.trimmingCharacters(in: .whitespacesAndNewlines)
     if !words.isEmpty { return words }

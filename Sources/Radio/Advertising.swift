@@ -1,20 +1,20 @@
 import BluetoothTypes
 import TimeTypes
 
-/// One advertising set and when its events come: each an interval and up to 10 ms after the one before (Bluetooth Core,
-/// Vol 6, Part B, 4.4.2.2.1). Nobody keeps this running while nobody hears it: the time of the next event is worked out
-/// when it is asked for.
+/// One advertising set and the times of its events: each comes one interval and up to 10 ms after the one before
+/// (Bluetooth Core, Vol 6, Part B, 4.4.2.2.1). While no controller listens, nothing is computed: the time of the next
+/// event is worked out when it is needed.
 struct AdvertisingSet: Sendable {
   let parameters: AdvertisingParameters
-  /// Names its random sequences.
+  /// Identifies its random sequences.
   let number: UInt64
   private(set) var next: Int64
-  /// Up to when somebody can make use of its events, as was last known; `nil` while nobody can.
+  /// Until when some controller can use its events, as last known, or `nil` while none can.
   var heardUntil: Int64?
   private let interval: Int64
 
   private static let delayLimit: Int64 = 10_000_000
-  /// After an hour unheard nothing is left of the old rhythm, and the event that comes next is drawn instead.
+  /// After an hour unheard, the old rhythm is dropped, and the next event is drawn at random instead.
   private static let memory: Int64 = 3600 * 1_000_000_000
 
   init(_ parameters: AdvertisingParameters, number: UInt64, now: Instant) {
@@ -32,7 +32,7 @@ struct AdvertisingSet: Sendable {
 
   /// Passes over the events before `time`.
   mutating func skip(to time: Int64) {
-    // As long as somebody listened the rhythm was kept, whether or not anybody asked for it meanwhile.
+    // While a controller listened, the rhythm was kept, whether or not the time was asked for.
     if let heardUntil { pass(to: min(time, heardUntil)) }
     pass(to: time)
   }
@@ -46,12 +46,12 @@ struct AdvertisingSet: Sendable {
   }
 }
 
-/// A controller that could make use of an advertising set's next events.
+/// A controller that could use an advertising set's next events.
 private struct Listener {
   let controller: ControllerIdentifier
   let window: ListeningWindow
   let path: Path
-  /// From then on it doesn't hear them any more.
+  /// After this time it no longer hears them.
   let last: Int64
   let isInitiator: Bool
 
@@ -61,9 +61,9 @@ private struct Listener {
 extension Radio {
   /// The most sets a controller has.
   static let advertisingSetLimit = 16
-  /// How far events are looked for that fall into somebody's window; then the search goes on from there.
+  /// How far ahead to look for events that fall into a listener's window. Then the search continues from there.
   private static let horizon: Int64 = 600 * 1_000_000_000
-  /// The same while somebody walks: many events are too far away then, and each takes longer to look at.
+  /// The same while a controller is carried. Many events are then out of range, and each takes longer to check.
   private static let walkHorizon: Int64 = 30 * 1_000_000_000
 
   mutating func setAdvertising(
@@ -86,7 +86,8 @@ extension Radio {
     controllers[identifier]?.advertisingSets[set] = AdvertisingSet(parameters, number: draws.next(), now: now)
   }
 
-  /// When somebody's window next covers an event of a set, or may; `nil` while nobody could make use of one.
+  /// When a listener's window next covers an event of a set, or may cover one. `nil` while no controller could use
+  /// one.
   mutating func nextAdvertisement() -> Int64? {
     var earliest: Int64?
     for identifier in controllers.keys {
@@ -115,7 +116,7 @@ extension Radio {
     return earliest
   }
 
-  /// Sends the advertisements of this moment.
+  /// Sends the advertisements that are due now.
   mutating func advertise(_ outputs: inout [RadioOutput]) {
     for identifier in controllers.keys.sorted() {
       for handle in (controllers[identifier]?.advertisingSets ?? [:]).keys.sorted() {
@@ -138,8 +139,8 @@ extension Radio {
     }
   }
 
-  /// The controllers that could make use of the set's next events, and when another may begin to though nothing happened:
-  /// a scanner that has seen all there is can see more when the address changes, and one that moves may come near.
+  /// The controllers that could use the set's next events, and when another may start to without any input: a scanner
+  /// that has seen everything may see more when the address changes, and a moving one may come near.
   private func listeners(
     to set: AdvertisingSet, of advertiser: ControllerIdentifier
   ) -> (listeners: [Listener], wakeUp: Int64?) {
@@ -149,7 +150,7 @@ extension Radio {
     guard controllers[advertiser]?.isOnAir == true else { return ([], nil) }
     for (identifier, controller) in controllers where controller.scanner != nil || controller.initiator != nil {
       guard let path = path(between: advertiser, and: identifier) else { continue }
-      // Those that stand still and don't hear each other never will.
+      // Controllers that stand still and can't hear each other never will.
       let staysHeard = path.signal(at: max(now.nanoseconds, path.restsFrom)) != nil
       guard staysHeard || !path.rests(at: now.nanoseconds) else { continue }
       let scans = controller.scanner.map { !$0.hasSeenAll(of: set, at: now) } ?? false

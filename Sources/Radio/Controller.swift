@@ -1,7 +1,7 @@
 import BluetoothTypes
 import TimeTypes
 
-/// One controller: where it is and what its host told it to do.
+/// One controller: its position, and what its host told it to do.
 struct Controller: Sendable {
   /// Its name as a number, for random sequences.
   let number: UInt64
@@ -17,7 +17,7 @@ struct Controller: Sendable {
     motion = Motion(at: position, now: now.nanoseconds)
   }
 
-  /// Whether it can hear and be heard at all.
+  /// Whether it can send and receive at all.
   var isOnAir: Bool { isPowered && !isShielded }
 
   mutating func powerOff() {

@@ -1,18 +1,18 @@
 import BluetoothTypes
 import TimeTypes
 
-/// A wish to connect.
+/// A controller's search for a device to connect to.
 struct Initiator: Sendable {
   let parameters: InitiatorParameters
   let window: ListeningWindow
 
-  /// Whether an advertiser with this address is one of those wanted.
+  /// Whether an advertiser with this address is one of the wanted ones.
   func wants(_ advertiser: OwnAddress, at now: Instant) -> Bool {
     if parameters.targets.contains(.address(advertiser.address(at: now))) { return true }
     switch advertiser {
     case .resolvable(let key): return parameters.targets.contains(.identity(key))
     case .fixed(let address):
-      // A fixed address may be one that was once made from a key.
+      // A fixed address may once have been made from a key.
       guard address.isResolvablePrivate else { return false }
       return parameters.targets.contains { target in
         if case .identity(let key) = target { return ResolvableAddress.resolves(address, with: key) }
@@ -23,8 +23,8 @@ struct Initiator: Sendable {
 }
 
 extension Radio {
-  /// The most targets of an initiator. A controller's accept list holds some tens or hundreds; but where it is full
-  /// Linux takes the filter off its scan and compares addresses itself, so a host can wait for more.
+  /// The most targets of an initiator. A controller's accept list holds some tens or hundreds, but when it is full
+  /// Linux scans without the filter and compares addresses itself, so a host can wait for more.
   static let targetLimit = 8192
 
   mutating func setInitiator(_ identifier: ControllerIdentifier, _ parameters: InitiatorParameters?) throws(Refusal) {
@@ -54,7 +54,7 @@ extension Radio {
     controllers[identifier]?.initiator = Initiator(parameters: parameters, window: window)
   }
 
-  /// An advertisement that initiators may answer with a request to connect. Where several do, the advertiser hears the
+  /// An advertisement that initiators may answer with a connection request. If several do, the advertiser hears the
   /// strongest.
   mutating func connect(
     _ set: AdvertisingSet, _ handle: UInt8, of advertiser: ControllerIdentifier,
@@ -67,7 +67,7 @@ extension Radio {
       else { continue }
       var draws = RandomDraws(
         set.number, DrawPurpose.advertisementAtInitiator, UInt64(bitPattern: set.next), controller.number)
-      // The advertisement there and the request back. A lost request leaves both as they were.
+      // The advertisement one way and the request the other way. A lost request leaves both sides as they were.
       guard physics.receive(signal, &draws) != nil, physics.receive(signal, &draws) != nil else { continue }
       controllers[identifier]?.initiator = nil
       controllers[advertiser]?.advertisingSets[handle] = nil

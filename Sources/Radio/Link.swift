@@ -1,8 +1,8 @@
 import BluetoothTypes
 import TimeTypes
 
-/// One link: two ends that meet at connection events, `interval` apart, and lose each other when they haven't met for
-/// `timeout`. Events at which nothing is said are not gone through one by one where they can't fail.
+/// One link. Its two ends meet at connection events, `interval` apart, and lose each other after `timeout` without a
+/// meeting. Idle events that can't fail are not processed one by one.
 struct Link: Sendable {
   typealias Role = LinkParameters.Role
 
@@ -10,9 +10,9 @@ struct Link: Sendable {
     let controller: ControllerIdentifier
     var isOpen = true
     var queue: [Frame] = []
-    /// Its host ended the link, and the peer doesn't know yet.
+    /// Its host has ended the link, and the peer does not know yet.
     var termination: DisconnectReason?
-    /// The last event at which it heard the peer; `nil` before the first.
+    /// The last event at which it heard the peer, or `nil` before the first.
     var lastHeard: Int64?
   }
 
@@ -21,10 +21,10 @@ struct Link: Sendable {
     case disconnected(Role, DisconnectReason)
   }
 
-  /// What the link's ends have of each other.
+  /// The conditions between the link's ends.
   struct Conditions {
     var physics: RadioPhysics
-    /// `nil` while one of them can't hear or be heard at all.
+    /// `nil` while one of them can't send or receive at all.
     var path: Path?
   }
 
@@ -35,19 +35,20 @@ struct Link: Sendable {
   private let firstEvent: Int64
   private let interval: Int64
   private let timeout: Int64
-  /// The number of the last event gone through, from 0.
+  /// The number of the last event processed, from 0.
   private var lastEvent: Int64 = -1
 
-  /// What the last search for the link's death found (`nil`: it lives for ever), and the path for which it holds. Whether
-  /// an event fails depends on its number and the path alone, so that it holds until somebody moves otherwise.
+  /// The result of the last search for the end of the link (`nil`: it lives for ever), with the path it is valid for.
+  /// Whether an event fails depends only on its number and the path, so the result holds until a controller moves
+  /// differently.
   private var search: (path: Path, deadline: Int64?)?
 
   /// How many frames an event carries in each direction.
   private static let framesInAnEvent = 4
-  /// How many idle events are looked through at once for the link's death.
+  /// How many idle events are searched at a time for the end of the link.
   private static let searchLimit = 5000
 
-  /// - Parameter number: names its random sequences.
+  /// - Parameter number: identifies its random sequences.
   init(
     central: ControllerIdentifier, peripheral: ControllerIdentifier, number: UInt64, now: Instant, interval: Duration,
     timeout: Duration
@@ -83,7 +84,7 @@ struct Link: Sendable {
 
   private func time(of event: Int64) -> Int64 { firstEvent + event * interval }
 
-  /// When an end gives up. A link that never came about ends after six intervals (Vol 6, Part B, 4.5.2).
+  /// When an end gives up. A link that was never established ends after six intervals (Vol 6, Part B, 4.5.2).
   private func limit(of end: End) -> Int64 {
     if let lastHeard = end.lastHeard { return lastHeard + timeout }
     return max(begun + 6 * interval, firstEvent + interval)
@@ -91,7 +92,7 @@ struct Link: Sendable {
 
   private var earliestLimit: Int64? { [central, peripheral].filter(\.isOpen).map(limit).min() }
 
-  /// Goes through all that happens up to `now`, under conditions that have not changed since the last call.
+  /// Processes everything up to `now`. The conditions must not have changed since the last call.
   mutating func pass(to now: Int64, _ conditions: Conditions) -> [Effect] {
     var effects: [Effect] = []
     if let path = conditions.path {
@@ -127,7 +128,7 @@ struct Link: Sendable {
     lastEvent += 1
     guard let signal = path.signal(at: time(of: lastEvent)) else { return [] }
     var draws = eventDraws(lastEvent)
-    // The peripheral answers only what it has heard.
+    // The peripheral answers only if it has heard the central.
     guard physics.receiveOnLink(signal, &draws) else { return [] }
     peripheral.lastHeard = time(of: lastEvent)
     var effects = carry(from: .central, to: .peripheral)
@@ -154,7 +155,7 @@ struct Link: Sendable {
     return effects
   }
 
-  /// When something happens by itself after `now`, up to which all has been gone through.
+  /// When the next thing happens by itself after `now`, up to which everything has been processed.
   mutating func deadline(_ conditions: Conditions, after now: Int64) -> Int64? {
     guard areBothOpen, let path = conditions.path else { return earliestLimit }
     let next = time(of: lastEvent + 1)
@@ -165,8 +166,8 @@ struct Link: Sendable {
     return deadline
   }
 
-  /// The moment an idle link on the edge of its range dies, or up to which it is known to live; `nil` where it lives for
-  /// ever.
+  /// The time at which an idle link at the edge of its range dies, or until which it is known to live. `nil` if it
+  /// lives for ever.
   private func endOfSearch(_ path: Path, _ physics: RadioPhysics) -> Int64? {
     var copy = self
     for _ in 0..<Self.searchLimit {
@@ -180,7 +181,7 @@ struct Link: Sendable {
 }
 
 extension Link.End {
-  /// It has no part in the link any more.
+  /// This end no longer takes part in the link.
   mutating func shut() {
     isOpen = false
     queue = []

@@ -4,7 +4,7 @@ import TimeTypes
 extension Radio {
   /// The longest frame, in bytes.
   static let frameLimit = 1024
-  /// How many frames wait at one end of a link.
+  /// How many frames may wait at one end of a link.
   static let queueLimit = 1024
 
   func areLinked(_ one: ControllerIdentifier, _ other: ControllerIdentifier) -> Bool {
@@ -34,7 +34,7 @@ extension Radio {
     let role = try end(controller, identifier)
     let isForHosts = reason != .connectionTimeout && reason != .failedToEstablish
     try require(controller, isForHosts, "a host can't end a link for the reason \(reason)")
-    // What it said before goes out first; what it says from now on doesn't.
+    // What it sent before is still transmitted; what it sends from now on is not.
     links[identifier]?[role].termination = reason
   }
 
@@ -48,7 +48,7 @@ extension Radio {
     links[identifier]?[role].queue.append(frame)
   }
 
-  /// The role of a controller whose host still has this link and hasn't ended it.
+  /// The role of a controller whose host still has this link and has not ended it.
   private func end(
     _ controller: ControllerIdentifier, _ identifier: LinkIdentifier
   ) throws(Refusal) -> Link.Role {
@@ -59,7 +59,7 @@ extension Radio {
     return role
   }
 
-  /// A controller's ends of links vanish; it tells nobody.
+  /// A controller's ends of links vanish without notice to the peers.
   mutating func dropLinks(of controller: ControllerIdentifier) {
     for (identifier, link) in links {
       guard let role = link.role(of: controller) else { continue }
@@ -72,7 +72,7 @@ extension Radio {
 
   func conditions(of link: Link) -> Link.Conditions { Link.Conditions(physics: physics, path: path(of: link)) }
 
-  /// Lets all links go through what is due by now.
+  /// Lets all links process what is due by now.
   mutating func passLinks(_ outputs: inout [RadioOutput]) {
     for identifier in links.keys.sorted() {
       guard let link = links[identifier] else { continue }

@@ -1,18 +1,18 @@
 import Glibc
 
-/// Where a controller is and where it is going: a straight line at constant speed, from the place and time at which it
-/// was last told to move. The place is worked out from the time whenever somebody asks, so that nothing drifts and nobody
-/// is woken to take a step.
+/// The position and movement of a controller: a straight line at constant speed, from the place and time of the last
+/// command. The position is computed from the time when it is needed, so nothing drifts, and no process has to wake
+/// up for a step.
 struct Motion: Sendable, Hashable {
   let start: Position
   let end: Position
-  /// When it stood at `start`, and when it stands at `end`, in nanoseconds.
+  /// When it was at `start`, and when it is at `end`, in nanoseconds.
   let began: Int64
   let ended: Int64
-  /// Whoever carries it; `nil` for what has never walked, such as a lock.
+  /// How a person carries it, or `nil` for something that has never been carried, such as a lock.
   let carriage: Carriage?
 
-  /// Put down somewhere from one moment to the next. Whoever carried it before stands as he stood.
+  /// Placed there in an instant. A person who carried it keeps their stance.
   init(at position: Position, now: Int64, carriage: Carriage? = nil) {
     start = position
     end = position
@@ -21,7 +21,7 @@ struct Motion: Sendable, Hashable {
     self.carriage = carriage
   }
 
-  /// - Parameter walk: names the walk's random sequences.
+  /// - Parameter walk: identifies the walk's random sequences.
   init(from start: Position, to end: Position, began: Int64, ended: Int64, walk: UInt64, before: Carriage?) {
     self.start = start
     self.end = end
@@ -38,20 +38,20 @@ struct Motion: Sendable, Hashable {
   }
 }
 
-/// How somebody carries a controller: the way he faces, and the side of his body on which he has it. His body swings a
-/// little as he walks, and stands still when he does.
+/// How a person carries a controller: the direction they face, and the side of the body on which they have it. The
+/// body swings a little while walking, and is still otherwise.
 struct Carriage: Sendable, Hashable {
-  /// The direction in which he faces, in radians.
+  /// The direction the person faces, in radians.
   let heading: Double
-  /// From there to the side on which the controller is, in radians: a front pocket, a back one, a hand.
+  /// The angle from there to the side with the controller, in radians: a front pocket, a back pocket, a hand.
   let pocket: Double
   let walk: UInt64
-  /// From when on he stands still, in nanoseconds.
+  /// From when the person stands still, in nanoseconds.
   let ended: Int64
 
   /// The standard deviation of the swing, in radians: about 20 degrees.
   private static let swing = 0.35
-  /// How long one swing takes to become another, in nanoseconds.
+  /// How long one swing takes to change into the next, in nanoseconds.
   private static let swingTime: Int64 = 2_000_000_000
 
   init(from start: Position, to end: Position, ended: Int64, walk: UInt64, before: Carriage?) {
@@ -70,13 +70,13 @@ struct Carriage: Sendable, Hashable {
     self.ended = ended
   }
 
-  /// The same, standing still from `time` on.
+  /// The same, but standing still from `time` on.
   func stopped(at time: Int64) -> Carriage { Carriage(self, ended: min(time, ended)) }
 
-  /// How much of the body is between the controller and what lies in a direction: 0 none, 1 all.
+  /// How much of the body is between the controller and something in that direction, from 0 (none) to 1 (all).
   func shade(towards x: Double, _ y: Double, at time: Int64) -> Double {
     let distance = (x * x + y * y).squareRoot()
-    // Where both are in one place there is no direction.
+    // If both are at the same place, there is no direction.
     guard distance > 0.01 else { return 0.5 }
     let side = heading + pocket + Self.swing * swingNumber(at: min(time, ended))
     return (1 - (cos(side) * x + sin(side) * y) / distance) / 2

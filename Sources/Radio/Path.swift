@@ -1,17 +1,17 @@
 import Glibc
 
-/// What lies between two controllers that are both on the air: how strongly they hear each other, at any time from the
-/// last change of either's motion on. The same for both directions, and a function of the time alone, so that whoever
-/// asks more often learns the same.
+/// The path between two controllers that are on the air: how strongly they hear each other, at any time after the
+/// last change of either's motion. It is the same in both directions and depends only on the time, so asking more
+/// often gives the same results.
 struct Path: Sendable, Equatable {
   private let physics: RadioPhysics
   private let seed: UInt64
-  /// By the controllers' numbers, the lower first.
+  /// The numbers of the controllers, lower first.
   private let numbers: [UInt64]
   private let motions: [Motion]
-  /// What the pair has always, in dB.
+  /// The pair's constant share of the path loss, in dB.
   private let shadow: Double
-  /// From when on neither walks.
+  /// From when on both stand still.
   let restsFrom: Int64
 
   init(_ one: Controller, _ other: Controller, physics: RadioPhysics, seed: UInt64) {
@@ -25,12 +25,12 @@ struct Path: Sendable, Equatable {
     shadow = physics.shadowing * draws.bell()
   }
 
-  /// The mean strength at which the two hear each other, in dBm; `nil` where they don't.
+  /// The mean strength at which the two hear each other, in dBm, or `nil` if they don't.
   func signal(at time: Int64) -> Double? {
     let (one, other) = (motions[0].position(at: time), motions[1].position(at: time))
     let (x, y) = (other.x - one.x, other.y - one.y)
     let unshaded = physics.signal(over: (x * x + y * y).squareRoot()) + shadow
-    // Most that are far apart need no more than this.
+    // For most pairs far apart, this check is enough.
     guard physics.reaches(unshaded + physics.wayShadowingLimit) else { return nil }
     var signal = unshaded + wayShadow(one, other)
     if let carriage = motions[0].carriage { signal -= physics.bodyLoss * carriage.shade(towards: x, y, at: time) }
@@ -40,8 +40,9 @@ struct Path: Sendable, Equatable {
 
   func rests(at time: Int64) -> Bool { time >= restsFrom }
 
-  /// Whether nothing but interference spoils packets from `start` to `end`. Where somebody walks this is told from what
-  /// shadows and bodies take at most: a distance between two that move evenly is longest at the beginning or at the end.
+  /// Whether only interference can spoil packets from `start` to `end`. For moving controllers this uses the most
+  /// that shadows and bodies can take: between two that move evenly, the distance is longest at the beginning or at
+  /// the end.
   func isSafe(from start: Int64, to end: Int64) -> Bool {
     if rests(at: start) { return signal(at: start).map(physics.isSafe) ?? false }
     let times = [start, min(end, restsFrom)] + motions.map(\.ended).filter { $0 > start && $0 < end }
@@ -50,8 +51,8 @@ struct Path: Sendable, Equatable {
     return times.allSatisfy { physics.isSafe(physics.signal(over: distance(at: $0)) + least) }
   }
 
-  /// When the two may first hear each other, by the distance alone; `nil` where they can't. Told from the beginning of
-  /// the motions and not from the present, so that it is the same whenever it is asked for.
+  /// When the two may first hear each other, by distance alone, or `nil` if they can't. It is computed from the
+  /// beginning of the motions and not from the present, so that it does not depend on when it is asked.
   func reachBegins() -> Int64? {
     let reach = physics.reach(withShadow: shadow)
     let beginning = motions.map(\.began).max() ?? 0
@@ -75,7 +76,7 @@ struct Path: Sendable, Equatable {
     return (place.x * place.x + place.y * place.y).squareRoot()
   }
 
-  /// The share of the way from one place to another after which it is `distance` or less from the middle.
+  /// The share of the way between two places after which the distance from the middle is `distance` or less.
   private static func nearing(_ from: Position, _ to: Position, _ distance: Double) -> Double? {
     let (x, y) = (to.x - from.x, to.y - from.y)
     let (a, b) = (x * x + y * y, from.x * x + from.y * y)
@@ -87,16 +88,16 @@ struct Path: Sendable, Equatable {
     return (0...1).contains(share) ? share : nil
   }
 
-  /// What walls and furniture add or take in these places, in dB: a field for each end of the pair, and the sum of both
-  /// (Wang, Tameh and Nix, "Joint shadowing process in urban peer-to-peer radio channels", IEEE Trans. Veh. Technol. 57,
-  /// 2008). Standing still keeps it still.
+  /// What walls and furniture add or take at these places, in dB: one field for each end of the pair, and the sum of
+  /// both (Wang, Tameh and Nix, "Joint shadowing process in urban peer-to-peer radio channels", IEEE Trans. Veh.
+  /// Technol. 57, 2008). It stays the same while both stand still.
   private func wayShadow(_ one: Position, _ other: Position) -> Double {
     guard physics.wayShadowing > 0 else { return 0 }
     let sum = (field(of: numbers[0], at: one) + field(of: numbers[1], at: other)) / 2.0.squareRoot()
     return physics.wayShadowing * min(RandomDraws.bellLimit, max(-RandomDraws.bellLimit, sum))
   }
 
-  /// A smooth random field of standard deviation 1: numbers on a grid, mixed by the nearness of the grid's points.
+  /// A smooth random field of standard deviation 1: values on a grid, interpolated between the grid's points.
   private func field(of controller: UInt64, at place: Position) -> Double {
     let (x, y) = (place.x / physics.fieldSpacing, place.y / physics.fieldSpacing)
     let (column, row) = (x.rounded(.down), y.rounded(.down))
@@ -115,7 +116,7 @@ struct Path: Sendable, Equatable {
 }
 
 extension Radio {
-  /// What lies between two controllers; `nil` where one of them can't hear or be heard at all.
+  /// The path between two controllers, or `nil` if one of them can't send or receive at all.
   func path(between one: ControllerIdentifier, and other: ControllerIdentifier) -> Path? {
     guard one != other, let first = controllers[one], let second = controllers[other], first.isOnAir, second.isOnAir
     else { return nil }

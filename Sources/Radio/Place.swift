@@ -1,5 +1,5 @@
 extension Radio {
-  /// Where a controller is, and whether it is shielded; `nil` where there is none of that name.
+  /// The position of a controller, and whether it is shielded. `nil` if there is no controller of that name.
   public func place(of controller: ControllerIdentifier) -> (position: Position, isShielded: Bool)? {
     guard let known = controllers[controller], let position = position(of: controller) else { return nil }
     return (position, known.isShielded)

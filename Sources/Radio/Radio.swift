@@ -1,9 +1,9 @@
 import BluetoothTypes
 import TimeTypes
 
-/// A world of radios: who is where, who advertises, who listens, which links live. A pure state machine: the same
-/// seed and the same inputs at the same times give the same outputs. Each advertiser, listener and link draws from a
-/// random sequence of its own (by seed, name and time), so that the order in which hosts speak changes nothing else.
+/// A world of radios: positions, advertisers, listeners and live links. It is a pure state machine: the same seed and
+/// the same inputs at the same times give the same outputs. Each advertiser, listener and link draws from its own
+/// random sequence (by seed, name and time), so the order in which hosts send commands changes nothing else.
 public struct Radio: Sendable {
   let seed: UInt64
   let physics: RadioPhysics
@@ -14,7 +14,7 @@ public struct Radio: Sendable {
 
   /// The most controllers in a world.
   static let controllerLimit = 256
-  /// The farthest place from the middle, in metres in each direction.
+  /// The farthest place from the centre, in metres in each direction.
   static let placeLimit = 1e7
 
   public init(seed: UInt64, physics: RadioPhysics = RadioPhysics()) {
@@ -22,8 +22,8 @@ public struct Radio: Sendable {
     self.physics = physics
   }
 
-  /// Takes an input at `now`, after everything that was due before or at that time; returns what hosts learn, in order.
-  /// Time never goes back: an earlier `now` counts as the latest one there was.
+  /// Handles everything that was due before or at `now`, then the input. Returns what hosts learn, in order. Time
+  /// never goes back: an earlier `now` counts as the latest one so far.
   public mutating func handle(_ input: RadioInput, at now: Instant) -> [RadioOutput] {
     var outputs: [RadioOutput] = []
     passTime(to: now, &outputs)
@@ -36,19 +36,20 @@ public struct Radio: Sendable {
     return outputs
   }
 
-  /// When something happens next by itself; `nil` while nothing can (advertisements that nobody hears are not
-  /// events, nor is a link on which nobody says anything).
+  /// When the next thing happens by itself, or `nil` while nothing can. Advertisements that no controller hears are
+  /// not events, and neither is an idle link.
   public private(set) var nextDeadline: Instant?
 
-  /// The signal strength that a link's end sees, in dBm; `nil` where there is no such link.
+  /// The signal strength that one end of a link sees, in dBm, or `nil` if there is no such link.
   ///
-  /// - Parameter time: the present, where that is later than the last input; nobody need tell the radio that time passed.
+  /// - Parameter time: the present time if it is later than the last input. The radio need not be told that time
+  ///   passed.
   public func rssi(of link: LinkIdentifier, at controller: ControllerIdentifier, time: Instant? = nil) -> Int8? {
     let nanoseconds = max(now, time ?? now).nanoseconds
     guard let state = links[link], let role = state.role(of: controller), state[role].isOpen,
       let number = controllers[controller]?.number
     else { return nil }
-    // Out of range the last reading would stand; the weakest signal there is does as well.
+    // Out of range, the last reading would stay. The weakest possible signal serves as well.
     guard let signal = path(of: state)?.signal(at: nanoseconds) else {
       return RadioPhysics.reading(physics.sensitivity)
     }
@@ -64,7 +65,7 @@ public struct Radio: Sendable {
       findDeadline()
     }
     now = max(now, time)
-    // Nothing is due, but links have to know how far they came before the world around them changes.
+    // Nothing is due, but links must be processed up to now before the world around them changes.
     passLinks(&outputs)
   }
 
@@ -128,13 +129,14 @@ public struct Radio: Sendable {
       ended: isBeyond ? .max : end, walk: draws.next(), before: controller.motion.carriage)
   }
 
-  /// Where a controller is at the last input, or at a later present; `nil` where there is none of this name.
+  /// The position of a controller at the last input, or at a later time. `nil` if there is no controller of this
+  /// name.
   public func position(of controller: ControllerIdentifier, time: Instant? = nil) -> Position? {
     controllers[controller]?.motion.position(at: max(now, time ?? now).nanoseconds)
   }
 
-  /// The mean strength at which two controllers hear each other, in dBm, before the noise of the single packet; `nil`
-  /// where they don't. What `rssi(of:at:time:)` reads is this and the packet's noise.
+  /// The mean strength at which two controllers hear each other, in dBm, without the noise of a single packet. `nil`
+  /// if they don't. `rssi(of:at:time:)` returns this plus a packet's noise.
   public func signal(
     between one: ControllerIdentifier, and other: ControllerIdentifier, time: Instant? = nil
   ) -> Double? {
@@ -152,7 +154,7 @@ public struct Radio: Sendable {
   }
 }
 
-/// An input that makes no sense, and changed nothing.
+/// An invalid input, which changed nothing.
 struct Refusal: Error {
   let controller: ControllerIdentifier
   let reason: String
@@ -166,7 +168,7 @@ extension Radio {
     return controller
   }
 
-  /// A controller that can take a command of its host. Stopping what isn't there is always possible.
+  /// A controller that can accept a command of its host. Stopping something that does not exist is always allowed.
   func commanded(_ identifier: ControllerIdentifier, toStop: Bool) throws(Refusal) -> Controller {
     let controller = try known(identifier)
     try require(identifier, controller.isPowered || toStop, "the controller is off")

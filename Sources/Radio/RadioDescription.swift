@@ -1,7 +1,7 @@
-/// How a world's radio is described in words, by those who write stories and commands: a level of noise, and single
-/// parameters that are otherwise.
+/// A description of the radio in words, for writers of stories and commands: a level of noise, and parameters that
+/// differ from it.
 extension RadioPhysics {
-  /// The levels of noise that have names.
+  /// The named levels of noise.
   public enum Level: String, Sendable, CaseIterable {
     case clear
     case calm
@@ -18,14 +18,14 @@ extension RadioPhysics {
     }
   }
 
-  /// A parameter that has a name and a range.
+  /// A named parameter with its range.
   public struct Parameter: Sendable {
     public let name: String
     public let range: ClosedRange<Double>
     let path: WritableKeyPath<RadioPhysics, Double> & Sendable
   }
 
-  /// Every parameter; the names are the properties' in words, the ranges and units theirs.
+  /// Every parameter. The names are those of the properties, in words, with their ranges and units.
   public static let parameters: [Parameter] = [
     Parameter(name: "signal at one metre", range: -127...20, path: \.signalAtOneMetre),
     Parameter(name: "path loss exponent", range: 1...6, path: \.pathLossExponent),
@@ -41,7 +41,7 @@ extension RadioPhysics {
 
   /// Changes one parameter.
   ///
-  /// - Returns: whether there is one of this name and the value is in its range.
+  /// - Returns: `false` if there is no parameter of this name, or the value is out of its range.
   public mutating func set(_ name: String, to value: Double) -> Bool {
     guard let parameter = Self.parameters.first(where: { $0.name == name }), parameter.range.contains(value) else {
       return false
@@ -50,12 +50,12 @@ extension RadioPhysics {
     return true
   }
 
-  /// Every parameter with its value: what `init(text:)` reads.
+  /// Every parameter with its value, in the form that `init(text:)` reads.
   public var text: String { Self.parameters.map { "\($0.name)=\(self[keyPath: $0.path])" }.joined(separator: ",") }
 
-  /// Reads a level, single parameters, or a level and parameters that are otherwise: `harsh,body loss=15`.
+  /// Reads a level, single parameters, or a level with changed parameters: `harsh,body loss=15`.
   ///
-  /// - Returns: `nil` where the text says none of these.
+  /// - Returns: `nil` if the text is none of these.
   public init?(text: String) {
     self = .ordinary
     for (index, part) in text.split(separator: ",", omittingEmptySubsequences: false).enumerated() {

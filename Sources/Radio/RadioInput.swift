@@ -1,6 +1,6 @@
 import BluetoothTypes
 
-/// One Bluetooth controller in the world; by its machine's name.
+/// One Bluetooth controller in the world, identified by its machine's name.
 public struct ControllerIdentifier: Sendable, Hashable, Comparable, Codable, CustomStringConvertible {
   public let name: String
   public init(_ name: String) { self.name = name }
@@ -18,39 +18,40 @@ public struct Position: Sendable, Hashable, Codable {
   }
 }
 
-/// One link between two controllers; never used for another.
+/// One link between two controllers. The identifier is never reused.
 public struct LinkIdentifier: Sendable, Hashable, Comparable, Codable {
   public let rawValue: UInt64
   public init(_ rawValue: UInt64) { self.rawValue = rawValue }
   public static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
 }
 
-/// What happens to the radio: from the world, and from each controller's host. Bad input (an unknown controller or
-/// link, an advertisement that is too long) is answered by `RadioOutput.Event.refused` and changes nothing.
+/// What happens to the radio: inputs from the world, and from each controller's host. Invalid input (an unknown
+/// controller or link, an advertisement that is too long) is answered by `RadioOutput.Event.refused` and changes
+/// nothing.
 public enum RadioInput: Sendable, Hashable {
   // The world
   case addController(ControllerIdentifier, at: Position)
-  /// Unplugged. Its links drop: the peer learns by its supervision timeout.
+  /// Unplugged. Its links drop, and the peers notice by their supervision timeouts.
   case removeController(ControllerIdentifier)
-  /// Puts it there from one moment to the next; a walk ends with it.
+  /// Puts it there in an instant. This ends a walk.
   case move(ControllerIdentifier, to: Position)
-  /// It is carried there on foot: a straight line at constant speed from where it is now, for at least a nanosecond. It
-  /// goes on under a shield and without power. A `move` ends it, and another walk begins where it has come to.
+  /// Carries it there on foot: a straight line at constant speed from where it is now, for at least a nanosecond. The
+  /// walk continues under a shield and without power. A `move` ends it, and another walk begins at the place reached.
   case walk(ControllerIdentifier, to: Position, over: Duration)
-  /// Shielded: it neither hears nor is heard.
+  /// Shielded: it neither receives nor is received.
   case setShielded(ControllerIdentifier, Bool)
-  /// Off: advertising, scanning, initiating and links end, and are not there when it is on again.
+  /// Off: advertising, scanning, initiating and links end. They do not resume when it is on again.
   case setPower(ControllerIdentifier, Bool)
 
   // A host's commands to its controller
   case setAdvertising(ControllerIdentifier, set: UInt8, AdvertisingParameters?)
   case setScan(ControllerIdentifier, ScanParameters?)
-  /// Connects to the first connectable advertiser heard that matches one of the targets. `nil` or no targets stops.
+  /// Connects to the first connectable advertiser heard that matches one of the targets. `nil` or an empty set stops.
   case setInitiator(ControllerIdentifier, InitiatorParameters?)
   case disconnect(ControllerIdentifier, LinkIdentifier, DisconnectReason)
   case send(ControllerIdentifier, LinkIdentifier, Frame)
 
-  /// Nothing happened but that time passed: what is due by now happens.
+  /// Only time has passed: handles what is due by now.
   case timePassed
 }
 
@@ -65,7 +66,7 @@ public struct Frame: Sendable, Hashable {
   }
 }
 
-/// The address an advertiser shows.
+/// The address that an advertiser uses.
 public enum OwnAddress: Sendable, Hashable {
   case fixed(DeviceAddress)
   /// A resolvable private address that changes every `ResolvableAddress.rotation`.
@@ -77,7 +78,7 @@ public struct AdvertisingParameters: Sendable, Hashable {
   /// AD structures, at most 31 bytes each.
   public var data: [UInt8]
   public var scanResponse: [UInt8]
-  /// 20 ms to 10.24 s; each event comes up to 10 ms later, at random (Vol 6, Part B, 4.4.2.2.1).
+  /// 20 ms to 10.24 s. Each event comes up to 10 ms later, at random (Vol 6, Part B, 4.4.2.2.1).
   public var interval: Duration
   public var isConnectable: Bool
   public init(
@@ -94,9 +95,9 @@ public struct AdvertisingParameters: Sendable, Hashable {
 public struct ScanParameters: Sendable, Hashable {
   public var interval: Duration
   public var window: Duration
-  /// Asks for scan responses.
+  /// Requests scan responses.
   public var isActive: Bool
-  /// One report for each advertiser and content while this scan lasts.
+  /// Reports each advertiser and content once during this scan.
   public var filtersDuplicates: Bool
   public init(interval: Duration, window: Duration, isActive: Bool, filtersDuplicates: Bool) {
     self.interval = interval

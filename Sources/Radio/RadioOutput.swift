@@ -11,11 +11,11 @@ public struct RadioOutput: Sendable, Hashable {
 
   public enum Event: Sendable, Hashable {
     case advertisement(AdvertisementReport)
-    /// The initiator stopped by itself; the advertiser's set stopped too.
+    /// The initiator stopped by itself. The advertiser's set stopped, too.
     case connected(LinkParameters)
     case disconnected(LinkIdentifier, DisconnectReason)
     case received(LinkIdentifier, Frame)
-    /// A command that made no sense, and why. Nothing changed.
+    /// A command was invalid, with the reason. Nothing changed.
     case refused(String)
   }
 }
@@ -23,7 +23,7 @@ public struct RadioOutput: Sendable, Hashable {
 public struct AdvertisementReport: Sendable, Hashable {
   public var address: DeviceAddress
   public var data: [UInt8]
-  /// `nil` where the scan was passive or the answer was lost.
+  /// `nil` if the scan was passive or the response was lost.
   public var scanResponse: [UInt8]?
   public var isConnectable: Bool
   /// In dBm.

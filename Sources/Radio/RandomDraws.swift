@@ -1,7 +1,7 @@
 /// SplitMix64 (Steele, Lea and Flood, 2014): a random sequence from a number.
 ///
-/// The radio keeps no sequence running. Whatever is random gets a short sequence of its own, named by the seed, by what
-/// is drawn and by when: so one draw more or less, here, changes nothing elsewhere.
+/// The radio keeps no running sequence. Each random event has its own short sequence, identified by the seed, by what
+/// is drawn and by when. So one draw more or less in one place changes nothing elsewhere.
 struct RandomDraws: Sendable {
   private var state: UInt64
 
@@ -23,7 +23,7 @@ struct RandomDraws: Sendable {
     Int64(truncatingIfNeeded: next().multipliedFullWidth(by: UInt64(bound)).high)
   }
 
-  /// Bell-shaped with standard deviation 1, and never beyond ±`bellLimit`: the sum of four even draws.
+  /// Bell-shaped with standard deviation 1, and never beyond ±`bellLimit`: the sum of four uniform draws.
   mutating func bell() -> Double { (unit() + unit() + unit() + unit() - 2) * 1.732_050_807_568_877_2 }
   static let bellLimit = 3.464_101_615_137_755
 
@@ -40,7 +40,7 @@ struct RandomDraws: Sendable {
   }
 }
 
-/// What a random sequence is for.
+/// The purpose of a random sequence.
 enum DrawPurpose {
   static let shadowing: UInt64 = 1
   static let advertisingPhase: UInt64 = 2

@@ -15,13 +15,13 @@ public struct IdentityResolvingKey: Sendable, Hashable, Codable {
 /// significant being 01, and 24 bits that only the key's owner can relate to them (Bluetooth Core, Vol 6, Part B,
 /// 1.3.2.2).
 ///
-/// Where Bluetooth takes AES-128, this takes a mixing function that hides nothing from anyone who tries. The simulation
-/// needs an address to change and to be recognized, not to be secret; a real controller makes its own addresses.
+/// Where Bluetooth uses AES-128, this uses a mixing function without any secrecy. The simulation needs an address to
+/// change and to be recognised, not to be secret; a real controller makes its own addresses.
 public enum ResolvableAddress {
   /// How long an address stays (Vol 3, Part C, Appendix A: TGAP(private_addr_int)).
   public static let rotation = Duration.seconds(900)
 
-  /// The address of this key's owner at a time. Keys change at different moments.
+  /// The address of this key's owner at a given time. Different keys change at different moments.
   public static func address(of key: IdentityResolvingKey, at now: Instant) -> DeviceAddress {
     let changes = epoch(of: key, at: now)
     let random = mix(key, UInt64(bitPattern: changes) ^ 0x7072_616E_6421_0001) & 0x3F_FFFF | 0x40_0000
@@ -33,14 +33,14 @@ public enum ResolvableAddress {
     Instant(nanoseconds: (epoch(of: key, at: now) + 1) * rotation.wholeNanoseconds - phase(of: key))
   }
 
-  /// Whether the key's owner made this address, at any time. By chance another's passes, one in 16 million.
+  /// Whether the key's owner made this address, at any time. Another address matches by chance once in 16 million.
   public static func resolves(_ address: DeviceAddress, with key: IdentityResolvingKey) -> Bool {
     address.isResolvablePrivate && hash(key, address.bits >> 24) == address.bits & 0xFF_FFFF
   }
 
   private static func epoch(of key: IdentityResolvingKey, at now: Instant) -> Int64 {
     let (nanoseconds, length) = (now.nanoseconds + phase(of: key), rotation.wholeNanoseconds)
-    // Rounds down also before zero.
+    // Rounds down for negative times as well.
     return nanoseconds / length - (nanoseconds % length < 0 ? 1 : 0)
   }
 

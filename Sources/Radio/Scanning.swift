@@ -1,7 +1,7 @@
 import BluetoothTypes
 import TimeTypes
 
-/// When a controller listens: `window` in every `interval`, from a beginning of its own.
+/// When a controller listens: for `window` in every `interval`, with its own starting point.
 struct ListeningWindow: Sendable {
   private let interval: Int64
   private let window: Int64
@@ -23,10 +23,10 @@ struct Scanner: Sendable {
   let parameters: ScanParameters
   let window: ListeningWindow
   private var seen: [DeviceAddress: Content] = [:]
-  /// The addresses in `seen`, the longest known first.
+  /// The addresses in `seen`, longest known first.
   private var order: [DeviceAddress] = []
 
-  /// As with a real controller the filter's memory is small; what falls out of it is reported again.
+  /// As in a real controller, the filter's memory is small. What drops out of it is reported again.
   static let filterLimit = 256
 
   private struct Content {
@@ -47,7 +47,7 @@ struct Scanner: Sendable {
     return !parameters.isActive || content.scanResponse == set.parameters.scanResponse
   }
 
-  /// Whether this is new, or nobody asked to filter.
+  /// Whether this is new, or duplicates are not filtered.
   mutating func admits(_ report: AdvertisementReport) -> Bool {
     guard parameters.filtersDuplicates else { return true }
     if let known = seen[report.address] {
@@ -94,7 +94,7 @@ extension Radio {
     var draws = RandomDraws(
       set.number, DrawPurpose.advertisementAtScanner, UInt64(bitPattern: set.next), controller.number)
     guard let strength = physics.receive(signal, &draws) else { return }
-    // The request there and the answer back.
+    // The request one way and the response the other way.
     let isAnswered =
       parameters.isActive && physics.receive(signal, &draws) != nil && physics.receive(signal, &draws) != nil
     let report = AdvertisementReport(

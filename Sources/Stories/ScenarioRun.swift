@@ -230,9 +230,13 @@ package final class ScenarioRun {
   }
 
   func ability(_ action: Action) throws -> (machine: String, ability: Ability)? {
-    if let (name, fault) = action.fault { return (name, try world.machine(name).ability(fault)) }
-    if case .cutPower(let name, _) = action { return (name, try world.machine(name).powerCut) }
-    return nil
+    switch action {
+    case .fault(let name, let fault): (name, try world.machine(name).ability(fault))
+    case .move(let name, let place, let occasion, let over):
+      (name, try world.machine(name).ability(.move(to: place, occasion: occasion, over: over)))
+    case .cutPower(let name, _): (name, try world.machine(name).powerCut)
+    default: nil
+    }
   }
 
   func evidence(_ window: Range<Int>, isCutOff: Bool = false) -> Evidence {

@@ -60,9 +60,7 @@ extension ScenarioRun {
       try world.machine(machine).control(.setBluetooth(on: isOn))
     case .move(let machine, let place, let occasion, let over):
       try move(machine, to: place, occasion, over, step, words)
-    case .restartBluetoothd, .killBluetoothd, .adapterPower, .controller, .rfkill, .blockRadio,
-      .malformedAdvertisement, .unknownNotification:
-      guard let (machine, fault) = step.action.fault else { return }
+    case .fault(let machine, let fault):
       try mark(.fault, machine: machine, message: words)
       try world.machine(machine).perform(fault)
     case .door(let machine, let isOpen):

@@ -3,13 +3,13 @@ import Dispatch
 import Glibc
 import Synchronization
 
-/// What a bus connection tells its user; each is called on the bus's thread, in the order of the messages.
+/// What a bus connection tells its user. Each handler is called on the bus's thread, in the order of the messages.
 public struct BusHandlers: Sendable {
-  /// Somebody called a method. It is answered once, now or later, with `Bus.reply`.
+  /// A peer called a method. It is answered once, now or later, with `Bus.reply`.
   public var onCall: @Sendable (isolated Bus, IncomingCall) -> Void
-  /// A signal arrived; its sender is to be checked.
+  /// A signal arrived. The handler must check its sender.
   public var onSignal: @Sendable (isolated Bus, IncomingSignal) -> Void
-  /// The connection ended by itself; nothing comes after it.
+  /// The connection ended by itself. Nothing comes after it.
   public var onClose: @Sendable (isolated Bus, BusError) -> Void
 
   public init(
@@ -27,9 +27,9 @@ public struct BusHandlers: Sendable {
 
 /// A connection to a D-Bus message bus.
 ///
-/// It lives on one thread of its own, which is this actor's executor: what handlers and completions do, they do
-/// there. Values go in and out; no message of libsystemd's is seen outside. When the connection ends, open calls
-/// fail with `BusError.disconnected` and `BusHandlers.onClose` is called; the process goes on.
+/// It lives on its own thread, which is this actor's executor: handlers and completions run there. Values go in and
+/// out; no libsystemd message is visible outside. When the connection ends, open calls fail with
+/// `BusError.disconnected` and `BusHandlers.onClose` is called. The process goes on.
 public actor Bus {
   private nonisolated let thread: BusThread
   private nonisolated let connection: BusConnection
@@ -44,15 +44,15 @@ public actor Bus {
   public nonisolated let uniqueName: String
   public nonisolated let address: BusAddress
 
-  /// The bus's thread. Another actor that returns it is on that thread too, and reaches this one with
+  /// The bus's thread. Another actor that returns it runs on that thread too, and reaches this actor with
   /// `assumeIsolated`, without waiting.
   public nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
 
-  /// Connects, and owns `name` if one is given; blocks until the bus has answered. Nothing is received before `start`,
-  /// and nothing that arrives before it is lost.
+  /// Connects, and owns `name` if one is given. Blocks until the bus has answered. Nothing is received before
+  /// `start`, and nothing that arrives earlier is lost.
   ///
-  /// Throws `NoServer` with the address where no bus is there, `NameTaken` where the name has another owner, and
-  /// `AccessDenied` where the bus's policy doesn't allow it.
+  /// Throws `NoServer` with the address if there is no bus, `NameTaken` if the name has another owner, and
+  /// `AccessDenied` if the bus's policy does not allow it.
   public init(address: BusAddress = .system, name: String? = nil, limits: MessageLimits = MessageLimits())
     throws(BusError)
   {
@@ -71,32 +71,32 @@ public actor Bus {
       onSignal: { [weak self] signal in self?.assumeIsolated { $0.receive(signal) } },
       onClose: { [weak self] error in self?.assumeIsolated { $0.connectionEnded(error) } })
     try connection.beginReceiving()
-    // Before the thread runs, which takes in at once what has come so far: the name is owned, and a client may have
-    // called already.
+    // Queued before the thread runs, which at once handles what has arrived so far: the name is owned, and a client
+    // may already have called.
     enqueue { $0.handlers = handlers }
     try thread.start(connection)
     hasStarted.store(true, ordering: .releasing)
   }
 
-  /// Runs `work` on the bus's thread after everything enqueued before: what one thread enqueues is done in its order.
+  /// Runs `work` on the bus's thread after everything enqueued before. Work enqueued by one thread runs in its order.
   public nonisolated func enqueue(_ work: @escaping @Sendable (isolated Bus) -> Void) {
     thread.enqueue { self.assumeIsolated { work($0) } }
   }
 
-  /// Runs `work` at once on the bus's own thread; from any other, as `enqueue`.
+  /// Runs `work` at once on the bus's own thread; on any other thread, like `enqueue`.
   public nonisolated func performSoon(_ work: @escaping @Sendable (isolated Bus) -> Void) {
     if thread.isCurrent { assumeIsolated { work($0) } } else { enqueue(work) }
   }
 
-  /// Sends what was enqueued before, leaves the bus and forgets the handlers; returns at once. Open calls fail.
+  /// Sends what was enqueued before, leaves the bus and drops the handlers. Returns at once. Open calls fail.
   public nonisolated func close() {
-    // Without a thread the connection is still its maker's.
+    // Without a thread, the connection still belongs to the caller.
     guard hasStarted.load(ordering: .acquiring) else { return connection.close() }
     enqueue { $0.leave() }
   }
 
-  /// Like `close`, and returns when the name it owned since `init` is free for another. On any thread; the caller
-  /// holds nothing that a handler may be waiting for.
+  /// Like `close`, but returns when the name it owned since `init` is free for another connection. Can be called on
+  /// any thread. The caller must not hold anything that a handler may be waiting for.
   public nonisolated func closeAndWait() {
     guard hasStarted.load(ordering: .acquiring) else { return connection.close() }
     if thread.isCurrent { return assumeIsolated { $0.leave() } }
@@ -118,17 +118,17 @@ public actor Bus {
 
   // MARK: Calls and signals
 
-  /// Calls a method; `completion` is called once, on the bus's thread. (A bus lets one connection have a limited number
-  /// of calls open, 128 unless its configuration says otherwise, and fails more with `LimitsExceeded`.) Without `timeout` it waits until it is
+  /// Calls a method. `completion` is called once, on the bus's thread. Without `timeout`, it waits until the call is
   /// answered, the callee leaves the bus, or the connection ends. Replies and signals of one peer come in the order
-  /// in which it sent them.
+  /// in which it sent them. (A bus limits the open calls of one connection, to 128 unless configured otherwise, and
+  /// fails further calls with `LimitsExceeded`.)
   public func call(
     _ call: MethodCall, timeout: Duration? = nil, completion: @escaping @Sendable (Result<[Value], BusError>) -> Void
   ) {
     connection.call(call, timeout: timeout, completion: completion)
   }
 
-  /// Calls a method and returns what it returned; see `call(_:timeout:completion:)`.
+  /// Calls a method and returns its results; see `call(_:timeout:completion:)`.
   @discardableResult
   public func call(_ call: MethodCall, timeout: Duration? = nil) async throws(BusError) -> [Value] {
     let result = await withCheckedContinuation { continuation in
@@ -137,8 +137,8 @@ public actor Bus {
     return try result.get()
   }
 
-  /// Calls a method and blocks until it is answered, the callee leaves the bus, or the connection ends; what arrives
-  /// meanwhile waits. Callable on any thread, also on the bus's own.
+  /// Calls a method and blocks until it is answered, the callee leaves the bus, or the connection ends. Other
+  /// messages wait in the meantime. Can be called on any thread, including the bus's own.
   public nonisolated func callAndWait(_ call: MethodCall) throws(BusError) -> [Value] {
     if thread.isCurrent { return try connection.callAndWait(call) }
     let answered = DispatchSemaphore(value: 0)
@@ -153,12 +153,12 @@ public actor Bus {
     return try outcome.withLock { $0 }.get()
   }
 
-  /// Calls a method and wants no reply.
+  /// Calls a method without asking for a reply.
   public func callWithoutReply(_ call: MethodCall) throws(BusError) { try connection.callWithoutReply(call) }
 
   public func emit(_ signal: OutgoingSignal) throws(BusError) { try connection.emit(signal) }
 
-  /// Answers a call. A second answer, and one to a call that wants none, does nothing.
+  /// Answers a call. A second answer, or one to a call that wants no reply, has no effect.
   public func reply(to call: IncomingCall, with result: Result<[Value], BusError>) {
     connection.reply(to: call, with: result)
   }
@@ -166,7 +166,7 @@ public actor Bus {
   /// Forgets unanswered calls of a peer that has left the bus.
   public func discardCalls(from sender: String) { connection.discardCalls(from: sender) }
 
-  /// From its completion on, and from then only surely, broadcast signals that fit the rule are received.
+  /// Broadcast signals that match the rule are received from the completion on, and only from then on reliably.
   public func addMatch(
     _ rule: MatchRule, completion: @escaping @Sendable (Result<Void, BusError>) -> Void = { _ in }
   ) {
@@ -175,7 +175,7 @@ public actor Bus {
     }
   }
 
-  /// Undoes one `addMatch` of the same rule.
+  /// Reverts one `addMatch` of the same rule.
   public func removeMatch(_ rule: MatchRule) {
     try? connection.callWithoutReply(.toBus("RemoveMatch", [.string(rule.text)]))
   }
@@ -191,7 +191,7 @@ public actor Bus {
     } catch {
       throw error.name == BusError.Name.accessDenied ? .nameDenied(name) : error
     }
-    // 1: now the owner; 4: was it already.
+    // 1: now the owner; 4: was already the owner.
     guard reply == [.uint32(1)] || reply == [.uint32(4)] else { throw .nameTaken(name) }
   }
 
@@ -199,20 +199,20 @@ public actor Bus {
     try await call(.toBus("ReleaseName", [.string(name)]))
   }
 
-  /// The process behind a connection. Throws `NameHasNoOwner` where it has left.
+  /// The process behind a connection. Throws `NameHasNoOwner` if it has left.
   public func credentials(of name: String) async throws(BusError) -> BusCredentials {
     try await withCheckedContinuation { continuation in
       credentials(of: name) { continuation.resume(returning: $0) }
     }.get()
   }
 
-  /// The process behind a connection; `completion` is called once, on the bus's thread.
+  /// The process behind a connection. `completion` is called once, on the bus's thread.
   public func credentials(
     of name: String, completion: @escaping @Sendable (Result<BusCredentials, BusError>) -> Void
   ) {
     var call = MethodCall.toBus("GetConnectionCredentials", [.string(name)])
-    // dbus-daemon 1.16 (Debian 13) gives a pidfd as well, to whoever can take one (D-Bus specification,
-    // org.freedesktop.DBus.GetConnectionCredentials, "ProcessFD"); the number serves us.
+    // dbus-daemon 1.16 (Debian 13) also passes a pidfd to callers that can accept one (D-Bus specification,
+    // org.freedesktop.DBus.GetConnectionCredentials, "ProcessFD"). The number is enough here.
     call.acceptsFileDescriptors = true
     connection.call(call, timeout: nil) { result in
       completion(
@@ -230,7 +230,7 @@ public actor Bus {
     }
   }
 
-  /// Names one watch of a name's owner.
+  /// Identifies one watch of a name's owner.
   public struct NameWatch: Sendable, Hashable {
     fileprivate let rawValue: UInt64
   }
@@ -238,13 +238,13 @@ public actor Bus {
   private struct Watch {
     let name: String
     let rule: MatchRule
-    /// The owner last told; `nil` inside: none. `nil` outside: nothing told yet.
+    /// The owner last reported. The inner optional is `nil` for no owner, the outer one before the first report.
     var owner: String??
     let onChange: @Sendable (isolated Bus, String?) -> Void
   }
 
-  /// Tells who owns `name` (a well-known or a unique one): the owner now, then each change, in order with the
-  /// owner's own messages; `nil` while there is none. Owner after owner with nothing between is told as two changes.
+  /// Reports who owns `name` (well-known or unique): the present owner, then each change, in order with the owner's
+  /// own messages; `nil` while there is none. If one owner directly replaces another, two changes are reported.
   @discardableResult
   public func watchOwner(
     of name: String, onChange: @escaping @Sendable (isolated Bus, String?) -> Void
@@ -256,7 +256,7 @@ public actor Bus {
     watches[watch] = Watch(name: name, rule: rule, onChange: onChange)
     watchersOfName[name, default: []].append(watch)
     addMatch(rule)
-    // What the bus says about the name before this reply is older than the reply, and what comes behind is newer.
+    // What the bus says about the name before this reply is older than the reply; what comes after it is newer.
     connection.call(.toBus("GetNameOwner", [.string(name)]), timeout: nil) { [weak self] result in
       let owner = (try? result.get())?.first?.stringValue
       self?.assumeIsolated { bus in
@@ -290,7 +290,7 @@ public actor Bus {
     guard arguments.count == 3, let name = arguments[0].stringValue, let text = arguments[2].stringValue else { return }
     let owner = text.isEmpty ? nil : text
     for watch in watchersOfName[name] ?? [] {
-      // Before the first owner is told, GetNameOwner's reply is still to come, and knows better.
+      // Before the first report, GetNameOwner's reply is still on its way, and is more reliable.
       guard let told = watches[watch]?.owner, told != owner else { continue }
       if told != nil, owner != nil { watches[watch]?.onChange(self, nil) }
       watches[watch]?.owner = .some(owner)

@@ -1,13 +1,13 @@
 import Glibc
 
-/// Where a bus is (D-Bus specification, "Server Addresses").
+/// The address of a bus (D-Bus specification, "Server Addresses").
 public struct BusAddress: Sendable, Hashable, CustomStringConvertible {
   public let text: String
 
   public init(_ text: String) { self.text = text }
 
-  /// The address in `DBUS_SYSTEM_BUS_ADDRESS`, else the system bus's usual one: sd-bus's own rule. The variable
-  /// doesn't count in a process that runs with more rights than its starter.
+  /// The address in `DBUS_SYSTEM_BUS_ADDRESS`, or else the system bus's usual one, as in sd-bus. The variable is
+  /// ignored in a process that runs with more rights than its starter.
   public static var system: BusAddress {
     if getuid() == geteuid(), getgid() == getegid(), let address = getenv("DBUS_SYSTEM_BUS_ADDRESS"),
       address.pointee != 0

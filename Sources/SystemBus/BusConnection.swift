@@ -2,8 +2,8 @@ import BusValue
 import CSystemd
 import Glibc
 
-/// One connection of libsystemd's, with the calls that are open in both directions. Used by one thread at a time:
-/// the one that makes it, then its `BusThread`.
+/// One libsystemd connection, with the calls that are open in both directions. It is used by one thread at a time:
+/// first the one that creates it, then its `BusThread`.
 final class BusConnection: @unchecked Sendable {
   typealias Completion = @Sendable (Result<[Value], BusError>) -> Void
 
@@ -33,7 +33,7 @@ final class BusConnection: @unchecked Sendable {
 
   private var bus: OpaquePointer?
   private let limits: MessageLimits
-  /// The name it owns since it was made.
+  /// The name that it owns since it was created.
   private let name: String?
   private var pending: [ObjectIdentifier: PendingCall] = [:]
   private var openCalls: [UInt64: OpenCall] = [:]
@@ -41,7 +41,7 @@ final class BusConnection: @unchecked Sendable {
   var handlers: Handlers?
   let uniqueName: String
 
-  /// Connects and waits until the bus has said hello; then asks for `name`.
+  /// Connects and waits for the bus's answer to Hello; then requests `name`.
   init(address: BusAddress, name: String?, limits: MessageLimits) throws(BusError) {
     self.limits = limits
     self.name = name
@@ -61,7 +61,7 @@ final class BusConnection: @unchecked Sendable {
 
   private static func connect(_ bus: OpaquePointer?, to address: BusAddress) throws(BusError) -> String {
     func noBus(_ result: Int32) -> BusError {
-      // A client that is not let in learns it from the closed connection alone.
+      // A client that is not admitted learns that only from the closed connection.
       let isRefused = [ENOTCONN, ECONNRESET, EPIPE, EACCES, EPERM].contains(-result)
       guard !isRefused else {
         return BusError(
@@ -87,7 +87,7 @@ final class BusConnection: @unchecked Sendable {
   }
 
   private static func request(_ name: String, _ bus: OpaquePointer?) throws(BusError) {
-    // Without flags sd-bus doesn't queue for the name and doesn't take it from its owner.
+    // Without flags, sd-bus neither queues for the name nor takes it from its owner.
     let result = sd_bus_request_name(bus, name, 0)
     switch -result {
     case ...0: return
@@ -98,7 +98,7 @@ final class BusConnection: @unchecked Sendable {
     }
   }
 
-  /// Starts to receive. `handlers` is set before.
+  /// Starts receiving. `handlers` must be set before.
   func beginReceiving() throws(BusError) {
     let result = sd_bus_add_filter(
       bus, nil,
@@ -109,13 +109,13 @@ final class BusConnection: @unchecked Sendable {
     try check(result, "receive from the bus")
   }
 
-  // MARK: The loop's side
+  // MARK: For the loop
 
-  /// Handles at most one message; whether there may be more to do.
+  /// Handles at most one message. Returns whether there may be more to do.
   func process() -> Bool {
     guard let bus else { return false }
     let result = sd_bus_process(bus, nil)
-    // A handler may have closed the connection meanwhile.
+    // A handler may have closed the connection in the meantime.
     guard self.bus != nil else { return true }
     if result > 0 { return true }
     guard result < 0 || sd_bus_is_open(bus) <= 0 else { return false }
@@ -125,7 +125,7 @@ final class BusConnection: @unchecked Sendable {
     return true
   }
 
-  /// What to wait for; `nil` where there is no connection any more.
+  /// What to wait for, or `nil` if the connection has ended.
   var wait: (descriptor: Int32, events: Int16, timeoutMilliseconds: Int32)? {
     guard let bus else { return nil }
     let descriptor = sd_bus_get_fd(bus)
@@ -134,7 +134,8 @@ final class BusConnection: @unchecked Sendable {
     return (descriptor, Int16(truncatingIfNeeded: events), Self.timeoutMilliseconds(bus))
   }
 
-  /// sd-bus names a moment of CLOCK_MONOTONIC in microseconds; poll wants what is left, in milliseconds, rounded up.
+  /// sd-bus returns a time of CLOCK_MONOTONIC in microseconds; poll takes the remaining time in milliseconds, rounded
+  /// up.
   private static func timeoutMilliseconds(_ bus: OpaquePointer) -> Int32 {
     var deadline: UInt64 = 0
     guard sd_bus_get_timeout(bus, &deadline) > 0, deadline != .max else { return -1 }
@@ -144,14 +145,15 @@ final class BusConnection: @unchecked Sendable {
     return deadline <= now ? 0 : Int32(clamping: (deadline - now + 999) / 1000)
   }
 
-  /// Ends the connection after what was sent has gone out. Every call that is still open fails.
+  /// Ends the connection after everything has been sent. Every call that is still open fails.
   func close() {
     guard let bus else { return }
     self.bus = nil
     handlers = nil
     for call in openCalls.values { sd_bus_message_unref(call.message) }
     openCalls = [:]
-    // The bus sees the end of a connection when it comes to it; a name is free once it has answered.
+    // The bus notices the end of a connection only when it gets round to it; a name is free once the bus has
+    // answered.
     if let name, sd_bus_is_open(bus) > 0 { sd_bus_release_name(bus, name) }
     sd_bus_flush_close_unref(bus)
     let unanswered = pending.values
@@ -161,7 +163,8 @@ final class BusConnection: @unchecked Sendable {
 
   // MARK: Sending
 
-  /// Calls; `completion` is called once. Without a time-out the call waits until it is answered or the callee is gone.
+  /// Makes a call. `completion` is called once. Without a timeout, the call waits until it is answered or the callee
+  /// is gone.
   func call(_ call: MethodCall, timeout: Duration?, completion: @escaping Completion) {
     guard let bus else { return completion(.failure(.disconnected)) }
     do throws(BusError) {
@@ -169,7 +172,7 @@ final class BusConnection: @unchecked Sendable {
       defer { sd_bus_message_unref(message) }
       let waiting = PendingCall(
         self, acceptsFileDescriptors: call.acceptsFileDescriptors, completion: completion)
-      // UInt64.max: no limit. Zero would be sd-bus's 25 s.
+      // UInt64.max means no limit. Zero would mean sd-bus's 25 s.
       let microseconds = timeout.map { UInt64(max(1, $0 / .microseconds(1))) } ?? .max
       let result = sd_bus_call_async(
         bus, nil, message,
@@ -186,7 +189,7 @@ final class BusConnection: @unchecked Sendable {
     }
   }
 
-  /// Calls, and blocks this thread until the answer is there; other messages wait in the connection meanwhile.
+  /// Makes a call, and blocks this thread until the answer arrives. Other messages wait in the connection.
   func callAndWait(_ call: MethodCall) throws(BusError) -> [Value] {
     let message = try methodCall(call)
     defer { sd_bus_message_unref(message) }
@@ -203,7 +206,7 @@ final class BusConnection: @unchecked Sendable {
     return try MessageDecoder.decode(reply, limits: limits, acceptsFileDescriptors: call.acceptsFileDescriptors)
   }
 
-  /// Calls and wants no reply.
+  /// Makes a call without asking for a reply.
   func callWithoutReply(_ call: MethodCall) throws(BusError) {
     let message = try methodCall(call)
     defer { sd_bus_message_unref(message) }
@@ -225,7 +228,7 @@ final class BusConnection: @unchecked Sendable {
     try check(sd_bus_send(bus, message, nil), "send the signal \(signal.member)")
   }
 
-  /// Answers a call; does nothing where it wants no reply or has one.
+  /// Answers a call. Has no effect if the call wants no reply or already has one.
   func reply(to call: IncomingCall, with result: Result<[Value], BusError>) {
     guard let bus, let token = call.token, let open = openCalls.removeValue(forKey: token) else { return }
     defer { sd_bus_message_unref(open.message) }
@@ -240,7 +243,7 @@ final class BusConnection: @unchecked Sendable {
     }
   }
 
-  /// Forgets the open calls of a peer that is gone.
+  /// Forgets the open calls of a peer that has left.
   func discardCalls(from sender: String) {
     for (token, call) in openCalls where call.sender == sender {
       openCalls[token] = nil
@@ -257,7 +260,7 @@ final class BusConnection: @unchecked Sendable {
       throw .invalidArguments("\(call.destination) \(call.path) \(call.interface).\(call.member) can't be called")
     }
     do {
-      // The other side is found running or not at all: an activation would bypass the supervisor.
+      // The other side must be running already: activating it would bypass its supervisor.
       try check(sd_bus_message_set_auto_start(message, 0), "call")
       try MessageEncoder.append(call.arguments, to: message)
     } catch {
@@ -281,7 +284,7 @@ final class BusConnection: @unchecked Sendable {
       error.message.withCString { text in
         var raw = sd_bus_error(name: name, message: text, _need_free: 0)
         var message: OpaquePointer?
-        // A name that D-Bus doesn't allow is refused here; the caller still gets an error.
+        // A name that D-Bus does not allow is refused here. The caller still gets an error.
         if sd_bus_message_new_method_error(call, &message, &raw) < 0 {
           sd_bus_reply_method_errno(call, -EINVAL, nil)
         } else {
@@ -310,7 +313,7 @@ final class BusConnection: @unchecked Sendable {
     }
   }
 
-  /// sd-bus's own answers (to Ping and GetMachineId) are good; all else is ours: 1 says that it is dealt with.
+  /// sd-bus's own answers (to Ping and GetMachineId) are kept. Everything else is handled here; returning 1 says so.
   private func receive(_ message: OpaquePointer) -> Int32 {
     let interface = sd_bus_message_get_interface(message).map { String(cString: $0) }
     let member = sd_bus_message_get_member(message).map { String(cString: $0) } ?? ""
@@ -321,9 +324,9 @@ final class BusConnection: @unchecked Sendable {
       if interface == BusName.peer { return 0 }
       receiveCall(message, sender: sender, path: path, interface: interface, member: member)
     } else if sd_bus_message_is_signal(message, nil, nil) > 0, let interface {
-      // What sd-bus tells itself; the end of the connection is seen in `process`.
+      // sd-bus's messages to itself. The end of the connection is noticed in `process`.
       if interface == "org.freedesktop.DBus.Local" { return 0 }
-      // A signal that doesn't decode is one that its sender had no right to send: it never happened.
+      // A sender has no right to send a signal that can't be decoded, so it is ignored.
       guard let arguments = try? MessageDecoder.decode(message, limits: limits) else { return 1 }
       handlers?.onSignal(
         IncomingSignal(sender: sender, path: path, interface: interface, member: member, arguments: arguments))

@@ -1,6 +1,6 @@
 import Glibc
 
-/// What went wrong on a bus: a D-Bus error of a peer's or of the bus itself, or a local one under a name of ours.
+/// An error on a bus: a D-Bus error from a peer or the bus itself, or a local one with a name of this module.
 public struct BusError: Error, Sendable, Hashable, CustomStringConvertible {
   /// A D-Bus error name, such as `org.freedesktop.DBus.Error.UnknownMethod`.
   public var name: String
@@ -13,7 +13,7 @@ public struct BusError: Error, Sendable, Hashable, CustomStringConvertible {
 
   public var description: String { message.isEmpty ? name : "\(name): \(message)" }
 
-  /// Names of errors, the standard ones of D-Bus and those made by this module.
+  /// Names of errors: the standard ones of D-Bus and those of this module.
   public enum Name {
     public static let failed = "org.freedesktop.DBus.Error.Failed"
     public static let accessDenied = "org.freedesktop.DBus.Error.AccessDenied"
@@ -28,20 +28,20 @@ public struct BusError: Error, Sendable, Hashable, CustomStringConvertible {
     public static let unknownMethod = "org.freedesktop.DBus.Error.UnknownMethod"
     public static let unknownObject = "org.freedesktop.DBus.Error.UnknownObject"
     public static let unknownProperty = "org.freedesktop.DBus.Error.UnknownProperty"
-    /// Made here: the connection to the bus has ended.
+    /// Local: the connection to the bus has ended.
     public static let disconnected = "org.freedesktop.DBus.Error.Disconnected"
-    /// Made here: another connection owns the name that was asked for.
+    /// Local: another connection owns the requested name.
     public static let nameTaken = "org.latchkey.Error.NameTaken"
   }
 
-  /// Every call still open when the connection ends fails with it, and every later one.
+  /// The error of every call that is open when the connection ends, and of every later one.
   public static let disconnected = BusError(name: Name.disconnected, message: "the connection to the bus has ended")
 
   public static func invalidArguments(_ message: String) -> BusError {
     BusError(name: Name.invalidArguments, message: message)
   }
 
-  /// As D-Bus implementations say it.
+  /// In the words that D-Bus implementations use.
   public static func unknownMethod(_ call: IncomingCall) -> BusError {
     BusError(
       name: Name.unknownMethod,
@@ -53,7 +53,7 @@ public struct BusError: Error, Sendable, Hashable, CustomStringConvertible {
     BusError(name: Name.unknownObject, message: "Unknown object '\(call.path)'")
   }
 
-  /// Of a negative errno, as sd-bus returns them.
+  /// For a negative errno, as sd-bus returns it.
   static func system(_ result: Int32, _ what: String) -> BusError {
     switch -result {
     case ECONNRESET, ENOTCONN, ECONNABORTED, ESHUTDOWN, EPIPE: disconnected
@@ -63,7 +63,7 @@ public struct BusError: Error, Sendable, Hashable, CustomStringConvertible {
   }
 }
 
-/// Throws where sd-bus returned a negative errno.
+/// Throws if sd-bus returned a negative errno.
 @discardableResult
 func check(_ result: Int32, _ what: String) throws(BusError) -> Int32 {
   guard result >= 0 else { throw .system(result, what) }

@@ -8,8 +8,8 @@ public struct MethodCall: Sendable, Hashable {
   public var interface: String
   public var member: String
   public var arguments: [Value]
-  /// Whether file descriptors in the reply are welcome; the caller then owns and closes them. Otherwise a reply
-  /// that has some is an error, so that none can leak.
+  /// Whether the reply may contain file descriptors, which the caller then owns and closes. Otherwise a reply with
+  /// descriptors is an error, so that none can leak.
   public var acceptsFileDescriptors: Bool
 
   public init(
@@ -32,15 +32,15 @@ public struct MethodCall: Sendable, Hashable {
   }
 }
 
-/// A method call that somebody made to this connection. It is answered once, with `Bus.reply`.
+/// A method call that a peer made to this connection. It is answered once, with `Bus.reply`.
 public struct IncomingCall: Sendable, Hashable {
-  /// The caller's unique name; the bus vouches for it.
+  /// The caller's unique name, guaranteed by the bus.
   public let sender: String
   public let path: ObjectPath
   public let interface: String?
   public let member: String
   public let arguments: [Value]
-  /// Names the call in `Bus.reply`; `nil` where the caller wants no reply.
+  /// Identifies the call for `Bus.reply`, or `nil` if the caller wants no reply.
   let token: UInt64?
 
   /// The arguments' signatures, joined.
@@ -51,10 +51,10 @@ public struct IncomingCall: Sendable, Hashable {
   public var expectsReply: Bool { token != nil }
 }
 
-/// A signal that arrived: broadcast and matched, or sent to this connection alone by anyone. Whoever acts on it
-/// checks `sender` first.
+/// A signal that arrived: a matching broadcast, or one that any peer sent to this connection alone. Check `sender`
+/// before acting on it.
 public struct IncomingSignal: Sendable, Hashable {
-  /// The sender's unique name; the bus vouches for it.
+  /// The sender's unique name, guaranteed by the bus.
   public let sender: String
   public let path: ObjectPath
   public let interface: String
@@ -108,7 +108,7 @@ public struct MatchRule: Sendable, Hashable {
     var parts = ["type='signal'"]
     func add(_ key: String, _ value: String?) {
       guard let value else { return }
-      // A quote can't stand in names and paths; in an argument it is closed, escaped and opened again.
+      // Names and paths contain no quotes. In an argument, a quote is closed, escaped and opened again.
       parts.append(
         "\(key)='\(value.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "'\\''"))'")
     }
@@ -122,7 +122,7 @@ public struct MatchRule: Sendable, Hashable {
   }
 }
 
-/// The process behind a connection, as the bus tells it.
+/// The process behind a connection, according to the bus.
 public struct BusCredentials: Sendable, Hashable {
   public var processIdentifier: Int32
   public var userIdentifier: UInt32
@@ -132,15 +132,15 @@ public struct BusCredentials: Sendable, Hashable {
   }
 }
 
-/// How much of one message is decoded; more is refused.
+/// How much of one message is decoded. Larger messages are refused.
 public struct MessageLimits: Sendable, Hashable {
-  /// Containers within containers.
+  /// Depth of nested containers.
   public var depth: Int
-  /// Values in all, containers counted as well.
+  /// Number of values, including containers.
   public var values: Int
-  /// Bytes of strings and byte arrays in all.
+  /// Total bytes of strings and byte arrays.
   public var bytes: Int
-  /// Calls received and not answered yet, from all peers together.
+  /// Calls received and not answered yet, over all peers.
   public var openCalls: Int
 
   public init(depth: Int = 16, values: Int = 200_000, bytes: Int = 4 << 20, openCalls: Int = 4096) {

@@ -3,8 +3,8 @@ import Glibc
 import Synchronization
 import Threads
 
-/// The one thread that a bus connection lives on, and the serial executor of the actors that use it. libsystemd's
-/// objects aren't safe to share between threads, so none leaves this one.
+/// The thread that a bus connection lives on, and the serial executor of the actors that use it. libsystemd's objects
+/// can't safely be shared between threads, so none leaves this one.
 final class BusThread: SerialExecutor {
   private enum Work: Sendable {
     case job(UnownedJob)
@@ -13,7 +13,7 @@ final class BusThread: SerialExecutor {
 
   private struct Inbox: Sendable {
     var work: [Work] = []
-    /// The thread is in poll, or about to be, and has to be woken.
+    /// The thread is in poll, or about to be, and must be woken.
     var isSleeping = false
     var isStopping = false
   }
@@ -21,7 +21,7 @@ final class BusThread: SerialExecutor {
   private let inbox = Mutex(Inbox())
   private let wakeDescriptor: Int32
   private let identity = Atomic<UInt>(0)
-  /// Used by the thread alone, after `start`.
+  /// Used only by the thread, after `start`.
   private nonisolated(unsafe) var connection: BusConnection?
 
   init() throws(BusError) {
@@ -42,7 +42,7 @@ final class BusThread: SerialExecutor {
     }
   }
 
-  /// The thread ends when it has done what it was given.
+  /// The thread ends when it has finished its work.
   func stop() {
     wake { $0.isStopping = true }
   }
@@ -52,7 +52,7 @@ final class BusThread: SerialExecutor {
     wake { $0.work.append(.job(job)) }
   }
 
-  /// Runs `closure` on the thread, after everything given to it before.
+  /// Runs `closure` on the thread, after everything enqueued before.
   func enqueue(_ closure: @escaping @Sendable () -> Void) {
     wake { $0.work.append(.closure(closure)) }
   }

@@ -90,7 +90,7 @@ public struct InterfaceDescription: Sendable, Hashable {
 
 /// Writes introspection documents.
 public enum Introspection {
-  /// The document for one object: its interfaces and the names of the objects right below it.
+  /// The document for one object: its interfaces and the names of the objects directly below it.
   public static func document(interfaces: [InterfaceDescription], children: [String] = []) -> String {
     var lines = [
       "<!DOCTYPE node PUBLIC \"-//freedesktop//DTD D-BUS Object Introspection 1.0//EN\"",
@@ -103,7 +103,7 @@ public enum Introspection {
     return lines.joined(separator: "\n") + "\n"
   }
 
-  /// The names of the objects right below `path`, of which `paths` are all there are.
+  /// The names of the objects directly below `path`, given all `paths`.
   public static func children(of path: ObjectPath, among paths: some Sequence<ObjectPath>) -> [String] {
     let depth = path.text.split(separator: "/").count
     return Set(

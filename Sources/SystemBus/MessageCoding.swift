@@ -2,7 +2,7 @@ import BusValue
 import CSystemd
 import Glibc
 
-/// Values into messages.
+/// Encodes values into messages.
 enum MessageEncoder {
   static func append(_ values: [Value], to message: OpaquePointer) throws(BusError) {
     for value in values { try append(value, to: message) }
@@ -11,7 +11,7 @@ enum MessageEncoder {
   private static func append(_ value: Value, to message: OpaquePointer) throws(BusError) {
     switch value {
     case .byte(let value): try basic("y", value, message)
-    // sd-bus takes an int for a boolean.
+    // sd-bus expects an int for a boolean.
     case .bool(let value): try basic("b", Int32(value ? 1 : 0), message)
     case .int16(let value): try basic("n", value, message)
     case .uint16(let value): try basic("q", value, message)
@@ -54,8 +54,8 @@ enum MessageEncoder {
     }
   }
 
-  /// One order, always the same, with an object's path before those below it and Adapter1 before an adapter's other
-  /// interfaces: bluetoothctl takes objects in the order they come in, and falls over an adapter without Adapter1.
+  /// A fixed order, with an object's path before those below it, and Adapter1 before an adapter's other interfaces:
+  /// bluetoothctl handles objects in the order in which they arrive, and fails at an adapter without Adapter1.
   private static func isBefore(_ left: Value, _ right: Value) -> Bool {
     switch (left, right) {
     case (.string(let left), .string(let right)): left < right
@@ -87,7 +87,7 @@ enum MessageEncoder {
   }
 }
 
-/// Messages into values, within limits. File descriptors are duplicated, and closed again if decoding fails.
+/// Decodes messages into values, within limits. File descriptors are duplicated, and closed again if decoding fails.
 struct MessageDecoder {
   private let message: OpaquePointer
   private let acceptsFileDescriptors: Bool
@@ -126,7 +126,7 @@ struct MessageDecoder {
     return values
   }
 
-  /// The next value at this level; `nil` at its end.
+  /// The next value at this level, or `nil` at its end.
   private mutating func next(depth: Int) throws(BusError) -> Value? {
     var kind: CChar = 0
     var contentsPointer: UnsafePointer<CChar>?
@@ -232,5 +232,5 @@ struct MessageDecoder {
   }
 }
 
-/// A D-Bus type code as sd-bus takes it.
+/// A D-Bus type code in the form that sd-bus expects.
 func type(_ code: Unicode.Scalar) -> CChar { CChar(truncatingIfNeeded: code.value) }

@@ -1,18 +1,18 @@
 import Glibc
 
-/// A thread for one thing that blocks or lasts, gone when that is done.
+/// A thread for one job that blocks or takes long. It ends with the job.
 ///
-/// It is not libdispatch's: once asked for a thread, that looks after its pool every second for as long as the process
-/// lives, and a daemon that waits for days must not wake anybody.
+/// It is not a libdispatch thread: once asked for a thread, libdispatch's pool wakes up every second for as long as
+/// the process lives, and a daemon that waits for days must not wake the machine.
 public enum DetachedThread {
   private final class Work: Sendable {
     let body: @Sendable () -> Void
     init(_ body: @escaping @Sendable () -> Void) { self.body = body }
   }
 
-  /// Runs `body` on a thread of its own, with all signals blocked: they belong to the main thread.
+  /// Runs `body` on a new thread, with all signals blocked: they belong to the main thread.
   ///
-  /// - Throws: where the system has no thread for it; `body` is not called then.
+  /// - Throws: if the system can't provide a thread. `body` is not called then.
   public static func start(_ body: @escaping @Sendable () -> Void) throws(ThreadError) {
     let work = Unmanaged.passRetained(Work(body))
     var everything = sigset_t()
@@ -39,6 +39,6 @@ public enum DetachedThread {
 
 /// Why there is no thread.
 public struct ThreadError: Error, Sendable, Hashable {
-  /// The `errno` that pthread_create(3) gives.
+  /// The `errno` returned by pthread_create(3).
   public let number: Int32
 }

@@ -1,5 +1,5 @@
-/// A point in time: nanoseconds since the time source's zero. On a machine that is CLOCK_BOOTTIME's zero, in a
-/// simulated world the world's beginning.
+/// A point in time: nanoseconds since the time source's zero. On a machine, zero is that of CLOCK_BOOTTIME; in a
+/// simulated world it is the world's beginning.
 public struct Instant: Sendable, Hashable, Comparable, Codable, CustomStringConvertible {
   public let nanoseconds: Int64
 
@@ -36,6 +36,6 @@ public struct Instant: Sendable, Hashable, Comparable, Codable, CustomStringConv
 }
 
 extension Duration {
-  /// Whole nanoseconds; a fraction below is cut off.
+  /// Whole nanoseconds. Fractions are cut off.
   public var wholeNanoseconds: Int64 { components.seconds * 1_000_000_000 + components.attoseconds / 1_000_000_000 }
 }

@@ -11,10 +11,10 @@ struct AlarmTable {
   }
 
   private var entries: [UInt64: Entry] = [:]
-  /// Counts what was set; an alarm that is set later has a higher number.
+  /// Counts settings. An alarm that is set later has a higher number.
   private(set) var counter: UInt64 = 0
 
-  /// A name for a new alarm.
+  /// An identifier for a new alarm.
   mutating func makeIdentifier() -> UInt64 {
     counter += 1
     return counter
@@ -29,7 +29,7 @@ struct AlarmTable {
     entries[identifier] = Entry(deadline: deadline, order: counter, handler: handler)
   }
 
-  /// A process has a handful of alarms, so that a search costs less than keeping an order.
+  /// A process has only a few alarms, so a search costs less than keeping them sorted.
   private func first(setUpTo counter: UInt64 = .max) -> (key: UInt64, value: Entry)? {
     entries.lazy.filter { $0.value.order <= counter }.min { left, right in
       (left.value.deadline, left.value.order) < (right.value.deadline, right.value.order)
@@ -38,8 +38,8 @@ struct AlarmTable {
 
   var earliest: Instant? { first()?.value.deadline }
 
-  /// Takes out the first alarm that is due. One at a time, so that an earlier handler can still stop a later alarm.
-  /// - Parameter counter: alarms that were set later than this are left alone.
+  /// Removes the first alarm that is due. One at a time, so that an earlier handler can still stop a later alarm.
+  /// - Parameter counter: alarms set later than this are left alone.
   mutating func takeDue(by now: Instant, setUpTo counter: UInt64 = .max) -> (deadline: Instant, handler: Handler)? {
     guard let first = first(setUpTo: counter), first.value.deadline <= now else { return nil }
     entries[first.key] = nil
@@ -47,12 +47,13 @@ struct AlarmTable {
   }
 }
 
-/// What an alarm of this module tells its time source.
+/// How an alarm of this module reaches its time source.
 protocol AlarmKeeper: AnyObject, Sendable {
   func setAlarm(_ identifier: UInt64, _ deadline: Instant?, _ handler: @escaping AlarmTable.Handler)
 }
 
-/// An alarm of any of this module's time sources. It keeps its time source alive, and rings even if nobody holds it.
+/// An alarm of any of this module's time sources. It keeps its time source alive, and rings even if it is not
+/// retained.
 final class TableAlarm: Alarm {
   private let keeper: any AlarmKeeper
   private let identifier: UInt64

@@ -4,17 +4,17 @@ import Synchronization
 import Threads
 import TimeTypes
 
-/// The machine's own time: CLOCK_BOOTTIME, which goes on while the machine sleeps. Its alarms ring on one thread of
-/// its own, in order; a machine that sleeps is not woken, it rings them when it wakes.
+/// The machine's own time: CLOCK_BOOTTIME, which continues while the machine sleeps. Its alarms ring on one thread,
+/// in order. They do not wake a sleeping machine; they ring when it wakes.
 public final class BootClock: TimeSource, AlarmKeeper {
   private let alarms = Mutex(AlarmTable())
   private let timer: Int32
 
-  /// - Throws: `ClockError` when the kernel grants no timer or no thread.
+  /// - Throws: `ClockError` if the kernel provides no timer or no thread.
   public init() throws {
     timer = timerfd_create(CLOCK_BOOTTIME, Int32(TFD_CLOEXEC))
     guard timer >= 0 else { throw ClockError.system("timerfd_create") }
-    // The thread holds the clock for good: a process has one, until it ends.
+    // The thread keeps the clock for good: a process has one clock, until it ends.
     try startThread { [self] in ringForever() }
   }
 
@@ -45,7 +45,7 @@ public final class BootClock: TimeSource, AlarmKeeper {
   private func ringForever() {
     while true {
       var expirations: UInt64 = 0
-      // Setting the timer anew, by whichever thread, is seen by this read: no other wake-up is needed.
+      // If any thread sets the timer anew, this read notices it. No other wake-up is needed.
       let count = read(timer, &expirations, 8)
       guard count == 8 || errno == EINTR || errno == EAGAIN else {
         preconditionFailure("a timerfd of this process can't be read: \(String(cString: strerror(errno)))")
@@ -58,7 +58,7 @@ public final class BootClock: TimeSource, AlarmKeeper {
   private func arm(_ deadline: Instant?) {
     var setting = itimerspec()
     if let deadline {
-      // Zero would disarm it; a deadline that has passed expires at once.
+      // Zero would disarm it. A deadline that has passed expires at once.
       let nanoseconds = max(deadline.nanoseconds, 1)
       setting.it_value.tv_sec = Int(nanoseconds / 1_000_000_000)
       setting.it_value.tv_nsec = Int(nanoseconds % 1_000_000_000)
@@ -69,7 +69,7 @@ public final class BootClock: TimeSource, AlarmKeeper {
   }
 }
 
-/// Runs `body` on a thread of its own.
+/// Runs `body` on a new thread.
 func startThread(_ body: @escaping @Sendable () -> Void) throws(ClockError) {
   do { try DetachedThread.start(body) } catch { throw .system("pthread_create", error.number) }
 }

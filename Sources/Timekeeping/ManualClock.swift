@@ -1,7 +1,7 @@
 import Synchronization
 import TimeTypes
 
-/// A clock that stands still until somebody moves it: for whole systems in one process.
+/// A clock that stands still until it is moved: for whole systems in one process.
 ///
 /// Alarms ring in order on the thread that moves the clock, each at its own deadline: while a handler runs, `now` is
 /// the time it was set for. A handler may set further alarms; those due by the end of the move ring in the same move.
@@ -16,7 +16,7 @@ public final class ManualClock: TimeSource, AlarmKeeper {
   private let state: Mutex<State>
   private let unixSecondsAtZero: Double
 
-  /// - Parameter unixSecondsAtZero: what `unixSeconds` says at `Instant.zero`; 2026-01-01 unless told otherwise.
+  /// - Parameter unixSecondsAtZero: the value of `unixSeconds` at `Instant.zero`, by default 2026-01-01.
   public init(now: Instant = .zero, unixSecondsAtZero: Double = 1_767_225_600) {
     state = Mutex(State(now: now))
     self.unixSecondsAtZero = unixSecondsAtZero
@@ -37,9 +37,10 @@ public final class ManualClock: TimeSource, AlarmKeeper {
     state.withLock { $0.alarms.set(identifier, deadline, handler) }
   }
 
-  /// Moves the clock to `instant`, ringing what becomes due on the way. An earlier instant than now moves nothing.
+  /// Moves the clock to `instant`, and rings what becomes due on the way. An instant before now has no effect.
   ///
-  /// - Precondition: not called from a handler, nor by two threads at once: whose alarms came first would be unclear.
+  /// - Precondition: not called from a handler, nor by two threads at once, because the order of alarms would be
+  ///   unclear.
   public func advance(to instant: Instant) {
     state.withLock { state in
       precondition(!state.isMoving, "the clock is already being moved")

@@ -6,12 +6,12 @@ public enum ProcessClock {
   /// The name of the variable that puts a process into a simulated world: the folder of the world's clock.
   public static let variable = "LATCHKEY_CLOCK"
 
-  /// The source that was made; a process has one, however often it is asked for.
+  /// The time source that was made. A process has one, however often it is asked for.
   private static let made = Mutex<(any TimeSource)?>(nil)
 
-  /// The time of the simulated world that `LATCHKEY_CLOCK` names, else the machine's.
+  /// The time of the simulated world that `LATCHKEY_CLOCK` names, otherwise the machine's.
   ///
-  /// - Throws: `ClockError` when the variable names no living world.
+  /// - Throws: `ClockError` if the variable does not name a living world.
   public static func fromEnvironment() throws -> any TimeSource {
     try made.withLock { made in
       if let made { return made }

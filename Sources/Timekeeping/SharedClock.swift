@@ -6,24 +6,24 @@ import TimeTypes
 /// The time of a simulated world, shared by all its processes and moved by the world's conductor.
 ///
 /// `DIR/now` has the time: an Int64 of nanoseconds since the world began and, at offset 8, an Int64 of Unix
-/// nanoseconds at which it began, both little endian. `DIR/socket` (SOCK_SEQPACKET) is the conductor's: the process
-/// says there when its earliest alarm rings, in 8 bytes, and hears, in 8 bytes, that it is due. When the socket closes
-/// the world is over, and the process ends at once.
+/// nanoseconds at which it began, both little endian. `DIR/socket` (SOCK_SEQPACKET) belongs to the conductor. On it,
+/// a process sends the time of its earliest alarm, in 8 bytes, and receives 8 bytes when that is due. When the socket
+/// closes, the world is over and the process ends at once.
 ///
-/// An alarm that is set for now or earlier rings too only when the conductor says so, at the same virtual time: so what
-/// a process does does not depend on which of its threads was faster.
+/// Even an alarm set for now or earlier rings only when the conductor says so, at the same virtual time. So a
+/// process's behaviour does not depend on which of its threads was faster.
 public final class SharedClock: TimeSource, AlarmKeeper {
-  /// The sizes and places of the protocol.
+  /// The sizes and offsets of the protocol.
   public enum Layout {
     public static let fileLength = 16
     public static let messageLength = 8
-    /// The deadline of a process that has none.
+    /// The deadline of a process without alarms.
     public static let noDeadline = Int64.max
   }
 
   private struct State {
     var alarms = AlarmTable()
-    /// What the conductor knows of this process; it forgets a deadline as it rings it.
+    /// What the conductor knows about this process. It forgets a deadline when it rings.
     var told = Layout.noDeadline
   }
 
@@ -35,9 +35,9 @@ public final class SharedClock: TimeSource, AlarmKeeper {
 
   /// Joins the world whose conductor owns `directory`.
   ///
-  /// - Throws: `ClockError` when there is no world, or it is over already.
+  /// - Throws: `ClockError` if there is no world, or it is already over.
   public init(directory: String) throws {
-    // By way of the descriptor, since a socket's address has room for 107 bytes and a path may have more.
+    // By way of the descriptor, because a socket's address has room for 107 bytes and a path may be longer.
     let folder = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard folder >= 0 else { throw ClockError.system("the world's clock \(directory)") }
     defer { close(folder) }
@@ -88,12 +88,12 @@ public final class SharedClock: TimeSource, AlarmKeeper {
       state.told = Layout.noDeadline
       return state.alarms.counter
     }
-    // What a handler sets for now or earlier rings when the conductor says so again: it counts how often that is.
+    // What a handler sets for now or earlier rings when the conductor says so again, and the conductor counts that.
     while let due = state.withLock({ $0.alarms.takeDue(by: now, setUpTo: counter) }) { due.handler() }
     state.withLock { tellConductor(&$0) }
   }
 
-  /// Nothing outlives its world: time would stand still in it for good.
+  /// A process must not outlive its world: time would stand still for it.
   private static func worldIsOver() -> Never { _exit(0) }
 
   private static func map(_ folder: Int32, _ directory: String) throws -> UnsafeRawPointer {
@@ -123,8 +123,8 @@ public final class SharedClock: TimeSource, AlarmKeeper {
   }
 }
 
-/// Calls `body` with the address of a Unix socket. A path longer than the 107 bytes there is room for is cut off, so
-/// callers give a short one.
+/// Calls `body` with the address of a Unix socket. A path longer than the available 107 bytes is truncated, so
+/// callers must pass a short one.
 public func withUnixAddress<Result>(
   _ path: String, _ body: (UnsafePointer<sockaddr>, socklen_t) throws -> Result
 ) rethrows -> Result {

@@ -3,7 +3,7 @@ package struct MachineDescription: Sendable, Equatable {
   package var name: String
   package var position: Place
   package var apps: [InstalledApp]
-  /// Its addresses on the air are resolvable private ones (`Privacy = device`).
+  /// Its addresses on the air are resolvable private addresses (`Privacy = device`).
   package var hasPrivateAddresses: Bool
 
   package init(name: String, position: Place, apps: [InstalledApp], hasPrivateAddresses: Bool = false) {
@@ -25,7 +25,7 @@ package struct Place: Sendable, Equatable, CustomStringConvertible {
   package var description: String { "\(x) m, \(y) m" }
 }
 
-/// The apps that this package brings; scenarios name them by their short names.
+/// The apps in this package. Scenarios use their short names.
 package enum InstalledApp: String, Sendable, CaseIterable {
   case agent
   case lock
@@ -34,7 +34,7 @@ package enum InstalledApp: String, Sendable, CaseIterable {
   package var executable: String { "latchkey-\(rawValue)" }
 }
 
-/// Why a machine moves, where promises must know.
+/// Why a machine moves, if promises must know.
 package enum Occasion: String, Sendable, CaseIterable {
   case departure
   case arrival

@@ -1,24 +1,51 @@
-/// What can happen to a machine from outside, besides the end of its processes.
+/// What can happen to a machine from outside, apart from the end of its processes.
 package enum MachineFault: Sendable, Equatable {
   /// A clean restart of bluetoothd, or SIGKILL and a new start.
   case restartBluetoothd(killed: Bool)
-  /// The adapter has power, or none, while its controller stays.
+  /// Switches the adapter's power while the controller stays.
   case adapterPower(isOn: Bool)
-  /// The controller is plugged in, or gone.
+  /// Plugs or unplugs the controller.
   case controller(isPlugged: Bool)
   case rfkill(isBlocked: Bool)
-  /// A shield around the machine.
+  /// A shield around the machine: it neither hears nor is heard.
   case radio(isBlocked: Bool)
+  /// From one moment to the next; or on foot, straight and evenly, `over` that long.
   case move(to: Place, occasion: Occasion?, over: Duration? = nil)
+  /// Somebody on the air sends an advertisement that breaks the rules of its own format.
   case malformedAdvertisement
+  /// A peer notifies a handle that nobody knows.
   case unknownNotification
+
+  /// What happens, in words, for people.
+  package func summary(on machine: String) -> String {
+    switch self {
+    case .restartBluetoothd(false): "bluetoothd on \(machine) restarts"
+    case .restartBluetoothd(true): "bluetoothd on \(machine) is killed and started again"
+    case .adapterPower(let isOn): "the adapter of \(machine) \(isOn ? "gets its power back" : "loses power")"
+    case .controller(let isPlugged): "the controller of \(machine) is \(isPlugged ? "plugged in" : "unplugged")"
+    case .rfkill(let isBlocked): "rfkill \(isBlocked ? "blocks" : "unblocks") Bluetooth on \(machine)"
+    case .radio(let isBlocked): "\(machine)'s radio is \(isBlocked ? "blocked" : "free again")"
+    case .move(let place, let occasion, let over):
+      Self.moving(machine, to: place, occasion) + (over.map { ", on foot, over \(DurationText.format($0))" } ?? "")
+    case .malformedAdvertisement: "a malformed advertisement reaches \(machine)"
+    case .unknownNotification: "a notification for an unknown handle reaches \(machine)"
+    }
+  }
+
+  private static func moving(_ machine: String, to place: Place, _ occasion: Occasion?) -> String {
+    switch occasion {
+    case .departure: "the owner leaves (\(machine) to \(place))"
+    case .arrival: "the owner comes home (\(machine) to \(place))"
+    case nil: "\(machine) moves to \(place)"
+    }
+  }
 }
 
-/// What a machine can do of what a story asks.
+/// Whether a machine can do what a story asks.
 package enum Ability: Sendable, Equatable {
   case exact
-  /// Something that comes close; what.
+  /// Something similar, with a description.
   case substitute(String)
-  /// Why not.
+  /// The reason.
   case unsupported(String)
 }

@@ -1,32 +1,32 @@
 import Journal
 import TimeTypes
 
-/// Where a story happens: its machines, the air between them, and the time. All calls block, and are made from one
+/// The place of a story: its machines, the air between them, and the time. All calls block, and are made from one
 /// thread.
 package protocol World: AnyObject {
   var run: RunFolder { get }
-  /// Since the world's beginning.
+  /// The time since the world's beginning.
   var now: Instant { get }
-  /// What a person reads in the verdict of how this world differs from the story's.
+  /// How this world differs from the story's, for the reader of the verdict.
   var remarks: [String] { get }
 
   /// Starts the machines.
   func boot() throws
-  /// The story begins to do things: machines that were kept apart while they were prepared can meet from now on.
+  /// The story begins: machines that were kept apart during their preparation can meet from now on.
   func meet() throws
-  /// Returns when all that happened up to now is recorded.
+  /// Returns when everything that has happened so far is recorded.
   func settle() throws
-  /// Lets the world live until then, looking whenever something may have happened whether to stop.
+  /// Lets the world run until then, and calls `stopWhen` whenever something may have happened.
   ///
-  /// - Returns: whether `stopWhen` said so.
+  /// - Returns: whether `stopWhen` returned true.
   @discardableResult
   func run(until limit: Instant, stopWhen: () throws -> Bool) throws -> Bool
   func machine(_ name: String) throws -> any Machine
-  /// Notices what ended by itself, on every machine.
+  /// Notices processes that ended by themselves, on every machine.
   func tend() throws -> [(machine: String, UnexpectedEnd)]
   /// What was recorded since the last call.
   func readRecords() throws -> [JournalEntry]
-  /// Lines that could not be read.
+  /// How many lines could not be read.
   var damagedLines: Int { get }
 }
 

@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
 
-/// Why a world could not be made or went wrong, and what to do about it.
+/// Why a world could not be created or went wrong, and what to do about it.
 package struct WorldError: Error, Sendable, Equatable, CustomStringConvertible {
   package let description: String
   package init(_ description: String) { self.description = description }

@@ -4,7 +4,7 @@ import Foundation
 import TimeTypes
 import Timekeeping
 
-/// Runs one suite of BlueZ behaviour on the simulator and on bluetoothd, and compares what both did.
+/// Runs a suite of BlueZ behaviours on the simulator and on bluetoothd, and compares the results.
 @main
 struct Program: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
@@ -40,10 +40,10 @@ struct Choice: ParsableArguments {
     return chosen.enumerated().filter { $0.offset % numbers[1] == numbers[0] - 1 }.map(\.element)
   }
 
-  /// At once, also into a pipe.
+  /// Written at once, even into a pipe.
   private func say(_ line: String) { FileHandle.standardOutput.write(Data((line + "\n").utf8)) }
 
-  /// Runs the chosen cases; returns whether every expectation held.
+  /// Runs the chosen cases. Returns whether every expectation held.
   func run(on world: any ConformanceWorld, time: any TimeSource) async throws -> Bool {
     let run = ConformanceRun(world: world, time: time)
     var seen = Transcript(subject: world.subject)

@@ -5,7 +5,7 @@ import TimeTypes
 import Timekeeping
 import Worlds
 
-/// Runs this program once more, in a world whose time leaps over every wait.
+/// Runs this program again, in a world whose time leaps over every wait.
 enum VirtualTime {
   static let ownFolder = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
     .path
@@ -24,7 +24,7 @@ enum VirtualTime {
         arguments: Array(CommandLine.arguments.dropFirst()),
         environment: ProcessInfo.processInfo.environment.merging([ProcessClock.variable: folder.path]) { $1 },
         standardInput: STDIN_FILENO, standardOutput: STDOUT_FILENO, standardError: STDERR_FILENO))
-    // Looks in a row at which nobody waited for anything. While a process begins or ends there are some.
+    // How many checks in a row found every process idle. While a process begins or ends, there are a few such checks.
     var idleLooks = 0
     while process.end == nil {
       try conductor.settle()

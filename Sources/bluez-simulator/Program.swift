@@ -20,7 +20,7 @@ enum Main {
   }
 }
 
-/// Serves `org.bluez` on the buses of machines that have no Bluetooth, over one simulated radio.
+/// Serves `org.bluez` on the buses of machines without Bluetooth, over one simulated radio.
 struct Program: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "bluez-simulator",
@@ -135,9 +135,9 @@ struct Program: AsyncParsableCommand {
   }
 }
 
-/// Standard output: answers come from two threads, and lines stay whole.
+/// Standard output. Answers come from two threads, and lines stay whole.
 enum Output {
-  /// Told to stay, it goes on without anybody who reads.
+  /// With `--stay`, it continues even without a reader.
   static let isStaying = Mutex(false)
 
   static func write(_ line: SimulatorLine) {
@@ -145,7 +145,7 @@ enum Output {
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
     guard var data = try? encoder.encode(line) else { return }
     data.append(UInt8(ascii: "\n"))
-    // Whoever is to hear of the radio can't: so is the reason to go on.
+    // The reader is gone, so there is no reason to continue.
     if !Console.write(Array(data)), !isStaying.withLock({ $0 }) { Console.end(program: "bluez-simulator") }
   }
 }
@@ -167,7 +167,7 @@ enum Input {
     }
     if staying { return }
     if lineCount == 0 {
-      // Nobody may have meant to end it: a job in the background has no input.
+      // This may be unintended: a job in the background has no input.
       Console.complain("bluez-simulator: standard input has ended without a command, and so does this; --stay goes on")
     }
     simulator.stop()

@@ -7,7 +7,7 @@ import LockProtocol
 import Logging
 import Timekeeping
 
-/// The policy with a store, a clock, the phone's keys and a radio around it.
+/// Connects the policy with a store, a clock, the phone's keys and a radio.
 final class AgentApp: @unchecked Sendable {
   // Everything here happens on the main queue.
   private var policy: HomePolicy
@@ -23,11 +23,11 @@ final class AgentApp: @unchecked Sendable {
   private var terminationSource: (any DispatchSourceSignal)?
   private var hasStarted = false
   private var offer: [UInt8]?
-  /// The offer of the latest command: good for no other.
+  /// The offer that the latest command used. It must not be used again.
   private var usedOffer: [UInt8]?
   private var session: PhoneSession<SwiftCryptography>?
   private var command: (kind: HomeCommand, operation: UInt64)?
-  /// The callers that wait to hear what becomes of the owner's word.
+  /// Callers that wait for the outcome of the owner's command.
   private var words: [UserAction] = []
   private static let maximumWordCount = 4
 
@@ -60,7 +60,7 @@ final class AgentApp: @unchecked Sendable {
     }
   }
 
-  // MARK: The owner's side
+  // MARK: Owner
 
   private func userAsks(_ action: UserAction) {
     guard action.name == "unlock" else {
@@ -71,7 +71,7 @@ final class AgentApp: @unchecked Sendable {
     }
     logger.record(Recorded.Agent.wordGiven, [:])
     words.append(action)
-    // A process that was started for this hears of its radio first.
+    // A process that was started for this first waits for its radio.
     if hasStarted, words.count == 1 { happens(.unlockAsked) }
   }
 
@@ -103,9 +103,9 @@ final class AgentApp: @unchecked Sendable {
     UserAlert.show("You seem to be at your locked door, but \(reason). To open it: latchkey unlock")
   }
 
-  // MARK: The radio's side
+  // MARK: Radio
 
-  /// The lock, as the system names it; `nil` until one has proven to be it.
+  /// The lock, as the system identifies it, or `nil` until one has proven to be it.
   var knownLock: UUID? { store.state.lock }
 
   /// The radio works, for the first time or again.
@@ -133,7 +133,7 @@ final class AgentApp: @unchecked Sendable {
     guard value.count == LockService.offerByteCount else {
       return logger.warning("what arrived as an offer has \(value.count) bytes, and is no offer")
     }
-    // A read may bring what a notification brought before.
+    // A read may return what a notification has already brought.
     guard value != offer, value != usedOffer else { return }
     offer = value
     logger.record(Recorded.Agent.offerReceived)
@@ -159,7 +159,7 @@ final class AgentApp: @unchecked Sendable {
       tell(answer, to: command)
       happens(.answered(HomeAnswer(answer), bolt: HomeBolt(answer.lockState)))
     } catch {
-      // A forged or a late one. The true one may still come.
+      // A forged or late answer. The true one may still come.
       logger.warning("an answer was refused: \(error)")
     }
   }
@@ -175,7 +175,7 @@ final class AgentApp: @unchecked Sendable {
     }
   }
 
-  /// Only who has the lock's private key can answer: from now on this peripheral is the lock.
+  /// Only a device with the lock's private key can answer, so this peripheral is the lock from now on.
   private func lockIsProven() {
     guard let identifier = radio?.peripheralIdentifier, identifier != store.state.lock else { return }
     var state = store.state
@@ -215,7 +215,7 @@ final class AgentApp: @unchecked Sendable {
       }
     case .readSignal: radio?.readSignal()
     case .readOffer:
-      // What is read counts as new, even if it is what there was.
+      // What is read counts as new, even if it has not changed.
       offer = nil
       logger.record(Recorded.Agent.offerAsked, level: .info)
       radio?.readOffer()
@@ -249,7 +249,7 @@ final class AgentApp: @unchecked Sendable {
       }
       radio.write(message)
     } catch {
-      // Later, since the policy is in the middle of an event.
+      // Later, because the policy is still handling an event.
       DispatchQueue.main.async { self.writeFailed(error) }
     }
   }
@@ -259,7 +259,7 @@ extension HomeAnswer {
   init(_ answer: LockAnswer) {
     switch answer.result {
     case .done: self = .done
-    // Another's command was to move the bolt, and it stopped on its way.
+    // Another phone's command was to move the bolt, and the bolt stopped on its way.
     case .notNeeded: self = answer.lockState == .notFullyLocked ? .failed : .done
     case .unknownOperation: self = .unknownOperation
     case .failed, .doorOpen, .busy: self = .failed

@@ -5,7 +5,7 @@ import LockProtocol
 import Logging
 import Timekeeping
 
-/// The agent's radio: a `CBCentralManager` that wants one thing, a link to the lock, and says so once.
+/// The agent's radio: a `CBCentralManager` that requests one link to the lock, once.
 final class AgentCentral: NSObject, CBCentralManagerDelegate, CBPeripheralDelegate, @unchecked Sendable {
   // Everything here happens on the main queue.
   static let restoreIdentifier = "org.latchkey.agent.central"
@@ -17,15 +17,15 @@ final class AgentCentral: NSObject, CBCentralManagerDelegate, CBPeripheralDelega
   private unowned let app: AgentApp
   private let logger: Logger
   private var manager: CBCentralManager?
-  /// The lock, or who is being tried as it.
+  /// The lock, or the device being tested as the lock.
   private var peripheral: CBPeripheral?
-  /// The radio was off since the peripheral was got.
+  /// The radio was off since the peripheral object was obtained.
   private var isStale = false
   private var offer: CBCharacteristic?
   private var command: CBCharacteristic?
   private var answer: CBCharacteristic?
   private var search = LockSearch()
-  /// Devices that the search has to do with.
+  /// The devices in the search.
   private var candidates: [UUID: CBPeripheral] = [:]
   private var offerRetries = SubscriptionRetries()
   private var answerRetries = SubscriptionRetries()
@@ -81,7 +81,7 @@ final class AgentCentral: NSObject, CBCentralManagerDelegate, CBPeripheralDelega
   func centralManagerDidUpdateState(_ central: CBCentralManager) {
     logger.record(Recorded.Agent.stateUpdated, [.state: "\(central.state)"])
     guard central.state == .poweredOn else {
-      // Nobody tells of the links that end with the radio, and some of these states make the peripheral invalid.
+      // There are no events for links that end with the radio, and some of these states invalidate the peripheral.
       app.linkDown()
       isStale = true
       return
@@ -97,12 +97,12 @@ final class AgentCentral: NSObject, CBCentralManagerDelegate, CBPeripheralDelega
     let isLinked = peripheral?.state == .connected
     app.radioIsReady(isLinked: isLinked)
     guard let peripheral, peripheral.identifier == app.knownLock else { return beginSearch() }
-    // A request that an earlier process made for another is over.
+    // Requests that an earlier process made for other devices are over.
     for other in candidates.values { central.cancelPeripheralConnection(other) }
     candidates = [:]
     switch peripheral.state {
     case .connected: explore(peripheral)
-    case .connecting: break  // The system is at it.
+    case .connecting: break  // The system is already connecting.
     case .disconnected, .disconnecting: central.connect(peripheral, options: nil)
     @unknown default: central.connect(peripheral, options: nil)
     }
@@ -136,7 +136,7 @@ final class AgentCentral: NSObject, CBCentralManagerDelegate, CBPeripheralDelega
     logger.warning("no connection: \(error.map { "\($0)" } ?? "no reason given")")
     if search.isSearching { return perform(search.lost(peripheral.identifier, at: time.now)) }
     central.connect(peripheral, options: nil)
-    // The lock has lost its side of the bond, and one that hides its address comes back under another name.
+    // The lock has lost its side of the bond. A lock that hides its address comes back under another identifier.
     if (error as? CBError)?.code == .peerRemovedPairingInformation { beginSearch() }
   }
 
@@ -151,13 +151,14 @@ final class AgentCentral: NSObject, CBCentralManagerDelegate, CBPeripheralDelega
     }
     if search.isSearching { return perform(search.lost(peripheral.identifier, at: time.now)) }
     guard peripheral == self.peripheral else { return }
-    // Asked for once; from here on the system waits for the lock, for days if need be, with or without this process.
+    // Requested once. From here on the system waits for the lock, for days if necessary, with or without this
+    // process.
     central.connect(peripheral, options: nil)
   }
 
   // MARK: The search
 
-  /// Looks for the lock among all that offer its service.
+  /// Looks for the lock among all devices that offer its service.
   private func beginSearch() {
     var kept = candidates.values.map { ($0.identifier, $0.state == .connected) }
     if let peripheral, candidates[peripheral.identifier] == nil {
@@ -192,7 +193,7 @@ final class AgentCentral: NSObject, CBCentralManagerDelegate, CBPeripheralDelega
         app.linkDown()
       }
     }
-    // The search does not come back to a device that it has forgotten.
+    // The search does not return to a device that it has forgotten.
     if candidates.count > 2 * LockSearch.maximumCandidates {
       candidates = candidates.filter { search.knows($0.key) }
     }
@@ -226,7 +227,7 @@ final class AgentCentral: NSObject, CBCentralManagerDelegate, CBPeripheralDelega
 
   // MARK: The lock's service
 
-  /// Takes up what is known of the lock's service, and discovers the rest.
+  /// Uses what is known of the lock's service, and discovers the rest.
   private func explore(_ peripheral: CBPeripheral) {
     findCharacteristics(peripheral)
     guard let offer, let answer, command != nil else { return discover(peripheral) }
@@ -234,7 +235,7 @@ final class AgentCentral: NSObject, CBCentralManagerDelegate, CBPeripheralDelega
       logger.record(Recorded.Agent.subscriptionAlive)
       return
     }
-    // The answer's first: with the offer's the lock begins to speak.
+    // The answer's subscription comes first, because the lock begins to send when the offer's arrives.
     if !answer.isNotifying { peripheral.setNotifyValue(true, for: answer) }
     if !offer.isNotifying { peripheral.setNotifyValue(true, for: offer) }
   }
@@ -298,7 +299,7 @@ final class AgentCentral: NSObject, CBCentralManagerDelegate, CBPeripheralDelega
       if characteristic.uuid == Self.offerUUID, characteristic.isNotifying { logger.record(Recorded.Agent.subscribed) }
       return
     }
-    // Of a link that is lost the next one makes up for it.
+    // If the link was lost, the next one makes up for it.
     guard peripheral.state == .connected else {
       return logger.info("no subscription to \(characteristic.uuid): \(error)")
     }
@@ -309,9 +310,10 @@ final class AgentCentral: NSObject, CBCentralManagerDelegate, CBPeripheralDelega
     logger.log(level: isLast ? .error : .warning, "no subscription to \(characteristic.uuid): \(error)")
   }
 
-  /// An offer has come, so the lock is talking to us: without the answer's subscription we would talk and not hear.
+  /// An offer has arrived, so the lock is talking to us. Without a subscription to the answer, we would not receive
+  /// its replies.
   private func subscribeToAnswer() {
-    // Where it failed before, as before a bond is made, now is the time.
+    // If it failed before, for example before the bond existed, this is the time to retry.
     guard answerRetries.due != nil else { return }
     answerRetries.linkBegan()
     subscribe(to: answer)
@@ -336,7 +338,7 @@ final class AgentCentral: NSObject, CBCentralManagerDelegate, CBPeripheralDelega
       if Array(value) == LockService.offerHint { readOffer() } else { app.offerReceived(Array(value)) }
     case Self.answerUUID:
       app.answerReceived(Array(value))
-      // Only who has the lock's private key can answer.
+      // Only a device with the lock's private key can answer.
       if search.isSearching, app.knownLock == peripheral.identifier { endSearch(with: peripheral) }
     default: break
     }

@@ -3,24 +3,25 @@ import HomePolicy
 import LatchkeyVersion
 import TimeTypes
 
-/// How the agent's state is on disk: JSON, with members that are called the same whatever the program calls them.
+/// The agent's state on disk: JSON, whose member names don't depend on names in the program.
 ///
-/// A change that an older agent may overlook is a new optional member, with a comment that says what it means where it is
-/// missing. Any other change is a new version: `version` grows, and what was read so far moves into a file of its own, as
-/// `AgentFormatOne`. In both cases the tests get a golden file of the new format, and keep those that they have.
+/// A change that an older agent may ignore is a new optional member, with a comment that says what a missing value
+/// means. Any other change is a new version: increase `version`, and move the reader of the present version into a
+/// file of its own, like `AgentFormatOne`. In both cases, add a golden file of the new format to the tests, and keep
+/// the existing ones.
 enum AgentFormat {
-  /// Version 1 was that of 0.1.0's first release, and of what followed it, which told them apart within `home`.
+  /// Version 1 is that of 0.1.0's first release and of its successors, which differ in a number within `home`.
   static let version = 2
 
   enum Problem: Error, Equatable {
     case damaged(String)
-    /// - Parameter writer: the version of the agent that wrote it, where it says so.
+    /// - Parameter writer: the version of the agent that wrote it, if known.
     case newer(version: Int, writer: String?)
   }
 
   private struct Head: Decodable {
     var version: Int
-    /// Missing: it is of version 1.
+    /// Missing: the file has version 1.
     var writer: String?
 
     enum CodingKeys: String, CodingKey {
@@ -41,7 +42,7 @@ enum AgentFormat {
     } catch let problem as Problem { throw problem } catch { throw .damaged("\(error)") }
   }
 
-  /// The state as it is written; the same state is always the same bytes.
+  /// The state as it is written. The same state always has the same bytes.
   static func bytes(_ state: AgentState) throws -> Data {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
@@ -229,7 +230,7 @@ extension AgentFormat {
     }
   }
 
-  /// - Throws: `Problem` where no clock shows this time.
+  /// - Throws: `Problem` if no clock can show this time.
   static func possible(_ time: HomeTime) throws -> HomeTime {
     guard time.isPossible else { throw Problem.damaged("no clock shows the time \(time)") }
     return time

@@ -2,11 +2,12 @@ import Foundation
 import HomePolicy
 import TimeTypes
 
-/// Version 1 of the agent's state. Nothing here is ever touched again.
+/// Version 1 of the agent's state. This file is never edited again.
 ///
-/// There were two of it. At first `home.version` was 1, and what was kept of arrivals was no evidence of an approach: of
-/// that the lock, the link and when it was lost are read, and nothing that opens a door. Then `home.version` was 2, for a
-/// while with approaches that did not say how strong they began: those are left out, so that the next one counts anew.
+/// There were two forms of it. At first `home.version` was 1, and what was stored about arrivals is not evidence of
+/// an approach. From that form, the lock, the link and the time of its loss are read, and nothing that could open a
+/// door. Later `home.version` was 2, for a while with approaches that lacked their initial signal strength. Those
+/// approaches are left out, so that the next one counts anew.
 enum AgentFormatOne {
   private struct OnDisk: Decodable {
     var lock: UUID?

@@ -3,9 +3,9 @@ import Foundation
 import HomePolicy
 import Logging
 
-/// What the agent keeps. `AgentFormat` says how it is on disk.
+/// What the agent stores. `AgentFormat` defines its form on disk.
 struct AgentState: Equatable {
-  /// The lock, as the system names it, once it has proven to be the one that the keys are for.
+  /// The lock, as the system identifies it, once it has proven to be the one that the keys belong to.
   var lock: UUID?
   var home = HomeState()
 }
@@ -15,19 +15,19 @@ struct AgentStoreError: Error, CustomStringConvertible {
   let description: String
 }
 
-/// The agent's state in one file, replaced whole, durable before `write` returns.
+/// The agent's state in one file, which is replaced as a whole, and is durable before `write` returns.
 final class AgentStore {
   private(set) var state: AgentState
   private let path: String
   private let descriptor: Int32
   private static let maximumByteCount = 64 * 1024
-  /// More than a state takes, with its folder's entry.
+  /// More than a state needs, including its folder entry.
   private var reserve: DiskReserve { DiskReserve(path: path + ".reserve", byteCount: 16 * 1024) }
-  /// Says that a state was stored here: if it is missing, it was lost.
+  /// Records that a state was stored here. If the state is missing, it was lost.
   private var markerPath: String { path + ".made" }
 
-  /// Reads the state; there is none at first. A damaged file is kept aside, and one that is missing is told of: without
-  /// it nothing is unlocked until a link has been lost and has come back, so nothing is opened by its loss.
+  /// Reads the state, which is empty at first. A damaged file is kept aside, and a missing one is reported. Without a
+  /// state, nothing is unlocked until a link has been lost and has come back, so its loss opens nothing.
   init(directory: String, logger: Logger) throws {
     path = directory + "/agent.json"
     descriptor = open(directory + "/agent.lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
@@ -61,13 +61,14 @@ final class AgentStore {
     logger.error("\(path) is damaged (\(problem)): it was moved to \(aside), and the agent starts anew")
   }
 
-  /// A child that is being started at this moment has the descriptor too until it runs its program, and would keep the lock.
+  /// Unlocks explicitly: a child that is just being started also has the descriptor until it runs its program, and
+  /// would keep the lock.
   deinit {
     flock(descriptor, LOCK_UN)
     close(descriptor)
   }
 
-  /// Replaces the state. On failure the file is as it was, and so is `state`.
+  /// Replaces the state. On failure, both the file and `state` stay as they were.
   func write(_ new: AgentState) throws {
     guard new != state || !FileManager.default.fileExists(atPath: path) else { return }
     let data = try AgentFormat.bytes(new)
@@ -85,7 +86,7 @@ final class AgentStore {
     state = new
   }
 
-  /// From now on a loss is noticed. What was stored counts without it, too.
+  /// From now on a loss is noticed. What was stored is valid without the marker, too.
   private func mark(_ logger: Logger?) {
     guard !FileManager.default.fileExists(atPath: markerPath) else { return }
     do {

@@ -45,7 +45,7 @@ import Timekeeping
     }
   }
 
-  /// What fading and a body in the way are worth, in dB.
+  /// The effect of fading and of a body in the way, in dB.
   private static let leastRise = 8
 
   func run() throws {
@@ -69,16 +69,16 @@ import Timekeeping
       app = AgentApp(
         configuration, keys: keys, store: store, boot: try BootIdentifier.ofThisBoot(), time: time, logger: logger)
     } catch {
-      // For the journal; the command says it to whoever started it.
+      // Logged for the journal. The command also prints it for whoever started it.
       logger.critical("the agent can't start: \(error)")
       throw StartError(description: "\(error)")
     }
     let restored = ApplicationLaunch.options()?[.bluetoothCentrals] as? [String] ?? []
     logger.record(Recorded.Agent.started, [.centralsToRestore: restored.joined(separator: " ")])
     app.start()
-    // Where systemd runs it, it is told that the unit is up.
+    // Tells systemd, if it runs this unit, that the unit is up.
     sd_notify(0, "READY=1")
-    // The system holds a manager's delegate weakly, and Dispatch an alarm's handler alone.
+    // The system holds a manager's delegate weakly, and Dispatch holds only an alarm's handler.
     withExtendedLifetime(app) { dispatchMain() }
   }
 
@@ -94,7 +94,7 @@ import Timekeeping
   }
 }
 
-/// Which boot of the machine this is.
+/// Identifies the boot of the machine.
 enum BootIdentifier {
   /// The kernel's own identifier, drawn at random at each boot.
   static func ofThisBoot() throws -> String {
@@ -103,7 +103,7 @@ enum BootIdentifier {
   }
 }
 
-/// Why the process can't do its work: a reason to end, and no matter of how it was called.
+/// Why the process can't do its work, apart from wrong arguments.
 struct StartError: Error, CustomStringConvertible {
   let description: String
 }

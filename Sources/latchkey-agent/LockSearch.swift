@@ -1,13 +1,14 @@
 import Foundation
 import TimeTypes
 
-/// Finds the phone's lock among all that look like one, for a phone that has not met its lock yet.
+/// Finds the phone's lock among all devices that look like one, for a phone that has not met its lock yet.
 ///
-/// Whatever advertises the lock service is asked for a link, several at a time: one that is out of reach, or never was a
-/// lock, keeps none of the others from being reached, also while the phone's process sleeps and the system alone waits.
-/// Linked ones are tried one by one. Only who has the lock's key can prove to be it; who does not within the time that a
-/// pairing takes, who refuses, and who lacks the service makes room for the next, and gets another turn ever later.
-/// Once the lock has proven itself the search is over, and the phone stays with it.
+/// Every device that advertises the lock service is asked for a link, several at a time. So a device that is out of
+/// reach, or is not a lock, does not keep the others from being reached, even while the phone's process sleeps and
+/// only the system waits. Linked devices are tested one by one. Only a device with the lock's key can prove to be the
+/// lock. A device that does not do so within the time a pairing takes, that refuses, or that lacks the service makes
+/// room for the next one, and gets another turn after ever longer pauses. Once the lock has proven itself, the search
+/// is over, and the phone stays with it.
 struct LockSearch {
   enum Effect: Equatable {
     case scan
@@ -17,17 +18,17 @@ struct LockSearch {
     case cancel(UUID)
     /// Linked: offer it our key.
     case test(UUID)
-    /// The test is over, for the worse.
+    /// The test is over without success.
     case endTest(UUID)
   }
 
   private enum Phase: Equatable {
-    /// A link is asked for.
+    /// A link is requested.
     case requested(since: Instant)
-    /// There is a link, and others are tried first.
+    /// There is a link, and others are tested first.
     case linked
     case testing(until: Instant)
-    /// Not asked for now.
+    /// Not requested now.
     case resting(until: Instant)
   }
 
@@ -39,17 +40,17 @@ struct LockSearch {
     var refusals = 0
   }
 
-  /// Links asked for at a time. A controller's accept list has room for at least as many.
+  /// How many links are requested at a time. A controller's accept list has room for at least as many.
   static let maximumRequests = 6
-  /// Peripherals remembered.
+  /// How many peripherals are remembered.
   static let maximumCandidates = 32
-  /// Within which a lock proves itself: first a pairing, over which two people may compare numbers.
+  /// How long a lock has to prove itself, including a pairing in which two people may compare numbers.
   static let testLimit: Duration = .seconds(60)
-  /// The same where others wait.
+  /// The same if others are waiting.
   static let sharedTestLimit: Duration = .seconds(30)
-  /// After which a request makes room for one that waits.
+  /// After this time, a request makes room for a waiting one.
   static let requestLimit: Duration = .seconds(30)
-  /// How often a candidate may refuse us where no other is there: a refusal may be meant for an offer of before.
+  /// How often the only candidate may refuse us: a refusal may be about an earlier offer.
   static let maximumRefusals = 3
 
   private var candidates: [UUID: Candidate] = [:]
@@ -57,12 +58,12 @@ struct LockSearch {
   private var isScanning = false
   private var effects: [Effect] = []
 
-  /// Whose turn it is to prove itself.
+  /// The device being tested.
   var tested: UUID? {
     candidates.first { if case .testing = $0.value.phase { true } else { false } }?.key
   }
 
-  /// When `passed` must be called at the latest; `nil` if nothing is due.
+  /// The latest time at which `passed` must be called, or `nil` if nothing is due.
   var nextDeadline: Instant? {
     guard isSearching else { return nil }
     var tests: [Instant] = []
@@ -76,7 +77,7 @@ struct LockSearch {
       case .resting(let until): rests.append(until)
       }
     }
-    // Whoever rests needs a place.
+    // A resting device needs a free place to be requested again.
     let place = busyCount < Self.maximumRequests ? Instant.zero : requests.min()
     let turn = rests.min().flatMap { rest in place.map { max(rest, $0) } }
     return (tests + [turn].compactMap(\.self)).min()
@@ -88,12 +89,13 @@ struct LockSearch {
     candidates.values.count { if case .resting = $0.phase { false } else { true } }
   }
 
-  // MARK: What happens
+  // MARK: Events
 
-  /// The radio works, for the first time or again. What the system kept for an earlier process is among the candidates.
+  /// The radio works, for the first time or again. Peripherals that the system kept for an earlier process become
+  /// candidates.
   mutating func begin(_ kept: [(identifier: UUID, isLinked: Bool)], at now: Instant) -> [Effect] {
     isSearching = true
-    // A scan ends with the radio, and so do links.
+    // Scans and links end with the radio.
     isScanning = false
     candidates = candidates.mapValues { candidate in
       var candidate = candidate
@@ -114,7 +116,7 @@ struct LockSearch {
     return settle(at: now)
   }
 
-  /// The lock has proven itself: everybody else is let go.
+  /// The lock has proven itself, so all other devices are released.
   mutating func end(with lock: UUID?) -> [Effect] {
     guard isSearching else { return [] }
     isSearching = false
@@ -146,12 +148,12 @@ struct LockSearch {
     return settle(at: now)
   }
 
-  /// Its link is lost, or could not be made.
+  /// A device's link is lost, or could not be made.
   mutating func lost(_ identifier: UUID, at now: Instant) -> [Effect] {
     guard isSearching, let candidate = candidates[identifier] else { return [] }
     if case .resting = candidate.phase { return settle(at: now) }
     if case .testing = candidate.phase { effects.append(.endTest(identifier)) }
-    // Asked for anew at once where nobody waits: it may be the lock, at the edge of its range.
+    // Requested again at once if no other waits: it may be the lock, at the edge of its range.
     if waiting(at: now).isEmpty {
       candidates[identifier]?.phase = .requested(since: now)
       effects.append(.connect(identifier))
@@ -161,7 +163,7 @@ struct LockSearch {
     return settle(at: now)
   }
 
-  /// It refused what we wrote.
+  /// A device refused what we wrote.
   mutating func refused(_ identifier: UUID, at now: Instant) -> [Effect] {
     guard isSearching, candidates[identifier] != nil else { return [] }
     candidates[identifier]?.refusals += 1
@@ -169,7 +171,7 @@ struct LockSearch {
     return isPatient ? settle(at: now) : failed(identifier, at: now)
   }
 
-  /// It is no lock, or not ours.
+  /// A device is not a lock, or not ours.
   mutating func failed(_ identifier: UUID, at now: Instant) -> [Effect] {
     guard isSearching, let candidate = candidates[identifier] else { return [] }
     switch candidate.phase {
@@ -187,7 +189,7 @@ struct LockSearch {
     return settle(at: now)
   }
 
-  // MARK: What follows
+  // MARK: Consequences
 
   private var sorted: [(key: UUID, value: Candidate)] {
     candidates.sorted {
@@ -195,14 +197,14 @@ struct LockSearch {
     }
   }
 
-  /// Devices that could be asked for and are not; those with the fewest turns come first.
+  /// Devices that could be requested and are not, those with the fewest turns first.
   private func waiting(at now: Instant) -> [UUID] {
     resting.filter { if case .resting(let until) = $0.value.phase { until <= now } else { false } }.map(\.key)
   }
 
   private var resting: [(key: UUID, value: Candidate)] {
     let resting = sorted.filter { if case .resting = $0.value.phase { true } else { false } }
-    // By the signal among those of the same number, as they stand.
+    // Devices with the same number of turns are ordered by their signal.
     return resting.enumerated().sorted {
       ($0.element.value.failures, $0.offset) < ($1.element.value.failures, $1.offset)
     }.map(\.element)
@@ -260,7 +262,7 @@ struct LockSearch {
     effects.append(.test(next))
   }
 
-  /// Of the many that rest, the one with the most turns is forgotten.
+  /// Of many resting devices, the one with the most turns is forgotten.
   private mutating func makeRoom() {
     guard candidates.count >= Self.maximumCandidates else { return }
     if let last = resting.last { candidates[last.key] = nil }

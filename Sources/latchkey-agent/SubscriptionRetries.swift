@@ -1,12 +1,12 @@
 import TimeTypes
 
-/// When a subscription that failed on a link is tried again: a few times, ever later.
+/// When to retry a subscription that failed on a link: a few times, after ever longer pauses.
 struct SubscriptionRetries {
   static let limit = 6
   private var failures = 0
   private(set) var due: Instant?
 
-  /// There are no more tries on this link.
+  /// Whether there are no more attempts on this link.
   var isExhausted: Bool { failures > Self.limit }
 
   mutating func linkBegan() { self = SubscriptionRetries() }
@@ -17,7 +17,7 @@ struct SubscriptionRetries {
     due = isExhausted ? nil : now + .seconds(1 << min(failures - 1, 5))
   }
 
-  /// Whether it is time; then it is no longer.
+  /// Returns whether a retry is due, and clears it.
   mutating func takeDue(at now: Instant) -> Bool {
     guard let due, due <= now else { return false }
     self.due = nil

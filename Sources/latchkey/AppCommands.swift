@@ -4,13 +4,13 @@ import ArgumentParser
 import ConsoleOutput
 import Foundation
 
-/// Speaks with this machine's latchkeyd.
+/// Communicates with this machine's latchkeyd.
 enum SystemControl {
   static func perform(_ request: ControlRequest, limitSeconds: Int = 20) throws -> SystemStatus? {
     try reporting { try MachineControl(address: nil).perform(request, limit: .seconds(limitSeconds)) }
   }
 
-  /// Ends with a line on the error output, and 1, where `work` fails.
+  /// Ends with a line on the error output and status 1 if `work` fails.
   static func reporting<Outcome>(_ work: () throws -> Outcome) throws -> Outcome {
     do {
       return try work()

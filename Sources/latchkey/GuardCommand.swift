@@ -1,7 +1,7 @@
 import ArgumentParser
 import Worlds
 
-/// The guardian's process; the orchestrator starts it.
+/// The guardian's process, started by the orchestrator.
 struct GuardCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "guard", abstract: "Ends a world when its orchestrator has ended.", shouldDisplay: false)

@@ -3,21 +3,21 @@ import Dispatch
 import Glibc
 import Worlds
 
-/// Ends the world in order when somebody interrupts the run; without it the guardian would, a moment later.
+/// Ends the world in order when the run is interrupted. Otherwise the guardian would, a moment later.
 final class Interruption: Sendable {
-  // `watch` alone uses it, once; held so that the sources live as long as the run.
+  // Used only by `watch`, once. Held so that the sources live as long as the run.
   private nonisolated(unsafe) var sources: [any DispatchSourceSignal] = []
   private let queue = DispatchQueue(label: "interruption")
-  // The queue alone uses it.
+  // Used only on the queue.
   private nonisolated(unsafe) var guardian: Guardian?
 
-  /// Returns at once where nobody has interrupted the run; does not return where somebody has.
+  /// Returns at once if the run has not been interrupted. Does not return if it has.
   func letItEnd() { queue.sync {} }
 
   func watch(_ guardian: Guardian) {
     queue.sync { self.guardian = guardian }
     sources = [SIGINT, SIGTERM, SIGHUP].map { number in
-      // Else the signal ends this process before the queue hears of it.
+      // Otherwise the signal would end this process before the queue hears of it.
       signal(number, SIG_IGN)
       let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
       source.setEventHandler {
@@ -30,7 +30,7 @@ final class Interruption: Sendable {
     }
   }
 
-  /// Ends the world, and then this process as its broken output asks for.
+  /// Ends the world, and then this process with the status for its broken output.
   func endWithOutput() {
     queue.sync { try? guardian?.endWorld() }
     Console.end(program: "latchkey")

@@ -11,7 +11,7 @@ enum Main {
   }
 }
 
-/// The command that a person uses.
+/// The command for users.
 struct LatchkeyCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "latchkey",

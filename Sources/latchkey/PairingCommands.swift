@@ -6,7 +6,7 @@ import Foundation
 import Synchronization
 import Threads
 
-/// Answers what pairings ask, on the terminal.
+/// Answers questions of pairings, on the terminal.
 struct PairingDesk {
   enum Reply: String, ExpressibleByArgument, CaseIterable {
     case yes
@@ -16,7 +16,7 @@ struct PairingDesk {
   /// `nil`: the user is asked.
   let reply: Reply?
 
-  /// A device chooses its name: no control characters reach the terminal.
+  /// A device chooses its own name, so control characters must not reach the terminal.
   static func describe(_ question: PairingQuestion) -> String {
     let name = String((question.name ?? "").unicodeScalars.filter { !$0.properties.isControl }.map { Character($0) })
     let device = name.isEmpty ? question.address : "\(name) (\(question.address))"
@@ -30,7 +30,7 @@ struct PairingDesk {
     }
   }
 
-  /// Reaches who reads it at once, over a pipe too.
+  /// Written at once, even into a pipe.
   static func say(_ text: String, terminator: String = "\n") {
     Console.say(text, terminator: terminator)
   }
@@ -62,7 +62,7 @@ struct PairingDesk {
     }
   }
 
-  /// Attends until `isDone`, asking again and again; each time the system answers within ten seconds.
+  /// Attends until `isDone`, by asking repeatedly. The system answers within ten seconds each time.
   func attend(until isDone: () -> Bool) throws {
     let control = try MachineControl(address: nil)
     var shown: Set<UInt64> = []
@@ -128,7 +128,7 @@ struct PairCommand: ParsableCommand {
         let outcome = Result {
           _ = try MachineControl(address: nil).perform(.pair(device: device), limit: .seconds(75))
         }
-        // What the desk waits for in the meantime comes to an end by itself.
+        // The request that the desk is waiting for meanwhile ends by itself.
         result.withLock { $0 = outcome }
       }
       try PairingDesk(reply: answer).attend { result.withLock { $0 != nil } }

@@ -72,7 +72,7 @@ struct ProveCommand: ParsableCommand {
     if let keep { try Self.check(keep: keep) }
   }
 
-  /// What can be known before anything runs.
+  /// Checks what can be known before anything runs.
   private static func check(keep: String) throws {
     guard !keep.isEmpty else { throw ValidationError("--keep needs the name of a folder") }
     var isFolder: ObjCBool = false
@@ -99,7 +99,8 @@ struct ProveCommand: ParsableCommand {
         options: ScenarioRun.Options(
           days: days, seed: seed, pace: pace.flatMap(Pace.init), keep: keep,
           progress: { line in
-            // Where nobody hears of the run, and it leaves nothing behind, nobody waits for it.
+            // If the output has no reader any more, and the run leaves nothing behind, there is no reason to
+            // continue.
             if !Console.say(line), !isFollowed { interruption.endWithOutput() }
           },
           worldBegan: { interruption.watch($0) }))
@@ -108,7 +109,7 @@ struct ProveCommand: ParsableCommand {
     } catch let error as ExitCode {
       throw error
     } catch {
-      // Whoever ends the world makes the story fail, which is then not what is to be told.
+      // An interruption makes the story fail, and that failure should not be reported.
       interruption.letItEnd()
       Console.complain("latchkey: \(error)")
       throw ExitCode(Self.status(of: error))
@@ -131,7 +132,7 @@ extension ProveCommand {
     return .machines(machines, try MachineTools(folder: folder))
   }
 
-  /// Lists the scenarios; without `--list` it is the answer to who has named none.
+  /// Lists the scenarios. Without `--list`, this is the reply to a command that names none.
   private func tellScenarios() throws {
     let lines = try SystemControl.reporting {
       ScenarioLibrary.list(executableFolder: try Executables.ownFolder()).map { "  \($0.name)  \($0.title)" }

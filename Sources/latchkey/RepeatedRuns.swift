@@ -4,9 +4,9 @@ import Foundation
 import Stories
 import Worlds
 
-// Many runs of one story must come to the same, whatever else the machine does: this counts what they came to.
+// Many runs of one story must have the same outcome, whatever else the machine does. This counts the outcomes.
 extension ProveCommand {
-  /// What runs with one scenario and seed came to, and how often.
+  /// The outcomes of runs with one scenario and seed, and how often each occurred.
   private struct Tally {
     var outcomes: [String: Int] = [:]
   }

@@ -16,7 +16,7 @@ struct ReportFile {
 
   /// Prints the timeline and the verdict, and writes them to the file that `--json` names.
   ///
-  /// - Throws: `ExitCode` 1 where not every promise was kept.
+  /// - Throws: `ExitCode` 1 if a promise was not kept.
   static func tell(_ report: Report, json: String?) throws {
     Console.say(report.text())
     if let json { try ReportFile(json).write(report) }
@@ -24,7 +24,7 @@ struct ReportFile {
     if !report.kept { throw ExitCode(1) }
   }
 
-  /// - Throws: `ValidationError` where it is clear beforehand that it can't be written.
+  /// - Throws: `ValidationError` if it is already clear that it can't be written.
   func check() throws {
     guard !path.isEmpty else { throw ValidationError("--json needs the name of a file") }
     var isFolder: ObjCBool = false

@@ -67,7 +67,7 @@ struct SetupPhoneCommand: ParsableCommand {
   }
 }
 
-/// What both say and ask.
+/// What both setups print and ask.
 private enum Dialogue {
   static var isPossible: Bool { isatty(STDIN_FILENO) == 1 && isatty(STDERR_FILENO) == 1 }
 

@@ -2,7 +2,7 @@ import AppLink
 import ArgumentParser
 import ConsoleOutput
 
-/// The owner's word to this machine's agent.
+/// Passes the owner's command to this machine's agent.
 struct UnlockCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "unlock", abstract: "Opens the door: your word, where the agent asks, or at any time in reach.",

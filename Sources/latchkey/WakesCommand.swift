@@ -14,7 +14,7 @@ struct WakesCommand: ParsableCommand {
     Console.say(lines.joined(separator: "\n"))
   }
 
-  /// What a person reads: a line for each wake, or one that says that there was none.
+  /// Text for a person: a line for each wake, or one that says that there were none.
   static func lines(_ status: SystemStatus, app: String?) throws -> [String] {
     let known = status.apps.map(\.bundleIdentifier).sorted()
     if let app, !known.contains(app) {
@@ -39,23 +39,37 @@ struct WakesCommand: ParsableCommand {
 
   private static func count(_ number: Int, _ what: String) -> String { "\(number) \(what)\(number == 1 ? "" : "s")" }
 
-  /// The journal has the event's own name; one that is not among these is shown by it.
-  private static func reason(_ because: String) -> String {
+  private static func reason(_ because: WakeReason) -> String {
     switch because {
-    case "adopted": "awake already when latchkeyd started"
-    case "connected": "woken by a connection"
-    case "disconnected": "woken by a disconnection"
-    case "failedToConnect": "woken by a connection that failed"
-    case "discovered": "woken by a discovery"
-    case "valueUpdated": "woken by a new value"
-    case "operationCompleted": "woken by an answer"
-    case "servicesModified": "woken by changed services"
-    case "subscribed": "woken by a subscription"
-    case "unsubscribed": "woken by the end of a subscription"
-    case "readRequested": "woken by a read"
-    case "writeRequested": "woken by a write"
-    case "stateChanged": "woken by Bluetooth's state"
-    default: "woken by \(because)"
+    case .adopted: "awake already when latchkeyd started"
+    case .restore: "relaunched to be restored"
+    case .event(let kind): "woken by \(Self.what(kind))"
+    case .unknown(let name): "woken by \(name)"
+    }
+  }
+
+  private static func what(_ kind: Event.Kind) -> String {
+    switch kind {
+    case .connected: "a connection"
+    case .disconnected: "a disconnection"
+    case .failedToConnect: "a connection that failed"
+    case .discovered: "a discovery"
+    case .valueUpdated: "a new value"
+    case .operationCompleted: "an answer"
+    case .nameChanged: "a changed name"
+    case .servicesModified: "changed services"
+    case .subscribed: "a subscription"
+    case .unsubscribed: "the end of a subscription"
+    case .readRequested: "a read"
+    case .writeRequested: "a write"
+    case .requestExpired: "a request that it did not answer in time"
+    case .stateChanged: "Bluetooth's state"
+    case .managerRejected: "a manager that was refused"
+    case .willRestoreState: "its restoration"
+    case .serviceAdded: "a service that was published"
+    case .advertisingStarted: "the start of its advertising"
+    case .updateCredit: "room for more values"
+    case .actionRequested: "its user's request"
     }
   }
 }

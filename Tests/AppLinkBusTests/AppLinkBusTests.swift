@@ -157,7 +157,7 @@ struct AppLinkBusTests {
     let second = AppLinkClient(address: bus.address.text, logger: logger, delegate: app)
     try second.start()
     #expect(try await app.told.next() == .attached(TestSystem.reply))
-    // On a thread of its own: a query blocks, and the test's threads are few.
+    // On a separate thread: a query blocks, and the tests have few threads.
     let answers = Inbox<Result<QueryReply, AppLinkError>>()
     DispatchQueue.global().async {
       answers.put(Result { () throws(AppLinkError) in try second.query(Sample.queries[1]) })
@@ -253,7 +253,7 @@ struct AppLinkBusTests {
       OutgoingSignal(
         path: AppLinkName.path, interface: AppLinkName.appInterface, member: forged.name,
         arguments: forged.arguments, destination: connection.name))
-    // The bus has passed it on before it answers this.
+    // The bus has delivered it before it answers this.
     _ = try await forger.credentials(of: connection.name)
     system.server.send(Sample.events[5], to: connection)
     #expect(try await app.told.next() == .event(Sample.events[5]))

@@ -21,8 +21,9 @@ extension Sample {
     ],
     wakes: [
       WakeRecord(
-        app: "a", because: "connected", unixSeconds: 1_767_225_600.5, seconds: 2.25, told: 3, said: 4, outcome: nil),
+        app: "a", because: .event(.connected), unixSeconds: 1_767_225_600.5, seconds: 2.25, told: 3, said: 4,
+        outcome: nil),
       WakeRecord(
-        app: "b", because: "valueUpdated", unixSeconds: 0, seconds: 0, told: 0, said: 0, outcome: "suspended"),
+        app: "b", because: .event(.valueUpdated), unixSeconds: 0, seconds: 0, told: 0, said: 0, outcome: "suspended"),
     ])
 }

@@ -8,7 +8,7 @@ import Testing
 
 @testable import AppLinkBus
 
-/// A system that deals with what it is told when the test says so, and counts what waits.
+/// A system that handles requests when the test says so, and counts those that wait.
 private final class SlowSystem: Sendable {
   private struct Count {
     var now = 0
@@ -94,10 +94,10 @@ struct FlowTests {
         next += 1
       }
     }
-    // 18 of 60,000 bytes fill the window. Each ninth has a receipt at least, so that nine more come; one always waits, so that
-    // the system goes on counting.
+    // 18 requests of 60,000 bytes fill the window. At least each ninth has a receipt, so nine more come. One always
+    // waits, so that the system keeps counting.
     try await receive(18)
-    // Later than any that did not wait would come: the system answers these after what is in its line.
+    // Later than any call that did not wait: the system answers these after what is in its queue.
     let other = try Bus(address: bus.address)
     try other.start()
     for _ in 0..<50 { #expect(await refusal(other, call("StopScan", [Sample.manager.busValue])) != nil) }
@@ -162,7 +162,7 @@ struct FlowTests {
 
   private func refusal(_ peer: Bus, _ call: MethodCall) async -> BusError? {
     do {
-      // A refusal comes at once; one that does not come at all is not waited for without end.
+      // A refusal comes at once. The timeout ends the wait if there is none.
       try await peer.call(call, timeout: .seconds(20))
       return nil
     } catch { return error }
@@ -188,7 +188,7 @@ struct FlowTests {
     #expect(error?.message.contains("\(count) requests of this connection wait already, with \(bytes) bytes") == true)
     #expect(error?.message.contains("(at most 256, with 4194304)") == true)
     #expect(await refusal(peer, said)?.name == "org.latchkey.Error.NotAttached")
-    // Attached again it has as much before it as ever, until that is dealt with.
+    // After attaching again, it has as many requests waiting as before, until they are handled.
     try await peer.call(attach)
     #expect(await refusal(peer, said)?.name == "org.latchkey.Error.LimitReached")
     for _ in 0..<count {
@@ -218,7 +218,7 @@ struct FlowTests {
       Issue.record("no request came")
       return
     }
-    // Later than a reply that came with the request would be.
+    // Later than a reply that came with the request.
     _ = try await peer.credentials(of: peer.uniqueName)
     _ = await refusal(peer, call("Unlock"))
     #expect(said.untaken == [])
@@ -242,7 +242,7 @@ struct FlowTests {
       return
     }
     system.reply(token)
-    // The place is free when the answer, which goes the same way, has been given.
+    // The place is free once the answer, which takes the same way, has been sent.
     try await peer.callWithoutReply(on)
     for _ in 0..<63 + 1 { _ = try await system.events.next() }
     peer.close()

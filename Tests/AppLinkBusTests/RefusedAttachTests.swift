@@ -9,7 +9,7 @@ import Timekeeping
 
 @testable import AppLinkBus
 
-/// A system that answers each attachment as a test has it, the last answer for all that come later.
+/// A system that answers attachments as a test says. The last answer serves for all later ones.
 private final class ChoosySystem: Sendable {
   let events = Inbox<AppLinkServerEvent>()
   private let box = Holder()
@@ -33,7 +33,7 @@ private final class ChoosySystem: Sendable {
   func close() { box.value?.close() }
 }
 
-/// A clock that stands until a test moves it to the alarm that was set.
+/// A clock that stands still until a test moves it to the next alarm.
 private final class WatchedClock: TimeSource {
   let clock = ManualClock()
   let alarms = Inbox<Instant>()
@@ -53,7 +53,7 @@ private final class WatchedClock: TimeSource {
     WatchedAlarm(alarm: clock.makeAlarm(handler), alarms: alarms)
   }
 
-  /// Leaps over the next pause; how long it was.
+  /// Leaps over the next pause, and returns its length.
   func pass() async throws -> Duration {
     let deadline = try await alarms.next()
     defer { clock.advance(to: deadline) }
@@ -113,7 +113,7 @@ struct RefusedAttachTests {
       try peer.start()
       peers.append(peer)
       peer.enqueue { bus in
-        // A system that says nothing lets the others wait.
+        // A system that does not answer makes the others wait.
         bus.call(call) { result in if case .failure(let error) = result { refusals.put(error.name) } }
       }
     }

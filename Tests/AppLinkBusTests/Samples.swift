@@ -2,7 +2,7 @@ import AppLink
 import BluetoothTypes
 import FoundationEssentials
 
-/// At least one of every case of the vocabulary, with every optional both there and not.
+/// At least one of every case of the vocabulary, with every optional both present and missing.
 enum Sample {
   static let manager = ManagerIdentifier(7)
   static let operation = OperationIdentifier(1 << 40)

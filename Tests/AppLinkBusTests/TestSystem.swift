@@ -11,7 +11,7 @@ typealias Attachment = AppLink.Attachment
 
 let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
 
-/// An app's library, which notes what it is told.
+/// An app's library that records what it is told.
 final class App: AppLinkDelegate {
   enum Told: Equatable, Sendable {
     case attached(AttachReply)
@@ -75,12 +75,12 @@ struct TestSystem {
 struct AttachedApp {
   let app = App()
   let client: AppLinkClient
-  /// What the system was told of it.
+  /// What the system was told about it.
   let connection: AppConnection
   let credentials: Credentials
   let attachment: Attachment
 
-  /// Returns when both sides know of each other; nothing that they were told is left untaken.
+  /// Returns when both sides know of each other. No message is left unread.
   init(on bus: PrivateBus, to system: TestSystem) async throws {
     client = AppLinkClient(address: bus.address.text, logger: logger, delegate: app)
     try client.start()
@@ -91,11 +91,11 @@ struct AttachedApp {
   }
 }
 
-/// An app that asks the system something: in its delegate's methods, or on a test's word.
+/// An app that asks the system something: in its delegate's methods, or when a test says so.
 final class Asker: AppLinkDelegate {
   let attached = Inbox<Bool>()
   let answers = Inbox<Result<QueryReply, AppLinkError>>()
-  /// What it says before each question.
+  /// The requests it sends before each question.
   private let requests: [Request]
   private let asksWhenAttached: Bool
   private let client = Mutex<AppLinkClient?>(nil)

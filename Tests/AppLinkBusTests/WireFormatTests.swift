@@ -5,8 +5,8 @@ import Testing
 
 @testable import AppLinkBus
 
-/// What travels is what travelled when it was recorded: an app's library and latchkeyd may be of different builds. Who
-/// changes the format on purpose raises `Attachment.currentProtocolVersion`, and records anew:
+/// The messages are the same as when they were recorded, because an app's library and latchkeyd may come from
+/// different builds. To change the format on purpose, raise `Attachment.currentProtocolVersion` and record again:
 /// `LATCHKEY_RECORD_WIRE=1 swift test --filter WireFormatTests`.
 @Suite("The format on the bus")
 struct WireFormatTests {

@@ -117,7 +117,7 @@ struct BlueZBusTests {
     }
     pair.server.close()
     #expect(try await pair.messages.next() == .vanished)
-    // Said while nobody is there: dropped.
+    // Sent while bluetoothd is away, so it is dropped.
     pair.client.send(.call(CallIdentifier(2), path: Sample.device, .connect))
     let events = Inbox<BlueZServerEvent>()
     let second = try startServer(on: pair.bus, events)
@@ -167,7 +167,7 @@ struct BlueZBusTests {
     }
     pair.client.close()
     #expect(try await pair.events.next() == .clientVanished(name))
-    // Neither harms.
+    // Neither does any harm.
     pair.server.send(.reply(open, .success(.none)), to: name)
     pair.server.send(.callback(CallbackIdentifier(2), path: Sample.exported, .startNotify), to: name)
     let other = Inbox<DaemonMessage>()
@@ -206,7 +206,7 @@ struct BlueZBusTests {
     #expect(await call("UnregisterApplication", [.path(Sample.application)]) == nil)
     peer.enqueue { $0.reply(to: fetch, with: .success([ObjectCoding.value(Sample.applicationObjects)])) }
     #expect(await registration == "org.bluez.Error.Failed")
-    // The server's owner hears of neither.
+    // The server's user hears of neither.
     try await pair.exchange(3, Sample.adapter, .startDiscovery)
   }
 
@@ -226,7 +226,8 @@ struct BlueZBusTests {
     let device = try await introspect(Sample.device)
     #expect(device.contains("<method name=\"CancelPairing\"/>"))
     #expect(device.contains("<property name=\"RSSI\" type=\"n\" access=\"read\"/>"))
-    // The simulator's own is no client's business, and what an object may have is described though it has not got it.
+    // The simulator's own interface is not shown to clients. Properties that an object may have are described even if
+    // it lacks them now.
     #expect(!device.contains("org.latchkey.SimulatedController1"))
     #expect(device.contains("name=\"WakeAllowed\" type=\"b\" access=\"readwrite\""))
     #expect(device.contains("<node name=\"service0001\"/>"))
@@ -283,7 +284,7 @@ struct BlueZBusTests {
     var byte: UInt8 = 7
     #expect(write(received, &byte, 1) == 1)
     close(received)
-    // Once every write end is closed, a byte is followed by the end.
+    // Once every write end is closed, the byte is followed by the end.
     var bytes: [UInt8] = [0, 0]
     #expect(read(ends[0], &bytes, 1) == 1)
     #expect(bytes[0] == 7)

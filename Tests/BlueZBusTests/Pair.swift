@@ -33,7 +33,7 @@ struct Pair {
     server.close()
   }
 
-  /// Makes a call, has it answered, and returns who called.
+  /// Makes a call, has it answered, and returns the caller.
   @discardableResult
   func exchange(
     _ number: UInt64, _ path: ObjectPath, _ request: Request, answer: Result<Reply, BlueZError> = .success(.none)

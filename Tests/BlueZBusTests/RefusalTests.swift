@@ -9,7 +9,7 @@ import Testing
 
 @testable import BlueZBus
 
-/// Who may say what on the bus, and what is refused, in whose words.
+/// Which calls and signals are refused, and with which errors.
 @Suite("Refusals on the bus")
 struct RefusalTests {
   @Test("attack 37: signals and calls of another than org.bluez's owner change nothing")
@@ -32,7 +32,7 @@ struct RefusalTests {
       }
       #expect(error?.name == BusError.Name.accessDenied)
     }
-    // A stranger's value at a path that a client registered is not that client's value.
+    // A value sent by another client for a path that a client registered must not count as that client's value.
     try await forger.emit(
       OutgoingSignal(
         path: Sample.exported, interface: BusName.properties, member: "PropertiesChanged",
@@ -63,7 +63,7 @@ struct RefusalTests {
       } catch { return error.name }
     }
     let unknownMethod = BusError.Name.unknownMethod
-    // Where bluetoothd's own parsers refuse, and not the bus's.
+    // Errors of bluetoothd's own parsers, not the bus's.
     let refused = "org.bluez.Error.InvalidArguments"
     #expect(await refusal(Sample.device.appending("x"), InterfaceName.device, "Connect") == BusError.Name.unknownObject)
     #expect(await refusal(Sample.device, InterfaceName.device, "Explode") == unknownMethod)

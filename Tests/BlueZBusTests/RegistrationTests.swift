@@ -9,12 +9,12 @@ import Threads
 
 @testable import BlueZBus
 
-/// What clients register, with which adapter, and what of it is heard.
+/// What clients register, with which adapter, and which of their signals are used.
 @Suite("Registrations on the bus", .timeLimit(.minutes(10)))
 struct RegistrationTests {
   private static let second = WellKnown.adapter(1)
 
-  /// A second adapter, as the first.
+  /// A second adapter like the first.
   private static func addAdapter(_ pair: Pair) async throws {
     let signal = Signal.interfacesAdded(path: second, Sample.objects[Sample.adapter] ?? [:])
     pair.server.broadcast(signal)
@@ -134,7 +134,7 @@ struct RegistrationTests {
     let count = await withCheckedContinuation { continuation in
       let isStarted: Void? = try? DetachedThread.start {
         var byte: UInt8 = 0
-        // Until nobody has the other end.
+        // Until the other end is closed everywhere.
         continuation.resume(returning: recv(kept, &byte, 1, 0))
       }
       if isStarted == nil { continuation.resume(returning: -1) }
@@ -145,7 +145,7 @@ struct RegistrationTests {
     pair.close()
   }
 
-  /// A client all of whose objects are at the root.
+  /// A client that has all its objects at the root.
   private static func answer(_ call: IncomingCall, _ bus: isolated Bus) {
     let objects = Sample.applicationObjects.merging([Sample.monitor: Sample.monitorInterfaces]) { $1 }
     bus.reply(

@@ -46,7 +46,7 @@ enum Sample {
     application.appending("profile"): [InterfaceName.gattProfile: ["UUIDs": .strings([uuid.description])]],
   ]
 
-  /// Each with the object it is called on, and what is answered.
+  /// Each with the object it is called on, and its answer.
   static let calls: [(ObjectPath, Request, Result<Reply, BlueZError>)] = [
     (device, .setProperty(interface: InterfaceName.device, name: "Trusted", value: .bool(true)), .success(.none)),
     (adapter, .startDiscovery, .success(.none)),
@@ -97,7 +97,7 @@ enum Sample {
     ]
   ]
 
-  /// Each with the object it is called on, and what the client's object answers.
+  /// Each with the object it is called on, and the answer of the client's object.
   static let callbacks: [(ObjectPath, Callback, Result<CallbackReply, BlueZError>)] = [
     (exported, .readValue(RemoteRequest(device: device, mtu: 517)), .success(.bytes([5, 6]))),
     (exportedDescriptor, .readValue(RemoteRequest(device: device, offset: 3, mtu: 23)), .success(.bytes([]))),

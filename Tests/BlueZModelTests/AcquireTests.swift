@@ -4,12 +4,12 @@ import BluetoothTypes
 import BusValue
 import Testing
 
-/// AcquireNotify and AcquireWrite, of a peer's characteristics and of applications'.
+/// AcquireNotify and AcquireWrite, on a peer's characteristics and on applications'.
 @Suite struct AcquireTests {
   private static let remark = BluetoothUUID("5f1a0009-3c0c-4d6a-9a42-1c6f3d8e7b10")!
   private static let remarkPath = ObjectPath(unchecked: "/app/service0/remark")
 
-  /// A connected phone; the door's remark takes commands and notifies.
+  /// A connected phone. The door's remark accepts commands and notifies.
   private static func meeting(givesSockets: Bool = false) -> Bench {
     var bench = Bench()
     var objects = Bench.lockObjects(encrypted: false)

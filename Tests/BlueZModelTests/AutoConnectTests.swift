@@ -154,7 +154,7 @@ import TimeTypes
     #expect((bench.run(within: .seconds(60)) { $0.isConnected }) == false)
     if byConnect {
       bench.command(.move(machine: Bench.phone, x: 5000, y: 0))
-      // It fails, and yet it arms.
+      // It fails, but still arms the device.
       #expect(bench.ask(Bench.phone, path, .connect)?.error != nil)
       bench.comeHome()
     } else {

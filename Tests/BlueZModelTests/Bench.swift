@@ -6,7 +6,7 @@ import Radio
 import Testing
 import TimeTypes
 
-/// Two machines, a door and a phone, and whoever talks to their bluetoothd; time moves only when a test says so.
+/// Two machines, a door and a phone, and clients of their bluetoothds. Time moves only when a test says so.
 struct Bench {
   var world: SimulatedWorld
   var now = Instant.zero
@@ -18,7 +18,7 @@ struct Bench {
   var events: [(at: Instant, event: WorldEvent)] = []
   var refusals: [String] = []
   var channels: [BlueZModel.ChannelEffect] = []
-  /// What applications and agents answer; `nil` leaves the call open.
+  /// The answers of applications and agents. `nil` leaves the call open.
   var answers: @Sendable (Callback) -> Result<CallbackReply, BlueZError>? = { callback in
     switch callback {
     case .readValue: .success(.bytes([7, 7]))
@@ -75,7 +75,7 @@ struct Bench {
 
   mutating func run(_ duration: Duration) { run(until: now + duration) { _ in false } }
 
-  /// Goes on from event to event until `isDone`, or the time is up.
+  /// Continues from event to event until `isDone`, or until the time is up.
   @discardableResult
   mutating func run(within duration: Duration, until isDone: (Bench) -> Bool) -> Bool {
     run(until: now + duration, isDone)
@@ -214,7 +214,7 @@ struct Bench {
     return path
   }
 
-  /// All that a phone and a lock have done when they know each other: bonded, connected, profile registered.
+  /// Everything that a phone and a lock have done when they know each other: bonded, connected, profile registered.
   mutating func settle(notifying: Bool = false) -> ObjectPath {
     serveLock()
     registerAgents()
@@ -241,7 +241,7 @@ struct Bench {
     return run(within: duration) { $0.isConnected }
   }
 
-  // MARK: Looking
+  // MARK: Observing
 
   var phoneObjects: ManagedObjects { world.managedObjects(of: Self.phone) }
 
@@ -284,6 +284,6 @@ extension Result where Success == Reply, Failure == BlueZError {
 }
 
 extension Bench: CustomTestStringConvertible {
-  // A whole world is no help in a failure's text.
+  // A whole world would not help in the text of a failure.
   var testDescription: String { "the bench at \(now)" }
 }

@@ -36,7 +36,7 @@ import TimeTypes
     #expect(bench.ask(Bench.phone, offer, .readValue(offset: 0))?.bytes == [7, 7])
     #expect(bench.ask(Bench.phone, command, .writeValue([1, 2, 3], WriteOptions(kind: .request)))?.isSuccess == true)
     let isWritten = bench.callbacks.contains {
-      // What kind of write it was is not said.
+      // The kind of write is not passed on.
       if case .writeValue([1, 2, 3], let request) = $0.callback {
         request.kind == nil && request.mtu == 517
       } else {

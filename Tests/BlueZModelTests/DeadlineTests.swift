@@ -5,11 +5,11 @@ import TimeTypes
 
 @testable import BlueZModel
 
-/// A deadline that the alarm does not know of is a hang. So whatever point in time ahead a bluetoothd keeps, in whatever
-/// part, its alarm rings by then.
+/// A deadline without an alarm is a hang. So for every future time that any part of a bluetoothd stores, the alarm
+/// must ring by then.
 @Suite("Deadlines of the model")
 struct DeadlineTests {
-  /// A device that was wanted, and is wanted again, keeps when it would have vanished: nothing happens then.
+  /// A device that is wanted again keeps the time at which it would have vanished. Nothing happens then.
   private static let permissions: Set<String> = ["vanishesAt", "configuration"]
 
   private func models(in value: Any) -> [BlueZModel] {
@@ -54,7 +54,7 @@ struct DeadlineTests {
       Bench.door, Bench.adapter,
       .registerAdvertisement(path: ObjectPath(unchecked: "/short"), properties: end.all))
     pass(7, &bench)
-    // Links, questions, callbacks that nobody answers, a link that ends, and calls that come to nothing.
+    // Links, questions, callbacks that are never answered, a link that ends, and calls that fail.
     let path = bench.settle(notifying: true)
     pass(3, &bench)
     bench.answers = { _ in nil }

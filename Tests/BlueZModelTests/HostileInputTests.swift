@@ -7,7 +7,7 @@ import TimeTypes
 
 @testable import BlueZModel
 
-/// One machine with a link to a peer that says whatever a test wants.
+/// One machine with a link to a peer that sends whatever a test wants.
 private struct HostilePeer {
   var model: BlueZModel
   var now = Instant.zero
@@ -109,7 +109,7 @@ private struct HostilePeer {
         var payload = mixer.bytes(Int(mixer.next() % 40))
         if channel == Channel.attributes, !payload.isEmpty {
           payload[0] = opcodes[Int(mixer.next() % UInt64(opcodes.count))]
-          // Small handles meet attributes.
+          // Small handles hit attributes.
           for index in payload.indices.dropFirst() where mixer.next() % 2 == 0 { payload[index] &= 0x1F }
         } else if !payload.isEmpty {
           payload[0] &= 0x0F

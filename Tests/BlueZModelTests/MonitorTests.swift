@@ -5,7 +5,7 @@ import BusValue
 import Testing
 import TimeTypes
 
-/// AdvertisementMonitor1: passive scans, as bluetoothd has them with `--experimental`.
+/// AdvertisementMonitor1: passive scans, which bluetoothd has with `--experimental`.
 @Suite struct MonitorTests {
   private static let root = ObjectPath(unchecked: "/monitors")
   private static func path(_ name: String) -> ObjectPath { root.appending(name) }
@@ -14,7 +14,7 @@ import TimeTypes
     .array(of: "(yyay)", all.map { .structure([.byte($0.0), .byte($0.1), .bytes($0.2)]) })
   }
 
-  /// Low Energy alone, discoverable for everybody: what the door's advertisement begins with.
+  /// Low Energy only and generally discoverable, as at the beginning of the door's advertisement.
   private static let flags = patterns([(0, 0x01, [0x06])])
   private static let nobody = patterns([(0, 0x01, [0x7F])])
 
@@ -77,7 +77,7 @@ import TimeTypes
     let all = found(bench, by: "near")
     #expect(all.count > 10 && all.allSatisfy { $0.call == .deviceFound(lock) })
     #expect(found(bench, by: "none").isEmpty)
-    // Nobody was asked for the rest: it says its name only then.
+    // No scan request was sent, so the name in the scan response is unknown.
     #expect(bench.device(lock, "Name") == nil && bench.device(lock, "RSSI") != nil)
     #expect(bench.phoneObjects[Bench.adapter]?[InterfaceName.adapter]?["Discovering"] == .bool(false))
   }
@@ -183,7 +183,7 @@ import TimeTypes
     let lock = try #require(bench.lockPath)
     #expect(found(bench, by: "a").map(\.call) == [.deviceFound(lock)], "once")
     let took = try #require(found(bench, by: "a").first).at - begin
-    // In whole seconds of the clock.
+    // Counted in whole seconds of the clock.
     #expect(took >= .seconds(2) && took <= .seconds(5), "\(took)")
     bench.command(.shield(machine: Bench.door, isOn: true))
     let lost = bench.now

@@ -5,7 +5,7 @@ import BusValue
 import Testing
 import TimeTypes
 
-/// What applications may be, beside what the conformance suite has.
+/// Which applications are accepted, beyond what the conformance suite covers.
 @Suite struct RegistrationTests {
   private static func services(_ count: Int) -> ManagedObjects {
     var objects = ManagedObjects()

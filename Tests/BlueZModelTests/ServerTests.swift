@@ -124,7 +124,7 @@ import TimeTypes
       bench.ask(Bench.phone, command, .writeValue([1], WriteOptions()))?.error == .unknownObject(command))
     #expect(bench.isConnected)
     #expect(bench.device(path, "Bonded") == .bool(true))
-    // Registered again, its handles move, and the peer sees it.
+    // When it is registered again, its handles move, and the peer notices.
     bench.serveLock()
     bench.run(.seconds(3))
     let moved = try #require(bench.characteristic(Bench.command))

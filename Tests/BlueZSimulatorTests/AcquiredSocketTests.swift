@@ -39,7 +39,7 @@ import Testing
     let values: [[UInt8]] = [[1], Array(repeating: 7, count: 512), [2, 3]]
     for value in values { door.client.send(.valueChanged(path: Talker.offerPath, value: value)) }
     for value in values { #expect(await socket.receive() == value) }
-    // Nothing of it was told on the bus before this answer.
+    // None of it was reported on the bus before this answer.
     #expect(try await phone.ask(offer, .getProperty(interface: Self.characteristic, name: "UUID")).isSuccess)
     #expect(!phone.signals.contains { $0.tellsValue(of: offer) })
     socket.close()
@@ -85,7 +85,7 @@ import Testing
     }
     let values: [[UInt8]] = [[1], Array(repeating: 7, count: 512), [2, 3]]
     for value in values { socket.send(value) }
-    // bluetoothd reads no more than a value is long (src/gatt-client.c, sock_read).
+    // bluetoothd reads no more than a value's maximum length (src/gatt-client.c, sock_read).
     socket.send(Array(repeating: 8, count: 515))
     func written(_ talker: Talker) -> [[UInt8]] {
       talker.callbacks.compactMap { if case .writeValue(let value, _) = $0.callback { value } else { nil } }
@@ -115,17 +115,17 @@ import Testing
     try await door.until { $0.callbacks.contains { if case .acquireNotify = $0.callback { true } else { false } } }
     notifier.send([4, 2])
     try await phone.until { $0.signals.contains { $0.tellsValue(of: remark) } }
-    // What went with the answer was a duplicate.
+    // The descriptor in the answer was a duplicate.
     AcquiredSocket(notifying, mtu: 0).close()
     #expect(try await phone.ask(remark, .writeValue([6], WriteOptions(kind: .request))) == .success(.none))
     #expect(await writer.receive() == [6])
     AcquiredSocket(written, mtu: 0).close()
     try await door.catchUp()
     #expect(!door.callbacks.contains { if case .writeValue = $0.callback { true } else { false } })
-    // bluetoothd closes its end with the last subscription,
+    // bluetoothd closes its end after the last subscription,
     #expect(try await phone.ask(remark, .stopNotify) == .success(.none))
     #expect(await notifier.receive() == nil)
-    // and calls again when the application has closed its own.
+    // and calls again after the application has closed its own.
     door.answering.become { callback in
       if case .acquireWrite = callback { .failure(.unknownMethod("no sockets any more")) } else { .success(.none) }
     }

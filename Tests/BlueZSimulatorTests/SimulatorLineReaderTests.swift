@@ -2,7 +2,7 @@ import BlueZModel
 import BlueZSimulator
 import Testing
 
-/// What a person types, and what is said of it.
+/// What a person types, and the replies.
 @Suite struct SimulatorLineReaderTests {
   @Test("By hand: a command is read, and `list` asks for what there is")
   func commands() throws {

@@ -7,14 +7,14 @@ import Logging
 import Testing
 import Timekeeping
 
-/// A simulator on private buses, with whatever it says.
+/// A simulator on private buses, with its output.
 final class Stage: Sendable {
   let buses: [String: PrivateBus]
   let simulator: BlueZSimulator
   let lines = Inbox<SimulatorLine>()
   let running: Task<Void, any Error>
 
-  /// - Parameter adapters: of machines that have several.
+  /// - Parameter adapters: the number of adapters, for machines with several.
   init(_ names: [String], adapters: [String: Int] = [:], experimental: Set<String> = []) async throws {
     var buses: [String: PrivateBus] = [:]
     for name in names { buses[name] = try PrivateBus() }
@@ -36,7 +36,7 @@ final class Stage: Sendable {
 
   deinit { simulator.stop() }
 
-  /// The answer to a command; events before it are passed over.
+  /// The answer to a command. Events before it are skipped.
   func obey(_ command: SimulatorCommand, id: UInt64 = 1) async throws -> SimulatorReply {
     simulator.send(SimulatorRequest(id: id, command: command))
     while true {
@@ -44,11 +44,18 @@ final class Stage: Sendable {
     }
   }
 
+  /// A client that answers on its bus's thread: bluetoothd gives an application five seconds, and a busy machine can
+  /// keep a test's own task waiting for longer.
   func client(on machine: String) throws -> (BlueZClient, Inbox<DaemonMessage>) {
     let inbox = Inbox<DaemonMessage>()
+    let answering = Answering()
     let client = BlueZClient(
       address: buses[machine]?.address.text, logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }),
-      onMessage: { inbox.put($0) })
+      onMessage: { message in
+        answering.hear(message)
+        inbox.put(message)
+      })
+    answering.client.withLock { $0 = client }
     try client.start()
     return (client, inbox)
   }

@@ -10,7 +10,7 @@ import Synchronization
 import Testing
 import Threads
 
-/// What a client's objects answer, at once; `nil` leaves a call open.
+/// The immediate answers of a client's objects. `nil` leaves a call open.
 final class Answering: Sendable {
   typealias Answer = @Sendable (Callback) -> Result<CallbackReply, BlueZError>?
 
@@ -31,8 +31,8 @@ final class Answering: Sendable {
   }
 }
 
-/// A client of bluetoothd on a machine's bus, and what it has heard. It answers at once, and takes note of what it hears, in
-/// order, while it waits.
+/// A client of bluetoothd on a machine's bus, with what it has heard. It answers calls at once, and records what it
+/// hears, in order, while it waits.
 final class Talker {
   let client: BlueZClient
   let answering = Answering()
@@ -40,7 +40,7 @@ final class Talker {
   private var lastCall: UInt64 = 0
   private(set) var objects: ManagedObjects = [:]
   private(set) var isPresent = false
-  /// How often bluetoothd came.
+  /// How many times bluetoothd has appeared.
   private(set) var appearances = 0
   private(set) var replies: [CallIdentifier: Result<Reply, BlueZError>] = [:]
   var callbacks: [(path: ObjectPath, callback: Callback)] = []
@@ -88,12 +88,12 @@ final class Talker {
     }
   }
 
-  /// Waits for what it will have heard.
+  /// Waits until what it has heard satisfies the condition.
   func until(_ isDone: (Talker) -> Bool) async throws {
     while !isDone(self) { take(try await inbox.next()) }
   }
 
-  /// Takes note of what it has heard already.
+  /// Records what has already arrived.
   func catchUp() async throws {
     while !inbox.untaken.isEmpty { take(try await inbox.next()) }
   }
@@ -125,7 +125,7 @@ final class Talker {
   static let remarkPath = root.appending("service").appending("remark")
   static let advertisement = ObjectPath(unchecked: "/advertisement")
 
-  /// Serves, and advertises what it serves.
+  /// Serves a service and advertises it.
   func serve(on adapter: ObjectPath = WellKnown.firstAdapter, givesSockets: Bool = false) async throws {
     let service = Self.root.appending("service")
     func characteristic(_ uuid: BluetoothUUID, _ flags: [String]) -> Interfaces {
@@ -155,7 +155,7 @@ final class Talker {
     #expect(try await ask(adapter, .registerAdvertisement(path: path, properties: properties)) == .success(.none))
   }
 
-  /// Devices of an adapter that have the service.
+  /// The devices of an adapter that have the service.
   func devices(of adapter: ObjectPath) -> [ObjectPath] {
     objects.keys.sorted().filter { path in
       path.isWithin(adapter)
@@ -163,7 +163,7 @@ final class Talker {
     }
   }
 
-  /// Finds the one who serves, connects, and knows its services.
+  /// Finds the device with the service, connects, and learns its services.
   func meet(on adapter: ObjectPath = WellKnown.firstAdapter) async throws -> ObjectPath {
     #expect(try await ask(adapter, .startDiscovery) == .success(.none))
     try await until { !$0.devices(of: adapter).isEmpty }
@@ -174,7 +174,7 @@ final class Talker {
     return device
   }
 
-  /// A characteristic of a device's.
+  /// A characteristic of a device.
   func characteristic(_ uuid: BluetoothUUID, of device: ObjectPath) throws -> ObjectPath {
     try #require(
       objects.first {
@@ -182,7 +182,7 @@ final class Talker {
       }?.key)
   }
 
-  /// A socket that AcquireNotify or AcquireWrite gave.
+  /// A socket obtained with AcquireNotify or AcquireWrite.
   func acquire(_ path: ObjectPath, _ request: Request) async throws -> AcquiredSocket {
     guard case .success(.channel(let descriptor, let mtu)) = try await ask(path, request) else {
       throw PrivateBus.Failure(description: "\(request) gave no socket")
@@ -203,7 +203,7 @@ final class AcquiredSocket {
 
   deinit { close() }
 
-  /// A new pair: an end to give away, and this one.
+  /// A new pair: one end to give away, and one to keep.
   static func pair() throws -> (given: Int32, kept: AcquiredSocket) {
     var ends: [Int32] = [-1, -1]
     guard socketpair(AF_UNIX, Int32(SOCK_SEQPACKET.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0, &ends) == 0 else {
@@ -221,7 +221,7 @@ final class AcquiredSocket {
     #expect(Glibc.send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL)) == bytes.count)
   }
 
-  /// The next packet, waited for on a thread of its own; `nil` at the end.
+  /// The next packet, awaited on a separate thread; `nil` at the end.
   func receive() async -> [UInt8]? {
     let descriptor = descriptor
     return await withCheckedContinuation { continuation in

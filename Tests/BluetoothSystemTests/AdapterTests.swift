@@ -79,7 +79,7 @@ struct AdapterTests {
       if case .record(.adapterMissing, let fields) = effect { fields } else { nil }
     }.first
     #expect(record == [.wanted: "hci7", .present: "hci0 hci1"])
-    // It comes later.
+    // The adapter appears later.
     desk.handle(
       .daemon(
         .signal(

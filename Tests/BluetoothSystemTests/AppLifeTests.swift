@@ -59,7 +59,7 @@ struct AppLifeTests {
     #expect(peripheral.state == .connected, "what its app was last told")
   }
 
-  /// An app of five days ago, dead, and a link that comes up for it and is lost before its new process is there.
+  /// An app that died five days ago, and a link that comes up for it and is lost before its new process attaches.
   private func flapped() -> Desk {
     var desk = Desk()
     desk.connectAndSubscribe()

@@ -8,7 +8,7 @@ import TimeTypes
 
 @testable import BluetoothSystem
 
-/// What bluetoothd is known to do wrong, each with the number that docs/bluez.md has for it.
+/// bluetoothd's known bugs, each with its number in docs/bluez.md.
 @Suite("Faults of bluetoothd")
 struct BluetoothdFaultTests {
   private func waiting(bonded: Bool = true) -> Desk {
@@ -104,7 +104,7 @@ struct BluetoothdFaultTests {
     #expect(desk.lastCall(.connect) != nil)
   }
 
-  // MARK: Links that are none
+  // MARK: Dead links
 
   @Test("BlueZ 5: a link that is there when the system starts is adopted")
   func ghostLink() {
@@ -172,7 +172,7 @@ struct BluetoothdFaultTests {
     #expect(desk.asked { $0 == .disconnect } == 1)
   }
 
-  // MARK: Auto-connect that is lost
+  // MARK: Lost auto-connect
 
   @Test("BlueZ 9: a device is armed again after it was paired")
   func pairedLater() {
@@ -294,7 +294,7 @@ struct BluetoothdFaultTests {
     #expect(desk.asked(\.isProfileRegistration) == 1)
   }
 
-  // MARK: Keys that are gone
+  // MARK: Missing keys
 
   private func barrenLink(_ desk: inout Desk, reason: String? = nil) {
     desk.change(["Connected": .bool(true)])
@@ -341,7 +341,7 @@ struct BluetoothdFaultTests {
     #expect(desk.bodies == ["connected"])
   }
 
-  // MARK: The other side
+  // MARK: The peripheral side
 
   @Test("A request that is open when its central's link is lost is answered at once: left open it kills bluetoothd")
   func requestOpenAtLoss() {

@@ -125,7 +125,7 @@ struct CentralTests {
       Issue.record("\(desk.events)")
       return
     }
-    // The link that is about to end is no new connection.
+    // The link that is about to end does not count as a new connection.
     desk.forget()
     desk.say(.central(Desk.central, .connect(desk.peer, ConnectOptions())))
     #expect(desk.bodies.isEmpty)
@@ -225,7 +225,7 @@ struct CentralTests {
     desk.open()
     desk.createCentral()
     desk.leave()
-    // bluetoothd takes its time with the first registration; the others wait for it.
+    // bluetoothd is slow to answer the first registration, and the others wait for it.
     desk.answersCalls = false
     for index in 0..<1000 {
       let address = DeviceAddress(bits: 0xC000_0000_0000 + UInt64(index), kind: .random)

@@ -8,7 +8,7 @@ import TimeTypes
 
 @testable import BluetoothSystem
 
-/// bluetoothd's memory of a peer's services is not always right.
+/// bluetoothd sometimes remembers a peer's services wrongly.
 @Suite("Remembered GATT databases")
 struct DatabaseTests {
   private static let serviceObject: DaemonMessage = .signal(
@@ -63,7 +63,7 @@ struct DatabaseTests {
         if case .record(.servicesGone, let fields) = $0 { fields[.advice] != nil } else { false }
       }
     )
-    // What the device has now is what an app finds.
+    // An app finds what the device has now.
     desk.say(.central(Desk.central, .perform(desk.peer, OperationIdentifier(8), .discoverServices(nil))))
     #expect(desk.bodies == ["operationCompleted"])
     desk.linkDown()
@@ -74,7 +74,7 @@ struct DatabaseTests {
     #expect(desk.asked { $0 == .disconnect } == 0)
   }
 
-  // MARK: The other side
+  // MARK: The peripheral side
 
   private func lock() -> Desk {
     var desk = Desk()

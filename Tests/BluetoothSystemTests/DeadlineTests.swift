@@ -3,17 +3,17 @@ import TimeTypes
 
 @testable import BluetoothSystem
 
-/// A deadline that the alarm does not know of is a hang. So whatever point in time ahead a system keeps, in whatever part,
-/// its alarm rings by then; but for those that only say from when on something may be.
+/// A deadline without an alarm is a hang. So for every future time that any part of a system stores, the alarm must
+/// ring by then, except for times that only say from when something is allowed.
 @Suite("Deadlines", .serialized, .ownThread)
 struct DeadlineTests {
   private static let permissions: Set<String> = [
-    // From when on an app may be started, a peripheral connected, credit given: nothing happens by itself then, or what
-    // wants it has a deadline of its own.
+    // From when an app may be started, a peripheral connected or credit given. Nothing happens by itself then, or
+    // whatever wants it has a deadline of its own.
     "notBefore", "creditNotBefore",
-    // Of an app that is awake: when it goes to rest by itself is never later.
+    // For an app that is awake: it never goes to rest by itself later than this.
     "wakeDeadline",
-    // Held requests wake nobody: what is late is read when the system is awake anyway.
+    // Held requests must not wake the machine: what is late is read when the system is awake anyway.
     "dueAt",
     // The alarm itself.
     "nextDeadline", "overdue",

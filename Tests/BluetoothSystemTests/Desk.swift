@@ -9,7 +9,8 @@ import TimeTypes
 
 @testable import BluetoothSystem
 
-/// A system on a desk: a test plays bluetoothd, the supervisor and the apps by hand, and reads what the system does.
+/// A system on a desk: a test plays bluetoothd, the supervisor and the apps by hand, and observes what the system
+/// does.
 struct Desk {
   static let bundle = "org.example.app"
   static let central = ManagerIdentifier(1)
@@ -29,9 +30,9 @@ struct Desk {
   var link = AppLinkIdentifier(0)
   var process = ProcessIdentity(processIdentifier: 100)
   var effects: [BluetoothSystem.Effect] = []
-  /// Refuses nothing, answers every call that a test does not answer itself.
+  /// Answers every call that a test does not answer itself, and refuses nothing.
   var answersCalls = true
-  /// Calls that it does refuse.
+  /// Calls that are refused after all.
   var refuses: @Sendable (BlueZ.Request) -> Bool = { _ in false }
 
   init(
@@ -64,13 +65,13 @@ struct Desk {
     return switch request {
     case .readValue: .success(.bytes([1, 2, 3]))
     case .connect: nil
-    // The answer comes when the link is down, and at once where there is none.
+    // The answer comes when the link is down, or at once if there is no link.
     case .disconnect: system.bluez.devices[path]?.isConnected == true ? nil : .failure(.notConnected)
     default: .success(.none)
     }
   }
 
-  /// The daemon is killed and comes back: only what was stored is left.
+  /// latchkeyd is killed and comes back: only what was stored is left.
   mutating func restartSystem() {
     seed += 1
     effects = []
@@ -178,7 +179,7 @@ struct Desk {
   var lastSequence: UInt64 { system.apps[Self.bundle]?.lastSequence ?? 0 }
   var state: AppState? { system.apps[Self.bundle]?.state }
 
-  /// Connected, subscribed, left and suspended; what came of that is forgotten.
+  /// Connected, subscribed, left and suspended. The effects of that are forgotten.
   static func asleep(_ configuration: BluetoothSystem.Configuration = .init()) -> Desk {
     var desk = Desk(configuration: configuration)
     desk.connectAndSubscribe()
@@ -202,12 +203,12 @@ struct Desk {
     say(.central(Self.central, .perform(peer, OperationIdentifier(3), .setNotify(true, characteristic: 0x0b))))
   }
 
-  // MARK: What the system did
+  // MARK: Effects of the system
 
   var events: [AppLink.Event] {
     effects.compactMap { if case .event(let event, _) = $0 { event } else { nil } }
   }
-  var bodies: [String] { events.map(\.body.kind) }
+  var bodies: [String] { events.map(\.body.kind.rawValue) }
   var requests: [(path: ObjectPath, request: BlueZ.Request)] {
     effects.compactMap { if case .bluez(.call(_, let path, let request)) = $0 { (path, request) } else { nil } }
   }

@@ -3,12 +3,12 @@ import FoundationEssentials
 import JournalEvents
 
 /// A number that is the same for the same sequence of values, in every process and on every machine: FNV-1a over the
-/// values' parts. Neither the order of a dictionary's pairs nor the names of types and members count.
+/// values' parts. The order of a dictionary's pairs and the names of types and members do not matter.
 struct EffectDigest: CustomStringConvertible {
   private(set) var value: UInt64 = 0xCBF2_9CE4_8422_2325
   private(set) var count = 0
 
-  /// One more value of the sequence.
+  /// Adds a value to the sequence.
   mutating func add(_ effect: Any) {
     count += 1
     feed(Self.text(effect))
@@ -21,7 +21,7 @@ struct EffectDigest: CustomStringConvertible {
     value = (value ^ 0x1F) &* 0x100_0000_01B3
   }
 
-  /// What counts of a value.
+  /// The parts of a value that matter.
   static func text(_ value: Any) -> String {
     if let text = value as? String { return text }
     if let bytes = value as? [UInt8] { return bytes.map { String($0, radix: 16) }.joined(separator: " ") }
@@ -30,6 +30,7 @@ struct EffectDigest: CustomStringConvertible {
     if let code = value as? PeerError.Code { return String(code.rawValue) }
     if let event = value as? any JournalEvent { return event.rawValue }
     if let field = value as? JournalField { return field.rawValue }
+    if let reason = value as? WakeReason { return reason.rawValue }
     if let event = value as? AppLink.Event { return text(event) }
     let mirror = Mirror(reflecting: value)
     switch mirror.displayStyle {
@@ -45,7 +46,7 @@ struct EffectDigest: CustomStringConvertible {
     }
   }
 
-  /// The manager's number stands first among what the body says, as it did when the effects were recorded.
+  /// The manager's number comes first in the body, as it did when the effects were recorded.
   private static func text(_ event: AppLink.Event) -> String {
     var body = text(event.body)
     if let manager = event.manager, let payload = Mirror(reflecting: event.body).children.first {

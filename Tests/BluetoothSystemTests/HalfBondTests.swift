@@ -6,9 +6,9 @@ import TimeTypes
 
 @testable import BluetoothSystem
 
-/// A peer that lost its side of a bond in the moment that it was made, as when its bluetoothd is killed then.
+/// A peer that lost its side of a bond just when it was made, for example because its bluetoothd was killed.
 @Suite("Half-made bonds") struct HalfBondTests {
-  /// An app has asked for a peripheral; the link came up and the two have just bonded.
+  /// An app has requested a peripheral. The link came up, and the two have just bonded.
   private func justBonded() -> Desk {
     var desk = Desk()
     desk.appear(bonded: false)
@@ -43,11 +43,11 @@ import TimeTypes
     desk.forget()
     desk.handle(
       .daemon(.signal(.interfacesRemoved(path: Desk.devicePath, [InterfaceName.device]))))
-    // As an app does that has lost its link.
+    // As an app does after it has lost its link.
     desk.say(.central(Desk.central, .connect(desk.peer, ConnectOptions())))
     desk.pass(.seconds(1))
     #expect(desk.asked { $0 == .startDiscovery } == 1)
-    // The app is told of lost links, and goes on waiting for the same peripheral.
+    // The app is told of lost links, and continues to wait for the same peripheral.
     #expect(!desk.bodies.contains("failedToConnect"))
   }
 

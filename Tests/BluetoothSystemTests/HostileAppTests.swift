@@ -4,7 +4,7 @@ import Testing
 
 @Suite("A hostile app", .serialized, .ownThread)
 struct HostileAppTests {
-  /// How many requests of all seeds; LATCHKEY_HOSTILE_REQUESTS says another number.
+  /// The number of requests over all seeds, which LATCHKEY_HOSTILE_REQUESTS can change.
   static let requests = ProcessInfo.processInfo.environment["LATCHKEY_HOSTILE_REQUESTS"].flatMap { Int($0) } ?? 100_000
   static let seeds = 8
   static let firstSeed = ProcessInfo.processInfo.environment["LATCHKEY_HOSTILE_SEED"].flatMap { UInt64($0) } ?? 1

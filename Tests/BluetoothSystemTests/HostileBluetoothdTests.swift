@@ -9,7 +9,7 @@ import TimeTypes
 
 @testable import BluetoothSystem
 
-/// A bluetoothd that says anything at any time, to a system with two apps that behave.
+/// A bluetoothd that sends anything at any time, to a system with two well-behaved apps.
 struct Bedlam {
   private struct Guest {
     let bundle: String
@@ -33,7 +33,7 @@ struct Bedlam {
   private var isSane = false
   private var lastNumber: UInt64 = 100
   private var sane: [ObjectPath: Properties] = [:]
-  /// All that a bluetoothd of sense has.
+  /// Everything that a sane bluetoothd has.
   private var saneObjects = ManagedObjects()
   private var turns = 0
 
@@ -110,7 +110,7 @@ struct Bedlam {
     case .suspend(let name, _): freeze(name, true)
     case .resume(let name, _): freeze(name, false)
     case .kill(let name, let process):
-      // It behaves, but what it is told may be too much for anybody.
+      // The app behaves well, but may be sent more than any app could handle.
       guard let index = guests.firstIndex(where: { $0.bundle == name }) else { return }
       guests[index].isFrozen = false
       guests[index].app.die()
@@ -137,7 +137,7 @@ struct Bedlam {
     for index in guests.indices where guests[index].bundle == name { guests[index].isFrozen = isFrozen }
   }
 
-  // MARK: Anything
+  // MARK: Random messages
 
   mutating func step() {
     messages += 1
@@ -155,7 +155,7 @@ struct Bedlam {
       guard !calls.isEmpty else { return }
       let call = values.pick(calls)
       handle(.daemon(.reply(call, values.reply())))
-      // Some are answered again.
+      // Some are answered a second time.
       if !values.chance(4) { calls.removeAll { $0 == call } }
     case 11: handle(.daemon(.reply(CallIdentifier(values.number()), values.reply())))
     case 12, 13, 14, 15:
@@ -246,9 +246,10 @@ struct Bedlam {
     handle(.daemon(.appeared(objects)))
   }
 
-  // MARK: Sense again
+  // MARK: Back to normal
 
-  /// The next bluetoothd does as it should: does the phone's app get its link, and the door's its service?
+  /// The next bluetoothd behaves correctly. Checks that the phone's app gets its link, and the door's app its
+  /// service.
   mutating func comeToSense() {
     isSane = true
     for guest in guests { handle(.control(.openApp(bundleIdentifier: guest.bundle), AnswerToken(9))) }

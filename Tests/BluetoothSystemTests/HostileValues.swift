@@ -7,10 +7,10 @@ import TimeTypes
 
 @testable import BluetoothSystem
 
-/// Values at the edges of their types, and requests made of them, in an order that a seed gives.
+/// Values at the edges of their types, and requests made of them, in an order determined by a seed.
 struct HostileValues {
   private var random: SplitMix64
-  /// What is worth naming because somebody has it: identifiers of devices, attributes, requests.
+  /// Identifiers that exist, of devices, attributes and requests.
   var peers: [PeerIdentifier] = []
   var attributes: [LocalAttributeIdentifier] = []
   var requests: [RemoteRequestIdentifier] = []
@@ -189,7 +189,7 @@ struct HostileValues {
       : .retrieveConnectedPeripherals(manager(), withServices: many { $0.bluetooth() })
   }
 
-  // MARK: What a bluetoothd says
+  // MARK: bluetoothd's messages
 
   private static let names = [
     "Address", "AddressType", "Connected", "ServicesResolved", "Paired", "Bonded", "Trusted", "UUIDs", "RSSI", "Name",

@@ -33,7 +33,7 @@ struct House {
   var machines: [String: Machine] = [:]
   var now = Instant.zero
   var refusals: [String] = []
-  /// Of all that both systems and the world said; empty unless it is recorded.
+  /// A digest of everything that both systems and the world sent; empty unless it is recorded.
   private(set) var digest = EffectDigest()
   private let isRecorded: Bool
   private var open: [Work] = []
@@ -57,7 +57,7 @@ struct House {
     run()
   }
 
-  // MARK: What a test does
+  // MARK: Actions of a test
 
   mutating func pass(_ duration: Duration) {
     let end = now + duration
@@ -94,7 +94,7 @@ struct House {
     run()
   }
 
-  /// SIGKILL of latchkeyd and its next start: what is on disk is what is left.
+  /// latchkeyd is killed by SIGKILL and starts again with what is on disk.
   mutating func killSystem(_ name: String) {
     guard var machine = machines[name] else { return }
     open.append(.world(.clientVanished(machine: name, machine.client)))
@@ -111,7 +111,7 @@ struct House {
     run()
   }
 
-  /// The whole machine: bonds and stores are on disk, processes are gone.
+  /// The whole machine reboots: bonds and stores are on disk, processes are gone.
   mutating func reboot(_ name: String) {
     command(.shutDown(machine: name))
     if let process = machines[name]?.app.process {
@@ -214,7 +214,7 @@ struct House {
     machines[name]?.app.die()
   }
 
-  // MARK: What a test sees
+  // MARK: Observations of a test
 
   var complaints: [String] { machines.values.flatMap(\.app.complaints) + refusals }
   var unlocks: Int { machines["door"]?.app.unlocks ?? 0 }

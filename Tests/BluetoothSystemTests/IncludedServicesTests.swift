@@ -7,7 +7,7 @@ import Testing
 
 @testable import BluetoothSystem
 
-/// bluetoothd takes services that include each other from one application alone, and in an order.
+/// bluetoothd accepts services that include each other only from the same application, and in a certain order.
 @Suite struct IncludedServicesTests {
   private static let manager = ManagerIdentifier(1)
   private static let inner = ServiceDefinition(
@@ -38,7 +38,7 @@ import Testing
     return desk
   }
 
-  /// The service of one UUID, and its path, in an application.
+  /// The service with a UUID, and its path, in an application.
   private func service(_ uuid: UInt16, _ objects: ManagedObjects) -> (path: ObjectPath, properties: Properties)? {
     for (path, interfaces) in objects {
       guard let properties = interfaces[InterfaceName.gattService],
@@ -57,7 +57,7 @@ import Testing
     let outer = try #require(service(0x180D, last.objects))
     #expect(inner.path < outer.path)
     #expect(outer.properties["Includes"] == .array(of: "o", [.path(inner.path)]))
-    // What was registered alone is taken back before.
+    // A service that was registered alone is removed first.
     let first = try #require(applications(desk).first)
     #expect(desk.asked { $0 == .unregisterApplication(root: first.root) } == 1)
     #expect(desk.bodies.count { $0 == "serviceAdded" } == 2)

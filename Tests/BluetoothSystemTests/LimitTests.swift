@@ -8,7 +8,7 @@ import TimeTypes
 
 @testable import BluetoothSystem
 
-/// What one app, or whoever is on the air, may cost the others.
+/// What an app, or any device on the air, may cost the others.
 @Suite("Limits")
 struct LimitTests {
   private static let offer = LocalAttributeIdentifier(
@@ -29,7 +29,7 @@ struct LimitTests {
       ])
   }
 
-  /// Publishes one service, and has a central linked.
+  /// Publishes one service, with a linked central.
   private func serving(_ properties: CharacteristicProperties = [.write, .writeWithoutResponse]) throws -> (
     desk: Desk, offer: ObjectPath, command: ObjectPath
   ) {
@@ -53,7 +53,7 @@ struct LimitTests {
 
   private func queued(_ desk: Desk) -> Int { desk.system.apps[Desk.bundle]?.queue.count ?? 0 }
 
-  // MARK: What an app says
+  // MARK: Apps
 
   @Test("H2: an attachment that claims to have heard events beyond counting is refused, and nothing overflows")
   func lastEventAtTheEdge() {
@@ -137,7 +137,7 @@ struct LimitTests {
     }
     let sent = desk.effects.count { if case .bluez(.valueChanged) = $0 { true } else { false } }
     #expect(sent <= 64)
-    // Who waits for its credit gets on, a thousand a second at most.
+    // An app that waits for its credit makes progress, at a thousand values a second at most.
     desk.forget()
     desk.pass(.seconds(1))
     #expect(desk.bodies.contains("updateCredit"))
@@ -154,7 +154,7 @@ struct LimitTests {
     #expect(errors.count == 1)
   }
 
-  // MARK: What is on the air
+  // MARK: The air
 
   @Test("M6: write commands for an app that can't be started take bounded room")
   func commandsForTheDead() throws {
@@ -200,7 +200,7 @@ struct LimitTests {
     #expect(queued(desk) <= 1000)
     desk.linkDown()
     desk.handle(.control(.openApp(bundleIdentifier: Desk.bundle), AnswerToken(0)))
-    // Each comes after its contrary, and the last is how it is.
+    // Each event contradicts the one before it, and the last gives the present state.
     let states = desk.bodies.filter { $0 == "connected" || $0 == "disconnected" }
     #expect(zip(states, states.dropFirst()).allSatisfy { $0 != $1 })
     #expect(states.first == "disconnected")
@@ -261,7 +261,7 @@ struct LimitTests {
     desk.forget()
     desk.say(.central(Desk.central, .perform(desk.peer, OperationIdentifier(9), .readCharacteristic(0x0b))))
     let call = try #require(desk.lastCall(.readValue(offset: 0)))
-    // Two wait; the attribute is gone when the first is tried again.
+    // Two operations wait. The attribute is gone when the first is tried again.
     desk.say(.central(Desk.central, .perform(desk.peer, OperationIdentifier(10), .readCharacteristic(0x0b))))
     desk.handle(.daemon(.reply(call, .failure(.inProgress))))
     desk.handle(
@@ -356,8 +356,8 @@ struct PeerDirectoryTests {
     desk.appear()
     let peer = desk.peer
     let bytes = withUnsafeBytes(of: peer.rawValue.uuid) { Array($0) }
-    // What the identifier was before: its second half less the fixed bits is a mix of the salt and the address that
-    // anybody can undo.
+    // The identifier in an earlier version: apart from the fixed bits, its second half was a mix of the salt and the
+    // address, which anyone can reverse.
     let low = bytes[8...].reversed().reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
     let salt = desk.system.settings.salt
     let mixed = SplitMix64.mix(salt ^ Desk.address.bits ^ 1 << 60)

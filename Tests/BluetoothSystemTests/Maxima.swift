@@ -2,7 +2,7 @@ import Foundation
 
 @testable import BluetoothSystem
 
-/// The most that was seen of what must not grow.
+/// The maxima of everything that must not grow.
 struct Maxima: CustomStringConvertible {
   var queue = 0
   var calls = 0
@@ -14,7 +14,7 @@ struct Maxima: CustomStringConvertible {
   var identifiers = 0
   var effects = 0
   var journal = 0
-  /// Of all effects, where they are recorded.
+  /// A digest of all effects, if they are recorded.
   var digest: EffectDigest?
 
   mutating func note(_ system: BluetoothSystem, _ effects: [BluetoothSystem.Effect]) {

@@ -39,7 +39,7 @@ struct PairingTests {
     desk.open()
     desk.createCentral()
     desk.say(.central(Desk.central, .connect(desk.peer, ConnectOptions())))
-    // The first is answered when the agent can ask, the second waits.
+    // The first is answered when the agent can ask. The second waits.
     attend(&desk)
     attend(&desk)
     desk.forget()
@@ -223,7 +223,7 @@ struct PairingTests {
     desk.answersCalls = false
     desk.handle(.control(.pair(device: Desk.address.description.lowercased()), AnswerToken(5)))
     for _ in 0..<3 {
-      // Everything but the pairing itself is answered.
+      // Everything is answered except the pairing itself.
       let open = desk.effects.compactMap { effect -> CallIdentifier? in
         if case .bluez(.call(let identifier, _, let request)) = effect, request != .pair { identifier } else { nil }
       }

@@ -253,7 +253,7 @@ struct PeripheralRoleTests {
     desk.say(.peripheral(Self.manager, .updateValue(Self.offer, value: [7], centrals: [peer])))
     let sent = desk.effects.contains(.bluez(.valueChanged(path: place, value: [7])))
     #expect(sent == isHere)
-    // Sent or not, the credit comes back.
+    // Whether or not it was sent, the credit comes back.
     for _ in 0..<7 { desk.say(.peripheral(Self.manager, .updateValue(Self.offer, value: [8], centrals: [peer]))) }
     #expect(desk.bodies == ["updateCredit"])
   }

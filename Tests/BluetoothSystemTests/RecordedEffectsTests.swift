@@ -4,12 +4,12 @@ import Testing
 
 @testable import BluetoothSystem
 
-/// What the system and the model of bluetoothd decide, effect by effect, is what they decided when it was recorded: for
-/// changes of their inside that nobody is to notice. Who changes a decision on purpose records anew, and says why:
+/// What the system and the model of bluetoothd decide, effect by effect, is the same as when it was recorded. This
+/// protects internal changes that must not be noticeable. To change a decision on purpose, record again and say why:
 /// `LATCHKEY_RECORD_EFFECTS=1 swift test --filter RecordedEffectsTests`.
 @Suite("Recorded effects", .serialized, .ownThread)
 struct RecordedEffectsTests {
-  /// All 200 where something inside is being changed.
+  /// Use all 200 while changing internals.
   private static let seeds = 1...(environment["LATCHKEY_RECORDED_SEEDS"].flatMap { Int($0) } ?? 30)
   private static let isRecording = environment["LATCHKEY_RECORD_EFFECTS"] != nil
   private static var environment: [String: String] { ProcessInfo.processInfo.environment }

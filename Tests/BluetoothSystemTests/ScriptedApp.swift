@@ -4,8 +4,8 @@ import FoundationEssentials
 
 @testable import BluetoothSystem
 
-/// An app as its developer would write it, with what its library does, in one small machine: it takes events and says
-/// requests. It also keeps watch: whatever it is told that can't be is a complaint.
+/// An app as its developer would write it, together with what its library does, in one small state machine: it takes
+/// events and returns requests. It also keeps watch: an impossible event is recorded as a complaint.
 struct ScriptedApp {
   enum Part { case phone, door }
 
@@ -24,7 +24,7 @@ struct ScriptedApp {
   var lastOperation: UInt64 = 0
   var complaints: [String] = []
   var told: [String] = []
-  /// Writes that the door accepted: each answers an offer of its own.
+  /// Writes that the door accepted. Each answers a different offer.
   var unlocks = 0
   private var nextOffer: UInt8 = 1
   private var openOffer: UInt8?
@@ -58,7 +58,7 @@ struct ScriptedApp {
     }
     if isSuspended { complaints.append("told of \(event.body.kind) while suspended") }
     lastEvent = event.sequence.rawValue
-    told.append(event.body.kind)
+    told.append(event.body.kind.rawValue)
     let requests = part == .phone ? phone(event.body) : door(event.body)
     hasHeard = true
     return requests + [.handled(through: event.sequence)]
@@ -132,7 +132,7 @@ struct ScriptedApp {
       return [perform(snapshot.identifier, .discoverCharacteristics(nil, service: service.handle))]
     }
     guard let offer = characteristics.first(where: { $0.uuid == Self.offerUUID }) else { return [] }
-    // What the door sent while the link came up may be lost; what it offers can be read.
+    // What the door sent while the link came up may be lost, but its offer can be read.
     guard !offer.isNotifying else { return [perform(snapshot.identifier, .readCharacteristic(offer.handle))] }
     return [perform(snapshot.identifier, .setNotify(true, characteristic: offer.handle))]
   }

@@ -8,7 +8,7 @@ import TimeTypes
 
 @testable import BluetoothSystem
 
-/// A bluetoothd that does as it is told, one app that behaves, and one that does not.
+/// A bluetoothd that does as it is told, one well-behaved app, and one that is not.
 struct Siege {
   static let good = "org.example.good"
   static let bad = "org.example.bad"
@@ -30,7 +30,7 @@ struct Siege {
   private var lastCallback: UInt64 = 0
   private var answers: [CallbackIdentifier: Result<CallbackReply, BlueZError>] = [:]
 
-  // The one that behaves
+  // The well-behaved app
   private var goodSequence: UInt64 = 0
   private var goodLink = AppLinkIdentifier(1)
   private var nextValue: UInt32 = 0
@@ -40,7 +40,7 @@ struct Siege {
   private var lock = PeerIdentifier(UUID())
   private var away = PeerIdentifier(UUID())
 
-  // The one that does not
+  // The hostile app
   private var badProcess: ProcessIdentity?
   private var badLink: AppLinkIdentifier?
   private var lastLink: UInt64 = 1
@@ -179,7 +179,7 @@ struct Siege {
     }
   }
 
-  // MARK: The one that behaves
+  // MARK: The well-behaved app
 
   private mutating func say(_ request: AppLink.Request) { handle(.request(goodLink, request)) }
 
@@ -234,7 +234,7 @@ struct Siege {
     open.append(.request(goodLink, .handled(through: event.sequence)))
   }
 
-  /// What the app that behaves was promised still holds.
+  /// What the well-behaved app was promised still holds.
   private mutating func checkGood() {
     guard devices[Desk.devicePath]?["Connected"] == .bool(true) else { return complain("its link was ended") }
     let value = nextValue
@@ -251,7 +251,7 @@ struct Siege {
     completed = []
     lastOperation += 1
     say(.central(Self.central, .perform(lock, OperationIdentifier(lastOperation), .readCharacteristic(0x0b))))
-    // What the other asked before goes first, and one that nobody answers takes 40 s at most.
+    // What the hostile app asked for before goes first. An operation without an answer takes 40 s at most.
     if completed != [lastOperation] { complain("operation \(lastOperation) was answered by \(completed)") }
     readDoor()
     let key = ManagerKey(app: Self.good, role: .central, restoreIdentifier: "good")
@@ -270,11 +270,11 @@ struct Siege {
     answers = [:]
   }
 
-  // MARK: The one that does not
+  // MARK: The hostile app
 
   private mutating func hearBad(_ event: AppLink.Event) {
-    // What it asked before it was frozen may be answered; nothing else is told.
-    let isAnswer = ["managerRejected", "stateChanged", "willRestoreState"].contains(event.body.kind)
+    // Its requests from before it was frozen may be answered. It must not be told anything else.
+    let isAnswer = [AppLink.Event.Kind.managerRejected, .stateChanged, .willRestoreState].contains(event.body.kind)
     if isBadFrozen, !isAnswer { complain("told of \(event.body.kind) while suspended") }
     values.lastSequence = event.sequence.rawValue
     switch event.body {
@@ -340,7 +340,7 @@ struct Siege {
       bundleIdentifier: values.chance(10) ? values.text() : Self.bad, lastEvent: claimed)
     handle(.attach(link, process, attachment, AnswerToken(5)))
     if system.apps[Self.bad]?.process == process || system.apps[Self.bad]?.link == link { return }
-    // Refused, as the carrier has it: nothing more is heard of that link.
+    // Refused, as the carrier would do it: that link is not used any more.
     badLink = nil
     badProcess = system.apps[Self.bad]?.process
   }
@@ -360,7 +360,7 @@ struct Siege {
     handle(.timePassed)
   }
 
-  /// Others come and go; the good app's peripheral stays.
+  /// Other devices come and go. The well-behaved app's peripheral stays.
   private mutating func air() {
     let path = WellKnown.firstAdapter.appending("dev_C0_FF_EE_00_00_0\(2 + values.below(5))")
     var open: [BluetoothSystem.Event] = []

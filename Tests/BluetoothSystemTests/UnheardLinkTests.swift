@@ -7,7 +7,7 @@ import TimeTypes
 
 @testable import BluetoothSystem
 
-/// bluetoothd connected, or disconnected, and no signal said so.
+/// bluetoothd connected or disconnected without a signal.
 @Suite("Links that nobody told of")
 struct UnheardLinkTests {
   private static let read = BlueZ.Request.getAllProperties(interface: InterfaceName.device)
@@ -96,7 +96,7 @@ struct UnheardLinkTests {
     desk.forget()
     var waits: [Duration] = []
     var last = desk.now
-    // As often the watchdog wakes the shell.
+    // The watchdog wakes the shell this often.
     for _ in 0..<86400 / 5 {
       #expect(desk.system.nextDeadline == nil, "nothing wakes the system for this")
       desk.pass(.seconds(5))

@@ -22,7 +22,8 @@ struct WakeLedgerTests {
     #expect(
       desk.system.status.wakes == [
         WakeRecord(
-          app: Desk.bundle, because: "valueUpdated", unixSeconds: began, seconds: 0, told: 1, said: 0, outcome: nil)
+          app: Desk.bundle, because: .event(.valueUpdated), unixSeconds: began, seconds: 0, told: 1, said: 0,
+          outcome: nil)
       ])
     desk.pass(.seconds(1))
     desk.say(.central(Desk.central, .perform(desk.peer, OperationIdentifier(9), .readCharacteristic(0x0b))))
@@ -31,7 +32,7 @@ struct WakeLedgerTests {
     #expect(
       desk.system.status.wakes == [
         WakeRecord(
-          app: Desk.bundle, because: "valueUpdated", unixSeconds: began, seconds: 3, told: 2, said: 1,
+          app: Desk.bundle, because: .event(.valueUpdated), unixSeconds: began, seconds: 3, told: 2, said: 1,
           outcome: "suspended")
       ])
     #expect(
@@ -73,7 +74,7 @@ struct WakeLedgerTests {
     var desk = Desk.asleep()
     desk.value([1])
     desk.restartSystem()
-    #expect(desk.system.status.wakes.map(\.because) == ["adopted"])
+    #expect(desk.system.status.wakes.map(\.because) == [.adopted])
   }
 
   @Test("W3: the last twenty wakes of an app are kept, and all are in the journal")

@@ -57,7 +57,7 @@ struct WholeSystemTests {
     #expect(house.complaints.isEmpty, "\(house.complaints)")
   }
 
-  /// Half an hour to two of faults in an order of the seed's own.
+  /// Half an hour to two hours of faults, in an order determined by the seed.
   static func story(_ seed: Int, isRecorded: Bool = false, eachStep: (House) -> Void = { _ in }) -> House {
     var house = House(seed: UInt64(seed), isRecorded: isRecorded)
     var random = SplitMix64(state: UInt64(seed) &* 7919)

@@ -4,7 +4,7 @@ import Synchronization
 public final class Inbox<Element: Sendable>: Sendable {
   private struct State {
     var elements: [Element] = []
-    /// Who waits, the longest first; the key tells a cancelled one from the others.
+    /// The waiting readers, longest first. The key identifies a cancelled one.
     var waiting: [(key: UInt64, continuation: CheckedContinuation<Element, any Error>)] = []
     var lastKey: UInt64 = 0
   }
@@ -24,8 +24,8 @@ public final class Inbox<Element: Sendable>: Sendable {
     waiting?.resume(returning: element)
   }
 
-  /// The next element, waited for. A test whose time limit is over is cancelled, and its wait ends with it: a wait
-  /// that did not would keep the whole run from ending.
+  /// The next element; waits for it. A test that exceeds its time limit is cancelled, and its wait ends with it.
+  /// Otherwise the wait would keep the whole run from ending.
   ///
   /// - Throws: `CancellationError` when the waiting task is cancelled.
   public func next() async throws -> Element {
@@ -53,6 +53,6 @@ public final class Inbox<Element: Sendable>: Sendable {
     }
   }
 
-  /// What has come and was not taken yet.
+  /// What has arrived and has not been taken yet.
   public var untaken: [Element] { state.withLock { $0.elements } }
 }

@@ -3,7 +3,7 @@ import Foundation
 import Glibc
 import SystemBus
 
-/// A dbus-daemon of a test's own, which ends with this object.
+/// A dbus-daemon for one test, which ends with this object.
 public final class PrivateBus: Sendable {
   public let address: BusAddress
   private let daemon: BusDaemon
@@ -47,6 +47,6 @@ public final class PrivateBus: Sendable {
     try? FileManager.default.removeItem(atPath: folder)
   }
 
-  /// Kills the daemon; every connection to it ends.
+  /// Kills the daemon. Every connection to it ends.
   public func stop() { daemon.process.signal(SIGKILL) }
 }

@@ -6,7 +6,7 @@ import Threads
 
 @testable import ChildProcesses
 
-/// What a child has said, for whoever waits for it.
+/// The lines that a child has printed, for a test that waits for them.
 private final class Heard: Sendable {
   private let lines = Mutex<[String]>([])
   private let arrived = DispatchSemaphore(value: 0)
@@ -18,7 +18,7 @@ private final class Heard: Sendable {
   }
   func end() { ended.signal() }
 
-  /// So many lines; those that are missing never come where it takes ten minutes.
+  /// This many lines. Lines that have not come after ten minutes are missing.
   func first(_ count: Int) -> [String] {
     for _ in 0..<count where arrived.wait(timeout: .now() + .seconds(600)) != .success { break }
     return lines.withLock { $0 }
@@ -75,7 +75,7 @@ struct ChildProcessesTests {
     #expect(heard.hasEnded)
     let error = #expect(throws: ChildProcessError.self) { try child.say(Data("hello".utf8)) }
     #expect(error?.description.hasPrefix("the child takes no input") == true)
-    // Its number may be somebody else's by now.
+    // Its number may belong to another process by now.
     child.process.signal(SIGKILL)
   }
 
@@ -106,7 +106,7 @@ struct ChildProcessesTests {
     #expect(heard.first(1) == ["here"])
     #expect(process.end == nil)
     close(writing)
-    // The program held the other end of this pipe: it is gone as well.
+    // The program held the other end of this pipe, so it is gone as well.
     #expect(heard.hasEnded)
     try process.waitForEnd(limit: Self.patience)
   }

@@ -2,7 +2,7 @@ import Foundation
 import ProcessTesting
 import Testing
 
-/// bleak as it comes from PyPI; `scripts/install-dependencies.sh tests` puts it into the build's folder.
+/// bleak as published on PyPI. `scripts/install-dependencies.sh tests` installs it into the build folder.
 @Suite("bleak on the simulator", .timeLimit(.minutes(10)))
 struct BleakTests {
   private struct Step: Decodable {
@@ -57,7 +57,7 @@ struct BleakTests {
       facts("paired and connected").first?.characteristics == [
         Lock.offer: ["notify", "read"], Lock.command: ["write"], Lock.answer: ["notify"],
       ])
-    // 32 bytes, and fresh for every link.
+    // 32 bytes, and new for every link.
     let offers = ["notified", "read", "connected again"].flatMap { facts($0).compactMap(\.value) }
     #expect(offers.count == 3 && offers.allSatisfy { $0.count == 64 }, "\(offers)")
     #expect(offers.first != offers.last)

@@ -7,11 +7,11 @@ enum Lock {
   static let offer = "33818d1d-5751-4a1b-9838-98ab845634f9"
   static let command = "91cf470b-0c9c-4243-b5a9-37212bdd4ee8"
   static let answer = "d40ff2ee-283e-41ef-92a2-4d0b4638abd6"
-  /// Of a Command.
+  /// The length of a Command.
   static let commandByteCount = 106
 }
 
-/// bluetoothctl of Debian's package bluez, as a person types into it.
+/// bluetoothctl from Debian's package bluez, as a person types into it.
 @Suite("bluetoothctl on the simulator", .timeLimit(.minutes(10)))
 struct BluetoothctlTests {
   private func bluetoothctl(_ door: LockedDoor, on machine: String) async throws -> TestProcess {
@@ -21,7 +21,7 @@ struct BluetoothctlTests {
     return control
   }
 
-  /// Looks until a device is found, and returns its address.
+  /// Scans until a device is found, and returns its address.
   private func discover(_ control: TestProcess) async throws -> String {
     try await control.ask("scan on", "Discovery started")
     try await control.hear("] Device ")
@@ -30,11 +30,11 @@ struct BluetoothctlTests {
     return address
   }
 
-  /// The bytes of as many lines of a dump: what stands behind two blanks, 16 a line, up to the characters.
+  /// The bytes in this many lines of a dump: after two blanks, 16 per line, up to the characters.
   private func bytes(_ control: TestProcess, lines: Int) async throws -> [UInt8] {
     var bytes: [UInt8] = []
     while bytes.count < 16 * lines {
-      // Before it the prompt was, and was wiped out.
+      // The prompt was printed before it and then erased.
       let line = try await control.hear("\n").split(separator: "\r").last ?? ""
       guard line.hasPrefix("  ") else { continue }
       bytes += line.dropFirst(2).prefix(48).split(separator: " ").compactMap { UInt8($0, radix: 16) }
@@ -107,7 +107,7 @@ struct BluetoothctlTests {
       try await near.ask("pair \(address)", "Attempting to pair")
       try await near.hear("Confirm passkey ")
       let passkey = try await near.hear(" ")
-      // The same number; an earlier prompt may be drawn once more before.
+      // The same number. An earlier prompt may be printed once more before it.
       try await far.hear("Confirm passkey \(passkey)")
       near.say("yes")
       far.say(answer)
@@ -156,7 +156,7 @@ struct BluetoothctlTests {
       environment: door.environment(on: "phone"), mergesErrors: true)
     let outcome = try await send.finish()
     #expect(outcome.status == 0)
-    // It falls over an adapter whose Adapter1 did not come first.
+    // It fails at an adapter whose Adapter1 did not come first.
     let places = [
       "/org/bluez", "org.freedesktop.DBus.Introspectable", "/org/bluez/hci0", "org.bluez.Adapter1",
       "org.bluez.GattManager1", "org.bluez.LEAdvertisingManager1", "org.freedesktop.DBus.Properties",

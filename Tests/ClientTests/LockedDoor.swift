@@ -7,8 +7,8 @@ import ProcessTesting
 
 @testable import Worlds
 
-/// A door with the lock, and a phone with nothing but a Bluetooth, in real processes and in real time: what others have
-/// written knows no other. All of it ends with this object, and also when the tests are killed.
+/// A door with the lock, and a phone with only a Bluetooth, in real processes and in real time, because programs by
+/// others know no other time. All of it ends with this object, even when the tests are killed.
 final class LockedDoor: @unchecked Sendable {
   static let programs = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
     .path
@@ -26,8 +26,8 @@ final class LockedDoor: @unchecked Sendable {
   private let simulatorOptions: [String]
 
   /// - Parameters:
-  ///   - hasLock: whether the lock, and a latchkeyd for it, runs on the door; it may not be found yet.
-  ///   - simulatorOptions: what bluez-simulator is told beside the machines.
+  ///   - hasLock: whether the lock, with a latchkeyd for it, runs on the door. It may not be discoverable yet.
+  ///   - simulatorOptions: further options for bluez-simulator.
   init(hasLock: Bool = true, simulatorOptions: [String] = []) async throws {
     self.simulatorOptions = simulatorOptions
     var template = Array("/tmp/latchkey-clients-XXXXXX".utf8CString)
@@ -48,7 +48,7 @@ final class LockedDoor: @unchecked Sendable {
       .merging([
         WorldProcesses.worldVariable: mark, "LATCHKEY_JOURNAL": "\(folder)/journal.jsonl", "TERM": "dumb",
       ]) { $1 }
-    // It ends them all, and the folder, when its input closes: with this object, or with the tests.
+    // It ends all processes and removes the folder when its input closes: with this object, or with the tests.
     guardian = try await TestProcess(
       Self.programs + "/latchkey", ["guard", "--world", mark, "--folder", folder],
       environment: environment.filter { $0.key != WorldProcesses.worldVariable }, endsWithInput: true)
@@ -98,7 +98,7 @@ final class LockedDoor: @unchecked Sendable {
     ]) { $1 }
   }
 
-  /// What the journal has of these events so far.
+  /// These events in the journal so far.
   func events(_ events: Recorded.Lock...) throws -> [JournalEntry] {
     var reader = try JournalReader(path: "\(folder)/journal.jsonl")
     return try reader.read().filter { entry in events.contains { entry.is($0) } }

@@ -3,10 +3,10 @@ import Foundation
 import ProcessTesting
 import Testing
 
-/// The whole suite on bluez-simulator, beside what bluetoothd was seen to do.
+/// The whole suite on bluez-simulator, compared with the recorded behaviour of bluetoothd.
 @Suite struct SimulatorTests {
-  /// Cases that are newer than the record, and are compared with bluetoothd by `make test-bluez` alone until a run of that is
-  /// recorded (docs/bluez.md, "Where the simulator differs").
+  /// Cases newer than the record. Only `make test-bluez` compares them with bluetoothd, until a run of it is recorded
+  /// (docs/bluez.md, "Where the simulator differs").
   private static let unrecorded: Set<String> = []
 
   private static let programs = Bundle.module.bundleURL.deletingLastPathComponent().path

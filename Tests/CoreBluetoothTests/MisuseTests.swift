@@ -4,7 +4,7 @@ import CoreBluetoothTestKit
 import Foundation
 import Testing
 
-/// A delegate that opted in to restoration only by name.
+/// A delegate that opted in to restoration by name but does not implement it.
 private final class Forgetful: NSObject, CBCentralManagerDelegate, CBPeripheralManagerDelegate {
   func centralManagerDidUpdateState(_ central: CBCentralManager) {}
   func peripheralManagerDidUpdateState(_ peripheral: CBPeripheralManager) {}
@@ -24,7 +24,7 @@ struct MisuseTests {
           options: [CBCentralManagerOptionRestoreIdentifierKey: "front-door"])
       }
       system.emit(.willRestoreCentral(CentralRestoration(peripherals: [])))
-      // Bounded by the suite's time limit.
+      // Limited by the suite's time limit.
       _ = try await Inbox<Void>().next()
       withExtendedLifetime(manager) {}
     }

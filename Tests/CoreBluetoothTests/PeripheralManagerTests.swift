@@ -40,7 +40,7 @@ struct PeripheralSetup {
     }
   }
 
-  /// Publishes the service; the identifiers are the library's.
+  /// Publishes the service. The library chooses the identifiers.
   func publish(credit: Int = 2) async throws -> ServiceDefinition {
     service.characteristics = [characteristic]
     manager.add(service)
@@ -132,7 +132,7 @@ struct PeripheralManagerTests {
     setup.system.emit(.stateChanged(.poweredOn))
     _ = try await setup.recorder.calls.next()
     #expect(!setup.manager.isAdvertising)
-    // As every app does when it hears that Bluetooth is on.
+    // Like every app when it hears that Bluetooth is on.
     setup.manager.add(setup.service)
     setup.manager.startAdvertising(nil)
     #expect(try await setup.nextCommand() == .peripheral(Example.manager, .stopAdvertising))
@@ -215,7 +215,7 @@ struct PeripheralManagerTests {
   func push() async throws {
     let setup = try await PeripheralSetup()
     let identifier = try await setup.publish(credit: 2).characteristics[0].identifier
-    // Nobody is subscribed: nothing to send, and no credit spent.
+    // There are no subscribers: nothing is sent, and no credit is spent.
     #expect(setup.manager.updateValue(Data([0]), for: setup.characteristic, onSubscribedCentrals: nil))
     setup.system.emit(.subscribed(setup.central, identifier))
     #expect(try await setup.recorder.calls.next() == "didSubscribe 2A19")

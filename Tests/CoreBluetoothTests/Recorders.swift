@@ -1,4 +1,4 @@
-// The names of parameters are Apple's.
+// The parameter names are Apple's.
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
 
 import AppLink
@@ -7,7 +7,7 @@ import CoreBluetoothTestKit
 import Foundation
 import Testing
 
-/// What a delegate was told, as text: the method and what matters of its arguments.
+/// What a delegate was told, as text: the method and its relevant arguments.
 final class CentralRecorder: NSObject, CBCentralManagerDelegate, CBPeripheralDelegate, @unchecked Sendable {
   let calls = Inbox<String>()
   let restored = Inbox<[CBPeripheral]>()
@@ -124,7 +124,7 @@ final class PeripheralRecorder: NSObject, CBPeripheralManagerDelegate, @unchecke
   func peripheralManagerIsReady(toUpdateSubscribers peripheral: CBPeripheralManager) { note("isReady") }
 }
 
-/// What the tests' app knows of the world.
+/// The test app's knowledge of the world.
 enum Example {
   static let lock = PeerIdentifier(UUID(uuidString: "10000000-0000-0000-0000-000000000001")!)
   static let other = PeerIdentifier(UUID(uuidString: "10000000-0000-0000-0000-000000000002")!)
@@ -179,7 +179,7 @@ struct CentralSetup {
     _ = try await nextRequest()  // handled
   }
 
-  /// The next request that is not about events having been handled.
+  /// The next request that does not acknowledge events.
   func nextRequest() async throws -> Request { try await system.requests.next() }
 
   /// The next request other than `handled`.
@@ -191,7 +191,7 @@ struct CentralSetup {
     }
   }
 
-  /// Connects to a peripheral that is explored already.
+  /// Connects to a peripheral that is already explored.
   func connectExplored(isNotifying: Bool = false) async throws -> CBPeripheral {
     system.answerNextQuery { _ in .success([PeripheralSnapshot(identifier: Example.lock)]) }
     let peripheral = manager.retrievePeripherals(withIdentifiers: [Example.lock.rawValue])[0]
@@ -213,7 +213,7 @@ struct CentralSetup {
   }
 }
 
-/// What a process that ended wrote to its standard error.
+/// What a process that has ended wrote to its standard error.
 func errorText(_ result: ExitTest.Result?) -> String {
   String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
 }

@@ -71,7 +71,7 @@ struct RestorationTests {
     #expect(characteristic.service?.peripheral === lock)
     #expect(peripherals.first { $0.identifier == Example.other.rawValue }?.state == .connected)
 
-    // The system completes the request by itself; the objects are the same, and the subscription is alive.
+    // The system completes the request by itself. The objects are the same, and the subscription is still active.
     lock.delegate = setup.recorder
     setup.system.emit(.connected(Example.explored(isNotifying: true)))
     #expect(try await setup.recorder.calls.next() == "didConnect")

@@ -45,7 +45,8 @@ private final class Bell: NSObject, CBPeripheralManagerDelegate, @unchecked Send
   }
 }
 
-/// A central app: finds the bell, subscribes and rings it at each connection, and asks for the next one at each loss.
+/// A central app: finds the bell, subscribes and rings it at each connection, and requests the next connection at
+/// each loss.
 private final class Visitor: NSObject, CBCentralManagerDelegate, CBPeripheralDelegate, @unchecked Sendable {
   private let calls: Inbox<String>
   private var manager: CBCentralManager!

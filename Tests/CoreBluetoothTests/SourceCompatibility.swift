@@ -1,7 +1,7 @@
 // swift-format-ignore-file: AlwaysUseLowerCamelCase, ReplaceForEachWithForLoop
 
-// A plain iOS app's code, as its developer would write it: one import, both roles, restoration, every call. It has to
-// compile unchanged; the tests run none of it.
+// The code of a plain iOS app, as its developer would write it: one import, both roles, restoration, every call. It
+// must compile unchanged. The tests do not run it.
 import CoreBluetooth
 
 final class ThermometerBrowser: NSObject {

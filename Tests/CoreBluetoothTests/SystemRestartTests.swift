@@ -60,7 +60,7 @@ struct SystemRestartTests {
     let setup = try await CentralSetup()
     setup.system.answerNextQuery { _ in .success([PeripheralSnapshot(identifier: Example.lock)]) }
     let peripheral = setup.manager.retrievePeripherals(withIdentifiers: [Example.lock.rawValue])[0]
-    // Before anything is emitted: the name may be told as soon as it is.
+    // Set before anything is emitted, because the name may be delivered at once.
     peripheral.delegate = setup.recorder
     setup.manager.connect(peripheral)
     let event = Event(sequence: EventSequence(2), manager: Example.manager, body: .connected(Example.explored()))
@@ -163,7 +163,7 @@ struct SystemRestartTests {
     let manager = system.run { CBCentralManager(delegate: recorder, queue: DispatchQueue(label: "test")) }
     system.attach()
     #expect(try await system.requests.next() == .createManager(Example.manager, ManagerCreation(role: .central)))
-    // It went away before it said anything: created again, for nothing was told.
+    // The system went away before it sent anything. The manager is created again, because nothing was delivered.
     system.detach()
     system.attach()
     #expect(try await system.requests.next() == .createManager(Example.manager, ManagerCreation(role: .central)))

@@ -17,7 +17,7 @@ import TimeTypes
     HomeTime(boot: "first", instant: Instant(nanoseconds: nanoseconds), unixSeconds: unixSeconds)
   }
 
-  /// Every member that there is.
+  /// A state with every member.
   private var everything: AgentState {
     var home = HomeState()
     home.isLinked = true

@@ -39,7 +39,7 @@ import TimeTypes
     phone.happens(.answered(.unknownOperation, bolt: .locked))
     phone.happens(.offerReceived)
     phone.signal(dBm, for: 5)
-    // Who sleeps turns over, and gets up in the morning and makes tea beside the door.
+    // A sleeping owner turns over, gets up in the morning and makes tea beside the door.
     for _ in 0..<40 { phone.signal(Int.random(in: dBm - 12...dBm + 12, using: &phone.random), for: 5) }
     phone.happens(.offerReceived)
     phone.signal(-50, for: 20)
@@ -355,7 +355,7 @@ import TimeTypes
     phone.relaunch(isLinked: false)
     phone.reboot(offFor: 86400)
     phone.relaunch(isLinked: true)
-    // The system says so twice to a relaunched app: by the restored state, and by the event.
+    // The system tells a relaunched app twice: by the restored state, and by the event.
     phone.walkHome()
     #expect(phone.unlocks.count == 1)
     phone.happens(.answered(.done, bolt: .unlocked))

@@ -19,7 +19,7 @@ import TimeTypes
     var search = LockSearch()
     #expect(search.begin([], at: at(0)) == [.scan])
     #expect(search.found(Self.other, signal: -95, at: at(1)) == [.connect(Self.other)])
-    // No stopScan: it goes on looking.
+    // No stopScan: the search continues.
     #expect(search.found(Self.lock, signal: -60, at: at(2)) == [.connect(Self.lock)])
     #expect(search.linked(Self.lock, at: at(3)) == [.test(Self.lock)])
     #expect(search.end(with: Self.lock) == [.cancel(Self.other), .stopScan])
@@ -126,7 +126,7 @@ import TimeTypes
       case 0, 1: apply(search.found(identifier, signal: Int.random(in: -100 ... -30, using: &random), at: now))
       case 2: if asked.contains(identifier) { apply(search.linked(identifier, at: now)) }
       case 3:
-        // A request is over with the link that came of it.
+        // A request ends together with the link that came of it.
         if asked.remove(identifier) != nil { apply(search.lost(identifier, at: now)) }
       case 4: if let tested = search.tested { apply(search.refused(tested, at: now)) }
       case 5: if let tested = search.tested { apply(search.failed(tested, at: now)) }

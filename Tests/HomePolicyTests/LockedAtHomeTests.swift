@@ -19,7 +19,7 @@ import TimeTypes
 
   @Test("L7, A1: any lesser approach leaves it to the lock, and asks where it was locked at home")
   func ordinary() {
-    // From the edge, but slowly; not quite from the edge; with a stop on the way.
+    // From the edge of the range, but slowly; from not quite the edge; and with a stop on the way.
     let ways: [[(Int, Double)]] = [
       [(-91, 40), (-84, 5), (-78, 5), (-66, 3)], [(-87, 1), (-82, 1), (-77, 1), (-66, 3)],
       [(-92, 1), (-86, 1), (-82, 240), (-76, 1), (-66, 3)],

@@ -11,10 +11,10 @@ struct Phone {
   var random = SeededGenerator(seed: 1)
   /// What survives the process.
   var disk: HomeState
-  /// Every write, and whether the decision to it was on the disk by then.
+  /// Every write, and whether the decision to it was on disk by then.
   var writes: [(command: HomeCommand, operation: UInt64, isStored: Bool)] = []
 
-  /// Every question to the owner, and what became of each word.
+  /// Every question to the owner, and the outcome of each command of the owner.
   var questions: [Doubt] = []
   var wordOutcomes: [WordOutcome] = []
 
@@ -61,7 +61,7 @@ struct Phone {
     return effects
   }
 
-  /// The signal is so strong for so long; it is read whenever the policy asks.
+  /// The signal has this strength for this long. It is read whenever the policy asks.
   mutating func signal(_ dBm: Int?, for seconds: Double = 1.5) {
     let end = time.instant + .seconds(seconds)
     while true {
@@ -86,7 +86,7 @@ struct Phone {
     if instant > time.instant { pass(Double((instant - time.instant).wholeNanoseconds) / 1e9) }
   }
 
-  /// As a lock does: to who has not spoken yet it offers anew every ten seconds.
+  /// Like a lock: to a phone that has not answered yet, it offers again every ten seconds.
   private var nextOffer: Instant? {
     guard isOffering, let lastOffer, writes.count == writesAtLinkUp else { return nil }
     return lastOffer + .seconds(10)
@@ -103,14 +103,14 @@ struct Phone {
   private var lastOffer: Instant?
   private var writesAtLinkUp = 0
   var isOffering = true
-  /// Where the lock says its bolt is, whenever it is asked on a link on which a test had it answer once.
+  /// The bolt's position that the lock reports when asked, on a link on which a test made it answer once.
   var lockSays: HomeBolt? { didSet { hasSpoken = true } }
   private var hasSpoken = false
-  /// The lock owes an answer to what is no opening.
+  /// The lock still has to answer something that is not an opening.
   private var isAsked = false
-  /// A disk that takes nothing.
+  /// A disk that can't be written.
   var isDiskFull = false
-  /// The policy waits for a reading.
+  /// The policy waits for a signal reading.
   var isAskedForSignal = false
 
   mutating func pass(_ seconds: Double) {
@@ -118,7 +118,7 @@ struct Phone {
     time.unixSeconds += seconds
   }
 
-  /// The process ends and another takes over what is on the disk.
+  /// The process ends, and another one takes over what is on disk.
   mutating func relaunch(isLinked: Bool) {
     policy = HomePolicy(policy.configuration, state: disk)
     isAskedForSignal = false

@@ -26,7 +26,7 @@ import TimeTypes
     phone.happens(.answered(.unknownOperation, bolt: .unlocked))
     phone.happens(.offerReceived)
     #expect(phone.writes.count == 2)
-    // The lock restarted: it makes an offer that no answer came before.
+    // The lock restarted: it makes an offer without a preceding answer.
     phone.happens(.offerReceived)
     #expect(phone.writes.count == 3)
   }
@@ -110,7 +110,7 @@ import TimeTypes
     phone.happens(.offerReceived)
     for dBm in stride(from: -90, through: -60, by: 3) { phone.signal(dBm, for: 1) }
     #expect(phone.unlocks.count == 2)
-    // What the lock never had may keep its name: it moves the bolt once.
+    // A command that the lock never received may keep its operation number: it moves the bolt once.
     #expect(Set(phone.unlocks).count == 2 || fate == .unknownOperation)
   }
 
@@ -162,14 +162,15 @@ import TimeTypes
     var random = SeededGenerator(seed: seed)
     var phone = Phone()
     var isLinked = false
-    // What the lock has carried out, by operation; how many links came up that may have been approaches; words given.
+    // What the lock has carried out, by operation; how many links came up that may have been approaches; and the
+    // owner's commands.
     var carriedOut: Set<UInt64> = []
     var movements = 0
     var links = 0
     var words = 0
     var answer: HomeAnswer?
     var seen = 0
-    // In half of the runs no signal is ever weak: those have no approach at all.
+    // In half of the runs the signal is never weak, so those have no approach at all.
     let signals = seed % 2 == 0 ? -95 ... -40 : -85 ... -40
     for _ in 0..<600 {
       switch Int.random(in: 0..<14, using: &random) {
@@ -203,7 +204,7 @@ import TimeTypes
       case 12: phone.isDiskFull.toggle()
       default: if isLinked { phone.happens(.offerReceived) }
       }
-      // The lock, with its memory of operations; some writes never reach it.
+      // The lock, with its memory of operations. Some writes never reach it.
       for write in phone.writes[seen...] {
         #expect(write.isStored)
         let arrives = Int.random(in: 0..<4, using: &random) > 0

@@ -4,7 +4,7 @@ import TimeTypes
 
 /// The owner is asked only at a door that is locked now.
 @Suite("Questions to the owner") struct QuestionTests {
-  /// Some way from a door that said two seconds ago that it is locked, with nothing that shows an approach.
+  /// Some distance from a door that reported two seconds ago that it is locked, without any sign of an approach.
   private func withinReach() -> Phone {
     var phone = Phone()
     phone.settle()

@@ -49,7 +49,7 @@ import TimeTypes
   @Test("L8: a word whose link is lost is over: the unlock is not written on another link") func linkLost() {
     for isWritten in [false, true] {
       var phone = atTheDoor()
-      if !isWritten { phone.pass(60) }  // The offer is too old: a fresh one has to be read first.
+      if !isWritten { phone.pass(60) }  // The offer is too old: a new one must be read first.
       phone.happens(.unlockAsked)
       #expect(phone.unlocks.count == (isWritten ? 1 : 0))
       phone.happens(.linkDown)

@@ -8,7 +8,7 @@ import Testing
 /// What latchkeyd does while there is nothing to do.
 @Suite("latchkeyd at rest", .timeLimit(.minutes(10)))
 struct AtRestTests {
-  /// A timer is a descriptor on Linux; libdispatch makes one to look after its threads, once a second for good.
+  /// A timer is a descriptor on Linux. libdispatch creates one that wakes up once a second, for good.
   private func timers(of process: pid_t) throws -> Int {
     let folder = "/proc/\(process)/fd"
     return try FileManager.default.contentsOfDirectory(atPath: folder).count { name in

@@ -5,7 +5,7 @@ import Testing
 @testable import Stories
 @testable import Worlds
 
-/// The demo's story with real processes. Slow, so each step of the story is shown as it happens when it fails.
+/// The demo's story with real processes. It is slow, so if it fails, each step is shown as it happened.
 @Suite("Away for days, with real processes", .serialized, .timeLimit(.minutes(10)))
 struct DaysAwayTests {
   private func report(_ path: String) throws -> Report {

@@ -3,15 +3,15 @@ import Glibc
 import ProcessTesting
 import Testing
 
-/// latchkeyd in a process of its own, besieged over its bus by an app that says anything, beside one that behaves.
+/// latchkeyd in a process of its own, attacked over its bus by a hostile app, next to a well-behaved one.
 @Suite("A hostile app on the bus", .timeLimit(.minutes(60))) struct HostileBusTests {
-  /// How many requests; LATCHKEY_HOSTILE_BUS_REQUESTS says another number.
+  /// The number of requests, which LATCHKEY_HOSTILE_BUS_REQUESTS can change.
   private static let requests =
     ProcessInfo.processInfo.environment["LATCHKEY_HOSTILE_BUS_REQUESTS"].flatMap { Int($0) } ?? 6000
   private static let seed =
     ProcessInfo.processInfo.environment["LATCHKEY_HOSTILE_SEED"].flatMap { UInt64($0) } ?? 1
 
-  /// What a process has, as the kernel tells.
+  /// A process's resources, according to the kernel.
   private struct Size: CustomStringConvertible {
     let descriptors: Int
     let threads: Int
@@ -50,10 +50,10 @@ import Testing
       #expect(!outcome.output.contains("failed"), "\(outcome.output.suffix(300))")
       let told = outcome.output.split(separator: "\n").filter { $0.hasPrefix("said ") }.last
       let isWhole = outcome.output.contains("end: ")
-      // One that the system has ended for what it said had got so far at least.
+      // An app that the system ended for its requests had got at least this far.
       said = isWhole ? Self.requests : said + max(500, told.flatMap { Int($0.dropFirst(5)) } ?? 0)
       ends.append("\(outcome.output.split(separator: "\n").last ?? "") (\(outcome.status))")
-      // The one that behaves still has what it wants, and is answered.
+      // The well-behaved app still has what it wants, and gets answers.
       let heard = try await siege.reader.hear("read ") + siege.reader.hear("\n")
       #expect(!heard.contains("lost") && !heard.contains("off"), "\(heard.suffix(300))")
     }

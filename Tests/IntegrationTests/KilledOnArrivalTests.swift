@@ -1,10 +1,10 @@
 import Foundation
 import Testing
 
-/// The worst moment for a process to die is the arrival: between the link and the bolt.
+/// The worst moment for a process to die is during the arrival, between the link and the bolt.
 @Suite("Killed on arrival, with real processes", .serialized, .timeLimit(.minutes(10)))
 struct KilledOnArrivalTests {
-  /// A moment of the arrival: so long after an event of the phone's or the door's.
+  /// A moment of the arrival: this long after an event of the phone's or the door's.
   struct Death: Sendable, CustomStringConvertible {
     let step: String
     let event: String
@@ -20,8 +20,8 @@ struct KilledOnArrivalTests {
   }
 
   /// Once the owner walks in, a link takes up to two minutes to come up, and the way to the door as long again. The
-  /// unlock is written at the door; its way to the lock, the lock's acceptance, the answer's way back and the bolt's turn
-  /// take 30 to 600 ms from there on. So each death waits for what it is to hit.
+  /// unlock is written at the door. Its way to the lock, the lock's acceptance, the answer's way back and the turn of
+  /// the bolt take 30 to 600 ms from then on. So each death waits for the event it is to hit.
   static let moments: [(event: String, machine: String, milliseconds: [Int])] = [
     ("didConnect", "phone", [0, 140]), ("approach.began", "phone", [0, 200]),
     ("unlock.written", "phone", [0, 15, 45, 100]), ("command.accepted", "door", [0, 15, 300]),
@@ -38,7 +38,8 @@ struct KilledOnArrivalTests {
   @Test("L3: latchkeyd dies at any moment of the arrival, on either side, and the door opens, once", arguments: deaths)
   func daemon(death: Death) async throws { try await tell(death) }
 
-  /// Between the stored decision and the write, between the write and its answer, between the record and the turn.
+  /// Between the stored decision and the write, between the write and its answer, and between the record and the
+  /// turn.
   static let appDeaths: [Death] = [0, 15, 45, 100].flatMap { milliseconds in
     [
       Death("kill app: {machine: phone, app: agent}", "unlock.written", at: "phone", milliseconds),

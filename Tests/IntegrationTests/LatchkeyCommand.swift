@@ -2,9 +2,9 @@ import Foundation
 import Glibc
 import ProcessTesting
 
-/// The `latchkey` command as a person runs it, with a folder of its own for what it leaves behind.
+/// The `latchkey` command as a person runs it, with a folder of its own for temporary files.
 final class LatchkeyCommand: Sendable {
-  /// Where it makes its temporary files: empty again when it has cleaned up.
+  /// The folder for its temporary files. It is empty again when the command has cleaned up.
   let temporaryFolder: String
   private let process: TestProcess
 
@@ -27,22 +27,22 @@ final class LatchkeyCommand: Sendable {
 
   deinit { try? FileManager.default.removeItem(atPath: temporaryFolder) }
 
-  /// Runs it to its end.
+  /// Runs it until it ends.
   static func run(_ arguments: [String]) async throws -> TestProcess.Outcome {
     try await LatchkeyCommand(arguments).finish()
   }
 
   func signal(_ number: Int32) { process.signal(number) }
 
-  /// Reads on until the output has this text.
+  /// Reads until the output contains this text.
   ///
-  /// - Throws: `TestProcess.Failure` where it ends without.
+  /// - Throws: `TestProcess.Failure` if the output ends without it.
   func hear(_ text: String) async throws { try await process.hear(text) }
 
-  /// Reads everything to the end. Its guardian holds the error output too: when that ends, both have ended.
+  /// Reads everything to the end. Its guardian holds the error output too, so at the end both have ended.
   func finish() async throws -> TestProcess.Outcome { try await process.finish() }
 
-  /// Processes that carry the mark of any world that this command made.
+  /// Processes with the mark of any world that this command made.
   func processesLeft() -> [String] {
     let mark = "LATCHKEY_WORLD=\(process.processIdentifier)-"
     let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []

@@ -3,7 +3,7 @@ import Foundation
 import Glibc
 import ProcessTesting
 
-/// A phone with a latchkeyd and an app that reads from a door nearby, all in processes of their own and in real time.
+/// A phone with a latchkeyd and an app that reads from a door nearby, all in separate processes and in real time.
 struct MachineNearDoor {
   private static let programs = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
     .deletingLastPathComponent().path
@@ -18,7 +18,7 @@ struct MachineNearDoor {
   private let door: TestProcess
   private let environment: [String: String]
 
-  /// - Parameter adapters: of the phone; `options` are latchkeyd's.
+  /// - Parameter adapters: the phone's number of adapters; `options` are latchkeyd's.
   init(adapters: Int = 1, options: [String] = []) async throws {
     buses = (try PrivateBus(), try PrivateBus())
     var template = Array("/tmp/latchkey-siege-XXXXXX".utf8CString)
@@ -58,14 +58,14 @@ struct MachineNearDoor {
     try await reader.hear("read 1\n")
   }
 
-  /// An app that says so many things at random.
+  /// An app that sends this many random messages.
   func attacker(seed: UInt64, count: Int) async throws -> TestProcess {
     try await TestProcess(
       "\(Self.programs)/hostile-app", ["hostile", buses.phone.address.text, Self.bad, "\(seed)", "\(count)"],
       environment: environment)
   }
 
-  /// Tells the simulator to do something.
+  /// Sends the simulator a command.
   func obey(_ command: String) async throws {
     try await simulator.ask("{\"id\":77,\"command\":\(command)}\n", "{\"reply\":{\"id\":77}}")
   }

@@ -7,10 +7,10 @@ import Testing
 @testable import Stories
 @testable import Worlds
 
-/// `latchkey` as shells and containers run it: with outputs that end, disks that are full, and odd places.
+/// `latchkey` as shells and containers run it: with outputs that end, full disks, and unusual places.
 @Suite("Where the output goes, and where a run may happen", .serialized, .timeLimit(.minutes(10)))
 struct OutputTests {
-  /// A folder with a short story, for a run and its report; gone with this object.
+  /// A folder with a short story, for a run and its report. It is removed with this object.
   private final class Place {
     let folder: String
     let story: String
@@ -35,7 +35,7 @@ struct OutputTests {
 
     deinit { try? FileManager.default.removeItem(atPath: folder) }
 
-    /// Runs a line of bash in which `$latchkey`, `$story` and `$report` stand for what they say.
+    /// Runs a line of bash with `$latchkey`, `$story` and `$report` set.
     func bash(_ line: String, adding: [String: String] = [:]) async throws -> TestProcess.Outcome {
       let variables = [
         "latchkey": LatchkeyCommand.programs + "/latchkey", "simulator": LatchkeyCommand.programs + "/bluez-simulator",

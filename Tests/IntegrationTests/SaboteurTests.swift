@@ -4,15 +4,15 @@ import Testing
 
 @testable import Stories
 
-/// A story in which somebody misbehaves in the very way that a promise speaks of.
+/// A story in which a program misbehaves in exactly the way that a promise is about.
 struct Saboteur: Sendable, CustomStringConvertible {
   var promise: String
-  /// Who does what.
+  /// Which program does what.
   var what: String
   var steps: String
-  /// Shell scripts in the place of programs; `$REAL` is the folder of the true ones.
+  /// Shell scripts that replace programs; `$REAL` is the folder of the real ones.
   var scripts: [String: String] = [:]
-  /// The app that the saboteur is, and the way in which it misbehaves.
+  /// The app that the saboteur replaces, and how it misbehaves.
   var rogue: (app: String, way: String)?
 
   var description: String { "\(promise): \(what)" }
@@ -30,7 +30,7 @@ extension Saboteur {
       - wait for: {event: app.suspended, machine: phone, fields: {app: org.latchkey.agent}}
 
     """
-  /// What an agent that says nothing to the lock comes to: the lock knows of no owner, and stays as it is.
+  /// The result of an agent that sends nothing to the lock: the lock knows of no owner, and stays as it is.
   private static let rogueAtHome = """
       - wait for: {event: lock.started, machine: door, within: 1min}
       - open app: {machine: phone, app: agent}
@@ -48,7 +48,7 @@ extension Saboteur {
 
     """
   private static let killed = "  - kill app: {machine: phone, app: agent}\n"
-  /// Suddenly at the door: enough for whatever is not about the opening.
+  /// Suddenly at the door: enough for anything that is not about the opening.
   private static let back = """
       - day: 2
         move: {machine: phone, to: [1, 0], as: arrival}
@@ -64,7 +64,7 @@ extension Saboteur {
 
   private static func sabotage(_ words: String) -> String { "  - pass: 1s\n    note: sabotage \(words)\n" }
 
-  /// A program that is itself once, and then does nothing any more.
+  /// A program that works once, and then does nothing any more.
   private static func once(_ program: String, on machine: String) -> String {
     """
     if [ "$LATCHKEY_MACHINE" = \(machine) ]; then
@@ -205,7 +205,7 @@ extension Saboteur {
       steps: "  - open app: {machine: phone, app: agent}\n  - pass: 1min\n", rogue: ("latchkey-agent", "errors")),
   ]
 
-  /// Begins its second life as if there had been no first.
+  /// Its second run behaves as if there had been no first.
   private static let forgetful = """
     if [ "$LATCHKEY_MACHINE" = phone ] && [ -e "$0.ran" ]; then
       mkdir -p "$2.new"
@@ -222,7 +222,7 @@ extension Saboteur {
 struct SaboteurTests {
   @Test("H7: promise X is seen broken by a process that misbehaves in that way", arguments: Saboteur.all)
   func broken(_ saboteur: Saboteur) async throws {
-    // Short, since the world's sockets are in it.
+    // Short, because the world's sockets are in it.
     var template = Array("/tmp/sabotage-XXXXXX".utf8CString)
     guard mkdtemp(&template) != nil else { throw CocoaError(.fileWriteUnknown) }
     let folder = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
@@ -235,7 +235,7 @@ struct SaboteurTests {
       try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: path)
     }
     if let rogue = saboteur.rogue {
-      // A copy of its own, since its name tells which app it is.
+      // A separate copy, because its name determines which app it is.
       try FileManager.default.copyItem(atPath: real + "/saboteur", toPath: "\(folder)/programs/\(rogue.app)")
     }
     try """

@@ -18,7 +18,7 @@ import Testing
       let heard = try await machine.reader.hear("read ")
       #expect(!heard.contains("lost") && !heard.contains("off"))
     }
-    // The machine's name alone is both; the first that is left is not the one that it was told to use.
+    // The machine's name alone stands for both. The remaining adapter is not the one that latchkeyd was told to use.
     try await machine.obey(Self.plug(own, false))
     try await machine.reader.hear("off")
     try await machine.obey(Self.plug(own, true))

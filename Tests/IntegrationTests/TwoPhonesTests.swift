@@ -4,8 +4,8 @@ import Testing
 
 @testable import Stories
 
-/// bluetoothd notifies everybody who is subscribed, and tells of the first subscriber alone: what one phone and the lock
-/// have to do with each other is never quite the other phone's business, and reaches it all the same.
+/// bluetoothd notifies all subscribers, and reports only the first. So messages between the lock and one phone are
+/// not meant for the other phone, but reach it all the same.
 @Suite("Two phones at one door, with real processes", .serialized, .timeLimit(.minutes(10)))
 struct TwoPhonesTests {
   private func tell(_ steps: String, promises: String) async throws -> Report {
@@ -63,7 +63,8 @@ struct TwoPhonesTests {
     )
     let written = report.timeline.filter { $0.is(Recorded.Agent.statusWritten) || $0.is(Recorded.Agent.unlockWritten) }
     #expect(written.count { $0.is(Recorded.Agent.unlockWritten) } == 2)
-    // An offer that reaches both is answered by whom it is for, and by the other at most once: not back and forth.
+    // An offer that reaches both phones is answered by the one it is meant for, and by the other at most once. They
+    // don't answer back and forth.
     #expect(written.count <= 10, "\(written.map { "\($0.machine) \($0.event ?? "")" })")
     #expect(report.timeline.filter { $0.is(Recorded.Lock.boltMoved) }.count == 4)
   }
@@ -83,7 +84,7 @@ struct TwoPhonesTests {
 
   @Test("L4: an offer for another phone, on which one writes in good faith, costs it one refusal at most and no wait")
   func foreign() async throws {
-    // Subscribed, and not known to be: the lock offers to the first phone as if that were alone.
+    // The second phone is subscribed, but the lock does not know that, and sends offers as if the first were alone.
     let report = try await tell(
       """
         - open app: {machine: first, app: agent}

@@ -11,7 +11,7 @@ struct UpgradeTests {
   private static let stores = LatchkeyCommand.package + "/Tests/LatchkeyDaemonTests/Stores"
   private static let agent = "org.latchkey.agent"
 
-  /// Puts the store of a phone of the first release into this folder, as that release's own.
+  /// Puts the store of a phone of the first release into this folder, as that release would leave it.
   private func placeOldStore(in folder: String) throws {
     let machine = try String(contentsOfFile: "/etc/machine-id", encoding: .utf8)
       .trimmingCharacters(in: .whitespacesAndNewlines)
@@ -21,7 +21,7 @@ struct UpgradeTests {
     let database = try DatabaseQueue(path: folder + "/state.sqlite")
     try database.writeWithoutTransaction { database in
       try database.execute(sql: "PRAGMA journal_mode = WAL")
-      // The phone is away: the app was told that it is connecting, and no more.
+      // The phone is away: the app was told only that it is connecting.
       try database.execute(
         sql: sql.replacing("'HOME'", with: "'\(home)'").replacing("\"told\":2", with: "\"told\":1"))
     }

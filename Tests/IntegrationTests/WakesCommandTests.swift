@@ -5,7 +5,7 @@ import JournalEvents
 import ProcessTesting
 import Testing
 
-/// The user's ledger: what `latchkey wakes` prints.
+/// The user's list of wakes, printed by `latchkey wakes`.
 @Suite("The ledger of wakes, with real processes", .timeLimit(.minutes(10)))
 struct WakesCommandTests {
   private static let agent = "org.latchkey.agent"
@@ -59,7 +59,7 @@ struct WakesCommandTests {
     #expect(end.status == 0, "\(end.output)\n\(end.errors)")
   }
 
-  /// The line for a wake that has ended, told by its entry in the journal.
+  /// The line for a wake that has ended, derived from its journal entry.
   private func line(_ entry: JournalEntry, _ reason: String) -> String {
     func field(_ name: String) -> String { entry.fields[name] ?? "?" }
     func count(_ name: String, _ what: String) -> String { "\(field(name)) \(what)\(field(name) == "1" ? "" : "s")" }
@@ -74,7 +74,7 @@ struct WakesCommandTests {
     try journal.read().filter { $0.is(Recorded.Daemon.wakeEnded) && $0.machine == "phone" }
   }
 
-  /// What the world of this process has given a machine's latchkeyd.
+  /// The environment that the story's world gave a machine's latchkeyd.
   private func environment(ofDaemonOn machine: String, of storyTeller: pid_t) throws -> [String: String] {
     for name in try FileManager.default.contentsOfDirectory(atPath: "/proc") where Int32(name) != nil {
       guard let data = FileManager.default.contents(atPath: "/proc/\(name)/environ"),

@@ -2,17 +2,17 @@ import Foundation
 import GRDBSQLite
 import Synchronization
 
-/// What SQLite does to the files of one folder, in order: SQLite's own way to the disk, with a note of each step.
+/// What SQLite does to the files of one folder, in order. SQLite works as usual, and each step is recorded.
 ///
-/// From that a test makes what a disk holds when the power goes between any two steps: what was synced is there, and of
-/// what was written since, any part may be.
+/// From that, a test can construct what a disk contains after a power cut between any two steps: what was synced is
+/// there; of what was written since, any part may be.
 final class DiskRecorder: Sendable {
   enum Step {
     case write(String, offset: Int, bytes: [UInt8])
     case truncate(String, size: Int)
     case sync(String)
     case delete(String)
-    /// Said by the test: so many changes were answered.
+    /// Added by the test: this many changes were answered.
     case answered(Int)
   }
 
@@ -26,7 +26,7 @@ final class DiskRecorder: Sendable {
 
   private init() { RecordingFileSystem.register() }
 
-  /// Begins anew, with the files under this folder.
+  /// Starts recording, with the files in this folder.
   func begin(_ folder: String) { state.withLock { $0 = State(folder: folder) } }
 
   /// - Returns: what was recorded since `begin`.
@@ -47,7 +47,7 @@ final class DiskRecorder: Sendable {
   }
 }
 
-/// The files of a folder, as a disk has them that forgets what was not synced.
+/// The files of a folder on a disk that loses whatever was not synced.
 struct DiskImage {
   private struct File {
     var synced: [UInt8]
@@ -55,7 +55,7 @@ struct DiskImage {
   }
   private var files: [String: File] = [:]
 
-  /// Everything that is in a folder now, on disk.
+  /// Everything in a folder at this moment, as synced.
   init(_ folder: String) throws {
     for name in try FileManager.default.contentsOfDirectory(atPath: folder) {
       files[name] = File(synced: [UInt8](try Data(contentsOf: URL(fileURLWithPath: folder + "/" + name))))
@@ -75,7 +75,7 @@ struct DiskImage {
     }
   }
 
-  /// Replaces a folder's files by these.
+  /// Replaces a folder's files with these.
   /// - Parameter survives: whether a step that was not synced has reached the disk.
   func write(to folder: String, survives: () -> Bool) throws {
     for name in try FileManager.default.contentsOfDirectory(atPath: folder) {
@@ -103,21 +103,21 @@ struct DiskImage {
   }
 }
 
-/// A virtual file system of SQLite's that does all through the one there was before.
+/// An SQLite virtual file system that passes everything on to the default one.
 private enum RecordingFileSystem {
-  /// What SQLite has allocated for a file: ours, and the real one behind it.
+  /// What SQLite has allocated for a file: our part, followed by the real one.
   private struct File {
     var base: sqlite3_file
     var path: Unmanaged<NSString>?
   }
 
   private static let headByteCount = (MemoryLayout<File>.stride + 15) / 16 * 16
-  // Written once, in `register`, before anybody opens a file.
+  // Written once, in `register`, before any file is opened.
   private nonisolated(unsafe) static var real: UnsafeMutablePointer<sqlite3_vfs>!
   private nonisolated(unsafe) static let methods = UnsafeMutablePointer<sqlite3_io_methods>.allocate(capacity: 1)
 
   private static func inner(_ file: UnsafeMutablePointer<sqlite3_file>?) -> UnsafeMutablePointer<sqlite3_file> {
-    // SQLite hands out what it opened, never nothing.
+    // SQLite always passes the file that it opened, never null.
     (UnsafeMutableRawPointer(file!) + headByteCount).assumingMemoryBound(to: sqlite3_file.self)
   }
 

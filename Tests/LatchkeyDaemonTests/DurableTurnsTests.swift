@@ -11,7 +11,7 @@ import Timekeeping
 @testable import BluetoothSystem
 @testable import LatchkeyDaemon
 
-/// A store whose disk a test fills and empties.
+/// A store whose disk a test can fill and empty.
 private final class FickleStore: StateStore {
   struct State {
     var problem: String?
@@ -31,14 +31,14 @@ private final class FickleStore: StateStore {
   }
 }
 
-/// Requests that are done with, in order.
+/// Finished requests, in order.
 private final class Done: Sendable {
   private let names = Mutex<[String]>([])
   func add(_ name: String) { names.withLock { $0.append(name) } }
   var all: [String] { names.withLock { $0 } }
 }
 
-/// The system with one app on it, whose disk may be full.
+/// The system with one app, on a disk that may be full.
 private final class Bench {
   static let app = "org.example.app"
   static let process = ProcessIdentity(processIdentifier: 7)
@@ -105,7 +105,7 @@ private final class Bench {
   }
   var isRadioTold: Bool { effects.contains { if case .bluez = $0 { true } else { false } } }
   func fill(_ problem: String? = "The disk is full.") { store.state.withLock { $0.problem = problem } }
-  /// Lets time pass up to the next attempt.
+  /// Lets time pass until the next attempt.
   func retry() throws {
     clock.advance(to: try #require(turns.retryAt))
     turns.retry()
@@ -187,7 +187,7 @@ struct DurableTurnsTests {
     #expect(delays.max() == .seconds(30) && delays.last == .seconds(30))
     #expect(bench.store.state.withLock { $0.attempts } == before + 14)
     #expect(bench.told == ["The disk is full."])
-    // Another reason is news.
+    // A different reason is reported.
     bench.fill("Another program has it locked.")
     try bench.retry()
     #expect(bench.told == ["The disk is full.", "Another program has it locked."])

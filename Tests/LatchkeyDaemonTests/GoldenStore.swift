@@ -7,7 +7,7 @@ import Testing
 
 @testable import LatchkeyDaemon
 
-/// Stores as earlier programs left them (`Stores`), and what was promised in them.
+/// Stores as earlier programs left them (`Stores`), and the promises in them.
 enum GoldenStore {
   /// The SQL of a golden store.
   static func sql(_ name: String) throws -> String {
@@ -15,8 +15,8 @@ enum GoldenStore {
       contentsOf: #require(Bundle.module.url(forResource: "Stores/" + name, withExtension: "sql")), encoding: .utf8)
   }
 
-  /// Puts a golden store into the folder at this path, as that program would find its own.
-  /// - Parameter change: SQL that is carried out in it.
+  /// Puts a golden store into the folder at this path, as the earlier program left it.
+  /// - Parameter change: SQL to run in it.
   static func place(_ name: String, at path: String, change: String = "") throws {
     let folder = try StateFolder(path: path, machine: "phone")
     let database = try DatabaseQueue(path: folder.storePath)
@@ -41,7 +41,7 @@ enum GoldenStore {
     get throws { try #require(BluetoothUUID("6ba7b810-9dad-11d1-80b4-00c04fd430c8")) }
   }
 
-  /// Every kind of record, with every member that there is.
+  /// Every kind of record, with every member.
   static func everything(isBondUnproven: Bool? = true) throws -> [StoredRecord] {
     [.settings(SettingsRecord(salt: 0xFEDC_BA98_7654_3210, bluetoothOn: false, databaseMark: 3))] + apps
       + (try managers) + (try peripherals) + (try services) + (try peers(isBondUnproven)) + [

@@ -23,7 +23,7 @@ struct GoldenStoreTests {
     return try store.load()
   }
 
-  /// What is in the store's file, table by table; `nil` where there is no such table.
+  /// The contents of the store's file by table, or `nil` for a missing table.
   private func dump() throws -> (format: Int32?, tables: [String], rows: [StoredRow]) {
     let database = try DatabaseQueue(path: file)
     defer { try? database.close() }
@@ -38,13 +38,13 @@ struct GoldenStoreTests {
     }
   }
 
-  /// SQL that changes the values of a kind's records; `text` in it is the value that there is.
+  /// SQL that changes the values of a kind of record. `text` stands for the existing value.
   private func update(_ value: String, of kind: String) -> String {
     "UPDATE record SET value = \(value.replacingOccurrences(of: "text", with: "CAST(value AS TEXT)")) "
       + "WHERE kind = '\(kind)';"
   }
 
-  /// - Returns: the refusal; empty: there was none.
+  /// - Returns: the refusal, or an empty text if there was none.
   private func refusal() -> String {
     do {
       _ = try load()
@@ -94,7 +94,7 @@ struct GoldenStoreTests {
     }
   }
 
-  /// A change of the format is noticed here. See `StoreFormat` for what it takes.
+  /// Notices a change of the format. See `StoreFormat` for what such a change requires.
   ///
   /// With `LATCHKEY_GOLDEN_STORE=FOLDER` the store is left in that folder, for `scripts/store-as-sql FOLDER`.
   @Test("Change 7: what is written now is the golden store of the present format, byte by byte")

@@ -6,7 +6,7 @@ import Testing
 
 @testable import LatchkeyDaemon
 
-/// The power goes between any two of SQLite's steps, on a disk that forgets what was not synced.
+/// The power fails between any two of SQLite's steps, on a disk that loses whatever was not synced.
 @Suite("H1: a power cut at any step", .serialized, .timeLimit(.minutes(10)))
 struct PowerCutTests {
   private static let changeCount = 30
@@ -15,12 +15,12 @@ struct PowerCutTests {
     .app(AppRecord(bundleIdentifier: "org.example.\(number)", state: .background, launches: launches))
   }
 
-  /// What is stored after each change, from none to all.
+  /// The stored state after each change, from none to all.
   private func states() throws -> (changes: [[StoreChange]], states: [StoredState]) {
     var changes: [[StoreChange]] = []
     var states = [StoredState()]
     for number in 0..<Self.changeCount {
-      // A few records change again and again, some come and go, and every change is of more than one.
+      // A few records change again and again, some come and go, and every change affects more than one.
       var change = [StoreChange.put(app(number % 5, launches: number)), .put(app(100 + number, launches: 1))]
       if number % 3 == 2 { change.append(.remove(app(100 + number - 1, launches: 1).key)) }
       var state = try #require(states.last)
@@ -31,8 +31,8 @@ struct PowerCutTests {
     return (changes, states)
   }
 
-  /// - Parameter settings: what is said to the store's connection before the first change.
-  /// - Returns: at how many cuts something that had been answered was not there, of how many.
+  /// - Parameter settings: SQL for the store's connection before the first change.
+  /// - Returns: at how many of all cuts something was missing that had been answered.
   private func losses(_ settings: String) throws -> (lost: Int, cuts: Int, checkpoints: Int) {
     let folder = try TemporaryFolder()
     let path = folder.path + "/state"
@@ -58,13 +58,13 @@ struct PowerCutTests {
       image.apply(step)
       if case .answered(let count) = step { answered = count }
       for survival in 0..<3 {
-        // Nothing of what was not synced, all of it, or any part.
+        // Of what was not synced, nothing survives, all of it, or any part.
         try image.write(to: path) { survival == 0 ? false : survival == 1 ? true : Bool.random(using: &random) }
         let store = try Store(StateFolder(path: path, machine: "phone"))
         let found = try store.load()
         store.close()
         cuts += 1
-        // The change that was under way may be there, whole, or not.
+        // The change under way may be there completely, or not at all.
         if found != states[answered], found != states[min(answered + 1, changes.count)] { lost += 1 }
       }
     }

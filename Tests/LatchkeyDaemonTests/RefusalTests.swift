@@ -66,7 +66,7 @@ struct RefusalTests {
     }
     for number in UInt64(1)...1000 { say(1, number) }
     say(2, 1)
-    // Four of the first are in the loop, and then the second's turn comes.
+    // Four requests of the first app are in the loop; then it is the second app's turn.
     #expect(taken.withLock { $0.map(\.link) } == [1, 1, 1, 1, 2])
     var next = 0
     while let done = taken.withLock({ $0.count > next ? $0[next].done : nil }) {

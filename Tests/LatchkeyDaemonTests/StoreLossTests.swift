@@ -5,7 +5,7 @@ import Testing
 
 @testable import LatchkeyDaemon
 
-/// What was stored is never begun anew without a word.
+/// A lost store is never replaced silently.
 @Suite("A9: a store that is gone, empty or foreign")
 struct StoreLossTests {
   let folder: TemporaryFolder
@@ -22,8 +22,8 @@ struct StoreLossTests {
     store.close()
   }
 
-  /// What stands in the folder, name by name; who holds the folder is no part of it, nor the empty files that SQLite needs
-  /// to look into a database.
+  /// The contents of the folder by name, without the file of the folder's holder and the empty files that SQLite
+  /// needs to inspect a database.
   private func content() throws -> [String: Data] {
     let names = try FileManager.default.subpathsOfDirectory(atPath: path)
     let content = names.filter { !$0.hasSuffix(".lock") && !$0.hasSuffix("-shm") }.map {
@@ -32,7 +32,7 @@ struct StoreLossTests {
     return Dictionary(uniqueKeysWithValues: content.filter { !$0.0.hasSuffix("-wal") || !$0.1.isEmpty })
   }
 
-  /// - Returns: the refusal; empty: there was none.
+  /// - Returns: the refusal, or an empty text if there was none.
   private func refusal() throws -> String {
     let before = try content()
     do {
@@ -114,7 +114,7 @@ struct StoreLossTests {
     let place = try StateFolder(path: path, machine: "phone").setStoreAside(at: 5)
     #expect(place == file + ".aside-5")
     try fill()
-    // A second one at the same moment takes no other's name.
+    // A second one at the same moment gets a different name.
     #expect(try StateFolder(path: path, machine: "phone").setStoreAside(at: 5) == file + ".aside-5-2")
     #expect(try Store(StateFolder(path: path, machine: "phone")).load() == StoredState())
     for name in [".aside-5", ".aside-5-2"] {
@@ -131,7 +131,7 @@ struct StoreLossTests {
     #expect(try Store(StateFolder(path: path, machine: "phone")).load() == StoredState())
   }
 
-  /// Cuts the power after the nth step, for every n there is, and calls `check` with what the folder holds then.
+  /// Cuts the power after each step in turn, and calls `check` with the contents of the folder.
   private func cutEverywhere(
     from prepare: () throws -> Void, _ work: (StateFolder, StoreBeginning) throws -> Void,
     check: (StoreBeginning.Step) throws -> Void
@@ -146,7 +146,7 @@ struct StoreLossTests {
     }
   }
 
-  /// - Returns: after which step the power went; `nil`: all was done before so many.
+  /// - Returns: the step after which the power failed, or `nil` if everything was done in fewer steps.
   private func cut(
     after limit: Int, _ work: (StateFolder, StoreBeginning) throws -> Void
   ) throws -> StoreBeginning.Step? {
@@ -157,7 +157,7 @@ struct StoreLossTests {
       guard count <= limit else { throw LastStep(step: step) }
     }
     do { try work(state, beginning) } catch let last as LastStep { return last.step } catch let error as DaemonError {
-      // The step's name, through the store's own words for what goes wrong.
+      // Finds the step's name within the store's own error message.
       let step = StoreBeginning.Step.allCases.first { error.description.contains("power cut after \($0)") }
       guard let step else { throw error }
       return step

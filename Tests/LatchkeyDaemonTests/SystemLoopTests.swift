@@ -11,7 +11,7 @@ import Timekeeping
 @testable import BluetoothSystem
 @testable import LatchkeyDaemon
 
-/// Says what it was asked, and that it was done.
+/// Reports what it was asked, and that it was done.
 private final class RecordingSupervisor: Supervisor {
   let news: AsyncStream<SupervisorNews>
   let asked: AsyncStream<String>
@@ -69,7 +69,7 @@ struct SystemLoopTests {
     loop.handle(.control(.openApp(bundleIdentifier: "org.example.app"), AnswerToken(1)))
     #expect(await asked.next() == "launch opened")
     _ = await answers.next()
-    // The launch's own answer is in the line by now, before the attachment.
+    // The launch's own answer is in the queue by now, before the attachment.
     loop.handle(.control(.status, AnswerToken(2)))
     _ = await answers.next()
     loop.handle(
@@ -79,7 +79,7 @@ struct SystemLoopTests {
     #expect(await attachments.next() == true)
     loop.handle(.control(.leaveApp(bundleIdentifier: "org.example.app"), AnswerToken(4)))
     #expect(try await answers.next()?.get().apps.first?.state == .background)
-    // The alarm is set after the answer; an answer to the next question says that it is.
+    // The alarm is set after the answer. An answer to the next question shows that it has been set.
     loop.handle(.control(.status, AnswerToken(5)))
     _ = await answers.next()
     clock.advance(by: .seconds(6))
@@ -141,7 +141,7 @@ struct SystemLoopTests {
       if request == .getManagedObjects { break }
       loop.handle(.daemon(.reply(identifier, .success(.none))))
       guard case .registerApplication = request else { continue }
-      // The answer has been taken in when the next question is answered.
+      // The answer has been handled when the next question is answered.
       _ = await answers.next()
       loop.handle(.control(.status, AnswerToken(3)))
       _ = await answers.next()

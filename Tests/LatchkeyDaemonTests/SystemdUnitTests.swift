@@ -8,7 +8,7 @@ struct SystemdUnitTests {
   private let first = ProcessIdentity(processIdentifier: 10, startTicks: 1)
   private let second = ProcessIdentity(processIdentifier: 11, startTicks: 2)
 
-  /// What systemd says first: the unit is loaded and does not run.
+  /// systemd's first report: the unit is loaded and not running.
   private func resting(_ report: UnitReport = UnitReport()) -> SystemdUnit {
     var unit = SystemdUnit(name: "app.service")
     #expect(unit.handle(.connected) == [.call(.inspect)])
@@ -70,7 +70,7 @@ struct SystemdUnitTests {
     var unit = resting()
     #expect(unit.handle(.launch) == [.call(.start)])
     #expect(unit.handle(.answered(.start, error: nil)) == [.call(.inspect)])
-    // Somebody else had started it: this start is over before its process is told.
+    // Another client had started it: this start is over before its process is reported.
     #expect(unit.handle(.jobEnded("done")) == [])
     let start = UnitReport(mainProcess: .some(first), activeState: "active", freezerState: "running")
     #expect(unit.handle(.reported(start)) == [.launched(first)])
@@ -88,7 +88,7 @@ struct SystemdUnitTests {
   @Test("H3: an app opened while its unit goes down with a process of its own is started at once, after that")
   func openedWhileStopping() {
     var unit = resting(UnitReport(mainProcess: .some(first), activeState: "deactivating"))
-    // The start takes the stop's place, and waits for it.
+    // The start replaces the stop, and waits for it.
     #expect(unit.handle(.launch) == [.call(.start)])
     #expect(unit.handle(.jobEnded("canceled")) == [])
     #expect(unit.handle(.answered(.start, error: nil)) == [.call(.inspect)])
@@ -112,7 +112,7 @@ struct SystemdUnitTests {
   func frozenIsStopped() {
     var unit = frozen()
     #expect(unit.handle(.jobEnded("frozen")) == [.call(.inspect)])
-    // Nothing that the system wants meanwhile keeps it alive, or frozen.
+    // Nothing that the system wants in the meantime keeps it alive or frozen.
     #expect(unit.handle(.suspend(first)) == [])
     #expect(unit.handle(.answered(.inspect, error: nil)) == [.call(.thaw)])
     #expect(unit.handle(.answered(.thaw, error: nil)) == [.call(.stop)])

@@ -8,7 +8,7 @@ import Testing
 
 @Suite("What bluetoothd may say ahead of the loop", .timeLimit(.minutes(10)))
 struct TurnstileTests {
-  /// How many are inside, counted from outside: never more than truly are.
+  /// How many are inside, as counted from outside. It is never more than the true number.
   private final class Count: Sendable {
     private let state = Mutex((now: 0, most: 0))
     var most: Int { state.withLock { $0.most } }
@@ -20,7 +20,7 @@ struct TurnstileTests {
     }
   }
 
-  /// Enters so often, on a thread of its own, and says each time that it is in.
+  /// Enters this many times, on a separate thread, and reports each entry.
   private func enter(_ turnstile: Turnstile, times: Int, bytes: Int = 0, _ count: Count) -> AsyncStream<Int> {
     let (stream, continuation) = AsyncStream.makeStream(of: Int.self)
     Thread {
@@ -43,7 +43,7 @@ struct TurnstileTests {
     var numbers: [Int] = []
     for await number in enter(turnstile, times: 5000, bytes: bytes, count) {
       numbers.append(number)
-      // Nobody leaves before it is full.
+      // None leaves before it is full.
       guard number >= room else { continue }
       count.add(-1)
       turnstile.leave(bytes: bytes)

@@ -71,7 +71,7 @@ import Testing
       bench.happens(.timePassed)
     }
     #expect(waits == [2, 4, 8, 16, 32, 64, 128, 256, 300, 300, 300, 300])
-    // Coming again does not shorten it, and the right key still opens when it is over.
+    // Reconnecting does not shorten the wait, and the right key still opens when it is over.
     bench.happens(.commandWritten(Bench.alice, garbage))
     bench.offers = [:]
     bench.happens(.linkUp(Bench.alice))
@@ -152,7 +152,7 @@ import Testing
     #expect(bench.turns.isEmpty)
     #expect(bench.log.isEmpty)
     #expect(bench.firmware.lockState == .locked)
-    // And the owner still gets in.
+    // The owner still gets in.
     bench.pass(600)
     try bench.comeHome(1)
     #expect(bench.turns.count == 1)
@@ -167,7 +167,7 @@ import Testing
     bench.pass(61)
     bench.happens(.commandWritten(Bench.alice, kept))
     #expect(bench.refusals == [.offerExpired])
-    // The lock offers anew at once, so a slow but honest phone gets in.
+    // The lock makes a new offer at once, so a slow but honest phone gets in.
     #expect(bench.offers[1] != offer)
     bench.happens(.commandWritten(Bench.alice, kept))
     #expect(bench.turns.isEmpty)
@@ -204,7 +204,7 @@ import Testing
     var bench = try Bench()
     bench.happens(.linkUp(Bench.alice))
     try bench.command(.unlock, 7)
-    // The link is lost in mid-turn; the phone is back, and asks while the bolt still moves.
+    // The link is lost during the turn. The phone comes back, and asks while the bolt is still moving.
     bench.happens(.linkDown(Bench.alice))
     bench.happens(.linkUp(Bench.alice))
     let again = try bench.command(.unlock, 7)
@@ -217,7 +217,7 @@ import Testing
     let later = try bench.command(.unlock, 7)
     #expect(try bench.answer(later).result == .done)
     #expect(try bench.answer(later).lockState == .locked)
-    // Nor does a restart make the lock forget.
+    // A restart does not make the lock forget either.
     bench.restart()
     bench.happens(.linkUp(Bench.alice))
     let afterRestart = try bench.command(.unlock, 7)
@@ -225,7 +225,7 @@ import Testing
     #expect(bench.turns.map(\.target) == [.unlocked, .locked])
     let unknown = try bench.command(.status, 9)
     #expect(try bench.answer(unknown).result == .unknownOperation)
-    // Another phone's operation of the same number is another operation.
+    // Another phone's operation with the same number is a different operation.
     bench.happens(.linkUp(Bench.bob))
     try bench.command(.unlock, 7, by: 1)
     #expect(bench.turns.count == 3)
@@ -240,7 +240,7 @@ import Testing
     #expect(try bench.answer(status, by: 1).result == .unknownOperation)
     bench.finishTurn()
     #expect(try bench.answer(first).operation == 1)
-    // Whoever gets the other's answer can't read it.
+    // A phone that receives the other's answer can't read it.
     var other = status
     let foreign = try #require(bench.answers[1]?.last)
     #expect(throws: LockSessionError.authenticationFailed) { try other.open(foreign) }
@@ -257,7 +257,7 @@ import Testing
     #expect(try bench.answer(second, by: 1).result == .notNeeded)
     #expect(try bench.answer(second, by: 1).lockState == .unlocked)
     #expect(bench.turns.count == 1)
-    // The second: that it waits, and what became of it.
+    // The second command's records: that it waits, and its result.
     #expect(bench.log.map(\.kind) == [.movement, .command, .command, .outcome])
     #expect(bench.log.map(\.result) == [.done, .busy, .notNeeded, .done])
   }

@@ -4,7 +4,7 @@ import LockFirmware
 import LockProtocol
 import Testing
 
-/// A lock on the bench: its firmware, its log, its bolt and the phones around it, all by hand.
+/// A lock on the bench: its firmware, its log, its bolt and the phones around it, all controlled by hand.
 struct Bench {
   typealias PrivateKey = Curve25519.KeyAgreement.PrivateKey
 
@@ -19,15 +19,15 @@ struct Bench {
   var cryptography = SwiftCryptography()
   var milliseconds: Int64 = 1_000_000
 
-  /// What is durable.
+  /// The durable records.
   var log: [LockRecord] = []
-  /// Records whose storing is under way.
+  /// Records that are being stored.
   var unstored: [LockRecord] = []
   var storesAtOnce = true
-  /// Where the bolt is, truly.
+  /// The bolt's true position.
   var position = BoltPosition.locked
   var turning: BoltTarget?
-  /// The bolt arrives by itself while time passes.
+  /// The bolt arrives by itself as time passes.
   var finishesTurns = false
   var turnStart: Int64 = 0
   /// Turns of the bolt so far, with the length of the log when each began.
@@ -37,7 +37,7 @@ struct Bench {
   var answers: [UInt64: [[UInt8]]] = [:]
   var notes: [LockNote] = []
   var responses: [Bool] = []
-  /// What the lock keeps of centrals that proved themselves.
+  /// What the lock stores about centrals that have proven themselves.
   var trusted: [TrustedCentral] = []
 
   init(phoneCount: Int = 2, _ change: (inout LockConfiguration) -> Void = { _ in }) throws {
@@ -73,7 +73,7 @@ struct Bench {
       case .sendAnswer(let central, let answer): answers[central.low, default: []].append(answer)
       case .appendRecord(let record): unstored.append(record)
       case .turnBolt(let target):
-        // A turn that took too long is jammed, and another may be tried.
+        // A turn that takes too long is jammed, and another may be tried.
         let isJammed = milliseconds - turnStart >= configuration.turnTimeoutMilliseconds
         #expect(turning == nil || isJammed, "two turns at once")
         turnStart = milliseconds
@@ -136,8 +136,8 @@ struct Bench {
       offer: offer, identity: configuration.identity, lockKey: lockKey.publicKey, phoneKey: key)
   }
 
-  /// A phone writes a command with the latest offer it has.
-  /// - Parameter central: what the radio names it by, where it is not its usual name.
+  /// A phone writes a command, using the latest offer it has.
+  /// - Parameter central: the radio's identifier for the phone, if it is not the usual one.
   @discardableResult
   mutating func command(
     _ kind: LockCommand.Kind, _ operation: UInt64, by phone: Int = 0, key: PrivateKey? = nil,

@@ -2,11 +2,11 @@ import LockFirmware
 import LockProtocol
 import Testing
 
-/// The brake on guessing stops strangers, and nobody who has proven to be enrolled.
+/// The brake on guessing stops strangers, but no phone that has proven to be enrolled.
 @Suite("The lock's brake on guessing") struct BrakeTests {
   private let garbage = [UInt8](repeating: 1, count: LockService.commandByteCount)
 
-  /// Thirty failures of ten strangers: the budget of a minute.
+  /// Thirty failures by ten strangers: the budget for a minute.
   private func attack(_ bench: inout Bench) {
     for low in 1000..<1100 as Range<UInt64> {
       let central = CentralIdentifier(high: 0, low: low)
@@ -33,7 +33,7 @@ import Testing
     for _ in 0..<count { bench.happens(.commandWritten(Bench.alice, garbage)) }
     try bench.command(.lock, 2)
     #expect(bench.turns.last?.target == .locked)
-    // Nor does it keep a phone out that has not been here yet.
+    // It does not keep out a phone that has not been here yet either.
     bench.happens(.linkUp(Bench.bob))
     try bench.command(.status, 0, by: 1)
     #expect(bench.responses.last == true)
@@ -44,7 +44,7 @@ import Testing
     bench.happens(.linkUp(Bench.alice))
     var stale = try bench.session(Bench.alice, key: bench.keys[0])
     let late = try stale.seal(LockCommand(.unlock, operation: 1), using: &bench.cryptography)
-    // The phone's system was restarted: it subscribes anew, and what was on its way comes late.
+    // The phone's system was restarted: it subscribes again, and a write that was on its way arrives late.
     bench.happens(.linkDown(Bench.alice))
     bench.happens(.linkUp(Bench.alice))
     var current = try bench.session(Bench.alice, key: bench.keys[0])
@@ -67,7 +67,7 @@ import Testing
     bench.happens(.commandWritten(Bench.alice, onItsWay))
     #expect(bench.responses == [true])
     #expect(bench.turns.count == 1)
-    // Once it has opened it opens no more.
+    // Once it has opened, it opens no more.
     bench.finishTurn()
     bench.happens(.commandWritten(Bench.alice, onItsWay))
     #expect(bench.responses == [true, false])
@@ -84,7 +84,8 @@ import Testing
     bench.happens(.linkUp(Bench.bob))
     bench.happens(.commandWritten(Bench.alice, onItsWay))
     #expect(bench.turns.isEmpty && bench.responses == [false])
-    // One is: of a second one, of one on a new link, and of one after a command that it could read, it knows better.
+    // The first such write is known to be late. A second one, one on a new link, and one after a readable command
+    // count as failures.
     bench.happens(.commandWritten(Bench.alice, onItsWay))
     bench.happens(.commandWritten(Bench.bob, onItsWay))
     #expect(bench.refusals.map { "\($0)" } == ["earlierRun", "authenticationFailed", "authenticationFailed"])

@@ -25,7 +25,7 @@ import Testing
     try Data(bytes).write(to: URL(fileURLWithPath: path))
   }
 
-  /// Every kind of record with every cause and result that there is.
+  /// Every kind of record, with every cause and result.
   private var everything: [LockRecord] {
     let results: [LockResult] = [.done, .notNeeded, .unknownOperation, .failed, .doorOpen, .busy, .lockedAtHome]
     var records: [LockRecord] = []
@@ -78,7 +78,7 @@ import Testing
   @Test(
     "L6: a whole record that a newer lock made is no damage: the log is left as it is, also by --accept-lost-records")
   func newerRecord() throws {
-    // A newer version of records, another kind, cause and result; in the middle of the log, and at its end.
+    // A newer version of records, or an unknown kind, cause or result; in the middle of the log, and at its end.
     for (offset, value) in [(0, 2), (1, 9), (2, 7), (3, 99), (4, 200), (5, 1)] as [(Int, UInt8)] {
       for isLast in [false, true] {
         try inFolder {

@@ -8,7 +8,7 @@ import RandomTesting
 import Testing
 import TimeTypes
 
-/// A lock on the bench and a phone with its policy, joined by a link that loses things.
+/// A lock on the bench and a phone with its policy, joined by a lossy link.
 struct Household {
   var bench: Bench
   var policy = HomePolicy(HomeConfiguration(), state: HomeState())
@@ -25,7 +25,7 @@ struct Household {
     return Int(min(-58, -93 + 2 * (bench.milliseconds - inRangeSince) / 1000))
   }
   var questions = 0
-  /// One in how many writes and answers is lost; 0 for none.
+  /// One in this many writes and answers is lost; 0 for none.
   var lossRate = 0
   var unlocks: Int { bench.turns.filter { $0.target == .unlocked }.count }
 
@@ -132,7 +132,7 @@ struct Household {
     deliver()
   }
 
-  /// Time passes, in steps of a second, with the bolt and everybody's deadlines going on.
+  /// Time passes in steps of a second, while the bolt and all deadlines go on.
   mutating func pass(_ seconds: Int) {
     for _ in 0..<seconds {
       bench.pass(1)
@@ -186,7 +186,7 @@ struct Household {
         case 0: house.relaunchPhone()
         case 1 where house.bench.turning == nil: house.restartLock()
         case 2:
-          // The link drops for less time than it takes the lock to lock.
+          // The link drops for less time than the lock takes to lock.
           house.link(false)
           house.pass(2)
           house.link(true)
@@ -195,8 +195,8 @@ struct Household {
       }
       house.lossRate = 0
       house.pass(120)
-      // Where the lock could not hear that the phone is still here, it may have locked again behind its owner: that is
-      // the safe side. What it must not do is open twice, or not at all.
+      // If the lock could not hear that the phone is still here, it may have locked again behind its owner. That is
+      // the safe side. It must not open twice, or not at all.
       #expect(house.unlocks == arrival)
     }
   }

@@ -65,7 +65,7 @@ import Testing
       if bench.storesAtOnce { bench.store() }
     }
 
-    /// Everybody is gone, nothing is broken any more: turns end, records are stored, the door is shut.
+    /// All phones are gone and nothing is broken any more: turns end, records are stored, the door is shut.
     mutating func calm() {
       bench.storesAtOnce = true
       bench.store()
@@ -91,11 +91,11 @@ import Testing
       let due = street.bench.firmware.nextDeadline?.milliseconds
       #expect(due.map { $0 > street.bench.milliseconds } ?? true, "a deadline in the past")
     }
-    // A phone was here last, whatever hands did before it.
+    // A phone was here last, whatever hands did before.
     street.bench.storesAtOnce = true
     street.bench.store()
     for _ in 0..<3 { street.bench.finishTurn() }
-    // Whoever had to wait has waited.
+    // Every pause for strangers is over.
     street.bench.pass(700)
     street.bench.happens(.linkUp(Bench.alice))
     try street.bench.command(.unlock, 1 << 40)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import latchkey_lock
 
-/// What stands around the firmware on Linux.
+/// The lock's program around the firmware on Linux.
 @Suite("The lock's shell") struct LockShellTests {
   private let directory = NSTemporaryDirectory() + "latchkey-trusted-" + UUID().uuidString
   private let logger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })

@@ -3,7 +3,7 @@ import LockProtocol
 import Testing
 
 @Suite("A bolt that was locked at home") struct LockedAtHomeTests {
-  /// What the lock answers a lesser approach, on a link of its own.
+  /// The lock's answer to a lesser approach, on a separate link.
   private func result(_ bench: inout Bench, _ operation: UInt64) throws -> LockResult {
     bench.happens(.linkUp(Bench.alice))
     let session = try bench.command(.unlockUnlessHome, operation)
@@ -49,7 +49,7 @@ import Testing
     bench.happens(.linkDown(Bench.alice))
     bench.pass(20)
     bench.finishTurn()
-    // A jam that is over: no approach, so the phone only says that it is here.
+    // A jam that is over is not an approach, so the phone only says that it is here.
     bench.happens(.linkUp(Bench.alice))
     try bench.command(.status, 0)
     bench.happens(.linkDown(Bench.alice))

@@ -2,7 +2,7 @@ import LockFirmware
 import LockProtocol
 import Testing
 
-/// What became of a command: what the phone hears, and what the log says.
+/// The outcome of a command: what the phone is told, and what the log says.
 @Suite("Outcomes at the lock") struct OutcomeTests {
   @Test("M3: after a power cut in mid-turn a phone that had joined is not told that all is well") func joinedAndCut()
     throws
@@ -21,7 +21,7 @@ import Testing
     #expect(![.done, .notNeeded].contains(answer.result))
     #expect(answer.lockState == .notFullyLocked)
     #expect(!bench.log.contains { $0.result == .notNeeded })
-    // And it gets in under another name.
+    // It gets in with another operation number.
     try bench.command(.unlock, 2, by: 1)
     bench.finishTurn()
     #expect(bench.firmware.lockState == .unlocked)
@@ -69,7 +69,7 @@ import Testing
     #expect(bench.log.count < 300)
     let records = bench.log.count
     bench.finishTurn()
-    // What the end of one turn writes does not grow with who asked.
+    // What is written at the end of a turn does not grow with the number of phones that asked.
     #expect(bench.log.count - records <= 17)
   }
 
@@ -82,7 +82,7 @@ import Testing
     for operation in 1...500 as ClosedRange<UInt64> { try bench.command(.unlock, operation, by: 1) }
     let status = try bench.command(.status, 1)
     #expect(try bench.answer(status).result == .done)
-    // Nor the phone's own latest.
+    // The same holds for the phone's own latest command.
     let latest = try bench.command(.status, 500, by: 1)
     #expect(try bench.answer(latest, by: 1).result == .notNeeded)
   }

@@ -2,7 +2,7 @@ import LockFirmware
 import LockProtocol
 import Testing
 
-/// Whom the lock takes for present, and when it locks behind them.
+/// Which phones the lock considers present, and when it locks behind them.
 @Suite("Presence at the lock") struct PresenceTests {
   @Test("M2: a phone that unlocked and does not listen for offers is not taken to be here for ever") func unheard()
     throws
@@ -83,7 +83,7 @@ import Testing
     try bench.command(.unlock, 1, by: 39, over: CentralIdentifier(high: 0, low: 40))
     bench.finishTurn()
     #expect(bench.turns.count == 1)
-    // Strangers take none of their places.
+    // Strangers don't take their places.
     for low in 1000..<1100 as Range<UInt64> { bench.happens(.linkUp(CentralIdentifier(high: 0, low: low))) }
     bench.happens(.linkDown(CentralIdentifier(high: 0, low: 1)))
     bench.pass(11)
@@ -98,7 +98,7 @@ import Testing
     bench.happens(.linkDown(Bench.alice))
     bench.pass(11)
     #expect(bench.turning == .locked)
-    // The record was stored; the bolt had not moved yet.
+    // The record was stored, and the bolt had not moved yet.
     bench.position = .unlocked
     bench.restart()
     bench.pass(60)

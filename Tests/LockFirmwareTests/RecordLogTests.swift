@@ -56,7 +56,7 @@ import Testing
         let count = try bytes(countPath)
         let two = try bytes(path)
         let third = RecordLogFormat.entry(record(3))
-        // The power goes before the third record is whole, so that its number is not stored either.
+        // The power fails before the third record is complete, so its number is not stored either.
         try write(two + Data(third.dropLast(cut)), path)
         try write(count, countPath)
         let log = try open()
@@ -96,7 +96,7 @@ import Testing
     }
   }
 
-  // MARK: A log that was shortened
+  // MARK: A shortened log
 
   @Test("H3 A9: a log that lost its end, at a record's edge or within one, is refused and left as it is")
   func lostItsEnd() throws {
@@ -140,7 +140,7 @@ import Testing
         try log.append(record(3))
       }
       let three = try bytes(countPath)
-      // The number is of the record before; and any piece of the new number may be there.
+      // The number is that of the record before, and any part of the new number may be there.
       let changed = zip(two, three).enumerated().filter { $1.0 != $1.1 }.map(\.offset)
       let place = try #require(changed.first)
       for length in 0...(changed.last ?? 0) - place {
@@ -186,7 +186,8 @@ import Testing
   @Test("Power that goes at any step of the first start leaves a folder that the next start takes up")
   func firstStart() throws {
     try inFolder {
-      // After the log's lock; after the log, before its count. An earlier version may have been cut within the header.
+      // After the log's lock; and after the log, before its count. An earlier version may have been cut within the
+      // header.
       for piece in [nil, 0, 5, 17, 18] {
         for name in [path, countPath] { try? FileManager.default.removeItem(atPath: name) }
         if let piece { try write(Data(RecordLogFormat.header.prefix(piece)), path) }
@@ -254,7 +255,7 @@ import Testing
       #expect(try bytes(path).count < 18 + 68 * 301)
       let older = try FileManager.default.contentsOfDirectory(atPath: folder).filter { $0.contains(".until-") }
       #expect(older.contains("records.log.until-300"))
-      // Every record is in one file or another.
+      // Every record is in one of the files.
       var seen: Set<UInt64> = []
       for name in older + ["records.log"] {
         let content = [UInt8](try bytes(folder + "/" + name))

@@ -33,7 +33,7 @@ import Testing
         var session = try PhoneSession<SwiftCryptography>(
           offer: offer, identity: bench.configuration.identity, lockKey: bench.lockKey.publicKey, phoneKey: key)
         let kind = LockCommand.Kind.allCases.randomElement(using: &random) ?? .status
-        // Now and then an operation that was used before.
+        // Sometimes an operation that was used before.
         let isRepeated = Int.random(in: 0..<4, using: &random) == 0
         let operation = isRepeated ? UInt64.random(in: 1...nextOperation, using: &random) : nextOperation
         nextOperation += 1
@@ -41,13 +41,13 @@ import Testing
         captured.append(write)
         switch Int.random(in: 0..<6, using: &random) {
         case 0: write[Int.random(in: 0..<write.count, using: &random)] ^= 0x10
-        case 1: continue  // lost on the way, and kept by whoever listens
+        case 1: continue  // lost on the way, and kept by an eavesdropper
         default:
           if who != 2, kind == .unlock || kind == .unlockUnlessHome { asked.insert("\(who):\(operation)") }
         }
         bench.happens(.commandWritten(central, write))
       case 8:
-        // Whoever kept a write sends it on a link of another's.
+        // An eavesdropper sends a kept write on another central's link.
         if let kept = captured.randomElement(using: &random) {
           bench.happens(.linkUp(Bench.stranger))
           bench.happens(.commandWritten(Bench.stranger, kept))
@@ -60,7 +60,7 @@ import Testing
       default:
         if Int.random(in: 0..<4, using: &random) == 0 { bench.restart() }
       }
-      // Every turn has its record, durable by then.
+      // By then, every turn has a durable record.
       for turn in bench.turns[before...] {
         let movements = bench.log.prefix(turn.logCount).filter { $0.kind == .movement }
         #expect(movements.last?.target == turn.target)
@@ -74,11 +74,11 @@ import Testing
       #expect(who != nil)
       #expect(asked.contains("\(who ?? -1):\(record.operation)"))
     }
-    // No operation has two movements, and the log counts without a gap.
+    // No operation has two movements, and the log's indices have no gap.
     let movements = bench.log.filter { $0.kind == .movement && $0.cause == .phone }
     #expect(Set(movements.map { "\($0.phone):\($0.operation)" }).count == movements.count)
     #expect(bench.log.map(\.index) == Array(1..<UInt64(bench.log.count + 1)))
-    // Nothing is ever stuck: with the log writable, the bolt free and the door shut, an owner gets in.
+    // Nothing is ever stuck: with a writable log, a free bolt and a shut door, an owner gets in.
     bench.storesAtOnce = true
     bench.store()
     bench.move(door: .closed)

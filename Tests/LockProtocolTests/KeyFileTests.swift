@@ -37,7 +37,7 @@ import Testing
 
   @Test("Keys of version 1 are read, and written again as they were, byte by byte") func golden() throws {
     defer { try? FileManager.default.removeItem(atPath: directory) }
-    // Made for this test, and no lock's.
+    // Made for this test; it belongs to no lock.
     let key = { (digits: String) in String(repeating: digits, count: 32) }
     let identity = String(repeating: "0f", count: 16)
     let lock = """

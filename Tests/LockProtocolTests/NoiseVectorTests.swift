@@ -5,7 +5,7 @@ import LockProtocol
 import Testing
 
 @Suite("Noise handshakes") struct NoiseVectorTests {
-  /// One published test vector (cacophony's, for revision 34).
+  /// One published test vector (from cacophony, for revision 34).
   struct Vector: Decodable, Sendable, CustomTestStringConvertible {
     struct Message: Decodable, Sendable {
       var payload: String
@@ -51,7 +51,7 @@ import Testing
   @Test("L4: every message is bit for bit what the published vector says", arguments: vectors)
   func vector(_ vector: Vector) throws {
     let pattern = try #require(vector.pattern)
-    // The vectors name the keys as their holder sees them: `init_remote_static` is what the initiator knows.
+    // The vectors name keys from their holder's point of view: `init_remote_static` is what the initiator knows.
     var initiator = try HandshakeState<SwiftCryptography>(
       pattern, role: .initiator, prologue: try bytes(vector.initPrologue),
       staticKey: try vector.initStatic.map(privateKey),

@@ -68,7 +68,7 @@ struct Pair {
 
   @Test("L4 case 3: an offer that is used again gives the phone's write to nobody who has it") func reusedOffer() throws
   {
-    // A false lock sends an old offer again. It has the phone's earlier write to that very offer, and gains nothing.
+    // A false lock sends an old offer again. It has the phone's earlier write to that offer, and gains nothing.
     var pair = try Pair()
     var lock = try pair.lockSession()
     var phone = try pair.phoneSession(lock.offer)
@@ -90,7 +90,7 @@ struct Pair {
     let padded = unlock.encoded + [UInt8](repeating: 0, count: LockService.commandByteCount - unlock.encoded.count)
     #expect(throws: LockSessionError.authenticationFailed) { try lock.accept(padded, isEnrolled: { _ in true }) }
 
-    // The right keys, another version in the prologue: a downgrade is not the same handshake.
+    // The right keys, but another version in the prologue: a downgrade is a different handshake.
     var current = try pair.lockSession()
     let purpose = Array("Latchkey lock session".utf8)
     for version in [LockService.protocolVersion - 1, LockService.protocolVersion + 1] {
@@ -104,7 +104,7 @@ struct Pair {
       }
       current = try pair.lockSession()
     }
-    // With our own version the same construction works: so it was the version.
+    // With our own version the same construction works, so the version was the cause.
     var same = try HandshakeState<SwiftCryptography>(
       .kx, role: .responder, prologue: purpose + [LockService.protocolVersion] + pair.identity.bytes,
       staticKey: pair.phoneKey, remoteStaticKey: pair.lockKey.publicKey)
@@ -122,7 +122,7 @@ struct Pair {
       var phone = try pair.phoneSession(lock.offer)
       var write = try phone.seal(unlock, using: &pair.cryptography)
       write[bit / 8] ^= 1 << UInt8(bit % 8)
-      // Curve25519 ignores the top bit of a point; the handshake hash has it all the same.
+      // Curve25519 ignores the top bit of a point, but the handshake hash contains it.
       #expect(throws: LockSessionError.authenticationFailed) { try lock.accept(write, isEnrolled: { _ in true }) }
     }
     var lock = try pair.lockSession()
@@ -159,23 +159,23 @@ struct Pair {
 
   @Test("L4 cases 20, 21: a false lock learns neither the command nor who wrote it") func falseLock() throws {
     var pair = try Pair()
-    // The false lock knows the true one's public key and identity, and makes its own ephemeral key.
+    // The false lock knows the true lock's public key and identity, and makes its own ephemeral key.
     let falseKey = Curve25519.KeyAgreement.PrivateKey()
     var falseLock = try LockSession<SwiftCryptography>(
       identity: pair.identity, staticKey: falseKey, using: &pair.cryptography)
     var phone = try pair.phoneSession(falseLock.offer)
     let write = try phone.seal(unlock, using: &pair.cryptography)
     #expect(throws: LockSessionError.authenticationFailed) { try falseLock.accept(write, isEnrolled: { _ in true }) }
-    // Nothing in it repeats: not the phone's key, not a part that would name it.
+    // Nothing in it repeats: neither the phone's key nor any part that would identify the phone.
     let publicKey = Array(pair.phoneKey.publicKey.rawRepresentation)
     #expect(!contains(write, publicKey))
     var second = try pair.phoneSession(falseLock.offer)
     let other = try second.seal(unlock, using: &pair.cryptography)
     #expect(zip(write, other).allSatisfy { $0 == $1 } == false)
-    // Forwarded to the true lock, whose offer is another, it opens nothing.
+    // Forwarded to the true lock, which has a different offer, it opens nothing.
     var trueLock = try pair.lockSession()
     #expect(throws: LockSessionError.authenticationFailed) { try trueLock.accept(write, isEnrolled: pair.isEnrolled) }
-    // Nor can it invent an answer.
+    // The false lock can't invent an answer either.
     #expect(throws: LockSessionError.authenticationFailed) {
       try phone.open([UInt8](repeating: 0, count: LockService.answerByteCount))
     }
@@ -189,7 +189,7 @@ struct Pair {
     _ = try lock.accept(try phone.seal(unlock, using: &pair.cryptography), isEnrolled: pair.isEnrolled)
     let sealed = try lock.seal(answer)
     #expect(throws: LockSessionError.wrongLength) { try lock.accept(sealed, isEnrolled: { _ in true }) }
-    // The directions have keys of their own: what the initiator sealed does not open as the responder's.
+    // Each direction has its own keys: what the initiator sealed can't be opened as the responder's.
     var initiator = try HandshakeState<SwiftCryptography>(.xx, role: .initiator, prologue: [], staticKey: .init())
     var responder = try HandshakeState<SwiftCryptography>(.xx, role: .responder, prologue: [], staticKey: .init())
     _ = try responder.readMessage(try initiator.writeMessage([], using: &pair.cryptography))

@@ -91,14 +91,14 @@ import Testing
   }
 }
 
-/// A lock and a phone for it, fresh.
+/// New keys for a lock and a phone.
 struct TestKeys {
   let lock: LockIntroduction
   let phone: PhoneIntroduction
 
   init() {
     let folder = TestFolder()
-    // Only where the machine's temporary folder can't be written does this fail.
+    // This fails only if the machine's temporary folder can't be written.
     guard let lockKeys = try? Provisioning.makeLock(directory: folder.path + "/lock", enrolledPhones: []),
       case let lock = LockIntroduction(lockKeys),
       let phoneKeys = try? Provisioning.makePhone(directory: folder.path + "/phone", lock: lock)

@@ -6,7 +6,7 @@ import Testing
 @Suite("Starting units in a setup") struct SystemctlTests {
   private static let unit = "latchkey-lock.service"
 
-  /// systemctl that ends as it is told, one ending after the other, and the last one for good.
+  /// A systemctl that ends as told, one ending after the other. The last ending repeats.
   private final class Script {
     private(set) var commands: [[String]] = []
     private let endings: [Systemctl.Ending]

@@ -2,10 +2,10 @@ import Foundation
 import Synchronization
 import Testing
 
-/// Tests that block, because what they test does, or that compute for seconds: each runs on a thread of its own.
+/// For tests that block, because the code they test blocks, or that compute for seconds: each runs on its own thread.
 ///
-/// Swift has as many threads for all tasks as the machine has cores. A test that blocks one takes it from every other
-/// test, and on two cores two of them, each waiting for what a third would do, would never end.
+/// Swift has only as many threads for tasks as the machine has cores. A test that blocks one takes it from every
+/// other test. On two cores, two such tests that each wait for a third one would never end.
 public struct OwnThreadTrait: TestTrait, SuiteTrait, TestScoping {
   public var isRecursive: Bool { true }
 
@@ -21,11 +21,11 @@ public struct OwnThreadTrait: TestTrait, SuiteTrait, TestScoping {
 }
 
 extension Trait where Self == OwnThreadTrait {
-  /// Runs every test on a thread of its own, which it may block or keep busy.
+  /// Runs every test on its own thread, which it may block or keep busy.
   public static var ownThread: Self { Self() }
 }
 
-/// A thread that does a task's work, one job after the other.
+/// A thread that runs the jobs of a task, one after the other.
 final class OwnThread: TaskExecutor {
   private struct State {
     var jobs: [UnownedJob] = []
@@ -44,7 +44,7 @@ final class OwnThread: TaskExecutor {
     changed.signal()
   }
 
-  /// The thread ends when it has done what it was given before.
+  /// The thread ends when it has finished its earlier work.
   func stop() {
     state.withLock { $0.isStopping = true }
     changed.signal()

@@ -2,11 +2,11 @@ import Foundation
 
 /// Where tests find things.
 public enum TestPlaces {
-  /// The package's root, from this file's place in it.
+  /// The package's root, derived from this file's place in it.
   public static let package = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
     .deletingLastPathComponent().path
 
-  /// The folder of the programs: the tests' own is one of them.
+  /// The folder of the programs, which include the tests themselves.
   public static let programs = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
     .deletingLastPathComponent()
     .path

@@ -6,10 +6,10 @@ import Synchronization
 import SystemPackage
 import Threads
 
-/// A process that a test starts, listens to and talks with. It ends with this object.
+/// A process that a test starts, reads from and writes to. It ends with this object.
 ///
-/// It has no descriptor of the tests' but its own pipes, and no other process has an end of these: who reads to the end
-/// of an output waits for this process and what it started, and for nothing else.
+/// Of the tests' descriptors it has only its own pipes, and no other process has an end of these. So reading an
+/// output to its end waits only for this process and those it started.
 public final class TestProcess: Sendable {
   public struct Outcome: Sendable {
     /// Its exit status, or the number of the signal that ended it.
@@ -22,7 +22,7 @@ public final class TestProcess: Sendable {
     }
   }
 
-  /// What a test could not have.
+  /// A test could not get what it needs.
   public struct Failure: Error, CustomStringConvertible {
     public let description: String
     public init(_ description: String) { self.description = description }
@@ -35,16 +35,16 @@ public final class TestProcess: Sendable {
   private let input: AsyncStream<String>.Continuation
   private let running: Task<Int32, any Error>
   private let endsWithInput: Bool
-  /// How much of its output the test has asked for already, in bytes.
+  /// How much of its output the test has already used, in bytes.
   private let used = Mutex(0)
 
   /// - Parameters:
   ///   - executable: a path.
-  ///   - environment: all of its environment; this process's own unless given.
-  ///   - mergesErrors: what it says on its error output is part of its output.
-  ///   - endsWithInput: it ends by itself when its input closes, and is left to do so; else it is killed with this
-  ///     object.
-  /// - Throws: `Failure` where it can't be started.
+  ///   - environment: its whole environment, by default this process's own.
+  ///   - mergesErrors: whether its error output becomes part of its output.
+  ///   - endsWithInput: it ends by itself when its input closes, and is left to do so. Otherwise it is killed with
+  ///     this object.
+  /// - Throws: `Failure` if it can't be started.
   public init(
     _ executable: String, _ arguments: [String] = [], environment: [String: String]? = nil, mergesErrors: Bool = false,
     endsWithInput: Bool = false
@@ -57,9 +57,10 @@ public final class TestProcess: Sendable {
     var configuration = Configuration(
       executable: .path(FilePath(executable)), arguments: Arguments(arguments),
       environment: environment.map(Self.environment) ?? .inherit)
-    // A test that ends, or whose time is over, leaves nothing behind.
+    // A test that ends or exceeds its time leaves nothing behind.
     configuration.platformOptions.teardownSequence = []
-    // Pipes of our own: the library's are read to the process's end, and these to the end of whatever it started.
+    // We use our own pipes: the library reads its pipes until the process ends, and these are read until everything
+    // it started has ended.
     let outputWriting = try Self.pipe(into: output)
     let errorWriting =
       mergesErrors
@@ -74,7 +75,7 @@ public final class TestProcess: Sendable {
         ) { execution in
           start.yield(execution.processIdentifier.value)
           let writer = execution.standardInputWriter
-          // One that has ended is noticed by its end, not by what could not be told to it.
+          // A process that has ended is noticed by its end, not by a failed write.
           for await line in lines { _ = try? await writer.write(line) }
           try? await writer.finish()
         }
@@ -100,9 +101,9 @@ public final class TestProcess: Sendable {
     if !endsWithInput { running.cancel() }
   }
 
-  /// Runs a program to its end.
+  /// Runs a program until it ends.
   ///
-  /// - Parameter adding: added to this process's environment.
+  /// - Parameter adding: variables to add to this process's environment.
   public static func run(
     _ executable: String, _ arguments: [String] = [], adding: [String: String] = [:]
   ) async throws -> Outcome {
@@ -123,23 +124,24 @@ public final class TestProcess: Sendable {
 
   public func signal(_ number: Int32) { kill(processIdentifier, number) }
 
-  /// Whether it was neither reaped nor is it a zombie.
+  /// Whether it is neither reaped nor a zombie.
   public var isRunning: Bool {
     var information = siginfo_t()
     let result = waitid(P_PID, id_t(processIdentifier), &information, WEXITED | WNOHANG | WNOWAIT)
     return result == 0 && information._sifields._sigchld.si_pid == 0
   }
 
-  /// Says a line.
+  /// Sends a line.
   public func say(_ line: String) { input.yield("\(line)\n") }
 
-  /// Says that there will be no more.
+  /// Closes the input.
   public func closeInput() { input.finish() }
 
-  /// Reads on, behind what was read before, until it has said `text`.
+  /// Reads on from where the last read ended, until the output contains `text`.
   ///
-  /// - Returns: everything from there up to and with `text`.
-  /// - Throws: `Failure`, with all that it said, where it ends first; `CancellationError` when the test's time is over.
+  /// - Returns: everything from there up to and including `text`.
+  /// - Throws: `Failure`, with the whole output, if the process ends first; `CancellationError` when the test's time
+  ///   is over.
   @discardableResult
   public func hear(_ text: String) async throws -> String {
     let wanted = Array(text.utf8)
@@ -150,14 +152,14 @@ public final class TestProcess: Sendable {
     return String(decoding: output.bytes[from..<end], as: UTF8.self)
   }
 
-  /// Says a line, and reads on until the answer.
+  /// Sends a line, and reads until the answer.
   @discardableResult
   public func ask(_ line: String, _ answer: String) async throws -> String {
     say(line)
     return try await hear(answer)
   }
 
-  /// Closes its input, and waits until it has ended, and whatever it started that has an output of its.
+  /// Closes its input, and waits until it has ended, as well as everything it started that holds one of its outputs.
   public func finish() async throws -> Outcome {
     input.finish()
     let status = try await withTaskCancellationHandler {
@@ -183,7 +185,7 @@ public final class TestProcess: Sendable {
       })
   }
 
-  /// A pipe that is read into a transcript, by a thread of its own, to its end.
+  /// A pipe that a separate thread reads into a transcript, to its end.
   ///
   /// - Returns: the end to write to, which no child inherits by accident.
   private static func pipe(into transcript: Transcript) throws -> FileDescriptor {

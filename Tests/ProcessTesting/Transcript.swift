@@ -1,11 +1,11 @@
 import Synchronization
 
-/// What a process has said so far on one of its outputs, to be waited for.
+/// What a process has written so far to one of its outputs, to be waited for.
 final class Transcript: Sendable {
   private struct State {
     var bytes: [UInt8] = []
     var isComplete = false
-    /// Who waits for more; the key tells a cancelled one from the others.
+    /// The readers that wait for more. The key identifies a cancelled one.
     var waiting: [UInt64: CheckedContinuation<Void, any Error>] = [:]
     var lastKey: UInt64 = 0
   }
@@ -18,12 +18,12 @@ final class Transcript: Sendable {
 
   var bytes: [UInt8] { state.withLock { $0.bytes } }
 
-  /// All of it, with what is no UTF-8 repaired.
+  /// All of it, with invalid UTF-8 repaired.
   var text: String { String(decoding: bytes, as: UTF8.self) }
 
   /// Waits until `find` finds something in the bytes so far.
   ///
-  /// - Returns: what it found; `nil` where the process has said everything and it is not there.
+  /// - Returns: what it found, or `nil` if the output has ended without it.
   /// - Throws: `CancellationError` when the waiting task is cancelled.
   func wait<Found: Sendable>(for find: @Sendable ([UInt8]) -> Found?) async throws -> Found? {
     while true {
@@ -34,7 +34,7 @@ final class Transcript: Sendable {
     }
   }
 
-  /// Waits until it has said everything.
+  /// Waits until the output has ended.
   ///
   /// - Throws: `CancellationError` when the waiting task is cancelled.
   func waitForEnd() async throws { _ = try await wait { _ in Never?.none } }

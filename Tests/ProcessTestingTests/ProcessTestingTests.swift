@@ -38,7 +38,7 @@ struct TestProcessTests {
 
   @Test("H5: no process of the tests has another's descriptors")
   func descriptors() async throws {
-    // One that is open on exec, as another test's might be.
+    // A descriptor that stays open on exec, as another test's might.
     var ends: [Int32] = [-1, -1]
     #expect(pipe(&ends) == 0)
     defer { for end in ends { close(end) } }
@@ -55,7 +55,7 @@ struct TestProcessTests {
     try await process?.hear("ready")
     pipe.closeInput()
     process = nil
-    // It ends when the other one, which holds its input open, has.
+    // It ends after the other process, which holds its input open, has ended.
     #expect(try await pipe.finish().status == 0)
   }
 }
@@ -68,7 +68,7 @@ struct OwnThreadTests {
 
   @Test("H5: tests that block are not in each other's way", arguments: 0..<count)
   func block(_ number: Int) {
-    // All are here at once, or none is ever done.
+    // All of them must be here at once, or none ever finishes.
     if number == Self.count - 1 {
       for _ in 1..<Self.count { Self.gate.signal() }
     } else {

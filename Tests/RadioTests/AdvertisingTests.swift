@@ -131,7 +131,7 @@ struct AdvertisingTests {
     #expect(world.radio.nextDeadline == nil)
   }
 
-  /// From a model of its own (a scan that hears the advertiser, then an initiator that always listens, as Linux has it;
+  /// From an independent model (a scan that hears the advertiser, then an initiator that always listens, as on Linux;
   /// a tenth of the packets lost): milliseconds until connected.
   @Test(
     "Time to connection is distributed as an independent model says",
@@ -146,7 +146,7 @@ struct AdvertisingTests {
         metres: 5000, seed: UInt64(seed), physics: RadioPhysics(shadowing: 0, wayShadowing: 0))
       world.put(.setAdvertising(lock, set: 0, .of(milliseconds: advertising)))
       world.put(.setScan(phone, .of(window, in: interval)))
-      // Whoever comes home comes at any moment of the others' rhythms.
+      // A phone comes home at any moment of the others' rhythms.
       world.run(for: .seconds(7200))
       world.put(.move(phone, to: Position(x: 1, y: 0)))
       let start = world.now

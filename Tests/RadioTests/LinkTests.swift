@@ -16,7 +16,7 @@ struct LinkTests {
     #expect(central.peerAddress == lockAddress && peripheral.peerAddress == phoneAddress)
     #expect(central.ownAddress == phoneAddress && peripheral.ownAddress == lockAddress)
     #expect(world.radio.nextDeadline == nil)
-    // The set has stopped: a scanner hears nothing.
+    // The set has stopped, so a scanner hears nothing.
     world.put(.setScan(phone, .of()))
     world.run(for: .seconds(10))
     #expect(world.reports(to: phone).isEmpty)
@@ -78,7 +78,7 @@ struct LinkTests {
       world.run(for: .seconds(5))
       let ended = world.disconnections(of: lock)
       #expect(ended.count == 1 && ended[0].reason == .connectionTimeout, "\(what)")
-      // The last event was up to an interval before.
+      // The last event was up to one interval before.
       #expect(ended[0].time > start + .milliseconds(370) && ended[0].time <= start + .milliseconds(420), "\(what)")
       let isThere = what == "moved away" || what == "shielded"
       #expect(world.disconnections(of: phone).map(\.reason) == (isThere ? [.connectionTimeout] : []), "\(what)")

@@ -2,7 +2,7 @@ import BluetoothTypes
 import Radio
 import TimeTypes
 
-/// A radio and the clock that drives it, for tests: each output with the time at which it came.
+/// A radio and the clock that drives it, for tests: each output with its time.
 struct RadioWorld {
   struct Heard: Hashable {
     let time: Instant
@@ -12,12 +12,12 @@ struct RadioWorld {
   var radio: Radio
   var now = Instant.zero
   var heard: [Heard] = []
-  /// How often the radio asked to be called, and was.
+  /// How often the radio asked to be called and was.
   var deadlineCount = 0
 
   init(seed: UInt64 = 1, physics: RadioPhysics = RadioPhysics()) { radio = Radio(seed: seed, physics: physics) }
 
-  /// Everything arrives.
+  /// Every packet arrives.
   static let clear = RadioPhysics.clear
 
   @discardableResult

@@ -31,7 +31,7 @@ struct ResolvableAddressTests {
   func spread() {
     #expect(Set(keys.map { ResolvableAddress.nextChange(of: $0, after: .zero) }).count > 15)
     let month = (0..<2880).map { ResolvableAddress.address(of: keys[0], at: .zero + .seconds(900 * $0)) }
-    // 22 random bits: two equal ones in a month are about as likely as not, three pairs are not.
+    // 22 random bits: one pair of equal addresses in a month is about as likely as not, three pairs are unlikely.
     #expect(Set(month).count > 2870)
   }
 

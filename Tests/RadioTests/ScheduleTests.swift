@@ -18,7 +18,7 @@ struct ScheduleTests {
     IdentityResolvingKey(high: 7, low: UInt64(controller.name.utf8.first ?? 0))
   }
 
-  /// A host's or the world's next idea.
+  /// A random next input from a host or the world.
   private static func input(_ draws: inout RandomDraws, _ links: [LinkIdentifier]) -> RadioInput {
     func pick<Element>(_ elements: [Element]) -> Element { elements[Int(draws.below(Int64(elements.count)))] }
     let (one, other) = (pick(names), pick(names))
@@ -125,7 +125,7 @@ struct ScheduleTests {
   }
 }
 
-/// What hosts may conclude from what they learned, checked against what can be.
+/// What hosts may conclude from what they learned, checked for consistency.
 private struct HostsView {
   private var openEnds: [ControllerIdentifier: Set<LinkIdentifier>] = [:]
   private var everOpened: [LinkIdentifier: Set<ControllerIdentifier>] = [:]
@@ -134,7 +134,7 @@ private struct HostsView {
     for item in heard {
       let controller = item.output.controller
       if case .refused = item.output.event { continue }
-      // What comes in one call comes before the input that the call brings.
+      // Outputs of a call happened before the input of that call.
       switch item.output.event {
       case .connected(let link):
         #expect(openEnds[controller, default: []].insert(link.link).inserted)

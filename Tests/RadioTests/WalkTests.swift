@@ -61,7 +61,7 @@ struct WalkTests {
     world.put(.setAdvertising(lock, set: 0, .of(milliseconds: 20)))
     world.put(.setInitiator(phone, .to(.address(lockAddress), window: 60, in: 60)))
     #expect(world.radio.nextDeadline == nil)
-    // Hearing ends where the distance takes the signal below the sensitivity: 10 ** (35 / 22) = 39 m.
+    // Reception ends at the distance at which the signal falls below the sensitivity: 10 ** (35 / 22) = 39 m.
     world.put(.walk(phone, to: Position(x: 0, y: 0), over: .seconds(400)))
     world.run(for: .seconds(360))
     #expect(world.links(of: phone).isEmpty)
@@ -97,7 +97,7 @@ struct WalkTests {
     world.deadlineCount = 0
     world.run(for: .seconds(5 * 86400))
     #expect(world.radio.nextDeadline == nil && world.deadlineCount == 0)
-    // A link that is safe all the way to where the walk ends needs nobody's attention either.
+    // A link that is safe for the whole walk needs no attention either.
     world.put(.walk(phone, to: Position(x: 2, y: 1), over: .seconds(600)))
     #expect(world.radio.nextDeadline == nil)
     world.put(.walk(phone, to: Position(x: 3000, y: 0), over: .seconds(2300)))
@@ -112,7 +112,7 @@ struct WalkTests {
     #expect(Self.trace(seed: UInt64(seed), physics: physics, extraCalls: 15) == straight)
   }
 
-  /// A lock, a phone that comes and goes, mostly on foot, and a third who advertises and walks as well.
+  /// A lock, a phone that comes and goes, mostly on foot, and a third controller that advertises and walks as well.
   private static func trace(seed: UInt64, physics: RadioPhysics, extraCalls: Int64) -> [RadioWorld.Heard] {
     var draws = RandomDraws(seed, 98)
     var world = RadioWorld(seed: seed, physics: physics)
@@ -136,7 +136,7 @@ struct WalkTests {
       }
       world.put(.setAdvertising(lock, set: 0, .of()))
       if draws.below(2) == 0 { world.put(.setInitiator(phone, .to(.address(lockAddress)))) }
-      // A pause of hours now and then, so that rhythms that nobody hears are forgotten.
+      // Sometimes a pause of hours, so that unheard rhythms are forgotten.
       let pause = draws.below(draws.below(10) == 0 ? 9_000_000 : 20_000) + 1
       let end = world.now + .milliseconds(pause)
       if extraCalls > 0 {
@@ -169,7 +169,7 @@ struct WalkTests {
     #expect(try signal(seed: 1, here) == signal(seed: 1, here))
     #expect(try signal(seed: 1, here) != signal(seed: 2, here))
     #expect(try abs(signal(seed: 1, here) - signal(seed: 1, Position(x: 7.35, y: 2.1))) < 0.5)
-    // Seven metres on, on a circle: the distance is the same, the walls are not.
+    // Seven metres further on a circle: the distance is the same, but the walls are different.
     var differences: [Double] = []
     for seed in 0..<300 {
       let distance = (7.3 * 7.3 + 2.1 * 2.1).squareRoot()
@@ -177,7 +177,7 @@ struct WalkTests {
         try signal(seed: UInt64(seed), here) - signal(seed: UInt64(seed), Position(x: 0, y: -distance)))
     }
     let deviation = (differences.reduce(0) { $0 + $1 * $1 } / 300).squareRoot()
-    // One end stands still: of the two fields one has changed, by the root of two of its deviation of 3 / √2 dB.
+    // One end stands still, so only one of the two fields has changed: by √2 times its deviation of 3 / √2 dB.
     #expect(deviation > 2.5 && deviation < 3.5, "\(deviation)")
     #expect(throws: Never.self) { try signal(seed: 1, Position(x: 0, y: 0)) }
   }
@@ -201,7 +201,7 @@ struct WalkTests {
     let here = try shadows(0)
     let deviation = (here.reduce(0) { $0 + $1 * $1 } / Double(here.count)).squareRoot()
     #expect(deviation > 2.7 && deviation < 3.3)
-    // Half of what is between the two comes from the end that stands still.
+    // Half of the shadow between the two comes from the end that stands still.
     let near = try correlation(here, shadows(0.5))
     let middle = try correlation(here, shadows(5))
     let far = try correlation(here, shadows(20))
@@ -212,7 +212,7 @@ struct WalkTests {
 
   @Test("Signals fall with the distance as the air between virtual machines has it")
   func sameAir() {
-    // The same numbers stand in scripts/vm/test_air.py.
+    // scripts/vm/test_air.py has the same numbers.
     for (metres, signal) in [(0.05, -37), (1, -59), (2, -65.623), (10, -81), (39, -94.003), (100, -103.0)] {
       #expect(abs(RadioPhysics.clear.signal(over: metres) - signal) < 0.001, "\(metres) m")
     }

@@ -3,7 +3,7 @@ import JournalEvents
 
 @testable import Stories
 
-/// Stories that went well, each altered so that one promise must find itself broken, or not judged.
+/// Stories that went well, each altered so that one promise must come out as broken or not judged.
 extension PromiseTests {
   struct Doctored: Sendable, CustomStringConvertible {
     let promise: String
@@ -214,7 +214,7 @@ extension PromiseTests {
   /// A signal that no step of a story sent.
   static func crash(_ app: [JournalField: String]) -> [JournalField: String] { app.and([.how: "signal 11"]) }
 
-  /// Hours after the return somebody locks from inside, and a phone opens the door.
+  /// Hours after the return, a person locks from inside, and a phone opens the door.
   static func nightly(_ story: [JournalEntry]) -> [JournalEntry] {
     let moved = story.filter {
       $0.is(Recorded.Agent.unlockWritten) || $0.is(Recorded.Lock.commandAccepted) || $0.is(Recorded.Lock.boltMoved)

@@ -5,11 +5,11 @@ import ProcessTesting
 
 @testable import Worlds
 
-/// This machine as another one: an sshd of a test's own on loopback, with its own keys, a private bus, and programs that
-/// stand in for systemd's. All of it ends with this object.
+/// This machine in the role of another one: an sshd for the test on loopback, with its own keys, a private bus, and
+/// stand-ins for systemd's programs. All of it ends with this object.
 final class LoopbackMachine {
   static let serverProgram = "/usr/sbin/sshd"
-  /// Only root's commands are root's, and systemd-stdio-bridge comes with systemd.
+  /// Commands run as root only if we are root, and systemd-stdio-bridge comes with systemd.
   static let isPossible =
     geteuid() == 0
     && FileManager.default.isExecutableFile(atPath: serverProgram)
@@ -38,7 +38,7 @@ final class LoopbackMachine {
       try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: path)
     }
     try Self.append(["MESSAGE": "the first line"], to: "\(folder)/journal")
-    // sshd's own, which it wants where it is root's.
+    // sshd's own folder, which it requires when it runs as root.
     try? FileManager.default.createDirectory(atPath: "/run/sshd", withIntermediateDirectories: true)
     let configuration = """
       ListenAddress 127.0.0.1
@@ -60,7 +60,7 @@ final class LoopbackMachine {
       .write(toFile: "\(folder)/known_hosts", atomically: true, encoding: .utf8)
     server = try await TestProcess(
       Self.serverProgram, ["-D", "-e", "-f", "\(folder)/sshd_config"], mergesErrors: true)
-    // It says so when it listens.
+    // It prints this when it listens.
     try await server.hear("listening on")
   }
 
@@ -79,14 +79,14 @@ final class LoopbackMachine {
     try Self.append(fields, to: "\(folder)/journal")
   }
 
-  /// From now on nobody writes to this machine's journal before somebody writes to the other's as well.
+  /// From now on, a write to this machine's journal waits for a write to the other's as well.
   func joinJournal(with other: LoopbackMachine) throws {
     let pipe = "\(folder)/meeting"
     guard mkfifo(pipe, 0o600) == 0 else { throw WorldError.system(pipe, errno) }
     for (machine, turn) in [(self, "echo >\(pipe)"), (other, "read -r <\(pipe)")] {
       let path = "\(machine.folder)/bin/logger"
       let text = try String(contentsOfFile: path, encoding: .utf8)
-      // In place, so that it stays a program.
+      // Written in place, so that it stays executable.
       try text.replacing("#!/bin/bash\n", with: "#!/bin/bash\n\(turn)\n")
         .write(toFile: path, atomically: false, encoding: .utf8)
     }
@@ -105,7 +105,7 @@ final class LoopbackMachine {
     }
   }
 
-  /// Stand-ins; the journal is a file of lines.
+  /// Stand-ins. The journal is a file of lines.
   private static let programs = [
     "journalctl": """
     #!/bin/bash
@@ -134,7 +134,7 @@ final class LoopbackMachine {
     """,
   ]
 
-  /// What was asked of systemd.
+  /// The requests to systemd.
   var systemctl: [String] {
     let text = try? String(contentsOfFile: "\(folder)/systemctl", encoding: .utf8)
     return (text ?? "").split(separator: "\n").map(String.init)

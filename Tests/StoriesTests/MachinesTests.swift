@@ -67,7 +67,7 @@ struct MachinesDescriptionTests {
     #expect(clock.offset == 1_001_000_000)
     #expect(clock.uncertainty == 2_000_000)
     #expect(clock.instant(ofUnixNanoseconds: 1_001_000_000 + 400_000_000) == at(400))
-    // A minute later a sample that is not quite as good is better.
+    // A minute later, a sample that is not quite as good is better.
     clock.take(asked: at(60_400), answered: at(60_420), reading: 1_002_000_000 + 60_410_000_000)
     #expect(clock.offset == 1_002_000_000)
   }
@@ -118,7 +118,7 @@ struct RemoteStoryTests {
           block radio: phone
       """, pace: "5d=1s")
     #expect(report.problem == nil)
-    // Nobody records anything there, so nobody can tell whether anything crashed.
+    // Nothing is recorded there, so it is unknown whether anything crashed.
     #expect(report.promises.map(\.judgement) == [.notJudged])
     #expect(!report.kept)
     #expect(report.stepsNotDone == 2)
@@ -186,7 +186,7 @@ struct RemoteStoryTests {
         - check: [nothing-crashed]
       """
     ) { phone in
-      // Whoever owns the name is bluetoothd to those who look from outside.
+      // To an observer, the owner of the name is bluetoothd.
       let bluetoothd = try Bus(address: phone.bus.address, name: "org.bluez")
       try bluetoothd.start()
       return { line in

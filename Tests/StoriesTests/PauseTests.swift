@@ -6,7 +6,7 @@ import TimeTypes
 @testable import Stories
 @testable import Worlds
 
-/// A world without machines, in which it takes a second until all that happened is recorded.
+/// A world without machines, in which recording everything takes a second.
 private final class SlowWorld: World {
   let run: RunFolder
   private(set) var now = Instant.zero
@@ -51,7 +51,7 @@ struct PauseTests {
     let report = try ScenarioRun(scenario, .init(), world: world).tell()
     try RunFolder.remove(folder.sockets, world: folder.world)
     #expect(report.problem == nil)
-    // The last one is over before it begins.
+    // The last pause is over before it begins.
     #expect(
       report.timeline.filter { $0.is(Recorded.Story.timePassed) }.map { Instant(nanoseconds: $0.t) }
         == [0, 6, 15, 17].map { Instant.zero + .seconds($0) })

@@ -71,7 +71,7 @@ struct PromiseTests {
       let result = try judge(name, evidence(good))
       #expect(result.kept, "\(name): \(result.reason)")
       #expect(result.reason.contains("2 "), "\(result.reason)")
-      // Whatever breaks it in a story of one absence breaks it in the second absence of another.
+      // Whatever breaks it in a story of one absence also breaks it in the second absence of another story.
       let cases = Self.doctored.filter {
         $0.promise == name && $0.judgement == .broken && $0.entries.contains { $0.isMark(.ownerLeft) }
       }
@@ -118,7 +118,7 @@ struct PromiseTests {
       let lockless = promise.judge(Evidence(withoutLock, machines: phoneAlone), scope: "test")
       #expect(lockless.judgement == .notJudged, "\(promise.name): \(lockless.reason)")
       #expect(lockless.reason == "the story has no lock")
-      // A lock that is in the story, and whose process never came up.
+      // A lock that is in the story, but whose process never started.
       let silent = promise.judge(evidence(withoutLock), scope: "test")
       #expect(silent.judgement == .notJudged, "\(promise.name): \(silent.reason)")
     }
@@ -210,7 +210,7 @@ struct PromiseTests {
 
   @Test("A12: an arrival is one movement of the bolt, by as many operations as it takes")
   func operations() throws {
-    // Power was lost mid-turn: the lock says that the first failed, and the policy writes another.
+    // The power failed during the turn: the lock says that the first command failed, and the policy writes another.
     var story = Self.dead
     let write = try #require(story.firstIndex { $0.is(Recorded.Agent.unlockWritten) })
     let isPart =
@@ -226,7 +226,7 @@ struct PromiseTests {
     }
     #expect(try judge("opened-once", evidence(story)).kept)
     #expect(try judge("unlock-answered", evidence(story)).kept)
-    // Locked between: somebody left meanwhile, and came back.
+    // It was locked in between: a person left and came back.
     var again = Self.dead
     let opening = try #require(again.last { $0.isOpening })
     var locking = opening

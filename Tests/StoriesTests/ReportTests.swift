@@ -51,7 +51,7 @@ struct ReportTests {
     ] {
       #expect(text.contains(part), "\(text)")
     }
-    // The first broken one is what stands last.
+    // The first broken promise is printed last.
     let end = try #require(text.range(of: "BROKEN: 1 of 1"))
     #expect(text[end.upperBound...].contains("BROKEN  unlocked-once: \(result.reason)"))
     let json = String(decoding: try report.json(), as: UTF8.self)

@@ -53,10 +53,10 @@ struct ScenarioParserTests {
     #expect(
       steps.map(\.action) == [
         .openApp(machine: "phone", app: .agent), .killDaemon(machine: "phone", after: .seconds(2)),
-        .reboot(machine: "phone", downtime: .seconds(60)), .restartBluetoothd(machine: "phone"),
-        .adapterPower(machine: "phone", isOn: false), .rfkill(machine: "phone", isBlocked: true),
+        .reboot(machine: "phone", downtime: .seconds(60)), .fault(machine: "phone", .restartBluetoothd(killed: false)),
+        .fault(machine: "phone", .adapterPower(isOn: false)), .fault(machine: "phone", .rfkill(isBlocked: true)),
         .move(machine: "phone", to: Place(x: 400, y: -2.5), occasion: .departure),
-        .blockRadio(machine: "door", isBlocked: true), .pass(.seconds(5400)),
+        .fault(machine: "door", .radio(isBlocked: true)), .pass(.seconds(5400)),
         .wait(EventPattern(Recorded.Lock.boltMoved, machine: "door", fields: [.to: "locked"]), limit: .seconds(300)),
         .check([PromiseReference("unlocked-once", line: 22)]),
       ])

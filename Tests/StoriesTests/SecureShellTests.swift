@@ -60,7 +60,7 @@ struct SecureShellTests {
     await withCheckedContinuation { continuation in
       bus.enqueue { $0.addMatch(MatchRule(member: "Hello")) { _ in continuation.resume() } }
     }
-    // Somebody on the machine's own bus.
+    // A client on the machine's own bus.
     let local = try Bus(address: machine.bus.address)
     try local.start()
     try await local.emit(
@@ -103,14 +103,15 @@ struct SecureShellTests {
     #expect(
       [first.machine, first.process, first.level, first.event ?? ""] == ["far", "latchkeyd", "notice", "app.launched"])
     #expect(first.pid == 7)
-    // One clock here, so that what was written now is from now, as well as a question over ssh can tell.
+    // There is only one clock here, so what is written now must have the present time, as precisely as a question
+    // over ssh can tell.
     let uncertainty = follower.clock.uncertainty
     #expect(uncertainty > 0)
     #expect(first.t > before - uncertainty)
     #expect(first.t < records.now + uncertainty)
     follower.close()
 
-    // It goes on where it ended.
+    // It continues where it ended.
     try machine.journal(["LATCHKEY_TIME": "2", "SYSLOG_IDENTIFIER": "latchkeyd", "MESSAGE": "meanwhile"])
     try follower.open()
     #expect(records.takeEntries().map(\.message) == ["meanwhile"])
@@ -154,7 +155,7 @@ struct SecureShellTests {
     shell.close()
     try running.process.waitForEnd()
     close(running.input)
-    // One that comes too late finds nobody, and makes no connection of its own.
+    // A command that comes too late fails, and makes no connection of its own.
     let late = try shell.start("cat", onLine: { _ in }, onEnd: {})
     try late.process.waitForEnd()
     close(late.input)

@@ -10,7 +10,7 @@ import TimeTypes
 
 @Suite("What a scenario file may have in it, and what is said about the rest")
 struct StoryInputTests {
-  /// The error of a file with these bytes.
+  /// The error for a file with these bytes.
   private func refusal(_ bytes: [UInt8]) throws -> String {
     let path = NSTemporaryDirectory() + "/latchkey-\(UUID().uuidString).yaml"
     try Data(bytes).write(to: URL(fileURLWithPath: path))

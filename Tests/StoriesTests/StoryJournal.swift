@@ -4,7 +4,7 @@ import JournalEvents
 @testable import Stories
 @testable import Worlds
 
-/// Journals of stories that went well, to be doctored by tests.
+/// Journals of stories that went well, for tests to alter.
 struct StoryJournal {
   var entries: [JournalEntry] = []
   private var seconds: Int64 = 0
@@ -37,7 +37,7 @@ struct StoryJournal {
     MachineDescription(name: "phone", position: Place(x: 1, y: 0), apps: [.agent]),
   ]
 
-  /// Both systems run, the phone is connected and subscribed, and the door is unlocked.
+  /// Both systems are running, the phone is connected and subscribed, and the door is unlocked.
   private mutating func begin() {
     add(Recorded.Daemon.started, [.machine: "door"])
     add(Recorded.Daemon.started)
@@ -75,7 +75,7 @@ struct StoryJournal {
     add(Recorded.Daemon.requestCompleted, [.app: Recorded.agentIdentifier, .peripheral: "P"], after: 0)
   }
 
-  /// The agent dead while its owner is away.
+  /// The agent is dead while its owner is away.
   static let dead: [JournalEntry] = {
     var story = StoryJournal()
     story.begin()
@@ -99,7 +99,7 @@ struct StoryJournal {
     return story.entries
   }()
 
-  /// The lock dies while the phone is connected; later it hangs over a request, and over one whose link is lost.
+  /// The lock dies while the phone is connected. Later it hangs during a request, and during one whose link is lost.
   static let lockFaults: [JournalEntry] = {
     var story = StoryJournal()
     story.begin()
@@ -120,7 +120,7 @@ struct StoryJournal {
     return story.entries
   }()
 
-  /// The agent suspended all the while.
+  /// The agent stays suspended.
   static let suspended: [JournalEntry] = {
     var story = StoryJournal()
     story.begin()
@@ -154,7 +154,7 @@ extension [JournalField: String] {
 extension [JournalEntry] {
   func without(_ event: some JournalEvent) -> [JournalEntry] { filter { !$0.is(event) } }
 
-  /// Every such event a second time, right after the first.
+  /// Each such event twice in a row.
   func twice(_ event: some JournalEvent) -> [JournalEntry] { flatMap { $0.is(event) ? [$0, $0] : [$0] } }
 
   func with(_ event: some JournalEvent, _ field: JournalField, _ value: String?) -> [JournalEntry] {
@@ -165,7 +165,7 @@ extension [JournalEntry] {
     }
   }
 
-  /// A line more, right before the first such event, or the last one.
+  /// An additional line, directly before the first or the last such event.
   func inserting<Event: JournalEvent>(
     _ event: Event, _ fields: [JournalField: String] = [:], level: String = "notice",
     before other: some JournalEvent, last isLast: Bool = false
@@ -185,7 +185,7 @@ extension [JournalEntry] {
     return entries
   }
 
-  /// The same story later, so that it can follow another.
+  /// The same story at a later time, so that it can follow another.
   func afterwards(_ story: [JournalEntry]) -> [JournalEntry] {
     let later = story.map { entry in
       var entry = entry

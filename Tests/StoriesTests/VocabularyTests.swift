@@ -5,7 +5,8 @@ import Testing
 
 @testable import Stories
 
-/// The names of events are said once, in `JournalEvents`; who records them and who reads them has them from there.
+/// The names of events are defined only in `JournalEvents`, for programs that record them and for those that read
+/// them.
 @Suite("The journal's vocabulary")
 struct VocabularyTests {
   private static func files(_ folders: [String], _ suffix: String) throws -> [(name: String, text: String)] {
@@ -73,15 +74,6 @@ struct VocabularyTests {
     }
   }
 
-  @Test("W3: `latchkey wakes` has words for reasons that latchkeyd gives")
-  func wakes() throws {
-    let command = try Self.files(["Sources/latchkey"], "WakesCommand.swift").map(\.text).joined()
-    let system = try Self.files(["Sources/BluetoothSystem"], ".swift").map(\.text).joined()
-    let reasons = try Self.matches(#"case "(\w+)": ""#, in: command)
-    #expect(reasons.count > 10)
-    for reason in reasons { #expect(system.contains("\"\(reason)\""), "\(reason)") }
-  }
-
   @Test("H1: scripts wait for events that there are")
   func scripts() throws {
     for (file, text) in try Self.files(["scripts/vm", "Benchmarks/bleak-unlock"], ".py") {
@@ -114,14 +106,14 @@ struct VocabularyTests {
     let slip = try #require(refusal("event: bolt.movd"))
     #expect(slip.hasPrefix("small.yaml:7:"), "\(slip)")
     #expect(slip.contains("'bolt.movd'") && slip.contains("bolt.moved"), "\(slip)")
-    // A name that is right, of a program that does not record it.
+    // A correct name, but of a program that does not record it.
     let foreign = try #require(refusal("event: bolt.moved, process: latchkey-agent"))
     #expect(foreign.contains("latchkey-agent records no event 'bolt.moved'"), "\(foreign)")
     let field = try #require(refusal("event: bolt.moved, fields: {too: locked}"))
     #expect(field.contains("'too'") && field.contains("cause, record, to"), "\(field)")
     let program = try #require(refusal("event: bolt.moved, process: latchkey-lok"))
     #expect(program.contains("latchkey-lock"), "\(program)")
-    // What there is, and what another app has of its own.
+    // Existing events, and an event of another app.
     #expect(refusal("event: bolt.moved, process: latchkey-lock, fields: {to: locked}") == nil)
     #expect(refusal("event: link.up, fields: {central: phone}") == nil)
     #expect(refusal("event: owner.left") == nil)

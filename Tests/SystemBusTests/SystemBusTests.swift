@@ -119,7 +119,7 @@ struct SystemBusTests {
     try client.start(BusHandlers(onClose: { _, error in ended.put(error) }))
     let failed = Inbox<Result<[Value], BusError>>()
     client.enqueue { bus in bus.call(call(server, "Quiet")) { failed.put($0) } }
-    // An answered call proves that the quiet one is on its way.
+    // An answered call proves that the one without an answer is on its way.
     try await client.call(call(server, "Echo"))
     daemon.stop()
     let result = try await failed.next()
@@ -188,7 +188,7 @@ struct SystemBusTests {
         path: ObjectPath(unchecked: "/org/freedesktop/DBus"), interface: "org.freedesktop.DBus",
         member: "NameOwnerChanged", arguments: [.string("test.Name"), .string(""), .string(forger.uniqueName)],
         destination: watcher.uniqueName))
-    // It arrives, as what it is: a signal of the forger's.
+    // It arrives as a signal of the forger.
     #expect(try await others.next().sender == forger.uniqueName)
     let real = try echo(on: daemon.address, name: "test.Name")
     #expect(try await owners.next() == real.uniqueName)

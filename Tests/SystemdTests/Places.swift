@@ -1,6 +1,6 @@
 import Foundation
 
-/// Where this package and its programs are.
+/// The places of this package and its programs.
 enum Places {
   static let programs = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
     .path

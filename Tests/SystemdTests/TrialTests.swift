@@ -2,8 +2,8 @@ import Foundation
 import ProcessTesting
 import Testing
 
-/// Latchkey on a machine that systemd has booted, once for all of these tests: Tests/Support/systemd-trial. How many
-/// kills is `LATCHKEY_KILLS`, 100 unless it says otherwise; `make test-systemd` has 1,000.
+/// Latchkey on a machine booted by systemd, once for all of these tests: Tests/Support/systemd-trial.
+/// `LATCHKEY_KILLS` is the number of kills, 100 by default; `make test-systemd` uses 1,000.
 @Suite(
   "Under a booted systemd", .serialized, .enabled("where systemd can be booted") { await Trial.canRun },
   .timeLimit(.minutes(60)))
@@ -78,16 +78,16 @@ struct WithSystemdTests {
 
 enum Trial {
   static let kills = ProcessInfo.processInfo.environment["LATCHKEY_KILLS"].flatMap { Int($0) } ?? 100
-  /// Whether this machine, and this user, can boot one; where not, the script's own words are printed.
-  /// For a trial that hangs. On a quiet machine it takes 90 s, most of them a walk home, and half a second a kill; beside
-  /// all other tests it took more than twice that.
+  /// The limit for a trial that hangs. On a quiet machine a trial takes 90 s, most of which is a walk home, and half
+  /// a second per kill. Beside all other tests it took more than twice that.
   private static let limitSeconds = 600 + 2 * kills
 
+  /// Whether this machine and this user can boot one. If not, the script's reason is printed.
   static var canRun: Bool { get async { await probe.value } }
 
   private static let probe = Task {
     let outcome = await with(["--", "/bin/true"])
-    // The script's word for it.
+    // The script's status for it.
     let cannot = outcome.status == 77
     if cannot { print(outcome.errors) }
     return !cannot

@@ -2,7 +2,7 @@ import Foundation
 import ProcessTesting
 import Testing
 
-/// The unit files, as systemd itself reads them; needs no systemd that runs.
+/// The unit files, as systemd itself reads them. systemd need not be running.
 @Suite("Unit files", .enabled(if: UnitFiles.canAnalyze, "systemd-analyze is not installed"), .timeLimit(.minutes(10)))
 struct UnitFileTests {
   @Test(
@@ -26,7 +26,7 @@ struct UnitFileTests {
     defer { try? FileManager.default.removeItem(at: files) }
     var paths: [String] = []
     for unit in UnitFiles.names {
-      // The programs are where they were built, and not installed.
+      // The programs are used from the build folder instead of their installed place.
       let text = try UnitFiles.text(unit).replacing("/usr/libexec/latchkey/", with: Places.programs + "/")
       let path = files.appendingPathComponent(unit + ".service").path
       try text.write(toFile: path, atomically: true, encoding: .utf8)
@@ -46,7 +46,7 @@ struct UnitFileTests {
       #expect(lines.contains("NotifyAccess=main"))
       #expect(lines.contains(unit == "latchkeyd" ? "WatchdogSec=30s" : "WatchdogSec=0"))
       #expect(lines.contains("WatchdogSignal=SIGKILL") == (unit == "latchkeyd"))
-      // An app that was killed in its sleep can only be started again once systemd has forgotten that it slept.
+      // An app that was killed while frozen can be started again only once systemd has forgotten that it was frozen.
       #expect(lines.contains("CollectMode=inactive-or-failed") == (unit != "latchkeyd"))
       // A dynamic user can't own a name on the bus.
       #expect(!lines.contains("DynamicUser=yes"))
@@ -62,13 +62,14 @@ struct UnitFileTests {
   }
 }
 
-/// How latchkeyd's unit waits before it is started again, with a sleep that only says how long.
+/// How long latchkeyd's unit waits before it is started again. The sleep is replaced by one that only prints its
+/// duration.
 @Suite("A latchkeyd that fails", .timeLimit(.minutes(10)))
 struct RestartTests {
   private let folder = URL(fileURLWithPath: NSTemporaryDirectory()).appendingPathComponent(
     "latchkey-\(UUID().uuidString)")
 
-  /// - Returns: how many seconds it waits; `nil`: it is started again at once.
+  /// - Returns: how many seconds it waits, or `nil` if it is started again at once.
   private func end(result: String, status: String, uptime: Int? = nil) async throws -> Int? {
     var script = try UnitFiles.endingScript(marks: "-")
     if let uptime { script = script.replacing("</proc/uptime", with: "<<<'\(uptime).50 7.00'") }
@@ -136,10 +137,11 @@ struct RestartTests {
   }
 }
 
-/// What latchkeyd's unit does when it has ended, with a systemctl that answers as a test says and repeats what it is told.
+/// What latchkeyd's unit does after it has ended, with a systemctl that answers as a test says and prints what it is
+/// told.
 @Suite("A frozen app on a machine that goes down", .timeLimit(.minutes(10)))
 struct ShutdownTests {
-  /// - Returns: what was asked of systemd, but questions.
+  /// - Returns: the requests to systemd, without queries.
   private func end(result: String, machine: String, frozen: [String]) async throws -> [String] {
     let states = frozen.map { "*FreezerState*\($0)) echo frozen ;;" }.joined(separator: "\n")
     let systemctl = """
@@ -178,8 +180,8 @@ struct ShutdownTests {
 }
 
 enum UnitFiles {
-  /// What the shell gets of latchkeyd's `ExecStopPost=`, read as systemd.service(5) says.
-  /// - Parameter marks: those in front of its path, which tell one from another.
+  /// The shell command in latchkeyd's `ExecStopPost=`, read according to systemd.service(5).
+  /// - Parameter marks: the special characters before its path, which distinguish the lines.
   static func endingScript(marks: String = "+-") throws -> String {
     let lines = try text("latchkeyd").replacing("\\\n", with: " ").split(separator: "\n")
     let start = "ExecStopPost=\(marks)/bin/sh -c '"

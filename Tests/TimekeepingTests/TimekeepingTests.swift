@@ -38,7 +38,7 @@ struct TimekeepingTests {
     again.withLock { $0 = alarm }
     alarm.set(.zero + .seconds(1))
     clock.advance(by: .seconds(3))
-    // At 1 s twice, at 2 s and at 3 s; the fifth is due at 4 s.
+    // Twice at 1 s, once at 2 s and once at 3 s. The fifth is due at 4 s.
     #expect(count.withLock { $0 } == 4)
     #expect(clock.nextDeadline == .zero + .seconds(4))
     again.withLock { $0 = nil }
@@ -69,7 +69,7 @@ struct TimekeepingTests {
     first.set(start + .milliseconds(10))
     var iterator = rings.makeAsyncIterator()
     var heard: [String] = []
-    // The first may have rung before it was set anew, as with any clock that runs.
+    // The first may have rung before it was set anew, as with any running clock.
     while heard.last != "second", let next = await iterator.next() { heard.append(next) }
     #expect(heard.filter { $0 != "moved" } == ["first", "second"])
     #expect(clock.now - start >= .milliseconds(30))

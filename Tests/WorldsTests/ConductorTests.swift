@@ -14,7 +14,7 @@ struct ConductorTests {
   func order() throws {
     let world = try World()
     defer { world.end() }
-    // One after the other, so that the order of starting is the order here.
+    // Started one after the other, so that the order is known.
     for name in ["a", "b", "c"] { try world.puppet(name, everyMilliseconds: name == "c" ? 1500 : 1000, count: 3) }
     try world.conductor.run(until: Instant.zero + .seconds(10))
     #expect(
@@ -60,7 +60,7 @@ struct ConductorTests {
   func orphans() throws {
     let world = try World()
     defer { world.end() }
-    // The shell in between stays until its children are seen, and then leaves them behind.
+    // The shell in between waits until its children are seen, and then leaves them behind.
     let puppet = World.puppetPath
     let shell = try world.spawn(
       "/bin/sh", ["-c", "\(puppet) x 500 2 \(world.file) & \(puppet) y 700 1 \(world.file) & kill -STOP $$; exit 0"])
@@ -109,13 +109,13 @@ struct ConductorTests {
   func reaping() throws {
     let world = try World()
     defer { world.end() }
-    // A soft limit on descriptors is inherited; the more there are, the longer it takes.
+    // A soft limit on descriptors is inherited. The more there are, the longer it takes.
     try world.spawn("/bin/sh", ["-c", "ulimit -n $(ulimit -Hn); exec \(World.puppetPath) reaper 15000 \(world.file)"])
     try world.conductor.settle()
     let child = try #require(world.lines.first?.split(separator: " ").last.flatMap { pid_t($0) })
     for number in 0..<15000 {
       var status = stat()
-      // So the kernel has an entry for each, and takes all of them out when the child is reaped.
+      // Now the kernel has an entry for each, and removes all of them when the child is reaped.
       lstat("/proc/\(child)/fd/\(number)", &status)
     }
     try world.conductor.settle()
@@ -204,7 +204,7 @@ struct ConductorTests {
   }
 }
 
-/// A conductor in a folder of its own, and the processes started for it.
+/// A conductor in its own folder, and the processes started for it.
 private final class World {
   static let puppetPath =
     URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
@@ -213,7 +213,7 @@ private final class World {
   private let folder: URL
   private var owned: Conductor?
   private var pids: [pid_t] = []
-  var conductor: Conductor { owned! }  // There until `end`, which is the last call.
+  var conductor: Conductor { owned! }  // Exists until `end`, which is the last call.
   var file: String { folder.appendingPathComponent("lines").path }
 
   init() throws {
@@ -248,7 +248,7 @@ private final class World {
     var actions = posix_spawn_file_actions_t()
     posix_spawn_file_actions_init(&actions)
     defer { posix_spawn_file_actions_destroy(&actions) }
-    // Another test's, which waits for their end.
+    // Pipes of another test that waits for their end.
     _ = latchkey_close_from(&actions, 3)
     let result = posix_spawn(&pid, path, &actions, nil, &argv, &environment)
     try #require(result == 0, "posix_spawn \(path): \(String(cString: strerror(result)))")

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Worlds
 
-/// A world without an orchestrator: the guardian's program, and stand-ins that wait for a pipe to say something.
+/// A world without an orchestrator: the guardian's program, and stand-ins that wait for input on a pipe.
 @Suite("The guardian", .serialized)
 struct GuardianTests {
   /// A process that lives until it is killed or its standard input closes.
@@ -22,7 +22,7 @@ struct GuardianTests {
     let plain = try await standIn(world: folder.world)
     let stopped = try await standIn(world: folder.world)
     stopped.signal(SIGSTOP)
-    // Its child stays when it is killed, and ignores what can be ignored.
+    // Its child survives when it is killed, and ignores all signals that can be ignored.
     let family = try await standIn(world: folder.world, script: "trap '' TERM HUP INT; cat; cat")
     let stranger = try await standIn(world: other.world)
     let guardian = try await TestProcess(

@@ -37,11 +37,11 @@ public struct PowerState: RawRepresentable, Sendable, Hashable {
   public static let off = PowerState(rawValue: "off")
   public static let turningOn = PowerState(rawValue: "off-enabling")
   public static let turningOff = PowerState(rawValue: "on-disabling")
-  /// By rfkill, or a switch of the machine's.
+  /// Blocked by rfkill, or by a switch of the machine.
   public static let blocked = PowerState(rawValue: "off-blocked")
 }
 
-/// A controller's list of advertisements (doc/org.bluez.LEAdvertisingManager.rst).
+/// A controller's advertisements (doc/org.bluez.LEAdvertisingManager.rst).
 public struct LEAdvertisingManager1: InterfaceTable {
   public static let interface = InterfaceName.advertisingManager
   public static let table = LEAdvertisingManager1()
@@ -54,7 +54,7 @@ public struct LEAdvertisingManager1: InterfaceTable {
   public let supportedCapabilities = Property("SupportedCapabilities", .members)
 }
 
-/// A controller's list of monitors (doc/org.bluez.AdvertisementMonitorManager.rst).
+/// A controller's monitors (doc/org.bluez.AdvertisementMonitorManager.rst).
 public struct AdvertisementMonitorManager1: InterfaceTable {
   public static let interface = InterfaceName.advertisementMonitorManager
   public static let table = AdvertisementMonitorManager1()
@@ -63,7 +63,7 @@ public struct AdvertisementMonitorManager1: InterfaceTable {
   public let supportedFeatures = Property("SupportedFeatures", .texts)
 }
 
-/// A controller's part in playing sounds (doc/org.bluez.Media.rst).
+/// A controller's media functions (doc/org.bluez.Media.rst).
 public struct Media1: InterfaceTable {
   public static let interface = InterfaceName.media
   public static let table = Media1()

@@ -1,7 +1,7 @@
 import BluetoothTypes
 import BusValue
 
-/// An advertisement of a client's (BlueZ, doc/org.bluez.LEAdvertisement.rst).
+/// A client's advertisement (BlueZ, doc/org.bluez.LEAdvertisement.rst).
 public struct LEAdvertisement1: InterfaceTable {
   public static let interface = InterfaceName.advertisement
   public static let table = LEAdvertisement1()
@@ -26,7 +26,7 @@ public struct LEAdvertisement1: InterfaceTable {
   public let txPower = Property("TxPower", .int16, .clients)
 }
 
-/// Which advertisements a client wants to hear of (doc/org.bluez.AdvertisementMonitor.rst).
+/// A client's rule for the advertisements it wants to hear of (doc/org.bluez.AdvertisementMonitor.rst).
 public struct AdvertisementMonitor1: InterfaceTable {
   public static let interface = InterfaceName.advertisementMonitor
   public static let table = AdvertisementMonitor1()
@@ -39,6 +39,6 @@ public struct AdvertisementMonitor1: InterfaceTable {
   public let rssiHighTimeoutSeconds = Property("RSSIHighTimeout", .uint16, .clients)
   /// In units of 100 ms.
   public let rssiSamplingPeriod = Property("RSSISamplingPeriod", .uint16, .clients)
-  /// `a(yyay)`: where in an AD structure of which type are which bytes.
+  /// `a(yyay)`: the position in an AD structure, the structure's type, and the bytes to find there.
   public let patterns = Property("Patterns", .untyped("a(yyay)"), .clients)
 }

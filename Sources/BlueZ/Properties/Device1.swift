@@ -19,7 +19,7 @@ public struct Device1: InterfaceTable {
   public let trusted = Property("Trusted", .bool, .writable)
   public let blocked = Property("Blocked", .bool, .writable)
   public let legacyPairing = Property("LegacyPairing", .bool)
-  /// In dBm, while somebody discovers.
+  /// In dBm, while discovery runs.
   public let rssi = Property("RSSI", .signalStrength, .sometimes)
   public let connected = Property("Connected", .bool)
   public let uuids = Property("UUIDs", .uuids)
@@ -36,7 +36,7 @@ public struct Device1: InterfaceTable {
 }
 
 extension PropertyValues<Device1> {
-  /// The address with its kind; `nil` where there is none, or it is no address.
+  /// The address with its kind, or `nil` if there is none or it is invalid.
   public var deviceAddress: DeviceAddress? {
     self.address.flatMap { DeviceAddress($0, kind: self.addressType ?? .public) }
   }

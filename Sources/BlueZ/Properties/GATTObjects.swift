@@ -1,7 +1,7 @@
 import BluetoothTypes
 import BusValue
 
-/// A service, of a peer's or of an application's (BlueZ, doc/org.bluez.GattService.rst).
+/// A service of a peer or of an application (BlueZ, doc/org.bluez.GattService.rst).
 public struct GattService1: InterfaceTable {
   public static let interface = InterfaceName.gattService
   public static let table = GattService1()
@@ -22,7 +22,7 @@ public struct GattCharacteristic1: InterfaceTable {
   public let service = Property("Service", .path)
   public let value = Property("Value", .bytes, .sometimes)
   public let notifying = Property("Notifying", .bool, .sometimes)
-  /// Words of `GATTFlag`, and of later versions.
+  /// Words of `GATTFlag`, possibly with words of later versions.
   public let flags = Property("Flags", .texts)
   public let writeAcquired = Property("WriteAcquired", .bool)
   public let notifyAcquired = Property("NotifyAcquired", .bool)
@@ -43,11 +43,11 @@ public struct GattDescriptor1: InterfaceTable {
   public let flags = Property("Flags", .texts, .clients)
 }
 
-/// A client's wish for devices that have some services (doc/org.bluez.GattProfile.rst).
+/// A client's request for devices that have certain services (doc/org.bluez.GattProfile.rst).
 public struct GattProfile1: InterfaceTable {
   public static let interface = InterfaceName.gattProfile
   public static let table = GattProfile1()
 
-  /// bluetoothd takes any texts; one that is no UUID is no device's.
+  /// bluetoothd accepts any text. Text that is not a UUID matches no device.
   public let uuids = Property("UUIDs", .texts, .clients)
 }

@@ -1,6 +1,6 @@
-/// The properties that bluetoothd's objects have, by interface.
+/// The properties of bluetoothd's objects, by interface.
 public enum InterfaceTables {
-  /// Those of interfaces with properties of bluetoothd's, in the order of their tables.
+  /// The properties that bluetoothd's own objects have, by interface, in the order of their tables.
   public static let all: [String: [any AnyProperty]] = Dictionary(
     uniqueKeysWithValues: tables.map { table in
       (table.interface, table.properties.filter { $0.use != .clients })

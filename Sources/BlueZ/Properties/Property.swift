@@ -1,7 +1,8 @@
 import BusValue
 
-/// A property of one of bluetoothd's objects, or of an object that clients give to it: its name and its type on the bus, and
-/// which value it has in Swift. Each is said once, in its object's table; reading, writing and telling of changes go by that.
+/// A property of one of bluetoothd's objects, or of an object that clients give to it: its name, its type on the bus,
+/// and its type in Swift. Each is defined once, in its object's table, which serves for reading, writing and
+/// reporting changes.
 public struct Property<Typed: Sendable>: Sendable, AnyProperty {
   public let name: String
   public let use: PropertyUse
@@ -16,7 +17,7 @@ public struct Property<Typed: Sendable>: Sendable, AnyProperty {
   public var signature: String { kind.signature }
 }
 
-/// A property, whatever its value's type.
+/// A property with a value of any type.
 public protocol AnyProperty: Sendable {
   var name: String { get }
   /// Its type on the bus.
@@ -24,19 +25,19 @@ public protocol AnyProperty: Sendable {
   var use: PropertyUse { get }
 }
 
-/// Who has a property, and what may be done with it.
+/// Which objects have a property, and what may be done with it.
 public enum PropertyUse: Sendable, Hashable {
-  /// Every such object of bluetoothd's has it, and only bluetoothd changes it.
+  /// Every such object of bluetoothd has it, and only bluetoothd changes it.
   case always
-  /// The same, and such an object may be without it.
+  /// The same, but an object may lack it.
   case sometimes
   /// Clients may set it.
   case writable
-  /// Objects that clients give to bluetoothd have it; bluetoothd's own don't.
+  /// Objects that clients give to bluetoothd have it; bluetoothd's own do not.
   case clients
 }
 
-/// How values of a type travel in a property.
+/// How values of a type are sent in a property.
 public struct PropertyKind<Typed: Sendable>: Sendable {
   let signature: String
   /// `nil` for a value of another type.
@@ -50,7 +51,7 @@ public protocol PropertyTable: Sendable {
 }
 
 extension PropertyTable {
-  /// All of them, in the order in which the table has them.
+  /// All properties, in the order of the table.
   public static var properties: [any AnyProperty] {
     Mirror(reflecting: table).children.compactMap { $0.value as? any AnyProperty }
   }
@@ -64,7 +65,7 @@ public protocol InterfaceTable: PropertyTable {
 /// Why a property can't be read.
 public struct PropertyError: Error, Sendable, Hashable, CustomStringConvertible {
   public let name: String
-  /// Types on the bus. A value of the right type whose contents make no sense has `found` equal to `wanted`.
+  /// Types on the bus. If a value has the right type but invalid contents, `found` equals `wanted`.
   public let wanted: String
   public let found: String
 

@@ -1,10 +1,10 @@
 import BusValue
 
-/// What PropertiesChanged says of one interface of an object, read by its table.
+/// The contents of PropertiesChanged for one interface of an object, read with its table.
 @dynamicMemberLookup
 public struct PropertyChanges<Table: PropertyTable>: Sendable {
   public let values: PropertyValues<Table>
-  /// The names of the properties that the object has no more.
+  /// The names of the properties that the object no longer has.
   public let invalidated: [String]
 
   public init(_ changed: Properties, invalidated: [String] = []) {
@@ -12,13 +12,13 @@ public struct PropertyChanges<Table: PropertyTable>: Sendable {
     self.invalidated = invalidated
   }
 
-  /// The new value; `.some(nil)` where the property is gone, or can't be read; `nil` where it has not changed.
+  /// The new value. `.some(nil)` if the property is gone or can't be read; `nil` if it has not changed.
   public subscript<Typed>(dynamicMember property: KeyPath<Table, Property<Typed>>) -> Typed?? {
     if isGone(property) { return .some(nil) }
     return values.has(property) ? .some(values[dynamicMember: property]) : nil
   }
 
-  /// Whether the object has it no more; that wins over a new value beside it.
+  /// Whether the object no longer has it. This takes precedence over a new value in the same signal.
   public func isGone<Typed>(_ property: KeyPath<Table, Property<Typed>>) -> Bool {
     invalidated.contains(Table.table[keyPath: property].name)
   }

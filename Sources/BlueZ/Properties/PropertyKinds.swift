@@ -16,14 +16,14 @@ extension PropertyKind where Typed == UInt16 {
     Self(signature: "q", read: { if case .uint16(let value) = $0 { value } else { nil } }, write: { .uint16($0) })
   }
 
-  /// Read from any kind of integer: what a client's library makes of a number is not always a `q`.
+  /// Read from any integer type: a client's library does not always send a number as a `q`.
   static var number: Self {
     Self(signature: "q", read: { $0.integerValue.flatMap { UInt16(exactly: $0) } }, write: { .uint16($0) })
   }
 }
 
 extension PropertyKind where Typed == Int {
-  /// A size in bytes, read from any kind of integer.
+  /// A size in bytes, read from any integer type.
   static var size: Self {
     Self(signature: "q", read: { $0.integerValue }, write: { .uint16(UInt16(clamping: $0)) })
   }
@@ -42,7 +42,7 @@ extension PropertyKind where Typed == Int16 {
 }
 
 extension PropertyKind where Typed == Int8 {
-  /// A signal's strength in dBm; what is beyond a controller's range is its end.
+  /// A signal strength in dBm, limited to the range that controllers report.
   static var signalStrength: Self {
     Self(signature: "n", read: { $0.integerValue.map { Int8(clamping: $0) } }, write: { .int16(Int16($0)) })
   }
@@ -62,7 +62,7 @@ extension PropertyKind where Typed == [String] {
 }
 
 extension PropertyKind where Typed: RawRepresentable, Typed.RawValue == String {
-  /// A word of a list; others are read as none.
+  /// A word from a fixed list. Any other word is unreadable.
   static var word: Self {
     Self(
       signature: "s", read: { $0.stringValue.flatMap { Typed(rawValue: $0) } }, write: { .string($0.rawValue) })
@@ -74,7 +74,7 @@ extension PropertyKind where Typed == ObjectPath {
 }
 
 extension PropertyKind where Typed == [ObjectPath] {
-  /// Elements that are no paths are passed over.
+  /// Elements that are not paths are skipped.
   static var paths: Self {
     Self(
       signature: "ao",
@@ -94,14 +94,14 @@ extension PropertyKind where Typed == Properties {
 }
 
 extension PropertyKind where Typed == Value {
-  /// One that nobody here has a use for.
+  /// A property that is not interpreted here.
   static func untyped(_ signature: String) -> Self { Self(signature: signature, read: { $0 }, write: { $0 }) }
 }
 
-// MARK: Bluetooth's own
+// MARK: Bluetooth types
 
 extension PropertyKind where Typed == BluetoothUUID {
-  /// In each of the forms that bluetoothd reads.
+  /// In any of the forms that bluetoothd reads.
   static var uuid: Self {
     Self(
       signature: "s", read: { $0.stringValue.flatMap { BluetoothUUID(bluez: $0) } }, write: { .string($0.description) })
@@ -109,14 +109,14 @@ extension PropertyKind where Typed == BluetoothUUID {
 }
 
 extension PropertyKind where Typed == [BluetoothUUID] {
-  /// Texts that are no UUIDs are passed over.
+  /// Texts that are not UUIDs are skipped.
   static var uuids: Self {
     Self(
       signature: "as", read: { $0.stringsValue?.compactMap { BluetoothUUID($0) } },
       write: { .strings($0.map(\.description)) })
   }
 
-  /// Every text has to be one. One that comes again counts once.
+  /// Every text must be a UUID. Repeated ones count once.
   static var onlyUUIDs: Self {
     Self(
       signature: "as",
@@ -134,7 +134,8 @@ extension PropertyKind where Typed == [BluetoothUUID] {
 }
 
 extension PropertyKind where Typed == [BluetoothUUID: [UInt8]] {
-  /// Data by service. - Parameter strict: one entry that can't be read makes the whole unreadable; else it is passed over.
+  /// Data by service. - Parameter strict: one unreadable entry makes the whole value unreadable; otherwise it is
+  /// skipped.
   static func serviceData(strict: Bool) -> Self {
     Self(
       signature: "a{sv}",
@@ -146,7 +147,7 @@ extension PropertyKind where Typed == [BluetoothUUID: [UInt8]] {
 }
 
 extension PropertyKind where Typed == [UInt16: [UInt8]] {
-  /// Data by company. - Parameter strict: as with services.
+  /// Data by company. - Parameter strict: as for services.
   static func manufacturerData(strict: Bool) -> Self {
     Self(
       signature: "a{qv}",
@@ -160,7 +161,7 @@ extension PropertyKind where Typed == [UInt16: [UInt8]] {
 }
 
 extension PropertyKind where Typed == [UInt8: [UInt8]] {
-  /// Contents by AD type; every entry has to be one.
+  /// Contents by AD type. Every entry must be valid.
   static var advertisingData: Self {
     Self(
       signature: "a{yv}", read: { $0.byteStrings(strict: true) { if case .byte(let type) = $0 { type } else { nil } } },

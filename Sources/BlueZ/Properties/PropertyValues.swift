@@ -1,15 +1,15 @@
 import BusValue
 
-/// Properties of one kind of object, read and written by their table: `values.rssi` is an `Int8?`. What is not there, and
-/// what has another type than the table says, is `nil`; `read` tells these apart.
+/// Properties of one kind of object, read and written with their table: `values.rssi` is an `Int8?`. A missing
+/// property and one of the wrong type are both `nil`; `read` distinguishes them.
 @dynamicMemberLookup
 public struct PropertyValues<Table: PropertyTable>: Sendable, Hashable {
-  /// The same as they travel.
+  /// The properties as they are sent.
   public var all: Properties
 
   public init(_ all: Properties = [:]) { self.all = all }
 
-  /// `nil`: the object has no such interface.
+  /// `nil` if the object does not have the interface.
   public init?(_ interfaces: Interfaces?) where Table: InterfaceTable {
     guard let all = interfaces?[Table.interface] else { return nil }
     self.all = all
@@ -26,14 +26,14 @@ public struct PropertyValues<Table: PropertyTable>: Sendable, Hashable {
     }
   }
 
-  /// Whether it is there, of whatever type.
+  /// Whether the property exists, whatever its type.
   public func has<Typed>(_ property: KeyPath<Table, Property<Typed>>) -> Bool {
     all[Table.table[keyPath: property].name] != nil
   }
 
-  /// `nil` where it is not there.
+  /// `nil` if the property is missing.
   ///
-  /// - Throws: `PropertyError` where it is there and can't be read.
+  /// - Throws: `PropertyError` if it exists but can't be read.
   public func read<Typed>(_ property: KeyPath<Table, Property<Typed>>) throws(PropertyError) -> Typed? {
     let property = Table.table[keyPath: property]
     guard let value = all[property.name] else { return nil }
@@ -45,12 +45,12 @@ public struct PropertyValues<Table: PropertyTable>: Sendable, Hashable {
 }
 
 extension PropertyValues where Table: InterfaceTable {
-  /// As an object that has this one interface.
+  /// The interfaces of an object that has only this one.
   public var interfaces: Interfaces { [Table.interface: all] }
 }
 
 extension Interfaces {
-  /// Changes properties of an interface that the object has; one that it has not stays away.
+  /// Changes properties of an interface. Has no effect if the object does not have it.
   public mutating func update<Table: InterfaceTable>(
     _ table: Table.Type, _ change: (inout PropertyValues<Table>) -> Void
   ) {

@@ -2,7 +2,7 @@ import BlueZ
 import BusValue
 import TimeTypes
 
-/// LEAdvertisement1 in all that it can say, what changes of it, and what scanners keep.
+/// All properties of LEAdvertisement1, changes of an advertisement, and what scanners keep.
 enum AdvertisementCases {
   static let all = [limits, timeout, changes, kept, icons, filterLimits]
 
@@ -96,7 +96,7 @@ enum AdvertisementCases {
     }
   }
 
-  /// Without an end, and told of as often as it is heard.
+  /// Scans without an end, and reports every advertisement heard.
   private static func listen(_ stage: Stage) async throws {
     try await stage.step("the phone listens") {
       try await stage.success(

@@ -2,11 +2,11 @@ import BlueZ
 import BusValue
 import TimeTypes
 
-/// What applications may be, and what their flags mean to a peer.
+/// Which applications are accepted, and what their flags mean to a peer.
 enum ApplicationCases {
   static let all = [kinds, silent, includes, levels, authorized, manyServices, battery, acquire]
 
-  /// Registers a profile, and takes it back where it was taken.
+  /// Registers a profile, and removes it if it was accepted.
   private static func tryProfile(_ uuids: [String], _ stage: Stage) async throws {
     let lock = stage.lock.main
     let outcome = try await stage.outcome(
@@ -22,7 +22,7 @@ enum ApplicationCases {
 
   static let kinds = ConformanceCase("applications of many kinds") { stage in
     try await stage.step("profiles") {
-      // As bluetoothctl 5.66 has it.
+      // As in bluetoothctl 5.66.
       try await tryProfile(["register-application"], stage)
       try await tryProfile(["register-application", ConformanceService.service], stage)
       try await tryProfile([], stage)
@@ -124,7 +124,7 @@ enum ApplicationCases {
     try await openLevels(stage, securityFlags, agent: "NoInputNoOutput")
     for one in securityFlags {
       try await stage.step(one.flags[0]) {
-        // What fails may take the link with it.
+        // A failure may take the link with it.
         if !stage.phone.isConnected {
           try await stage.outcome(stage.phone.device("Connect"))
           try await stage.need("services") { stage.phone.isResolved }
@@ -203,11 +203,11 @@ enum ApplicationCases {
       let last = Wording.uuid(ConformanceService.uuid(0xe000 + 29))
       let registration = stage.lock.main.registerApplication(objects, at: ConformanceService.secondRoot)
       try await stage.success(registration)
-      // Before the phone has heard of a change it may be told, once, that it is out of step (ATT error 0x12).
+      // Before the phone has heard of a change, it may be told once that it is out of sync (ATT error 0x12).
       try await stage.need("the first of them") { stage.phone.has("lock/\(first)") }
       let call = stage.phone.read("offer")
       let outcome = try await stage.outcome(call)
-      // How many are there by then is the machines' speed.
+      // How many there are by then depends on the machines' speed.
       stage.expect(outcome.isSuccess, outcome.errorText)
       try await stage.need("the last of them") { stage.phone.has("lock/\(last)") }
     }
@@ -241,7 +241,7 @@ enum ApplicationCases {
     try await stage.step("lost") { try await stage.lose() }
   }
 
-  /// Of what passes file descriptors only what fails: none goes through ssh.
+  /// For calls that pass file descriptors, only failures are tested, because descriptors don't pass through ssh.
   static let acquire = ConformanceCase("AcquireNotify and AcquireWrite where they can't be") { stage in
     try await stage.openDoor()
     try await stage.discover()

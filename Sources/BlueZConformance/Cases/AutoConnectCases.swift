@@ -1,7 +1,7 @@
 import BlueZ
 import BusValue
 
-/// Which request for a connection outlives what.
+/// What each request for a connection outlives.
 enum AutoConnectCases {
   static let all = [
     bondOnly, profile, applicationKilled, disconnectDisarms, trusted, failedConnectRearms, adapterOff, blocked,

@@ -9,7 +9,7 @@ enum ConnectionCases {
     try await stage.openDoor()
     try await stage.discover()
     try await stage.step("Disconnect without a link") {
-      // The documentation has an error for it.
+      // The documentation lists an error for this.
       try await stage.success(stage.phone.device("Disconnect"))
     }
     try await stage.step("Connect") {

@@ -2,7 +2,7 @@ import BlueZ
 import BusValue
 import TimeTypes
 
-/// What is there at the start, and finding devices.
+/// The objects at the start, and finding devices.
 enum DiscoveryCases {
   static let all = [objects, discover, undiscoverable, filter, vanish, power, clientGone]
 

@@ -1,7 +1,7 @@
 import BlueZ
 import BusValue
 
-/// Calls that make no sense, and how bluetoothd says so.
+/// Invalid calls, and bluetoothd's errors for them.
 enum ErrorCases {
   static let all = [registrations, agents, properties, unknown]
 

@@ -1,8 +1,8 @@
 import BlueZ
 import BusValue
 
-/// What introspection says of bluetoothd's objects: interfaces, methods and properties, also those that an object has not
-/// got now.
+/// The introspection data of bluetoothd's objects: interfaces, methods and properties, including properties that an
+/// object lacks at the moment.
 enum InterfaceCases {
   static let all = [introspection]
 
@@ -25,7 +25,7 @@ enum InterfaceCases {
   }
 }
 
-/// Introspection data as lines in one order, less what every object of every service has.
+/// Introspection data as sorted lines, without what every object of every service has.
 enum IntrospectionReader {
   static func lines(_ text: String) -> [String] {
     var interface = ""

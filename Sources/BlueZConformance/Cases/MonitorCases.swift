@@ -2,7 +2,7 @@ import BlueZ
 import BusValue
 import TimeTypes
 
-/// AdvertisementMonitorManager1: passive scans, where bluetoothd runs with `Experimental = true`.
+/// AdvertisementMonitorManager1: passive scans, if bluetoothd runs with `Experimental = true`.
 enum MonitorCases {
   static let all = [absent, registered, refused, passive, thresholds, arrivals]
 
@@ -15,7 +15,7 @@ enum MonitorCases {
     .array(of: "(yyay)", all.map { .structure([.byte($0.0), .byte($0.1), .bytes($0.2)]) })
   }
 
-  /// The flags that an advertisement of the lock's has.
+  /// The flags in an advertisement of the lock.
   private static let flags = patterns([(0, 0x01, [0x06])])
 
   private static func monitor(_ patterns: Value = flags, _ more: Properties = [:]) -> Properties {
@@ -165,7 +165,7 @@ enum MonitorCases {
       try await stage.perform(.range(true))
       try await stage.need("the lock") { found("near", stage) }
     }
-    // Whoever is heard while the adapter is on its way off has an object again, and whoever is not has none.
+    // A device that is heard while the adapter is being switched off gets an object again; any other has none.
     try await stage.step("the adapter is switched off") {
       try await stage.perform(.range(false))
       try await stage.success(stage.phone.power(false))
@@ -178,7 +178,7 @@ enum MonitorCases {
       try await stage.success(stage.phone.power(true))
       try await stage.need("the lock") { found("near", stage) }
     }
-    // What it has found is then lost as whatever is not heard any more.
+    // What the monitor has found is then lost like any device that is no longer heard.
     try await stage.step("the adapter is blocked") {
       try await stage.perform(.range(false))
       try await stage.perform(.block(.phone, true))

@@ -50,7 +50,7 @@ enum PairingCases {
     try await stage.openDoor()
     try await stage.registerAgents("DisplayYesNo")
     try await stage.discover()
-    // Whoever is not to say no says nothing, or it is chance whose answer comes first.
+    // The phone's user does not answer; otherwise it would be chance which answer comes first.
     stage.lock.main.answer("agent.RequestConfirmation", .error("org.bluez.Error.Rejected", "no"))
     stage.phone.main.answer("agent.RequestConfirmation", .hold)
     try await stage.step("the lock says no") {
@@ -88,8 +88,8 @@ enum PairingCases {
     }
   }
 
-  /// Two that have nobody to ask say no by themselves, and if they do at the same time the link stays, which is chance.
-  /// So one has an agent here, whose user has not answered yet.
+  /// Without an agent, a side refuses by itself. If both do so at the same time, the link stays, which is chance. So
+  /// one side has an agent here, whose user has not answered yet.
   private static func withoutAgent(_ name: MachineName) -> ConformanceCase {
     ConformanceCase("encrypted, and the \(name) has no agent") { stage in
       let other = name == .lock ? stage.phone : stage.lock

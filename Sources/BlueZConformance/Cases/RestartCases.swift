@@ -1,7 +1,7 @@
 import BlueZ
 import BusValue
 
-/// bluetoothd ends and starts again, or the whole machine does.
+/// bluetoothd, or the whole machine, ends and starts again.
 enum RestartCases {
   static let all =
     [true, false].flatMap { [phoneRestarts(killed: $0), lockRestarts(killed: $0)] } + [
@@ -12,7 +12,7 @@ enum RestartCases {
     ConformanceCase("the phone's bluetoothd is \(killed ? "killed" : "restarted")") { stage in
       let app = try await stage.phone.client("app")
       try await stage.bond(profile: app)
-      // Out of range, or the kernel of a bluetoothd that is dead connects before the next one starts.
+      // Out of range; otherwise the kernel of a dead bluetoothd would connect before the next one starts.
       try await stage.step("lost") { try await stage.lose() }
       try await stage.step("it goes and comes") { try await stage.restart(stage.phone, killed: killed) }
       try await stage.step("back in range") {
@@ -86,8 +86,8 @@ enum RestartCases {
       "armed and connected as soon as the profile is registered")
   }
 
-  /// The lock's bluetoothd is new, the phone has connected and read its Database Hash before the application registered,
-  /// and the link is lost before the phone has learned what the application brought.
+  /// The lock's bluetoothd is new, and the phone has connected and read its Database Hash before the application
+  /// registered. The link is lost before the phone has learned what the application added.
   static let hashRace = ConformanceCase("the link drops while the lock's services change") { stage in
     try await stage.bond(profile: stage.phone.main)
     try await stage.step("the lock's bluetoothd is new, and serves nothing") {

@@ -1,4 +1,4 @@
-/// A line that one of two transcripts has and the other has not, at its place.
+/// A line that appears in only one of two transcripts, with its place.
 public struct Difference: Sendable, Hashable, CustomStringConvertible {
   public enum Side: String, Sendable, Hashable {
     case onlySimulator = "only the simulator"
@@ -10,7 +10,7 @@ public struct Difference: Sendable, Hashable, CustomStringConvertible {
   public var side: Side
   public var line: String
 
-  /// The same line at the same column, of the other.
+  /// The same line in the same column of the other transcript.
   var ofTheOtherSide: Difference {
     var other = self
     other.side = side == .onlySimulator ? .onlyBluetoothd : .onlySimulator
@@ -20,10 +20,9 @@ public struct Difference: Sendable, Hashable, CustomStringConvertible {
   public var description: String { "\(caseName) / \(step) / \(column): \(side.rawValue): \(line)" }
 }
 
-/// Puts the transcripts of the simulator and of bluetoothd side by side.
+/// Compares the transcripts of the simulator and of bluetoothd.
 public enum Comparison {
-  /// All differences, in the order of the cases. A case, a step or a column that one of them lacks is as one that is
-  /// empty there.
+  /// All differences, in the order of the cases. A missing case, step or column counts as empty.
   public static func differences(simulator: Transcript, bluetoothd: Transcript) -> [Difference] {
     merged(simulator.cases.map(\.name), bluetoothd.cases.map(\.name)).flatMap { name in
       differences(
@@ -40,7 +39,7 @@ public enum Comparison {
       let right = bluetoothd?.steps.first { $0.title == title }?.columns ?? []
       return merged(left.map(\.name), right.map(\.name)).flatMap { column in
         differences(
-          // A transcript may be older than what is known to have no order.
+          // A transcript may be older than the present list of lines without a fixed order.
           Wording.ordered(left.first { $0.name == column }?.lines ?? []),
           Wording.ordered(right.first { $0.name == column }?.lines ?? [])
         ).map { Difference(caseName: name, step: title, column: column, side: $0.0, line: $0.1) }
@@ -60,7 +59,7 @@ public enum Comparison {
     return result.sorted { ($0.0, $0.1.rawValue) < ($1.0, $1.1.rawValue) }.map { ($0.1, $0.2) }
   }
 
-  /// Both lists' elements, each once, in an order that both agree with where they agree with each other.
+  /// The elements of both lists, each once, in the order of the lists as far as they agree.
   private static func merged(_ left: [String], _ right: [String]) -> [String] {
     var result = left
     for (index, name) in right.enumerated() where !result.contains(name) {
@@ -72,11 +71,11 @@ public enum Comparison {
   }
 }
 
-/// What one comparison came to.
+/// The result of a comparison.
 public struct Verdict: Sendable {
   public var explained: [(Difference, Explanation)]
   public var unexplained: [Difference]
-  /// Explanations that explained nothing, and are not of what is chance: what they speak of is no more.
+  /// Explanations that explained nothing and are not about chance. What they describe no longer happens.
   public var stale: [Explanation]
 
   public init(_ differences: [Difference], explanations: [Explanation]) {

@@ -1,17 +1,17 @@
-/// Why a difference between the simulator and bluetoothd stays.
+/// Why a difference between the simulator and bluetoothd is accepted.
 public struct Explanation: Sendable, Hashable, CustomStringConvertible {
   /// `nil`: in every case.
   public var caseName: String?
-  /// The steps it is about; `nil`: every one.
+  /// The steps it is about; `nil`: all steps.
   public var steps: [String]?
-  /// Which lines: each of these fits those that contain all of it.
+  /// Which lines: each of these texts matches the lines that contain it.
   public var simulator: [String]
   public var bluetoothd: [String]
-  /// Which lines that both have, at different places.
+  /// Lines that both transcripts have, at different places.
   public var moved: [String]
   /// The heading under which docs/bluez.md explains it.
   public var heading: String
-  /// Whether it may be so or not, from one run to the next: such an explanation need not fit anything.
+  /// Whether the difference may or may not occur from run to run. Such an explanation need not match anything.
   public var isChance: Bool
 
   public init(
@@ -27,7 +27,7 @@ public struct Explanation: Sendable, Hashable, CustomStringConvertible {
     self.isChance = isChance
   }
 
-  /// - Parameter isMove: whether the other side has the line too, at another place of the same column.
+  /// - Parameter isMove: whether the other transcript also has the line, at another place of the same column.
   func explains(_ difference: Difference, isMove: Bool) -> Bool {
     guard caseName == nil || caseName == difference.caseName, steps?.contains(difference.step) != false else {
       return false
@@ -41,7 +41,7 @@ public struct Explanation: Sendable, Hashable, CustomStringConvertible {
       + "simulator \(simulator), bluetoothd \(bluetoothd), moved \(moved)"
   }
 
-  /// All that are known. Each names a heading under "Where the simulator differs" in docs/bluez.md.
+  /// All known explanations. Each names a heading under "Where the simulator differs" in docs/bluez.md.
   public static let known: [Explanation] = [
     Explanation(
       in: "the lock's bluetoothd is restarted", steps: ["it goes and comes"], bluetoothd: ["lock Connected = "],
@@ -62,11 +62,11 @@ public struct Explanation: Sendable, Hashable, CustomStringConvertible {
         "+ adapter Adapter1 PowerState=off-enabling", "+ adapter Adapter1 Powered=false", "adapter PowerState = on",
         "adapter Powered = true",
       ], heading: chance, isChance: true),
-    // How many of them one Service Changed tells of, and so how often the list of services grows.
+    // How many of them one Service Changed covers, and so how often the list of services grows, is chance.
     Explanation(
       in: "a read while many services come", steps: ["they come"], simulator: ["lock UUIDs = "],
       bluetoothd: ["lock UUIDs = "], moved: ["lock/door/offer", "+ lock/c0f0e"], heading: chance, isChance: true),
-    // What one side asks the other for, and what is told of a loss, each come on their own.
+    // The requests of one side and the reports of a loss are independent of each other.
     Explanation(
       in: "a battery", steps: ["the phone pairs"], moved: ["phone Modalias = "], heading: chance, isChance: true),
     Explanation(
@@ -77,8 +77,8 @@ public struct Explanation: Sendable, Hashable, CustomStringConvertible {
       moved: ["lock/door/secret Value = ", "bluetoothd: secret.ReadValue("], heading: chance, isChance: true),
   ]
 
-  /// What the lock's next bluetoothd shows of a link that lasts, or comes, while there is none; it may come between the
-  /// adapter's interfaces.
+  /// What the lock's next bluetoothd shows of a link that exists, or is made, while there is no bluetoothd. It may
+  /// appear between the adapter's interfaces.
   private static func linkAcrossRestart(in caseName: String) -> Explanation {
     let lines = ["+ phone Device1 Connected=", "phone Connected = "]
     return Explanation(

@@ -1,6 +1,6 @@
-/// What was seen of one implementation of org.bluez: case by case, step by step, each column in its own order.
+/// What was observed of one implementation of org.bluez: by case and step, each column in its own order.
 public struct Transcript: Sendable, Hashable {
-  /// What happened on one connection to a machine's bus, in order. Columns are not ordered among each other.
+  /// What happened on one connection to a machine's bus, in order. There is no order between columns.
   public struct Column: Sendable, Hashable {
     public var name: String
     public var lines: [String]
@@ -28,7 +28,7 @@ public struct Transcript: Sendable, Hashable {
     }
   }
 
-  /// Who was asked, such as `bluez-simulator`.
+  /// The implementation, such as `bluez-simulator`.
   public var subject: String
   public var cases: [Case]
 
@@ -44,7 +44,7 @@ extension Transcript {
   private static let stepMark = "### "
   private static let columnMark = "@ "
 
-  /// As a file that people can read and `init(text:)` reads back.
+  /// A file that people can read and `init(text:)` can parse.
   public var text: String {
     var lines = [Self.subjectMark + subject]
     for seen in cases {

@@ -4,7 +4,7 @@ import Synchronization
 import SystemBus
 import TimeTypes
 
-/// What a method call came to.
+/// The result of a method call.
 struct Outcome: Sendable {
   var result: Result<[Value], BusError>
   var took: Duration
@@ -23,15 +23,15 @@ final class OngoingCall: Sendable {
   var outcome: Outcome? { state.withLock { $0 } }
 }
 
-/// One connection to a machine's bus that speaks org.bluez as it is, and writes down what it hears.
+/// One connection to a machine's bus that uses org.bluez directly, and records what it hears.
 final class Client: Sendable {
   /// Its column in the transcript.
   let column: String
   private let bus: Bus
   private let recorder: Recorder
-  /// Whether it listens to bluetoothd's signals; one client of a machine does.
+  /// Whether it listens to bluetoothd's signals. One client of a machine does.
   private let isObserver: Bool
-  /// Who knows the objects' names, where this client does not hear of them itself.
+  /// The client that knows the objects' names, if this one does not hear of the objects itself.
   private let names: Client?
 
   private struct State {
@@ -42,7 +42,7 @@ final class Client: Sendable {
     var isBluetoothdThere = false
     var hasObjects = false
     var appearances = 0
-    /// Arguments of the calls that came, by label; the last stays.
+    /// Arguments of incoming calls, by label. Only the latest are kept.
     var incoming: [String: [Value]] = [:]
   }
 
@@ -73,11 +73,11 @@ final class Client: Sendable {
 
   private func record(_ line: String) { recorder.record(line, in: column) }
 
-  // MARK: What it knows
+  // MARK: Knowledge
 
   var book: ObjectBook { names?.book ?? state.withLock { $0.book } }
   var isBluetoothdThere: Bool { state.withLock { $0.isBluetoothdThere && $0.hasObjects } }
-  /// How often bluetoothd came to the bus.
+  /// How many times bluetoothd has come to the bus.
   var appearances: Int { state.withLock { $0.appearances } }
   func teach(_ wording: Wording) { state.withLock { $0.wording = wording } }
   func incoming(_ label: String) -> [Value]? { state.withLock { $0.incoming[label] } }
@@ -90,7 +90,7 @@ final class Client: Sendable {
 
   // MARK: Calls
 
-  /// Calls a method of an object by the object's name. A name that there is not is a path nobody has.
+  /// Calls a method of an object, by the object's name. An unknown name gives a path without an object.
   func call(
     _ object: String, _ interface: String, _ member: String, _ arguments: [Value] = [], quietly: Bool = false
   ) -> OngoingCall {
@@ -98,7 +98,7 @@ final class Client: Sendable {
     return call(path, named: object, interface, member, arguments, quietly: quietly)
   }
 
-  /// - Parameter quietly: nothing of it is written down.
+  /// - Parameter quietly: nothing about the call is recorded.
   func call(
     _ path: ObjectPath, named object: String, _ interface: String, _ member: String, _ arguments: [Value] = [],
     quietly: Bool = false
@@ -112,7 +112,7 @@ final class Client: Sendable {
       bus.call(call) { [weak self] result in
         guard let self else { return }
         let outcome = Outcome(result: result, took: self.recorder.time.now - started)
-        // The answer is written down before whoever waits for it goes on, and writes the next line.
+        // The answer is recorded before the waiting code continues and writes its next line.
         if !quietly {
           self.record(
             "< \(ongoing.label): \(self.text(outcome))\(Wording.time(outcome.took, isSuccess: outcome.isSuccess))")
@@ -132,20 +132,20 @@ final class Client: Sendable {
     }
   }
 
-  // MARK: What it exports
+  // MARK: Exported objects
 
   func export(_ objects: ManagedObjects, at root: ObjectPath) { state.withLock { $0.exports.add(objects, at: root) } }
   func unexport(_ root: ObjectPath) { state.withLock { $0.exports.remove(root) } }
   /// - Parameter label: such as `offer.ReadValue`.
   func answer(_ label: String, _ answer: Exports.Answer?) { state.withLock { $0.exports.answers[label] = answer } }
 
-  /// A characteristic of its own has a new value.
+  /// One of its own characteristics has a new value.
   func emit(_ value: [UInt8], from path: ObjectPath) {
     state.withLock { $0.exports.setValue(value, at: path) }
     change(path, InterfaceName.gattCharacteristic, ["Value": .bytes(value)])
   }
 
-  /// Says that an object of its own has other properties now.
+  /// Announces changed properties of one of its own objects.
   func change(_ path: ObjectPath, _ interface: String, _ changed: Properties, gone: [String] = []) {
     let signal = OutgoingSignal(
       path: path, interface: InterfaceName.properties, member: "PropertiesChanged",
@@ -153,7 +153,7 @@ final class Client: Sendable {
     bus.enqueue { bus in try? bus.emit(signal) }
   }
 
-  /// Says that it has one more object below a root, or one no more.
+  /// Announces that it has added or removed an object below a root.
   func tell(_ path: ObjectPath, has interfaces: Interfaces?, of interface: String, below root: ObjectPath) {
     state.withLock { $0.exports.change(path, to: interfaces, below: root) }
     let signal = OutgoingSignal(
@@ -163,7 +163,7 @@ final class Client: Sendable {
     bus.enqueue { bus in try? bus.emit(signal) }
   }
 
-  /// Whether a call of this label waits for the case's answer.
+  /// Whether a call with this label waits for the case's answer.
   func isHolding(_ label: String) -> Bool { state.withLock { $0.held.contains { $0.label == label } } }
 
   func answerHeld(_ label: String, _ result: Result<[Value], BusError>) {
@@ -186,7 +186,7 @@ final class Client: Sendable {
       index == 1 && ["RequestConfirmation", "DisplayPasskey"].contains(call.member) ? "<passkey>" : text(value)
     }
     let line = "bluetoothd: \(label)(\(arguments.joined(separator: ", ")))"
-    // A monitor without thresholds is told of every advertisement, and how many there are is chance.
+    // A monitor without thresholds is told of every advertisement, and their number is chance.
     if call.member != "DeviceFound" || !recorder.hasInThisStep(line, in: column) { record(line) }
     switch answer {
     case .values(let values): bus.reply(to: call, with: .success(values))
@@ -197,7 +197,7 @@ final class Client: Sendable {
     }
   }
 
-  // MARK: What bluetoothd says
+  // MARK: Messages from bluetoothd
 
   private func ownerChanged(_ owner: String?, _ bus: isolated Bus) {
     let isFirst = state.withLock { state in
@@ -258,7 +258,7 @@ final class Client: Sendable {
       let words = properties.keys.sorted().filter { !Self.isVolatile($0) }.map { key in
         "\(key)=\(properties[key].map { text($0, of: key, on: name) } ?? "")"
       }
-      // Of an attribute all in one line, since there are many.
+      // An attribute takes one line, because there are many attributes.
       if short.hasPrefix("Gatt") {
         lines.append("+ \(name) \(short) \(words.joined(separator: " "))")
       } else {
@@ -287,12 +287,12 @@ final class Client: Sendable {
     var lines: [String] = []
     for key in changed.keys.sorted() {
       if Self.isVolatile(key) {
-        // How often and how strong is chance; that it is there is not.
+        // The frequency and strength are chance. Only the presence is recorded.
         if before[key] == nil { lines.append("\(name) \(key) is there") }
       } else if key == "Value"
         || before[key].map({ text($0, of: key, on: name) }) != changed[key].map({ text($0, of: key, on: name) })
       {
-        // bluetoothd tells some properties again that have not changed. Of values every one counts.
+        // bluetoothd repeats some unchanged properties. For values, every report counts.
         lines.append("\(name) \(key) = \(changed[key].map { text($0, of: key, on: name) } ?? "")")
       }
     }
@@ -300,15 +300,15 @@ final class Client: Sendable {
     recorder.record(lines, in: column)
   }
 
-  /// The value of a property. UUIDs are a set, whose order means nothing.
+  /// The value of a property. UUIDs are a set, whose order has no meaning.
   private func text(_ value: Value, of property: String, on object: String) -> String {
-    // Of other numbers, and of as many bytes.
+    // The hash differs between implementations, but always has this many bytes.
     if property == "Value", object.hasSuffix("/DatabaseHash"), value.bytesValue?.count == 16 { return "<hash>" }
     guard property == "UUIDs", let uuids = value.stringsValue else { return text(value) }
     return "[" + uuids.map(Wording.uuid).sorted().joined(separator: " ") + "]"
   }
 
-  /// bluetoothd's own profiles, of which Latchkey wants nothing, have interfaces too.
+  /// bluetoothd's own profiles, which Latchkey does not use, have interfaces too.
   private static func isOurs(_ interface: String) -> Bool {
     [
       InterfaceName.adapter, InterfaceName.device, InterfaceName.gattManager, InterfaceName.gattService,
@@ -321,7 +321,7 @@ final class Client: Sendable {
     ["RSSI", "TxPower", "ManufacturerData", "ServiceData", "AdvertisingFlags", "AdvertisingData"].contains(property)
   }
 
-  /// Writes down the properties of an object as they are now.
+  /// Records the present properties of an object.
   func describe(_ object: String, _ interface: String) {
     let book = book
     let properties = book.path(object).flatMap { book.objects[$0]?[interface] } ?? [:]
@@ -332,7 +332,7 @@ final class Client: Sendable {
 }
 
 extension String {
-  /// Messages may speak of objects by their paths.
+  /// Messages may contain objects' paths.
   fileprivate func replacingPaths(_ name: (ObjectPath) -> String) -> String {
     split(separator: " ", omittingEmptySubsequences: false).map { word in
       guard let start = word.firstIndex(of: "/") else { return String(word) }

@@ -1,12 +1,12 @@
 import BlueZ
 import BusValue
 
-/// What the lock serves in the cases: one service for everything that a door's has, and another that comes and goes.
+/// What the lock serves in the cases: one service with everything that a door's has, and another that comes and goes.
 enum ConformanceService {
   static let service = "c0f0a000-3c0c-4d6a-9a42-1c6f3d8e7b10"
   /// Read and notify.
   static let offer = "c0f0a001-3c0c-4d6a-9a42-1c6f3d8e7b10"
-  /// Write, with response only: bluetoothd does not wait for the answer of an application that takes both.
+  /// Write, with response only: bluetoothd does not wait for the application's answer if both kinds are allowed.
   static let command = "c0f0a002-3c0c-4d6a-9a42-1c6f3d8e7b10"
   /// Read and write over an encrypted link only.
   static let secret = "c0f0a003-3c0c-4d6a-9a42-1c6f3d8e7b10"
@@ -17,7 +17,7 @@ enum ConformanceService {
   static let second = "c0f0b000-3c0c-4d6a-9a42-1c6f3d8e7b10"
   static let extra = "c0f0b001-3c0c-4d6a-9a42-1c6f3d8e7b10"
 
-  /// One more of the same kind.
+  /// Another UUID of the same kind.
   static func uuid(_ number: UInt16) -> String { "c0f0\(String(number, radix: 16))-3c0c-4d6a-9a42-1c6f3d8e7b10" }
 
   static let root = ObjectPath(unchecked: "/conformance/app")
@@ -29,7 +29,7 @@ enum ConformanceService {
   static func path(_ name: String) -> ObjectPath { root.appending("door").appending(name) }
   static let extraPath = secondRoot.appending("second").appending("extra")
 
-  /// - Parameter handle: of the service; the attributes behind it follow.
+  /// - Parameter handle: the handle of the service. Those of its attributes follow.
   static func door(handle: UInt16? = nil) -> ManagedObjects {
     var service: Properties = ["UUID": .string(Self.service), "Primary": .bool(true)]
     if let handle { service["Handle"] = .uint16(handle) }
@@ -64,12 +64,12 @@ enum ConformanceService {
     ]
   }
 
-  /// A GattProfile1, for the door's service unless told otherwise.
+  /// A GattProfile1, by default for the door's service.
   static func profile(_ uuids: [String] = [service]) -> ManagedObjects {
     [profileRoot.appending("profile"): [InterfaceName.gattProfile: ["UUIDs": .strings(uuids)]]]
   }
 
-  /// A service at a place of its own below the first root, with characteristics by name: UUID and flags.
+  /// A service at its own path below the first root, with characteristics by name: UUID and flags.
   static func service(
     _ name: String, _ uuid: String, _ characteristics: [(name: String, uuid: String, flags: [String])] = [],
     includes: [String] = [], at root: ObjectPath = root
@@ -89,7 +89,7 @@ enum ConformanceService {
     return objects
   }
 
-  /// - Parameter isDiscoverable: whether its flags say that anybody may find it; `nil` leaves that to bluetoothd.
+  /// - Parameter isDiscoverable: whether its flags make it discoverable; `nil` leaves that to bluetoothd.
   static func advertisement(isDiscoverable: Bool? = true) -> ManagedObjects {
     var properties: Properties = ["Type": .string("peripheral"), "ServiceUUIDs": .strings([service])]
     properties["Discoverable"] = isDiscoverable.map { .bool($0) }

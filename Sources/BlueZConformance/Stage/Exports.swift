@@ -2,17 +2,17 @@ import BlueZ
 import BusValue
 import SystemBus
 
-/// What a client shows to bluetoothd, and how it answers.
+/// What a client exports to bluetoothd, and how it answers calls.
 struct Exports: Sendable {
   enum Answer: Sendable {
     case values([Value])
     case error(String, String)
-    /// Kept until the case answers it.
+    /// Held until the case answers it.
     case hold
   }
 
   private var roots: [ObjectPath: ManagedObjects] = [:]
-  /// By the object's last component and the method, such as `offer.ReadValue`; `agent.RequestConfirmation`.
+  /// By the object's last path component and the method, such as `offer.ReadValue` or `agent.RequestConfirmation`.
   var answers: [String: Answer] = [:]
 
   mutating func add(_ objects: ManagedObjects, at root: ObjectPath) { roots[root] = objects }
@@ -35,7 +35,7 @@ struct Exports: Sendable {
     }
   }
 
-  /// Answers what only looks at the objects; `nil` where the call is of another kind.
+  /// Answers calls that only read the objects. `nil` for any other call.
   func standardAnswer(_ call: IncomingCall) -> Result<[Value], BusError>? {
     if answers["\(call.path.lastComponent).\(call.member)"] != nil { return nil }
     switch (call.interface, call.member) {
@@ -56,7 +56,7 @@ struct Exports: Sendable {
     }
   }
 
-  /// What a method of GATT or of an agent returns where the case says nothing else.
+  /// The default result of a GATT or agent method.
   mutating func answer(_ call: IncomingCall) -> Answer {
     let key = "\(call.path.lastComponent).\(call.member)"
     if let answer = answers[key] { return answer }

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Wakes whoever waits for something to happen, without losing what happened between a look and the wait.
+/// Wakes waiting tasks when something happens, without missing what happened between a check and the wait.
 final class Notifier: Sendable {
   private struct State {
     var generation: UInt64 = 0
@@ -20,7 +20,7 @@ final class Notifier: Sendable {
     for continuation in waiting { continuation.resume() }
   }
 
-  /// Returns when something happened after `generation` was the number.
+  /// Returns when something has happened since the number was `generation`.
   func wait(after generation: UInt64) async {
     await withCheckedContinuation { continuation in
       let isOver = state.withLock { state in

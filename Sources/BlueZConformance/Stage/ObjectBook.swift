@@ -2,7 +2,7 @@ import BlueZ
 import BusValue
 import SystemBus
 
-/// bluetoothd's objects as one client has seen them, and names for them that are the same on every machine.
+/// bluetoothd's objects as one client has seen them, with names that are the same on every machine.
 struct ObjectBook: Sendable {
   private(set) var objects: ManagedObjects = [:]
   private var names: [ObjectPath: String] = [
@@ -10,10 +10,10 @@ struct ObjectBook: Sendable {
   ]
   private let peer: String
   private var deviceCount = 0
-  /// What the case itself exports.
+  /// The root of the case's own exports.
   private static let exported = "/conformance"
 
-  /// - Parameter peer: the one other machine that there is.
+  /// - Parameter peer: the other machine.
   init(peer: String) { self.peer = peer }
 
   mutating func replace(_ all: ManagedObjects) {
@@ -32,12 +32,12 @@ struct ObjectBook: Sendable {
     for interface in [InterfaceName.gattService, InterfaceName.gattCharacteristic, InterfaceName.gattDescriptor] {
       guard let uuid = interfaces[interface]?["UUID"]?.stringValue, let parent = path.parent else { continue }
       let name = "\(self.name(parent))/\(Wording.uuid(uuid))"
-      // A handle may get another attribute one day; its name then is the new one's.
+      // A handle may later belong to another attribute, which then gets the name.
       names[path] = name
     }
   }
 
-  /// Whether the object is gone with it.
+  /// Returns whether the object is gone with it.
   @discardableResult
   mutating func remove(_ path: ObjectPath, _ interfaces: [String]) -> Bool {
     for interface in interfaces { objects[path]?[interface] = nil }
@@ -47,7 +47,7 @@ struct ObjectBook: Sendable {
     return true
   }
 
-  /// An attribute that comes to a path that another had is named anew.
+  /// A new attribute at an old path gets a new name.
   mutating func forgetName(_ path: ObjectPath) {
     if objects[path] == nil, path.text.contains("/service") { names[path] = nil }
   }

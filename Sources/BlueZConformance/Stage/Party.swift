@@ -3,15 +3,15 @@ import BusValue
 import SystemBus
 import TimeTypes
 
-/// What a case could not do because something that it rests on did not happen.
+/// A case can't continue, because something it depends on did not happen.
 struct Stuck: Error, CustomStringConvertible {
   let description: String
 }
 
-/// One machine of a case: its bus, and those who talk on it.
+/// One machine of a case: its bus, and the clients on it.
 final class Party {
   let name: MachineName
-  /// The client that hears all that bluetoothd tells, and that makes a case's calls.
+  /// The client that records everything bluetoothd sends, and makes most of a case's calls.
   private(set) var main: Client
   private var others: [Client] = []
   private let world: any ConformanceWorld
@@ -48,7 +48,7 @@ final class Party {
     others = []
   }
 
-  /// After a boot: nobody of before is there any more.
+  /// After a boot: none of the earlier clients exists any more.
   func reopen() throws {
     main = try Client(
       column: name.rawValue, address: world.busAddress(of: name), peer: name.peer.rawValue,
@@ -56,7 +56,7 @@ final class Party {
     main.teach(wording)
   }
 
-  // MARK: What it sees
+  // MARK: Properties
 
   func property(_ object: String, _ interface: String, _ name: String) -> Value? {
     main.book.property(object, interface, name)
@@ -72,7 +72,7 @@ final class Party {
   var isBonded: Bool { deviceProperty("Bonded") == .bool(true) }
   var isPowered: Bool { property("adapter", InterfaceName.adapter, "Powered") == .bool(true) }
 
-  // MARK: Calls, of the main client
+  // MARK: Calls of the main client
 
   func adapter(_ member: String, _ arguments: [Value] = []) -> OngoingCall {
     main.call("adapter", InterfaceName.adapter, member, arguments)
@@ -82,7 +82,7 @@ final class Party {
     main.call(peer, InterfaceName.device, member, arguments)
   }
 
-  /// - Parameter attribute: such as `offer` of the door's service.
+  /// - Parameter attribute: for example `offer`, in the door's service.
   func characteristic(_ attribute: String, _ member: String, _ arguments: [Value] = []) -> OngoingCall {
     main.call("\(peer)/door/\(attribute)", InterfaceName.gattCharacteristic, member, arguments)
   }

@@ -2,7 +2,7 @@ import Synchronization
 import TimeTypes
 import Timekeeping
 
-/// Gathers what happens, in steps, and lets a case wait for it.
+/// Collects what happens, in steps, and lets a case wait for it.
 final class Recorder: Sendable {
   let time: any TimeSource
   let notifier = Notifier()
@@ -26,7 +26,7 @@ final class Recorder: Sendable {
 
   func record(_ lines: String..., in column: String) { record(lines, in: column) }
 
-  /// All at once: nobody writes between them, and nobody who waits sees only the first.
+  /// Records all lines at once: no other line comes between them, and a waiting case never sees only the first.
   func record(_ lines: [String], in column: String) {
     guard !lines.isEmpty else { return notifier.bump() }
     let now = time.now
@@ -43,14 +43,14 @@ final class Recorder: Sendable {
     notifier.bump()
   }
 
-  /// Whether the step at hand has the line already.
+  /// Whether the present step already has the line.
   func hasInThisStep(_ line: String, in column: String) -> Bool {
     state.withLock { state in
       state.steps.last?.columns.first { $0.name == column }?.lines.contains(line) == true
     }
   }
 
-  /// What came before the first step belongs to no case.
+  /// What came before the first step does not belong to the case.
   func forget() { state.withLock { $0.steps = [] } }
 
   func fail(_ text: String) {
@@ -60,7 +60,7 @@ final class Recorder: Sendable {
   var failures: [String] { state.withLock { $0.failures } }
   var lastLine: Instant { state.withLock { $0.lastLine } }
 
-  /// The steps so far, columns in the order of their names, what has no order of its own in one.
+  /// The steps so far, with columns sorted by name, and lines without a fixed order sorted.
   var steps: [Transcript.Step] {
     state.withLock { state in
       state.steps.map { step in
@@ -71,7 +71,7 @@ final class Recorder: Sendable {
     }
   }
 
-  /// Looks after everything that happens until `find` finds something; `nil` when `limit` has passed.
+  /// Calls `find` after everything that happens, until it finds something. Returns `nil` when `limit` has passed.
   func wait<Found>(atMost limit: Duration, for find: () -> Found?) async -> Found? {
     let deadline = time.now + limit
     let alarm = time.makeAlarm { [notifier] in notifier.bump() }

@@ -3,16 +3,16 @@ import BusValue
 import SystemBus
 import Timekeeping
 
-/// Where a case plays: two machines, the world around them, and the pen.
+/// The surroundings of a case: two machines, the world around them, and the recorder.
 final class Stage {
   let world: any ConformanceWorld
   let recorder: Recorder
   let lock: Party
   let phone: Party
 
-  /// Opens a world that is as new: machines in range, with nothing on their disks, their adapters on.
+  /// Opens a new world: machines in range, with empty disks and adapters on.
   ///
-  /// - Throws: `Stuck` where it does not become so.
+  /// - Throws: `Stuck` if that fails.
   init(world: any ConformanceWorld, setup: WorldSetup, time: any TimeSource) async throws {
     self.world = world
     recorder = Recorder(time: time)
@@ -38,19 +38,19 @@ final class Stage {
     phone.closeAll()
   }
 
-  /// Does something and writes down what comes of it, until nothing more comes.
+  /// Does something and records the consequences, until nothing more happens.
   func step(_ title: String, quiet: Duration? = nil, _ body: () async throws -> Void = {}) async throws {
     recorder.begin(step: title)
     try await body()
     await recorder.settle(quiet: quiet ?? world.quiet, atMost: .seconds(90))
   }
 
-  /// What the documents say must be so.
+  /// Checks what the documentation says must hold.
   func expect(_ isTrue: Bool, _ text: String) {
     if !isTrue { recorder.fail(text) }
   }
 
-  /// Waits for what the case cannot go on without.
+  /// Waits for a condition that the case needs to continue.
   func need(_ what: String, atMost limit: Duration = .seconds(90), _ isTrue: () -> Bool) async throws {
     try await recorder.need(what, atMost: limit) { isTrue() ? true : nil }
   }
@@ -61,7 +61,7 @@ final class Stage {
     try await recorder.need("an answer to \(call.label)", atMost: limit) { call.outcome }
   }
 
-  /// The answer to a call, which is no error.
+  /// The answer to a call that must succeed.
   @discardableResult
   func success(_ call: OngoingCall) async throws -> [Value] {
     switch try await outcome(call).result {
@@ -78,7 +78,7 @@ final class Stage {
       "\(call.label) fails with \(wanted), and not: \(outcome.errorText)")
   }
 
-  /// The answer to a call that may never get one, which is written down then.
+  /// The answer to a call that may never get one. A missing answer is recorded.
   func outcomeIfAny(_ call: OngoingCall, of client: Client, within limit: Duration = .seconds(45)) async -> Outcome? {
     let outcome = await recorder.wait(atMost: limit) { call.outcome }
     if outcome == nil { recorder.record("! \(call.label) is never answered", in: client.column) }
@@ -87,7 +87,7 @@ final class Stage {
 
   func perform(_ fault: WorldFault) async throws { try await world.perform(fault) }
 
-  // MARK: What many cases begin with
+  // MARK: Common beginnings
 
   /// The lock serves its door and advertises it.
   func openDoor(
@@ -102,19 +102,19 @@ final class Stage {
     }
   }
 
-  /// The phone looks for the lock until it is there.
+  /// The phone scans until it finds the lock.
   func discover() async throws {
     try await step("the phone finds the lock") {
       try await success(phone.adapter("SetDiscoveryFilter", [.properties(["Transport": .string("le")])]))
       try await success(phone.adapter("StartDiscovery"))
       try await need("the phone to find the lock") { phone.hasDevice }
-      // What an advertisement and the answer to a scan bring may come apart.
+      // The contents of an advertisement and of the scan response may arrive separately.
       await recorder.settle(quiet: .seconds(2), atMost: .seconds(5))
       try await success(phone.adapter("StopDiscovery"))
     }
   }
 
-  /// Both have somebody to ask.
+  /// Both sides register an agent.
   func registerAgents(_ capability: String = "NoInputNoOutput") async throws {
     try await step("agents register") {
       for party in [lock, phone] {
@@ -124,8 +124,8 @@ final class Stage {
     }
   }
 
-  /// The door is open, the phone bonded and connected, without a question. With a profile, the phone is to reconnect by
-  /// itself.
+  /// The door is open, and the phone is bonded and connected without a question. With a profile, the phone will
+  /// reconnect by itself.
   func bond(profile: Client? = nil) async throws {
     try await openDoor()
     try await registerAgents()
@@ -150,7 +150,7 @@ final class Stage {
     try await need("the loss") { !phone.isConnected && !lock.isConnected }
   }
 
-  /// Back in range; whether the phone connects by itself in good time.
+  /// Back in range. Returns whether the phone connects by itself in time.
   func returns(within limit: Duration = .seconds(40)) async throws -> Bool {
     try await perform(.range(true))
     return await recorder.wait(atMost: limit) { [phone, lock] in
@@ -158,7 +158,7 @@ final class Stage {
     } ?? false
   }
 
-  /// bluetoothd of a machine goes and comes back.
+  /// A machine's bluetoothd ends and comes back.
   func restart(_ party: Party, killed: Bool) async throws {
     let before = party.main.appearances
     try await perform(.stopBluetoothd(party.name, killed: killed))

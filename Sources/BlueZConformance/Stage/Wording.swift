@@ -1,7 +1,7 @@
 import BlueZ
 import BusValue
 
-/// How values are written in transcripts: nothing in them depends on a machine's addresses or on chance.
+/// How values are written in transcripts. Nothing in them depends on a machine's addresses or on chance.
 struct Wording: Sendable {
   /// Names of UUIDs, in BlueZ's lower case.
   static let uuidNames: [String: String] = [
@@ -66,7 +66,7 @@ struct Wording: Sendable {
       return "<address of \(machine)>"
     }
     if Self.isAddress(text) { return "<another address>" }
-    // The adapter may still have been called otherwise when it was seen first.
+    // When it was first seen, the adapter may still have had another name.
     for (machine, alias) in aliases where text == alias || text == machine { return "<name of \(machine)>" }
     return text
   }
@@ -84,10 +84,11 @@ struct Wording: Sendable {
     return "<" + bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined() + ">"
   }
 
-  /// Puts in one order what has none of its own: objects that come and go together, and the adapter's properties, of
-  /// which bluetoothd tells when the kernel has told it. Those come last, each in its own order; of UUIDs the last.
+  /// Sorts lines that have no fixed order: objects that come and go together, and the adapter's properties, which
+  /// bluetoothd reports when the kernel has reported them. The latter come last, each in its own order; for UUIDs
+  /// only the last counts.
   static func ordered(_ lines: [String]) -> [String] {
-    // The host's name comes to an adapter some time after its beginning.
+    // The adapter gets the host's name some time after it appears.
     let names = ["adapter Name = <", "adapter Alias = <"]
     let adapters = lines.filter { line in
       line.hasPrefix("adapter ") && line.contains(" = ") && !names.contains(where: line.hasPrefix)
@@ -100,7 +101,7 @@ struct Wording: Sendable {
     var result: [String] = []
     var run: [String] = []
     func mark(_ line: String) -> Character? { line.first.flatMap { $0 == "+" || $0 == "-" ? $0 : nil } }
-    // Whether the host's name is there at the adapter's beginning, too, is chance.
+    // It is chance whether the adapter already has the host's name when it appears.
     let beginnings = ["+ adapter Adapter1 Name=", "+ adapter Adapter1 Alias="]
     let begun = lines.map { line in beginnings.first(where: line.hasPrefix).map { "\($0)<a name>" } ?? line }
     for line in begun where !(line.hasPrefix("adapter ") && line.contains(" = ")) {
@@ -113,8 +114,8 @@ struct Wording: Sendable {
     return result + run.sorted() + last
   }
 
-  /// How long something took, as coarse as emulated machines are slow; nothing where it was soon. Where less matters, the
-  /// case looks at it itself. An error that takes long is somebody's time limit; a success that does is a slow machine.
+  /// How long something took, in steps as coarse as emulated machines are slow, or nothing if it was quick. A case
+  /// that needs more precision measures it itself. A slow error is a time limit; a slow success is a slow machine.
   static func time(_ duration: Duration, isSuccess: Bool) -> String {
     switch duration {
     case ..<Duration.seconds(isSuccess ? 34 : 15): ""

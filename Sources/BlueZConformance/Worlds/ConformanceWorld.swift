@@ -6,11 +6,11 @@ public enum MachineName: String, Sendable, Hashable, CaseIterable, CustomStringC
   public var description: String { rawValue }
 }
 
-/// How a case's world begins.
+/// The setup of a case's world.
 public struct WorldSetup: Sendable, Hashable {
-  /// Machines whose main.conf says `Privacy = device`.
+  /// Machines with `Privacy = device` in main.conf.
   public var privateMachines: Set<MachineName>
-  /// Machines whose main.conf says `Experimental = true`.
+  /// Machines with `Experimental = true` in main.conf.
   public var experimentalMachines: Set<MachineName>
   public init(privateMachines: Set<MachineName> = [], experimentalMachines: Set<MachineName> = []) {
     self.privateMachines = privateMachines
@@ -18,29 +18,29 @@ public struct WorldSetup: Sendable, Hashable {
   }
 }
 
-/// What happens to machines from outside of their buses.
+/// What happens to machines from outside their buses.
 public enum WorldFault: Sendable, Hashable {
-  /// The two hear each other, or do not.
+  /// Whether the two machines hear each other.
   case range(Bool)
-  /// By SIGTERM, or killed by SIGKILL. It stays away until it is started.
+  /// By SIGTERM or, if `killed`, by SIGKILL. bluetoothd stays away until it is started.
   case stopBluetoothd(MachineName, killed: Bool)
-  /// Nothing where it runs.
+  /// No effect if it is running.
   case startBluetoothd(MachineName)
   /// rfkill.
   case block(MachineName, Bool)
-  /// The controller leaves its socket (false) or comes back.
+  /// The controller is unplugged (false) or plugged in.
   case plug(MachineName, Bool)
-  /// A clean shutdown and a boot; returns when the bus can be had again.
+  /// A clean shutdown and a boot. Returns when the bus is available again.
   case reboot(MachineName)
 }
 
-/// Two machines with org.bluez on their buses, a lock and a phone, and power over what is around them.
+/// Two machines with org.bluez on their buses, a lock and a phone, and control over their surroundings.
 public protocol ConformanceWorld: Sendable {
-  /// Who serves org.bluez, for the transcript's head.
+  /// The implementation of org.bluez, for the transcript's heading.
   var subject: String { get }
   /// How long nothing must happen for a step to be over.
   var quiet: Duration { get }
-  /// Makes all new. Throws where it can't.
+  /// Makes everything new. Throws if it can't.
   func begin(_ setup: WorldSetup) async throws
   func busAddress(of machine: MachineName) -> BusAddress
   /// Returns when it is done.

@@ -5,7 +5,7 @@ import Glibc
 import Synchronization
 import Timekeeping
 
-/// Lines that come and go, from a child or on a socket.
+/// Lines sent to and received from a child process or a socket.
 final class LineChannel: Sendable {
   private struct State {
     var lines: [String] = []
@@ -17,13 +17,13 @@ final class LineChannel: Sendable {
   private let state = Mutex(State())
   private let notifier = Notifier()
 
-  /// - Parameter output: takes a line, which has no end yet. What comes is handed to `take` and `finish`.
+  /// - Parameter output: sends a line, which has no line end yet. Received lines are passed to `take` and `finish`.
   init(_ title: String, output: @escaping @Sendable (Data) throws -> Void) {
     self.title = title
     self.output = output
   }
 
-  /// Connects to a Unix socket, of which the path has at most 107 bytes.
+  /// Connects to a Unix socket. Its path has at most 107 bytes.
   convenience init(socket path: String) throws {
     signal(SIGPIPE, SIG_IGN)
     let descriptor = Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
@@ -34,7 +34,7 @@ final class LineChannel: Sendable {
     }
     let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
     self.init(path) { try handle.write(contentsOf: $0 + [0x0A]) }
-    // Reading has a descriptor of its own: it is closed when nothing more comes.
+    // Reading has a descriptor of its own, which is closed when nothing more comes.
     try LineReader.start(
       fcntl(descriptor, F_DUPFD_CLOEXEC, 3), onLine: { [weak self] in self?.take($0) },
       onEnd: { [weak self] in self?.finish() })
@@ -58,9 +58,9 @@ final class LineChannel: Sendable {
     }
   }
 
-  /// The first line that `accepts`; lines before it are passed over.
+  /// The first line that `accepts` accepts. Earlier lines are skipped.
   ///
-  /// - Throws: `WorldFailure` where the lines end first.
+  /// - Throws: `WorldFailure` if the lines end first.
   @discardableResult
   func hear<Found: Sendable>(_ what: String, _ accepts: @Sendable (String) -> Found?) async throws -> Found {
     while true {

@@ -6,7 +6,7 @@ import Glibc
 import Synchronization
 import SystemBus
 
-/// `bluez-simulator` and two buses of its own. The processes get this process's environment, and with it its clock.
+/// `bluez-simulator` with two buses of its own. The processes get this process's environment, and with it its clock.
 public final class SimulatedMachines: ConformanceWorld {
   public let subject = "bluez-simulator"
   public let quiet = Duration.seconds(3)
@@ -45,7 +45,7 @@ public final class SimulatedMachines: ConformanceWorld {
         + (setup.privateMachines.contains(machine) ? ["--private-machine", machine.rawValue] : [])
         + (setup.experimentalMachines.contains(machine) ? ["--experimental-machine", machine.rawValue] : [])
     }
-    // What it says comes on a thread of its own, and may come before this has its process.
+    // Its output arrives on another thread, possibly before this code has the process.
     let process = Mutex<LineProcess?>(nil)
     let lines = LineChannel("bluez-simulator") { line in try process.withLock { $0 }?.say(line) }
     let simulator = try LineProcess(

@@ -3,8 +3,8 @@ import Subprocess
 import Synchronization
 import SystemBus
 
-/// bluetoothd itself: two machines that are reached over ssh, and the air between their controllers. All of them run
-/// already.
+/// bluetoothd itself: two machines that are reached over ssh, and the air between their controllers. All of them are
+/// already running.
 public final class VirtualMachines: ConformanceWorld {
   public let subject = "bluetoothd"
   public let quiet = Duration.seconds(4)
@@ -14,14 +14,15 @@ public final class VirtualMachines: ConformanceWorld {
   private let lastRequest = Mutex<UInt64>(0)
 
   /// - Parameters:
-  ///   - sshConfiguration: has hosts `lock` and `phone`, and a user there who may do all.
+  ///   - sshConfiguration: defines the hosts `lock` and `phone`, with users who have all rights there.
   ///   - airSocket: the control socket of the air (docs/machines.md).
   public init(sshConfiguration: String, airSocket: String) throws {
     self.sshConfiguration = sshConfiguration
     air = try LineChannel(socket: airSocket)
   }
 
-  /// The machine's system bus, through ssh. (In an address, what is no letter or digit is written as its code.)
+  /// The machine's system bus, through ssh. (In an address, characters other than letters and digits are written as
+  /// codes.)
   public func busAddress(of machine: MachineName) -> BusAddress {
     let words = ["-F", sshConfiguration, machine.rawValue, "systemd-stdio-bridge"]
     let arguments = words.enumerated().map { "argv\($0.offset + 1)=\(Self.escaped($0.element))" }
@@ -37,8 +38,8 @@ public final class VirtualMachines: ConformanceWorld {
     }.joined()
   }
 
-  /// New disks for bluetoothd, and new controllers: what the kernel knows of one that stays survives bluetoothd. Nobody blocks
-  /// them again for having been blocked when they were last seen, as systemd-rfkill would.
+  /// New disks for bluetoothd, and new controllers: what the kernel knows of an existing controller survives
+  /// bluetoothd. systemd-rfkill is kept from blocking them again because they were blocked when last seen.
   public func begin(_ setup: WorldSetup) async throws {
     try await perform(.range(true))
     try await withThrowingTaskGroup(of: Void.self) { group in
@@ -64,7 +65,7 @@ public final class VirtualMachines: ConformanceWorld {
   public func perform(_ fault: WorldFault) async throws {
     switch fault {
     case .range(let isOn): try await tellAir(["command": "range", "a": "lock", "b": "phone", "on": isOn])
-    // Killed, it stays away: whatever would restart it is told not to.
+    // After a kill, it stays away: systemd is told not to restart it.
     case .stopBluetoothd(let machine, killed: true):
       try await execute("systemctl kill --signal=KILL bluetooth; systemctl stop bluetooth", on: machine)
     case .stopBluetoothd(let machine, killed: false): try await execute("systemctl stop bluetooth", on: machine)
@@ -79,7 +80,7 @@ public final class VirtualMachines: ConformanceWorld {
 
   private func reboot(_ machine: MachineName) async throws {
     let before = try await execute("cat /proc/sys/kernel/random/boot_id", on: machine)
-    // The connection may end before its own end is told.
+    // The connection may end before the command's result arrives.
     _ = try? await execute("systemctl reboot", on: machine)
     let giveUp = ContinuousClock.now + .seconds(300)
     while ContinuousClock.now < giveUp {
@@ -108,8 +109,8 @@ public final class VirtualMachines: ConformanceWorld {
 
   /// Runs a command on a machine.
   ///
-  /// - Returns: what it said.
-  /// - Throws: `WorldFailure` where it fails.
+  /// - Returns: its output.
+  /// - Throws: `WorldFailure` if it fails.
   @discardableResult
   private func execute(_ command: String, on machine: MachineName) async throws -> String {
     let result = try await Subprocess.run(

@@ -3,32 +3,33 @@ import BlueZ
 import BluetoothTypes
 import TimeTypes
 
-/// One app: its life, what waits to be told to it, and what the user wants of it.
+/// One app: its life, the events queued for it, and what the user wants of it.
 struct App: Sendable {
   let declaration: AppDeclaration
   private(set) var life = AppLife.notRunning
   private(set) var quitByUser = false
   private(set) var launches = 0
-  /// The last launch: what for, and when it was asked for.
+  /// The last launch: its reason and the time it was asked for.
   private(set) var launchReason = LaunchReason.opened
   private var launchedAt = Instant.zero
   private var backOff = LaunchBackOff()
-  /// The user opened it while it could not be started at once.
+  /// The user opened the app while it could not be started at once.
   private var isOpenWanted = false
 
   var queue: [Waiting] = []
-  /// From how many waiting events on the queue is looked through again.
+  /// The queue length at which the queue is tidied again.
   var tidyAt = 0
-  /// Events that were lost, and requests that were refused, for the journal.
+  /// Lost events and refused requests, counted for the journal.
   var lostEvents = 0
   var refusedRequests = 0
-  /// What the user asked of it and has no answer yet.
+  /// User actions that the app has not answered yet.
   var actions = UserActions()
-  /// What it has to say to the user now.
+  /// The alert that the app shows the user now.
   var alert: String?
   var wakes = WakeLedger()
 
-  /// An event for a manager that may not exist yet in the app's process; the manager's number is filled in when sent.
+  /// An event for a manager that may not yet exist in the app's process. Its number is filled in when the event is
+  /// sent.
   struct Waiting: Sendable {
     var manager: ManagerKey
     var body: AppLink.Event.Body
@@ -46,7 +47,7 @@ struct App: Sendable {
     switch record.state {
     case .foreground: life = .foreground(process)
     case .suspended: life = .suspended(process)
-    // Where a launch stood is not known; the process is there, and has a wake's time to show itself.
+    // How far a launch had got is unknown. The process exists and has one wake's time to attach.
     case .launching, .background, .notRunning: life = .background(process, AppLife.Stay(at: .zero, budget: .zero))
     }
   }
@@ -57,24 +58,24 @@ struct App: Sendable {
       launches: launches)
   }
 
-  // MARK: What it is
+  // MARK: State
 
   var state: AppState { life.state }
   var process: ProcessIdentity? { life.process?.identity }
   var link: AppLinkIdentifier? { life.process?.link }
   var lastSequence: UInt64 { life.process?.lastSequence ?? 0 }
-  /// It was killed, and its end has not been reported.
+  /// The app was killed, and the end of its process has not been reported yet.
   var isEnding: Bool { life.process?.endReason != nil }
-  /// Events that it has been given and not dealt with.
+  /// Events that the app has received and not yet handled.
   var unhandledEvents: UInt64 { life.process?.unhandledEvents ?? 0 }
 
   func mayWorkInBackground(_ role: Role) -> Bool { declaration.backgroundModes.contains(role.backgroundMode) }
   var hasBackgroundMode: Bool { mayWorkInBackground(.central) || mayWorkInBackground(.peripheral) }
-  /// Awake and attached: events go to it at once.
+  /// Awake and attached, so events are sent at once.
   var isReceiving: Bool { link != nil && (state == .foreground || state == .background) }
 
-  /// Whether a manager of it may work now: it runs in the foreground, or its modes let it work in the background. A
-  /// preserved manager works on while its app is not running.
+  /// Whether a manager of the app may work now: the app is in the foreground, or its modes let the manager work in
+  /// the background. A preserved manager keeps working while its app is not running.
   func mayWork(_ key: ManagerKey) -> Bool {
     guard !quitByUser || process != nil else { return false }
     switch life {
@@ -86,7 +87,7 @@ struct App: Sendable {
 
   // MARK: Starting and ending
 
-  /// Why it is to be started, where it does not run.
+  /// Why the app should be started if it is not running.
   var startReason: LaunchReason? {
     if isOpenWanted { return .opened }
     guard !quitByUser else { return nil }
@@ -95,7 +96,7 @@ struct App: Sendable {
     return queue.contains { $0.body.relaunches && mayWorkInBackground($0.manager.role) } ? .restore : nil
   }
 
-  /// Begins a launch where there is a reason for one now, and returns the reason.
+  /// Begins a launch if there is a reason for one now, and returns the reason.
   mutating func beginLaunch(at now: Instant) -> LaunchReason? {
     guard case .notRunning = life, let reason = startReason, now >= backOff.notBefore else { return nil }
     life = .launching(nil)
@@ -106,7 +107,7 @@ struct App: Sendable {
     return reason
   }
 
-  /// The supervisor has started its process.
+  /// The supervisor has started the app's process.
   mutating func launched(_ identity: ProcessIdentity, at now: Instant) {
     guard life.process != nil else {
       life = .launching(AppProcess(identity, at: now))
@@ -118,7 +119,7 @@ struct App: Sendable {
     }
   }
 
-  /// Returns whether it was being launched.
+  /// Returns whether the app was being launched.
   mutating func launchFailed(at now: Instant) -> Bool {
     guard case .launching = life else { return false }
     life = .notRunning
@@ -126,7 +127,7 @@ struct App: Sendable {
     return true
   }
 
-  /// Its process has ended. Returns why the system ended it; `nil` where it ended by itself.
+  /// The app's process has ended. Returns why the system ended it, or `nil` if it ended by itself.
   mutating func ended(at now: Instant) -> String? {
     let reason = life.process?.endReason
     if reason == nil { backOff.ended(launchedAt: launchedAt, at: now) } else { backOff.wasEnded() }
@@ -134,12 +135,12 @@ struct App: Sendable {
     return reason
   }
 
-  /// The system has killed it.
+  /// The system has killed the app.
   mutating func willEnd(because reason: String) { life.changeProcess { $0.endReason = reason } }
 
   // MARK: Attaching
 
-  /// - Returns: whether nobody had launched it: the user started it by hand.
+  /// - Returns: whether the user started the process by hand instead of the system launching it.
   mutating func attach(
     _ link: AppLinkIdentifier, _ identity: ProcessIdentity, lastEvent: EventSequence?, at now: Instant, budget: Duration
   ) -> Bool {
@@ -167,7 +168,7 @@ struct App: Sendable {
 
   mutating func detach(at now: Instant) { life.changeProcess { $0.detach(at: now) } }
 
-  /// latchkeyd is back, and its process has gone on meanwhile: it has the time of a new stay.
+  /// latchkeyd is back, and the process has gone on in the meantime. It gets the time of a new stay.
   mutating func adopt(at now: Instant, budget: Duration) {
     life.changeProcess { $0.renewPatience(at: now) }
     if case .background(let process, _) = life { life = .background(process, AppLife.Stay(at: now, budget: budget)) }
@@ -175,10 +176,10 @@ struct App: Sendable {
 
   // MARK: Talking
 
-  /// It has said something.
+  /// The app has said something.
   mutating func spoke(at now: Instant) { life.changeStay { $0.lastActivity = now } }
 
-  /// It is told something: the number of the event. What it is told it gets the time to deal with.
+  /// Returns the number of the next event. The app gets time to handle it.
   mutating func nextSequence(at now: Instant, budget: Duration) -> EventSequence? {
     var sequence: EventSequence?
     life.changeProcess { sequence = $0.nextSequence() }
@@ -196,12 +197,12 @@ struct App: Sendable {
     if wasTold { spoke(at: now) }
   }
 
-  /// It has created a manager, and with that restores what it had.
+  /// The app has created a manager, and with it restores its state.
   mutating func restored() { life.changeProcess { $0.restoreDeadline = nil } }
 
   // MARK: The user
 
-  /// The user opened it. Returns whether it has to be resumed for that.
+  /// The user opened the app. Returns whether its process has to be resumed.
   mutating func open(at now: Instant) -> Bool {
     quitByUser = false
     backOff.waive(at: now)
@@ -222,14 +223,14 @@ struct App: Sendable {
     return false
   }
 
-  /// The user left it for another. Returns whether it was in the foreground.
+  /// The user switched to another app. Returns whether this one was in the foreground.
   mutating func leave(at now: Instant, budget: Duration) -> Bool {
     guard case .foreground(let process) = life else { return false }
     life = .background(process, AppLife.Stay(at: now, budget: budget))
     return true
   }
 
-  /// The user swiped it away: it is not started again until the user opens it, or asks something of it.
+  /// The user swiped the app away. It is not started again until the user opens it or asks it for an action.
   mutating func quit() {
     quitByUser = true
     isOpenWanted = false
@@ -237,7 +238,7 @@ struct App: Sendable {
     alert = nil
   }
 
-  /// The user asks something of it, whatever it was before.
+  /// The user asks the app for an action. That also lifts an earlier quit.
   mutating func wasAsked(at now: Instant) {
     quitByUser = false
     backOff.waive(at: now)
@@ -247,14 +248,14 @@ struct App: Sendable {
 // MARK: Waking and resting
 
 extension App {
-  /// What a suspended app is woken for: the user's own wish, whatever its modes; events, where its modes let it.
-  private var wakeReason: String? {
-    if actions.hasUntold { return UserAction.kind }
-    return queue.first { mayWorkInBackground($0.manager.role) }?.body.kind
+  /// Why a suspended app is woken: a user's action, whatever its modes, or an event that its modes let it handle.
+  private var wakeReason: WakeReason? {
+    if actions.hasUntold { return .event(.actionRequested) }
+    return queue.first { mayWorkInBackground($0.manager.role) }.map { .event($0.body.kind) }
   }
 
-  /// Wakes it where there is a reason to, and returns the reason.
-  mutating func wake(at now: Instant, budget: Duration) -> String? {
+  /// Wakes the app if there is a reason, and returns the reason.
+  mutating func wake(at now: Instant, budget: Duration) -> WakeReason? {
     guard case .suspended(let process) = life, process.endReason == nil, let reason = wakeReason else { return nil }
     life = .background(process, AppLife.Stay(at: now, budget: budget))
     return reason
@@ -263,15 +264,15 @@ extension App {
   /// What time alone does to an app.
   enum Rest: Sendable, Hashable {
     case launchUnanswered
-    /// It neither hears nor is heard.
+    /// The process neither receives nor sends anything.
     case unresponsive(because: String)
     case suspended(overran: Bool)
-    /// It did not end its wakes in time, once too often.
+    /// The app overran its wake budget once too often.
     case overranForGood
   }
 
-  /// What is due now, and done to this value; `nil`: nothing.
-  /// - Parameter hasOpenWork: whether it waits for answers, or others wait for its.
+  /// Applies what is due now, and returns it; `nil` if nothing is due.
+  /// - Parameter hasOpenWork: whether the app waits for answers, or others wait for the app's.
   mutating func rest(at now: Instant, _ configuration: BluetoothSystem.Configuration, hasOpenWork: () -> Bool) -> Rest?
   {
     guard !isEnding else { return nil }
@@ -281,7 +282,7 @@ extension App {
       guard now >= launchedAt + configuration.launchBudget else { return nil }
       return process == nil ? .launchUnanswered : .unresponsive(because: "never attached")
     case .foreground(let process):
-      // It never came back to a system that did, or was refused for good.
+      // The process never reconnected after latchkeyd came back, or was refused for good.
       guard case .lost(let since) = process.contact, now >= since + configuration.launchBudget else { return nil }
       return .unresponsive(because: "not attached")
     case .background(var process, let stay):
@@ -298,7 +299,7 @@ extension App {
     }
   }
 
-  /// Whether it was to restore its managers by now, and has not. That is said once.
+  /// Whether the app should have restored its managers by now and has not. This is reported once.
   mutating func hasFailedToRestore(at now: Instant) -> Bool {
     guard let deadline = life.process?.restoreDeadline, deadline <= now else { return false }
     restored()
@@ -310,12 +311,12 @@ extension App {
   }
 
   private func restTime(_ stay: AppLife.Stay, _ configuration: BluetoothSystem.Configuration, isBusy: Bool) -> Instant {
-    // Whatever it says: talking is no reason to stay awake (F1).
+    // Whatever the app says: talking does not keep it awake (F1).
     guard hasBackgroundMode else { return stay.since + configuration.leaveGrace }
     return isBusy ? stay.budgetEnds : min(stay.lastActivity + configuration.idleGrace, stay.budgetEnds)
   }
 
-  /// When something about it is due.
+  /// The next time at which something about the app is due.
   func deadline(after now: Instant, _ configuration: BluetoothSystem.Configuration, hasOpenWork: () -> Bool) -> Instant?
   {
     switch life {

@@ -4,7 +4,7 @@ import BluetoothTypes
 import BusValue
 import TimeTypes
 
-/// What the user asks of the system, and what the user is shown (`latchkey open`, `status` and so on).
+/// What the user asks of the system and is shown (`latchkey open`, `status` and so on).
 extension BluetoothSystem {
   mutating func control(_ request: ControlRequest, _ token: AnswerToken) {
     switch request {
@@ -23,7 +23,7 @@ extension BluetoothSystem {
     emit(.controlReply(token, .success(status)))
   }
 
-  /// Refuses the request where there is no such app.
+  /// Refuses the request if the app is unknown.
   private mutating func isKnown(_ name: String, _ token: AnswerToken) -> Bool {
     if apps[name] != nil { return true }
     let known = appNames.isEmpty ? "none" : appNames.joined(separator: ", ")
@@ -62,7 +62,7 @@ extension BluetoothSystem {
     for key in managers.keys.sorted() where key.app == name { removeManager(key) }
   }
 
-  /// The switch in Settings: apps that are not running then lose what they were preserved for.
+  /// The switch in Settings. Switching Bluetooth off clears the preserved state of apps that are not running.
   private mutating func setBluetooth(_ on: Bool) {
     settings.bluetoothOn = on
     persist(.settings(settings))

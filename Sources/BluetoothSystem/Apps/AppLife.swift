@@ -1,10 +1,11 @@
 import AppLink
 import TimeTypes
 
-/// Where an app stands in the life of apps, as iOS has it, with what is known of it there and nowhere else.
+/// The states of an app's life as on iOS, each with the data that exists only in that state.
 enum AppLife: Sendable {
   case notRunning
-  /// The supervisor was asked to start it. Its process is known once the supervisor says so, and runs once it attaches.
+  /// The supervisor was asked to start the app. The process is known once the supervisor reports it, and the app runs
+  /// once it attaches.
   case launching(AppProcess?)
   case foreground(AppProcess)
   case background(AppProcess, Stay)
@@ -13,9 +14,9 @@ enum AppLife: Sendable {
   /// A stay in the background, which ends in suspension.
   struct Stay: Sendable {
     let since: Instant
-    /// When it last said something, or was told something.
+    /// When the app last said something or was told something.
     var lastActivity: Instant
-    /// When it is suspended though it is busy.
+    /// When the app is suspended even if it is busy.
     var budgetEnds: Instant
 
     init(at now: Instant, budget: Duration) {
@@ -62,24 +63,24 @@ enum AppLife: Sendable {
   }
 }
 
-/// How soon an app may be started again: one that keeps ending early, ever more rarely.
+/// How soon an app may be started again. An app that keeps ending early is started ever more rarely.
 struct LaunchBackOff: Sendable {
   private var shortLives = 0
   private(set) var notBefore = Instant.zero
 
-  /// A life that was shorter than this counts as short.
+  /// A life shorter than this counts as short.
   private static let shortLife: Duration = .seconds(10)
   private static let limit = 8
 
-  /// The app ended by itself: it may start at once, then after 1, 2, 4 … 64 s.
+  /// The app ended by itself. It may start again at once, then after 1, 2, 4 … 64 s.
   mutating func ended(launchedAt: Instant, at now: Instant) {
     shortLives = now - launchedAt < Self.shortLife ? min(shortLives + 1, Self.limit) : 0
     notBefore = shortLives < 2 ? now : now + BackOff.standard.wait(afterFailures: shortLives - 1)
   }
 
-  /// The system ended it, which says nothing about the app.
+  /// The system ended the app, which is not the app's fault.
   mutating func wasEnded() { shortLives = 0 }
 
-  /// The user wants it now.
+  /// The user wants the app now, so it need not wait.
   mutating func waive(at now: Instant) { notBefore = now }
 }

@@ -3,7 +3,7 @@ import TimeTypes
 
 /// One process of an app, from the moment it is known until its end is reported.
 struct AppProcess: Sendable {
-  /// Whether latchkeyd and the process have a connection.
+  /// Whether latchkeyd and the process are connected.
   enum Contact: Sendable {
     case attached(AppLinkIdentifier)
     case lost(since: Instant)
@@ -11,14 +11,14 @@ struct AppProcess: Sendable {
 
   var identity: ProcessIdentity
   private(set) var contact: Contact
-  /// Why the system ends it: it was killed, and its end has not been reported. `nil` where it lives on, or ends by itself.
+  /// Why the system killed the process, until its end is reported. `nil` if it lives on or ends by itself.
   var endReason: String?
-  /// The last event it was told, and the last that its delegates have returned from.
+  /// The number of the last event sent, and of the last event whose delegate calls have returned.
   private(set) var lastSequence: UInt64 = 0
   private(set) var handledSequence: UInt64 = 0
-  /// Wakes in a row that it did not end in time.
+  /// Wake budgets overrun in a row.
   var overruns = 0
-  /// It was relaunched to restore its managers, and is to create one by then.
+  /// The process was relaunched to restore its managers, and must create one by this time.
   var restoreDeadline: Instant?
 
   init(_ identity: ProcessIdentity, at now: Instant) {
@@ -28,10 +28,10 @@ struct AppProcess: Sendable {
 
   var link: AppLinkIdentifier? { if case .attached(let link) = contact { link } else { nil } }
 
-  /// How many events it was told and has not dealt with.
+  /// How many events were sent and not yet handled.
   var unhandledEvents: UInt64 { lastSequence > handledSequence ? lastSequence - handledSequence : 0 }
 
-  /// - Parameter lastEvent: the last event it has heard, where it comes back to a latchkeyd that was restarted.
+  /// - Parameter lastEvent: the last event the process received, if it reconnects to a restarted latchkeyd.
   mutating func attach(_ link: AppLinkIdentifier, lastEvent: EventSequence?) {
     contact = .attached(link)
     lastSequence = lastEvent?.rawValue ?? 0
@@ -40,7 +40,7 @@ struct AppProcess: Sendable {
 
   mutating func detach(at now: Instant) { contact = .lost(since: now) }
 
-  /// A process without a connection has its time to connect again from now on.
+  /// Gives a process without a connection its full time to reconnect, starting now.
   mutating func renewPatience(at now: Instant) {
     if case .lost = contact { contact = .lost(since: now) }
   }
@@ -51,7 +51,7 @@ struct AppProcess: Sendable {
     return EventSequence(lastSequence)
   }
 
-  /// Returns whether the process can have dealt with that event: it was told.
+  /// Returns `false` if that event was never sent, so the process can't have handled it.
   mutating func handled(through sequence: EventSequence) -> Bool {
     guard sequence.rawValue <= lastSequence else { return false }
     handledSequence = max(handledSequence, sequence.rawValue)

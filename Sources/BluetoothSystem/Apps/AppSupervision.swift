@@ -2,7 +2,7 @@ import AppLink
 import BluetoothTypes
 import TimeTypes
 
-/// Starting, waking, suspending and ending apps: what `App` decides, carried out.
+/// Starts, wakes, suspends and ends apps: carries out what `App` decides.
 extension BluetoothSystem {
   var appNames: [String] { apps.keys.sorted() }
 
@@ -22,23 +22,23 @@ extension BluetoothSystem {
     }
   }
 
-  /// When something about an app is due.
+  /// The next time at which something about an app is due.
   var appsDeadline: Instant? {
     apps.lazy.flatMap { name, app in
       [app.deadline(after: now, configuration) { hasOpenWork(name) }, app.actions.deadline].compactMap(\.self)
     }.min()
   }
 
-  /// latchkeyd has started; processes of its earlier life may still run.
+  /// latchkeyd has started; processes from its earlier run may still exist.
   mutating func adoptProcesses() {
     for name in appNames {
       guard let process = apps[name]?.process else { continue }
       apps[name]?.adopt(at: now, budget: configuration.wakeBudget)
       emit(.adopt(name, process))
-      // What the store says may not have been carried out yet.
+      // The stored state may not have been carried out yet.
       let state = apps[name]?.state
       if state == .suspended { emit(.suspend(name, process)) } else { emit(.resume(name, process)) }
-      if state == .background { wakeBegan(name, because: "adopted") }
+      if state == .background { wakeBegan(name, because: .adopted) }
     }
   }
 
@@ -47,7 +47,8 @@ extension BluetoothSystem {
     persistApp(name)
     if reason == .restore {
       let event = apps[name]?.queue.first { $0.body.relaunches }?.body.kind
-      wakeBegan(name, because: event ?? (apps[name]?.actions.isEmpty == false ? UserAction.kind : "restore"))
+      let action = apps[name]?.actions.isEmpty == false ? AppLink.Event.Kind.actionRequested : nil
+      wakeBegan(name, because: (event ?? action).map { .event($0) } ?? .restore)
     }
     let (centrals, peripherals) = reason == .opened ? ([], []) : restorable(name)
     emit(.launch(name, LaunchOptions(reason: reason, centrals: centrals, peripherals: peripherals)))
@@ -59,7 +60,7 @@ extension BluetoothSystem {
     else { return }
     persistApp(name)
     emit(.resume(name, process))
-    journal(.appResumed, [.app: name, .because: reason])
+    journal(.appResumed, [.app: name, .because: reason.rawValue])
     wakeBegan(name, because: reason)
   }
 
@@ -97,7 +98,7 @@ extension BluetoothSystem {
     emit(.kill(name, process))
   }
 
-  /// Restore identifiers of this app's managers that have something to restore.
+  /// Restore identifiers of the app's managers that have something to restore.
   func restorable(_ name: String) -> (centrals: [String], peripherals: [String]) {
     var centrals: [String] = []
     var peripherals: [String] = []
@@ -108,7 +109,7 @@ extension BluetoothSystem {
     return (centrals, peripherals)
   }
 
-  // MARK: What the supervisor tells
+  // MARK: Reports of the supervisor
 
   mutating func appLaunched(_ name: String, _ process: ProcessIdentity) {
     guard let reason = apps[name]?.launchReason else { return }
@@ -143,7 +144,7 @@ extension BluetoothSystem {
     for key in managers.keys.sorted() where key.app == name {
       if key.restoreIdentifier == nil { removeManager(key) } else { managers[key]?.rest() }
     }
-    // What happened is kept for the next process; answers to the old one's questions are not.
+    // What happened is kept for the next process. Answers to the old process's requests are not.
     apps[name]?.queue.removeAll { managers[$0.manager] == nil || !$0.body.outlivesProcess }
   }
 }

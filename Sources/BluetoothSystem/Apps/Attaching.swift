@@ -2,7 +2,7 @@ import AppLink
 import BluetoothTypes
 import TimeTypes
 
-/// A process of an app connects to latchkeyd, and disconnects.
+/// Apps' processes connecting to latchkeyd and disconnecting.
 extension BluetoothSystem {
   mutating func attach(
     _ link: AppLinkIdentifier, _ process: ProcessIdentity, _ attachment: Attachment, _ token: AnswerToken
@@ -13,7 +13,8 @@ extension BluetoothSystem {
     }
     let name = attachment.bundleIdentifier
     guard var app = apps[name] else { return }
-    // The answer to our own launch may still be under way; where there was none, the user started it by hand.
+    // The answer to our own launch may still be on its way. If there was no launch, the user started the process by
+    // hand.
     let isStranger = app.attach(
       link, process, lastEvent: attachment.lastEvent, at: now, budget: configuration.wakeBudget)
     if isStranger { emit(.adopt(name, process)) }
@@ -29,7 +30,7 @@ extension BluetoothSystem {
             backgroundModes: app.declaration.backgroundModes))))
   }
 
-  /// Beyond it no process gets in its life, a million events a second.
+  /// More than a process can receive in its life, even at a million events a second.
   private static let sequenceLimit: UInt64 = 1 << 62
 
   private func refusal(_ link: AppLinkIdentifier, _ process: ProcessIdentity, _ attachment: Attachment) -> AppLinkError?

@@ -2,14 +2,14 @@ import AppLink
 import FoundationEssentials
 import TimeTypes
 
-/// Something that the user asked an app to do, by a name that the app knows, and that has no answer yet.
+/// An action that the user asked an app for, by a name known to the app, not answered yet.
 struct UserAction: Sendable {
   let identifier: ActionIdentifier
   let name: String
   let token: AnswerToken
-  /// When the user is told that no answer came.
+  /// When the user is told that the app did not answer.
   let deadline: Instant
-  /// This process of the app has been told.
+  /// The app's present process has been told.
   fileprivate(set) var isTold = false
 
   init(identifier: ActionIdentifier, name: String, token: AnswerToken, at now: Instant) {
@@ -19,21 +19,19 @@ struct UserAction: Sendable {
     deadline = now + Self.patience
   }
 
-  /// What the journal and the wake ledger call it.
-  static let kind = "action"
   /// The longest name, in bytes.
   static let nameByteLimit = 64
-  /// The longest line that an app shows or answers with, in bytes.
+  /// The longest line that an app may show or answer with, in bytes.
   static let textByteLimit = 512
-  /// How long the app has, its launch included.
+  /// How long the app has to answer, including its launch.
   static let patience: Duration = .seconds(45)
 }
 
-/// What the user asked of one app and has no answer yet, the oldest first.
+/// The actions that the user asked of one app and that have no answer yet, oldest first.
 struct UserActions: Sendable {
   private var waiting: [UserAction] = []
 
-  /// Of one app at a time.
+  /// The most actions per app at a time.
   static let limit = 4
 
   var isEmpty: Bool { waiting.isEmpty }
@@ -43,7 +41,7 @@ struct UserActions: Sendable {
 
   mutating func add(_ action: UserAction) { waiting.append(action) }
 
-  /// What the app's process has not been told, which it is told now.
+  /// Takes the actions that the app's process has not been told of; it is told now.
   mutating func takeUntold() -> [UserAction] {
     let untold = waiting.filter { !$0.isTold }
     for index in waiting.indices { waiting[index].isTold = true }
@@ -61,7 +59,7 @@ struct UserActions: Sendable {
     return expired
   }
 
-  /// - Parameter onlyTold: what this process had not been told yet is kept for the next one.
+  /// - Parameter onlyTold: keep the actions that this process was not told of; they are for the next one.
   mutating func takeFailed(onlyTold: Bool) -> [UserAction] {
     let failed = waiting.filter { $0.isTold || !onlyTold }
     waiting.removeAll { $0.isTold || !onlyTold }
@@ -69,9 +67,10 @@ struct UserActions: Sendable {
   }
 }
 
-/// What the user asks of apps, and what apps say to the user. As on iOS, where a person acts on a notification, the app is
-/// started or woken in the background for it, whatever its modes, and also after it was force-quit
-/// (`UNUserNotificationCenterDelegate.userNotificationCenter(_:didReceive:withCompletionHandler:)`).
+/// User actions asked of apps, and what apps tell the user. On iOS, a person's response to a notification starts or
+/// wakes the app in the background, whatever its modes, and even after a force-quit
+/// (`UNUserNotificationCenterDelegate.userNotificationCenter(_:didReceive:withCompletionHandler:)`). The same holds
+/// here.
 extension BluetoothSystem {
   mutating func performAction(_ action: String, app name: String, _ token: AnswerToken) {
     guard var app = apps[name] else { return }
@@ -91,7 +90,7 @@ extension BluetoothSystem {
     journal(.actionRequested, [.app: name, .action: action])
   }
 
-  /// Tells an app that is awake what it has not been told.
+  /// Tells an app that is awake about actions it has not been told of.
   mutating func tellActions(_ name: String) {
     guard let app = apps[name], app.isReceiving, let link = app.link else { return }
     for action in apps[name]?.actions.takeUntold() ?? [] {
@@ -116,7 +115,7 @@ extension BluetoothSystem {
     }
   }
 
-  /// - Parameter onlyTold: what this process had not been told yet is kept for the next one.
+  /// - Parameter onlyTold: keep the actions that this process was not told of; they are for the next one.
   mutating func failActions(ofApp name: String, onlyTold: Bool, _ reason: String) {
     for action in apps[name]?.actions.takeFailed(onlyTold: onlyTold) ?? [] {
       refuse(action.token, .unavailable, reason)
@@ -134,7 +133,7 @@ extension BluetoothSystem {
     emit(.controlReply(token, .failure(AppLinkError(code, message))))
   }
 
-  /// A line for a person's terminal: no longer than one, and without what would steer it.
+  /// Makes text safe to print on one line of a terminal: limits its length and removes control characters.
   private static func bounded(_ text: String) -> String {
     var line = ""
     for scalar in text.unicodeScalars where !scalar.properties.isNoncharacterCodePoint {

@@ -2,14 +2,14 @@ import AppLink
 import FoundationEssentials
 import TimeTypes
 
-/// Every time that an app is woken or relaunched for Bluetooth is accounted for: why, how long, what it did (W3). Each
-/// is in the journal as `wake.ended`; the last ones of this life of the system are kept for the user's command.
+/// Accounts for every time an app is woken or relaunched for Bluetooth: why, for how long, and what it did (W3). Each
+/// wake is journaled as `wake.ended`. The last ones of this run of the system are kept for `latchkey wakes`.
 struct WakeLedger: Sendable {
-  /// A wake that lasts.
+  /// A wake that has not ended yet.
   private struct Open: Sendable {
     let began: Instant
     let unixSeconds: Double
-    let because: String
+    let because: WakeReason
     var told = 0
     var said = 0
 
@@ -23,18 +23,18 @@ struct WakeLedger: Sendable {
   private var open: Open?
   private var ended: [WakeRecord] = []
 
-  /// Of one app.
+  /// The most wakes kept per app.
   static let limit = 20
 
   /// A wake within a wake is part of it.
-  mutating func begin(because reason: String, at now: Instant, unixSeconds: Double) {
+  mutating func begin(because reason: WakeReason, at now: Instant, unixSeconds: Double) {
     if open == nil { open = Open(began: now, unixSeconds: unixSeconds, because: reason) }
   }
 
   mutating func told() { open?.told += 1 }
   mutating func said() { open?.said += 1 }
 
-  /// Returns the wake that ended; `nil` where none lasted.
+  /// Returns the wake that ended, or `nil` if none was open.
   mutating func end(app: String, outcome: String, at now: Instant) -> WakeRecord? {
     guard let wake = open else { return nil }
     open = nil
@@ -44,14 +44,14 @@ struct WakeLedger: Sendable {
     return record
   }
 
-  /// The oldest first; a wake that lasts has no outcome yet.
+  /// Oldest first. A wake that has not ended has no outcome yet.
   func records(app: String, at now: Instant) -> [WakeRecord] {
     ended + (open.map { [$0.record(app: app, until: now, outcome: nil)] } ?? [])
   }
 }
 
 extension BluetoothSystem {
-  mutating func wakeBegan(_ name: String, because reason: String) {
+  mutating func wakeBegan(_ name: String, because reason: WakeReason) {
     apps[name]?.wakes.begin(because: reason, at: now, unixSeconds: unixSeconds)
   }
 
@@ -60,12 +60,12 @@ extension BluetoothSystem {
     journal(
       .wakeEnded,
       [
-        .app: name, .because: wake.because, .milliseconds: String(Int((wake.seconds * 1000).rounded())),
+        .app: name, .because: wake.because.rawValue, .milliseconds: String(Int((wake.seconds * 1000).rounded())),
         .told: String(wake.told), .said: String(wake.said), .outcome: outcome,
       ])
   }
 
-  /// Of all apps, the oldest first.
+  /// The wakes of all apps, oldest first.
   var wakeRecords: [WakeRecord] {
     apps.keys.sorted().flatMap { apps[$0]?.wakes.records(app: $0, at: now) ?? [] }
       .sorted { ($0.unixSeconds, $0.app) < ($1.unixSeconds, $1.app) }

@@ -4,7 +4,8 @@ import BluetoothTypes
 import BusValue
 import TimeTypes
 
-/// The GattProfile1 application that keeps bonded devices on the kernel's accept list: one registration for all.
+/// The GattProfile1 application that keeps bonded devices on the kernel's accept list. One registration serves all
+/// devices.
 struct AcceptListProfile: Sendable {
   private(set) var registration = Registration()
   private(set) var root: ObjectPath?
@@ -12,8 +13,8 @@ struct AcceptListProfile: Sendable {
   /// Devices that were bonded when the registration was made and have not been disarmed since.
   private(set) var armed: Set<PeerIdentifier> = []
 
-  /// What to ask of bluetoothd now, so that these devices are armed. Only a registration made after a device was paired
-  /// arms it, so that one more device takes a new one.
+  /// What to ask of bluetoothd now to arm these devices. Only a registration made after a device was paired arms it,
+  /// so each newly paired device needs a new registration.
   mutating func steps(arming devices: [Device], exports: inout ExportPaths, at now: Instant) -> [AdapterCall] {
     guard !armed.isSuperset(of: devices.map(\.peer)), registration.mayAsk(at: now), !isUnregistering else { return [] }
     var calls: [AdapterCall] = []
@@ -34,14 +35,14 @@ struct AcceptListProfile: Sendable {
     return calls
   }
 
-  /// bluetoothd has answered. Returns `false` where it is another registration by now.
+  /// bluetoothd has answered. Returns `false` if the answer is for an earlier registration.
   mutating func registered(
     _ root: ObjectPath, _ arming: Set<PeerIdentifier>, isAccepted: Bool, at now: Instant
   ) -> Bool {
     guard self.root == root else { return false }
     if isAccepted {
       registration.succeed()
-      // What was paired or changed since the call is not armed by it.
+      // Devices that were paired or changed after the call are not armed by it.
       armed.formUnion(arming)
     } else {
       self.root = nil
@@ -86,7 +87,7 @@ extension BluetoothSystem {
     }
   }
 
-  /// A trusted device is not disarmed by somebody else's `Disconnect`.
+  /// Trusts the devices, because another client's `Disconnect` does not disarm a trusted device.
   private mutating func trust(_ devices: [Device]) {
     for device in devices.sorted(by: { $0.path < $1.path }) where !device.isDisconnecting {
       bluez.devices[device.path]?.isTrustRequested = true

@@ -54,9 +54,9 @@ extension BluetoothSystem {
     rememberSubscriptions(ofBonded: peer)
   }
 
-  // MARK: Not bonded: look for it, then connect
+  // MARK: Peers without a bond: find them by a scan, then connect
 
-  /// Returns whether a scan has to look for one of them.
+  /// Returns whether a scan has to look for any of them.
   private mutating func connectUnbonded(_ wanted: Set<PeerIdentifier>) -> Bool {
     var needsScan = false
     var ready: [(PeerIdentifier, ObjectPath)] = []
@@ -89,7 +89,8 @@ extension BluetoothSystem {
       attempts[peer] = nil
       return
     }
-    // Even success is no proof of a link: Connected says, and where it does not it is asked.
+    // Success does not prove that there is a link; the `Connected` property does. If it is not set, the device is
+    // read again.
     if case .success = result, let device = bluez.device(peer) { reread(device.path) }
     guard case .failure(let error) = result else {
       attempt.failed(at: now)
@@ -113,7 +114,7 @@ extension BluetoothSystem {
     call(device.path, .disconnect, for: .ignored)
   }
 
-  /// `Connect` calls that bluetoothd has forgotten.
+  /// Gives up `Connect` calls that bluetoothd has forgotten.
   private mutating func giveUpConnects() {
     for (peer, attempt) in attempts.sorted(by: { $0.key < $1.key }) where attempt.hasTimedOut(at: now) {
       calls.forget(.connect(peer))
@@ -122,19 +123,20 @@ extension BluetoothSystem {
     }
   }
 
-  /// A scan has seen the device: the moment to connect.
+  /// A scan has seen the device, so this is the moment to connect.
   mutating func sighted(_ peer: PeerIdentifier) {
-    // Another client's discovery holds up the kernel's own scan for the accept list, so it serves as well as ours.
+    // Another client's discovery also blocks the kernel's own scan for the accept list, so its sightings are used
+    // like ours.
     if discovery.isRunning || bluez.isDiscovering, isWanted(peer) {
       attempts[peer, default: ConnectionAttempt()].sighted()
     }
     reportSighting(peer)
   }
 
-  // MARK: Unwanted
+  // MARK: Unwanted links
 
-  /// Links that an earlier request's place on the accept list brought up, and that nobody wants any more. Where apps
-  /// publish services a link may be a central's own, and stays.
+  /// Drops links that no app wants any more and that came up because a device was still on the accept list. If apps
+  /// publish services, a link may belong to a central, so it stays.
   private mutating func dropUnwanted(_ wanted: Set<PeerIdentifier>) {
     guard !managers.values.contains(where: { !$0.services.isEmpty }) else { return }
     let unwanted = bluez.devices.values.filter { device in
@@ -144,7 +146,7 @@ extension BluetoothSystem {
     for device in unwanted.sorted(by: { $0.path < $1.path }) { dropLink(device.peer) }
   }
 
-  /// Ends the link and takes the device off the accept list: only an untrusted one is disarmed by `Disconnect`.
+  /// Ends the link and takes the device off the accept list: `Disconnect` disarms only a device that is not trusted.
   mutating func dropLink(_ peer: PeerIdentifier) {
     guard let device = bluez.device(peer), !device.isDisconnecting else { return }
     let isArmed = profile.disarm(peer)
@@ -161,7 +163,7 @@ extension BluetoothSystem {
   }
 
   mutating func disconnectCompleted(_ peer: PeerIdentifier, _ result: Result<Reply, BlueZError>) {
-    // The answer comes when the link is down; one that is up by now is another, and judged anew.
+    // The answer comes when the link is down. If there is a link by now, it is a new one and judged afresh.
     guard let device = bluez.device(peer) else { return }
     bluez.devices[device.path]?.isDisconnecting = false
     if device.isConnected { reread(device.path) }

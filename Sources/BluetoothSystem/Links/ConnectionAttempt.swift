@@ -1,10 +1,10 @@
 import TimeTypes
 
-/// What is under way to connect one peripheral.
+/// The state of the attempts to connect one peripheral.
 struct ConnectionAttempt: Sendable {
   private enum Phase {
     case idle
-    /// `Device1.Connect` waits for its reply, and is given up then.
+    /// `Device1.Connect` has not answered, and is given up at this time.
     case connecting(until: Instant)
     case pausing(until: Instant)
   }
@@ -13,12 +13,12 @@ struct ConnectionAttempt: Sendable {
   /// Seen by a scan since the last failure.
   private(set) var isSighted = false
   private(set) var failures = 0
-  /// Replies in a row that said that another's attempt was under way.
+  /// Replies in a row that said that another attempt was under way.
   private var refusals = 0
 
   /// bluetoothd itself gives up after 41 s.
   private static let limit: Duration = .seconds(60)
-  /// What another's attempt may take.
+  /// How long another client's attempt may take.
   private static let patienceWithOthers: Duration = .seconds(45)
 
   var isConnecting: Bool { if case .connecting = phase { true } else { false } }
@@ -26,7 +26,7 @@ struct ConnectionAttempt: Sendable {
   func isPausing(at now: Instant) -> Bool { if case .pausing(let until) = phase { until > now } else { false } }
   func hasTimedOut(at now: Instant) -> Bool { if case .connecting(let until) = phase { until <= now } else { false } }
 
-  /// When something about it is due; it may have passed, where there is nothing to do about it yet.
+  /// When something about the attempt is due. It may be in the past while nothing can be done about it yet.
   var deadline: Instant? {
     switch phase {
     case .idle: nil
@@ -42,7 +42,7 @@ struct ConnectionAttempt: Sendable {
     endPause()
   }
 
-  /// An app asks anew: what failed before no longer counts.
+  /// An app asks anew: earlier failures no longer count.
   mutating func renew() {
     failures = 0
     refusals = 0
@@ -52,7 +52,7 @@ struct ConnectionAttempt: Sendable {
   mutating func forgetFailures() { failures = 0 }
   private mutating func endPause() { if case .pausing = phase { phase = .idle } }
 
-  /// No link has come of it.
+  /// The attempt did not lead to a link.
   mutating func failed(at now: Instant) {
     failures += 1
     isSighted = false
@@ -60,8 +60,9 @@ struct ConnectionAttempt: Sendable {
     phase = .pausing(until: now + BackOff.standard.wait(afterFailures: failures))
   }
 
-  /// Another's attempt is under way: a client's of this machine, or one that a dead client left behind, which may stay for
-  /// hours. It gets the time that an attempt takes. Returns whether it had that time already, and is to be cancelled.
+  /// bluetoothd refused because another attempt is under way: another client's, or one that a dead client left behind
+  /// and that may stay for hours. That attempt gets the time it may take. Returns whether it has had that time
+  /// already and is to be cancelled.
   mutating func isRefusedForAnother(at now: Instant) -> Bool {
     let refusals = refusals + 1
     failed(at: now)

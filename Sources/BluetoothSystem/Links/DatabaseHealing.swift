@@ -5,39 +5,40 @@ import TimeTypes
 
 /// A linked peripheral that lacks services it is known to have, though bluetoothd says that they are resolved.
 ///
-/// bluetoothd says so too where its discovery failed, may say so before the objects are there (bluez/bluez#1489), and
-/// skips the discovery where the peer's Database Hash is the one it wrote down before a discovery that a lost link cut
-/// short (src/shared/gatt-client.c, `db_hash_read_cb`). There is no call that makes it look again. A short link at
-/// which nothing is asked is what is left: a peripheral of Latchkey's then changes its hash (`DatabaseMark`).
+/// This happens when bluetoothd's discovery failed, or when it announces resolution before the objects exist
+/// (bluez/bluez#1489). It also happens when a lost link cut a discovery short: bluetoothd had already written down
+/// the peer's Database Hash, and skips the discovery on the next link if the hash is the same
+/// (src/shared/gatt-client.c, `db_hash_read_cb`). There is no call that makes it look again. The remaining remedy is
+/// a short link without any requests: a Latchkey peripheral changes its hash after one (`DatabaseMark`).
 struct DatabaseHealing: Sendable {
   private(set) var missing: Set<BluetoothUUID> = []
-  /// Links ended for it so far.
+  /// How many links have been ended to heal it.
   private(set) var attempts = 0
-  /// When the link is ended; `nil` while there is none, or when nothing more is tried.
+  /// When the link will be ended. `nil` without a link, or when no more tries are made.
   private(set) var dropAt: Instant?
   private var hasGivenUp = false
 
   static let attemptLimit = 3
-  /// What is late may take this long; well below `DatabaseMark.visitLimit`.
+  /// How long late services may take; well below `DatabaseMark.visitLimit`.
   private static let patience: [Duration] = [.seconds(2), .seconds(3), .seconds(5)]
 
-  /// These are missing on the link that is there.
+  /// These services are missing on the present link.
   mutating func misses(_ uuids: Set<BluetoothUUID>, at now: Instant) {
     missing = uuids
     guard !hasGivenUp, dropAt == nil else { return }
     dropAt = now + Self.patience[min(attempts, Self.patience.count - 1)]
   }
 
-  /// The link has gone by itself; the next one is looked at anew.
+  /// The link was lost by itself. The next one is examined afresh.
   mutating func linkIsGone() { dropAt = nil }
 
-  /// Whether a discovery of these services waits for what is missing. `nil`: of all.
+  /// Whether a discovery of these services waits for what is missing. `nil` means all services.
   func delaysDiscovery(of uuids: [BluetoothUUID]?) -> Bool {
     !hasGivenUp && uuids.map { !missing.isDisjoint(with: $0) } ?? true
   }
 
-  /// The link is ended once more. Returns `false` where that has been tried often enough: the services have gone for good, or
-  /// bluetoothd can't be helped from here.
+  /// Ends the link once more. Returns `false` after too many tries: the services are gone for good, or bluetoothd
+  /// can't be helped from here.
   mutating func endLink() -> Bool {
     dropAt = nil
     guard attempts < Self.attemptLimit else {
@@ -52,7 +53,7 @@ struct DatabaseHealing: Sendable {
 extension BluetoothSystem {
   private static let expectationLimit = 32
 
-  /// An app has found these services: their absence is a fault from now on.
+  /// An app has found these services. From now on their absence is a fault.
   mutating func expectServices(_ uuids: [BluetoothUUID], of peer: PeerIdentifier) {
     guard var record = peers[peer] else { return }
     let known = Set(record.services ?? [])
@@ -63,7 +64,7 @@ extension BluetoothSystem {
     persist(.peer(record))
   }
 
-  /// Whether a discovery waits for services that are not there yet.
+  /// Whether a discovery waits for services that have not appeared yet.
   func mustWait(_ operation: PeripheralOperation, _ peer: PeerIdentifier) -> Bool {
     guard case .discoverServices(let uuids) = operation else { return false }
     return healings[peer]?.delaysDiscovery(of: uuids) ?? false
@@ -97,7 +98,7 @@ extension BluetoothSystem {
 
   private func missingServices(of device: Device) -> Set<BluetoothUUID> {
     let present = Set(device.attributes.values.lazy.filter { $0.kind == .service }.compactMap(\.uuid))
-    // Not one object: the announcement is late, or the discovery has failed.
+    // There are no service objects at all: the announcement is late, or the discovery has failed.
     if present.isEmpty { return Set(device.uuids.filter(\.isTelling)).union(peers[device.peer]?.services ?? []) }
     return Set(peers[device.peer]?.services ?? []).subtracting(present)
   }
@@ -124,7 +125,7 @@ extension BluetoothSystem {
     journal(
       .servicesMissing,
       [.peripheral: peer.uuidString, .services: names, .attempt: String(healing.attempts)])
-    // The link is to come back by itself: what `Disconnect` may disarm is armed again.
+    // The link should come back by itself, so the device is armed again: `Disconnect` may disarm it.
     profile.disarm(peer)
     bluez.devices[device.path]?.isDisconnecting = true
     links[peer, default: LinkHealth()].isAskedToEnd(at: now)
@@ -141,9 +142,9 @@ extension BluetoothSystem {
 }
 
 extension BluetoothUUID {
-  /// Generic Access, Generic Attribute, Device Information and Battery: nearly everything has them.
+  /// Generic Access, Generic Attribute, Device Information and Battery: nearly every device has them.
   private static let common: Set<UInt16> = [0x1800, 0x1801, 0x180A, 0x180F]
 
-  /// Whether a service of this UUID tells a device from others.
+  /// Whether a service with this UUID distinguishes a device from others.
   var isTelling: Bool { shortValue.map { !Self.common.contains($0) } ?? true }
 }

@@ -3,20 +3,23 @@ import BlueZ
 import BluetoothTypes
 import TimeTypes
 
-/// Bonds that one side alone has: the peer's bluetoothd was killed, or its power was cut, in the moment in which both
-/// were to store the key. Every link then breaks off as its encryption is refused, for ever.
+/// Bonds that only one side has stored: the peer's bluetoothd was killed, or its power was cut, at the moment when
+/// both sides were to store the key. After that every link breaks off, because its encryption is refused.
 ///
-/// A bond is taken for half-made, and removed so that the two pair again, only where all of these are true:
+/// A bond counts as half-made, and is removed so that the two pair again, only if all of these are true:
 ///
-/// - this system made it, for an app that asked for the peer, and while no user attended, so by Just Works;
-/// - no link has come up with it since, and the one on which it was made was lost within seconds. Whoever can refuse the key of a bond that once worked is either the peer, reset by
-///   somebody who must then pair it, or an attacker with the peer's address who would like to be paired with instead
-///   (BLESA, Wu and others, WOOT 2020): such a bond stays, and the journal says what to do;
-/// - three links in a row have broken off at once; of the next bond with the same peer six, then twelve and so on.
+/// - This system made it for an app that asked for the peer, while no user attended, so by Just Works.
+/// - No link has come up with it since, and the link on which it was made was lost within seconds. If the key of a
+///   bond that once worked is refused, the cause is either a peer that was reset, which a user must then pair again,
+///   or an attacker with the peer's address who wants to be paired with instead (BLESA, Wu and others, WOOT 2020).
+///   Such a bond stays, and the journal says what to do.
+/// - Three links in a row have broken off at once. For the next bond with the same peer it takes six links, then
+///   twelve and so on.
 ///
-/// What an attacker gains in the moments after a pairing is what the pairing itself offered: Just Works proves nobody.
+/// In the moments after a pairing an attacker gains no more than the pairing itself offered: Just Works does not
+/// authenticate the peer.
 extension BluetoothSystem {
-  /// A bond has come about, or gone.
+  /// A bond was made or removed.
   mutating func noteBond(_ peer: PeerIdentifier, isBonded: Bool) {
     let isOurs = isBonded && isWanted(peer) && !isAttended && pairing.wish == nil
     if isBonded { links[peer]?.bonded(at: now) }
@@ -35,7 +38,7 @@ extension BluetoothSystem {
     persist(.peer(record))
   }
 
-  /// After a link was lost.
+  /// Removes a half-made bond after a link was lost.
   mutating func removeHalfMadeBond(_ peer: PeerIdentifier) {
     guard let device = bluez.device(peer), let adapter = bluez.adapter, peers[peer]?.isBondUnproven == true,
       device.isBonded, isWanted(peer), let barren = links[peer]?.judgeBond()
@@ -53,7 +56,7 @@ extension BluetoothSystem {
     tellIfAddressIsPrivate(peer)
   }
 
-  /// Of a peer that hides its address nobody can tell who it is once the bond is gone: its app looks for it anew.
+  /// A peer that hides its address can't be recognised once the bond is gone, so its app has to look for it anew.
   private mutating func tellIfAddressIsPrivate(_ peer: PeerIdentifier) {
     guard let identity = peers[peer]?.address else { return }
     let isPrivate = identifiers.knows(peer, underAnotherAddressThan: identity)

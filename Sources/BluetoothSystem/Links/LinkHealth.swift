@@ -4,39 +4,39 @@ import BluetoothTypes
 import BusValue
 import TimeTypes
 
-/// What tells a link that works from one that only looks so; of one peripheral, over its links.
+/// Tells working links from links that only look alive. One value per peripheral, over all its links.
 struct LinkHealth: Sendable {
-  /// When the link came up, or was found; `nil` without one.
+  /// When the link came up or was found, or `nil` without a link.
   private var since: Instant?
-  /// When a link that still can't be used is ended, or its end is asked for again.
+  /// When to end a link that still can't be used, or to ask again for its end.
   private(set) var checkAt: Instant?
-  /// How often in a row that was.
+  /// How many times in a row that was done.
   private(set) var ends = 0
-  /// Links in a row that were lost before anything could be asked.
+  /// Links in a row that were lost before anything could be asked over them.
   private(set) var barrenLinks = 0
-  /// It came up with a bond: where services resolve on it, the peer has the key as well.
+  /// The link came up with a bond: if services resolve on it, the peer has the key as well.
   private var hasBond = false
-  /// When the bond came about, where that was on this link.
+  /// When the bond was made, if it was made on this link.
   private var bondedAt: Instant?
-  /// Bonds that were removed as half-made.
+  /// How many bonds were removed as half-made.
   private var removedBonds = 0
-  /// How many links in a row ended for want of the peer's key, by bluetoothd's word.
+  /// How many links in a row ended because the peer lacked the key, according to bluetoothd.
   private var keyFailures = 0
 
-  /// bluetoothd resolves services in a second or two, over a bad link in ten; its own transactions take 30 s at most.
+  /// bluetoothd resolves services in a second or two, or ten over a bad link. Its own transactions take 30 s at most.
   static let resolveLimit: Duration = .seconds(45)
   /// `Disconnect` takes 2 s.
   static let disconnectLimit: Duration = .seconds(15)
-  /// A link whose encryption is refused is gone within that time.
+  /// A link whose encryption is refused is gone within this time.
   static let barrenLimit: Duration = .seconds(5)
-  /// From then on a half-made bond gets no more links than the last one to show that it is whole.
+  /// After this many removals, the number of links that prove a bond half-made grows no further.
   static let bondRemovalDoublings = 8
   /// The number of tries bluetoothd 5.86 makes before giving up.
   static let keyFailureLimit = 3
 
-  /// Links have broken off before anything could be asked, over and over.
+  /// Several links in a row have broken off before anything could be asked over them.
   var isDoubtful: Bool { barrenLinks >= Self.keyFailureLimit }
-  /// How often a half-made bond was removed counts until one has carried a link.
+  /// Some half-made bonds were removed. They count until a bond has carried a link.
   var hasHistory: Bool { removedBonds > 0 }
 
   mutating func cameUp(isBonded: Bool, at now: Instant) {
@@ -46,7 +46,7 @@ struct LinkHealth: Sendable {
     bondedAt = nil
   }
 
-  /// A link that was there before this system.
+  /// The link existed before this system started.
   mutating func wasFound(isResolved: Bool, at now: Instant) {
     if since == nil { since = now }
     if !isResolved { checkAt = now + Self.resolveLimit }
@@ -62,7 +62,7 @@ struct LinkHealth: Sendable {
   }
 
   struct Loss {
-    /// From this link on, links count as doubtful.
+    /// This was the link with which links began to count as doubtful.
     var isDoubtfulNow = false
     var provesBond = false
   }
@@ -79,8 +79,8 @@ struct LinkHealth: Sendable {
       barrenLinks = 0
       keyFailures = 0
     }
-    // Where one side lacks the key a link is gone at once. One that was kept for a while has shown that both have it,
-    // though none has come up with it yet.
+    // If one side lacks the key, a link is lost at once. A link that lasted a while shows that both sides have the
+    // key, even if no later link has come up with it yet.
     if let began, isBonded { loss.provesBond = now >= (bondedAt ?? began) + Self.barrenLimit }
     return loss
   }
@@ -95,16 +95,16 @@ struct LinkHealth: Sendable {
 
   // MARK: Ending
 
-  /// bluetoothd was asked to end the link: it is looked at again when it must be gone.
+  /// bluetoothd was asked to end the link. It is checked again when the link should be gone.
   mutating func isAskedToEnd(at now: Instant) { checkAt = now + Self.disconnectLimit }
 
-  /// The link is ended for what it is; where it stays, that is asked again, ever more rarely.
+  /// The link is ended as dead. If it stays, this is repeated at ever longer intervals.
   mutating func isEndedAsDead(at now: Instant) {
     ends += 1
     checkAt = now + BackOff.patient.wait(afterFailures: ends)
   }
 
-  /// Returns whether the link is to be looked at now.
+  /// Returns whether the link is to be checked now.
   mutating func takeCheck(at now: Instant) -> Bool {
     guard let due = checkAt, due <= now else { return false }
     checkAt = nil
@@ -116,8 +116,8 @@ struct LinkHealth: Sendable {
   mutating func bonded(at now: Instant) { bondedAt = now }
   mutating func bondIsProven() { removedBonds = 0 }
 
-  /// Takes a bond for half-made where enough links have broken off at once: three of the first with a peer, six of the next,
-  /// and so on. Returns how many did.
+  /// Takes a bond for half-made if enough links have broken off at once: three for the first bond with a peer, six
+  /// for the next, and so on. Returns how many did.
   mutating func judgeBond() -> Int? {
     guard barrenLinks >= Self.keyFailureLimit << min(removedBonds, Self.bondRemovalDoublings) else { return nil }
     let links = barrenLinks
@@ -134,8 +134,8 @@ extension BluetoothSystem {
     links[peer]?.isDoubtful ?? false
   }
 
-  /// Whether apps may be told of the link. Where links have broken off before anything could be asked, over and over,
-  /// the next one has to show first that it is better: apps are not woken for nothing.
+  /// Whether apps may be told of the link. If several links in a row have broken off before anything could be asked,
+  /// the next one must first prove itself by resolving services, so that apps are not woken in vain.
   func isUsable(_ device: Device?) -> Bool {
     guard let device, device.isUsable else { return false }
     return device.isResolved || !isDoubtful(device.peer)
@@ -163,7 +163,8 @@ extension BluetoothSystem {
     }
     if loss.provesBond { bondIsProven(peer) }
     removeHalfMadeBond(peer)
-    // Somebody else's `Disconnect` may have disarmed the device. A device whose links break off over and over is armed.
+    // Another client's `Disconnect` may have disarmed the device, so it is armed again. If its links keep breaking
+    // off, it counts as armed.
     if !isDoubtful(peer) { profile.disarm(peer) }
   }
 
@@ -173,7 +174,8 @@ extension BluetoothSystem {
     if links[device.peer, default: LinkHealth()].keyWasRefused() { pairingIsGone(device.peer) }
   }
 
-  /// The peer has forgotten the bond: no attempt will ever succeed, so the requests end, and say why.
+  /// The peer has forgotten the bond. No attempt can succeed any more, so the requests end with an error that says
+  /// so.
   mutating func pairingIsGone(_ peer: PeerIdentifier) {
     links[peer]?.forgetKeyFailures()
     guard isWanted(peer) else { return }
@@ -201,8 +203,8 @@ extension BluetoothSystem {
 
   // MARK: Dead links
 
-  /// A link that was there before this system: bluetoothd may believe in it though the kernel has none. The
-  /// controller knows.
+  /// Checks links that existed before this system started: bluetoothd may believe in a link that the kernel does not
+  /// have. The controller knows.
   mutating func probeAdoptedLinks() {
     for device in bluez.devices.values.sorted(by: { $0.path < $1.path }) where device.isConnected {
       guard isWanted(device.peer) else { continue }
@@ -237,7 +239,7 @@ extension BluetoothSystem {
     }
   }
 
-  /// Asks bluetoothd to end a link; where it does not, again, ever more rarely.
+  /// Asks bluetoothd to end a link, and repeats that at ever longer intervals while the link stays.
   private mutating func endDeadLink(_ device: Device) {
     links[device.peer, default: LinkHealth()].isEndedAsDead(at: now)
     bluez.devices[device.path]?.isDisconnecting = true
@@ -247,7 +249,7 @@ extension BluetoothSystem {
 
   // MARK: After the machine slept
 
-  /// The kernel's lists are not always restored (bluez/bluez#1079): what was asked is asked again.
+  /// The kernel's lists are not always restored (bluez/bluez#1079), so everything is asked for again.
   mutating func wokeFromSleep() {
     journal(.machineResumed)
     profile.disarmAll()

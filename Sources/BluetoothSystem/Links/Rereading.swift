@@ -4,16 +4,16 @@ import BluetoothTypes
 import BusValue
 import TimeTypes
 
-/// Reading again what bluetoothd's signals should have told and may not have.
+/// Repeats reads of what bluetoothd's signals should have said but may not have.
 struct Rereading: Sendable {
-  /// Devices that are being read, one question each.
+  /// Devices being read, with one question each.
   private(set) var devices: Set<ObjectPath> = []
-  /// How often everything was read since the last registration.
+  /// How many times everything was read since the last reset.
   private var rounds = 0
-  /// From when on everything may be read again; `nil`: nobody is waited for.
+  /// From when everything may be read again, or `nil` if no device is awaited.
   private var dueAt: Instant?
 
-  /// Returns whether it is to be asked now.
+  /// Returns whether to ask now.
   mutating func ask(_ path: ObjectPath) -> Bool { devices.insert(path).inserted }
   mutating func answered(_ path: ObjectPath) { devices.remove(path) }
 
@@ -22,7 +22,7 @@ struct Rereading: Sendable {
     dueAt = nil
   }
 
-  /// Somebody is waited for. Returns whether everything is to be read now.
+  /// Called while a device is awaited. Returns whether to read everything now.
   mutating func isDue(at now: Instant) -> Bool {
     if let dueAt, dueAt > now { return false }
     let isAsked = dueAt != nil
@@ -32,14 +32,15 @@ struct Rereading: Sendable {
   }
 }
 
-/// Once a bluetoothd under load has connected a device of which no signal arrived, and the request was held until the
-/// system's restart. So what only a linked device does, and a reply that ought to have been preceded by a signal, have
-/// the device read. Of the devices that the kernel connects by itself there need be no word at all: they are read again,
-/// ever more rarely, when the system is awake anyway. For that there is no alarm, since held requests wake nobody;
-/// systemd's watchdog sees to it that something always happens.
+/// A bluetoothd under load was once seen to connect a device without a signal; the request was then held until the
+/// system restarted. So a device is read again when it does something that only a linked device does, or when a reply
+/// arrives without the signal that should have preceded it. For devices that the kernel connects by itself there may
+/// be no message at all. They are read again, at ever longer intervals, when the system is awake anyway. There is no
+/// alarm for that, since held requests must not wake the machine; systemd's watchdog ensures that something always
+/// happens.
 extension BluetoothSystem {
-  /// Asks what bluetoothd believes of a device. bluetoothd answers in line with its signals, so the answer is no older
-  /// than what is known.
+  /// Asks bluetoothd for its view of a device. bluetoothd's answers are in order with its signals, so the answer is
+  /// never older than what is known.
   mutating func reread(_ path: ObjectPath) {
     guard rereading.ask(path) else { return }
     call(path, .getAllProperties(interface: InterfaceName.device), for: .reread(path))
@@ -51,7 +52,7 @@ extension BluetoothSystem {
     reread(path)
   }
 
-  /// One question for all devices that are armed and away.
+  /// One question covers all devices that are armed and away.
   mutating func reconcileRereading(_ wanted: Set<PeerIdentifier>) {
     guard wanted.contains(where: { profile.armed.contains($0) && bluez.device($0)?.isConnected == false }) else {
       return rereading.renew()
@@ -77,13 +78,13 @@ extension BluetoothSystem {
     else { return }
     journal(
       .linkUnheard, [.peripheral: device.peer.uuidString, .connected: isConnected ? "yes" : "no"])
-    // What an advertisement said once is no sighting now.
+    // What an advertisement said at some earlier time is not a sighting now.
     deviceChanged(path, properties.filter { !Device.advertised.contains($0.key) }, [])
   }
 }
 
 extension Device {
-  /// Properties whose change means that the device was heard.
+  /// Properties that change only when the device was heard.
   static let advertised: Set<String> = [
     Device1.name(\.rssi), Device1.name(\.manufacturerData), Device1.name(\.serviceData),
   ]

@@ -4,7 +4,7 @@ import BluetoothTypes
 import FoundationEssentials
 import TimeTypes
 
-/// What apps ask of connections, and what they are told. A request holds until the app takes it back.
+/// Apps' connection requests, and what apps are told about them. A request holds until the app cancels it.
 extension BluetoothSystem {
   mutating func connect(_ key: ManagerKey, _ peer: PeerIdentifier, _ options: ConnectOptions) {
     let options = options.bounded
@@ -34,7 +34,7 @@ extension BluetoothSystem {
     }
   }
 
-  /// Makes room, where there is none, by forgetting peripherals that the app has nothing to do with any more.
+  /// Makes room if there is none, by forgetting peripherals that the app no longer uses.
   private mutating func hasRoomForPeripheral(_ key: ManagerKey) -> Bool {
     func isFull() -> Bool {
       managers[key]?.peripherals.count ?? 0 >= configuration.peripheralLimit
@@ -62,7 +62,7 @@ extension BluetoothSystem {
     persistPeripheral(key, peer)
   }
 
-  /// The manager no longer wants the peripheral; the link goes when nobody else does.
+  /// The manager no longer wants the peripheral. The link ends when no other manager wants it either.
   mutating func releaseConnection(_ key: ManagerKey, _ peer: PeerIdentifier) {
     guard managers[key]?.peripherals[peer]?.isWanted == true else { return }
     managers[key]?.peripherals[peer]?.release()
@@ -76,11 +76,11 @@ extension BluetoothSystem {
     managers.values.contains { $0.peripherals[peer]?.isWanted == true }
   }
 
-  // MARK: Telling
+  // MARK: Telling apps
 
-  /// A peripheral that the app believes connected is not any more.
+  /// Tells apps about the loss of connections that they still believe in.
   mutating func tellLostLinks() {
-    // Before bluetoothd was heard for the first time, nothing is known of any link.
+    // Until bluetoothd has been heard for the first time, nothing is known about links.
     guard bluez.wasEverPresent else { return }
     let isOn = bluez.state == .poweredOn
     for key in sortedManagers(.central) {
@@ -105,7 +105,7 @@ extension BluetoothSystem {
     alert(key, peer, peripheral.options.notifyOnDisconnection, "disconnected")
   }
 
-  /// A peripheral that the app waits for is there.
+  /// Tells apps about connections that they wait for.
   mutating func tellConnections() {
     guard bluez.state == .poweredOn else { return }
     for key in sortedManagers(.central) where mayWork(key) || apps[key.app]?.process != nil {
@@ -130,8 +130,8 @@ extension BluetoothSystem {
 
   // MARK: After the system came back
 
-  /// The app has gone on while the system was away: what it holds now is what it wants, and what it was told is what
-  /// it shows.
+  /// The app kept running while the system was away. What it holds now is what it wants, and it shows what it was
+  /// told.
   mutating func resumeCentral(_ key: ManagerKey, _ view: ManagerView) {
     let isRefused = view.scan.map { refusal(of: $0, key) != nil } ?? false
     let scan = isRefused ? managers[key]?.scan?.request : view.scan

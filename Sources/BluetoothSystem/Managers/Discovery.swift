@@ -1,7 +1,7 @@
 import BlueZ
 import TimeTypes
 
-/// The one discovery session that serves every scan, and the search for wanted peripherals.
+/// The one discovery session that serves every scan and the search for wanted peripherals.
 struct Discovery: Sendable {
   enum Step: Sendable, Hashable {
     case setFilter(DiscoveryFilter)
@@ -12,13 +12,13 @@ struct Discovery: Sendable {
   private(set) var registration = Registration()
   private var filter: DiscoveryFilter?
   private var isStopping = false
-  /// One filter at a time is on its way to bluetoothd.
+  /// A filter is on its way to bluetoothd. Only one is sent at a time.
   private var isFilterAsked = false
 
   var isRunning: Bool { registration.isDone }
 
   /// What to ask of bluetoothd now.
-  /// - Parameter wanted: the filter to discover with; `nil`: nobody wants a discovery.
+  /// - Parameter wanted: the filter to discover with, or `nil` if no discovery is wanted.
   mutating func steps(wanted: DiscoveryFilter?, at now: Instant) -> [Step] {
     guard !isStopping else { return [] }
     guard let wanted else {
@@ -37,12 +37,12 @@ struct Discovery: Sendable {
 
   mutating func filterWasSet() { isFilterAsked = false }
 
-  /// Returns whether that was waited for.
+  /// Returns whether this answer was awaited.
   mutating func started(_ result: Result<Reply, BlueZError>, at now: Instant) -> Bool {
     guard registration.isAsked else { return false }
     switch result {
     case .success: registration.succeed()
-    // Ours runs already.
+    // Our own discovery is already running.
     case .failure(let error) where error.kind == .inProgress: registration.succeed()
     case .failure: registration.fail(at: now)
     }
@@ -55,6 +55,6 @@ struct Discovery: Sendable {
     filter = nil
   }
 
-  /// bluetoothd says that nobody's discovery runs.
+  /// bluetoothd says that no discovery is running.
   mutating func hasEnded() { if isRunning { registration.withdraw() } }
 }

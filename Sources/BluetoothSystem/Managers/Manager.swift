@@ -4,7 +4,7 @@ import BluetoothTypes
 /// One manager of an app: what it asked for, and what its delegate was told.
 struct Manager: Sendable {
   let key: ManagerKey
-  /// Its number in the app's process; `nil` while no process has it.
+  /// Its number in the app's process, or `nil` while no process has it.
   var number: ManagerIdentifier?
   private(set) var toldState: ManagerState?
 
@@ -15,7 +15,7 @@ struct Manager: Sendable {
   // Peripheral role
   var services: [LocalAttributeIdentifier: ServiceRecord] = [:]
   var advertisement: AdvertisementRequest?
-  /// Who the delegate was told is subscribed.
+  /// The subscribers that the delegate was told of.
   var subscribers: [LocalAttributeIdentifier: Set<PeerIdentifier>] = [:]
   /// Services and an advertisement whose start the delegate has not been told of yet.
   var unannounced: Set<LocalAttributeIdentifier> = []
@@ -37,7 +37,7 @@ struct Manager: Sendable {
     )
   }
 
-  /// Its process is gone or has left; what it asked for stays.
+  /// The manager's process has ended or left. What the manager asked for stays.
   mutating func rest() {
     number = nil
     toldState = nil
@@ -45,16 +45,17 @@ struct Manager: Sendable {
     scan?.forgetReported()
   }
 
-  /// The delegate knows this state, or is told it now. Returns whether it is news to it.
+  /// The delegate is told this state, unless it knows it. Returns whether it is news.
   mutating func takes(_ state: ManagerState) -> Bool {
     defer { toldState = state }
     return toldState != state
   }
 
-  /// What the delegate knew while the system was away.
+  /// The state that the delegate knew while the system was away.
   mutating func knew(_ state: ManagerState?) { toldState = state }
 
-  /// A connection that its app last knew is restored as such, also where it was lost since: the loss is told next.
+  /// A connection that the app last knew of is restored as connected even if it was lost since. The loss is told
+  /// next.
   var hasSomethingToRestore: Bool {
     scan != nil || advertisement != nil || !services.isEmpty || peripherals.values.contains(where: \.isRestored)
   }

@@ -3,7 +3,7 @@ import BluetoothTypes
 import FoundationEssentials
 import TimeTypes
 
-/// Managers that come, are restored, and go.
+/// Creation, restoration and removal of managers.
 extension BluetoothSystem {
   func sortedManagers(_ role: Role) -> [ManagerKey] {
     managers.keys.filter { $0.role == role }.sorted()
@@ -46,7 +46,8 @@ extension BluetoothSystem {
     _ number: ManagerIdentifier, _ creation: ManagerCreation, _ view: ManagerView, app name: String
   ) {
     guard let key = claim(number, creation, app: name) else { return }
-    // The app's own view says more exactly than the queue what state it has missed; what came over the air stays.
+    // The app's own view says better than the queue which states it has missed. Values that came over the air stay
+    // queued.
     let waiting = apps[name]?.queue ?? []
     apps[name]?.queue.removeAll { $0.manager == key }
     apps[name]?.restored()
@@ -119,7 +120,7 @@ extension BluetoothSystem {
     }
   }
 
-  /// The first state comes before everything that waits.
+  /// The first state comes before everything that is queued.
   private mutating func tellStateFirst(
     _ key: ManagerKey, _ number: ManagerIdentifier, _ name: String, _ link: AppLinkIdentifier
   ) {

@@ -2,15 +2,15 @@ import AppLink
 import BluetoothTypes
 import TimeTypes
 
-/// One peripheral as one manager has it: whether it is asked for, and what the app knows of it.
+/// One peripheral as one manager sees it: whether it is requested, and what the app knows about it.
 struct Peripheral: Sendable {
   private(set) var options = ConnectOptions()
   private(set) var isWanted = false
-  /// The state after every event that waits; `delivered` is the state the app has been told.
+  /// The state after every queued event. `delivered` is the state that the app has been told.
   private(set) var told = PeripheralState.disconnected
   private(set) var delivered = PeripheralState.disconnected
   var services: [ServiceSnapshot]?
-  /// From when on the request counts, as its app has it.
+  /// The time from which the request counts, as set by the app.
   private(set) var notBefore = Instant.zero
 
   init() {}
@@ -20,18 +20,19 @@ struct Peripheral: Sendable {
     delivered = record.told
     told = record.told
     services = record.services
-    // What was noticed but not told is noticed again: a loss, or a link that came and went for a request.
+    // Events that were noticed but not delivered will be noticed again: a loss, or a link for a request that came and
+    // went.
     isWanted = record.isWanted || isHeldByApp
   }
 
-  /// The app believes it connected, or is about to hear so.
+  /// The app believes it is connected, or is about to be told so.
   var isConnected: Bool { told == .connected }
   /// A request that waits for its link.
   var isPending: Bool { isWanted && !isConnected }
-  /// Nobody wants it, and its app has heard that.
+  /// No longer requested, and its app knows that.
   var isIdle: Bool { !isWanted && told == .disconnected && delivered == .disconnected }
 
-  /// Connected or pending, as the app's last process knew it. What has happened since, a link that came and went even, is
+  /// Connected or pending, as the app's last process knew it. Everything since, even a link that came and went, is
   /// told after the restoration.
   var isRestored: Bool { isWanted || isHeldByApp }
   private var isHeldByApp: Bool { delivered == .connected || delivered == .connecting }
@@ -40,28 +41,28 @@ struct Peripheral: Sendable {
 
   // MARK: What the app asks
 
-  /// Returns whether that is a new request.
+  /// Returns whether the request is new.
   mutating func request(_ options: ConnectOptions, at now: Instant) -> Bool {
     self.options = options
     guard !isWanted else { return false }
     isWanted = true
     notBefore = now + .seconds(options.startDelaySeconds)
     told = .connecting
-    // What still waits to be told is older than this request.
+    // Everything still queued is older than this request.
     delivered = .connecting
     return true
   }
 
-  /// The app knows what it has taken back, whether or not it has heard the answer.
+  /// The app cancelled the request. It knows that whether or not it has received the answer.
   mutating func isTakenBack() { (told, delivered) = (.disconnected, .disconnected) }
 
-  /// It is not asked for any more.
+  /// It is no longer requested.
   mutating func release() {
     isWanted = false
     services = services?.withoutSubscriptions
   }
 
-  /// The app has gone on while the system was away: what it holds now is what it wants.
+  /// The app kept running while the system was away. What it holds now is what it wants.
   mutating func resume(as state: PeripheralState, _ options: ConnectOptions?, _ shown: [ServiceSnapshot]?) {
     isWanted = true
     self.options = options ?? self.options
@@ -69,7 +70,7 @@ struct Peripheral: Sendable {
     if let shown { services = shown }
   }
 
-  // MARK: What happens to it
+  // MARK: Events
 
   mutating func linkIsUp() { told = .connected }
 
@@ -77,14 +78,14 @@ struct Peripheral: Sendable {
     let isReconnecting = options.enableAutoReconnect
     isWanted = isReconnecting
     told = isReconnecting ? .connecting : .disconnected
-    // A peer without a bond forgets who was subscribed.
+    // A peer without a bond forgets its subscribers.
     if isBonded == false { services = services?.withoutSubscriptions }
   }
 
   /// The request can't be kept any more.
   mutating func hasFailed() { told = .disconnected }
 
-  /// What an app's process has been told is what its successor finds restored.
+  /// Records what an app's process has been told: its next process finds exactly that restored.
   mutating func wasDelivered(_ state: PeripheralState) {
     // A request made after the event was queued is newer than the event.
     delivered = state == .disconnected && isWanted ? .connecting : state
@@ -92,7 +93,7 @@ struct Peripheral: Sendable {
 }
 
 extension ConnectOptions {
-  /// With a delay that is a number: none, or a day at most.
+  /// Limits the delay to a valid number: zero to one day.
   var bounded: ConnectOptions {
     var options = self
     options.startDelaySeconds = startDelaySeconds.isFinite ? min(max(startDelaySeconds, 0), 86400) : 0

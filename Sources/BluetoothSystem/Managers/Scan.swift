@@ -5,7 +5,7 @@ import BluetoothTypes
 /// One manager's scan: what it looks for, and what it has found.
 struct Scan: Sendable {
   let request: ScanRequest
-  /// Peripherals that this scan has reported already.
+  /// Peripherals that this scan has already reported.
   private(set) var reported: Set<PeerIdentifier> = []
 
   init(_ request: ScanRequest, reported: Set<PeerIdentifier> = []) {
@@ -14,10 +14,10 @@ struct Scan: Sendable {
 
   private var asked: [BluetoothUUID] { (request.services ?? []) + request.solicitedServices }
 
-  /// In the background one without a filter finds nothing (Apple, "Core Bluetooth Background Processing").
+  /// In the background, a scan without a filter finds nothing (Apple, "Core Bluetooth Background Processing").
   func goesOn(inForeground isInForeground: Bool) -> Bool { isInForeground || request.services?.isEmpty == false }
 
-  /// A peripheral was seen that offers these services. Returns whether the app is told.
+  /// A peripheral that offers these services was seen. Returns whether to tell the app.
   mutating func takes(
     _ peer: PeerIdentifier, offering services: Set<BluetoothUUID>, inForeground isInForeground: Bool
   ) -> Bool {
@@ -35,7 +35,7 @@ extension ScanRequest {
 }
 
 extension DiscoveryFilter {
-  /// What one discovery has to find for these scans.
+  /// What one discovery has to find for all these scans.
   /// - Parameter isSearching: it also has to find a peripheral by its address.
   init(for scans: [(scan: Scan, isInForeground: Bool)], isSearching: Bool) {
     self.init(transport: "le", duplicateData: isSearching)
@@ -48,8 +48,8 @@ extension DiscoveryFilter {
       uuids.formUnion(scan.request.solicitedServices)
     }
     self.uuids = isOpen ? [] : uuids.sorted()
-    // Of peripherals that say that they are not discoverable, or nothing, bluetoothd tells nothing but the address,
-    // unless somebody looks for services or for what is near: as near as can be heard.
+    // For a peripheral whose advertisement does not set a discoverable flag, bluetoothd reports only the address,
+    // unless the filter has services or an RSSI limit. The limit used here is the weakest signal that can be heard.
     if isOpen { rssi = -127 }
   }
 }

@@ -4,7 +4,7 @@ import BluetoothTypes
 import FoundationEssentials
 import TimeTypes
 
-/// What apps scan for, and what they are told of what is seen.
+/// Apps' scans, and what apps are told about what is seen.
 extension BluetoothSystem {
   func refusal(of request: ScanRequest, _ key: ManagerKey) -> String? {
     let others = managers.values.reduce(0) { sum, manager in
@@ -34,7 +34,7 @@ extension BluetoothSystem {
 
   private func isInForeground(_ key: ManagerKey) -> Bool { apps[key.app]?.state == .foreground }
 
-  /// Scans that go on now.
+  /// The scans that are active now.
   private var activeScans: [ManagerKey] {
     sortedManagers(.central).filter { key in
       guard let scan = managers[key]?.scan, mayWork(key), !(apps[key.app]?.quitByUser ?? true) || isInForeground(key)

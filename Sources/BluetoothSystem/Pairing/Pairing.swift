@@ -3,27 +3,28 @@ import BlueZ
 import BusValue
 import TimeTypes
 
-/// The pairing agent, and the user it asks.
+/// The pairing agent, and the user that it asks.
 ///
-/// While nobody is there to answer it can neither show nor ask: pairing is Just Works, for devices that an app of this
-/// machine has to do with, and whatever would take a person is refused. While the user attends (`latchkey pairings`,
-/// `latchkey pair`) it can do both, so that pairings compare numbers, and it passes on every question.
+/// While no user is there to answer, the agent can neither show nor ask anything. Pairing is then Just Works, for
+/// devices that an app of this machine uses, and whatever would need a person is refused. While the user attends
+/// (`latchkey pairings`, `latchkey pair`) the agent can do both, so pairings compare numbers, and it passes on every
+/// question.
 struct Pairing: Sendable {
   struct OpenQuestion: Sendable {
     let question: PairingQuestion
-    /// bluetoothd's call that is answered; `nil` where a number is only shown.
+    /// bluetoothd's call to answer, or `nil` if a number is only shown.
     let callback: CallbackIdentifier?
     let deadline: Instant
-    /// Some user has been told.
+    /// A user has been told.
     fileprivate(set) var isTold = false
   }
 
-  /// The user wants a pairing with a device.
+  /// The user's wish to pair with a device.
   struct Wish: Sendable {
     let device: String
     let token: AnswerToken
     let deadline: Instant
-    /// bluetoothd pairs; until then the device is looked for.
+    /// The device that bluetoothd is pairing. `nil` while the device is being looked for.
     fileprivate(set) var path: ObjectPath?
     var isSearching: Bool { path == nil }
 
@@ -35,23 +36,23 @@ struct Pairing: Sendable {
     }
   }
 
-  /// Where bluetoothd refuses it, it is asked again every half minute: nobody waits for it as apps wait for a service.
+  /// If bluetoothd refuses, it is asked again every half minute. Unlike a service, the agent is not awaited by apps.
   private(set) var agent = Registration(backOff: BackOff(first: .seconds(30), doublings: 0))
-  /// With which it is registered, or being registered.
+  /// The capability with which the agent is registered or being registered.
   private(set) var capability = AgentCapability.noInputNoOutput
-  /// The agent left for another, and the adapter may stop being pairable with it.
+  /// The agent was replaced by another, and the adapter may stop being pairable because of that.
   private var losesPairable = false
   private(set) var questions: [UInt64: OpenQuestion] = [:]
   private var lastQuestion: UInt64 = 0
   private var attendedUntil: Instant?
   /// Users who wait for a question.
   private var waiting: [(token: AnswerToken, until: Instant)] = []
-  /// One at a time.
+  /// The user's wish. There is one at a time.
   private(set) var wish: Wish?
 
-  /// How long one sign of the user's presence holds.
+  /// How long one sign of the user's presence counts.
   private static let attendance: Duration = .seconds(30)
-  /// After which a user who waits is told that there is nothing.
+  /// How long a waiting user waits before hearing that there is no question.
   static let patience: Duration = .seconds(10)
   /// The Security Manager gives up after 30 s (Bluetooth Core, Vol 3, Part H, 3.4).
   private static let answerLimit: Duration = .seconds(25)
@@ -60,7 +61,7 @@ struct Pairing: Sendable {
   private static let waitingLimit = 16
   private static let nameLimit = 64
 
-  /// When something about questions, users or the wish is due; the agent's own time is `agent.deadline`.
+  /// When something about questions, users or the wish is due. The agent has its own deadline, `agent.deadline`.
   var deadline: Instant? {
     (questions.values.map(\.deadline) + waiting.map(\.until) + [attendedUntil, wish?.deadline].compactMap(\.self)).min()
   }
@@ -72,7 +73,7 @@ struct Pairing: Sendable {
     case register(AgentCapability)
   }
 
-  /// What to ask of bluetoothd now, so that the agent can do what there is a person for.
+  /// What to ask of bluetoothd now, so that the agent's capability fits whether a user attends.
   mutating func agentSteps(at now: Instant) -> [AgentStep] {
     var steps: [AgentStep] = []
     let wanted: AgentCapability = isAttended(at: now) ? .keyboardDisplay : .noInputNoOutput
@@ -89,12 +90,12 @@ struct Pairing: Sendable {
 
   mutating func agentWasRegistered() { agent.succeed() }
   mutating func agentWasRefused(at now: Instant) { agent.fail(at: now) }
-  /// bluetoothd has released it, or is gone.
+  /// bluetoothd has released the agent, or is gone.
   mutating func agentIsGone() { agent.withdraw() }
-  /// It can show and ask.
+  /// The agent can show and ask.
   var asksPeople: Bool { agent.isDone && capability == .keyboardDisplay }
 
-  /// Whether the adapter, which is not pairable any more, lost that with an agent that left for another.
+  /// Whether the adapter stopped being pairable because the agent was replaced by another.
   mutating func takeLossOfPairable() -> Bool {
     defer { losesPairable = false }
     return losesPairable
@@ -108,7 +109,8 @@ struct Pairing: Sendable {
   func mayAsk(at now: Instant) -> Bool { isAttended(at: now) && questions.count < Self.questionLimit }
 
   var openQuestions: [PairingQuestion] { questions.values.map(\.question).sorted { $0.identifier < $1.identifier } }
-  /// A number that is only shown stays, and is nothing to come back for at once.
+  /// Whether a user who comes back should be answered at once. A number that is only shown stays open but is news
+  /// only once.
   var hasNews: Bool { questions.values.contains { $0.question.kind != .show || !$0.isTold } }
   func shows(_ address: String?) -> Bool {
     questions.values.contains { $0.question.kind == .show && $0.question.address == address }
@@ -131,7 +133,7 @@ struct Pairing: Sendable {
 
   func overdue(at now: Instant) -> [UInt64] { questions.filter { $0.value.deadline <= now }.keys.sorted() }
 
-  /// The pairing that asked is over. Returns the calls that have no answer.
+  /// The pairing that asked is over. Returns the calls that have not been answered.
   mutating func cancelQuestions() -> [CallbackIdentifier] {
     defer { questions = [:] }
     return questions.sorted { $0.key < $1.key }.compactMap(\.value.callback)
@@ -151,7 +153,7 @@ struct Pairing: Sendable {
     return waiting.map(\.token)
   }
 
-  /// Users who have waited long enough; and who is thought to be there no longer is not.
+  /// Takes the users who have waited long enough.
   mutating func takePatient(at now: Instant) -> [AnswerToken] {
     let done = waiting.filter { $0.until <= now }.map(\.token)
     waiting.removeAll { $0.until <= now }

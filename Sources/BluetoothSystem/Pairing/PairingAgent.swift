@@ -4,7 +4,7 @@ import BluetoothTypes
 import BusValue
 import TimeTypes
 
-/// What `Pairing` decides, carried out: bluetoothd's questions, the user's answers, and the user's own pairings.
+/// Carries out what `Pairing` decides: bluetoothd's questions, the user's answers, and the user's own pairings.
 extension BluetoothSystem {
   static let agentPath = ObjectPath(unchecked: "/org/latchkey/agent")
 
@@ -37,13 +37,13 @@ extension BluetoothSystem {
     }
   }
 
-  /// Whether an app asked for this device, or serves whoever comes.
+  /// Whether an app asked for this device, or publishes services for any central.
   func mayPair(_ path: ObjectPath) -> Bool {
     guard let device = bluez.devices[path] else { return false }
     return isWanted(device.peer) || managers.values.contains { !$0.services.isEmpty }
   }
 
-  /// The user is at it: its link is wanted, though no app asked.
+  /// The user is pairing this device, so its link is wanted even without an app's request.
   func isPairing(_ device: Device) -> Bool {
     pairing.wish?.path == device.path || pairing.asks(about: device.address?.description)
   }
@@ -68,7 +68,7 @@ extension BluetoothSystem {
     pairing.userWasTold()
   }
 
-  /// bluetoothd asks. Without a user only what takes none is granted.
+  /// bluetoothd asks a question. Without a user, only what needs no user is granted.
   mutating func ask(
     _ kind: PairingQuestion.Kind, _ path: ObjectPath, _ passkey: UInt32, _ callback: CallbackIdentifier
   ) {
@@ -81,7 +81,7 @@ extension BluetoothSystem {
   }
 
   mutating func show(_ passkey: UInt32, _ path: ObjectPath) {
-    // bluetoothd says it again with every key that is pressed over there.
+    // bluetoothd repeats the call for every key that is pressed on the other side.
     guard let device = bluez.devices[path], pairing.mayAsk(at: now), !pairing.shows(device.address?.description) else {
       return
     }
@@ -179,7 +179,7 @@ extension BluetoothSystem {
     }
   }
 
-  /// bluetoothd or its adapter is gone, and with it all that it asked.
+  /// bluetoothd or its adapter is gone, and everything it asked with it.
   mutating func forgetPairings() {
     _ = pairing.cancelQuestions()
     finishWish(.failure(AppLinkError(.unavailable, "Bluetooth went away.")))

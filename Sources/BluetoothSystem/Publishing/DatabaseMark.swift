@@ -4,21 +4,21 @@ import BluetoothTypes
 import BusValue
 import TimeTypes
 
-/// Gives this machine's GATT database another Database Hash, when a bonded central may remember it wrongly.
+/// Gives this machine's GATT database another Database Hash when a bonded central may remember it wrongly.
 ///
-/// A central's bluetoothd that loses the link in the middle of a discovery skips it on the next link, since it has
-/// written the hash down already; it then lacks services for good. All that shows of it here is a short link at which
-/// nothing was asked. After one, a small service of the system's own takes another form; the hash is new, and the next
-/// link begins with a whole discovery. Until then there is no such service.
+/// If a central's bluetoothd loses the link during a discovery, it skips the discovery on the next link, because it
+/// has already written down the hash. It then lacks services for good. On this side, all that can be seen is a short
+/// link without requests. After such a link, a small service of the system's own takes another form. That changes the
+/// hash, and the next link begins with a full discovery. Until the first such link the service does not exist.
 struct DatabaseMark: Sendable {
   private(set) var registration = Registration()
   private(set) var root: ObjectPath?
-  /// Which mark bluetoothd was given.
+  /// The number of the mark that bluetoothd was given.
   private var number: UInt32 = 0
-  /// Bonded centrals that are linked: since when, and whether they have asked for anything.
+  /// Linked bonded centrals: since when, and whether they have asked for anything.
   private var visits: [PeerIdentifier: (since: Instant, showsLife: Bool)] = [:]
 
-  /// A link that ends sooner may have been lost in a discovery, which takes a second or two.
+  /// A shorter link may have been lost during a discovery, which takes a second or two.
   static let visitLimit: Duration = .seconds(10)
   static let service = BluetoothUUID("b4d1a7c6-0000-4c61-9a63-686b65790001")
   /// Above all handles that apps' services get.
@@ -31,14 +31,14 @@ struct DatabaseMark: Sendable {
   mutating func visitShowsLife(_ peer: PeerIdentifier) { visits[peer]?.showsLife = true }
   mutating func forgetVisit(of peer: PeerIdentifier) { visits[peer] = nil }
 
-  /// Returns whether the central may have lost the link in a discovery.
+  /// Returns whether the central may have lost the link during a discovery.
   mutating func visitEnded(_ peer: PeerIdentifier, at now: Instant) -> Bool {
     guard let visit = visits.removeValue(forKey: peer) else { return false }
     return !visit.showsLife && now < visit.since + Self.visitLimit
   }
 
   /// What to ask of bluetoothd now.
-  /// - Parameter wanted: the mark that is due; 0: none.
+  /// - Parameter wanted: the mark that is due, or 0 for none.
   mutating func steps(wanted: UInt32, exports: inout ExportPaths, at now: Instant) -> [AdapterCall] {
     guard number != wanted || registration.isFailed, registration.mayAsk(at: now) else { return [] }
     var calls: [AdapterCall] = []
@@ -66,12 +66,12 @@ struct DatabaseMark: Sendable {
     return [place: exported.interfaces, place.appending("characteristic"): marked.interfaces]
   }
 
-  /// The characteristic's UUID has the number: values are no part of the hash, declarations are.
+  /// The number is in the characteristic's UUID, because the hash covers declarations and not values.
   private static func characteristic(_ number: UInt32) -> BluetoothUUID {
     BluetoothUUID(high: 0xB4D1_A7C6_0001_4C61, low: 0x9A63_686B_0000_0000 | UInt64(number))
   }
 
-  /// bluetoothd has answered. Returns `false` where it is another mark by now.
+  /// bluetoothd has answered. Returns `false` if the answer is for an earlier mark.
   mutating func registered(_ root: ObjectPath, isAccepted: Bool, at now: Instant) -> Bool {
     guard self.root == root else { return false }
     if isAccepted {

@@ -3,11 +3,11 @@ import BlueZ
 import BluetoothTypes
 import BusValue
 
-/// Services that include each other. bluetoothd takes them from one application alone, and each only after those that it
-/// includes.
+/// Services that include each other. bluetoothd accepts them only from the same application, and each only after
+/// those that it includes.
 extension BluetoothSystem {
-  /// A service and those that it is bound to by including or being included, in the order in which they were added; alone
-  /// where it is bound to none.
+  /// A service with all services connected to it by inclusion, in either direction, in the order in which they were
+  /// added. A service without inclusions is alone.
   func family(of record: ServiceRecord, _ key: ManagerKey) -> [ServiceRecord] {
     let all = managers[key]?.services ?? [:]
     var found: Set<LocalAttributeIdentifier> = [record.definition.identifier]

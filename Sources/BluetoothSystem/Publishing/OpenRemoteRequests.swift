@@ -3,7 +3,7 @@ import BlueZ
 import BluetoothTypes
 import TimeTypes
 
-/// A read or a write of a remote central that an app has to answer.
+/// A remote central's read or write that an app has to answer.
 struct OpenRemoteRequest: Sendable {
   let callback: CallbackIdentifier
   let manager: ManagerKey
@@ -12,7 +12,7 @@ struct OpenRemoteRequest: Sendable {
   let deadline: Instant
 }
 
-/// All that wait for an app's answer, by the numbers that apps know them by.
+/// All requests that wait for an app's answer, by the numbers given to the apps.
 struct OpenRemoteRequests: Sendable {
   private var last: UInt64 = 0
   private var open: [RemoteRequestIdentifier: OpenRemoteRequest] = [:]
@@ -29,13 +29,13 @@ struct OpenRemoteRequests: Sendable {
     return identifier
   }
 
-  /// An app answers: `nil` where it has answered already, the system has for it, or the request is another app's.
+  /// An app answers. Returns `nil` if the app or the system has already answered, or if the request is another app's.
   mutating func take(_ identifier: RemoteRequestIdentifier, of app: String) -> OpenRemoteRequest? {
     guard open[identifier]?.manager.app == app else { return nil }
     return open.removeValue(forKey: identifier)
   }
 
-  /// Takes out what matches, the oldest first.
+  /// Removes what matches, oldest first.
   mutating func take(where matches: (RemoteRequestIdentifier, OpenRemoteRequest) -> Bool)
     -> [(RemoteRequestIdentifier, OpenRemoteRequest)]
   {

@@ -9,9 +9,10 @@ struct PublishedAdvertisement: Sendable {
   let path: ObjectPath
   let request: AdvertisementRequest
 
-  /// How often it is sent, in milliseconds: 152.5 ms is the first interval that Apple's Accessory Design Guidelines
-  /// recommend. At bluetoothd's own 1.28 s a link comes up seconds after somebody has come within range, too late to see
-  /// him come nearer. bluetoothd 5.77 and later obey, earlier ones do so with `--experimental` and else pay no heed.
+  /// The advertising interval in milliseconds. 152.5 ms is the first interval that Apple's Accessory Design
+  /// Guidelines recommend. With bluetoothd's own 1.28 s, a link comes up seconds after a person has come within
+  /// range, too late to see them approach. bluetoothd 5.77 and later use the value. Earlier versions use it only with
+  /// `--experimental` and otherwise ignore it.
   static let intervalMilliseconds: UInt32 = 152
   static let nameLimitBytes = 248
 
@@ -19,7 +20,8 @@ struct PublishedAdvertisement: Sendable {
     var properties = PropertyValues<LEAdvertisement1>()
     properties.type = "peripheral"
     properties.serviceUUIDs = request.serviceUUIDs
-    // As on every other system; a bluetoothd that looks for nothing in particular shows nothing of others.
+    // As on other systems. Without the flag, a bluetoothd that looks for nothing in particular does not show the
+    // device.
     properties.discoverable = true
     properties.minIntervalMilliseconds = Self.intervalMilliseconds
     properties.maxIntervalMilliseconds = Self.intervalMilliseconds
@@ -29,7 +31,7 @@ struct PublishedAdvertisement: Sendable {
 }
 
 extension AdvertisementRequest {
-  /// What is wrong with it; `nil`: nothing.
+  /// What is wrong with the request, or `nil`.
   func refusal(uuidLimit: Int) -> String? {
     let nameLimit = PublishedAdvertisement.nameLimitBytes
     guard serviceUUIDs.count > uuidLimit || localName?.utf8.count ?? 0 > nameLimit else { return nil }

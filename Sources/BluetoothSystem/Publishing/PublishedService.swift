@@ -3,18 +3,18 @@ import BlueZ
 import BluetoothTypes
 import BusValue
 
-/// A service as it is exported to bluetoothd: one application each, but for those that include each other, at a fixed
-/// handle, so that neither an app's death nor another service's coming and going moves an attribute.
+/// A service as it is exported to bluetoothd. Each service is an application of its own, except those that include
+/// each other. Its handle is fixed, so that neither an app's death nor another service's change moves an attribute.
 struct PublishedService: Sendable {
   let manager: ManagerKey
-  /// Of the application.
+  /// The path of the application.
   let root: ObjectPath
-  /// Of the service.
+  /// The path of the service.
   let path: ObjectPath
   private(set) var characteristics: [ObjectPath: LocalAttributeIdentifier] = [:]
   private(set) var paths: [LocalAttributeIdentifier: ObjectPath] = [:]
   private(set) var descriptors: [ObjectPath: [UInt8]] = [:]
-  /// Characteristics that bluetoothd has somebody subscribed to since the registration.
+  /// Characteristics that have subscribers at bluetoothd since the registration.
   var notifying: Set<LocalAttributeIdentifier> = []
 
   init(_ record: ServiceRecord, manager: ManagerKey, root: ObjectPath, path: ObjectPath) {
@@ -37,8 +37,8 @@ struct PublishedService: Sendable {
     characteristic.appending("descriptor\(index)")
   }
 
-  /// The objects that bluetoothd reads the service from.
-  /// - Parameter included: the paths of the services that it includes, which stand in the same application.
+  /// The objects from which bluetoothd reads the service.
+  /// - Parameter included: the paths of the services that it includes, in the same application.
   func objects(of record: ServiceRecord, including included: [ObjectPath]) -> ManagedObjects {
     var service = PropertyValues<GattService1>()
     service.uuid = record.definition.uuid
@@ -66,7 +66,7 @@ struct PublishedService: Sendable {
 }
 
 extension CharacteristicDefinition {
-  /// What bluetoothd is told of what may be done with it, and by whom.
+  /// The flags that tell bluetoothd what may be done with the characteristic, and by whom.
   var flags: [GATTFlag] {
     var flags: [GATTFlag] = []
     func add(_ flag: GATTFlag, where condition: Bool) { if condition { flags.append(flag) } }

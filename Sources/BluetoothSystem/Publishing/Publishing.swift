@@ -4,29 +4,29 @@ import BluetoothTypes
 import BusValue
 import TimeTypes
 
-/// What bluetoothd has of what apps publish, and what it is asked for: services, advertisements, and the mark that makes
-/// centrals look again.
+/// What bluetoothd has been given of what apps publish, and what it is being asked for: services, advertisements, and
+/// the mark that makes centrals discover again.
 struct Publishing: Sendable {
   private(set) var services: [LocalAttributeIdentifier: PublishedService] = [:]
-  /// The GATT applications that services were exported in, by their roots.
+  /// The GATT applications in which services were exported, by their root paths.
   private(set) var applications: [ObjectPath: Registration] = [:]
   private(set) var advertisements: [ManagerKey: PublishedAdvertisement] = [:]
   var mark = DatabaseMark()
 
-  /// Registrations under way at most: an app that publishes and takes back as fast as it can gets no more of bluetoothd's
-  /// time than it answers for.
+  /// The most registrations under way. An app that publishes and removes services as fast as it can gets no more of
+  /// bluetoothd's time than bluetoothd answers for.
   static let registrationLimit = 256
 
-  /// When registrations that were refused are asked for again; also those of the past, which nobody may want now.
+  /// When to ask again for refused registrations. The times may be in the past if a registration is no longer wanted.
   var deadlines: [Instant] {
     let registrations = Array(applications.values) + advertisements.values.map(\.registration) + [mark.registration]
     return registrations.compactMap(\.deadline)
   }
 
-  /// bluetoothd or its adapter is gone, and with it all that was registered there.
+  /// bluetoothd or its adapter is gone, and everything that was registered there with it.
   mutating func forgetAll() { self = Publishing() }
 
-  /// bluetoothd has dropped an advertisement by itself; it is registered again.
+  /// bluetoothd has dropped an advertisement by itself. It will be registered again.
   mutating func released(_ path: ObjectPath) {
     for (key, advertisement) in advertisements where advertisement.path == path { advertisements[key] = nil }
   }
@@ -37,8 +37,8 @@ struct Publishing: Sendable {
     services[identifier].flatMap { applications[$0.root] }?.isDone == true
   }
 
-  /// Whether bluetoothd has these services, or has refused them. No central is called in before: it would find a
-  /// database without them, and remember it.
+  /// Whether bluetoothd has these services or has refused them. Until then nothing is advertised: a central would
+  /// find a database without the services, and remember it.
   func isServed(_ identifiers: some Sequence<LocalAttributeIdentifier>) -> Bool {
     guard !mark.registration.isAsked else { return false }
     return identifiers.allSatisfy { identifier in
@@ -46,7 +46,7 @@ struct Publishing: Sendable {
     }
   }
 
-  /// The characteristic that bluetoothd means by a path.
+  /// The characteristic at this path.
   func characteristic(at path: ObjectPath)
     -> (service: LocalAttributeIdentifier, manager: ManagerKey, characteristic: LocalAttributeIdentifier)?
   {
@@ -56,13 +56,13 @@ struct Publishing: Sendable {
     return nil
   }
 
-  /// What a central reads that no app is asked for: a descriptor, or the mark.
+  /// A value that a central can read without asking an app: a descriptor's, or the mark's.
   func constant(at path: ObjectPath) -> [UInt8]? {
     if path == mark.characteristic { return mark.value }
     return services.values.lazy.compactMap { $0.descriptors[path] }.first
   }
 
-  /// bluetoothd tells of the first subscriber, and of the last one's leaving. Returns whether it said so already.
+  /// bluetoothd reports the first subscriber, or that the last one left. Returns whether it had already said so.
   mutating func setNotifying(
     _ isNotifying: Bool, _ characteristic: LocalAttributeIdentifier, of service: LocalAttributeIdentifier
   ) -> Bool {
@@ -70,7 +70,7 @@ struct Publishing: Sendable {
     return services[service]?.notifying.insert(characteristic).inserted == false
   }
 
-  /// Registers a family of services, all at once, where bluetoothd does not have it as it is now.
+  /// Registers a family of services together, unless bluetoothd already has it as it is now.
   mutating func publish(
     _ family: [ServiceRecord], of manager: ManagerKey, exports: inout ExportPaths, at now: Instant
   ) -> [AdapterCall] {
@@ -83,14 +83,14 @@ struct Publishing: Sendable {
       registration = failed
       applications[root] = nil
     } else {
-      // One more has come to those that are there, and all are registered anew.
+      // The family has grown, so all of it is registered anew.
       for root in roots.sorted() { calls.append(withdraw(root)) }
     }
     registration.ask()
     let root = exports.next("services")
     var objects = ManagedObjects()
     for (index, member) in family.enumerated() {
-      // bluetoothd takes them by their paths, and knows of each only those before it.
+      // bluetoothd reads the services in the order of their paths, and each may include only earlier ones.
       let name = family.count == 1 ? "service" : "service\(1000 + index)"
       let includes = member.definition.includedServices.compactMap { services[$0] }.filter { $0.root == root }
       let service = PublishedService(member, manager: manager, root: root, path: root.appending(name))
@@ -105,7 +105,7 @@ struct Publishing: Sendable {
     return calls
   }
 
-  /// Takes a service back, and with it those that were registered with it; they are registered anew.
+  /// Removes a service and the others registered with it. The others are registered anew.
   mutating func unpublish(_ identifier: LocalAttributeIdentifier) -> AdapterCall? {
     services[identifier].map { withdraw($0.root) }
   }
@@ -120,7 +120,7 @@ struct Publishing: Sendable {
     services.filter { $0.value.root == root }.keys.sorted()
   }
 
-  /// bluetoothd has answered for an application. Returns whose it was: nobody's any more, where it was taken back meanwhile.
+  /// bluetoothd has answered for an application. Returns its services; empty if it was removed in the meantime.
   mutating func registered(_ root: ObjectPath, isAccepted: Bool, at now: Instant) -> [LocalAttributeIdentifier] {
     guard applications[root] != nil else { return [] }
     if isAccepted { applications[root]?.succeed() } else { applications[root]?.fail(at: now) }
@@ -133,7 +133,7 @@ struct Publishing: Sendable {
     advertisements[key].map { $0.request == request && $0.registration.isDone } ?? false
   }
 
-  /// Takes a manager's advertisement back where it asks for another one, or none.
+  /// Removes a manager's advertisement if the manager now asks for another one, or for none.
   mutating func withdrawAdvertisement(_ key: ManagerKey, unlessIt isFor: AdvertisementRequest?) -> AdapterCall? {
     guard let current = advertisements[key], current.request != isFor else { return nil }
     advertisements[key] = nil
@@ -155,7 +155,7 @@ struct Publishing: Sendable {
       for: .registerAdvertisement(key, path: path))
   }
 
-  /// bluetoothd has answered for an advertisement. Returns `false` where it is another one by now.
+  /// bluetoothd has answered for an advertisement. Returns `false` if the answer is for an earlier one.
   mutating func advertisementRegistered(_ key: ManagerKey, _ path: ObjectPath, isAccepted: Bool, at now: Instant)
     -> Bool
   {
@@ -168,11 +168,11 @@ struct Publishing: Sendable {
     return true
   }
 
-  /// Its app has been told that it can't be, and asks for it no more.
+  /// The app has been told that its advertisement failed, and no longer asks for it.
   mutating func forgetAdvertisement(_ key: ManagerKey) { advertisements[key] = nil }
 }
 
-/// A call to the adapter, and what it is for.
+/// A call to the adapter, and its purpose.
 struct AdapterCall: Sendable {
   let request: BlueZ.Request
   let pending: PendingCall
@@ -180,8 +180,8 @@ struct AdapterCall: Sendable {
   init(_ request: BlueZ.Request, for pending: PendingCall) { (self.request, self.pending) = (request, pending) }
 }
 
-/// Paths of the objects that are exported to bluetoothd. None is used twice, so that what bluetoothd still says of an old
-/// one is of no other.
+/// Paths of the objects exported to bluetoothd. Paths are never reused, so a late message about an old object can't
+/// be taken for one about a new object.
 struct ExportPaths: Sendable {
   private var last: UInt64 = 0
 

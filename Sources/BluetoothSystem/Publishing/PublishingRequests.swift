@@ -4,7 +4,7 @@ import BluetoothTypes
 import BusValue
 import TimeTypes
 
-/// What apps ask to have published, and what they are told of it.
+/// Apps' requests to publish, and what apps are told about them.
 extension BluetoothSystem {
   private var database: PublishedDatabase {
     PublishedDatabase(services: managers.values.flatMap { $0.services.values }, configuration: configuration)
@@ -99,7 +99,7 @@ extension BluetoothSystem {
       let services = (managers[key]?.services ?? [:]).values.sorted { $0.order < $1.order }
       for record in services where room > 0 {
         let family = family(of: record, key)
-        // The first of them registers all.
+        // The first service of a family registers all of it.
         guard family.first?.definition.identifier == record.definition.identifier else { continue }
         let calls = publishing.publish(family, of: key, exports: &exports, at: now)
         if !calls.isEmpty { room -= 1 }
@@ -119,12 +119,12 @@ extension BluetoothSystem {
     }
   }
 
-  // MARK: Its answers
+  // MARK: bluetoothd's answers
 
   mutating func serviceRegistered(_ root: ObjectPath, _ result: Result<Reply, BlueZError>) {
     let refusal: BlueZError? = if case .failure(let error) = result { error } else { nil }
     for identifier in publishing.registered(root, isAccepted: refusal == nil, at: now) {
-      // A new one that is refused is taken back, and with it all that was registered with it.
+      // A new service that is refused is removed, along with those registered with it.
       guard let service = publishing.services[identifier], service.root == root else { continue }
       let key = service.manager
       let isNew = managers[key]?.unannounced.remove(identifier) != nil
@@ -156,7 +156,7 @@ extension BluetoothSystem {
     if case .failure(let error) = result { journal(.databaseMarkRefused, [.error: error.description]) }
   }
 
-  /// bluetoothd has dropped an exported object; it is registered again.
+  /// bluetoothd has dropped an exported object. It will be registered again.
   mutating func released(_ path: ObjectPath, _ interface: String) {
     switch interface {
     case InterfaceName.advertisement: publishing.released(path)

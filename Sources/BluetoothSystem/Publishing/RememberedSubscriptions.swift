@@ -1,7 +1,7 @@
 import AppLink
 import BluetoothTypes
 
-/// Bonded centrals that bluetoothd keeps subscribed over the loss of their links.
+/// Bonded centrals that bluetoothd keeps subscribed after their links are lost.
 struct RememberedSubscriptions: Sendable {
   private var centrals: [LocalAttributeIdentifier: Set<PeerIdentifier>] = [:]
 
@@ -11,17 +11,17 @@ struct RememberedSubscriptions: Sendable {
 
   func includes(_ central: PeerIdentifier) -> Bool { centrals.values.contains { $0.contains(central) } }
 
-  /// Returns whether it is new.
+  /// Returns whether the subscription is new.
   @discardableResult mutating func add(_ record: SubscriptionRecord) -> Bool {
     centrals[record.characteristic, default: []].insert(record.central).inserted
   }
 
-  /// Returns whether it was there.
+  /// Returns whether the subscription existed.
   mutating func remove(_ central: PeerIdentifier, from characteristic: LocalAttributeIdentifier) -> Bool {
     centrals[characteristic]?.remove(central) != nil
   }
 
-  /// The characteristic is gone. Returns who was subscribed to it.
+  /// The characteristic was removed. Returns its former subscribers.
   mutating func removeAll(of characteristic: LocalAttributeIdentifier) -> [PeerIdentifier] {
     (centrals.removeValue(forKey: characteristic) ?? []).sorted()
   }

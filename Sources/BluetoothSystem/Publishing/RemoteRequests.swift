@@ -6,8 +6,8 @@ import FoundationEssentials
 import TimeTypes
 
 extension BluetoothSystem {
-  /// bluetoothd calls an object of ours. Whatever it is, it is answered, soon: a request that is open when the link drops can
-  /// take bluetoothd down.
+  /// bluetoothd calls one of our objects. Every call is answered soon: a request that is still open when the link
+  /// drops can crash bluetoothd.
   mutating func receive(_ callback: Callback, _ path: ObjectPath, _ identifier: CallbackIdentifier) {
     switch callback {
     case .readValue(let request): readRequested(path, request, identifier)
@@ -19,7 +19,7 @@ extension BluetoothSystem {
       stopNotify(path)
       answer(identifier, .success(.none))
     case .confirm: answer(identifier, .success(.none))
-    // Nothing of ours says that it gives sockets, or that it is a monitor.
+    // None of our objects claims to offer sockets or to be a monitor.
     case .acquireNotify, .acquireWrite, .monitor: answer(identifier, .failure(.notSupported))
     case .release(let interface):
       released(path, interface)
@@ -97,7 +97,7 @@ extension BluetoothSystem {
       answer(callback, .failure(.notPermitted("Write not permitted")))
       return
     }
-    // Nobody waits for a command's answer, so that none is held back; what its app can't take in is lost, as on the air.
+    // A command has no answer, so it can't be held back. What its app can't take is lost, as it would be on the air.
     if isCommand, waitingCommands(key.app) >= configuration.remoteCommandLimit {
       noteLost(key.app, "writeRequested")
       answer(callback, .failure(Self.error(.unlikelyError)))
@@ -123,7 +123,7 @@ extension BluetoothSystem {
     }
   }
 
-  /// Notes a request for an app; where the app can't hear of it (F3), or too much waits already, answers for it.
+  /// Opens a request for an app. If the app can't be told (F3) or too many requests wait, answers in the app's place.
   private mutating func openRequest(
     _ key: ManagerKey, _ request: RemoteRequest, _ callback: CallbackIdentifier, isRead: Bool
   ) -> (CentralSnapshot, RemoteRequestIdentifier)? {
@@ -134,7 +134,7 @@ extension BluetoothSystem {
       answer(callback, .failure(Self.error(.unlikelyError)))
       return nil
     }
-    // A stranger that passes by leaves nothing on disk.
+    // A stranger that passes by is not stored.
     if device.isBonded { _ = keepPeer(device.peer, wasRequested: false) }
     let identifier = remoteRequests.add(
       OpenRemoteRequest(
@@ -150,7 +150,7 @@ extension BluetoothSystem {
     if let error {
       answer(request.callback, .failure(Self.error(error)))
     } else if request.isRead {
-      // The app answers with the part from the offset on, as Core Bluetooth has it.
+      // As in Core Bluetooth, the app has already answered with the part from the offset on.
       answer(request.callback, .success(.bytes(Array((value ?? []).prefix(ATTLimits.maximumValueLength)))))
     } else {
       answer(request.callback, .success(.none))
@@ -166,8 +166,8 @@ extension BluetoothSystem {
     }
   }
 
-  /// The central is gone, and with it the request. bluetoothd 5.82 ignores this answer and dies when its own five seconds
-  /// are over, which only an answer before the link's loss prevents; later ones may be grateful for it.
+  /// The central is gone, and its requests with it. bluetoothd 5.82 ignores this answer and crashes when its own five
+  /// seconds are over; only an answer before the loss of the link prevents that. Later versions may make use of it.
   mutating func failRemoteRequests(from central: PeerIdentifier) {
     for (identifier, request) in remoteRequests.take(where: { $1.central == central }) {
       answer(request.callback, .failure(Self.error(.unlikelyError)))
@@ -176,14 +176,14 @@ extension BluetoothSystem {
     }
   }
 
-  /// bluetoothd is gone: nobody waits for an answer.
+  /// bluetoothd is gone, so no answer is awaited.
   mutating func expireAllRemoteRequests() {
     for (identifier, request) in remoteRequests.take(where: { _, _ in true }) {
       withdraw(identifier, request.manager)
     }
   }
 
-  /// A process that is gone answers nothing; a request that its successor has not been given yet can still be answered.
+  /// A process that has ended can't answer. A request that it was never sent can still be answered by its successor.
   mutating func failRemoteRequests(ofApp name: String) {
     let waiting = Set(
       (apps[name]?.queue ?? []).compactMap { waiting -> RemoteRequestIdentifier? in
@@ -199,7 +199,8 @@ extension BluetoothSystem {
     }
   }
 
-  /// An app that was not told of a request yet is not told at all; one that was is told that it is over.
+  /// An app that has not been told of a request yet is not told at all. Otherwise it is told that the request is
+  /// over.
   private mutating func withdraw(_ identifier: RemoteRequestIdentifier, _ key: ManagerKey) {
     guard var app = apps[key.app] else { return }
     let before = app.queue.count
@@ -228,7 +229,7 @@ extension BluetoothSystem {
     case .invalidOffset: BlueZError(.invalidOffset, "Invalid offset")
     case .invalidAttributeValueLength:
       BlueZError(.invalidValueLength, "Invalid length")
-    // Only an application's own codes have a way through; for the others bluetoothd says "unlikely error".
+    // Only application error codes can be passed on. For any other, bluetoothd sends "unlikely error".
     case _ where error.rawValue >= 0x80: .failed("0x" + String(error.rawValue, radix: 16))
     default: .rejected
     }

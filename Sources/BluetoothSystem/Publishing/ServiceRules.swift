@@ -2,17 +2,17 @@ import AppLink
 import BlueZ
 import BluetoothTypes
 
-/// What apps publish on this machine, seen as one GATT database: whether one more service fits in, and where.
+/// All services published on this machine as one GATT database: whether another service fits in, and where.
 struct PublishedDatabase {
   let services: [ServiceRecord]
   let configuration: BluetoothSystem.Configuration
 
-  /// bluetoothd's own services lie below.
+  /// bluetoothd's own services are below this handle.
   static let firstHandle = 0x0100
-  /// The system's own lie above (`DatabaseMark`).
+  /// The system's own service is above (`DatabaseMark`).
   static let endOfHandles = 0xFF00
 
-  /// Why a manager can't publish a service; `nil`: it can.
+  /// Why a manager can't publish a service, or `nil` if it can.
   func refusal(of definition: ServiceDefinition, by key: ManagerKey) -> PeerError? {
     let own = services.filter { $0.manager == key }
     let others = services.filter { $0.definition.identifier != definition.identifier }
@@ -43,7 +43,7 @@ struct PublishedDatabase {
     return nil
   }
 
-  /// Where a service of so many handles fits in; `nil`: nowhere.
+  /// A handle from which a service of this size fits in, or `nil` if there is none.
   func freeHandles(_ span: Int) -> AttributeHandle? {
     let used = services.map { (Int($0.handle), Int($0.handle) + $0.definition.handleSpan) }.sorted { $0.0 < $1.0 }
     var candidate = Self.firstHandle
@@ -54,7 +54,7 @@ struct PublishedDatabase {
     return candidate + span <= Self.endOfHandles ? AttributeHandle(candidate) : nil
   }
 
-  /// The place of one more service in the order of publishing.
+  /// The next number in the order of publishing.
   var nextOrder: Int { min(services.map(\.order).max() ?? 0, .max - 1) + 1 }
 }
 
@@ -63,8 +63,8 @@ extension ServiceDefinition {
     characteristics.reduce(includedServices.count) { $0 + 1 + $1.descriptors.count }
   }
 
-  /// How many handles the service takes: its declaration, two and a client configuration for each characteristic, and
-  /// an extended-properties descriptor where one is declared.
+  /// How many handles the service takes: one for its declaration, and for each characteristic two, one for the client
+  /// configuration and one for an extended-properties descriptor.
   var handleSpan: Int {
     1 + includedServices.count + characteristics.reduce(0) { $0 + 4 + $1.descriptors.count }
   }

@@ -5,10 +5,11 @@ import BusValue
 import FoundationEssentials
 import TimeTypes
 
-/// Who is subscribed to what an app publishes. bluetoothd says that somebody subscribes, not who; and it says nothing
-/// when a bonded central that it remembers as subscribed comes back. So the system remembers too, and goes by the link.
+/// The subscribers of what an app publishes. bluetoothd says that a central subscribes, but not which one. It says
+/// nothing when a bonded central that it remembers as subscribed comes back. So the system remembers subscriptions
+/// itself, and goes by the links.
 extension BluetoothSystem {
-  /// Devices that may be centrals of ours: linked, and not because an app of this machine asked.
+  /// Devices that may be our centrals: linked, and not because an app of this machine asked for it.
   private var linkedCentrals: [Device] {
     bluez.devices.values.filter { $0.isConnected && !isWanted($0.peer) }.sorted { $0.path < $1.path }
   }
@@ -19,14 +20,15 @@ extension BluetoothSystem {
     for device in linkedCentrals {
       visitShowsLife(device.path)
       remember(device, characteristic)
-      // A central that was subscribed before this registration has subscribed anew since.
+      // A central that was subscribed before this registration has now subscribed again.
       if !wasNotifying { tellUnsubscribed(key, device.peer, characteristic) }
       tellSubscribed(key, device.peer, characteristic)
     }
   }
 
-  /// A central has asked for something of a service. bluetoothd says `StartNotify` for the first subscriber alone, so of
-  /// any other this is the first sign: where the service notifies somebody, it is taken to notify this one too.
+  /// A central has sent a request to a service. bluetoothd calls `StartNotify` only for the first subscriber, so a
+  /// request is the first sign of any other. If the service notifies at all, it is assumed to notify this central
+  /// too.
   mutating func requestShowsSubscriber(_ path: ObjectPath, _ device: ObjectPath) {
     guard let place = publishing.characteristic(at: path), let published = publishing.services[place.service],
       let device = bluez.devices[device], device.isConnected, !isWanted(device.peer)
@@ -58,7 +60,7 @@ extension BluetoothSystem {
     erase(SubscriptionRecord.key(peer, characteristic))
   }
 
-  /// A central subscribed first and bonded then.
+  /// The central subscribed before it bonded.
   mutating func rememberSubscriptions(ofBonded peer: PeerIdentifier) {
     guard let device = bluez.device(peer) else { return }
     for key in sortedManagers(.peripheral) {
@@ -84,7 +86,8 @@ extension BluetoothSystem {
     tell(key, .unsubscribed(centralSnapshot(peer), characteristic))
   }
 
-  /// Goes by the links: a central that left is not subscribed; a bonded one that came back is, if bluetoothd has kept it so.
+  /// Follows the links: a central that left is no longer subscribed. A bonded one that came back is, if bluetoothd
+  /// has kept its subscription.
   mutating func reconcileSubscriptions() {
     guard bluez.wasEverPresent else { return }
     for key in sortedManagers(.peripheral) {
@@ -110,7 +113,7 @@ extension BluetoothSystem {
 
   // MARK: Values to subscribers
 
-  /// bluetoothd notifies all who are subscribed; only a value that is for none of them can be kept from them.
+  /// bluetoothd notifies all subscribers. Only a value meant for none of them can be withheld.
   mutating func updateValue(
     _ key: ManagerKey, _ characteristic: LocalAttributeIdentifier, _ value: [UInt8], _ centrals: [PeerIdentifier]?
   ) {
@@ -127,7 +130,7 @@ extension BluetoothSystem {
     }
   }
 
-  /// Gives back the credit that is due.
+  /// Returns the credit that is due.
   mutating func returnCredit() {
     for key in sortedManagers(.peripheral) {
       let returned = managers[key]?.credit.giveBack(
@@ -144,7 +147,7 @@ extension BluetoothSystem {
 
   // MARK: Restoring
 
-  /// What the app's last process was told; what has changed since waits to be told.
+  /// What the app's last process was told. Changes since then are queued.
   func peripheralRestoration(_ manager: Manager) -> PeripheralRestoration {
     var subscribers = manager.subscribers
     for waiting in (apps[manager.key.app]?.queue ?? []).reversed() where waiting.manager == manager.key {
@@ -163,7 +166,7 @@ extension BluetoothSystem {
       }.filter { !$0.value.isEmpty })
   }
 
-  /// The app has gone on while the system was away, or asleep. `missed` is what waited for it.
+  /// The app kept running while the system was away or asleep. `missed` is what was queued for it.
   mutating func resumePeripheral(_ key: ManagerKey, _ view: ManagerView, missed: [AppLink.Event.Body]) {
     let shown = Set(view.services.map(\.identifier))
     let view = view.bounded(subscriptions: configuration.peripheralLimit)
@@ -193,7 +196,7 @@ extension BluetoothSystem {
       let known = Set(view.subscriptions[characteristic] ?? [])
       let now = actual[characteristic] ?? []
       for peer in known.union(now).sorted() {
-        // A subscription that waited to be told is not the one the app knows, though it looks the same.
+        // A subscription that was still queued is not the one that the app knows, even if it looks the same.
         let isNew = missed.contains { body in
           if case .subscribed(let central, characteristic) = body { central.identifier == peer } else { false }
         }
@@ -210,7 +213,7 @@ extension BluetoothSystem {
 }
 
 extension ManagerView {
-  /// With so many subscriptions at most: nobody has more subscribers, and each is told of.
+  /// Limits the number of subscriptions. Each must be told to the app, and no manager has more subscribers.
   fileprivate func bounded(subscriptions limit: Int) -> ManagerView {
     var view = self
     var left = limit

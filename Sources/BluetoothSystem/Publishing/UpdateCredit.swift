@@ -1,17 +1,18 @@
 import TimeTypes
 
-/// How many values a peripheral manager may still push to its subscribers: as many as there is room for on the way, given
-/// back in batches, so that they do not keep an app busy by themselves, and no faster than a radio could take the values.
+/// How many values a peripheral manager may still push to its subscribers. The credit is limited by the room on the
+/// way. It is returned in batches, so that returning it does not keep an app busy, and no faster than a radio could
+/// take the values.
 struct UpdateCredit: Sendable {
   private var isGranted = false
-  /// Below zero where the app was pushing while it was given more.
+  /// Below zero if the app pushed values just before it received new credit.
   private var left = 0
   private var used = 0
-  /// When what was used is given back; and before when it is not again.
+  /// When spent credit is returned, and the earliest time for the next return.
   private(set) var deadline: Instant?
   private var notBefore = Instant.zero
 
-  /// Returns whether it had none yet: the app is to be told of all of it.
+  /// Returns whether this grants the first credit, which the app is to be told of.
   mutating func grant(_ whole: Int) -> Bool {
     guard !isGranted else { return false }
     isGranted = true
@@ -20,8 +21,8 @@ struct UpdateCredit: Sendable {
     return true
   }
 
-  /// Returns `false` where the app pushes without credit. The library holds back when its credit is spent; what it may have
-  /// said before it heard of a new one is let through.
+  /// Returns `false` if the app pushes far beyond its credit. The library waits when its credit is spent. What it
+  /// sent before it heard of a new grant is let through.
   mutating func spend(at now: Instant, whole: Int) -> Bool {
     guard left > -whole else { return false }
     left -= 1
@@ -30,7 +31,7 @@ struct UpdateCredit: Sendable {
     return true
   }
 
-  /// What is given back now; `nil`: nothing is due.
+  /// The credit to return now, or `nil` if none is due.
   mutating func giveBack(at now: Instant, whole: Int, interval: Duration) -> Int? {
     guard let due = deadline, due <= now else { return nil }
     deadline = nil
@@ -41,7 +42,7 @@ struct UpdateCredit: Sendable {
     return returned
   }
 
-  /// The app's process is gone: its next one is granted all anew.
+  /// The app's process has ended. The next one gets a whole new grant.
   mutating func withdraw() {
     isGranted = false
     deadline = nil

@@ -1,6 +1,6 @@
 import AppLink
 
-/// What the system knows of an app's life.
+/// What the system stores about an app's life.
 public struct AppRecord: Sendable, Hashable {
   public var bundleIdentifier: String
   public var state: AppState
@@ -24,7 +24,7 @@ extension AppRecord {
   struct OnDisk: DiskForm {
     var bundleIdentifier: String
     var state: State
-    /// Missing: it has no process.
+    /// Missing: the app has no process.
     var process: Process?
     var quitByUser: Bool
     var launches: Int

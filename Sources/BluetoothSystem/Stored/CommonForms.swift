@@ -61,7 +61,7 @@ struct BytesOnDisk: DiskForm {
   }
 }
 
-/// Which of the two kinds of manager, as a word on disk. Names of records hold it, too.
+/// A manager's role, as a word on disk. Names of records contain it, too.
 enum RoleOnDisk: String, DiskForm {
   case central = "central"
   case peripheral = "peripheral"
@@ -82,7 +82,7 @@ enum RoleOnDisk: String, DiskForm {
 }
 
 extension DiskForm {
-  /// The form of a list's elements.
+  /// The disk form of each element of a list.
   static func list(_ values: some Sequence<Value>) -> [Self] { values.map { Self($0) } }
 }
 

@@ -1,10 +1,10 @@
 import FoundationEssentials
 
-/// Format 1, of latchkeyd 0.1.0, and how it becomes format 2.
+/// Format 1, of latchkeyd 0.1.0, and its conversion to format 2.
 ///
-/// Its values were what Swift makes of the program's own types: `{"peer": {"_0": {...}}}`, a Bluetooth UUID as two
-/// numbers, bytes as a list of numbers, a peripheral's state as a number, subscribers as a list of keys and values in turn.
-/// What is not as expected stays as it is: whoever reads the new format says what is wrong with it.
+/// Its values were Swift's own encoding of the program's types: `{"peer": {"_0": {...}}}`, a Bluetooth UUID as two
+/// numbers, bytes as a list of numbers, a peripheral's state as a number, subscribers as a list that alternates keys
+/// and values. Anything unexpected is left as it is: the reader of the new format reports what is wrong with it.
 enum FormatOne {
   static func upgrade(_ row: StoredRow) throws -> StoredRow {
     guard let record = try JSONDecoder().decode(JSONTree.self, from: row.value)[row.kind]?["_0"] else {
@@ -22,7 +22,7 @@ enum FormatOne {
     return StoredRow(kind: row.kind, name: row.name, value: try encoder.encode(upgraded))
   }
 
-  /// What changes wherever it stands: UUIDs and bytes.
+  /// Converts what has the same form everywhere: UUIDs and bytes.
   private static func common(_ tree: JSONTree) -> JSONTree {
     switch tree {
     case .list(let elements): return .list(elements.map(common))
@@ -66,7 +66,7 @@ enum FormatOne {
     return [0..<8, 8..<12, 12..<16, 16..<20, 20..<32].map { String(text[$0]) }.joined(separator: "-")
   }
 
-  /// `nil` where they are not all bytes.
+  /// `nil` if some numbers are not bytes.
   private static func hexadecimal(_ list: [JSONTree]) -> JSONTree? {
     let bytes = list.compactMap(\.count).filter { $0 < 256 }
     return bytes.count == list.count ? .text(bytes.map { digits($0, 2) }.joined()) : nil

@@ -1,4 +1,4 @@
-/// Any JSON: what a step between two formats works on, so that it knows nothing of the program's own types.
+/// Any JSON value. A step between two formats works on this, so that it does not depend on the program's own types.
 indirect enum JSONTree: Codable, Equatable {
   case null
   case flag(Bool)
@@ -44,7 +44,7 @@ indirect enum JSONTree: Codable, Equatable {
     }
   }
 
-  /// A member of an object; `nil` where there is no such member, where it is null, and for all else.
+  /// A member of an object. `nil` if the member is missing or null, or if this is not an object.
   subscript(_ name: String) -> JSONTree? {
     get {
       guard case .object(let members) = self, let member = members[name], member != .null else { return nil }

@@ -1,12 +1,12 @@
 import AppLink
 import FoundationEssentials
 
-/// A manager for good: by its restore identifier where it has one, else by its number in its app's process.
+/// A manager's lasting identity: its restore identifier if it has one, else its number in its app's process.
 public struct ManagerKey: Sendable, Hashable, Comparable {
   public var app: String
   public var role: Role
   public var restoreIdentifier: String?
-  /// 0 where there is a restore identifier.
+  /// 0 if there is a restore identifier.
   public var number: UInt32
 
   public init(app: String, role: Role, restoreIdentifier: String?, number: UInt32 = 0) {
@@ -16,7 +16,7 @@ public struct ManagerKey: Sendable, Hashable, Comparable {
     self.number = number
   }
 
-  /// As the names of records have it.
+  /// As it appears in the names of records.
   var text: String {
     "\(app)\u{1F}\(RoleOnDisk(role).rawValue)\u{1F}\(restoreIdentifier.map { "=" + $0 } ?? "#\(number)")"
   }
@@ -37,7 +37,7 @@ extension ManagerKey {
   struct OnDisk: DiskForm {
     var app: String
     var role: RoleOnDisk
-    /// Missing: it has none, and `number` names it.
+    /// Missing: the manager has none, and `number` identifies it.
     var restoreIdentifier: String?
     /// Missing: 0.
     var number: UInt32?

@@ -2,12 +2,12 @@ import AppLink
 import BluetoothTypes
 import FoundationEssentials
 
-/// What one manager of an app has asked for, beside connections and services.
+/// What one manager of an app has asked for, besides connections and services.
 public struct ManagerRecord: Sendable, Hashable {
   public var key: ManagerKey
   public var scan: ScanRequest?
   public var advertisement: AdvertisementRequest?
-  /// Who the app was told is subscribed: whoever of them has gone by the next start, it is told of then.
+  /// The subscribers that the app was told of. If one of them is gone at the next start, the app is told then.
   public var subscribers: [LocalAttributeIdentifier: Set<PeerIdentifier>]
 
   public init(
@@ -28,7 +28,7 @@ extension ManagerRecord {
     var scan: Scan?
     /// Missing: it does not advertise.
     var advertisement: Advertisement?
-    /// Missing: nobody is.
+    /// Missing: there are no subscribers.
     var subscribers: [Subscribers]?
 
     enum CodingKeys: String, CodingKey {
@@ -60,7 +60,7 @@ extension ManagerRecord {
   }
 
   struct Scan: DiskForm {
-    /// Missing: every peripheral is looked for.
+    /// Missing: the scan is for every peripheral.
     var services: [UUIDOnDisk]?
     /// Missing: no.
     var allowDuplicates: Bool?
@@ -111,7 +111,7 @@ extension ManagerRecord {
 
   struct Subscribers: Codable {
     var characteristic: UUID
-    /// Sorted, so that the same record is always the same bytes.
+    /// Sorted, so that the same record always has the same bytes.
     var centrals: [UUID]
 
     enum CodingKeys: String, CodingKey {

@@ -2,17 +2,18 @@ import AppLink
 import BluetoothTypes
 import FoundationEssentials
 
-/// A remote device that an app has to do with.
+/// A remote device that an app uses.
 public struct PeerRecord: Sendable, Hashable {
   public var identifier: PeerIdentifier
   /// The identity address, once bonded.
   public var address: DeviceAddress
   public var name: String?
-  /// An app has asked for a connection to it, so a link that nobody asked for is the system's doing.
+  /// An app has asked for a connection to it, so a link that no app asked for is the system's doing.
   public var wasRequested: Bool
-  /// Services that apps have found on it, so that their absence is noticed; `nil`: none.
+  /// Services that apps have found on it, so that their absence is noticed. `nil` means none.
   public var services: [BluetoothUUID]?
-  /// This system bonded with it, unattended and for an app, and no link has come up with that bond since; `nil`: no.
+  /// This system bonded with it, unattended and for an app, and no link has come up with that bond since. `nil` means
+  /// no.
   public var isBondUnproven: Bool?
 
   public init(
@@ -34,7 +35,7 @@ extension PeerRecord {
     /// `C0:FF:EE:00:00:01`
     var address: String
     var addressKind: AddressKind
-    /// Missing: it is not known.
+    /// Missing: the name is unknown.
     var name: String?
     var wasRequested: Bool
     /// Missing: none.

@@ -2,14 +2,14 @@ import AppLink
 import BluetoothTypes
 import FoundationEssentials
 
-/// One peripheral as one manager has it.
+/// One peripheral as one manager sees it.
 public struct PeripheralRecord: Sendable, Hashable {
   public var manager: ManagerKey
   public var peer: PeerIdentifier
   public var options: ConnectOptions
-  /// The app holds a connection request, or the connection that came of it.
+  /// The app holds a connection request, or the connection that resulted from it.
   public var isWanted: Bool
-  /// The state the app was last told.
+  /// The state that the app was last told.
   public var told: PeripheralState
   /// What the app has discovered and subscribed to.
   public var services: [ServiceSnapshot]?
@@ -35,7 +35,7 @@ extension PeripheralRecord {
   struct OnDisk: DiskForm {
     var manager: ManagerKey.OnDisk
     var peer: UUID
-    /// Missing: what each of them means where it is missing.
+    /// Missing: each option has its default.
     var options: Options?
     var isWanted: Bool
     var told: State
@@ -165,7 +165,7 @@ extension PeripheralRecord {
   struct Characteristic: DiskForm {
     var handle: UInt16
     var uuid: UUIDOnDisk
-    /// Bits, as `CBCharacteristicProperties` has them.
+    /// Bits, as in `CBCharacteristicProperties`.
     var properties: UInt16
     /// The app has subscribed to it.
     var isNotifying: Bool

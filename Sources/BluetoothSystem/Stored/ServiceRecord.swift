@@ -8,7 +8,7 @@ public struct ServiceRecord: Sendable, Hashable {
   public var definition: ServiceDefinition
   /// The service declaration's handle; its attributes follow.
   public var handle: AttributeHandle
-  /// The order in which services were published.
+  /// The service's position in the order of publishing.
   public var order: Int
 
   public init(manager: ManagerKey, definition: ServiceDefinition, handle: AttributeHandle, order: Int) {
@@ -84,9 +84,9 @@ extension ServiceRecord {
   struct Characteristic: DiskForm {
     var identifier: UUID
     var uuid: UUIDOnDisk
-    /// Bits, as `CBCharacteristicProperties` has them.
+    /// Bits, as in `CBCharacteristicProperties`.
     var properties: UInt16
-    /// Bits, as `CBAttributePermissions` has them.
+    /// Bits, as in `CBAttributePermissions`.
     var permissions: UInt8
     /// Missing: the app is asked at each read.
     var bytes: BytesOnDisk?

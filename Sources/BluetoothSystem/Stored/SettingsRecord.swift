@@ -1,10 +1,10 @@
-/// What is the machine's own, and no app's.
+/// Settings of the machine, not of an app.
 public struct SettingsRecord: Sendable, Hashable {
-  /// Keeps peers' identifiers apart from other machines'.
+  /// Makes peers' identifiers differ from those on other machines.
   public var salt: UInt64
-  /// The user's own switch.
+  /// The user's own Bluetooth switch.
   public var bluetoothOn: Bool
-  /// How often this machine's GATT database was given another mark (`DatabaseMark`); `nil`: never.
+  /// How often this machine's GATT database was given another mark (`DatabaseMark`); `nil` means never.
   public var databaseMark: UInt32?
 
   public init(salt: UInt64, bluetoothOn: Bool, databaseMark: UInt32? = nil) {

@@ -2,15 +2,16 @@ import FoundationEssentials
 
 /// The store's format: of its records and of its tables, with one number for both.
 ///
-/// A change that an older latchkeyd may overlook is a new optional member of a record's `OnDisk`, with a comment that
-/// says what it means where it is missing. It needs no new number.
+/// A change that an older latchkeyd may ignore is a new optional member of a record's `OnDisk`, with a comment that
+/// says what a missing value means. It needs no new number.
 ///
-/// Any other change is a new format: a member that is renamed, is no longer written, or means something else; a new kind
-/// of record; a new word among a member's words; new tables. It takes three things:
-/// 1. `current` grows by one.
-/// 2. `steps` gets one more step, which makes rows of the new format of rows of the one before. It works on JSON and uses
-///    nothing that may change later, so it is never touched again. Tables change in `LatchkeyDaemon/StoreTables.swift`.
-/// 3. A golden store of the new format is added to `Tests/LatchkeyDaemonTests/Stores`, and those that are there stay.
+/// Any other change is a new format: a member that is renamed, is no longer written, or means something else; a new
+/// kind of record; a new word in a member's vocabulary; new tables. It takes three steps:
+/// 1. Increase `current` by one.
+/// 2. Add a step to `steps` that converts rows of the previous format to the new one. It works on JSON and uses
+///    nothing that may change later, so it is never edited again. Tables change in
+///    `LatchkeyDaemon/StoreTables.swift`.
+/// 3. Add a golden store of the new format to `Tests/LatchkeyDaemonTests/Stores`. The existing ones stay.
 public enum StoreFormat {
   /// The format that this program writes.
   public static let current = 2
@@ -19,7 +20,7 @@ public enum StoreFormat {
   private static let steps: [@Sendable (StoredRow) throws -> StoredRow] = [FormatOne.upgrade]
 
   /// Brings a row to the current format.
-  /// - Parameter format: the one it has, from 1 to `current`.
+  /// - Parameter format: the row's format, from 1 to `current`.
   /// - Throws: which record is damaged, and how.
   public static func upgrade(_ row: StoredRow, from format: Int) throws(StoredRecordError) -> StoredRow {
     guard (1...current).contains(format) else {

@@ -23,7 +23,7 @@ public enum StoredRecord: Sendable, Hashable {
   }
 }
 
-/// A record as a row of the store: what it is, whose, and its value.
+/// A record as a row of the store: its kind, its name and its value.
 public struct StoredRow: Sendable, Hashable {
   public var kind: String
   public var name: String
@@ -35,7 +35,7 @@ public struct StoredRow: Sendable, Hashable {
     self.value = value
   }
 
-  /// For people: the separators within a name can't be printed.
+  /// A title for people: the separators within a name can't be printed.
   var title: String {
     let name = name.split(separator: "\u{1F}").joined(separator: " ")
     return name.isEmpty ? "the record \(kind)" : "the record \(kind) \(name)"
@@ -51,8 +51,8 @@ public struct StoredRecordError: Error, Sendable, Hashable, CustomStringConverti
 
 /// A value in the form that it has on disk, whatever its name and members are in the program.
 ///
-/// Members that are not known are ignored. A member that may be missing is optional here, and its comment says what it
-/// means where it is missing.
+/// Unknown members are ignored. A member that may be missing is optional here, and its comment says what a missing
+/// value means.
 protocol DiskForm<Value>: Codable {
   associatedtype Value
   init(_ value: Value)
@@ -64,7 +64,7 @@ extension StoredRecord {
   public func row() throws(StoredRecordError) -> StoredRow {
     let key = key
     let encoder = JSONEncoder()
-    // The same record is always the same bytes.
+    // The same record always has the same bytes.
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
     var row = StoredRow(kind: key.kind.rawValue, name: key.name, value: Data())
     do { row.value = try encoder.encode(form) } catch {
@@ -90,7 +90,7 @@ extension StoredRecord {
   public init(_ row: StoredRow) throws(StoredRecordError) {
     do { self = try Self.read(row) } catch {
       var problem = explanation(of: error)
-      // JSONDecoder says that it is no JSON where a number does not fit its member.
+      // JSONDecoder reports invalid JSON if a number does not fit its member.
       if case DecodingError.dataCorrupted(let context)? = error as? DecodingError, context.codingPath.isEmpty,
         (try? JSONDecoder().decode(JSONTree.self, from: row.value)) != nil
       {

@@ -1,7 +1,7 @@
-/// Everything the system has promised, as it is on disk: small records by key, so that a change is one row.
+/// Everything the system has promised, as it is on disk: small records by key, so that a change affects one row.
 ///
-/// Each kind of record has a file of its own in this folder: what the system keeps (`PeerRecord`), and what stands on
-/// disk for it (`PeerRecord.OnDisk`). `StoreFormat` says how the format may change.
+/// Each kind of record has its own file in this folder: what the system keeps (`PeerRecord`), and its form on disk
+/// (`PeerRecord.OnDisk`). `StoreFormat` says how the format may change.
 public struct StoredState: Sendable, Hashable {
   public private(set) var records: [StoreKey: StoredRecord] = [:]
   public init() {}
@@ -24,7 +24,7 @@ public enum StoreChange: Sendable, Hashable {
   case remove(StoreKey)
 }
 
-/// The name of a record: unique within its kind. Both are on disk as they are here.
+/// The name of a record: unique within its kind. Both are on disk exactly as they are here.
 public struct StoreKey: Sendable, Hashable, Comparable {
   public enum Kind: String, Sendable, Hashable, CaseIterable {
     case settings = "settings"

@@ -1,7 +1,7 @@
 import AppLink
 import FoundationEssentials
 
-/// A bonded central's subscription: it holds until the central ends it, over links and restarts.
+/// A bonded central's subscription. It holds until the central ends it, across links and restarts.
 public struct SubscriptionRecord: Sendable, Hashable {
   public var central: PeerIdentifier
   public var characteristic: LocalAttributeIdentifier

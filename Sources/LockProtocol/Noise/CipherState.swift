@@ -1,4 +1,4 @@
-/// A key and the count of its uses (Noise, section 5.1). Without a key, text passes as it is.
+/// A key and the number of its uses (Noise, section 5.1). Without a key, text passes unchanged.
 public struct CipherState<Cryptography: NoiseCryptography> {
   private var key: [UInt8]?
   private var nonce: UInt64 = 0
@@ -6,13 +6,13 @@ public struct CipherState<Cryptography: NoiseCryptography> {
   /// A state without a key.
   public init() {}
 
-  /// A state with a key of 32 bytes, unused so far.
+  /// A state with a key of 32 bytes that has not been used.
   init(key: [UInt8]) { self.key = key }
 
-  /// Whether what passes is encrypted.
+  /// Whether the text is encrypted.
   public var hasKey: Bool { key != nil }
 
-  /// Encrypts and authenticates; the text as it is where there is no key.
+  /// Encrypts and authenticates. Returns the text unchanged if there is no key.
   public mutating func encrypt(
     _ plaintext: [UInt8], authenticating associatedData: [UInt8] = []
   ) throws(NoiseError) -> [UInt8] {
@@ -23,7 +23,8 @@ public struct CipherState<Cryptography: NoiseCryptography> {
     return ciphertext
   }
 
-  /// Decrypts; a text that fails leaves the state as it was, so a forged message can't push out the true one.
+  /// Decrypts. A text that fails leaves the state unchanged, so a forged message does not prevent the true one from
+  /// being read.
   public mutating func decrypt(
     _ ciphertext: [UInt8], authenticating associatedData: [UInt8] = []
   ) throws(NoiseError) -> [UInt8] {

@@ -4,15 +4,15 @@ public enum HandshakeToken: UInt8, Equatable, Sendable {
   case e
   /// The sender's static key.
   case s
-  /// Diffie-Hellman; the initiator's key first.
+  /// Diffie-Hellman. The initiator's key comes first.
   case ee, es, se, ss
-  /// The next secret that both sides were given beforehand.
+  /// The next pre-shared secret.
   case psk
 }
 
-/// A handshake as the Noise specification writes it down: which side sends which keys when.
+/// A handshake in the notation of the Noise specification: which side sends which keys when.
 public struct HandshakePattern: Sendable {
-  /// As in the protocol's name, with its modifiers: `KXpsk2`.
+  /// The pattern in the protocol's name, with its modifiers: `KXpsk2`.
   public let name: [UInt8]
   /// Whether the responder knows the initiator's static key beforehand.
   let initiatorIsKnown: Bool
@@ -20,7 +20,7 @@ public struct HandshakePattern: Sendable {
   let responderIsKnown: Bool
   /// The messages, the initiator's first.
   let messages: [[HandshakeToken]]
-  /// Whether a secret given beforehand takes part.
+  /// Whether a pre-shared secret takes part.
   let hasSecret: Bool
 
   private init(
@@ -39,7 +39,7 @@ public struct HandshakePattern: Sendable {
     HandshakePattern(
       "KK", initiatorIsKnown: true, responderIsKnown: true, messages: [[.e, .es, .ss], [.e, .ee, .se]])
   }
-  /// The responder knows the initiator and tells it its own key, encrypted: the lock's session.
+  /// The responder knows the initiator and sends it its own key, encrypted. The lock's session uses this pattern.
   public static var kx: HandshakePattern {
     HandshakePattern("KX", initiatorIsKnown: true, messages: [[.e], [.e, .ee, .se, .s, .es]])
   }
@@ -51,11 +51,11 @@ public struct HandshakePattern: Sendable {
   public static var nnpsk0: HandshakePattern {
     HandshakePattern("NNpsk0", messages: [[.psk, .e], [.e, .ee]])
   }
-  /// Neither knows the other, both know a secret.
+  /// Neither knows the other; both know a secret.
   public static var xxpsk3: HandshakePattern {
     HandshakePattern("XXpsk3", messages: [[.e], [.e, .ee, .s, .es], [.s, .se, .psk]])
   }
-  /// `kx` with a secret on top.
+  /// `kx` with an additional secret.
   public static var kxpsk2: HandshakePattern {
     HandshakePattern("KXpsk2", initiatorIsKnown: true, messages: [[.e], [.e, .ee, .se, .s, .es, .psk]])
   }

@@ -1,10 +1,10 @@
-/// Which side of a handshake one is.
+/// The two sides of a handshake.
 public enum HandshakeRole: Sendable { case initiator, responder }
 
 /// One side of a handshake (Noise, section 5.3).
 ///
-/// A message that is refused ends the handshake: everything after it is `.outOfTurn`. So there is nothing to be
-/// learned from trying again.
+/// A refused message ends the handshake: everything after it is `.outOfTurn`. So nothing can be learned from trying
+/// again.
 public struct HandshakeState<Cryptography: NoiseCryptography> {
   public let role: HandshakeRole
   private let pattern: HandshakePattern
@@ -19,10 +19,10 @@ public struct HandshakeState<Cryptography: NoiseCryptography> {
   private var hasFailed = false
 
   /// - Parameters:
-  ///   - prologue: what both sides must agree on before they begin; any difference and nothing decrypts.
-  ///   - remoteStaticKey: the other side's key, where the pattern has it known beforehand.
-  ///   - secret: 32 bytes, where the pattern has `psk`.
-  /// - Throws: `.missingKey` where the pattern needs one that is not there.
+  ///   - prologue: what both sides must agree on before they begin. If it differs, nothing decrypts.
+  ///   - remoteStaticKey: the other side's key, if the pattern requires it to be known beforehand.
+  ///   - secret: 32 bytes, if the pattern has `psk`.
+  /// - Throws: `.missingKey` if the pattern needs a key that was not given.
   public init(
     _ pattern: HandshakePattern, role: HandshakeRole, prologue: [UInt8], staticKey: Cryptography.PrivateKey? = nil,
     remoteStaticKey: Cryptography.PublicKey? = nil, secret: [UInt8]? = nil
@@ -44,7 +44,7 @@ public struct HandshakeState<Cryptography: NoiseCryptography> {
   /// Whether every message has been written and read.
   public var isComplete: Bool { nextMessage == pattern.messages.count && !hasFailed }
 
-  /// The hash over the whole handshake: a name for this session that no other has.
+  /// The hash over the whole handshake, which identifies this session uniquely.
   public var handshakeHash: [UInt8] { symmetric.handshakeHash }
 
   /// This side's next message, with a payload.
@@ -75,7 +75,7 @@ public struct HandshakeState<Cryptography: NoiseCryptography> {
     return message
   }
 
-  /// Reads the other side's next message; its payload.
+  /// Reads the other side's next message. Returns its payload.
   public mutating func readMessage(_ message: [UInt8]) throws(NoiseError) -> [UInt8] {
     guard isTurn(toWrite: false) else { throw .outOfTurn }
     hasFailed = true
@@ -100,7 +100,7 @@ public struct HandshakeState<Cryptography: NoiseCryptography> {
     return payload
   }
 
-  /// The keys for what follows; throws `.outOfTurn` before the handshake is complete.
+  /// The keys for the messages that follow. Throws `.outOfTurn` before the handshake is complete.
   public func split() throws(NoiseError) -> NoiseTransport<Cryptography> {
     guard isComplete else { throw .outOfTurn }
     return symmetric.split()
@@ -114,7 +114,7 @@ public struct HandshakeState<Cryptography: NoiseCryptography> {
 
   private mutating func mixEphemeral(_ bytes: [UInt8]) {
     symmetric.mixHash(bytes)
-    // Section 9.2: with a secret in play the ephemeral key randomizes the encryption key as well.
+    // Section 9.2: if there is a secret, the ephemeral key also randomizes the encryption key.
     if pattern.hasSecret { symmetric.mixKey(bytes) }
   }
 

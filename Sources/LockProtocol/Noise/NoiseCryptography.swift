@@ -1,8 +1,8 @@
 /// The primitives under a Noise handshake with Curve25519, ChaCha20-Poly1305 and SHA-256
 /// (Noise Protocol Framework, revision 34, section 4).
 ///
-/// The functions are static, since they know nothing but their arguments. Only the making of a key needs an
-/// instance, because there the randomness comes in: an implementation for tests makes the keys it was told to make.
+/// The functions are static, because they depend only on their arguments. Only making a key needs an instance, which
+/// supplies the randomness: an implementation for tests makes predetermined keys.
 public protocol NoiseCryptography {
   associatedtype PrivateKey: Sendable
   associatedtype PublicKey: Sendable
@@ -11,18 +11,18 @@ public protocol NoiseCryptography {
   mutating func makePrivateKey() -> PrivateKey
 
   static func publicKey(of privateKey: PrivateKey) -> PublicKey
-  /// Reads a public key from 32 bytes; throws `.badKey` for another length.
+  /// Reads a public key from 32 bytes. Throws `.badKey` for any other length.
   static func publicKey(from bytes: [UInt8]) throws(NoiseError) -> PublicKey
   /// The public key's 32 bytes.
   static func bytes(of publicKey: PublicKey) -> [UInt8]
-  /// X25519; throws `.badKey` where the result would be all zero, as it is for points of low order.
+  /// X25519. Throws `.badKey` if the result would be all zero, as it is for points of low order.
   static func sharedSecret(_ privateKey: PrivateKey, _ publicKey: PublicKey) throws(NoiseError) -> [UInt8]
 
   /// ChaCha20-Poly1305: the ciphertext with its 16-byte tag. `key` has 32 bytes.
   static func seal(
     _ plaintext: [UInt8], key: [UInt8], nonce: UInt64, authenticating associatedData: [UInt8]
   ) throws(NoiseError) -> [UInt8]
-  /// The plaintext; throws `.authenticationFailed` unless every bit is as it was sealed.
+  /// The plaintext. Throws `.authenticationFailed` unless every bit is as it was sealed.
   static func open(
     _ ciphertext: [UInt8], key: [UInt8], nonce: UInt64, authenticating associatedData: [UInt8]
   ) throws(NoiseError) -> [UInt8]
@@ -33,7 +33,7 @@ public protocol NoiseCryptography {
   static func authenticationCode(of bytes: [UInt8], key: [UInt8]) -> [UInt8]
 }
 
-/// The sizes that Curve25519, ChaCha20-Poly1305 and SHA-256 have.
+/// The sizes in Curve25519, ChaCha20-Poly1305 and SHA-256.
 public enum NoiseSize {
   /// A key, private or public, in bytes.
   public static let keyByteCount = 32
@@ -45,7 +45,7 @@ public enum NoiseSize {
   public static let maximumMessageByteCount = 65535
 }
 
-/// Why a handshake or a message was refused. None of them says anything about a key.
+/// Why a handshake or a message was refused. None of these reveals anything about a key.
 public enum NoiseError: Error, Equatable, Sendable {
   /// A public key of the wrong length, or one whose shared secret is worthless.
   case badKey
@@ -53,11 +53,11 @@ public enum NoiseError: Error, Equatable, Sendable {
   case messageTooShort
   /// The message is longer than Noise allows.
   case messageTooLong
-  /// The message was made by somebody else, for another handshake, or was changed on its way.
+  /// The message was made by another party or for another handshake, or was changed on its way.
   case authenticationFailed
   /// A key has been used as often as it may be.
   case nonceExhausted
-  /// It is the other side's turn, or the handshake is over, or not yet over, or has failed before.
+  /// It is the other side's turn, or the handshake is complete, not yet complete, or has failed before.
   case outOfTurn
   /// The pattern needs a key that was not given.
   case missingKey

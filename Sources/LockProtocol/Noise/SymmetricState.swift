@@ -2,7 +2,7 @@
 struct SymmetricState<Cryptography: NoiseCryptography> {
   private var cipher = CipherState<Cryptography>()
   private var chainingKey: [UInt8]
-  /// The hash over everything both sides have seen: equal on both sides, or nothing decrypts.
+  /// The hash over everything that both sides have seen. If it differs, nothing decrypts.
   private(set) var handshakeHash: [UInt8]
 
   init(protocolName: [UInt8]) {
@@ -46,13 +46,13 @@ struct SymmetricState<Cryptography: NoiseCryptography> {
     return plaintext
   }
 
-  /// The two states that carry what follows the handshake: from the initiator, and to it.
+  /// The two states for the messages after the handshake: from the initiator, and to it.
   func split() -> NoiseTransport<Cryptography> {
     let derived = derive(from: [])
     return NoiseTransport(fromInitiator: CipherState(key: derived.first), toInitiator: CipherState(key: derived.second))
   }
 
-  /// HKDF as section 4.3 has it, three outputs of 32 bytes.
+  /// HKDF as in section 4.3, with three outputs of 32 bytes.
   private func derive(from secret: [UInt8]) -> (first: [UInt8], second: [UInt8], third: [UInt8]) {
     let extracted = Cryptography.authenticationCode(of: secret, key: chainingKey)
     let first = Cryptography.authenticationCode(of: [1], key: extracted)
@@ -62,8 +62,8 @@ struct SymmetricState<Cryptography: NoiseCryptography> {
   }
 }
 
-/// What is left when a handshake is over: one key for each direction, so that a message sent back to its sender
-/// is nothing to it.
+/// The result of a complete handshake: one key for each direction, so that a message sent back to its sender is
+/// rejected.
 public struct NoiseTransport<Cryptography: NoiseCryptography> {
   public var fromInitiator: CipherState<Cryptography>
   public var toInitiator: CipherState<Cryptography>

@@ -20,8 +20,9 @@ enum DeedsTold {
     case .move(let machine, _, .departure, _): (.ownerLeft, machine, nil)
     case .move(let machine, _, .arrival, _): (.ownerReturned, machine, nil)
     case .move(let machine, _, nil, _): (.moved, machine, nil)
-    case .bluetooth(let machine, _), .door(let machine, _), .turnBolt(let machine, _): (.fault, machine, nil)
-    default: action.fault.map { (.fault, $0.machine, nil) }
+    case .fault(let machine, _), .bluetooth(let machine, _), .door(let machine, _), .turnBolt(let machine, _):
+      (.fault, machine, nil)
+    case .passDays, .pass, .wait, .check: nil
     }
   }
 

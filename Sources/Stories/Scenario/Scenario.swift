@@ -100,15 +100,8 @@ package enum Action: Sendable, Equatable {
   case continueApp(machine: String, app: InstalledApp)
   /// SIGKILL; the machine's init brings it back `after` that long.
   case killDaemon(machine: String, after: Duration)
-  /// A clean restart (`systemctl restart bluetooth`).
-  case restartBluetoothd(machine: String)
-  /// SIGKILL and a new start.
-  case killBluetoothd(machine: String)
-  /// The adapter loses its power, or gets it back; its controller stays.
-  case adapterPower(machine: String, isOn: Bool)
-  /// The controller is plugged in, or unplugged.
-  case controller(machine: String, isPlugged: Bool)
-  case rfkill(machine: String, isBlocked: Bool)
+  /// Something that comes from outside, and that one machine can do and another can't.
+  case fault(machine: String, MachineFault)
   /// The user's own switch for Bluetooth.
   case bluetooth(machine: String, isOn: Bool)
   /// A clean reboot: processes are asked to end, then killed; after `downtime` the machine boots.
@@ -117,16 +110,10 @@ package enum Action: Sendable, Equatable {
   case cutPower(machine: String, downtime: Duration)
   /// From one moment to the next; or on foot, straight and evenly, `over` that long. A walk goes on when the step is done.
   case move(machine: String, to: Place, occasion: Occasion?, over: Duration? = nil)
-  /// A shield around the machine: it neither hears nor is heard.
-  case blockRadio(machine: String, isBlocked: Bool)
   /// The lock's door sensor.
   case door(machine: String, isOpen: Bool)
   /// The lock's thumb-turn, by hand.
   case turnBolt(machine: String, isLocked: Bool)
-  /// Somebody on the air sends an advertisement that breaks the rules of its own format.
-  case malformedAdvertisement(machine: String)
-  /// A peer notifies a handle that nobody knows.
-  case unknownNotification(machine: String)
   /// Days pass, scaled by `--days`.
   case passDays(Double)
   /// Time passes, not scaled.
@@ -190,35 +177,19 @@ extension Action {
     case .hangApp(let machine, let app): "the \(app) on \(machine) hangs (SIGSTOP)"
     case .continueApp(let machine, let app): "the \(app) on \(machine) goes on (SIGCONT)"
     case .killDaemon(let machine, _): "SIGKILL for latchkeyd on \(machine); init brings it back"
-    case .restartBluetoothd(let machine): "bluetoothd on \(machine) restarts"
-    case .killBluetoothd(let machine): "bluetoothd on \(machine) is killed and started again"
-    case .adapterPower(let machine, let isOn):
-      "the adapter of \(machine) \(isOn ? "gets its power back" : "loses power")"
-    case .controller(let machine, let isPlugged):
-      "the controller of \(machine) is \(isPlugged ? "plugged in" : "unplugged")"
-    case .rfkill(let machine, let isBlocked): "rfkill \(isBlocked ? "blocks" : "unblocks") Bluetooth on \(machine)"
+    case .fault(let machine, let fault): fault.summary(on: machine)
     case .bluetooth(let machine, let isOn): "the user switches Bluetooth \(isOn ? "on" : "off") on \(machine)"
     case .reboot(let machine, _): "\(machine) reboots"
     case .cutPower(let machine, _): "\(machine) loses its power and gets it back"
     case .move(let machine, let place, let occasion, let over):
-      Self.moving(machine, to: place, occasion) + (over.map { ", on foot, over \(DurationText.format($0))" } ?? "")
-    case .blockRadio(let machine, let isBlocked): "\(machine)'s radio is \(isBlocked ? "blocked" : "free again")"
+      MachineFault.move(to: place, occasion: occasion, over: over).summary(on: machine)
     case .door(let machine, let isOpen): "the door at \(machine) is \(isOpen ? "opened" : "shut")"
     case .turnBolt(let machine, let isLocked):
       "somebody \(isLocked ? "locks" : "unlocks") the lock at \(machine) by hand"
-    case .malformedAdvertisement(let machine): "a malformed advertisement reaches \(machine)"
-    case .unknownNotification(let machine): "a notification for an unknown handle reaches \(machine)"
     case .passDays(let days): "\(days) days pass"
     case .pass(let duration): "\(DurationText.format(duration)) pass"
     case .wait(let pattern, _): "wait for \(pattern)"
     case .check(let promises): "check \(promises.map(\.name).joined(separator: ", "))"
-    }
-  }
-  private static func moving(_ machine: String, to place: Place, _ occasion: Occasion?) -> String {
-    switch occasion {
-    case .departure: "the owner leaves (\(machine) to \(place))"
-    case .arrival: "the owner comes home (\(machine) to \(place))"
-    case nil: "\(machine) moves to \(place)"
     }
   }
 }

@@ -49,24 +49,26 @@ struct StepReader {
       return .killDaemon(machine: machine, after: reader.has("after") ? try reader.duration("after") : .zero)
     },
     Kind(name: "restart bluetoothd") { (step) throws(ScenarioError) in
-      .restartBluetoothd(machine: try step.machine().name)
+      try step.fault(.restartBluetoothd(killed: false))
     },
     Kind(name: "kill bluetoothd") { (step) throws(ScenarioError) in
-      .killBluetoothd(machine: try step.machine().name)
+      try step.fault(.restartBluetoothd(killed: true))
     },
     Kind(name: "adapter power") { (step) throws(ScenarioError) in
       let (reader, machine) = try step.machine(["to"])
-      return .adapterPower(machine: machine, isOn: try reader.flag("to", whenTrue: "on", whenFalse: "off"))
+      return .fault(
+        machine: machine, .adapterPower(isOn: try reader.flag("to", whenTrue: "on", whenFalse: "off")))
     },
     Kind(name: "unplug controller") { (step) throws(ScenarioError) in
-      .controller(machine: try step.machine().name, isPlugged: false)
+      try step.fault(.controller(isPlugged: false))
     },
     Kind(name: "plug in controller") { (step) throws(ScenarioError) in
-      .controller(machine: try step.machine().name, isPlugged: true)
+      try step.fault(.controller(isPlugged: true))
     },
     Kind(name: "rfkill") { (step) throws(ScenarioError) in
       let (reader, machine) = try step.machine(["to"])
-      return .rfkill(machine: machine, isBlocked: try reader.flag("to", whenTrue: "block", whenFalse: "unblock"))
+      return .fault(
+        machine: machine, .rfkill(isBlocked: try reader.flag("to", whenTrue: "block", whenFalse: "unblock")))
     },
     Kind(name: "bluetooth") { (step) throws(ScenarioError) in
       let (reader, machine) = try step.machine(["to"])
@@ -88,10 +90,10 @@ struct StepReader {
         over: reader.has("over") ? try reader.walk("over") : nil)
     },
     Kind(name: "block radio") { (step) throws(ScenarioError) in
-      .blockRadio(machine: try step.machine().name, isBlocked: true)
+      try step.fault(.radio(isBlocked: true))
     },
     Kind(name: "free radio") { (step) throws(ScenarioError) in
-      .blockRadio(machine: try step.machine().name, isBlocked: false)
+      try step.fault(.radio(isBlocked: false))
     },
     Kind(name: "door") { (step) throws(ScenarioError) in
       let (reader, machine) = try step.machine(["to"])
@@ -103,10 +105,10 @@ struct StepReader {
         machine: machine, isLocked: try reader.flag("to", whenTrue: "locked", whenFalse: "unlocked"))
     },
     Kind(name: "malformed advertisement") { (step) throws(ScenarioError) in
-      .malformedAdvertisement(machine: try step.machine().name)
+      try step.fault(.malformedAdvertisement)
     },
     Kind(name: "unknown notification") { (step) throws(ScenarioError) in
-      .unknownNotification(machine: try step.machine().name)
+      try step.fault(.unknownNotification)
     },
     Kind(name: "pass days") { (step) throws(ScenarioError) in
       .passDays(try step.outer.number(step.kind, in: 0...36500))
@@ -142,6 +144,11 @@ struct StepReader {
     guard machines.contains(where: { $0.name == name }) else {
       throw ScenarioError(file: file, line: line, problem: "unknown machine '\(name)'", choices: machines.map(\.name))
     }
+  }
+
+  /// A fault that needs no more than its machine.
+  private func fault(_ fault: MachineFault) throws(ScenarioError) -> Action {
+    .fault(machine: try machine().name, fault)
   }
 
   private func app(_ make: (String, InstalledApp) -> Action) throws(ScenarioError) -> Action {

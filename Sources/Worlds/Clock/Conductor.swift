@@ -6,35 +6,36 @@ import Timekeeping
 
 /// Moves the time of a simulated world.
 ///
-/// The world is a set of processes, ours and others', that know nothing of each other's business. Time stands still
-/// while any of them has something to do; when all of them wait, it leaps to the next moment at which one of them
-/// wanted to be woken, and that one is woken. Processes due at the same moment are woken one after the other, in the
-/// order in which they were started, each when the one before has finished. So a run does not depend on how fast the
-/// machine is.
+/// The world is a set of processes, ours and others, that know nothing of each other's work. Time stands still while
+/// any of them has something to do. When all of them wait, it leaps to the next moment at which one of them wanted to
+/// be woken, and that one is woken. Processes due at the same moment are woken one after the other, in the order in
+/// which they were started, each when the one before has finished. So a run does not depend on how fast the machine
+/// is.
 ///
-/// Owns `DIR/now` and `DIR/socket`, which `SharedClock` describes. All calls block; use it from one thread at a time.
-/// When it goes away, so does the world.
+/// It owns `DIR/now` and `DIR/socket`, which `SharedClock` describes. All calls block. Use it from one thread at a
+/// time. When it is gone, the world is over.
 package final class Conductor {
-  /// What one step did.
+  /// The result of a step.
   package enum AdvanceResult: Sendable, Hashable {
-    /// This process's alarm was due; it was woken and may be at work still.
+    /// This process's alarm was due. It was woken and may still be at work.
     case woke(pid_t)
-    /// Nobody is due before the limit, and that is the time now.
+    /// No alarm is due before the limit, which is now the time.
     case reachedLimit
   }
 
   package let directory: String
-  /// What this process itself has yet to do for the world, such as to read what was written for it; `nil` for nothing.
-  /// Looked at while everybody rests: the time does not move before all of them say nothing. Any words end up in errors.
+  /// Work that this process itself still has to do for the world, such as reading what was written for it; `nil` for
+  /// none. It is asked while all processes are idle: time does not move until every answer is `nil`. The words appear
+  /// in errors.
   package var ownWork: [() -> String?] = []
-  /// Takes a line for a person, again and again while one call lasts.
+  /// Receives a line for a person, repeatedly during a long call.
   package var signOfLife: (String) -> Void = { _ in }
   /// Real time between two signs of life.
   package var signOfLifeInterval = Duration.seconds(5)
   private static let realTimeFactor = 15.0
-  /// Most of the time the world rests before that.
+  /// Usually the world is idle before this many checks.
   private static let looksBeforeCounting = 8
-  /// How often one process may be woken at one moment: more is no story any more, but an alarm that is always past.
+  /// How many times one process may be woken at the same moment. More means that its alarm is always in the past.
   static let wakesAtOneMomentLimit = 1000
 
   private var world: ConductorWorld
@@ -44,18 +45,18 @@ package final class Conductor {
   private let calls = CallTimer()
 
   /// - Parameters:
-  ///   - directory: an existing folder of our own, where `now` and `socket` are made.
-  ///   - unixSecondsAtZero: what the world's calendar says at its beginning.
-  ///   - includesEveryDescendant: everything that this process ever starts, directly or not, belongs to the world. Else
-  ///     only what `add` names, and the descendants of that.
-  /// - Throws: `ConductorError` when the folder can't be used.
+  ///   - directory: an existing folder of our own, in which `now` and `socket` are created.
+  ///   - unixSecondsAtZero: the world's calendar time at its beginning.
+  ///   - includesEveryDescendant: everything that this process ever starts, directly or not, belongs to the world.
+  ///     Otherwise only what `add` names, and the descendants of that.
+  /// - Throws: `ConductorError` if the folder can't be used.
   package init(directory: String, unixSecondsAtZero: Int64 = 1_767_225_600, includesEveryDescendant: Bool = true) throws
   {
     self.directory = directory
     world = ConductorWorld(includesEveryDescendant: includesEveryDescendant)
-    // A thread of the world that can't be watched would be one that nobody waits for.
+    // A thread of the world that can't be watched would not be waited for.
     OpenFiles.allowMost()
-    // Orphans of the world become our children, so that they stay in sight.
+    // Orphans of the world become our children, so that they stay visible.
     guard latchkey_become_subreaper() == 0 else { throw ConductorError.system("becoming a subreaper") }
     nowInMemory = try Self.makeNow(directory, unixSecondsAtZero)
     sockets = try ConductorSockets(directory: directory)
@@ -73,7 +74,7 @@ package final class Conductor {
     nowInMemory.assumingMemoryBound(to: Atomic<Int64>.self)
   }
 
-  /// Names a process of the world; only needed where not every descendant belongs to it.
+  /// Adds a process to the world. Needed only if not every descendant belongs to it.
   package func add(_ pid: pid_t) { world.add(pid) }
 
   /// The processes of the world that were alive when it last settled.
@@ -82,11 +83,12 @@ package final class Conductor {
   /// The earliest alarm of any process that is not stopped, as of the last time the world settled.
   package var nextDeadline: Instant? { nextDue()?.deadline }
 
-  /// Waits until every process of the world waits for something.
+  /// Waits until every process of the world is waiting for something.
   ///
-  /// - Parameter limit: how much time on processors one of them may take for that, however long it has to wait for them;
-  ///   real time where the kernel doesn't say. After fifteen times as much real time it is over in any case.
-  /// - Throws: `ConductorError.neverQuiet`, with who was at work last.
+  /// - Parameter limit: the processor time that one process may use for that, however long it has to wait for a
+  ///   processor; real time if the kernel does not report it. After fifteen times as much real time, the wait ends in
+  ///   any case.
+  /// - Throws: `ConductorError.neverQuiet`, naming the last busy thread.
   package func settle(limit: Duration = .seconds(20)) throws {
     let call = calls.begin()
     defer { calls.end(call) }
@@ -95,7 +97,8 @@ package final class Conductor {
     var count = 0
     world.beginRound()
     while true {
-      // In this order: what was sent before the last look is heard now, and this look shows that nothing was since.
+      // The order matters: what was sent before the last check is received now, and this check shows that nothing was
+      // sent since.
       let heard = try sockets.drain()
       let own = firstOwnWork()
       let look = try world.look()
@@ -122,15 +125,15 @@ package final class Conductor {
     return nil
   }
 
-  /// With the machine that the process says it belongs to.
+  /// Adds the machine that the process says it belongs to.
   private func named(_ thread: BusyThread?) -> BusyThread? {
     guard var thread else { return nil }
     thread.machine = WorldProcesses.machine(of: thread.pid)
     return thread
   }
 
-  /// Lets the world's processes run before the next look. The kernel has no event for "everybody sleeps", so this is the
-  /// one place where we look again and again; it decides when time moves on and never how far.
+  /// Lets the world's processes run before the next check. The kernel has no event for "everything sleeps", so this
+  /// is the one place that polls. It decides when time moves on, and never how far.
   private func giveWay(after count: Int) {
     if count < 4 {
       sched_yield()
@@ -140,11 +143,11 @@ package final class Conductor {
     }
   }
 
-  /// One step: settles, moves the time to the next alarm but never beyond `limit`, and wakes the one it belongs to.
+  /// One step: settles, moves the time to the next alarm but never beyond `limit`, and wakes the alarm's process.
   ///
-  /// Alarms of stopped processes wait until they are continued. Nothing is due at a `limit` in the past.
+  /// Alarms of stopped processes wait until the processes are continued. Nothing is due at a `limit` in the past.
   ///
-  /// - Throws: `ConductorError`; `timeStandsStill` where one process is woken again and again at one moment.
+  /// - Throws: `ConductorError`; `timeStandsStill` if one process is woken again and again at the same moment.
   package func advance(limit: Instant) throws -> AdvanceResult {
     try settle()
     guard let next = nextDue(), next.deadline <= limit else {
@@ -167,9 +170,9 @@ package final class Conductor {
     return .woke(next.pid)
   }
 
-  /// Steps until `limit`, looking after each settled step whether to stop.
+  /// Steps until `limit`, and checks after each settled step whether to stop.
   ///
-  /// - Returns: whether `stopWhen` said so; `false` when the time is `limit` and nobody is due any more.
+  /// - Returns: whether `stopWhen` returned true; `false` when the time is `limit` and no alarm is due any more.
   /// - Throws: `ConductorError`, and whatever `stopWhen` throws.
   @discardableResult
   package func run(until limit: Instant, stopWhen: () throws -> Bool = { false }) throws -> Bool {
@@ -185,7 +188,7 @@ package final class Conductor {
   private struct Due {
     /// When it rings: never before now.
     var deadline: Instant
-    /// What the process has asked for.
+    /// The time that the process asked for.
     var alarm: Instant
     var pid: pid_t
     var connection: Int32
@@ -197,7 +200,7 @@ package final class Conductor {
       guard connection.deadline != SharedClock.Layout.noDeadline else { continue }
       let process = world.process(connection.pid)
       if process?.isStopped == true { continue }
-      // A deadline that has passed is due now, no earlier than another that is due now.
+      // A deadline that has passed is due now, and not before another that is due now.
       let deadline = max(connection.deadline, now.nanoseconds)
       let key = (deadline, process?.startTime ?? 0, connection.pid, connection.socket)
       if let best, best.key < key { continue }

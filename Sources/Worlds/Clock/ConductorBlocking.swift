@@ -5,10 +5,10 @@ import Glibc
 import Synchronization
 import Threads
 
-/// Whether this kernel tells which threads are blocked (`wchan` of proc_pid_wchan(5)). Kernels without symbols, and
-/// stand-ins for a kernel, don't: there a thread's letter alone is believed.
+/// Whether this kernel reports which threads are blocked (`wchan` of proc_pid_wchan(5)). Kernels without symbols, and
+/// kernel emulations, do not. On those, only a thread's state letter is used.
 enum BlockedThreads {
-  /// Tried out once, on a thread of our own that is blocked for sure.
+  /// Tried once, on a thread of our own that is certainly blocked.
   static let areShown = isShown(limit: .seconds(10))
 
   private static func isShown(limit: Duration) -> Bool {
@@ -25,7 +25,7 @@ enum BlockedThreads {
       close(pipe.writing)
       return false
     }
-    // The end of the pipe ends the thread.
+    // Closing the pipe ends the thread.
     defer { close(pipe.writing) }
     let giveUp = ContinuousClock.now + limit
     var buffer = ProcBuffer()

@@ -3,11 +3,11 @@ import TimeTypes
 
 /// What went wrong with the world.
 package enum ConductorError: Error, Sendable, Hashable, CustomStringConvertible {
-  /// The world did not come to rest: who was at work last, or what this process itself had yet to do.
+  /// The world did not come to rest: names the last busy thread, or what this process itself still had to do.
   case neverQuiet(after: Duration, BusyThread?, ownWork: String?)
-  /// A process was woken again and again while no time passed, since its alarm never lies ahead.
+  /// A process was woken again and again while no time passed, because its alarm is never in the future.
   case timeStandsStill(at: Instant, pid: pid_t, processName: String, machine: String?, alarm: Instant)
-  /// Something the kernel refused.
+  /// A system call that failed.
   case system(String, reason: String)
 
   static func system(_ what: String) -> ConductorError {

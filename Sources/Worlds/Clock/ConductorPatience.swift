@@ -1,6 +1,6 @@
 import Glibc
 
-/// How long one call from outside lasts, whatever it calls itself, and when it last gave a sign of life.
+/// Measures how long the outermost call lasts, including the calls inside it, and when it last gave a sign of life.
 final class CallTimer {
   let clock = ContinuousClock()
   private var depth = 0
@@ -18,7 +18,7 @@ final class CallTimer {
 
   func end(_ depth: Int) { self.depth = depth - 1 }
 
-  /// Calls `say` where that is due; what to say is made up only then.
+  /// Calls `say` if a sign of life is due. The text is made only then.
   func tell(_ say: (String) -> Void, every interval: Duration, _ text: () -> String) {
     let now = clock.now
     guard now - lastSign >= interval else { return }
@@ -27,11 +27,12 @@ final class CallTimer {
   }
 }
 
-/// What the world's processes take of processors from some moment on.
+/// The processor time that the world's processes use from a certain moment on.
 struct ProcessorUse {
   private var atFirst: [pid_t: UInt64] = [:]
 
-  /// What the one that took the most took since it was first asked about; `nil` where the kernel doesn't say.
+  /// The most that any one of them has used since it was first asked about, or `nil` if the kernel does not report
+  /// it.
   mutating func most(_ world: borrowing ConductorWorld) -> Duration? {
     var most: UInt64 = 0
     var isTold = false

@@ -1,15 +1,15 @@
 import Glibc
 
-/// A thread of the world that was not asleep when it was looked at.
+/// A thread of the world that was not asleep when it was checked.
 package struct BusyThread: Sendable, Hashable, CustomStringConvertible {
   package let pid: pid_t
   package let processName: String
   package let thread: pid_t
   package let threadName: String
-  /// The kernel's letter for what it does (proc_pid_stat(5)); `S` for one that slept now and then, or that calls itself
-  /// asleep while it is at work in the kernel.
+  /// The kernel's state letter (proc_pid_stat(5)). `S` for a thread that slept only in between, or that is marked
+  /// asleep while it works in the kernel.
   package let state: Character
-  /// The name of its machine in the story, where it has one.
+  /// The name of its machine in the story, if it has one.
   package var machine: String?
 
   package var description: String {
@@ -19,8 +19,8 @@ package struct BusyThread: Sendable, Hashable, CustomStringConvertible {
 
 /// One process of the world, watched through /proc.
 ///
-/// Its folder and its threads' files stay open: that is fast, and a descriptor of a process that has ended never
-/// shows another that got the same number.
+/// Its folder and its threads' files stay open. That is fast, and a descriptor of an ended process never shows
+/// another process that got the same number.
 final class WatchedProcess {
   let pid: pid_t
   private let folder: Int32
@@ -28,12 +28,12 @@ final class WatchedProcess {
   private(set) var threads: [pid_t: WatchedThread] = [:]
   /// Clock ticks from the machine's start to this process's.
   private(set) var startTime: UInt64 = 0
-  /// It, or a thread or child of it, may be new since its lists were read.
+  /// It may have new threads or children, because something ran since its lists were read.
   var isDirty = true
   private let seesBlocking: Bool
 
-  /// `nil` when there is no such process any more.
-  /// - Parameter seesBlocking: whether this kernel tells which threads are blocked (`BlockedThreads.areShown`).
+  /// `nil` if there is no such process any more.
+  /// - Parameter seesBlocking: whether this kernel reports which threads are blocked (`BlockedThreads.areShown`).
   init?(pid: pid_t, seesBlocking: Bool = false) {
     self.pid = pid
     self.seesBlocking = seesBlocking
@@ -49,13 +49,13 @@ final class WatchedProcess {
   }
 
   enum Observation {
-    /// All threads were blocked at the last look, and none of them ran since.
+    /// All threads were blocked at the last check, and none of them has run since.
     case quiet
     case busy(BusyThread)
     case gone
   }
 
-  /// Looks at all threads.
+  /// Checks all threads.
   func observe(_ buffer: inout ProcBuffer) -> Observation {
     if threads.isEmpty { _ = findNewThreads(&buffer) }
     var busy: BusyThread?
@@ -68,8 +68,8 @@ final class WatchedProcess {
       }
       threads[identifier] = thread
       if ran { isDirty = true }
-      // A zombie has ended; its number is only kept for its parent. A thread that is dead (X) has yet to be taken off
-      // the list, and a process's last one tells the parent only as it goes: until then nobody knows of the end.
+      // A zombie has ended; its number is only kept for its parent. A dead thread (X) has yet to be taken off the
+      // list. A process's last thread tells the parent only as it goes, so until then the end is not known.
       let hasEnded = thread.state == UInt8(ascii: "Z")
       if !hasEnded { isAlive = true }
       if identifier == pid, ran { (name, startTime) = (thread.name, thread.startTime) }
@@ -80,14 +80,14 @@ final class WatchedProcess {
     }
     if !isAlive { return .gone }
     if let busy { return .busy(busy) }
-    // A thread can only be made by a thread that runs, so that this has to be asked once after any of them did.
+    // Only a running thread can create a thread, so this must be checked once after any of them ran.
     if isDirty, let new = findNewThreads(&buffer) {
       return .busy(BusyThread(pid: pid, processName: name, thread: new, threadName: "new", state: "?"))
     }
     return .quiet
   }
 
-  /// - Returns: one of them.
+  /// - Returns: a new thread, if there is one.
   private func findNewThreads(_ buffer: inout ProcBuffer) -> pid_t? {
     var found: pid_t?
     for identifier in numbers(in: folder, &buffer) where threads[identifier] == nil {
@@ -107,13 +107,13 @@ final class WatchedProcess {
     return found
   }
 
-  /// How long its threads were on processors; 0 where the kernel doesn't say.
+  /// How long its threads were on processors; 0 if the kernel does not report it.
   var processorNanoseconds: UInt64 { threads.values.reduce(0) { $0 &+ $1.processorNanoseconds } }
 
   /// The processes that it has started and that have not been waited for.
   ///
-  /// The kernel lists them under the lock under which a process ends: who is seen to have ended has told its parent, and
-  /// everybody who waited for that, before this returns.
+  /// The kernel lists them under the lock under which a process ends. So if a process is seen to have ended, its
+  /// parent, and everything that waited for the end, has been told before this returns.
   func children(_ buffer: inout ProcBuffer) -> [pid_t] {
     numbers(in: folder, &buffer).flatMap { identifier -> [pid_t] in
       guard let file = ProcFile(folder, "\(identifier)/children") else {
@@ -125,20 +125,21 @@ final class WatchedProcess {
   }
 }
 
-/// What was seen of one thread.
+/// What was observed of one thread.
 ///
-/// A thread's letter `S` does not mean that it is blocked. The kernel puts it up before it looks whether there is
-/// something to wait for, and takes it down afterwards: `waitpid` reaps a dead child under it, which takes milliseconds
-/// where a folder of /proc has to go, and a thread that lost its processor meanwhile keeps it for as long as others run.
-/// `wchan` tells the two apart: it names a place for a thread that is off every processor's queue, and for no other.
+/// A thread's letter `S` does not mean that it is blocked. The kernel sets it before it checks whether there is
+/// something to wait for, and clears it afterwards. `waitpid` reaps a dead child in this state, which takes
+/// milliseconds if a folder of /proc has to be removed, and a thread that loses its processor meanwhile keeps the
+/// letter for as long as others run. `wchan` distinguishes the two: it names a place only for a thread that is off
+/// every processor's queue.
 struct WatchedThread {
   private let stat: ProcFile
   private let runs: RunCounter
   private let wait: ProcFile?
   private var count = RunCounter.Count(runs: .max, processorNanoseconds: 0)
-  /// Where its stat file has the state, while its name stays as long as it is.
+  /// The position of the state in its stat file, as long as its name has the same length.
   private var stateOffset: Int?
-  /// It was blocked at this run, at the last look or before: until its next run it is, unless its letter changes.
+  /// The run count at which it was seen blocked. It stays blocked until its next run, unless its letter changes.
   private var blockedAtRun: UInt64?
   private(set) var isBlocked = false
   private(set) var state: UInt8 = 0
@@ -156,30 +157,30 @@ struct WatchedThread {
   private var isAsleep: Bool { state == UInt8(ascii: "S") || isStopped }
   var processorNanoseconds: UInt64 { count.processorNanoseconds }
 
-  /// Whether it ran, or changed its state, since the last look; `nil` once it is gone.
+  /// Whether it ran, or changed its state, since the last check; `nil` once it is gone.
   mutating func observe(_ buffer: inout ProcBuffer) -> Bool? {
-    // A zombie's statistics can still be read, and stay.
+    // A zombie's statistics can still be read, and do not change.
     guard let count = runs.read(&buffer) else { return nil }
     let earlier = (self.count.runs, state)
     self.count = count
     guard let text = stat.readText(&buffer), read(text, isNew: count.runs != earlier.0) else { return nil }
-    // In this order: what is blocked now has not run since the count was taken if the next look finds the same count.
-    // So a thread that is found blocked for the first time is believed at the next look only.
+    // The order matters: a thread that is blocked now has not run since the count was taken, if the next check finds
+    // the same count. So a thread found blocked for the first time counts as blocked only at the next check.
     isBlocked = isAsleep && blockedAtRun == count.runs
     if !isBlocked { blockedAtRun = isAsleep && isOffProcessors(&buffer) ? count.runs : nil }
     return count.runs != earlier.0 || state != earlier.1
   }
 
-  /// Whether the kernel has it in a place where it waits; taken for granted where it names none.
+  /// Whether the kernel names a place where it waits. Assumed to be true if the kernel names no places.
   private func isOffProcessors(_ buffer: inout ProcBuffer) -> Bool {
     guard let wait else { return true }
     guard let place = wait.readText(&buffer) else { return false }
     return place.first != UInt8(ascii: "0")
   }
 
-  /// Takes over what stat says; `false` where that makes no sense.
+  /// Parses the contents of stat. Returns `false` if they are invalid.
   private mutating func read(_ text: ArraySlice<UInt8>, isNew: Bool) -> Bool {
-    // Another thread can give it another name at any time.
+    // Another thread can rename it at any time.
     if !isNew, let stateOffset, stateOffset < text.endIndex, text[stateOffset - 2] == UInt8(ascii: ")") {
       state = text[stateOffset]
       return true
@@ -190,7 +191,7 @@ struct WatchedThread {
     name = String(decoding: text[(opening + 1)..<closing], as: UTF8.self)
     state = text[closing + 2]
     if stateOffset == nil {
-      // Field 3 is the first behind the name; field 22 is the start time.
+      // Field 3 is the first after the name; field 22 is the start time.
       let fields = text[(closing + 2)...].split(separator: UInt8(ascii: " "), maxSplits: 20)
       startTime = fields.count > 19 ? number(fields[19]) : 0
     }
@@ -201,7 +202,7 @@ struct WatchedThread {
 
 /// The names in a folder of /proc that are numbers.
 private func numbers(in folder: Int32, _ buffer: inout ProcBuffer) -> [pid_t] {
-  // A descriptor of its own, since a directory stream takes possession of it and of its place.
+  // A separate descriptor, because a directory stream takes ownership of it and of its position.
   let copy = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
   guard copy >= 0, let stream = fdopendir(copy) else {
     buffer.note(errno)
@@ -218,14 +219,14 @@ private func numbers(in folder: Int32, _ buffer: inout ProcBuffer) -> [pid_t] {
   return result
 }
 
-/// How often a thread was put on a processor. Where the kernel has no scheduler statistics, how often it left one.
+/// How often a thread was put on a processor or, if the kernel has no scheduler statistics, how often it left one.
 enum RunCounter {
   case schedstat(ProcFile)
   case status(ProcFile)
 
   struct Count {
     var runs: UInt64
-    /// Nanoseconds on processors; 0 where the kernel doesn't say.
+    /// Nanoseconds on processors; 0 if the kernel does not report it.
     var processorNanoseconds: UInt64
   }
 
@@ -242,7 +243,7 @@ enum RunCounter {
   func read(_ buffer: inout ProcBuffer) -> Count? {
     switch self {
     case .schedstat(let file):
-      // Time on a processor, time waiting for one, times on one.
+      // Time on a processor, time waiting for one, and number of runs.
       guard let text = file.readText(&buffer), let first = text.firstIndex(of: UInt8(ascii: " ")),
         let last = text.lastIndex(of: UInt8(ascii: " "))
       else { return nil }
@@ -257,10 +258,10 @@ enum RunCounter {
   }
 }
 
-/// Room for what is read from /proc, used again and again.
+/// A buffer for reading from /proc, used again and again.
 struct ProcBuffer {
   fileprivate var bytes = [UInt8](repeating: 0, count: 8192)
-  /// Why something that is there could not be opened; what is gone is no failure.
+  /// Why something that exists could not be opened. Something that has gone is not a failure.
   private(set) var failure: Int32?
 
   fileprivate mutating func note(_ number: Int32) {
@@ -279,13 +280,13 @@ final class ProcFile {
 
   deinit { close(file) }
 
-  /// What it says now; `nil` once the thread is gone.
+  /// Its present content, or `nil` once the thread is gone.
   func readText(_ buffer: inout ProcBuffer) -> ArraySlice<UInt8>? {
     let count = pread(file, &buffer.bytes, buffer.bytes.count, 0)
     return count > 0 ? buffer.bytes[..<count] : nil
   }
 
-  /// All numbers in it, however long it is.
+  /// All numbers in it, whatever its length.
   func readNumbers(_ buffer: inout ProcBuffer) -> [pid_t] {
     var text: [UInt8] = []
     while true {
@@ -297,7 +298,7 @@ final class ProcFile {
   }
 }
 
-/// The decimal digits of `text` as a number, whatever is around them.
+/// The decimal digits of `text` as a number, ignoring other characters.
 private func number(_ text: ArraySlice<UInt8>) -> UInt64 {
   text.reduce(0) { value, byte in
     byte >= UInt8(ascii: "0") && byte <= UInt8(ascii: "9") ? value &* 10 &+ UInt64(byte - UInt8(ascii: "0")) : value

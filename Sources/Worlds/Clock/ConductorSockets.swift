@@ -12,7 +12,7 @@ struct ConductorSockets: ~Copyable {
     var deadline = SharedClock.Layout.noDeadline
   }
 
-  /// More connections than any world has; what comes then is turned away.
+  /// More connections than a world needs. Further ones are refused.
   static let connectionLimit = 512
 
   private let listener: Int32
@@ -21,7 +21,7 @@ struct ConductorSockets: ~Copyable {
   init(directory: String) throws {
     listener = socket(AF_UNIX, Int32(SOCK_SEQPACKET.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0)
     guard listener >= 0 else { throw ConductorError.system("socket") }
-    // By way of the descriptor, since a socket's address has room for 107 bytes and a path may have more.
+    // By way of the descriptor, because a socket's address has room for 107 bytes and a path may be longer.
     let folder = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     defer { close(folder) }
     let result = withUnixAddress("/proc/self/fd/\(folder)/socket") { bind(listener, $0, $1) }
@@ -37,9 +37,9 @@ struct ConductorSockets: ~Copyable {
     close(listener)
   }
 
-  /// Takes all that processes have said.
+  /// Reads everything that processes have sent.
   ///
-  /// - Returns: how much that was; connecting and ending count.
+  /// - Returns: how many messages that was, including connections made and ended.
   mutating func drain() throws -> Int {
     var descriptors = connections.map { pollfd(fd: $0.socket, events: Int16(POLLIN), revents: 0) }
     descriptors.append(pollfd(fd: listener, events: Int16(POLLIN), revents: 0))
@@ -60,24 +60,25 @@ struct ConductorSockets: ~Copyable {
     return count
   }
 
-  /// Tells a process that it is due; its alarm is thereby spent.
+  /// Tells a process that it is due, which uses up its alarm.
   mutating func wake(_ socket: Int32, at now: Instant) {
     guard let index = connections.firstIndex(where: { $0.socket == socket }) else { return }
     connections[index].deadline = SharedClock.Layout.noDeadline
     var message = now.nanoseconds.littleEndian
-    // It can't be full: a process has at most one of these to read. One that has just ended is noticed when draining.
+    // The socket can't be full: a process has at most one of these messages to read. An ended process is noticed when
+    // draining.
     send(socket, &message, SharedClock.Layout.messageLength, Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT))
   }
 
   private enum Message {
     case deadline(Int64)
-    /// It ended, or talks nonsense.
+    /// The process has ended, or sent an invalid message.
     case end
   }
 
   /// `nil` while it has nothing to say.
   private func receive(_ socket: Int32) -> Message? {
-    // One byte more than a message has, so that a longer one shows.
+    // One byte more than a message has, so that a longer one is noticed.
     var buffer = [UInt8](repeating: 0, count: SharedClock.Layout.messageLength + 1)
     while true {
       let count = recv(socket, &buffer, buffer.count, Int32(MSG_DONTWAIT))

@@ -3,16 +3,17 @@ import Glibc
 
 /// All processes of a simulated world, and whether any of them has something to do.
 ///
-/// A look at the world compares every thread's state and run count with the look before. When nothing differs and all
-/// are blocked, then there was a moment, between the two looks, at which all of them were: nobody was left to wake
-/// anybody, except the conductor itself. What a process does to others as it ends comes before the look that counts.
+/// Each check compares every thread's state and run count with the previous check. If nothing differs and all are
+/// blocked, then there was a moment between the two checks at which all of them were blocked: nothing was left that
+/// could wake them, except the conductor itself. What a process does to others as it ends comes before the check that
+/// counts.
 struct ConductorWorld {
   private var processes: [pid_t: WatchedProcess] = [:]
   private let includesEveryDescendant: Bool
   private var buffer = ProcBuffer()
-  /// Somebody ended, or a new round began: there may be new children of our own.
+  /// A process ended, or a new round began: there may be new children of our own.
   private var ownChildrenMayBeNew = true
-  /// Children that ended before they were looked at. They stay on the lists until they are waited for.
+  /// Children that ended before they were checked. They stay listed until they are waited for.
   private var corpses: Set<Corpse> = []
   private static let corpseLimit = 4096
 
@@ -32,23 +33,23 @@ struct ConductorWorld {
     WatchedProcess(pid: pid, seesBlocking: BlockedThreads.areShown)
   }
 
-  /// What this process started itself is noticed by the next look.
+  /// What this process has started itself is noticed by the next check.
   mutating func beginRound() { ownChildrenMayBeNew = true }
 
   func process(_ pid: pid_t) -> WatchedProcess? { processes[pid] }
 
   var processIdentifiers: [pid_t] { processes.keys.sorted() }
 
-  /// How long each of them was on processors, as of the last look; 0 where the kernel doesn't say.
+  /// How long each of them was on processors, as of the last check; 0 if the kernel does not report it.
   var processorNanoseconds: [pid_t: UInt64] { processes.mapValues(\.processorNanoseconds) }
 
   enum Look {
     case quiet
-    /// Somebody may have something to do; who, where it is known.
+    /// A process may have something to do. Names the thread if it is known.
     case busy(BusyThread?)
   }
 
-  /// - Throws: `ConductorError` where there is somebody whom this process can't watch.
+  /// - Throws: `ConductorError` if there is a process that this one can't watch.
   mutating func look() throws -> Look {
     let look = lookAtAll()
     if let reason = buffer.failure {
@@ -72,14 +73,14 @@ struct ConductorWorld {
         processes[pid] = nil
         ownChildrenMayBeNew = true
         hasAnyEnded = true
-        // What it left behind was handed over to us at that moment.
+        // Its orphans were handed over to us at that moment.
         if case .quiet = result { result = .busy(nil) }
       }
     }
     if hasAnyEnded { awaitEnds() }
     guard case .quiet = result else { return result }
-    // A child can only be made by a process that ran, so that this has to be asked once after it did; and a list of
-    // children that is read while one of them ends can lack another, so it is asked when everybody sleeps.
+    // Only a process that ran can create a child, so this must be asked once after it ran. A list of children that is
+    // read while one of them ends may lack another, so it is asked when all processes sleep.
     for process in ran {
       process.isDirty = false
       if add(process.children(&buffer)) { result = .busy(nil) }
@@ -91,14 +92,14 @@ struct ConductorWorld {
     return result
   }
 
-  /// Returns when everybody who was to hear of an end that has been seen is awake. A process shows that it has ended a
-  /// moment before it wakes who waits for that; where its processor is taken away in between, that moment is long.
+  /// Returns when everything that had to be told of an observed end has been woken. A process shows that it has ended
+  /// a moment before it wakes those that wait for it. If its processor is taken away in between, that moment is long.
   private mutating func awaitEnds() {
-    // It does both under the lock that this asks for.
+    // The kernel does both under the lock that this call takes.
     _ = WatchedProcess(pid: getpid())?.children(&buffer)
   }
 
-  /// Whether any of them is new. An ended one that nobody has waited for comes up again and again.
+  /// Returns whether any of them is new. An ended process that has not been waited for is listed again and again.
   private mutating func add(_ pids: [pid_t]) -> Bool {
     var isAnyNew = false
     for pid in pids where processes[pid] == nil {

@@ -1,6 +1,6 @@
 import Glibc
 
-/// This machine's clock on the wall.
+/// This machine's wall clock.
 package func unixNanoseconds() -> Int64 {
   var now = timespec()
   clock_gettime(CLOCK_REALTIME, &now)

@@ -6,7 +6,7 @@ enum AppDescription {
       case .agent: "bluetooth-central"
       case .lock: "bluetooth-peripheral"
       }
-    // A lock's system runs its firmware whenever it has power; a phone runs an app when the user opens it.
+    // A lock's system runs its firmware whenever it has power. A phone runs an app when the user opens it.
     let keepAlive = app == .lock
     return """
       <?xml version="1.0" encoding="UTF-8"?>

@@ -7,7 +7,7 @@ import Glibc
 import JournalEvents
 import TimeTypes
 
-/// A machine of a simulated world: a folder, a private bus, a latchkeyd, and a Bluetooth of the simulator's. The
+/// A machine of a simulated world: a folder, a private bus, a latchkeyd, and a Bluetooth of the simulator. The
 /// orchestrator is its init.
 final class LocalMachine: Machine {
   let description: MachineDescription
@@ -21,7 +21,7 @@ final class LocalMachine: Machine {
   private var daemon: RunningProcess?
   private var control: MachineControl?
   private(set) var isUp = false
-  /// Whether the simulator has this machine's Bluetooth running.
+  /// Whether the simulator is running this machine's Bluetooth.
   private var hasBluetooth = true
   private var restarts = 0
   static let maximumRestarts = 5
@@ -127,11 +127,11 @@ final class LocalMachine: Machine {
     let daemon = daemon
     self.daemon = nil
     if clean {
-      // Asked in the order of a shutdown: the daemon first, and it has real time to say good-bye.
+      // Stopped in the order of a shutdown: the daemon first, with real time to take leave.
       daemon?.signal(SIGTERM)
       try? daemon?.waitForEnd(limit: .seconds(5))
     }
-    // Everything ends at one moment: nobody lives to see the radio or the bus go.
+    // Everything else ends at one moment: no process lives to see the radio or the bus go.
     let processes = WorldProcesses(world: run.world)
     processes.signal(SIGSTOP) { $0.machine == name && $0.program != "dbus-daemon" }
     try simulator.send(.shutDown(machine: name))

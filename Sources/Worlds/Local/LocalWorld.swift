@@ -7,7 +7,7 @@ import LockCryptography
 import Radio
 import TimeTypes
 
-/// A simulated world that runs: machines, their processes, one radio, one clock. Only one thread uses it.
+/// A running simulated world: machines, their processes, one radio, one clock. Only one thread uses it.
 package final class LocalWorld: World {
   package let run: RunFolder
   package let conductor: Conductor
@@ -18,7 +18,7 @@ package final class LocalWorld: World {
   package var now: Instant { conductor.now }
   package var remarks: [String] { [] }
 
-  /// Starts everything up to the machines' buses; `boot` starts the rest.
+  /// Starts everything up to the machines' buses. `boot` starts the rest.
   package init(
     _ machines: [MachineDescription], radio: RadioPhysics, seed: UInt64, run: RunFolder, executables: Executables
   ) throws {
@@ -34,7 +34,7 @@ package final class LocalWorld: World {
     journal = try JournalReader(path: run.journal)
     let environment = Self.environment(run)
 
-    // The simulator connects to every bus as it starts, so the buses are there first.
+    // The simulator connects to every bus as it starts, so the buses must exist first.
     var buses: [String: BusDaemon] = [:]
     for machine in machines {
       try RunFolder.make(run.folder(of: machine.name))
@@ -66,7 +66,7 @@ package final class LocalWorld: World {
     }
   }
 
-  /// What every process of the world is given: this user's own environment less what would tie it to another world.
+  /// The environment of every process of the world: this user's own, without what would tie it to another world.
   private static func environment(_ run: RunFolder) -> [String: String] {
     var environment = ProcessInfo.processInfo.environment.filter { name, _ in
       !name.hasPrefix("LATCHKEY_") && !name.hasPrefix("DBUS_") && !name.hasPrefix("WATCHDOG_")
@@ -77,14 +77,14 @@ package final class LocalWorld: World {
     }
     environment[WorldProcesses.worldVariable] = run.world
     environment["LATCHKEY_CLOCK"] = run.clock
-    // A process that crashes would start another one, without the world's mark, that outlives the world.
+    // The backtracer of a crashed process is a new process without the world's mark, and would outlive the world.
     environment["SWIFT_BACKTRACE"] = environment["SWIFT_BACKTRACE"] ?? "enable=no"
     environment["LATCHKEY_JOURNAL"] = run.journal
     return environment
   }
 
-  /// The owners' phones and the lock get to know each other; enrolment over the air is another story. Where the lock or
-  /// every phone is not in the story, its half of the keys is nobody's.
+  /// Introduces the owners' phones and the lock to each other; enrolment over the air is another story. If the lock
+  /// or every phone is missing from the story, their half of the keys is not used.
   private func provision() throws {
     let locks = simulated.filter { $0.description.apps.contains(.lock) }
     let phones = simulated.filter { $0.description.apps.contains(.agent) }

@@ -3,8 +3,8 @@ import Foundation
 import Glibc
 import Timekeeping
 
-/// The parts of a simulated lock that a hand reaches: its door and its thumb-turn. Lines of JSON over a socket in the
-/// lock's state folder.
+/// The parts of a simulated lock that a hand can reach: its door and its thumb-turn. Uses lines of JSON over a socket
+/// in the lock's state folder.
 package struct LockHardware {
   package let stateFolder: String
 
@@ -16,7 +16,7 @@ package struct LockHardware {
   }
 
   private func ask(_ request: [String: String]) throws {
-    // By way of the folder's descriptor, since a socket's address has room for 107 bytes and a path may have more.
+    // By way of the folder's descriptor, because a socket's address has room for 107 bytes and a path may be longer.
     let folder = open(stateFolder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard folder >= 0 else { throw WorldError.system("the lock's state \(stateFolder)", errno) }
     defer { close(folder) }

@@ -3,8 +3,8 @@ import Foundation
 import Glibc
 import TimeTypes
 
-/// The process that is the virtual machines' controllers and the air between them (scripts/vm/air.py): a line of JSON
-/// for each command, one for each reply, and one for each thing that happens.
+/// The process that simulates the virtual machines' controllers and the air between them (scripts/vm/air.py). There
+/// is a line of JSON for each command, each reply and each event.
 final class AirProcess: @unchecked Sendable {
   struct Command: Encodable {
     var id: Int
@@ -18,7 +18,7 @@ final class AirProcess: @unchecked Sendable {
     var seconds: Double?
   }
 
-  /// What it says; fields that are not there are `nil`.
+  /// A line of its output. Missing fields are `nil`.
   struct Line: Decodable, Sendable {
     var id: Int?
     var ok: Bool?
@@ -43,8 +43,8 @@ final class AirProcess: @unchecked Sendable {
   private var lastCommand = 0
 
   /// - Parameters:
-  ///   - arguments: the script's own, behind the script.
-  ///   - onEvent: each event, on a thread of this one's.
+  ///   - arguments: the script's own arguments.
+  ///   - onEvent: called for each event, on a thread of this object.
   init(
     script: String, arguments: [String], environment: [String: String], log: String,
     onEvent: @escaping @Sendable (Line) -> Void
@@ -86,29 +86,29 @@ final class AirProcess: @unchecked Sendable {
     condition.unlock()
   }
 
-  /// Blocks until the controllers can be plugged in.
+  /// Blocks until controllers can be connected.
   func waitUntilReady() throws { try wait(for: "to be ready") { isReady ? true : nil } }
 
-  /// Puts a machine somewhere, from one moment to the next.
+  /// Puts a machine somewhere in an instant.
   func place(_ name: String, at place: Place) throws {
     try send { Command(id: $0, command: "place", name: name, x: place.x, y: place.y) }
   }
 
-  /// Begins to carry a machine somewhere on foot.
+  /// Starts carrying a machine somewhere on foot.
   func walk(_ name: String, to place: Place, over duration: Duration) throws {
     let seconds = Double(duration.wholeNanoseconds) / 1e9
     try send { Command(id: $0, command: "walk", name: name, x: place.x, y: place.y, seconds: seconds) }
   }
 
-  /// Two machines hear each other where their places let them, or not at all.
+  /// Whether two machines hear each other as far as their distance allows, or not at all.
   func range(_ a: String, _ b: String, on: Bool) throws {
     try send { Command(id: $0, command: "range", a: a, b: b, on: on) }
   }
 
-  /// A shield around a machine: off.
+  /// A shield around a machine means no power here.
   func power(_ name: String, on: Bool) throws { try send { Command(id: $0, command: "power", name: name, on: on) } }
 
-  /// Blocks until it is done.
+  /// Blocks until the command is done.
   private func send(_ make: (Int) -> Command) throws {
     lastCommand += 1
     let identifier = lastCommand

@@ -2,13 +2,13 @@ import Foundation
 
 /// Installs Latchkey on new machines as a user would: the packages, then `latchkey setup` on both.
 struct Installation {
-  /// Each machine, and the folder of its packages.
+  /// Each machine, with the folder of its packages.
   let machines: [(machine: RemoteMachine, packages: String?)]
   let progress: @Sendable (String) -> Void
 
   private static let remoteFolder = "/root/latchkey-packages"
 
-  /// Machines that have Latchkey already keep it, and their keys.
+  /// Machines that already have Latchkey keep it, and their keys.
   func install() throws {
     var isNew = false
     for (machine, packages) in machines where try !isInstalled(machine) {
@@ -23,7 +23,7 @@ struct Installation {
     if isNew { try setUp() }
   }
 
-  /// bluetoothd has the addresses that the story wants, before anybody uses it.
+  /// Gives bluetoothd the kind of addresses that the story wants, before they are used.
   func hideAddresses() throws {
     for (machine, _) in machines where machine.description.hasPrivateAddresses {
       progress("\(machine.name) takes private addresses")
@@ -54,7 +54,7 @@ struct Installation {
       limit: .seconds(900))
   }
 
-  /// The lock's text goes to each phone, and the phone's to the lock; where they hear each other only afterwards, the
+  /// The lock's text goes to each phone, and the phone's to the lock. If they hear each other only afterwards, the
   /// lock knows the phone before they meet.
   private func setUp() throws {
     let phones = machines.map(\.machine).filter { $0.description.apps.contains(.agent) }

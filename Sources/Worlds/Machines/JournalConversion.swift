@@ -6,30 +6,29 @@ import Journal
 struct SystemdJournalLine: Sendable, Equatable {
   var fields: [String: String]
 
-  /// `nil` where the line is none.
+  /// `nil` if the line is not valid.
   init?(_ line: Data) {
     guard let object = try? JSONSerialization.jsonObject(with: line) as? [String: Any] else { return nil }
-    // What is not text comes as numbers, what stands there twice as a list, what is too long as null: none is ours.
+    // Non-text values appear as numbers, repeated ones as a list, and overlong ones as null. None of these is ours.
     fields = object.compactMapValues { $0 as? String }
   }
 
   var cursor: String? { fields["__CURSOR"] }
 
-  /// When it happened, by the machine's clock on the wall, in Unix nanoseconds; `nil` where it says no time that a clock
-  /// has.
+  /// When it happened, by the machine's wall clock, in Unix nanoseconds. `nil` if there is no valid time.
   var unixNanoseconds: Int64? {
     (fields["_SOURCE_REALTIME_TIMESTAMP"] ?? fields["__REALTIME_TIMESTAMP"]).flatMap { Int64($0) }
       .flatMap { MachineClock.unixNanoseconds(microseconds: $0) }
   }
 
-  /// The orchestrator's own line, which says that all before it has been read.
+  /// The word in a line of the orchestrator's own, which shows that everything before it has been read.
   var sync: String? { fields["LATCHKEY_SYNC"] }
 
-  /// The entry that one of Latchkey's processes wrote; `nil` for everybody else's lines.
+  /// The entry that one of Latchkey's processes wrote, or `nil` for any other line.
   ///
   /// - Parameters:
-  ///   - machine: what the story calls the machine.
-  ///   - t: the world's time of it.
+  ///   - machine: the story's name for the machine.
+  ///   - t: the entry's time in the world.
   ///   - wall: the same by this machine's clock.
   func entry(machine: String, t: Int64, wall: Int64) -> JournalEntry? {
     // A person who tells a story by hand gives no time of a process's own.
@@ -46,7 +45,7 @@ struct SystemdJournalLine: Sendable, Equatable {
       fields: given)
   }
 
-  /// swift-log's name of syslog(3)'s level.
+  /// swift-log's name for syslog(3)'s level.
   static func level(_ priority: String) -> String {
     switch priority {
     case "0", "1", "2": "critical"
@@ -61,7 +60,7 @@ struct SystemdJournalLine: Sendable, Equatable {
   /// SD_MESSAGE_UNIT_PROCESS_EXIT (sd-messages(3)).
   private static let processExit = "98e322203f7a4ed290d09fe03c09fe15"
 
-  /// The main process of a unit that has ended otherwise than well, by systemd's own word.
+  /// The unit whose main process failed, according to systemd.
   var failedUnit: (unit: String, end: ProcessEnd)? {
     guard fields["MESSAGE_ID"] == Self.processExit, fields["_PID"] == "1", let unit = fields["UNIT"],
       let code = fields["EXIT_CODE"], let status = fields["EXIT_STATUS"]
@@ -71,7 +70,7 @@ struct SystemdJournalLine: Sendable, Equatable {
       guard let number = Int32(status) else { return (unit, .exited(255)) }
       return number == 0 ? nil : (unit, .exited(number))
     default:
-      // A signal's name, or its number.
+      // The signal's name, or its number.
       let names: [String: Int32] = [
         "HUP": 1, "INT": 2, "QUIT": 3, "ILL": 4, "TRAP": 5, "ABRT": 6, "BUS": 7, "FPE": 8, "KILL": 9, "SEGV": 11,
         "PIPE": 13, "ALRM": 14, "TERM": 15, "SYS": 31,

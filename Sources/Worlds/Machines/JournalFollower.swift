@@ -3,10 +3,10 @@ import Foundation
 import Glibc
 import TimeTypes
 
-/// Follows systemd's journal of one machine, over reboots, and knows the machine's clock.
+/// Follows systemd's journal of one machine, across reboots, and knows the machine's clock.
 ///
-/// What it reads it hands over in order, on a thread of its own. `sync` returns when everything that was written until
-/// it was called has been handed over; where there are several, each is asked first and awaited then.
+/// It delivers what it reads in order, on a thread of its own. `sync` returns when everything written before the call
+/// has been delivered. If there are several followers, ask each first and then wait.
 final class JournalFollower: @unchecked Sendable {
   private let name: String
   private let shell: SecureShell
@@ -19,7 +19,7 @@ final class JournalFollower: @unchecked Sendable {
   private var isFollowing = false
   private var answers: [(text: String, at: Int64)] = []
   private var clockKnown = MachineClock()
-  // Used by the thread that calls.
+  // Used by the calling thread.
   private var inputs: [Int32] = []
   private var processes: [RunningProcess] = []
   private var questions: Int32 = -1
@@ -27,7 +27,7 @@ final class JournalFollower: @unchecked Sendable {
 
   /// - Parameters:
   ///   - now: the world's time, in nanoseconds.
-  ///   - onLine: each line, on a thread of the follower's.
+  ///   - onLine: called for each line, on a thread of the follower.
   init(
     _ name: String, _ shell: SecureShell, now: @escaping @Sendable () -> Int64,
     onLine: @escaping @Sendable (SystemdJournalLine) -> Void
@@ -44,17 +44,17 @@ final class JournalFollower: @unchecked Sendable {
     return clockKnown
   }
 
-  /// Whether the stream is there, as far as is known.
+  /// Whether the stream is open, as far as is known.
   var isOpen: Bool {
     condition.lock()
     defer { condition.unlock() }
     return isFollowing
   }
 
-  /// Follows from the last line that was read on, or, the first time, from now on.
+  /// Follows from the last line that was read, or from now on if it is the first time.
   func open() throws {
-    // Answers one question a line: the clock, which costs no process, or a line for the journal, by the socket that
-    // everybody's structured lines go through, behind them.
+    // Answers one question per line: the clock, which needs no process, or a line for the journal, which goes through
+    // the same socket as everyone's structured lines, after them.
     let script = """
       while IFS= read -r line; do case $line in \
       time) printf '%s\\n' "${EPOCHREALTIME}" ;; \
@@ -77,7 +77,7 @@ final class JournalFollower: @unchecked Sendable {
     condition.lock()
     isFollowing = true
     condition.unlock()
-    // It ends with its standard input: a connection that is lost leaves nothing behind.
+    // It ends with its standard input, so a lost connection leaves nothing behind.
     let following = try shell.start(
       "journalctl --output=json --all --follow --no-tail --after-cursor=\(SecureShell.quoted(start)) & reader=$!; "
         + "cat >/dev/null; kill $reader",
@@ -98,16 +98,16 @@ final class JournalFollower: @unchecked Sendable {
     condition.unlock()
   }
 
-  /// What a machine was asked, so that its journal shows how far it has been read.
+  /// A question to a machine, which shows how far its journal has been read.
   struct Question {
     fileprivate var word: String
     fileprivate var asked: Int64
   }
 
-  /// Returns when all that the machine's journal had when this was called has been handed over.
+  /// Returns when everything in the machine's journal at the time of the call has been delivered.
   func sync(limit: TimeInterval = 60) throws { try finish(try beginSync(), limit: limit) }
 
-  /// Asks without waiting for the answer. Others can be asked meanwhile.
+  /// Asks without waiting for the answer. Others can be asked in the meantime.
   func beginSync() throws -> Question {
     lastSync += 1
     let question = Question(word: "\(getpid())-\(lastSync)", asked: now())
@@ -115,7 +115,7 @@ final class JournalFollower: @unchecked Sendable {
     return question
   }
 
-  /// Returns when all that the machine's journal had when the question was asked has been handed over.
+  /// Returns when everything in the machine's journal at the time of the question has been delivered.
   func finish(_ question: Question, limit: TimeInterval = 60) throws {
     let until = Date(timeIntervalSinceNow: limit)
     try takeClock(askedAt: question.asked, until: until)
@@ -126,7 +126,7 @@ final class JournalFollower: @unchecked Sendable {
     guard isOpen else { throw WorldError("the journal of \(name) can't be followed any more") }
   }
 
-  /// Where the journal ends now.
+  /// The present end of the journal.
   private func lastCursor() throws -> String {
     let output = try shell.run("journalctl --output=json --lines=1 --no-pager")
     guard let line = output.split(separator: "\n").last, let cursor = SystemdJournalLine(Data(line.utf8))?.cursor else {
@@ -164,7 +164,7 @@ final class JournalFollower: @unchecked Sendable {
     }
   }
 
-  /// The next answer, and when it came. They come in the order of the questions.
+  /// The next answer, and when it came. Answers come in the order of the questions.
   private func answer(until limit: Date) throws -> (text: String, at: Int64) {
     guard wait(until: limit, { !answers.isEmpty }) else { throw WorldError("\(name) does not answer") }
     condition.lock()
@@ -181,7 +181,7 @@ final class JournalFollower: @unchecked Sendable {
     return true
   }
 
-  // MARK: The threads that read
+  // MARK: Reading threads
 
   private func answered(_ line: Data) {
     let at = now()

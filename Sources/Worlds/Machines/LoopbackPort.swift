@@ -1,11 +1,11 @@
 import CSystemd
 import Glibc
 
-/// TCP ports of this machine alone.
+/// TCP ports on this machine only.
 enum LoopbackPort {
-  /// A port on 127.0.0.1 that nobody listens on. Nobody else is kept from it: who wants it listens at once.
+  /// A free port on 127.0.0.1. It is not reserved, so the caller must listen at once.
   ///
-  /// - Throws: `WorldError` where there is none.
+  /// - Throws: `WorldError` if there is none.
   static func free() throws -> UInt16 {
     let socket = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
     guard socket >= 0 else { throw WorldError.system("socket", errno) }

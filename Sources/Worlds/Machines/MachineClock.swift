@@ -1,21 +1,21 @@
 import TimeTypes
 
-/// What another machine's clock on the wall says when ours says something else.
+/// Converts between another machine's wall clock and ours.
 ///
-/// Each sample is a question and its answer: the other clock was read at some moment between. The shorter the time
-/// between, the better the sample; but old samples lose worth, since clocks drift apart.
+/// Each sample is a question and its answer: the other clock was read at some moment in between. The shorter the time
+/// between, the better the sample. But old samples become less useful, because clocks drift apart.
 struct MachineClock: Sendable, Equatable {
-  /// What the other clock is ahead of the world's time, in nanoseconds; off by at most half of `uncertainty`.
+  /// How far the other clock is ahead of the world's time, in nanoseconds; wrong by at most half of `uncertainty`.
   private(set) var offset: Int64?
-  /// Between the question and the answer of the best sample, in nanoseconds.
+  /// The time between the question and the answer of the best sample, in nanoseconds.
   private(set) var uncertainty: Int64 = 0
   private var taken = Instant.zero
 
-  /// Clocks of machines differ by up to this much more each second; a drift of 500 ppm is already a bad clock, and a
-  /// virtual machine without hardware help has worse.
+  /// The most by which clocks of machines drift apart each second. A drift of 500 ppm is already a bad clock, and a
+  /// virtual machine without hardware support has a worse one.
   static let driftPerSecond: Int64 = 1_000_000
 
-  /// The last moment that a clock may say, in Unix seconds: the year 2200. Beyond, nanoseconds have no room.
+  /// The latest time that a clock may show, in Unix seconds: the year 2200. Beyond it, nanoseconds would overflow.
   static let lastUnixSecond: Int64 = 7_258_118_400
 
   /// - Returns: `nil` for a time before 1970 or after 2200.
@@ -27,7 +27,7 @@ struct MachineClock: Sendable, Equatable {
 
   /// - Parameters:
   ///   - asked: when we asked.
-  ///   - answered: when the answer was there.
+  ///   - answered: when the answer arrived.
   ///   - reading: the other clock, in Unix nanoseconds.
   mutating func take(asked: Instant, answered: Instant, reading: Int64) {
     let width = max(0, (answered - asked).wholeNanoseconds)
@@ -38,7 +38,7 @@ struct MachineClock: Sendable, Equatable {
     taken = answered
   }
 
-  /// The world's time of what the other clock says; `nil` where nobody asked it yet.
+  /// The world's time for a time on the other clock, or `nil` before the first sample.
   func instant(ofUnixNanoseconds reading: Int64) -> Instant? {
     offset.map { Instant(nanoseconds: reading - $0) }
   }

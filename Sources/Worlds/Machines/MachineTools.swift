@@ -1,6 +1,6 @@
 import Foundation
 
-/// What a run on machines needs of this one.
+/// What a run on machines needs on this one.
 package struct MachineTools: Sendable {
   /// The program that watches over the run's processes.
   package let latchkey: String
@@ -9,7 +9,7 @@ package struct MachineTools: Sendable {
   /// The package's root, for the scripts of the virtual machines.
   let package: String?
 
-  /// - Parameter folder: the running program's.
+  /// - Parameter folder: the running program's folder.
   /// - Throws: `WorldError` that names what is missing and how to get it.
   package init(folder: String, environment: [String: String] = ProcessInfo.processInfo.environment) throws {
     latchkey = "\(folder)/latchkey"
@@ -31,7 +31,7 @@ package struct MachineTools: Sendable {
     return path
   }
 
-  /// The build folder lies in the package, at most four levels up (.build/TRIPLE/release/latchkey).
+  /// The build folder is in the package, at most four levels up (.build/TRIPLE/release/latchkey).
   private static func package(from folder: String) -> String? {
     var candidates = [URL(fileURLWithPath: FileManager.default.currentDirectoryPath)]
     var folder = URL(fileURLWithPath: folder)

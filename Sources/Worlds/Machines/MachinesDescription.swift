@@ -1,9 +1,9 @@
 import Foundation
 import Yams
 
-/// The machines that a story is to happen on: `machines.yaml`, as docs/scenarios.md describes it.
+/// The machines on which a story is to happen: `machines.yaml`, described in docs/scenarios.md.
 package struct MachinesDescription: Sendable, Equatable {
-  /// What a machine of the story is there for. Every scenario with a lock and an agent has these two.
+  /// A machine's role in the story. Every scenario with a lock and an agent has these two.
   package enum Role: String, Sendable, CaseIterable {
     case lock
     case phone
@@ -26,7 +26,7 @@ package struct MachinesDescription: Sendable, Equatable {
 
   package init(kinds: [Role: Kind]) { self.kinds = kinds }
 
-  /// Two virtual machines made for the run.
+  /// Virtual machines created for the run.
   package static func virtual(_ settings: VirtualSettings = VirtualSettings()) -> MachinesDescription {
     MachinesDescription(kinds: [.lock: .virtual(settings), .phone: .virtual(settings)])
   }
@@ -34,11 +34,11 @@ package struct MachinesDescription: Sendable, Equatable {
 
 /// A virtual machine.
 package struct VirtualSettings: Sendable, Equatable {
-  /// The folder that scripts/vm/build-image made; it is asked where `nil`.
+  /// The folder that scripts/vm/build-image made, or `nil` to ask the script.
   package var image: String?
-  /// A folder of .deb packages to be installed at the machine's first boot.
+  /// A folder of .deb packages to install at the machine's first boot.
   package var packages: String?
-  /// A folder of machines' disks that outlive the run, NAME.qcow2; in the run's own folder where `nil`.
+  /// A folder for machines' disks that outlive the run, NAME.qcow2, or `nil` for the run's own folder.
   package var disks: String?
   package init(image: String? = nil, packages: String? = nil, disks: String? = nil) {
     self.image = image
@@ -47,9 +47,9 @@ package struct VirtualSettings: Sendable, Equatable {
   }
 }
 
-/// A machine that is reached over ssh.
+/// A machine reached over ssh.
 package struct RemoteSettings: Sendable, Equatable {
-  /// How a machine that nobody here can carry leaves home.
+  /// How a machine that can't be carried by this program leaves home.
   package enum Walk: String, Sendable, CaseIterable {
     /// A person at this terminal is asked to carry it.
     case ask
@@ -61,12 +61,12 @@ package struct RemoteSettings: Sendable, Equatable {
   package var host: String
   package var user: String?
   package var port: Int?
-  /// The file of the private key; ssh's own choice where `nil`.
+  /// The file of the private key, or `nil` for ssh's own choice.
   package var identity: String?
-  /// Only keys of hosts in this file are accepted; the user's own where `nil`.
+  /// Only host keys in this file are accepted; `nil` means the user's own file.
   package var knownHosts: String?
   package var walk: Walk
-  /// The address of the machine's system bus, where it is not the usual one.
+  /// The address of the machine's system bus, if it is not the usual one.
   package var bus: String?
 
   package init(
@@ -84,7 +84,7 @@ package struct RemoteSettings: Sendable, Equatable {
 }
 
 extension MachinesDescription {
-  /// At most this many bytes of YAML.
+  /// The largest file, in bytes of YAML.
   static let maximumSize = 1 << 16
 
   package static func load(_ path: String) throws(ScenarioError) -> MachinesDescription {
@@ -97,7 +97,7 @@ extension MachinesDescription {
     return try parse(text, file: path)
   }
 
-  /// Reads machines.yaml; what it doesn't know it refuses.
+  /// Reads machines.yaml. Unknown keys are refused.
   package static func parse(_ yaml: String, file: String) throws(ScenarioError) -> MachinesDescription {
     guard yaml.utf8.count <= maximumSize else {
       throw ScenarioError(file: file, line: nil, problem: "a file of machines has at most \(maximumSize) bytes")

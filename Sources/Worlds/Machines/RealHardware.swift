@@ -1,17 +1,16 @@
 import Foundation
 import Glibc
 
-/// A real machine that nobody here can touch: what ssh can't do, it can't do, but for what a person at this terminal
-/// does.
+/// A real machine that this program can't touch. It can do what ssh can do, and what a person at this terminal does.
 final class RealHardware: MachineHardware {
   private let name: String
   private let settings: RemoteSettings
   private let tools: MachineTools
   private let environment: [String: String]
   private let progress: @Sendable (String) -> Void
-  /// Which boot of the machine was the last one.
+  /// The machine's last boot.
   private var boot: String?
-  /// Where the adapter's USB port is, in /sys, while it is off.
+  /// The path of the adapter's USB port in /sys while the adapter is off.
   private var port: String?
 
   static let bootLimit: Duration = .seconds(600)
@@ -49,7 +48,7 @@ final class RealHardware: MachineHardware {
       guard ContinuousClock.now < deadline else {
         throw WorldError("\(name) did not come back within \(DurationText.format(Self.bootLimit))")
       }
-      // Nobody tells when a machine can be reached again: it is asked again and again.
+      // There is no notification when a machine can be reached again, so it is polled.
       sleep(1)
     }
   }
@@ -111,7 +110,7 @@ final class RealHardware: MachineHardware {
           "\(over == nil ? "bring \(name) back" : "walk back with \(name), from out of range"), beside the other"
         case nil: "take \(name) to \(place)"
         }
-      // Whoever walks says so when the way is done: then he is there, and the step with him.
+      // The person who walks confirms when the walk is done. Then they have arrived, and the step is over.
       progress(">>> Now \(words), then press Enter.")
       guard readLine() != nil else { throw WorldError("nobody says that \(name) was carried") }
     default: throw WorldError("\(name) can't do that")
@@ -120,7 +119,7 @@ final class RealHardware: MachineHardware {
 
   private func usbPort(_ shell: SecureShell) -> String? {
     if let port { return port }
-    // From the adapter up to the device of the USB bus that it is.
+    // From the adapter up to its USB device.
     let script = """
       for h in /sys/class/bluetooth/hci*; do d=$(readlink -f "$h/device") || continue; \
       while [ "$d" != / ]; do [ -f "$d/authorized" ] && [ -f "$d/idVendor" ] && { echo "$d"; exit; }; d=$(dirname "$d"); \

@@ -3,11 +3,11 @@ import BusValue
 import Foundation
 import SystemBus
 
-/// A machine's bluetoothd, seen from outside: who is connected, and the adapter's power.
+/// A machine's bluetoothd, seen from outside: connected devices, and the adapter's power.
 final class RemoteBluetooth: Sendable {
   private let bus: Bus
 
-  /// Tells each change of `Device1.Connected`, with the device's path, on the bus's thread.
+  /// Reports each change of `Device1.Connected`, with the device's path, on the bus's thread.
   init(_ address: String, onLink: @escaping @Sendable (_ device: String, _ isConnected: Bool) -> Void) throws {
     bus = try Bus(address: BusAddress(address))
     try bus.start(

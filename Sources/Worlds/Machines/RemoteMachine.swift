@@ -5,9 +5,9 @@ import Journal
 import Synchronization
 import TimeTypes
 
-/// A machine of its own, with systemd, bluetoothd and Latchkey's packages, reached over ssh.
+/// A separate machine with systemd, bluetoothd and Latchkey's packages, reached over ssh.
 ///
-/// Latchkey's processes are its units; what they record is in its journal.
+/// Latchkey's processes are its units, and their records are in its journal.
 final class RemoteMachine: Machine {
   let description: MachineDescription
   let shell: SecureShell
@@ -21,7 +21,7 @@ final class RemoteMachine: Machine {
 
   static let daemonUnit = "latchkeyd.service"
   static let bluetoothUnit = "bluetooth.service"
-  /// Where the lock's hardware is (StateDirectory= of its unit).
+  /// The folder with the lock's hardware (StateDirectory= of its unit).
   static let lockState = "/var/lib/latchkey-lock"
 
   var name: String { description.name }
@@ -46,9 +46,9 @@ final class RemoteMachine: Machine {
 
   private var handFolder: String { "\(run.sockets)/hand-\(name)" }
 
-  // MARK: Its life
+  // MARK: Connection
 
-  /// Powers it on, connects, and follows its journal; Latchkey may not be installed yet.
+  /// Powers it on, connects, and follows its journal. Latchkey need not be installed yet.
   func connect() throws {
     try hardware.powerOn()
     try shell.connect(limit: .seconds(180))
@@ -66,7 +66,7 @@ final class RemoteMachine: Machine {
     try watchLinks()
   }
 
-  /// Where nobody else sees links, bluetoothd's own word for them is recorded.
+  /// If nothing else observes the links, bluetoothd's own reports of them are recorded.
   func watchLinks() throws {
     guard records.recordsLinks else { return }
     bluetooth = try RemoteBluetooth(shell.busAddress) { [records, name] device, isConnected in
@@ -85,7 +85,7 @@ final class RemoteMachine: Machine {
     shell.close()
   }
 
-  /// Has all that was recorded there up to now handed over. What this returns waits for that.
+  /// Starts delivering everything that was recorded there so far. The returned function waits for that.
   func beginToSettle() throws -> () throws -> Void {
     guard isUp else { return {} }
     let question = try follower.beginSync()
@@ -99,14 +99,14 @@ final class RemoteMachine: Machine {
     return records.takeUnexpectedEnds(of: name)
   }
 
-  // MARK: Its processes
+  // MARK: Processes
 
   static func unit(of app: InstalledApp) -> String { "\(app.executable).service" }
 
   func killDaemon(staysDown: Bool) throws {
     records.expectEnd(of: Self.daemonUnit, on: name)
     try shell.run("systemctl kill --signal=KILL --kill-whom=main \(Self.daemonUnit)")
-    // Else systemd starts it again by itself, which is what it is there for.
+    // Otherwise systemd would restart it.
     if staysDown { try shell.run("systemctl stop \(Self.daemonUnit)") }
   }
 
@@ -161,7 +161,7 @@ final class RemoteMachine: Machine {
     switch fault {
     case .restartBluetoothd, .adapterPower: return .exact
     case .rfkill:
-      // Not connected yet: the guests have it.
+      // Before it is connected: the virtual machines have rfkill.
       guard shell.isOpen, (try? shell.run("command -v rfkill")) == nil else { return .exact }
       return .unsupported("rfkill is not installed there")
     case .controller: return .unsupported("nobody can unplug its controller")

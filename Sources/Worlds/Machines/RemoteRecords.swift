@@ -5,7 +5,8 @@ import Journal
 import JournalEvents
 import TimeTypes
 
-/// What the machines' journals and the air told, with the world's times: threads bring it, one thread takes it away.
+/// What the machines' journals and the air have reported, with the world's times. Several threads add to it, one
+/// takes it away.
 final class RemoteRecords: @unchecked Sendable {
   // Guarded by the condition.
   private let condition = NSCondition()
@@ -17,10 +18,10 @@ final class RemoteRecords: @unchecked Sendable {
   private let beginning: Int64
   private let beganAt = unixNanoseconds()
   private let files: [String: Int32]
-  /// Links are told by machines' own bluetoothds, and not by the air.
+  /// Whether the machines' bluetoothds report links, and not the air.
   let recordsLinks: Bool
 
-  /// - Parameter machines: a file of each has its whole journal.
+  /// - Parameter machines: the whole journal of each goes into a file.
   init(run: RunFolder, machines: [String], recordsLinks: Bool) throws {
     beginning = Self.bootNanoseconds()
     self.recordsLinks = recordsLinks
@@ -54,13 +55,13 @@ final class RemoteRecords: @unchecked Sendable {
     condition.unlock()
   }
 
-  // MARK: What arrives
+  // MARK: Arrivals
 
   func take(_ line: SystemdJournalLine, machine: String) {
     condition.lock()
     let follower = followers[machine]
     condition.unlock()
-    // A line without a time, or from before the clock was asked, is from now as far as anybody knows.
+    // A line without a time, or from before the clock was asked, gets the present time.
     let t = line.unixNanoseconds.flatMap { follower?.clock.instant(ofUnixNanoseconds: $0) }?.nanoseconds ?? now
     write(line, t, machine)
     if let (unit, end) = line.failedUnit { unitFailed(unit, end, machine, pid: line.fields["_PID"]) }
@@ -68,7 +69,7 @@ final class RemoteRecords: @unchecked Sendable {
     add(entry)
   }
 
-  /// A person who looks for the reason of something finds everything there, also what others logged.
+  /// Contains everything, including what other programs logged, for a person who looks for a cause.
   private func write(_ line: SystemdJournalLine, _ t: Int64, _ machine: String) {
     guard let file = files[machine] else { return }
     let who = line.fields["SYSLOG_IDENTIFIER"] ?? line.fields["_COMM"] ?? "?"
@@ -79,7 +80,7 @@ final class RemoteRecords: @unchecked Sendable {
     _ = Glibc.write(file, bytes, bytes.count)
   }
 
-  /// The air, or a bluetoothd, tells of a link.
+  /// The air, or a bluetoothd, reports a link.
   func record(_ process: String, _ event: Recorded.Radio, _ fields: [JournalField: String], machine: String = "") {
     let t = now
     add(
@@ -102,15 +103,15 @@ final class RemoteRecords: @unchecked Sendable {
 
   // MARK: Ends
 
-  /// The next end of this unit's process is a fault's doing.
+  /// The next end of this unit's process is caused by a fault.
   func expectEnd(of unit: String, on machine: String) {
     condition.lock()
     expectedEnds["\(machine)/\(unit)", default: 0] += 1
     condition.unlock()
   }
 
-  /// The units whose ends a story notes, and what their processes are called. latchkeyd tells of apps' ends, and others'
-  /// units are others'.
+  /// The units whose ends a story notes, and the names of their processes. latchkeyd reports the ends of apps, and units that
+  /// are not ours are ignored.
   static let processes = [
     RemoteMachine.daemonUnit: Recorded.daemon, RemoteMachine.bluetoothUnit: Recorded.bluetoothd,
     "dbus.service": "dbus-daemon", "dbus-broker.service": "dbus-broker",
@@ -135,9 +136,9 @@ final class RemoteRecords: @unchecked Sendable {
     return unexpectedEnds.removeValue(forKey: machine) ?? []
   }
 
-  // MARK: The thread that takes
+  // MARK: For the thread that takes
 
-  /// What has come since the last call.
+  /// What has arrived since the last call.
   func takeEntries() -> [JournalEntry] {
     condition.lock()
     defer { condition.unlock() }
@@ -145,14 +146,14 @@ final class RemoteRecords: @unchecked Sendable {
     return entries
   }
 
-  /// How much has arrived so far.
+  /// How many entries have arrived so far.
   var count: Int {
     condition.lock()
     defer { condition.unlock() }
     return arrivals
   }
 
-  /// Returns when more than `count` has arrived, at the latest at `limit`.
+  /// Returns when more than `count` have arrived, or at `limit` at the latest.
   func wait(beyond count: Int, until limit: Instant) {
     condition.lock()
     defer { condition.unlock() }

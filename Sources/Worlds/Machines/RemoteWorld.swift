@@ -6,8 +6,8 @@ import JournalEvents
 import Radio
 import TimeTypes
 
-/// A world of machines of their own: real ones over ssh, or virtual ones and the air between them. Its time is this
-/// machine's, from its beginning on; nobody can move it.
+/// A world of separate machines: real ones over ssh, or virtual ones with the air between them. Its time is this
+/// machine's, counted from its beginning, and can't be moved.
 package final class RemoteWorld: World {
   package let run: RunFolder
   private let machines: [RemoteMachine]
@@ -74,7 +74,7 @@ package final class RemoteWorld: World {
           machine.name, settings, tools: tools, environment: environment, progress: progress)
         let remote = try RemoteMachine(
           machine, hardware, tools: tools, run: run, records: records, environment: environment)
-        // What it can do is known once it is connected.
+        // What it can do is known only once it is connected.
         progress("connecting to \(machine.name)")
         try remote.connect()
         if machine.hasPrivateAddresses,
@@ -116,7 +116,7 @@ package final class RemoteWorld: World {
       script: try tools.script("air.py"), arguments: controllers, environment: environment,
       log: "\(run.files)/air.txt"
     ) { line in
-      // What it says of links and walks has the journal's names already.
+      // Its links and walks already have the journal's names.
       let name = line.event ?? ""
       guard let event = Recorded.Radio(rawValue: name) ?? Recorded.Radio(rawValue: "controller.\(name)") else { return }
       var fields: [JournalField: String] = [:]
@@ -129,7 +129,7 @@ package final class RemoteWorld: World {
     }
   }
 
-  /// The image of virtual machines, built where it is not there yet.
+  /// The image for virtual machines, built if it does not exist yet.
   private static func buildImage(
     _ tools: MachineTools, _ environment: [String: String], _ progress: @Sendable (String) -> Void
   ) throws -> String {
@@ -143,7 +143,7 @@ package final class RemoteWorld: World {
     return outcome.output.trimmingCharacters(in: .whitespacesAndNewlines)
   }
 
-  // MARK: The story's side
+  // MARK: For the story
 
   package var remarks: [String] {
     var remarks: [String] = []
@@ -165,7 +165,7 @@ package final class RemoteWorld: World {
     for (machine, hardware, _) in virtual {
       progress("\(machine.name) boots")
       try hardware.begin()
-      // They are set up apart, and meet in the story: their apps run when they are set up, and would bond at once.
+      // They are set up apart, and meet in the story: their apps start during the setup, and would bond at once.
       try hardware.hide()
     }
     for (machine, _, _) in virtual {
@@ -190,7 +190,7 @@ package final class RemoteWorld: World {
   }
 
   package func settle() throws {
-    // All are asked before one is waited for: it takes as long as the slowest machine.
+    // All are asked before any is waited for, so it takes only as long as the slowest machine.
     let waits = try machines.map { try $0.beginToSettle() }
     for wait in waits { try wait() }
   }
@@ -201,7 +201,7 @@ package final class RemoteWorld: World {
       let seen = records.count
       if try stopWhen() { return true }
       guard now < limit else { return false }
-      // Looks at least this often, since a connection that is lost brings no record.
+      // Checks at least this often, because a lost connection leaves no record.
       records.wait(beyond: seen, until: min(limit, now + .seconds(5)))
     }
   }

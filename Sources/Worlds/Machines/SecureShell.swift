@@ -4,18 +4,18 @@ import Glibc
 
 /// A machine at the other end of one ssh connection: its commands, its bus, its sockets.
 ///
-/// The connection is ssh's own master; everything else is a channel of it. Used from one thread. It ends with `close`,
-/// with the other machine, or with the world.
+/// The connection is ssh's own master, and everything else is a channel of it. Used from one thread. It ends with
+/// `close`, with the other machine, or with the world.
 final class SecureShell {
-  /// How to get there.
+  /// How to reach the machine.
   struct Destination: Sendable, Equatable {
     var host: String
     var user: String?
-    /// Options of ssh's, each with its value.
+    /// Options of ssh, each with its value.
     var options: [String]
-    /// The address of the system bus there, where it is not the usual one.
+    /// The address of the system bus there, if it is not the usual one.
     var bus: String?
-    /// What goes before each command: `sudo -n` where the user is not root.
+    /// Whether commands run as root directly. Otherwise each is prefixed with `sudo -n`.
     var isRoot: Bool { user == nil || user == "root" }
   }
 
@@ -28,9 +28,9 @@ final class SecureShell {
   private var masterInput: Int32 = -1
 
   /// - Parameters:
-  ///   - name: the machine's, for errors.
-  ///   - control: where the master's socket will be.
-  ///   - environment: of ssh's processes; it has the world's mark.
+  ///   - name: the machine's name, for errors.
+  ///   - control: the path of the master's socket.
+  ///   - environment: for ssh's processes; it contains the world's mark.
   init(
     _ name: String, _ destination: Destination, tools: MachineTools, control: String, environment: [String: String]
   ) {
@@ -45,7 +45,7 @@ final class SecureShell {
 
   private var target: String { destination.user.map { "\($0)@\(destination.host)" } ?? destination.host }
 
-  /// Arguments of a channel. Where the master is gone, ssh would make a connection of its own, which outlived `close`.
+  /// Arguments of a channel. Without the master, ssh would make a connection of its own, which would outlive `close`.
   private func arguments(_ command: String) -> [String] {
     ["-S", control, "-o", "ControlMaster=no", "-o", "ProxyCommand=false", "-o", "BatchMode=yes", "-T"]
       + destination.options
@@ -56,7 +56,7 @@ final class SecureShell {
     destination.isRoot ? command : "sudo -n sh -c \(Self.quoted(command))"
   }
 
-  /// One word for the other machine's shell.
+  /// One word, quoted for the other machine's shell.
   static func quoted(_ text: String) -> String { "'" + text.replacing("'", with: "'\\''") + "'" }
 
   // MARK: The connection
@@ -88,7 +88,7 @@ final class SecureShell {
     masterInput = inputWriting
     let output = try Collector(outputReading)
     let errors = try Collector(errorReading)
-    // The word comes after the master listens at its socket.
+    // The word is printed after the master listens at its socket.
     guard output.wait(until: .now + limit, { $0.contains("connected") }) else {
       close()
       let words = errors.finalText.trimmed(to: 300)
@@ -108,9 +108,9 @@ final class SecureShell {
 
   // MARK: Commands
 
-  /// Runs a command with the other machine's shell, as root there, and waits for its end.
+  /// Runs a command in the other machine's shell, as root, and waits until it ends.
   ///
-  /// - Parameter input: a file that it reads; nothing unless given.
+  /// - Parameter input: a file for its input; none by default.
   func perform(
     _ command: String, input: Int32? = nil, limit: Duration = .seconds(60)
   ) throws -> FinishedProcess {
@@ -123,7 +123,7 @@ final class SecureShell {
     return outcome
   }
 
-  /// One command over a connection of its own, which nobody else uses.
+  /// One command over a connection of its own.
   func ask(_ command: String, limit: Duration = .seconds(30)) throws -> String {
     let start = ProcessStart(
       executable: tools.ssh,
@@ -142,7 +142,7 @@ final class SecureShell {
     return (try? master.waitForEnd(limit: limit)) != nil
   }
 
-  /// Like `perform`; anything but success is an error.
+  /// Like `perform`, but throws on any failure.
   @discardableResult
   func run(_ command: String, input: Int32? = nil, limit: Duration = .seconds(60)) throws -> String {
     let outcome = try perform(command, input: input, limit: limit)
@@ -153,8 +153,8 @@ final class SecureShell {
     return outcome.output
   }
 
-  /// Starts a command that goes on; `onEnd` comes after its last line. It ends when `input` is closed, at the latest
-  /// when the connection is.
+  /// Starts a command that keeps running. `onEnd` is called after its last line. It ends when `input` is closed, or
+  /// with the connection.
   func start(
     _ command: String, onLine: @escaping @Sendable (Data) -> Void, onEnd: @escaping @Sendable () -> Void
   ) throws -> (process: RunningProcess, input: Int32) {
@@ -184,7 +184,7 @@ final class SecureShell {
 
   // MARK: Sockets
 
-  /// Makes a Unix socket here whose connections end at one there.
+  /// Creates a Unix socket here whose connections lead to one there.
   func forward(_ here: String, to there: String) throws {
     unlink(here)
     let (errorReading, errorWriting) = try makePipe()
@@ -205,8 +205,8 @@ final class SecureShell {
     }
   }
 
-  /// The other machine's system bus, as sd-bus reaches one of another machine: a process here whose pipes lead to
-  /// systemd-stdio-bridge there (sd_bus_open_system_remote(3)), by way of this connection.
+  /// The other machine's system bus, as sd-bus reaches a bus on another machine: through a process here whose pipes
+  /// lead to systemd-stdio-bridge there (sd_bus_open_system_remote(3)), over this connection.
   var busAddress: String {
     let bridge =
       "systemd-stdio-bridge" + (destination.bus.map { " --bus-path=\(Self.quoted($0))" } ?? "")
@@ -216,7 +216,7 @@ final class SecureShell {
       + words.enumerated().map { "argv\($0.offset + 1)=\(Self.escaped($0.element))" }.joined(separator: ",")
   }
 
-  /// A value of a D-Bus address (D-Bus specification, "Server Addresses").
+  /// A value within a D-Bus address (D-Bus specification, "Server Addresses").
   static func escaped(_ text: String) -> String {
     var result = ""
     for byte in text.utf8 {
@@ -235,7 +235,7 @@ final class SecureShell {
 }
 
 extension String {
-  /// Without the white space around it, and not longer than this.
+  /// Without surrounding white space, and shortened to this length.
   func trimmed(to count: Int) -> String {
     let text = trimmingCharacters(in: .whitespacesAndNewlines)
     return text.count > count ? text.prefix(count) + "…" : text

@@ -4,7 +4,7 @@ import Foundation
 import Glibc
 import Radio
 
-/// A virtual machine of docs/machines.md: QEMU's process is its power, and the air has its controller.
+/// A virtual machine as in docs/machines.md: QEMU's process is its power, and the air has its controller.
 final class VirtualHardware: MachineHardware {
   private let name: String
   private let settings: VirtualSettings
@@ -20,20 +20,20 @@ final class VirtualHardware: MachineHardware {
   private var process: RunningProcess?
   private var input: Int32 = -1
   private let console: MachineConsole
-  /// The machines that it can be apart from, and where they are.
+  /// The other machines that it can be apart from, and all places.
   private let places: PlacesOfMachines
 
-  /// The radio of the air: distances alone, as far as they let hear.
+  /// The radio of the air: only the distance decides what is heard.
   static let radio = RadioPhysics.clear
   static let controllerUnit = "latchkey-lab-controller.service"
   /// An emulated machine boots in half a minute on an idle host, and in minutes on a busy one.
   static let bootLimit: Duration = .seconds(600)
-  /// It goes down in some ten; an app that sleeps and that nobody wakes would hold it for ninety.
+  /// A shutdown takes about ten seconds. A frozen app that is not woken would delay it for ninety.
   static let powerOffSeconds = 60
 
   /// - Parameters:
   ///   - controller: the air's socket for its controller.
-  ///   - environment: of its process; it has the world's mark.
+  ///   - environment: for its process; it contains the world's mark.
   init(
     _ name: String, _ settings: VirtualSettings, image: String, run: RunFolder, tools: MachineTools, air: AirProcess,
     controller: String, places: PlacesOfMachines, environment: [String: String]
@@ -62,7 +62,7 @@ final class VirtualHardware: MachineHardware {
 
   // MARK: Power
 
-  /// Begins to boot; `powerOn` waits for its end.
+  /// Begins to boot. `powerOn` waits until that is done.
   func begin() throws {
     guard process == nil else { return }
     let (reading, writing) = try makePipe()
@@ -99,7 +99,7 @@ final class VirtualHardware: MachineHardware {
   func powerOff(clean: Bool, _ shell: SecureShell) throws {
     guard let process else { throw WorldError("\(name) is off already") }
     if clean {
-      // The connection may go before the answer comes.
+      // The connection may be lost before the answer comes.
       _ = try? shell.perform("systemctl poweroff", limit: .seconds(60))
       do {
         try process.waitForEnd(limit: .seconds(Self.powerOffSeconds))
@@ -146,12 +146,12 @@ final class VirtualHardware: MachineHardware {
     }
   }
 
-  /// Nobody is in range of this machine, wherever it is, until `spread`.
+  /// Keeps every machine out of range of this one, wherever it is, until `spread`.
   func hide() throws {
     for (other, _) in places.others(than: name) { try air.range(name, other, on: false) }
   }
 
-  /// Tells the air where this machine is; from now on the distance decides who hears it.
+  /// Tells the air where this machine is. From now on the distance decides which machines hear it.
   func spread() throws {
     guard let here = places[name] else { return }
     try air.place(name, at: here)
@@ -159,7 +159,7 @@ final class VirtualHardware: MachineHardware {
   }
 }
 
-/// Where machines are as the story begins, shared by all of them.
+/// The machines' places at the beginning of the story, shared by all of them.
 final class PlacesOfMachines {
   private let places: [String: Place]
   init(_ places: [String: Place]) { self.places = places }
@@ -169,7 +169,7 @@ final class PlacesOfMachines {
   }
 }
 
-/// A machine's serial console: a pipe that its process writes into, read here and kept in a file.
+/// A machine's serial console: a pipe that its process writes into, read here and stored in a file.
 final class MachineConsole: @unchecked Sendable {
   let pipe: String
   // Guarded by the condition.
@@ -180,7 +180,7 @@ final class MachineConsole: @unchecked Sendable {
   init(pipe: String, log: String) throws {
     self.pipe = pipe
     guard mkfifo(pipe, 0o600) == 0 else { throw WorldError.system(pipe, errno) }
-    // Open for writing as well, so that it never ends between one boot and the next.
+    // Open for writing as well, so that it does not end between two boots.
     descriptor = open(pipe, O_RDWR | O_CLOEXEC)
     let file = open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
     guard descriptor >= 0, file >= 0 else { throw WorldError.system(pipe, errno) }
@@ -201,14 +201,14 @@ final class MachineConsole: @unchecked Sendable {
     condition.unlock()
   }
 
-  /// What was said so far is of an earlier boot.
+  /// Everything so far belongs to an earlier boot.
   func forget() {
     condition.lock()
     lines = []
     condition.unlock()
   }
 
-  /// - Returns: whether the machine has said so by then.
+  /// - Returns: whether the machine has printed these words by then.
   func wait(for words: String, until limit: Date) -> Bool {
     condition.lock()
     defer { condition.unlock() }

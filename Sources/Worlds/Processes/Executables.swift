@@ -1,7 +1,7 @@
 import Foundation
 
-/// The programs that a world runs: beside the running `latchkey` where it was built, and in the packages' places where
-/// it is installed.
+/// The programs that a world runs: beside the running `latchkey` if it was built, or at the packages' paths if it is
+/// installed.
 package struct Executables: Sendable {
   private let programs: [String: String]
   let busDaemon: String
@@ -16,7 +16,7 @@ package struct Executables: Sendable {
     return path
   }
 
-  /// The folder of the program that runs now.
+  /// The folder of the running program.
   package static func ownFolder() throws -> String {
     do {
       let path = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
@@ -27,14 +27,14 @@ package struct Executables: Sendable {
     }
   }
 
-  /// - Parameter replacing: paths of other programs, by the names of those they stand in for.
+  /// - Parameter replacing: paths of replacement programs, by the names of those they replace.
   /// - Throws: `WorldError` that names what is missing and how to get it.
   package init(
     folder: String, replacing: [String: String] = [:],
     environment: [String: String] = ProcessInfo.processInfo.environment
   ) throws {
     let names = ["latchkey", "latchkeyd", "bluez-simulator"] + InstalledApp.allCases.map(\.executable)
-    // Installed, `latchkey` is in /usr/bin, and what nobody calls by hand in /usr/libexec/latchkey.
+    // If installed, `latchkey` is in /usr/bin, and programs that are not called by hand are in /usr/libexec/latchkey.
     let beside = URL(fileURLWithPath: folder).deletingLastPathComponent()
       .appendingPathComponent("libexec/latchkey").path
     var programs: [String: String] = [:]

@@ -2,11 +2,11 @@ import ChildProcesses
 import Foundation
 import Glibc
 
-/// Sees to it that a world ends with its orchestrator, however that ends.
+/// Ensures that a world ends with its orchestrator, however the orchestrator ends.
 ///
-/// It is a process in a session of its own that holds the reading end of a pipe. The orchestrator alone holds the
-/// writing end, and every child closes it only as it becomes its own program, marked as the world's: when the pipe
-/// closes, nobody is left who could start something unmarked.
+/// It is a process in a session of its own that holds the reading end of a pipe. Only the orchestrator holds the
+/// writing end. A child closes it when it becomes its own program, which is marked as the world's. So when the pipe
+/// closes, no process is left that could start something unmarked.
 package final class Guardian: Sendable {
   private let process: RunningProcess
   private let pipe: Int32
@@ -36,7 +36,7 @@ package final class Guardian: Sendable {
     }
   }
 
-  /// What the guardian's process does: waits for its standard input to close, then ends what is left of the world.
+  /// The work of the guardian's process: waits for its standard input to close, then ends what is left of the world.
   package static func keepWatch(world: String, folder: String) throws {
     for number in [SIGINT, SIGTERM, SIGHUP, SIGPIPE] { signal(number, SIG_IGN) }
     var byte: UInt8 = 0

@@ -1,11 +1,11 @@
 import Glibc
 
-/// How many files this process may have open.
+/// The limit on open files of this process.
 enum OpenFiles {
-  /// What a world of two machines takes, with room to spare: three for each thread that is watched.
+  /// What a world of two machines needs, with room to spare: three files for each watched thread.
   static let leastForAWorld = 512
 
-  /// Raises the limit as far as this user may: the usual one stems from a time when programs could not have more.
+  /// Raises the limit as far as this user may. The default dates from a time when programs could not handle more.
   @discardableResult
   static func allowMost() -> UInt {
     var limit = rlimit()
@@ -17,7 +17,7 @@ enum OpenFiles {
     return getrlimit(resource, &limit) == 0 ? UInt(limit.rlim_cur) : 0
   }
 
-  /// - Throws: `WorldError` where a world needs more of them than it may get.
+  /// - Throws: `WorldError` if a world needs more than the limit.
   static func require() throws {
     let limit = allowMost()
     guard limit >= leastForAWorld else {

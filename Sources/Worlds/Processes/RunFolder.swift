@@ -1,24 +1,25 @@
 import Foundation
 import Glibc
 
-/// The files of one run: for its owner only, and gone when the run is over, unless they are to be kept.
+/// The files of one run. Only their owner can read them, and they are removed after the run unless they are to be
+/// kept.
 package struct RunFolder: Sendable {
-  /// Tells this world's processes and folders from any other's.
+  /// Identifies this world's processes and folders.
   package let world: String
-  /// Short enough for the address of a socket; always removed at the end.
+  /// A path short enough for a socket's address. Always removed at the end.
   package let sockets: String
   /// State, journal and logs.
   package let files: String
   package let isKept: Bool
 
   static let ownerFile = "world"
-  /// What sockaddr_un has room for, less the longest name that we put behind.
+  /// The room in sockaddr_un, minus the longest name that is appended.
   static let maximumSocketFolderLength = 60
 
-  /// - Parameter keep: where the files stay after the run; it must not exist, or be empty.
+  /// - Parameter keep: where the files stay after the run. It must not exist, or must be empty.
   package init(keep: String?) throws {
     let given = ProcessInfo.processInfo.environment["TMPDIR"].flatMap { $0.isEmpty ? nil : $0 } ?? "/tmp"
-    // Processes of the world have other working directories.
+    // Made absolute, because processes of the world have other working directories.
     let base = URL(fileURLWithPath: given).standardizedFileURL.path
     var template = Array("\(base)/latchkey-XXXXXX".utf8CString)
     guard template.count <= Self.maximumSocketFolderLength else {
@@ -50,7 +51,7 @@ package struct RunFolder: Sendable {
     files = path
   }
 
-  /// Makes a folder that only its owner can enter; the ones above it as needed.
+  /// Creates a folder that only its owner can enter, and its parent folders as needed.
   static func make(_ path: String) throws {
     let folders = FileManager.default
     var isFolder: ObjCBool = false
@@ -66,7 +67,7 @@ package struct RunFolder: Sendable {
     }
   }
 
-  /// Makes a folder in one that exists, or takes the one that is there.
+  /// Creates a folder in an existing one, or uses the one that is there.
   private static func makeOne(_ path: String) throws {
     guard mkdir(path, 0o700) != 0 else { return }
     guard errno == EEXIST else { throw WorldError.system("\(path) can't be made", errno) }
@@ -76,15 +77,15 @@ package struct RunFolder: Sendable {
     }
   }
 
-  /// What a run of two machines writes at least.
+  /// The least that a run of two machines writes.
   static let leastSpace: UInt64 = 256 * 1024
 
-  /// - Throws: `WorldError` where the run's files will find no room.
+  /// - Throws: `WorldError` if there is no room for the run's files.
   func requireSpace() throws {
     if let shortage = shortage(below: Self.leastSpace) { throw WorldError(shortage) }
   }
 
-  /// That a disk with this run's files is full; what goes wrong then goes wrong anywhere, and for no visible reason.
+  /// Says that a disk with this run's files is full. Other failures then have no visible cause.
   package func shortage(below limit: UInt64 = 16 * 1024) -> String? {
     for folder in Set([sockets, files]).sorted() {
       var status = statvfs()
@@ -98,7 +99,7 @@ package struct RunFolder: Sendable {
     return nil
   }
 
-  /// Two runs can't have the same folder: the file is made by one of them only.
+  /// Two runs can't have the same folder, because only one of them can create this file.
   private static func claim(_ folder: String, for world: String) throws {
     let file = open("\(folder)/\(ownerFile)", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
     guard file >= 0 else {
@@ -111,7 +112,7 @@ package struct RunFolder: Sendable {
     }
   }
 
-  /// Removes a folder, if it is this world's.
+  /// Removes a folder if it belongs to this world.
   package static func remove(_ folder: String, world: String) throws {
     guard FileManager.default.fileExists(atPath: folder) else { return }
     guard let owner = try? String(contentsOfFile: "\(folder)/\(ownerFile)", encoding: .utf8), owner == world else {

@@ -4,14 +4,15 @@ import ChildProcesses
 import Foundation
 import Synchronization
 
-/// The one `bluez-simulator` of a world, and the talk with it: a line of JSON for each command, and one for each reply.
+/// The one `bluez-simulator` of a world, and the communication with it: a line of JSON for each command and each
+/// reply.
 package final class SimulatorProcess: Sendable {
   private let peer: LineProcess
   var process: RunningProcess { peer.process }
   var log: String { peer.log }
   private let replies: Replies
 
-  /// What the reading thread hands over.
+  /// What the reading thread passes on.
   private final class Replies: Sendable {
     struct State {
       var byIdentifier: [UInt64: SimulatorReply] = [:]
@@ -25,7 +26,7 @@ package final class SimulatorProcess: Sendable {
       switch try? JSONDecoder().decode(SimulatorLine.self, from: line) {
       case .ready: state.withLock { $0.isReady = true }
       case .reply(let reply): state.withLock { $0.byIdentifier[reply.id] = reply }
-      // The journal has the radio's events, with their times.
+      // Not needed here: the journal has the radio's events, with their times.
       case .event, nil: return
       }
       arrived.signal()
@@ -53,15 +54,15 @@ package final class SimulatorProcess: Sendable {
       onLine: { [replies] line in replies.take(line) }, onEnd: { [replies] in replies.end() })
   }
 
-  /// It has written something that is not read yet: where that is much, it waits.
+  /// It has written something that has not been read yet. If there is a lot, it is waiting.
   var hasUnreadOutput: Bool { peer.hasUnreadOutput }
 
   /// Blocks until every machine has its Bluetooth.
   func waitUntilReady() throws { try wait("to be ready") { $0.isReady ? true : nil } }
 
-  /// Blocks until the simulator has done what it was told.
+  /// Blocks until the simulator has carried out the command.
   ///
-  /// - Throws: `WorldError` where it refuses; then nothing has changed.
+  /// - Throws: `WorldError` if it refuses. Nothing has changed then.
   package func send(_ command: SimulatorCommand) throws {
     let identifier = nextIdentifier.withLock { next in
       defer { next += 1 }
@@ -79,7 +80,7 @@ package final class SimulatorProcess: Sendable {
       let (found, hasEnded) = replies.state.withLock { (find(&$0), $0.hasEnded) }
       if let found { return found }
       guard !hasEnded else {
-        // Its pipe closes before its end is known; whoever asks next is to know it.
+        // Its pipe closes before its end is known. The next caller should know of the end.
         try? process.waitForEnd(limit: .seconds(5))
         throw WorldError("bluez-simulator ended when it was \(what)\(logTail(log))")
       }

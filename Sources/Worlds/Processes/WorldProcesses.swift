@@ -2,8 +2,8 @@ import CSystemd
 import Foundation
 import Glibc
 
-/// The processes of a world, known by what is in their environment from their birth on: it passes to every child,
-/// whoever starts it, and no process can lose it by accident.
+/// The processes of a world, recognised by a variable in their environment. Every child inherits it, and no process
+/// can lose it by accident.
 package struct WorldProcesses: Sendable {
   package static let worldVariable = "LATCHKEY_WORLD"
   static let machineVariable = "LATCHKEY_MACHINE"
@@ -15,11 +15,11 @@ package struct WorldProcesses: Sendable {
   package struct Found: Sendable {
     package var pid: pid_t
     package var machine: String?
-    /// The last component of the path of the program it runs.
+    /// The last component of its program's path.
     package var program: String
   }
 
-  /// Every living process of the world, stopped ones too.
+  /// Every living process of the world, including stopped ones.
   package func all() -> [Found] {
     guard let names = try? FileManager.default.contentsOfDirectory(atPath: "/proc") else { return [] }
     return names.compactMap { name in pid_t(name).flatMap(examine) }
@@ -35,7 +35,7 @@ package struct WorldProcesses: Sendable {
   /// The machine that a process says it belongs to.
   static func machine(of pid: pid_t) -> String? { environment(of: pid)?[machineVariable] }
 
-  /// `nil` for another user's process, a zombie, and one that is just becoming another program.
+  /// `nil` for another user's process, a zombie, or one that is just starting another program.
   private static func environment(of pid: pid_t) -> [String: String]? {
     var status = stat()
     guard stat("/proc/\(pid)", &status) == 0, status.st_uid == geteuid(),
@@ -55,7 +55,7 @@ package struct WorldProcesses: Sendable {
     return String(path.split(separator: "/").last ?? "")
   }
 
-  /// Sends a signal to the processes that match. After SIGSTOP none of them runs another instruction of its own.
+  /// Sends a signal to the processes that match. After SIGSTOP, none of them runs another instruction of its own.
   func signal(_ number: Int32, where matches: (Found) -> Bool) {
     for process in all() where matches(process) {
       let descriptor = latchkey_pidfd_open(process.pid)
@@ -65,13 +65,14 @@ package struct WorldProcesses: Sendable {
     }
   }
 
-  /// Kills the processes that match, and those that they start meanwhile, until none is left; waits for their end.
+  /// Kills the processes that match, and those that they start in the meantime, until none is left. Waits until they
+  /// have ended.
   ///
   /// - Returns: how many were killed.
   @discardableResult
   package func kill(where matches: (Found) -> Bool = { _ in true }) throws -> Int {
     var killed = 0
-    // A process that is just becoming another program shows no environment: none found once is not yet none.
+    // A process that is just starting another program shows no environment, so finding none once is not enough.
     var emptyRounds = 0
     var rounds = 0
     while emptyRounds < 2 {
@@ -89,7 +90,7 @@ package struct WorldProcesses: Sendable {
     return killed
   }
 
-  /// Kills by a descriptor, so that a number that was given to another process meanwhile harms nobody.
+  /// Kills by a descriptor, so that a reused process number can't hit another process.
   private static func kill(_ pid: pid_t, while isOurs: () -> Bool) throws -> Bool {
     let descriptor = latchkey_pidfd_open(pid)
     guard descriptor >= 0 else { return false }

@@ -7,7 +7,7 @@ package enum DurationText {
     ("min", 60e9), ("ms", 1e6), ("s", 1e9), ("h", 3600e9), ("d", 86400e9),
   ]
 
-  /// A decimal number as people write it, `2`, `1.5` or `-3e2`; `nil` for any other text, `0x10` and `nan` among them.
+  /// A decimal number as people write it, `2`, `1.5` or `-3e2`. `nil` for any other text, such as `0x10` or `nan`.
   package static func number(_ text: some StringProtocol) -> Double? {
     let allowed = text.utf8.allSatisfy { byte in
       (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) || ".+-eE".utf8.contains(byte)
@@ -16,7 +16,7 @@ package enum DurationText {
     return value
   }
 
-  /// A duration from 0 to 100 years, or `nil` where the text is none.
+  /// A duration from 0 to 100 years, or `nil` if the text isn't a duration.
   package static func parse(_ text: String) -> Duration? {
     for (suffix, nanoseconds) in units where text.hasSuffix(suffix) {
       let digits = text.dropLast(suffix.count)

@@ -1,6 +1,6 @@
 import Yams
 
-/// Reads one YAML mapping strictly: what nobody asked for is an error, and every error names its line.
+/// Reads one YAML mapping strictly: unknown keys are errors, and every error names its line.
 package struct MappingReader {
   package let file: String
   /// What is being read, for errors: `step 'move'`.
@@ -57,7 +57,7 @@ package struct MappingReader {
     guard let text = try required(key).scalar?.string, !text.isEmpty else {
       throw error("'\(key)' of \(subject) must be a word or a line of text", at: key)
     }
-    // It is printed to terminals, which take some characters for commands.
+    // It is printed to terminals, which treat some characters as commands.
     if let scalar = text.unicodeScalars.first(where: { $0.properties.generalCategory == .control }) {
       throw error(
         "'\(key)' of \(subject) has a character in it that can't be printed, U+\(String(scalar.value, radix: 16))",
@@ -90,7 +90,7 @@ package struct MappingReader {
     return duration
   }
 
-  /// How long a walk takes: more than no time.
+  /// How long a walk takes: more than zero.
   package func walk(_ key: String) throws(ScenarioError) -> Duration {
     let duration = try duration(key)
     guard duration > .zero else {

@@ -1,17 +1,17 @@
 import TimeTypes
 
-/// How much faster than written a story's days pass, where nobody can move the machines' clocks: `5d=5min`.
+/// How much faster than written a story's days pass, if the machines' clocks can't be moved: `5d=5min`.
 package struct Pace: Sendable, Equatable, CustomStringConvertible {
-  /// A time of the story's, and how long it takes.
+  /// A time in the story, and how long it takes.
   package let story: Duration
   package let real: Duration
 
-  /// Pauses of the story that don't scale with its days are no longer than this.
+  /// The longest pause in the story that is not shortened with its days.
   package var longestPause: Duration { .seconds(20) }
 
   package var ratio: Double { Double(real.wholeNanoseconds) / Double(story.wholeNanoseconds) }
 
-  /// `nil` where the text is no pace, or one that makes the story longer.
+  /// `nil` if the text is not a pace, or would make the story longer.
   package init?(_ text: String) {
     let parts = text.split(separator: "=", omittingEmptySubsequences: false)
     guard parts.count == 2, let story = DurationText.parse(String(parts[0])),

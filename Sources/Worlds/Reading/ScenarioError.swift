@@ -1,9 +1,9 @@
-/// What is wrong with a scenario: where, what, and what would be right.
+/// What is wrong with a scenario: where, what, and what would be correct.
 package struct ScenarioError: Error, Sendable, Equatable, CustomStringConvertible {
   package var file: String
   package var line: Int?
   package var problem: String
-  /// What could stand there instead.
+  /// Valid alternatives.
   package var choices: [String]
 
   package init(file: String, line: Int?, problem: String, choices: [String] = []) {
@@ -19,7 +19,7 @@ package struct ScenarioError: Error, Sendable, Equatable, CustomStringConvertibl
     return Self.printable("\(place): \(problem)\(valid)")
   }
 
-  /// A line that a terminal shows as it is, and of a length that a person reads: what a file has in it gets into errors.
+  /// One line that is safe to print on a terminal, of limited length, because contents of a file appear in errors.
   package static func printable(_ text: String, limit: Int = 1000) -> String {
     var result = ""
     for scalar in text.unicodeScalars {

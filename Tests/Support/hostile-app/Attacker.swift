@@ -4,16 +4,16 @@ import BusValue
 import Synchronization
 import SystemBus
 
-/// An app that says anything that its interface has, as often as it can.
+/// An app that sends anything that its interface has, as often as it can.
 final class Attacker: Sendable {
   private static let name = "org.latchkey.System1"
   private static let path = ObjectPath(unchecked: "/org/latchkey/System1")
-  /// How much is under way at a time: less than what it is cut off for.
+  /// How many calls are under way at a time: fewer than the limit at which it is cut off.
   private static let window = 48
 
   private struct State {
     var values: HostileValues
-    /// Methods and what they take.
+    /// Methods and their argument signatures.
     var methods: [(name: String, signature: String)] = []
     var left = 0
     var accepted = 0
@@ -51,7 +51,7 @@ final class Attacker: Sendable {
       }
     } catch { fail("no system: \(error)") }
     await attach()
-    // An app that is looked at is not suspended.
+    // An app in the foreground is not suspended.
     _ = try? await control.perform(.openApp(bundleIdentifier: bundle))
     await withTaskGroup { group in
       for _ in 0..<Self.window { group.addTask { await self.work() } }
@@ -84,12 +84,12 @@ final class Attacker: Sendable {
       guard state.left > 0, !state.methods.isEmpty else { return nil }
       state.left -= 1
       let method = state.values.pick(state.methods)
-      // Now and then another's arguments.
+      // Sometimes with another method's arguments.
       let signature = state.values.chance(200) ? state.values.pick(state.methods).signature : method.signature
       return (call(method.name, state.values.values(signature)), state.values.chance(5000))
     }) {
       if isBurst {
-        // More than it may say without waiting: it is cut off, and begins anew.
+        // More than it may send without waiting: it is cut off, and starts again.
         for _ in 0..<400 { _ = try? await bus.callWithoutReply(next) }
       }
       do {
@@ -112,7 +112,7 @@ final class Attacker: Sendable {
     if said.isMultiple(of: 500) { say("said \(said)") }
   }
 
-  /// The methods of the app's interface, but for the first, with the signatures of what they take.
+  /// The methods of the app's interface except the first, with their argument signatures.
   private static func methods(_ text: String) -> [(name: String, signature: String)] {
     var result: [(name: String, signature: String)] = []
     var isOurs = false

@@ -7,7 +7,7 @@ import BusValue
 import Glibc
 import Synchronization
 
-/// An app that wants one thing, and says so every time that it has it.
+/// An app that wants one thing, and prints a line every time it gets it.
 final class Reader: AppLinkDelegate {
   private static let manager = ManagerIdentifier(1)
   private let address: String
@@ -108,7 +108,7 @@ final class Reader: AppLinkDelegate {
     case .disconnected:
       say("lost")
       if state.withLock({ $0.isOn }) { begin() }
-    // One that was under way when its link was lost.
+    // An operation that was under way when its link was lost.
     case .operationCompleted(_, _, .failed(let error)): say("lost an operation: \(error)")
     case .operationCompleted(_, _, let other): fail("\(other)")
     case .failedToConnect, .servicesModified, .managerRejected: fail("\(event.body)")

@@ -1,9 +1,9 @@
 import BusValue
 
-/// Values of any D-Bus signature, at their types' edges or as they were heard, in an order that a seed gives.
+/// Values of any D-Bus signature, at their types' limits or as received earlier, in an order determined by a seed.
 struct HostileValues {
   private var state: UInt64
-  /// What was heard, and so names something.
+  /// Received values, which therefore refer to something.
   private var texts: [String] = ["central", "peripheral", "", "org.example.hostile"]
   private var numbers: [UInt64] = []
 
@@ -21,7 +21,7 @@ struct HostileValues {
   mutating func chance(_ one: Int) -> Bool { below(one) == 0 }
   mutating func pick<Element>(_ elements: [Element]) -> Element { elements[below(elements.count)] }
 
-  /// Remembers what a message had; as much as fits.
+  /// Remembers a message's values, as many as fit.
   mutating func learn(_ value: Value) {
     switch value {
     case .string(let text) where text.utf8.count < 100: keep(text)
@@ -104,7 +104,7 @@ struct HostileValues {
     let isDictionary = rest.first == "{"
     if isDictionary { rest.removeFirst() }
     let start = rest
-    // What the members are, is read once at least, and again for every one.
+    // The signature of the members is read at least once, and again for each member.
     var end = start
     let first = member(&end, isDictionary, depth)
     let text = start[..<end.startIndex]

@@ -4,7 +4,7 @@
 //   hostile-app good ADDRESS BUNDLE SERVICE         finds a device with the service, and reads from it without an end
 //   hostile-app door ADDRESS SERVICE                is that device, as a client of bluetoothd
 //
-// Each says a line for what it has done.
+// Each prints a line for what it has done.
 import BlueZ
 import BlueZBus
 import BluetoothTypes
@@ -43,7 +43,7 @@ enum Program {
       try door.start(address: words[1])
       while true { pause() }
     default:
-      // As latchkeyd starts it, where it thinks that it is wanted.
+      // Started by latchkeyd, which thinks that the app is needed.
       exit(0)
     }
   }

@@ -5,7 +5,7 @@ import Glibc
 import Stories
 import Worlds
 
-/// Tells a story, and does to its world what no step of a story does.
+/// Tells a story, and does things to its world that no step of a story does.
 enum Director {
   static func run(_ arguments: [String]) throws {
     guard arguments.count == 3 else { exit(64) }
@@ -27,7 +27,7 @@ enum Director {
   }
 }
 
-/// What nobody in the story does, and the orchestrator has no mark of.
+/// Acts that are not part of the story, and of which the orchestrator has no mark.
 struct Sabotage {
   let processes: WorldProcesses
 
@@ -57,7 +57,7 @@ struct Sabotage {
     return found.pid
   }
 
-  /// A signal that no step sent. Returns when whoever is to end has ended.
+  /// A signal that no step sent. Returns when the process has ended, if it is to end.
   private func signal(_ number: Int32, _ program: String, on machine: String?) throws {
     let pid = try process(program, on: machine)
     kill(pid, number)
@@ -79,14 +79,14 @@ struct Sabotage {
     throw Failure(description: "\(program) has no \(name)")
   }
 
-  /// A hand at the lock, of somebody who is not in the story.
+  /// A hand at the lock, of a person who is not in the story.
   private func turn(_ position: String, on machine: String) throws {
     let folder = try variable("STATE_DIRECTORY", of: "latchkey-lock", on: machine)
     try Socket.ask(folder, "{\"turn\":\"\(position)\"}")
   }
 }
 
-/// Somebody who sets the world's clock back by a day.
+/// Sets the world's clock back by a day.
 enum Rewinding {
   static func rewind(_ folder: String) throws {
     let file = open(folder + "/now", O_RDWR | O_CLOEXEC)

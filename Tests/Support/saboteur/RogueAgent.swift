@@ -7,11 +7,12 @@ import LockProtocol
 import Logging
 import Timekeeping
 
-/// An agent that keeps to the API and to no policy.
+/// An agent that uses the API correctly but follows no policy.
 ///
-/// The ways: "discovers" looks for services at every connection; "resubscribes" subscribes at every connection;
-/// "unordered" makes its manager anew when it was to restore it; "doubled" has two managers for one lock; "unlocks" writes
-/// an unlock for every offer, "deaf" one and never hears the answer, "garbage" what no lock can read; "errors" logs one.
+/// Its ways to misbehave: "discovers" looks for services at every connection; "resubscribes" subscribes at every
+/// connection; "unordered" creates its manager anew when it should restore it; "doubled" has two managers for one
+/// lock; "unlocks" writes an unlock for every offer, "deaf" one and never hears the answer, "garbage" what no lock
+/// can read; "errors" logs an error.
 final class RogueAgent: NSObject, CBCentralManagerDelegate, CBPeripheralDelegate, @unchecked Sendable {
   // Everything here happens on the main queue.
   private static let service = CBUUID(string: LockService.serviceUUID)
@@ -158,7 +159,7 @@ final class RogueAgent: NSObject, CBCentralManagerDelegate, CBPeripheralDelegate
     _ peripheral: CBPeripheral, didUpdateValueFor characteristic: CBCharacteristic, error: (any Error)?
   ) {
     guard error == nil, let value = characteristic.value, characteristic.uuid == Self.offer else { return }
-    // Whatever else is notified says that there is an offer to be read.
+    // Any other notification means that there is an offer to read.
     guard value.count == LockService.offerByteCount else { return peripheral.readValue(for: characteristic) }
     guard Array(value) != usedOffer else { return }
     usedOffer = Array(value)
@@ -178,7 +179,7 @@ final class RogueAgent: NSObject, CBCentralManagerDelegate, CBPeripheralDelegate
       return peripheral.writeValue(message, for: command, type: .withResponse)
     default: return
     }
-    // A lock that is asked without end is not what this is about.
+    // This test is not about a lock that is asked endlessly.
     guard writes < 3 else { return }
     writes += 1
     let operation = UInt64.random(in: 1...UInt64.max)

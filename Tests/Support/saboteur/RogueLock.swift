@@ -7,7 +7,7 @@ import Logging
 import Threads
 import Timekeeping
 
-/// A lock without a radio: a hand turns its bolt, and it records that in a wrong way.
+/// A lock without a radio. A hand turns its bolt, and it records that wrongly.
 final class RogueLock: NSObject, CBPeripheralManagerDelegate, @unchecked Sendable {
   private var manager: CBPeripheralManager?
   private let logger = Logger(label: "latchkey-lock")
@@ -18,7 +18,7 @@ final class RogueLock: NSObject, CBPeripheralManagerDelegate, @unchecked Sendabl
     try Journal.bootstrap(process: Recorded.lock, time: time)
     let lock = RogueLock()
     lock.logger.record(Recorded.Lock.started, [.bolt: "locked", .door: "shut"])
-    // Whoever never attaches is ended by its system.
+    // An app that never attaches is ended by its system.
     lock.manager = CBPeripheralManager(delegate: lock, queue: .main)
     try Socket.serve(ProcessInfo.processInfo.environment["STATE_DIRECTORY"] ?? ".") { line in
       DispatchQueue.main.sync { lock.turn(way, to: line.contains("unlocked") ? "unlocked" : "locked") }

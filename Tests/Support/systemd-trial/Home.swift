@@ -4,7 +4,7 @@ import ChildProcesses
 import Foundation
 import LockCryptography
 
-/// The world around the machine: the radio, and a door with a system of its own on a bus of its own.
+/// The world around the machine: the radio, and a door with its own system on its own bus.
 final class Home {
   static let programs = "/usr/libexec/latchkey"
   private let bus: PrivateBus
@@ -18,7 +18,7 @@ final class Home {
     bus = try PrivateBus()
     try Provisioning.provision(
       lockDirectory: folder + "/credentials/org.latchkey.lock", phoneDirectory: "/etc/latchkey/agent")
-    // This machine has a lock as well, another one.
+    // This machine has a lock as well, a different one.
     try Provisioning.provision(lockDirectory: "/etc/latchkey/lock", phoneDirectory: "/run/unused")
   }
 
@@ -49,12 +49,12 @@ final class Home {
         standardOutput: STDOUT_FILENO, standardError: STDERR_FILENO))
   }
 
-  /// Their logs go to the machine's journal, under the name of their machine.
+  /// Their logs go to the machine's journal, under the names of their machines.
   private func environment(_ machine: String) -> [String: String] {
     ProcessInfo.processInfo.environment.merging(["LATCHKEY_MACHINE": machine, "JOURNAL_STREAM": "0:0"]) { $1 }
   }
 
-  /// Tells the radio something, and returns when it is done.
+  /// Sends the radio a command, and returns when it is done.
   func command(_ command: SimulatorCommand) throws {
     lastCommand += 1
     try simulator?.say(try JSONEncoder().encode(SimulatorRequest(id: lastCommand, command: command)))

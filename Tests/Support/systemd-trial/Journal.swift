@@ -5,7 +5,7 @@ import Synchronization
 
 /// One entry of the machine's journal.
 struct Entry: Sendable {
-  /// Its place in what was read.
+  /// Its position in what was read.
   var index: Int
   var fields: [String: String]
   /// When it was read.
@@ -47,7 +47,7 @@ final class JournalFollower: @unchecked Sendable {
     condition.unlock()
   }
 
-  /// The place after all that has been read.
+  /// The position after everything that has been read.
   var end: Int {
     condition.lock()
     defer { condition.unlock() }

@@ -4,8 +4,8 @@ import Foundation
 import Glibc
 import JournalEvents
 
-/// Latchkey under systemd, put through what a machine puts it through. Every step says on one line what it saw; the
-/// first that fails ends the trial. Runs as root on a machine booted for it (scripts/with-systemd).
+/// Latchkey under systemd, through everything that happens on a machine. Every step prints one line about what it
+/// saw; the first failure ends the trial. Runs as root on a machine booted for it (scripts/with-systemd).
 @main
 struct Trial {
   private static let daemon = "latchkeyd.service"
@@ -77,12 +77,12 @@ struct Trial {
     return String(cString: entry.pointee.pw_name)
   }
 
-  /// A line at once, whatever standard output is.
+  /// Prints a line at once, whatever standard output is.
   private static func say(_ line: String) { FileHandle.standardOutput.write(Data((line + "\n").utf8)) }
 
   // MARK: Steps
 
-  /// A call to a latchkeyd that does not run starts it.
+  /// A call to a latchkeyd that is not running starts it.
   private func activation() throws -> String {
     try home.start()
     let start = journal.end
@@ -120,7 +120,7 @@ struct Trial {
     try journal.wait(Recorded.Agent.subscribed, from: 0)
     let process = try units.process(Self.agent)
     try expect(user(of: process) == "latchkey-agent", "the agent runs as \(user(of: process))")
-    // Whoever goes out unlocks the door first.
+    // An owner who leaves unlocks the door first.
     try units.control("PerformAction", [.string(Self.agentApp), .string("unlock")])
     try journal.wait(Recorded.Lock.boltMoved, machine: "door", from: 0, [.to: "unlocked"])
     return "the agent's unit was started, it bonded with the door, and opened it at its owner's word"
@@ -131,7 +131,7 @@ struct Trial {
     try units.control("LeaveApp", [.string(Self.agentApp)])
     try journal.wait(Recorded.Daemon.appSuspended, from: start, [.app: Self.agentApp])
     try waitFrozen()
-    // The link is lost: that is an event for the agent, which thaws for it and freezes again.
+    // The loss of the link is an event for the agent, which is thawed for it and freezes again.
     let away = journal.end
     try home.command(.move(machine: "phone", x: 400, y: 0))
     try journal.wait(Recorded.Daemon.appResumed, from: away, [.app: Self.agentApp])
@@ -142,7 +142,7 @@ struct Trial {
     return "left, the agent's unit was frozen; it was thawed for a lost link, and frozen again"
   }
 
-  /// Waits until the kernel says so, and hears the same from systemd, which tells nobody by itself.
+  /// Waits until the kernel reports it, and then asks systemd, which does not announce it.
   private func waitFrozen() throws {
     let group = try units.property(Self.agent, "ControlGroup", of: "Service").stringValue ?? ""
     let path = "/sys/fs/cgroup\(group)/cgroup.events"
@@ -164,7 +164,7 @@ struct Trial {
     let start = journal.end
     try units.control("ReclaimApp", [.string(Self.agentApp)])
     let ended = try journal.wait(Recorded.Daemon.appEnded, from: start, [.app: Self.agentApp])
-    // Failed, or forgotten with its failure (`CollectMode=`) and inactive when it is loaded again.
+    // Failed; or inactive, if systemd has forgotten the unit with its failure (`CollectMode=`) and loaded it again.
     try units.wait(Self.agent, "ActiveState") { ["failed", "inactive"].contains($0.stringValue) }
     try expect(ended["status"] == "signal 9", "it ended by \(ended["status"] ?? "")")
     let freezer = try units.property(Self.agent, "FreezerState").stringValue
@@ -174,7 +174,8 @@ struct Trial {
 
   private func arrival() throws -> String {
     let start = journal.end
-    // Out of range still; from here somebody walks up to the door, as slowly as a busy machine may need to launch an app.
+    // Still out of range. From here the owner walks up to the door, as slowly as a busy machine may need to launch an
+    // app.
     try home.command(.move(machine: "phone", x: 60, y: 0))
     try home.command(.walk(machine: "phone", x: 1, y: 0, seconds: 50))
     let launched = try journal.wait(
@@ -189,7 +190,7 @@ struct Trial {
     return "the lock in range, the dead agent's unit was started, restored its state and opened the door"
   }
 
-  /// A daemon's death is none of its apps', also not a frozen one's.
+  /// A daemon's death does not end its apps, not even a frozen one.
   private func adopted() throws -> String {
     try waitFrozen()
     let process = try units.process(Self.agent)
@@ -210,14 +211,14 @@ struct Trial {
     let start = journal.end
     try units.call("StopUnit", [.string(Self.agent), .string("replace")])
     let ended = try journal.wait(Recorded.Daemon.appEnded, from: start, [.app: Self.agentApp])
-    // "gone" where systemd has forgotten the unit, and with it how it ended, before it was asked.
+    // "gone" if systemd has forgotten the unit, and how it ended, before it was asked.
     try expect(["exit 0", "gone"].contains(ended["status"]), "it ended by \(ended["status"] ?? "")")
     try expect(kill(process, 0) != 0, "it still runs")
     try units.wait(Self.agent, "ActiveState") { ["failed", "inactive"].contains($0.stringValue) }
     return "the frozen agent, stopped from outside, was thawed and ended by itself"
   }
 
-  /// Who is not in the app's unit is not the app, whatever its user.
+  /// A process outside the app's unit is not the app, whatever its user.
   private func impostor() throws -> String {
     let start = journal.end
     let environment = ProcessInfo.processInfo.environment.merging([
@@ -241,7 +242,7 @@ struct Trial {
     return "root's own process outside of the unit was refused as the agent"
   }
 
-  /// A loop that hangs gives no sign of life: systemd kills it and starts another.
+  /// A loop that hangs gives no sign of life, so systemd kills it and starts another.
   private func hung() throws -> String {
     let process = try units.process(Self.daemon)
     let start = journal.end
@@ -262,19 +263,19 @@ struct Trial {
     return ContinuousClock.now - time
   }
 
-  /// Waits until a unit serves again, with another main process.
+  /// Waits until a unit is in service again, with another main process.
   private func waitSuccessor(_ unit: String, of process: Int32) throws {
     try units.wait(unit, "MainPID", of: "Service") { $0.integerValue != 0 && $0.integerValue != Int(process) }
     try units.wait(unit, "ActiveState") { $0.stringValue == "active" }
   }
 
-  /// Kills an app, and opens it again: at once, since an app that dies early is otherwise started ever more rarely.
+  /// Kills an app, and opens it again at once, because an app that dies early is otherwise started ever more rarely.
   private func killApp(_ unit: String, _ app: String) throws -> Duration {
     let process = try units.process(unit)
     let time = ContinuousClock.now
     kill(process, SIGKILL)
     try units.wait(unit, "MainPID", of: "Service") { $0.integerValue != Int(process) }
-    // latchkeyd is told at the same moment; opened before it knows, the app would be one that runs.
+    // latchkeyd learns of it at the same moment. If the app were opened earlier, it would still count as running.
     var questions = 0
     while try units.isRunning(app), questions < 10_000 { questions += 1 }
     try units.control("OpenApp", [.string(app)])
@@ -301,7 +302,7 @@ struct Trial {
     for unit in [Self.daemon, Self.agent, Self.lock] {
       try units.wait(unit, "ActiveState") { $0.stringValue == "active" }
     }
-    // Serving is more than running: the last of them are asked.
+    // Being in service is more than running, so the last ones are asked.
     try units.control("GetStatus")
     let started = [
       Recorded.Daemon.started.rawValue, Recorded.Agent.started.rawValue, Recorded.Lock.started.rawValue,
@@ -315,7 +316,7 @@ struct Trial {
       + "\(slowest.milliseconds) ms"
   }
 
-  /// A unit with a watchdog is left running, and that is said: systemd would kill it in its sleep.
+  /// A unit with a watchdog is left running, and this is reported: systemd would kill it while it is frozen.
   private func watchdogIsNotFrozen() throws -> String {
     let folder = "/run/systemd/system/\(Self.agent).d"
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)

@@ -2,7 +2,7 @@ import BusValue
 import Foundation
 import SystemBus
 
-/// systemd and latchkeyd as root reaches them on the bus.
+/// systemd and latchkeyd, as root reaches them on the bus.
 final class Units: @unchecked Sendable {
   // The properties' changes are guarded by the condition.
   private let condition = NSCondition()
@@ -39,7 +39,7 @@ final class Units: @unchecked Sendable {
         arguments: arguments))
   }
 
-  /// As the bus does it for whoever calls a name that has no owner.
+  /// What the bus does for a caller of a name without an owner.
   func activate(_ name: String) throws {
     _ = try bus.callAndWait(
       MethodCall(
@@ -47,7 +47,7 @@ final class Units: @unchecked Sendable {
         member: "StartServiceByName", arguments: [.string(name), .uint32(0)]))
   }
 
-  /// What the user's command says to latchkeyd.
+  /// What the user's command sends to latchkeyd.
   @discardableResult
   func control(_ member: String, _ arguments: [Value] = []) throws -> [Value] {
     try bus.callAndWait(
@@ -56,7 +56,7 @@ final class Units: @unchecked Sendable {
         interface: "org.latchkey.Control1", member: member, arguments: arguments))
   }
 
-  /// Whether latchkeyd takes an app for running.
+  /// Whether latchkeyd considers an app to be running.
   func isRunning(_ app: String) throws -> Bool {
     guard case .structure(let status)? = try control("GetStatus").first, status.count == 5,
       case .array(_, let apps) = status[1]
@@ -85,7 +85,7 @@ final class Units: @unchecked Sendable {
     return process
   }
 
-  /// Waits until a property is as wanted.
+  /// Waits until a property has the wanted value.
   @discardableResult
   func wait(
     _ unit: String, _ name: String, of interface: String = "Unit", within seconds: Double = 40,
@@ -98,7 +98,7 @@ final class Units: @unchecked Sendable {
       condition.unlock()
       let value = try property(unit, name, of: interface)
       if fits(value) { return value }
-      // Also where changes never cease: to ask for a unit that systemd forgets at once is one.
+      // Checked even if changes never cease: asking about a unit that systemd forgets at once causes one.
       let isOver = TrialError("\(name) of \(unit) is still \(value) after \(seconds) s")
       guard Date() < limit else { throw isOver }
       condition.lock()

@@ -71,7 +71,7 @@ func append(_ line: String, to path: String) {
   close(file)
 }
 
-/// Its folder of /proc is large: so it takes long to reap.
+/// Its folder in /proc is large, so reaping it takes long.
 func hold(_ count: Int32) -> Never {
   for _ in 0..<count where dup(0) < 0 { break }
   var byte: UInt8 = 0x0A

@@ -1,0 +1,38 @@
+extension Event {
+  /// An event's name in the journal and among the reasons of wakes.
+  public enum Kind: String, Sendable, Hashable, CaseIterable {
+    case managerRejected, stateChanged, willRestoreState
+    case discovered, connected, failedToConnect, disconnected, operationCompleted, valueUpdated, nameChanged
+    case servicesModified
+    case serviceAdded, advertisingStarted, subscribed, unsubscribed, readRequested, writeRequested, requestExpired
+    case updateCredit
+    case actionRequested = "action"
+  }
+}
+
+extension Event.Body {
+  public var kind: Event.Kind {
+    switch self {
+    case .managerRejected: .managerRejected
+    case .stateChanged: .stateChanged
+    case .willRestoreCentral, .willRestorePeripheral: .willRestoreState
+    case .discovered: .discovered
+    case .connected: .connected
+    case .failedToConnect: .failedToConnect
+    case .disconnected: .disconnected
+    case .operationCompleted: .operationCompleted
+    case .valueUpdated: .valueUpdated
+    case .nameChanged: .nameChanged
+    case .servicesModified: .servicesModified
+    case .serviceAdded: .serviceAdded
+    case .advertisingStarted: .advertisingStarted
+    case .subscribed: .subscribed
+    case .unsubscribed: .unsubscribed
+    case .readRequested: .readRequested
+    case .writeRequested: .writeRequested
+    case .requestExpired: .requestExpired
+    case .actionRequested: .actionRequested
+    case .updateCredit: .updateCredit
+    }
+  }
+}

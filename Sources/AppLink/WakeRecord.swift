@@ -1,0 +1,55 @@
+/// Why an app is woken or relaunched.
+///
+/// Its raw value appears in the journal and on the bus. A value unknown to this program comes from a later version.
+public enum WakeReason: Sendable, Hashable, RawRepresentable, Codable {
+  /// The first event that the app is told.
+  case event(Event.Kind)
+  /// An earlier run of the system woke it.
+  case adopted
+  /// It is relaunched for events that its previous process had already been told.
+  case restore
+  case unknown(String)
+
+  public init(rawValue: String) {
+    self =
+      switch rawValue {
+      case "adopted": .adopted
+      case "restore": .restore
+      default: Event.Kind(rawValue: rawValue).map { .event($0) } ?? .unknown(rawValue)
+      }
+  }
+
+  public var rawValue: String {
+    switch self {
+    case .event(let kind): kind.rawValue
+    case .adopted: "adopted"
+    case .restore: "restore"
+    case .unknown(let name): name
+    }
+  }
+}
+
+/// One time that an app was woken or relaunched for Bluetooth.
+public struct WakeRecord: Sendable, Hashable, Codable {
+  public var app: String
+  public var because: WakeReason
+  /// When it began, in seconds since 1970.
+  public var unixSeconds: Double
+  public var seconds: Double
+  /// Events that the app was told, and requests that it made.
+  public var told: Int
+  public var said: Int
+  /// `suspended`, `overran`, `opened` by the user, or how its process ended. `nil` while it lasts.
+  public var outcome: String?
+  public init(
+    app: String, because: WakeReason, unixSeconds: Double, seconds: Double, told: Int, said: Int, outcome: String?
+  ) {
+    self.app = app
+    self.because = because
+    self.unixSeconds = unixSeconds
+    self.seconds = seconds
+    self.told = told
+    self.said = said
+    self.outcome = outcome
+  }
+}
