@@ -2,15 +2,15 @@ import TimeTypes
 
 /// The time as a phone has it. Within one boot the boot-time clock decides, which nobody can step; the calendar only
 /// bridges a reboot.
-public struct HomeTime: Sendable, Hashable {
+package struct HomeTime: Sendable, Hashable {
   /// Which boot of the machine this is: `instant`s compare only within one.
-  public var boot: String
+  package var boot: String
   /// Time since that boot (in a simulated world: since the world began).
-  public var instant: Instant
+  package var instant: Instant
   /// Seconds since 1970-01-01 UTC; it may step.
-  public var unixSeconds: Double
+  package var unixSeconds: Double
 
-  public init(boot: String, instant: Instant, unixSeconds: Double) {
+  package init(boot: String, instant: Instant, unixSeconds: Double) {
     self.boot = boot
     self.instant = instant
     self.unixSeconds = unixSeconds
@@ -24,7 +24,7 @@ extension HomeTime {
 
   /// Whether a clock can show it. A stored time that no clock shows is damage, and would overflow what is computed with
   /// it.
-  public var isPossible: Bool {
+  package var isPossible: Bool {
     instant.nanoseconds.magnitudeClamped <= Self.longestNanoseconds && unixSeconds.isFinite
       && abs(unixSeconds) <= Self.farthestUnixSeconds
   }

@@ -1,17 +1,17 @@
 import TimeTypes
 
 /// What must outlive the process. The shell stores it durably when told to, before it does anything else.
-public struct HomeState: Sendable, Hashable {
+package struct HomeState: Sendable, Hashable {
   /// Evidence that the owner is coming: a link that came up at the edge of its range, after there had been none.
-  public struct Approach: Sendable, Hashable {
+  package struct Approach: Sendable, Hashable {
     /// When the link came up so.
-    public var since: HomeTime
+    package var since: HomeTime
     /// How strong it came up, in dBm.
-    public var signal: Int
+    package var signal: Int
     /// It rose soon (`HomeConfiguration.risingDuration`): its phone was on the move, and not in the farthest room of a home.
-    public var hasRisen = false
+    package var hasRisen = false
 
-    public init(since: HomeTime, signal: Int, hasRisen: Bool = false) {
+    package init(since: HomeTime, signal: Int, hasRisen: Bool = false) {
       self.since = since
       self.signal = signal
       self.hasRisen = hasRisen
@@ -19,18 +19,18 @@ public struct HomeState: Sendable, Hashable {
   }
 
   /// A door that is to be opened, and of which it is not known yet whether it was.
-  public struct Opening: Sendable, Hashable {
+  package struct Opening: Sendable, Hashable {
     /// The name of its unlock, the same however often it is asked about.
-    public var operation: UInt64
+    package var operation: UInt64
     /// Whether the unlock may have reached the lock.
-    public var isWritten: Bool
+    package var isWritten: Bool
     /// How many unlocks have been written for it, this one included.
-    public var attempts: Int
-    public var because: OpeningReason
+    package var attempts: Int
+    package var because: OpeningReason
     /// When it was decided on.
-    public var since: HomeTime
+    package var since: HomeTime
 
-    public init(operation: UInt64, isWritten: Bool, attempts: Int, because: OpeningReason, since: HomeTime) {
+    package init(operation: UInt64, isWritten: Bool, attempts: Int, because: OpeningReason, since: HomeTime) {
       self.operation = operation
       self.isWritten = isWritten
       self.attempts = attempts
@@ -40,25 +40,25 @@ public struct HomeState: Sendable, Hashable {
   }
 
   /// Whether there was a link when last heard of.
-  public var isLinked = false
+  package var isLinked = false
   /// When anything was last heard of the lock.
-  public var lastHeard: HomeTime?
+  package var lastHeard: HomeTime?
   /// When the link was last lost.
-  public var linkLost: HomeTime?
+  package var linkLost: HomeTime?
   /// The link came up after it was lost for long enough, and how strong it came up is not known yet.
-  public var isBeginning: Bool?
-  public var approach: Approach?
-  public var opening: Opening?
+  package var isBeginning: Bool?
+  package var approach: Approach?
+  package var opening: Opening?
   /// When the owner was last asked whether to open.
-  public var asked: HomeTime?
+  package var asked: HomeTime?
   /// The question still stands.
-  public var isAsking: Bool?
+  package var isAsking: Bool?
 
-  public init() {}
+  package init() {}
 }
 
 /// Why a door is opened. There is no third reason.
-public enum OpeningReason: String, Sendable, Hashable {
+package enum OpeningReason: String, Sendable, Hashable {
   /// The owner was seen to come.
   case approach
   /// A person said so.
@@ -66,7 +66,7 @@ public enum OpeningReason: String, Sendable, Hashable {
 }
 
 /// What happens to a phone, as far as its lock is concerned.
-public enum HomeEvent: Sendable, Hashable {
+package enum HomeEvent: Sendable, Hashable {
   /// The process has started; whether the system has a link to the lock.
   case started(isLinked: Bool)
   /// The link has come up.
@@ -89,7 +89,7 @@ public enum HomeEvent: Sendable, Hashable {
 }
 
 /// What the lock said of a command.
-public enum HomeAnswer: Sendable, Hashable {
+package enum HomeAnswer: Sendable, Hashable {
   /// The bolt is where the command wanted it.
   case done
   /// The lock has never had this operation.
@@ -101,12 +101,12 @@ public enum HomeAnswer: Sendable, Hashable {
 }
 
 /// Where the lock said its bolt is.
-public enum HomeBolt: Sendable, Hashable {
+package enum HomeBolt: Sendable, Hashable {
   case locked, unlocked, between
 }
 
 /// What a phone does about its lock.
-public enum HomeEffect: Sendable, Hashable {
+package enum HomeEffect: Sendable, Hashable {
   /// Store `state`, durably, before the effects that follow.
   case store
   case readSignal
@@ -121,7 +121,7 @@ public enum HomeEffect: Sendable, Hashable {
   case answerWord(WordOutcome)
 }
 
-public enum HomeCommand: Sendable, Hashable {
+package enum HomeCommand: Sendable, Hashable {
   case unlock(OpeningReason)
   /// Unlock on an approach, unless the bolt was locked while a phone was here.
   case unlockUnlessHome
@@ -130,7 +130,7 @@ public enum HomeCommand: Sendable, Hashable {
 }
 
 /// Why a door is not opened by itself.
-public enum Doubt: String, Sendable, Hashable {
+package enum Doubt: String, Sendable, Hashable {
   /// The link came up as strong as where the phone is now: nothing shows that it came from elsewhere.
   case noApproach
   /// The signal can't be read, so nothing shows where the phone is.
@@ -140,7 +140,7 @@ public enum Doubt: String, Sendable, Hashable {
 }
 
 /// What became of a person's word.
-public enum WordOutcome: String, Sendable, Hashable {
+package enum WordOutcome: String, Sendable, Hashable {
   /// The lock says that its bolt is open.
   case done
   /// There is no link to the lock.

@@ -5,14 +5,14 @@ import LockProtocol
 ///
 /// The bolt moves for three reasons: an enrolled phone's command in a session of its own, the lock's own wish to
 /// lock, and a hand. There is no other path to `turnBolt`, and none that does not lead through a durable record.
-public struct LockFirmware<Cryptography: NoiseCryptography> {
-  public let configuration: LockConfiguration
+package struct LockFirmware<Cryptography: NoiseCryptography> {
+  package let configuration: LockConfiguration
   let staticKey: Cryptography.PrivateKey
   var cryptography: Cryptography
 
   /// Where the bolt last came to rest.
-  public internal(set) var position: BoltPosition
-  public internal(set) var door: DoorState
+  package internal(set) var position: BoltPosition
+  package internal(set) var door: DoorState
   var movement: Movement?
   /// A command for the other direction, that came while the bolt was moving.
   var queued: Movement?
@@ -21,12 +21,12 @@ public struct LockFirmware<Cryptography: NoiseCryptography> {
   var operations = OperationMemory()
   /// Records on their way to the log, oldest first.
   var pendingRecords: [PendingRecord] = []
-  public internal(set) var nextRecordIndex: UInt64
+  package internal(set) var nextRecordIndex: UInt64
   /// Who unlocked last, if nobody locked since: whose leaving a restarted lock must not miss.
   var unlockedBy: [UInt8]?
   /// The bolt was locked while a phone was here, or a phone has said since that it is: it opens on a person's word, or to
   /// who is seen to come all the way.
-  public internal(set) var isLockedAtHome = false
+  package internal(set) var isLockedAtHome = false
   var departures: [Departure] = []
   /// When the bolt is thrown by itself.
   var relockDue: Int64?
@@ -41,7 +41,7 @@ public struct LockFirmware<Cryptography: NoiseCryptography> {
   ///   - records: the newest records of its log, oldest first; `LockLimit.operations * 3` are enough.
   ///   - trusted: what the last run said to keep, by `storeTrusted`.
   ///   - position: what the bolt's switches say; they outweigh the log.
-  public init(
+  package init(
     _ configuration: LockConfiguration, staticKey: Cryptography.PrivateKey, using cryptography: Cryptography,
     records: [LockRecord], trusted: [TrustedCentral] = [], position: BoltPosition, door: DoorState, at time: LockTime
   ) {
@@ -57,13 +57,13 @@ public struct LockFirmware<Cryptography: NoiseCryptography> {
   }
 
   /// Where the bolt is, for whoever asks.
-  public var lockState: LockState {
+  package var lockState: LockState {
     if case .turning = movement?.phase { return .notFullyLocked }
     return position.lockState
   }
 
   /// Takes what happened; returns what to do, in order.
-  public mutating func handle(_ event: LockEvent, at time: LockTime) -> [LockEffect] {
+  package mutating func handle(_ event: LockEvent, at time: LockTime) -> [LockEffect] {
     // A clock that went back would make deadlines come twice.
     self.time = LockTime(
       milliseconds: max(time.milliseconds, self.time.milliseconds), unixSeconds: time.unixSeconds)
@@ -89,7 +89,7 @@ public struct LockFirmware<Cryptography: NoiseCryptography> {
   }
 
   /// When `handle(.timePassed)` must be called at the latest; `nil` if nothing is due.
-  public var nextDeadline: LockTime? {
+  package var nextDeadline: LockTime? {
     var earliest: Int64?
     func consider(_ milliseconds: Int64?) {
       // What was due before and still is waits for an event, not for the time.

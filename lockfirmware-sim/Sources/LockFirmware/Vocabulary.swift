@@ -1,43 +1,43 @@
 import LockProtocol
 
 /// The time as a lock has it: how long it has been running, and what its calendar says.
-public struct LockTime: Equatable, Sendable {
+package struct LockTime: Equatable, Sendable {
   /// Milliseconds since some fixed point; it never goes back. Everything the lock decides rests on it.
-  public var milliseconds: Int64
+  package var milliseconds: Int64
   /// Seconds since 1970-01-01 UTC, for the log alone. It may be wrong.
-  public var unixSeconds: Int64
+  package var unixSeconds: Int64
 
-  public init(milliseconds: Int64, unixSeconds: Int64) {
+  package init(milliseconds: Int64, unixSeconds: Int64) {
     self.milliseconds = milliseconds
     self.unixSeconds = unixSeconds
   }
 }
 
 /// Who is on the other end of a link, as the radio names it: the same for a bonded central each time it comes.
-public struct CentralIdentifier: Equatable, Sendable {
-  public var high: UInt64
-  public var low: UInt64
+package struct CentralIdentifier: Equatable, Sendable {
+  package var high: UInt64
+  package var low: UInt64
 
-  public init(high: UInt64, low: UInt64) {
+  package init(high: UInt64, low: UInt64) {
     self.high = high
     self.low = low
   }
 }
 
 /// A central over which a phone has proven its key: strangers' failures never make it wait.
-public struct TrustedCentral: Equatable, Sendable {
-  public var central: CentralIdentifier
+package struct TrustedCentral: Equatable, Sendable {
+  package var central: CentralIdentifier
   /// The phone's static public key.
-  public var phone: [UInt8]
+  package var phone: [UInt8]
 
-  public init(central: CentralIdentifier, phone: [UInt8]) {
+  package init(central: CentralIdentifier, phone: [UInt8]) {
     self.central = central
     self.phone = phone
   }
 }
 
 /// Where the bolt's own switches say it is.
-public enum BoltPosition: UInt8, Equatable, Sendable {
+package enum BoltPosition: UInt8, Equatable, Sendable {
   /// At neither end.
   case between = 0
   case locked = 1
@@ -53,7 +53,7 @@ public enum BoltPosition: UInt8, Equatable, Sendable {
 }
 
 /// Where a bolt can be sent.
-public enum BoltTarget: UInt8, Equatable, Sendable {
+package enum BoltTarget: UInt8, Equatable, Sendable {
   case locked = 1
   case unlocked = 2
 
@@ -61,62 +61,62 @@ public enum BoltTarget: UInt8, Equatable, Sendable {
 }
 
 /// What a lock is told once.
-public struct LockConfiguration: Sendable {
-  public var identity: LockIdentity
+package struct LockConfiguration: Sendable {
+  package var identity: LockIdentity
   /// The static public keys of the phones that may open it, 32 bytes each.
-  public var enrolledPhones: [[UInt8]]
+  package var enrolledPhones: [[UInt8]]
   /// How long after an authenticated phone's link is lost the bolt is thrown, if the door is shut.
-  public var leavingDelayMilliseconds = defaultLeavingDelayMilliseconds
-  public static let defaultLeavingDelayMilliseconds: Int64 = 10_000
+  package var leavingDelayMilliseconds = defaultLeavingDelayMilliseconds
+  package static let defaultLeavingDelayMilliseconds: Int64 = 10_000
   /// How long after an unlock the bolt is thrown again by itself; `nil` for never (Matter's `AutoRelockTime`).
-  public var relockDelayMilliseconds: Int64?
+  package var relockDelayMilliseconds: Int64?
   /// How long an offer is good for: a write that was held back for longer opens nothing.
-  public var offerLifetimeMilliseconds: Int64 = 60_000
+  package var offerLifetimeMilliseconds: Int64 = 60_000
   /// After how long a phone counts as gone that proved its key and does not listen for offers: nobody tells the lock when
   /// such a link ends. Each command of it begins that time anew.
-  public var unheardDelayMilliseconds: Int64 = 120_000
+  package var unheardDelayMilliseconds: Int64 = 120_000
   /// How often a central that has not spoken yet is offered anew: a phone whose owner is on the way, and stops on it, is
   /// woken by that to look at its signal.
-  public var offerRepeatMilliseconds: Int64 = 10_000
+  package var offerRepeatMilliseconds: Int64 = 10_000
   /// How many times that happens on one link: a quarter of an hour, as long as a phone takes an owner for arriving.
-  public var offerRepeatCount = 90
+  package var offerRepeatCount = 90
   /// The longest that a turn of the bolt takes. Beyond it the bolt is jammed.
-  public var turnTimeoutMilliseconds: Int64 = 5_000
+  package var turnTimeoutMilliseconds: Int64 = 5_000
   /// How long the lock waits before it tries again to lock by itself, after that failed.
-  public var retryDelayMilliseconds: Int64 = 30_000
+  package var retryDelayMilliseconds: Int64 = 30_000
 
-  public init(identity: LockIdentity, enrolledPhones: [[UInt8]]) {
+  package init(identity: LockIdentity, enrolledPhones: [[UInt8]]) {
     self.identity = identity
     self.enrolledPhones = enrolledPhones
   }
 }
 
 /// What bounds everything that a stranger could make grow.
-public enum LockLimit {
+package enum LockLimit {
   /// Links at a time of centrals that have proven nothing. Phones that proved their keys take none of these places.
-  public static let links = 16
+  package static let links = 16
   /// Links at a time of one phone, under the names that the radio has for it.
-  public static let linksOfOnePhone = 2
+  package static let linksOfOnePhone = 2
   /// Commands that share one turn of the bolt with the command that it was begun for.
-  public static let joinedCommands = 16
+  package static let joinedCommands = 16
   /// Operations remembered.
-  public static let operations = 64
+  package static let operations = 64
   /// Centrals whose failures are remembered.
-  public static let centralsWithFailures = 32
+  package static let centralsWithFailures = 32
   /// Failures of one central before it must wait.
-  public static let freeFailures = 3
+  package static let freeFailures = 3
   /// The longest that one central must wait, in milliseconds.
-  public static let longestWaitMilliseconds: Int64 = 300_000
+  package static let longestWaitMilliseconds: Int64 = 300_000
   /// Failures of all centrals together in one window, before strangers must wait until it ends.
-  public static let failuresPerWindow = 30
+  package static let failuresPerWindow = 30
   /// That window, in milliseconds.
-  public static let windowMilliseconds: Int64 = 60_000
+  package static let windowMilliseconds: Int64 = 60_000
   /// Times the lock tries again by itself to lock.
-  public static let lockAttempts = 3
+  package static let lockAttempts = 3
 }
 
 /// What happens to a lock.
-public enum LockEvent: Equatable, Sendable {
+package enum LockEvent: Equatable, Sendable {
   /// The time has come that `nextDeadline` named, or the lock has just started.
   case timePassed
   /// A central has a link and listens for offers.
@@ -138,7 +138,7 @@ public enum LockEvent: Equatable, Sendable {
 }
 
 /// What a lock wants done.
-public enum LockEffect: Equatable, Sendable {
+package enum LockEffect: Equatable, Sendable {
   /// Notify this central of its Offer.
   case sendOffer(CentralIdentifier, [UInt8])
   /// Answer this central's read of its Offer; `nil` is a refusal.
@@ -159,7 +159,7 @@ public enum LockEffect: Equatable, Sendable {
 }
 
 /// What is worth telling of what a lock did.
-public enum LockNote: Equatable, Sendable {
+package enum LockNote: Equatable, Sendable {
   case offerSent(CentralIdentifier)
   case commandAccepted(CentralIdentifier, LockCommand)
   case commandRefused(CentralIdentifier, RefusalReason)
@@ -173,7 +173,7 @@ public enum LockNote: Equatable, Sendable {
 }
 
 /// Why a command was refused. A central is not told; it learns only that it was.
-public enum RefusalReason: UInt8, Equatable, Sendable {
+package enum RefusalReason: UInt8, Equatable, Sendable {
   /// There is no offer out to this central: it was used, or there was none.
   case noOffer
   case wrongLength
@@ -189,7 +189,7 @@ public enum RefusalReason: UInt8, Equatable, Sendable {
 }
 
 /// Why the bolt moved.
-public enum MovementCause: UInt8, Equatable, Sendable {
+package enum MovementCause: UInt8, Equatable, Sendable {
   /// A phone's command.
   case phone = 1
   /// An authenticated phone's link was lost.
