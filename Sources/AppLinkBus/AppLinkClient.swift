@@ -1,5 +1,6 @@
 import AppLink
 import BusValue
+import DequeModule
 import Logging
 import Synchronization
 import SystemBus
@@ -83,7 +84,7 @@ actor AppLinkClientSession {
   /// How many times in a row the present owner has refused the app.
   private var refusals = 0
   /// Accepted from the library, and not sent yet.
-  private var waiting: ArraySlice<Request> = []
+  private var waiting: Deque<Request> = []
   private var sent = Amount()
   /// How much of that the system is known to have handled.
   private var receipted = Amount()

@@ -35,6 +35,7 @@ final class OwnThread: TaskExecutor {
   private let state = Mutex(State())
   private let changed = DispatchSemaphore(value: 0)
 
+  // Not a `DetachedThread`: that has all signals blocked, and what a test starts would inherit it.
   init() { Thread.detachNewThread { [self] in work() } }
 
   func enqueue(_ job: consuming ExecutorJob) {

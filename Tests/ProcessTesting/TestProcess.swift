@@ -4,6 +4,7 @@ import Glibc
 import Subprocess
 import Synchronization
 import SystemPackage
+import Threads
 
 /// A process that a test starts, reads from and writes to. It ends with this object.
 ///
@@ -191,7 +192,7 @@ package final class TestProcess: Sendable {
     var ends: [Int32] = [-1, -1]
     guard latchkey_pipe(&ends) == 0 else { throw Failure("a pipe: \(String(cString: strerror(errno)))") }
     let reading = ends[0]
-    Thread.detachNewThread {
+    try DetachedThread.start {
       var buffer = [UInt8](repeating: 0, count: 1 << 16)
       while true {
         let count = read(reading, &buffer, buffer.count)
