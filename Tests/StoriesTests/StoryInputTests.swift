@@ -29,14 +29,14 @@ struct StoryInputTests {
 
   private static let machines = "machines:\n  door: {position: [0, 0], apps: [lock]}\n"
 
-  @Test("A15: what is not UTF-8 is told with its line, and what is no file of text is not read")
+  @Test("A15: what is not UTF-8 is told with its line, and what is not a text file is not read")
   func notText() throws {
     #expect(
       try refusal(Array("name: a\ntitle: ".utf8) + [0xC3, 0x28])
         == "FILE:2: is not text in UTF-8, as a scenario must be")
     #expect(refusal(ofFile: "/dev/zero/x.yaml").contains("no such scenario file"))
-    #expect(refusal(ofFile: "/dev/null").contains("is no file of text"))
-    #expect(refusal(ofFile: "/dev/zero").contains("is no file of text"))
+    #expect(refusal(ofFile: "/dev/null").contains("is not a text file"))
+    #expect(refusal(ofFile: "/dev/zero").contains("is not a text file"))
     #expect(
       try refusal(Array(repeating: 0x20, count: ScenarioParser.maximumSize + 1)).contains("at most 1048576 bytes"))
   }
