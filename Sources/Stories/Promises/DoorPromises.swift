@@ -14,8 +14,8 @@ enum DoorPromises {
     },
     Promise(
       name: "opened-once", rows: ["L3"],
-      meaning: "Whatever dies in the meantime, each arrival opens the door by one movement of the bolt: a phone does not "
-        + "move it again unless it was locked between."
+      meaning: "Whatever dies in the meantime, each arrival opens the door by one movement of the bolt: a phone does "
+        + "not move it again unless it was locked between."
     ) { evidence in
       evidence.eachArrival { absence, home in
         .all(evidence.doors.map { openedOnce(evidence, absence, home, door: $0) }, of: "lock")
