@@ -65,8 +65,9 @@ test-air:
 	scripts/vm/install-python >/dev/null
 	scripts/vm/test_air.py
 
-test-warp: test-air vm
+test-warp: dependencies test-air vm
 	compgen -G '.build/packages/latchkeyd_*.deb' >/dev/null || $(MAKE) deb
+	$(SWIFT) build --product latchkey
 	scripts/vm/test-warp $(WARP_ARGUMENTS)
 
 test-vm: dependencies vm deb

@@ -15,6 +15,8 @@ let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto"
 let grdb: Target.Dependency = .product(name: "GRDB", package: "GRDB.swift")
 let sqlite: Target.Dependency = .product(name: "GRDBSQLite", package: "GRDB.swift")
 let subprocess: Target.Dependency = .product(name: "Subprocess", package: "swift-subprocess")
+let deque: Target.Dependency = .product(name: "DequeModule", package: "swift-collections")
+let ordered: Target.Dependency = .product(name: "OrderedCollections", package: "swift-collections")
 let yams: Target.Dependency = .product(name: "Yams", package: "Yams")
 
 func library(_ name: String, _ dependencies: [Target.Dependency] = [], path: String? = nil) -> Target {
@@ -55,6 +57,8 @@ let package = Package(
     .package(url: "https://github.com/jpsim/Yams", exact: "6.2.2"),
     // Processes that the tests start. They inherit no unrelated descriptors, and waiting for them blocks no thread.
     .package(url: "https://github.com/swiftlang/swift-subprocess", exact: "1.0.2"),
+    // Lines that are taken from in front, and what is on its way to the disk in the order in which it came.
+    .package(url: "https://github.com/apple/swift-collections", exact: "1.6.0"),
     // For `make docs`. No target needs it.
     .package(url: "https://github.com/swiftlang/swift-docc-plugin", exact: "1.5.0"),
   ],
@@ -73,7 +77,7 @@ let package = Package(
     // The names of journal events.
     library("JournalEvents"),
     // Child processes: starting them, their output, their exits.
-    library("ChildProcesses", ["CSystemd"]),
+    library("ChildProcesses", ["CSystemd", "Threads"]),
     library("Threads"),
     library("Timekeeping", ["TimeTypes", "CSystemd", "Threads"]),
     library("Journal", ["CSystemd", "JournalEvents", "Timekeeping", log]),
@@ -97,17 +101,20 @@ let package = Package(
 
     // The interface to apps, as values and over the bus.
     library("AppLink", ["BluetoothTypes"]),
-    library("AppLinkBus", ["AppLink", "BluetoothTypes", "BusValue", "SystemBus", "Timekeeping", "TimeTypes", log]),
+    library(
+      "AppLinkBus", ["AppLink", "BluetoothTypes", "BusValue", "SystemBus", "Timekeeping", "TimeTypes", deque, log]),
 
     // The system, and the API that apps import.
-    library("BluetoothSystem", ["BlueZ", "AppLink", "BluetoothTypes", "BusValue", "JournalEvents", "TimeTypes"]),
+    library(
+      "BluetoothSystem", ["BlueZ", "AppLink", "BluetoothTypes", "BusValue", "JournalEvents", "TimeTypes", ordered]),
     library(
       "LatchkeyDaemon",
       [
         "BluetoothSystem", "AppLink", "BlueZ", "BlueZBus", "AppLinkBus", "BusValue", "SystemBus", "Timekeeping",
-        "Journal", "JournalEvents", "CSystemd", "DurableFiles", "TimeTypes", "LatchkeyVersion", grdb, log,
+        "Journal", "JournalEvents", "CSystemd", "DurableFiles", "TimeTypes", "LatchkeyVersion", deque, ordered, grdb,
+        log,
       ]),
-    library("CoreBluetooth", ["AppLink", "AppLinkBus", "BluetoothTypes", log]),
+    library("CoreBluetooth", ["AppLink", "AppLinkBus", "BluetoothTypes", "Threads", log]),
     library(
       "CoreBluetoothTestKit",
       [
@@ -126,7 +133,8 @@ let package = Package(
       "Worlds",
       [
         "ChildProcesses", "CSystemd", "Timekeeping", "Journal", "JournalEvents", "BlueZ", "BlueZSimulator", "Radio",
-        "AppLink", "AppLinkBus", "SystemBus", "BusValue", "LockCryptography", "BlueZModel", "TimeTypes", yams,
+        "AppLink", "AppLinkBus", "SystemBus", "BusValue", "LockCryptography", "BlueZModel", "Threads", "TimeTypes",
+        yams,
       ]),
     library(
       "Stories", ["ChildProcesses", "Worlds", "Journal", "JournalEvents", "Radio", "AppLink", "TimeTypes", yams]),
@@ -134,7 +142,7 @@ let package = Package(
     // Configures a machine as a lock or a phone.
     library(
       "MachineSetup",
-      ["LockCryptography", "AppLink", "BlueZ", "BusValue", "SystemBus", "AppLinkBus"]),
+      ["ChildProcesses", "LockCryptography", "AppLink", "BlueZ", "BusValue", "SystemBus", "AppLinkBus"]),
 
     // One test suite of BlueZ behaviour, for the simulator and for bluetoothd.
     library(
@@ -161,7 +169,7 @@ let package = Package(
       "latchkey",
       [
         "Stories", "Worlds", "MachineSetup", "LockCryptography", "LatchkeyVersion", "AppLink", "AppLinkBus",
-        "ConsoleOutput", arguments,
+        "ConsoleOutput", "Threads", arguments,
       ]),
     program(
       "latchkey-bench",
@@ -196,17 +204,19 @@ let package = Package(
     // A private dbus-daemon for tests over a bus.
     library("BusTesting", ["SystemBus", "ChildProcesses"], path: "Tests/BusTesting"),
     // Processes and threads that tests start.
-    library("ProcessTesting", [subprocess, "CSystemd"], path: "Tests/ProcessTesting"),
+    library("ProcessTesting", [subprocess, "CSystemd", "Threads"], path: "Tests/ProcessTesting"),
     tests("ProcessTestingTests", ["ProcessTesting"]),
     tests("SystemBusTests", ["SystemBus", "BusValue", "BusTesting"]),
-    tests("BlueZBusTests", ["BlueZBus", "BlueZ", "BluetoothTypes", "BusValue", "SystemBus", "BusTesting", log]),
+    tests(
+      "BlueZBusTests",
+      ["BlueZBus", "BlueZ", "BluetoothTypes", "BusValue", "SystemBus", "BusTesting", "Threads", log]),
     tests("RadioTests", ["ProcessTesting", "Radio", "BluetoothTypes", "TimeTypes"]),
     tests("BlueZModelTests", ["BlueZModel", "BlueZ", "BluetoothTypes", "BusValue", "Radio", "TimeTypes"]),
     tests(
       "BlueZSimulatorTests",
       [
         "BlueZSimulator", "BlueZBus", "BlueZModel", "BlueZ", "BluetoothTypes", "BusValue", "SystemBus", "Timekeeping",
-        "BusTesting", log,
+        "BusTesting", "Threads", log,
       ]),
     tests(
       "AppLinkBusTests",
@@ -246,17 +256,21 @@ let package = Package(
     program("world-puppet", ["Timekeeping", "CSystemd", "TimeTypes"], path: "Tests/Support/world-puppet"),
     tests(
       "WorldsTests", ["Worlds", "ProcessTesting", "Timekeeping", "CSystemd", "world-puppet", "latchkey", "TimeTypes"]),
+    // Recorded stories as systemd's journal has them.
+    library("StoryTesting", ["Journal", "JournalEvents"], path: "Tests/StoryTesting"),
     tests(
       "StoriesTests",
       [
-        "Stories", "ChildProcesses", "Worlds", "BusTesting", "ProcessTesting", "BusValue", "SystemBus", "Journal",
-        "JournalEvents", "latchkey", "Radio", "TimeTypes",
+        "Stories", "StoryTesting", "ChildProcesses", "Worlds", "BusTesting", "ProcessTesting", "BusValue", "SystemBus",
+        "Journal", "JournalEvents", "latchkey", "Radio", "TimeTypes",
       ]),
     tests("MachineSetupTests", ["MachineSetup", "LockCryptography", "LockProtocol", "BlueZ", "BusValue"]),
     // Runs on a machine that systemd has booted.
     program(
       "systemd-trial",
-      ["SystemBus", "BusValue", "BlueZSimulator", "JournalEvents", "LockCryptography", "BusTesting"],
+      [
+        "ChildProcesses", "SystemBus", "BusValue", "BlueZSimulator", "JournalEvents", "LockCryptography", "BusTesting",
+      ],
       path: "Tests/Support/systemd-trial"
     ),
     tests(
@@ -270,7 +284,7 @@ let package = Package(
       "saboteur",
       [
         "Stories", "Worlds", "AppLink", "CoreBluetooth", "LockProtocol", "LockCryptography", "Journal",
-        "JournalEvents", "Timekeeping", "AppLinkBus", log,
+        "JournalEvents", "Threads", "Timekeeping", "AppLinkBus", log,
       ], path: "Tests/Support/saboteur"),
     // An app that sends arbitrary messages to latchkeyd over its bus.
     program(
@@ -280,8 +294,9 @@ let package = Package(
     tests(
       "IntegrationTests",
       [
-        "Stories", "Worlds", "BusTesting", "ProcessTesting", "Journal", "JournalEvents", "latchkey", "latchkeyd",
-        "latchkey-agent", "latchkey-lock", "bluez-simulator", "story-teller", "saboteur", "hostile-app", grdb,
+        "Stories", "StoryTesting", "Worlds", "BusTesting", "ProcessTesting", "Journal", "JournalEvents", "latchkey",
+        "latchkeyd", "latchkey-agent", "latchkey-lock", "bluez-simulator", "story-teller", "saboteur", "hostile-app",
+        grdb,
       ]),
     // The suite of BlueZ behaviour on the simulator, and a recording of its run on bluetoothd.
     tests(

@@ -1,5 +1,6 @@
 import AppLink
 import BusValue
+import DequeModule
 import Logging
 import SystemBus
 
@@ -25,7 +26,7 @@ actor AppLinkServerSession {
   /// What a connection has sent and the system has not handled yet.
   private struct Undone {
     /// Oldest first. Each call gets its reply when it has been handled.
-    var calls: [(call: IncomingCall?, bytes: Int)] = []
+    var calls: Deque<(call: IncomingCall?, bytes: Int)> = []
     var bytes = 0
   }
 
@@ -193,10 +194,9 @@ actor AppLinkServerSession {
   }
 
   private func finishOldest(of connection: AppConnection) {
-    guard var waiting = undone[connection], !waiting.calls.isEmpty else { return }
-    let (call, bytes) = waiting.calls.removeFirst()
-    waiting.bytes -= bytes
-    undone[connection] = waiting.calls.isEmpty ? nil : waiting
+    guard let (call, bytes) = undone[connection]?.calls.popFirst() else { return }
+    undone[connection]?.bytes -= bytes
+    if undone[connection]?.calls.isEmpty == true { undone[connection] = nil }
     if let call { bus.assumeIsolated { $0.reply(to: call, with: .success([])) } }
   }
 

@@ -1,9 +1,10 @@
+import OrderedCollections
+
 /// What is on disk, and what this turn changes of it. Everything written to disk goes through here.
 struct Ledger: Sendable {
   private(set) var stored: StoredState
-  private var changes: [StoreKey: StoreChange] = [:]
-  /// The order in which records were first changed in this turn.
-  private var order: [StoreKey] = []
+  /// In the order in which records were first changed in this turn.
+  private var changes: OrderedDictionary<StoreKey, StoreChange> = [:]
 
   init(_ stored: StoredState) { self.stored = stored }
 
@@ -20,15 +21,12 @@ struct Ledger: Sendable {
 
   private mutating func change(_ key: StoreKey, _ change: StoreChange) {
     stored.apply(change)
-    if changes.updateValue(change, forKey: key) == nil { order.append(key) }
+    changes[key] = change
   }
 
   /// The turn's changes: one per record, the last.
   mutating func takeChanges() -> [StoreChange] {
-    defer {
-      changes.removeAll(keepingCapacity: true)
-      order.removeAll(keepingCapacity: true)
-    }
-    return order.compactMap { changes[$0] }
+    defer { changes.removeAll(keepingCapacity: true) }
+    return Array(changes.values)
   }
 }

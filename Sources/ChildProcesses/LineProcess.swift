@@ -44,7 +44,10 @@ package final class LineProcess: Sendable {
       for end in [inputWriting, outputs.reading, output] where end >= 0 { close(end) }
       throw error
     }
-    LineReader.start(outputs.reading, onLine: onLine, onEnd: onEnd)
+    do { try LineReader.start(outputs.reading, onLine: onLine, onEnd: onEnd) } catch {
+      process.signal(SIGKILL)
+      throw error
+    }
   }
 
   deinit {

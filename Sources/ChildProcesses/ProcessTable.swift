@@ -2,6 +2,7 @@ import CSystemd
 import Foundation
 import Glibc
 import Synchronization
+import Threads
 
 /// This process's children. The table starts them, and only the table waits for them. If it adopts orphans, it also
 /// waits for those of their families, and then for every child that the process has.
@@ -25,13 +26,15 @@ package final class ProcessTable: Sendable {
 
   /// Apps outlive a latchkeyd that was killed. From now on they become our children, as they become init's on a
   /// machine.
-  package func adoptOrphans() {
+  ///
+  /// - Throws: if there is no thread to wait for them.
+  package func adoptOrphans() throws(ThreadError) {
     _ = latchkey_become_subreaper()
     let isFirst = state.withLock { state in
       defer { state.adoptsOrphans = true }
       return !state.adoptsOrphans
     }
-    if isFirst { Thread.detachNewThread { [self] in reapForever() } }
+    if isFirst { try DetachedThread.start { [self] in reapForever() } }
   }
 
   /// Starts a process. `onEnd` is called once, on a thread of the table, when the process has ended and been reaped.
@@ -45,12 +48,19 @@ package final class ProcessTable: Sendable {
       return pid
     }
     childrenMayExist.signal()
-    Thread.detachNewThread { [self] in
-      var information = siginfo_t()
-      while waitid(P_PID, id_t(pid), &information, WEXITED | WNOWAIT) != 0, errno == EINTR {}
-      reap(pid)
+    do { try DetachedThread.start { [self] in reapWhenEnded(pid) } } catch {
+      // Nobody would notice its end.
+      kill(pid, SIGKILL)
+      reapWhenEnded(pid)
+      throw error
     }
     return pid
+  }
+
+  private func reapWhenEnded(_ pid: pid_t) {
+    var information = siginfo_t()
+    while waitid(P_PID, id_t(pid), &information, WEXITED | WNOWAIT) != 0, errno == EINTR {}
+    reap(pid)
   }
 
   private func reapForever() {

@@ -1,6 +1,7 @@
 import AppLink
 import Dispatch
 import Foundation
+import Threads
 
 /// Why this process was launched: what `application(_:didFinishLaunchingWithOptions:)` tells an app on iOS.
 ///
@@ -21,7 +22,9 @@ public enum ApplicationLaunch {
     let session = AppSession.active
     let reply: AttachReply? = await withCheckedContinuation { continuation in
       // On a thread of its own: the wait has no time limit, and the pools have few threads.
-      Thread.detachNewThread { continuation.resume(returning: session.waitForAttachReply()) }
+      let isStarted: Void? = try? DetachedThread.start { continuation.resume(returning: session.waitForAttachReply()) }
+      // If there is none, blocking one of the pool's is better than no answer.
+      if isStarted == nil { continuation.resume(returning: session.waitForAttachReply()) }
     }
     return reply.map(options(from:))
   }

@@ -10,10 +10,10 @@ import TimeTypes
 ///
 /// On each link the phone also announces its presence, with a `status` if there is nothing to unlock, so that the
 /// lock can lock when it leaves.
-public struct HomePolicy: Sendable {
-  public let configuration: HomeConfiguration
+package struct HomePolicy: Sendable {
+  package let configuration: HomeConfiguration
   /// Must be stored when an effect says so.
-  public internal(set) var state: HomeState
+  package internal(set) var state: HomeState
 
   var watch: SignalWatch
   var offeredAt: Instant?
@@ -50,20 +50,20 @@ public struct HomePolicy: Sendable {
   var spoken: [HomeEffect] = []
   var effects: [HomeEffect] = []
 
-  public init(_ configuration: HomeConfiguration, state: HomeState) {
+  package init(_ configuration: HomeConfiguration, state: HomeState) {
     self.configuration = configuration
     self.state = state
     watch = SignalWatch(configuration)
   }
 
   /// Whether an approach is under way that has not reached the door yet.
-  public var isApproaching: Bool { state.isLinked && state.approach != nil && state.opening == nil }
+  package var isApproaching: Bool { state.isLinked && state.approach != nil && state.opening == nil }
 
   /// When `handle(.timePassed)` must be called at the latest; `nil` if nothing is due.
-  public var nextDeadline: Instant? { [signalDue, offerDue, answerDue, wordDue, storeDue].compactMap { $0 }.min() }
+  package var nextDeadline: Instant? { [signalDue, offerDue, answerDue, wordDue, storeDue].compactMap { $0 }.min() }
 
   /// Handles what happened. Returns what to do, in order.
-  public mutating func handle(
+  package mutating func handle(
     _ event: HomeEvent, at time: HomeTime, using random: inout some RandomNumberGenerator
   ) -> [HomeEffect] {
     switch event {

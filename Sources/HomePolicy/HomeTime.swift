@@ -2,15 +2,15 @@ import TimeTypes
 
 /// The time on a phone. Within one boot the boot-time clock is used, which can't be set. The calendar only bridges a
 /// reboot.
-public struct HomeTime: Sendable, Hashable {
+package struct HomeTime: Sendable, Hashable {
   /// Identifies the machine's boot: `instant`s can be compared only within one boot.
-  public var boot: String
+  package var boot: String
   /// Time since that boot (in a simulated world: since the world began).
-  public var instant: Instant
+  package var instant: Instant
   /// Seconds since 1970-01-01 UTC. It may jump.
-  public var unixSeconds: Double
+  package var unixSeconds: Double
 
-  public init(boot: String, instant: Instant, unixSeconds: Double) {
+  package init(boot: String, instant: Instant, unixSeconds: Double) {
     self.boot = boot
     self.instant = instant
     self.unixSeconds = unixSeconds
@@ -23,7 +23,7 @@ extension HomeTime {
   private static let farthestUnixSeconds = 253_402_300_799.0
 
   /// Whether a clock can show it. A stored time that no clock can show is damage, and would overflow in calculations.
-  public var isPossible: Bool {
+  package var isPossible: Bool {
     instant.nanoseconds.magnitudeClamped <= Self.longestNanoseconds && unixSeconds.isFinite
       && abs(unixSeconds) <= Self.farthestUnixSeconds
   }

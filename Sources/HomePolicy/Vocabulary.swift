@@ -1,18 +1,18 @@
 import TimeTypes
 
 /// What must outlive the process. The shell stores it durably when told to, before it does anything else.
-public struct HomeState: Sendable, Hashable {
+package struct HomeState: Sendable, Hashable {
   /// Evidence that the owner is coming: a link that came up at the edge of its range, after there had been none.
-  public struct Approach: Sendable, Hashable {
+  package struct Approach: Sendable, Hashable {
     /// When the link came up this way.
-    public var since: HomeTime
+    package var since: HomeTime
     /// The strength with which it came up, in dBm.
-    public var signal: Int
+    package var signal: Int
     /// It rose soon (`HomeConfiguration.risingDuration`): its phone was moving, and not lying in the farthest room of
     /// a home.
-    public var hasRisen = false
+    package var hasRisen = false
 
-    public init(since: HomeTime, signal: Int, hasRisen: Bool = false) {
+    package init(since: HomeTime, signal: Int, hasRisen: Bool = false) {
       self.since = since
       self.signal = signal
       self.hasRisen = hasRisen
@@ -20,18 +20,18 @@ public struct HomeState: Sendable, Hashable {
   }
 
   /// A door that is to be opened, while the outcome is unknown.
-  public struct Opening: Sendable, Hashable {
+  package struct Opening: Sendable, Hashable {
     /// The number of its unlock, which stays the same however often it is asked about.
-    public var operation: UInt64
+    package var operation: UInt64
     /// Whether the unlock may have reached the lock.
-    public var isWritten: Bool
+    package var isWritten: Bool
     /// How many unlocks have been written for it, including this one.
-    public var attempts: Int
-    public var because: OpeningReason
+    package var attempts: Int
+    package var because: OpeningReason
     /// When it was decided on.
-    public var since: HomeTime
+    package var since: HomeTime
 
-    public init(operation: UInt64, isWritten: Bool, attempts: Int, because: OpeningReason, since: HomeTime) {
+    package init(operation: UInt64, isWritten: Bool, attempts: Int, because: OpeningReason, since: HomeTime) {
       self.operation = operation
       self.isWritten = isWritten
       self.attempts = attempts
@@ -41,25 +41,25 @@ public struct HomeState: Sendable, Hashable {
   }
 
   /// Whether there was a link at the last event.
-  public var isLinked = false
+  package var isLinked = false
   /// The time of the last event about the lock.
-  public var lastHeard: HomeTime?
+  package var lastHeard: HomeTime?
   /// When the link was last lost.
-  public var linkLost: HomeTime?
+  package var linkLost: HomeTime?
   /// The link came up after a long enough loss, and the strength with which it came up is not known yet.
-  public var isBeginning: Bool?
-  public var approach: Approach?
-  public var opening: Opening?
+  package var isBeginning: Bool?
+  package var approach: Approach?
+  package var opening: Opening?
   /// When the owner was last asked whether to open.
-  public var asked: HomeTime?
+  package var asked: HomeTime?
   /// The question is still open.
-  public var isAsking: Bool?
+  package var isAsking: Bool?
 
-  public init() {}
+  package init() {}
 }
 
 /// Why a door is opened. There is no third reason.
-public enum OpeningReason: String, Sendable, Hashable {
+package enum OpeningReason: String, Sendable, Hashable {
   /// The owner's approach was observed.
   case approach
   /// A person commanded it.
@@ -67,7 +67,7 @@ public enum OpeningReason: String, Sendable, Hashable {
 }
 
 /// What happens to a phone, as far as its lock is concerned.
-public enum HomeEvent: Sendable, Hashable {
+package enum HomeEvent: Sendable, Hashable {
   /// The process has started; whether the system has a link to the lock.
   case started(isLinked: Bool)
   /// The link has come up.
@@ -90,7 +90,7 @@ public enum HomeEvent: Sendable, Hashable {
 }
 
 /// The lock's answer to a command.
-public enum HomeAnswer: Sendable, Hashable {
+package enum HomeAnswer: Sendable, Hashable {
   /// The bolt is where the command wanted it.
   case done
   /// The lock never received this operation.
@@ -102,12 +102,12 @@ public enum HomeAnswer: Sendable, Hashable {
 }
 
 /// The bolt's position according to the lock.
-public enum HomeBolt: Sendable, Hashable {
+package enum HomeBolt: Sendable, Hashable {
   case locked, unlocked, between
 }
 
 /// What a phone does about its lock.
-public enum HomeEffect: Sendable, Hashable {
+package enum HomeEffect: Sendable, Hashable {
   /// Store `state`, durably, before the effects that follow.
   case store
   case readSignal
@@ -122,7 +122,7 @@ public enum HomeEffect: Sendable, Hashable {
   case answerWord(WordOutcome)
 }
 
-public enum HomeCommand: Sendable, Hashable {
+package enum HomeCommand: Sendable, Hashable {
   case unlock(OpeningReason)
   /// Unlock on an approach, unless the bolt was locked while a phone was here.
   case unlockUnlessHome
@@ -131,7 +131,7 @@ public enum HomeCommand: Sendable, Hashable {
 }
 
 /// Why a door is not opened by itself.
-public enum Doubt: String, Sendable, Hashable {
+package enum Doubt: String, Sendable, Hashable {
   /// The link came up as strong as it is now, so nothing shows that the phone came from elsewhere.
   case noApproach
   /// The signal can't be read, so nothing shows where the phone is.
@@ -141,7 +141,7 @@ public enum Doubt: String, Sendable, Hashable {
 }
 
 /// The outcome of a person's command.
-public enum WordOutcome: String, Sendable, Hashable {
+package enum WordOutcome: String, Sendable, Hashable {
   /// The lock reports that its bolt is open.
   case done
   /// There is no link to the lock.

@@ -1,5 +1,6 @@
 import AppLink
 import BluetoothSystem
+import DequeModule
 import TimeTypes
 import Timekeeping
 
@@ -33,7 +34,7 @@ final class DurableTurns {
   private let time: any TimeSource
   private let actions: Actions
   private var ledger = StoreLedger()
-  private var waiting: [Waiting] = []
+  private var waiting: Deque<Waiting> = []
 
   init(_ system: BluetoothSystem, store: any StateStore, time: any TimeSource, actions: Actions) {
     self.system = system
@@ -67,10 +68,9 @@ final class DurableTurns {
   /// Tries to write what waits, and then handles the requests that wait.
   func retry() {
     guard let retryAt, time.now >= retryAt, write([]) else { return }
-    while !waiting.isEmpty {
-      let next = waiting.removeFirst()
+    while let next = waiting.popFirst() {
       guard turn(next.event) else {
-        waiting.insert(next, at: 0)
+        waiting.prepend(next)
         return turnAgain()
       }
       next.whenDone?()

@@ -1,4 +1,5 @@
 import BluetoothSystem
+import DequeModule
 import Synchronization
 
 /// A queue for each app, in front of the loop. Only a few of an app's requests are in the loop at a time; the rest
@@ -8,7 +9,7 @@ final class Lines: Sendable {
 
   private struct Line {
     var inLoop = 0
-    var waiting: ArraySlice<Entry> = []
+    var waiting: Deque<Entry> = []
   }
 
   /// The most requests of one app in the loop.

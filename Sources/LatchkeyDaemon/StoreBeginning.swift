@@ -159,7 +159,7 @@ struct StoreBeginning {
 extension StateFolder {
   /// Sets the store aside at a person's request: the next start begins afresh.
   /// - Returns: where it went, or `nil` if there was none.
-  public func setStoreAside(at unixSeconds: Double) throws(DaemonError) -> String? {
+  package func setStoreAside(at unixSeconds: Double) throws(DaemonError) -> String? {
     do { return try StoreBeginning(folder: self).setAside(at: unixSeconds) } catch let error as DaemonError {
       throw error
     } catch { throw DaemonError("The state can't be set aside: \(error).") }

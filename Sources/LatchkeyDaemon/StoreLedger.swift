@@ -1,4 +1,5 @@
 import BluetoothSystem
+import OrderedCollections
 import TimeTypes
 
 /// What is still to be written, and when to try again. It is pure: it is told the time and the result of each write.
@@ -11,27 +12,26 @@ struct StoreLedger {
   /// When the next attempt is due, or `nil` if there is no problem.
   private(set) var retryAt: Instant?
   private var attempts = 0
-  private var unwritten: [StoreKey: StoreChange] = [:]
-  private var order: [StoreKey] = []
+  private var unwritten: OrderedDictionary<StoreKey, StoreChange> = [:]
 
   /// The delay before the first attempt. Each later delay is twice as long as the one before.
   static let firstDelay = Duration.milliseconds(100)
   static let longestDelay = Duration.seconds(30)
 
   /// Changes that wait, one per key, so there are never more than the store has records.
-  var changes: [StoreChange] { order.compactMap { unwritten[$0] } }
-  var count: Int { order.count }
+  var changes: [StoreChange] { Array(unwritten.values) }
+  var count: Int { unwritten.count }
 
   /// Whether a write may be tried now.
   func mayWrite(at now: Instant) -> Bool { retryAt.map { now >= $0 } ?? true }
 
   mutating func keep(_ changes: [StoreChange]) {
-    for change in changes where unwritten.updateValue(change, forKey: change.key) == nil { order.append(change.key) }
+    for change in changes { unwritten[change.key] = change }
   }
 
   /// The waiting changes are on disk, but requests still wait, so the next attempt may be made at once.
   mutating func written(at now: Instant) {
-    (unwritten, order) = ([:], [])
+    unwritten = [:]
     if trouble != nil { retryAt = now }
   }
 

@@ -1,3 +1,4 @@
+import DequeModule
 import Glibc
 import Synchronization
 
@@ -14,7 +15,7 @@ final class Turnstile: Sendable {
     var isOpen = false
     var inside = 0
     var bytesInside = 0
-    var waiting: [Waiting] = []
+    var waiting: Deque<Waiting> = []
   }
 
   private let limit: Int

@@ -1,3 +1,4 @@
+import ChildProcesses
 import Foundation
 
 /// systemd, through its `systemctl` command.
@@ -54,18 +55,17 @@ struct Systemctl {
   private static func command(_ arguments: [String]) -> String { (["systemctl"] + arguments).joined(separator: " ") }
 
   private static func runProcess(_ arguments: [String]) throws -> Ending {
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: "/usr/bin/systemctl")
-    process.arguments = arguments
-    process.standardInput = FileHandle.nullDevice
-    process.standardOutput = FileHandle.nullDevice
-    let errors = Pipe()
-    process.standardError = errors
-    try process.run()
-    let text = String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-    process.waitUntilExit()
-    return Ending(status: process.terminationReason == .exit ? process.terminationStatus : nil, errors: text)
+    let start = ProcessStart(
+      executable: "/usr/bin/systemctl", arguments: arguments, environment: ProcessInfo.processInfo.environment)
+    guard let finished = try FinishedProcess.run("systemctl", start, limit: limit) else {
+      return Ending(status: nil, errors: "it did not end within \(limit)")
+    }
+    guard case .exited(let status) = finished.end else { return Ending(status: nil, errors: finished.errors) }
+    return Ending(status: status, errors: finished.errors)
   }
+
+  /// A job has 90 s unless its unit says otherwise; one that takes this long never ends.
+  private static let limit = Duration.seconds(900)
 }
 
 extension Systemctl.Ending {

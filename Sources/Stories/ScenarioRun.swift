@@ -48,7 +48,7 @@ package final class ScenarioRun {
   private let days: Double
   let world: any World
   private(set) var chronicle: Chronicle
-  private var promises: [PromiseResult] = []
+  private var verdict = Verdict()
   private var chaptersBegun = 0
   private(set) var chapterBegan = Instant.zero
   private(set) var chapterWindow = 0
@@ -79,6 +79,11 @@ package final class ScenarioRun {
     seed = options.seed ?? scenario.seed
     days = options.days ?? scenario.days
     chronicle = Chronicle(world)
+    if let pace = options.pace {
+      verdict.unjudged = [
+        "away-long-enough": "the days were \(pace) here; `make test-warp` lets five real ones pass"
+      ]
+    }
   }
 
   /// The place of a story.
@@ -164,8 +169,8 @@ package final class ScenarioRun {
       options.progress("stopped: \(problem ?? "")")
       try noteLastEnds()
     }
-    for chapter in scenario.chapters.dropFirst(chaptersBegun) { skip(chapter) }
-    judge(scenario.promises, evidence(0..<chronicle.entries.count, isCutOff: problem != nil), scope: Self.wholeRun)
+    for chapter in scenario.chapters.dropFirst(chaptersBegun) { verdict.skip(chapter) }
+    judge(scenario.promises, evidence(0..<chronicle.entries.count, isCutOff: problem != nil), scope: Verdict.wholeRun)
     return makeReport(problem)
   }
 
@@ -175,10 +180,8 @@ package final class ScenarioRun {
     let wall = Double(unixNanoseconds() - chronicle.beginning) / 1e9
     return Report(
       scenario: scenario.name, title: scenario.title, seed: seed, days: days,
-      kept: problem == nil && !promises.contains { [.broken, .notReached].contains($0.judgement) }
-        && promises.contains(where: \.kept),
-      problem: problem, remarks: world.remarks + differences, stepsNotDone: undone, promises: promises,
-      timeline: chronicle.inOrder().filter { $0.event != nil || ["warning", "error", "critical"].contains($0.level) },
+      kept: verdict.isKept(problem: problem), problem: problem, remarks: world.remarks + differences,
+      stepsNotDone: undone, promises: verdict.promises, timeline: Report.timeline(of: chronicle.inOrder()),
       radio: .init(digest: digest.text, events: digest.events),
       fingerprint: whole.map { .init(digest: $0.text, events: $0.events) }, virtualSeconds: world.now.seconds,
       wallSeconds: wall,
@@ -206,7 +209,7 @@ package final class ScenarioRun {
       try noteLastEnds()
     }
     let window = chapterWindow..<chronicle.entries.count
-    for step in chapter.steps.dropFirst(stepsTaken) { skip(step) }
+    for step in chapter.steps.dropFirst(stepsTaken) { verdict.skip(step) }
     judge(chapter.promises, evidence(window, isCutOff: problem != nil), scope: chapter.name)
     if let problem { throw problem }
   }
@@ -215,7 +218,7 @@ package final class ScenarioRun {
   private func compareAbilities() throws {
     for step in scenario.chapters.flatMap(\.steps) {
       guard let (machine, ability) = try ability(step.action) else { continue }
-      let place = step.line.map { "line \($0)" } ?? "a step"
+      let place = Verdict.place(of: step)
       switch ability {
       case .exact: continue
       case .substitute(let what): differences.append("\(place), \(step.action.summary): \(what)")
@@ -236,41 +239,12 @@ package final class ScenarioRun {
     }
   }
 
-  /// Promises that can't be judged here, by name, with the reasons.
-  private var unjudged: [String: String] {
-    guard let pace = options.pace else { return [:] }
-    return ["away-long-enough": "the days were \(pace) here; `make test-warp` lets five real ones pass"]
-  }
-
-  static let wholeRun = "the whole run"
-  static let untold = "the story stopped before it came to that"
-
   func evidence(_ window: Range<Int>, isCutOff: Bool = false) -> Evidence {
     Evidence(chronicle.inOrder(), window: window, machines: scenario.machines, isCutOff: isCutOff)
   }
 
-  /// A chapter that is never told still has promises, which are not reached.
-  private func skip(_ chapter: Chapter) {
-    for step in chapter.steps { skip(step) }
-    notReached(chapter.promises, scope: chapter.name)
-  }
-
-  private func skip(_ step: Step) {
-    guard case .check(let references) = step.action else { return }
-    notReached(references, scope: Self.scope(of: step))
-  }
-
-  private func notReached(_ references: [PromiseReference], scope: String) {
-    promises += references.compactMap { Promise.named($0.name)?.notReached(scope: scope, reason: Self.untold) }
-  }
-
-  static func scope(of step: Step) -> String { step.line.map { "line \($0)" } ?? "a check" }
-
   func judge(_ references: [PromiseReference], _ evidence: Evidence, scope: String) {
-    for reference in references {
-      guard let promise = Promise.named(reference.name) else { continue }
-      promises.append(promise.judge(evidence, scope: scope, unjudged: unjudged[promise.name]))
-    }
+    verdict.judge(references, evidence, scope: scope)
   }
 
   private func take(_ step: Step) throws {

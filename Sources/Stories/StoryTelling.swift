@@ -77,7 +77,7 @@ extension ScenarioRun {
       try pause(duration, since: stepDone)
     case .wait(let pattern, let limit): try wait(pattern, limit, step.note)
     case .check(let references):
-      judge(references, evidence(chapterWindow..<chronicle.entries.count), scope: Self.scope(of: step))
+      judge(references, evidence(chapterWindow..<chronicle.entries.count), scope: Verdict.scope(of: step))
     }
   }
 

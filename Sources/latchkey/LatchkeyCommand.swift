@@ -16,10 +16,12 @@ struct LatchkeyCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "latchkey",
     abstract:
-      "Runs Latchkey: proves its promises in a simulated world, makes keys, and speaks with a machine's latchkeyd.",
+      "Runs Latchkey: proves its promises in a simulated world or by machines' journals, makes keys, and speaks with a "
+      + "machine's latchkeyd.",
     version: LatchkeyVersion.current,
     subcommands: [
-      ProveCommand.self, SetupCommand.self, ProvisionCommand.self, AppsCommand.self, OpenCommand.self,
+      ProveCommand.self, JudgeCommand.self, SetupCommand.self, ProvisionCommand.self, AppsCommand.self,
+      OpenCommand.self,
       UnlockCommand.self,
       LeaveCommand.self, QuitCommand.self, ReclaimCommand.self, BluetoothCommand.self, StatusCommand.self,
       WakesCommand.self, PairCommand.self, PairingsCommand.self, GuardCommand.self,

@@ -4,6 +4,7 @@ import ArgumentParser
 import ConsoleOutput
 import Foundation
 import Synchronization
+import Threads
 
 /// Answers questions of pairings, on the terminal.
 struct PairingDesk {
@@ -123,7 +124,7 @@ struct PairCommand: ParsableCommand {
       let result = Mutex<Result<Void, any Error>?>(nil)
       let device = device
       // The system ends it after a minute.
-      Thread.detachNewThread {
+      try DetachedThread.start {
         let outcome = Result {
           _ = try MachineControl(address: nil).perform(.pair(device: device), limit: .seconds(75))
         }

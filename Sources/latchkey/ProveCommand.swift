@@ -105,10 +105,7 @@ struct ProveCommand: ParsableCommand {
           },
           worldBegan: { interruption.watch($0) }))
       interruption.letItEnd()
-      Console.say(report.text())
-      if let json { try ReportFile(json).write(report) }
-      Console.end(program: "latchkey")
-      if !report.kept { throw ExitCode(1) }
+      try ReportFile.tell(report, json: json)
     } catch let error as ExitCode {
       throw error
     } catch {

@@ -1,4 +1,5 @@
 import ArgumentParser
+import ConsoleOutput
 import Foundation
 import Glibc
 import Stories
@@ -11,6 +12,16 @@ struct ReportFile {
 
   struct Failure: Error, CustomStringConvertible {
     let description: String
+  }
+
+  /// Prints the timeline and the verdict, and writes them to the file that `--json` names.
+  ///
+  /// - Throws: `ExitCode` 1 if a promise was not kept.
+  static func tell(_ report: Report, json: String?) throws {
+    Console.say(report.text())
+    if let json { try ReportFile(json).write(report) }
+    Console.end(program: "latchkey")
+    if !report.kept { throw ExitCode(1) }
   }
 
   /// - Throws: `ValidationError` if it is already clear that it can't be written.

@@ -5,6 +5,7 @@ import Foundation
 import Glibc
 import SystemBus
 import Testing
+import Threads
 
 @testable import BlueZBus
 
@@ -131,11 +132,12 @@ struct RegistrationTests {
     }
     close(given)
     let count = await withCheckedContinuation { continuation in
-      Thread.detachNewThread {
+      let isStarted: Void? = try? DetachedThread.start {
         var byte: UInt8 = 0
         // Until the other end is closed everywhere.
         continuation.resume(returning: recv(kept, &byte, 1, 0))
       }
+      if isStarted == nil { continuation.resume(returning: -1) }
     }
     #expect(count == 0)
     close(kept)

@@ -8,6 +8,7 @@ import Glibc
 import Logging
 import Synchronization
 import Testing
+import Threads
 
 /// The immediate answers of a client's objects. `nil` leaves a call open.
 final class Answering: Sendable {
@@ -224,7 +225,7 @@ final class AcquiredSocket {
   func receive() async -> [UInt8]? {
     let descriptor = descriptor
     return await withCheckedContinuation { continuation in
-      Thread.detachNewThread {
+      let isStarted: Void? = try? DetachedThread.start {
         var buffer = [UInt8](repeating: 0, count: 1024)
         while true {
           var wanted = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
@@ -234,6 +235,7 @@ final class AcquiredSocket {
           return continuation.resume(returning: count > 0 ? Array(buffer.prefix(count)) : nil)
         }
       }
+      if isStarted == nil { continuation.resume(returning: nil) }
     }
   }
 }

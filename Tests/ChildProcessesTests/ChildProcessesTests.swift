@@ -102,7 +102,7 @@ struct ChildProcessesTests {
     close(reading)
     close(outputWriting)
     let heard = Heard()
-    LineReader.start(outputReading, onLine: { heard.take($0) }, onEnd: { heard.end() })
+    try LineReader.start(outputReading, onLine: { heard.take($0) }, onEnd: { heard.end() })
     #expect(heard.first(1) == ["here"])
     #expect(process.end == nil)
     close(writing)

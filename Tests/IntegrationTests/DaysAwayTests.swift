@@ -1,4 +1,5 @@
 import Foundation
+import StoryTesting
 import Testing
 
 @testable import Stories
@@ -32,6 +33,29 @@ struct DaysAwayTests {
     }
     #expect(command.processesLeft().isEmpty)
     #expect(command.filesLeft().isEmpty)
+    try await judgeAgain(report)
+  }
+
+  /// What two machines' journals would have of the same run comes to the same, judged by `latchkey judge`.
+  private func judgeAgain(_ report: Report) async throws {
+    func outcomes(_ report: Report) -> [String] {
+      report.promises.map { "\($0.scope): \($0.name) \($0.judgement.rawValue)" }
+    }
+    let (again, status) = try await JudgeTests.judge("days-away", JournalExport(report.timeline))
+    #expect(status == 0)
+    #expect(outcomes(again) == outcomes(report))
+    #expect(again.stepsNotDone == 0, "\(again.remarks)")
+    // A bolt that opens once more at the end is what breaks the same promises there.
+    let opening = try #require(report.timeline.last { $0.isOpeningByPhone })
+    var late = opening
+    late.t = try #require(report.timeline.last).t + 3_600_000_000_000
+    late[.record] = "999"
+    let broken = try await JudgeTests.judge("days-away", JournalExport(report.timeline + [late]))
+    #expect(broken.status == 1)
+    #expect(
+      broken.report.promises.filter { $0.judgement == .broken }.map(\.name) == [
+        "unlocked-once", "opened-only-on-arrival",
+      ])
   }
 
   @Test(

@@ -82,6 +82,18 @@ struct VocabularyTests {
     }
   }
 
+  @Test("H1: the virtual lab's story records only existing events of the story, with existing fields")
+  func deeds() throws {
+    let text = try #require(try Self.files(["scripts/vm/warp"], ".py").first { $0.name.hasSuffix("/story.py") }).text
+    let told = try Self.matches(#"\b(?:deed|move)\(\s*"([a-z.\-]+)""#, in: text)
+    #expect(told.count >= 8)
+    for name in told { #expect(Recorded.Story(rawValue: name) != nil, "\(name)") }
+    let fields = Set(JournalField.allCases.map { $0.rawValue.replacing("-", with: "_").replacing(".", with: "_") })
+    for call in try Self.matches(#"\b(?:deed|move)\((\s*"[^)]*)\)"#, in: text) {
+      for name in try Self.matches(#"[ (]([a-z_]+)="#, in: call) { #expect(fields.contains(name), "\(name)") }
+    }
+  }
+
   @Test("H1: a scenario that waits for a misspelt event is refused, with the line and the nearest name")
   func misspelt() throws {
     func refusal(_ wait: String) -> String? {

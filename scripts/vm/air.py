@@ -25,6 +25,7 @@ _CACHE = os.environ.get("LATCHKEY_CACHE") or os.path.expanduser("~/.cache/latchk
 sys.path.insert(0, os.environ.get("LATCHKEY_AIR_PYTHON") or os.path.join(_CACHE, "python"))
 
 import places  # noqa: E402
+import recorded  # noqa: E402
 from controller import Controller  # noqa: E402
 from links import Air  # noqa: E402
 from wires import UnixWire, VirtualHCI, Wire  # noqa: E402
@@ -137,6 +138,19 @@ def print_line(message: dict[str, Any]) -> None:
 
 def tell(message: dict[str, Any]) -> None:
     print_line({**message, "time": round(time.monotonic(), 6)})
+    # As a unit it is a witness of the story that happens around it.
+    if "JOURNAL_STREAM" in os.environ:
+        testify(message)
+
+
+def testify(message: dict[str, Any]) -> None:
+    """Links and walks, for who judges the story by the journal."""
+    fields = {key: str(value) for key, value in message.items() if key != "event"}
+    match message["event"]:
+        case "link.up" | "link.down":
+            recorded.record(recorded.AIR, message["event"], fields=fields)
+        case "walk.began" | "walk.ended":
+            recorded.record(recorded.AIR, message["event"], fields={"machine": fields.pop("name"), **fields})
 
 
 async def serve(commands: Commands, reader: asyncio.StreamReader, reply: Callable[[dict[str, Any]], None]) -> None:

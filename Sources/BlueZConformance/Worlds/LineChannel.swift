@@ -35,7 +35,7 @@ final class LineChannel: Sendable {
     let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
     self.init(path) { try handle.write(contentsOf: $0 + [0x0A]) }
     // Reading has a descriptor of its own, which is closed when nothing more comes.
-    LineReader.start(
+    try LineReader.start(
       fcntl(descriptor, F_DUPFD_CLOEXEC, 3), onLine: { [weak self] in self?.take($0) },
       onEnd: { [weak self] in self?.finish() })
   }

@@ -25,6 +25,8 @@ package struct Report: Sendable, Codable {
   package var radio: RadioSummary
   /// Of everything that happened, or `nil` on machines, where no seed decides it.
   package var fingerprint: Fingerprint?
+  /// The files that it was judged from, by their machines, where somebody else told the story (`latchkey judge`).
+  package var journals: [String: String]?
   package var virtualSeconds: Double
   package var wallSeconds: Double
   /// When the run began, in Unix nanoseconds. Printed wall times count from there.
@@ -44,6 +46,11 @@ package struct Report: Sendable, Codable {
     package var events: Int
   }
 
+  /// Of all that was recorded, what a person is shown.
+  static func timeline(of entries: [JournalEntry]) -> [JournalEntry] {
+    entries.filter { $0.event != nil || ["warning", "error", "critical"].contains($0.level) }
+  }
+
   package func json() throws -> Data {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
@@ -52,7 +59,8 @@ package struct Report: Sendable, Codable {
 
   /// The timeline and the verdict, for a person to read.
   package func text() -> String {
-    var lines = ["", "Timeline (virtual time, wall time, where, who, what)", ""]
+    let times = journals == nil ? "virtual time, wall time" : "since the story began, the same in seconds"
+    var lines = ["", "Timeline (\(times), where, who, what)", ""]
     lines += timeline.map { $0.line(since: beganAt) }
     lines += ["", "Verdict"]
     var scope: String?
@@ -65,8 +73,23 @@ package struct Report: Sendable, Codable {
     }
     lines.append("")
     if !remarks.isEmpty { lines += ["  Otherwise than written:"] + remarks.map { "    \($0)" } + [""] }
-    lines.append("  \(verdict), seed \(seed), \(count(days, "day")) a chapter")
+    lines += world
+    // What matters most stands last, where a reader looks first.
+    if let problem { lines += ["", "  The story stopped: \(problem)"] }
+    if let broken = promises.first(where: { $0.judgement == .broken }) {
+      lines += ["", "  First broken, in \(broken.scope):"] + told(broken)
+    }
+    return lines.joined(separator: "\n")
+  }
+
+  /// What the run came to, and where it happened.
+  private var world: [String] {
     let wall = DurationText.format(.nanoseconds(Int64(wallSeconds * 1e9)))
+    if let journals {
+      let files = journals.sorted { $0.key < $1.key }.map { "\($0.key) (\($0.value))" }.joined(separator: ", ")
+      return ["  \(verdict)", "  from the journals of \(files): \(wall) of them"]
+    }
+    var lines = ["  \(verdict), seed \(seed), \(count(days, "day")) a chapter"]
     if let fingerprint {
       lines.append("  fingerprint \(fingerprint.digest) (\(count(fingerprint.events, "event")))")
     }
@@ -78,12 +101,7 @@ package struct Report: Sendable, Codable {
       // On machines, no seed decides what happens.
       lines.append("  on machines, in \(wall)")
     }
-    // The most important part comes last, where a reader looks first.
-    if let problem { lines += ["", "  The story stopped: \(problem)"] }
-    if let broken = promises.first(where: { $0.judgement == .broken }) {
-      lines += ["", "  First broken, in \(broken.scope):"] + told(broken)
-    }
-    return lines.joined(separator: "\n")
+    return lines
   }
 
   /// One promise: its outcome, the reason, and the lines that show it.

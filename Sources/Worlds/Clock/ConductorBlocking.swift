@@ -3,6 +3,7 @@ import ChildProcesses
 import Foundation
 import Glibc
 import Synchronization
+import Threads
 
 /// Whether this kernel reports which threads are blocked (`wchan` of proc_pid_wchan(5)). Kernels without symbols, and
 /// kernel emulations, do not. On those, only a thread's state letter is used.
@@ -13,11 +14,16 @@ enum BlockedThreads {
   private static func isShown(limit: Duration) -> Bool {
     guard let pipe = try? makePipe() else { return false }
     let box = Box()
-    Thread.detachNewThread {
+    let isStarted: Void? = try? DetachedThread.start {
       box.thread.withLock { $0 = latchkey_thread_identifier() }
       var byte: UInt8 = 0
       while read(pipe.reading, &byte, 1) < 0, errno == EINTR {}
       close(pipe.reading)
+    }
+    guard isStarted != nil else {
+      close(pipe.reading)
+      close(pipe.writing)
+      return false
     }
     // Closing the pipe ends the thread.
     defer { close(pipe.writing) }

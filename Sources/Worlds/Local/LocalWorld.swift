@@ -26,7 +26,7 @@ package final class LocalWorld: World {
     try OpenFiles.require()
     try BusConfiguration.requireKnownUser()
     try run.requireSpace()
-    ProcessTable.shared.adoptOrphans()
+    try ProcessTable.shared.adoptOrphans()
     try RunFolder.make(run.clock)
     conductor = try Conductor(directory: run.clock)
     guard FileManager.default.createFile(atPath: run.journal, contents: nil, attributes: [.posixPermissions: 0o600])

@@ -62,7 +62,7 @@ final class AirProcess: @unchecked Sendable {
       ProcessStart(
         executable: script, arguments: arguments, environment: environment, standardInput: inputReading,
         standardOutput: outputWriting, standardError: standardError))
-    LineReader.start(
+    try LineReader.start(
       outputReading,
       onLine: { [weak self] data in
         guard let line = try? JSONDecoder().decode(Line.self, from: data) else { return }

@@ -31,7 +31,10 @@ struct SystemdJournalLine: Sendable, Equatable {
   ///   - t: the entry's time in the world.
   ///   - wall: the same by this machine's clock.
   func entry(machine: String, t: Int64, wall: Int64) -> JournalEntry? {
-    guard fields["LATCHKEY_TIME"] != nil, let process = fields["SYSLOG_IDENTIFIER"] else { return nil }
+    // A person who tells a story by hand gives no time of a process's own.
+    guard fields["LATCHKEY_TIME"] != nil || fields["LATCHKEY_EVENT"] != nil,
+      let process = fields["SYSLOG_IDENTIFIER"]
+    else { return nil }
     var given: [String: String] = [:]
     for name in JournalFieldNames.names(fields[JournalFieldNames.variable] ?? "") {
       given[name] = fields[JournalFieldNames.systemdName(name)]

@@ -110,13 +110,15 @@ final class RemoteRecords: @unchecked Sendable {
     condition.unlock()
   }
 
+  /// The units whose ends a story notes, and the names of their processes. latchkeyd reports the ends of apps, and units that
+  /// are not ours are ignored.
+  static let processes = [
+    RemoteMachine.daemonUnit: Recorded.daemon, RemoteMachine.bluetoothUnit: Recorded.bluetoothd,
+    "dbus.service": "dbus-daemon", "dbus-broker.service": "dbus-broker",
+  ]
+
   private func unitFailed(_ unit: String, _ end: ProcessEnd, _ machine: String, pid: String?) {
-    // latchkeyd reports the ends of apps. Units that are not ours are ignored.
-    let processes = [
-      RemoteMachine.daemonUnit: Recorded.daemon, RemoteMachine.bluetoothUnit: Recorded.bluetoothd,
-      "dbus.service": "dbus-daemon", "dbus-broker.service": "dbus-broker",
-    ]
-    guard let process = processes[unit] else { return }
+    guard let process = Self.processes[unit] else { return }
     condition.lock()
     defer { condition.unlock() }
     arrivals += 1

@@ -134,23 +134,13 @@ package final class RemoteWorld: World {
     _ tools: MachineTools, _ environment: [String: String], _ progress: @Sendable (String) -> Void
   ) throws -> String {
     progress("the image of virtual machines (built once, minutes)")
-    let (reading, writing) = try makePipe()
-    let process: RunningProcess
-    do {
-      defer { close(writing) }
-      process = try RunningProcess(
-        "build-image",
-        ProcessStart(
-          executable: try tools.script("build-image"), environment: environment, standardOutput: writing,
-          standardError: STDERR_FILENO))
+    let start = ProcessStart(
+      executable: try tools.script("build-image"), environment: environment, standardError: STDERR_FILENO)
+    guard let outcome = try FinishedProcess.run("build-image", start, limit: .seconds(3600)) else {
+      throw WorldError("the image takes over an hour")
     }
-    let output = Collector(reading)
-    guard output.waitForEnd(until: .now() + .seconds(3600)) else { throw WorldError("the image takes over an hour") }
-    try process.waitForEnd()
-    guard process.end == .exited(0) else {
-      throw WorldError("the image can't be built: \(process.end.map(\.description) ?? "")")
-    }
-    return output.text.trimmingCharacters(in: .whitespacesAndNewlines)
+    guard outcome.end == .exited(0) else { throw WorldError("the image can't be built: \(outcome.end)") }
+    return outcome.output.trimmingCharacters(in: .whitespacesAndNewlines)
   }
 
   // MARK: For the story

@@ -19,12 +19,6 @@ final class SecureShell {
     var isRoot: Bool { user == nil || user == "root" }
   }
 
-  struct Outcome: Sendable {
-    var output: String
-    var errors: String
-    var end: ProcessEnd
-  }
-
   let destination: Destination
   private let name: String
   private let tools: MachineTools
@@ -92,10 +86,10 @@ final class SecureShell {
     }
     master = process
     masterInput = inputWriting
-    let output = Collector(outputReading)
-    let errors = Collector(errorReading)
+    let output = try Collector(outputReading)
+    let errors = try Collector(errorReading)
     // The word is printed after the master listens at its socket.
-    guard output.wait(until: .now() + .nanoseconds(Int(limit.wholeNanoseconds)), { $0.contains("connected") }) else {
+    guard output.wait(until: .now + limit, { $0.contains("connected") }) else {
       close()
       let words = errors.finalText.trimmed(to: 300)
       throw WorldError("\(name) can't be reached over ssh as \(target): \(words)")
@@ -117,53 +111,29 @@ final class SecureShell {
   /// Runs a command in the other machine's shell, as root, and waits until it ends.
   ///
   /// - Parameter input: a file for its input; none by default.
-  func perform(_ command: String, input: Int32? = nil, limit: Duration = .seconds(60)) throws -> Outcome {
+  func perform(
+    _ command: String, input: Int32? = nil, limit: Duration = .seconds(60)
+  ) throws -> FinishedProcess {
     guard isOpen else { throw WorldError("\(name) is not connected") }
-    let (outputReading, outputWriting) = try makePipe()
-    let (errorReading, errorWriting) = try makePipe()
-    let process: RunningProcess
-    do {
-      defer {
-        for end in [outputWriting, errorWriting] { Glibc.close(end) }
-      }
-      process = try RunningProcess(
-        "a command on \(name)",
-        ProcessStart(
-          executable: tools.ssh, arguments: arguments(command), environment: environment, standardInput: input,
-          standardOutput: outputWriting, standardError: errorWriting))
-    }
-    let output = Collector(outputReading)
-    let errors = Collector(errorReading)
-    let deadline = DispatchTime.now() + .nanoseconds(Int(limit.wholeNanoseconds))
-    guard output.waitForEnd(until: deadline), errors.waitForEnd(until: deadline) else {
-      process.signal(SIGKILL)
+    let start = ProcessStart(
+      executable: tools.ssh, arguments: arguments(command), environment: environment, standardInput: input)
+    guard let outcome = try FinishedProcess.run("a command on \(name)", start, limit: limit) else {
       throw WorldError("\(name) takes longer than \(DurationText.format(limit)) for: \(command.trimmed(to: 200))")
     }
-    try process.waitForEnd()
-    return Outcome(output: output.text, errors: errors.text, end: process.end ?? .exited(255))
+    return outcome
   }
 
   /// One command over a connection of its own.
   func ask(_ command: String, limit: Duration = .seconds(30)) throws -> String {
-    let (outputReading, outputWriting) = try makePipe()
-    let process: RunningProcess
-    do {
-      defer { Glibc.close(outputWriting) }
-      process = try RunningProcess(
-        "ssh to \(name)",
-        ProcessStart(
-          executable: tools.ssh,
-          arguments: ["-o", "ControlPath=none", "-o", "BatchMode=yes", "-T"] + destination.options
-            + ["--", target, command], environment: environment, standardOutput: outputWriting))
-    }
-    let output = Collector(outputReading)
-    guard output.waitForEnd(until: .now() + .nanoseconds(Int(limit.wholeNanoseconds))) else {
-      process.signal(SIGKILL)
+    let start = ProcessStart(
+      executable: tools.ssh,
+      arguments: ["-o", "ControlPath=none", "-o", "BatchMode=yes", "-T"] + destination.options
+        + ["--", target, command], environment: environment)
+    guard let outcome = try FinishedProcess.run("ssh to \(name)", start, limit: limit) else {
       throw WorldError("\(name) takes too long to answer")
     }
-    try process.waitForEnd()
-    guard process.end == .exited(0) else { throw WorldError("\(name) can't be reached") }
-    return output.text.trimmingCharacters(in: .whitespacesAndNewlines)
+    guard outcome.end == .exited(0) else { throw WorldError("\(name) can't be reached") }
+    return outcome.output.trimmingCharacters(in: .whitespacesAndNewlines)
   }
 
   /// - Returns: whether the connection has ended by then.
@@ -201,7 +171,7 @@ final class SecureShell {
           executable: tools.ssh, arguments: arguments(command), environment: environment,
           standardInput: inputReading, standardOutput: outputWriting))
     }
-    LineReader.start(outputReading, onLine: onLine, onEnd: onEnd)
+    try LineReader.start(outputReading, onLine: onLine, onEnd: onEnd)
     return (process, inputWriting)
   }
 
@@ -228,7 +198,7 @@ final class SecureShell {
           arguments: ["-S", control, "-O", "forward", "-L", "\(here):\(there)"] + destination.options
             + ["--", target], environment: environment, standardError: errorWriting))
     }
-    let errors = Collector(errorReading)
+    let errors = try Collector(errorReading)
     try process.waitForEnd()
     guard process.end == .exited(0) else {
       throw WorldError("\(name) does not forward connections to \(there): \(errors.finalText.trimmed(to: 300))")

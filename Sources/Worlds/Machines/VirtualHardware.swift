@@ -184,7 +184,7 @@ final class MachineConsole: @unchecked Sendable {
     descriptor = open(pipe, O_RDWR | O_CLOEXEC)
     let file = open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
     guard descriptor >= 0, file >= 0 else { throw WorldError.system(pipe, errno) }
-    LineReader.start(
+    try LineReader.start(
       descriptor,
       onLine: { [weak self] line in
         let bytes = Array(line) + [0x0A]

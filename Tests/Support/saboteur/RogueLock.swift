@@ -4,6 +4,7 @@ import Glibc
 import Journal
 import JournalEvents
 import Logging
+import Threads
 import Timekeeping
 
 /// A lock without a radio. A hand turns its bolt, and it records that wrongly.
@@ -74,7 +75,7 @@ enum Socket {
     unlink(folder + "/hardware.sock")
     let listener = try connected(folder) { bind($0, $1, $2) }
     listen(listener, 8)
-    Thread.detachNewThread {
+    try DetachedThread.start {
       while true {
         let connection = accept(listener, nil, nil)
         guard connection >= 0 else { continue }

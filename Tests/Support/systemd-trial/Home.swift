@@ -1,5 +1,6 @@
 import BlueZSimulator
 import BusTesting
+import ChildProcesses
 import Foundation
 import LockCryptography
 
@@ -7,12 +8,10 @@ import LockCryptography
 final class Home {
   static let programs = "/usr/libexec/latchkey"
   private let bus: PrivateBus
-  private let simulator = Process()
-  private let input = Pipe()
-  private let output = Pipe()
-  private let doorDaemon = Process()
+  private var simulator: LineProcess?
+  private let said = SimulatorWords()
+  private var doorDaemon: RunningProcess?
   private let folder = "/run/door"
-  private var unread = Data()
   private var lastCommand: UInt64 = 0
 
   init() throws {
@@ -25,15 +24,14 @@ final class Home {
 
   /// Starts the radio, and returns when both machines have it.
   func start() throws {
-    simulator.executableURL = URL(fileURLWithPath: Self.programs + "/bluez-simulator")
-    simulator.arguments = [
-      "--machine", "phone=unix:path=/run/dbus/system_bus_socket", "--machine", "door=\(bus.address)", "--seed", "1",
-    ]
-    simulator.environment = environment("radio")
-    simulator.standardInput = input
-    simulator.standardOutput = output
-    try simulator.run()
-    while true { if case .ready = try readLine() { break } }
+    let said = said
+    simulator = try LineProcess(
+      "bluez-simulator", executable: Self.programs + "/bluez-simulator",
+      arguments: [
+        "--machine", "phone=unix:path=/run/dbus/system_bus_socket", "--machine", "door=\(bus.address)", "--seed", "1",
+      ], environment: environment("radio"), log: "/run/bluez-simulator.log", onLine: { said.take($0) },
+      onEnd: { said.end() })
+    while true { if case .ready = try said.next() { break } }
   }
 
   func startDoor() throws {
@@ -41,12 +39,14 @@ final class Home {
     try FileManager.default.createDirectory(atPath: apps, withIntermediateDirectories: true)
     try FileManager.default.copyItem(
       atPath: "/usr/share/latchkey/apps/org.latchkey.lock/Info.plist", toPath: apps + "/Info.plist")
-    doorDaemon.executableURL = URL(fileURLWithPath: Self.programs + "/latchkeyd")
-    doorDaemon.arguments = [
-      "--state", folder + "/state", "--apps", folder + "/apps", "--credentials", folder + "/credentials",
-    ]
-    doorDaemon.environment = environment("door").merging(["DBUS_SYSTEM_BUS_ADDRESS": "\(bus.address)"]) { $1 }
-    try doorDaemon.run()
+    doorDaemon = try RunningProcess(
+      "the door's latchkeyd",
+      ProcessStart(
+        executable: Self.programs + "/latchkeyd",
+        arguments: [
+          "--state", folder + "/state", "--apps", folder + "/apps", "--credentials", folder + "/credentials",
+        ], environment: environment("door").merging(["DBUS_SYSTEM_BUS_ADDRESS": "\(bus.address)"]) { $1 },
+        standardOutput: STDOUT_FILENO, standardError: STDERR_FILENO))
   }
 
   /// Their logs go to the machine's journal, under the names of their machines.
@@ -57,26 +57,45 @@ final class Home {
   /// Sends the radio a command, and returns when it is done.
   func command(_ command: SimulatorCommand) throws {
     lastCommand += 1
-    let data = try JSONEncoder().encode(SimulatorRequest(id: lastCommand, command: command)) + [0x0A]
-    try input.fileHandleForWriting.write(contentsOf: data)
+    try simulator?.say(try JSONEncoder().encode(SimulatorRequest(id: lastCommand, command: command)))
     while true {
-      if case .reply(let reply) = try readLine(), reply.id == lastCommand {
+      if case .reply(let reply) = try said.next(), reply.id == lastCommand {
         if let error = reply.error { throw TrialError("bluez-simulator: \(error)") }
         return
       }
     }
   }
+}
 
-  private func readLine() throws -> SimulatorLine {
-    while true {
-      if let end = unread.firstIndex(of: 0x0A) {
-        let line = Data(unread[unread.startIndex..<end])
-        unread.removeSubrange(unread.startIndex...end)
-        return try JSONDecoder().decode(SimulatorLine.self, from: line)
-      }
-      let data = output.fileHandleForReading.availableData
-      guard !data.isEmpty else { throw TrialError("bluez-simulator has ended") }
-      unread += data
+/// What the simulator has said, in order.
+private final class SimulatorWords: @unchecked Sendable {
+  // Guarded by the condition.
+  private let condition = NSCondition()
+  private var lines: [Data] = []
+  private var hasEnded = false
+
+  func take(_ line: Data) {
+    condition.lock()
+    lines.append(line)
+    condition.signal()
+    condition.unlock()
+  }
+
+  func end() {
+    condition.lock()
+    hasEnded = true
+    condition.signal()
+    condition.unlock()
+  }
+
+  /// Blocks until there is one.
+  func next() throws -> SimulatorLine {
+    condition.lock()
+    defer { condition.unlock() }
+    while lines.isEmpty {
+      guard !hasEnded else { throw TrialError("bluez-simulator has ended") }
+      condition.wait()
     }
+    return try JSONDecoder().decode(SimulatorLine.self, from: lines.removeFirst())
   }
 }

@@ -1,3 +1,4 @@
+import ChildProcesses
 import Foundation
 import JournalEvents
 import Synchronization
@@ -27,28 +28,14 @@ final class JournalFollower: @unchecked Sendable {
   // Guarded by the condition.
   private let condition = NSCondition()
   private var entries: [Entry] = []
-  private let process = Process()
+  private var process: LineProcess?
 
   init() throws {
-    let pipe = Pipe()
-    process.executableURL = URL(fileURLWithPath: "/usr/bin/journalctl")
-    process.arguments = ["--follow", "--output=json", "--all", "--lines=all"]
-    process.standardOutput = pipe
-    process.standardError = FileHandle.nullDevice
-    try process.run()
-    let reader = pipe.fileHandleForReading
-    Thread.detachNewThread { [self] in
-      var rest = Data()
-      while true {
-        let data = reader.availableData
-        if data.isEmpty { return }
-        rest += data
-        while let end = rest.firstIndex(of: 0x0A) {
-          take(rest[rest.startIndex..<end])
-          rest.removeSubrange(rest.startIndex...end)
-        }
-      }
-    }
+    process = try LineProcess(
+      "journalctl", executable: "/usr/bin/journalctl",
+      arguments: ["--follow", "--output=json", "--all", "--lines=all"],
+      environment: ProcessInfo.processInfo.environment, log: "/dev/null", onLine: { [weak self] in self?.take($0) },
+      onEnd: {})
   }
 
   private func take(_ line: Data) {

@@ -1,4 +1,5 @@
 import BusValue
+import ChildProcesses
 import Foundation
 import Glibc
 import JournalEvents
@@ -220,17 +221,19 @@ struct Trial {
   /// A process outside the app's unit is not the app, whatever its user.
   private func impostor() throws -> String {
     let start = journal.end
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: Home.programs + "/latchkey-agent")
-    process.environment = ProcessInfo.processInfo.environment.merging([
+    let environment = ProcessInfo.processInfo.environment.merging([
       "LATCHKEY_INFO_PLIST": "/usr/share/latchkey/apps/\(Self.agentApp)/Info.plist",
       "STATE_DIRECTORY": "/run/unused", "CREDENTIALS_DIRECTORY": "/etc/latchkey/agent", "JOURNAL_STREAM": "0:0",
       "LATCHKEY_MACHINE": "impostor",
     ]) { $1 }
-    try process.run()
+    let process = try RunningProcess(
+      "the impostor",
+      ProcessStart(
+        executable: Home.programs + "/latchkey-agent", environment: environment, standardOutput: STDOUT_FILENO,
+        standardError: STDERR_FILENO))
     defer {
-      kill(process.processIdentifier, SIGKILL)
-      process.waitUntilExit()
+      process.signal(SIGKILL)
+      try? process.waitForEnd()
     }
     let refusal = try journal.wait(for: "a refusal", from: start) {
       $0.message.contains("is refused as \(Self.agentApp)")

@@ -5,14 +5,14 @@ import LockProtocol
 ///
 /// The bolt moves for three reasons: an enrolled phone's command in its own session, the lock's own decision to lock,
 /// and a hand. There is no other path to `turnBolt`, and every path leads through a durable record.
-public struct LockFirmware<Cryptography: NoiseCryptography> {
-  public let configuration: LockConfiguration
+package struct LockFirmware<Cryptography: NoiseCryptography> {
+  package let configuration: LockConfiguration
   let staticKey: Cryptography.PrivateKey
   var cryptography: Cryptography
 
   /// The bolt's last resting position.
-  public internal(set) var position: BoltPosition
-  public internal(set) var door: DoorState
+  package internal(set) var position: BoltPosition
+  package internal(set) var door: DoorState
   var movement: Movement?
   /// A command for the other direction that arrived while the bolt was moving.
   var queued: Movement?
@@ -21,12 +21,12 @@ public struct LockFirmware<Cryptography: NoiseCryptography> {
   var operations = OperationMemory()
   /// Records on their way to the log, oldest first.
   var pendingRecords: [PendingRecord] = []
-  public internal(set) var nextRecordIndex: UInt64
+  package internal(set) var nextRecordIndex: UInt64
   /// The phone that unlocked last, unless the bolt was locked since. A restarted lock must not miss its leaving.
   var unlockedBy: [UInt8]?
   /// The bolt was locked while a phone was here, or a phone has since said that it is. It opens only on a person's
   /// command, or for a phone that is seen to come all the way.
-  public internal(set) var isLockedAtHome = false
+  package internal(set) var isLockedAtHome = false
   var departures: [Departure] = []
   /// When the bolt is thrown by itself.
   var relockDue: Int64?
@@ -41,7 +41,7 @@ public struct LockFirmware<Cryptography: NoiseCryptography> {
   /// - records: the newest records of its log, oldest first; `LockLimit.operations * 3` are enough.
   /// - trusted: what the last run stored by `storeTrusted`.
   /// - position: what the bolt's switches report. It takes precedence over the log.
-  public init(
+  package init(
     _ configuration: LockConfiguration, staticKey: Cryptography.PrivateKey, using cryptography: Cryptography,
     records: [LockRecord], trusted: [TrustedCentral] = [], position: BoltPosition, door: DoorState, at time: LockTime
   ) {
@@ -57,13 +57,13 @@ public struct LockFirmware<Cryptography: NoiseCryptography> {
   }
 
   /// The bolt's position, for anyone who asks.
-  public var lockState: LockState {
+  package var lockState: LockState {
     if case .turning = movement?.phase { return .notFullyLocked }
     return position.lockState
   }
 
   /// Handles what happened. Returns what to do, in order.
-  public mutating func handle(_ event: LockEvent, at time: LockTime) -> [LockEffect] {
+  package mutating func handle(_ event: LockEvent, at time: LockTime) -> [LockEffect] {
     // A clock that went back would make deadlines come twice.
     self.time = LockTime(
       milliseconds: max(time.milliseconds, self.time.milliseconds), unixSeconds: time.unixSeconds)
@@ -89,7 +89,7 @@ public struct LockFirmware<Cryptography: NoiseCryptography> {
   }
 
   /// When `handle(.timePassed)` must be called at the latest; `nil` if nothing is due.
-  public var nextDeadline: LockTime? {
+  package var nextDeadline: LockTime? {
     var earliest: Int64?
     func consider(_ milliseconds: Int64?) {
       // What was already due and still is waits for an event, not for the time.

@@ -1,43 +1,43 @@
 import LockProtocol
 
 /// The time on a lock: how long it has been running, and its calendar.
-public struct LockTime: Equatable, Sendable {
+package struct LockTime: Equatable, Sendable {
   /// Milliseconds since some fixed point. It never goes back, and the lock uses it for all decisions.
-  public var milliseconds: Int64
+  package var milliseconds: Int64
   /// Seconds since 1970-01-01 UTC, only for the log. It may be wrong.
-  public var unixSeconds: Int64
+  package var unixSeconds: Int64
 
-  public init(milliseconds: Int64, unixSeconds: Int64) {
+  package init(milliseconds: Int64, unixSeconds: Int64) {
     self.milliseconds = milliseconds
     self.unixSeconds = unixSeconds
   }
 }
 
 /// The device at the other end of a link, as the radio identifies it: a bonded central keeps its identifier.
-public struct CentralIdentifier: Equatable, Sendable {
-  public var high: UInt64
-  public var low: UInt64
+package struct CentralIdentifier: Equatable, Sendable {
+  package var high: UInt64
+  package var low: UInt64
 
-  public init(high: UInt64, low: UInt64) {
+  package init(high: UInt64, low: UInt64) {
     self.high = high
     self.low = low
   }
 }
 
 /// A central over which a phone has proven its key. Strangers' failures never make it wait.
-public struct TrustedCentral: Equatable, Sendable {
-  public var central: CentralIdentifier
+package struct TrustedCentral: Equatable, Sendable {
+  package var central: CentralIdentifier
   /// The phone's static public key.
-  public var phone: [UInt8]
+  package var phone: [UInt8]
 
-  public init(central: CentralIdentifier, phone: [UInt8]) {
+  package init(central: CentralIdentifier, phone: [UInt8]) {
     self.central = central
     self.phone = phone
   }
 }
 
 /// The bolt's position according to its own switches.
-public enum BoltPosition: UInt8, Equatable, Sendable {
+package enum BoltPosition: UInt8, Equatable, Sendable {
   /// At neither end.
   case between = 0
   case locked = 1
@@ -53,7 +53,7 @@ public enum BoltPosition: UInt8, Equatable, Sendable {
 }
 
 /// The positions to which a bolt can be sent.
-public enum BoltTarget: UInt8, Equatable, Sendable {
+package enum BoltTarget: UInt8, Equatable, Sendable {
   case locked = 1
   case unlocked = 2
 
@@ -61,63 +61,63 @@ public enum BoltTarget: UInt8, Equatable, Sendable {
 }
 
 /// What a lock is configured with.
-public struct LockConfiguration: Sendable {
-  public var identity: LockIdentity
+package struct LockConfiguration: Sendable {
+  package var identity: LockIdentity
   /// The static public keys of the phones that may open it, 32 bytes each.
-  public var enrolledPhones: [[UInt8]]
+  package var enrolledPhones: [[UInt8]]
   /// How long after an authenticated phone's link is lost the bolt is thrown, if the door is shut.
-  public var leavingDelayMilliseconds = defaultLeavingDelayMilliseconds
-  public static let defaultLeavingDelayMilliseconds: Int64 = 10_000
+  package var leavingDelayMilliseconds = defaultLeavingDelayMilliseconds
+  package static let defaultLeavingDelayMilliseconds: Int64 = 10_000
   /// How long after an unlock the bolt is thrown again by itself, or `nil` for never (Matter's `AutoRelockTime`).
-  public var relockDelayMilliseconds: Int64?
+  package var relockDelayMilliseconds: Int64?
   /// How long an offer is good for: a write that was delayed for longer opens nothing.
-  public var offerLifetimeMilliseconds: Int64 = 60_000
+  package var offerLifetimeMilliseconds: Int64 = 60_000
   /// How long after its last command a phone counts as gone that proved its key and is not subscribed to offers: the
   /// lock is not told when such a link ends.
-  public var unheardDelayMilliseconds: Int64 = 120_000
+  package var unheardDelayMilliseconds: Int64 = 120_000
   /// How often a central that has not answered yet gets a new offer. That wakes a phone whose owner stopped on the
   /// way, so that it checks its signal.
-  public var offerRepeatMilliseconds: Int64 = 10_000
+  package var offerRepeatMilliseconds: Int64 = 10_000
   /// How many times that happens on one link: for a quarter of an hour, as long as a phone's approach may take.
-  public var offerRepeatCount = 90
+  package var offerRepeatCount = 90
   /// The longest time for a turn of the bolt. After that the bolt counts as jammed.
-  public var turnTimeoutMilliseconds: Int64 = 5_000
+  package var turnTimeoutMilliseconds: Int64 = 5_000
   /// How long the lock waits before it tries again to lock by itself, after a failure.
-  public var retryDelayMilliseconds: Int64 = 30_000
+  package var retryDelayMilliseconds: Int64 = 30_000
 
-  public init(identity: LockIdentity, enrolledPhones: [[UInt8]]) {
+  package init(identity: LockIdentity, enrolledPhones: [[UInt8]]) {
     self.identity = identity
     self.enrolledPhones = enrolledPhones
   }
 }
 
 /// Limits on everything that a stranger could make grow.
-public enum LockLimit {
+package enum LockLimit {
   /// Simultaneous links of centrals that have proven nothing. Phones that proved their keys take none of these
   /// places.
-  public static let links = 16
+  package static let links = 16
   /// Simultaneous links of one phone, under different identifiers of the radio.
-  public static let linksOfOnePhone = 2
+  package static let linksOfOnePhone = 2
   /// Commands that share one turn of the bolt with the command that started it.
-  public static let joinedCommands = 16
+  package static let joinedCommands = 16
   /// Operations remembered.
-  public static let operations = 64
+  package static let operations = 64
   /// Centrals whose failures are remembered.
-  public static let centralsWithFailures = 32
+  package static let centralsWithFailures = 32
   /// Failures of one central before it must wait.
-  public static let freeFailures = 3
+  package static let freeFailures = 3
   /// The longest that one central must wait, in milliseconds.
-  public static let longestWaitMilliseconds: Int64 = 300_000
+  package static let longestWaitMilliseconds: Int64 = 300_000
   /// Failures of all centrals together in one window, before strangers must wait until it ends.
-  public static let failuresPerWindow = 30
+  package static let failuresPerWindow = 30
   /// That window, in milliseconds.
-  public static let windowMilliseconds: Int64 = 60_000
+  package static let windowMilliseconds: Int64 = 60_000
   /// How many times the lock tries again by itself to lock.
-  public static let lockAttempts = 3
+  package static let lockAttempts = 3
 }
 
 /// What happens to a lock.
-public enum LockEvent: Equatable, Sendable {
+package enum LockEvent: Equatable, Sendable {
   /// The time that `nextDeadline` named has come, or the lock has just started.
   case timePassed
   /// A central has a link and is subscribed to offers.
@@ -139,7 +139,7 @@ public enum LockEvent: Equatable, Sendable {
 }
 
 /// What a lock wants done.
-public enum LockEffect: Equatable, Sendable {
+package enum LockEffect: Equatable, Sendable {
   /// Notify this central of its Offer.
   case sendOffer(CentralIdentifier, [UInt8])
   /// Answer this central's read of its Offer. `nil` means refusal.
@@ -160,7 +160,7 @@ public enum LockEffect: Equatable, Sendable {
 }
 
 /// Noteworthy actions of a lock.
-public enum LockNote: Equatable, Sendable {
+package enum LockNote: Equatable, Sendable {
   case offerSent(CentralIdentifier)
   case commandAccepted(CentralIdentifier, LockCommand)
   case commandRefused(CentralIdentifier, RefusalReason)
@@ -174,7 +174,7 @@ public enum LockNote: Equatable, Sendable {
 }
 
 /// Why a command was refused. The central is told only that it was.
-public enum RefusalReason: UInt8, Equatable, Sendable {
+package enum RefusalReason: UInt8, Equatable, Sendable {
   /// There is no offer to this central: it was used, or there was none.
   case noOffer
   case wrongLength
@@ -191,7 +191,7 @@ public enum RefusalReason: UInt8, Equatable, Sendable {
 }
 
 /// Why the bolt moved.
-public enum MovementCause: UInt8, Equatable, Sendable {
+package enum MovementCause: UInt8, Equatable, Sendable {
   /// A phone's command.
   case phone = 1
   /// An authenticated phone's link was lost.

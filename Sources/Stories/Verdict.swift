@@ -1,0 +1,46 @@
+import Journal
+
+/// What has become of a story's promises so far: whoever tells a story judges it here, and whoever reads what others told.
+struct Verdict {
+  private(set) var promises: [PromiseResult] = []
+  /// Promises that nobody can judge in this world, by name, and why.
+  var unjudged: [String: String] = [:]
+
+  /// What a promise about the end of a story comes to that stopped before.
+  static let untold = "the story stopped before it came to that"
+  static let wholeRun = "the whole run"
+
+  static func scope(of step: Step) -> String { step.line.map { "line \($0)" } ?? "a check" }
+  static func place(of step: Step) -> String { step.line.map { "line \($0)" } ?? "a step" }
+
+  /// - Parameter reason: why nobody can judge any of these; `nil` where somebody can.
+  mutating func judge(
+    _ references: [PromiseReference], _ evidence: Evidence, scope: String, unjudged reason: String? = nil
+  ) {
+    for promise in references.compactMap({ Promise.named($0.name) }) {
+      promises.append(promise.judge(evidence, scope: scope, unjudged: reason ?? unjudged[promise.name]))
+    }
+  }
+
+  mutating func notReached(_ references: [PromiseReference], scope: String) {
+    promises += references.compactMap { Promise.named($0.name)?.notReached(scope: scope, reason: Self.untold) }
+  }
+
+  /// A step that is never taken may have promises to check.
+  mutating func skip(_ step: Step) {
+    guard case .check(let references) = step.action else { return }
+    notReached(references, scope: Self.scope(of: step))
+  }
+
+  /// A chapter that is never told has promises all the same.
+  mutating func skip(_ chapter: Chapter) {
+    for step in chapter.steps { skip(step) }
+    notReached(chapter.promises, scope: chapter.name)
+  }
+
+  /// - Parameter problem: why the story stopped before its end.
+  func isKept(problem: String?) -> Bool {
+    problem == nil && !promises.contains { [.broken, .notReached].contains($0.judgement) }
+      && promises.contains(where: \.kept)
+  }
+}

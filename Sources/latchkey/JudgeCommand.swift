@@ -1,0 +1,73 @@
+import ArgumentParser
+import ConsoleOutput
+import Foundation
+import Stories
+import Worlds
+
+struct JudgeCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "judge", abstract: "Tells from machines' journals which promises of a scenario were kept.",
+    discussion: """
+      For stories that somebody else told: at a real home, or on machines that prove does not know. Each machine's journal \
+      is what journalctl --output=json exports. What was done to the world is in one of them, as lines of the orchestrator \
+      (docs/scenarios.md). Prints the timeline and the verdict as prove does. Ends with 0 where every promise was kept, with \
+      1 where one was broken or the story was not told to its end, with 64 for wrong arguments or a wrong scenario, with 65 \
+      where a file is no such journal or the journals do not belong together, with 66 where one can't be read, with 74 where \
+      the output or the file of --json could not be written, and with 141 where nobody read the output.
+      """)
+
+  @Argument(
+    help: "A scenario's name, such as days-away, or a scenario file.",
+    completion: .custom { _, _, _ in ProveCommand.completions() })
+  var scenario: String
+
+  @Option(
+    name: .customLong("journal"),
+    help: ArgumentHelp("A machine of the scenario, and the file or pipe with its journal.", valueName: "machine=file"))
+  var journals: [Source]
+
+  @Option(help: ArgumentHelp("Write the timeline and the verdict to this file as JSON.", valueName: "file"))
+  var json: String?
+
+  /// One machine's journal, as it is named on the command line.
+  struct Source: ExpressibleByArgument {
+    var machine: String
+    var file: String
+
+    init?(argument: String) {
+      guard let sign = argument.firstIndex(of: "=") else { return nil }
+      machine = String(argument[..<sign])
+      file = String(argument[argument.index(after: sign)...])
+      guard !machine.isEmpty, !file.isEmpty else { return nil }
+    }
+  }
+
+  func validate() throws {
+    guard !journals.isEmpty else { throw ValidationError("--journal MACHINE=FILE is needed, one for each machine") }
+    if let json { try ReportFile(json).check() }
+  }
+
+  func run() throws {
+    do {
+      let story = try ScenarioLibrary.load(scenario, executableFolder: try Executables.ownFolder())
+      // Before hundreds of megabytes are read.
+      try JournalJudge.check(journals.map(\.machine), of: story)
+      let exported = try journals.map { try ExportedJournal(of: $0.machine, path: $0.file) }
+      try ReportFile.tell(try JournalJudge.judge(story, exported), json: json)
+    } catch let error as ExitCode {
+      throw error
+    } catch {
+      Console.complain("latchkey: \(error)")
+      throw ExitCode(Self.status(of: error))
+    }
+  }
+
+  private static func status(of error: any Error) -> Int32 {
+    switch error {
+    case is ScenarioError: 64
+    case let error as JournalExportError: error.isMissing ? 66 : 65
+    case is ReportFile.Failure: 74
+    default: 1
+    }
+  }
+}
