@@ -281,7 +281,7 @@ actor AppLinkClientSession {
       isAwaitingAlarm = true
       alarm.set(time.now + pause)
     } catch {
-      logger.error("the system is not asked again, since there is no clock", metadata: ["error": "\(error)"])
+      logger.error("the request is not repeated, because there is no clock", metadata: ["error": "\(error)"])
     }
   }
 

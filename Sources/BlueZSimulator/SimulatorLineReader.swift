@@ -31,7 +31,7 @@ package enum SimulatorLineReader {
     guard line.utf8.count <= limit else { throw Failure(id: 0, reason: "a line is longer than \(limit) bytes") }
     let data = Data(line.utf8)
     guard let object = (try? JSONSerialization.jsonObject(with: data)) as? [String: Any] else {
-      throw Failure(id: 0, reason: "not a command: the line is no JSON object, such as \(example)")
+      throw Failure(id: 0, reason: "not a command: the line is not a JSON object, such as \(example)")
     }
     let id = (object["id"] as? NSNumber)?.uint64Value
     guard let command = object["command"] as? [String: Any], command.count == 1, let name = command.keys.first else {

@@ -15,7 +15,7 @@ package enum Console {
 
     package var description: String {
       switch self {
-      case .readerIsGone: "nobody reads the output any more"
+      case .readerIsGone: "the output is closed"
       case .refused(let number): "the output can't be written: \(String(cString: strerror(number)))"
       }
     }

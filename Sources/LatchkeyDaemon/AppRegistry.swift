@@ -53,7 +53,7 @@ package struct AppRegistry: Sendable {
 
   private static func read(_ path: String, programFolder: String) throws(DaemonError) -> InstalledApp {
     guard let data = FileManager.default.contents(atPath: path) else {
-      throw DaemonError("There is no readable \(path); an app's folder needs one.")
+      throw DaemonError("\(path) is missing or can't be read; an app's folder needs one.")
     }
     guard data.count <= sizeLimit else {
       throw DaemonError("\(path) has \(data.count) bytes; \(sizeLimit) are allowed.")
@@ -80,8 +80,8 @@ package struct AppRegistry: Sendable {
     let unit = try value("LatchkeySystemdUnit", String.self, "a string")
     if let unit, !isServiceName(unit) {
       throw DaemonError(
-        "LatchkeySystemdUnit in \(path) is \"\(unit.prefix(256))\", which is no name of a service unit; it is to be as in "
-          + "my-app.service.")
+        "LatchkeySystemdUnit in \(path) is \"\(unit.prefix(256))\", which is not the name of a service unit, "
+          + "such as my-app.service.")
     }
     return InstalledApp(
       declaration: AppDeclaration(

@@ -77,8 +77,8 @@ package final class Store: StateStore {
       let folder = (database.path as NSString).deletingLastPathComponent
       throw DaemonError(
         "The state in \(database.path) is damaged or can't be read (\(error)). Nothing was changed. Restore it from a "
-          + "backup, or put it aside and begin anew with latchkeyd --state \(folder) --set-aside; apps then lose what "
-          + "they asked for.", needsPerson: true)
+          + "backup, or set it aside and start with an empty state: latchkeyd --state \(folder) --set-aside; apps then "
+          + "lose what they asked for.", needsPerson: true)
     }
   }
 

@@ -111,7 +111,7 @@ package final class SystemdSupervisor: Supervisor {
 
   package func verify(_ claim: AppClaim, answer: @escaping @Sendable (ClaimRefusal?) -> Void) {
     guard let entry = entries.withLock({ $0[claim.bundleIdentifier] }) else {
-      return answer(.notThatApp("\(claim.bundleIdentifier) is no app of this machine that systemd has a unit for."))
+      return answer(.notThatApp("\(claim.bundleIdentifier) is not an app of this machine with a systemd unit."))
     }
     let call = Systemd.manager("GetUnitByPID", [.uint32(UInt32(bitPattern: claim.process.processIdentifier))])
     bus.enqueue { [self] bus in
@@ -128,7 +128,7 @@ package final class SystemdSupervisor: Supervisor {
         self.bus.enqueue { bus in
           bus.call(Systemd.properties(of: entry.path, Systemd.serviceInterface)) { result in
             guard let report = try? Systemd.report(result.get().first), let user = report.user else {
-              return answer(.unavailable("systemd does not say as whom \(entry.unit.name) runs; try again."))
+              return answer(.unavailable("systemd does not report the user of \(entry.unit.name); try again."))
             }
             answer(Self.compare(user.isEmpty ? "root" : user, claim, entry.unit.name))
           }

@@ -12,7 +12,7 @@ import Testing
 
 @Suite("The link to apps over the bus")
 struct AppLinkBusTests {
-  @Test("every request, query and event arrives as it was said, in order")
+  @Test("every request, query and event arrives as it was sent, in order")
   func roundTrip() async throws {
     let bus = try PrivateBus()
     let system = try TestSystem(on: bus)
@@ -124,7 +124,7 @@ struct AppLinkBusTests {
     return String(tight[start.lowerBound..<end.upperBound])
   }
 
-  @Test("an app attaches when the system appears, and again to the next one, saying what it was told last")
+  @Test("an app attaches when the system appears, and again to the next one, with the number of its last event")
   func reattach() async throws {
     let bus = try PrivateBus()
     let app = App()
@@ -204,7 +204,7 @@ struct AppLinkBusTests {
     kind.server.close()
   }
 
-  @Test("what is malformed is refused by name and changes nothing; who isn't attached is told so")
+  @Test("a malformed message is refused by name and changes nothing; a client that isn't attached is refused")
   func malformed() async throws {
     let bus = try PrivateBus()
     let system = try TestSystem(on: bus)
@@ -280,7 +280,7 @@ struct AppLinkBusTests {
     system.server.close()
   }
 
-  @Test("the user's requests arrive with who asks, and are answered")
+  @Test("the user's requests arrive with their sender, and are answered")
   func control() async throws {
     let bus = try PrivateBus()
     let asked = Inbox<(ControlRequest, Credentials)>()

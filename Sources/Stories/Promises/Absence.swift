@@ -60,7 +60,7 @@ extension Evidence {
     let absences = everyAbsence()
     let returns = absences.filter { $0.arrival.map(window.contains) == true }
     guard !returns.isEmpty else {
-      return absences.contains { window.contains($0.departure) } ? notJudged("nobody came home") : nobodyLeft()
+      return absences.contains { window.contains($0.departure) } ? notJudged("no owner came home") : nobodyLeft()
     }
     return .all(returns.map { judge($0, $0.home ?? $0.end..<$0.end) }, of: "return")
   }
@@ -77,12 +77,12 @@ extension Evidence {
   }
 
   private func nobodyLeft() -> Finding {
-    guard !phones.isEmpty else { return neverJudged("nobody in the story carries the agent") }
+    guard !phones.isEmpty else { return neverJudged("no phone in the story has the agent") }
     let strangers = Set(all { $0.isMark(.ownerLeft) && !phones.contains($0.machine) }.map(\.machine)).sorted()
     guard strangers.isEmpty else {
       return notJudged("no owner left home; \(strangers.joined(separator: ", ")) has no agent")
     }
-    return notJudged("nobody left home")
+    return notJudged("no owner left home")
   }
 }
 

@@ -22,7 +22,7 @@ enum ArrivalPromises {
     },
     Promise(
       name: "services-restored", rows: ["S12"],
-      meaning: "The restored peripheral carries its services; nothing is discovered anew."
+      meaning: "The restored peripheral has its services; nothing is discovered again."
     ) { evidence in
       evidence.eachReturn { absence, home in
         deadAgent(evidence, absence, home) ?? servicesRestored(evidence, absence, home)
@@ -58,7 +58,7 @@ enum ArrivalPromises {
           && ($0.isMark(.appQuit) || $0.isUsersCall)
       }
       guard let quit, evidence.entries[quit].isMark(.appQuit) else { return nil }
-      return evidence.neverJudged("the user had quit the agent, so nobody may relaunch it", [evidence.entries[quit]])
+      return evidence.neverJudged("the user had quit the agent, so it may not be relaunched", [evidence.entries[quit]])
     case .crashed: return nil
     }
   }
@@ -197,7 +197,7 @@ enum ArrivalPromises {
     }
     let range = untouched(evidence, absence, home)
     let launches = evidence.all(in: range) { $0.isDaemon(.appLaunched) && concerns($0) }
-    guard launches.isEmpty else { return .broken("the agent was launched anew", launches) }
+    guard launches.isEmpty else { return .broken("the agent was launched again", launches) }
     guard let resumed = evidence.first(in: range, where: { $0.isDaemon(.appResumed) && concerns($0) }) else {
       return evidence.missing("the agent was not resumed on arrival", since: arrival)
     }

@@ -6,7 +6,7 @@ enum AwayPromises {
   static let all = [
     Promise(
       name: "request-held", rows: ["L3", "S3", "S8", "C3"],
-      meaning: "The connection request is held for days without the app's renewing it, and completes on arrival."
+      meaning: "The connection request is held for days without being renewed by the app, and completes on arrival."
     ) { evidence in
       evidence.eachReturn { absence, home in requestHeld(evidence, absence, home) }
     },
@@ -44,7 +44,7 @@ enum AwayPromises {
     },
     Promise(
       name: "away-long-enough", rows: ["L3"],
-      meaning: "The owner was away for the scenario's days, by the world's clock."
+      meaning: "The owner was away for the days of the scenario, by the world's clock."
     ) { evidence in
       evidence.eachReturn { absence, home in
         let left = evidence.entries[absence.departure]

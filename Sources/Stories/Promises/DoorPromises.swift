@@ -14,8 +14,8 @@ enum DoorPromises {
     },
     Promise(
       name: "opened-once", rows: ["L3"],
-      meaning: "Whatever dies meanwhile, each arrival opens the door by one movement of the bolt: a phone moves it no "
-        + "second time unless it was locked between."
+      meaning: "Whatever dies in the meantime, each arrival opens the door by one movement of the bolt: a phone does "
+        + "not move it again unless it was locked between."
     ) { evidence in
       evidence.eachArrival { absence, home in
         .all(evidence.doors.map { openedOnce(evidence, absence, home, door: $0) }, of: "lock")
@@ -28,7 +28,7 @@ enum DoorPromises {
       evidence.eachArrival { absence, home in answered(evidence, absence, home) }
     },
     Promise(
-      name: "never-unlocked-while-away", rows: ["L4"], meaning: "While nobody is at home nothing opens the door."
+      name: "never-unlocked-while-away", rows: ["L4"], meaning: "While the owner is away, nothing opens the door."
     ) { evidence in
       evidence.withoutLock
         ?? evidence.eachAbsence { absence in
@@ -61,7 +61,7 @@ enum DoorPromises {
     },
     Promise(
       name: "nothing-refused", rows: ["L4"],
-      meaning: "The lock refused no command in this story, but for one that was on its way to it when it restarted."
+      meaning: "The lock refused no command in this story, except one that was on its way when it restarted."
     ) { evidence in
       if let finding = evidence.withoutLock { return finding }
       let all = evidence.all { $0.isLock(.commandRefused) }
@@ -196,7 +196,7 @@ enum DoorPromises {
       evidence.phones.contains { phone in !absences.contains { $0.phone == phone && $0.away.contains(index) } }
     }
     let wrong = opened.filter { !isAnybodyHome(at: $0) }.map { evidence.entries[$0] }
-    guard wrong.isEmpty else { return .broken("the bolt opened while nobody was at home", wrong) }
+    guard wrong.isEmpty else { return .broken("the bolt opened while the owner was away", wrong) }
     guard opened.isEmpty else {
       return evidence.neverJudged("somebody else was at home when it opened", opened.map { evidence.entries[$0] })
     }

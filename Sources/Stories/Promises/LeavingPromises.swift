@@ -14,7 +14,7 @@ enum LeavingPromises {
     },
     Promise(
       name: "link-lost-on-leaving", rows: ["L3"],
-      meaning: "The link goes down each time the owner gets out of range, and none comes up before the return."
+      meaning: "The link goes down each time the owner leaves the range, and comes up only at the return."
     ) { evidence in
       evidence.eachAbsence { linkLost(evidence, $0) }
     },

@@ -11,7 +11,7 @@ enum LockFaultPromises {
     ) { evidence in
       let kills = evidence.indices { $0.isMark(.appKilled) && $0.concerns(Recorded.lockIdentifier) }
       guard !kills.isEmpty else { return evidence.notJudged("the lock was never killed") }
-      guard !evidence.phones.isEmpty else { return evidence.neverJudged("nobody in the story carries the agent") }
+      guard !evidence.phones.isEmpty else { return evidence.neverJudged("no phone in the story has the agent") }
       return .all(
         kills.flatMap { kill in evidence.phones.map { deathUnseen(evidence, kill, phone: $0) } }, of: "death")
     },
@@ -22,7 +22,7 @@ enum LockFaultPromises {
       eachHanging(evidence) { hung in
         guard let expired = answer(.requestExpired, evidence, hung) else {
           guard let asked = evidence.first(in: hung, where: isQuestion) else {
-            return evidence.notJudged("nobody asked the lock for anything while it hung")
+            return evidence.notJudged("no phone asked the lock for anything while it hung")
           }
           // Its system has 5 s to answer. A link lost before that was not lost because of the request.
           let limit = evidence.entries[asked].t + 5_000_000_000

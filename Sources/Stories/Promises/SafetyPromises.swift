@@ -6,15 +6,15 @@ enum SafetyPromises {
   static let all = [
     Promise(
       name: "opened-only-on-arrival", rows: ["L2", "L4"],
-      meaning: "A phone moves the bolt to unlocked only when its owner has come home on a way, or has said so."
+      meaning: "A phone unlocks the bolt only when its owner has come home on foot, or has commanded it."
     ) { evidence in
       if let finding = evidence.withoutLock { return finding }
-      guard !evidence.phones.isEmpty else { return evidence.neverJudged("nobody in the story carries the agent") }
+      guard !evidence.phones.isEmpty else { return evidence.neverJudged("no phone in the story has the agent") }
       return .all(evidence.doors.map { openedOnlyOnArrival(evidence, door: $0) }, of: "lock")
     },
     Promise(
       name: "asked-without-evidence", rows: ["L2"],
-      meaning: "Where an owner is at the locked door and nothing shows that they came on a way, the agent asks."
+      meaning: "If an owner is at the locked door, and nothing shows that they came from elsewhere, the agent asks."
     ) { evidence in
       evidence.withoutLock
         ?? evidence.eachReturn { absence, home in asked(evidence, absence, home) }
@@ -102,7 +102,7 @@ enum SafetyPromises {
 
   private static func asked(_ evidence: Evidence, _ absence: Absence, _ home: Range<Int>) -> Finding {
     let returned = evidence.entries[home.lowerBound]
-    guard !absence.hasWay else { return evidence.neverJudged("the owner came on a way", [returned]) }
+    guard !absence.hasWay else { return evidence.neverJudged("the owner came on foot", [returned]) }
     guard evidence.doors.contains(where: { evidence.bolt(of: $0, before: home.lowerBound) == "locked" }) else {
       return evidence.neverJudged("the bolt was not locked when the owner came home", [returned])
     }

@@ -6,7 +6,7 @@ enum SoundnessPromises {
   static let all = [
     Promise(
       name: "nothing-crashed", rows: ["H1"],
-      meaning: "No process of the world ended by itself, and nobody ended one but by a step of the story: no app, no "
+      meaning: "No process of the world ended by itself, and only steps of the story ended one: no app, no "
         + "latchkeyd, no bus, no Bluetooth."
     ) { evidence in
       if let finding = silent(evidence) { return finding }
@@ -45,7 +45,7 @@ enum SoundnessPromises {
       }
       guard !told.isEmpty else {
         return evidence.phones.isEmpty
-          ? evidence.neverJudged("nobody in the story carries the agent")
+          ? evidence.neverJudged("no phone in the story has the agent")
           : evidence.notJudged("the agent was told of no connection")
       }
       return .kept("\(count(told.count, "event")), each once", told)

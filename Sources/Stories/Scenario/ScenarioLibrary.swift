@@ -43,7 +43,7 @@ package enum ScenarioLibrary {
     defer { close(file) }
     var status = stat()
     guard fstat(file, &status) == 0 else { throw refusal() }
-    guard status.st_mode & S_IFMT == S_IFREG else { throw failure("is no file of text") }
+    guard status.st_mode & S_IFMT == S_IFREG else { throw failure("is not a text file") }
     guard status.st_size <= ScenarioParser.maximumSize else {
       throw failure("a scenario has at most \(ScenarioParser.maximumSize) bytes, not \(status.st_size)")
     }

@@ -15,7 +15,7 @@ import Timekeeping
     commandName: "latchkey-lock",
     abstract: "A door lock: its firmware on Linux, with a simulated bolt.",
     discussion: """
-      latchkeyd starts it as an app, and says where its state and its keys are. Its door sensor and its thumb-turn \
+      latchkeyd starts it as an app, and sets the folders of its state and keys. Its door sensor and its thumb-turn \
       are at STATE/hardware.sock: lines of JSON, {"door": "open"}, {"door": "shut"}, {"turn": "unlocked"}, \
       {"turn": "locked"}, {"status": true}, each answered by one line.
       """,
@@ -30,13 +30,13 @@ import Timekeeping
   @Option(help: "Seconds after an authenticated phone's link is lost until the bolt is thrown.")
   var leavingDelay = Double(LockConfiguration.defaultLeavingDelayMilliseconds) / 1000
 
-  @Option(help: "Seconds after an unlock until the bolt is thrown again; never unless given.")
+  @Option(help: "Seconds after an unlock until the bolt is thrown again. Default: never.")
   var relockDelay: Double?
 
   @Option(help: "Milliseconds that a turn of the bolt takes.")
   var turnTime = 600
 
-  @Flag(help: "Accept that records of the log are lost: keep what can be read, say what was done, and end.")
+  @Flag(help: "Accept the loss of records: keep what is readable in the log, report what was done, and exit.")
   var acceptLostRecords = false
 
   func validate() throws {

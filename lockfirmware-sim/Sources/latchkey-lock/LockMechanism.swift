@@ -96,8 +96,8 @@ final class SimulatedMechanism: LockMechanism, @unchecked Sendable {
     let text = try? String(contentsOfFile: path, encoding: .utf8).trimmingCharacters(in: .whitespacesAndNewlines)
     guard let found = words.first(where: { $0.word == text }) else {
       throw MechanismError(
-        description: "\(path) is damaged or can't be read: it says none of "
-          + "\(words.map(\.word).joined(separator: ", ")). Write there which it is")
+        description: "\(path) is damaged or can't be read: it contains none of "
+          + "\(words.map(\.word).joined(separator: ", ")). Write the correct one into the file")
     }
     return found.value
   }
