@@ -172,7 +172,8 @@ let package = Package(
       path: "Benchmarks/latchkey-bench"),
     // The policy's thresholds, tried on thousands of simulated approaches.
     library(
-      "ApproachTrials", ["HomePolicy", "Radio", "BluetoothTypes", "TimeTypes"], path: "Benchmarks/ApproachTrials"),
+      "ApproachTrials", ["HomePolicy", "LockFirmware", "Radio", "BluetoothTypes", "TimeTypes"],
+      path: "Benchmarks/ApproachTrials"),
     program("approach-trials", ["ApproachTrials", "Radio", arguments], path: "Benchmarks/approach-trials"),
     program("bluez-conformance", ["BlueZConformance", "Worlds", "Timekeeping", "TimeTypes", arguments]),
     program(

@@ -18,6 +18,12 @@ public struct HomeConfiguration: Sendable, Hashable {
   public var risingDuration: Duration = .seconds(30)
   /// How long after its beginning such an approach may reach the door.
   public var wholeWindow: Duration = .seconds(180)
+  /// The strongest signal that a link can be lost with by who walks away, in dBm.
+  public var fadedSignal = -86
+  /// By how much it was stronger before, in dB.
+  public var fadingMargin = 10
+  /// How long fading takes at most, from that stronger signal to the loss of the link: who leaves does not stop.
+  public var fadingDuration: Duration = .seconds(90)
   /// The weakest signal that counts as being near the door, in dBm.
   public var nearSignal = -75
   /// By how much a signal must be above `nearSignal` to count as the door's at once, in dB. Between the two it has to

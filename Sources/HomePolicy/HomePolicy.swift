@@ -28,6 +28,12 @@ public struct HomePolicy: Sendable {
   var spareOfferUntil: Instant?
   /// This process was started on a link whose coming up it has not been told of yet.
   var isLinkUnannounced = false
+  /// The lock has answered on this link, so that it knows who is here.
+  var isKnown = false
+  /// The lock offers again though it knows who is here: somebody may be leaving, and it could be this phone.
+  var isLooking = false
+  /// Writes in a row that failed, of commands that an older lock does not know.
+  var refusals = 0
   /// The link came up after a loss, and nothing shows that its phone came from elsewhere.
   var isDoubtful = false
   /// The lock says that it is locked, so a doubtful phone near it asks.
@@ -72,7 +78,9 @@ public struct HomePolicy: Sendable {
     case .offerReceived: offerReceived(at: time)
     case .signalRead(let signal): signalRead(signal, at: time)
     case .answered(let answer, let bolt): answered(answer, bolt, at: time, using: &random)
-    case .writeFailed: commandIsLost()
+    case .writeFailed:
+      if awaited?.command == .unlock(.approach) || awaited?.command == .unlockIfLeft { refusals += 1 }
+      commandIsLost()
     case .unlockAsked: unlockAsked(at: time, using: &random)
     case .storeFailed: storeFailed(at: time)
     case .timePassed: timePassed(at: time)
@@ -93,6 +101,7 @@ public struct HomePolicy: Sendable {
       expectOffer(at: time)
       owesPresence = true
       readingsLeft = configuration.signalReadings
+      isKnown = state.isBeginning == nil && state.approach == nil
       resumeBeginning(at: time)
     case (false, true):
       // How long the link has been up is unknown until the system says that it has come up.
@@ -130,6 +139,8 @@ public struct HomePolicy: Sendable {
       spareOfferUntil = nil
       interruptions = 0
       isLockedOut = false
+      isKnown = false
+      refusals = 0
       expectOffer(at: time)
     }
     isDoubtful = state.linkLost != nil && state.approach == nil
@@ -153,8 +164,13 @@ public struct HomePolicy: Sendable {
     approach.since.boot == time.boot && time.duration(since: approach.since) <= configuration.approachWindow
   }
 
+  /// A link that came up stronger shows something only of a phone that was seen to leave.
+  func isSeenToCome(_ approach: HomeState.Approach) -> Bool { approach.signal <= configuration.weakSignal }
+
   private mutating func linkDown(at time: HomeTime) {
     guard state.isLinked else { return }
+    if isLooking, watch.hasFaded(at: time.instant) { state.hasLeft = true }
+    isLooking = false
     state.isLinked = false
     state.lastHeard = time
     state.linkLost = time
@@ -196,6 +212,7 @@ public struct HomePolicy: Sendable {
     }
     owesPresence = true
     readingsLeft = configuration.signalReadings
+    if isKnown { isLooking = true }
   }
 
   private mutating func signalRead(_ signal: Int?, at time: HomeTime) {
@@ -209,8 +226,18 @@ public struct HomePolicy: Sendable {
       return
     }
     watch.take(signal, at: time.instant)
+    // Whose phone is near while somebody may be leaving has not left yet.
+    if isLooking, watch.isBack, state.hasLeft == true {
+      state.hasLeft = nil
+      store()
+    }
     switch watch.beginning {
     case .weak(let first) where state.isBeginning == true:
+      state.approach = HomeState.Approach(since: time, signal: first)
+      isDoubtful = false
+      endBeginning()
+    case .strong(let first) where state.isBeginning == true && state.hasLeft == true:
+      // Who went away and is back comes from elsewhere, however strong the link came up.
       state.approach = HomeState.Approach(since: time, signal: first)
       isDoubtful = false
       endBeginning()
@@ -301,13 +328,16 @@ public struct HomePolicy: Sendable {
     if watch.isUndecided { return true }
     if state.opening?.isWritten == true { return false }
     if state.approach != nil { return !watch.isAtDoor(at: now) }
+    if isLooking { return true }
     return isDoubtful && isLockedOut
   }
 
   /// Who has been linked for too long without coming to the door was not on the way to it; nor is a person's word good
   /// for ever.
   private mutating func dropStale(at time: HomeTime) {
-    if let approach = state.approach, !isCurrent(approach, at: time) {
+    if let approach = state.approach,
+      !isCurrent(approach, at: time) || !(isSeenToCome(approach) || state.hasLeft == true)
+    {
       state.approach = nil
       store()
     }

@@ -48,6 +48,9 @@ public struct HomeState: Sendable, Hashable {
   /// The link came up after it was lost for long enough, and how strong it came up is not known yet.
   public var isBeginning: Bool?
   public var approach: Approach?
+  /// The phone was seen to leave: it looked at its signal since the lock said that somebody may be leaving, and that faded
+  /// from the door's until the link was lost.
+  public var hasLeft: Bool?
   public var opening: Opening?
   /// When the owner was last asked whether to open.
   public var asked: HomeTime?
@@ -96,7 +99,8 @@ public enum HomeAnswer: Sendable, Hashable {
   case unknownOperation
   /// The lock had it and did not carry it out.
   case failed
-  /// The bolt was locked while a phone was here, and this approach could have been made by one that never went.
+  /// The bolt was locked while a phone was here, or the door's sensor shows that this one has not left; and this approach
+  /// could have been made by one that never went.
   case lockedAtHome
 }
 
@@ -122,9 +126,12 @@ public enum HomeEffect: Sendable, Hashable {
 }
 
 public enum HomeCommand: Sendable, Hashable {
+  /// On an approach: unless the door's sensor shows that its phone never left.
   case unlock(OpeningReason)
   /// Unlock on an approach, unless the bolt was locked while a phone was here.
   case unlockUnlessHome
+  /// Unlock for a phone that was seen to leave and is back, if the door's sensor saw it leave as well.
+  case unlockIfLeft
   /// Moves nothing; says who is here, and asks what became of an operation (0: of none).
   case status
 }

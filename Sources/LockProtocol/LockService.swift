@@ -15,7 +15,8 @@ public enum LockService {
   /// What became of the command.
   public static let answerUUID = "d40ff2ee-283e-41ef-92a2-4d0b4638abd6"
 
-  /// The version that both sides bind into the session: one side older or newer, and nothing decrypts.
+  /// The version that both sides bind into the session: one side older or newer, and nothing decrypts. A new kind of
+  /// command needs none: a lock that does not know it refuses the write and moves nothing, and its phone does with less.
   public static let protocolVersion: UInt8 = 2
   /// The length of an Offer in bytes.
   public static let offerByteCount = NoiseSize.keyByteCount

@@ -27,6 +27,8 @@ public struct LockFirmware<Cryptography: NoiseCryptography> {
   /// The bolt was locked while a phone was here, or a phone has said since that it is: it opens on a person's word, or to
   /// who is seen to come all the way.
   public internal(set) var isLockedAtHome = false
+  /// What the door's sensor shows of who is here. A restart knows nothing of it.
+  var doorWatch: DoorWatch
   var departures: [Departure] = []
   /// When the bolt is thrown by itself.
   var relockDue: Int64?
@@ -51,6 +53,7 @@ public struct LockFirmware<Cryptography: NoiseCryptography> {
     self.cryptography = cryptography
     self.position = position
     self.door = door
+    doorWatch = DoorWatch(isOnlyWay: configuration.isOnlyWayOut, door: door)
     self.time = time
     nextRecordIndex = (records.last?.index ?? 0) + 1
     recover(records)

@@ -65,6 +65,8 @@ public struct LockConfiguration: Sendable {
   public var identity: LockIdentity
   /// The static public keys of the phones that may open it, 32 bytes each.
   public var enrolledPhones: [[UInt8]]
+  /// Whether nobody can leave but through this door: then its sensor shows who has not left.
+  public var isOnlyWayOut = true
   /// How long after an authenticated phone's link is lost the bolt is thrown, if the door is shut.
   public var leavingDelayMilliseconds = defaultLeavingDelayMilliseconds
   public static let defaultLeavingDelayMilliseconds: Int64 = 10_000
@@ -111,6 +113,8 @@ public enum LockLimit {
   public static let failuresPerWindow = 30
   /// That window, in milliseconds.
   public static let windowMilliseconds: Int64 = 60_000
+  /// The least time between an offer and the one after it that asks for a look, in milliseconds.
+  public static let lookPauseMilliseconds: Int64 = 1_000
   /// Times the lock tries again by itself to lock.
   public static let lockAttempts = 3
 }
