@@ -79,7 +79,7 @@ import TimeTypes
   @Test("L7: nor one that has been weak for minutes, as in the farthest room") func weakRoom() {
     var phone = Phone()
     phone.settle()
-    look(&phone, [(-55, 20), (-89, 120)])
+    look(&phone, [(-55, 20), (-92, 120)])
     phone.happens(.linkDown)
     phone.pass(240)
     #expect(phone.disk.hasLeft == nil)
