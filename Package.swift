@@ -95,8 +95,8 @@ let package = Package(
     library(
       "BlueZSimulator",
       [
-        "BlueZ", "BlueZModel", "BlueZBus", "SystemBus", "Radio", "Timekeeping", "Journal", "JournalEvents",
-        "BusValue", log,
+        "BlueZ", "BlueZModel", "BlueZBus", "SystemBus", "Radio", "Timekeeping", "TimeTypes", "Journal",
+        "JournalEvents", "BusValue", log,
       ]),
 
     // The interface to apps, as values and over the bus.
