@@ -1,20 +1,20 @@
-# make demo   installs what is missing, builds in release mode, and proves the main job.
+# make demo   installs missing dependencies, builds in release mode, and runs the main scenario.
 # make test   lint, build, every test: what CI runs.
 # make test-systemd  Latchkey under a booted systemd, with 1,000 kills; needs root.
-# make test-bluez  the same suite of BlueZ behaviour on the simulator and on bluetoothd; prints what differs.
-# make vm     builds the image of the virtual machines, once; docs/machines.md.
-# make test-air  the air between virtual machines, alone; seconds.
+# make test-bluez  runs the suite of BlueZ behaviour on the simulator and on bluetoothd; prints the differences.
+# make vm     builds the image of the virtual machines, once; see docs/machines.md.
+# make test-air  tests only the radio link between virtual machines; seconds.
 # make test-warp five days away on a real kernel's clock, in one virtual machine; minutes.
-# make test-vm  the stories on two virtual machines with real BlueZ, from the packages; an hour or two.
-# make test-pairing  `latchkey pair` on two virtual machines, both users asked; minutes, after `make deb`.
-# make test-power-cut  a machine's power is cut 30 times right after answers; half an hour.
-# make test-disk-cut  the same on a file system of its own, without a machine; needs root; minutes.
-# make docs  the products' pages, into .build/docs.
+# make test-vm  the scenarios on two virtual machines with real BlueZ, with the packages installed; an hour or two.
+# make test-pairing  `latchkey pair` on two virtual machines, with a question to both users; minutes, after `make deb`.
+# make test-power-cut  cuts a machine's power 30 times, right after answers; half an hour.
+# make test-disk-cut  the same on a separate file system, without a machine; needs root; minutes.
+# make docs  the documentation of both products, in .build/docs.
 # make bench  measures, and writes Benchmarks/results.
-# make bench-vm  Latchkey's agent against a bleak program, on virtual machines; Benchmarks/README.md.
+# make bench-vm  compares Latchkey's agent with a bleak program, on virtual machines; see Benchmarks/README.md.
 # make deb    builds the Debian packages into .build/packages.
 # make test-deb  installs, removes and purges them in Debian 12 and Debian 13; needs root.
-# make lint   the formatter's rules, as errors.
+# make lint   checks the format and the imports.
 # make clean  removes what was built.
 
 SHELL := /bin/bash
@@ -28,7 +28,7 @@ WARP_ARGUMENTS ?=
 POWER_CUT_ARGUMENTS ?=
 DISK_CUT_ARGUMENTS ?=
 BENCH_ARGUMENTS ?=
-# Until the tests are ended: ten times what they need.
+# The time limit of the tests: ten times what they need.
 TEST_LIMIT_SECONDS ?= 1800
 
 .PHONY: demo test test-systemd vm test-air test-vm test-warp bench deb test-deb lint clean
@@ -114,7 +114,7 @@ lint:
 	$(SWIFT) format lint --strict -r Sources Tests Benchmarks lockfirmware-sim Package.swift
 	scripts/check-imports
 
-# The products' pages: .build/docs/CoreBluetooth and .build/docs/CoreBluetoothTestKit, for any web server.
+# Writes .build/docs/CoreBluetooth and .build/docs/CoreBluetoothTestKit, for any web server.
 docs: dependencies
 	mkdir -p .build/docs
 	for product in CoreBluetooth CoreBluetoothTestKit; do \

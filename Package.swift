@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-/// Every target of ours: Swift 6 language mode, and a warning is an error.
+/// For every target of this package: Swift 6 language mode, and warnings are errors.
 let strict: [SwiftSetting] = [
   .swiftLanguageMode(.v6),
   .treatAllWarnings(as: .error),
@@ -41,11 +41,11 @@ let package = Package(
     .library(name: "CoreBluetooth", targets: ["CoreBluetooth"]),
     .library(name: "CoreBluetoothTestKit", targets: ["CoreBluetoothTestKit"]),
   ],
-  // By exact versions: a checkout builds the same tomorrow, and a resolved file need not be kept.
+  // Exact versions, so that a checkout always builds the same, and Package.resolved need not be committed.
   dependencies: [
     // The commands' arguments, help texts and shell completions.
     .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
-    // Every process logs through it; the journal is a handler of it.
+    // Every process logs with it. The journal is one of its log handlers.
     .package(url: "https://github.com/apple/swift-log", exact: "1.16.2"),
     // X25519, ChaCha20-Poly1305, SHA-256 and HKDF for the lock's Noise session.
     .package(url: "https://github.com/apple/swift-crypto", exact: "4.5.2"),
@@ -55,41 +55,41 @@ let package = Package(
     .package(url: "https://github.com/groue/GRDB.swift", exact: "7.10.0"),
     // Scenario files are YAML.
     .package(url: "https://github.com/jpsim/Yams", exact: "6.2.2"),
-    // The tests' processes: started without anybody else's descriptors, and awaited without blocking a thread.
+    // Processes that the tests start. They inherit no unrelated descriptors, and waiting for them blocks no thread.
     .package(url: "https://github.com/swiftlang/swift-subprocess", exact: "1.0.2"),
     // Lines that are taken from in front, and what is on its way to the disk in the order in which it came.
     .package(url: "https://github.com/apple/swift-collections", exact: "1.6.0"),
-    // `make docs`: the products' pages. No target needs it.
+    // For `make docs`. No target needs it.
     .package(url: "https://github.com/swiftlang/swift-docc-plugin", exact: "1.5.0"),
   ],
   targets: [
-    // The ground: C libraries, and the words that every room shares.
+    // The base: C libraries and the types that all modules share.
     .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
     .systemLibrary(name: "CBluetooth", pkgConfig: "bluez", providers: [.apt(["libbluetooth-dev"])]),
-    // Points in time, and no clock.
+    // Points in time. There is no clock in it.
     library("TimeTypes"),
     library("BluetoothTypes"),
     library("BusValue"),
-    // Files that outlive a power cut.
+    // Files that survive a power cut.
     library("DurableFiles"),
     library("LatchkeyVersion"),
     library("ConsoleOutput"),
-    // The names of what programs record.
+    // The names of journal events.
     library("JournalEvents"),
-    // Programs that this one starts: their starting, their lines, their ends.
+    // Child processes: starting them, their output, their exits.
     library("ChildProcesses", ["CSystemd", "Threads"]),
     library("Threads"),
     library("Timekeeping", ["TimeTypes", "CSystemd", "Threads"]),
     library("Journal", ["CSystemd", "JournalEvents", "Timekeeping", log]),
 
-    // The seam to the radio: org.bluez, as values and over the bus.
+    // The interface to bluetoothd: org.bluez, as values and over the bus.
     library("SystemBus", ["CSystemd", "BusValue", "Threads"]),
     library("BlueZ", ["BluetoothTypes", "BusValue"]),
     library(
       "BlueZBus",
       ["BlueZ", "BluetoothTypes", "BusValue", "SystemBus", "Threads", "Timekeeping", "CBluetooth", "TimeTypes", log]),
 
-    // A machine's other side of that seam, simulated.
+    // The other side of that interface, simulated.
     library("Radio", ["BluetoothTypes", "TimeTypes"]),
     library("BlueZModel", ["BlueZ", "BluetoothTypes", "BusValue", "Radio", "TimeTypes"]),
     library(
@@ -99,7 +99,7 @@ let package = Package(
         "BusValue", log,
       ]),
 
-    // The seam to apps, as values and over the bus.
+    // The interface to apps, as values and over the bus.
     library("AppLink", ["BluetoothTypes"]),
     library(
       "AppLinkBus", ["AppLink", "BluetoothTypes", "BusValue", "SystemBus", "Timekeeping", "TimeTypes", deque, log]),
@@ -128,7 +128,7 @@ let package = Package(
     library("HomePolicy", ["TimeTypes"]),
     library("LockFirmware", ["LockProtocol"], path: "lockfirmware-sim/Sources/LockFirmware"),
 
-    // The orchestrator above them: machines and their processes, and stories that are told on them and judged.
+    // Machines and their processes, and the scenarios that run on them and are checked.
     library(
       "Worlds",
       [
@@ -139,12 +139,12 @@ let package = Package(
     library(
       "Stories", ["ChildProcesses", "Worlds", "Journal", "JournalEvents", "Radio", "AppLink", "TimeTypes", yams]),
 
-    // What makes a machine a lock or a phone.
+    // Configures a machine as a lock or a phone.
     library(
       "MachineSetup",
       ["ChildProcesses", "LockCryptography", "AppLink", "BlueZ", "BusValue", "SystemBus", "AppLinkBus"]),
 
-    // One suite of BlueZ behaviour, for the simulator and for bluetoothd.
+    // One test suite of BlueZ behaviour, for the simulator and for bluetoothd.
     library(
       "BlueZConformance",
       [
@@ -152,7 +152,7 @@ let package = Package(
         "TimeTypes", subprocess,
       ]),
 
-    // Processes: thin shells.
+    // The programs.
     program(
       "latchkeyd",
       [
@@ -179,7 +179,7 @@ let package = Package(
         arguments,
       ],
       path: "Benchmarks/latchkey-bench"),
-    // The policy's thresholds, tried on thousands of simulated approaches.
+    // Tries the policy's thresholds on thousands of simulated approaches.
     library(
       "ApproachTrials", ["HomePolicy", "Radio", "BluetoothTypes", "TimeTypes"], path: "Benchmarks/ApproachTrials"),
     program("approach-trials", ["ApproachTrials", "Radio", arguments], path: "Benchmarks/approach-trials"),
@@ -201,9 +201,9 @@ let package = Package(
 
     tests("ChildProcessesTests", ["ChildProcesses", "Threads"]),
     tests("TimekeepingTests", ["Timekeeping", "Journal", "JournalEvents", "TimeTypes", log]),
-    // A private dbus-daemon for the tests of the carriers.
+    // A private dbus-daemon for tests over a bus.
     library("BusTesting", ["SystemBus", "ChildProcesses"], path: "Tests/BusTesting"),
-    // Processes and threads of the tests' own.
+    // Processes and threads that tests start.
     library("ProcessTesting", [subprocess, "CSystemd", "Threads"], path: "Tests/ProcessTesting"),
     tests("ProcessTestingTests", ["ProcessTesting"]),
     tests("SystemBusTests", ["SystemBus", "BusValue", "BusTesting"]),
@@ -237,7 +237,7 @@ let package = Package(
         "BluetoothTypes", "SystemBus", "TimeTypes", "LatchkeyVersion", grdb, sqlite, log,
       ], resources: [.copy("Stores")]),
     tests("CoreBluetoothTests", ["CoreBluetooth", "CoreBluetoothTestKit", "AppLink", "BluetoothTypes"]),
-    // Numbers that look random and are the same every time.
+    // Pseudorandom numbers from a fixed seed.
     library("RandomTesting", path: "Tests/RandomTesting"),
     tests(
       "LockProtocolTests", ["LockProtocol", "LockCryptography", "RandomTesting", crypto],
@@ -252,7 +252,7 @@ let package = Package(
       "HomePolicyTests",
       ["HomePolicy", "RandomTesting", "latchkey-agent", "TimeTypes", "LatchkeyVersion", log],
       resources: [.copy("States")]),
-    // A process for the tests of the world's clock to move about.
+    // A process for the tests of the world's clock.
     program("world-puppet", ["Timekeeping", "CSystemd", "TimeTypes"], path: "Tests/Support/world-puppet"),
     tests(
       "WorldsTests", ["Worlds", "ProcessTesting", "Timekeeping", "CSystemd", "world-puppet", "latchkey", "TimeTypes"]),
@@ -265,7 +265,7 @@ let package = Package(
         "Journal", "JournalEvents", "latchkey", "Radio", "TimeTypes",
       ]),
     tests("MachineSetupTests", ["MachineSetup", "LockCryptography", "LockProtocol", "BlueZ", "BusValue"]),
-    // What is done on a machine that systemd has booted.
+    // Runs on a machine that systemd has booted.
     program(
       "systemd-trial",
       [
@@ -277,16 +277,16 @@ let package = Package(
       "SystemdTests",
       ["ProcessTesting", "systemd-trial", "latchkeyd", "latchkey-agent", "latchkey-lock", "bluez-simulator"],
       excluding: ["prepare-machine"]),
-    // Tells a story, and stops where a test looks into its world.
+    // Runs a story, and pauses it where a test inspects its world.
     program("story-teller", ["Stories", "Worlds"], path: "Tests/Support/story-teller"),
-    // Tells a story with processes that misbehave, and is those apps.
+    // Runs a story with processes that misbehave. It is also the program of those processes.
     program(
       "saboteur",
       [
         "Stories", "Worlds", "AppLink", "CoreBluetooth", "LockProtocol", "LockCryptography", "Journal",
         "JournalEvents", "Threads", "Timekeeping", "AppLinkBus", log,
       ], path: "Tests/Support/saboteur"),
-    // An app that says anything, for the siege of a latchkeyd over its bus.
+    // An app that sends arbitrary messages to latchkeyd over its bus.
     program(
       "hostile-app",
       ["AppLink", "AppLinkBus", "BlueZ", "BlueZBus", "BluetoothTypes", "BusValue", "SystemBus", log],
@@ -298,11 +298,11 @@ let package = Package(
         "latchkeyd", "latchkey-agent", "latchkey-lock", "bluez-simulator", "story-teller", "saboteur", "hostile-app",
         grdb,
       ]),
-    // The suite of BlueZ behaviour, on the simulator, and what it was seen to do on bluetoothd.
+    // The suite of BlueZ behaviour on the simulator, and a recording of its run on bluetoothd.
     tests(
       "ConformanceTests", ["BlueZConformance", "ProcessTesting", "bluez-conformance", "bluez-simulator"],
       resources: [.copy("Transcripts")]),
-    // Clients of bluetoothd that are not ours, on the simulator.
+    // Clients of bluetoothd from other projects, on the simulator.
     tests(
       "ClientTests",
       [

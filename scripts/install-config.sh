@@ -1,6 +1,6 @@
 #!/bin/bash
-# Puts Latchkey's units, users, policies, apps' declarations and scenarios where a machine has them.
-#   install-config.sh ROOT      ROOT is a folder that stands for the machine's /, or / itself
+# Installs Latchkey's units, users, policies, Info.plist files and scenarios into their places.
+#   install-config.sh ROOT      ROOT is the root folder of a machine, or /
 set -euo pipefail
 if [ $# -ne 1 ] || [ ! -d "$1" ]; then
   echo "usage: install-config.sh ROOT, a folder" >&2

@@ -1,26 +1,26 @@
 #!/bin/bash
-# Installs what Latchkey needs besides Swift and is missing; does nothing, and needs no right, where nothing is.
-# install-dependencies.sh tests: what its tests need too.
-# install-dependencies.sh vm: what its virtual machines need; not Swift, which they do without.
-# install-dependencies.sh packages: what building and trying its Debian packages needs.
+# Installs missing dependencies of Latchkey, except Swift. If none are missing, it does nothing and needs no privileges.
+# install-dependencies.sh tests: also the dependencies of the tests.
+# install-dependencies.sh vm: those of the virtual machines, which do not need Swift.
+# install-dependencies.sh packages: also those for building and testing the Debian packages.
 set -euo pipefail
 
 say() { printf '%s\n' "$*" >&2; }
 
 swift_version=6.3
 if [ "${1:-}" != vm ] && ! command -v swift >/dev/null; then
-  say "Swift ${swift_version} is needed and there is no 'swift' on the PATH: see https://www.swift.org/install/linux/"
+  say "Swift ${swift_version} is needed, but there is no 'swift' on the PATH: see https://www.swift.org/install/linux/"
   exit 1
 fi
 
-# The package that brings a thing, and a file that shows that it is there.
+# need PACKAGE PATTERN...: the package is missing unless a file matches one of the patterns.
 missing=()
 need() {
   local package=$1
   shift
   local file
   for file in "$@"; do
-    # The pattern is meant to be expanded: multiarch folders differ.
+    # The pattern must be expanded, because multiarch folders differ.
     # shellcheck disable=SC2086
     if compgen -G "$file" >/dev/null; then return; fi
   done
@@ -46,18 +46,18 @@ else
   need dbus '/usr/share/dbus-1/system.conf'
 fi
 
-# The tests' clients of bluetoothd that are not ours: bluetoothctl, and bleak, which comes from PyPI, unmodified, into a
-# folder of the build's.
+# The tests also use clients of bluetoothd from other projects: bluetoothctl, and bleak, which is installed unmodified from
+# PyPI into a folder of the build.
 bleak_folder=$(cd "$(dirname "$0")/.." && pwd)/.build/python
 bleak_packages=(bleak==3.1.0 dbus-fast==5.2.0)
 bleak_stamp=$bleak_folder/latchkey-packages
 bleak_is_wanted=false
 if [ "${1:-}" = tests ]; then
   need bluez '/usr/bin/bluetoothctl'
-  # A machine over ssh, on loopback; the tests start their own server.
+  # For a machine over ssh, on loopback. The tests start their own server.
   need openssh-client '/usr/bin/ssh'
   need openssh-server '/usr/sbin/sshd'
-  # A machine of their own, which they boot, needs these two.
+  # For the machine that the tests boot.
   need systemd '/usr/lib/systemd/systemd' '/lib/systemd/systemd'
   need polkitd '/usr/lib/polkit-1/polkitd' '/usr/libexec/polkitd'
   if [ "$(cat "$bleak_stamp" 2>/dev/null)" != "${bleak_packages[*]}" ]; then
@@ -81,8 +81,8 @@ install_bleak() {
   if ! python3 -m venv "$bleak_folder" >&2 \
     || ! "$bleak_folder/bin/python3" -m pip install --quiet --disable-pip-version-check "${bleak_packages[@]}" >&2; then
     rm -rf "$bleak_folder"
-    say "bleak could not be installed from PyPI. Everything works without it but the tests of clients that are not"
-    say "ours, and they will fail. With a network, or with PIP_INDEX_URL or PIP_FIND_LINKS set, try again."
+    say "bleak could not be installed from PyPI. The tests of clients from other projects will fail; everything else"
+    say "works without it. Try again with a network, or with PIP_INDEX_URL or PIP_FIND_LINKS set."
     return
   fi
   echo "${bleak_packages[*]}" >"$bleak_stamp"
@@ -94,7 +94,7 @@ if [ ${#missing[@]} -eq 0 ]; then
 fi
 
 if ! command -v apt-get >/dev/null; then
-  say "Missing: ${missing[*]} (Debian's names). Install your distribution's packages of them and try again."
+  say "Missing: ${missing[*]} (names in Debian). Install your distribution's packages of them and try again."
   exit 1
 fi
 install=(apt-get install -y --no-install-recommends "${missing[@]}")
@@ -103,7 +103,7 @@ if [ "$(id -u)" -eq 0 ]; then
 elif command -v sudo >/dev/null && { sudo -n true 2>/dev/null || [ -t 0 ]; }; then
   as_root=(sudo)
 else
-  say "Missing: ${missing[*]}. This user may not install them. As root, run"
+  say "Missing: ${missing[*]}. This user can't install them. As root, run"
   say "  ${install[*]}"
   say "and try again."
   exit 1

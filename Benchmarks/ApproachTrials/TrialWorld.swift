@@ -4,10 +4,10 @@ import Radio
 import TimeTypes
 
 /// A small generator for trials, the same for the same seed (Steele, Lea and Flood, 2014).
-public struct TrialRandom: RandomNumberGenerator, Sendable {
+package struct TrialRandom: RandomNumberGenerator, Sendable {
   private var state: UInt64
-  public init(seed: UInt64) { state = seed &* 0x9E37_79B9_7F4A_7C15 &+ 0xD1B5_4A32_D192_ED03 }
-  public mutating func next() -> UInt64 {
+  package init(seed: UInt64) { state = seed &* 0x9E37_79B9_7F4A_7C15 &+ 0xD1B5_4A32_D192_ED03 }
+  package mutating func next() -> UInt64 {
     state &+= 0x9E37_79B9_7F4A_7C15
     var mixed = (state ^ (state >> 30)) &* 0xBF58_476D_1CE4_E5B9
     mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
@@ -18,24 +18,24 @@ public struct TrialRandom: RandomNumberGenerator, Sendable {
 /// A door and a phone on one radio, with the real radio model and the real policy. In between is only as much of a
 /// lock, of bluetoothd and of latchkeyd as a trial of thresholds needs. It is meant for many thousands of runs; the
 /// stories test the real processes.
-public struct TrialWorld {
+package struct TrialWorld {
   static let door = ControllerIdentifier("door")
   static let phone = ControllerIdentifier("phone")
   static let doorAddress = DeviceAddress(bits: 0xC0FF_EE00_0001, kind: .public)
   static let phoneAddress = DeviceAddress(bits: 0xC0FF_EE00_0002, kind: .public)
 
   /// One opening of the door by the phone.
-  public struct Opening: Sendable {
-    public var at: Instant
+  package struct Opening: Sendable {
+    package var at: Instant
     /// The distance from the phone to the door, in metres, when the command was written.
-    public var distance: Double
-    public var because: OpeningReason
+    package var distance: Double
+    package var because: OpeningReason
   }
 
-  public private(set) var now = Instant.zero
-  public private(set) var openings: [Opening] = []
-  public private(set) var questions = 0
-  public var isBoltLocked = true
+  package private(set) var now = Instant.zero
+  package private(set) var openings: [Opening] = []
+  package private(set) var questions = 0
+  package var isBoltLocked = true
   /// As in the lock: LockFirmware, `isLockedAtHome`.
   private var isLockedAtHome = false
   var random: TrialRandom
@@ -58,7 +58,7 @@ public struct TrialWorld {
 
   /// - Parameter connectionInterval: bluetoothd uses 50 ms. A longer one makes hours of a weak link quick to
   ///   simulate.
-  public init(
+  package init(
     seed: UInt64, physics: RadioPhysics, phoneAt place: (Double, Double), isAppDead: Bool,
     connectionInterval: Duration = .milliseconds(50), configuration: HomeConfiguration = HomeConfiguration()
   ) {
@@ -79,7 +79,7 @@ public struct TrialWorld {
   // MARK: Events
 
   /// The phone is carried there in a straight line. Returns when it has arrived.
-  public mutating func walk(to x: Double, _ y: Double, metresPerSecond: Double) {
+  package mutating func walk(to x: Double, _ y: Double, metresPerSecond: Double) {
     let from = position
     let distance = ((x - from.x) * (x - from.x) + (y - from.y) * (y - from.y)).squareRoot()
     let duration = Duration.nanoseconds(Int64(max(0.05, distance / metresPerSecond) * 1e9))
@@ -91,24 +91,24 @@ public struct TrialWorld {
   }
 
   /// The door's radio is dead: jammed, without power, or restarting.
-  public mutating func jam(_ isOn: Bool) {
+  package mutating func jam(_ isOn: Bool) {
     put(.setShielded(Self.door, isOn))
     run(until: now)
   }
 
-  public mutating func pass(_ duration: Duration) { run(until: now + duration) }
+  package mutating func pass(_ duration: Duration) { run(until: now + duration) }
 
   /// A person turns the bolt by hand.
-  public mutating func turnByHand(isLocked: Bool) {
+  package mutating func turnByHand(isLocked: Bool) {
     isBoltLocked = isLocked
     isLockedAtHome = isLocked && isLinked
     leavesAt = nil
   }
 
-  public var isLinked: Bool { link != nil }
+  package var isLinked: Bool { link != nil }
 
   /// The distance from the phone to the door, in metres.
-  public var distance: Double { (position.x * position.x + position.y * position.y).squareRoot() }
+  package var distance: Double { (position.x * position.x + position.y * position.y).squareRoot() }
 
   private var position: Position {
     guard let walk, now < walk.ended else { return walk?.to ?? place }

@@ -3,29 +3,29 @@ import Radio
 import TimeTypes
 
 /// The results of many trials of one kind.
-public struct TrialFigures: Sendable, Equatable {
-  public var runs = 0
+package struct TrialFigures: Sendable, Equatable {
+  package var runs = 0
   /// The door opened although nobody came.
-  public var falseOpens = 0
+  package var falseOpens = 0
   /// The owner came to the door and it stayed locked.
-  public var refused = 0
+  package var refused = 0
   /// It opened more than once for one arrival.
-  public var openedTwice = 0
+  package var openedTwice = 0
   /// The owner was asked.
-  public var asked = 0
+  package var asked = 0
   /// From crossing 3 m to the command, in seconds; negative if the command was written farther away.
-  public var secondsFromThreeMetres: [Double] = []
-  public var metresAtCommand: [Double] = []
+  package var secondsFromThreeMetres: [Double] = []
+  package var metresAtCommand: [Double] = []
   /// Seeds of the first few runs that went wrong.
-  public var seeds: [UInt64] = []
+  package var seeds: [UInt64] = []
 
-  public init() {}
+  package init() {}
 
   mutating func note(_ seed: UInt64) { if seeds.count < 10 { seeds.append(seed) } }
 }
 
 /// A kind of trial: how an owner comes home, or stays there.
-public enum Trial: String, Sendable, CaseIterable {
+package enum Trial: String, Sendable, CaseIterable {
   /// On foot from beyond the radio's range to the door.
   case approach = "approach on foot"
   /// On foot from beyond the radio's range, after the bolt was locked by hand on the way out, next to the phone.
@@ -45,10 +45,10 @@ public enum Trial: String, Sendable, CaseIterable {
   case walkingPast = "walking past"
 
   /// The policy's parameters.
-  nonisolated(unsafe) public static var configuration = HomeConfiguration()
+  nonisolated(unsafe) package static var configuration = HomeConfiguration()
 
   /// Whether the door should open.
-  public var isArrival: Bool {
+  package var isArrival: Bool {
     switch self {
     case .approach, .lockedOnTheWayOut, .shortAbsence, .stopOnTheWay, .fast: true
     case .jamAtNight, .eveningAtHome, .walkingPast: false
@@ -56,7 +56,7 @@ public enum Trial: String, Sendable, CaseIterable {
   }
 
   /// Runs the trial once for each seed.
-  public func run(seeds: Range<UInt64>, physics: RadioPhysics) -> TrialFigures {
+  package func run(seeds: Range<UInt64>, physics: RadioPhysics) -> TrialFigures {
     var figures = TrialFigures()
     for seed in seeds { run(seed, physics, &figures) }
     return figures

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""From back in range to the unlock accepted: Latchkey's agent, alive and dead, and a bleak program, side by side.
+"""Measures the time from being in range again to the accepted unlock: Latchkey's agent, alive and dead, and a bleak
+program.
 
     compare.py [--returns N] [--rounds N] [--json FILE]
 
-Boots a door and a phone as virtual machines, installs Latchkey's packages on both, sets them up, and has the phone leave
-and return, for each contender as often, in turns. Benchmarks/README.md says what is measured, and how.
+Boots a door and a phone as virtual machines, installs Latchkey's packages on both and sets them up. The phone then
+leaves and returns, equally often for each contender, in turns. Benchmarks/README.md describes what is measured, and
+how.
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ PACKAGES = {
     "phone": ["latchkeyd", "latchkey", "latchkey-agent"],
 }
 BLEAK = ["bleak==3.1.0", "dbus-fast==5.2.0", "cryptography==50.0.2"]
-# Debian 13's Python and C library, in the guests.
+# For the Python and C library of Debian 13, in the guests.
 WHEELS = ["--python-version=3.13", "--only-binary=:all:", "--platform=manylinux_2_17_x86_64"]
 WHEELS += ["--platform=manylinux2014_x86_64", "--platform=manylinux_2_28_x86_64"]
 RETURN_LIMIT = 120.0
@@ -44,7 +46,7 @@ def drop_in(unit: str, command: str) -> str:
 class Comparison:
     def __init__(self, machines: Machines) -> None:
         self.machines = machines
-        #: Seconds from back in range to: the link, the unlock accepted.
+        #: Seconds from being in range again to the link, and to the accepted unlock.
         self.figures: dict[str, list[tuple[float, float]]] = {name: [] for name in CONTENDERS}
         self.failures = dict.fromkeys(CONTENDERS, 0)
         self.journal: asyncio.Queue[tuple[float, dict[str, Any]]] = asyncio.Queue()
@@ -52,7 +54,7 @@ class Comparison:
     async def prepare(self) -> None:
         run = self.machines.run
         await asyncio.gather(*(self._install(name, packages) for name, packages in PACKAGES.items()))
-        # So that the lock is locked again, and the phone counts as away, within seconds.
+        # Makes the lock lock again, and the phone count as away, within seconds.
         await run("door", drop_in("latchkey-lock", "/usr/libexec/latchkey/latchkey-lock --leaving-delay 1"))
         await run("phone", drop_in("latchkey-agent", "/usr/libexec/latchkey/latchkey-agent --away 1"))
         await asyncio.gather(run("door", "systemctl daemon-reload"), run("phone", "systemctl daemon-reload"))
@@ -88,7 +90,7 @@ class Comparison:
 
     @staticmethod
     def _until_journal(unit: str, pattern: str) -> str:
-        """Ends with the unit's first entry like this, of before or after."""
+        """A command that ends at the unit's first journal entry like this, past or future."""
         return f"timeout 120 sh -c 'journalctl --follow --lines=all --output=cat --unit={unit} | grep -m1 {pattern}'"
 
     # Contenders
@@ -97,7 +99,8 @@ class Comparison:
         run = self.machines.run
         if contender == "bleak":
             await run("phone", "latchkey quit org.latchkey.agent; systemctl stop latchkeyd")
-            # bluetoothd forgets what it was asked to keep connected: this contender shall have the radio for itself.
+            # Makes bluetoothd forget which devices to keep connected, so that this contender has the radio for
+            # itself.
             await run("phone", "systemctl restart bluetooth")
             await run("phone", "bluetoothctl --timeout 5 power on >/dev/null || true")
             command = "systemd-run --quiet --unit=bleak-unlock --setenv=PYTHONUNBUFFERED=1 python3 /opt/bleak/unlock.py"
@@ -111,7 +114,7 @@ class Comparison:
             await self.machines.run("phone", "systemctl stop bleak-unlock; systemctl restart bluetooth")
 
     async def entry(self, message: str, limit: float, **fields: str) -> float:
-        """When the lock's next entry like this came."""
+        """The time of the lock's next entry like this."""
 
         async def next_one() -> float:
             while True:
@@ -133,7 +136,7 @@ class Comparison:
         self.forget()
         await self.machines.in_range(False)
         try:
-            # No link, and so no lock to be locked, where the last return failed.
+            # If the last return failed, there is no link, and the lock is still locked.
             await self.machines.air_event("link.down", 10)
             await self.entry("bolt.moved", 20, to="locked")
         except TimeoutError:
@@ -166,7 +169,7 @@ class Comparison:
             for contender in CONTENDERS:
                 await self.leave("")
                 await self.begin(contender)
-                # One return that does not count: first imports, first reads, a first link.
+                # One return is not counted, because of the first imports, reads and link.
                 await self.machines.in_range(True)
                 await self.entry("command.accepted", RETURN_LIMIT)
                 for _ in range(returns // rounds + (turn < returns % rounds)):

@@ -1,4 +1,4 @@
-"""Two virtual machines, door and phone, and the air between them, for as long as a `with` lasts (docs/machines.md)."""
+"""Two virtual machines, door and phone, and the air between them, which run within a `with` (docs/machines.md)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Machines:
         self._air: asyncio.subprocess.Process | None = None
         self._waiting: dict[int, asyncio.Future[dict[str, Any]]] = {}
         self._requests = 0
-        #: What the air told, each with its arrival by this machine's monotonic clock.
+        #: The events of the air, each with its arrival time by this machine's monotonic clock.
         self.air_events: asyncio.Queue[tuple[float, dict[str, Any]]] = asyncio.Queue()
         self._tasks: list[asyncio.Task[None]] = []
 
@@ -52,7 +52,7 @@ class Machines:
     async def __aexit__(self, *_: object) -> None:
         for task in self._tasks:
             task.cancel()
-        # Their standard input ends, and with it they do.
+        # Their standard input ends, which ends the processes.
         for process in reversed(self._processes):
             if process.stdin:
                 process.stdin.close()
@@ -93,7 +93,7 @@ class Machines:
                 self._waiting.pop(message["id"]).set_result(message)
 
     async def air_event(self, name: str, limit: float = 60.0) -> float:
-        """When the next event of this name came; others before it are passed over."""
+        """The time of the next event of this name. Skips other events before it."""
 
         async def next_one() -> float:
             while True:
@@ -104,7 +104,7 @@ class Machines:
         return await asyncio.wait_for(next_one(), limit)
 
     async def in_range(self, on: bool) -> float:
-        """Puts the machines into each other's range or out of it, and says when."""
+        """Puts the machines into each other's range or out of it, and returns the time."""
         assert self._air and self._air.stdin
         self._requests += 1
         reply: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
@@ -124,7 +124,7 @@ class Machines:
         return ["ssh", "-F", f"{self._image}/ssh_config", *control, "-p", str(PORTS[name]), "machine", *command]
 
     async def run(self, name: str, command: str, stdin: bytes | None = None, limit: float = 300.0) -> str:
-        """Runs a command of the shell's on a machine; says what it printed."""
+        """Runs a shell command on a machine, and returns its output."""
         process = await asyncio.create_subprocess_exec(
             *self._ssh(name, command),
             stdin=asyncio.subprocess.PIPE,
@@ -137,7 +137,7 @@ class Machines:
         return output.decode()
 
     async def follow(self, name: str, command: str) -> asyncio.Queue[tuple[float, dict[str, Any]]]:
-        """Runs a command that prints lines of JSON, each with its arrival by this machine's clock."""
+        """Runs a command that prints lines of JSON. Yields each with its arrival time by this machine's clock."""
         process = await asyncio.create_subprocess_exec(
             *self._ssh(name, command),
             stdin=asyncio.subprocess.PIPE,

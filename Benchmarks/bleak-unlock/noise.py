@@ -1,6 +1,6 @@
 """The phone's side of a session with the lock: Noise_KX_25519_ChaChaPoly_SHA256, the lock as the initiator.
 
-Sources/LockProtocol has the same in Swift; docs and vectors of Noise (revision 34) have the words used here.
+Sources/LockProtocol is the same in Swift. The names are those of the Noise specification (revision 34).
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ class PhoneSession:
         self._offer = X25519PublicKey.from_public_bytes(offer)
         self._mix_hash(PROLOGUE + bytes([VERSION]) + identity)
         self._mix_hash(lock_key)
-        # -> e, and its payload, which is empty.
+        # -> e, with an empty payload.
         self._mix_hash(offer)
         self._mix_hash(b"")
 
     def unlock(self, operation: int) -> bytes:
-        """What to write: <- e, ee, se, s, es, and the command."""
+        """The message to write: <- e, ee, se, s, es, with the command as its payload."""
         ephemeral = X25519PrivateKey.generate()
         message = ephemeral.public_key().public_bytes_raw()
         self._mix_hash(message)
@@ -48,7 +48,7 @@ class PhoneSession:
         return message
 
     def open(self, answer: bytes) -> bytes:
-        """The lock's answer, which proves that it was this lock."""
+        """The lock's answer, which proves the lock's identity."""
         assert self._key is not None, "an answer comes after the command"
         return ChaCha20Poly1305(self._key).decrypt(bytes(12), answer, None)
 

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Unlocks a Latchkey lock whenever it comes into range, with bleak: what the agent is measured against.
+"""Unlocks a Latchkey lock with bleak whenever it comes into range, for comparison with Latchkey's agent.
 
     unlock.py KEYS      KEYS is the phone's phone-keys.json
 
-The phone is bonded with the lock already. The program stays alive and does what a good one does: it scans for the lock's
-service, connects as soon as the lock is heard, reads the offer while it subscribes, writes the unlock, and waits until
-the link is lost. Each step is said as a line of JSON.
+The phone is already bonded with the lock. The program stays alive and works as well as a bleak program can: it scans
+for the lock's service, connects as soon as it hears the lock, reads the offer while it subscribes, writes the unlock,
+and waits until the link is lost. Each step prints a line of JSON.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def say(step: str, **facts: object) -> None:
 
 
 async def heard() -> BLEDevice:
-    """The lock, at its first advertisement from now on."""
+    """The lock, from its next advertisement."""
     found: asyncio.Future[BLEDevice] = asyncio.get_running_loop().create_future()
 
     def take(device: BLEDevice, _: object) -> None:
@@ -55,8 +55,8 @@ async def visit(keys: dict[str, str]) -> None:
 
     async with BleakClient(device, disconnected_callback=lambda _: gone.set(), timeout=30.0) as lock:
         say("connected")
-        # All at once. The offer that the lock notifies at link-up may have come too early to be heard, so it is read; a
-        # later one replaces it. Only who is subscribed to offers is sent an answer.
+        # All at once. The offer that the lock notifies at link-up may have come before the subscription, so the offer
+        # is read as well; a later one replaces it. The lock sends answers only to subscribers.
         offers: list[bytes] = []
 
         async def read() -> None:

@@ -13,7 +13,7 @@ import Worlds
   @Option(help: "How many relaunches to measure.")
   var relaunches = 50
 
-  @Option(help: "How many connection requests latchkeyd holds where it holds many.")
+  @Option(help: "The number of connection requests in the measurement with many.")
   var requests = 1000
 
   @Flag(help: "Only measure latchkeyd with many requests, and print its row.")

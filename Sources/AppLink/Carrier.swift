@@ -1,6 +1,6 @@
 /// The app's end of the link to the system. There are two carriers: `AppLinkBus` over D-Bus, and
 /// `CoreBluetoothTestKit` inside one process.
-public protocol AppLinkConnection: AnyObject, Sendable {
+package protocol AppLinkConnection: AnyObject, Sendable {
   /// Sends a request to the system, in order. Requests sent while the system is away are dropped: the library repeats
   /// what still matters when `AppLinkDelegate.linkDidAttach` tells it that the system is back.
   func send(_ request: Request)
@@ -9,7 +9,7 @@ public protocol AppLinkConnection: AnyObject, Sendable {
 }
 
 /// What the link tells the library; always from one thread at a time, in order.
-public protocol AppLinkDelegate: AnyObject, Sendable {
+package protocol AppLinkDelegate: AnyObject, Sendable {
   /// The app is attached, for the first time or again after the system went away.
   func linkDidAttach(_ reply: AttachReply)
   func linkDidReceive(_ event: Event)

@@ -1,7 +1,7 @@
 import FoundationEssentials
 
 /// What the user, through the `latchkey` command, asks of the system.
-public enum ControlRequest: Sendable, Hashable {
+package enum ControlRequest: Sendable, Hashable {
   /// Starts an app, or brings it to the foreground. Clears an earlier force-quit.
   case openApp(bundleIdentifier: String)
   /// The user looks at something else: the app goes to the background and is soon suspended.
@@ -26,12 +26,12 @@ public enum ControlRequest: Sendable, Hashable {
   case pair(device: String)
 
   /// Whether the answer is the status.
-  public var returnsStatus: Bool { self == .status || self == .attendPairings }
+  package var returnsStatus: Bool { self == .status || self == .attendPairings }
 }
 
 /// What a pairing asks the user.
-public struct PairingQuestion: Sendable, Hashable, Codable {
-  public enum Kind: String, Sendable, Hashable, Codable {
+package struct PairingQuestion: Sendable, Hashable, Codable {
+  package enum Kind: String, Sendable, Hashable, Codable {
     /// Do both devices show this number?
     case compare
     /// May the device pair? There is no number to compare.
@@ -42,14 +42,14 @@ public struct PairingQuestion: Sendable, Hashable, Codable {
     case show
   }
   /// Never reused.
-  public var identifier: UInt64
-  public var kind: Kind
-  public var address: String
+  package var identifier: UInt64
+  package var kind: Kind
+  package var address: String
   /// What the device calls itself. It can be any text.
-  public var name: String?
+  package var name: String?
   /// 0 to 999,999; 0 if there is none.
-  public var passkey: UInt32
-  public init(identifier: UInt64, kind: Kind, address: String, name: String? = nil, passkey: UInt32 = 0) {
+  package var passkey: UInt32
+  package init(identifier: UInt64, kind: Kind, address: String, name: String? = nil, passkey: UInt32 = 0) {
     self.identifier = identifier
     self.kind = kind
     self.address = address
@@ -59,35 +59,35 @@ public struct PairingQuestion: Sendable, Hashable, Codable {
 }
 
 /// The user's answer.
-public struct PairingAnswer: Sendable, Hashable, Codable {
-  public var question: UInt64
-  public var isAccepted: Bool
+package struct PairingAnswer: Sendable, Hashable, Codable {
+  package var question: UInt64
+  package var isAccepted: Bool
   /// The number that was asked for.
-  public var passkey: UInt32
-  public init(question: UInt64, isAccepted: Bool, passkey: UInt32 = 0) {
+  package var passkey: UInt32
+  package init(question: UInt64, isAccepted: Bool, passkey: UInt32 = 0) {
     self.question = question
     self.isAccepted = isAccepted
     self.passkey = passkey
   }
 }
 
-public enum AppState: String, Sendable, Hashable, Codable {
+package enum AppState: String, Sendable, Hashable, Codable {
   case notRunning, launching, foreground, background, suspended
 }
 
 /// One app, as `latchkey apps` shows it.
-public struct AppStatus: Sendable, Hashable, Codable {
-  public var bundleIdentifier: String
-  public var state: AppState
-  public var processIdentifier: Int32?
-  public var quitByUser: Bool
+package struct AppStatus: Sendable, Hashable, Codable {
+  package var bundleIdentifier: String
+  package var state: AppState
+  package var processIdentifier: Int32?
+  package var quitByUser: Bool
   /// Connection requests that have not completed.
-  public var pendingConnections: Int
-  public var connections: Int
-  public var launches: Int
+  package var pendingConnections: Int
+  package var connections: Int
+  package var launches: Int
   /// The alert that it shows the user now.
-  public var alert: String?
-  public init(
+  package var alert: String?
+  package init(
     bundleIdentifier: String, state: AppState, processIdentifier: Int32? = nil, quitByUser: Bool = false,
     pendingConnections: Int = 0, connections: Int = 0, launches: Int = 0, alert: String? = nil
   ) {
@@ -102,16 +102,16 @@ public struct AppStatus: Sendable, Hashable, Codable {
   }
 }
 
-public struct SystemStatus: Sendable, Hashable, Codable {
-  public var bluetooth: ManagerState
-  public var apps: [AppStatus]
+package struct SystemStatus: Sendable, Hashable, Codable {
+  package var bluetooth: ManagerState
+  package var apps: [AppStatus]
   /// Pairings that wait for the user's answer.
-  public var pairings: [PairingQuestion]
+  package var pairings: [PairingQuestion]
   /// The last wakes of each app since the system started, oldest first.
-  public var wakes: [WakeRecord]
+  package var wakes: [WakeRecord]
   /// Why promises can't be stored at this moment, and what that means. `nil` if they can.
-  public var storeTrouble: String?
-  public init(
+  package var storeTrouble: String?
+  package init(
     bluetooth: ManagerState, apps: [AppStatus], pairings: [PairingQuestion] = [], wakes: [WakeRecord] = [],
     storeTrouble: String? = nil
   ) {

@@ -2,19 +2,19 @@ import BluetoothTypes
 import FoundationEssentials
 
 /// One thing that an app is told. Events are delivered in order, each once.
-public struct Event: Sendable, Hashable {
-  public var sequence: EventSequence
+package struct Event: Sendable, Hashable {
+  package var sequence: EventSequence
   /// The manager that is told, or `nil` for the app itself.
-  public var manager: ManagerIdentifier?
-  public var body: Body
-  public init(sequence: EventSequence, manager: ManagerIdentifier?, body: Body) {
+  package var manager: ManagerIdentifier?
+  package var body: Body
+  package init(sequence: EventSequence, manager: ManagerIdentifier?, body: Body) {
     self.sequence = sequence
     self.manager = manager
     self.body = body
   }
 
   /// What happened.
-  public enum Body: Sendable, Hashable {
+  package enum Body: Sendable, Hashable {
     // Managers
     case managerRejected(AppLinkError)
     case stateChanged(ManagerState)
@@ -55,13 +55,13 @@ public struct Event: Sendable, Hashable {
 }
 
 /// `CBManagerState`, with its raw values.
-public enum ManagerState: UInt8, Sendable, Hashable, Codable {
+package enum ManagerState: UInt8, Sendable, Hashable, Codable {
   case unknown = 0
   case resetting, unsupported, unauthorized, poweredOff, poweredOn
 }
 
 /// How an operation on a peripheral ended.
-public enum OperationResult: Sendable, Hashable {
+package enum OperationResult: Sendable, Hashable {
   case failed(PeerError)
   case done
   /// All services of the peripheral that have been discovered so far.
@@ -75,20 +75,20 @@ public enum OperationResult: Sendable, Hashable {
   case rssi(Int8)
 }
 
-public struct CentralRestoration: Sendable, Hashable, Codable {
-  public var peripherals: [PeripheralSnapshot]
-  public var scan: ScanRequest?
-  public init(peripherals: [PeripheralSnapshot], scan: ScanRequest? = nil) {
+package struct CentralRestoration: Sendable, Hashable, Codable {
+  package var peripherals: [PeripheralSnapshot]
+  package var scan: ScanRequest?
+  package init(peripherals: [PeripheralSnapshot], scan: ScanRequest? = nil) {
     self.peripherals = peripherals
     self.scan = scan
   }
 }
 
-public struct PeripheralRestoration: Sendable, Hashable, Codable {
-  public var services: [ServiceDefinition]
-  public var advertisement: AdvertisementRequest?
-  public var subscriptions: [LocalAttributeIdentifier: [CentralSnapshot]]
-  public init(
+package struct PeripheralRestoration: Sendable, Hashable, Codable {
+  package var services: [ServiceDefinition]
+  package var advertisement: AdvertisementRequest?
+  package var subscriptions: [LocalAttributeIdentifier: [CentralSnapshot]]
+  package init(
     services: [ServiceDefinition], advertisement: AdvertisementRequest?,
     subscriptions: [LocalAttributeIdentifier: [CentralSnapshot]] = [:]
   ) {

@@ -1,6 +1,6 @@
 extension Event {
   /// An event's name in the journal and among the reasons of wakes.
-  public enum Kind: String, Sendable, Hashable, CaseIterable {
+  package enum Kind: String, Sendable, Hashable, CaseIterable {
     case managerRejected, stateChanged, willRestoreState
     case discovered, connected, failedToConnect, disconnected, operationCompleted, valueUpdated, nameChanged
     case servicesModified
@@ -11,7 +11,7 @@ extension Event {
 }
 
 extension Event.Body {
-  public var kind: Event.Kind {
+  package var kind: Event.Kind {
     switch self {
     case .managerRejected: .managerRejected
     case .stateChanged: .stateChanged

@@ -1,13 +1,13 @@
 import BluetoothTypes
 import FoundationEssentials
 
-public struct ServiceDefinition: Sendable, Hashable, Codable {
-  public var identifier: LocalAttributeIdentifier
-  public var uuid: BluetoothUUID
-  public var isPrimary: Bool
-  public var includedServices: [LocalAttributeIdentifier]
-  public var characteristics: [CharacteristicDefinition]
-  public init(
+package struct ServiceDefinition: Sendable, Hashable, Codable {
+  package var identifier: LocalAttributeIdentifier
+  package var uuid: BluetoothUUID
+  package var isPrimary: Bool
+  package var includedServices: [LocalAttributeIdentifier]
+  package var characteristics: [CharacteristicDefinition]
+  package init(
     identifier: LocalAttributeIdentifier, uuid: BluetoothUUID, isPrimary: Bool = true,
     includedServices: [LocalAttributeIdentifier] = [], characteristics: [CharacteristicDefinition]
   ) {
@@ -19,15 +19,15 @@ public struct ServiceDefinition: Sendable, Hashable, Codable {
   }
 }
 
-public struct CharacteristicDefinition: Sendable, Hashable, Codable {
-  public var identifier: LocalAttributeIdentifier
-  public var uuid: BluetoothUUID
-  public var properties: CharacteristicProperties
-  public var permissions: AttributePermissions
+package struct CharacteristicDefinition: Sendable, Hashable, Codable {
+  package var identifier: LocalAttributeIdentifier
+  package var uuid: BluetoothUUID
+  package var properties: CharacteristicProperties
+  package var permissions: AttributePermissions
   /// A value with which the system answers reads by itself, or `nil` if the app is asked each time.
-  public var value: [UInt8]?
-  public var descriptors: [DescriptorDefinition]
-  public init(
+  package var value: [UInt8]?
+  package var descriptors: [DescriptorDefinition]
+  package init(
     identifier: LocalAttributeIdentifier, uuid: BluetoothUUID, properties: CharacteristicProperties,
     permissions: AttributePermissions, value: [UInt8]? = nil, descriptors: [DescriptorDefinition] = []
   ) {
@@ -40,20 +40,20 @@ public struct CharacteristicDefinition: Sendable, Hashable, Codable {
   }
 }
 
-public struct DescriptorDefinition: Sendable, Hashable, Codable {
-  public var uuid: BluetoothUUID
-  public var value: [UInt8]
-  public init(uuid: BluetoothUUID, value: [UInt8]) {
+package struct DescriptorDefinition: Sendable, Hashable, Codable {
+  package var uuid: BluetoothUUID
+  package var value: [UInt8]
+  package init(uuid: BluetoothUUID, value: [UInt8]) {
     self.uuid = uuid
     self.value = value
   }
 }
 
 /// What `startAdvertising` accepts: a name and service UUIDs (Apple, `CBPeripheralManager.startAdvertising`).
-public struct AdvertisementRequest: Sendable, Hashable, Codable {
-  public var localName: String?
-  public var serviceUUIDs: [BluetoothUUID]
-  public init(localName: String? = nil, serviceUUIDs: [BluetoothUUID] = []) {
+package struct AdvertisementRequest: Sendable, Hashable, Codable {
+  package var localName: String?
+  package var serviceUUIDs: [BluetoothUUID]
+  package init(localName: String? = nil, serviceUUIDs: [BluetoothUUID] = []) {
     self.localName = localName
     self.serviceUUIDs = serviceUUIDs
   }

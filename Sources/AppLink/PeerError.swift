@@ -1,13 +1,13 @@
 import BluetoothTypes
 
 /// An error that the app receives as a `CBError` or a `CBATTError`.
-public enum PeerError: Error, Sendable, Hashable, Codable {
+package enum PeerError: Error, Sendable, Hashable, Codable {
   /// A `CBError`, and what happened.
   case coreBluetooth(Code, message: String)
   case att(ATTError)
 
   /// `CBError.Code`, with its names and raw values (Apple, Core Bluetooth, CBError.h).
-  public enum Code: Int, Sendable, Hashable, Codable, CaseIterable {
+  package enum Code: Int, Sendable, Hashable, Codable, CaseIterable {
     case unknown = 0
     case invalidParameters
     case invalidHandle

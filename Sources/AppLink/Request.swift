@@ -3,7 +3,7 @@ import FoundationEssentials
 
 /// What an app sends to the system. `attach` comes first and is answered by `AttachReply`. The rest may come in any
 /// order.
-public enum Request: Sendable, Hashable {
+package enum Request: Sendable, Hashable {
   // Managers
   /// Answered by `.managerRejected`, or by `.stateChanged`, which follows a `.willRestoreCentral` or
   /// `.willRestorePeripheral` if there is something to restore.
@@ -29,7 +29,7 @@ public enum Request: Sendable, Hashable {
 }
 
 /// What a central manager asks for.
-public enum CentralRequest: Sendable, Hashable {
+package enum CentralRequest: Sendable, Hashable {
   case scan(ScanRequest)
   case stopScan
   case connect(PeerIdentifier, ConnectOptions)
@@ -39,7 +39,7 @@ public enum CentralRequest: Sendable, Hashable {
 }
 
 /// What a peripheral manager asks for.
-public enum PeripheralRequest: Sendable, Hashable {
+package enum PeripheralRequest: Sendable, Hashable {
   case addService(ServiceDefinition)
   case removeService(LocalAttributeIdentifier)
   case removeAllServices
@@ -51,23 +51,23 @@ public enum PeripheralRequest: Sendable, Hashable {
 }
 
 /// A question that `CBCentralManager` answers to its caller at once.
-public enum Query: Sendable, Hashable {
+package enum Query: Sendable, Hashable {
   case retrievePeripherals(ManagerIdentifier, [PeerIdentifier])
   case retrieveConnectedPeripherals(ManagerIdentifier, withServices: [BluetoothUUID])
 }
 
-public typealias QueryReply = [PeripheralSnapshot]
+package typealias QueryReply = [PeripheralSnapshot]
 
 /// How an app introduces itself.
-public struct Attachment: Sendable, Hashable {
+package struct Attachment: Sendable, Hashable {
   /// The version of this vocabulary. The system refuses any version but its own, with a clear error.
-  public var protocolVersion: UInt32
+  package var protocolVersion: UInt32
   /// `CFBundleIdentifier` of its Info.plist. The system checks that the caller is that app.
-  public var bundleIdentifier: String
+  package var bundleIdentifier: String
   /// The last event that this process received, if it was attached before the system went away.
-  public var lastEvent: EventSequence?
-  public static let currentProtocolVersion: UInt32 = 1
-  public init(
+  package var lastEvent: EventSequence?
+  package static let currentProtocolVersion: UInt32 = 1
+  package init(
     protocolVersion: UInt32 = Attachment.currentProtocolVersion, bundleIdentifier: String,
     lastEvent: EventSequence? = nil
   ) {
@@ -78,13 +78,13 @@ public struct Attachment: Sendable, Hashable {
 }
 
 /// What an app is told when it attaches.
-public struct AttachReply: Sendable, Hashable {
+package struct AttachReply: Sendable, Hashable {
   /// Restore identifiers of the managers for which the system relaunched the app.
-  public var centralsToRestore: [String]
-  public var peripheralsToRestore: [String]
+  package var centralsToRestore: [String]
+  package var peripheralsToRestore: [String]
   /// Background modes that its Info.plist declares, as the system read them.
-  public var backgroundModes: [String]
-  public init(centralsToRestore: [String] = [], peripheralsToRestore: [String] = [], backgroundModes: [String] = []) {
+  package var backgroundModes: [String]
+  package init(centralsToRestore: [String] = [], peripheralsToRestore: [String] = [], backgroundModes: [String] = []) {
     self.centralsToRestore = centralsToRestore
     self.peripheralsToRestore = peripheralsToRestore
     self.backgroundModes = backgroundModes
@@ -92,51 +92,51 @@ public struct AttachReply: Sendable, Hashable {
 }
 
 /// Why the system refuses an app or a request.
-public struct AppLinkError: Error, Sendable, Hashable, CustomStringConvertible {
-  public enum Code: String, Sendable, Hashable, Codable {
+package struct AppLinkError: Error, Sendable, Hashable, CustomStringConvertible {
+  package enum Code: String, Sendable, Hashable, Codable {
     case wrongVersion, unknownApp, notThatApp, notAttached, alreadyAttached, invalidArguments, limitReached,
       notFound, unavailable
   }
-  public var code: Code
+  package var code: Code
   /// What was wrong and what to do about it.
-  public var message: String
-  public init(_ code: Code, _ message: String) {
+  package var message: String
+  package init(_ code: Code, _ message: String) {
     self.code = code
     self.message = message
   }
-  public var description: String { "\(code.rawValue): \(message)" }
+  package var description: String { "\(code.rawValue): \(message)" }
 }
 
-public struct ManagerCreation: Sendable, Hashable, Codable {
-  public var role: Role
+package struct ManagerCreation: Sendable, Hashable, Codable {
+  package var role: Role
   /// Opts in to preservation.
-  public var restoreIdentifier: String?
-  public init(role: Role, restoreIdentifier: String? = nil) {
+  package var restoreIdentifier: String?
+  package init(role: Role, restoreIdentifier: String? = nil) {
     self.role = role
     self.restoreIdentifier = restoreIdentifier
   }
 }
 
-public struct ScanRequest: Sendable, Hashable, Codable {
+package struct ScanRequest: Sendable, Hashable, Codable {
   /// `nil`: every peripheral.
-  public var services: [BluetoothUUID]?
-  public var allowDuplicates: Bool
-  public var solicitedServices: [BluetoothUUID]
-  public init(services: [BluetoothUUID]?, allowDuplicates: Bool = false, solicitedServices: [BluetoothUUID] = []) {
+  package var services: [BluetoothUUID]?
+  package var allowDuplicates: Bool
+  package var solicitedServices: [BluetoothUUID]
+  package init(services: [BluetoothUUID]?, allowDuplicates: Bool = false, solicitedServices: [BluetoothUUID] = []) {
     self.services = services
     self.allowDuplicates = allowDuplicates
     self.solicitedServices = solicitedServices
   }
 }
 
-public struct ConnectOptions: Sendable, Hashable, Codable {
-  public var notifyOnConnection: Bool
-  public var notifyOnDisconnection: Bool
-  public var notifyOnNotification: Bool
-  public var enableAutoReconnect: Bool
+package struct ConnectOptions: Sendable, Hashable, Codable {
+  package var notifyOnConnection: Bool
+  package var notifyOnDisconnection: Bool
+  package var notifyOnNotification: Bool
+  package var enableAutoReconnect: Bool
   /// Seconds to wait before the attempt starts.
-  public var startDelaySeconds: Double
-  public init(
+  package var startDelaySeconds: Double
+  package init(
     notifyOnConnection: Bool = false, notifyOnDisconnection: Bool = false, notifyOnNotification: Bool = false,
     enableAutoReconnect: Bool = false, startDelaySeconds: Double = 0
   ) {
@@ -149,7 +149,7 @@ public struct ConnectOptions: Sendable, Hashable, Codable {
 }
 
 /// An operation on a connected peripheral's attributes. Attributes are identified by their handles.
-public enum PeripheralOperation: Sendable, Hashable, Codable {
+package enum PeripheralOperation: Sendable, Hashable, Codable {
   case discoverServices([BluetoothUUID]?)
   case discoverIncludedServices([BluetoothUUID]?, service: AttributeHandle)
   case discoverCharacteristics([BluetoothUUID]?, service: AttributeHandle)
@@ -164,21 +164,21 @@ public enum PeripheralOperation: Sendable, Hashable, Codable {
 
 /// What a manager's delegate has been told so far. With it, a system that came back can tell the app what it missed,
 /// and nothing twice.
-public struct ManagerView: Sendable, Hashable, Codable {
+package struct ManagerView: Sendable, Hashable, Codable {
   /// The state last told, or `nil` before the first.
-  public var state: ManagerState?
+  package var state: ManagerState?
   /// Every peripheral that the app has a connection to or a request for, as the app sees it.
-  public var peripherals: [PeripheralSnapshot]
+  package var peripherals: [PeripheralSnapshot]
   /// The connection options of the requested ones.
-  public var connectOptions: [PeerIdentifier: ConnectOptions]
-  public var scan: ScanRequest?
+  package var connectOptions: [PeerIdentifier: ConnectOptions]
+  package var scan: ScanRequest?
   /// Discovered peripherals that a scan without duplicates has already reported.
-  public var discovered: [PeerIdentifier]
-  public var services: [ServiceDefinition]
-  public var advertisement: AdvertisementRequest?
+  package var discovered: [PeerIdentifier]
+  package var services: [ServiceDefinition]
+  package var advertisement: AdvertisementRequest?
   /// Centrals that the app believes subscribed, by characteristic.
-  public var subscriptions: [LocalAttributeIdentifier: [PeerIdentifier]]
-  public init(
+  package var subscriptions: [LocalAttributeIdentifier: [PeerIdentifier]]
+  package init(
     state: ManagerState? = nil, peripherals: [PeripheralSnapshot] = [],
     connectOptions: [PeerIdentifier: ConnectOptions] = [:], scan: ScanRequest? = nil,
     discovered: [PeerIdentifier] = [], services: [ServiceDefinition] = [],

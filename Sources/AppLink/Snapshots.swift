@@ -2,21 +2,21 @@ import BluetoothTypes
 import FoundationEssentials
 
 /// `CBPeripheralState`, with its raw values.
-public enum PeripheralState: UInt8, Sendable, Hashable, Codable {
+package enum PeripheralState: UInt8, Sendable, Hashable, Codable {
   case disconnected = 0
   case connecting, connected, disconnecting
 }
 
 /// A remote peripheral as one app sees it, with what that app has discovered and subscribed to so far.
-public struct PeripheralSnapshot: Sendable, Hashable, Codable {
-  public var identifier: PeerIdentifier
-  public var name: String?
-  public var state: PeripheralState
+package struct PeripheralSnapshot: Sendable, Hashable, Codable {
+  package var identifier: PeerIdentifier
+  package var name: String?
+  package var state: PeripheralState
   /// `nil` before the first discovery.
-  public var services: [ServiceSnapshot]?
+  package var services: [ServiceSnapshot]?
   /// The connection's ATT MTU in bytes.
-  public var mtu: Int
-  public init(
+  package var mtu: Int
+  package init(
     identifier: PeerIdentifier, name: String? = nil, state: PeripheralState = .disconnected,
     services: [ServiceSnapshot]? = nil, mtu: Int = ATTLimits.defaultMTU
   ) {
@@ -28,14 +28,14 @@ public struct PeripheralSnapshot: Sendable, Hashable, Codable {
   }
 }
 
-public struct ServiceSnapshot: Sendable, Hashable, Codable {
-  public var handle: AttributeHandle
-  public var uuid: BluetoothUUID
-  public var isPrimary: Bool
+package struct ServiceSnapshot: Sendable, Hashable, Codable {
+  package var handle: AttributeHandle
+  package var uuid: BluetoothUUID
+  package var isPrimary: Bool
   /// Handles of included services, or `nil` before they were discovered.
-  public var includedServices: [AttributeHandle]?
-  public var characteristics: [CharacteristicSnapshot]?
-  public init(
+  package var includedServices: [AttributeHandle]?
+  package var characteristics: [CharacteristicSnapshot]?
+  package init(
     handle: AttributeHandle, uuid: BluetoothUUID, isPrimary: Bool = true,
     includedServices: [AttributeHandle]? = nil, characteristics: [CharacteristicSnapshot]? = nil
   ) {
@@ -47,13 +47,13 @@ public struct ServiceSnapshot: Sendable, Hashable, Codable {
   }
 }
 
-public struct CharacteristicSnapshot: Sendable, Hashable, Codable {
-  public var handle: AttributeHandle
-  public var uuid: BluetoothUUID
-  public var properties: CharacteristicProperties
-  public var isNotifying: Bool
-  public var descriptors: [DescriptorSnapshot]?
-  public init(
+package struct CharacteristicSnapshot: Sendable, Hashable, Codable {
+  package var handle: AttributeHandle
+  package var uuid: BluetoothUUID
+  package var properties: CharacteristicProperties
+  package var isNotifying: Bool
+  package var descriptors: [DescriptorSnapshot]?
+  package init(
     handle: AttributeHandle, uuid: BluetoothUUID, properties: CharacteristicProperties, isNotifying: Bool = false,
     descriptors: [DescriptorSnapshot]? = nil
   ) {
@@ -65,21 +65,21 @@ public struct CharacteristicSnapshot: Sendable, Hashable, Codable {
   }
 }
 
-public struct DescriptorSnapshot: Sendable, Hashable, Codable {
-  public var handle: AttributeHandle
-  public var uuid: BluetoothUUID
-  public init(handle: AttributeHandle, uuid: BluetoothUUID) {
+package struct DescriptorSnapshot: Sendable, Hashable, Codable {
+  package var handle: AttributeHandle
+  package var uuid: BluetoothUUID
+  package init(handle: AttributeHandle, uuid: BluetoothUUID) {
     self.handle = handle
     self.uuid = uuid
   }
 }
 
 /// A remote central.
-public struct CentralSnapshot: Sendable, Hashable, Codable {
-  public var identifier: PeerIdentifier
+package struct CentralSnapshot: Sendable, Hashable, Codable {
+  package var identifier: PeerIdentifier
   /// How many bytes fit in one notification: the link's MTU minus three.
-  public var maximumUpdateValueLength: Int
-  public init(identifier: PeerIdentifier, maximumUpdateValueLength: Int) {
+  package var maximumUpdateValueLength: Int
+  package init(identifier: PeerIdentifier, maximumUpdateValueLength: Int) {
     self.identifier = identifier
     self.maximumUpdateValueLength = maximumUpdateValueLength
   }

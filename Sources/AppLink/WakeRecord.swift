@@ -1,7 +1,7 @@
 /// Why an app is woken or relaunched.
 ///
 /// Its raw value appears in the journal and on the bus. A value unknown to this program comes from a later version.
-public enum WakeReason: Sendable, Hashable, RawRepresentable, Codable {
+package enum WakeReason: Sendable, Hashable, RawRepresentable, Codable {
   /// The first event that the app is told.
   case event(Event.Kind)
   /// An earlier run of the system woke it.
@@ -10,7 +10,7 @@ public enum WakeReason: Sendable, Hashable, RawRepresentable, Codable {
   case restore
   case unknown(String)
 
-  public init(rawValue: String) {
+  package init(rawValue: String) {
     self =
       switch rawValue {
       case "adopted": .adopted
@@ -19,7 +19,7 @@ public enum WakeReason: Sendable, Hashable, RawRepresentable, Codable {
       }
   }
 
-  public var rawValue: String {
+  package var rawValue: String {
     switch self {
     case .event(let kind): kind.rawValue
     case .adopted: "adopted"
@@ -30,18 +30,18 @@ public enum WakeReason: Sendable, Hashable, RawRepresentable, Codable {
 }
 
 /// One time that an app was woken or relaunched for Bluetooth.
-public struct WakeRecord: Sendable, Hashable, Codable {
-  public var app: String
-  public var because: WakeReason
+package struct WakeRecord: Sendable, Hashable, Codable {
+  package var app: String
+  package var because: WakeReason
   /// When it began, in seconds since 1970.
-  public var unixSeconds: Double
-  public var seconds: Double
+  package var unixSeconds: Double
+  package var seconds: Double
   /// Events that the app was told, and requests that it made.
-  public var told: Int
-  public var said: Int
+  package var told: Int
+  package var said: Int
   /// `suspended`, `overran`, `opened` by the user, or how its process ended. `nil` while it lasts.
-  public var outcome: String?
-  public init(
+  package var outcome: String?
+  package init(
     app: String, because: WakeReason, unixSeconds: Double, seconds: Double, told: Int, said: Int, outcome: String?
   ) {
     self.app = app

@@ -12,7 +12,7 @@ import Timekeeping
 ///
 /// The link does not keep the delegate alive. It calls the delegate on the bus's thread, in order. It listens only to
 /// the owner of `org.latchkey.System1`.
-public final class AppLinkClient: AppLinkConnection {
+package final class AppLinkClient: AppLinkConnection {
   private let address: BusAddress
   private let logger: Logger
   private let time: (any TimeSource)?
@@ -21,7 +21,7 @@ public final class AppLinkClient: AppLinkConnection {
 
   /// `address` is by default the system bus's, or that in `DBUS_SYSTEM_BUS_ADDRESS`. `time` is for retrying a refused
   /// attachment; by default it is the process's (`ProcessClock`).
-  public init(
+  package init(
     address: String? = nil, logger: Logger, time: (any TimeSource)? = nil, delegate: any AppLinkDelegate
   ) {
     self.time = time
@@ -33,7 +33,7 @@ public final class AppLinkClient: AppLinkConnection {
   deinit { close() }
 
   /// Connects to the bus. The system need not be there yet. Called once. Throws `BusError` if there is no bus.
-  public func start() throws(BusError) {
+  package func start() throws(BusError) {
     let started = AppLinkClientSession(
       bus: try Bus(address: address), logger: logger, time: time, delegate: delegate)
     // Set before the first call of the delegate, which may use the link.
@@ -41,18 +41,18 @@ public final class AppLinkClient: AppLinkConnection {
     try started.start()
   }
 
-  public func send(_ request: Request) {
+  package func send(_ request: Request) {
     session.withLock { $0 }?.send(request)
   }
 
   /// Blocks until the system has answered or is gone. It may be called in the delegate's methods.
-  public func query(_ query: Query) throws(AppLinkError) -> QueryReply {
+  package func query(_ query: Query) throws(AppLinkError) -> QueryReply {
     guard let session = session.withLock({ $0 }) else { throw AppLinkError(.unavailable, "the link isn't started") }
     return try session.query(query)
   }
 
   /// Leaves the bus, so the system sees the app detach. The delegate is not called any more.
-  public func close() {
+  package func close() {
     session.withLock { session in
       defer { session = nil }
       return session
@@ -281,7 +281,7 @@ actor AppLinkClientSession {
       isAwaitingAlarm = true
       alarm.set(time.now + pause)
     } catch {
-      logger.error("the system is not asked again, since there is no clock", metadata: ["error": "\(error)"])
+      logger.error("the request is not repeated, because there is no clock", metadata: ["error": "\(error)"])
     }
   }
 

@@ -3,15 +3,15 @@ import BusValue
 import SystemBus
 
 /// Where the system is on the bus.
-public enum AppLinkName {
+package enum AppLinkName {
   /// The system's name on the bus.
-  public static let busName = "org.latchkey.System1"
+  package static let busName = "org.latchkey.System1"
   /// Its only object.
-  public static let path = ObjectPath(unchecked: "/org/latchkey/System1")
+  package static let path = ObjectPath(unchecked: "/org/latchkey/System1")
   /// The interface for apps.
-  public static let appInterface = "org.latchkey.System1"
+  package static let appInterface = "org.latchkey.System1"
   /// The interface for the user's command.
-  public static let controlInterface = "org.latchkey.Control1"
+  package static let controlInterface = "org.latchkey.Control1"
 }
 
 /// What the system's object serves, as introspection describes it.

@@ -4,36 +4,36 @@ import Synchronization
 import SystemBus
 
 /// One connection of an app's process. It is never reused for another.
-public struct AppConnection: Sendable, Hashable, CustomStringConvertible {
+package struct AppConnection: Sendable, Hashable, CustomStringConvertible {
   /// Its unique name on the bus.
-  public let name: String
-  public init(name: String) { self.name = name }
-  public var description: String { name }
+  package let name: String
+  package init(name: String) { self.name = name }
+  package var description: String { name }
 }
 
 /// The process behind a connection, according to the bus.
-public struct Credentials: Sendable, Hashable {
-  public var processIdentifier: Int32
-  public var userIdentifier: UInt32
-  public init(processIdentifier: Int32, userIdentifier: UInt32) {
+package struct Credentials: Sendable, Hashable {
+  package var processIdentifier: Int32
+  package var userIdentifier: UInt32
+  package init(processIdentifier: Int32, userIdentifier: UInt32) {
     self.processIdentifier = processIdentifier
     self.userIdentifier = userIdentifier
   }
 }
 
 /// Identifies an attachment that waits for its answer.
-public struct AttachToken: Sendable, Hashable { let connection: AppConnection, call: IncomingCall }
+package struct AttachToken: Sendable, Hashable { let connection: AppConnection, call: IncomingCall }
 /// Identifies a query that waits for its answer.
-public struct QueryToken: Sendable, Hashable { let call: IncomingCall }
+package struct QueryToken: Sendable, Hashable { let call: IncomingCall }
 /// Identifies a user's request that waits for its answer.
-public struct ControlToken: Sendable, Hashable {
+package struct ControlToken: Sendable, Hashable {
   let call: IncomingCall
   /// Whether the answer is the status.
   let wantsStatus: Bool
 }
 
 /// What the system's end of the links is told.
-public enum AppLinkServerEvent: Sendable, Hashable {
+package enum AppLinkServerEvent: Sendable, Hashable {
   /// A process claims to be an app. Answered by `AppLinkServer.reply`. Its requests are delivered once it is
   /// accepted.
   case attach(AppConnection, Credentials, Attachment, AttachToken)
@@ -56,7 +56,7 @@ public enum AppLinkServerEvent: Sendable, Hashable {
 /// process that is not attached are answered with `org.latchkey.Error.NotAttached`. The reply to a request is sent
 /// when the request has been handled. A connection with 256 waiting requests, or four megabytes of them, gets
 /// `org.latchkey.Error.LimitReached` for the next one and is detached.
-public final class AppLinkServer: Sendable {
+package final class AppLinkServer: Sendable {
   private let address: BusAddress
   private let logger: Logger
   private let onEvent: @Sendable (AppLinkServerEvent) -> Void
@@ -64,7 +64,7 @@ public final class AppLinkServer: Sendable {
 
   /// `onEvent` is called on the bus's thread, one event at a time, in order. `address` is by default the system
   /// bus's, or that in `DBUS_SYSTEM_BUS_ADDRESS`.
-  public init(
+  package init(
     address: String? = nil, logger: Logger, onEvent: @escaping @Sendable (AppLinkServerEvent) -> Void
   ) {
     self.address = address.map { BusAddress($0) } ?? .system
@@ -76,7 +76,7 @@ public final class AppLinkServer: Sendable {
 
   /// Connects, and owns the name. Called once. Throws `BusError` if there is no bus, if another system owns the name,
   /// or if the bus's policy does not allow it.
-  public func start() throws(BusError) {
+  package func start() throws(BusError) {
     let limits = MessageLimits(depth: 12, values: 100_000, bytes: 1 << 20, openCalls: 32768)
     let bus = try Bus(address: address, name: AppLinkName.busName, limits: limits)
     let started = AppLinkServerSession(bus: bus, logger: logger, onEvent: onEvent)
@@ -85,27 +85,27 @@ public final class AppLinkServer: Sendable {
   }
 
   /// Sends an event to an app, in the order of the calls.
-  public func send(_ event: Event, to connection: AppConnection) {
+  package func send(_ event: Event, to connection: AppConnection) {
     session.withLock { $0 }?.send(event, to: connection)
   }
 
   /// The oldest request or query of this connection has been handled. Called once for each.
-  public func handled(_ connection: AppConnection) {
+  package func handled(_ connection: AppConnection) {
     session.withLock { $0 }?.handled(connection)
   }
 
   /// Accepts an app, or refuses it.
-  public func reply(to token: AttachToken, _ result: Result<AttachReply, AppLinkError>) {
+  package func reply(to token: AttachToken, _ result: Result<AttachReply, AppLinkError>) {
     session.withLock { $0 }?.reply(to: token, result)
   }
 
-  public func reply(to token: QueryToken, _ result: Result<QueryReply, AppLinkError>) {
+  package func reply(to token: QueryToken, _ result: Result<QueryReply, AppLinkError>) {
     session.withLock { $0 }?.reply(
       to: token.call, result.map { [$0.busValue] }.mapError { BusError($0) })
   }
 
   /// Answers the user: with the status if it was asked for, otherwise with `nil`.
-  public func reply(to token: ControlToken, _ result: Result<SystemStatus?, AppLinkError>) {
+  package func reply(to token: ControlToken, _ result: Result<SystemStatus?, AppLinkError>) {
     session.withLock { $0 }?.reply(
       to: token,
       result.map { status in
@@ -115,7 +115,7 @@ public final class AppLinkServer: Sendable {
 
   /// Leaves the bus after everything has been sent. When it returns, another system can take the name. The caller
   /// must not hold anything that `onEvent` may be waiting for.
-  public func close() {
+  package func close() {
     session.withLock { session in
       defer { session = nil }
       return session

@@ -3,12 +3,12 @@ import BusValue
 import SystemBus
 
 /// The `latchkey` command's client of the system.
-public final class ControlClient: Sendable {
+package final class ControlClient: Sendable {
   private let bus: Bus
 
   /// Connects to the bus. `address` is by default the system bus's, or that in `DBUS_SYSTEM_BUS_ADDRESS`. Throws
   /// `BusError` if there is no bus.
-  public init(address: String? = nil) throws(BusError) {
+  package init(address: String? = nil) throws(BusError) {
     bus = try Bus(address: address.map { BusAddress($0) } ?? .system)
     try bus.start()
   }
@@ -18,7 +18,7 @@ public final class ControlClient: Sendable {
   /// Asks, and waits until it is done. Returns the status if that was asked for. Throws `unavailable` if latchkeyd is
   /// not on the bus.
   @discardableResult
-  public func perform(_ request: ControlRequest) async throws(AppLinkError) -> SystemStatus? {
+  package func perform(_ request: ControlRequest) async throws(AppLinkError) -> SystemStatus? {
     do throws(BusError) {
       let reply = try await bus.call(Self.call(request))
       guard request.returnsStatus else { return nil }
@@ -29,7 +29,7 @@ public final class ControlClient: Sendable {
   }
 
   /// Asks, and returns when latchkeyd has received it. The outcome is in latchkeyd's journal.
-  public func say(_ request: ControlRequest) async throws(AppLinkError) {
+  package func say(_ request: ControlRequest) async throws(AppLinkError) {
     do throws(BusError) {
       try await bus.callWithoutReply(Self.call(request))
     } catch {
@@ -47,7 +47,7 @@ public final class ControlClient: Sendable {
   }
 
   /// What the system and its apps are doing.
-  public func status() async throws(AppLinkError) -> SystemStatus {
+  package func status() async throws(AppLinkError) -> SystemStatus {
     guard let status = try await perform(.status) else { throw AppLinkError(.unavailable, "no status came") }
     return status
   }

@@ -35,7 +35,7 @@ enum EventCoding {
     var reader = ArgumentReader(values)
     let sequence: EventSequence = try reader.next()
     let manager: ManagerIdentifier = try reader.next()
-    guard let body = try table.read(name, &reader) else { throw malformed("\(name) is no event") }
+    guard let body = try table.read(name, &reader) else { throw malformed("\(name) is not an event") }
     return Event(sequence: sequence, manager: manager == app ? nil : manager, body: body)
   }
 

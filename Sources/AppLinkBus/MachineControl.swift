@@ -4,20 +4,20 @@ import Synchronization
 import SystemBus
 
 /// The user's commands to one machine's latchkeyd, for a thread that waits until each is done.
-public final class MachineControl: Sendable {
+package final class MachineControl: Sendable {
   private let client: ControlClient
 
   /// - Parameter address: the machine's bus, or `nil` for the system bus or `DBUS_SYSTEM_BUS_ADDRESS`.
-  public init(address: String?) throws { client = try ControlClient(address: address) }
+  package init(address: String?) throws { client = try ControlClient(address: address) }
 
   /// - Returns: the status, if it was asked for.
   @discardableResult
-  public func perform(_ request: ControlRequest, limit: DispatchTimeInterval = .seconds(20)) throws -> SystemStatus? {
+  package func perform(_ request: ControlRequest, limit: DispatchTimeInterval = .seconds(20)) throws -> SystemStatus? {
     try wait(for: "\(request)", limit) { client throws(AppLinkError) in try await client.perform(request) }
   }
 
   /// Asks, and waits only until latchkeyd has received it.
-  public func say(_ request: ControlRequest) throws {
+  package func say(_ request: ControlRequest) throws {
     _ = try wait(for: "\(request)", .seconds(20)) { client throws(AppLinkError) in
       try await client.say(request)
       return nil

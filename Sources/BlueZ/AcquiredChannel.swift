@@ -1,15 +1,15 @@
 /// One end of a socket that AcquireNotify or AcquireWrite made. Only the carrier holds the descriptor; others use
 /// this number.
-public struct ChannelIdentifier: Sendable, Hashable, Comparable {
-  public let rawValue: UInt64
-  public init(_ rawValue: UInt64) { self.rawValue = rawValue }
+package struct ChannelIdentifier: Sendable, Hashable, Comparable {
+  package let rawValue: UInt64
+  package init(_ rawValue: UInt64) { self.rawValue = rawValue }
   /// The end that an application gave bluetoothd, identified by its descriptor.
-  public init(given descriptor: Int32) { self.init(1 << 32 | UInt64(UInt32(bitPattern: descriptor))) }
-  public static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
+  package init(given descriptor: Int32) { self.init(1 << 32 | UInt64(UInt32(bitPattern: descriptor))) }
+  package static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
 }
 
 /// Input from a channel.
-public enum ChannelInput: Sendable, Hashable {
+package enum ChannelInput: Sendable, Hashable {
   /// One packet.
   case data([UInt8])
   /// The other end is closed.

@@ -5,7 +5,7 @@ import BusValue
 /// (src/adapter.c, src/device.c, src/gatt-client.c).
 extension ObjectPath {
   /// The kind of a remote attribute's object.
-  public enum Attribute: String, Sendable, Hashable, CaseIterable {
+  package enum Attribute: String, Sendable, Hashable, CaseIterable {
     case service = "service"
     case characteristic = "char"
     case descriptor = "desc"
@@ -15,17 +15,17 @@ extension ObjectPath {
   private static let adapterPrefix = "hci"
 
   /// The path of a device of this adapter.
-  public func device(_ address: DeviceAddress) -> ObjectPath { appending(Self.devicePrefix + address.pathComponent) }
+  package func device(_ address: DeviceAddress) -> ObjectPath { appending(Self.devicePrefix + address.pathComponent) }
 
   /// The path of a remote attribute below its device, service or characteristic. Handles are four hexadecimal digits
   /// in lower case.
-  public func attribute(_ kind: Attribute, _ handle: AttributeHandle) -> ObjectPath {
+  package func attribute(_ kind: Attribute, _ handle: AttributeHandle) -> ObjectPath {
     let text = String(handle, radix: 16)
     return appending(kind.rawValue + String(repeating: "0", count: 4 - text.count) + text)
   }
 
   /// The kind and handle in the last component, or `nil` if it is not a remote attribute's.
-  public var remoteAttribute: (kind: Attribute, handle: AttributeHandle)? {
+  package var remoteAttribute: (kind: Attribute, handle: AttributeHandle)? {
     let component = lastComponent
     for kind in Attribute.allCases where component.hasPrefix(kind.rawValue) {
       let digits = component.dropFirst(kind.rawValue.count)
@@ -36,14 +36,14 @@ extension ObjectPath {
   }
 
   /// The address in a device's path. The path does not contain the address's kind.
-  public func deviceAddress(kind: DeviceAddress.Kind) -> DeviceAddress? {
+  package func deviceAddress(kind: DeviceAddress.Kind) -> DeviceAddress? {
     guard lastComponent.hasPrefix(Self.devicePrefix) else { return nil }
     let pairs = lastComponent.dropFirst(Self.devicePrefix.count).split(separator: "_")
     return DeviceAddress(pairs.joined(separator: ":"), kind: kind)
   }
 
   /// The number in an adapter's path: `/org/bluez/hci0` is 0.
-  public var adapterNumber: Int32? {
+  package var adapterNumber: Int32? {
     guard lastComponent.hasPrefix(Self.adapterPrefix) else { return nil }
     return Int32(lastComponent.dropFirst(Self.adapterPrefix.count))
   }

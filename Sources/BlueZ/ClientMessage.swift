@@ -2,19 +2,19 @@ import BluetoothTypes
 import BusValue
 
 /// Identifies the call that a reply belongs to. The client numbers its calls; bluetoothd only repeats the number.
-public struct CallIdentifier: Sendable, Hashable {
-  public let rawValue: UInt64
-  public init(_ rawValue: UInt64) { self.rawValue = rawValue }
+package struct CallIdentifier: Sendable, Hashable {
+  package let rawValue: UInt64
+  package init(_ rawValue: UInt64) { self.rawValue = rawValue }
 }
 
 /// Identifies the call by bluetoothd that a client's answer belongs to.
-public struct CallbackIdentifier: Sendable, Hashable {
-  public let rawValue: UInt64
-  public init(_ rawValue: UInt64) { self.rawValue = rawValue }
+package struct CallbackIdentifier: Sendable, Hashable {
+  package let rawValue: UInt64
+  package init(_ rawValue: UInt64) { self.rawValue = rawValue }
 }
 
 /// What a client sends to bluetoothd.
-public enum ClientMessage: Sendable, Hashable {
+package enum ClientMessage: Sendable, Hashable {
   /// A method call on one of bluetoothd's objects. It is answered once by `DaemonMessage.reply`.
   case call(CallIdentifier, path: ObjectPath, Request)
   /// A GattCharacteristic1 that the client exports changed its Value. bluetoothd notifies subscribers.
@@ -30,7 +30,7 @@ public enum ClientMessage: Sendable, Hashable {
 }
 
 /// A method of org.bluez, or of the standard interfaces on bluetoothd's objects, with its arguments.
-public enum Request: Sendable, Hashable {
+package enum Request: Sendable, Hashable {
   // org.freedesktop.DBus.ObjectManager and Properties
   case getManagedObjects
   case getProperty(interface: String, name: String)
@@ -85,8 +85,8 @@ public enum Request: Sendable, Hashable {
 }
 
 /// Options of WriteValue.
-public struct WriteOptions: Sendable, Hashable {
-  public enum Kind: String, Sendable, Hashable {
+package struct WriteOptions: Sendable, Hashable {
+  package enum Kind: String, Sendable, Hashable {
     /// Write Without Response: success means queued.
     case command
     /// Write Request: success means the peer answered.
@@ -94,16 +94,16 @@ public struct WriteOptions: Sendable, Hashable {
     case reliable
   }
   /// `nil`: bluetoothd chooses by the characteristic's properties.
-  public var kind: Kind?
-  public var offset: UInt16
-  public init(kind: Kind? = nil, offset: UInt16 = 0) {
+  package var kind: Kind?
+  package var offset: UInt16
+  package init(kind: Kind? = nil, offset: UInt16 = 0) {
     self.kind = kind
     self.offset = offset
   }
 }
 
 /// What an Agent1 can show and ask (AgentManager1.RegisterAgent).
-public enum AgentCapability: String, Sendable, Hashable {
+package enum AgentCapability: String, Sendable, Hashable {
   case displayOnly = "DisplayOnly"
   case displayYesNo = "DisplayYesNo"
   case keyboardOnly = "KeyboardOnly"

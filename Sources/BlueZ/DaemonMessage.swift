@@ -2,7 +2,7 @@ import BluetoothTypes
 import BusValue
 
 /// What bluetoothd sends to a client.
-public enum DaemonMessage: Sendable, Hashable {
+package enum DaemonMessage: Sendable, Hashable {
   /// bluetoothd is on the bus, with these objects. Comes first, and again after every `vanished`. (The client's
   /// carrier derives it from NameOwnerChanged and GetManagedObjects.)
   case appeared(ManagedObjects)
@@ -15,7 +15,7 @@ public enum DaemonMessage: Sendable, Hashable {
 }
 
 /// What a successful call returns.
-public enum Reply: Sendable, Hashable {
+package enum Reply: Sendable, Hashable {
   case none
   case bytes([UInt8])
   case value(Value)
@@ -29,7 +29,7 @@ public enum Reply: Sendable, Hashable {
 }
 
 /// A signal of bluetoothd's objects.
-public enum Signal: Sendable, Hashable {
+package enum Signal: Sendable, Hashable {
   case interfacesAdded(path: ObjectPath, Interfaces)
   case interfacesRemoved(path: ObjectPath, [String])
   case propertiesChanged(path: ObjectPath, interface: String, changed: Properties, invalidated: [String])
@@ -38,7 +38,7 @@ public enum Signal: Sendable, Hashable {
 }
 
 /// A method that bluetoothd calls on a client's object.
-public enum Callback: Sendable, Hashable {
+package enum Callback: Sendable, Hashable {
   // GattCharacteristic1, GattDescriptor1
   case readValue(RemoteRequest)
   case writeValue([UInt8], RemoteRequest)
@@ -67,7 +67,7 @@ public enum Callback: Sendable, Hashable {
 }
 
 /// What an AdvertisementMonitor1 is told, apart from its end.
-public enum MonitorCall: Sendable, Hashable {
+package enum MonitorCall: Sendable, Hashable {
   /// Advertisements are compared from now on.
   case activate
   case deviceFound(ObjectPath)
@@ -75,15 +75,15 @@ public enum MonitorCall: Sendable, Hashable {
 }
 
 /// The options that bluetoothd passes with a read or write: the asking device, and the link's properties.
-public struct RemoteRequest: Sendable, Hashable {
-  public var device: ObjectPath
-  public var offset: UInt16
-  public var mtu: UInt16
+package struct RemoteRequest: Sendable, Hashable {
+  package var device: ObjectPath
+  package var offset: UInt16
+  package var mtu: UInt16
   /// `command` for Write Without Response, `request` for other writes, and `nil` for a read.
-  public var kind: WriteOptions.Kind?
+  package var kind: WriteOptions.Kind?
   /// A question before a write in pieces (`prepare-authorize`). The whole value follows later, or never.
-  public var isPreparation = false
-  public init(device: ObjectPath, offset: UInt16 = 0, mtu: UInt16, kind: WriteOptions.Kind? = nil) {
+  package var isPreparation = false
+  package init(device: ObjectPath, offset: UInt16 = 0, mtu: UInt16, kind: WriteOptions.Kind? = nil) {
     self.device = device
     self.offset = offset
     self.mtu = mtu
@@ -92,7 +92,7 @@ public struct RemoteRequest: Sendable, Hashable {
 }
 
 /// What a client's object returns.
-public enum CallbackReply: Sendable, Hashable {
+package enum CallbackReply: Sendable, Hashable {
   case none
   case bytes([UInt8])
   case pinCode(String)

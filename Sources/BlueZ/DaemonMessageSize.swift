@@ -2,7 +2,7 @@ import BusValue
 
 extension DaemonMessage {
   /// Roughly the memory that it takes, in bytes, as `Value.byteCount` counts.
-  public var byteCount: Int {
+  package var byteCount: Int {
     switch self {
     case .appeared(let objects): objects.byteCount
     case .vanished: 0

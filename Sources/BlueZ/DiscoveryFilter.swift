@@ -2,16 +2,16 @@ import BluetoothTypes
 import BusValue
 
 /// Arguments of Adapter1.SetDiscoveryFilter. If all are `nil` or empty, the filter is cleared.
-public struct DiscoveryFilter: Sendable, Hashable {
-  public var uuids: [BluetoothUUID]
+package struct DiscoveryFilter: Sendable, Hashable {
+  package var uuids: [BluetoothUUID]
   /// Only devices at least this strong, in dBm.
-  public var rssi: Int16?
-  public var transport: String?
+  package var rssi: Int16?
+  package var transport: String?
   /// `nil` means BlueZ's default, true: every advertisement emits a change.
-  public var duplicateData: Bool?
+  package var duplicateData: Bool?
   /// Only devices whose address or name starts with this.
-  public var pattern: String?
-  public init(
+  package var pattern: String?
+  package init(
     uuids: [BluetoothUUID] = [], rssi: Int16? = nil, transport: String? = nil, duplicateData: Bool? = nil,
     pattern: String? = nil
   ) {
@@ -38,9 +38,9 @@ extension DiscoveryFilter {
   }
 
   /// The member names that bluetoothd knows.
-  public static let memberNames = Table.properties.map(\.name)
+  package static let memberNames = Table.properties.map(\.name)
 
-  public var members: Properties {
+  package var members: Properties {
     var members = PropertyValues<Table>()
     if !uuids.isEmpty { members.uuids = uuids }
     members.rssi = rssi
@@ -51,7 +51,7 @@ extension DiscoveryFilter {
   }
 
   /// Reads a client's dictionary. `nil` if a member is unknown or invalid.
-  public init?(members properties: Properties) {
+  package init?(members properties: Properties) {
     guard properties.keys.allSatisfy(Self.memberNames.contains) else { return nil }
     let members = PropertyValues<Table>(properties)
     do {

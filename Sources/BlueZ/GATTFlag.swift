@@ -2,7 +2,7 @@ import BluetoothTypes
 
 /// BlueZ's words in the property `Flags`, for what may be done with a characteristic or descriptor, and by whom
 /// (doc/org.bluez.GattCharacteristic.rst, doc/org.bluez.GattDescriptor.rst). In bluetoothd's order.
-public enum GATTFlag: String, Sendable, Hashable, CaseIterable {
+package enum GATTFlag: String, Sendable, Hashable, CaseIterable {
   case broadcast = "broadcast"
   case read = "read"
   case writeWithoutResponse = "write-without-response"
@@ -28,7 +28,7 @@ public enum GATTFlag: String, Sendable, Hashable, CaseIterable {
   case authorize = "authorize"
 
   /// The property on the air that the word stands for. `nil` for words about permissions or extended properties.
-  public var property: CharacteristicProperties? {
+  package var property: CharacteristicProperties? {
     switch self {
     case .broadcast: .broadcast
     case .read: .read
@@ -48,12 +48,12 @@ public enum GATTFlag: String, Sendable, Hashable, CaseIterable {
 
 extension CharacteristicProperties {
   /// The properties that these words stand for. Unknown words are ignored.
-  public init(flags: [String]) {
+  package init(flags: [String]) {
     self = flags.reduce(into: []) { properties, word in
       if let property = GATTFlag(rawValue: word)?.property { properties.insert(property) }
     }
   }
 
   /// The words for properties that are sent on the air.
-  public var flags: [GATTFlag] { GATTFlag.allCases.filter { $0.property.map(contains) ?? false } }
+  package var flags: [GATTFlag] { GATTFlag.allCases.filter { $0.property.map(contains) ?? false } }
 }

@@ -9,7 +9,7 @@ import SystemBus
 /// `vanished` when bluetoothd leaves the bus, and `appeared` again when it is back. It listens only to the owner of
 /// `org.bluez`; signals and calls of other connections change nothing. It exports what the client registers, for as
 /// long as it is registered.
-public final class BlueZClient: Sendable {
+package final class BlueZClient: Sendable {
   private let address: BusAddress
   private let logger: Logger
   private let onMessage: @Sendable (DaemonMessage) -> Void
@@ -19,7 +19,7 @@ public final class BlueZClient: Sendable {
   /// `onMessage` is called on the bus's thread, one message at a time, in order. `address` is by default the system
   /// bus's, or that in `DBUS_SYSTEM_BUS_ADDRESS`. When the bus itself ends, `onBusLost` is called after `vanished`,
   /// and nothing is delivered any more.
-  public init(
+  package init(
     address: String? = nil, logger: Logger, onBusLost: @escaping @Sendable () -> Void = {},
     onMessage: @escaping @Sendable (DaemonMessage) -> Void
   ) {
@@ -32,7 +32,7 @@ public final class BlueZClient: Sendable {
   deinit { close() }
 
   /// Connects to the bus. bluetoothd need not be there yet. Called once. Throws `BusError` if there is no bus.
-  public func start() throws(BusError) {
+  package func start() throws(BusError) {
     let started = BlueZClientSession(
       bus: try Bus(address: address), logger: logger, onMessage: onMessage, onBusLost: onBusLost)
     try started.start()
@@ -41,12 +41,12 @@ public final class BlueZClient: Sendable {
 
   /// Sends a message to bluetoothd, in order. While bluetoothd is away, calls are dropped (see
   /// `DaemonMessage.vanished`).
-  public func send(_ message: ClientMessage) {
+  package func send(_ message: ClientMessage) {
     session.withLock { $0 }?.send(message)
   }
 
   /// Leaves the bus, so bluetoothd drops everything that was registered. Nothing is delivered any more.
-  public func close() {
+  package func close() {
     session.withLock { session in
       defer { session = nil }
       return session

@@ -5,7 +5,7 @@ import SystemBus
 import Timekeeping
 
 /// What a server of org.bluez is told.
-public enum BlueZServerEvent: Sendable, Hashable {
+package enum BlueZServerEvent: Sendable, Hashable {
   /// A client, named by its unique name on the bus, sends a message.
   case message(from: String, ClientMessage)
   /// A client has left the bus. It sends nothing more, and its registrations are gone.
@@ -21,7 +21,7 @@ public enum BlueZServerEvent: Sendable, Hashable {
 /// and are not delivered as requests. So a client always sees an object exactly as the signals before the answer left
 /// it. Every other method is delivered as `ClientMessage.call` and must be answered by `send(.reply(…))`. By the time
 /// a registration is delivered, the client's objects have been fetched.
-public final class BlueZServer: Sendable {
+package final class BlueZServer: Sendable {
   private let address: String
   private let logger: Logger
   private let objects: ManagedObjects
@@ -37,7 +37,7 @@ public final class BlueZServer: Sendable {
   /// `objects` are those that exist from the start. With `time`, a client that registers something and then does not
   /// describe its objects gets an error after 25 s; without it, the client waits for ever. `onEvent` is called on the
   /// bus's thread, one event at a time, in order.
-  public init(
+  package init(
     address: String, logger: Logger, objects: ManagedObjects = [:], time: (any TimeSource)? = nil,
     onEvent: @escaping @Sendable (BlueZServerEvent) -> Void
   ) {
@@ -52,21 +52,21 @@ public final class BlueZServer: Sendable {
 
   /// Connects, owns `org.bluez`, and serves. Called once; after `close` another server can take its place. Throws
   /// `BusError` if there is no bus or the name already has an owner.
-  public func start() throws(BusError) {
+  package func start() throws(BusError) {
     try connect()
     try open()
   }
 
   /// Like `start`, but no client's call is handled before `open`. Objects broadcast until then exist before the first
   /// answer, so a client never sees half a bluetoothd.
-  public func connect() throws(BusError) {
+  package func connect() throws(BusError) {
     let bus = try Bus(address: BusAddress(address), name: WellKnown.busName)
     let session = BlueZServerSession(bus: bus, logger: logger, objects: objects, time: time, onEvent: onEvent)
     connection.withLock { $0 = Connection(session: session) }
   }
 
   /// Handles clients' calls from now on, beginning with those made since `connect`. A second call does nothing.
-  public func open() throws(BusError) {
+  package func open() throws(BusError) {
     let session = connection.withLock { connection in
       guard connection?.isOpen == false else { return nil as BlueZServerSession? }
       connection?.isOpen = true
@@ -76,21 +76,21 @@ public final class BlueZServer: Sendable {
   }
 
   /// Sends a reply or a callback to one client. (D-Bus itself sends the other kinds of `DaemonMessage`.)
-  public func send(_ message: DaemonMessage, to client: String) {
+  package func send(_ message: DaemonMessage, to client: String) {
     connection.withLock { $0?.session }?.send(message, to: client)
   }
 
   /// Changes the objects and tells every client.
-  public func broadcast(_ signal: Signal) {
+  package func broadcast(_ signal: Signal) {
     connection.withLock { $0?.session }?.broadcast(signal)
   }
 
   /// Leaves the bus after everything has been sent; clients see bluetoothd vanish. When it returns, another server
   /// can take the name. The caller must not hold anything that `onEvent` may be waiting for.
-  public func close() { takeConnection()?.session.close() }
+  package func close() { takeConnection()?.session.close() }
 
   /// Like `close`, but returns when the connection is gone. Then another server can take the name.
-  public func closeAndWait() async {
+  package func closeAndWait() async {
     guard let ended = takeConnection() else { return }
     // Without a thread, no work is under way.
     if ended.isOpen { await ended.session.closeAndWait() } else { ended.session.close() }

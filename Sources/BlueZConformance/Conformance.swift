@@ -1,9 +1,9 @@
 import Timekeeping
 
 /// One behaviour of BlueZ: a script that shows it on any two machines, and what the documentation says about it.
-public struct ConformanceCase: Sendable {
-  public var name: String
-  public var setup: WorldSetup
+package struct ConformanceCase: Sendable {
+  package var name: String
+  package var setup: WorldSetup
   let body: @Sendable (Stage) async throws -> Void
 
   init(_ name: String, setup: WorldSetup = WorldSetup(), _ body: @escaping @Sendable (Stage) async throws -> Void) {
@@ -12,30 +12,30 @@ public struct ConformanceCase: Sendable {
     self.body = body
   }
 
-  public static let all: [ConformanceCase] =
+  package static let all: [ConformanceCase] =
     DiscoveryCases.all + ConnectionCases.all + AttributeCases.all + PairingCases.all + AutoConnectCases.all
     + ServerCases.all + RestartCases.all + ErrorCases.all + AdvertisementCases.all + ApplicationCases.all
     + InterfaceCases.all + MonitorCases.all
 }
 
 /// Runs cases on a world.
-public struct ConformanceRun: Sendable {
-  public struct Result: Sendable {
-    public var seen: Transcript.Case
+package struct ConformanceRun: Sendable {
+  package struct Result: Sendable {
+    package var seen: Transcript.Case
     /// Expectations that did not hold, and conditions without which the case could not continue.
-    public var failures: [String]
+    package var failures: [String]
   }
 
   let world: any ConformanceWorld
   let time: any TimeSource
 
-  public init(world: any ConformanceWorld, time: any TimeSource) {
+  package init(world: any ConformanceWorld, time: any TimeSource) {
     self.world = world
     self.time = time
   }
 
   /// Runs one case in a new world.
-  public func run(_ wanted: ConformanceCase) async -> Result {
+  package func run(_ wanted: ConformanceCase) async -> Result {
     let stage: Stage
     do {
       stage = try await Stage(world: world, setup: wanted.setup, time: time)

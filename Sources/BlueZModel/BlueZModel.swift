@@ -5,19 +5,19 @@ import Radio
 import TimeTypes
 
 /// A bus connection that talks to bluetoothd, identified by its unique name.
-public struct ClientIdentifier: Sendable, Hashable, Comparable, Codable, CustomStringConvertible {
-  public let name: String
-  public init(_ name: String) { self.name = name }
-  public var description: String { name }
-  public static func < (left: Self, right: Self) -> Bool { left.name < right.name }
+package struct ClientIdentifier: Sendable, Hashable, Comparable, Codable, CustomStringConvertible {
+  package let name: String
+  package init(_ name: String) { self.name = name }
+  package var description: String { name }
+  package static func < (left: Self, right: Self) -> Bool { left.name < right.name }
 }
 
 /// What bluetoothd of one machine, and the kernel below it, do with a radio: a pure state machine.
 ///
 /// It is modelled on what bluetoothd 5.82 on Linux 6.12 was seen to do. Pairing simulates LE Secure Connections: the
 /// messages, their order and their outcomes are real, the mathematics is not (see `SecurityManager`).
-public struct BlueZModel: Sendable {
-  public enum Event: Sendable {
+package struct BlueZModel: Sendable {
+  package enum Event: Sendable {
     case message(from: ClientIdentifier, ClientMessage)
     case clientVanished(ClientIdentifier)
     case radio(RadioOutput.Event)
@@ -30,7 +30,7 @@ public struct BlueZModel: Sendable {
   }
 
   /// What happens to bluetoothd and its adapter from outside the bus.
-  public enum Control: Sendable, Hashable {
+  package enum Control: Sendable, Hashable {
     /// bluetoothd starts. No effect if it is running.
     case start
     /// bluetoothd is asked to stop (SIGTERM): it takes leave of its clients, and its links end.
@@ -46,11 +46,11 @@ public struct BlueZModel: Sendable {
     case setPlugged(Bool)
   }
 
-  public enum StopCause: String, Sendable, Hashable, Codable {
+  package enum StopCause: String, Sendable, Hashable, Codable {
     case stopped, killed, crashed, shutDown
   }
 
-  public enum Effect: Sendable, Hashable {
+  package enum Effect: Sendable, Hashable {
     /// To one client: a reply or a callback.
     case send(to: ClientIdentifier, DaemonMessage)
     /// To every client on the bus.
@@ -69,7 +69,7 @@ public struct BlueZModel: Sendable {
   }
 
   /// What is done with the sockets of AcquireNotify and AcquireWrite.
-  public enum ChannelEffect: Sendable, Hashable {
+  package enum ChannelEffect: Sendable, Hashable {
     /// Makes a pair of sockets. One end is the answer to the client's call.
     case open(ChannelIdentifier, for: ClientIdentifier, CallIdentifier, mtu: UInt16)
     /// Sends one packet to the other end.
@@ -77,13 +77,13 @@ public struct BlueZModel: Sendable {
     case close(ChannelIdentifier)
   }
 
-  public struct RSSIQuery: Sendable, Hashable {
+  package struct RSSIQuery: Sendable, Hashable {
     let client: ClientIdentifier
     let call: CallIdentifier
   }
 
   /// What bluetoothd would write to its log.
-  public enum Diagnostic: Sendable, Hashable {
+  package enum Diagnostic: Sendable, Hashable {
     /// `count` is the number so far.
     case malformedAdvertisement(DeviceAddress, count: Int)
     case unknownNotificationHandle(device: ObjectPath, handle: AttributeHandle)
@@ -94,16 +94,16 @@ public struct BlueZModel: Sendable {
     case radioRefused(String)
   }
 
-  public private(set) var configuration: BlueZConfiguration
+  package private(set) var configuration: BlueZConfiguration
   /// What is on disk: it survives restarts of bluetoothd and of the machine.
-  public internal(set) var storage: BlueZStorage
+  package internal(set) var storage: BlueZStorage
 
   /// The effects of the event being handled.
   var outbox = Outbox()
   var now = Instant.zero
 
   // The process, and the kernel and hardware below it.
-  public internal(set) var isRunning = false
+  package internal(set) var isRunning = false
   /// When the service manager restarts a crashed bluetoothd.
   var restartDeadline: Instant?
   var kernel = Kernel()
@@ -121,17 +121,17 @@ public struct BlueZModel: Sendable {
   var channels = AcquiredChannels()
   var malformedAdvertisementCount = 0
 
-  public init(configuration: BlueZConfiguration, storage: BlueZStorage = BlueZStorage()) {
+  package init(configuration: BlueZConfiguration, storage: BlueZStorage = BlueZStorage()) {
     self.configuration = configuration
     self.storage = storage
     adapter = AdapterState()
   }
 
   /// Sets which of bluetoothd's known bugs are simulated.
-  public mutating func setQuirks(_ quirks: BlueZConfiguration.Quirks) { configuration.quirks = quirks }
+  package mutating func setQuirks(_ quirks: BlueZConfiguration.Quirks) { configuration.quirks = quirks }
 
   /// Handles everything that was due before `now`, then the event. Returns what to do, in order.
-  public mutating func handle(_ event: Event, at now: Instant) -> [Effect] {
+  package mutating func handle(_ event: Event, at now: Instant) -> [Effect] {
     self.now = max(now, self.now)
     expire()
     switch event {

@@ -3,26 +3,26 @@ import Radio
 import TimeTypes
 
 /// A machine's Bluetooth identity, and how its bluetoothd and kernel are set up.
-public struct BlueZConfiguration: Sendable {
-  public var controller: ControllerIdentifier
+package struct BlueZConfiguration: Sendable {
+  package var controller: ControllerIdentifier
   /// The controller's own address, which is its identity.
-  public var address: DeviceAddress
+  package var address: DeviceAddress
   /// Adapter1.Name, by default the machine's name.
-  public var name: String
-  public var identityKey: IdentityResolvingKey
+  package var name: String
+  package var identityKey: IdentityResolvingKey
   /// `Privacy = device` of main.conf: resolvable private addresses on the air.
-  public var isPrivate: Bool
+  package var isPrivate: Bool
   /// The keys of bonds are drawn from this seed.
-  public var seed: UInt64
+  package var seed: UInt64
   /// Which of the machine's adapters this is: 0 for hci0. Objects that bluetoothd has only once belong to adapter 0.
-  public var adapterNumber = 0
+  package var adapterNumber = 0
   /// Whether bluetoothd runs with `--experimental`, or `Experimental = true` in main.conf. Only then does it have
   /// monitors.
-  public var isExperimental = false
-  public var quirks = Quirks()
-  public var timings = Timings()
+  package var isExperimental = false
+  package var quirks = Quirks()
+  package var timings = Timings()
 
-  public init(
+  package init(
     controller: ControllerIdentifier, address: DeviceAddress, name: String? = nil, identityKey: IdentityResolvingKey,
     isPrivate: Bool = false, seed: UInt64
   ) {
@@ -35,37 +35,37 @@ public struct BlueZConfiguration: Sendable {
   }
 
   /// Known bugs of bluetoothd that its clients must live with.
-  public struct Quirks: Sendable {
+  package struct Quirks: Sendable {
     /// bluetoothd crashes if a read or write is still unanswered when the link drops.
-    public var crashesOnUnansweredRequest = true
-    public init() {}
+    package var crashesOnUnansweredRequest = true
+    package init() {}
   }
 
   /// How long bluetoothd and the kernel wait, as measured.
-  public struct Timings: Sendable {
+  package struct Timings: Sendable {
     /// [General] TemporaryTimeout.
-    public var temporaryDevice: Duration = .seconds(30)
+    package var temporaryDevice: Duration = .seconds(30)
     /// A device without a bond is removed this soon after connecting or pairing failed.
-    public var failedDevice: Duration = .seconds(1)
+    package var failedDevice: Duration = .seconds(1)
     /// `Connect()` to a device that does not answer.
-    public var connect: Duration = .seconds(41)
+    package var connect: Duration = .seconds(41)
     /// From `Disconnect()` to the end of the link.
-    public var disconnect: Duration = .seconds(2)
+    package var disconnect: Duration = .seconds(2)
     /// Attribute protocol transaction (Bluetooth Core, Vol 3, Part F, 3.3.3).
-    public var transaction: Duration = .seconds(30)
+    package var transaction: Duration = .seconds(30)
     /// How long a GATT server application has for its answer.
-    public var application: Duration = .seconds(5)
+    package var application: Duration = .seconds(5)
     /// A link that no process holds (the kernel's HCI_DISCONN_TIMEOUT).
-    public var orphanedLink: Duration = .seconds(2)
+    package var orphanedLink: Duration = .seconds(2)
     /// How long an agent has for its answer.
-    public var agent: Duration = .seconds(60)
+    package var agent: Duration = .seconds(60)
     /// From a machine's boot to its bluetoothd. Other programs are on the bus earlier.
-    public var boot: Duration = .milliseconds(100)
+    package var boot: Duration = .milliseconds(100)
     /// `RestartSec` of the unit, after a crash, or `nil` if it is not restarted.
-    public var restartAfterCrash: Duration? = .seconds(1)
+    package var restartAfterCrash: Duration? = .seconds(1)
     /// The kernel restarts a filtered scan so that devices still there are seen again.
-    public var discoveryRestart: Duration = .milliseconds(10240)
-    public init() {}
+    package var discoveryRestart: Duration = .milliseconds(10240)
+    package init() {}
   }
 }
 

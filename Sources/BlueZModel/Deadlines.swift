@@ -33,7 +33,7 @@ struct Deadlines: Sendable {
 
 extension BlueZModel {
   /// When the next thing happens by itself. `nil` for an idle machine, however many devices it is waiting for.
-  public var nextDeadline: Instant? { deadlines.earliest?.instant }
+  package var nextDeadline: Instant? { deadlines.earliest?.instant }
 
   mutating func expire() {
     // Every round removes at least one deadline. The limit guards against bugs.

@@ -2,7 +2,7 @@ import Radio
 
 /// Text for people.
 extension BlueZModel.Diagnostic: CustomStringConvertible {
-  public var description: String {
+  package var description: String {
     switch self {
     case .malformedAdvertisement(let address, let count):
       "a malformed advertisement from \(address), \(count) of them so far"

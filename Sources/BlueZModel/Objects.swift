@@ -12,7 +12,7 @@ extension BlueZModel {
   func devicePath(_ address: DeviceAddress) -> ObjectPath { adapterPath.device(address) }
 
   /// All of bluetoothd's objects; empty while it is not running.
-  public var managedObjects: ManagedObjects {
+  package var managedObjects: ManagedObjects {
     guard isRunning else { return [:] }
     var objects: ManagedObjects = [:]
     if isFirst { objects[WellKnown.managerPath] = interfaces(of: WellKnown.managerPath) }

@@ -3,11 +3,11 @@ import BluetoothTypes
 import BusValue
 
 /// What is known of a peer's GATT database.
-public struct RemoteDatabase: Sendable, Hashable, Codable {
-  public var services: [RemoteService] = []
+package struct RemoteDatabase: Sendable, Hashable, Codable {
+  package var services: [RemoteService] = []
   /// The peer's Database Hash when it was explored (Bluetooth Core, Vol 3, Part G, 7.3).
-  public var hash: [UInt8]?
-  public init() {}
+  package var hash: [UInt8]?
+  package init() {}
 
   func characteristic(valueHandle: AttributeHandle) -> (RemoteService, RemoteCharacteristic)? {
     for service in services {
@@ -31,14 +31,14 @@ public struct RemoteDatabase: Sendable, Hashable, Codable {
   }
 }
 
-public struct RemoteService: Sendable, Hashable, Codable {
-  public var handle: AttributeHandle
-  public var endHandle: AttributeHandle
-  public var uuid: BluetoothUUID
-  public var isPrimary: Bool
+package struct RemoteService: Sendable, Hashable, Codable {
+  package var handle: AttributeHandle
+  package var endHandle: AttributeHandle
+  package var uuid: BluetoothUUID
+  package var isPrimary: Bool
   /// Handles of included services.
-  public var includes: [AttributeHandle] = []
-  public var characteristics: [RemoteCharacteristic] = []
+  package var includes: [AttributeHandle] = []
+  package var characteristics: [RemoteCharacteristic] = []
 
   func path(under device: ObjectPath) -> ObjectPath { device.attribute(.service, handle) }
 
@@ -52,15 +52,15 @@ public struct RemoteService: Sendable, Hashable, Codable {
   }
 }
 
-public struct RemoteCharacteristic: Sendable, Hashable, Codable {
+package struct RemoteCharacteristic: Sendable, Hashable, Codable {
   /// The handle of its declaration, which the object's path shows.
-  public var handle: AttributeHandle
-  public var valueHandle: AttributeHandle
-  public var properties: CharacteristicProperties
-  public var uuid: BluetoothUUID
-  public var descriptors: [RemoteDescriptor] = []
+  package var handle: AttributeHandle
+  package var valueHandle: AttributeHandle
+  package var properties: CharacteristicProperties
+  package var uuid: BluetoothUUID
+  package var descriptors: [RemoteDescriptor] = []
   /// Its Characteristic Extended Properties: 1 for reliable writes, 2 for writable auxiliaries.
-  public var extended: UInt8 = 0
+  package var extended: UInt8 = 0
 
   var isReliable: Bool { extended & 1 != 0 }
   var extendedHandle: AttributeHandle? { descriptors.first { $0.uuid == WellKnownUUID.extendedProperties }?.handle }
@@ -80,9 +80,9 @@ public struct RemoteCharacteristic: Sendable, Hashable, Codable {
   }
 }
 
-public struct RemoteDescriptor: Sendable, Hashable, Codable {
-  public var handle: AttributeHandle
-  public var uuid: BluetoothUUID
+package struct RemoteDescriptor: Sendable, Hashable, Codable {
+  package var handle: AttributeHandle
+  package var uuid: BluetoothUUID
 
   func path(under characteristic: ObjectPath) -> ObjectPath { characteristic.attribute(.descriptor, handle) }
 }

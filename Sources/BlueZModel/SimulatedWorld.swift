@@ -5,8 +5,8 @@ import TimeTypes
 
 /// A world of machines: one radio and a bluetoothd for each machine, without any bus. It is a pure state machine, so
 /// that whole systems can run in one process. The simulator's process is this plus a bus for every machine.
-public struct SimulatedWorld: Sendable {
-  public enum Event: Sendable {
+package struct SimulatedWorld: Sendable {
+  package enum Event: Sendable {
     /// A client on a machine's bus says something to bluetoothd.
     case message(machine: String, from: ClientIdentifier, ClientMessage)
     case clientVanished(machine: String, ClientIdentifier)
@@ -16,7 +16,7 @@ public struct SimulatedWorld: Sendable {
     case timePassed
   }
 
-  public enum Output: Sendable, Hashable {
+  package enum Output: Sendable, Hashable {
     case send(machine: String, to: ClientIdentifier, DaemonMessage)
     /// Callers without sockets ignore it.
     case channel(machine: String, BlueZModel.ChannelEffect)
@@ -53,13 +53,13 @@ public struct SimulatedWorld: Sendable {
     case model(String, BlueZModel.Event)
   }
 
-  public init(seed: UInt64, physics: RadioPhysics = RadioPhysics()) {
+  package init(seed: UInt64, physics: RadioPhysics = RadioPhysics()) {
     self.seed = seed
     radio = Radio(seed: seed, physics: physics)
   }
 
   /// Adds a machine that is on, with bluetoothd running and the adapter powered. Names are unique.
-  public mutating func addMachine(_ machine: SimulatedMachine, at now: Instant) -> [Output] {
+  package mutating func addMachine(_ machine: SimulatedMachine, at now: Instant) -> [Output] {
     guard machines[machine.name] == nil else { return [.refused("there is a machine \(machine.name) already")] }
     let controller = ControllerIdentifier(machine.name)
     var mixer = Mixer(seed, 0x6D61_6368)
@@ -79,7 +79,7 @@ public struct SimulatedWorld: Sendable {
   }
 
   /// Takes an event at `now`. Returns what to do, in order.
-  public mutating func handle(_ event: Event, at now: Instant) -> [Output] {
+  package mutating func handle(_ event: Event, at now: Instant) -> [Output] {
     // Everything due by now comes first, each at its own time.
     advance(to: now)
     switch event {
@@ -94,7 +94,7 @@ public struct SimulatedWorld: Sendable {
   }
 
   /// When the next thing happens by itself, or `nil` while nothing can.
-  public var nextDeadline: Instant? {
+  package var nextDeadline: Instant? {
     let deadlines = machines.values.map(\.nextDeadline) + walks.values.map(\.ends)
     return deadlines.reduce(radio.nextDeadline) { earliest, deadline in
       switch (earliest, deadline) {
@@ -104,18 +104,18 @@ public struct SimulatedWorld: Sendable {
     }
   }
 
-  public var machineNames: [String] { machines.keys.sorted() }
+  package var machineNames: [String] { machines.keys.sorted() }
 
   /// What a client that asks now would see; empty while bluetoothd is not running.
-  public func managedObjects(of machine: String) -> ManagedObjects { machines[machine]?.managedObjects ?? [:] }
+  package func managedObjects(of machine: String) -> ManagedObjects { machines[machine]?.managedObjects ?? [:] }
 
-  public func isRunning(_ machine: String) -> Bool { machines[machine]?.isRunning ?? false }
+  package func isRunning(_ machine: String) -> Bool { machines[machine]?.isRunning ?? false }
 
   /// What is on a machine's disk.
-  public func storage(of machine: String) -> BlueZStorage? { machines[machine]?.storage }
+  package func storage(of machine: String) -> BlueZStorage? { machines[machine]?.storage }
 
   /// Where machines are, which are shielded, and which are linked.
-  public var survey: WorldSurvey {
+  package var survey: WorldSurvey {
     WorldSurvey(
       machines: machineNames.map { name in
         let place = radio.place(of: ControllerIdentifier(name))
@@ -128,10 +128,10 @@ public struct SimulatedWorld: Sendable {
       })
   }
 
-  public func address(of machine: String) -> DeviceAddress? { machines[machine]?.configuration.address }
+  package func address(of machine: String) -> DeviceAddress? { machines[machine]?.configuration.address }
 
   /// Sets which of bluetoothd's known bugs are simulated, for tests.
-  public mutating func setQuirks(_ quirks: BlueZConfiguration.Quirks, of machine: String) {
+  package mutating func setQuirks(_ quirks: BlueZConfiguration.Quirks, of machine: String) {
     machines[machine]?.setQuirks(quirks)
   }
 

@@ -4,41 +4,41 @@ import Radio
 import TimeTypes
 
 /// What bluetoothd keeps in /var/lib/bluetooth. It survives restarts of bluetoothd and of the machine.
-public struct BlueZStorage: Sendable, Hashable, Codable {
-  public var devices: [StoredDevice] = []
+package struct BlueZStorage: Sendable, Hashable, Codable {
+  package var devices: [StoredDevice] = []
   /// Adapter1.Alias, if a client set one.
-  public var alias: String?
+  package var alias: String?
   /// How many keys were drawn, so that none is drawn twice.
-  public var keyCount: UInt64 = 0
-  public init() {}
+  package var keyCount: UInt64 = 0
+  package init() {}
 
   /// `devices/<address>/info` and `cache/<address>`.
-  public struct StoredDevice: Sendable, Hashable, Codable {
+  package struct StoredDevice: Sendable, Hashable, Codable {
     /// The identity address of a bonded device.
-    public var address: DeviceAddress
-    public var name: String?
-    public var alias: String?
-    public var appearance: UInt16?
-    public var modalias: String?
-    public var isTrusted = false
-    public var isBlocked = false
-    public var services: [BluetoothUUID] = []
-    public var bond: Bond?
-    public var database: RemoteDatabase?
-    public init(address: DeviceAddress) { self.address = address }
+    package var address: DeviceAddress
+    package var name: String?
+    package var alias: String?
+    package var appearance: UInt16?
+    package var modalias: String?
+    package var isTrusted = false
+    package var isBlocked = false
+    package var services: [BluetoothUUID] = []
+    package var bond: Bond?
+    package var database: RemoteDatabase?
+    package init(address: DeviceAddress) { self.address = address }
   }
 }
 
 /// The keys that two devices share after pairing.
-public struct Bond: Sendable, Hashable, Codable {
+package struct Bond: Sendable, Hashable, Codable {
   /// 16 bytes.
-  public var longTermKey: [UInt8]
-  public var identityKey: IdentityResolvingKey?
-  public var identityAddress: DeviceAddress
+  package var longTermKey: [UInt8]
+  package var identityKey: IdentityResolvingKey?
+  package var identityAddress: DeviceAddress
   /// Made with a number or passkey that a user checked, so safe from an attacker in the middle; otherwise by Just
   /// Works.
-  public var isAuthenticated = false
-  public init(longTermKey: [UInt8], identityKey: IdentityResolvingKey?, identityAddress: DeviceAddress) {
+  package var isAuthenticated = false
+  package init(longTermKey: [UInt8], identityKey: IdentityResolvingKey?, identityAddress: DeviceAddress) {
     self.longTermKey = longTermKey
     self.identityKey = identityKey
     self.identityAddress = identityAddress
@@ -57,7 +57,7 @@ extension BlueZStorage {
   mutating func forget(_ address: DeviceAddress) { devices.removeAll { $0.address == address } }
 
   /// The most devices on disk after `remember`.
-  public static let rememberedLimit = 4096
+  package static let rememberedLimit = 4096
 
   /// Puts devices on disk that were bonded and trusted earlier. Returns why it can't; nothing has changed then.
   /// - Parameter seed: for their keys.

@@ -2,19 +2,19 @@ import BluetoothTypes
 import Radio
 
 /// A machine to add to a world.
-public struct SimulatedMachine: Sendable {
-  public var name: String
-  public var position: Position
+package struct SimulatedMachine: Sendable {
+  package var name: String
+  package var position: Position
   /// `nil`: drawn from the world's seed and the name.
-  public var address: DeviceAddress?
+  package var address: DeviceAddress?
   /// `Privacy = device`: resolvable private addresses on the air.
-  public var isPrivate: Bool
-  public var storage: BlueZStorage
+  package var isPrivate: Bool
+  package var storage: BlueZStorage
   /// The adapter's number, for a machine with several adapters. Each adapter has its own entry with its own name.
-  public var adapterNumber = 0
+  package var adapterNumber = 0
   /// bluetoothd's `--experimental`, which provides AdvertisementMonitorManager1.
-  public var isExperimental = false
-  public init(
+  package var isExperimental = false
+  package init(
     name: String, position: Position = Position(x: 0, y: 0), address: DeviceAddress? = nil, isPrivate: Bool = false,
     storage: BlueZStorage = BlueZStorage()
   ) {
@@ -27,7 +27,7 @@ public struct SimulatedMachine: Sendable {
 }
 
 /// What is done to a world from outside its buses.
-public enum WorldCommand: Sendable, Hashable, Codable {
+package enum WorldCommand: Sendable, Hashable, Codable {
   /// Places a machine, in metres.
   case move(machine: String, x: Double, y: Double)
   /// Carries a machine to a place on foot, in metres: straight and at an even pace, within that many seconds. The
@@ -53,7 +53,7 @@ public enum WorldCommand: Sendable, Hashable, Codable {
   /// Input that only a broken or hostile device sends.
   case hear(machine: String, input: BadInput)
 
-  public var machine: String {
+  package var machine: String {
     switch self {
     case .move(let machine, _, _), .walk(let machine, _, _, _), .shield(let machine, _), .plug(let machine, _),
       .block(let machine, _),
@@ -65,23 +65,23 @@ public enum WorldCommand: Sendable, Hashable, Codable {
 }
 
 /// A device with one service that a machine has bonded with and trusts.
-public struct RememberedDevice: Sendable, Hashable, Codable {
+package struct RememberedDevice: Sendable, Hashable, Codable {
   /// Its identity address.
-  public var address: DeviceAddress
-  public var service: BluetoothUUID
-  public init(address: DeviceAddress, service: BluetoothUUID) {
+  package var address: DeviceAddress
+  package var service: BluetoothUUID
+  package init(address: DeviceAddress, service: BluetoothUUID) {
     self.address = address
     self.service = service
   }
 }
 
-public enum BadInput: String, Sendable, Hashable, Codable, CaseIterable {
+package enum BadInput: String, Sendable, Hashable, Codable, CaseIterable {
   case malformedAdvertisement
   case notificationForUnknownHandle
 }
 
 /// The entries of a world's journal.
-public enum WorldEvent: Sendable, Hashable, Codable {
+package enum WorldEvent: Sendable, Hashable, Codable {
   /// A machine's walk begins at this place or, below, has ended there.
   case walkBegan(machine: String, x: Double, y: Double)
   case walkEnded(machine: String, x: Double, y: Double)

@@ -9,17 +9,17 @@ import SystemBus
 import Timekeeping
 
 /// A machine of the simulator: its name and its bus.
-public struct SimulatorMachine: Sendable, Hashable {
-  public var name: String
+package struct SimulatorMachine: Sendable, Hashable {
+  package var name: String
   /// A D-Bus address, such as `unix:path=/run/door/bus`.
-  public var busAddress: String
-  public var isPrivate: Bool
+  package var busAddress: String
+  package var isPrivate: Bool
   /// How many adapters it has: `hci0`, `hci1` and so on. In commands and events the second one is `NAME/hci1`. A
   /// command for NAME applies to all of them.
-  public var adapterCount = 1
+  package var adapterCount = 1
   /// bluetoothd's `--experimental`.
-  public var isExperimental = false
-  public init(name: String, busAddress: String, isPrivate: Bool = false) {
+  package var isExperimental = false
+  package init(name: String, busAddress: String, isPrivate: Bool = false) {
     self.name = name
     self.busAddress = busAddress
     self.isPrivate = isPrivate
@@ -27,14 +27,14 @@ public struct SimulatorMachine: Sendable, Hashable {
 }
 
 /// Why a simulator could not start, or a machine could not boot.
-public struct SimulatorError: Error, Sendable, Hashable, CustomStringConvertible {
-  public let description: String
+package struct SimulatorError: Error, Sendable, Hashable, CustomStringConvertible {
+  package let description: String
   init(_ description: String) { self.description = description }
 }
 
 /// A `SimulatedWorld` with a bus for every machine, and a clock. Everything passes through one queue, so there is one
 /// order of events.
-public final class BlueZSimulator: Sendable {
+package final class BlueZSimulator: Sendable {
   private enum Input: Sendable {
     case bus(machine: String, server: UInt64, BlueZServerEvent)
     case request(SimulatorRequest)
@@ -53,7 +53,7 @@ public final class BlueZSimulator: Sendable {
   private let queue: AsyncStream<Input>.Continuation
 
   /// - Parameter onLine: is told of every answer and every event, in order.
-  public init(
+  package init(
     machines: [SimulatorMachine], seed: UInt64, physics: RadioPhysics = RadioPhysics(), time: any TimeSource,
     logger: Logger,
     onLine: @escaping @Sendable (SimulatorLine) -> Void
@@ -68,18 +68,18 @@ public final class BlueZSimulator: Sendable {
   }
 
   /// Queues a request. It is answered once, through `onLine`.
-  public func send(_ request: SimulatorRequest) { queue.yield(.request(request)) }
+  package func send(_ request: SimulatorRequest) { queue.yield(.request(request)) }
 
   /// Answers, through `onLine`, with a survey of the world.
-  public func survey(id: UInt64) { queue.yield(.survey(id)) }
+  package func survey(id: UInt64) { queue.yield(.survey(id)) }
 
   /// Ends `run` after everything queued before.
-  public func stop() { queue.finish() }
+  package func stop() { queue.finish() }
 
   /// Serves all machines until `stop`. Called once.
   ///
   /// - Throws: `SimulatorError` if names are not unique or a bus is not available.
-  public func run() async throws {
+  package func run() async throws {
     guard !machines.isEmpty else { throw SimulatorError("a world needs a machine: --machine NAME=ADDRESS") }
     guard Set(machines.map(\.name)).count == machines.count else {
       throw SimulatorError("two machines have one name")

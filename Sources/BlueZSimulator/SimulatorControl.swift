@@ -2,27 +2,27 @@ import BlueZModel
 import JournalEvents
 
 /// A command from an orchestrator to the simulator.
-public typealias SimulatorCommand = WorldCommand
+package typealias SimulatorCommand = WorldCommand
 
 /// One line on the simulator's standard input: `{"id":1,"command":{"move":{"machine":"phone","x":0,"y":0}}}`.
 /// (Another form, `{"id":1,"command":{"list":{}}}`, asks and changes nothing; see `SimulatorLineReader`.)
-public struct SimulatorRequest: Sendable, Hashable, Codable {
+package struct SimulatorRequest: Sendable, Hashable, Codable {
   /// Repeated in the answer.
-  public var id: UInt64
-  public var command: SimulatorCommand
-  public init(id: UInt64, command: SimulatorCommand) {
+  package var id: UInt64
+  package var command: SimulatorCommand
+  package init(id: UInt64, command: SimulatorCommand) {
     self.id = id
     self.command = command
   }
 }
 
 /// The answer to a request. If there is an error, nothing has changed.
-public struct SimulatorReply: Sendable, Hashable, Codable {
-  public var id: UInt64
-  public var error: String?
+package struct SimulatorReply: Sendable, Hashable, Codable {
+  package var id: UInt64
+  package var error: String?
   /// The survey, if it was asked for.
-  public var world: WorldSurvey?
-  public init(id: UInt64, error: String?, world: WorldSurvey? = nil) {
+  package var world: WorldSurvey?
+  package init(id: UInt64, error: String?, world: WorldSurvey? = nil) {
     self.id = id
     self.error = error
     self.world = world
@@ -30,7 +30,7 @@ public struct SimulatorReply: Sendable, Hashable, Codable {
 }
 
 /// One line on the simulator's standard output.
-public enum SimulatorLine: Sendable, Hashable, Codable {
+package enum SimulatorLine: Sendable, Hashable, Codable {
   /// All machines are on their buses. Comes once, before any answer.
   case ready
   case reply(SimulatorReply)
@@ -38,7 +38,7 @@ public enum SimulatorLine: Sendable, Hashable, Codable {
 
   private enum CodingKeys: String, CodingKey { case ready, reply, event }
 
-  public init(from decoder: any Decoder) throws {
+  package init(from decoder: any Decoder) throws {
     let container = try decoder.container(keyedBy: CodingKeys.self)
     if let reply = try container.decodeIfPresent(SimulatorReply.self, forKey: .reply) {
       self = .reply(reply)
@@ -52,7 +52,7 @@ public enum SimulatorLine: Sendable, Hashable, Codable {
     }
   }
 
-  public func encode(to encoder: any Encoder) throws {
+  package func encode(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: CodingKeys.self)
     switch self {
     case .ready: try container.encode(true, forKey: .ready)

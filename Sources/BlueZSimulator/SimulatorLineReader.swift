@@ -2,21 +2,21 @@ import BlueZModel
 import Foundation
 
 /// Reads lines of the simulator's standard input, and explains what is wrong with invalid ones.
-public enum SimulatorLineReader {
-  public enum Line: Sendable, Hashable {
+package enum SimulatorLineReader {
+  package enum Line: Sendable, Hashable {
     case request(SimulatorRequest)
     /// `list`: asks for a survey of the world.
     case survey(id: UInt64)
   }
 
   /// A line that is not a command, with its `id` if it has one, otherwise 0.
-  public struct Failure: Error, Sendable, Hashable {
-    public var id: UInt64
-    public var reason: String
+  package struct Failure: Error, Sendable, Hashable {
+    package var id: UInt64
+    package var reason: String
   }
 
   /// The longest line, in bytes.
-  public static let limit = 65_536
+  package static let limit = 65_536
 
   /// Each command with its fields.
   private static let commands: [(name: String, fields: String)] = [
@@ -27,11 +27,11 @@ public enum SimulatorLineReader {
     ("hear", "machine, input"),
   ]
 
-  public static func read(_ line: String) throws(Failure) -> Line {
+  package static func read(_ line: String) throws(Failure) -> Line {
     guard line.utf8.count <= limit else { throw Failure(id: 0, reason: "a line is longer than \(limit) bytes") }
     let data = Data(line.utf8)
     guard let object = (try? JSONSerialization.jsonObject(with: data)) as? [String: Any] else {
-      throw Failure(id: 0, reason: "not a command: the line is no JSON object, such as \(example)")
+      throw Failure(id: 0, reason: "not a command: the line is not a JSON object, such as \(example)")
     }
     let id = (object["id"] as? NSNumber)?.uint64Value
     guard let command = object["command"] as? [String: Any], command.count == 1, let name = command.keys.first else {

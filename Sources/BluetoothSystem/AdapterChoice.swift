@@ -3,7 +3,7 @@ import BluetoothTypes
 import BusValue
 
 /// Which of the machine's Bluetooth adapters the system uses. Objects of the other adapters are ignored.
-public enum AdapterChoice: Sendable, Hashable, CustomStringConvertible {
+package enum AdapterChoice: Sendable, Hashable, CustomStringConvertible {
   /// The adapter with the lowest name at the time one is needed.
   case first
   /// The adapter with this bluetoothd name, such as `hci1`. The kernel numbers adapters in the order in which they
@@ -14,7 +14,7 @@ public enum AdapterChoice: Sendable, Hashable, CustomStringConvertible {
 
   /// Accepts `hci` with a number up to 65535, or an address such as `C0:DE:00:00:00:02`. Returns `nil` for any other
   /// text.
-  public init?(_ text: String) {
+  package init?(_ text: String) {
     if let address = DeviceAddress(text, kind: .public) {
       self = .address(address)
       return
@@ -37,7 +37,7 @@ public enum AdapterChoice: Sendable, Hashable, CustomStringConvertible {
     }
   }
 
-  public var description: String {
+  package var description: String {
     switch self {
     case .first: "the first"
     case .named(let name): name

@@ -11,7 +11,7 @@ import TimeTypes
 ///
 /// Every app request is desired state. After each event the machine compares the desired state with what bluetoothd
 /// reports and asks for what is missing. So a lost message does no lasting harm, whatever the reason.
-public struct BluetoothSystem: Sendable {
+package struct BluetoothSystem: Sendable {
   let configuration: Configuration
   var now = Instant.zero
   var unixSeconds = 0.0
@@ -58,8 +58,9 @@ public struct BluetoothSystem: Sendable {
   ///   - apps: the apps installed on this machine. Stored records of other apps are kept, but not used.
   ///   - stored: what an earlier run of the system left on disk.
   ///   - seed: for the random numbers the system needs; different at each start.
-  public init(configuration: Configuration = Configuration(), apps: [AppDeclaration], stored: StoredState, seed: UInt64)
-  {
+  package init(
+    configuration: Configuration = Configuration(), apps: [AppDeclaration], stored: StoredState, seed: UInt64
+  ) {
     self.configuration = configuration
     ledger = Ledger(stored)
     random = SplitMix64(state: seed)
@@ -74,7 +75,7 @@ public struct BluetoothSystem: Sendable {
 
   /// Takes one event and returns what to do about it. Time never goes backwards between events.
   /// - Parameter unixSeconds: the wall clock. It is only passed on to apps.
-  public mutating func handle(_ event: Event, at time: Instant, unixSeconds: Double? = nil) -> [Effect] {
+  package mutating func handle(_ event: Event, at time: Instant, unixSeconds: Double? = nil) -> [Effect] {
     now = max(now, time)
     self.unixSeconds = unixSeconds ?? now.seconds
     switch event {
@@ -99,7 +100,7 @@ public struct BluetoothSystem: Sendable {
 
   /// The latest time at which `timePassed` must arrive, or `nil` if nothing waits for the time. It is never in the
   /// past: such an alarm would fire again at once, for ever.
-  public private(set) var nextDeadline: Instant?
+  package private(set) var nextDeadline: Instant?
 
   /// A turn must handle everything that is due in it. If something is left overdue, that is a bug in this machine. It
   /// is journaled once and costs one turn a second, instead of using all the processor's time.

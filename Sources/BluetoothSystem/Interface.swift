@@ -4,26 +4,26 @@ import JournalEvents
 import TimeTypes
 
 /// One app's end of the link, as the carrier numbers it. Numbers are never reused.
-public struct AppLinkIdentifier: Sendable, Hashable, Comparable {
-  public let rawValue: UInt64
-  public init(_ rawValue: UInt64) { self.rawValue = rawValue }
-  public static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
+package struct AppLinkIdentifier: Sendable, Hashable, Comparable {
+  package let rawValue: UInt64
+  package init(_ rawValue: UInt64) { self.rawValue = rawValue }
+  package static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
 }
 
 /// Identifies the question that an answer belongs to. The carrier numbers its questions.
-public struct AnswerToken: Sendable, Hashable {
-  public let rawValue: UInt64
-  public init(_ rawValue: UInt64) { self.rawValue = rawValue }
+package struct AnswerToken: Sendable, Hashable {
+  package let rawValue: UInt64
+  package init(_ rawValue: UInt64) { self.rawValue = rawValue }
 }
 
 /// Identifies one process for certain. A process number alone does not, because the kernel reuses it.
-public struct ProcessIdentity: Sendable, Hashable, Codable {
-  public var processIdentifier: Int32
+package struct ProcessIdentity: Sendable, Hashable, Codable {
+  package var processIdentifier: Int32
   /// When the process started, in the kernel's clock ticks since the machine started.
-  public var startTicks: UInt64
+  package var startTicks: UInt64
   /// Identifies the machine's start (the kernel's boot ID).
-  public var boot: String
-  public init(processIdentifier: Int32, startTicks: UInt64 = 0, boot: String = "") {
+  package var boot: String
+  package init(processIdentifier: Int32, startTicks: UInt64 = 0, boot: String = "") {
     self.processIdentifier = processIdentifier
     self.startTicks = startTicks
     self.boot = boot
@@ -31,13 +31,13 @@ public struct ProcessIdentity: Sendable, Hashable, Codable {
 }
 
 /// What an app's Info.plist declares, as far as the system uses it.
-public struct AppDeclaration: Sendable, Hashable {
-  public var bundleIdentifier: String
+package struct AppDeclaration: Sendable, Hashable {
+  package var bundleIdentifier: String
   /// `bluetooth-central`, `bluetooth-peripheral`; other modes are ignored.
-  public var backgroundModes: [String]
+  package var backgroundModes: [String]
   /// The app starts with the system and again whenever it ends, unless the user quit it.
-  public var keepAlive: Bool
-  public init(bundleIdentifier: String, backgroundModes: [String] = [], keepAlive: Bool = false) {
+  package var keepAlive: Bool
+  package init(bundleIdentifier: String, backgroundModes: [String] = [], keepAlive: Bool = false) {
     self.bundleIdentifier = bundleIdentifier
     self.backgroundModes = backgroundModes
     self.keepAlive = keepAlive
@@ -45,7 +45,7 @@ public struct AppDeclaration: Sendable, Hashable {
 }
 
 /// Why an app is started.
-public enum LaunchReason: String, Sendable, Hashable, Codable {
+package enum LaunchReason: String, Sendable, Hashable, Codable {
   /// The user opened it.
   case opened
   /// Something happened that its state was preserved for.
@@ -55,12 +55,12 @@ public enum LaunchReason: String, Sendable, Hashable, Codable {
 }
 
 /// What an app is told when it starts.
-public struct LaunchOptions: Sendable, Hashable {
-  public var reason: LaunchReason
+package struct LaunchOptions: Sendable, Hashable {
+  package var reason: LaunchReason
   /// Restore identifiers (`UIApplicationLaunchOptionsBluetoothCentralsKey`, `…PeripheralsKey`).
-  public var centrals: [String]
-  public var peripherals: [String]
-  public init(reason: LaunchReason, centrals: [String] = [], peripherals: [String] = []) {
+  package var centrals: [String]
+  package var peripherals: [String]
+  package init(reason: LaunchReason, centrals: [String] = [], peripherals: [String] = []) {
     self.reason = reason
     self.centrals = centrals
     self.peripherals = peripherals
@@ -69,59 +69,59 @@ public struct LaunchOptions: Sendable, Hashable {
 
 extension BluetoothSystem {
   /// Times and limits that the system's owner may set.
-  public struct Configuration: Sendable, Hashable {
+  package struct Configuration: Sendable, Hashable {
     /// The adapter to use, if the machine has several.
-    public var adapter = AdapterChoice.first
+    package var adapter = AdapterChoice.first
     /// How long a woken app may run after its last event. Apple's documented figure is about 10 s.
-    public var wakeBudget: Duration = .seconds(10)
+    package var wakeBudget: Duration = .seconds(10)
     /// How long an app stays awake when it has nothing left to do.
-    public var idleGrace: Duration = .seconds(2)
+    package var idleGrace: Duration = .seconds(2)
     /// How long an app without a background mode keeps running after the user left it.
-    public var leaveGrace: Duration = .seconds(5)
+    package var leaveGrace: Duration = .seconds(5)
     /// How long a started app may take to attach.
-    public var launchBudget: Duration = .seconds(30)
+    package var launchBudget: Duration = .seconds(30)
     /// How many wake budgets in a row an app may overrun before it is killed.
-    public var overrunsUntilKilled = 3
+    package var overrunsUntilKilled = 3
     /// How long an app may take to answer a remote read or write. bluetoothd gives up after 5.0 s.
-    public var remoteRequestBudget: Duration = .milliseconds(4500)
+    package var remoteRequestBudget: Duration = .milliseconds(4500)
     /// The most events that may wait for one app before outdated ones are removed. If eight times as many are still
     /// left after that, the app's process is ended.
-    public var eventQueueLimit = 1000
+    package var eventQueueLimit = 1000
     /// The most events that an app may have received and not yet handled. Later events wait.
-    public var eventWindow = 1024
+    package var eventWindow = 1024
     /// The most connection requests and known peripherals of one manager, and of all managers of an app.
-    public var peripheralLimit = 1024
-    public var appPeripheralLimit = 4096
+    package var peripheralLimit = 1024
+    package var appPeripheralLimit = 4096
     /// The most reads and writes of remote centrals that may wait for apps: in total, and for one app.
-    public var remoteRequestLimit = 256
-    public var appRemoteRequestLimit = 64
+    package var remoteRequestLimit = 256
+    package var appRemoteRequestLimit = 64
     /// The most write commands that one app has not been told of. A command has no answer.
-    public var remoteCommandLimit = 128
+    package var remoteCommandLimit = 128
     /// The most operations that may wait for one peripheral.
-    public var operationLimit = 256
+    package var operationLimit = 256
     /// The most managers of one app, services of one manager, and attributes of one service.
-    public var managerLimit = 64
-    public var serviceLimit = 64
-    public var attributeLimit = 256
+    package var managerLimit = 64
+    package var serviceLimit = 64
+    package var attributeLimit = 256
     /// The most attribute handles of one app. There are some 65,000 in all.
-    public var handleLimit = 8192
+    package var handleLimit = 8192
     /// The most service UUIDs of one scan or advertisement, and of all scans of one app.
-    public var uuidLimit = 128
+    package var uuidLimit = 128
     /// The most attributes that an app may claim to have found on one peripheral.
-    public var viewLimit = 2048
+    package var viewLimit = 2048
     /// How many values an app may push before it needs more credit, and the shortest time after which half of that is
     /// returned. No radio carries more than a thousand values a second.
-    public var updateCredit = 16
-    public var updateInterval: Duration = .milliseconds(8)
+    package var updateCredit = 16
+    package var updateInterval: Duration = .milliseconds(8)
     /// The most remote devices mirrored from bluetoothd, besides those that apps have asked for, and the most
     /// attributes over all devices.
-    public var deviceLimit = 8192
-    public var mirrorAttributeLimit = 65536
-    public init() {}
+    package var deviceLimit = 8192
+    package var mirrorAttributeLimit = 65536
+    package init() {}
   }
 
   /// Something that happens to the system.
-  public enum Event: Sendable {
+  package enum Event: Sendable {
     /// The shell runs. This event comes first, and once.
     case started
     case daemon(DaemonMessage)
@@ -143,7 +143,7 @@ extension BluetoothSystem {
 
   /// One thing for the shell to do, in the given order. Every `store` in an answer comes first, and is on disk before
   /// the shell goes on.
-  public enum Effect: Sendable, Hashable {
+  package enum Effect: Sendable, Hashable {
     case store(StoreChange)
     case bluez(ClientMessage)
     case event(AppLink.Event, to: AppLinkIdentifier)

@@ -67,7 +67,7 @@ extension BluetoothSystem {
       return "\(path?.text ?? "something") is being registered without a call"
     }
     for service in publishing.services.values where publishing.applications[service.root] == nil {
-      return "a service is exported at \(service.root.text), which is no application"
+      return "a service is exported at \(service.root.text), which is not an application"
     }
     return nil
   }

@@ -1,20 +1,20 @@
 /// The decoded content of an advertisement (Core Specification Supplement, Part A).
-public struct AdvertisementData: Sendable, Hashable, Codable {
-  public var flags: UInt8?
-  public var localName: String?
-  public var serviceUUIDs: [BluetoothUUID]
-  public var solicitedServiceUUIDs: [BluetoothUUID]
+package struct AdvertisementData: Sendable, Hashable, Codable {
+  package var flags: UInt8?
+  package var localName: String?
+  package var serviceUUIDs: [BluetoothUUID]
+  package var solicitedServiceUUIDs: [BluetoothUUID]
   /// Service UUIDs that only a scanner looking for them finds (iOS's overflow area).
-  public var overflowServiceUUIDs: [BluetoothUUID]
-  public var serviceData: [BluetoothUUID: [UInt8]]
+  package var overflowServiceUUIDs: [BluetoothUUID]
+  package var serviceData: [BluetoothUUID: [UInt8]]
   /// By company identifier.
-  public var manufacturerData: [UInt16: [UInt8]]
+  package var manufacturerData: [UInt16: [UInt8]]
   /// In dBm.
-  public var transmitPowerLevel: Int8?
-  public var appearance: UInt16?
-  public var isConnectable: Bool
+  package var transmitPowerLevel: Int8?
+  package var appearance: UInt16?
+  package var isConnectable: Bool
 
-  public init(
+  package init(
     flags: UInt8? = nil, localName: String? = nil, serviceUUIDs: [BluetoothUUID] = [],
     solicitedServiceUUIDs: [BluetoothUUID] = [], overflowServiceUUIDs: [BluetoothUUID] = [],
     serviceData: [BluetoothUUID: [UInt8]] = [:], manufacturerData: [UInt16: [UInt8]] = [:],

@@ -1,32 +1,32 @@
 /// A Bluetooth UUID: 16, 32 or 128 bits, always held and compared in its 128-bit form
 /// (Bluetooth Core, Vol 3, Part B, 2.5.1).
-public struct BluetoothUUID: Sendable, Hashable, Comparable, Codable, CustomStringConvertible {
+package struct BluetoothUUID: Sendable, Hashable, Comparable, Codable, CustomStringConvertible {
   /// The upper 64 of the 128 bits.
-  public let high: UInt64
+  package let high: UInt64
   /// The lower 64 of the 128 bits.
-  public let low: UInt64
+  package let low: UInt64
 
   /// The bits of the Bluetooth Base UUID after a short value: 0000xxxx-0000-1000-8000-00805F9B34FB.
   private static let baseHigh: UInt64 = 0x0000_0000_0000_1000
   private static let baseLow: UInt64 = 0x8000_0080_5F9B_34FB
 
-  public init(high: UInt64, low: UInt64) {
+  package init(high: UInt64, low: UInt64) {
     self.high = high
     self.low = low
   }
 
   /// A UUID that the Bluetooth SIG assigned as 16 bits.
-  public init(_ short: UInt16) {
+  package init(_ short: UInt16) {
     self.init(high: UInt64(short) << 32 | Self.baseHigh, low: Self.baseLow)
   }
 
   /// A UUID that the Bluetooth SIG assigned as 32 bits.
-  public init(_ short: UInt32) {
+  package init(_ short: UInt32) {
     self.init(high: UInt64(short) << 32 | Self.baseHigh, low: Self.baseLow)
   }
 
   /// Reads `180F`, `0000180F` or `0000180f-0000-1000-8000-00805f9b34fb`, in either case. Any other text gives `nil`.
-  public init?(_ text: String) {
+  package init?(_ text: String) {
     let utf8 = Array(text.utf8)
     switch utf8.count {
     case 4, 8:
@@ -44,7 +44,7 @@ public struct BluetoothUUID: Sendable, Hashable, Comparable, Codable, CustomStri
   }
 
   /// Reads 2, 4 or 16 bytes, most significant first. Any other length gives `nil`.
-  public init?(bigEndian bytes: some Collection<UInt8>) {
+  package init?(bigEndian bytes: some Collection<UInt8>) {
     switch bytes.count {
     case 2, 4: self.init(bytes.reduce(UInt32(0)) { $0 << 8 | UInt32($1) })
     case 16:
@@ -56,18 +56,18 @@ public struct BluetoothUUID: Sendable, Hashable, Comparable, Codable, CustomStri
   }
 
   /// Reads 2, 4 or 16 bytes as sent on the air, least significant first. Any other length gives `nil`.
-  public init?(littleEndian bytes: some BidirectionalCollection<UInt8>) {
+  package init?(littleEndian bytes: some BidirectionalCollection<UInt8>) {
     self.init(bigEndian: bytes.reversed())
   }
 
   /// The 16-bit form, if there is one.
-  public var shortValue: UInt16? {
+  package var shortValue: UInt16? {
     guard low == Self.baseLow, high & 0xFFFF_FFFF == Self.baseHigh, high >> 48 == 0 else { return nil }
     return UInt16(truncatingIfNeeded: high >> 32)
   }
 
   /// The bytes of the shortest form, most significant first: 2, 4 or 16 bytes.
-  public var bigEndianBytes: [UInt8] {
+  package var bigEndianBytes: [UInt8] {
     if let shortValue { return [UInt8(shortValue >> 8), UInt8(truncatingIfNeeded: shortValue)] }
     if low == Self.baseLow, high & 0xFFFF_FFFF == Self.baseHigh {
       return (0..<4).map { UInt8(truncatingIfNeeded: high >> (56 - 8 * UInt64($0))) }
@@ -77,10 +77,10 @@ public struct BluetoothUUID: Sendable, Hashable, Comparable, Codable, CustomStri
   }
 
   /// The bytes of the shortest form as sent on the air, least significant first.
-  public var littleEndianBytes: [UInt8] { bigEndianBytes.reversed() }
+  package var littleEndianBytes: [UInt8] { bigEndianBytes.reversed() }
 
   /// The 36-character form in lower case, as BlueZ writes it.
-  public var description: String {
+  package var description: String {
     func hex(_ value: UInt64, _ digits: Int) -> String {
       let text = String(value, radix: 16)
       return String(repeating: "0", count: max(0, digits - text.count)) + text
@@ -89,7 +89,7 @@ public struct BluetoothUUID: Sendable, Hashable, Comparable, Codable, CustomStri
       "\(hex(high >> 32, 8))-\(hex(high >> 16 & 0xFFFF, 4))-\(hex(high & 0xFFFF, 4))-\(hex(low >> 48, 4))-\(hex(low & 0xFFFF_FFFF_FFFF, 12))"
   }
 
-  public static func < (left: Self, right: Self) -> Bool { (left.high, left.low) < (right.high, right.low) }
+  package static func < (left: Self, right: Self) -> Bool { (left.high, left.low) < (right.high, right.low) }
 
   private static func parse(_ digits: ArraySlice<UInt8>) -> UInt64? {
     var value: UInt64 = 0

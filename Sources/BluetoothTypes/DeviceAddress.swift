@@ -1,22 +1,22 @@
 /// A Bluetooth device address, 48 bits, written most significant byte first: `C0:FF:EE:00:00:01`.
-public struct DeviceAddress: Sendable, Hashable, Comparable, Codable, CustomStringConvertible {
+package struct DeviceAddress: Sendable, Hashable, Comparable, Codable, CustomStringConvertible {
   /// Whether the address is registered with the IEEE or drawn at random (Bluetooth Core, Vol 6, Part B, 1.3).
-  public enum Kind: String, Sendable, Hashable, Codable {
+  package enum Kind: String, Sendable, Hashable, Codable {
     case `public`
     case random
   }
 
-  public let bits: UInt64
-  public let kind: Kind
+  package let bits: UInt64
+  package let kind: Kind
 
   /// Only the low 48 bits of `bits` are used.
-  public init(bits: UInt64, kind: Kind) {
+  package init(bits: UInt64, kind: Kind) {
     self.bits = bits & 0xFFFF_FFFF_FFFF
     self.kind = kind
   }
 
   /// Reads `C0:FF:EE:00:00:01`. Any other text gives `nil`.
-  public init?(_ text: String, kind: Kind) {
+  package init?(_ text: String, kind: Kind) {
     let parts = text.split(separator: ":", omittingEmptySubsequences: false)
     guard parts.count == 6 else { return nil }
     var bits: UInt64 = 0
@@ -28,14 +28,14 @@ public struct DeviceAddress: Sendable, Hashable, Comparable, Codable, CustomStri
   }
 
   /// A resolvable private address: random, with the two most significant bits 01 (Vol 6, Part B, 1.3.2.2).
-  public var isResolvablePrivate: Bool { kind == .random && bits >> 46 == 0b01 }
+  package var isResolvablePrivate: Bool { kind == .random && bits >> 46 == 0b01 }
 
-  public var description: String { hexPairs(separator: ":") }
+  package var description: String { hexPairs(separator: ":") }
 
   /// The form that BlueZ uses in object paths: `C0_FF_EE_00_00_01`.
-  public var pathComponent: String { hexPairs(separator: "_") }
+  package var pathComponent: String { hexPairs(separator: "_") }
 
-  public static func < (left: Self, right: Self) -> Bool {
+  package static func < (left: Self, right: Self) -> Bool {
     (left.bits, left.kind.rawValue) < (right.bits, right.kind.rawValue)
   }
 

@@ -1,7 +1,7 @@
 extension Value {
   /// Roughly the memory that this value takes, in bytes: its content, and a box for each value inside. Queues of
   /// messages are limited by this, since one message of a megabyte weighs more than a thousand others.
-  public var byteCount: Int { Self.boxByteCount + contentByteCount }
+  package var byteCount: Int { Self.boxByteCount + contentByteCount }
 
   private var contentByteCount: Int {
     switch self {
@@ -21,5 +21,5 @@ extension Value {
 
 extension Sequence<Value> {
   /// Roughly the memory that all of them take, in bytes.
-  public var byteCount: Int { reduce(0) { $0 + $1.byteCount } }
+  package var byteCount: Int { reduce(0) { $0 + $1.byteCount } }
 }

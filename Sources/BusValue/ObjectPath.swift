@@ -1,43 +1,43 @@
 /// The path of an object on a bus (D-Bus specification, "Valid Object Paths").
-public struct ObjectPath: Sendable, Hashable, Comparable, Codable, CustomStringConvertible {
-  public let text: String
+package struct ObjectPath: Sendable, Hashable, Comparable, Codable, CustomStringConvertible {
+  package let text: String
 
   /// `nil` if the text is not a valid object path.
-  public init?(_ text: String) {
+  package init?(_ text: String) {
     guard Self.isValid(text) else { return nil }
     self.text = text
   }
 
   /// For paths that this program composes from valid parts.
-  public init(unchecked text: String) {
+  package init(unchecked text: String) {
     assert(Self.isValid(text), "not an object path: \(text)")
     self.text = text
   }
 
-  public static let root = ObjectPath(unchecked: "/")
+  package static let root = ObjectPath(unchecked: "/")
 
   /// This path with one more component, of letters, digits and underscores.
-  public func appending(_ component: String) -> ObjectPath {
+  package func appending(_ component: String) -> ObjectPath {
     ObjectPath(unchecked: text == "/" ? "/" + component : text + "/" + component)
   }
 
   /// The path above this one, or `nil` for the root.
-  public var parent: ObjectPath? {
+  package var parent: ObjectPath? {
     guard text != "/", let slash = text.lastIndex(of: "/") else { return nil }
     return ObjectPath(unchecked: slash == text.startIndex ? "/" : String(text[..<slash]))
   }
 
   /// The part after the last slash.
-  public var lastComponent: Substring { text.split(separator: "/").last ?? "" }
+  package var lastComponent: Substring { text.split(separator: "/").last ?? "" }
 
   /// Whether this path is `other` or lies below it.
-  public func isWithin(_ other: ObjectPath) -> Bool {
+  package func isWithin(_ other: ObjectPath) -> Bool {
     text == other.text || other.text == "/" || text.hasPrefix(other.text + "/")
   }
 
-  public var description: String { text }
+  package var description: String { text }
 
-  public static func < (left: Self, right: Self) -> Bool { left.text < right.text }
+  package static func < (left: Self, right: Self) -> Bool { left.text < right.text }
 
   private static func isValid(_ text: String) -> Bool {
     let bytes = Array(text.utf8)

@@ -1,5 +1,5 @@
 /// A D-Bus value (D-Bus specification, "Type System"), independent of any bus.
-public indirect enum Value: Sendable, Hashable {
+package indirect enum Value: Sendable, Hashable {
   case byte(UInt8)
   case bool(Bool)
   case int16(Int16)
@@ -24,7 +24,7 @@ public indirect enum Value: Sendable, Hashable {
   case fileDescriptor(Int32)
 
   /// The D-Bus signature of this value.
-  public var signature: String {
+  package var signature: String {
     switch self {
     case .byte: "y"
     case .bool: "b"
@@ -49,13 +49,13 @@ public indirect enum Value: Sendable, Hashable {
 }
 
 /// Properties by name, as `org.freedesktop.DBus.Properties` carries them (without their variants).
-public typealias Properties = [String: Value]
+package typealias Properties = [String: Value]
 
 extension Value {
-  public var boolValue: Bool? { if case .bool(let value) = self { value } else { nil } }
-  public var stringValue: String? { if case .string(let value) = self { value } else { nil } }
-  public var pathValue: ObjectPath? { if case .path(let value) = self { value } else { nil } }
-  public var bytesValue: [UInt8]? {
+  package var boolValue: Bool? { if case .bool(let value) = self { value } else { nil } }
+  package var stringValue: String? { if case .string(let value) = self { value } else { nil } }
+  package var pathValue: ObjectPath? { if case .path(let value) = self { value } else { nil } }
+  package var bytesValue: [UInt8]? {
     switch self {
     case .bytes(let value): value
     case .array("y", let elements) where elements.isEmpty: []
@@ -63,7 +63,7 @@ extension Value {
     }
   }
   /// Any integer kind, if it fits.
-  public var integerValue: Int? {
+  package var integerValue: Int? {
     switch self {
     case .byte(let value): Int(value)
     case .int16(let value): Int(value)
@@ -76,12 +76,12 @@ extension Value {
     }
   }
   /// The strings of an `as`.
-  public var stringsValue: [String]? {
+  package var stringsValue: [String]? {
     guard case .array("s", let elements) = self else { return nil }
     return elements.compactMap(\.stringValue)
   }
   /// The members of an `a{sv}`, without their variants.
-  public var propertiesValue: Properties? {
+  package var propertiesValue: Properties? {
     guard case .dictionary("s", "v", let members) = self else { return nil }
     var properties = Properties()
     for (key, value) in members {
@@ -91,14 +91,14 @@ extension Value {
     return properties
   }
   /// The value inside if this is a variant, otherwise the value itself.
-  public var unwrapped: Value { if case .variant(let inner) = self { inner } else { self } }
+  package var unwrapped: Value { if case .variant(let inner) = self { inner } else { self } }
 
   /// An `as`.
-  public static func strings(_ values: some Sequence<String>) -> Value {
+  package static func strings(_ values: some Sequence<String>) -> Value {
     .array(of: "s", values.map { .string($0) })
   }
   /// An `a{sv}`.
-  public static func properties(_ values: Properties) -> Value {
+  package static func properties(_ values: Properties) -> Value {
     .dictionary(
       key: "s", value: "v",
       Dictionary(uniqueKeysWithValues: values.map { (Value.string($0.key), Value.variant($0.value)) }))

@@ -1,4 +1,4 @@
-// What Swift can't import by itself (ioctl is variadic, the list has a flexible member) is a static inline helper here.
+// Static inline helpers for what Swift can't import: ioctl is variadic, and the list has a flexible array member.
 #pragma once
 #include <bluetooth/bluetooth.h>
 #include <bluetooth/hci.h>
@@ -9,9 +9,9 @@
 #include <string.h>
 #include <sys/ioctl.h>
 
-// The handle of the LE connection to a device (address: least significant byte first) that an adapter has;
-// a negative errno where there is none, -EPROTOTYPE where it is connected over BR/EDR only. `socket` is an HCI socket
-// (HCIGETCONNLIST, net/bluetooth/hci_conn.c).
+// The handle of an adapter's LE connection to a device (address: least significant byte first). A negative errno if there
+// is none: -EPROTOTYPE if the device is connected only over BR/EDR. `socket` is an HCI socket (HCIGETCONNLIST,
+// net/bluetooth/hci_conn.c).
 static inline int latchkey_le_connection_handle(int socket, int adapter, const uint8_t *address) {
   enum { most = 64 };
   struct hci_conn_list_req *list = calloc(1, sizeof *list + most * sizeof(struct hci_conn_info));

@@ -6,21 +6,21 @@ import Synchronization
 /// The reader may go away at any time, and a disk may be full. Neither is a crash. Later output is dropped, and at
 /// its end the program reports this by its exit status: 141 (128 + SIGPIPE), silently, if the reader has gone, or 74
 /// (EX_IOERR of sysexits.h), with the reason, if the system refused the text.
-public enum Console {
+package enum Console {
   /// Why nothing more can be written.
-  public enum Failure: Error, Sendable, Equatable, CustomStringConvertible {
+  package enum Failure: Error, Sendable, Equatable, CustomStringConvertible {
     case readerIsGone
     /// The errno(3) of the refused write.
     case refused(Int32)
 
-    public var description: String {
+    package var description: String {
       switch self {
-      case .readerIsGone: "nobody reads the output any more"
+      case .readerIsGone: "the output is closed"
       case .refused(let number): "the output can't be written: \(String(cString: strerror(number)))"
       }
     }
 
-    public var exitStatus: Int32 {
+    package var exitStatus: Int32 {
       switch self {
       case .readerIsGone: 128 + SIGPIPE
       case .refused: 74
@@ -32,7 +32,7 @@ public enum Console {
 
   /// Call this first. If one of the three descriptors is closed, it would be given to the next file that is opened,
   /// and output would go into that file.
-  public static func begin() {
+  package static func begin() {
     signal(SIGPIPE, SIG_IGN)
     for descriptor in STDIN_FILENO...STDERR_FILENO where fcntl(descriptor, F_GETFD) < 0 {
       // The lowest free descriptor, which is this one.
@@ -42,19 +42,19 @@ public enum Console {
   }
 
   /// Why the standard output can't be written, or `nil` while all is well.
-  public static var failure: Failure? { broken.withLock { $0 } }
+  package static var failure: Failure? { broken.withLock { $0 } }
 
   /// Writes to the standard output. Blocks while the reader is slow.
   ///
   /// - Returns: whether all of it was written.
   @discardableResult
-  public static func say(_ text: String, terminator: String = "\n") -> Bool {
+  package static func say(_ text: String, terminator: String = "\n") -> Bool {
     write(Array((text + terminator).utf8))
   }
 
   /// The same for bytes, as they are.
   @discardableResult
-  public static func write(_ bytes: [UInt8]) -> Bool {
+  package static func write(_ bytes: [UInt8]) -> Bool {
     broken.withLock { broken in
       if broken == nil { broken = put(bytes, STDOUT_FILENO) }
       return broken == nil
@@ -62,12 +62,12 @@ public enum Console {
   }
 
   /// Writes to the error output. If that is gone as well, the text is lost.
-  public static func complain(_ text: String, terminator: String = "\n") {
+  package static func complain(_ text: String, terminator: String = "\n") {
     _ = put(Array((text + terminator).utf8), STDERR_FILENO)
   }
 
   /// The program's last call: ends the program if output was dropped, otherwise returns.
-  public static func end(program: String) {
+  package static func end(program: String) {
     guard let failure else { return }
     if case .refused = failure { complain("\(program): \(failure)") }
     exit(failure.exitStatus)

@@ -117,7 +117,7 @@ open class CBCentralManager: CBManager, @unchecked Sendable {
     }
     if isUnused {
       session.logger.critical(
-        "API MISUSE: \(command) is ignored: nobody holds or asks for a connection to the unused \(peripheral)")
+        "API MISUSE: \(command) is ignored: no app has or requests a connection to the unused \(peripheral)")
     }
   }
 

@@ -157,7 +157,7 @@ extension CBCentralManager {
     } else if locked({ peripheral.take(result, of: done.operation, done.subject) }) {
       peripheral.tellSuccess(of: done.operation, done.subject)
     } else {
-      session.logger.error("\(result) is no answer to \(done.operation)")
+      session.logger.error("\(result) is not an answer to \(done.operation)")
       peripheral.tellFailure(of: done.operation, done.subject, CBError(.unknown, "The system gave a wrong answer."))
     }
     if case .writeCharacteristic(_, _, withResponse: false) = done.operation { writeLeft(peripheral) }

@@ -1,26 +1,26 @@
 import Glibc
 
 /// Why a file could not be made durable.
-public struct DurableFileError: Error, Sendable, Hashable, CustomStringConvertible {
-  public let path: String
+package struct DurableFileError: Error, Sendable, Hashable, CustomStringConvertible {
+  package let path: String
   /// What was attempted, such as `rename`.
-  public let call: String
+  package let call: String
   /// The kernel's error number (errno).
-  public let number: Int32
-  public init(path: String, call: String, number: Int32) {
+  package let number: Int32
+  package init(path: String, call: String, number: Int32) {
     self.path = path
     self.call = call
     self.number = number
   }
-  public var description: String { "\(path): \(call): \(String(cString: strerror(number)))" }
+  package var description: String { "\(path): \(call): \(String(cString: strerror(number)))" }
 }
 
 /// Changes of a folder that a power cut can't undo: when a call has returned, the change is on disk. Until then the
 /// old content stays.
-public enum DurableFile {
+package enum DurableFile {
   /// Replaces a whole file, or creates it. `path` + ".new" is used temporarily; a file of that name is lost.
   /// - Parameter permissions: the new file's permissions.
-  public static func replace(
+  package static func replace(
     _ path: String, with bytes: [UInt8], permissions: mode_t = 0o600
   ) throws(DurableFileError) {
     let temporary = path + ".new"
@@ -41,19 +41,19 @@ public enum DurableFile {
   }
 
   /// Renames a file within its folder. A file with the new name is replaced.
-  public static func rename(_ path: String, to target: String) throws(DurableFileError) {
+  package static func rename(_ path: String, to target: String) throws(DurableFileError) {
     guard Glibc.rename(path, target) == 0 else { throw failure(path, "rename") }
     try syncFolder(of: target)
   }
 
   /// Removes a file. A missing file is not an error.
-  public static func remove(_ path: String) throws(DurableFileError) {
+  package static func remove(_ path: String) throws(DurableFileError) {
     guard unlink(path) == 0 || errno == ENOENT else { throw failure(path, "unlink") }
     try syncFolder(of: path)
   }
 
   /// Makes the names in the folder of `path` durable: which files exist, and what they are called.
-  public static func syncFolder(of path: String) throws(DurableFileError) {
+  package static func syncFolder(of path: String) throws(DurableFileError) {
     let slash = path.lastIndex(of: "/")
     let folder = slash.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
     let descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
@@ -63,7 +63,7 @@ public enum DurableFile {
   }
 
   /// Makes the content of a file durable that other code has written.
-  public static func sync(_ path: String) throws(DurableFileError) {
+  package static func sync(_ path: String) throws(DurableFileError) {
     let descriptor = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW)
     guard descriptor >= 0 else { throw failure(path, "open") }
     defer { close(descriptor) }

@@ -1,67 +1,69 @@
-/// What an owner can set, and the figures that the policy rests on.
+/// What an owner can set, and the numbers that the policy uses.
 ///
-/// Signals are in dBm as controllers report them (Bluetooth Core, Vol 4, Part E, 7.5.4), which are true to about 6 dB.
-/// The defaults fit a lock that is heard at -59 dBm over a metre and at -94 dBm at the edge of its range;
-/// docs/arrival.md has the trials that they were chosen by.
-public struct HomeConfiguration: Sendable, Hashable {
-  /// How long the link must have been lost at least before its return can begin an approach. A link at the edge of its
-  /// range comes and goes in seconds; a lock takes 10 s to lock behind its owner.
-  public var awayDuration: Duration = .seconds(5)
-  /// The strongest signal that a link can come up with at the edge of its range, in dBm. Stronger, and the phone was
-  /// here before the link was: its return is no approach.
-  public var weakSignal = -86
-  /// By how much weaker than `weakSignal` a link must come up, in dB, to open a bolt that was locked at home.
-  public var edgeMargin = 4
-  /// By how much a signal must rise above its beginning, in dB, to show that its phone is on the move.
-  public var risingMargin = 4
-  /// How soon it must have risen to open a bolt that was locked at home: who sleeps in the farthest room does not move.
-  public var risingDuration: Duration = .seconds(30)
+/// Signals are in dBm as controllers report them (Bluetooth Core, Vol 4, Part E, 7.5.4), with an accuracy of about 6
+/// dB. The defaults fit a lock that is heard at -59 dBm at one metre and at -94 dBm at the edge of its range.
+/// docs/arrival.md has the trials by which they were chosen.
+package struct HomeConfiguration: Sendable, Hashable {
+  /// The shortest loss of the link after which its return can begin an approach. A link at the edge of its range
+  /// comes and goes in seconds; a lock takes 10 s to lock behind its owner.
+  package var awayDuration: Duration = .seconds(5)
+  /// The strongest signal with which a link can come up at the edge of its range, in dBm. If it is stronger, the
+  /// phone was here before the link was, and its return is not an approach.
+  package var weakSignal = -86
+  /// How much weaker than `weakSignal` a link must come up, in dB, to open a bolt that was locked at home.
+  package var edgeMargin = 4
+  /// How much a signal must rise above its beginning, in dB, to show that its phone is moving.
+  package var risingMargin = 4
+  /// How soon it must have risen to open a bolt that was locked at home: a person asleep in the farthest room does
+  /// not move.
+  package var risingDuration: Duration = .seconds(30)
   /// How long after its beginning such an approach may reach the door.
-  public var wholeWindow: Duration = .seconds(180)
+  package var wholeWindow: Duration = .seconds(180)
   /// The weakest signal that counts as being near the door, in dBm.
-  public var nearSignal = -75
-  /// By how much a signal must be above `nearSignal` to count as the door's at once, in dB. Between the two it has to
-  /// stay for `nearDuration`, which who walks past does not.
-  public var doorMargin = 5
-  /// How long a signal must be near, where it is not the door's at once.
-  public var nearDuration: Duration = .seconds(4)
-  /// By how much the latest reading may be below the earlier ones and not be a falling signal, in dB.
-  public var signalTolerance = 4
-  /// Readings at a link's beginning whose mean says how it came up.
-  public var firstReadings = 2
+  package var nearSignal = -75
+  /// How far above `nearSignal` a signal must be to count as being at the door at once, in dB. In between, it must
+  /// stay for `nearDuration`, which the signal of a person who walks past does not do.
+  package var doorMargin = 5
+  /// How long a signal must stay near if it is not strong enough to count at once.
+  package var nearDuration: Duration = .seconds(4)
+  /// How far the latest reading may be below the earlier ones without counting as a falling signal, in dB.
+  package var signalTolerance = 4
+  /// How many readings at a link's beginning are averaged to tell how it came up.
+  package var firstReadings = 2
   /// The time between readings of the signal.
-  public var signalInterval: Duration = .milliseconds(300)
-  /// Readings older than this say nothing of now.
-  public var signalLifetime: Duration = .seconds(2)
-  /// How long a reading may take; then it counts as none.
-  public var signalPatience: Duration = .seconds(3)
-  /// Readings in a row before waiting for the lock's next offer: a background app has ten seconds a wake.
-  public var signalReadings = 30
-  /// How long after its beginning an approach may still reach the door: who parks and unloads a car takes minutes.
-  public var approachWindow: Duration = .seconds(900)
-  /// How long the link may be lost in the middle of an approach, as when the lock restarts.
-  public var approachInterruption: Duration = .seconds(120)
-  /// How long a person's word is good for.
-  public var wordLifetime: Duration = .seconds(20)
-  /// How old the lock's word that it is locked may be when its owner is asked.
-  public var answerLifetime: Duration = .milliseconds(250)
-  /// How long after a question the next one may be put.
-  public var questionInterval: Duration = .seconds(600)
-  /// How long an offer is used after it came; the lock's own limit is longer.
-  public var offerLifetime: Duration = .seconds(45)
-  /// How long to wait for an offer after a link came up, before reading it: what the lock notifies before the link's MTU
-  /// is agreed on arrives cut short or not at all (seen with bluetoothd 5.82), and a read costs one round trip.
-  public var offerPatience: Duration = .milliseconds(250)
-  /// Reads of the offer in a row that bring none, before waiting for the lock to offer by itself.
-  public var offerReads = 4
-  /// How long to wait for an answer before asking what became of the command.
-  public var answerPatience: Duration = .seconds(15)
-  /// Offers in a row that may each cut the wait for an answer short: one is a lock or a system that has restarted.
-  public var interruptions = 3
-  /// How long after the state could not be stored it is tried again.
-  public var storePatience: Duration = .seconds(5)
-  /// Times that one opening writes an unlock: more than one only if the lock says that nothing moved.
-  public var unlockAttempts = 3
+  package var signalInterval: Duration = .milliseconds(300)
+  /// Older readings say nothing about the present.
+  package var signalLifetime: Duration = .seconds(2)
+  /// How long a reading may take. After that it counts as failed.
+  package var signalPatience: Duration = .seconds(3)
+  /// Readings in a row before waiting for the lock's next offer: a background app has ten seconds per wake.
+  package var signalReadings = 30
+  /// How long after its beginning an approach may still reach the door: parking and unloading a car takes minutes.
+  package var approachWindow: Duration = .seconds(900)
+  /// How long the link may be lost during an approach, for example because the lock restarts.
+  package var approachInterruption: Duration = .seconds(120)
+  /// How long a person's command is valid.
+  package var wordLifetime: Duration = .seconds(20)
+  /// How old the lock's report that it is locked may be when its owner is asked.
+  package var answerLifetime: Duration = .milliseconds(250)
+  /// The shortest time between two questions.
+  package var questionInterval: Duration = .seconds(600)
+  /// How long an offer is used after it arrived. The lock's own limit is longer.
+  package var offerLifetime: Duration = .seconds(45)
+  /// How long to wait for an offer after a link came up, before reading it: what the lock notifies before the link's
+  /// MTU is agreed on arrives truncated or not at all (seen with bluetoothd 5.82), and a read costs one round trip.
+  package var offerPatience: Duration = .milliseconds(250)
+  /// How many reads of the offer in a row may fail before waiting for the lock to offer by itself.
+  package var offerReads = 4
+  /// How long to wait for an answer before asking about the command's outcome.
+  package var answerPatience: Duration = .seconds(15)
+  /// How many offers in a row may each cut short the wait for an answer. One such offer means that a lock or a system
+  /// has restarted.
+  package var interruptions = 3
+  /// How long after a failure to store the state it is tried again.
+  package var storePatience: Duration = .seconds(5)
+  /// How many times one opening may write an unlock. It writes another only if the lock says that nothing moved.
+  package var unlockAttempts = 3
 
-  public init() {}
+  package init() {}
 }

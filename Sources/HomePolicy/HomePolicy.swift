@@ -1,40 +1,41 @@
 import TimeTypes
 
-/// Decides when a phone unlocks its owner's door: on an approach, once, or on a person's word.
+/// Decides when a phone unlocks its owner's door: on an approach, once, or on a person's command.
 ///
-/// An approach is a link that comes up at the edge of its range, where there was none, and a signal that then rises to the
-/// door's. Nothing less opens a door: time without a link may be a jammed radio, a changed battery or a restart, and a
-/// strong signal may be a phone on a bedside table. Where a phone is at a locked door and the evidence is missing, the
-/// owner is asked. The decision is stored before the unlock is written; if its answer does not come, the lock is asked
-/// what became of it, under the operation's name, and an unlock is never just repeated.
+/// An approach is a link that comes up at the edge of its range, where there was none before, and a signal that then
+/// rises to its strength at the door. Nothing less opens a door: time without a link may be a jammed radio, a changed
+/// battery or a restart, and a strong signal may be a phone on a bedside table. If a phone is at a locked door and
+/// the evidence is missing, the owner is asked. The decision is stored before the unlock is written. If there is no
+/// answer, the lock is asked for the outcome of the operation; an unlock is never simply repeated.
 ///
-/// On each link the phone also says that it is here, by a `status` where there is nothing to unlock, so that the lock
-/// can lock when it leaves.
-public struct HomePolicy: Sendable {
-  public let configuration: HomeConfiguration
-  /// What must be stored when an effect says so.
-  public internal(set) var state: HomeState
+/// On each link the phone also announces its presence, with a `status` if there is nothing to unlock, so that the
+/// lock can lock when it leaves.
+package struct HomePolicy: Sendable {
+  package let configuration: HomeConfiguration
+  /// Must be stored when an effect says so.
+  package internal(set) var state: HomeState
 
   var watch: SignalWatch
   var offeredAt: Instant?
   var offerReadsLeft = 0
   /// The command whose answer is awaited.
   var awaited: (command: HomeCommand, operation: UInt64)?
-  /// Offers in a row that came where an answer was awaited.
+  /// Offers in a row that arrived while an answer was awaited.
   var interruptions = 0
-  /// Whether the lock has yet to hear on this link, or since its own restart, who is here.
+  /// Whether the lock has not yet been told on this link, or since its own restart, that the phone is here.
   var owesPresence = false
-  /// After each answer comes, at once, one offer that asks for nothing. A later one is of a lock that knows nobody.
+  /// Each answer is followed at once by an offer that needs no reply. A later offer comes from a lock that does not
+  /// know the phone.
   var spareOfferUntil: Instant?
-  /// This process was started on a link whose coming up it has not been told of yet.
+  /// This process was started on an existing link, and has not been told yet that the link came up.
   var isLinkUnannounced = false
   /// The link came up after a loss, and nothing shows that its phone came from elsewhere.
   var isDoubtful = false
-  /// The lock says that it is locked, so a doubtful phone near it asks.
+  /// The lock reports that it is locked, so a doubtful phone near it asks.
   var isLockedOut = false
-  /// When the lock last said so, or the opposite.
+  /// When the lock last reported that, or the opposite.
   var answeredAt: Instant?
-  /// What the owner is asked for, as soon as the lock has said once more that it is locked.
+  /// The owner is asked about this as soon as the lock has confirmed that it is locked.
   var doubt: Doubt?
   var isWordAwaited = false
   var readingsLeft = 0
@@ -43,26 +44,26 @@ public struct HomePolicy: Sendable {
   var offerDue: Instant?
   var answerDue: Instant?
   var wordDue: Instant?
-  /// The state could not be stored: when to try again. Until then nothing is done that rests on it.
+  /// The state could not be stored: when to try again. Until then nothing that depends on it is done.
   var storeDue: Instant?
-  /// What is told to the owner, whether or not the state can be stored.
+  /// What the owner is told, whether or not the state can be stored.
   var spoken: [HomeEffect] = []
   var effects: [HomeEffect] = []
 
-  public init(_ configuration: HomeConfiguration, state: HomeState) {
+  package init(_ configuration: HomeConfiguration, state: HomeState) {
     self.configuration = configuration
     self.state = state
     watch = SignalWatch(configuration)
   }
 
   /// Whether an approach is under way that has not reached the door yet.
-  public var isApproaching: Bool { state.isLinked && state.approach != nil && state.opening == nil }
+  package var isApproaching: Bool { state.isLinked && state.approach != nil && state.opening == nil }
 
   /// When `handle(.timePassed)` must be called at the latest; `nil` if nothing is due.
-  public var nextDeadline: Instant? { [signalDue, offerDue, answerDue, wordDue, storeDue].compactMap { $0 }.min() }
+  package var nextDeadline: Instant? { [signalDue, offerDue, answerDue, wordDue, storeDue].compactMap { $0 }.min() }
 
-  /// Takes what happened; returns what to do, in order.
-  public mutating func handle(
+  /// Handles what happened. Returns what to do, in order.
+  package mutating func handle(
     _ event: HomeEvent, at time: HomeTime, using random: inout some RandomNumberGenerator
   ) -> [HomeEffect] {
     switch event {
@@ -89,25 +90,25 @@ public struct HomePolicy: Sendable {
   private mutating func start(isLinked: Bool, at time: HomeTime) {
     switch (state.isLinked, isLinked) {
     case (true, true):
-      // The same link, another process: what this one wrote before it ended may be unanswered.
+      // The same link, but another process: what the previous process wrote before it ended may be unanswered.
       expectOffer(at: time)
       owesPresence = true
       readingsLeft = configuration.signalReadings
       resumeBeginning(at: time)
     case (false, true):
-      // How long the link has been up is unknown until the system says that it has come up.
+      // How long the link has been up is unknown until the system reports that it has come up.
       linkUp(at: time)
       isLinkUnannounced = true
       endBeginning()
     case (true, false):
-      // The link was lost and nobody was there to hear it. When, is unknown: at the latest now; and no later than
-      // this boot, if it was up in an earlier one.
+      // The link was lost while no process was running. The time is unknown: now at the latest, or the beginning of
+      // this boot if the link was up in an earlier boot.
       linkDown(at: state.lastHeard?.boot == time.boot ? time : HomeTime.start(ofBootAt: time))
     case (false, false): break
     }
   }
 
-  /// The process before ended just after the link had come up: how it came up shows still.
+  /// The previous process ended just after the link had come up, so how it came up can still be measured.
   private mutating func resumeBeginning(at time: HomeTime) {
     guard state.isBeginning == true else { return }
     if let heard = state.lastHeard, time.duration(since: heard) <= configuration.signalLifetime {
@@ -133,7 +134,7 @@ public struct HomePolicy: Sendable {
       expectOffer(at: time)
     }
     isDoubtful = state.linkLost != nil && state.approach == nil
-    // A link that was lost again before it could be seen how it came up is still the same beginning.
+    // If a link was lost before it was clear how it came up, the next one is still the same beginning.
     let isNewBeginning = state.linkLost.map { time.duration(since: $0) >= configuration.awayDuration } ?? false
     watch.begin(isNew: isNewBeginning, goesOn: state.isBeginning == true)
     if watch.isUndecided { state.isBeginning = true }
@@ -141,14 +142,15 @@ public struct HomePolicy: Sendable {
     store()
   }
 
-  /// A link that is lost for a moment in the middle of an approach, as over a restart, does not end the approach.
+  /// A link that is lost for a moment during an approach, for example over a restart, does not end the approach.
   private mutating func keepOrDropApproach(at time: HomeTime) {
     guard let approach = state.approach else { return }
     let gap = time.duration(since: state.linkLost ?? approach.since)
     if gap > configuration.approachInterruption || !isCurrent(approach, at: time) { state.approach = nil }
   }
 
-  /// Not over a reboot: how long that took is the calendar's guess, and where the phone was carried meanwhile is anybody's.
+  /// Not across a reboot: its length is known only by the calendar, and where the phone was carried in the meantime
+  /// is unknown.
   func isCurrent(_ approach: HomeState.Approach, at time: HomeTime) -> Bool {
     approach.since.boot == time.boot && time.duration(since: approach.since) <= configuration.approachWindow
   }
@@ -186,12 +188,12 @@ public struct HomePolicy: Sendable {
     let isSpare = spareOfferUntil.map { time.instant <= $0 } ?? false
     spareOfferUntil = nil
     if isSpare { return }
-    // Not the one that follows an answer: the lock does not know us any more, as after a restart of its system or of
-    // ours. An answer that we wait for belongs to its earlier session and will not come; the lock is asked at once,
-    // before it takes us for gone and locks.
+    // This is not the offer that follows an answer, so the lock does not know us any more, as after a restart of its
+    // system or of ours. The answer that we wait for belongs to its earlier session and will not come. The lock is
+    // asked at once, before it decides that we are gone and locks.
     if awaited != nil {
       interruptions += 1
-      // A lock that takes commands whose answers never arrive offers after each: no faster than patience allows, then.
+      // A lock whose answers never arrive offers again after each command. After a few of those, wait as usual.
       if interruptions <= configuration.interruptions { commandIsLost() }
     }
     owesPresence = true
@@ -230,7 +232,8 @@ public struct HomePolicy: Sendable {
     store()
   }
 
-  /// Whether an approach is such that only who comes from outside makes it: from the very edge, at once and all the way.
+  /// Whether only a phone that comes from outside can make this approach: from the very edge, rising at once and all
+  /// the way.
   func isWhole(_ approach: HomeState.Approach, at time: HomeTime) -> Bool {
     approach.hasRisen && approach.signal <= configuration.weakSignal - configuration.edgeMargin
       && time.duration(since: approach.since) <= configuration.wholeWindow
@@ -239,7 +242,7 @@ public struct HomePolicy: Sendable {
   private mutating func timePassed(at time: HomeTime) {
     if let due = signalDue, due <= time.instant {
       signalDue = nil
-      // A reading that never came does not count.
+      // A reading without a result does not count.
       if isReadingSignal { signalRead(nil, at: time) }
     }
     if let due = offerDue, due <= time.instant {
@@ -248,7 +251,7 @@ public struct HomePolicy: Sendable {
     }
     if let due = answerDue, due <= time.instant {
       commandIsLost()
-      // An offer that came while the answer did not is still good.
+      // An offer that arrived instead of the answer is still good.
       if offeredAt == nil { readOffer(at: time) }
     }
     if let due = wordDue, due <= time.instant { concludeWord(.noAnswer) }
@@ -260,11 +263,11 @@ public struct HomePolicy: Sendable {
     }
   }
 
-  /// Nothing that was decided with the state that could not be stored has happened.
+  /// Whatever was decided with the state that could not be stored has not happened.
   private mutating func storeFailed(at time: HomeTime) {
     commandIsLost()
     if var opening = state.opening, opening.isWritten {
-      // It was not written, and whoever reads the disk does not know of it either.
+      // It was not written, and the stored state does not mention it either.
       opening.isWritten = false
       state.opening = opening
     }
@@ -275,9 +278,9 @@ public struct HomePolicy: Sendable {
     concludeWord(.notStored)
   }
 
-  // MARK: What to do next
+  // MARK: The next action
 
-  /// Writes what there is to write, if there is an offer to write it with.
+  /// Writes a command if there is one, and an offer for it.
   private mutating func decide(at time: HomeTime, using random: inout some RandomNumberGenerator) {
     guard state.isLinked else { return }
     if needsSignal(at: time.instant) { readSignal(at: time) }
@@ -296,7 +299,8 @@ public struct HomePolicy: Sendable {
     }
   }
 
-  /// How the link came up shows only now; an approach has to be followed to the door; and only who is near is asked.
+  /// How the link came up can only be measured now; an approach must be followed to the door; and only a phone that
+  /// is near asks.
   private func needsSignal(at now: Instant) -> Bool {
     if watch.isUndecided { return true }
     if state.opening?.isWritten == true { return false }
@@ -304,8 +308,8 @@ public struct HomePolicy: Sendable {
     return isDoubtful && isLockedOut
   }
 
-  /// Who has been linked for too long without coming to the door was not on the way to it; nor is a person's word good
-  /// for ever.
+  /// A phone that has been linked for too long without reaching the door was not on its way there. A person's command
+  /// expires as well.
   private mutating func dropStale(at time: HomeTime) {
     if let approach = state.approach, !isCurrent(approach, at: time) {
       state.approach = nil
@@ -340,7 +344,7 @@ public struct HomePolicy: Sendable {
     time.instant - offeredAt <= configuration.offerLifetime
   }
 
-  /// Asks for an offer, and again if none comes, a few times: the lock offers by itself when it can.
+  /// Asks for an offer, and a few times again if none comes. The lock offers by itself when it can.
   mutating func readOffer(at time: HomeTime) {
     offeredAt = nil
     guard offerReadsLeft > 0 else { return }
@@ -357,12 +361,12 @@ public struct HomePolicy: Sendable {
   mutating func commandIsLost() {
     awaited = nil
     answerDue = nil
-    // Who is still near is in doubt still.
+    // If the phone is still near, it is still in doubt.
     doubt = nil
   }
 
   mutating func store() {
-    // A disk that took nothing is given time.
+    // After a failure the disk is given time.
     guard storeDue == nil else { return }
     if !effects.contains(.store) { effects.insert(.store, at: 0) }
   }

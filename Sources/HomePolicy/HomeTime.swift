@@ -1,16 +1,16 @@
 import TimeTypes
 
-/// The time as a phone has it. Within one boot the boot-time clock decides, which nobody can step; the calendar only
-/// bridges a reboot.
-public struct HomeTime: Sendable, Hashable {
-  /// Which boot of the machine this is: `instant`s compare only within one.
-  public var boot: String
+/// The time on a phone. Within one boot the boot-time clock is used, which can't be set. The calendar only bridges a
+/// reboot.
+package struct HomeTime: Sendable, Hashable {
+  /// Identifies the machine's boot: `instant`s can be compared only within one boot.
+  package var boot: String
   /// Time since that boot (in a simulated world: since the world began).
-  public var instant: Instant
-  /// Seconds since 1970-01-01 UTC; it may step.
-  public var unixSeconds: Double
+  package var instant: Instant
+  /// Seconds since 1970-01-01 UTC. It may jump.
+  package var unixSeconds: Double
 
-  public init(boot: String, instant: Instant, unixSeconds: Double) {
+  package init(boot: String, instant: Instant, unixSeconds: Double) {
     self.boot = boot
     self.instant = instant
     self.unixSeconds = unixSeconds
@@ -18,26 +18,25 @@ public struct HomeTime: Sendable, Hashable {
 }
 
 extension HomeTime {
-  /// What no clock has ever shown: 100 years since a boot, or a calendar beyond the year 9999.
+  /// What no clock ever shows: 100 years since a boot, or a calendar beyond the year 9999.
   private static let longestNanoseconds: Int64 = 100 * 366 * 86400 * 1_000_000_000
   private static let farthestUnixSeconds = 253_402_300_799.0
 
-  /// Whether a clock can show it. A stored time that no clock shows is damage, and would overflow what is computed with
-  /// it.
-  public var isPossible: Bool {
+  /// Whether a clock can show it. A stored time that no clock can show is damage, and would overflow in calculations.
+  package var isPossible: Bool {
     instant.nanoseconds.magnitudeClamped <= Self.longestNanoseconds && unixSeconds.isFinite
       && abs(unixSeconds) <= Self.farthestUnixSeconds
   }
 }
 
 extension Int64 {
-  /// The magnitude, without the one value that has none.
+  /// The magnitude, limited for the one value that has none.
   fileprivate var magnitudeClamped: Int64 { self == .min ? .max : Swift.abs(self) }
 }
 
 extension HomeTime {
-  /// How long ago `earlier` was. Over a reboot the calendar has to do, and the time since the boot is the least it can
-  /// be, wherever the calendar has been stepped to.
+  /// How long ago `earlier` was. Across a reboot the calendar is used, and the time since the boot is the minimum,
+  /// whatever the calendar says.
   func duration(since earlier: HomeTime) -> Duration {
     if earlier.boot == boot { return instant - earlier.instant }
     return max(.seconds(unixSeconds - earlier.unixSeconds), instant - .zero)

@@ -1,15 +1,16 @@
 import TimeTypes
 
-/// Openings: an unlock from its decision to the lock's answer, and the questions where there is none to decide on.
+/// Openings: an unlock from its decision to the lock's answer, and the questions if there is nothing to decide on.
 extension HomePolicy {
-  /// The owner says: open. It holds for a moment and on this link only.
+  /// The owner commands: open. The command is valid for a moment, and only on this link.
   mutating func unlockAsked(at time: HomeTime, using random: inout some RandomNumberGenerator) {
     guard state.isLinked else {
       spoken.append(.answerWord(.notLinked))
       return
     }
     if var opening = state.opening {
-      // What became of the unlock that is out is asked first; if the lock never had it, it is the owner's word now.
+      // The outcome of the unlock under way is asked for first. If the lock never received it, it now counts as the
+      // owner's command.
       opening.because = .word
       opening.since = time
       state.opening = opening
@@ -28,13 +29,13 @@ extension HomePolicy {
     guard isWordAwaited else { return }
     isWordAwaited = false
     spoken.append(.answerWord(outcome))
-    // A word whose unlock never left is over; of one that did, the lock is asked still.
+    // A command whose unlock was never written is over. If it was written, the lock is still asked.
     guard outcome != .done, let opening = state.opening, opening.because == .word, !opening.isWritten else { return }
     state.opening = nil
     store()
   }
 
-  /// Whether an unlock that the lock never had, or that moved nothing, may be written again now.
+  /// Whether an unlock that the lock never received, or that moved nothing, may be written again now.
   func mayRepeat(_ opening: HomeState.Opening, at time: HomeTime) -> Bool {
     switch opening.because {
     case .word: isWordAwaited && time.duration(since: opening.since) <= configuration.wordLifetime
@@ -82,18 +83,18 @@ extension HomePolicy {
     switch answer {
     case .done: conclude(opening)
     case .unknownOperation:
-      // The lock never had it, so it may be written now; unless what it was decided on is over.
+      // The lock never received it, so it may be written now, unless its reason has expired.
       retry(opening, as: opening.operation, attempts: opening.attempts, at: time)
     case .failed:
       if opening.attempts >= configuration.unlockAttempts {
         conclude(opening)
       } else {
-        // The lock remembers the old name as failed: a new try is a new operation.
+        // The lock remembers the old operation as failed, so a new attempt is a new operation.
         retry(opening, as: newOperation(&random), attempts: opening.attempts + 1, at: time)
       }
     case .lockedAtHome:
       if opening.because == .word, mayRepeat(opening, at: time) {
-        // The owner's word came while the approach was being judged.
+        // The owner's command came while the approach was being judged.
         retry(opening, as: newOperation(&random), attempts: opening.attempts + 1, at: time)
       } else {
         state.opening = nil
@@ -106,7 +107,7 @@ extension HomePolicy {
     store()
   }
 
-  /// The opening is over, and with it the approach that it was for; one that began later is another arrival.
+  /// The opening is over, and so is the approach that it was for. An approach that began later is another arrival.
   private mutating func conclude(_ opening: HomeState.Opening) {
     state.opening = nil
     guard let approach = state.approach else { return }
@@ -136,15 +137,16 @@ extension HomePolicy {
       operation: newOperation(&random), isWritten: false, attempts: 1, because: reason, since: time)
   }
 
-  /// 0 is the name of no operation.
+  /// 0 means no operation.
   private func newOperation(_ random: inout some RandomNumberGenerator) -> UInt64 {
     UInt64.random(in: 1 ... .max, using: &random)
   }
 
   // MARK: Questions
 
-  /// Asks, where the phone is near a locked door and nothing shows that it came to it; not again and again. What the lock
-  /// said a while ago may be over, since hands turn bolts: then it is asked first, and its owner on its answer.
+  /// Asks the owner if the phone is near a locked door and nothing shows that it came there; not again and again. The
+  /// lock's last report may be outdated, because a hand can turn the bolt. Then the lock is asked first, and the
+  /// owner after its answer.
   mutating func ask(_ doubt: Doubt, at time: HomeTime) {
     guard isDoubtful, isLockedOut, state.approach == nil, state.opening == nil else { return }
     if let asked = state.asked, time.duration(since: asked) < configuration.questionInterval {

@@ -2,15 +2,15 @@ import TimeTypes
 
 /// What the readings of one link's signal show: how the link came up, and whether its phone is at the door now.
 ///
-/// A single reading shows nothing: fading and a body in the way are worth 10 dB from one moment to the next, as between
-/// the rooms of a home. Levels are means or medians of several.
+/// A single reading shows nothing: fading and a body in the way change it by 10 dB from one moment to the next, as
+/// much as the difference between the rooms of a home. Levels are means or medians of several readings.
 struct SignalWatch: Sendable {
   /// How the link came up.
   enum Beginning: Sendable, Hashable {
-    /// Nobody asks, or there is no telling.
+    /// Not of interest, or can't be told.
     case unasked
     case undecided([Int])
-    /// At the edge of its range; the mean of the first readings.
+    /// At the edge of its range, with the mean of the first readings.
     case weak(Int)
     case strong
   }
@@ -22,28 +22,28 @@ struct SignalWatch: Sendable {
 
   private let configuration: HomeConfiguration
   private(set) var beginning = Beginning.unasked
-  /// The latest three at most.
+  /// The latest three readings at most.
   private var recent: [Reading] = []
-  /// Since when the signal has been near without a break.
+  /// Since when the signal has been near without interruption.
   private var nearSince: Instant?
 
   init(_ configuration: HomeConfiguration) { self.configuration = configuration }
 
-  /// Whether more readings are needed to say how the link came up.
+  /// Whether more readings are needed to tell how the link came up.
   var isUndecided: Bool { if case .undecided = beginning { true } else { false } }
 
-  /// A link has come up; what was read on an earlier one says nothing of now.
+  /// A link has come up. Readings of an earlier link say nothing about it.
   ///
   /// - Parameters:
-  ///   - isNew: it came up after there was none, and its first readings say how.
-  ///   - goesOn: an earlier link came up so, and was lost before that could be said: its readings count.
+  ///   - isNew: it came up after there was none, and its first readings tell how.
+  ///   - goesOn: an earlier link came up this way and was lost before enough readings: its readings count.
   mutating func begin(isNew: Bool, goesOn: Bool) {
     forgetReadings()
     if goesOn, isUndecided { return }
     beginning = isNew || goesOn ? .undecided([]) : .unasked
   }
 
-  /// Nobody can tell any more how the link came up.
+  /// It can't be told any more how the link came up.
   mutating func forgetBeginning() { if isUndecided { beginning = .unasked } }
 
   mutating func take(_ signal: Int, at now: Instant) {
@@ -51,7 +51,7 @@ struct SignalWatch: Sendable {
     recent = recent.suffix(2) + [Reading(signal: signal, at: now)]
     decideBeginning(signal)
     guard let level else { return }
-    // One deep fade while standing at the door is no leaving.
+    // One deep fade at the door does not mean leaving.
     if level < configuration.nearSignal - configuration.signalTolerance {
       nearSince = nil
     } else if level >= configuration.nearSignal {
@@ -59,7 +59,7 @@ struct SignalWatch: Sendable {
     }
   }
 
-  /// The signal can't be read: what was read before says nothing of now.
+  /// The signal can't be read, and earlier readings say nothing about the present.
   mutating func forgetReadings() {
     recent = []
     nearSince = nil
@@ -76,7 +76,7 @@ struct SignalWatch: Sendable {
     beginning = sum <= configuration.weakSignal * first.count ? .weak(sum / first.count) : .strong
   }
 
-  /// The median of the latest three readings; `nil` before there are three.
+  /// The median of the latest three readings, or `nil` before there are three.
   var level: Int? { recent.count == 3 ? recent.map(\.signal).sorted()[1] : nil }
 
   private var isFalling: Bool {
@@ -88,13 +88,13 @@ struct SignalWatch: Sendable {
     recent.last.map { now - $0.at <= configuration.signalLifetime } ?? false
   }
 
-  /// Whether the phone is near the door, by readings that are still good.
+  /// Whether the phone is near the door, by recent readings.
   func isNear(at now: Instant) -> Bool {
     guard let level, isFresh(at: now) else { return false }
     return level >= configuration.nearSignal && !isFalling
   }
 
-  /// Whether the phone is at the door: the signal is the door's, or has been near for long enough.
+  /// Whether the phone is at the door: the signal is strong enough, or has been near for long enough.
   func isAtDoor(at now: Instant) -> Bool {
     guard let level, isNear(at: now) else { return false }
     if level >= configuration.nearSignal + configuration.doorMargin { return true }

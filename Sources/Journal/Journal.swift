@@ -5,11 +5,11 @@ import Logging
 import Timekeeping
 
 /// Where a process's log goes. Everything is logged through swift-log; `Journal.bootstrap` chooses the destination.
-public enum Journal {
+package enum Journal {
   /// The variable that names the file to which JSON lines are appended.
-  public static let fileVariable = "LATCHKEY_JOURNAL"
+  package static let fileVariable = "LATCHKEY_JOURNAL"
   /// The variable that names the machine this process belongs to.
-  public static let machineVariable = "LATCHKEY_MACHINE"
+  package static let machineVariable = "LATCHKEY_MACHINE"
 
   /// Sets up swift-log for this process. Call it once, before anything else.
   ///
@@ -21,7 +21,7 @@ public enum Journal {
   ///   - time: the source of the entries' `t`, by default the process's own time source.
   ///   - level: less important messages are dropped.
   /// - Throws: `ClockError` if there is no time source, `JournalError` if the file can't be opened.
-  public static func bootstrap(process: String, time: (any TimeSource)? = nil, level: Logger.Level = .info) throws {
+  package static func bootstrap(process: String, time: (any TimeSource)? = nil, level: Logger.Level = .info) throws {
     let origin = JournalOrigin(
       machine: environment(machineVariable) ?? "", process: process, time: try time ?? ProcessClock.fromEnvironment())
     let sink = try makeSink()
@@ -48,7 +48,7 @@ extension Logger {
   /// - Parameters:
   ///   - event: what happened, such as `Recorded.Lock.boltMoved`.
   ///   - fields: details, using the event's own fields. Never a key or a secret.
-  public func record(
+  package func record(
     _ event: some JournalEvent, _ fields: [JournalField: String] = [:], level: Logger.Level = .notice,
     file: String = #fileID, function: String = #function, line: UInt = #line
   ) {
@@ -60,6 +60,6 @@ extension Logger {
 }
 
 /// Why the journal could not be set up.
-public struct JournalError: Error, Sendable, Hashable, CustomStringConvertible {
-  public let description: String
+package struct JournalError: Error, Sendable, Hashable, CustomStringConvertible {
+  package let description: String
 }

@@ -1,24 +1,24 @@
 import JournalEvents
 
 /// One line of a journal file.
-public struct JournalEntry: Sendable, Hashable, Codable {
+package struct JournalEntry: Sendable, Hashable, Codable {
   /// Nanoseconds of the process's time source.
-  public var t: Int64
+  package var t: Int64
   /// The machine's wall clock in Unix nanoseconds.
-  public var wall: Int64
+  package var wall: Int64
   /// The machine's name; empty if it has none.
-  public var machine: String
+  package var machine: String
   /// The program's name.
-  public var process: String
-  public var pid: Int32
+  package var process: String
+  package var pid: Int32
   /// swift-log's name of the level.
-  public var level: String
+  package var level: String
   /// The name of an important event, or `nil` for an ordinary message.
-  public var event: String?
-  public var message: String
-  public var fields: [String: String]
+  package var event: String?
+  package var message: String
+  package var fields: [String: String]
 
-  public init(
+  package init(
     t: Int64, wall: Int64, machine: String, process: String, pid: Int32, level: String, event: String?,
     message: String, fields: [String: String]
   ) {
@@ -34,27 +34,27 @@ public struct JournalEntry: Sendable, Hashable, Codable {
   }
 
   /// Whether this is that event, recorded by a program that records such events.
-  public func `is`<Event: JournalEvent>(_ event: Event) -> Bool {
+  package func `is`<Event: JournalEvent>(_ event: Event) -> Bool {
     self.event == event.rawValue && Event.processes.contains(process)
   }
 
   /// The event, if it is of this kind and was recorded by a program that records this kind.
-  public func event<Event: JournalEvent>(as kind: Event.Type) -> Event? {
+  package func event<Event: JournalEvent>(as kind: Event.Type) -> Event? {
     kind.processes.contains(process) ? event.flatMap(Event.init(rawValue:)) : nil
   }
 
-  public subscript(field: JournalField) -> String? {
+  package subscript(field: JournalField) -> String? {
     get { fields[field.rawValue] }
     set { fields[field.rawValue] = newValue }
   }
 
   /// Limits that keep an entry small, whatever was logged. Longer texts are truncated, and further fields are
   /// dropped.
-  public enum Limits {
-    public static let messageByteCount = 4096
-    public static let valueByteCount = 1024
-    public static let nameByteCount = 64
-    public static let fieldCount = 32
+  package enum Limits {
+    package static let messageByteCount = 4096
+    package static let valueByteCount = 1024
+    package static let nameByteCount = 64
+    package static let fieldCount = 32
   }
 
   /// The same entry within `Limits`.

@@ -1,10 +1,10 @@
 /// The names of an entry's own fields in systemd's journal, which accepts only capital letters, digits and
 /// underscores. One more field contains the original names, so that a reader gets back what was written.
-public enum JournalFieldNames {
+package enum JournalFieldNames {
   /// The field with the names, separated by spaces.
-  public static let variable = "LATCHKEY_FIELDS"
+  package static let variable = "LATCHKEY_FIELDS"
 
-  public static func systemdName(_ name: String) -> String {
+  package static func systemdName(_ name: String) -> String {
     "LATCHKEY_FIELD_"
       + String(
         decoding: name.utf8.map { byte in
@@ -18,5 +18,5 @@ public enum JournalFieldNames {
 
   static func list(_ names: some Sequence<String>) -> String { names.joined(separator: " ") }
 
-  public static func names(_ list: String) -> [String] { list.split(separator: " ").map(String.init) }
+  package static func names(_ list: String) -> [String] { list.split(separator: " ").map(String.init) }
 }

@@ -3,7 +3,7 @@ import Glibc
 
 /// Reads a journal file as it grows. Incomplete input does not stop it: the beginning of a line waits for its end,
 /// and a damaged line is counted and skipped.
-public struct JournalReader: ~Copyable {
+package struct JournalReader: ~Copyable {
   /// A longer line is damaged; entries are far shorter.
   static let lineLimit = 256 * 1024
 
@@ -12,12 +12,12 @@ public struct JournalReader: ~Copyable {
   /// The present line is too long to be an entry, and is skipped up to its end.
   private var isSkipping = false
   /// How many lines were not entries.
-  public private(set) var damagedLineCount = 0
+  package private(set) var damagedLineCount = 0
 
   /// Opens `path`, which must exist, at its beginning.
   ///
   /// - Throws: `JournalError`.
-  public init(path: String) throws {
+  package init(path: String) throws {
     file = open(path, O_RDONLY | O_CLOEXEC)
     guard file >= 0 else {
       throw JournalError(description: "the journal \(path): \(String(cString: strerror(errno)))")
@@ -29,7 +29,7 @@ public struct JournalReader: ~Copyable {
   /// The entries written since the last call, in the file's order.
   ///
   /// - Throws: `JournalError` when the file can't be read.
-  public mutating func read() throws -> [JournalEntry] {
+  package mutating func read() throws -> [JournalEntry] {
     var entries: [JournalEntry] = []
     var buffer = [UInt8](repeating: 0, count: 65536)
     let decoder = JSONDecoder()

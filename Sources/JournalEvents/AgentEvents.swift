@@ -1,6 +1,6 @@
 extension Recorded {
   /// The agent's events.
-  public enum Agent: String, JournalEvent {
+  package enum Agent: String, JournalEvent {
     case started = "agent.started"
     case willRestoreState
     case stateUpdated
@@ -21,9 +21,9 @@ extension Recorded {
     case wordGiven = "word.given"
     case wordAnswered = "word.answered"
 
-    public static let processes = [Recorded.agent]
+    package static let processes = [Recorded.agent]
 
-    public var fields: Set<JournalField> {
+    package var fields: Set<JournalField> {
       switch self {
       case .started: [.centralsToRestore]
       case .willRestoreState: [.peripherals, .states, .services]

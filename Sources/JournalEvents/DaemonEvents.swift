@@ -1,6 +1,6 @@
 extension Recorded {
   /// latchkeyd's events.
-  public enum Daemon: String, JournalEvent {
+  package enum Daemon: String, JournalEvent {
     case started = "daemon.started"
     case stopped = "daemon.stopped"
     case storeFailed = "store.failed"
@@ -68,9 +68,9 @@ extension Recorded {
     case pairingGone = "pairing.gone"
     case bondHalfMade = "bond.halfMade"
 
-    public static let processes = [Recorded.daemon]
+    package static let processes = [Recorded.daemon]
 
-    public var fields: Set<JournalField> {
+    package var fields: Set<JournalField> {
       switch self {
       case .started: [.state]
       case .stopped, .storeRecovered, .machineResumed: []

@@ -1,6 +1,6 @@
 /// An important event, as one kind of program records it: timelines show it, promises are judged by it, and stories
 /// wait for it. Programs and readers share these types, so that a misspelt name does not compile.
-public protocol JournalEvent: RawRepresentable<String>, CaseIterable, Hashable, Sendable {
+package protocol JournalEvent: RawRepresentable<String>, CaseIterable, Hashable, Sendable {
   /// The programs that record these events, as the journal names them.
   static var processes: [String] { get }
   /// The event's fields. Each is present if it applies.
@@ -8,11 +8,11 @@ public protocol JournalEvent: RawRepresentable<String>, CaseIterable, Hashable, 
 }
 
 extension JournalEvent {
-  public var fields: Set<JournalField> { [] }
+  package var fields: Set<JournalField> { [] }
 }
 
 /// The name of a field of an event.
-public enum JournalField: String, CaseIterable, Hashable, Sendable {
+package enum JournalField: String, CaseIterable, Hashable, Sendable {
   case about, action, address, advice, answer, app, attempt, attempts
   case awayAtLeast = "away.at-least"
   case because, bolt, bytes, capability, cause, central, centrals, centralsToRestore, command, connected, deadline
@@ -26,7 +26,7 @@ public enum JournalField: String, CaseIterable, Hashable, Sendable {
 
 extension [JournalField: String] {
   /// The same fields by their written names.
-  public var named: [String: String] {
+  package var named: [String: String] {
     [String: String](uniqueKeysWithValues: map { ($0.key.rawValue, $0.value) })
   }
 }

@@ -1,6 +1,6 @@
 extension Recorded {
   /// The lock's events.
-  public enum Lock: String, JournalEvent {
+  package enum Lock: String, JournalEvent {
     case started = "lock.started"
     case willRestoreState
     case stateUpdated
@@ -11,9 +11,9 @@ extension Recorded {
     case boltJammed = "bolt.jammed"
     case boltInterrupted = "bolt.interrupted"
 
-    public static let processes = [Recorded.lock]
+    package static let processes = [Recorded.lock]
 
-    public var fields: Set<JournalField> {
+    package var fields: Set<JournalField> {
       switch self {
       case .started: [.bolt, .door, .records]
       case .willRestoreState: [.services]

@@ -1,6 +1,6 @@
 extension Recorded {
   /// Events of those that observe the radio: the simulator, the air between virtual machines, and a bluetoothd.
-  public enum Radio: String, JournalEvent {
+  package enum Radio: String, JournalEvent {
     case linkUp = "link.up"
     case linkDown = "link.down"
     case walkBegan = "walk.began"
@@ -13,9 +13,9 @@ extension Recorded {
     case controllerDetached = "controller.detached"
     case controllerAdapter = "controller.adapter"
 
-    public static let processes = [Recorded.simulator, Recorded.air, Recorded.bluetoothd]
+    package static let processes = [Recorded.simulator, Recorded.air, Recorded.bluetoothd]
 
-    public var fields: Set<JournalField> {
+    package var fields: Set<JournalField> {
       switch self {
       case .linkUp: [.central, .peripheral, .link, .device]
       case .linkDown: [.central, .peripheral, .link, .reason, .device]

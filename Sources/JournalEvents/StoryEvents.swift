@@ -1,6 +1,6 @@
 extension Recorded {
   /// The orchestrator's own events, so that promises know what was done to the world.
-  public enum Story: String, JournalEvent {
+  package enum Story: String, JournalEvent {
     case chapterBegan = "chapter.began"
     case ownerLeft = "owner.left"
     case ownerReturned = "owner.returned"
@@ -24,9 +24,9 @@ extension Recorded {
     case waitFailed = "wait.failed"
     case timePassed = "time.passed"
 
-    public static let processes = [Recorded.orchestrator]
+    package static let processes = [Recorded.orchestrator]
 
-    public var fields: Set<JournalField> {
+    package var fields: Set<JournalField> {
       switch self {
       case .chapterBegan: [.name]
       case .ownerLeft, .ownerReturned, .moved: [.x, .y, .fromX, .fromY, .way, .over, .awayAtLeast]

@@ -2,21 +2,21 @@ import BluetoothSystem
 import Foundation
 
 /// An app of this machine, as described by its Info.plist.
-public struct InstalledApp: Sendable, Hashable {
-  public var declaration: AppDeclaration
+package struct InstalledApp: Sendable, Hashable {
+  package var declaration: AppDeclaration
   /// The absolute path of its program.
-  public var executable: String
-  public var arguments: [String]
-  public var infoPlist: String
+  package var executable: String
+  package var arguments: [String]
+  package var infoPlist: String
   /// The systemd unit that runs it, if systemd is the supervisor.
-  public var systemdUnit: String?
+  package var systemdUnit: String?
 }
 
 /// The apps of this machine: one folder each, with an Info.plist.
-public struct AppRegistry: Sendable {
-  public private(set) var apps: [String: InstalledApp] = [:]
+package struct AppRegistry: Sendable {
+  package private(set) var apps: [String: InstalledApp] = [:]
   /// Why apps were left out, one sentence each. One bad app does not stop the others.
-  public private(set) var problems: [String] = []
+  package private(set) var problems: [String] = []
 
   /// The largest Info.plist that is read, in bytes, and the most apps.
   private static let sizeLimit = 1 << 20
@@ -25,7 +25,7 @@ public struct AppRegistry: Sendable {
   /// Reads `FOLDER/*/Info.plist`.
   /// - Parameter programFolder: where to look for an executable given by name alone.
   /// - Throws: `DaemonError` if the folder itself can't be read.
-  public init(folder: String, programFolder: String) throws(DaemonError) {
+  package init(folder: String, programFolder: String) throws(DaemonError) {
     let names: [String]
     do { names = try FileManager.default.contentsOfDirectory(atPath: folder).sorted() } catch {
       throw DaemonError(
@@ -53,7 +53,7 @@ public struct AppRegistry: Sendable {
 
   private static func read(_ path: String, programFolder: String) throws(DaemonError) -> InstalledApp {
     guard let data = FileManager.default.contents(atPath: path) else {
-      throw DaemonError("There is no readable \(path); an app's folder needs one.")
+      throw DaemonError("\(path) is missing or can't be read; an app's folder needs one.")
     }
     guard data.count <= sizeLimit else {
       throw DaemonError("\(path) has \(data.count) bytes; \(sizeLimit) are allowed.")
@@ -80,8 +80,8 @@ public struct AppRegistry: Sendable {
     let unit = try value("LatchkeySystemdUnit", String.self, "a string")
     if let unit, !isServiceName(unit) {
       throw DaemonError(
-        "LatchkeySystemdUnit in \(path) is \"\(unit.prefix(256))\", which is no name of a service unit; it is to be as in "
-          + "my-app.service.")
+        "LatchkeySystemdUnit in \(path) is \"\(unit.prefix(256))\", which is not the name of a service unit, "
+          + "such as my-app.service.")
     }
     return InstalledApp(
       declaration: AppDeclaration(

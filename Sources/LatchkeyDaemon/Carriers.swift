@@ -71,7 +71,7 @@ final class Carriers: Sendable {
       try server.start()
     } catch {
       throw DaemonError(
-        "latchkeyd needs a D-Bus system bus on which it may own org.latchkey.System1, and there is none for it "
+        "latchkeyd needs a D-Bus system bus on which it may own org.latchkey.System1, but finds none "
           + "(\(error)). Start dbus-daemon, or name one with DBUS_SYSTEM_BUS_ADDRESS.")
     }
     do {

@@ -5,8 +5,8 @@ import Glibc
 import Synchronization
 
 /// Runs apps as plain child processes. They outlive latchkeyd, and its successor adopts them.
-public final class ChildProcessSupervisor: Supervisor {
-  public let news: AsyncStream<SupervisorNews>
+package final class ChildProcessSupervisor: Supervisor {
+  package let news: AsyncStream<SupervisorNews>
 
   private struct Watched {
     let bundleIdentifier: String
@@ -29,7 +29,7 @@ public final class ChildProcessSupervisor: Supervisor {
   /// - Parameters:
   ///   - environment: an app's environment variables.
   ///   - logPath: the file for an app's output, or `nil` to share latchkeyd's own output.
-  public init(
+  package init(
     environment: @escaping @Sendable (InstalledApp) throws -> [String: String],
     logPath: @escaping @Sendable (InstalledApp) throws -> String?
   ) throws {
@@ -44,20 +44,20 @@ public final class ChildProcessSupervisor: Supervisor {
   }
 
   /// Stops watching. The apps go on.
-  public func close() {
+  package func close() {
     state.withLock { $0.isClosed = true }
     ring()
   }
 
   // MARK: Supervisor
 
-  public func launch(_ app: InstalledApp, _ options: LaunchOptions) throws -> ProcessIdentity? {
+  package func launch(_ app: InstalledApp, _ options: LaunchOptions) throws -> ProcessIdentity? {
     let process = try ProcessIdentity.of(spawn(app))
     follow(app.declaration.bundleIdentifier, process, isChild: true)
     return process
   }
 
-  public func adopt(_ bundleIdentifier: String, _ process: ProcessIdentity) {
+  package func adopt(_ bundleIdentifier: String, _ process: ProcessIdentity) {
     guard (try? ProcessIdentity.of(process.processIdentifier)) == process else {
       continuation.yield(
         .ended(ProcessEnd(bundleIdentifier: bundleIdentifier, process: process, how: "gone")))
@@ -66,12 +66,12 @@ public final class ChildProcessSupervisor: Supervisor {
     follow(bundleIdentifier, process, isChild: false)
   }
 
-  public func suspend(_ bundleIdentifier: String, _ process: ProcessIdentity) { signal(process, SIGSTOP) }
-  public func resume(_ bundleIdentifier: String, _ process: ProcessIdentity) { signal(process, SIGCONT) }
-  public func kill(_ bundleIdentifier: String, _ process: ProcessIdentity) { signal(process, SIGKILL) }
+  package func suspend(_ bundleIdentifier: String, _ process: ProcessIdentity) { signal(process, SIGSTOP) }
+  package func resume(_ bundleIdentifier: String, _ process: ProcessIdentity) { signal(process, SIGCONT) }
+  package func kill(_ bundleIdentifier: String, _ process: ProcessIdentity) { signal(process, SIGKILL) }
 
   /// Child processes run as latchkeyd's own user. A process of root may be any app.
-  public func verify(_ claim: AppClaim, answer: @escaping @Sendable (ClaimRefusal?) -> Void) {
+  package func verify(_ claim: AppClaim, answer: @escaping @Sendable (ClaimRefusal?) -> Void) {
     guard claim.userIdentifier == geteuid() || claim.userIdentifier == 0 else {
       answer(.notThatApp("The app runs as user \(claim.userIdentifier), and the system as user \(geteuid())."))
       return
@@ -184,7 +184,7 @@ public final class ChildProcessSupervisor: Supervisor {
 extension ProcessIdentity {
   /// The process that has this number now (proc_pid_stat(5), field 22).
   /// - Throws: `DaemonError` if there is none.
-  public static func of(_ processIdentifier: Int32) throws(DaemonError) -> ProcessIdentity {
+  package static func of(_ processIdentifier: Int32) throws(DaemonError) -> ProcessIdentity {
     guard let data = FileManager.default.contents(atPath: "/proc/\(processIdentifier)/stat") else {
       throw DaemonError("There is no process \(processIdentifier).")
     }

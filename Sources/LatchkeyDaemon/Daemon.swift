@@ -8,16 +8,16 @@ import Logging
 import Timekeeping
 
 /// latchkeyd: the system with its store, its apps and its two buses.
-public struct Daemon: Sendable {
-  public struct Options: Sendable {
-    public var state: String
-    public var apps: String
-    public var credentials: String?
+package struct Daemon: Sendable {
+  package struct Options: Sendable {
+    package var state: String
+    package var apps: String
+    package var credentials: String?
     /// Which Bluetooth adapter to use.
-    public var adapter: AdapterChoice
+    package var adapter: AdapterChoice
     /// The address of bluetoothd's bus, if it differs from the apps' bus.
-    public var bluetoothBus: String?
-    public init(
+    package var bluetoothBus: String?
+    package init(
       state: String, apps: String, credentials: String? = nil, adapter: AdapterChoice = .first,
       bluetoothBus: String? = nil
     ) {
@@ -39,7 +39,7 @@ public struct Daemon: Sendable {
 
   /// Takes the state folder and reads the apps. Nothing is started yet.
   /// - Throws: `DaemonError`, which says what is wrong and what to do.
-  public init(
+  package init(
     _ options: Options, time: any TimeSource, executor: (any TaskExecutor)? = nil, logger: Logger
   ) throws(DaemonError) {
     let environment = ProcessInfo.processInfo.environment
@@ -77,7 +77,7 @@ public struct Daemon: Sendable {
   }
 
   /// Runs until `stop`. The apps go on, and the next latchkeyd adopts them.
-  public func run() async throws {
+  package func run() async throws {
     try carriers.start()
     defer {
       carriers.close()
@@ -92,7 +92,7 @@ public struct Daemon: Sendable {
     logger.record(Recorded.Daemon.stopped)
   }
 
-  public func stop() { loop.stop() }
+  package func stop() { loop.stop() }
 
   /// Whether systemd runs apps' units here. If systemd runs the machine but is not on the bus yet, latchkeyd ends and
   /// is started again. Otherwise apps with units would become latchkeyd's children, with its rights.

@@ -4,7 +4,7 @@ import Synchronization
 ///
 /// Swift's own executor uses libdispatch, whose thread pool wakes up once a second for as long as the process lives.
 /// A daemon that waits for days must not wake the machine, so none of its tasks runs there.
-public final class LoopThread: TaskExecutor {
+package final class LoopThread: TaskExecutor {
   private struct Inbox {
     var jobs: [UnownedJob] = []
     var isStopping = false
@@ -13,9 +13,9 @@ public final class LoopThread: TaskExecutor {
   private let inbox = Mutex(Inbox())
   private let work: Semaphore
 
-  public init() { work = Semaphore() }
+  package init() { work = Semaphore() }
 
-  public func enqueue(_ job: consuming ExecutorJob) {
+  package func enqueue(_ job: consuming ExecutorJob) {
     let job = UnownedJob(job)
     inbox.withLock { $0.jobs.append(job) }
     work.signal()
@@ -23,7 +23,7 @@ public final class LoopThread: TaskExecutor {
 
   /// Runs `operation`, and every task it starts, on the calling thread. Returns when it has ended.
   /// - Throws: what `operation` throws.
-  public func run(_ operation: @escaping @Sendable () async throws -> Void) throws {
+  package func run(_ operation: @escaping @Sendable () async throws -> Void) throws {
     let outcome = Outcome()
     Task(executorPreference: self) {
       do { try await operation() } catch { outcome.result.withLock { $0 = .failure(error) } }

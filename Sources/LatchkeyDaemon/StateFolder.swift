@@ -3,16 +3,16 @@ import Foundation
 import Glibc
 
 /// latchkeyd's folder. It is private, and only one latchkeyd can use it at a time.
-public final class StateFolder: Sendable {
-  public let path: String
+package final class StateFolder: Sendable {
+  package let path: String
   /// Identifies the machine and the folder's place. A folder copied from elsewhere is not this machine's state.
-  public let home: String
+  package let home: String
   private let lock: Int32
 
   /// Takes the folder, creating it if it is missing.
   /// - Parameter machine: the machine's name, or `nil` for /etc/machine-id.
   /// - Throws: `DaemonError` if the folder belongs to another user, or another latchkeyd is using it.
-  public init(path: String, machine: String?) throws(DaemonError) {
+  package init(path: String, machine: String?) throws(DaemonError) {
     let path = URL(fileURLWithPath: path).standardizedFileURL.path
     try Self.makePrivate(path)
     let lockPath = path + "/latchkeyd.lock"
@@ -48,7 +48,7 @@ public final class StateFolder: Sendable {
     close(lock)
   }
 
-  public var storePath: String { path + "/state.sqlite" }
+  package var storePath: String { path + "/state.sqlite" }
   /// A new store, until it is complete.
   var newStorePath: String { storePath + ".new" }
   /// Records that a store was created here. If the store is missing, it was lost.
@@ -69,14 +69,14 @@ public final class StateFolder: Sendable {
   }
 
   /// An app's own folder.
-  public func appFolder(_ bundleIdentifier: String) throws(DaemonError) -> String {
+  package func appFolder(_ bundleIdentifier: String) throws(DaemonError) -> String {
     try Self.makePrivate(path + "/apps")
     let folder = path + "/apps/" + bundleIdentifier
     try Self.makePrivate(folder)
     return folder
   }
 
-  public func logPath(_ bundleIdentifier: String) throws(DaemonError) -> String {
+  package func logPath(_ bundleIdentifier: String) throws(DaemonError) -> String {
     try Self.makePrivate(path + "/logs")
     return path + "/logs/" + bundleIdentifier + ".log"
   }

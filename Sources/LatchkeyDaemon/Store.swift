@@ -5,17 +5,17 @@ import GRDB
 import LatchkeyVersion
 
 /// Makes the system's changes durable.
-public protocol StateStore: Sendable {
+package protocol StateStore: Sendable {
   /// Makes the changes durable, all or none. Without changes, it checks whether it could.
   /// - Throws: `StoreWriteError` if that failed. The store is then unchanged.
   func write(_ changes: [StoreChange]) throws(StoreWriteError)
 }
 
 /// Why changes could not be made durable.
-public struct StoreWriteError: Error, Sendable, Hashable, CustomStringConvertible {
+package struct StoreWriteError: Error, Sendable, Hashable, CustomStringConvertible {
   /// What was wrong and what to do, as a sentence.
-  public let description: String
-  public init(_ description: String) { self.description = description }
+  package let description: String
+  package init(_ description: String) { self.description = description }
 }
 
 /// What latchkeyd has promised, on disk: an SQLite database with one row per record. Every change is durable before
@@ -24,7 +24,7 @@ public struct StoreWriteError: Error, Sendable, Hashable, CustomStringConvertibl
 /// While the database is open, this process has it to itself (`locking_mode=EXCLUSIVE`). Other programs find it
 /// locked, so they can't make latchkeyd wait. It needs no shared memory either, so what is stored can be read even if
 /// the disk is full.
-public final class Store: StateStore {
+package final class Store: StateStore {
   let database: DatabaseQueue
   /// The connection that inspected the store, long closed but never freed. Freeing a GRDB queue takes a thread from
   /// libdispatch's pool, which then wakes up once a second for as long as the process lives.
@@ -41,7 +41,7 @@ public final class Store: StateStore {
   /// Opens the folder's store, creating the first one, and brings it to the present format (`StoreFormat`).
   /// - Throws: `DaemonError` if the store is damaged, lost, newer, or belongs to another program or machine. It is
   ///   not changed.
-  public convenience init(_ folder: StateFolder) throws(DaemonError) {
+  package convenience init(_ folder: StateFolder) throws(DaemonError) {
     try self.init(folder, StoreBeginning(folder: folder))
   }
 
@@ -72,17 +72,17 @@ public final class Store: StateStore {
   }
 
   /// Everything that is stored.
-  public func load() throws(DaemonError) -> StoredState {
+  package func load() throws(DaemonError) -> StoredState {
     do { return StoredState(try database.read { try StoreTables.records($0) }) } catch {
       let folder = (database.path as NSString).deletingLastPathComponent
       throw DaemonError(
         "The state in \(database.path) is damaged or can't be read (\(error)). Nothing was changed. Restore it from a "
-          + "backup, or put it aside and begin anew with latchkeyd --state \(folder) --set-aside; apps then lose what "
-          + "they asked for.", needsPerson: true)
+          + "backup, or set it aside and start with an empty state: latchkeyd --state \(folder) --set-aside; apps then "
+          + "lose what they asked for.", needsPerson: true)
     }
   }
 
-  public func write(_ changes: [StoreChange]) throws(StoreWriteError) {
+  package func write(_ changes: [StoreChange]) throws(StoreWriteError) {
     do {
       let encoded = try changes.map { change -> (key: StoreKey, row: StoredRow?) in
         switch change {
@@ -107,7 +107,7 @@ public final class Store: StateStore {
     } catch { throw Self.writeError(error, database.path) }
   }
 
-  public func close() { try? database.close() }
+  package func close() { try? database.close() }
 
   /// - Parameter isNew: for a store that is being created on disk, under another name.
   private static func configuration(isNew: Bool) -> Configuration {

@@ -93,8 +93,8 @@ struct StoreBeginning {
     let name = text.trimmingCharacters(in: .whitespacesAndNewlines)
     guard name.hasPrefix(Self.namePrefix), name.utf8.count < 100, !name.contains("/") else {
       throw DaemonError(
-        "\(folder.setAsidePath) is damaged, so it can't be said where the old state was to go. Nothing was changed. "
-          + "Remove that file, and say latchkeyd --state \(folder.path) --set-aside again.", needsPerson: true)
+        "\(folder.setAsidePath) is damaged, so the place for the old state is unknown. Nothing was changed. "
+          + "Remove that file, and run latchkeyd --state \(folder.path) --set-aside again.", needsPerson: true)
     }
     return name
   }
@@ -151,17 +151,17 @@ struct StoreBeginning {
   /// What to do, and that nothing was changed.
   func damaged(_ problem: String) -> DaemonError {
     DaemonError(
-      "\(problem) Nothing was changed. Restore the state from a backup, or put it aside and begin anew with latchkeyd "
-        + "--state \(folder.path) --set-aside; apps then lose what they asked for.", needsPerson: true)
+      "\(problem) Nothing was changed. Restore the state from a backup, or set it aside and start with an empty state: "
+        + "latchkeyd --state \(folder.path) --set-aside; apps then lose what they asked for.", needsPerson: true)
   }
 }
 
 extension StateFolder {
   /// Sets the store aside at a person's request: the next start begins afresh.
   /// - Returns: where it went, or `nil` if there was none.
-  public func setStoreAside(at unixSeconds: Double) throws(DaemonError) -> String? {
+  package func setStoreAside(at unixSeconds: Double) throws(DaemonError) -> String? {
     do { return try StoreBeginning(folder: self).setAside(at: unixSeconds) } catch let error as DaemonError {
       throw error
-    } catch { throw DaemonError("The state can't be put aside: \(error).") }
+    } catch { throw DaemonError("The state can't be set aside: \(error).") }
   }
 }

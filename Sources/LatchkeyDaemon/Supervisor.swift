@@ -1,7 +1,7 @@
 import BluetoothSystem
 
 /// Starts, freezes, thaws and ends apps, verifies that a process is an app, and reports the end of processes.
-public protocol Supervisor: Sendable {
+package protocol Supervisor: Sendable {
   /// Starts an app. `news` will report its end.
   /// - Returns: the process, or `nil` if `news` will report it, or why it could not be started.
   func launch(_ app: InstalledApp, _ options: LaunchOptions) throws -> ProcessIdentity?
@@ -18,36 +18,36 @@ public protocol Supervisor: Sendable {
 }
 
 /// A process that claims to be an app.
-public struct AppClaim: Sendable, Hashable {
-  public var bundleIdentifier: String
-  public var process: ProcessIdentity
+package struct AppClaim: Sendable, Hashable {
+  package var bundleIdentifier: String
+  package var process: ProcessIdentity
   /// The user it runs as, according to the bus.
-  public var userIdentifier: UInt32
+  package var userIdentifier: UInt32
 }
 
 /// Why a process is not accepted as the app that it claims to be.
-public enum ClaimRefusal: Sendable, Hashable {
+package enum ClaimRefusal: Sendable, Hashable {
   case notThatApp(String)
   /// It could not be verified just now. The process may ask again.
   case unavailable(String)
 
-  public var reason: String {
+  package var reason: String {
     switch self {
     case .notThatApp(let reason), .unavailable(let reason): reason
     }
   }
 }
 
-public enum SupervisorNews: Sendable, Hashable {
+package enum SupervisorNews: Sendable, Hashable {
   case launched(String, ProcessIdentity)
   case launchFailed(String, reason: String)
   case ended(ProcessEnd)
 }
 
 /// The end of a process; reported once.
-public struct ProcessEnd: Sendable, Hashable {
-  public var bundleIdentifier: String
-  public var process: ProcessIdentity
+package struct ProcessEnd: Sendable, Hashable {
+  package var bundleIdentifier: String
+  package var process: ProcessIdentity
   /// `exit 0`, `signal 9`, or `gone` if it is unknown.
-  public var how: String
+  package var how: String
 }

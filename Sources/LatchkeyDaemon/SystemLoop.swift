@@ -9,14 +9,14 @@ import TimeTypes
 import Timekeeping
 
 /// Where the system's effects go.
-public struct SystemPorts: Sendable {
-  public var bluez: @Sendable (ClientMessage) -> Void
-  public var event: @Sendable (AppLink.Event, AppLinkIdentifier) -> Void
-  public var attachReply: @Sendable (AnswerToken, Result<AttachReply, AppLinkError>) -> Void
-  public var queryReply: @Sendable (AnswerToken, Result<QueryReply, AppLinkError>) -> Void
-  public var controlReply: @Sendable (AnswerToken, Result<SystemStatus, AppLinkError>) -> Void
+package struct SystemPorts: Sendable {
+  package var bluez: @Sendable (ClientMessage) -> Void
+  package var event: @Sendable (AppLink.Event, AppLinkIdentifier) -> Void
+  package var attachReply: @Sendable (AnswerToken, Result<AttachReply, AppLinkError>) -> Void
+  package var queryReply: @Sendable (AnswerToken, Result<QueryReply, AppLinkError>) -> Void
+  package var controlReply: @Sendable (AnswerToken, Result<SystemStatus, AppLinkError>) -> Void
 
-  public init(
+  package init(
     bluez: @escaping @Sendable (ClientMessage) -> Void,
     event: @escaping @Sendable (AppLink.Event, AppLinkIdentifier) -> Void,
     attachReply: @escaping @Sendable (AnswerToken, Result<AttachReply, AppLinkError>) -> Void,
@@ -33,7 +33,7 @@ public struct SystemPorts: Sendable {
 
 /// The one queue through which everything passes. One event at a time goes into the state machine, and its effects
 /// are carried out in order before the next event.
-public final class SystemLoop: Sendable {
+package final class SystemLoop: Sendable {
   private enum Entry: Sendable {
     /// `whenDone` is called when the event's effects have been carried out.
     case event(BluetoothSystem.Event, whenDone: (@Sendable () -> Void)? = nil)
@@ -53,7 +53,7 @@ public final class SystemLoop: Sendable {
   /// Where its tasks run, or `nil` for Swift's own executor.
   private let executor: (any TaskExecutor)?
 
-  public init(
+  package init(
     time: any TimeSource, store: any StateStore, supervisor: any Supervisor, registry: AppRegistry, logger: Logger,
     executor: (any TaskExecutor)? = nil
   ) {
@@ -69,22 +69,22 @@ public final class SystemLoop: Sendable {
   /// Queues an event. Can be called from any thread; events of one thread keep their order. The queue itself has no
   /// limit: a caller that may send many events must wait for `whenDone` of earlier ones.
   /// - Parameter whenDone: called on the loop's thread when the event's effects have been carried out.
-  public func handle(_ event: BluetoothSystem.Event, whenDone: (@Sendable () -> Void)? = nil) {
+  package func handle(_ event: BluetoothSystem.Event, whenDone: (@Sendable () -> Void)? = nil) {
     continuation.yield(.event(event, whenDone: whenDone))
   }
 
   /// Ends `run` when everything queued before has been carried out.
-  public func stop() { continuation.yield(.stop) }
+  package func stop() { continuation.yield(.stop) }
 
   /// Tells systemd's watchdog that the queue is moving, twice as often as required.
-  public func keepWatchdogQuiet(every interval: Duration) -> any Alarm {
+  package func keepWatchdogQuiet(every interval: Duration) -> any Alarm {
     let alarm = time.makeAlarm { [continuation] in continuation.yield(.watchdog) }
     alarm.set(time.now + interval)
     return alarm
   }
 
   /// Runs until `stop`.
-  public func run(
+  package func run(
     _ initial: BluetoothSystem, ports: SystemPorts, watchdogInterval: Duration? = nil,
     onStarted: @Sendable () -> Void = {}
   ) async {

@@ -8,8 +8,8 @@ import SystemBus
 ///
 /// Units are started, frozen, thawed and killed by calls. systemd's signals report a unit's main process and its end.
 /// A process counts as an app if it belongs to the app's unit and runs as the unit's user.
-public final class SystemdSupervisor: Supervisor {
-  public let news: AsyncStream<SupervisorNews>
+package final class SystemdSupervisor: Supervisor {
+  package let news: AsyncStream<SupervisorNews>
 
   private struct Entry {
     let bundleIdentifier: String
@@ -26,7 +26,7 @@ public final class SystemdSupervisor: Supervisor {
   private let owner: Mutex<String?>
 
   /// Whether systemd is on this bus as process 1. Otherwise apps can't be supervised through this bus.
-  public static func isAvailable(at address: BusAddress = .system) -> Bool {
+  package static func isAvailable(at address: BusAddress = .system) -> Bool {
     guard let bus = try? Bus(address: address) else { return false }
     defer { bus.close() }
     guard (try? bus.start()) != nil else { return false }
@@ -44,7 +44,7 @@ public final class SystemdSupervisor: Supervisor {
   /// Connects, and asks systemd for the units. Blocks until it has answered.
   /// - Parameter apps: the apps that have a unit.
   /// - Throws: `DaemonError` if there is no systemd, or a unit's name is not valid.
-  public init(apps: [InstalledApp], address: BusAddress = .system, logger: Logger) throws(DaemonError) {
+  package init(apps: [InstalledApp], address: BusAddress = .system, logger: Logger) throws(DaemonError) {
     (news, continuation) = AsyncStream.makeStream()
     self.logger = logger
     do {
@@ -83,14 +83,14 @@ public final class SystemdSupervisor: Supervisor {
   deinit { bus.close() }
 
   /// Stops watching. The apps go on.
-  public func close() {
+  package func close() {
     bus.close()
     continuation.finish()
   }
 
   // MARK: Supervisor
 
-  public func launch(_ app: InstalledApp, _ options: LaunchOptions) throws -> ProcessIdentity? {
+  package func launch(_ app: InstalledApp, _ options: LaunchOptions) throws -> ProcessIdentity? {
     guard entries.withLock({ $0[app.declaration.bundleIdentifier] }) != nil else {
       throw DaemonError("\(app.declaration.bundleIdentifier) has no unit.")
     }
@@ -98,20 +98,20 @@ public final class SystemdSupervisor: Supervisor {
     return nil
   }
 
-  public func adopt(_ bundleIdentifier: String, _ process: ProcessIdentity) {
+  package func adopt(_ bundleIdentifier: String, _ process: ProcessIdentity) {
     handle(.adopt(process), bundleIdentifier)
   }
-  public func suspend(_ bundleIdentifier: String, _ process: ProcessIdentity) {
+  package func suspend(_ bundleIdentifier: String, _ process: ProcessIdentity) {
     handle(.suspend(process), bundleIdentifier)
   }
-  public func resume(_ bundleIdentifier: String, _ process: ProcessIdentity) {
+  package func resume(_ bundleIdentifier: String, _ process: ProcessIdentity) {
     handle(.resume(process), bundleIdentifier)
   }
-  public func kill(_ bundleIdentifier: String, _ process: ProcessIdentity) { handle(.kill(process), bundleIdentifier) }
+  package func kill(_ bundleIdentifier: String, _ process: ProcessIdentity) { handle(.kill(process), bundleIdentifier) }
 
-  public func verify(_ claim: AppClaim, answer: @escaping @Sendable (ClaimRefusal?) -> Void) {
+  package func verify(_ claim: AppClaim, answer: @escaping @Sendable (ClaimRefusal?) -> Void) {
     guard let entry = entries.withLock({ $0[claim.bundleIdentifier] }) else {
-      return answer(.notThatApp("\(claim.bundleIdentifier) is no app of this machine that systemd has a unit for."))
+      return answer(.notThatApp("\(claim.bundleIdentifier) is not an app of this machine with a systemd unit."))
     }
     let call = Systemd.manager("GetUnitByPID", [.uint32(UInt32(bitPattern: claim.process.processIdentifier))])
     bus.enqueue { [self] bus in
@@ -128,7 +128,7 @@ public final class SystemdSupervisor: Supervisor {
         self.bus.enqueue { bus in
           bus.call(Systemd.properties(of: entry.path, Systemd.serviceInterface)) { result in
             guard let report = try? Systemd.report(result.get().first), let user = report.user else {
-              return answer(.unavailable("systemd does not say as whom \(entry.unit.name) runs; try again."))
+              return answer(.unavailable("systemd does not report the user of \(entry.unit.name); try again."))
             }
             answer(Self.compare(user.isEmpty ? "root" : user, claim, entry.unit.name))
           }

@@ -3,24 +3,24 @@ import LockProtocol
 
 /// What a phone must know about a lock before they meet. None of it is secret, but an attacker who replaces it with
 /// another lock's data makes the phone open that lock.
-public struct LockIntroduction: Sendable, Equatable {
-  public let identity: LockIdentity
+package struct LockIntroduction: Sendable, Equatable {
+  package let identity: LockIdentity
   /// The lock's static public key, 32 bytes.
-  public let publicKey: [UInt8]
+  package let publicKey: [UInt8]
 
-  public init(_ keys: LockKeys) {
+  package init(_ keys: LockKeys) {
     identity = keys.identity
     publicKey = Array(keys.staticKey.publicKey.rawRepresentation)
   }
 
   /// The lock that a phone's keys belong to.
-  public init(_ keys: PhoneKeys) {
+  package init(_ keys: PhoneKeys) {
     identity = keys.lockIdentity
     publicKey = Array(keys.lockKey.rawRepresentation)
   }
 
   /// Reads what `text` wrote, even with white space around it.
-  public init(_ text: String) throws(IntroductionError) {
+  package init(_ text: String) throws(IntroductionError) {
     let bytes = try IntroductionText.lock.read(text, count: LockIdentity.byteCount + NoiseSize.keyByteCount)
     guard let identity = LockIdentity(Array(bytes.prefix(LockIdentity.byteCount))) else {
       preconditionFailure("the bytes were counted")
@@ -31,30 +31,30 @@ public struct LockIntroduction: Sendable, Equatable {
   }
 
   /// One word, to be copied to the phone's machine.
-  public var text: String { IntroductionText.lock.write(identity.bytes + publicKey) }
+  package var text: String { IntroductionText.lock.write(identity.bytes + publicKey) }
 }
 
 /// What a lock must know about a phone to open for it: the phone's static public key. It is not secret either, but
 /// the lock opens for every phone that it has been told about.
-public struct PhoneIntroduction: Sendable, Equatable {
+package struct PhoneIntroduction: Sendable, Equatable {
   /// The phone's static public key, 32 bytes.
-  public let publicKey: [UInt8]
+  package let publicKey: [UInt8]
 
-  public init(_ keys: PhoneKeys) { publicKey = Array(keys.staticKey.publicKey.rawRepresentation) }
-  public init(_ key: PendingPhoneKey) { publicKey = Array(key.staticKey.publicKey.rawRepresentation) }
+  package init(_ keys: PhoneKeys) { publicKey = Array(keys.staticKey.publicKey.rawRepresentation) }
+  package init(_ key: PendingPhoneKey) { publicKey = Array(key.staticKey.publicKey.rawRepresentation) }
 
   /// Reads what `text` wrote, even with white space around it.
-  public init(_ text: String) throws(IntroductionError) {
+  package init(_ text: String) throws(IntroductionError) {
     publicKey = try IntroductionText.phone.read(text, count: NoiseSize.keyByteCount)
     try IntroductionText.phone.check(key: publicKey)
   }
 
   /// One word, to be copied to the lock's machine.
-  public var text: String { IntroductionText.phone.write(publicKey) }
+  package var text: String { IntroductionText.phone.write(publicKey) }
 }
 
 /// What is wrong with a text that should introduce a lock or a phone.
-public enum IntroductionError: Error, Equatable, CustomStringConvertible {
+package enum IntroductionError: Error, Equatable, CustomStringConvertible {
   /// It does not begin like an introduction.
   case unknown(expected: String)
   /// It introduces the other side.
@@ -62,7 +62,7 @@ public enum IntroductionError: Error, Equatable, CustomStringConvertible {
   /// Characters are missing, surplus or changed.
   case damaged(what: String)
 
-  public var description: String {
+  package var description: String {
     switch self {
     case .unknown(let expected):
       "this is not the \(expected)'s text, which `latchkey setup \(expected)` prints and which begins with \(expected)-1-"

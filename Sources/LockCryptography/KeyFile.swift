@@ -2,7 +2,7 @@ import Crypto
 import Foundation
 
 /// Why a file of keys can't be read or written. The messages name the file, never its contents.
-public enum KeyFileError: Error, Equatable, CustomStringConvertible {
+package enum KeyFileError: Error, Equatable, CustomStringConvertible {
   case missing(path: String)
   case notReadable(path: String, reason: String)
   case notWritable(path: String, reason: String)
@@ -17,7 +17,7 @@ public enum KeyFileError: Error, Equatable, CustomStringConvertible {
   /// The lock already has as many phones as it can have.
   case tooManyPhones(path: String)
 
-  public var description: String {
+  package var description: String {
     switch self {
     case .missing(let path): "there are no keys at \(path): provision them first"
     case .notReadable(let path, let reason): "the keys at \(path) can't be read: \(reason)"
@@ -160,13 +160,13 @@ struct KeyFile {
 }
 
 /// Bytes as hexadecimal text.
-public enum Hex {
-  public static func text(_ bytes: [UInt8]) -> String {
+package enum Hex {
+  package static func text(_ bytes: [UInt8]) -> String {
     bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
   }
 
   /// `nil` unless the text is an even number of hexadecimal digits.
-  public static func bytes(_ text: String) -> [UInt8]? {
+  package static func bytes(_ text: String) -> [UInt8]? {
     let digits = Array(text.utf8)
     guard digits.count % 2 == 0 else { return nil }
     var bytes: [UInt8] = []

@@ -3,16 +3,16 @@ import Foundation
 import LockProtocol
 
 /// The keys and data of one lock.
-public struct LockKeys: Sendable {
+package struct LockKeys: Sendable {
   /// The file's name within a folder of credentials.
-  public static let fileName = "lock-keys.json"
+  package static let fileName = "lock-keys.json"
 
-  public let identity: LockIdentity
-  public let staticKey: Curve25519.KeyAgreement.PrivateKey
+  package let identity: LockIdentity
+  package let staticKey: Curve25519.KeyAgreement.PrivateKey
   /// The static public keys of the phones that may open it, 32 bytes each.
-  public let enrolledPhones: [[UInt8]]
+  package let enrolledPhones: [[UInt8]]
 
-  public init(
+  package init(
     identity: LockIdentity, staticKey: Curve25519.KeyAgreement.PrivateKey, enrolledPhones: [[UInt8]]
   ) {
     self.identity = identity
@@ -28,7 +28,7 @@ public struct LockKeys: Sendable {
   }
 
   /// Reads the keys from a folder. Changes nothing.
-  public static func read(fromDirectory directory: String) throws(KeyFileError) -> LockKeys {
+  package static func read(fromDirectory directory: String) throws(KeyFileError) -> LockKeys {
     let file = KeyFile(path: directory + "/" + fileName)
     let stored = try file.read(Stored.self)
     guard stored.version == 1 else { throw .unknownVersion(path: file.path, version: stored.version) }
@@ -46,17 +46,17 @@ public struct LockKeys: Sendable {
   }
 
   /// The most phones one lock can have enrolled.
-  public static let maximumPhoneCount = 64
+  package static let maximumPhoneCount = 64
 
   /// Writes the keys into a folder, completely or not at all, readable only by the owner.
-  public func write(toDirectory directory: String) throws(KeyFileError) {
+  package func write(toDirectory directory: String) throws(KeyFileError) {
     try KeyFile(path: directory + "/" + Self.fileName).write(stored)
   }
 
   /// Adds a phone to the keys in a folder, which are replaced as a whole. A phone that is already enrolled stays
   /// enrolled.
   /// - Throws: `.tooManyPhones` if the lock has no room for another. As on every error, nothing was changed.
-  public static func enroll(_ phone: PhoneIntroduction, inDirectory directory: String) throws(KeyFileError) -> LockKeys
+  package static func enroll(_ phone: PhoneIntroduction, inDirectory directory: String) throws(KeyFileError) -> LockKeys
   {
     // Otherwise an enrolment between reading and writing would be lost.
     try KeyFile(path: directory + "/" + fileName).exclusively { () throws(KeyFileError) in
@@ -85,15 +85,15 @@ public struct LockKeys: Sendable {
 }
 
 /// The keys and data that a phone needs to open one lock.
-public struct PhoneKeys: Sendable {
+package struct PhoneKeys: Sendable {
   /// The file's name within a folder of credentials.
-  public static let fileName = "phone-keys.json"
+  package static let fileName = "phone-keys.json"
 
-  public let staticKey: Curve25519.KeyAgreement.PrivateKey
-  public let lockIdentity: LockIdentity
-  public let lockKey: Curve25519.KeyAgreement.PublicKey
+  package let staticKey: Curve25519.KeyAgreement.PrivateKey
+  package let lockIdentity: LockIdentity
+  package let lockKey: Curve25519.KeyAgreement.PublicKey
 
-  public init(
+  package init(
     staticKey: Curve25519.KeyAgreement.PrivateKey, lockIdentity: LockIdentity,
     lockKey: Curve25519.KeyAgreement.PublicKey
   ) {
@@ -110,7 +110,7 @@ public struct PhoneKeys: Sendable {
   }
 
   /// Reads the keys from a folder. Changes nothing.
-  public static func read(fromDirectory directory: String) throws(KeyFileError) -> PhoneKeys {
+  package static func read(fromDirectory directory: String) throws(KeyFileError) -> PhoneKeys {
     let file = KeyFile(path: directory + "/" + fileName)
     let stored = try file.read(Stored.self)
     guard stored.version == 1 else { throw .unknownVersion(path: file.path, version: stored.version) }
@@ -122,7 +122,7 @@ public struct PhoneKeys: Sendable {
   }
 
   /// Writes the keys into a folder, completely or not at all, readable only by the owner.
-  public func write(toDirectory directory: String) throws(KeyFileError) {
+  package func write(toDirectory directory: String) throws(KeyFileError) {
     try KeyFile(path: directory + "/" + Self.fileName).write(
       Stored(
         version: 1, privateKey: Hex.text(Array(staticKey.rawRepresentation)),
@@ -132,13 +132,13 @@ public struct PhoneKeys: Sendable {
 
 /// A phone's key before its lock is known. The lock is told about it first, so that it accepts the phone when they
 /// meet.
-public struct PendingPhoneKey: Sendable {
+package struct PendingPhoneKey: Sendable {
   /// The file's name within a folder of credentials.
-  public static let fileName = "pending-phone-key.json"
+  package static let fileName = "pending-phone-key.json"
 
-  public let staticKey: Curve25519.KeyAgreement.PrivateKey
+  package let staticKey: Curve25519.KeyAgreement.PrivateKey
 
-  public init(staticKey: Curve25519.KeyAgreement.PrivateKey) { self.staticKey = staticKey }
+  package init(staticKey: Curve25519.KeyAgreement.PrivateKey) { self.staticKey = staticKey }
 
   private struct Stored: Codable {
     var version: Int
@@ -146,7 +146,7 @@ public struct PendingPhoneKey: Sendable {
   }
 
   /// Reads the key from a folder. Changes nothing.
-  public static func read(fromDirectory directory: String) throws(KeyFileError) -> PendingPhoneKey {
+  package static func read(fromDirectory directory: String) throws(KeyFileError) -> PendingPhoneKey {
     let file = KeyFile(path: directory + "/" + fileName)
     let stored = try file.read(Stored.self)
     guard stored.version == 1 else { throw .unknownVersion(path: file.path, version: stored.version) }
@@ -154,7 +154,7 @@ public struct PendingPhoneKey: Sendable {
   }
 
   /// Writes the key into a folder, completely or not at all, readable only by the owner.
-  public func write(toDirectory directory: String) throws(KeyFileError) {
+  package func write(toDirectory directory: String) throws(KeyFileError) {
     try KeyFile(path: directory + "/" + Self.fileName).write(
       Stored(version: 1, privateKey: Hex.text(Array(staticKey.rawRepresentation))))
   }

@@ -1,10 +1,10 @@
 import Foundation
 
 /// Keeps keys in a process's memory out of files.
-public enum ProcessMemory {
+package enum ProcessMemory {
   /// From now on, no core file of this process is written. systemd-coredump keeps none either, because it respects
   /// the same limit.
-  public static func keepOutOfCoreFiles() {
+  package static func keepOutOfCoreFiles() {
     var limit = rlimit(rlim_cur: 0, rlim_max: 0)
     // The limit is only lowered, which is always allowed.
     setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &limit)

@@ -4,13 +4,13 @@ import LockProtocol
 
 /// Makes a lock and a phone that know each other. It does what enrolment would do, for a demonstration or a test
 /// bench with access to both sides' folders.
-public enum Provisioning {
+package enum Provisioning {
   /// Draws new keys and writes them, with mode 0600, into two folders, which are created (0700) if missing: the
   /// lock's identity, static key and list of enrolled phones; and the phone's static key and the lock's public key.
   /// - Returns: the lock's identity, in hexadecimal.
   /// - Throws: `.alreadyThere` if one of them has keys. Nothing was changed then.
   @discardableResult
-  public static func provision(lockDirectory: String, phoneDirectory: String) throws(KeyFileError) -> String {
+  package static func provision(lockDirectory: String, phoneDirectory: String) throws(KeyFileError) -> String {
     for path in [lockDirectory + "/" + LockKeys.fileName, phoneDirectory + "/" + PhoneKeys.fileName]
     where FileManager.default.fileExists(atPath: path) {
       throw .alreadyThere(path: path)
@@ -26,7 +26,7 @@ public enum Provisioning {
 
   /// Draws a lock's keys and writes them into a folder, which is created (0700) if it is missing.
   /// - Throws: `.alreadyThere` if the folder has keys. Nothing was changed then.
-  public static func makeLock(directory: String, enrolledPhones: [[UInt8]]) throws(KeyFileError) -> LockKeys {
+  package static func makeLock(directory: String, enrolledPhones: [[UInt8]]) throws(KeyFileError) -> LockKeys {
     try makeFolder(directory)
     var random = SystemRandomNumberGenerator()
     let identityBytes = (0..<LockIdentity.byteCount).map { _ in UInt8.random(in: .min ... .max, using: &random) }
@@ -42,7 +42,7 @@ public enum Provisioning {
   /// Draws a phone's key, which will wait for its lock, and writes it into a folder, which is created (0700) if it is
   /// missing.
   /// - Throws: `.alreadyThere` if a key is already waiting. Nothing was changed then.
-  public static func makePendingPhone(directory: String) throws(KeyFileError) -> PendingPhoneKey {
+  package static func makePendingPhone(directory: String) throws(KeyFileError) -> PendingPhoneKey {
     try makeFolder(directory)
     let key = PendingPhoneKey(staticKey: Curve25519.KeyAgreement.PrivateKey())
     try key.write(toDirectory: directory)
@@ -52,7 +52,7 @@ public enum Provisioning {
   /// Writes a phone's key, with its lock, into a folder, which is created (0700) if it is missing. Uses the key that
   /// is waiting there, or a new one.
   /// - Throws: `.alreadyThere` if the key already has a lock. Nothing was changed then.
-  public static func makePhone(directory: String, lock: LockIntroduction) throws(KeyFileError) -> PhoneKeys {
+  package static func makePhone(directory: String, lock: LockIntroduction) throws(KeyFileError) -> PhoneKeys {
     guard let lockKey = try? Curve25519.KeyAgreement.PublicKey(rawRepresentation: lock.publicKey) else {
       preconditionFailure("an introduction has been read, and its key with it")
     }

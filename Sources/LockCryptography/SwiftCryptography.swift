@@ -3,28 +3,28 @@ import Foundation
 import LockProtocol
 
 /// The Noise primitives on swift-crypto.
-public struct SwiftCryptography: NoiseCryptography, Sendable {
-  public typealias PrivateKey = Curve25519.KeyAgreement.PrivateKey
-  public typealias PublicKey = Curve25519.KeyAgreement.PublicKey
+package struct SwiftCryptography: NoiseCryptography, Sendable {
+  package typealias PrivateKey = Curve25519.KeyAgreement.PrivateKey
+  package typealias PublicKey = Curve25519.KeyAgreement.PublicKey
 
   private let generateKey: @Sendable () -> PrivateKey
 
   /// - Parameter generateKey: makes ephemeral keys, by default from the system's random numbers.
-  public init(generateKey: @escaping @Sendable () -> PrivateKey = { PrivateKey() }) {
+  package init(generateKey: @escaping @Sendable () -> PrivateKey = { PrivateKey() }) {
     self.generateKey = generateKey
   }
 
-  public mutating func makePrivateKey() -> PrivateKey { generateKey() }
+  package mutating func makePrivateKey() -> PrivateKey { generateKey() }
 
-  public static func publicKey(of privateKey: PrivateKey) -> PublicKey { privateKey.publicKey }
+  package static func publicKey(of privateKey: PrivateKey) -> PublicKey { privateKey.publicKey }
 
-  public static func publicKey(from bytes: [UInt8]) throws(NoiseError) -> PublicKey {
+  package static func publicKey(from bytes: [UInt8]) throws(NoiseError) -> PublicKey {
     do { return try PublicKey(rawRepresentation: bytes) } catch { throw .badKey }
   }
 
-  public static func bytes(of publicKey: PublicKey) -> [UInt8] { Array(publicKey.rawRepresentation) }
+  package static func bytes(of publicKey: PublicKey) -> [UInt8] { Array(publicKey.rawRepresentation) }
 
-  public static func sharedSecret(
+  package static func sharedSecret(
     _ privateKey: PrivateKey, _ publicKey: PublicKey
   ) throws(NoiseError) -> [UInt8] {
     let secret: SharedSecret
@@ -35,7 +35,7 @@ public struct SwiftCryptography: NoiseCryptography, Sendable {
     return bytes
   }
 
-  public static func seal(
+  package static func seal(
     _ plaintext: [UInt8], key: [UInt8], nonce: UInt64, authenticating associatedData: [UInt8]
   ) throws(NoiseError) -> [UInt8] {
     do {
@@ -45,7 +45,7 @@ public struct SwiftCryptography: NoiseCryptography, Sendable {
     } catch { throw .authenticationFailed }
   }
 
-  public static func open(
+  package static func open(
     _ ciphertext: [UInt8], key: [UInt8], nonce: UInt64, authenticating associatedData: [UInt8]
   ) throws(NoiseError) -> [UInt8] {
     guard ciphertext.count >= NoiseSize.tagByteCount else { throw .messageTooShort }
@@ -57,9 +57,9 @@ public struct SwiftCryptography: NoiseCryptography, Sendable {
     } catch { throw .authenticationFailed }
   }
 
-  public static func hash(_ bytes: [UInt8]) -> [UInt8] { Array(SHA256.hash(data: bytes)) }
+  package static func hash(_ bytes: [UInt8]) -> [UInt8] { Array(SHA256.hash(data: bytes)) }
 
-  public static func authenticationCode(of bytes: [UInt8], key: [UInt8]) -> [UInt8] {
+  package static func authenticationCode(of bytes: [UInt8], key: [UInt8]) -> [UInt8] {
     Array(HMAC<SHA256>.authenticationCode(for: bytes, using: SymmetricKey(data: key)))
   }
 

@@ -5,30 +5,30 @@
 /// | Offer | read, notify; encrypted link | the lock's fresh ephemeral key, the first handshake message: 32 bytes |
 /// | Command | write with response; encrypted link | the second handshake message, with a `LockCommand` in it |
 /// | Answer | notify; encrypted link | the first transport message, with a `LockAnswer` in it |
-public enum LockService {
+package enum LockService {
   /// The primary service.
-  public static let serviceUUID = "b126f569-34d9-4140-a7ad-42cd26d0ff85"
+  package static let serviceUUID = "b126f569-34d9-4140-a7ad-42cd26d0ff85"
   /// The lock's fresh ephemeral key, which is readable. At link-up and after each command, the key or `offerHint` is
   /// notified.
-  public static let offerUUID = "33818d1d-5751-4a1b-9838-98ab845634f9"
+  package static let offerUUID = "33818d1d-5751-4a1b-9838-98ab845634f9"
   /// The characteristic for the phone's one write.
-  public static let commandUUID = "91cf470b-0c9c-4243-b5a9-37212bdd4ee8"
+  package static let commandUUID = "91cf470b-0c9c-4243-b5a9-37212bdd4ee8"
   /// The result of the command.
-  public static let answerUUID = "d40ff2ee-283e-41ef-92a2-4d0b4638abd6"
+  package static let answerUUID = "d40ff2ee-283e-41ef-92a2-4d0b4638abd6"
 
   /// The version that both sides bind into the session. If the versions differ, nothing decrypts.
-  public static let protocolVersion: UInt8 = 2
+  package static let protocolVersion: UInt8 = 2
   /// The length of an Offer in bytes.
-  public static let offerByteCount = NoiseSize.keyByteCount
+  package static let offerByteCount = NoiseSize.keyByteCount
   /// Notified instead of an offer when several phones are subscribed and the radio, like bluetoothd, can't address
   /// one of them. It means that there is an offer, and each phone reads its own.
-  public static var offerHint: [UInt8] { [0] }
+  package static var offerHint: [UInt8] { [0] }
   /// The length of a Command in bytes: an ephemeral key, an encrypted static key, an encrypted `LockCommand`.
-  public static let commandByteCount =
+  package static let commandByteCount =
     NoiseSize.keyByteCount + NoiseSize.keyByteCount + NoiseSize.tagByteCount + LockCommand.byteCount
     + NoiseSize.tagByteCount
   /// The length of an Answer in bytes: an encrypted `LockAnswer`.
-  public static let answerByteCount = LockAnswer.byteCount + NoiseSize.tagByteCount
+  package static let answerByteCount = LockAnswer.byteCount + NoiseSize.tagByteCount
 
   /// What both sides know before they begin: the purpose, the version and the lock.
   static func prologue(_ identity: LockIdentity) -> [UInt8] {
@@ -38,12 +38,12 @@ public enum LockService {
 }
 
 /// Identifies a lock: 16 bytes drawn at random when the lock was made. Not secret.
-public struct LockIdentity: Equatable, Sendable {
-  public static let byteCount = 16
-  public let bytes: [UInt8]
+package struct LockIdentity: Equatable, Sendable {
+  package static let byteCount = 16
+  package let bytes: [UInt8]
 
   /// `nil` unless there are 16 bytes.
-  public init?(_ bytes: [UInt8]) {
+  package init?(_ bytes: [UInt8]) {
     guard bytes.count == Self.byteCount else { return nil }
     self.bytes = bytes
   }

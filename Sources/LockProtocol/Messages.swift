@@ -1,6 +1,6 @@
 /// A phone's request to a lock.
-public struct LockCommand: Equatable, Sendable {
-  public enum Kind: UInt8, Equatable, Sendable, CaseIterable {
+package struct LockCommand: Equatable, Sendable {
+  package enum Kind: UInt8, Equatable, Sendable, CaseIterable {
     case lock = 1
     case unlock = 2
     /// Moves nothing. Answers with the result of `operation`. With operation 0 it only says that the phone is here.
@@ -10,19 +10,19 @@ public struct LockCommand: Equatable, Sendable {
     case unlockUnlessHome = 4
   }
 
-  public var kind: Kind
+  package var kind: Kind
   /// The phone's own number for what it wants. It is never reused: if it is sent twice, the bolt moves once.
-  public var operation: UInt64
+  package var operation: UInt64
 
-  public init(_ kind: Kind, operation: UInt64) {
+  package init(_ kind: Kind, operation: UInt64) {
     self.kind = kind
     self.operation = operation
   }
 
   /// The encoded length in bytes: version, kind, operation.
-  public static let byteCount = 10
+  package static let byteCount = 10
 
-  public var encoded: [UInt8] {
+  package var encoded: [UInt8] {
     var writer = ByteWriter()
     writer.write(LockService.protocolVersion)
     writer.write(kind.rawValue)
@@ -31,7 +31,7 @@ public struct LockCommand: Equatable, Sendable {
   }
 
   /// Reads exactly `byteCount` bytes of this version.
-  public init(decoding bytes: [UInt8]) throws(LockMessageError) {
+  package init(decoding bytes: [UInt8]) throws(LockMessageError) {
     var reader = try ByteReader(bytes, count: Self.byteCount)
     guard reader.readByte() == LockService.protocolVersion else { throw .unknownVersion }
     guard let kind = Kind(rawValue: reader.readByte()) else { throw .unknownValue }
@@ -40,7 +40,7 @@ public struct LockCommand: Equatable, Sendable {
 }
 
 /// The bolt's position, with Matter's words and numbers (Door Lock cluster, `LockState`).
-public enum LockState: UInt8, Equatable, Sendable {
+package enum LockState: UInt8, Equatable, Sendable {
   /// Between the ends: moving, jammed, or interrupted during a turn.
   case notFullyLocked = 0
   case locked = 1
@@ -48,13 +48,13 @@ public enum LockState: UInt8, Equatable, Sendable {
 }
 
 /// The door's position, with Matter's words and numbers (Door Lock cluster, `DoorState`).
-public enum DoorState: UInt8, Equatable, Sendable {
+package enum DoorState: UInt8, Equatable, Sendable {
   case open = 0
   case closed = 1
 }
 
 /// The result of a command.
-public enum LockResult: UInt8, Equatable, Sendable {
+package enum LockResult: UInt8, Equatable, Sendable {
   /// The bolt moved to where the command wanted it.
   case done = 0
   /// The bolt was already there, or another command took it there.
@@ -72,16 +72,16 @@ public enum LockResult: UInt8, Equatable, Sendable {
 }
 
 /// A lock's answer to a command.
-public struct LockAnswer: Equatable, Sendable {
-  public var result: LockResult
-  public var lockState: LockState
-  public var doorState: DoorState
+package struct LockAnswer: Equatable, Sendable {
+  package var result: LockResult
+  package var lockState: LockState
+  package var doorState: DoorState
   /// The operation of the command. An answer with a different operation must be ignored.
-  public var operation: UInt64
+  package var operation: UInt64
   /// The index of the newest record in the lock's log.
-  public var logIndex: UInt64
+  package var logIndex: UInt64
 
-  public init(result: LockResult, lockState: LockState, doorState: DoorState, operation: UInt64, logIndex: UInt64) {
+  package init(result: LockResult, lockState: LockState, doorState: DoorState, operation: UInt64, logIndex: UInt64) {
     self.result = result
     self.lockState = lockState
     self.doorState = doorState
@@ -90,9 +90,9 @@ public struct LockAnswer: Equatable, Sendable {
   }
 
   /// The encoded length in bytes: version, result, lock state, door state, operation, log index.
-  public static let byteCount = 20
+  package static let byteCount = 20
 
-  public var encoded: [UInt8] {
+  package var encoded: [UInt8] {
     var writer = ByteWriter()
     writer.write(LockService.protocolVersion)
     writer.write(result.rawValue)
@@ -104,7 +104,7 @@ public struct LockAnswer: Equatable, Sendable {
   }
 
   /// Reads exactly `byteCount` bytes of this version.
-  public init(decoding bytes: [UInt8]) throws(LockMessageError) {
+  package init(decoding bytes: [UInt8]) throws(LockMessageError) {
     var reader = try ByteReader(bytes, count: Self.byteCount)
     guard reader.readByte() == LockService.protocolVersion else { throw .unknownVersion }
     guard let result = LockResult(rawValue: reader.readByte()), let lockState = LockState(rawValue: reader.readByte()),
@@ -117,7 +117,7 @@ public struct LockAnswer: Equatable, Sendable {
 }
 
 /// Why a message can't be read.
-public enum LockMessageError: Error, Equatable, Sendable {
+package enum LockMessageError: Error, Equatable, Sendable {
   case wrongLength
   case unknownVersion
   case unknownValue

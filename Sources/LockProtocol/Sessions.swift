@@ -1,5 +1,5 @@
 /// Why a session refused a message.
-public enum LockSessionError: Error, Equatable, Sendable {
+package enum LockSessionError: Error, Equatable, Sendable {
   /// The length is not valid for this message.
   case wrongLength
   /// The session has been used: it is good for one command and its answer.
@@ -18,14 +18,14 @@ public enum LockSessionError: Error, Equatable, Sendable {
 ///
 /// The lock is the initiator of `Noise_KX_25519_ChaChaPoly_SHA256`. So its fresh ephemeral key comes first, and
 /// whatever the phone writes is bound to it.
-public struct LockSession<Cryptography: NoiseCryptography> {
+package struct LockSession<Cryptography: NoiseCryptography> {
   /// The bytes to send as the Offer.
-  public let offer: [UInt8]
+  package let offer: [UInt8]
   private var handshake: HandshakeState<Cryptography>
   private var transport: NoiseTransport<Cryptography>?
 
   /// A session with a fresh offer.
-  public init(
+  package init(
     identity: LockIdentity, staticKey: Cryptography.PrivateKey, using cryptography: inout Cryptography
   ) throws(LockSessionError) {
     do {
@@ -38,7 +38,7 @@ public struct LockSession<Cryptography: NoiseCryptography> {
   /// Accepts the one command, if it comes from an enrolled phone. Any other message ends the session, except that a
   /// message of the wrong length leaves it unchanged.
   /// - Returns: the phone's static key, which is proven, and its command.
-  public mutating func accept(
+  package mutating func accept(
     _ message: [UInt8], isEnrolled: ([UInt8]) -> Bool
   ) throws(LockSessionError) -> (phoneKey: [UInt8], command: LockCommand) {
     guard message.count == LockService.commandByteCount else { throw .wrongLength }
@@ -56,7 +56,7 @@ public struct LockSession<Cryptography: NoiseCryptography> {
   }
 
   /// Seals the one answer. Throws `.used` if there is no command to answer.
-  public mutating func seal(_ answer: LockAnswer) throws(LockSessionError) -> [UInt8] {
+  package mutating func seal(_ answer: LockAnswer) throws(LockSessionError) -> [UInt8] {
     guard var transport else { throw .used }
     self.transport = nil
     do { return try transport.fromInitiator.encrypt(answer.encoded) } catch { throw .authenticationFailed }
@@ -64,14 +64,14 @@ public struct LockSession<Cryptography: NoiseCryptography> {
 }
 
 /// The phone's side of one session: made from an offer, good for one command and its answer.
-public struct PhoneSession<Cryptography: NoiseCryptography> {
+package struct PhoneSession<Cryptography: NoiseCryptography> {
   private var handshake: HandshakeState<Cryptography>
   private var transport: NoiseTransport<Cryptography>?
   private var operation: UInt64?
 
   /// - Parameter lockKey: the static public key of the lock at which this phone was enrolled. Only that lock can read
   ///   what this session writes, or learn which phone wrote it.
-  public init(
+  package init(
     offer: [UInt8], identity: LockIdentity, lockKey: Cryptography.PublicKey, phoneKey: Cryptography.PrivateKey
   ) throws(LockSessionError) {
     guard offer.count == LockService.offerByteCount else { throw .wrongLength }
@@ -84,7 +84,7 @@ public struct PhoneSession<Cryptography: NoiseCryptography> {
   }
 
   /// The bytes to write as the Command.
-  public mutating func seal(
+  package mutating func seal(
     _ command: LockCommand, using cryptography: inout Cryptography
   ) throws(LockSessionError) -> [UInt8] {
     guard operation == nil, !handshake.isComplete else { throw .used }
@@ -98,7 +98,7 @@ public struct PhoneSession<Cryptography: NoiseCryptography> {
 
   /// Reads the lock's answer, which proves that it came from this lock. A forged answer leaves the session unchanged,
   /// so that the true one can still come.
-  public mutating func open(_ message: [UInt8]) throws(LockSessionError) -> LockAnswer {
+  package mutating func open(_ message: [UInt8]) throws(LockSessionError) -> LockAnswer {
     guard message.count == LockService.answerByteCount else { throw .wrongLength }
     guard var transport, let operation else { throw .used }
     let plaintext: [UInt8]

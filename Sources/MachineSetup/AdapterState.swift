@@ -2,19 +2,19 @@ import BlueZ
 import BusValue
 
 /// bluetoothd's view of an adapter (org.bluez.Adapter(5)).
-public struct AdapterState: Sendable, Equatable {
-  public let path: ObjectPath
-  public let isPowered: Bool
+package struct AdapterState: Sendable, Equatable {
+  package let path: ObjectPath
+  package let isPowered: Bool
   /// `PowerState`, since BlueZ 5.65: `on`, `off`, `off-enabling`, `on-disabling`, `off-blocked`.
-  public let powerState: PowerState?
+  package let powerState: PowerState?
 
-  public var name: String { String(path.lastComponent) }
+  package var name: String { String(path.lastComponent) }
   /// Blocked by rfkill, or by a switch of the machine.
-  public var isBlocked: Bool { powerState == .blocked }
+  package var isBlocked: Bool { powerState == .blocked }
 
   /// The adapter that latchkeyd will use, the first by name, among bluetoothd's objects (the answer of
   /// `GetManagedObjects`). `nil` if there is none.
-  public static func first(in objects: Value?) -> AdapterState? {
+  package static func first(in objects: Value?) -> AdapterState? {
     guard case .dictionary(_, _, let entries)? = objects else { return nil }
     let found = entries.compactMap { entry -> AdapterState? in
       guard let path = entry.key.pathValue, case .dictionary(_, _, let interfaces) = entry.value,

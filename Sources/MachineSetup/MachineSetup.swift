@@ -4,15 +4,15 @@ import Foundation
 import LockCryptography
 
 /// The result of setting up a machine.
-public struct SetupOutcome: Sendable, Equatable {
+package struct SetupOutcome: Sendable, Equatable {
   /// The text that introduces this side to the other.
-  public var introduction: String
+  package var introduction: String
   /// Whether this side has been told about the other.
-  public var isComplete: Bool
+  package var isComplete: Bool
 }
 
 /// Carries out a plan on this machine.
-public final class MachineSetup {
+package final class MachineSetup {
   private let request: SetupRequest
   private let role: SetupRole
   private let systemctl: Systemctl
@@ -20,7 +20,7 @@ public final class MachineSetup {
   private static let adapterLimit = DispatchTimeInterval.seconds(10)
 
   /// - Parameter progress: receives a line for each thing that is done.
-  public convenience init(_ request: SetupRequest, progress: @escaping (String) -> Void) {
+  package convenience init(_ request: SetupRequest, progress: @escaping (String) -> Void) {
     self.init(request, systemctl: Systemctl(), progress: progress)
   }
 
@@ -33,7 +33,7 @@ public final class MachineSetup {
 
   /// What this machine already has for a setup as `role`. Changes nothing.
   /// - Throws: `KeyFileError` if there are keys and they can't be read.
-  public static func facts(_ role: SetupRole) throws -> MachineFacts {
+  package static func facts(_ role: SetupRole) throws -> MachineFacts {
     let files = FileManager.default
     let isRoot = geteuid() == 0
     var keys = PresentKeys.none
@@ -57,7 +57,7 @@ public final class MachineSetup {
   /// Does everything that is asked for.
   /// - Returns: what this machine has now.
   /// - Throws: `SetupProblem`, `KeyFileError`. What was done before stays done, and does not harm a second attempt.
-  public func run() throws -> SetupOutcome {
+  package func run() throws -> SetupOutcome {
     for step in try SetupPlan(request, try Self.facts(role)).steps { try perform(step) }
     switch (role, try Self.facts(role).keys) {
     case (.lock, _):

@@ -1,13 +1,13 @@
 import LockCryptography
 
 /// The request for a setup.
-public enum SetupRequest: Sendable, Equatable {
+package enum SetupRequest: Sendable, Equatable {
   /// A lock, and a phone that may open it, if one is already known.
   case lock(phone: PhoneIntroduction?)
   /// A phone, and its lock, if one is already known.
   case phone(lock: LockIntroduction?)
 
-  public var role: SetupRole {
+  package var role: SetupRole {
     switch self {
     case .lock: .lock
     case .phone: .phone
@@ -16,7 +16,7 @@ public enum SetupRequest: Sendable, Equatable {
 }
 
 /// The keys that a machine already has.
-public enum PresentKeys: Sendable, Equatable {
+package enum PresentKeys: Sendable, Equatable {
   case none
   /// A lock's keys, with the public keys of its phones.
   case lock(phones: [[UInt8]])
@@ -27,17 +27,17 @@ public enum PresentKeys: Sendable, Equatable {
 }
 
 /// What a setup finds before it changes anything.
-public struct MachineFacts: Sendable, Equatable {
-  public var isRoot: Bool
+package struct MachineFacts: Sendable, Equatable {
+  package var isRoot: Bool
   /// systemd is process 1.
-  public var hasSystemd: Bool
+  package var hasSystemd: Bool
   /// latchkeyd's unit is installed.
-  public var hasSystem: Bool
+  package var hasSystem: Bool
   /// The app's declaration is installed.
-  public var hasApp: Bool
-  public var keys: PresentKeys
+  package var hasApp: Bool
+  package var keys: PresentKeys
 
-  public init(isRoot: Bool, hasSystemd: Bool, hasSystem: Bool, hasApp: Bool, keys: PresentKeys) {
+  package init(isRoot: Bool, hasSystemd: Bool, hasSystem: Bool, hasApp: Bool, keys: PresentKeys) {
     self.isRoot = isRoot
     self.hasSystemd = hasSystemd
     self.hasSystem = hasSystem
@@ -47,7 +47,7 @@ public struct MachineFacts: Sendable, Equatable {
 }
 
 /// One step of a setup. A step that has been done before can be repeated without harm.
-public enum SetupStep: Sendable, Equatable {
+package enum SetupStep: Sendable, Equatable {
   /// Makes systemd run a unit now and at every boot.
   case enable(unit: String)
   /// Checks that bluetoothd has an adapter, and turns it on.
@@ -68,11 +68,11 @@ public enum SetupStep: Sendable, Equatable {
 }
 
 /// The steps of a setup on a machine, in order.
-public struct SetupPlan: Sendable, Equatable {
-  public let steps: [SetupStep]
+package struct SetupPlan: Sendable, Equatable {
+  package let steps: [SetupStep]
 
   /// - Throws: `SetupProblem`, before anything is changed.
-  public init(_ request: SetupRequest, _ facts: MachineFacts) throws(SetupProblem) {
+  package init(_ request: SetupRequest, _ facts: MachineFacts) throws(SetupProblem) {
     let role = request.role
     guard facts.isRoot else { throw .notRoot(role) }
     guard facts.hasSystemd else { throw .noSystemd }

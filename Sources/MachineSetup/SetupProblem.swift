@@ -1,7 +1,7 @@
 import LockCryptography
 
 /// Why a machine can't be set up, and what to do about it.
-public enum SetupProblem: Error, Sendable, Equatable, CustomStringConvertible {
+package enum SetupProblem: Error, Sendable, Equatable, CustomStringConvertible {
   case notRoot(SetupRole)
   case noSystemd
   case notInstalled(package: String)
@@ -17,7 +17,7 @@ public enum SetupProblem: Error, Sendable, Equatable, CustomStringConvertible {
   case unitDoesNotStart(unit: String, attempts: Int, reason: String)
   case noSystem(reason: String)
 
-  public var description: String {
+  package var description: String {
     switch self {
     case .notRoot(let role): "only root can set a machine up: sudo latchkey setup \(role.rawValue)"
     case .noSystemd: "this machine was not booted by systemd, which runs Latchkey's units"

@@ -1,15 +1,15 @@
 /// The side of a door that a machine is set up as.
-public enum SetupRole: String, Sendable, CaseIterable {
+package enum SetupRole: String, Sendable, CaseIterable {
   case lock, phone
 
   /// The app's bundle identifier.
-  public var app: String { self == .lock ? "org.latchkey.lock" : "org.latchkey.agent" }
+  package var app: String { self == .lock ? "org.latchkey.lock" : "org.latchkey.agent" }
   /// The Debian package that contains the app.
-  public var package: String { self == .lock ? "latchkey-lock" : "latchkey-agent" }
+  package var package: String { self == .lock ? "latchkey-lock" : "latchkey-agent" }
   /// The unit that runs it.
-  public var unit: String { package + ".service" }
+  package var unit: String { package + ".service" }
   /// The folder of its keys, from which its unit loads its credential (config/systemd).
-  public var keyFolder: String { self == .lock ? "/etc/latchkey/lock" : "/etc/latchkey/agent" }
+  package var keyFolder: String { self == .lock ? "/etc/latchkey/lock" : "/etc/latchkey/agent" }
   /// The file that declares it to latchkeyd.
   var declaration: String { "/usr/share/latchkey/apps/\(app)/Info.plist" }
   var other: SetupRole { self == .lock ? .phone : .lock }

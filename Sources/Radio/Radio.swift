@@ -4,7 +4,7 @@ import TimeTypes
 /// A world of radios: positions, advertisers, listeners and live links. It is a pure state machine: the same seed and
 /// the same inputs at the same times give the same outputs. Each advertiser, listener and link draws from its own
 /// random sequence (by seed, name and time), so the order in which hosts send commands changes nothing else.
-public struct Radio: Sendable {
+package struct Radio: Sendable {
   let seed: UInt64
   let physics: RadioPhysics
   var now = Instant.zero
@@ -17,14 +17,14 @@ public struct Radio: Sendable {
   /// The farthest place from the centre, in metres in each direction.
   static let placeLimit = 1e7
 
-  public init(seed: UInt64, physics: RadioPhysics = RadioPhysics()) {
+  package init(seed: UInt64, physics: RadioPhysics = RadioPhysics()) {
     self.seed = seed
     self.physics = physics
   }
 
   /// Handles everything that was due before or at `now`, then the input. Returns what hosts learn, in order. Time
   /// never goes back: an earlier `now` counts as the latest one so far.
-  public mutating func handle(_ input: RadioInput, at now: Instant) -> [RadioOutput] {
+  package mutating func handle(_ input: RadioInput, at now: Instant) -> [RadioOutput] {
     var outputs: [RadioOutput] = []
     passTime(to: now, &outputs)
     do throws(Refusal) {
@@ -38,13 +38,13 @@ public struct Radio: Sendable {
 
   /// When the next thing happens by itself, or `nil` while nothing can. Advertisements that no controller hears are
   /// not events, and neither is an idle link.
-  public private(set) var nextDeadline: Instant?
+  package private(set) var nextDeadline: Instant?
 
   /// The signal strength that one end of a link sees, in dBm, or `nil` if there is no such link.
   ///
   /// - Parameter time: the present time if it is later than the last input. The radio need not be told that time
   ///   passed.
-  public func rssi(of link: LinkIdentifier, at controller: ControllerIdentifier, time: Instant? = nil) -> Int8? {
+  package func rssi(of link: LinkIdentifier, at controller: ControllerIdentifier, time: Instant? = nil) -> Int8? {
     let nanoseconds = max(now, time ?? now).nanoseconds
     guard let state = links[link], let role = state.role(of: controller), state[role].isOpen,
       let number = controllers[controller]?.number
@@ -131,13 +131,13 @@ public struct Radio: Sendable {
 
   /// The position of a controller at the last input, or at a later time. `nil` if there is no controller of this
   /// name.
-  public func position(of controller: ControllerIdentifier, time: Instant? = nil) -> Position? {
+  package func position(of controller: ControllerIdentifier, time: Instant? = nil) -> Position? {
     controllers[controller]?.motion.position(at: max(now, time ?? now).nanoseconds)
   }
 
   /// The mean strength at which two controllers hear each other, in dBm, without the noise of a single packet. `nil`
   /// if they don't. `rssi(of:at:time:)` returns this plus a packet's noise.
-  public func signal(
+  package func signal(
     between one: ControllerIdentifier, and other: ControllerIdentifier, time: Instant? = nil
   ) -> Double? {
     path(between: one, and: other)?.signal(at: max(now, time ?? now).nanoseconds)

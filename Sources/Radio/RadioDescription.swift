@@ -2,13 +2,13 @@
 /// differ from it.
 extension RadioPhysics {
   /// The named levels of noise.
-  public enum Level: String, Sendable, CaseIterable {
+  package enum Level: String, Sendable, CaseIterable {
     case clear
     case calm
     case ordinary
     case harsh
 
-    public var physics: RadioPhysics {
+    package var physics: RadioPhysics {
       switch self {
       case .clear: .clear
       case .calm: .calm
@@ -19,14 +19,14 @@ extension RadioPhysics {
   }
 
   /// A named parameter with its range.
-  public struct Parameter: Sendable {
-    public let name: String
-    public let range: ClosedRange<Double>
+  package struct Parameter: Sendable {
+    package let name: String
+    package let range: ClosedRange<Double>
     let path: WritableKeyPath<RadioPhysics, Double> & Sendable
   }
 
   /// Every parameter. The names are those of the properties, in words, with their ranges and units.
-  public static let parameters: [Parameter] = [
+  package static let parameters: [Parameter] = [
     Parameter(name: "signal at one metre", range: -127...20, path: \.signalAtOneMetre),
     Parameter(name: "path loss exponent", range: 1...6, path: \.pathLossExponent),
     Parameter(name: "shadowing", range: 0...20, path: \.shadowing),
@@ -42,7 +42,7 @@ extension RadioPhysics {
   /// Changes one parameter.
   ///
   /// - Returns: `false` if there is no parameter of this name, or the value is out of its range.
-  public mutating func set(_ name: String, to value: Double) -> Bool {
+  package mutating func set(_ name: String, to value: Double) -> Bool {
     guard let parameter = Self.parameters.first(where: { $0.name == name }), parameter.range.contains(value) else {
       return false
     }
@@ -51,12 +51,12 @@ extension RadioPhysics {
   }
 
   /// Every parameter with its value, in the form that `init(text:)` reads.
-  public var text: String { Self.parameters.map { "\($0.name)=\(self[keyPath: $0.path])" }.joined(separator: ",") }
+  package var text: String { Self.parameters.map { "\($0.name)=\(self[keyPath: $0.path])" }.joined(separator: ",") }
 
   /// Reads a level, single parameters, or a level with changed parameters: `harsh,body loss=15`.
   ///
   /// - Returns: `nil` if the text is none of these.
-  public init?(text: String) {
+  package init?(text: String) {
     self = .ordinary
     for (index, part) in text.split(separator: ",", omittingEmptySubsequences: false).enumerated() {
       if index == 0, let level = Level(rawValue: String(part)) {

@@ -1,15 +1,15 @@
 import BluetoothTypes
 
 /// What the radio tells a controller's host.
-public struct RadioOutput: Sendable, Hashable {
-  public var controller: ControllerIdentifier
-  public var event: Event
-  public init(_ controller: ControllerIdentifier, _ event: Event) {
+package struct RadioOutput: Sendable, Hashable {
+  package var controller: ControllerIdentifier
+  package var event: Event
+  package init(_ controller: ControllerIdentifier, _ event: Event) {
     self.controller = controller
     self.event = event
   }
 
-  public enum Event: Sendable, Hashable {
+  package enum Event: Sendable, Hashable {
     case advertisement(AdvertisementReport)
     /// The initiator stopped by itself. The advertiser's set stopped, too.
     case connected(LinkParameters)
@@ -20,15 +20,15 @@ public struct RadioOutput: Sendable, Hashable {
   }
 }
 
-public struct AdvertisementReport: Sendable, Hashable {
-  public var address: DeviceAddress
-  public var data: [UInt8]
+package struct AdvertisementReport: Sendable, Hashable {
+  package var address: DeviceAddress
+  package var data: [UInt8]
   /// `nil` if the scan was passive or the response was lost.
-  public var scanResponse: [UInt8]?
-  public var isConnectable: Bool
+  package var scanResponse: [UInt8]?
+  package var isConnectable: Bool
   /// In dBm.
-  public var rssi: Int8
-  public init(address: DeviceAddress, data: [UInt8], scanResponse: [UInt8]? = nil, isConnectable: Bool, rssi: Int8) {
+  package var rssi: Int8
+  package init(address: DeviceAddress, data: [UInt8], scanResponse: [UInt8]? = nil, isConnectable: Bool, rssi: Int8) {
     self.address = address
     self.data = data
     self.scanResponse = scanResponse
@@ -37,18 +37,18 @@ public struct AdvertisementReport: Sendable, Hashable {
   }
 }
 
-public struct LinkParameters: Sendable, Hashable {
-  public enum Role: String, Sendable, Hashable, Codable {
+package struct LinkParameters: Sendable, Hashable {
+  package enum Role: String, Sendable, Hashable, Codable {
     case central
     case peripheral
   }
-  public var link: LinkIdentifier
-  public var role: Role
-  public var ownAddress: DeviceAddress
-  public var peerAddress: DeviceAddress
-  public var connectionInterval: Duration
-  public var supervisionTimeout: Duration
-  public init(
+  package var link: LinkIdentifier
+  package var role: Role
+  package var ownAddress: DeviceAddress
+  package var peerAddress: DeviceAddress
+  package var connectionInterval: Duration
+  package var supervisionTimeout: Duration
+  package init(
     link: LinkIdentifier, role: Role, ownAddress: DeviceAddress, peerAddress: DeviceAddress,
     connectionInterval: Duration, supervisionTimeout: Duration
   ) {
@@ -62,7 +62,7 @@ public struct LinkParameters: Sendable, Hashable {
 }
 
 /// Why a link ended: HCI error codes (Bluetooth Core, Vol 1, Part F, 1.3).
-public enum DisconnectReason: UInt8, Sendable, Hashable, Codable {
+package enum DisconnectReason: UInt8, Sendable, Hashable, Codable {
   case authenticationFailure = 0x05
   case keyMissing = 0x06
   case connectionTimeout = 0x08

@@ -2,10 +2,10 @@ import BluetoothTypes
 import TimeTypes
 
 /// An Identity Resolving Key, 128 bits.
-public struct IdentityResolvingKey: Sendable, Hashable, Codable {
-  public let high: UInt64
-  public let low: UInt64
-  public init(high: UInt64, low: UInt64) {
+package struct IdentityResolvingKey: Sendable, Hashable, Codable {
+  package let high: UInt64
+  package let low: UInt64
+  package init(high: UInt64, low: UInt64) {
     self.high = high
     self.low = low
   }
@@ -17,24 +17,24 @@ public struct IdentityResolvingKey: Sendable, Hashable, Codable {
 ///
 /// Where Bluetooth uses AES-128, this uses a mixing function without any secrecy. The simulation needs an address to
 /// change and to be recognised, not to be secret; a real controller makes its own addresses.
-public enum ResolvableAddress {
+package enum ResolvableAddress {
   /// How long an address stays (Vol 3, Part C, Appendix A: TGAP(private_addr_int)).
-  public static let rotation = Duration.seconds(900)
+  package static let rotation = Duration.seconds(900)
 
   /// The address of this key's owner at a given time. Different keys change at different moments.
-  public static func address(of key: IdentityResolvingKey, at now: Instant) -> DeviceAddress {
+  package static func address(of key: IdentityResolvingKey, at now: Instant) -> DeviceAddress {
     let changes = epoch(of: key, at: now)
     let random = mix(key, UInt64(bitPattern: changes) ^ 0x7072_616E_6421_0001) & 0x3F_FFFF | 0x40_0000
     return DeviceAddress(bits: random << 24 | hash(key, random), kind: .random)
   }
 
   /// When that address changes next.
-  public static func nextChange(of key: IdentityResolvingKey, after now: Instant) -> Instant {
+  package static func nextChange(of key: IdentityResolvingKey, after now: Instant) -> Instant {
     Instant(nanoseconds: (epoch(of: key, at: now) + 1) * rotation.wholeNanoseconds - phase(of: key))
   }
 
   /// Whether the key's owner made this address, at any time. Another address matches by chance once in 16 million.
-  public static func resolves(_ address: DeviceAddress, with key: IdentityResolvingKey) -> Bool {
+  package static func resolves(_ address: DeviceAddress, with key: IdentityResolvingKey) -> Bool {
     address.isResolvablePrivate && hash(key, address.bits >> 24) == address.bits & 0xFF_FFFF
   }
 

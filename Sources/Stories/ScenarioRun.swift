@@ -8,20 +8,20 @@ import Worlds
 /// One run of a scenario, from an empty folder to the verdict.
 package final class ScenarioRun {
   package struct Options: Sendable {
-    /// Days of a chapter; the scenario's own where `nil`.
+    /// Days of a chapter, or `nil` for the scenario's own number.
     package var days: Double?
     package var seed: UInt64?
-    /// How much faster than written the story's days pass, on machines whose clocks nobody moves.
+    /// How much faster than written the story's days pass, on machines whose clocks can't be moved.
     package var pace: Pace?
-    /// Where the run's files stay; they are removed where `nil`.
+    /// The folder that keeps the run's files; if `nil`, they are removed.
     package var keep: String?
-    /// Each step, as it happens: a line for a person.
+    /// Receives a line for a person about each step, as it happens.
     package var progress: @Sendable (String) -> Void
-    /// Called with the guardian as soon as there is one, for those who must end the world in a hurry.
+    /// Called with the guardian as soon as it exists, for callers that must end the world in a hurry.
     package var worldBegan: @Sendable (Guardian) -> Void
-    /// Called after each step, with the processes that then run: for measurements.
+    /// Called after each step, with the processes that are running then; for measurements.
     package var inspect: @Sendable (Step, WorldProcesses) throws -> Void = { _, _ in }
-    /// Called once, with the world before its machines boot: for what they are to find.
+    /// Called once, with the world before its machines boot; prepares what they will find.
     package var prepare: @Sendable (LocalWorld) throws -> Void = { _ in }
     package init(
       days: Double? = nil, seed: UInt64? = nil, pace: Pace? = nil, keep: String? = nil,
@@ -37,7 +37,7 @@ package final class ScenarioRun {
     }
   }
 
-  /// Why a story stops before its end, though nothing is wrong with the machinery.
+  /// Why a story stops before its end, though the machinery works.
   struct Stopped: Error {
     var reason: String
   }
@@ -52,24 +52,24 @@ package final class ScenarioRun {
   private var chaptersBegun = 0
   private(set) var chapterBegan = Instant.zero
   private(set) var chapterWindow = 0
-  /// When the step before was done. What passes until its records have been read is part of a pause that follows.
+  /// When the previous step was done. The time until its records were read counts as part of a following pause.
   private(set) var stepDone = Instant.zero
   var departed: Instant?
-  /// What each machine was last told to move.
+  /// The last move of each machine.
   var ways: [String: Way] = [:]
-  /// Waiting steps look from here on: from where the last thing was done to the world, at first its boot.
+  /// Where waiting steps begin to look: at the last action on the world, at first its boot.
   var waitsFrom = 0
-  /// What a wait has found the next ones do not find again.
+  /// Events that a wait has found. Later waits don't find them again.
   var found: Set<Int> = []
-  /// Processes that ended by themselves and are on record.
+  /// Processes that ended by themselves and have been recorded.
   private var notedEnds: Set<String> = []
 
-  /// What the machines can't do, or do otherwise than written: lines for the verdict.
+  /// What the machines can't do, or do differently than written: lines for the verdict.
   private var differences: [String] = []
-  /// Steps that were left out, since their machine can't do them.
+  /// How many steps were left out because their machine can't do them.
   var undone = 0
 
-  /// How much longer or shorter than written the story's times are.
+  /// The factor by which the story's times are longer or shorter than written.
   private var scale: Double { days / scenario.days * (options.pace?.ratio ?? 1) }
 
   init(_ scenario: Scenario, _ options: Options, world: any World) throws {
@@ -86,9 +86,9 @@ package final class ScenarioRun {
     }
   }
 
-  /// Where a story happens.
+  /// The place of a story.
   package enum Setting: Sendable {
-    /// Processes here, over a simulated radio, with a clock of their own.
+    /// Processes on this machine, over a simulated radio, with a simulated clock.
     case simulated(Executables)
     case machines(MachinesDescription, MachineTools)
 
@@ -104,9 +104,9 @@ package final class ScenarioRun {
     try run(scenario, on: .simulated(executables), options: options)
   }
 
-  /// Runs the scenario; nothing of its world is left when this returns or throws.
+  /// Runs the scenario. Nothing of its world is left when this returns or throws.
   ///
-  /// - Throws: `WorldError` and others where the world can't be made. What goes wrong in the story is in the report.
+  /// - Throws: `WorldError` and others if the world can't be made. Problems within the story are in the report.
   package static func run(_ scenario: Scenario, on setting: Setting, options: Options) throws -> Report {
     try StoryLength.check(scenario, days: options.days ?? scenario.days, pace: options.pace)
     let folder = try RunFolder(keep: options.keep)
@@ -214,7 +214,7 @@ package final class ScenarioRun {
     if let problem { throw problem }
   }
 
-  /// Says before anything happens what will not happen as written.
+  /// Reports, before anything happens, what will not happen as written.
   private func compareAbilities() throws {
     for step in scenario.chapters.flatMap(\.steps) {
       guard let (machine, ability) = try ability(step.action) else { continue }
@@ -249,7 +249,7 @@ package final class ScenarioRun {
 
   private func take(_ step: Step) throws {
     switch step.time {
-    // Settled when the step before ended.
+    // The world settled when the previous step ended.
     case .next: break
     case .later(let duration): try reach(stepDone + scaled(duration))
     case .day(let day): try reach(chapterBegan + scaled(days: day))
@@ -266,7 +266,7 @@ package final class ScenarioRun {
     try options.inspect(step, WorldProcesses(world: world.run.world))
   }
 
-  /// The moment that a step is meant for.
+  /// Waits until the time of a step.
   private func reach(_ instant: Instant) throws {
     try pass(until: instant)
     stepDone = world.now
@@ -278,7 +278,7 @@ package final class ScenarioRun {
 
   func scaled(days: Double) -> Duration { StoryLength.duration(days * scale * 86400) }
 
-  /// Lets the world live until then.
+  /// Lets the world run until then.
   func pass(until instant: Instant) throws {
     guard instant > world.now else { return }
     try world.run(until: instant) {
@@ -287,13 +287,13 @@ package final class ScenarioRun {
     }
   }
 
-  /// Reads what happened, and notes what ended by itself.
+  /// Reads what happened, and records what ended by itself.
   func tend() throws {
     try chronicle.readNew()
     var fatal: String?
     for (machine, ended) in try world.tend() {
       fatal = fatal ?? ended.fatal
-      // Whoever can't go on without a process finds it dead again and again.
+      // A world that can't continue without a process reports its end again and again.
       guard notedEnds.insert("\(machine) \(ended.process) \(ended.pid)").inserted else { continue }
       try mark(
         .processFailed, machine: machine, message: "\(ended.process) ended by itself: \(ended.end)",
@@ -302,7 +302,7 @@ package final class ScenarioRun {
     if let fatal { throw WorldError(fatal) }
   }
 
-  /// What was recorded until the story stopped, and who ended meanwhile: it still tells which promises held.
+  /// Reads what was recorded until the story stopped, and which processes ended: it still shows which promises held.
   private func noteLastEnds() throws {
     do { try tend() } catch { try chronicle.readNew() }
   }

@@ -1,18 +1,18 @@
 import TimeTypes
 import Worlds
 
-/// How long a story may be: a clock counts 292 years of nanoseconds.
+/// Limits the length of a story: a clock can count 292 years of nanoseconds.
 enum StoryLength {
   /// Some 274 years.
   static let maximumDays = 100_000.0
 
-  /// A duration of so many seconds; what is longer than any story is as long as the longest.
+  /// A duration of this many seconds, limited to that of the longest story.
   static func duration(_ seconds: Double) -> Duration {
     let limit = maximumDays * 86400
     return .nanoseconds(Int64((min(max(seconds, -limit), limit) * 1e9).rounded()))
   }
 
-  /// - Throws: `ScenarioError` with the step at which a story with this many days a chapter gets too long.
+  /// - Throws: `ScenarioError` naming the step at which a story with this many days per chapter gets too long.
   static func check(_ scenario: Scenario, days: Double, pace: Pace?) throws(ScenarioError) {
     let scale = days / scenario.days * (pace?.ratio ?? 1)
     var seconds = 0.0
@@ -36,7 +36,7 @@ enum StoryLength {
 }
 
 extension Action {
-  /// How long it takes at most.
+  /// The most seconds that it takes.
   fileprivate func seconds(scale: Double) -> Double {
     switch self {
     case .passDays(let days): days * scale * 86400

@@ -6,7 +6,7 @@ import TimeTypes
 import Worlds
 
 extension Action {
-  /// Waiting and looking, which leaves the world alone.
+  /// Waits and checks, which leave the world alone.
   fileprivate var isPatient: Bool {
     switch self {
     case .wait, .pass, .passDays, .check: true
@@ -84,7 +84,7 @@ extension ScenarioRun {
   private func user(
     _ event: Recorded.Story, _ request: ControlRequest, _ machine: String, _ app: InstalledApp, _ words: String
   ) throws {
-    // On record before it is done, so that what follows from it comes after it.
+    // Recorded before it is done, so that its consequences are recorded after it.
     try mark(event, machine: machine, message: words, fields: [.app: app.bundleIdentifier])
     try world.machine(machine).control(request)
   }
@@ -96,14 +96,15 @@ extension ScenarioRun {
     try world.machine(machine).hold(app, isHung: isHung)
   }
 
-  /// A step that a machine can't do is on record, and so is why. Without a departure or an arrival there is no story.
+  /// A step that a machine can't do is recorded, with the reason. Without a departure or an arrival there is no
+  /// story.
   private func leaveOut(_ step: Step, _ machine: String, _ why: String) throws {
     undone += 1
     try mark(.notDone, machine: machine, message: "not done: \(step.note ?? step.action.summary): \(why)")
     if case .move(_, _, .some, _) = step.action { throw Stopped(reason: "\(step.action.summary): \(why)") }
   }
 
-  /// Time that the story spends with nothing: where its days are hurried, so is this.
+  /// A pause in the story. If its days are shortened, the pause is limited.
   private func pause(_ duration: Duration, since beginning: Instant? = nil) throws {
     try pass(until: (beginning ?? world.now) + (options.pace.map { min(duration, $0.longestPause) } ?? duration))
   }
@@ -121,7 +122,7 @@ extension ScenarioRun {
     _ machine: String, to place: Place, _ occasion: Occasion?, _ over: Duration?, _ step: Step, _ words: String
   ) throws {
     let here = try whereabouts(of: machine)
-    // Promises tell from the way whether there was an approach.
+    // Promises use this to tell whether there was an approach.
     var fields: [JournalField: String] = [
       .x: "\(place.x)", .y: "\(place.y)", .fromX: "\(here.x)", .fromY: "\(here.y)",
       .way: over == nil ? "jump" : "walk",
@@ -142,7 +143,7 @@ extension ScenarioRun {
     }
     let fault = MachineFault.move(to: place, occasion: occasion, over: over)
     try world.machine(machine).perform(fault)
-    // Whoever stands in for a walk is there when he says so, and nobody else tells that it has ended.
+    // A person who walks as a substitute has arrived when they say so, and nothing else records the end of the walk.
     if over != nil, case .substitute = try world.machine(machine).ability(fault) {
       try mark(
         .walkEnded, machine: machine, message: "\(machine) is at \(place)",
@@ -150,7 +151,7 @@ extension ScenarioRun {
     }
   }
 
-  /// Where the story has a machine now.
+  /// The present place of a machine in the story.
   private func whereabouts(of machine: String) throws -> Place {
     if let way = ways[machine] { return way.place(at: world.now) }
     guard let description = scenario.machines.first(where: { $0.name == machine }) else {
@@ -159,7 +160,7 @@ extension ScenarioRun {
     return description.position
   }
 
-  /// Waits for an event that comes after what was last done to the world.
+  /// Waits for an event after the last action on the world.
   private func wait(_ pattern: EventPattern, _ limit: Duration, _ note: String?) throws {
     var next = waitsFrom
     let came = try world.run(until: world.now + limit) {

@@ -4,15 +4,15 @@ import Glibc
 import Synchronization
 
 /// What a bus connection tells its user. Each handler is called on the bus's thread, in the order of the messages.
-public struct BusHandlers: Sendable {
+package struct BusHandlers: Sendable {
   /// A peer called a method. It is answered once, now or later, with `Bus.reply`.
-  public var onCall: @Sendable (isolated Bus, IncomingCall) -> Void
+  package var onCall: @Sendable (isolated Bus, IncomingCall) -> Void
   /// A signal arrived. The handler must check its sender.
-  public var onSignal: @Sendable (isolated Bus, IncomingSignal) -> Void
+  package var onSignal: @Sendable (isolated Bus, IncomingSignal) -> Void
   /// The connection ended by itself. Nothing comes after it.
-  public var onClose: @Sendable (isolated Bus, BusError) -> Void
+  package var onClose: @Sendable (isolated Bus, BusError) -> Void
 
-  public init(
+  package init(
     onCall: @escaping @Sendable (isolated Bus, IncomingCall) -> Void = { bus, call in
       bus.reply(to: call, with: .failure(.unknownObject(call)))
     },
@@ -30,7 +30,7 @@ public struct BusHandlers: Sendable {
 /// It lives on its own thread, which is this actor's executor: handlers and completions run there. Values go in and
 /// out; no libsystemd message is visible outside. When the connection ends, open calls fail with
 /// `BusError.disconnected` and `BusHandlers.onClose` is called. The process goes on.
-public actor Bus {
+package actor Bus {
   private nonisolated let thread: BusThread
   private nonisolated let connection: BusConnection
   private nonisolated let hasStarted = Atomic<Bool>(false)
@@ -41,19 +41,19 @@ public actor Bus {
   private var isOpen = true
 
   /// This connection's name on the bus, such as `:1.7`.
-  public nonisolated let uniqueName: String
-  public nonisolated let address: BusAddress
+  package nonisolated let uniqueName: String
+  package nonisolated let address: BusAddress
 
   /// The bus's thread. Another actor that returns it runs on that thread too, and reaches this actor with
   /// `assumeIsolated`, without waiting.
-  public nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
+  package nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
 
   /// Connects, and owns `name` if one is given. Blocks until the bus has answered. Nothing is received before
   /// `start`, and nothing that arrives earlier is lost.
   ///
   /// Throws `NoServer` with the address if there is no bus, `NameTaken` if the name has another owner, and
   /// `AccessDenied` if the bus's policy does not allow it.
-  public init(address: BusAddress = .system, name: String? = nil, limits: MessageLimits = MessageLimits())
+  package init(address: BusAddress = .system, name: String? = nil, limits: MessageLimits = MessageLimits())
     throws(BusError)
   {
     self.address = address
@@ -65,7 +65,7 @@ public actor Bus {
   deinit { thread.stop() }
 
   /// Starts the thread. Called once, before any other use.
-  public nonisolated func start(_ handlers: BusHandlers = BusHandlers()) throws(BusError) {
+  package nonisolated func start(_ handlers: BusHandlers = BusHandlers()) throws(BusError) {
     connection.handlers = BusConnection.Handlers(
       onCall: { [weak self] call in self?.assumeIsolated { $0.handlers?.onCall($0, call) } },
       onSignal: { [weak self] signal in self?.assumeIsolated { $0.receive(signal) } },
@@ -79,17 +79,17 @@ public actor Bus {
   }
 
   /// Runs `work` on the bus's thread after everything enqueued before. Work enqueued by one thread runs in its order.
-  public nonisolated func enqueue(_ work: @escaping @Sendable (isolated Bus) -> Void) {
+  package nonisolated func enqueue(_ work: @escaping @Sendable (isolated Bus) -> Void) {
     thread.enqueue { self.assumeIsolated { work($0) } }
   }
 
   /// Runs `work` at once on the bus's own thread; on any other thread, like `enqueue`.
-  public nonisolated func performSoon(_ work: @escaping @Sendable (isolated Bus) -> Void) {
+  package nonisolated func performSoon(_ work: @escaping @Sendable (isolated Bus) -> Void) {
     if thread.isCurrent { assumeIsolated { work($0) } } else { enqueue(work) }
   }
 
   /// Sends what was enqueued before, leaves the bus and drops the handlers. Returns at once. Open calls fail.
-  public nonisolated func close() {
+  package nonisolated func close() {
     // Without a thread, the connection still belongs to the caller.
     guard hasStarted.load(ordering: .acquiring) else { return connection.close() }
     enqueue { $0.leave() }
@@ -97,7 +97,7 @@ public actor Bus {
 
   /// Like `close`, but returns when the name it owned since `init` is free for another connection. Can be called on
   /// any thread. The caller must not hold anything that a handler may be waiting for.
-  public nonisolated func closeAndWait() {
+  package nonisolated func closeAndWait() {
     guard hasStarted.load(ordering: .acquiring) else { return connection.close() }
     if thread.isCurrent { return assumeIsolated { $0.leave() } }
     let closed = DispatchSemaphore(value: 0)
@@ -122,7 +122,7 @@ public actor Bus {
   /// answered, the callee leaves the bus, or the connection ends. Replies and signals of one peer come in the order
   /// in which it sent them. (A bus limits the open calls of one connection, to 128 unless configured otherwise, and
   /// fails further calls with `LimitsExceeded`.)
-  public func call(
+  package func call(
     _ call: MethodCall, timeout: Duration? = nil, completion: @escaping @Sendable (Result<[Value], BusError>) -> Void
   ) {
     connection.call(call, timeout: timeout, completion: completion)
@@ -130,7 +130,7 @@ public actor Bus {
 
   /// Calls a method and returns its results; see `call(_:timeout:completion:)`.
   @discardableResult
-  public func call(_ call: MethodCall, timeout: Duration? = nil) async throws(BusError) -> [Value] {
+  package func call(_ call: MethodCall, timeout: Duration? = nil) async throws(BusError) -> [Value] {
     let result = await withCheckedContinuation { continuation in
       connection.call(call, timeout: timeout) { continuation.resume(returning: $0) }
     }
@@ -139,7 +139,7 @@ public actor Bus {
 
   /// Calls a method and blocks until it is answered, the callee leaves the bus, or the connection ends. Other
   /// messages wait in the meantime. Can be called on any thread, including the bus's own.
-  public nonisolated func callAndWait(_ call: MethodCall) throws(BusError) -> [Value] {
+  package nonisolated func callAndWait(_ call: MethodCall) throws(BusError) -> [Value] {
     if thread.isCurrent { return try connection.callAndWait(call) }
     let answered = DispatchSemaphore(value: 0)
     let outcome = Mutex<Result<[Value], BusError>>(.failure(.disconnected))
@@ -154,20 +154,20 @@ public actor Bus {
   }
 
   /// Calls a method without asking for a reply.
-  public func callWithoutReply(_ call: MethodCall) throws(BusError) { try connection.callWithoutReply(call) }
+  package func callWithoutReply(_ call: MethodCall) throws(BusError) { try connection.callWithoutReply(call) }
 
-  public func emit(_ signal: OutgoingSignal) throws(BusError) { try connection.emit(signal) }
+  package func emit(_ signal: OutgoingSignal) throws(BusError) { try connection.emit(signal) }
 
   /// Answers a call. A second answer, or one to a call that wants no reply, has no effect.
-  public func reply(to call: IncomingCall, with result: Result<[Value], BusError>) {
+  package func reply(to call: IncomingCall, with result: Result<[Value], BusError>) {
     connection.reply(to: call, with: result)
   }
 
   /// Forgets unanswered calls of a peer that has left the bus.
-  public func discardCalls(from sender: String) { connection.discardCalls(from: sender) }
+  package func discardCalls(from sender: String) { connection.discardCalls(from: sender) }
 
   /// Broadcast signals that match the rule are received from the completion on, and only from then on reliably.
-  public func addMatch(
+  package func addMatch(
     _ rule: MatchRule, completion: @escaping @Sendable (Result<Void, BusError>) -> Void = { _ in }
   ) {
     connection.call(.toBus("AddMatch", [.string(rule.text)]), timeout: nil) { result in
@@ -176,14 +176,14 @@ public actor Bus {
   }
 
   /// Reverts one `addMatch` of the same rule.
-  public func removeMatch(_ rule: MatchRule) {
+  package func removeMatch(_ rule: MatchRule) {
     try? connection.callWithoutReply(.toBus("RemoveMatch", [.string(rule.text)]))
   }
 
   // MARK: Names
 
   /// Owns a name; throws `NameTaken` and `AccessDenied` as `init` does.
-  public func requestName(_ name: String) async throws(BusError) {
+  package func requestName(_ name: String) async throws(BusError) {
     let doNotQueue: UInt32 = 4
     let reply: [Value]
     do {
@@ -195,19 +195,19 @@ public actor Bus {
     guard reply == [.uint32(1)] || reply == [.uint32(4)] else { throw .nameTaken(name) }
   }
 
-  public func releaseName(_ name: String) async throws(BusError) {
+  package func releaseName(_ name: String) async throws(BusError) {
     try await call(.toBus("ReleaseName", [.string(name)]))
   }
 
   /// The process behind a connection. Throws `NameHasNoOwner` if it has left.
-  public func credentials(of name: String) async throws(BusError) -> BusCredentials {
+  package func credentials(of name: String) async throws(BusError) -> BusCredentials {
     try await withCheckedContinuation { continuation in
       credentials(of: name) { continuation.resume(returning: $0) }
     }.get()
   }
 
   /// The process behind a connection. `completion` is called once, on the bus's thread.
-  public func credentials(
+  package func credentials(
     of name: String, completion: @escaping @Sendable (Result<BusCredentials, BusError>) -> Void
   ) {
     var call = MethodCall.toBus("GetConnectionCredentials", [.string(name)])
@@ -231,7 +231,7 @@ public actor Bus {
   }
 
   /// Identifies one watch of a name's owner.
-  public struct NameWatch: Sendable, Hashable {
+  package struct NameWatch: Sendable, Hashable {
     fileprivate let rawValue: UInt64
   }
 
@@ -246,7 +246,7 @@ public actor Bus {
   /// Reports who owns `name` (well-known or unique): the present owner, then each change, in order with the owner's
   /// own messages; `nil` while there is none. If one owner directly replaces another, two changes are reported.
   @discardableResult
-  public func watchOwner(
+  package func watchOwner(
     of name: String, onChange: @escaping @Sendable (isolated Bus, String?) -> Void
   ) -> NameWatch {
     lastWatch += 1
@@ -269,7 +269,7 @@ public actor Bus {
     return watch
   }
 
-  public func unwatch(_ watch: NameWatch) {
+  package func unwatch(_ watch: NameWatch) {
     guard let ended = watches.removeValue(forKey: watch) else { return }
     watchersOfName[ended.name]?.removeAll { $0 == watch }
     if watchersOfName[ended.name]?.isEmpty == true { watchersOfName[ended.name] = nil }

@@ -93,7 +93,7 @@ final class BusConnection: @unchecked Sendable {
     case ...0: return
     case EEXIST: throw .nameTaken(name)
     case EACCES, EPERM: throw .nameDenied(name)
-    case EINVAL: throw .invalidArguments("'\(name)' is no bus name")
+    case EINVAL: throw .invalidArguments("'\(name)' is not a bus name")
     default: throw .system(result, "own the bus name \(name)")
     }
   }

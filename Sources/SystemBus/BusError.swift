@@ -1,55 +1,55 @@
 import Glibc
 
 /// An error on a bus: a D-Bus error from a peer or the bus itself, or a local one with a name of this module.
-public struct BusError: Error, Sendable, Hashable, CustomStringConvertible {
+package struct BusError: Error, Sendable, Hashable, CustomStringConvertible {
   /// A D-Bus error name, such as `org.freedesktop.DBus.Error.UnknownMethod`.
-  public var name: String
-  public var message: String
+  package var name: String
+  package var message: String
 
-  public init(name: String, message: String) {
+  package init(name: String, message: String) {
     self.name = name
     self.message = message
   }
 
-  public var description: String { message.isEmpty ? name : "\(name): \(message)" }
+  package var description: String { message.isEmpty ? name : "\(name): \(message)" }
 
   /// Names of errors: the standard ones of D-Bus and those of this module.
-  public enum Name {
-    public static let failed = "org.freedesktop.DBus.Error.Failed"
-    public static let accessDenied = "org.freedesktop.DBus.Error.AccessDenied"
-    public static let invalidArguments = "org.freedesktop.DBus.Error.InvalidArgs"
-    public static let limitsExceeded = "org.freedesktop.DBus.Error.LimitsExceeded"
-    public static let nameHasNoOwner = "org.freedesktop.DBus.Error.NameHasNoOwner"
-    public static let noReply = "org.freedesktop.DBus.Error.NoReply"
-    public static let noServer = "org.freedesktop.DBus.Error.NoServer"
-    public static let propertyReadOnly = "org.freedesktop.DBus.Error.PropertyReadOnly"
-    public static let serviceUnknown = "org.freedesktop.DBus.Error.ServiceUnknown"
-    public static let unknownInterface = "org.freedesktop.DBus.Error.UnknownInterface"
-    public static let unknownMethod = "org.freedesktop.DBus.Error.UnknownMethod"
-    public static let unknownObject = "org.freedesktop.DBus.Error.UnknownObject"
-    public static let unknownProperty = "org.freedesktop.DBus.Error.UnknownProperty"
+  package enum Name {
+    package static let failed = "org.freedesktop.DBus.Error.Failed"
+    package static let accessDenied = "org.freedesktop.DBus.Error.AccessDenied"
+    package static let invalidArguments = "org.freedesktop.DBus.Error.InvalidArgs"
+    package static let limitsExceeded = "org.freedesktop.DBus.Error.LimitsExceeded"
+    package static let nameHasNoOwner = "org.freedesktop.DBus.Error.NameHasNoOwner"
+    package static let noReply = "org.freedesktop.DBus.Error.NoReply"
+    package static let noServer = "org.freedesktop.DBus.Error.NoServer"
+    package static let propertyReadOnly = "org.freedesktop.DBus.Error.PropertyReadOnly"
+    package static let serviceUnknown = "org.freedesktop.DBus.Error.ServiceUnknown"
+    package static let unknownInterface = "org.freedesktop.DBus.Error.UnknownInterface"
+    package static let unknownMethod = "org.freedesktop.DBus.Error.UnknownMethod"
+    package static let unknownObject = "org.freedesktop.DBus.Error.UnknownObject"
+    package static let unknownProperty = "org.freedesktop.DBus.Error.UnknownProperty"
     /// Local: the connection to the bus has ended.
-    public static let disconnected = "org.freedesktop.DBus.Error.Disconnected"
+    package static let disconnected = "org.freedesktop.DBus.Error.Disconnected"
     /// Local: another connection owns the requested name.
-    public static let nameTaken = "org.latchkey.Error.NameTaken"
+    package static let nameTaken = "org.latchkey.Error.NameTaken"
   }
 
   /// The error of every call that is open when the connection ends, and of every later one.
-  public static let disconnected = BusError(name: Name.disconnected, message: "the connection to the bus has ended")
+  package static let disconnected = BusError(name: Name.disconnected, message: "the connection to the bus has ended")
 
-  public static func invalidArguments(_ message: String) -> BusError {
+  package static func invalidArguments(_ message: String) -> BusError {
     BusError(name: Name.invalidArguments, message: message)
   }
 
   /// In the words that D-Bus implementations use.
-  public static func unknownMethod(_ call: IncomingCall) -> BusError {
+  package static func unknownMethod(_ call: IncomingCall) -> BusError {
     BusError(
       name: Name.unknownMethod,
       message: "Method \"\(call.member)\" with signature \"\(call.signature)\" on interface "
         + "\"\(call.interface ?? "(null)")\" doesn't exist")
   }
 
-  public static func unknownObject(_ call: IncomingCall) -> BusError {
+  package static func unknownObject(_ call: IncomingCall) -> BusError {
     BusError(name: Name.unknownObject, message: "Unknown object '\(call.path)'")
   }
 

@@ -1,18 +1,18 @@
 import BusValue
 
 /// A method call to make.
-public struct MethodCall: Sendable, Hashable {
+package struct MethodCall: Sendable, Hashable {
   /// A unique name (`:1.7`) or a well-known one.
-  public var destination: String
-  public var path: ObjectPath
-  public var interface: String
-  public var member: String
-  public var arguments: [Value]
+  package var destination: String
+  package var path: ObjectPath
+  package var interface: String
+  package var member: String
+  package var arguments: [Value]
   /// Whether the reply may contain file descriptors, which the caller then owns and closes. Otherwise a reply with
   /// descriptors is an error, so that none can leak.
-  public var acceptsFileDescriptors: Bool
+  package var acceptsFileDescriptors: Bool
 
-  public init(
+  package init(
     to destination: String, path: ObjectPath, interface: String, member: String, arguments: [Value] = [],
     acceptsFileDescriptors: Bool = false
   ) {
@@ -33,47 +33,47 @@ public struct MethodCall: Sendable, Hashable {
 }
 
 /// A method call that a peer made to this connection. It is answered once, with `Bus.reply`.
-public struct IncomingCall: Sendable, Hashable {
+package struct IncomingCall: Sendable, Hashable {
   /// The caller's unique name, guaranteed by the bus.
-  public let sender: String
-  public let path: ObjectPath
-  public let interface: String?
-  public let member: String
-  public let arguments: [Value]
+  package let sender: String
+  package let path: ObjectPath
+  package let interface: String?
+  package let member: String
+  package let arguments: [Value]
   /// Identifies the call for `Bus.reply`, or `nil` if the caller wants no reply.
   let token: UInt64?
 
   /// The arguments' signatures, joined.
-  public var signature: String { arguments.map(\.signature).joined() }
+  package var signature: String { arguments.map(\.signature).joined() }
   /// Roughly the memory that its arguments take, in bytes.
-  public var byteCount: Int { arguments.byteCount }
+  package var byteCount: Int { arguments.byteCount }
   /// Whether the caller wants a reply.
-  public var expectsReply: Bool { token != nil }
+  package var expectsReply: Bool { token != nil }
 }
 
 /// A signal that arrived: a matching broadcast, or one that any peer sent to this connection alone. Check `sender`
 /// before acting on it.
-public struct IncomingSignal: Sendable, Hashable {
+package struct IncomingSignal: Sendable, Hashable {
   /// The sender's unique name, guaranteed by the bus.
-  public let sender: String
-  public let path: ObjectPath
-  public let interface: String
-  public let member: String
-  public let arguments: [Value]
+  package let sender: String
+  package let path: ObjectPath
+  package let interface: String
+  package let member: String
+  package let arguments: [Value]
 
-  public var signature: String { arguments.map(\.signature).joined() }
+  package var signature: String { arguments.map(\.signature).joined() }
 }
 
 /// A signal to send.
-public struct OutgoingSignal: Sendable, Hashable {
-  public var path: ObjectPath
-  public var interface: String
-  public var member: String
-  public var arguments: [Value]
+package struct OutgoingSignal: Sendable, Hashable {
+  package var path: ObjectPath
+  package var interface: String
+  package var member: String
+  package var arguments: [Value]
   /// A unique name; `nil` broadcasts.
-  public var destination: String?
+  package var destination: String?
 
-  public init(path: ObjectPath, interface: String, member: String, arguments: [Value], destination: String? = nil) {
+  package init(path: ObjectPath, interface: String, member: String, arguments: [Value], destination: String? = nil) {
     self.path = path
     self.interface = interface
     self.member = member
@@ -83,16 +83,16 @@ public struct OutgoingSignal: Sendable, Hashable {
 }
 
 /// Which broadcast signals to receive (D-Bus specification, "Match Rules").
-public struct MatchRule: Sendable, Hashable {
-  public var sender: String?
-  public var interface: String?
-  public var member: String?
-  public var path: ObjectPath?
-  public var pathNamespace: ObjectPath?
+package struct MatchRule: Sendable, Hashable {
+  package var sender: String?
+  package var interface: String?
+  package var member: String?
+  package var path: ObjectPath?
+  package var pathNamespace: ObjectPath?
   /// What the first argument, a string, must be.
-  public var firstArgument: String?
+  package var firstArgument: String?
 
-  public init(
+  package init(
     sender: String? = nil, interface: String? = nil, member: String? = nil, path: ObjectPath? = nil,
     pathNamespace: ObjectPath? = nil, firstArgument: String? = nil
   ) {
@@ -123,27 +123,27 @@ public struct MatchRule: Sendable, Hashable {
 }
 
 /// The process behind a connection, according to the bus.
-public struct BusCredentials: Sendable, Hashable {
-  public var processIdentifier: Int32
-  public var userIdentifier: UInt32
-  public init(processIdentifier: Int32, userIdentifier: UInt32) {
+package struct BusCredentials: Sendable, Hashable {
+  package var processIdentifier: Int32
+  package var userIdentifier: UInt32
+  package init(processIdentifier: Int32, userIdentifier: UInt32) {
     self.processIdentifier = processIdentifier
     self.userIdentifier = userIdentifier
   }
 }
 
 /// How much of one message is decoded. Larger messages are refused.
-public struct MessageLimits: Sendable, Hashable {
+package struct MessageLimits: Sendable, Hashable {
   /// Depth of nested containers.
-  public var depth: Int
+  package var depth: Int
   /// Number of values, including containers.
-  public var values: Int
+  package var values: Int
   /// Total bytes of strings and byte arrays.
-  public var bytes: Int
+  package var bytes: Int
   /// Calls received and not answered yet, over all peers.
-  public var openCalls: Int
+  package var openCalls: Int
 
-  public init(depth: Int = 16, values: Int = 200_000, bytes: Int = 4 << 20, openCalls: Int = 4096) {
+  package init(depth: Int = 16, values: Int = 200_000, bytes: Int = 4 << 20, openCalls: Int = 4096) {
     self.depth = depth
     self.values = values
     self.bytes = bytes
@@ -152,10 +152,10 @@ public struct MessageLimits: Sendable, Hashable {
 }
 
 /// Names and interfaces of the D-Bus specification.
-public enum BusName {
-  public static let bus = "org.freedesktop.DBus"
-  public static let properties = "org.freedesktop.DBus.Properties"
-  public static let objectManager = "org.freedesktop.DBus.ObjectManager"
-  public static let introspectable = "org.freedesktop.DBus.Introspectable"
-  public static let peer = "org.freedesktop.DBus.Peer"
+package enum BusName {
+  package static let bus = "org.freedesktop.DBus"
+  package static let properties = "org.freedesktop.DBus.Properties"
+  package static let objectManager = "org.freedesktop.DBus.ObjectManager"
+  package static let introspectable = "org.freedesktop.DBus.Introspectable"
+  package static let peer = "org.freedesktop.DBus.Peer"
 }

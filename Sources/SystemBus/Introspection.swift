@@ -1,69 +1,69 @@
 import BusValue
 
 /// An interface as introspection describes it (D-Bus specification, "Introspection Data Format").
-public struct InterfaceDescription: Sendable, Hashable {
-  public struct Argument: Sendable, Hashable {
-    public var name: String
-    public var signature: String
-    public init(_ name: String, _ signature: String) {
+package struct InterfaceDescription: Sendable, Hashable {
+  package struct Argument: Sendable, Hashable {
+    package var name: String
+    package var signature: String
+    package init(_ name: String, _ signature: String) {
       self.name = name
       self.signature = signature
     }
   }
 
-  public struct Method: Sendable, Hashable {
-    public var name: String
-    public var inputs: [Argument]
-    public var outputs: [Argument]
+  package struct Method: Sendable, Hashable {
+    package var name: String
+    package var inputs: [Argument]
+    package var outputs: [Argument]
     /// The caller gets no reply.
-    public var noReply: Bool
-    public init(_ name: String, _ inputs: [Argument] = [], returns outputs: [Argument] = [], noReply: Bool = false) {
+    package var noReply: Bool
+    package init(_ name: String, _ inputs: [Argument] = [], returns outputs: [Argument] = [], noReply: Bool = false) {
       self.name = name
       self.inputs = inputs
       self.outputs = outputs
       self.noReply = noReply
     }
     /// The inputs' signatures, joined.
-    public var signature: String { inputs.map(\.signature).joined() }
+    package var signature: String { inputs.map(\.signature).joined() }
   }
 
-  public struct Signal: Sendable, Hashable {
-    public var name: String
-    public var arguments: [Argument]
-    public init(_ name: String, _ arguments: [Argument]) {
+  package struct Signal: Sendable, Hashable {
+    package var name: String
+    package var arguments: [Argument]
+    package init(_ name: String, _ arguments: [Argument]) {
       self.name = name
       self.arguments = arguments
     }
-    public var signature: String { arguments.map(\.signature).joined() }
+    package var signature: String { arguments.map(\.signature).joined() }
   }
 
-  public struct Property: Sendable, Hashable {
-    public var name: String
-    public var signature: String
-    public var isWritable: Bool
-    public init(_ name: String, _ signature: String, isWritable: Bool = false) {
+  package struct Property: Sendable, Hashable {
+    package var name: String
+    package var signature: String
+    package var isWritable: Bool
+    package init(_ name: String, _ signature: String, isWritable: Bool = false) {
       self.name = name
       self.signature = signature
       self.isWritable = isWritable
     }
   }
 
-  public var name: String
-  public var methods: [Method]
-  public var signals: [Signal]
-  public var properties: [Property]
+  package var name: String
+  package var methods: [Method]
+  package var signals: [Signal]
+  package var properties: [Property]
 
-  public init(_ name: String, methods: [Method] = [], signals: [Signal] = [], properties: [Property] = []) {
+  package init(_ name: String, methods: [Method] = [], signals: [Signal] = [], properties: [Property] = []) {
     self.name = name
     self.methods = methods
     self.signals = signals
     self.properties = properties
   }
 
-  public static let introspectable = InterfaceDescription(
+  package static let introspectable = InterfaceDescription(
     BusName.introspectable, methods: [Method("Introspect", returns: [Argument("data", "s")])])
 
-  public static let properties = InterfaceDescription(
+  package static let properties = InterfaceDescription(
     BusName.properties,
     methods: [
       Method("Get", [Argument("interface", "s"), Argument("name", "s")], returns: [Argument("value", "v")]),
@@ -79,7 +79,7 @@ public struct InterfaceDescription: Sendable, Hashable {
         ])
     ])
 
-  public static let objectManager = InterfaceDescription(
+  package static let objectManager = InterfaceDescription(
     BusName.objectManager,
     methods: [Method("GetManagedObjects", returns: [Argument("objects", "a{oa{sa{sv}}}")])],
     signals: [
@@ -89,9 +89,9 @@ public struct InterfaceDescription: Sendable, Hashable {
 }
 
 /// Writes introspection documents.
-public enum Introspection {
+package enum Introspection {
   /// The document for one object: its interfaces and the names of the objects directly below it.
-  public static func document(interfaces: [InterfaceDescription], children: [String] = []) -> String {
+  package static func document(interfaces: [InterfaceDescription], children: [String] = []) -> String {
     var lines = [
       "<!DOCTYPE node PUBLIC \"-//freedesktop//DTD D-BUS Object Introspection 1.0//EN\"",
       " \"http://www.freedesktop.org/standards/dbus/1.0/introspect.dtd\">",
@@ -104,7 +104,7 @@ public enum Introspection {
   }
 
   /// The names of the objects directly below `path`, given all `paths`.
-  public static func children(of path: ObjectPath, among paths: some Sequence<ObjectPath>) -> [String] {
+  package static func children(of path: ObjectPath, among paths: some Sequence<ObjectPath>) -> [String] {
     let depth = path.text.split(separator: "/").count
     return Set(
       paths.filter { $0 != path && $0.isWithin(path) }.map { String($0.text.split(separator: "/")[depth]) }

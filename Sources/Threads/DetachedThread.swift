@@ -4,7 +4,7 @@ import Glibc
 ///
 /// It is not a libdispatch thread: once asked for a thread, libdispatch's pool wakes up every second for as long as
 /// the process lives, and a daemon that waits for days must not wake the machine.
-public enum DetachedThread {
+package enum DetachedThread {
   private final class Work: Sendable {
     let body: @Sendable () -> Void
     init(_ body: @escaping @Sendable () -> Void) { self.body = body }
@@ -13,7 +13,7 @@ public enum DetachedThread {
   /// Runs `body` on a new thread, with all signals blocked: they belong to the main thread.
   ///
   /// - Throws: if the system can't provide a thread. `body` is not called then.
-  public static func start(_ body: @escaping @Sendable () -> Void) throws(ThreadError) {
+  package static func start(_ body: @escaping @Sendable () -> Void) throws(ThreadError) {
     let work = Unmanaged.passRetained(Work(body))
     var everything = sigset_t()
     var before = sigset_t()
@@ -38,7 +38,7 @@ public enum DetachedThread {
 }
 
 /// Why there is no thread.
-public struct ThreadError: Error, Sendable, Hashable {
+package struct ThreadError: Error, Sendable, Hashable {
   /// The `errno` returned by pthread_create(3).
-  public let number: Int32
+  package let number: Int32
 }

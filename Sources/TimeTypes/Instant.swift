@@ -1,29 +1,29 @@
 /// A point in time: nanoseconds since the time source's zero. On a machine, zero is that of CLOCK_BOOTTIME; in a
 /// simulated world it is the world's beginning.
-public struct Instant: Sendable, Hashable, Comparable, Codable, CustomStringConvertible {
-  public let nanoseconds: Int64
+package struct Instant: Sendable, Hashable, Comparable, Codable, CustomStringConvertible {
+  package let nanoseconds: Int64
 
-  public init(nanoseconds: Int64) { self.nanoseconds = nanoseconds }
+  package init(nanoseconds: Int64) { self.nanoseconds = nanoseconds }
 
-  public static let zero = Instant(nanoseconds: 0)
+  package static let zero = Instant(nanoseconds: 0)
 
-  public static func + (instant: Instant, duration: Duration) -> Instant {
+  package static func + (instant: Instant, duration: Duration) -> Instant {
     Instant(nanoseconds: instant.nanoseconds + duration.wholeNanoseconds)
   }
-  public static func - (instant: Instant, duration: Duration) -> Instant {
+  package static func - (instant: Instant, duration: Duration) -> Instant {
     Instant(nanoseconds: instant.nanoseconds - duration.wholeNanoseconds)
   }
-  public static func - (later: Instant, earlier: Instant) -> Duration {
+  package static func - (later: Instant, earlier: Instant) -> Duration {
     .nanoseconds(later.nanoseconds - earlier.nanoseconds)
   }
-  public static func += (instant: inout Instant, duration: Duration) { instant = instant + duration }
-  public static func < (left: Instant, right: Instant) -> Bool { left.nanoseconds < right.nanoseconds }
+  package static func += (instant: inout Instant, duration: Duration) { instant = instant + duration }
+  package static func < (left: Instant, right: Instant) -> Bool { left.nanoseconds < right.nanoseconds }
 
   /// Seconds with a fraction, for logs and reports.
-  public var seconds: Double { Double(nanoseconds) / 1e9 }
+  package var seconds: Double { Double(nanoseconds) / 1e9 }
 
   /// `4d 02:13:07.250`
-  public var description: String {
+  package var description: String {
     func pad(_ value: Int64, _ digits: Int) -> String {
       let text = String(value)
       return String(repeating: "0", count: max(0, digits - text.count)) + text
@@ -37,5 +37,5 @@ public struct Instant: Sendable, Hashable, Comparable, Codable, CustomStringConv
 
 extension Duration {
   /// Whole nanoseconds. Fractions are cut off.
-  public var wholeNanoseconds: Int64 { components.seconds * 1_000_000_000 + components.attoseconds / 1_000_000_000 }
+  package var wholeNanoseconds: Int64 { components.seconds * 1_000_000_000 + components.attoseconds / 1_000_000_000 }
 }

@@ -6,31 +6,31 @@ import TimeTypes
 
 /// The machine's own time: CLOCK_BOOTTIME, which continues while the machine sleeps. Its alarms ring on one thread,
 /// in order. They do not wake a sleeping machine; they ring when it wakes.
-public final class BootClock: TimeSource, AlarmKeeper {
+package final class BootClock: TimeSource, AlarmKeeper {
   private let alarms = Mutex(AlarmTable())
   private let timer: Int32
 
   /// - Throws: `ClockError` if the kernel provides no timer or no thread.
-  public init() throws {
+  package init() throws {
     timer = timerfd_create(CLOCK_BOOTTIME, Int32(TFD_CLOEXEC))
     guard timer >= 0 else { throw ClockError.system("timerfd_create") }
     // The thread keeps the clock for good: a process has one clock, until it ends.
     try startThread { [self] in ringForever() }
   }
 
-  public var now: Instant {
+  package var now: Instant {
     var time = timespec()
     clock_gettime(CLOCK_BOOTTIME, &time)
     return Instant(nanoseconds: Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec))
   }
 
-  public var unixSeconds: Double {
+  package var unixSeconds: Double {
     var time = timespec()
     clock_gettime(CLOCK_REALTIME, &time)
     return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
   }
 
-  public func makeAlarm(_ handler: @escaping @Sendable () -> Void) -> any Alarm {
+  package func makeAlarm(_ handler: @escaping @Sendable () -> Void) -> any Alarm {
     TableAlarm(self, alarms.withLock { $0.makeIdentifier() }, handler)
   }
 

@@ -1,8 +1,8 @@
 import Glibc
 
 /// Why there is no time source.
-public struct ClockError: Error, Sendable, Hashable, CustomStringConvertible {
-  public let description: String
+package struct ClockError: Error, Sendable, Hashable, CustomStringConvertible {
+  package let description: String
   init(_ description: String) { self.description = description }
 
   /// A system call that failed, with the kernel's reason.

@@ -6,7 +6,7 @@ import TimeTypes
 /// Alarms ring in order on the thread that moves the clock, each at its own deadline: while a handler runs, `now` is
 /// the time it was set for. A handler may set further alarms; those due by the end of the move ring in the same move.
 /// An alarm set for now or earlier rings in the next move (`ring()` moves by nothing), never inside `set`.
-public final class ManualClock: TimeSource, AlarmKeeper {
+package final class ManualClock: TimeSource, AlarmKeeper {
   private struct State {
     var now: Instant
     var alarms = AlarmTable()
@@ -17,19 +17,19 @@ public final class ManualClock: TimeSource, AlarmKeeper {
   private let unixSecondsAtZero: Double
 
   /// - Parameter unixSecondsAtZero: the value of `unixSeconds` at `Instant.zero`, by default 2026-01-01.
-  public init(now: Instant = .zero, unixSecondsAtZero: Double = 1_767_225_600) {
+  package init(now: Instant = .zero, unixSecondsAtZero: Double = 1_767_225_600) {
     state = Mutex(State(now: now))
     self.unixSecondsAtZero = unixSecondsAtZero
   }
 
-  public var now: Instant { state.withLock { $0.now } }
+  package var now: Instant { state.withLock { $0.now } }
 
-  public var unixSeconds: Double { unixSecondsAtZero + now.seconds }
+  package var unixSeconds: Double { unixSecondsAtZero + now.seconds }
 
   /// The earliest alarm that is set.
-  public var nextDeadline: Instant? { state.withLock { $0.alarms.earliest } }
+  package var nextDeadline: Instant? { state.withLock { $0.alarms.earliest } }
 
-  public func makeAlarm(_ handler: @escaping @Sendable () -> Void) -> any Alarm {
+  package func makeAlarm(_ handler: @escaping @Sendable () -> Void) -> any Alarm {
     TableAlarm(self, state.withLock { $0.alarms.makeIdentifier() }, handler)
   }
 
@@ -41,7 +41,7 @@ public final class ManualClock: TimeSource, AlarmKeeper {
   ///
   /// - Precondition: not called from a handler, nor by two threads at once, because the order of alarms would be
   ///   unclear.
-  public func advance(to instant: Instant) {
+  package func advance(to instant: Instant) {
     state.withLock { state in
       precondition(!state.isMoving, "the clock is already being moved")
       state.isMoving = true
@@ -54,10 +54,10 @@ public final class ManualClock: TimeSource, AlarmKeeper {
   }
 
   /// Moves the clock by `duration`.
-  public func advance(by duration: Duration) { advance(to: now + duration) }
+  package func advance(by duration: Duration) { advance(to: now + duration) }
 
   /// Rings what is due now.
-  public func ring() { advance(to: now) }
+  package func ring() { advance(to: now) }
 
   private func nextHandler(by instant: Instant) -> AlarmTable.Handler? {
     state.withLock { state in

@@ -2,9 +2,9 @@ import Glibc
 import Synchronization
 
 /// The time source of this process.
-public enum ProcessClock {
+package enum ProcessClock {
   /// The name of the variable that puts a process into a simulated world: the folder of the world's clock.
-  public static let variable = "LATCHKEY_CLOCK"
+  package static let variable = "LATCHKEY_CLOCK"
 
   /// The time source that was made. A process has one, however often it is asked for.
   private static let made = Mutex<(any TimeSource)?>(nil)
@@ -12,7 +12,7 @@ public enum ProcessClock {
   /// The time of the simulated world that `LATCHKEY_CLOCK` names, otherwise the machine's.
   ///
   /// - Throws: `ClockError` if the variable does not name a living world.
-  public static func fromEnvironment() throws -> any TimeSource {
+  package static func fromEnvironment() throws -> any TimeSource {
     try made.withLock { made in
       if let made { return made }
       let source: any TimeSource

@@ -12,13 +12,13 @@ import TimeTypes
 ///
 /// Even an alarm set for now or earlier rings only when the conductor says so, at the same virtual time. So a
 /// process's behaviour does not depend on which of its threads was faster.
-public final class SharedClock: TimeSource, AlarmKeeper {
+package final class SharedClock: TimeSource, AlarmKeeper {
   /// The sizes and offsets of the protocol.
-  public enum Layout {
-    public static let fileLength = 16
-    public static let messageLength = 8
+  package enum Layout {
+    package static let fileLength = 16
+    package static let messageLength = 8
     /// The deadline of a process without alarms.
-    public static let noDeadline = Int64.max
+    package static let noDeadline = Int64.max
   }
 
   private struct State {
@@ -36,7 +36,7 @@ public final class SharedClock: TimeSource, AlarmKeeper {
   /// Joins the world whose conductor owns `directory`.
   ///
   /// - Throws: `ClockError` if there is no world, or it is already over.
-  public init(directory: String) throws {
+  package init(directory: String) throws {
     // By way of the descriptor, because a socket's address has room for 107 bytes and a path may be longer.
     let folder = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard folder >= 0 else { throw ClockError.system("the world's clock \(directory)") }
@@ -48,11 +48,11 @@ public final class SharedClock: TimeSource, AlarmKeeper {
     try startThread { [self] in listenForever() }
   }
 
-  public var now: Instant { Instant(nanoseconds: Int64(littleEndian: nowInMemory.pointee.load(ordering: .acquiring))) }
+  package var now: Instant { Instant(nanoseconds: Int64(littleEndian: nowInMemory.pointee.load(ordering: .acquiring))) }
 
-  public var unixSeconds: Double { Double(unixNanosecondsAtZero) / 1e9 + now.seconds }
+  package var unixSeconds: Double { Double(unixNanosecondsAtZero) / 1e9 + now.seconds }
 
-  public func makeAlarm(_ handler: @escaping @Sendable () -> Void) -> any Alarm {
+  package func makeAlarm(_ handler: @escaping @Sendable () -> Void) -> any Alarm {
     TableAlarm(self, state.withLock { $0.alarms.makeIdentifier() }, handler)
   }
 
@@ -125,7 +125,7 @@ public final class SharedClock: TimeSource, AlarmKeeper {
 
 /// Calls `body` with the address of a Unix socket. A path longer than the available 107 bytes is truncated, so
 /// callers must pass a short one.
-public func withUnixAddress<Result>(
+package func withUnixAddress<Result>(
   _ path: String, _ body: (UnsafePointer<sockaddr>, socklen_t) throws -> Result
 ) rethrows -> Result {
   var address = sockaddr_un()

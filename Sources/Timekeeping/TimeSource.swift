@@ -2,7 +2,7 @@ import TimeTypes
 
 /// The source of a process's time. There is one for each kind of process: `BootClock` on a machine, `SharedClock` in
 /// a simulated world, `ManualClock` within one process.
-public protocol TimeSource: Sendable {
+package protocol TimeSource: Sendable {
   /// The time now. It never goes back.
   var now: Instant { get }
   /// Seconds since 1970-01-01 UTC, for people. It may go back on a real machine.
@@ -12,7 +12,7 @@ public protocol TimeSource: Sendable {
 }
 
 /// One alarm. It keeps one deadline; setting it again replaces the earlier one.
-public protocol Alarm: Sendable {
+package protocol Alarm: Sendable {
   /// Rings once at `deadline`, or at once if that has passed. `nil` stops it.
   func set(_ deadline: Instant?)
 }

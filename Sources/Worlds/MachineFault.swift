@@ -7,16 +7,16 @@ package enum MachineFault: Sendable, Equatable {
   /// Plugs or unplugs the controller.
   case controller(isPlugged: Bool)
   case rfkill(isBlocked: Bool)
-  /// A shield around the machine: it neither hears nor is heard.
+  /// A shield around the machine: it neither receives nor is received.
   case radio(isBlocked: Bool)
-  /// From one moment to the next; or on foot, straight and evenly, `over` that long.
+  /// In an instant; or on foot, straight and at an even pace, taking `over`.
   case move(to: Place, occasion: Occasion?, over: Duration? = nil)
-  /// Somebody on the air sends an advertisement that breaks the rules of its own format.
+  /// The machine receives an advertisement that breaks the rules of its own format.
   case malformedAdvertisement
-  /// A peer notifies a handle that nobody knows.
+  /// A peer sends a notification for an unknown handle.
   case unknownNotification
 
-  /// What happens, in words, for people.
+  /// What happens, in words for people.
   package func summary(on machine: String) -> String {
     switch self {
     case .restartBluetoothd(false): "bluetoothd on \(machine) restarts"

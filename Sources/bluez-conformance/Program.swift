@@ -14,7 +14,7 @@ struct Program: AsyncParsableCommand {
 }
 
 struct List: ParsableCommand {
-  static let configuration = CommandConfiguration(abstract: "Names the cases.")
+  static let configuration = CommandConfiguration(abstract: "Lists the cases.")
   func run() { for one in ConformanceCase.all { print(one.name) } }
 }
 
@@ -25,7 +25,7 @@ struct Choice: ParsableArguments {
   @Option(help: ArgumentHelp("Of the cases chosen only every so many, from one of them on.", valueName: "of/count"))
   var part = "1/1"
 
-  @Option(help: "Where to write what was seen.")
+  @Option(help: "The file for the transcript.")
   var transcript: String?
 
   func cases() throws -> [ConformanceCase] {
@@ -66,7 +66,7 @@ struct Choice: ParsableArguments {
 struct Simulator: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Runs the suite on bluez-simulator.",
-    discussion: "On a clock of its own, which leaps over every wait, unless LATCHKEY_CLOCK names one.")
+    discussion: "Uses its own clock, which skips every wait, unless LATCHKEY_CLOCK names one.")
 
   @OptionGroup var choice: Choice
 
@@ -82,11 +82,11 @@ struct Simulator: AsyncParsableCommand {
 
 struct Machines: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Runs the suite on bluetoothd of two machines that run already.")
+    abstract: "Runs the suite on bluetoothd, on two machines that are already running.")
 
   @OptionGroup var choice: Choice
 
-  @Option(help: "An ssh configuration with hosts `lock` and `phone`, whose user may do all.")
+  @Option(help: "An ssh configuration with the hosts `lock` and `phone`, as root.")
   var sshConfig = ProcessInfo.processInfo.environment["LATCHKEY_MACHINES_SSH"] ?? ""
 
   @Option(help: "The control socket of the air between the machines.")
@@ -106,7 +106,7 @@ struct Machines: AsyncParsableCommand {
 
 struct Compare: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Compares what was seen of the simulator with what was seen of bluetoothd.")
+    abstract: "Compares the transcripts of the simulator and of bluetoothd.")
 
   @Argument(help: "The simulator's transcript.")
   var simulator: String
@@ -114,7 +114,7 @@ struct Compare: ParsableCommand {
   @Argument(help: "bluetoothd's transcript, or those of its parts.")
   var bluetoothd: [String]
 
-  @Flag(help: "Only cases that both have; an explanation may then be of no use.")
+  @Flag(help: "Compare only cases that both have; explanations may then be unused.")
   var partial = false
 
   func run() throws {

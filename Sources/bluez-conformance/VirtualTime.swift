@@ -37,7 +37,7 @@ enum VirtualTime {
         idleLooks += 1
       } else {
         process.signal(SIGTERM)
-        throw Stopped(description: "the suite waits for something that is not to come")
+        throw Stopped(description: "the suite waits for something that can't come")
       }
     }
     switch process.end {

@@ -54,7 +54,7 @@ struct Program: AsyncParsableCommand {
   var seed: UInt64 = 1
 
   @Flag(
-    help: "Go on when standard input has ended, until SIGTERM or SIGINT: for a service, or a job in the background.")
+    help: "Continue after the end of standard input, until SIGTERM or SIGINT: for a service or a background job.")
   var stay = false
 
   private func adapterCount(of name: String) throws -> Int {
@@ -105,7 +105,7 @@ struct Program: AsyncParsableCommand {
       let (name, address) = (String(parts[0]), String(parts[1]))
       guard address.hasPrefix("/") || address.contains(":") else {
         throw ValidationError(
-          "--machine \(text): '\(address)' is no bus; it is a socket's whole path, or as in unix:path=/run/door/bus")
+          "--machine \(text): '\(address)' is not a bus; give an absolute path, or write unix:path=/run/door/bus")
       }
       guard !name.contains("/") else { throw ValidationError("--machine \(text): a name has no '/'") }
       var machine = SimulatorMachine(
@@ -168,7 +168,7 @@ enum Input {
     if staying { return }
     if lineCount == 0 {
       // This may be unintended: a job in the background has no input.
-      Console.complain("bluez-simulator: standard input has ended without a command, and so does this; --stay goes on")
+      Console.complain("bluez-simulator: ended with standard input, which had no command; --stay prevents this")
     }
     simulator.stop()
   }

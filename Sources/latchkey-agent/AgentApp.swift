@@ -81,7 +81,7 @@ final class AgentApp: @unchecked Sendable {
       switch outcome {
       case .done: nil
       case .notLinked:
-        "There is no link to the lock: come nearer, and see that its Bluetooth and this machine's are on."
+        "There is no link to the lock: come nearer, and check that Bluetooth is on there and here."
       case .linkLost: "The link to the lock was lost before it answered; look whether the door is open."
       case .noAnswer: "The lock did not answer; look whether the door is open, and try again."
       case .failed: "The lock says that its bolt did not move; try again, or use the key."
@@ -131,7 +131,7 @@ final class AgentApp: @unchecked Sendable {
 
   func offerReceived(_ value: [UInt8]) {
     guard value.count == LockService.offerByteCount else {
-      return logger.warning("what arrived as an offer has \(value.count) bytes, and is no offer")
+      return logger.warning("a notification of \(value.count) bytes is not an offer")
     }
     // A read may return what a notification has already brought.
     guard value != offer, value != usedOffer else { return }

@@ -70,7 +70,7 @@ enum AgentFormatOne {
     if let opening = home.opening {
       let reasons = ["approach": OpeningReason.approach, "word": .word]
       guard let because = reasons[opening.because] else {
-        throw AgentFormat.Problem.damaged("\"\(opening.because)\" is no reason to open")
+        throw AgentFormat.Problem.damaged("\"\(opening.because)\" is not a reason to open")
       }
       state.opening = HomeState.Opening(
         operation: opening.operation, isWritten: opening.isWritten, attempts: Int(opening.attempts), because: because,

@@ -39,7 +39,7 @@ final class AgentStore {
     guard FileManager.default.fileExists(atPath: path) else {
       if FileManager.default.fileExists(atPath: path + ".made") {
         logger.error(
-          "\(path) is missing, and \(path).made tells that it was stored: the agent starts anew, and opens nothing for what was before"
+          "\(path) is missing, but \(path).made shows that it was stored: the agent starts without it, and opens for nothing that began before"
         )
       }
       return
@@ -58,7 +58,7 @@ final class AgentStore {
     let aside = path + ".damaged"
     guard rename(path, aside) == 0 else { throw Self.error(aside) }
     mark(logger)
-    logger.error("\(path) is damaged (\(problem)): it was moved to \(aside), and the agent starts anew")
+    logger.error("\(path) is damaged (\(problem)): it was moved to \(aside), and the agent starts with an empty state")
   }
 
   /// Unlocks explicitly: a child that is just being started also has the descriptor until it runs its program, and

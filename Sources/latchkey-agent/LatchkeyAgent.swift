@@ -14,7 +14,7 @@ import Timekeeping
   static let configuration = CommandConfiguration(
     commandName: "latchkey-agent",
     abstract: "Unlocks the door when its owner comes home.",
-    discussion: "latchkeyd starts it as an app, and says where its state and its keys are.",
+    discussion: "latchkeyd starts it as an app, and sets the folders of its state and keys.",
     version: LatchkeyVersion.current)
 
   @Option(help: "The folder of the agent's state. [default: $STATE_DIRECTORY]")

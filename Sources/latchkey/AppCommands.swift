@@ -44,7 +44,7 @@ struct QuitCommand: ParsableCommand {
 
 struct ReclaimCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "reclaim", abstract: "Kills an app as the system does for memory; what it asked for goes on.")
+    commandName: "reclaim", abstract: "Kills an app, as the system does to reclaim memory; its requests continue.")
   @Argument(help: "The app's bundle identifier.") var app: String
   func run() throws { _ = try SystemControl.perform(.reclaimApp(bundleIdentifier: app)) }
 }
@@ -55,7 +55,7 @@ struct BluetoothCommand: ParsableCommand {
     case off
   }
   static let configuration = CommandConfiguration(
-    commandName: "bluetooth", abstract: "The user's own switch for Bluetooth.")
+    commandName: "bluetooth", abstract: "The user's switch for Bluetooth.")
   @Argument(help: "on or off.") var position: Position
   func run() throws { _ = try SystemControl.perform(.setBluetooth(on: position == .on)) }
 }

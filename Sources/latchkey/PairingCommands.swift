@@ -115,7 +115,7 @@ struct PairingsCommand: ParsableCommand {
 
 struct PairCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "pair", abstract: "Pairs with a device, and answers what that asks.")
+    commandName: "pair", abstract: "Pairs with a device, and answers its questions.")
   @Argument(help: "The device's address or its name.") var device: String
   @Option(help: "Answers every question, instead of asking: yes or no.") var answer: PairingDesk.Reply?
 

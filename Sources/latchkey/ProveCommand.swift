@@ -7,7 +7,7 @@ import Worlds
 
 struct ProveCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "prove", abstract: "Runs a scenario with real processes and tells which promises were kept.",
+    commandName: "prove", abstract: "Runs a scenario with real processes, and reports which promises were kept.",
     discussion: """
       Prints what happens as it happens, then the timeline, then the verdict. Ends with 0 where every promise was \
       kept, with 1 where one was broken or the story could not be told to its end, with 64 for wrong arguments, with \
@@ -19,13 +19,13 @@ struct ProveCommand: ParsableCommand {
     completion: .custom { _, _, _ in Self.completions() })
   var scenario: String?
 
-  @Flag(help: "List the scenarios that there are.")
+  @Flag(help: "List the available scenarios.")
   var list = false
 
-  @Option(help: "Days that each chapter of the story lasts; its times scale.")
+  @Option(help: "The length of each chapter in days; the story's times scale with it.")
   var days: Double?
 
-  @Option(help: "Where the radio's randomness begins; the same seed gives the same timeline of the radio.")
+  @Option(help: "The seed of the radio's random numbers; the same seed gives the same radio timeline.")
   var seed: UInt64?
 
   @Option(help: ArgumentHelp("Write the timeline and the verdict to this file as JSON.", valueName: "file"))

@@ -6,8 +6,8 @@ import LockCryptography
 struct ProvisionCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "provision",
-    abstract: "Makes the keys of a lock and of a phone that may open it.",
-    discussion: "Writes files that only you can read into two folders; what is there already stays untouched.")
+    abstract: "Creates the keys of a lock and of a phone that may open it.",
+    discussion: "Writes files that only you can read into two folders; existing files are not changed.")
 
   @Option(help: "The lock's folder of keys.")
   var lock: String

@@ -6,7 +6,7 @@ import MachineSetup
 
 struct SetupCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "setup", abstract: "Sets this machine up as a lock, or as the phone that opens one.",
+    commandName: "setup", abstract: "Sets this machine up as a lock, or as a phone that opens one.",
     discussion: """
       Makes the keys, turns Bluetooth on, and has the units run now and after every boot. The lock is told of the phone \
       by a text that the phone's setup prints, and the phone of the lock by one that the lock's prints: each alone on \
@@ -37,15 +37,15 @@ struct SetupLockCommand: ParsableCommand {
     Console.say(outcome.introduction)
     Dialogue.say(
       outcome.isComplete
-        ? "Done. Give the text above to `latchkey setup phone`, where the phone does not have it yet."
-        : "The lock opens for nobody yet: run `latchkey setup lock --phone TEXT`, with what `latchkey setup phone` prints."
+        ? "Done. Give the text above to `latchkey setup phone`, if the phone does not have it yet."
+        : "No phone is enrolled yet: run `latchkey setup lock --phone TEXT`, with what `latchkey setup phone` prints."
     )
   }
 }
 
 struct SetupPhoneCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "phone", abstract: "Sets this machine up as the phone that opens a lock.")
+    commandName: "phone", abstract: "Sets this machine up as a phone that opens a lock.")
 
   @Option(help: ArgumentHelp("The lock's text: the phone is to open it.", valueName: "text"))
   var lock: String?

@@ -5,7 +5,7 @@ import ConsoleOutput
 /// Passes the owner's command to this machine's agent.
 struct UnlockCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "unlock", abstract: "Opens the door: your word, where the agent asks, or at any time in reach.",
+    commandName: "unlock", abstract: "Opens the door, if the agent asks or at any time in range.",
     discussion: """
       The agent is started or woken for it, and asks the lock. It needs a link: nothing is kept for later. Ends with 0 when \
       the lock says that its bolt is open, and with 1 where not.

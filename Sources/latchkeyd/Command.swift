@@ -37,16 +37,16 @@ struct Latchkeyd: ParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "The bus that bluetoothd is on, where it is not the one that apps use: a second latchkeyd on a machine, for its "
-        + "second adapter, has a bus of its own for its apps.", valueName: "address"))
+      "The bus that bluetoothd is on, if it is not the bus for apps: a second latchkeyd on a machine, for its "
+        + "second adapter, has a separate bus for its apps.", valueName: "address"))
   var bluetoothBus: String?
 
-  @Flag(help: "Put the stored state aside, say where it went, and end.")
+  @Flag(help: "Move the stored state aside, print where it is, and exit.")
   var setAside = false
 
   private static func adapterChoice(_ text: String) throws -> AdapterChoice {
     guard let choice = AdapterChoice(text) else {
-      throw ValidationError("'\(text)' is no adapter: name it as bluetoothctl list does, hci1 or C0:DE:00:00:00:02.")
+      throw ValidationError("'\(text)' is not an adapter; write it like hci1 or C0:DE:00:00:00:02.")
     }
     return choice
   }
@@ -61,8 +61,8 @@ struct Latchkeyd: ParsableCommand {
         let folder = try StateFolder(path: state, machine: nil)
         let place = try folder.setStoreAside(at: Date().timeIntervalSince1970)
         Console.say(
-          (place.map { "The state is now in \($0)." } ?? "There was no state to put aside.")
-            + " The next start of latchkeyd begins anew.")
+          (place.map { "The state is now in \($0)." } ?? "There was no state to set aside.")
+            + " The next start of latchkeyd begins with an empty state.")
         Console.end(program: "latchkeyd")
         return
       }

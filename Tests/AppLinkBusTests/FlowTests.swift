@@ -169,7 +169,7 @@ struct FlowTests {
   }
 
   @Test(
-    "an app that goes on without waiting, by number or by bytes, is told so and detached, and may attach again",
+    "an app that exceeds the limit, by number or by bytes, is refused and detached, and may attach again",
     arguments: [(Request.central(Sample.manager, .stopScan), 256), (large(7), 70)])
   func flood(_ request: Request, count: Int) async throws {
     let bus = try PrivateBus()

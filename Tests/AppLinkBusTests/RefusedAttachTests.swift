@@ -79,7 +79,7 @@ struct RefusedAttachTests {
     system.close()
   }
 
-  @Test("M9: what goes on is told once, and asked again for as long as it takes")
+  @Test("M9: a lasting refusal is reported once, and the app tries again as long as necessary")
   func goesOn() async throws {
     let bus = try PrivateBus()
     let refusal = AppLinkError(.notThatApp, "another runs")
@@ -96,7 +96,7 @@ struct RefusedAttachTests {
     system.close()
   }
 
-  @Test("M9: who only claims to be an app takes no app's place")
+  @Test("M9: a client that only claims to be an app does not take the app's place")
   func claimsOfOneUser() async throws {
     let bus = try PrivateBus()
     let events = Inbox<AppLinkServerEvent>()

@@ -148,7 +148,7 @@ struct BlueZBusTests {
     server.close()
   }
 
-  @Test("a client's end is told once, and what it says later is nothing")
+  @Test("a client's end is reported once, and its later messages are ignored")
   func clientVanishes() async throws {
     let pair = try await Pair()
     let name = try await pair.register()
@@ -292,7 +292,7 @@ struct BlueZBusTests {
     pair.close()
   }
 
-  @Test("many clients at once are told apart, and each is answered in its order")
+  @Test("many clients at once are distinguished, and each is answered in its own order")
   func concurrency() async throws {
     let pair = try await Pair()
     var clients: [(BlueZClient, Inbox<DaemonMessage>)] = []

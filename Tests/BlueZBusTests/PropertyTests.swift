@@ -27,7 +27,7 @@ struct PropertyTests {
     #expect(!device.has(\.rssi))
   }
 
-  @Test("8: a property of another type is told from one that is not there, and names both types")
+  @Test("8: a property of a wrong type is distinguished from a missing one, and names both types")
   func wrongType() throws {
     let adapter = PropertyValues<Adapter1>([Adapter1.name(\.powered): .string("yes")])
     #expect(adapter.powered == nil)
@@ -41,7 +41,7 @@ struct PropertyTests {
     }
   }
 
-  @Test("8: of changes, what is gone is told from what has not changed")
+  @Test("8: in changes, a removed property is distinguished from an unchanged one")
   func changes() {
     var changed = PropertyValues<Device1>()
     changed.rssi = -70
@@ -59,7 +59,7 @@ struct PropertyTests {
     }
   }
 
-  @Test("8: a filter of discovery reads back the same, and one that makes no sense is none")
+  @Test("8: a discovery filter reads back the same, and an invalid one counts as none")
   func filter() {
     let filter = DiscoveryFilter(
       uuids: [BluetoothUUID(UInt16(0x180F))], rssi: -80, transport: "le", duplicateData: true, pattern: "C0")

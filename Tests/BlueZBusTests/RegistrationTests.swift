@@ -21,7 +21,7 @@ struct RegistrationTests {
     #expect(try await pair.messages.next() == .signal(signal))
   }
 
-  @Test("C7: monitors that come and go below a registered root are told of, and others' are not")
+  @Test("C7: monitors that come and go below a registered root are announced, and others are not")
   func monitors() async throws {
     let pair = try await Pair()
     let name = try await pair.register()

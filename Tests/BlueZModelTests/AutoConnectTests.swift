@@ -18,7 +18,7 @@ import TimeTypes
     }
   }
 
-  @Test("H4: a bond alone brings nobody back")
+  @Test("H4: a bond alone does not reconnect a device")
   func bondAlone() {
     var bench = Bench()
     bench.serveLock()
@@ -51,7 +51,7 @@ import TimeTypes
     #expect((bench.run(within: .seconds(5)) { $0.isConnected }) == true)
   }
 
-  @Test("H4: whom Connect() or Pair() reached once is connected to once more after bluetoothd was killed")
+  @Test("H4: a device that Connect() or Pair() reached is connected once more after bluetoothd was killed")
   func restartAfterKill() {
     var bench = Bench()
     let path = bench.settle()
@@ -75,7 +75,7 @@ import TimeTypes
     #expect(bench.comeHomeAndConnect() == false)
   }
 
-  @Test("H4: whom only the list ever connected to is forgotten when bluetoothd is killed")
+  @Test("H4: a device that only the list connected is forgotten when bluetoothd is killed")
   func killedAfterBoot() {
     var bench = Bench()
     _ = bench.settle()
@@ -129,7 +129,7 @@ import TimeTypes
     #expect(bench.comeHomeAndConnect() == true)
   }
 
-  @Test("H4: a controller that is pulled out forgets whom to look for; bonds stay")
+  @Test("H4: an unplugged controller forgets the devices to connect; bonds stay")
   func unplugged() {
     var bench = Bench()
     let path = bench.settle()
@@ -144,7 +144,7 @@ import TimeTypes
     #expect((bench.run(within: .seconds(5)) { $0.isConnected }) == true)
   }
 
-  @Test("H4: Disconnect disarms whom nobody trusts, until a registration or a Connect", arguments: [false, true])
+  @Test("H4: Disconnect disarms an untrusted device, until a registration or a Connect", arguments: [false, true])
   func disconnectDisarms(byConnect: Bool) {
     var bench = Bench()
     let path = bench.settle()

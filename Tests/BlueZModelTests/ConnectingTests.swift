@@ -42,7 +42,7 @@ import TimeTypes
     #expect((bench.run(within: .seconds(60)) { $0.isConnected }) == false)
   }
 
-  @Test("H4: Connect to who is connected succeeds at once")
+  @Test("H4: Connect to a connected device succeeds at once")
   func alreadyConnected() {
     var bench = Bench()
     let path = bench.settle()
@@ -63,7 +63,7 @@ import TimeTypes
     #expect(bench.signals.contains { if case .interfacesRemoved(path, _) = $0.signal { true } else { false } })
   }
 
-  @Test("H4: a filtered discovery goes on seeing who is there")
+  @Test("H4: a filtered discovery continues to report a device that stays")
   func filteredDiscovery() throws {
     var bench = Bench()
     bench.serveLock()
@@ -92,7 +92,7 @@ import TimeTypes
   }
 
   @Test(
-    "H4: who does not want to be found is an object without a word, unless somebody looks for it or for what is near",
+    "H4: a device that is not discoverable shows only its address, unless a client looks for it or for near devices",
     arguments: [
       (DiscoveryFilter(), false), (DiscoveryFilter(transport: "le"), false), (DiscoveryFilter(rssi: -127), true),
       (DiscoveryFilter(uuids: [Bench.service]), true), (DiscoveryFilter(pattern: "Front"), true),

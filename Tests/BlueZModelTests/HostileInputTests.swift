@@ -70,7 +70,7 @@ private struct HostilePeer {
       ])
   }
 
-  @Test("H4: a request that cannot be read, and one that nobody knows, get an error")
+  @Test("H4: an unreadable request and an unknown one get an error")
   func malformed() {
     var peer = HostilePeer(role: .peripheral)
     func answer(_ payload: [UInt8]) -> [ATTPDU] {

@@ -82,7 +82,7 @@ import TimeTypes
     #expect(bench.phoneObjects[Bench.adapter]?[InterfaceName.adapter]?["Discovering"] == .bool(false))
   }
 
-  @Test("C7: whoever is found vanishes 30 s after it was last heard; a monitor without thresholds is not told of it")
+  @Test("C7: a found device is lost 30 s after it was last heard; a monitor without thresholds is not told")
   func vanishes() {
     var bench = Self.bench()
     bench.call(Bench.phone, Bench.adapter, .registerMonitor(root: Self.root, objects: [Self.path("a"): Self.monitor()]))
@@ -95,7 +95,7 @@ import TimeTypes
     #expect(!found(bench, by: "a").contains { if case .deviceLost = $0.call { true } else { false } })
   }
 
-  @Test("C7: a discovery begins and ends beside monitors, which go on; what they do not match is not told of")
+  @Test("C7: monitors continue while a discovery begins and ends; devices that do not match are not reported")
   func besideDiscovery() {
     var bench = Self.bench()
     bench.call(
@@ -153,7 +153,7 @@ import TimeTypes
     #expect(calls(bench).last == .monitor(.activate), "the kernel answers after bluetoothd has read them all")
   }
 
-  @Test("C7: what is given of thresholds fills the rest in, and the edges are taken")
+  @Test("C7: missing thresholds get defaults, and the limits are accepted")
   func thresholds() {
     var bench = Self.bench()
     let good: [Properties] = [
@@ -247,7 +247,7 @@ import TimeTypes
     for name in missing.keys.sorted() { #expect(found(bench, by: name).isEmpty, "\(name)") }
   }
 
-  @Test("C7: the kernel's room is for 32 lists of at most 7 patterns; whoever has a known one shares it")
+  @Test("C7: the kernel has room for 32 lists of at most 7 patterns; equal lists are shared")
   func limits() {
     var bench = Self.bench()
     var objects = ManagedObjects()

@@ -49,7 +49,7 @@ import TimeTypes
     #expect(bench.ask(Bench.phone, path, .connect)?.isSuccess == true)
   }
 
-  @Test("H4: one shows a passkey and the other types it; another number pairs nobody", arguments: [true, false])
+  @Test("H4: one side shows a passkey, the other types it; a wrong number fails", arguments: [true, false])
   func passkey(isRight: Bool) throws {
     var bench = Bench()
     bench.serveLock()
@@ -86,7 +86,7 @@ import TimeTypes
     #expect(isPairable(bench) == .bool(false))
   }
 
-  @Test("H4: a side that is not pairable pairs with nobody")
+  @Test("H4: a side that is not pairable can't be paired with")
   func notPairable() throws {
     var bench = Bench()
     bench.serveLock()

@@ -133,7 +133,7 @@ import TimeTypes
     #expect(bench.phoneObjects[offer]?[InterfaceName.gattCharacteristic]?["Notifying"] == .bool(false))
   }
 
-  @Test("H4: an exported Handle is honoured; who was away while the application was away notices nothing")
+  @Test("H4: an exported Handle is honoured; a central that was away with the application notices nothing")
   func fixedHandle() throws {
     var bench = Bench()
     bench.serveLock(handle: 0x40)

@@ -18,7 +18,7 @@ struct WalkTests {
     outputs.compactMap { if case .event(let event) = $0 { event } else { nil } }
   }
 
-  @Test("A1: a walk is told as it begins, from where; and as it ends, at its time and not before")
+  @Test("A1: a walk is reported when it begins, with its place, and when it ends, not before its time")
   func told() {
     var world = world()
     let began = world.handle(

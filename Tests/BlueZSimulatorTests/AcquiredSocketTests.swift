@@ -51,7 +51,7 @@ import Testing
     try await phone.until { $0.signals.contains { $0.tellsValue(of: offer) } }
   }
 
-  @Test("C2: a link that is lost ends the sockets, and what is asked for then is refused")
+  @Test("C2: a lost link ends the sockets, and later requests are refused")
   func linkLost() async throws {
     let meeting = try await Meeting()
     let phone = meeting.phone

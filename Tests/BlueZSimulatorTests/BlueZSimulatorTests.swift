@@ -43,7 +43,7 @@ import Timekeeping
     }
   }
 
-  @Test("A4: who calls as soon as a new bluetoothd has its name finds all of it", .timeLimit(.minutes(10)))
+  @Test("A4: a client that calls as soon as a new bluetoothd has its name finds everything", .timeLimit(.minutes(10)))
   func isWholeFromTheFirst() async throws {
     let stage = try await Stage(["phone"])
     let (client, messages) = try stage.client(on: "phone")

@@ -13,9 +13,9 @@ import Testing
   }
 
   @Test(
-    "By hand: a line that is no command is refused with what was wrong",
+    "By hand: a line that is not a command is refused with the reason",
     arguments: [
-      ("move phone", UInt64(0), "no JSON object"),
+      ("move phone", UInt64(0), "not a JSON object"),
       (#"{"id":3}"#, 3, #""command" is an object with one key"#),
       (#"{"command":{"list":{}}}"#, 0, #""id" is missing"#),
       (#"{"id":4,"command":{"fly":{"machine":"phone"}}}"#, 4, #"there is no "fly"; there are list, move, walk, "#),

@@ -52,7 +52,7 @@ import TimeTypes
     #expect(states(desk) == [.poweredOn, .resetting, .poweredOn])
   }
 
-  @Test("A14: what is signalled before bluetoothd's objects are known is not held against them") func early() {
+  @Test("A14: signals that arrive before bluetoothd's objects are known are ignored") func early() {
     var desk = Desk()
     desk.appear()
     desk.open()

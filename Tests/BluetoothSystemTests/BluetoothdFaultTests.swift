@@ -90,7 +90,7 @@ struct BluetoothdFaultTests {
     #expect(desk.lastCall(.connect) != nil)
   }
 
-  @Test("BlueZ 6: a Connect that is never answered holds nobody up for longer than a minute")
+  @Test("BlueZ 6: a Connect that is never answered delays others for at most a minute")
   func connectUnanswered() {
     var desk = waiting(bonded: false)
     desk.forget()
@@ -323,7 +323,7 @@ struct BluetoothdFaultTests {
     #expect(desk.recorded(.pairingGone) == 1)
   }
 
-  @Test("BlueZ 17: links that break off for a reason unknown wake nobody after the third, and keep the request")
+  @Test("BlueZ 17: links that break off for an unknown reason wake no app after the third, and keep the request")
   func barrenLinks() {
     var desk = waiting()
     for _ in 0..<3 { barrenLink(&desk) }

@@ -37,7 +37,7 @@ struct CentralTests {
     #expect(error.message.contains("\"one\""))
   }
 
-  @Test("C2: a scan for anything asks for what is near, or bluetoothd would hide who is not discoverable")
+  @Test("C2: a scan for all devices asks for near ones, or bluetoothd would hide those that are not discoverable")
   func scansForAnything() {
     func filter(of services: [BluetoothUUID]?) -> DiscoveryFilter? {
       var desk = Desk()
@@ -160,7 +160,7 @@ struct CentralTests {
     #expect(desk.events.allSatisfy { $0.manager == Desk.central })
   }
 
-  @Test("A read's own echo is no notification, a value beside it is")
+  @Test("The echo of a read is not a notification, but another value is")
   func readEcho() throws {
     var desk = Desk()
     desk.connectAndSubscribe()
@@ -177,7 +177,7 @@ struct CentralTests {
     #expect(desk.bodies == ["operationCompleted", "valueUpdated"])
   }
 
-  @Test("An operation under way when the link is lost ends with an error, before the loss is told")
+  @Test("An operation in progress when the link is lost ends with an error before the loss is reported")
   func operationAtLoss() {
     var desk = Desk()
     desk.connectAndSubscribe()

@@ -134,7 +134,7 @@ struct DatabaseTests {
     #expect(marks(desk).isEmpty)
   }
 
-  @Test("Nobody is called in before what an app publishes is in bluetoothd's database")
+  @Test("No central is invited before the app's services are in bluetoothd's database")
   func advertisedLast() throws {
     var desk = Desk()
     desk.appear()

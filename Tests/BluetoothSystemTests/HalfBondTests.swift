@@ -32,7 +32,7 @@ import TimeTypes
 
   private func removals(_ desk: Desk) -> Int { desk.asked { $0 == .removeDevice(Desk.devicePath) } }
 
-  @Test("A8: a bond that never carried a link is removed after three that broke off, and the peer is looked for anew")
+  @Test("A8: a bond that never carried a link is removed after three broken links, and the peer is searched for again")
   func healed() {
     var desk = justBonded()
     for _ in 0..<2 { barrenLink(&desk) }
@@ -72,7 +72,7 @@ import TimeTypes
     #expect(desk.recorded(.linkBarren) == 1)
   }
 
-  @Test("A8: a bond of earlier days, or one that its user made, is not ours to remove", arguments: [true, false])
+  @Test("A8: an older bond, or one that the user made, is never removed", arguments: [true, false])
   func foreign(_ isEarlier: Bool) {
     var desk = Desk()
     desk.appear(bonded: isEarlier)
@@ -89,7 +89,7 @@ import TimeTypes
     #expect(removals(desk) == 0)
   }
 
-  @Test("A8: where pairing anew does not help it is tried ever more rarely")
+  @Test("A8: if pairing again does not help, the attempts become rarer")
   func backsOff() {
     var desk = justBonded()
     var links: [Int] = []

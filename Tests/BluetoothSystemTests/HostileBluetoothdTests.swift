@@ -293,7 +293,7 @@ struct Bedlam {
 @Suite("A hostile bluetoothd", .serialized, .ownThread)
 struct HostileBluetoothdTests {
   @Test(
-    "M6, M8, L13, A2: whatever it says, apps are told a consistent story, and with its successor all is well",
+    "M6, M8, L13, A2: whatever it sends, apps get consistent events, and its successor works normally",
     arguments: 0..<HostileAppTests.seeds)
   func bedlam(number: Int) {
     let seed = HostileAppTests.firstSeed &+ UInt64(number)

@@ -63,7 +63,7 @@ import Testing
     #expect(desk.bodies.count { $0 == "serviceAdded" } == 2)
   }
 
-  @Test("Rows, 5: a service whose fellow is removed is registered anew, without it")
+  @Test("Rows, 5: if one of two linked services is removed, the other is registered again without it")
   func parted() throws {
     var desk = desk()
     desk.forget()

@@ -76,7 +76,7 @@ struct LimitTests {
     }
   }
 
-  @Test("H2: a delay that is no number is none, and is stored as none")
+  @Test("H2: a delay that is not a number counts as none, and is stored as none")
   func delaysAtTheEdge() {
     for delay in [Double.nan, .infinity, -.infinity, -1, 1e300] {
       var desk = Desk()
@@ -117,7 +117,7 @@ struct LimitTests {
     #expect(answered == 20_000)
   }
 
-  @Test("M7: a signal strength that nobody answers is given up")
+  @Test("M7: an unanswered reading of the signal strength is given up")
   func signalStrengthUnanswered() {
     var desk = Desk()
     desk.connectAndSubscribe()
@@ -301,7 +301,7 @@ struct LimitTests {
     #expect(desk.launches.count == 1)
   }
 
-  @Test("F1: an app without a mode that goes on talking is suspended all the same")
+  @Test("F1: an app without a background mode is suspended even if it continues to send requests")
   func chattyWithoutAMode() {
     var desk = Desk(modes: [])
     desk.appear()

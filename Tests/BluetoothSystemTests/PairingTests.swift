@@ -115,7 +115,7 @@ struct PairingTests {
     #expect(answers(desk).count == 1, "it is answered once")
   }
 
-  @Test("A question that nobody answers is refused before the pairing times out")
+  @Test("An unanswered question is refused before the pairing times out")
   func silence() {
     var desk = attended()
     ask(&desk, Self.comparison)
@@ -150,7 +150,7 @@ struct PairingTests {
     #expect(answers(desk).allSatisfy { $0 == .success(.none) })
   }
 
-  @Test("A number that is only shown is told at once, and then no more than the user's patience asks for")
+  @Test("A number that is only shown is reported at once, and then as long as the user waits")
   func shownOnce() {
     var desk = attended()
     desk.forget()
@@ -165,7 +165,7 @@ struct PairingTests {
     #expect(replies(desk, to: 77).count == 3, "another question ends the wait")
   }
 
-  @Test("bluetoothd's restart takes its questions along; the agent registers again, as it was")
+  @Test("bluetoothd's restart ends its questions; the agent registers again as before")
   func restart() {
     var desk = attended()
     ask(&desk, Self.comparison)
@@ -176,7 +176,7 @@ struct PairingTests {
     #expect(capabilities(desk) == [.keyboardDisplay])
   }
 
-  @Test("Questions are few, whoever asks")
+  @Test("The number of open questions is limited, for any caller")
   func bounded() {
     var desk = attended()
     for number in UInt64(1)...20 { ask(&desk, Self.comparison, number) }

@@ -71,7 +71,7 @@ struct PeripheralRoleTests {
     #expect(desk.asked(isAdvertising) == 3)
   }
 
-  @Test("C6: a service is registered at a fixed handle, told with its first credit, and advertised")
+  @Test("C6: a service is registered at a fixed handle, confirmed with its first credit, and advertised")
   func publish() {
     let desk = lock()
     #expect(desk.bodies == ["stateChanged", "serviceAdded", "updateCredit", "advertisingStarted"])
@@ -181,7 +181,7 @@ struct PeripheralRoleTests {
     #expect(desk.events.isEmpty)
   }
 
-  @Test("A bonded central's subscription is told again when its link comes back, and ends with the link")
+  @Test("A bonded central's subscription is reported again when its link comes back, and ends with the link")
   func remembered() {
     var desk = lock()
     let place = path(desk, 0)
@@ -241,7 +241,7 @@ struct PeripheralRoleTests {
     #expect(desk.bodies.filter { $0.contains("subscribed") } == ["unsubscribed", "subscribed"])
   }
 
-  @Test("C6: a value for a central that has left meanwhile goes to nobody else", arguments: [true, false])
+  @Test("C6: a value for a central that has left in the meantime goes to no other central", arguments: [true, false])
   func valueForOne(isHere: Bool) {
     var desk = lock()
     let place = path(desk, 0)
@@ -276,7 +276,7 @@ struct PeripheralRoleTests {
     #expect(restoration.subscriptions.isEmpty)
   }
 
-  @Test("A central that leaves while the daemon is away is told as gone to a suspended app, which is woken for it")
+  @Test("A suspended app is woken and told that a central left while the daemon was away")
   func leftWhileDaemonAway() {
     var desk = lock()
     let place = path(desk, 0)
@@ -301,7 +301,7 @@ struct PeripheralRoleTests {
     #expect(desk.bodies.filter { $0.contains("subscribed") } == ["unsubscribed"])
   }
 
-  @Test("A subscription made after the daemon's restart is told as a new one, though the app believes in an old one")
+  @Test("A subscription made after the daemon's restart is reported as new, though the app still has an old one")
   func subscribedAnew() {
     var desk = lock()
     let place = path(desk, 0)
@@ -342,7 +342,7 @@ struct PeripheralRoleTests {
     #expect(desk.events.isEmpty)
   }
 
-  @Test("The agent accepts Just Works for whom an app serves, and nobody else")
+  @Test("The agent accepts Just Works only for a device that an app uses")
   func pairing() {
     var desk = Desk()
     desk.appear()

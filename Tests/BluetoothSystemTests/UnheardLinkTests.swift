@@ -8,7 +8,7 @@ import TimeTypes
 @testable import BluetoothSystem
 
 /// bluetoothd connected or disconnected without a signal.
-@Suite("Links that nobody told of")
+@Suite("Links that bluetoothd did not report")
 struct UnheardLinkTests {
   private static let read = BlueZ.Request.getAllProperties(interface: InterfaceName.device)
 
@@ -32,7 +32,7 @@ struct UnheardLinkTests {
     ["Connected": .bool(connected), "ServicesResolved": .bool(connected), "RSSI": .int16(-60)]
   }
 
-  @Test("BlueZ 21: a Connect that succeeds without a word of the link has the device read, and the app is told")
+  @Test("BlueZ 21: after a Connect that succeeds without a report of the link, the device is read and the app is told")
   func connectSucceeds() throws {
     var desk = waiting(bonded: false)
     try answer(&desk, .connect, .none)
@@ -55,7 +55,7 @@ struct UnheardLinkTests {
     #expect(desk.lastCall(.connect) != nil)
   }
 
-  @Test("BlueZ 21: what only a linked device does has one that counts as away read, once", arguments: [true, false])
+  @Test("BlueZ 21: if a device that counts as away does what needs a link, it is read once", arguments: [true, false])
   func signOfLife(isValue: Bool) throws {
     var desk = Desk()
     desk.connectAndSubscribe()
@@ -75,7 +75,7 @@ struct UnheardLinkTests {
     #expect(desk.requests.isEmpty)
   }
 
-  @Test("BlueZ 21: an advertisement, or the end of a link, is no sign of one")
+  @Test("BlueZ 21: an advertisement, or the end of a link, does not indicate a link")
   func noSignOfLife() {
     var desk = waiting()
     desk.linkUp()
@@ -110,7 +110,7 @@ struct UnheardLinkTests {
     #expect(waits.max() == .seconds(960))
   }
 
-  @Test("BlueZ 21: a bonded device's link that nobody told of is found")
+  @Test("BlueZ 21: an unreported link of a bonded device is found")
   func found() throws {
     var desk = waiting()
     desk.handle(

@@ -71,7 +71,7 @@ import TimeTypes
     }
   }
 
-  @Test("L8: an app that ends, is quit, or says nothing leaves nobody waiting")
+  @Test("L8: an app that ends, is quit, or never answers leaves no caller waiting")
   func unanswered() throws {
     var ended = Desk()
     ended.connectAndSubscribe()
@@ -96,7 +96,7 @@ import TimeTypes
     #expect(replies(silent).count == 1, "an answer that comes too late is none")
   }
 
-  @Test("L8: what is asked is bounded, and unknown apps are named")
+  @Test("L8: the number of requests is limited, and unknown apps are named")
   func bounds() {
     var desk = Desk()
     desk.connectAndSubscribe()

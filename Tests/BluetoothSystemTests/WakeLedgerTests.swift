@@ -59,7 +59,7 @@ struct WakeLedgerTests {
       ])
   }
 
-  @Test("W3, W2: an app that overruns is in it with that, and one that the user opens meanwhile too")
+  @Test("W3, W2: the ledger records an overrun, and that the user opened the app in the meantime")
   func outcomes() {
     var desk = Desk.asleep()
     desk.value([1])

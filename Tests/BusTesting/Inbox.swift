@@ -1,7 +1,7 @@
 import Synchronization
 
 /// What callbacks delivered, to be awaited by a test in order.
-public final class Inbox<Element: Sendable>: Sendable {
+package final class Inbox<Element: Sendable>: Sendable {
   private struct State {
     var elements: [Element] = []
     /// The waiting readers, longest first. The key identifies a cancelled one.
@@ -11,9 +11,9 @@ public final class Inbox<Element: Sendable>: Sendable {
 
   private let state = Mutex(State())
 
-  public init() {}
+  package init() {}
 
-  public func put(_ element: Element) {
+  package func put(_ element: Element) {
     let waiting: CheckedContinuation<Element, any Error>? = state.withLock { state in
       if state.waiting.isEmpty {
         state.elements.append(element)
@@ -28,7 +28,7 @@ public final class Inbox<Element: Sendable>: Sendable {
   /// Otherwise the wait would keep the whole run from ending.
   ///
   /// - Throws: `CancellationError` when the waiting task is cancelled.
-  public func next() async throws -> Element {
+  package func next() async throws -> Element {
     let key = state.withLock { state in
       state.lastKey += 1
       return state.lastKey
@@ -54,5 +54,5 @@ public final class Inbox<Element: Sendable>: Sendable {
   }
 
   /// What has arrived and has not been taken yet.
-  public var untaken: [Element] { state.withLock { $0.elements } }
+  package var untaken: [Element] { state.withLock { $0.elements } }
 }

@@ -4,21 +4,21 @@ import Glibc
 import SystemBus
 
 /// A dbus-daemon for one test, which ends with this object.
-public final class PrivateBus: Sendable {
-  public let address: BusAddress
+package final class PrivateBus: Sendable {
+  package let address: BusAddress
   private let daemon: BusDaemon
   private let folder: String
 
   /// The daemon's process.
-  public var processIdentifier: pid_t { daemon.process.pid }
+  package var processIdentifier: pid_t { daemon.process.pid }
 
-  public struct Failure: Error, CustomStringConvertible {
-    public let description: String
-    public init(description: String) { self.description = description }
+  package struct Failure: Error, CustomStringConvertible {
+    package let description: String
+    package init(description: String) { self.description = description }
   }
 
   /// Starts the daemon and returns when it listens.
-  public init() throws {
+  package init() throws {
     var template = Array("/tmp/latchkey-bus-XXXXXX".utf8CString)
     guard mkdtemp(&template) != nil else { throw Failure(description: "mkdtemp: errno \(errno)") }
     folder = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
@@ -48,5 +48,5 @@ public final class PrivateBus: Sendable {
   }
 
   /// Kills the daemon. Every connection to it ends.
-  public func stop() { daemon.process.signal(SIGKILL) }
+  package func stop() { daemon.process.signal(SIGKILL) }
 }

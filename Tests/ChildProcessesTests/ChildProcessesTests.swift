@@ -47,7 +47,7 @@ struct ChildProcessesTests {
       log: "\(folder)/child.log", onLine: { heard.take($0) }, onEnd: { heard.end() })
   }
 
-  @Test("A child is told lines and says lines, keeps its errors in a log, and ends with its input")
+  @Test("A child reads and writes lines, logs its errors to a file, and ends with its input")
   func lines() throws {
     defer { end() }
     let heard = Heard()
@@ -88,7 +88,7 @@ struct ChildProcessesTests {
     #expect(error?.description.contains("nobody can't be started") == true)
   }
 
-  @Test("A program that does not look at its input ends with it all the same, by the shell beside it")
+  @Test("A program that does not read its input still ends with it, through the shell beside it")
   func endingWithInput() throws {
     defer { end() }
     let (reading, writing) = try makePipe()

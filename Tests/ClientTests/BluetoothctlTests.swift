@@ -95,7 +95,7 @@ struct BluetoothctlTests {
     #expect(try await control.finish().status == 0)
   }
 
-  @Test("H4: two who pair with bluetoothctl are both asked about one passkey; a no ends it, a yes makes the bond")
+  @Test("H4: both users of bluetoothctl are asked about the same passkey; a no ends the pairing, a yes makes the bond")
   func agents() async throws {
     let door = try await LockedDoor(hasLock: false)
     let near = try await bluetoothctl(door, on: "phone")

@@ -1,7 +1,6 @@
-"""Meets the lock with bleak, as it comes from PyPI: finds it, pairs, connects, reads, writes and subscribes.
+"""Uses the lock with unmodified bleak from PyPI: finds it, pairs, connects, reads, writes and subscribes.
 
-Every step that worked is said as one line of JSON. Whatever goes wrong, and a story that takes longer than a minute,
-ends it with an error.
+Each successful step prints one line of JSON. Any failure, and a run longer than a minute, ends it with an error.
 """
 
 import asyncio
@@ -15,7 +14,7 @@ SERVICE = "b126f569-34d9-4140-a7ad-42cd26d0ff85"
 OFFER = "33818d1d-5751-4a1b-9838-98ab845634f9"
 COMMAND = "91cf470b-0c9c-4243-b5a9-37212bdd4ee8"
 ANSWER = "d40ff2ee-283e-41ef-92a2-4d0b4638abd6"
-# As long as a command, and none.
+# As long as a command, but not a valid one.
 GARBAGE = bytes(range(106))
 
 
@@ -63,7 +62,7 @@ async def story(**notify_options: object) -> None:
         say("stopped")
     say("disconnected")
 
-    # The bond is enough for another time.
+    # The existing bond is enough for another connection.
     async with BleakClient(device, timeout=30.0) as lock:
         say("connected again", value=bytes(await lock.read_gatt_char(OFFER)).hex())
         await lock.unpair()

@@ -1,6 +1,6 @@
-"""Hears the lock with bleak, as it comes from PyPI, without asking it for anything: a passive scan.
+"""Finds the lock by a passive scan with unmodified bleak from PyPI, without sending it anything.
 
-Every step that worked is said as one line of JSON. A story that takes longer than a minute ends with an error.
+Each successful step prints one line of JSON. A run longer than a minute ends with an error.
 """
 
 import asyncio
@@ -36,7 +36,7 @@ async def hear(flags: bytes, want: bool) -> None:
 
 async def main() -> None:
     async with asyncio.timeout(60):
-        # What habluetooth, the Bluetooth of Home Assistant, asks for is among these.
+        # These include the patterns that habluetooth, the Bluetooth library of Home Assistant, asks for.
         await hear(b"\x7f", want=False)
         await hear(b"\x06", want=True)
         say("stopped")

@@ -16,7 +16,7 @@ import Testing
     #expect(throws: Transcript.Malformed.self) { try Transcript(text: "## a case\nlost") }
   }
 
-  @Test("H4: what one did and the other did not is told with its place; what both did is not")
+  @Test("H4: differences are reported with their place; common lines are not")
   func differences() {
     let found = Comparison.differences(
       simulator: Self.transcript(["a", "b", "c"]), bluetoothd: Self.transcript(["a", "c", "d"]))
@@ -69,7 +69,7 @@ import Testing
     #expect(Verdict(differences, explanations: [chance]).isGood)
   }
 
-  @Test("H4: how long a success took is told later than how long an error took")
+  @Test("H4: the duration of a success is mentioned only if it is longer than for an error")
   func times() {
     #expect(Wording.time(.seconds(14), isSuccess: false) == "")
     #expect(Wording.time(.seconds(20), isSuccess: false) == " after 15 to 34 s")

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("A central manager", .timeLimit(.minutes(10)))
 struct CentralManagerTests {
-  @Test("C1: nothing is told inside init, and the state comes on the manager's queue")
+  @Test("C1: there are no callbacks inside init, and the state comes on the manager's queue")
   func stateComesOnTheQueue() async throws {
     let queue = DispatchQueue(label: "test.queue")
     let isHeld = DispatchSemaphore(value: 0)
@@ -92,7 +92,7 @@ struct CentralManagerTests {
     #expect(peripheral.state == .disconnected)
   }
 
-  @Test("C3: a request that is cancelled ends with didDisconnect, and a connection on its way is not told")
+  @Test("C3: a cancelled request ends with didDisconnect, and a connection on its way is not reported")
   func cancel() async throws {
     let setup = try await CentralSetup()
     setup.system.answerNextQuery { _ in .success([PeripheralSnapshot(identifier: Example.lock)]) }

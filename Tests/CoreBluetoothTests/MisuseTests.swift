@@ -99,7 +99,7 @@ struct MisuseTests {
     #expect(setup.system.log.misuses[0].contains("discoverServices"))
   }
 
-  @Test("S14: cancelling the connection of a peripheral nobody holds is logged")
+  @Test("S14: cancelling the connection of a peripheral that no app uses is logged")
   func cancelUnused() async throws {
     let setup = try await CentralSetup()
     setup.system.answerNextQuery { _ in .success([PeripheralSnapshot(identifier: Example.lock)]) }

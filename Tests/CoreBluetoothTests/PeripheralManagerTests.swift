@@ -117,7 +117,7 @@ struct PeripheralManagerTests {
   }
 
   @Test(
-    "C6: the end of the radio ends what is advertised and published, and both can be asked for anew",
+    "C6: the end of the radio ends advertising and services, and both can be requested again",
     arguments: [AppLink.ManagerState.poweredOff, .resetting])
   func powerCycle(_ state: AppLink.ManagerState) async throws {
     let setup = try await PeripheralSetup()
@@ -261,7 +261,7 @@ struct PeripheralManagerTests {
     #expect(setup.system.log.lines.count { $0.level == .warning && $0.message.contains("all 2 subscribers") } == 1)
   }
 
-  @Test("C6: a value for centrals that are not subscribed reaches nobody, and costs no credit")
+  @Test("C6: a value for centrals that are not subscribed is not sent, and costs no credit")
   func strangers() async throws {
     let setup = try await PeripheralSetup()
     let identifier = try await setup.publish(credit: 1).characteristics[0].identifier

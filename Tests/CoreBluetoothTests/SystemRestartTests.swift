@@ -6,7 +6,7 @@ import Testing
 
 @Suite("The system goes away and comes back", .timeLimit(.minutes(10)))
 struct SystemRestartTests {
-  @Test("S8: the manager comes back with what its delegate has been told, and the delegate hears nothing of it")
+  @Test("S8: the manager comes back with the state that its delegate knows, and the delegate does not notice")
   func resume() async throws {
     let setup = try await CentralSetup(restoreIdentifier: "door")
     let peripheral = try await setup.connectExplored(isNotifying: true)
@@ -55,7 +55,7 @@ struct SystemRestartTests {
     #expect(peripheral.state == .disconnected)
   }
 
-  @Test("S8: an event that comes again after a restart is not told again")
+  @Test("S8: an event that comes again after a restart is not delivered twice")
   func duplicates() async throws {
     let setup = try await CentralSetup()
     setup.system.answerNextQuery { _ in .success([PeripheralSnapshot(identifier: Example.lock)]) }

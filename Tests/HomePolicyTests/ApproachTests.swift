@@ -65,7 +65,7 @@ import TimeTypes
     #expect((1...30).contains(phone.questions.count))
   }
 
-  @Test("L7: at an open door nobody is asked") func noQuestionAtAnOpenDoor() {
+  @Test("L7: at an open door the owner is not asked") func noQuestionAtAnOpenDoor() {
     var phone = Phone()
     phone.settle()
     phone.happens(.linkDown)
@@ -107,7 +107,7 @@ import TimeTypes
     #expect(far.unlocks.isEmpty, "one strong reading across a home is not the door")
   }
 
-  @Test("L2: who walks past does not open; who stays near does") func walkingPast() {
+  @Test("L2: an owner who walks past does not open; one who stays near does") func walkingPast() {
     for stays in [false, true] {
       var phone = Phone()
       phone.settle()
@@ -270,7 +270,7 @@ import TimeTypes
     #expect(phone.questions == [.noSignal])
   }
 
-  @Test("L7: readings that never come do not keep the lock from hearing who is here") func silentReadings() {
+  @Test("L7: missing signal readings do not keep the phone from announcing itself to the lock") func silentReadings() {
     var phone = Phone()
     phone.settle()
     phone.happens(.linkDown)
@@ -309,7 +309,7 @@ import TimeTypes
     #expect(phone.happens(.offerReceived).contains(.readSignal))
   }
 
-  @Test("L3: a calendar that is stepped makes nobody arrive", arguments: [-86400.0, 86400.0])
+  @Test("L3: a step of the wall clock makes no arrival", arguments: [-86400.0, 86400.0])
   func calendarSteps(_ step: Double) {
     var home = Phone()
     home.settle()
@@ -365,7 +365,7 @@ import TimeTypes
     #expect(phone.unlocks.count == 1)
   }
 
-  @Test("L7: the first link ever is no arrival") func firstMeeting() {
+  @Test("L7: the first link ever is not an arrival") func firstMeeting() {
     var phone = Phone()
     phone.walkHome()
     #expect(phone.unlocks.isEmpty)

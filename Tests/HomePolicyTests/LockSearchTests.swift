@@ -26,7 +26,7 @@ import TimeTypes
     #expect(search.nextDeadline == nil)
   }
 
-  @Test("M1: one that never answers makes room after a while, and gets another turn later") func silent() {
+  @Test("M1: a lock that never answers is dropped after a while, and tried again later") func silent() {
     var search = LockSearch()
     _ = search.begin([], at: at(0))
     _ = search.found(Self.other, signal: -40, at: at(0))
@@ -49,7 +49,7 @@ import TimeTypes
     #expect(search.refused(Self.other, at: at(2)) == [.endTest(Self.other), .cancel(Self.other), .test(Self.lock)])
   }
 
-  @Test("M1: where there is no other, a refusal or two may be a matter of a late offer") func refusedAlone() {
+  @Test("M1: if there is no other lock, one or two refusals may come from a late offer") func refusedAlone() {
     var search = LockSearch()
     _ = search.begin([], at: at(0))
     _ = search.found(Self.lock, signal: -40, at: at(0))

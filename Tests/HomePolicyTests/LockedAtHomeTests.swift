@@ -11,7 +11,7 @@ import TimeTypes
     return phone
   }
 
-  @Test("L7, A1: who comes from the very edge, at once and all the way, opens whatever it was locked by") func whole() {
+  @Test("L7, A1: an owner who comes straight from the edge of the range opens, whatever locked the bolt") func whole() {
     var phone = away()
     phone.walkHome()
     #expect(phone.writes.last?.command == .unlock(.approach))

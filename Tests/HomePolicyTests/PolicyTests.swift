@@ -126,7 +126,7 @@ import TimeTypes
     #expect(phone.disk.opening == nil)
   }
 
-  @Test("L2: a loss that nobody heard makes no arrival") func unheardLoss() {
+  @Test("L2: a loss that the agent was not told of makes no arrival") func unheardLoss() {
     var phone = Phone()
     phone.settle()
     phone.pass(8 * 3600)

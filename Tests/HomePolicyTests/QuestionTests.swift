@@ -40,7 +40,7 @@ import TimeTypes
     #expect(phone.unlocks.isEmpty)
   }
 
-  @Test("L7: a lock that does not answer is asked again with patience, and nobody is asked on its old word")
+  @Test("L7: a lock that does not answer is asked again with patience; its old answer leads to no question")
   func silent() {
     var phone = withinReach()
     let before = phone.writes.count

@@ -105,7 +105,7 @@ import TimeTypes
     #expect(Set(phone.unlocks).count == 3)
   }
 
-  @Test("L8, M4: a word that can't be stored is not carried out, and the owner is told") func diskFull() {
+  @Test("L8, M4: a command that can't be stored is not carried out, and the owner is told") func diskFull() {
     var phone = atTheDoor()
     phone.isDiskFull = true
     phone.happens(.unlockAsked)

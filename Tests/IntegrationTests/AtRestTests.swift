@@ -16,7 +16,7 @@ struct AtRestTests {
     }
   }
 
-  @Test("H3: nothing but its own clock wakes it, on a new store and on one that an earlier life has left")
+  @Test("H3: only its own clock wakes it, with a new store and with an existing one")
   func timers() async throws {
     let bus = try PrivateBus()
     let folder = NSTemporaryDirectory() + "/latchkey-rest-\(UUID().uuidString)"

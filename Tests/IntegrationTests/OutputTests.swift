@@ -52,7 +52,7 @@ struct OutputTests {
     }
   }
 
-  @Test("A5: a reader that goes away ends the command quietly, with 141, and its file of JSON is written all the same")
+  @Test("A5: if the reader goes away, the command ends quietly with 141, and still writes its JSON file")
   func readerGone() async throws {
     let place = try Place()
     let followed = try await place.bash("$latchkey prove $story --json $report | head -1; echo status ${PIPESTATUS[0]}")
@@ -77,7 +77,7 @@ struct OutputTests {
     #expect(place.left.isEmpty)
   }
 
-  @Test("A5: the simulator ends quietly, with 141, when nobody reads what it says")
+  @Test("A5: the simulator ends quietly with 141 when its output is closed")
   func simulator() async throws {
     let bus = try PrivateBus()
     let place = try Place()
@@ -104,7 +104,7 @@ struct OutputTests {
     #expect(!FileManager.default.fileExists(atPath: "/nonexistent"))
   }
 
-  @Test("A15: a file of JSON that can't be written is told in words, with 74")
+  @Test("A15: a JSON file that can't be written ends in a clear error and status 74")
   func fullReport() async throws {
     let place = try Place()
     let outcome = try await place.bash("exec $latchkey prove $story --json /dev/full")
@@ -137,7 +137,7 @@ struct OutputTests {
     #expect(relative.status == 0, "\(relative)")
   }
 
-  @Test("A15: a user whom /etc/passwd does not know is told so", .enabled(if: geteuid() == 0))
+  @Test("A15: a user who is not in /etc/passwd gets a clear error", .enabled(if: geteuid() == 0))
   func unknownUser() async throws {
     let place = try Place()
     let outcome = try await place.bash(
@@ -147,7 +147,7 @@ struct OutputTests {
     #expect(place.left.isEmpty)
   }
 
-  @Test("A11: too few descriptors are told with the limit, and nothing is left")
+  @Test("A11: too few file descriptors are reported with the limit, and no files are left")
   func fewDescriptors() async throws {
     let place = try Place()
     for limit in [24, 64, 200] {

@@ -8,7 +8,7 @@ import Testing
   }
 
   @Test(
-    "C: latchkeyd uses the adapter that it is told to; the other's end is nothing to it, and its own comes back",
+    "C: latchkeyd uses the configured adapter; it ignores the end of the other, and its own comes back",
     arguments: [("hci0", "phone"), ("hci1", "phone/hci1")])
   func chooses(_ adapter: String, _ own: String) async throws {
     let machine = try await MachineNearDoor(adapters: 2, options: ["--adapter", adapter])

@@ -38,7 +38,7 @@ struct TwoPhonesTests {
       - pass: 5min
     """
 
-  @Test("L2 L4: each opens the door when it comes home, and nobody is refused anything, whatever the other is offered")
+  @Test("L2 L4: each opens the door when it comes home, and neither is refused, whatever the other is offered")
   func comings() async throws {
     let report = try await tell(
       Self.bothAtHome + """
@@ -69,7 +69,7 @@ struct TwoPhonesTests {
     #expect(report.timeline.filter { $0.is(Recorded.Lock.boltMoved) }.count == 4)
   }
 
-  @Test("L4: the lock's process dies beside both: its successor hears from both, and locks nobody out")
+  @Test("L4: the lock's process dies while both are connected: its successor hears from both, and locks neither out")
   func restart() async throws {
     let report = try await tell(
       Self.bothAtHome + """

@@ -114,7 +114,7 @@ private final class Bench {
 
 @Suite("M5: a disk that is full, a database that is locked")
 struct DurableTurnsTests {
-  @Test("M5: an app's request is neither answered nor told to the radio before it is on disk, and ends nothing")
+  @Test("M5: an app's request is neither answered nor carried out before it is on disk, and a full disk ends nothing")
   func waits() throws {
     let bench = try Bench()
     bench.fill()
@@ -172,7 +172,7 @@ struct DurableTurnsTests {
     #expect(later != stored && later == bench.turns.system.stored)
   }
 
-  @Test("M5: the user is told once, not at each attempt; attempts get rarer, up to one in half a minute")
+  @Test("M5: the user is told once, not at each attempt; the attempts become rarer, down to one in half a minute")
   func backsOff() throws {
     let bench = try Bench()
     bench.fill()

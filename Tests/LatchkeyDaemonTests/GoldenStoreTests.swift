@@ -119,7 +119,7 @@ struct GoldenStoreTests {
     }
   }
 
-  @Test("Change 7: a store that was brought up has the tables of a new one, and says who did it")
+  @Test("Change 7: a migrated store has the tables of a new one, and names the program that migrated it")
   func sameTables() throws {
     try open().close()
     let new = try dump()
@@ -171,7 +171,7 @@ struct GoldenStoreTests {
   }
 
   @Test(
-    "Change 7: a record that can't be read is named, with its member and what is wrong; the store stays as it was",
+    "Change 7: an unreadable record is named, with its member and the problem; the store is not changed",
     arguments: [
       ("format-2", "json_set(text, '$.told', 'asleep')", "peripheral", "told"),
       ("format-2", "json_remove(text, '$.isWanted')", "peripheral", "isWanted"),

@@ -10,7 +10,7 @@ import Testing
 
 @Suite("One app's faults are its own")
 struct RefusalTests {
-  @Test("M10: a unit name that is none leaves its app out, with the reason, and no other")
+  @Test("M10: an invalid unit name excludes only its app, with the reason")
   func badUnitName() throws {
     let folder = try TemporaryFolder()
     func plist(_ name: String, _ unit: String) -> String {
@@ -29,7 +29,7 @@ struct RefusalTests {
     #expect(registry.problems.allSatisfy { $0.contains("LatchkeySystemdUnit") })
   }
 
-  @Test("M9: that systemd can't say now whether a process is an app's is no word that it is not")
+  @Test("M9: if systemd can't identify a process now, the process is not refused for good")
   func systemdCannotSay() {
     let unit = ObjectPath(unchecked: "/org/freedesktop/systemd1/unit/app")
     #expect(UnitAnswer(.success([.path(unit)]), unit: unit).refusal("Process 1", unit: "app.service") == nil)
@@ -52,7 +52,7 @@ struct RefusalTests {
     }
   }
 
-  @Test("M6: an app that says much waits for itself, and nobody else for it; its own order is kept")
+  @Test("M6: an app that sends a lot delays only itself; its own order is kept")
   func linesOfTheirOwn() {
     typealias Taken = (link: UInt64, sequence: UInt64, done: @Sendable () -> Void)
     let taken = Mutex<[Taken]>([])

@@ -81,7 +81,7 @@ struct StoreLossTests {
     #expect(try refusal().contains("lived here before"))
   }
 
-  @Test("A9: a database with nothing in it is no store; another program's is told apart")
+  @Test("A9: an empty database is not a store; another program's is recognized")
   func foreign() throws {
     try fill()
     try FileManager.default.removeItem(atPath: file)
@@ -107,7 +107,7 @@ struct StoreLossTests {
     #expect(FileManager.default.fileExists(atPath: path + "/state.made"))
   }
 
-  @Test("Whoever puts a store aside finds it under the name that was said, and begins anew, in spite of all traces")
+  @Test("A store that is set aside has the printed name, and latchkeyd starts empty in spite of all traces")
   func setAside() throws {
     try fill()
     try folder.write("an app's", to: "state/apps/org.example.app/file")
@@ -123,7 +123,7 @@ struct StoreLossTests {
     }
   }
 
-  @Test("What was lost can be put aside, too: where there was no store, that is said")
+  @Test("A lost store can be set aside, too: if there was no store, the message says so")
   func nothingToSetAside() throws {
     try fill()
     try FileManager.default.removeItem(atPath: file)
@@ -185,7 +185,7 @@ struct StoreLossTests {
     #expect(steps == [.storeBuilt, .storeNamed, .markerWritten])
   }
 
-  @Test("A9: power that goes while a store is put aside or begun anew loses nothing of the old one")
+  @Test("A9: a power cut while a store is set aside or created loses nothing of the old one")
   func cutSetAside() throws {
     let steps = try cutEverywhere {
       try fill()

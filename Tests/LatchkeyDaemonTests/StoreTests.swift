@@ -39,7 +39,7 @@ struct StoreTests {
     #expect(try store.load() == StoredState())
   }
 
-  @Test("The folder and the store are nobody else's to read")
+  @Test("Only the owner can read the folder and the store")
   func isPrivate() throws {
     try fill()
     let modes = try [path, path + "/state.sqlite"].map {
@@ -95,7 +95,7 @@ struct StoreTests {
     #expect(try #require(size) > 0)
   }
 
-  @Test("M5: the store is latchkeyd's alone: nobody else can lock it, nor make it wait")
+  @Test("M5: the store is latchkeyd's alone: no other process can lock it or make it wait")
   func exclusive() throws {
     let store = try Store(StateFolder(path: path, machine: "phone"))
     try store.write([.put(settings)])
@@ -131,7 +131,7 @@ struct StoreTests {
   }
 
   @Test(
-    "L1: a record that is no bytes, no record, or another's, is refused with a clear error",
+    "L1: a record that is not bytes, not a record, or of another kind is refused with a clear error",
     arguments: [
       "value = 5", "value = 'text'", "value = 1.5", "value = x'00'", "value = x''", "kind = x'00'", "name = 7",
       "name = 'another'", "kind = 'app'",
@@ -146,7 +146,7 @@ struct StoreTests {
     #expect(text.contains("damaged") && text.contains("--set-aside"))
   }
 
-  @Test("A damaged store is refused, never replaced; the user can put it aside")
+  @Test("A damaged store is refused, never replaced; the user can set it aside")
   func damaged() throws {
     try fill()
     let file = path + "/state.sqlite"
@@ -167,7 +167,7 @@ struct StoreTests {
 
 @Suite("The registry of apps")
 struct AppRegistryTests {
-  @Test("A good app is found; each bad one is named with what is wrong, and stops nobody")
+  @Test("A good app is found; each bad one is named with its problem, and does not stop others")
   func read() throws {
     let folder = try TemporaryFolder()
     let good = """

@@ -17,7 +17,7 @@ struct SupervisorTests {
       arguments: ["-c", script], infoPlist: "")
   }
 
-  @Test("An app's end is told once, with how it ended; its environment and its log are its own")
+  @Test("An app's end is reported once, with how it ended; its environment and its log are its own")
   func end() async throws {
     let folder = try TemporaryFolder()
     let supervisor = try supervisor(log: folder.path + "/log")

@@ -123,7 +123,7 @@ struct SystemdUnitTests {
     #expect(unit.handle(.answered(.inspect, error: nil)) == [.call(.start)])
   }
 
-  @Test("H3: a frozen unit that systemd does not thaw is killed all the same, at the fourth try")
+  @Test("H3: a frozen unit that systemd does not thaw is killed at the fourth try")
   func frozenIsKilled() {
     var unit = frozen()
     #expect(unit.handle(.kill(first)) == [.call(.thaw)])
@@ -135,7 +135,7 @@ struct SystemdUnitTests {
     #expect(unit.handle(.answered(.inspect, error: nil)) == [.call(.kill)])
   }
 
-  @Test("H3: what is on its way to stop can still be killed, and its end is told though the stop is never answered")
+  @Test("H3: a stopping process can still be killed, and its end is reported though the stop is never answered")
   func killedWhileStopping() {
     var unit = frozen()
     #expect(unit.handle(.jobEnded("frozen")) == [.call(.inspect)])
@@ -151,7 +151,7 @@ struct SystemdUnitTests {
     #expect(unanswered.handle(.reported(end)) == [.ended(first, how: "exit 0"), .call(.inspect)])
   }
 
-  @Test("H3: a refused stop of a process that is nobody's stops none that is adopted later")
+  @Test("H3: a refused stop of an unknown process does not stop a process that is adopted later")
   func refusedStopOfNobody() {
     var unit = resting(UnitReport(mainProcess: .some(first), activeState: "active", freezerState: "frozen"))
     #expect(unit.handle(.jobEnded("frozen")) == [.call(.inspect)])
@@ -183,7 +183,7 @@ struct SystemdUnitTests {
     #expect(without.handle(.suspend(first)) == [.call(.freeze)])
   }
 
-  @Test("H3: what is wanted last is what happens: frozen, thawed and frozen in a row is one call at a time")
+  @Test("H3: the last wish wins: frozen, thawed and frozen in a row is one call at a time")
   func lastWish() {
     var unit = running()
     #expect(unit.handle(.suspend(first)) == [.call(.freeze)])
@@ -214,7 +214,7 @@ struct SystemdUnitTests {
     #expect(early.handle(.reported(UnitReport(mainProcess: .some(nil)))) == [.ended(first, how: "gone")])
   }
 
-  @Test("H3: a start that fails is told with its reason: no unit, no permission, a failed job, an end at once")
+  @Test("H3: a failed start is reported with its reason: no unit, no permission, a failed job, an immediate end")
   func failures() {
     var missing = resting(UnitReport(loadState: "not-found"))
     guard case .launchFailed(let text)? = missing.handle(.launch).first else {

@@ -35,7 +35,7 @@ struct TurnstileTests {
   }
 
   @Test(
-    "who says more than there is room for, by number or by bytes, waits, in order, and nothing is lost",
+    "a client that sends more than there is room for, by number or by bytes, waits in order, and nothing is lost",
     arguments: [(0, 100), (1, 100), (10, 50), (199, 3), (1000, 1)])
   func waits(bytes: Int, room: Int) async {
     let turnstile = Turnstile(limit: 100, byteLimit: 500)
@@ -52,7 +52,7 @@ struct TurnstileTests {
     #expect(count.most == room)
   }
 
-  @Test("when the loop has ended nobody waits any more", arguments: [0, 1000])
+  @Test("nothing waits after the end of the loop", arguments: [0, 1000])
   func opened(bytes: Int) async {
     let turnstile = Turnstile(limit: 3, byteLimit: 2500)
     var count = 0
@@ -63,7 +63,7 @@ struct TurnstileTests {
     #expect(count == 50)
   }
 
-  @Test("a message of bluetoothd's is as large as what is in it")
+  @Test("the size of a message from bluetoothd is the size of its content")
   func sizes() {
     let path = ObjectPath(unchecked: "/org/bluez")
     let text = String(repeating: "x", count: 1000)

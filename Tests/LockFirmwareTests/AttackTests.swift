@@ -51,7 +51,7 @@ import Testing
     #expect(Set(seen).count == seen.count)
   }
 
-  @Test("L4 cases 4, 26: who fails too often waits, ever longer") func backOff() throws {
+  @Test("L4 cases 4, 26: a central that fails too often must wait, longer each time") func backOff() throws {
     var bench = try Bench { $0.offerRepeatCount = 0 }
     bench.happens(.linkUp(Bench.alice))
     let garbage = [UInt8](repeating: 1, count: LockService.commandByteCount)
@@ -97,7 +97,7 @@ import Testing
     #expect(bench.turns.last?.target == .locked)
   }
 
-  @Test("L4 case 25: links that say nothing take no place from who comes") func hogging() throws {
+  @Test("L4 case 25: silent links do not take the place of new ones") func hogging() throws {
     var bench = try Bench()
     for low in 1000..<1100 as Range<UInt64> { bench.happens(.linkUp(CentralIdentifier(high: 0, low: low))) }
     try bench.comeHome(1)
@@ -184,7 +184,7 @@ import Testing
     #expect(bench.turns.count == 1)
   }
 
-  @Test("L4 case 30: a phone enrolled at another lock is nobody here") func wrongLock() throws {
+  @Test("L4 case 30: a phone enrolled at another lock is a stranger here") func wrongLock() throws {
     var bench = try Bench()
     bench.happens(.linkUp(Bench.alice))
     try bench.command(.unlock, 1, key: Curve25519.KeyAgreement.PrivateKey())

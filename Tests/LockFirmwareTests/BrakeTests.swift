@@ -55,7 +55,7 @@ import Testing
     #expect(bench.turns.count == 1)
   }
 
-  @Test("A13: an offer made anew on the same link does not void a command that is on its way to the one before")
+  @Test("A13: a new offer on the same link does not invalidate a command on its way for the previous one")
   func crossing() throws {
     var bench = try Bench()
     bench.happens(.linkUp(Bench.alice))
@@ -73,7 +73,7 @@ import Testing
     #expect(bench.responses == [true, false])
   }
 
-  @Test("A13: a command that was on its way when the lock restarted is told apart from one that nobody sealed for it")
+  @Test("A13: a command on its way when the lock restarted is distinguished from one that was never sealed for it")
   func earlierRun() throws {
     var bench = try Bench()
     bench.happens(.linkUp(Bench.alice))

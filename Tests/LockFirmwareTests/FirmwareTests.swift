@@ -90,8 +90,7 @@ import Testing
     #expect(bench.turns.count == 1)
   }
 
-  @Test("L4: a link alone is nobody: it keeps no door from locking, and locks none by going") func linkIsNobody() throws
-  {
+  @Test("L4: a link alone proves nothing: it prevents no locking, its loss locks nothing") func linkIsNobody() throws {
     var bench = try Bench()
     try bench.comeHome(1)
     bench.happens(.linkUp(Bench.stranger))
@@ -206,7 +205,7 @@ import Testing
     #expect(bench.turns.map(\.target) == [.unlocked, .locked])
   }
 
-  @Test("L6: a hand on the thumb-turn is recorded, and nobody's leaving undoes it") func thumbTurn() throws {
+  @Test("L6: a hand on the thumb-turn is recorded, and no departure undoes it") func thumbTurn() throws {
     var bench = try Bench()
     bench.happens(.boltTurnedByHand(.unlocked))
     #expect(bench.log.map(\.cause) == [.hand])
@@ -217,7 +216,7 @@ import Testing
     #expect(bench.turns.isEmpty)
   }
 
-  @Test("A central that says nothing is offered anew for a while; then there is no deadline") func idle() throws {
+  @Test("A silent central gets new offers for a while; after that there is no deadline") func idle() throws {
     var bench = try Bench()
     #expect(bench.firmware.nextDeadline == nil)
     bench.happens(.linkUp(Bench.alice))
@@ -227,7 +226,7 @@ import Testing
     #expect(bench.firmware.nextDeadline == nil)
   }
 
-  @Test("A record reads back as it was written, and a damaged one not at all") func records() throws {
+  @Test("A record reads back as it was written, and a damaged one is rejected") func records() throws {
     let record = LockRecord(
       .movement, index: 7, unixSeconds: -1, target: .unlocked, cause: .phone, result: .done,
       phone: [UInt8](0..<32), operation: .max)

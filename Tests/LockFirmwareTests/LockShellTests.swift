@@ -18,7 +18,7 @@ import Testing
       URL(fileURLWithPath: directory + "/" + TrustedStore.fileName))
   }
 
-  @Test("M11: who has proven itself is known after a restart of the process") func trusted() throws {
+  @Test("M11: a proven phone is still known after a restart of the process") func trusted() throws {
     try inFolder { store, _ in
       #expect(store.read().isEmpty)
       let proven = TrustedCentral(
@@ -29,7 +29,7 @@ import Testing
   }
 
   @Test(
-    "M11: what can't be read shuts nobody out",
+    "M11: an unreadable file locks no phone out",
     arguments: [
       "", "{", "[]", #"{"version":9,"centrals":[]}"#, #"{"version":1,"centrals":[{"central":"x","phone":""}]}"#,
     ])

@@ -4,7 +4,7 @@ import Testing
 
 /// The outcome of a command: what the phone is told, and what the log says.
 @Suite("Outcomes at the lock") struct OutcomeTests {
-  @Test("M3: after a power cut in mid-turn a phone that had joined is not told that all is well") func joinedAndCut()
+  @Test("M3: after a power cut during a turn, a phone that had joined it gets no success") func joinedAndCut()
     throws
   {
     var bench = try Bench()
@@ -27,7 +27,7 @@ import Testing
     #expect(bench.firmware.lockState == .unlocked)
   }
 
-  @Test("M3: a phone that had joined a jammed turn is told, and the log says, that it failed") func joinedAndJammed()
+  @Test("M3: a phone that had joined a jammed turn, and the log, learn that it failed") func joinedAndJammed()
     throws
   {
     var bench = try Bench()

@@ -130,8 +130,7 @@ import Testing
     }
   }
 
-  @Test("A power cut between a record and its number, or in a number's writing, is no loss") func betweenTheTwo() throws
-  {
+  @Test("A power cut before or during the write of a record's number loses nothing") func betweenTheTwo() throws {
     try inFolder {
       try log(2)
       let two = try bytes(countPath)

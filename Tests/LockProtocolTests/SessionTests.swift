@@ -66,8 +66,7 @@ struct Pair {
     #expect(throws: LockSessionError.used) { try lock.seal(answer) }
   }
 
-  @Test("L4 case 3: an offer that is used again gives the phone's write to nobody who has it") func reusedOffer() throws
-  {
+  @Test("L4 case 3: an offer that is used again does not make the phone's write usable") func reusedOffer() throws {
     // A false lock sends an old offer again. It has the phone's earlier write to that offer, and gains nothing.
     var pair = try Pair()
     var lock = try pair.lockSession()

@@ -36,7 +36,7 @@ import Testing
     }
   }
 
-  @Test("L5: the other side's text, and what is none, are named as that") func others() throws {
+  @Test("L5: the other side's text, and a text that is neither, are named as such") func others() throws {
     #expect(throws: IntroductionError.otherSide(expected: "lock", found: "phone")) {
       try LockIntroduction(keys.phone.text)
     }
@@ -83,7 +83,7 @@ import Testing
     #expect(try LockKeys.read(fromDirectory: folder.path).enrolledPhones == phones)
   }
 
-  @Test("L5: the key that a lock was told of is the phone's when its lock is known") func pending() throws {
+  @Test("L5: the key that was given to a lock stays the phone's key when its lock is known") func pending() throws {
     let folder = TestFolder()
     let pending = try Provisioning.makePendingPhone(directory: folder.path)
     #expect(throws: KeyFileError.alreadyThere(path: folder.path + "/" + PendingPhoneKey.fileName)) {

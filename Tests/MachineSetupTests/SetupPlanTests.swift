@@ -33,14 +33,14 @@ import Testing
       try SetupPlan(.lock(phone: keys.phone), facts(.lock(phones: [keys.phone.publicKey]))).steps == steps)
   }
 
-  @Test("H2: a phone is added to a lock that is set up, and the lock's process ends, to read its keys anew")
+  @Test("H2: a phone is added to an existing lock, whose process is ended so that it reads its keys again")
   func enroll() throws {
     let steps = try SetupPlan(.lock(phone: keys.phone), facts(.lock(phones: [[UInt8](repeating: 1, count: 32)]))).steps
     #expect(steps.contains(.enroll(keys.phone)))
     #expect(steps.suffix(2) == [.endApp, .startApp])
   }
 
-  @Test("H2: a new phone gets its key, and its agent is opened anew")
+  @Test("H2: a new phone gets its key, and its agent is opened again")
   func newPhone() throws {
     #expect(
       try SetupPlan(.phone(lock: keys.lock), facts()).steps == [
@@ -64,7 +64,7 @@ import Testing
     }
   }
 
-  @Test("H2: a phone without a lock gets a key to be told of, and no agent runs yet") func pendingPhone() throws {
+  @Test("H2: a phone without a lock gets a key, and its agent is not started yet") func pendingPhone() throws {
     #expect(
       try SetupPlan(.phone(lock: nil), facts()).steps == [
         .enable(unit: "bluetooth.service"), .powerAdapter, .makePendingPhone,
@@ -78,7 +78,7 @@ import Testing
   }
 
   @Test(
-    "H2: what stands against a setup is said before anything is done, with what to do",
+    "H2: an obstacle to a setup is reported before anything is done, with what to do",
     arguments: [
       (\MachineFacts.isRoot, "sudo latchkey setup lock"), (\.hasSystemd, "systemd"),
       (\.hasSystem, "apt install ./latchkeyd_*.deb"), (\.hasApp, "apt install ./latchkey-lock_*.deb"),

@@ -41,7 +41,7 @@ import Testing
     }
   }
 
-  @Test("H2: after three jobs that failed there is no fourth: the unit, systemd's last words and what to do are told")
+  @Test("H2: after three failed jobs there is no fourth: the error has the unit, systemd's last output and what to do")
   func exhausted() throws {
     let script = Script(Self.killed, Self.killed, Self.cancelled)
     let problem = #expect(throws: SetupProblem.self) { try script.systemctl.start(Self.unit) }
@@ -56,7 +56,7 @@ import Testing
   }
 
   @Test(
-    "H2: what no second try would mend is told at once",
+    "H2: a problem that a retry can't solve is reported at once",
     arguments: [
       (5, "Failed to start latchkey-lock.service: Unit latchkey-lock.service not found.\n"),
       (4, "Failed to start latchkey-lock.service: Access denied\n"), (nil, ""),
@@ -69,7 +69,7 @@ import Testing
     #expect(problem == .failed(command: "systemctl start latchkey-lock.service", reason: reason))
   }
 
-  @Test("H2: a machine without systemctl is told so, once")
+  @Test("H2: a missing systemctl is reported once")
   func missing() {
     var tries = 0
     let systemctl = Systemctl { _ in

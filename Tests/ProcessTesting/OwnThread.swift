@@ -6,12 +6,12 @@ import Testing
 ///
 /// Swift has only as many threads for tasks as the machine has cores. A test that blocks one takes it from every
 /// other test. On two cores, two such tests that each wait for a third one would never end.
-public struct OwnThreadTrait: TestTrait, SuiteTrait, TestScoping {
-  public var isRecursive: Bool { true }
+package struct OwnThreadTrait: TestTrait, SuiteTrait, TestScoping {
+  package var isRecursive: Bool { true }
 
-  public func scopeProvider(for test: Test, testCase: Test.Case?) -> Self? { testCase == nil ? nil : self }
+  package func scopeProvider(for test: Test, testCase: Test.Case?) -> Self? { testCase == nil ? nil : self }
 
-  public func provideScope(
+  package func provideScope(
     for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
   ) async throws {
     let thread = OwnThread()
@@ -22,7 +22,7 @@ public struct OwnThreadTrait: TestTrait, SuiteTrait, TestScoping {
 
 extension Trait where Self == OwnThreadTrait {
   /// Runs every test on its own thread, which it may block or keep busy.
-  public static var ownThread: Self { Self() }
+  package static var ownThread: Self { Self() }
 }
 
 /// A thread that runs the jobs of a task, one after the other.

@@ -1,13 +1,13 @@
 import Foundation
 
 /// Where tests find things.
-public enum TestPlaces {
+package enum TestPlaces {
   /// The package's root, derived from this file's place in it.
-  public static let package = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+  package static let package = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
     .deletingLastPathComponent().path
 
   /// The folder of the programs, which include the tests themselves.
-  public static let programs = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
+  package static let programs = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
     .deletingLastPathComponent()
     .path
 }

@@ -10,25 +10,25 @@ import Threads
 ///
 /// Of the tests' descriptors it has only its own pipes, and no other process has an end of these. So reading an
 /// output to its end waits only for this process and those it started.
-public final class TestProcess: Sendable {
-  public struct Outcome: Sendable {
+package final class TestProcess: Sendable {
+  package struct Outcome: Sendable {
     /// Its exit status, or the number of the signal that ended it.
-    public var status: Int32
-    public var output: String
-    public var errors: String
+    package var status: Int32
+    package var output: String
+    package var errors: String
 
-    public init(status: Int32, output: String, errors: String) {
+    package init(status: Int32, output: String, errors: String) {
       (self.status, self.output, self.errors) = (status, output, errors)
     }
   }
 
   /// A test could not get what it needs.
-  public struct Failure: Error, CustomStringConvertible {
-    public let description: String
-    public init(_ description: String) { self.description = description }
+  package struct Failure: Error, CustomStringConvertible {
+    package let description: String
+    package init(_ description: String) { self.description = description }
   }
 
-  public let processIdentifier: pid_t
+  package let processIdentifier: pid_t
   private let name: String
   private let output = Transcript()
   private let errors = Transcript()
@@ -45,7 +45,7 @@ public final class TestProcess: Sendable {
   ///   - endsWithInput: it ends by itself when its input closes, and is left to do so. Otherwise it is killed with
   ///     this object.
   /// - Throws: `Failure` if it can't be started.
-  public init(
+  package init(
     _ executable: String, _ arguments: [String] = [], environment: [String: String]? = nil, mergesErrors: Bool = false,
     endsWithInput: Bool = false
   ) async throws {
@@ -104,14 +104,14 @@ public final class TestProcess: Sendable {
   /// Runs a program until it ends.
   ///
   /// - Parameter adding: variables to add to this process's environment.
-  public static func run(
+  package static func run(
     _ executable: String, _ arguments: [String] = [], adding: [String: String] = [:]
   ) async throws -> Outcome {
     try await TestProcess(executable, arguments, environment: inherited.merging(adding) { $1 }).finish()
   }
 
   /// This process's environment.
-  public static var inherited: [String: String] {
+  package static var inherited: [String: String] {
     var variables: [String: String] = [:]
     var next = environ
     while let entry = next.pointee {
@@ -122,20 +122,20 @@ public final class TestProcess: Sendable {
     return variables
   }
 
-  public func signal(_ number: Int32) { kill(processIdentifier, number) }
+  package func signal(_ number: Int32) { kill(processIdentifier, number) }
 
   /// Whether it is neither reaped nor a zombie.
-  public var isRunning: Bool {
+  package var isRunning: Bool {
     var information = siginfo_t()
     let result = waitid(P_PID, id_t(processIdentifier), &information, WEXITED | WNOHANG | WNOWAIT)
     return result == 0 && information._sifields._sigchld.si_pid == 0
   }
 
   /// Sends a line.
-  public func say(_ line: String) { input.yield("\(line)\n") }
+  package func say(_ line: String) { input.yield("\(line)\n") }
 
   /// Closes the input.
-  public func closeInput() { input.finish() }
+  package func closeInput() { input.finish() }
 
   /// Reads on from where the last read ended, until the output contains `text`.
   ///
@@ -143,7 +143,7 @@ public final class TestProcess: Sendable {
   /// - Throws: `Failure`, with the whole output, if the process ends first; `CancellationError` when the test's time
   ///   is over.
   @discardableResult
-  public func hear(_ text: String) async throws -> String {
+  package func hear(_ text: String) async throws -> String {
     let wanted = Array(text.utf8)
     let from = used.withLock { $0 }
     let end = try await output.wait { bytes in Self.end(of: wanted, in: bytes, from: from) }
@@ -154,13 +154,13 @@ public final class TestProcess: Sendable {
 
   /// Sends a line, and reads until the answer.
   @discardableResult
-  public func ask(_ line: String, _ answer: String) async throws -> String {
+  package func ask(_ line: String, _ answer: String) async throws -> String {
     say(line)
     return try await hear(answer)
   }
 
   /// Closes its input, and waits until it has ended, as well as everything it started that holds one of its outputs.
-  public func finish() async throws -> Outcome {
+  package func finish() async throws -> Outcome {
     input.finish()
     let status = try await withTaskCancellationHandler {
       try await running.value

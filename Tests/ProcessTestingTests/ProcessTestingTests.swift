@@ -19,7 +19,7 @@ struct TestProcessTests {
     #expect(!process.isRunning)
   }
 
-  @Test("H5: a process is talked with, and who waits for what it never says hears all that it said")
+  @Test("H5: a dialogue with a process works, and waiting for missing output fails with all its output")
   func conversation() async throws {
     let process = try await TestProcess("/bin/cat", mergesErrors: true)
     #expect(try await process.ask("a first line", "first") == "a first")

@@ -65,7 +65,7 @@ struct AdvertisingTests {
     #expect(world.reports(to: phone).count > count, "a new scan starts with an empty filter")
   }
 
-  @Test("A filter sees an advertiser anew when its private address has changed")
+  @Test("A filter reports an advertiser again when its private address has changed")
   func rotation() {
     var world = RadioWorld.pair()
     world.put(.setAdvertising(lock, set: 0, .of(.resolvable(lockKey))))
@@ -78,7 +78,7 @@ struct AdvertisingTests {
     #expect(world.deadlineCount < 20)
   }
 
-  @Test("Five days of advertising that nobody can hear, and of listening to nobody, cost nothing")
+  @Test("Five days of advertising and scanning out of range cost nothing")
   func idle() {
     var world = RadioWorld.pair(metres: 5000, physics: RadioPhysics())
     world.put(.setAdvertising(lock, set: 0, .of(.resolvable(lockKey))))

@@ -80,7 +80,7 @@ struct WalkTests {
     #expect(world.disconnections(of: phone).map(\.reason) == [.connectionTimeout])
   }
 
-  @Test("Walkers out of everybody's reach, and those who have arrived, cost nothing")
+  @Test("Walkers out of all ranges, and those who have arrived, cost nothing")
   func cost() {
     var world = RadioWorld.pair(metres: 5000, physics: RadioPhysics())
     world.put(.setAdvertising(lock, set: 0, .of(.resolvable(lockKey))))
@@ -152,7 +152,7 @@ struct WalkTests {
     return world.heard
   }
 
-  @Test("Signals: the same for a seed, both ways, and for who stands still; others for another seed or place")
+  @Test("Signals are the same for one seed, in both directions and at one place, and differ for another seed or place")
   func signals() throws {
     func signal(seed: UInt64, _ place: Position, physics: RadioPhysics = RadioPhysics(bodyLoss: 0)) throws -> Double {
       var world = RadioWorld.pair(seed: seed, physics: physics)

@@ -28,7 +28,7 @@ struct MachinesDescriptionTests {
   }
 
   @Test(
-    "H1: what is wrong with a file of machines is answered with its line and what would be right",
+    "H1: an error in a machines file is reported with its line and a correction",
     arguments: [
       ("machines:\n  lock: {kind: ssh, host: a}\n", 2, "has no 'phone'"),
       ("machines:\n  lock: {kind: ssh, host: a}\n  phone: {kind: cloud}\n", 3, "virtual, ssh"),
@@ -137,7 +137,7 @@ struct RemoteStoryTests {
       ])
   }
 
-  @Test("H1: a departure that nobody can carry out ends the story; hurried days are unjudged, and never kept")
+  @Test("H1: a departure that can't be carried out ends the story; hurried days are not judged, and never kept")
   func departure() async throws {
     let (report, _) = try await run(
       """

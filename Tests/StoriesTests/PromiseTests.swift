@@ -93,7 +93,7 @@ struct PromiseTests {
     #expect(result.reason.contains("absence 2 of 2"))
   }
 
-  @Test("A10: nothing is kept where nobody recorded anything, there is no lock, or only a stranger left")
+  @Test("A10: no promise is kept if nothing was recorded, there is no lock, or only a stranger left")
   func vacuous() throws {
     let stranger = Self.dead.map { entry in
       var entry = entry
@@ -154,7 +154,7 @@ struct PromiseTests {
     #expect(result.judgement == .broken, "\(result.reason)")
   }
 
-  @Test("A3: what a step of the story ends is no crash: killed, reclaimed, quit, rebooted, hung until it overran")
+  @Test("A3: an end caused by the story is not a crash: killed, reclaimed, quit, rebooted, hung until it overran")
   func explained() throws {
     func told(_ mark: Recorded.Story, _ how: String, app: [JournalField: String] = StoryJournal.agent) throws
       -> Judgement
@@ -192,7 +192,7 @@ struct PromiseTests {
     #expect(try judge("opened-only-on-arrival", evidence(said.afterwards(opening))).judgement == .broken)
   }
 
-  @Test("A13: what was on its way to a lock that restarted is no refusal; what claims to be without a restart is one")
+  @Test("A13: a command on its way to a lock that restarted is not a refusal; without a restart it is one")
   func earlierRun() throws {
     let refused = StoryJournal.suspended.inserting(
       Recorded.Lock.commandRefused, [.reason: "earlierRun"], before: Recorded.Lock.commandAccepted, last: true)

@@ -8,7 +8,7 @@ import TimeTypes
 @testable import Stories
 @testable import Worlds
 
-@Suite("What a scenario file may have in it, and what is said about the rest")
+@Suite("The content of scenario files, and the errors for wrong content")
 struct StoryInputTests {
   /// The error for a file with these bytes.
   private func refusal(_ bytes: [UInt8]) throws -> String {
@@ -29,14 +29,14 @@ struct StoryInputTests {
 
   private static let machines = "machines:\n  door: {position: [0, 0], apps: [lock]}\n"
 
-  @Test("A15: what is not UTF-8 is told with its line, and what is no file of text is not read")
+  @Test("A15: text that is not UTF-8 is reported with its line, and only text files are read")
   func notText() throws {
     #expect(
       try refusal(Array("name: a\ntitle: ".utf8) + [0xC3, 0x28])
         == "FILE:2: is not text in UTF-8, as a scenario must be")
     #expect(refusal(ofFile: "/dev/zero/x.yaml").contains("no such scenario file"))
-    #expect(refusal(ofFile: "/dev/null").contains("is no file of text"))
-    #expect(refusal(ofFile: "/dev/zero").contains("is no file of text"))
+    #expect(refusal(ofFile: "/dev/null").contains("is not a text file"))
+    #expect(refusal(ofFile: "/dev/zero").contains("is not a text file"))
     #expect(
       try refusal(Array(repeating: 0x20, count: ScenarioParser.maximumSize + 1)).contains("at most 1048576 bytes"))
   }
@@ -59,7 +59,7 @@ struct StoryInputTests {
     #expect(!key.contains("\u{1b}"))
   }
 
-  @Test("A15: a second lock, an empty machine and a number that is none are told with file and line")
+  @Test("A15: a second lock, an empty machine and an invalid number are reported with file and line")
   func slips() throws {
     let second = try refusal(
       "name: x\n\(Self.machines)  gate: {position: [0, 0], apps: [lock]}\nsteps:\n  - check: []\n")
@@ -111,7 +111,7 @@ struct StoryInputTests {
     #expect(BusConfiguration.text(socket: "/tmp/a b").contains("<listen>unix:path=/tmp/a%20b</listen>"))
   }
 
-  @Test("A11: a disk without room is told as such, before anything is started")
+  @Test("A11: a full disk is reported before anything is started")
   func space() throws {
     let folder = try RunFolder(keep: nil)
     defer { try? RunFolder.remove(folder.sockets, world: folder.world) }

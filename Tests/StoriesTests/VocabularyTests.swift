@@ -65,7 +65,7 @@ struct VocabularyTests {
       + Recorded.Daemon.allCases.map(\.rawValue) + Recorded.Radio.allCases.map(\.rawValue)
       + Recorded.Story.allCases.map(\.rawValue))
 
-  @Test("H1: nobody who reads a journal writes an event's name again")
+  @Test("H1: no reader of a journal repeats an event's name")
   func literals() throws {
     for (file, text) in try Self.files(["Sources", "Benchmarks", "lockfirmware-sim/Sources"], ".swift")
     where !file.hasPrefix("Sources/JournalEvents/") {
@@ -82,7 +82,7 @@ struct VocabularyTests {
     }
   }
 
-  @Test("H1: the story-teller of the virtual lab puts deeds on record that there are, with their fields")
+  @Test("H1: the virtual lab's story records only existing events of the story, with existing fields")
   func deeds() throws {
     let text = try #require(try Self.files(["scripts/vm/warp"], ".py").first { $0.name.hasSuffix("/story.py") }).text
     let told = try Self.matches(#"\b(?:deed|move)\(\s*"([a-z.\-]+)""#, in: text)
@@ -94,7 +94,7 @@ struct VocabularyTests {
     }
   }
 
-  @Test("H1: a file of scenarios that waits for a misspelt event is refused, with the line and what is nearest")
+  @Test("H1: a scenario that waits for a misspelt event is refused, with the line and the nearest name")
   func misspelt() throws {
     func refusal(_ wait: String) -> String? {
       let yaml = ScenarioParserTests.head + "steps:\n  - pass: 1s\n  - wait for: {\(wait)}"

@@ -3,8 +3,8 @@ import Journal
 import JournalEvents
 
 /// A recorded story as `journalctl --output=json` exports it: a file for each machine, in a folder that goes with this value.
-public final class JournalExport {
-  public let folder: String
+package final class JournalExport {
+  package let folder: String
   /// When the story began, in Unix microseconds.
   static let beginning: Int64 = 1_790_000_000_000_000
   private var files: [String: [Data]] = [:]
@@ -12,7 +12,7 @@ public final class JournalExport {
   private var lines = 0
 
   /// - Parameter teller: the machine whose journal has the story's deeds, and what the radio saw.
-  public init(_ entries: [JournalEntry], teller: String = "phone") throws {
+  package init(_ entries: [JournalEntry], teller: String = "phone") throws {
     folder = NSTemporaryDirectory() + "/latchkey-export-\(UUID().uuidString)"
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
     for entry in entries {
@@ -26,7 +26,7 @@ public final class JournalExport {
   deinit { try? FileManager.default.removeItem(atPath: folder) }
 
   /// One line more, after all others.
-  public func add(_ fields: [String: String], to machine: String) {
+  package func add(_ fields: [String: String], to machine: String) {
     latest += 1
     add(fields, to: machine, at: latest)
   }
@@ -41,7 +41,7 @@ public final class JournalExport {
   }
 
   /// Lines of one machine, altered; those for which nothing comes back are left out.
-  public func alter(_ machine: String, _ change: ([String: String]) -> [String: String]?) {
+  package func alter(_ machine: String, _ change: ([String: String]) -> [String: String]?) {
     files[machine] = (files[machine] ?? []).compactMap { line in
       guard let fields = try? JSONDecoder().decode([String: String].self, from: line), let changed = change(fields)
       else {
@@ -52,7 +52,7 @@ public final class JournalExport {
   }
 
   /// Sets a machine's clock ahead, or back, of what it was when each line was written.
-  public func setClock(of machine: String, ahead: (_ line: Int) -> Int64) {
+  package func setClock(of machine: String, ahead: (_ line: Int) -> Int64) {
     var line = 0
     alter(machine) { fields in
       line += 1
@@ -62,7 +62,7 @@ public final class JournalExport {
   }
 
   /// Writes a machine's journal, and returns its path.
-  public func write(_ machine: String) throws -> String {
+  package func write(_ machine: String) throws -> String {
     let path = "\(folder)/\(machine).json"
     let text = (files[machine] ?? []).map { $0 + [0x0A] }.reduce(Data(), +)
     try text.write(to: URL(fileURLWithPath: path))

@@ -31,7 +31,7 @@ struct TrialTests {
     if let line { print(line) }
   }
 
-  @Test("H3: the trial ends well, with as many kills as it was told, and leaves nothing behind")
+  @Test("H3: the trial succeeds with the requested number of kills, and leaves nothing behind")
   func end() async throws {
     let outcome = await Trial.run.value
     #expect(outcome.status == 0, "\(outcome.output)\n\(outcome.errors)")

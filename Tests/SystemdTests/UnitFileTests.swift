@@ -53,7 +53,7 @@ struct UnitFileTests {
     }
   }
 
-  @Test("Who comes home after a boot does not wait for polkit: it is started with latchkeyd, not with the first app")
+  @Test("An arrival after a boot does not wait for polkit, which is started with latchkeyd and not with the first app")
   func polkit() throws {
     let lines = try UnitFiles.text("latchkeyd").split(separator: "\n").map(String.init)
     let wanted = lines.filter { $0.hasPrefix("Wants=") }.flatMap { $0.dropFirst(6).split(separator: " ") }
@@ -86,7 +86,7 @@ struct RestartTests {
     try await body()
   }
 
-  @Test("M5: who fails again and again is started less and less often, and a minute without a failure begins anew")
+  @Test("M5: a service that fails repeatedly is restarted ever more slowly, and a minute without a failure resets this")
   func backsOff() async throws {
     try await inFolder {
       var waits: [Int?] = []
@@ -98,7 +98,7 @@ struct RestartTests {
     }
   }
 
-  @Test("M5: a count that is damaged, or of another uptime, holds nobody up")
+  @Test("M5: a count that is damaged, or from another uptime, causes no delay")
   func damaged() async throws {
     try await inFolder {
       for text in ["", "x y\n", "99\n", "99 99999999\n"] {
@@ -110,7 +110,7 @@ struct RestartTests {
   }
 
   @Test(
-    "M5: who ended well, was killed from outside, or needs a person is not made to wait",
+    "M5: there is no delay after a clean end, a kill from outside, or an error that needs a person",
     arguments: [("success", "0"), ("signal", "KILL"), ("exit-code", "78"), ("exit-code", "64")])
   func atOnce(_ result: String, _ status: String) async throws {
     try await inFolder {
@@ -163,7 +163,7 @@ struct ShutdownTests {
     return outcome.output.split(separator: "\n").map(String.init)
   }
 
-  @Test("H3: what is frozen is thawed, and then stopped; what runs is left to systemd")
+  @Test("H3: a frozen unit is thawed and then stopped; a running one is left to systemd")
   func frozen() async throws {
     let agent = "latchkey-agent.service"
     #expect(

@@ -25,7 +25,7 @@ struct ConductorTests {
     #expect(world.conductor.now == Instant.zero + .seconds(10))
   }
 
-  @Test("A step never goes beyond its limit, and tells who was woken")
+  @Test("A step never goes beyond its limit, and reports which process was woken")
   func limit() throws {
     let world = try World()
     defer { world.end() }
@@ -105,7 +105,7 @@ struct ConductorTests {
     #expect(world.conductor.processIdentifiers.count == 1)
   }
 
-  @Test("A4: a death is heard of before time moves on, though who reaps the dead calls itself asleep in the kernel")
+  @Test("A4: a death is noticed before time moves on, although the reaping process looks asleep in the kernel")
   func reaping() throws {
     let world = try World()
     defer { world.end() }
@@ -163,7 +163,7 @@ struct ConductorTests {
     #expect(error?.description.contains("0d 00:00:01.000, which is past") == true)
   }
 
-  @Test("A2: while the world does not rest, a sign of life says who is at work")
+  @Test("A2: while the world does not rest, a progress line names the busy process")
   func signOfLife() throws {
     let world = try World()
     let pid = try world.spawn(World.puppetPath, ["spin"])

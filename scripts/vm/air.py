@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""The air between virtual machines: their Bluetooth controllers, and what one hears of another.
+"""The air between virtual machines: their Bluetooth controllers, and which of them hear each other.
 
     air.py NAME=ADDRESS@unix:PATH | NAME=ADDRESS@vhci ... [--control PATH]
 
-Commands are JSON lines on standard input (whose end ends it) or, with --control, on a socket; each with an "id" has one
-reply. Events are JSON lines on standard output. docs/machines.md has all of them.
+Commands are JSON lines on standard input (its end ends the program) or, with --control, on a socket. Each has an "id"
+and gets one reply. Events are JSON lines on standard output. docs/machines.md documents all of them.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ from controller import Controller  # noqa: E402
 from links import Air  # noqa: E402
 from wires import UnixWire, VirtualHCI, Wire  # noqa: E402
 
-#: A command line is no longer than this.
+#: The maximum length of a command line.
 LONGEST_LINE = 65536
 
 
 class Commands:
-    """What the air is told to do, and what it answers."""
+    """The commands of the air, and their replies."""
 
     def __init__(self, air: Air, controllers: dict[str, Controller]) -> None:
         self.air = air

@@ -1,7 +1,8 @@
-"""One virtual Bluetooth LE controller: Bumble's, with what bluetoothd and the kernel need of a real one.
+"""One virtual Bluetooth LE controller: Bumble's, with what bluetoothd and the kernel need from a real one.
 
-Bumble's controller answers HCI; here is what it lacks or simplifies, each with the section of the Bluetooth Core
-Specification (5.4) that says how a controller behaves. What passes between two controllers is links.py's.
+Bumble's controller answers HCI. This module adds what Bumble lacks or simplifies, each with the section of the
+Bluetooth Core Specification (5.4) that defines the behaviour. links.py transports the packets between two
+controllers.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 Feature = hci.LeFeatureMask
 
-#: Commands that Bumble lists and that belong to features this controller does not claim.
+#: Commands that Bumble supports for features that this controller does not claim.
 _NOT_SUPPORTED = {
     hci.HCI_LE_ADD_DEVICE_TO_RESOLVING_LIST_COMMAND,
     hci.HCI_LE_REMOVE_DEVICE_FROM_RESOLVING_LIST_COMMAND,
@@ -44,15 +45,15 @@ AdvertisingType = hci.HCI_LE_Set_Advertising_Parameters_Command.AdvertisingType
 
 
 class Host(Protocol):
-    """What takes the controller's packets."""
+    """The receiver of the controller's packets."""
 
     def on_packet(self, packet: bytes) -> None: ...
 
 
 class Advertiser(bumble.LegacyAdvertiser):
-    """Advertises in its own rhythm: an interval of 0.625 ms units (Vol 4, Part E, 7.8.5), the phase kept throughout.
+    """Advertises with a fixed interval in units of 0.625 ms (Vol 4, Part E, 7.8.5), and keeps its phase.
 
-    While nobody can hear it, it has no timer: a machine that only advertises into the void stays idle.
+    It has no timer while nothing can hear it, so a machine that only advertises stays idle.
     """
 
     controller: Controller
@@ -60,7 +61,7 @@ class Advertiser(bumble.LegacyAdvertiser):
 
     @property
     def interval(self) -> float:
-        """Seconds from one advertisement to the next; 20 ms is the least that there is."""
+        """Seconds between advertisements; the minimum is 20 ms."""
         return max(self.advertising_interval_min * 0.000625, 0.02)
 
     @property
@@ -78,7 +79,7 @@ class Advertiser(bumble.LegacyAdvertiser):
         self.resume()
 
     def resume(self) -> None:
-        """Sends at the next turn, if anybody hears it."""
+        """Schedules the next advertisement, if anything can hear it."""
         if not self.enabled or self.timer_handle is not None or not self.controller.air.is_heard(self.controller):
             return
         turns = math.floor((time.monotonic() - self.began) / self.interval) + 1
@@ -93,7 +94,7 @@ class Advertiser(bumble.LegacyAdvertiser):
 
 
 class Controller(bumble.Controller):
-    """A controller with legacy advertising, encryption and an accept list; without the controller's own privacy."""
+    """A controller with legacy advertising, encryption and an accept list, without privacy in the controller."""
 
     le_features = (
         Feature.LE_ENCRYPTION
@@ -110,7 +111,7 @@ class Controller(bumble.Controller):
         self.air = air
         self.accept_list: set[tuple[bytes, bool]] = set()
         self.reported: set[tuple[bytes, bytes, bytes]] = set()
-        #: Whether the machine has it plugged in.
+        #: Whether the machine has the controller plugged in.
         self.attached = False
         super().__init__(name, link=air, public_address=hci.Address(address, hci.Address.PUBLIC_DEVICE_ADDRESS))
         self.le_legacy_advertiser = Advertiser(self)
@@ -120,8 +121,8 @@ class Controller(bumble.Controller):
         assert isinstance(self.le_legacy_advertiser, Advertiser)
         return self.le_legacy_advertiser
 
-    # Plug, and HCI_Reset (Vol 4, Part E, 7.3.2): links and everything asked for are gone, and the peers find out by
-    # their supervision timeouts.
+    # Plugging, and HCI_Reset (Vol 4, Part E, 7.3.2): links and all settings are lost, and the peers notice by their
+    # supervision timeouts.
 
     def attach(self, host: Host | None) -> None:
         self.wipe()
@@ -130,7 +131,7 @@ class Controller(bumble.Controller):
 
     def wipe(self) -> None:
         self.advertiser.stop()
-        # The kernel, too, takes both for empty after a reset, and says nothing of what has none.
+        # The kernel also assumes that both are empty after a reset, and does not send empty data.
         self.le_legacy_advertiser.advertising_data = b""
         self.le_legacy_advertiser.scan_response_data = b""
         self.pending_le_connection = None
@@ -145,7 +146,7 @@ class Controller(bumble.Controller):
         return _SUCCESS
 
     def on_hci_command(self, command: hci.HCI_Command) -> hci.HCI_StatusReturnParameters | None:
-        # Without an answer the kernel waits two seconds for one, and then for nothing else.
+        # Without an answer the kernel waits two seconds, and does nothing else meanwhile.
         if isinstance(command, hci.HCI_SyncCommand):
             return hci.HCI_StatusReturnParameters(hci.HCI_ErrorCode.UNKNOWN_HCI_COMMAND_ERROR)
         self._send_hci_command_status(hci.HCI_ErrorCode.UNKNOWN_HCI_COMMAND_ERROR, command.op_code)
@@ -188,7 +189,7 @@ class Controller(bumble.Controller):
         return self.le_scan_enable or self.pending_le_connection is not None
 
     def hear(self, peer: Controller) -> None:
-        """An advertisement of a peer in range."""
+        """Receives an advertisement of a peer in range."""
         advertiser = peer.advertiser
         address = advertiser.address
         if advertiser.connectable and self._wants(address):
@@ -210,7 +211,7 @@ class Controller(bumble.Controller):
         if kind is None:
             return
         self._report(peer, address, kind, advertiser.advertising_data)
-        # An active scanner asks for the rest of what can be scanned (Vol 6, Part B, 4.4.3.2).
+        # An active scanner requests the scan response of a scannable advertiser (Vol 6, Part B, 4.4.3.2).
         if self.le_scan_type == 1 and kind != event_type.ADV_NONCONN_IND:
             self._report(peer, address, event_type.SCAN_RSP, advertiser.scan_response_data)
 
@@ -264,7 +265,7 @@ class Controller(bumble.Controller):
     def open_connection(
         self, role: hci.Role, own: hci.Address, peer: hci.Address, interval: int, latency: int, timeout: int
     ) -> bumble.Connection:
-        """This side of a new link; units are HCI's (1.25 ms and 10 ms)."""
+        """Sets up this end of a new link. Times are in units of HCI (1.25 ms and 10 ms)."""
         connection = bumble.Connection(
             controller=self,
             handle=self.allocate_connection_handle(),
@@ -291,7 +292,7 @@ class Controller(bumble.Controller):
         )
         return connection
 
-    # A live link.
+    # Established links.
 
     def on_hci_disconnect_command(self, command: hci.HCI_Disconnect_Command) -> None:
         if self.find_le_connection_by_handle(command.connection_handle) is None:
@@ -301,7 +302,8 @@ class Controller(bumble.Controller):
         super().on_hci_disconnect_command(command)
 
     def on_le_disconnected(self, connection: bumble.Connection, reason: int) -> None:
-        # The host that ended it is told so; its peer is told who did (Vol 1, Part F, 2.22 and 2.19).
+        # The host that ended the link gets this reason; the peer's host gets another one (Vol 1, Part F, 2.22 and
+        # 2.19).
         local = hci.HCI_ErrorCode.CONNECTION_TERMINATED_BY_LOCAL_HOST_ERROR
         remote = hci.HCI_ErrorCode.REMOTE_USER_TERMINATED_CONNECTION_ERROR
         by_host = self.air.link_left(self, connection, reason)
@@ -328,7 +330,8 @@ class Controller(bumble.Controller):
         connection = self.le_connections.get(sender_address)
         if connection is None:
             return
-        # A host takes what it said it has buffers for: the first piece is marked so, the others follow (5.4.2).
+        # A host receives packets up to its buffer size. The first fragment is marked as such, and the others follow
+        # (5.4.2).
         length = self.le_acl_data_packet_length
         for start in range(0, max(len(data), 1), length):
             piece = data[start : start + length]

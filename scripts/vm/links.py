@@ -1,4 +1,4 @@
-"""Who hears whom, and the links between those who do: their connection events and their loss."""
+"""Which controllers hear each other, and the links between them, with their connection events and their loss."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from bumble import controller as bumble
 from bumble import core, hci, link, ll
 from controller import Controller
 
-#: What a controller reads of a peer at arm's length, in dBm, unless told otherwise.
+#: The signal strength that a controller reads of a peer, in dBm, unless set otherwise: a peer at arm's length.
 DEFAULT_SIGNAL = -50
-#: How often one looks where somebody who walks has come to, in seconds.
+#: The interval in which the place of a walking machine is checked, in seconds.
 STEP = 0.1
 
 _REASONS = {
@@ -35,7 +35,7 @@ class Link:
     central: Controller
     peripheral: Controller
     ends: dict[Controller, bumble.Connection]
-    #: Seconds from one connection event to the next, and until a silent peer counts as lost.
+    #: The connection interval and the supervision timeout, in seconds.
     interval: float
     timeout: float
     anchor: float
@@ -50,7 +50,7 @@ class Link:
 
 
 class Air(link.LocalLink):
-    """Who hears whom; links, their connection events and their loss."""
+    """Which controllers hear each other, and their links, connection events and losses."""
 
     controllers: set[Controller]  # type: ignore[assignment]
 
@@ -64,7 +64,7 @@ class Air(link.LocalLink):
         self.ways: dict[str, places.Way] = {}
         self.walks: dict[str, asyncio.TimerHandle] = {}
 
-    # What the world is like.
+    # Places and ranges.
 
     def reaches(self, one: Controller, other: Controller) -> bool:
         names = frozenset((one.name, other.name))
@@ -74,7 +74,7 @@ class Air(link.LocalLink):
         return strength is None or strength >= places.SENSITIVITY
 
     def strength(self, one: Controller, other: Controller) -> float | None:
-        """By where the two are now; None where a command has said it, or nobody where they are."""
+        """The strength at the present places. None if a command has set the signal, or a place is unknown."""
         if frozenset((one.name, other.name)) in self.signals:
             return None
         ways = self.ways.get(one.name), self.ways.get(other.name)
@@ -87,7 +87,7 @@ class Air(link.LocalLink):
         return max(-127, min(20, round(strength)))
 
     def move(self, name: str, x: float, y: float, seconds: float) -> None:
-        """At once where that takes no time; else on foot, straight and evenly from where it is."""
+        """Moves a machine: at once if `seconds` is 0, otherwise straight and at a constant speed from where it is."""
         if name in self.walks:
             self.walks.pop(name).cancel()
         now = time.monotonic()
@@ -101,7 +101,7 @@ class Air(link.LocalLink):
         self.world_changed()
 
     def step(self, name: str) -> None:
-        """Who walks may have come into somebody's range, or left it."""
+        """Checks a walking machine, which may have come into range of another or left it."""
         way = self.ways[name]
         left = way.began + way.seconds - time.monotonic()
         if left <= 0:
@@ -141,14 +141,14 @@ class Air(link.LocalLink):
     # Links.
 
     def connect(self, central: Controller, peripheral: Controller, address: hci.Address) -> None:
-        """The central heard whom it wants: from here on both have the link."""
+        """The central heard the peripheral that it connects to. From here on both have the link."""
         wanted = central.pending_le_connection
         assert isinstance(wanted, hci.HCI_LE_Create_Connection_Command)
         if address in central.le_connections:
             return
         own = central.public_address if wanted.own_address_type in (0, 2) else central.random_address
         if own in peripheral.le_connections:
-            # The peripheral still believes in an earlier link with this central, until its timeout.
+            # The peripheral still has an earlier link with this central, until its timeout.
             return
         central.pending_le_connection = None
         peripheral.advertiser.stop()
@@ -169,7 +169,7 @@ class Air(link.LocalLink):
         return found.other(controller) if found else None
 
     def supervise(self, each: Link) -> None:
-        """A link whose ends do not hear one another is lost after its supervision timeout (Vol 6, Part B, 4.5.2)."""
+        """A link is lost after its supervision timeout if its ends can't hear each other (Vol 6, Part B, 4.5.2)."""
         whole = len(each.ends) == 2 and self.reaches(each.central, each.peripheral)
         if whole and each.supervision is not None:
             each.supervision.cancel()
@@ -184,7 +184,7 @@ class Air(link.LocalLink):
             controller.on_le_disconnected(connection, hci.HCI_ErrorCode.CONNECTION_TIMEOUT_ERROR)
 
     def link_left(self, controller: Controller, connection: bumble.Connection, reason: int) -> bool:
-        """An end leaves. Returns whether it is the first to: then its own host asked for it, or it was lost."""
+        """One end leaves. Returns whether it is the first: then its host requested it, or the link was lost."""
         found = self.find(controller, connection)
         if found is None:
             return False
@@ -193,7 +193,8 @@ class Air(link.LocalLink):
         if first:
             self.tell_down(found, reason)
         if found.ends:
-            # What was sent before still arrives, the word of the end among it; else the other end finds out alone.
+            # Packets sent before still arrive, including the notice of the end. Otherwise the other end notices by
+            # its timeout.
             self.supervise(found)
         else:
             self.end(found)
@@ -205,7 +206,7 @@ class Air(link.LocalLink):
             found.interval, found.timeout = interval * 0.00125, timeout * 0.01
 
     def forget(self, controller: Controller) -> None:
-        """A controller was reset or unplugged: its ends of links are gone without a word."""
+        """A controller was reset or unplugged: its ends of links disappear without notice."""
         for each in list(self.links):
             if controller in each.ends:
                 if len(each.ends) == 2:
@@ -229,7 +230,7 @@ class Air(link.LocalLink):
             {"event": "link.down", "central": each.central.name, "peripheral": each.peripheral.name, "reason": name}
         )
 
-    # What passes over a link: in order, at connection events, never lost but with the link.
+    # Packets on a link are sent in order, at connection events, and are lost only with the link.
 
     def send(self, sender: Controller, connection: bumble.Connection, deliver: Callable[[], None]) -> None:
         found = self.find(sender, connection)

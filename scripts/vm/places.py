@@ -1,30 +1,31 @@
-"""Where machines are, and how strongly they hear each other there: the mean path loss of Sources/Radio/RadioPhysics.swift,
-without its shadows and noise. The two are tried against each other (test_air.py, RadioTests)."""
+"""The places of machines, and how strongly they hear each other there: the mean path loss of
+Sources/Radio/RadioPhysics.swift, without its shadowing and noise. Tests check that the two agree (test_air.py,
+RadioTests)."""
 
 from __future__ import annotations
 
 import dataclasses
 import math
 
-#: What is heard at one metre, in dBm, and how fast that falls with the logarithm of the distance.
+#: The strength at one metre, in dBm, and how fast it decreases with the logarithm of the distance.
 SIGNAL_AT_ONE_METRE = -59.0
 PATH_LOSS_EXPONENT = 2.2
-#: Below this strength, in dBm, nothing arrives.
+#: Nothing below this strength, in dBm, is received.
 SENSITIVITY = -94.0
-#: The farthest place from the middle, in metres in each direction.
+#: The maximum coordinate, in metres in each direction.
 FARTHEST = 1e6
 #: The longest walk, in seconds: a day.
 LONGEST_WALK = 86400.0
 
 
 def signal_over(distance: float) -> float:
-    """The strength over that many metres, in dBm; nearer than 10 cm it grows no more."""
+    """The strength at that distance in metres, in dBm. It does not increase below 10 cm."""
     return SIGNAL_AT_ONE_METRE - 10 * PATH_LOSS_EXPONENT * math.log10(max(distance, 0.1))
 
 
 @dataclasses.dataclass(frozen=True)
 class Way:
-    """A straight line that is walked evenly; where both ends are one, a place."""
+    """A straight walk at a constant speed. If both ends are the same, it is a place."""
 
     x: float
     y: float

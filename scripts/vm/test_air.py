@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The air, with a host at each end that speaks HCI. Run by make test-vm, and alone: scripts/vm/test_air.py"""
+"""Tests the air with a host at each end that uses HCI. Run by make test-vm, or alone: scripts/vm/test_air.py"""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from controller import Controller
 
 DOOR = "C0:DE:00:00:00:01"
 PHONE = "C0:DE:00:00:00:02"
-#: An event that does not come within this many seconds is lost.
+#: An event that does not come within this many seconds counts as missing.
 LIMIT = 10.0
 
 
 class Host:
-    """What a machine does with its controller."""
+    """The machine's side of its controller."""
 
     def __init__(self, controller: Controller) -> None:
         self.controller = controller
@@ -218,7 +218,7 @@ class AirTests(unittest.IsolatedAsyncioTestCase):
         return event.return_parameters.rssi
 
     def test_signals_fall_with_the_distance_as_the_simulated_radio_has_it(self) -> None:
-        # The same numbers stand in Tests/RadioTests/WalkTests.swift.
+        # Tests/RadioTests/WalkTests.swift has the same numbers.
         for metres, signal in ((0.05, -37.0), (1, -59.0), (2, -65.623), (10, -81.0), (39, -94.003), (100, -103.0)):
             self.assertAlmostEqual(places.signal_over(metres), signal, places=3)
 
@@ -261,7 +261,7 @@ class AirTests(unittest.IsolatedAsyncioTestCase):
         self.assertEqual((self.air.walks, self.air.ways["phone"].seconds), ({}, 0))
 
     async def test_a_command_that_is_not_known_is_answered(self) -> None:
-        # Kernels wait for each answer, and for nothing else meanwhile.
+        # Kernels wait for each answer, and do nothing else meanwhile.
         self.phone.send(hci.HCI_Read_Remote_Version_Information_Command(connection_handle=1))
         await self.phone.wait(hci.HCI_Command_Status_Event)
 

@@ -1,4 +1,4 @@
-"""What joins a controller to a machine: a socket that is a guest's console, or the kernel's own /dev/vhci."""
+"""Connects a controller to a machine: over a socket (a guest's console), or through the kernel's /dev/vhci."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from controller import Controller
 
 _log = logging.getLogger(__name__)
 
-#: Commands of the maker's own (OGF 0x3F), which a guest's controller unit sends: plugged in, unplugged.
+#: Vendor commands (OGF 0x3F), which a guest's controller unit sends: plugged in, unplugged.
 _PLUGGED = b"\x01\x01\xfc\x00"
 _UNPLUGGED = b"\x01\x02\xfc\x00"
 
@@ -27,7 +27,7 @@ class Wire(Protocol):
 
 
 class UnixWire:
-    """A listening socket; QEMU connects to it, and connects again if this process was not there."""
+    """A listening socket. QEMU connects to it, and reconnects if this process was restarted."""
 
     def __init__(self, path: pathlib.Path) -> None:
         self.path = path
@@ -70,13 +70,13 @@ class _Port(asyncio.Protocol):
             self.tell({"event": "detached", "name": self.controller.name})
 
     def on_packet(self, packet: bytes) -> None:
-        """From the controller to the machine."""
+        """Sends a packet from the controller to the machine."""
         if self.transport is not None:
             self.transport.write(packet)
 
 
 class _Sink:
-    """From the machine to the controller."""
+    """Receives data from the machine for the controller."""
 
     def __init__(self, port: _Port) -> None:
         self.port = port
@@ -91,12 +91,12 @@ class _Sink:
 
 
 class VirtualHCI:
-    """The kernel's virtual controller: it lives while its file is open."""
+    """The kernel's virtual controller, which exists while its file is open."""
 
     async def open(self, controller: Controller, tell: Tell) -> None:
         file = os.open("/dev/vhci", os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
         self.file = file
-        # "Make a controller" (drivers/bluetooth/hci_vhci.c); its answer has the controller's number.
+        # Creates a controller (drivers/bluetooth/hci_vhci.c). The answer contains its number.
         os.write(file, b"\xff\x00")
         parser = PacketParser(controller)
         controller.attach(self)

@@ -2,51 +2,51 @@ import BluetoothTypes
 import BusValue
 
 /// A device that an adapter knows (BlueZ, doc/org.bluez.Device.rst).
-public struct Device1: InterfaceTable {
-  public static let interface = InterfaceName.device
-  public static let table = Device1()
+package struct Device1: InterfaceTable {
+  package static let interface = InterfaceName.device
+  package static let table = Device1()
 
-  public let address = Property("Address", .text)
-  public let addressType = Property<DeviceAddress.Kind>("AddressType", .word)
-  public let name = Property("Name", .text, .sometimes)
-  public let alias = Property("Alias", .text, .writable)
-  public let deviceClass = Property("Class", .uint32, .sometimes)
-  public let appearance = Property("Appearance", .number, .sometimes)
-  public let icon = Property("Icon", .text, .sometimes)
-  public let paired = Property("Paired", .bool)
+  package let address = Property("Address", .text)
+  package let addressType = Property<DeviceAddress.Kind>("AddressType", .word)
+  package let name = Property("Name", .text, .sometimes)
+  package let alias = Property("Alias", .text, .writable)
+  package let deviceClass = Property("Class", .uint32, .sometimes)
+  package let appearance = Property("Appearance", .number, .sometimes)
+  package let icon = Property("Icon", .text, .sometimes)
+  package let paired = Property("Paired", .bool)
   /// Since BlueZ 5.66.
-  public let bonded = Property("Bonded", .bool)
-  public let trusted = Property("Trusted", .bool, .writable)
-  public let blocked = Property("Blocked", .bool, .writable)
-  public let legacyPairing = Property("LegacyPairing", .bool)
+  package let bonded = Property("Bonded", .bool)
+  package let trusted = Property("Trusted", .bool, .writable)
+  package let blocked = Property("Blocked", .bool, .writable)
+  package let legacyPairing = Property("LegacyPairing", .bool)
   /// In dBm, while discovery runs.
-  public let rssi = Property("RSSI", .signalStrength, .sometimes)
-  public let connected = Property("Connected", .bool)
-  public let uuids = Property("UUIDs", .uuids)
-  public let modalias = Property("Modalias", .text, .sometimes)
-  public let adapter = Property("Adapter", .path)
-  public let manufacturerData = Property("ManufacturerData", .manufacturerData(strict: false), .sometimes)
-  public let serviceData = Property("ServiceData", .serviceData(strict: false), .sometimes)
-  public let txPower = Property("TxPower", .transmitPower, .sometimes)
-  public let servicesResolved = Property("ServicesResolved", .bool)
-  public let advertisingFlags = Property("AdvertisingFlags", .bytes, .sometimes)
-  public let advertisingData = Property("AdvertisingData", .untyped("a{yv}"))
-  public let wakeAllowed = Property("WakeAllowed", .bool, .writable)
-  public let sets = Property("Sets", .untyped("a{oa{sv}}"))
+  package let rssi = Property("RSSI", .signalStrength, .sometimes)
+  package let connected = Property("Connected", .bool)
+  package let uuids = Property("UUIDs", .uuids)
+  package let modalias = Property("Modalias", .text, .sometimes)
+  package let adapter = Property("Adapter", .path)
+  package let manufacturerData = Property("ManufacturerData", .manufacturerData(strict: false), .sometimes)
+  package let serviceData = Property("ServiceData", .serviceData(strict: false), .sometimes)
+  package let txPower = Property("TxPower", .transmitPower, .sometimes)
+  package let servicesResolved = Property("ServicesResolved", .bool)
+  package let advertisingFlags = Property("AdvertisingFlags", .bytes, .sometimes)
+  package let advertisingData = Property("AdvertisingData", .untyped("a{yv}"))
+  package let wakeAllowed = Property("WakeAllowed", .bool, .writable)
+  package let sets = Property("Sets", .untyped("a{oa{sv}}"))
 }
 
 extension PropertyValues<Device1> {
   /// The address with its kind, or `nil` if there is none or it is invalid.
-  public var deviceAddress: DeviceAddress? {
+  package var deviceAddress: DeviceAddress? {
     self.address.flatMap { DeviceAddress($0, kind: self.addressType ?? .public) }
   }
 }
 
 /// A device's battery (doc/org.bluez.Battery.rst).
-public struct Battery1: InterfaceTable {
-  public static let interface = InterfaceName.battery
-  public static let table = Battery1()
+package struct Battery1: InterfaceTable {
+  package static let interface = InterfaceName.battery
+  package static let table = Battery1()
 
-  public let percentage = Property("Percentage", .byte)
-  public let source = Property("Source", .text)
+  package let percentage = Property("Percentage", .byte)
+  package let source = Property("Source", .text)
 }

@@ -1,7 +1,7 @@
 /// The properties of bluetoothd's objects, by interface.
-public enum InterfaceTables {
+package enum InterfaceTables {
   /// The properties that bluetoothd's own objects have, by interface, in the order of their tables.
-  public static let all: [String: [any AnyProperty]] = Dictionary(
+  package static let all: [String: [any AnyProperty]] = Dictionary(
     uniqueKeysWithValues: tables.map { table in
       (table.interface, table.properties.filter { $0.use != .clients })
     })

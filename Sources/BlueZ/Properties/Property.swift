@@ -3,9 +3,9 @@ import BusValue
 /// A property of one of bluetoothd's objects, or of an object that clients give to it: its name, its type on the bus,
 /// and its type in Swift. Each is defined once, in its object's table, which serves for reading, writing and
 /// reporting changes.
-public struct Property<Typed: Sendable>: Sendable, AnyProperty {
-  public let name: String
-  public let use: PropertyUse
+package struct Property<Typed: Sendable>: Sendable, AnyProperty {
+  package let name: String
+  package let use: PropertyUse
   let kind: PropertyKind<Typed>
 
   init(_ name: String, _ kind: PropertyKind<Typed>, _ use: PropertyUse = .always) {
@@ -14,11 +14,11 @@ public struct Property<Typed: Sendable>: Sendable, AnyProperty {
     self.use = use
   }
 
-  public var signature: String { kind.signature }
+  package var signature: String { kind.signature }
 }
 
 /// A property with a value of any type.
-public protocol AnyProperty: Sendable {
+package protocol AnyProperty: Sendable {
   var name: String { get }
   /// Its type on the bus.
   var signature: String { get }
@@ -26,7 +26,7 @@ public protocol AnyProperty: Sendable {
 }
 
 /// Which objects have a property, and what may be done with it.
-public enum PropertyUse: Sendable, Hashable {
+package enum PropertyUse: Sendable, Hashable {
   /// Every such object of bluetoothd has it, and only bluetoothd changes it.
   case always
   /// The same, but an object may lack it.
@@ -38,7 +38,7 @@ public enum PropertyUse: Sendable, Hashable {
 }
 
 /// How values of a type are sent in a property.
-public struct PropertyKind<Typed: Sendable>: Sendable {
+package struct PropertyKind<Typed: Sendable>: Sendable {
   let signature: String
   /// `nil` for a value of another type.
   let read: @Sendable (Value) -> Typed?
@@ -46,30 +46,30 @@ public struct PropertyKind<Typed: Sendable>: Sendable {
 }
 
 /// The properties of one kind of object, as a struct whose stored members are `Property`s.
-public protocol PropertyTable: Sendable {
+package protocol PropertyTable: Sendable {
   static var table: Self { get }
 }
 
 extension PropertyTable {
   /// All properties, in the order of the table.
-  public static var properties: [any AnyProperty] {
+  package static var properties: [any AnyProperty] {
     Mirror(reflecting: table).children.compactMap { $0.value as? any AnyProperty }
   }
 }
 
 /// The properties of an interface.
-public protocol InterfaceTable: PropertyTable {
+package protocol InterfaceTable: PropertyTable {
   static var interface: String { get }
 }
 
 /// Why a property can't be read.
-public struct PropertyError: Error, Sendable, Hashable, CustomStringConvertible {
-  public let name: String
+package struct PropertyError: Error, Sendable, Hashable, CustomStringConvertible {
+  package let name: String
   /// Types on the bus. If a value has the right type but invalid contents, `found` equals `wanted`.
-  public let wanted: String
-  public let found: String
+  package let wanted: String
+  package let found: String
 
-  public var description: String {
+  package var description: String {
     wanted == found
       ? "the contents of the property \(name) make no sense"
       : "the property \(name) is of type \(found), and not \(wanted)"

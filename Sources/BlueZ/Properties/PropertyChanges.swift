@@ -2,24 +2,24 @@ import BusValue
 
 /// The contents of PropertiesChanged for one interface of an object, read with its table.
 @dynamicMemberLookup
-public struct PropertyChanges<Table: PropertyTable>: Sendable {
-  public let values: PropertyValues<Table>
+package struct PropertyChanges<Table: PropertyTable>: Sendable {
+  package let values: PropertyValues<Table>
   /// The names of the properties that the object no longer has.
-  public let invalidated: [String]
+  package let invalidated: [String]
 
-  public init(_ changed: Properties, invalidated: [String] = []) {
+  package init(_ changed: Properties, invalidated: [String] = []) {
     values = PropertyValues(changed)
     self.invalidated = invalidated
   }
 
   /// The new value. `.some(nil)` if the property is gone or can't be read; `nil` if it has not changed.
-  public subscript<Typed>(dynamicMember property: KeyPath<Table, Property<Typed>>) -> Typed?? {
+  package subscript<Typed>(dynamicMember property: KeyPath<Table, Property<Typed>>) -> Typed?? {
     if isGone(property) { return .some(nil) }
     return values.has(property) ? .some(values[dynamicMember: property]) : nil
   }
 
   /// Whether the object no longer has it. This takes precedence over a new value in the same signal.
-  public func isGone<Typed>(_ property: KeyPath<Table, Property<Typed>>) -> Bool {
+  package func isGone<Typed>(_ property: KeyPath<Table, Property<Typed>>) -> Bool {
     invalidated.contains(Table.table[keyPath: property].name)
   }
 }

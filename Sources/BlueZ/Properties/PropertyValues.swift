@@ -3,19 +3,19 @@ import BusValue
 /// Properties of one kind of object, read and written with their table: `values.rssi` is an `Int8?`. A missing
 /// property and one of the wrong type are both `nil`; `read` distinguishes them.
 @dynamicMemberLookup
-public struct PropertyValues<Table: PropertyTable>: Sendable, Hashable {
+package struct PropertyValues<Table: PropertyTable>: Sendable, Hashable {
   /// The properties as they are sent.
-  public var all: Properties
+  package var all: Properties
 
-  public init(_ all: Properties = [:]) { self.all = all }
+  package init(_ all: Properties = [:]) { self.all = all }
 
   /// `nil` if the object does not have the interface.
-  public init?(_ interfaces: Interfaces?) where Table: InterfaceTable {
+  package init?(_ interfaces: Interfaces?) where Table: InterfaceTable {
     guard let all = interfaces?[Table.interface] else { return nil }
     self.all = all
   }
 
-  public subscript<Typed>(dynamicMember property: KeyPath<Table, Property<Typed>>) -> Typed? {
+  package subscript<Typed>(dynamicMember property: KeyPath<Table, Property<Typed>>) -> Typed? {
     get {
       let property = Table.table[keyPath: property]
       return all[property.name].flatMap(property.kind.read)
@@ -27,14 +27,14 @@ public struct PropertyValues<Table: PropertyTable>: Sendable, Hashable {
   }
 
   /// Whether the property exists, whatever its type.
-  public func has<Typed>(_ property: KeyPath<Table, Property<Typed>>) -> Bool {
+  package func has<Typed>(_ property: KeyPath<Table, Property<Typed>>) -> Bool {
     all[Table.table[keyPath: property].name] != nil
   }
 
   /// `nil` if the property is missing.
   ///
   /// - Throws: `PropertyError` if it exists but can't be read.
-  public func read<Typed>(_ property: KeyPath<Table, Property<Typed>>) throws(PropertyError) -> Typed? {
+  package func read<Typed>(_ property: KeyPath<Table, Property<Typed>>) throws(PropertyError) -> Typed? {
     let property = Table.table[keyPath: property]
     guard let value = all[property.name] else { return nil }
     guard let typed = property.kind.read(value) else {
@@ -46,12 +46,12 @@ public struct PropertyValues<Table: PropertyTable>: Sendable, Hashable {
 
 extension PropertyValues where Table: InterfaceTable {
   /// The interfaces of an object that has only this one.
-  public var interfaces: Interfaces { [Table.interface: all] }
+  package var interfaces: Interfaces { [Table.interface: all] }
 }
 
 extension Interfaces {
   /// Changes properties of an interface. Has no effect if the object does not have it.
-  public mutating func update<Table: InterfaceTable>(
+  package mutating func update<Table: InterfaceTable>(
     _ table: Table.Type, _ change: (inout PropertyValues<Table>) -> Void
   ) {
     guard var values = PropertyValues<Table>(self) else { return }
@@ -61,12 +61,14 @@ extension Interfaces {
 }
 
 extension InterfaceTable {
-  public static func name<Typed>(_ property: KeyPath<Self, Property<Typed>>) -> String { table[keyPath: property].name }
+  package static func name<Typed>(_ property: KeyPath<Self, Property<Typed>>) -> String {
+    table[keyPath: property].name
+  }
 }
 
 extension Request {
   /// Sets a property of the object that the call is made on.
-  public static func set<Table: InterfaceTable, Typed>(
+  package static func set<Table: InterfaceTable, Typed>(
     _ property: KeyPath<Table, Property<Typed>>, to value: Typed
   ) -> Request {
     let property = Table.table[keyPath: property]

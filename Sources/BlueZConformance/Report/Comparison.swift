@@ -1,14 +1,14 @@
 /// A line that appears in only one of two transcripts, with its place.
-public struct Difference: Sendable, Hashable, CustomStringConvertible {
-  public enum Side: String, Sendable, Hashable {
+package struct Difference: Sendable, Hashable, CustomStringConvertible {
+  package enum Side: String, Sendable, Hashable {
     case onlySimulator = "only the simulator"
     case onlyBluetoothd = "only bluetoothd"
   }
-  public var caseName: String
-  public var step: String
-  public var column: String
-  public var side: Side
-  public var line: String
+  package var caseName: String
+  package var step: String
+  package var column: String
+  package var side: Side
+  package var line: String
 
   /// The same line in the same column of the other transcript.
   var ofTheOtherSide: Difference {
@@ -17,13 +17,13 @@ public struct Difference: Sendable, Hashable, CustomStringConvertible {
     return other
   }
 
-  public var description: String { "\(caseName) / \(step) / \(column): \(side.rawValue): \(line)" }
+  package var description: String { "\(caseName) / \(step) / \(column): \(side.rawValue): \(line)" }
 }
 
 /// Compares the transcripts of the simulator and of bluetoothd.
-public enum Comparison {
+package enum Comparison {
   /// All differences, in the order of the cases. A missing case, step or column counts as empty.
-  public static func differences(simulator: Transcript, bluetoothd: Transcript) -> [Difference] {
+  package static func differences(simulator: Transcript, bluetoothd: Transcript) -> [Difference] {
     merged(simulator.cases.map(\.name), bluetoothd.cases.map(\.name)).flatMap { name in
       differences(
         name, simulator.cases.first { $0.name == name }, bluetoothd.cases.first { $0.name == name })
@@ -72,13 +72,13 @@ public enum Comparison {
 }
 
 /// The result of a comparison.
-public struct Verdict: Sendable {
-  public var explained: [(Difference, Explanation)]
-  public var unexplained: [Difference]
+package struct Verdict: Sendable {
+  package var explained: [(Difference, Explanation)]
+  package var unexplained: [Difference]
   /// Explanations that explained nothing and are not about chance. What they describe no longer happens.
-  public var stale: [Explanation]
+  package var stale: [Explanation]
 
-  public init(_ differences: [Difference], explanations: [Explanation]) {
+  package init(_ differences: [Difference], explanations: [Explanation]) {
     explained = []
     unexplained = []
     var used: Set<Int> = []
@@ -95,9 +95,9 @@ public struct Verdict: Sendable {
     stale = explanations.indices.filter { !used.contains($0) && !explanations[$0].isChance }.map { explanations[$0] }
   }
 
-  public var isGood: Bool { unexplained.isEmpty && stale.isEmpty }
+  package var isGood: Bool { unexplained.isEmpty && stale.isEmpty }
 
-  public var text: String {
+  package var text: String {
     var lines: [String] = []
     for difference in unexplained { lines.append("UNEXPLAINED \(difference)") }
     for explanation in stale { lines.append("STALE an explanation fits nothing any more: \(explanation)") }

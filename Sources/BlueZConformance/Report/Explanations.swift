@@ -1,20 +1,20 @@
 /// Why a difference between the simulator and bluetoothd is accepted.
-public struct Explanation: Sendable, Hashable, CustomStringConvertible {
+package struct Explanation: Sendable, Hashable, CustomStringConvertible {
   /// `nil`: in every case.
-  public var caseName: String?
+  package var caseName: String?
   /// The steps it is about; `nil`: all steps.
-  public var steps: [String]?
+  package var steps: [String]?
   /// Which lines: each of these texts matches the lines that contain it.
-  public var simulator: [String]
-  public var bluetoothd: [String]
+  package var simulator: [String]
+  package var bluetoothd: [String]
   /// Lines that both transcripts have, at different places.
-  public var moved: [String]
+  package var moved: [String]
   /// The heading under which docs/bluez.md explains it.
-  public var heading: String
+  package var heading: String
   /// Whether the difference may or may not occur from run to run. Such an explanation need not match anything.
-  public var isChance: Bool
+  package var isChance: Bool
 
-  public init(
+  package init(
     in caseName: String? = nil, steps: [String]? = nil, simulator: [String] = [], bluetoothd: [String] = [],
     moved: [String] = [], heading: String, isChance: Bool = false
   ) {
@@ -36,13 +36,13 @@ public struct Explanation: Sendable, Hashable, CustomStringConvertible {
     return parts.contains { difference.line.contains($0) }
   }
 
-  public var description: String {
+  package var description: String {
     "\"\(heading)\" in \(caseName ?? "any case"), \(steps?.joined(separator: ", ") ?? "any step"): "
       + "simulator \(simulator), bluetoothd \(bluetoothd), moved \(moved)"
   }
 
   /// All known explanations. Each names a heading under "Where the simulator differs" in docs/bluez.md.
-  public static let known: [Explanation] = [
+  package static let known: [Explanation] = [
     Explanation(
       in: "the lock's bluetoothd is restarted", steps: ["it goes and comes"], bluetoothd: ["lock Connected = "],
       heading: chance, isChance: true),

@@ -1,38 +1,38 @@
 /// What was observed of one implementation of org.bluez: by case and step, each column in its own order.
-public struct Transcript: Sendable, Hashable {
+package struct Transcript: Sendable, Hashable {
   /// What happened on one connection to a machine's bus, in order. There is no order between columns.
-  public struct Column: Sendable, Hashable {
-    public var name: String
-    public var lines: [String]
-    public init(_ name: String, _ lines: [String]) {
+  package struct Column: Sendable, Hashable {
+    package var name: String
+    package var lines: [String]
+    package init(_ name: String, _ lines: [String]) {
       self.name = name
       self.lines = lines
     }
   }
 
-  public struct Step: Sendable, Hashable {
-    public var title: String
-    public var columns: [Column]
-    public init(_ title: String, _ columns: [Column] = []) {
+  package struct Step: Sendable, Hashable {
+    package var title: String
+    package var columns: [Column]
+    package init(_ title: String, _ columns: [Column] = []) {
       self.title = title
       self.columns = columns
     }
   }
 
-  public struct Case: Sendable, Hashable {
-    public var name: String
-    public var steps: [Step]
-    public init(_ name: String, _ steps: [Step] = []) {
+  package struct Case: Sendable, Hashable {
+    package var name: String
+    package var steps: [Step]
+    package init(_ name: String, _ steps: [Step] = []) {
       self.name = name
       self.steps = steps
     }
   }
 
   /// The implementation, such as `bluez-simulator`.
-  public var subject: String
-  public var cases: [Case]
+  package var subject: String
+  package var cases: [Case]
 
-  public init(subject: String, cases: [Case] = []) {
+  package init(subject: String, cases: [Case] = []) {
     self.subject = subject
     self.cases = cases
   }
@@ -45,7 +45,7 @@ extension Transcript {
   private static let columnMark = "@ "
 
   /// A file that people can read and `init(text:)` can parse.
-  public var text: String {
+  package var text: String {
     var lines = [Self.subjectMark + subject]
     for seen in cases {
       lines.append(Self.caseMark + seen.name)
@@ -60,14 +60,14 @@ extension Transcript {
     return lines.joined(separator: "\n") + "\n"
   }
 
-  public struct Malformed: Error, CustomStringConvertible {
-    public let description: String
+  package struct Malformed: Error, CustomStringConvertible {
+    package let description: String
   }
 
   /// Reads what `text` wrote.
   ///
   /// - Throws: `Malformed`, with the line's number.
-  public init(text: String) throws {
+  package init(text: String) throws {
     self.init(subject: "")
     for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
       do {

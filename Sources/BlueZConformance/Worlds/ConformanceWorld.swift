@@ -1,25 +1,25 @@
 import SystemBus
 
-public enum MachineName: String, Sendable, Hashable, CaseIterable, CustomStringConvertible {
+package enum MachineName: String, Sendable, Hashable, CaseIterable, CustomStringConvertible {
   case lock, phone
   var peer: MachineName { self == .lock ? .phone : .lock }
-  public var description: String { rawValue }
+  package var description: String { rawValue }
 }
 
 /// The setup of a case's world.
-public struct WorldSetup: Sendable, Hashable {
+package struct WorldSetup: Sendable, Hashable {
   /// Machines with `Privacy = device` in main.conf.
-  public var privateMachines: Set<MachineName>
+  package var privateMachines: Set<MachineName>
   /// Machines with `Experimental = true` in main.conf.
-  public var experimentalMachines: Set<MachineName>
-  public init(privateMachines: Set<MachineName> = [], experimentalMachines: Set<MachineName> = []) {
+  package var experimentalMachines: Set<MachineName>
+  package init(privateMachines: Set<MachineName> = [], experimentalMachines: Set<MachineName> = []) {
     self.privateMachines = privateMachines
     self.experimentalMachines = experimentalMachines
   }
 }
 
 /// What happens to machines from outside their buses.
-public enum WorldFault: Sendable, Hashable {
+package enum WorldFault: Sendable, Hashable {
   /// Whether the two machines hear each other.
   case range(Bool)
   /// By SIGTERM or, if `killed`, by SIGKILL. bluetoothd stays away until it is started.
@@ -35,7 +35,7 @@ public enum WorldFault: Sendable, Hashable {
 }
 
 /// Two machines with org.bluez on their buses, a lock and a phone, and control over their surroundings.
-public protocol ConformanceWorld: Sendable {
+package protocol ConformanceWorld: Sendable {
   /// The implementation of org.bluez, for the transcript's heading.
   var subject: String { get }
   /// How long nothing must happen for a step to be over.
@@ -49,7 +49,7 @@ public protocol ConformanceWorld: Sendable {
 }
 
 /// A world that does not do what it was told.
-public struct WorldFailure: Error, Sendable, CustomStringConvertible {
-  public let description: String
-  public init(_ description: String) { self.description = description }
+package struct WorldFailure: Error, Sendable, CustomStringConvertible {
+  package let description: String
+  package init(_ description: String) { self.description = description }
 }

@@ -7,9 +7,9 @@ import Synchronization
 import SystemBus
 
 /// `bluez-simulator` with two buses of its own. The processes get this process's environment, and with it its clock.
-public final class SimulatedMachines: ConformanceWorld {
-  public let subject = "bluez-simulator"
-  public let quiet = Duration.seconds(3)
+package final class SimulatedMachines: ConformanceWorld {
+  package let subject = "bluez-simulator"
+  package let quiet = Duration.seconds(3)
 
   private struct Running {
     var buses: [BusDaemon]
@@ -23,7 +23,7 @@ public final class SimulatedMachines: ConformanceWorld {
   private let running = Mutex<Running?>(nil)
 
   /// - Parameter programs: the folder with `bluez-simulator`.
-  public init(programs: String) throws {
+  package init(programs: String) throws {
     simulator = programs + "/bluez-simulator"
     var template = Array("/tmp/latchkey-conformance-XXXXXX".utf8CString)
     guard mkdtemp(&template) != nil else {
@@ -34,10 +34,10 @@ public final class SimulatedMachines: ConformanceWorld {
 
   deinit { try? FileManager.default.removeItem(atPath: folder) }
 
-  public func busAddress(of machine: MachineName) -> BusAddress { BusAddress("unix:path=\(socket(machine))") }
+  package func busAddress(of machine: MachineName) -> BusAddress { BusAddress("unix:path=\(socket(machine))") }
   private func socket(_ machine: MachineName) -> String { "\(folder)/bus-\(machine)" }
 
-  public func begin(_ setup: WorldSetup) async throws {
+  package func begin(_ setup: WorldSetup) async throws {
     await end()
     let buses = try MachineName.allCases.map(startBus)
     let arguments = MachineName.allCases.flatMap { machine in
@@ -64,7 +64,7 @@ public final class SimulatedMachines: ConformanceWorld {
       socket: socket(machine), folder: own, environment: ProcessInfo.processInfo.environment, endsWithThisProcess: true)
   }
 
-  public func perform(_ fault: WorldFault) async throws {
+  package func perform(_ fault: WorldFault) async throws {
     for command in Self.commands(fault) { try await obey(command) }
   }
 
@@ -97,7 +97,7 @@ public final class SimulatedMachines: ConformanceWorld {
     if let error = reply.error { throw WorldFailure("bluez-simulator refused \(command): \(error)") }
   }
 
-  public func end() async {
+  package func end() async {
     let ended = running.withLock { running -> Running? in
       defer { running = nil }
       return running

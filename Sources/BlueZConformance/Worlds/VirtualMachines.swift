@@ -5,9 +5,9 @@ import SystemBus
 
 /// bluetoothd itself: two machines that are reached over ssh, and the air between their controllers. All of them are
 /// already running.
-public final class VirtualMachines: ConformanceWorld {
-  public let subject = "bluetoothd"
-  public let quiet = Duration.seconds(4)
+package final class VirtualMachines: ConformanceWorld {
+  package let subject = "bluetoothd"
+  package let quiet = Duration.seconds(4)
 
   private let sshConfiguration: String
   private let air: LineChannel
@@ -16,14 +16,14 @@ public final class VirtualMachines: ConformanceWorld {
   /// - Parameters:
   ///   - sshConfiguration: defines the hosts `lock` and `phone`, with users who have all rights there.
   ///   - airSocket: the control socket of the air (docs/machines.md).
-  public init(sshConfiguration: String, airSocket: String) throws {
+  package init(sshConfiguration: String, airSocket: String) throws {
     self.sshConfiguration = sshConfiguration
     air = try LineChannel(socket: airSocket)
   }
 
   /// The machine's system bus, through ssh. (In an address, characters other than letters and digits are written as
   /// codes.)
-  public func busAddress(of machine: MachineName) -> BusAddress {
+  package func busAddress(of machine: MachineName) -> BusAddress {
     let words = ["-F", sshConfiguration, machine.rawValue, "systemd-stdio-bridge"]
     let arguments = words.enumerated().map { "argv\($0.offset + 1)=\(Self.escaped($0.element))" }
     return BusAddress("unixexec:path=ssh,\(arguments.joined(separator: ","))")
@@ -40,7 +40,7 @@ public final class VirtualMachines: ConformanceWorld {
 
   /// New disks for bluetoothd, and new controllers: what the kernel knows of an existing controller survives
   /// bluetoothd. systemd-rfkill is kept from blocking them again because they were blocked when last seen.
-  public func begin(_ setup: WorldSetup) async throws {
+  package func begin(_ setup: WorldSetup) async throws {
     try await perform(.range(true))
     try await withThrowingTaskGroup(of: Void.self) { group in
       for machine in MachineName.allCases {
@@ -62,7 +62,7 @@ public final class VirtualMachines: ConformanceWorld {
     }
   }
 
-  public func perform(_ fault: WorldFault) async throws {
+  package func perform(_ fault: WorldFault) async throws {
     switch fault {
     case .range(let isOn): try await tellAir(["command": "range", "a": "lock", "b": "phone", "on": isOn])
     // After a kill, it stays away: systemd is told not to restart it.
@@ -125,5 +125,5 @@ public final class VirtualMachines: ConformanceWorld {
     return text
   }
 
-  public func end() async {}
+  package func end() async {}
 }

@@ -1,14 +1,14 @@
 import AppLink
 
 /// What the system stores about an app's life.
-public struct AppRecord: Sendable, Hashable {
-  public var bundleIdentifier: String
-  public var state: AppState
-  public var process: ProcessIdentity?
-  public var quitByUser: Bool
-  public var launches: Int
+package struct AppRecord: Sendable, Hashable {
+  package var bundleIdentifier: String
+  package var state: AppState
+  package var process: ProcessIdentity?
+  package var quitByUser: Bool
+  package var launches: Int
 
-  public init(
+  package init(
     bundleIdentifier: String, state: AppState, process: ProcessIdentity? = nil, quitByUser: Bool = false,
     launches: Int = 0
   ) {

@@ -2,14 +2,14 @@ import AppLink
 import FoundationEssentials
 
 /// A manager's lasting identity: its restore identifier if it has one, else its number in its app's process.
-public struct ManagerKey: Sendable, Hashable, Comparable {
-  public var app: String
-  public var role: Role
-  public var restoreIdentifier: String?
+package struct ManagerKey: Sendable, Hashable, Comparable {
+  package var app: String
+  package var role: Role
+  package var restoreIdentifier: String?
   /// 0 if there is a restore identifier.
-  public var number: UInt32
+  package var number: UInt32
 
-  public init(app: String, role: Role, restoreIdentifier: String?, number: UInt32 = 0) {
+  package init(app: String, role: Role, restoreIdentifier: String?, number: UInt32 = 0) {
     self.app = app
     self.role = role
     self.restoreIdentifier = restoreIdentifier
@@ -22,7 +22,7 @@ public struct ManagerKey: Sendable, Hashable, Comparable {
   }
 
   /// Managers without a restore identifier come before those with one.
-  public static func < (left: Self, right: Self) -> Bool {
+  package static func < (left: Self, right: Self) -> Bool {
     if left.app != right.app { return left.app < right.app }
     if left.role != right.role { return left.role.rawValue < right.role.rawValue }
     switch (left.restoreIdentifier, right.restoreIdentifier) {

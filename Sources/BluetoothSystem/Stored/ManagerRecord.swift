@@ -3,14 +3,14 @@ import BluetoothTypes
 import FoundationEssentials
 
 /// What one manager of an app has asked for, besides connections and services.
-public struct ManagerRecord: Sendable, Hashable {
-  public var key: ManagerKey
-  public var scan: ScanRequest?
-  public var advertisement: AdvertisementRequest?
+package struct ManagerRecord: Sendable, Hashable {
+  package var key: ManagerKey
+  package var scan: ScanRequest?
+  package var advertisement: AdvertisementRequest?
   /// The subscribers that the app was told of. If one of them is gone at the next start, the app is told then.
-  public var subscribers: [LocalAttributeIdentifier: Set<PeerIdentifier>]
+  package var subscribers: [LocalAttributeIdentifier: Set<PeerIdentifier>]
 
-  public init(
+  package init(
     key: ManagerKey, scan: ScanRequest? = nil, advertisement: AdvertisementRequest? = nil,
     subscribers: [LocalAttributeIdentifier: Set<PeerIdentifier>] = [:]
   ) {

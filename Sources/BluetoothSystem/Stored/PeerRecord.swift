@@ -3,20 +3,20 @@ import BluetoothTypes
 import FoundationEssentials
 
 /// A remote device that an app uses.
-public struct PeerRecord: Sendable, Hashable {
-  public var identifier: PeerIdentifier
+package struct PeerRecord: Sendable, Hashable {
+  package var identifier: PeerIdentifier
   /// The identity address, once bonded.
-  public var address: DeviceAddress
-  public var name: String?
+  package var address: DeviceAddress
+  package var name: String?
   /// An app has asked for a connection to it, so a link that no app asked for is the system's doing.
-  public var wasRequested: Bool
+  package var wasRequested: Bool
   /// Services that apps have found on it, so that their absence is noticed. `nil` means none.
-  public var services: [BluetoothUUID]?
+  package var services: [BluetoothUUID]?
   /// This system bonded with it, unattended and for an app, and no link has come up with that bond since. `nil` means
   /// no.
-  public var isBondUnproven: Bool?
+  package var isBondUnproven: Bool?
 
-  public init(
+  package init(
     identifier: PeerIdentifier, address: DeviceAddress, name: String? = nil, wasRequested: Bool,
     services: [BluetoothUUID]? = nil, isBondUnproven: Bool? = nil
   ) {

@@ -3,18 +3,18 @@ import BluetoothTypes
 import FoundationEssentials
 
 /// One peripheral as one manager sees it.
-public struct PeripheralRecord: Sendable, Hashable {
-  public var manager: ManagerKey
-  public var peer: PeerIdentifier
-  public var options: ConnectOptions
+package struct PeripheralRecord: Sendable, Hashable {
+  package var manager: ManagerKey
+  package var peer: PeerIdentifier
+  package var options: ConnectOptions
   /// The app holds a connection request, or the connection that resulted from it.
-  public var isWanted: Bool
+  package var isWanted: Bool
   /// The state that the app was last told.
-  public var told: PeripheralState
+  package var told: PeripheralState
   /// What the app has discovered and subscribed to.
-  public var services: [ServiceSnapshot]?
+  package var services: [ServiceSnapshot]?
 
-  public init(
+  package init(
     manager: ManagerKey, peer: PeerIdentifier, options: ConnectOptions = ConnectOptions(), isWanted: Bool,
     told: PeripheralState, services: [ServiceSnapshot]? = nil
   ) {

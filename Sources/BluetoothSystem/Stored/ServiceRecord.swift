@@ -3,15 +3,15 @@ import BluetoothTypes
 import FoundationEssentials
 
 /// A service that an app publishes.
-public struct ServiceRecord: Sendable, Hashable {
-  public var manager: ManagerKey
-  public var definition: ServiceDefinition
+package struct ServiceRecord: Sendable, Hashable {
+  package var manager: ManagerKey
+  package var definition: ServiceDefinition
   /// The service declaration's handle; its attributes follow.
-  public var handle: AttributeHandle
+  package var handle: AttributeHandle
   /// The service's position in the order of publishing.
-  public var order: Int
+  package var order: Int
 
-  public init(manager: ManagerKey, definition: ServiceDefinition, handle: AttributeHandle, order: Int) {
+  package init(manager: ManagerKey, definition: ServiceDefinition, handle: AttributeHandle, order: Int) {
     self.manager = manager
     self.definition = definition
     self.handle = handle

@@ -1,13 +1,13 @@
 /// Settings of the machine, not of an app.
-public struct SettingsRecord: Sendable, Hashable {
+package struct SettingsRecord: Sendable, Hashable {
   /// Makes peers' identifiers differ from those on other machines.
-  public var salt: UInt64
+  package var salt: UInt64
   /// The user's own Bluetooth switch.
-  public var bluetoothOn: Bool
+  package var bluetoothOn: Bool
   /// How often this machine's GATT database was given another mark (`DatabaseMark`); `nil` means never.
-  public var databaseMark: UInt32?
+  package var databaseMark: UInt32?
 
-  public init(salt: UInt64, bluetoothOn: Bool, databaseMark: UInt32? = nil) {
+  package init(salt: UInt64, bluetoothOn: Bool, databaseMark: UInt32? = nil) {
     self.salt = salt
     self.bluetoothOn = bluetoothOn
     self.databaseMark = databaseMark

@@ -12,9 +12,9 @@ import FoundationEssentials
 ///    nothing that may change later, so it is never edited again. Tables change in
 ///    `LatchkeyDaemon/StoreTables.swift`.
 /// 3. Add a golden store of the new format to `Tests/LatchkeyDaemonTests/Stores`. The existing ones stay.
-public enum StoreFormat {
+package enum StoreFormat {
   /// The format that this program writes.
-  public static let current = 2
+  package static let current = 2
 
   /// `steps[0]` leads from format 1 to 2, and so on.
   private static let steps: [@Sendable (StoredRow) throws -> StoredRow] = [FormatOne.upgrade]
@@ -22,7 +22,7 @@ public enum StoreFormat {
   /// Brings a row to the current format.
   /// - Parameter format: the row's format, from 1 to `current`.
   /// - Throws: which record is damaged, and how.
-  public static func upgrade(_ row: StoredRow, from format: Int) throws(StoredRecordError) -> StoredRow {
+  package static func upgrade(_ row: StoredRow, from format: Int) throws(StoredRecordError) -> StoredRow {
     guard (1...current).contains(format) else {
       throw StoredRecordError("\(row.title) is of format \(format), and 1 to \(current) are known")
     }

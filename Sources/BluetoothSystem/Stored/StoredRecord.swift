@@ -1,7 +1,7 @@
 import FoundationEssentials
 
 /// One record of what the system has promised.
-public enum StoredRecord: Sendable, Hashable {
+package enum StoredRecord: Sendable, Hashable {
   case settings(SettingsRecord)
   case app(AppRecord)
   case manager(ManagerRecord)
@@ -10,7 +10,7 @@ public enum StoredRecord: Sendable, Hashable {
   case peer(PeerRecord)
   case subscription(SubscriptionRecord)
 
-  public var key: StoreKey {
+  package var key: StoreKey {
     switch self {
     case .settings: StoreKey(.settings, "")
     case .app(let record): StoreKey(.app, record.bundleIdentifier)
@@ -24,12 +24,12 @@ public enum StoredRecord: Sendable, Hashable {
 }
 
 /// A record as a row of the store: its kind, its name and its value.
-public struct StoredRow: Sendable, Hashable {
-  public var kind: String
-  public var name: String
+package struct StoredRow: Sendable, Hashable {
+  package var kind: String
+  package var name: String
   /// JSON, in UTF-8.
-  public var value: Data
-  public init(kind: String, name: String, value: Data) {
+  package var value: Data
+  package init(kind: String, name: String, value: Data) {
     self.kind = kind
     self.name = name
     self.value = value
@@ -43,10 +43,10 @@ public struct StoredRow: Sendable, Hashable {
 }
 
 /// Why a record can't be read or written.
-public struct StoredRecordError: Error, Sendable, Hashable, CustomStringConvertible {
+package struct StoredRecordError: Error, Sendable, Hashable, CustomStringConvertible {
   /// Which record, and what is wrong with it.
-  public let description: String
-  public init(_ description: String) { self.description = description }
+  package let description: String
+  package init(_ description: String) { self.description = description }
 }
 
 /// A value in the form that it has on disk, whatever its name and members are in the program.
@@ -61,7 +61,7 @@ protocol DiskForm<Value>: Codable {
 
 extension StoredRecord {
   /// The record as it is written, in the format `StoreFormat.current`.
-  public func row() throws(StoredRecordError) -> StoredRow {
+  package func row() throws(StoredRecordError) -> StoredRow {
     let key = key
     let encoder = JSONEncoder()
     // The same record always has the same bytes.
@@ -87,7 +87,7 @@ extension StoredRecord {
 
   /// Reads a row of the format `StoreFormat.current`.
   /// - Throws: which record is damaged, and how.
-  public init(_ row: StoredRow) throws(StoredRecordError) {
+  package init(_ row: StoredRow) throws(StoredRecordError) {
     do { self = try Self.read(row) } catch {
       var problem = explanation(of: error)
       // JSONDecoder reports invalid JSON if a number does not fit its member.

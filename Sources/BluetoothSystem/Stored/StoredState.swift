@@ -2,15 +2,15 @@
 ///
 /// Each kind of record has its own file in this folder: what the system keeps (`PeerRecord`), and its form on disk
 /// (`PeerRecord.OnDisk`). `StoreFormat` says how the format may change.
-public struct StoredState: Sendable, Hashable {
-  public private(set) var records: [StoreKey: StoredRecord] = [:]
-  public init() {}
+package struct StoredState: Sendable, Hashable {
+  package private(set) var records: [StoreKey: StoredRecord] = [:]
+  package init() {}
 
-  public init(_ records: some Sequence<StoredRecord>) {
+  package init(_ records: some Sequence<StoredRecord>) {
     for record in records { self.records[record.key] = record }
   }
 
-  public mutating func apply(_ change: StoreChange) {
+  package mutating func apply(_ change: StoreChange) {
     switch change {
     case .put(let record): records[record.key] = record
     case .remove(let key): records[key] = nil
@@ -19,14 +19,14 @@ public struct StoredState: Sendable, Hashable {
 }
 
 /// One change of what is on disk.
-public enum StoreChange: Sendable, Hashable {
+package enum StoreChange: Sendable, Hashable {
   case put(StoredRecord)
   case remove(StoreKey)
 }
 
 /// The name of a record: unique within its kind. Both are on disk exactly as they are here.
-public struct StoreKey: Sendable, Hashable, Comparable {
-  public enum Kind: String, Sendable, Hashable, CaseIterable {
+package struct StoreKey: Sendable, Hashable, Comparable {
+  package enum Kind: String, Sendable, Hashable, CaseIterable {
     case settings = "settings"
     case app = "app"
     case manager = "manager"
@@ -35,13 +35,13 @@ public struct StoreKey: Sendable, Hashable, Comparable {
     case peer = "peer"
     case subscription = "subscription"
   }
-  public let kind: Kind
-  public let name: String
-  public init(_ kind: Kind, _ name: String) {
+  package let kind: Kind
+  package let name: String
+  package init(_ kind: Kind, _ name: String) {
     self.kind = kind
     self.name = name
   }
-  public static func < (left: Self, right: Self) -> Bool {
+  package static func < (left: Self, right: Self) -> Bool {
     (left.kind.rawValue, left.name) < (right.kind.rawValue, right.name)
   }
 }

@@ -2,11 +2,11 @@ import AppLink
 import FoundationEssentials
 
 /// A bonded central's subscription. It holds until the central ends it, across links and restarts.
-public struct SubscriptionRecord: Sendable, Hashable {
-  public var central: PeerIdentifier
-  public var characteristic: LocalAttributeIdentifier
+package struct SubscriptionRecord: Sendable, Hashable {
+  package var central: PeerIdentifier
+  package var characteristic: LocalAttributeIdentifier
 
-  public init(central: PeerIdentifier, characteristic: LocalAttributeIdentifier) {
+  package init(central: PeerIdentifier, characteristic: LocalAttributeIdentifier) {
     self.central = central
     self.characteristic = characteristic
   }

@@ -1,19 +1,19 @@
 /// A key and the number of its uses (Noise, section 5.1). Without a key, text passes unchanged.
-public struct CipherState<Cryptography: NoiseCryptography> {
+package struct CipherState<Cryptography: NoiseCryptography> {
   private var key: [UInt8]?
   private var nonce: UInt64 = 0
 
   /// A state without a key.
-  public init() {}
+  package init() {}
 
   /// A state with a key of 32 bytes that has not been used.
   init(key: [UInt8]) { self.key = key }
 
   /// Whether the text is encrypted.
-  public var hasKey: Bool { key != nil }
+  package var hasKey: Bool { key != nil }
 
   /// Encrypts and authenticates. Returns the text unchanged if there is no key.
-  public mutating func encrypt(
+  package mutating func encrypt(
     _ plaintext: [UInt8], authenticating associatedData: [UInt8] = []
   ) throws(NoiseError) -> [UInt8] {
     guard let key else { return plaintext }
@@ -25,7 +25,7 @@ public struct CipherState<Cryptography: NoiseCryptography> {
 
   /// Decrypts. A text that fails leaves the state unchanged, so a forged message does not prevent the true one from
   /// being read.
-  public mutating func decrypt(
+  package mutating func decrypt(
     _ ciphertext: [UInt8], authenticating associatedData: [UInt8] = []
   ) throws(NoiseError) -> [UInt8] {
     guard let key else { return ciphertext }

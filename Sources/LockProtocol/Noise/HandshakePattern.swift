@@ -1,5 +1,5 @@
 /// One step within a handshake message (Noise, section 7.1).
-public enum HandshakeToken: UInt8, Equatable, Sendable {
+package enum HandshakeToken: UInt8, Equatable, Sendable {
   /// The sender's ephemeral key.
   case e
   /// The sender's static key.
@@ -11,9 +11,9 @@ public enum HandshakeToken: UInt8, Equatable, Sendable {
 }
 
 /// A handshake in the notation of the Noise specification: which side sends which keys when.
-public struct HandshakePattern: Sendable {
+package struct HandshakePattern: Sendable {
   /// The pattern in the protocol's name, with its modifiers: `KXpsk2`.
-  public let name: [UInt8]
+  package let name: [UInt8]
   /// Whether the responder knows the initiator's static key beforehand.
   let initiatorIsKnown: Bool
   /// Whether the initiator knows the responder's static key beforehand.
@@ -35,33 +35,33 @@ public struct HandshakePattern: Sendable {
   }
 
   /// Both sides know each other's key.
-  public static var kk: HandshakePattern {
+  package static var kk: HandshakePattern {
     HandshakePattern(
       "KK", initiatorIsKnown: true, responderIsKnown: true, messages: [[.e, .es, .ss], [.e, .ee, .se]])
   }
   /// The responder knows the initiator and sends it its own key, encrypted. The lock's session uses this pattern.
-  public static var kx: HandshakePattern {
+  package static var kx: HandshakePattern {
     HandshakePattern("KX", initiatorIsKnown: true, messages: [[.e], [.e, .ee, .se, .s, .es]])
   }
   /// Neither knows the other.
-  public static var xx: HandshakePattern {
+  package static var xx: HandshakePattern {
     HandshakePattern("XX", messages: [[.e], [.e, .ee, .s, .es], [.s, .se]])
   }
   /// No static keys, one secret.
-  public static var nnpsk0: HandshakePattern {
+  package static var nnpsk0: HandshakePattern {
     HandshakePattern("NNpsk0", messages: [[.psk, .e], [.e, .ee]])
   }
   /// Neither knows the other; both know a secret.
-  public static var xxpsk3: HandshakePattern {
+  package static var xxpsk3: HandshakePattern {
     HandshakePattern("XXpsk3", messages: [[.e], [.e, .ee, .s, .es], [.s, .se, .psk]])
   }
   /// `kx` with an additional secret.
-  public static var kxpsk2: HandshakePattern {
+  package static var kxpsk2: HandshakePattern {
     HandshakePattern("KXpsk2", initiatorIsKnown: true, messages: [[.e], [.e, .ee, .se, .s, .es, .psk]])
   }
 
   /// `Noise_KX_25519_ChaChaPoly_SHA256`
-  public var protocolName: [UInt8] {
+  package var protocolName: [UInt8] {
     bytes(of: "Noise_") + name + bytes(of: "_25519_ChaChaPoly_SHA256")
   }
 

@@ -1,18 +1,18 @@
 /// The two sides of a handshake.
-public enum HandshakeRole: Sendable { case initiator, responder }
+package enum HandshakeRole: Sendable { case initiator, responder }
 
 /// One side of a handshake (Noise, section 5.3).
 ///
 /// A refused message ends the handshake: everything after it is `.outOfTurn`. So nothing can be learned from trying
 /// again.
-public struct HandshakeState<Cryptography: NoiseCryptography> {
-  public let role: HandshakeRole
+package struct HandshakeState<Cryptography: NoiseCryptography> {
+  package let role: HandshakeRole
   private let pattern: HandshakePattern
   private var symmetric: SymmetricState<Cryptography>
   private let staticKey: Cryptography.PrivateKey?
   private var ephemeralKey: Cryptography.PrivateKey?
   /// The other side's static key, once it is known. It is proven only when the handshake says so.
-  public private(set) var remoteStaticKey: Cryptography.PublicKey?
+  package private(set) var remoteStaticKey: Cryptography.PublicKey?
   private var remoteEphemeralKey: Cryptography.PublicKey?
   private let secret: [UInt8]?
   private var nextMessage = 0
@@ -23,7 +23,7 @@ public struct HandshakeState<Cryptography: NoiseCryptography> {
   ///   - remoteStaticKey: the other side's key, if the pattern requires it to be known beforehand.
   ///   - secret: 32 bytes, if the pattern has `psk`.
   /// - Throws: `.missingKey` if the pattern needs a key that was not given.
-  public init(
+  package init(
     _ pattern: HandshakePattern, role: HandshakeRole, prologue: [UInt8], staticKey: Cryptography.PrivateKey? = nil,
     remoteStaticKey: Cryptography.PublicKey? = nil, secret: [UInt8]? = nil
   ) throws(NoiseError) {
@@ -42,13 +42,13 @@ public struct HandshakeState<Cryptography: NoiseCryptography> {
   }
 
   /// Whether every message has been written and read.
-  public var isComplete: Bool { nextMessage == pattern.messages.count && !hasFailed }
+  package var isComplete: Bool { nextMessage == pattern.messages.count && !hasFailed }
 
   /// The hash over the whole handshake, which identifies this session uniquely.
-  public var handshakeHash: [UInt8] { symmetric.handshakeHash }
+  package var handshakeHash: [UInt8] { symmetric.handshakeHash }
 
   /// This side's next message, with a payload.
-  public mutating func writeMessage(
+  package mutating func writeMessage(
     _ payload: [UInt8], using cryptography: inout Cryptography
   ) throws(NoiseError) -> [UInt8] {
     guard isTurn(toWrite: true) else { throw .outOfTurn }
@@ -76,7 +76,7 @@ public struct HandshakeState<Cryptography: NoiseCryptography> {
   }
 
   /// Reads the other side's next message. Returns its payload.
-  public mutating func readMessage(_ message: [UInt8]) throws(NoiseError) -> [UInt8] {
+  package mutating func readMessage(_ message: [UInt8]) throws(NoiseError) -> [UInt8] {
     guard isTurn(toWrite: false) else { throw .outOfTurn }
     hasFailed = true
     guard message.count <= NoiseSize.maximumMessageByteCount else { throw .messageTooLong }
@@ -101,7 +101,7 @@ public struct HandshakeState<Cryptography: NoiseCryptography> {
   }
 
   /// The keys for the messages that follow. Throws `.outOfTurn` before the handshake is complete.
-  public func split() throws(NoiseError) -> NoiseTransport<Cryptography> {
+  package func split() throws(NoiseError) -> NoiseTransport<Cryptography> {
     guard isComplete else { throw .outOfTurn }
     return symmetric.split()
   }

@@ -3,7 +3,7 @@
 ///
 /// The functions are static, because they depend only on their arguments. Only making a key needs an instance, which
 /// supplies the randomness: an implementation for tests makes predetermined keys.
-public protocol NoiseCryptography {
+package protocol NoiseCryptography {
   associatedtype PrivateKey: Sendable
   associatedtype PublicKey: Sendable
 
@@ -34,19 +34,19 @@ public protocol NoiseCryptography {
 }
 
 /// The sizes in Curve25519, ChaCha20-Poly1305 and SHA-256.
-public enum NoiseSize {
+package enum NoiseSize {
   /// A key, private or public, in bytes.
-  public static let keyByteCount = 32
+  package static let keyByteCount = 32
   /// An authentication tag in bytes.
-  public static let tagByteCount = 16
+  package static let tagByteCount = 16
   /// A hash in bytes.
-  public static let hashByteCount = 32
+  package static let hashByteCount = 32
   /// The longest message that Noise allows, in bytes.
-  public static let maximumMessageByteCount = 65535
+  package static let maximumMessageByteCount = 65535
 }
 
 /// Why a handshake or a message was refused. None of these reveals anything about a key.
-public enum NoiseError: Error, Equatable, Sendable {
+package enum NoiseError: Error, Equatable, Sendable {
   /// A public key of the wrong length, or one whose shared secret is worthless.
   case badKey
   /// The message is shorter than its own parts.

@@ -64,7 +64,7 @@ struct SymmetricState<Cryptography: NoiseCryptography> {
 
 /// The result of a complete handshake: one key for each direction, so that a message sent back to its sender is
 /// rejected.
-public struct NoiseTransport<Cryptography: NoiseCryptography> {
-  public var fromInitiator: CipherState<Cryptography>
-  public var toInitiator: CipherState<Cryptography>
+package struct NoiseTransport<Cryptography: NoiseCryptography> {
+  package var fromInitiator: CipherState<Cryptography>
+  package var toInitiator: CipherState<Cryptography>
 }

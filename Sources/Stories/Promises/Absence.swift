@@ -1,17 +1,17 @@
 import Journal
 import JournalEvents
 
-/// One owner's absence: from leaving until the return, and what follows it until the owner leaves again.
+/// One owner's absence: from leaving until the return, with what follows until the owner leaves again.
 struct Absence: Sendable, Equatable {
   /// The owner's phone.
   var phone: String
-  /// Where the mark of the departure stands; `nil` where the owner was away before the story began to tell of it.
+  /// The index of the departure's mark.
   var departure: Int
-  /// Where the mark of the return stands; `nil` where the owner did not come back in this story.
+  /// The index of the return's mark, or `nil` if the owner did not come back in this story.
   var arrival: Int?
-  /// Up to where the return counts: the same owner's next departure, or the end of what is looked at.
+  /// Until where the return counts: the same owner's next departure, or the end of what is considered.
   var end: Int
-  /// The owner came on a way, and did not appear at the door from nowhere.
+  /// The owner came on foot, and did not suddenly appear at the door.
   var hasWay = false
 
   var away: Range<Int> { departure..<(arrival ?? end) }
@@ -19,7 +19,7 @@ struct Absence: Sendable, Equatable {
 }
 
 extension Evidence {
-  /// Every absence up to the window's end, of every owner, in the order of their departures.
+  /// Every absence up to the window's end, of every owner, in the order of departures.
   func everyAbsence() -> [Absence] {
     var absences: [Absence] = []
     var latest: [String: Int] = [:]
@@ -30,7 +30,7 @@ extension Evidence {
       switch entry.mark {
       case .ownerLeft:
         if let open {
-          // Who leaves twice without having come back is still away.
+          // An owner who leaves twice without returning is still away.
           guard absences[open].arrival != nil else { continue }
           absences[open].end = index
         }
@@ -46,7 +46,7 @@ extension Evidence {
     return absences
   }
 
-  /// Judges each absence that this window tells of: that began in it, or ended in it.
+  /// Judges each absence that began or ended in this window.
   func eachAbsence(_ judge: (Absence) -> Finding) -> Finding {
     let absences = everyAbsence().filter {
       window.contains($0.departure) || $0.arrival.map(window.contains) == true
@@ -60,12 +60,12 @@ extension Evidence {
     let absences = everyAbsence()
     let returns = absences.filter { $0.arrival.map(window.contains) == true }
     guard !returns.isEmpty else {
-      return absences.contains { window.contains($0.departure) } ? notJudged("nobody came home") : nobodyLeft()
+      return absences.contains { window.contains($0.departure) } ? notJudged("no owner came home") : nobodyLeft()
     }
     return .all(returns.map { judge($0, $0.home ?? $0.end..<$0.end) }, of: "return")
   }
 
-  /// The same for promises to open: they count on no owner who appears at the door without having come there.
+  /// The same for promises to open the door, which don't count for an owner who suddenly appears there.
   func eachArrival(_ judge: (_ absence: Absence, _ home: Range<Int>) -> Finding) -> Finding {
     if let finding = withoutLock { return finding }
     return eachReturn { absence, home in
@@ -77,16 +77,16 @@ extension Evidence {
   }
 
   private func nobodyLeft() -> Finding {
-    guard !phones.isEmpty else { return neverJudged("nobody in the story carries the agent") }
+    guard !phones.isEmpty else { return neverJudged("no phone in the story has the agent") }
     let strangers = Set(all { $0.isMark(.ownerLeft) && !phones.contains($0.machine) }.map(\.machine)).sorted()
     guard strangers.isEmpty else {
       return notJudged("no owner left home; \(strangers.joined(separator: ", ")) has no agent")
     }
-    return notJudged("nobody left home")
+    return notJudged("no owner left home")
   }
 }
 
 extension JournalEntry {
-  /// A return on foot; else the owner's phone was suddenly there.
+  /// A return on foot. Otherwise the owner's phone was suddenly there.
   var isOnWay: Bool { self[.way] == "walk" }
 }

@@ -1,20 +1,20 @@
 import Journal
 import JournalEvents
 
-/// What an app on one machine was at, at a moment of the story.
+/// The condition of an app on one machine at a point in the story.
 enum AppCondition: Equatable {
-  /// It never ran, or not since a machine's end.
+  /// It never ran, or has not run since a machine's end.
   case neverRan
   case running
   case suspended
-  /// What the story did to it, or what happened on its machine.
+  /// The story ended it, or something on its machine did.
   case endedByStory(String)
-  /// Nothing in the story explains its end.
+  /// The story does not explain its end.
   case crashed
 }
 
 extension Evidence {
-  /// - Returns: the condition, and the line that brought it about.
+  /// - Returns: the condition, and the index of the line that caused it.
   func condition(of app: String, on machine: String, before end: Int) -> (AppCondition, Int?) {
     var condition = AppCondition.neverRan
     var cause: Int?
@@ -42,20 +42,20 @@ extension Evidence {
     return (condition, cause)
   }
 
-  /// A process that ended though nothing in the story ended it.
+  /// A process that ended although nothing in the story ended it.
   struct UnexplainedEnd {
     var index: Int
     var what: String
   }
 
-  /// Every end of a process up to the window's end that no step of the story explains: what the orchestrator itself saw
-  /// end, and the apps that some latchkeyd saw end. Somebody who kills from outside leaves the same trace as a crash.
+  /// Every end of a process up to the window's end that no step of the story explains: ends that the orchestrator
+  /// itself saw, and ends of apps that a latchkeyd saw. A kill from outside leaves the same trace as a crash.
   func unexplainedEnds() -> [UnexplainedEnd] {
     struct App: Hashable {
       var machine: String
       var name: String
     }
-    // What the story did to each since its latest launch.
+    // The apps that the story has affected since their latest launch.
     var faults: Set<App> = []
     var known: Set<App> = []
     var hasHung = false
@@ -76,9 +76,10 @@ extension Evidence {
       case (_, .appEnded?):
         if faults.contains(app) { continue }
         switch entry[.how] ?? "" {
-        // latchkeyd's own orderly ends, which somebody asked it for.
+        // latchkeyd ended it on request.
         case "reclaimed", "quit": continue
-        // The system ends what overruns or never attaches; in a story that makes processes hang that is to be expected.
+        // The system ends an app that overruns or never attaches, which is expected in a story that makes processes
+        // hang.
         case "overran its wake budget" where hasHung, "never attached" where hasHung: continue
         default: ends.append(UnexplainedEnd(index: index, what: app.name))
         }

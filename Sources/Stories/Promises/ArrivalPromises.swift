@@ -22,7 +22,7 @@ enum ArrivalPromises {
     },
     Promise(
       name: "services-restored", rows: ["S12"],
-      meaning: "The restored peripheral carries its services; nothing is discovered anew."
+      meaning: "The restored peripheral has its services; nothing is discovered again."
     ) { evidence in
       evidence.eachReturn { absence, home in
         deadAgent(evidence, absence, home) ?? servicesRestored(evidence, absence, home)
@@ -43,7 +43,7 @@ enum ArrivalPromises {
     },
   ]
 
-  /// `nil` where the agent was dead when its owner came home, by the story's doing, and had not been quit by its user.
+  /// `nil` if the story had killed the agent before its owner came home, and the user had not quit it.
   private static func deadAgent(_ evidence: Evidence, _ absence: Absence, _ home: Range<Int>) -> Finding? {
     let (condition, cause) = evidence.condition(
       of: Recorded.agentIdentifier, on: absence.phone, before: home.lowerBound)
@@ -58,12 +58,12 @@ enum ArrivalPromises {
           && ($0.isMark(.appQuit) || $0.isUsersCall)
       }
       guard let quit, evidence.entries[quit].isMark(.appQuit) else { return nil }
-      return evidence.neverJudged("the user had quit the agent, so nobody may relaunch it", [evidence.entries[quit]])
+      return evidence.neverJudged("the user had quit the agent, so it may not be relaunched", [evidence.entries[quit]])
     case .crashed: return nil
     }
   }
 
-  /// What the story does to end the agent.
+  /// Whether the story does something that ends the agent.
   private static func isEnd(_ entry: JournalEntry, of absence: Absence) -> Bool {
     guard entry.machine == absence.phone else { return false }
     switch entry.mark {
@@ -73,7 +73,7 @@ enum ArrivalPromises {
     }
   }
 
-  /// Up to the next thing that the story does to the agent, or its user.
+  /// Up to the next thing that the story or its user does to the agent.
   private static func untouched(_ evidence: Evidence, _ absence: Absence, _ home: Range<Int>) -> Range<Int> {
     let end = evidence.first(in: home) {
       isEnd($0, of: absence)
@@ -119,7 +119,7 @@ enum ArrivalPromises {
     }
     let pid = evidence.entries[started].pid
     func isOwn(_ entry: JournalEntry) -> Bool { entry.machine == absence.phone && entry.pid == pid }
-    // What is told after the link was lost again, or after a fault, is another matter.
+    // Events after the link was lost again, or after a fault, don't count.
     let end =
       evidence.first(in: started..<home.upperBound) {
         ($0.isAgent(.didDisconnect) && isOwn($0)) || $0.isMark(.fault) || $0.isMark(.daemonKilled)
@@ -131,7 +131,7 @@ enum ArrivalPromises {
     let names = lines.map { $0.event ?? "" }
     guard names == told else {
       let reason = "told \(names.isEmpty ? "nothing" : names.joined(separator: ", "))"
-      // Something is still to come, and nothing of it was wrong so far.
+      // Something has yet to come, and everything so far was right.
       if told.starts(with: names) { return evidence.missing("\(reason) only", since: home.lowerBound, lines) }
       return .broken(reason, lines)
     }
@@ -169,7 +169,7 @@ enum ArrivalPromises {
     guard let alive else {
       return evidence.missing("the agent did not find its subscription alive", since: arrival)
     }
-    // The lock's own word, that it notified its subscribers since the return, and the phone's, that an offer came.
+    // The lock recorded that it notified its subscribers since the return, and the phone that an offer arrived.
     let sent = evidence.first(in: home) { $0.isLock(.offerSent) }
     guard let sent else { return evidence.missing("the lock sent no offer", since: arrival, [evidence.entries[alive]]) }
     let offer = evidence.first(in: home) {
@@ -197,7 +197,7 @@ enum ArrivalPromises {
     }
     let range = untouched(evidence, absence, home)
     let launches = evidence.all(in: range) { $0.isDaemon(.appLaunched) && concerns($0) }
-    guard launches.isEmpty else { return .broken("the agent was launched anew", launches) }
+    guard launches.isEmpty else { return .broken("the agent was launched again", launches) }
     guard let resumed = evidence.first(in: range, where: { $0.isDaemon(.appResumed) && concerns($0) }) else {
       return evidence.missing("the agent was not resumed on arrival", since: arrival)
     }

@@ -6,7 +6,7 @@ enum AwayPromises {
   static let all = [
     Promise(
       name: "request-held", rows: ["L3", "S3", "S8", "C3"],
-      meaning: "The connection request is held for days without the app's renewing it, and completes on arrival."
+      meaning: "The connection request is held for days without being renewed by the app, and completes on arrival."
     ) { evidence in
       evidence.eachReturn { absence, home in requestHeld(evidence, absence, home) }
     },
@@ -44,7 +44,7 @@ enum AwayPromises {
     },
     Promise(
       name: "away-long-enough", rows: ["L3"],
-      meaning: "The owner was away for the scenario's days, by the world's clock."
+      meaning: "The owner was away for the days of the scenario, by the world's clock."
     ) { evidence in
       evidence.eachReturn { absence, home in
         let left = evidence.entries[absence.departure]
@@ -52,7 +52,7 @@ enum AwayPromises {
         guard let wanted = Int64(returned[.awayAtLeast] ?? "") else {
           return evidence.neverJudged("the return does not say how long the owner was to be away", [returned])
         }
-        // A clock that went back has counted some time twice.
+        // If a clock went back, some time was counted twice.
         let marks = evidence.all(in: absence.departure..<home.upperBound) { $0.process == Recorded.orchestrator }
         if let back = zip(marks, marks.dropFirst()).first(where: { $0.t > $1.t }) {
           return .broken("the world's clock went back meanwhile", [back.0, back.1])
@@ -69,8 +69,8 @@ enum AwayPromises {
       entry.machine == absence.phone && entry.concerns(Recorded.agentIdentifier)
     }
     let arrival = home.lowerBound
-    // From the latest moment on at which the user had it open, or its link was lost, for which the system wakes it:
-    // whoever holds the request then, the app must not have been there to ask again.
+    // From the last time when the user had it open, or when its link was lost, for which the system wakes it: from
+    // then on the app must not have been running and able to ask again.
     let opened = evidence.last(before: arrival) { $0.isUsersCall && concerns($0) }
     let lost = evidence.last(before: arrival) { $0.isLink(.linkDown) && $0.isLink(of: absence.phone) }
     let from = max(absence.departure, opened ?? 0, lost ?? 0)
@@ -105,14 +105,14 @@ enum AwayPromises {
     guard let first = completed.first.map({ evidence.entries[$0] }), let index = completed.first else {
       return evidence.missing("no request of the agent completed after the return", since: arrival)
     }
-    // A link that was lost again is asked for again, and completes again.
+    // If a link is lost again, the request is held again and completes again.
     let again = completed.dropFirst().prefix { completion in
       evidence.first(in: index..<completion) { $0.isLink(.linkDown) && $0.isLink(of: absence.phone) } == nil
     }
     guard again.isEmpty else {
       return .broken("\(again.count + 1) requests completed on arrival", [first] + again.map { evidence.entries[$0] })
     }
-    // By their times, since two processes may write of one moment in either order.
+    // Compared by time, because two processes may write lines of the same moment in either order.
     let active = evidence.all(in: (silenced + 1)..<index) {
       $0.machine == absence.phone && $0.t < first.t
         && ($0.process == Recorded.agent || (concerns($0) && ($0.isDaemon(.appLaunched) || $0.isDaemon(.appResumed))))
@@ -130,7 +130,7 @@ enum AwayPromises {
         && $0.concerns(Recorded.agentIdentifier)
     }
     guard let killed else { return evidence.notJudged("the agent was not killed while the owner was away") }
-    // What the user opens runs, and is no business of this promise any more.
+    // An app that the user opens may run, so this promise no longer applies.
     let opened = evidence.first(in: killed..<absence.away.upperBound) {
       $0.isUsersCall && $0.machine == absence.phone && $0.concerns(Recorded.agentIdentifier)
     }
@@ -155,7 +155,7 @@ enum AwayPromises {
       $0.isDaemon(.appLaunched) && $0.machine == killed.machine && $0.concerns(Recorded.lockIdentifier)
     }
     guard let launched else { return evidence.missing("the lock was not relaunched", since: kill, [killed]) }
-    // Its first lines may stand before the daemon's own about the launch.
+    // Its first lines may come before the daemon's line about the launch.
     guard let started = evidence.first(in: after, where: { $0.isLock(.started) && $0.machine == killed.machine }) else {
       return evidence.missing("the relaunched lock did not start", since: kill, [evidence.entries[launched]])
     }

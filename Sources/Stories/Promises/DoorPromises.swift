@@ -14,8 +14,8 @@ enum DoorPromises {
     },
     Promise(
       name: "opened-once", rows: ["L3"],
-      meaning: "Whatever dies meanwhile, each arrival opens the door by one movement of the bolt: a phone moves it no "
-        + "second time unless it was locked between."
+      meaning: "Whatever dies in the meantime, each arrival opens the door by one movement of the bolt: a phone does "
+        + "not move it again unless it was locked between."
     ) { evidence in
       evidence.eachArrival { absence, home in
         .all(evidence.doors.map { openedOnce(evidence, absence, home, door: $0) }, of: "lock")
@@ -28,7 +28,7 @@ enum DoorPromises {
       evidence.eachArrival { absence, home in answered(evidence, absence, home) }
     },
     Promise(
-      name: "never-unlocked-while-away", rows: ["L4"], meaning: "While nobody is at home nothing opens the door."
+      name: "never-unlocked-while-away", rows: ["L4"], meaning: "While the owner is away, nothing opens the door."
     ) { evidence in
       evidence.withoutLock
         ?? evidence.eachAbsence { absence in
@@ -42,7 +42,7 @@ enum DoorPromises {
       if let finding = evidence.withoutLock { return finding }
       var moves: [JournalEntry] = []
       for door in evidence.doors {
-        // What was recorded before this part of the story counts, or a number could be used again in the next.
+        // Records before this part of the story count as well; otherwise a number could be used again.
         var last: Int64?
         for index in 0..<evidence.window.upperBound {
           let move = evidence.entries[index]
@@ -61,7 +61,7 @@ enum DoorPromises {
     },
     Promise(
       name: "nothing-refused", rows: ["L4"],
-      meaning: "The lock refused no command in this story, but for one that was on its way to it when it restarted."
+      meaning: "The lock refused no command in this story, except one that was on its way when it restarted."
     ) { evidence in
       if let finding = evidence.withoutLock { return finding }
       let all = evidence.all { $0.isLock(.commandRefused) }
@@ -81,7 +81,7 @@ enum DoorPromises {
     },
   ]
 
-  /// Whether the lock says so of a refused command, and had restarted before.
+  /// Whether the lock gives this reason for refusing a command, and had restarted before.
   private static func wasOnItsWay(_ refusal: JournalEntry, _ evidence: Evidence) -> Bool {
     guard refusal[.reason] == "earlierRun" else { return false }
     let starts = evidence.entries.filter {
@@ -90,12 +90,11 @@ enum DoorPromises {
     return starts.count > 1
   }
 
-  /// `nil` where the bolt was locked when this arrival began, or was locked while it went on, so that there was a door to
-  /// open.
+  /// `nil` if the bolt was locked when this arrival began, or was locked during it, so that there was a door to open.
   private static func openAlready(_ evidence: Evidence, _ home: Range<Int>, door: String) -> Finding? {
     let returned = evidence.entries[home.lowerBound]
     let walkEnds = returned.t + Int64((Double(returned[.over] ?? "") ?? 0) * 1e9)
-    // Who comes back soon is on the way while the bolt still locks behind them.
+    // An owner who comes back soon may be on the way while the bolt is still locking behind them.
     let moves = evidence.all(in: home) {
       $0.isLock(.boltMoved) && $0.machine == door && ($0.isOpening || ($0.t <= walkEnds && !$0.isByHand))
     }
@@ -107,17 +106,17 @@ enum DoorPromises {
     _ evidence: Evidence, _ absence: Absence, _ home: Range<Int>, door: String
   ) -> Finding {
     if let finding = openAlready(evidence, home, door: door) { return finding }
-    // Whoever leaves afterwards makes the bolt move again, and rightly so.
+    // An owner who leaves afterwards rightly makes the bolt move again.
     let left = evidence.first(in: home) { $0.isMark(.ownerLeft) && evidence.phones.contains($0.machine) }
     let home = home.lowerBound..<(left ?? home.upperBound)
     let written = evidence.all(in: home) { $0.isAgent(.unlockWritten) }
     let own = written.filter { $0.machine == absence.phone }
-    // A phone also says that it is there, by a status, which moves nothing.
+    // A phone also announces its presence with a status command, which moves nothing.
     let accepted = evidence.all(in: home) {
       $0.isLock(.commandAccepted) && $0.machine == door && $0[.command] != "status"
     }
     let moved = evidence.all(in: home) { $0.isLock(.boltMoved) && $0.machine == door && !$0.isByHand }
-    // Who comes back soon is on the way while the bolt still locks behind them.
+    // An owner who comes back soon may be on the way while the bolt is still locking behind them.
     let after = Array(moved.drop { !$0.isOpening })
     guard let open = after.first else {
       return evidence.missing("the bolt did not open on arrival", since: home.lowerBound, moved)
@@ -180,7 +179,7 @@ enum DoorPromises {
       if let earlier = seen[operation] { return .broken("one unlock was answered twice", [earlier, answer]) }
       seen[operation] = answer
     }
-    // LockResult's words.
+    // The words of LockResult.
     let result = answer[.result] ?? ""
     guard ["done", "notNeeded"].contains(result) else {
       return .broken("the answer is \(result.isEmpty ? "empty" : result)", answers)
@@ -192,12 +191,12 @@ enum DoorPromises {
     let moves = evidence.indices(in: absence.away) { $0.isLock(.boltMoved) && $0.machine == door }
     let opened = moves.filter { evidence.entries[$0][.to] != "locked" }
     let absences = evidence.everyAbsence()
-    // Somebody else who is at home may open the door whenever they like.
+    // Another owner who is at home may open the door at any time.
     func isAnybodyHome(at index: Int) -> Bool {
       evidence.phones.contains { phone in !absences.contains { $0.phone == phone && $0.away.contains(index) } }
     }
     let wrong = opened.filter { !isAnybodyHome(at: $0) }.map { evidence.entries[$0] }
-    guard wrong.isEmpty else { return .broken("the bolt opened while nobody was at home", wrong) }
+    guard wrong.isEmpty else { return .broken("the bolt opened while the owner was away", wrong) }
     guard opened.isEmpty else {
       return evidence.neverJudged("somebody else was at home when it opened", opened.map { evidence.entries[$0] })
     }

@@ -2,13 +2,13 @@ import Journal
 import JournalEvents
 import Worlds
 
-/// What was recorded, in order, the part of it that a promise is about, and who is in the story.
+/// What was recorded, in order, with the part of it that a promise is about, and the machines in the story.
 package struct Evidence: Sendable {
   package let entries: [JournalEntry]
   /// The chapter's part of `entries`.
   package let window: Range<Int>
   let machines: [MachineDescription]
-  /// The story stopped before its end: what has not happened might still have.
+  /// The story stopped before its end, so what has not happened might still have.
   let isCutOff: Bool
 
   package init(
@@ -20,16 +20,16 @@ package struct Evidence: Sendable {
     self.isCutOff = isCutOff
   }
 
-  // MARK: Who is in the story
+  // MARK: The machines in the story
 
-  /// Machines whose owners come and go: those with the agent.
+  /// Machines with the agent, whose owners come and go.
   var phones: [String] { machines.filter { $0.apps.contains(.agent) }.map(\.name) }
   /// Machines with a lock.
   var doors: [String] { machines.filter { $0.apps.contains(.lock) }.map(\.name) }
 
-  // MARK: Looking
+  // MARK: Searching
 
-  /// The window where no range is given. A range may begin before the window, and never ends after it.
+  /// The window if no range is given. A range may begin before the window, but never ends after it.
   private func bounded(_ range: Range<Int>?) -> Range<Int> { range?.clamped(to: 0..<window.upperBound) ?? window }
 
   func first(in range: Range<Int>? = nil, where matches: (JournalEntry) -> Bool) -> Int? {
@@ -50,30 +50,30 @@ package struct Evidence: Sendable {
     bounded(range).filter { matches(entries[$0]) }
   }
 
-  /// Nothing after this has happened yet.
+  /// The range from here to the window's end.
   func rest(from index: Int) -> Range<Int> { index..<max(index, window.upperBound) }
 
   // MARK: Findings that depend on how the story ended
 
-  /// What the promise is about did not happen: it is not judged, or not reached where the story stopped before its end.
+  /// What the promise is about did not happen. It is not judged, or not reached if the story stopped before its end.
   func notJudged(_ reason: String, _ lines: [JournalEntry] = []) -> Finding {
     Finding(judgement: isCutOff ? .notReached : .notJudged, reason: reason, evidence: lines)
   }
 
-  /// It can't be judged, however the story had gone on.
+  /// It can't be judged, however the story might have continued.
   func neverJudged(_ reason: String, _ lines: [JournalEntry] = []) -> Finding {
     Finding(judgement: .notJudged, reason: reason, evidence: lines)
   }
 
-  /// What should have followed did not. It is broken by that, unless the story stopped before it had its time: a wait in
-  /// vain is time enough.
+  /// Something that should have followed did not. That breaks the promise, unless the story stopped before there was
+  /// time for it. If a step waited for it in vain, there was time enough.
   func missing(_ reason: String, since index: Int, _ lines: [JournalEntry] = []) -> Finding {
     let waited = first(in: rest(from: index)) { $0.isMark(.waitFailed) } != nil
     guard isCutOff, !waited else { return .broken(reason, lines) }
     return Finding(judgement: .notReached, reason: "\(reason) before the story stopped", evidence: lines)
   }
 
-  /// `nil` where there is a lock that could be looked at: one that said that it started.
+  /// `nil` if there is a lock to observe: one that recorded its start.
   var withoutLock: Finding? {
     guard !doors.isEmpty else { return neverJudged("the story has no lock") }
     guard first(in: 0..<window.upperBound, where: { $0.process == Recorded.lock }) != nil else {
@@ -82,7 +82,7 @@ package struct Evidence: Sendable {
     return nil
   }
 
-  /// Where the bolt was, by the lock's latest word before that; `nil` where it had not said anything.
+  /// The bolt's position according to the lock's latest record before this index, or `nil` if there is none.
   func bolt(of door: String, before index: Int) -> String? {
     guard
       let last = last(
@@ -91,7 +91,7 @@ package struct Evidence: Sendable {
     return entries[last][entries[last].isLock(.boltMoved) ? .to : .bolt]
   }
 
-  /// Whether this machine had a link, by the latest word about its links before that; `nil` where there was none.
+  /// Whether this machine had a link, according to the latest record before this index, or `nil` if there is none.
   func isLinked(_ machine: String, before index: Int) -> Bool? {
     last(before: index) { ($0.isLink(.linkUp) || $0.isLink(.linkDown)) && $0.isLink(of: machine) }
       .map { entries[$0].isLink(.linkUp) }

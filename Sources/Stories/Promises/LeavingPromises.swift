@@ -14,7 +14,7 @@ enum LeavingPromises {
     },
     Promise(
       name: "link-lost-on-leaving", rows: ["L3"],
-      meaning: "The link goes down each time the owner gets out of range, and none comes up before the return."
+      meaning: "The link goes down each time the owner leaves the range, and comes up only at the return."
     ) { evidence in
       evidence.eachAbsence { linkLost(evidence, $0) }
     },
@@ -29,7 +29,8 @@ enum LeavingPromises {
     if let doorMark, evidence.entries[doorMark].isMark(.fault), evidence.entries[doorMark][.door] == "open" {
       return evidence.neverJudged("the door stood open when the owner left", [evidence.entries[doorMark], left])
     }
-    // Who turns back on a way is still out of range for a while: the bolt has until the link is there again.
+    // An owner who turns back on the way is still out of range for a while. The bolt has until the link is there
+    // again.
     var end = absence.away.upperBound
     if let arrival = absence.arrival, absence.hasWay {
       end =
@@ -48,7 +49,7 @@ enum LeavingPromises {
       return evidence.missing(
         "the bolt did not lock while the owner was away", since: absence.departure, moves.isEmpty ? [left] : moves)
     }
-    // A phone of somebody else's may open it later, and somebody else may leave: each after its own departure.
+    // Another owner's phone may open it later, and another owner may leave; each has a departure of its own.
     let others = evidence.everyAbsence().contains {
       $0.phone != absence.phone && absence.away.overlaps($0.away.lowerBound..<$0.end)
     }
@@ -69,7 +70,7 @@ enum LeavingPromises {
     guard let down = links.lastIndex(where: { $0.isLink(.linkDown) }) else {
       return evidence.missing("no link went down while the owner was away", since: absence.departure, [left])
     }
-    // Who walks passes the edge of range, where links come and go; who is beyond it has none.
+    // An owner on foot passes the edge of the range, where links come and go. Beyond it there are none.
     let walked = Int64((Double(left[.over] ?? "") ?? 0) * 1e9)
     let up = links.filter { $0.isLink(.linkUp) && $0.t > left.t + walked }
     guard up.isEmpty else { return .broken("a link came up while the owner was away", up) }

@@ -1,7 +1,7 @@
 import Journal
 import JournalEvents
 
-/// The lock's app dies, or hangs, and its system stands in for it.
+/// The lock's app dies or hangs, and its system answers in its place.
 enum LockFaultPromises {
   static let all = [
     Promise(
@@ -11,7 +11,7 @@ enum LockFaultPromises {
     ) { evidence in
       let kills = evidence.indices { $0.isMark(.appKilled) && $0.concerns(Recorded.lockIdentifier) }
       guard !kills.isEmpty else { return evidence.notJudged("the lock was never killed") }
-      guard !evidence.phones.isEmpty else { return evidence.neverJudged("nobody in the story carries the agent") }
+      guard !evidence.phones.isEmpty else { return evidence.neverJudged("no phone in the story has the agent") }
       return .all(
         kills.flatMap { kill in evidence.phones.map { deathUnseen(evidence, kill, phone: $0) } }, of: "death")
     },
@@ -22,9 +22,9 @@ enum LockFaultPromises {
       eachHanging(evidence) { hung in
         guard let expired = answer(.requestExpired, evidence, hung) else {
           guard let asked = evidence.first(in: hung, where: isQuestion) else {
-            return evidence.notJudged("nobody asked the lock for anything while it hung")
+            return evidence.notJudged("no phone asked the lock for anything while it hung")
           }
-          // Its system has 5 s: what is lost later is lost over that.
+          // Its system has 5 s to answer. A link lost before that was not lost because of the request.
           let limit = evidence.entries[asked].t + 5_000_000_000
           let lost = evidence.first(in: asked..<hung.upperBound) { $0.isLink(.linkDown) && $0.t < limit }
           if let lost {
@@ -34,7 +34,7 @@ enum LockFaultPromises {
             "its system answered nothing for it", since: asked,
             [hung.lowerBound, asked].map { evidence.entries[$0] })
         }
-        // An owner who leaves takes the link along.
+        // An owner who leaves loses the link anyway.
         let left = evidence.firstMark(.ownerLeft, in: expired..<hung.upperBound)
         let lost = evidence.all(in: expired..<(left ?? hung.upperBound)) { $0.isLink(.linkDown) }
         guard lost.isEmpty else { return .broken("the link was lost over it", lost) }
@@ -55,7 +55,7 @@ enum LockFaultPromises {
     guard evidence.isLinked(phone, before: kill) == true else {
       return evidence.neverJudged("\(phone) was not connected when the lock died", [killed])
     }
-    // Until somebody leaves, or the lock is killed once more.
+    // Until an owner leaves, or the lock is killed again.
     let end =
       evidence.first(in: evidence.rest(from: kill + 1)) {
         ($0.isMark(.ownerLeft) && $0.machine == phone)
@@ -94,7 +94,7 @@ enum LockFaultPromises {
         "its system did not close the request that was open", since: down,
         [asked, down].map { evidence.entries[$0] })
     }
-    // The only end that is nobody's fault here, whether it is seen by the service manager or by latchkeyd.
+    // The only crash that is expected here, seen either by the service manager or by latchkeyd.
     let gone = evidence.all(in: evidence.rest(from: closed)) {
       $0.isMark(.processFailed) || ($0.isDaemon(.bluetoothState) && $0[.state] == "resetting")
     }
@@ -110,7 +110,7 @@ enum LockFaultPromises {
     return .kept("closed; bluetoothd died of it and came back", [evidence.entries[closed], evidence.entries[back]])
   }
 
-  /// Each time from the lock's hanging until it goes on, or is ended, or the story ends.
+  /// Each time from when the lock hangs until it continues, is ended, or the story ends.
   private static func eachHanging(_ evidence: Evidence, _ judge: (Range<Int>) -> Finding) -> Finding {
     let hangs = evidence.indices { $0.isMark(.appHung) && $0.concerns(Recorded.lockIdentifier) }
     guard !hangs.isEmpty else { return evidence.notJudged("the lock did not hang") }
@@ -129,7 +129,7 @@ enum LockFaultPromises {
       }, of: "hanging")
   }
 
-  /// A phone asks the lock for something that it must answer.
+  /// A phone asks the lock for something that the lock must answer.
   private static func isQuestion(_ entry: JournalEntry) -> Bool {
     entry.isAgent(.offerAsked) || entry.isAgent(.statusWritten) || entry.isAgent(.unlockWritten)
   }

@@ -1,12 +1,12 @@
 import Journal
 
-/// One promise of the system, with the checker that tells from what was recorded whether it was kept.
+/// One promise of the system, with the check that decides from the records whether it was kept.
 package struct Promise: Sendable {
-  /// What scenarios and verdicts call it.
+  /// Its name in scenarios and verdicts.
   package let name: String
   /// What is promised, in a sentence.
   package let meaning: String
-  /// The rows of the requirements that it stands for.
+  /// The rows of the requirements that it covers.
   package let rows: [String]
   private let check: @Sendable (Evidence) -> Finding
 
@@ -25,7 +25,7 @@ package struct Promise: Sendable {
 
   /// Checks this promise over what was recorded.
   ///
-  /// - Parameter unjudged: why nobody can tell in this world; then it is neither kept nor broken.
+  /// - Parameter unjudged: why it can't be judged in this world. It is then neither kept nor broken.
   package func judge(_ evidence: Evidence, scope: String, unjudged: String? = nil) -> PromiseResult {
     let finding = unjudged.map { Finding(judgement: .notJudged, reason: $0, evidence: []) } ?? check(evidence)
     return PromiseResult(
@@ -33,18 +33,18 @@ package struct Promise: Sendable {
       evidence: finding.evidence)
   }
 
-  /// What a promise of a part of the story comes to that was never told.
+  /// The result of a promise about a part of the story that was never told.
   func notReached(scope: String, reason: String) -> PromiseResult {
     PromiseResult(
       name: name, meaning: meaning, rows: rows, scope: scope, judgement: .notReached, reason: reason, evidence: [])
   }
 }
 
-/// What became of a promise.
+/// The outcome of a promise.
 package enum Judgement: String, Sendable, Codable, Equatable {
   case kept
   case broken
-  /// What it is about did not happen in this story, or nobody can tell in this world: neither kept nor broken.
+  /// What it is about did not happen in this story, or can't be observed in this world: neither kept nor broken.
   case notJudged = "not judged"
   /// The story stopped before it could be judged: neither kept nor broken.
   case notReached = "not reached"
@@ -63,10 +63,10 @@ package struct Finding: Sendable, Equatable {
     Finding(judgement: .broken, reason: reason, evidence: evidence)
   }
 
-  /// One finding out of those about each time that a thing happened. One broken time breaks the promise, and a time that
-  /// was not reached leaves it open; times that can't be judged count for nothing.
+  /// Combines the findings about each time that something happened. One broken time breaks the promise, and a time
+  /// that was not reached leaves it open. Times that can't be judged are ignored.
   ///
-  /// - Parameter what: what such a time is called, as in "absence".
+  /// - Parameter what: the word for such a time, such as "absence".
   static func all(_ findings: [Finding], of what: String) -> Finding {
     guard findings.count > 1 else {
       return findings.first ?? Finding(judgement: .notJudged, reason: "there is no \(what)", evidence: [])
@@ -93,7 +93,7 @@ package struct PromiseResult: Sendable, Codable, Equatable {
   package var name: String
   package var meaning: String
   package var rows: [String]
-  /// The chapter it was checked over, or the whole run.
+  /// The chapter over which it was checked, or the whole run.
   package var scope: String
   package var judgement: Judgement
   package var reason: String
@@ -109,7 +109,7 @@ func seconds(from earlier: JournalEntry, to later: JournalEntry) -> String {
   return "\(milliseconds / 1000).\(String(repeating: "0", count: 3 - fraction.count))\(fraction)"
 }
 
-/// The same for what there may be parts of: "1 day", "2.5 days".
+/// The same for a number that may have a fraction: "1 day", "2.5 days".
 func count(_ number: Double, _ what: String) -> String {
   let text = number == number.rounded() && abs(number) < 1e15 ? String(Int64(number)) : String(number)
   return "\(text) \(text == "1" ? what : what + "s")"

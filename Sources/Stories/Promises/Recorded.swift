@@ -8,7 +8,7 @@ extension Recorded {
 }
 
 extension JournalEntry {
-  /// What the orchestrator noted, where it is such a line.
+  /// The orchestrator's mark, if this is such a line.
   var mark: Recorded.Story? { event(as: Recorded.Story.self) }
 
   func isMark(_ event: Recorded.Story) -> Bool { self.is(event) }
@@ -17,14 +17,14 @@ extension JournalEntry {
   func isDaemon(_ event: Recorded.Daemon) -> Bool { self.is(event) }
   func isLink(_ event: Recorded.Radio) -> Bool { self.is(event) }
 
-  /// Whether a daemon's or the orchestrator's line is about this app.
+  /// Whether a line of a daemon or the orchestrator is about this app.
   func concerns(_ app: String) -> Bool { self[.app] == app }
 
-  /// The user opens the app, or says something to it, for which its system starts it.
+  /// The user opens the app, or sends it a command, for which its system starts it.
   var isUsersCall: Bool { isMark(.appOpened) || isMark(.userUnlocked) }
 
-  /// Whether a line about a link is about one of this machine's. The simulator and the air name both ends; a bluetoothd
-  /// tells of its own machine's links.
+  /// Whether a line about a link is about one of this machine's links. The simulator and the air name both ends; a
+  /// bluetoothd reports only its own machine's links.
   func isLink(of machine: String) -> Bool {
     let ends = [self[.central], self[.peripheral]].compactMap { $0 }
     if !ends.isEmpty { return ends.contains(machine) }

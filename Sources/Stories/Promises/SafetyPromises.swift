@@ -1,45 +1,45 @@
 import Journal
 import JournalEvents
 
-/// No door opens for somebody who has not come.
+/// The door stays locked unless its owner comes.
 enum SafetyPromises {
   static let all = [
     Promise(
       name: "opened-only-on-arrival", rows: ["L2", "L4"],
-      meaning: "A phone moves the bolt to unlocked only when its owner has come home on a way, or has said so."
+      meaning: "A phone unlocks the bolt only when its owner has come home on foot, or has commanded it."
     ) { evidence in
       if let finding = evidence.withoutLock { return finding }
-      guard !evidence.phones.isEmpty else { return evidence.neverJudged("nobody in the story carries the agent") }
+      guard !evidence.phones.isEmpty else { return evidence.neverJudged("no phone in the story has the agent") }
       return .all(evidence.doors.map { openedOnlyOnArrival(evidence, door: $0) }, of: "lock")
     },
     Promise(
       name: "asked-without-evidence", rows: ["L2"],
-      meaning: "Where an owner is at the locked door and nothing shows that they came on a way, the agent asks."
+      meaning: "If an owner is at the locked door, and nothing shows that they came from elsewhere, the agent asks."
     ) { evidence in
       evidence.withoutLock
         ?? evidence.eachReturn { absence, home in asked(evidence, absence, home) }
     },
   ]
 
-  /// What one return on a way allows.
+  /// What one return on foot allows.
   private struct Approach {
-    /// Until when the owner walks.
+    /// Until when the owner is walking.
     var walkEnds: Int64
-    /// The door was open when the owner came: what locks it later, locks it behind somebody who is at home.
+    /// The door was open when the owner came, so a later locking happens while someone is at home.
     var wasOpen: Bool
     var hasOpened = false
 
-    /// A phone may need a moment after the last step, and a link that flaps on the way may lock the bolt once more.
+    /// A phone may need a moment after the last step, and a flapping link on the way may lock the bolt once more.
     static let grace: Int64 = 60_000_000_000
 
-    /// A door that was locked opens once, however long it takes: locks may hang, and lose their power.
+    /// A locked door may be opened once, however long it takes, because locks may hang or lose power.
     func allows(at t: Int64) -> Bool { t <= walkEnds + Self.grace || (!hasOpened && !wasOpen) }
   }
 
   private static func openedOnlyOnArrival(_ evidence: Evidence, door: String) -> Finding {
     var approaches: [String: Approach] = [:]
     var opened: [JournalEntry] = []
-    // What owners have said, and no door has opened for yet.
+    // Commands of owners for which no door has opened yet.
     var words: [String: Int] = [:]
     for index in 0..<evidence.window.upperBound {
       let entry = evidence.entries[index]
@@ -53,20 +53,20 @@ enum SafetyPromises {
           entry.isOnWay && evidence.phones.contains(entry.machine)
           ? Approach(walkEnds: entry.t + walk, wasOpen: isOpen) : nil
       case (.moved?, _) where entry.isOnWay:
-        // Who had stopped on the way walks on.
+        // An owner who had stopped on the way walks on.
         if let approach = approaches[entry.machine], !approach.hasOpened {
           approaches[entry.machine]?.walkEnds = max(approach.walkEnds, entry.t + walk)
         }
       case (_, .boltMoved?) where entry.machine == door:
         if entry.isByHand, !entry.isOpening {
-          // What somebody locks from inside stays locked until somebody really comes.
+          // A door that someone locks from inside stays locked until an owner really comes.
           for (phone, approach) in approaches where entry.t > approach.walkEnds { approaches[phone] = nil }
         }
         guard entry.isOpeningByPhone else { continue }
         let cause = cause(evidence, of: index, door: door)
         if evidence.window.contains(index) { opened.append(entry) }
         let phone = cause?.machine ?? ""
-        // The agent's own word for it is not enough: somebody must have said so, once for each time.
+        // The agent's own record is not enough: an owner must have given the command, once for each opening.
         if cause?[.because] == "word", let given = words[phone], given > 0 {
           words[phone] = given - 1
           continue
@@ -87,14 +87,14 @@ enum SafetyPromises {
     return .kept("\(count(opened.count, "opening")), each by somebody who came or asked for it", opened)
   }
 
-  /// What the agent wrote that moved the bolt: the write of the latest operation that the lock had accepted.
+  /// The agent's write that moved the bolt: that of the latest operation that the lock had accepted.
   private static func cause(_ evidence: Evidence, of index: Int, door: String) -> JournalEntry? {
     let moved = evidence.entries[index]
     let accepted = evidence.last(before: index) {
       $0.isLock(.commandAccepted) && $0.machine == door && $0[.command] != "status" && $0.t <= moved.t
     }
     guard let accepted, let operation = evidence.entries[accepted][.operation] else { return nil }
-    // By their operation, since machines may tell of one moment in either order.
+    // Matched by operation, because machines may report one moment in either order.
     return evidence.last(before: evidence.window.upperBound) {
       $0.isAgent(.unlockWritten) && $0[.operation] == operation && $0.t <= moved.t
     }.map { evidence.entries[$0] }
@@ -102,7 +102,7 @@ enum SafetyPromises {
 
   private static func asked(_ evidence: Evidence, _ absence: Absence, _ home: Range<Int>) -> Finding {
     let returned = evidence.entries[home.lowerBound]
-    guard !absence.hasWay else { return evidence.neverJudged("the owner came on a way", [returned]) }
+    guard !absence.hasWay else { return evidence.neverJudged("the owner came on foot", [returned]) }
     guard evidence.doors.contains(where: { evidence.bolt(of: $0, before: home.lowerBound) == "locked" }) else {
       return evidence.neverJudged("the bolt was not locked when the owner came home", [returned])
     }

@@ -6,7 +6,7 @@ enum SoundnessPromises {
   static let all = [
     Promise(
       name: "nothing-crashed", rows: ["H1"],
-      meaning: "No process of the world ended by itself, and nobody ended one but by a step of the story: no app, no "
+      meaning: "No process of the world ended by itself, and only steps of the story ended one: no app, no "
         + "latchkeyd, no bus, no Bluetooth."
     ) { evidence in
       if let finding = silent(evidence) { return finding }
@@ -22,7 +22,7 @@ enum SoundnessPromises {
       name: "told-nothing-twice", rows: ["S10"],
       meaning: "The agent is told of each connection once: connections and disconnections alternate."
     ) { evidence in
-      /// Whoever is told, and about whom.
+      /// The process that is told, and the peripheral that it is told about.
       struct Listener: Hashable {
         var machine: String
         var pid: Int32
@@ -32,7 +32,7 @@ enum SoundnessPromises {
       var told: [JournalEntry] = []
       for entry in evidence.entries[evidence.window] where entry.process == Recorded.agent {
         if entry.isAgent(.stateUpdated) {
-          // Nobody tells of the links that end with the radio.
+          // Links that end with the radio are not reported.
           latest = latest.filter { $0.key.machine != entry.machine || $0.key.pid != entry.pid }
         }
         guard entry.isAgent(.didConnect) || entry.isAgent(.didDisconnect) else { continue }
@@ -45,7 +45,7 @@ enum SoundnessPromises {
       }
       guard !told.isEmpty else {
         return evidence.phones.isEmpty
-          ? evidence.neverJudged("nobody in the story carries the agent")
+          ? evidence.neverJudged("no phone in the story has the agent")
           : evidence.notJudged("the agent was told of no connection")
       }
       return .kept("\(count(told.count, "event")), each once", told)
@@ -62,10 +62,10 @@ enum SoundnessPromises {
     },
   ]
 
-  /// `nil` where somebody was there to crash and to log.
+  /// `nil` if there was a process that could crash and log.
   private static func silent(_ evidence: Evidence) -> Finding? {
     let range = 0..<evidence.window.upperBound
-    // A system that could not even start is one that ended.
+    // A system that could not even start counts as ended.
     if evidence.first(in: range, where: { $0.isMark(.processFailed) }) != nil { return nil }
     guard evidence.first(in: range, where: { $0.process == Recorded.daemon }) != nil else {
       return evidence.notJudged("no process of the world has recorded anything")

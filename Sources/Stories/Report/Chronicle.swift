@@ -5,7 +5,8 @@ import JournalEvents
 import TimeTypes
 import Worlds
 
-/// Everything that was recorded in a run, in order: the processes' journal, and the orchestrator's own marks between.
+/// Everything that was recorded in a run, in order: the processes' journal, with the orchestrator's own marks in
+/// between.
 struct Chronicle {
   private(set) var entries: [JournalEntry] = []
   private let world: any World
@@ -17,7 +18,7 @@ struct Chronicle {
     beginning = unixNanoseconds()
   }
 
-  /// Takes over what the processes have written; the first of the new ones.
+  /// Reads what the processes have written. Returns the index of the first new entry.
   @discardableResult
   mutating func readNew() throws -> Int {
     let first = entries.count
@@ -25,7 +26,7 @@ struct Chronicle {
     return first
   }
 
-  /// Puts on record what the orchestrator did, after all that was recorded before.
+  /// Records what the orchestrator did, after everything recorded before.
   @discardableResult
   mutating func mark(
     _ event: Recorded.Story, at now: Instant, machine: String = "", message: String,
@@ -40,15 +41,15 @@ struct Chronicle {
     return entry
   }
 
-  /// The same entries, in the order of their times between one mark and the next: machines tell of what happened as
-  /// their lines arrive. A mark stands where it was made, after all that was recorded before it.
+  /// The same entries, sorted by time between one mark and the next, because lines from machines arrive late. A mark
+  /// stays where it was made, after everything recorded before it.
   func inOrder() -> [JournalEntry] {
     var ordered: [JournalEntry] = []
     ordered.reserveCapacity(entries.count)
     for part in entries.split(omittingEmptySubsequences: false, whereSeparator: { $0.process == Recorded.orchestrator })
     {
       if part.startIndex > 0 { ordered.append(entries[part.startIndex - 1]) }
-      // Stable, so that what one process did in a moment stays in its order.
+      // A stable sort, so that one process's events of the same moment stay in order.
       ordered += part.enumerated().sorted { ($0.element.t, $0.offset) < ($1.element.t, $1.offset) }.map(\.element)
     }
     return ordered

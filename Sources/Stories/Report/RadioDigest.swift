@@ -4,7 +4,7 @@ import JournalEvents
 /// A short fingerprint of everything that happened on the radio and to adapters, with its virtual times: two runs
 /// with the same seed give the same one.
 package struct RadioDigest: Sendable {
-  /// FNV-1a, 64 bits: it compares runs and guards nothing.
+  /// FNV-1a, 64 bits: it compares runs and does not protect against forgery.
   private var state: UInt64 = 0xcbf2_9ce4_8422_2325
   package private(set) var events = 0
 

@@ -3,7 +3,7 @@ import Journal
 import TimeTypes
 import Worlds
 
-/// What a run of a scenario came to. Printed for people, and written as JSON with the same content.
+/// The result of a scenario's run. Printed for people, and written as JSON with the same content.
 package struct Report: Sendable, Codable {
   /// The version of this format.
   package var version = 2
@@ -12,36 +12,36 @@ package struct Report: Sendable, Codable {
   package var seed: UInt64
   /// Days of a chapter in this run.
   package var days: Double
-  /// The story ran to its end, no promise was broken, and at least one was judged.
+  /// The story ran to its end, no promise was broken, and at least one was kept.
   package var kept: Bool
   /// Why the story stopped before its end.
   package var problem: String?
-  /// How the world differed from the story's, a line each: what stood in for what, and what was not done.
+  /// How the world differed from the story's, one line each: substitutes, and steps that were not done.
   package var remarks: [String] = []
-  /// Steps that their machines can't do.
+  /// How many steps the machines could not do.
   package var stepsNotDone = 0
   package var promises: [PromiseResult]
   package var timeline: [JournalEntry]
   package var radio: RadioSummary
-  /// Of all that happened; `nil` on machines, where no seed decides it.
+  /// Of everything that happened, or `nil` on machines, where no seed decides it.
   package var fingerprint: Fingerprint?
   /// The files that it was judged from, by their machines, where somebody else told the story (`latchkey judge`).
   package var journals: [String: String]?
   package var virtualSeconds: Double
   package var wallSeconds: Double
-  /// When the run began, in Unix nanoseconds: the timeline's wall times count from there in print.
+  /// When the run began, in Unix nanoseconds. Printed wall times count from there.
   package var beganAt: Int64
   /// Lines of the journal that could not be read.
   package var damagedLines: Int
 
   package struct RadioSummary: Sendable, Codable, Equatable {
-    /// Of every radio event and its virtual time; the same for the same seed.
+    /// Of every radio event and its virtual time. The same for the same seed.
     package var digest: String
     package var events: Int
   }
 
   package struct Fingerprint: Sendable, Codable, Equatable {
-    /// Of every event and its virtual time (`RunDigest`); the same for the same seed.
+    /// Of every event and its virtual time (`RunDigest`). The same for the same seed.
     package var digest: String
     package var events: Int
   }
@@ -98,13 +98,13 @@ package struct Report: Sendable, Codable {
         "  radio \(radio.digest) (\(count(radio.events, "event"))), "
           + "\(DurationText.format(.nanoseconds(Int64(virtualSeconds * 1e9)))) of virtual time in \(wall)")
     } else {
-      // Nobody's seed decides what happens on machines.
+      // On machines, no seed decides what happens.
       lines.append("  on machines, in \(wall)")
     }
     return lines
   }
 
-  /// One promise, what became of it and why, and the lines that show it.
+  /// One promise: its outcome, the reason, and the lines that show it.
   private func told(_ promise: PromiseResult) -> [String] {
     let word =
       switch promise.judgement {
@@ -114,13 +114,13 @@ package struct Report: Sendable, Codable {
       }
     var lines = ["    \(word)  \(promise.name): \(promise.reason)"]
     if promise.judgement == .broken { lines.append("            promised: \(promise.meaning)") }
-    // A kept promise is shown by its last line, which is what it came to; a broken one by all that broke it.
+    // A kept promise is shown by its last line, which is its result; a broken one by all lines that broke it.
     let shown =
       promise.judgement == .broken ? Array(promise.evidence.prefix(5)) : Array(promise.evidence.suffix(1))
     return lines + shown.map { "            \($0.line(since: beganAt))" }
   }
 
-  /// What the run came to, in a line.
+  /// The result of the run in one line.
   var verdict: String {
     func number(_ judgement: Judgement) -> Int { promises.count { $0.judgement == judgement } }
     let total = promises.count

@@ -2,16 +2,16 @@ import Journal
 import JournalEvents
 import TimeTypes
 
-/// A short fingerprint of all that happened in a run, with its virtual times: on the radio, to adapters, in the system,
-/// in the apps and to the bolt, and what the story did. Two runs with the same seed give the same one, whatever else the
-/// machine does.
+/// A short fingerprint of everything that happened in a run, with its virtual times: on the radio, to adapters, in
+/// the system, in the apps and to the bolt, and what the story did. Two runs with the same seed give the same one,
+/// whatever else the machine does.
 package struct RunDigest: Sendable {
-  /// FNV-1a, 64 bits: it compares runs and guards nothing.
+  /// FNV-1a, 64 bits: it compares runs and does not protect against forgery.
   private var state: UInt64 = 0xcbf2_9ce4_8422_2325
   package private(set) var events = 0
 
-  /// What tells what an event came to. Other fields have what is new in each run: numbers of processes, folders,
-  /// names of operations, and identifiers that the system draws.
+  /// The fields that identify an event's result. Other fields differ from run to run: process numbers, folders,
+  /// operation numbers, and identifiers that the system draws.
   static let fields = names([
     .action, .app, .because, .bolt, .cause, .command, .door, .how, .machine, .on, .reason, .result, .state, .to,
   ])
@@ -22,13 +22,13 @@ package struct RunDigest: Sendable {
     for line in Self.lines(entries) { add(line) }
   }
 
-  /// A state that may change several times in one moment: what it came to is all that counts.
+  /// A state that may change several times in one moment: only the last value counts.
   static let states: Set = [Recorded.Agent.stateUpdated.rawValue, Recorded.Lock.stateUpdated.rawValue]
-  /// What the system makes of the adapter in between is chance; the radio has what the adapter was, the apps what they
-  /// were told.
+  /// How the system sees the adapter in between is chance. The radio's events have the adapter's state, and the apps'
+  /// events what they were told.
   static let passing: Set = [Recorded.Daemon.bluetoothState.rawValue]
 
-  /// What one process did of one kind in one moment.
+  /// The events of one kind that one process recorded in one moment.
   private struct Moment: Hashable {
     var t: Int64
     var place: String
@@ -36,8 +36,8 @@ package struct RunDigest: Sendable {
     var event: String
   }
 
-  /// A line for each event, in the order of time. In one moment processes run side by side, and who comes first there is
-  /// chance: their lines stand in alphabetical order.
+  /// A line for each event, in order of time. Within one moment processes run in parallel and their order is chance,
+  /// so their lines are sorted alphabetically.
   static func lines(_ entries: [JournalEntry]) -> [String] {
     var lines: [(t: Int64, text: String)] = []
     var states: Set<Moment> = []

@@ -5,7 +5,7 @@ import TimeTypes
 extension JournalEntry {
   var instant: Instant { Instant(nanoseconds: t) }
 
-  /// The machine that the event is about: the simulator serves all machines and says which one it means.
+  /// The machine that the event is about: the simulator serves all machines and names the one it means.
   var place: String { fields["machine"] ?? machine }
 
   /// Fields in a fixed order, for people and for comparison.

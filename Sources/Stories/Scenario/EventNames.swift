@@ -1,11 +1,11 @@
 import JournalEvents
 import Worlds
 
-/// Compares what a scenario waits for with what programs record, so that a misspelt name is found before the story begins,
-/// and not by a wait in vain.
+/// Compares what a scenario waits for with what programs record, so that a misspelt name is found before the story
+/// begins, and not by a wait in vain.
 enum EventNames {
-  /// - Parameter process: the program that the scenario names. One that is not this project's has events of its own.
-  /// - Returns: the fields that the event may have; `nil` for a program's own event.
+  /// - Parameter process: the program that the scenario names. A program outside this project has its own events.
+  /// - Returns: the fields that the event may have, or `nil` for a program's own event.
   static func check(
     _ event: String, of process: String?, _ reader: MappingReader
   ) throws(ScenarioError) -> Set<String>? {
@@ -23,7 +23,8 @@ enum EventNames {
       at: "event", choices: nearest(to: event, among: names))
   }
 
-  /// An unknown program's events are its own. A known event of a program that almost has a known name is a slip.
+  /// An unknown program has its own events. But a known event of a program with almost a known name is a typing
+  /// error.
   private static func check(process: String, _ event: String, _ reader: MappingReader) throws(ScenarioError) {
     let likely = Recorded.processes.filter { distance($0, process) <= 2 }
     guard !likely.isEmpty, Recorded.vocabularies.contains(where: { eventFields(event, $0) != nil }) else { return }
@@ -50,9 +51,9 @@ enum EventNames {
     return ordered.prefix(4).filter { $0.distance <= best + 2 }.map(\.name)
   }
 
-  /// How many letters must be put in, taken out or changed to make one of the other (Levenshtein).
+  /// How many letters must be inserted, removed or changed to turn one into the other (Levenshtein).
   static func distance(_ one: String, _ other: String) -> Int {
-    // Long enough for every name there is; a file may have a text of any length.
+    // Long enough for every known name. Texts in a file may have any length.
     let (one, other) = (Array(one.prefix(64)), Array(other.prefix(64)))
     var row = Array(0...other.count)
     for (line, letter) in one.enumerated() {

@@ -6,9 +6,9 @@ import Worlds
 
 /// A story that the orchestrator runs: machines, what happens to them and when, and the promises that must hold.
 package struct Scenario: Sendable, Equatable {
-  /// Short and unique: what `latchkey prove` is given.
+  /// Short and unique: the argument of `latchkey prove`.
   package var name: String
-  /// One line that a person reads.
+  /// One line for a person.
   package var title: String
   /// Where the radio's randomness begins.
   package var seed: UInt64
@@ -36,7 +36,7 @@ package struct Scenario: Sendable, Equatable {
   }
 }
 
-/// A part of the story with days of its own: its `day: 0` is the moment it begins.
+/// A part of the story with its own count of days: its `day: 0` is the moment it begins.
 package struct Chapter: Sendable, Equatable {
   package var name: String
   package var steps: [Step]
@@ -50,7 +50,7 @@ package struct Chapter: Sendable, Equatable {
   }
 }
 
-/// A promise that a scenario asks to have checked, and where it does so.
+/// A promise that a scenario wants to be checked, and its line.
 package struct PromiseReference: Sendable, Equatable {
   package var name: String
   package var line: Int?
@@ -64,7 +64,7 @@ package struct PromiseReference: Sendable, Equatable {
 package struct Step: Sendable, Equatable {
   package var line: Int?
   package var time: StepTime
-  /// What a person reads in the progress and the timeline instead of the action's own words.
+  /// Text for the progress and the timeline, instead of the action's own words.
   package var note: String?
   package var action: Action
 
@@ -79,7 +79,7 @@ package struct Step: Sendable, Equatable {
 package enum StepTime: Sendable, Equatable {
   /// As soon as the step before is done.
   case next
-  /// That many days after the chapter's beginning, scaled by `--days`; at once where that has passed.
+  /// That many days after the chapter's beginning, scaled by `--days`; at once if that time has passed.
   case day(Double)
   /// That long after the step before was done, scaled by `--days`.
   case later(Duration)
@@ -89,26 +89,26 @@ package enum Action: Sendable, Equatable {
   case openApp(machine: String, app: InstalledApp)
   case leaveApp(machine: String, app: InstalledApp)
   case quitApp(machine: String, app: InstalledApp)
-  /// As the system does under memory pressure.
+  /// Ends it as the system does under memory pressure.
   case reclaimApp(machine: String, app: InstalledApp)
-  /// The owner's word to the agent (`latchkey unlock`); what becomes of it is in the journal.
+  /// The owner's command to the agent (`latchkey unlock`). Its outcome is in the journal.
   case unlock(machine: String)
   /// SIGKILL from outside.
   case killApp(machine: String, app: InstalledApp)
-  /// SIGSTOP from outside: it lives and does nothing, until it is continued.
+  /// SIGSTOP from outside: it stays alive and does nothing, until it is continued.
   case hangApp(machine: String, app: InstalledApp)
   case continueApp(machine: String, app: InstalledApp)
-  /// SIGKILL; the machine's init brings it back `after` that long.
+  /// SIGKILL. The machine's init restarts it after `after`.
   case killDaemon(machine: String, after: Duration)
-  /// Something that comes from outside, and that one machine can do and another can't.
+  /// Something from outside that one machine can do and another can't.
   case fault(machine: String, MachineFault)
   /// The user's own switch for Bluetooth.
   case bluetooth(machine: String, isOn: Bool)
   /// A clean reboot: processes are asked to end, then killed; after `downtime` the machine boots.
   case reboot(machine: String, downtime: Duration)
-  /// Power is gone from one moment to the next, and comes back after `downtime` (a battery is changed).
+  /// Power fails in an instant, and comes back after `downtime` (a battery is changed).
   case cutPower(machine: String, downtime: Duration)
-  /// From one moment to the next; or on foot, straight and evenly, `over` that long. A walk goes on when the step is done.
+  /// In an instant; or on foot, straight and at an even pace, taking `over`. The step is done before the walk ends.
   case move(machine: String, to: Place, occasion: Occasion?, over: Duration? = nil)
   /// The lock's door sensor.
   case door(machine: String, isOpen: Bool)
@@ -119,7 +119,7 @@ package enum Action: Sendable, Equatable {
   /// Time passes, not scaled.
   case pass(Duration)
   case wait(EventPattern, limit: Duration)
-  /// Promises checked over what has happened in this chapter so far.
+  /// Checks promises over what has happened in this chapter so far.
   case check([PromiseReference])
 }
 
@@ -138,7 +138,7 @@ package struct EventPattern: Sendable, Equatable, CustomStringConvertible {
     self.fields = fields.named
   }
 
-  /// An event as a scenario has it, which may be another program's own.
+  /// An event in a scenario, which may be another program's own.
   ///
   /// - Precondition: `StepReader` has compared its names with the vocabulary.
   init(named event: String, machine: String? = nil, process: String? = nil, fields: [String: String] = [:]) {
@@ -165,7 +165,7 @@ package struct EventPattern: Sendable, Equatable, CustomStringConvertible {
 }
 
 extension Action {
-  /// What happens, in words, for people.
+  /// What happens, in words for people.
   package var summary: String {
     switch self {
     case .openApp(let machine, let app): "the user opens the \(app) on \(machine)"

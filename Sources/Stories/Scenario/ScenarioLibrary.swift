@@ -4,14 +4,15 @@ import Worlds
 
 /// Finds scenarios: a file by its path, or one of the package's own by its name.
 package enum ScenarioLibrary {
-  /// Where scenarios may lie, in the order they are looked for.
+  /// The folders that may contain scenarios, in the order in which they are searched.
   package static func folders(
     environment: [String: String] = ProcessInfo.processInfo.environment, executableFolder: String
   ) -> [String] {
     var folders: [String] = []
     if let own = environment["LATCHKEY_SCENARIOS"], !own.isEmpty { folders.append(own) }
     folders.append(FileManager.default.currentDirectoryPath + "/config/scenarios")
-    // Beside the package: the build folder lies in it, at most four levels up (.build/TRIPLE/release/latchkey).
+    // Beside the package: the build folder is in the package, at most four levels up
+    // (.build/TRIPLE/release/latchkey).
     var folder = URL(fileURLWithPath: executableFolder)
     for _ in 0..<5 {
       folders.append(folder.appendingPathComponent("config/scenarios").path)
@@ -30,19 +31,19 @@ package enum ScenarioLibrary {
     return try ScenarioParser.parse(try read(path), file: path)
   }
 
-  /// The file's text; it is looked at before it is read, so that no device and no large file is.
+  /// The file's text. The file is examined first, so that devices and large files are not read.
   private static func read(_ path: String) throws(ScenarioError) -> String {
     func failure(_ problem: String, line: Int? = nil) -> ScenarioError {
       ScenarioError(file: path, line: line, problem: problem)
     }
     func refusal() -> ScenarioError { failure("can't be read: \(String(cString: strerror(errno)))") }
-    // Without waiting for who may write into a named pipe.
+    // Does not wait for a writer of a named pipe.
     let file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
     guard file >= 0 else { throw refusal() }
     defer { close(file) }
     var status = stat()
     guard fstat(file, &status) == 0 else { throw refusal() }
-    guard status.st_mode & S_IFMT == S_IFREG else { throw failure("is no file of text") }
+    guard status.st_mode & S_IFMT == S_IFREG else { throw failure("is not a text file") }
     guard status.st_size <= ScenarioParser.maximumSize else {
       throw failure("a scenario has at most \(ScenarioParser.maximumSize) bytes, not \(status.st_size)")
     }
@@ -62,7 +63,7 @@ package enum ScenarioLibrary {
     return text
   }
 
-  /// What comes before the first byte that is not UTF-8.
+  /// The bytes before the first one that is not UTF-8.
   private static func validPrefix(_ bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
     var decoder = UTF8()
     var iterator = bytes.makeIterator()
@@ -71,8 +72,8 @@ package enum ScenarioLibrary {
     return bytes.prefix(length)
   }
 
-  /// The scenarios that can be named, and their titles, in the order of their names. A file that is no scenario has its
-  /// error for a title.
+  /// The scenarios that have names, with their titles, sorted by name. If a file is not a valid scenario, its error
+  /// stands in for the title.
   package static func list(
     environment: [String: String] = ProcessInfo.processInfo.environment, executableFolder: String
   ) -> [(name: String, title: String)] {

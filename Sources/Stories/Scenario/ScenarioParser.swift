@@ -2,17 +2,17 @@ import Radio
 import Worlds
 import Yams
 
-/// Reads scenario files. What it doesn't know it refuses, so that a slip of the pen is never a promise unchecked.
+/// Reads scenario files. Unknown keys are refused, so that a typing error never leaves a promise unchecked.
 package struct ScenarioParser {
   private let file: String
   private let machines: [MachineDescription]
 
-  /// At most this many bytes of YAML.
+  /// The largest file, in bytes of YAML.
   static let maximumSize = 1 << 20
   static let maximumMachines = 16
   static let maximumSteps = 10_000
 
-  /// - Parameter file: the name that errors give.
+  /// - Parameter file: the name in errors.
   package static func parse(_ yaml: String, file: String) throws(ScenarioError) -> Scenario {
     guard yaml.utf8.count <= maximumSize else {
       throw ScenarioError(file: file, line: nil, problem: "a scenario has at most \(maximumSize) bytes")
@@ -75,7 +75,7 @@ package struct ScenarioParser {
       promises: try parser.promises(reader, "promises"))
   }
 
-  /// A level of noise, or a mapping of a level and single parameters that are otherwise.
+  /// A level of noise, or a mapping of a level and changed parameters.
   private static func radio(_ scenario: MappingReader) throws(ScenarioError) -> RadioPhysics {
     guard let node = scenario.node("radio") else { return .ordinary }
     if node.scalar != nil { return try scenario.choice("radio", RadioPhysics.Level.self).physics }
@@ -83,13 +83,13 @@ package struct ScenarioParser {
     try reader.allow(["level"] + RadioPhysics.parameters.map(\.name))
     var physics = reader.has("level") ? try reader.choice("level", RadioPhysics.Level.self).physics : .ordinary
     for parameter in RadioPhysics.parameters where reader.has(parameter.name) {
-      // The range was looked at, so this can't be refused.
+      // The range has been checked, so this can't be refused.
       _ = physics.set(parameter.name, to: try reader.number(parameter.name, in: parameter.range))
     }
     return physics
   }
 
-  /// What is wrong, without the lines around it, which may be long.
+  /// The error, without the surrounding lines, which may be long.
   private static func problem(of error: any Error) -> String {
     switch error as? YamlError {
     case .scanner(_, let problem, _, _), .parser(_, let problem, _, _), .composer(_, let problem, _, _): problem
@@ -109,7 +109,7 @@ package struct ScenarioParser {
   {
     let reader = try MappingReader(node, subject: "machine '\(name)'", file: file)
     try reader.allow(["position", "apps", "private addresses"])
-    // The name becomes a folder and part of an argument.
+    // The name is used as a folder and as part of an argument.
     guard name.utf8.count <= 32, name.utf8.allSatisfy({ isNameByte($0) }) else {
       throw reader.error("a machine's name is at most 32 of a-z, 0-9 and '-', not '\(name)'")
     }

@@ -122,7 +122,7 @@ struct StepReader {
     },
   ]
 
-  /// `machine: NAME` and further keys; the short form `kind: NAME` where there are none.
+  /// `machine: NAME` and further keys, or the short form `kind: NAME` if there are none.
   func machine(_ further: [String] = []) throws(ScenarioError) -> (reader: MappingReader, name: String) {
     let node = try outer.required(kind)
     if let name = node.scalar?.string {
@@ -130,7 +130,7 @@ struct StepReader {
         throw outer.error("step '\(kind)' does not say on which machine", at: kind, choices: machines.map(\.name))
       }
       try check(machine: name, outer.lineNumber(of: kind))
-      // A reader of nothing: what a step needs besides the machine is missed where it is read.
+      // An empty reader: if the step needs more than the machine, the error comes where that is read.
       return (try MappingReader(.mapping(.init([])), subject: "step '\(kind)'", file: file), name)
     }
     let reader = try MappingReader(node, subject: "step '\(kind)'", file: file)
@@ -146,7 +146,7 @@ struct StepReader {
     }
   }
 
-  /// A fault that needs no more than its machine.
+  /// A fault that needs only its machine.
   private func fault(_ fault: MachineFault) throws(ScenarioError) -> Action {
     .fault(machine: try machine().name, fault)
   }

@@ -1,14 +1,14 @@
 import TimeTypes
 import Worlds
 
-/// A machine's last move, from where to where: a jump, or a walk that takes a while.
+/// A machine's last move: a jump, or a walk that takes a while.
 struct Way: Sendable, Equatable {
   var from: Place
   var to: Place
   var began: Instant
   var over: Duration
 
-  /// Where it is then: the straight line is walked evenly.
+  /// Its place at that time: the walk is straight and at an even pace.
   func place(at time: Instant) -> Place {
     let (passed, whole) = ((time - began).wholeNanoseconds, over.wholeNanoseconds)
     guard passed < whole else { return to }

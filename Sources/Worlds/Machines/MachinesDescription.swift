@@ -137,7 +137,7 @@ extension MachinesDescription {
       try reader.allow(["kind", "host", "user", "port", "identity", "known hosts", "walk", "bus"])
       return .ssh(try remote(reader))
     case let other:
-      throw reader.error("'\(other)' is no kind of machine", at: "kind", choices: ["virtual", "ssh"])
+      throw reader.error("'\(other)' is not a kind of machine", at: "kind", choices: ["virtual", "ssh"])
     }
   }
 

@@ -71,7 +71,7 @@ final class RealHardware: MachineHardware {
     switch fault {
     case .controller:
       usbPort(shell) == nil
-        ? .unsupported("its adapter is not on USB, and nobody here can unplug it")
+        ? .unsupported("its adapter is not on USB, and can't be unplugged")
         : .substitute("its USB port is closed to it by the kernel (`authorized`)")
     case .move(_, let occasion, let over):
       switch settings.walk {
@@ -80,14 +80,14 @@ final class RealHardware: MachineHardware {
           over == nil
             ? "a person at this terminal is asked to carry it"
             : "a person at this terminal is asked to walk, as fast as he does")
-      case .ask: .unsupported("nobody sits at this terminal who could carry it")
+      case .ask: .unsupported("there is no user at this terminal who could carry it")
       case .adapter:
         occasion == nil
           ? .unsupported("it only leaves and comes home")
           : .substitute(
-            "its adapter is powered off, and on again" + (over == nil ? "" : ": nobody walks, and there is no approach")
+            "its adapter is powered off, and on again" + (over == nil ? "" : ": it does not move")
           )
-      case .no: .unsupported("nobody here can carry it: `walk:` in the file of machines says who does")
+      case .no: .unsupported("it can't be moved; `walk:` in the machines file says how")
       }
     default: nil
     }
@@ -112,7 +112,7 @@ final class RealHardware: MachineHardware {
         }
       // The person who walks confirms when the walk is done. Then they have arrived, and the step is over.
       progress(">>> Now \(words), then press Enter.")
-      guard readLine() != nil else { throw WorldError("nobody says that \(name) was carried") }
+      guard readLine() != nil else { throw WorldError("the input ended before it confirmed that \(name) was carried") }
     default: throw WorldError("\(name) can't do that")
     }
   }

@@ -164,10 +164,10 @@ final class RemoteMachine: Machine {
       // Before it is connected: the virtual machines have rfkill.
       guard shell.isOpen, (try? shell.run("command -v rfkill")) == nil else { return .exact }
       return .unsupported("rfkill is not installed there")
-    case .controller: return .unsupported("nobody can unplug its controller")
-    case .radio: return .unsupported("nobody here can shield it")
-    case .move: return .unsupported("nobody here can carry it; `walk:` in the file of machines says who does")
-    case .malformedAdvertisement, .unknownNotification: return .unsupported("nobody on its air sends such a thing")
+    case .controller: return .unsupported("its controller can't be unplugged")
+    case .radio: return .unsupported("it can't be shielded")
+    case .move: return .unsupported("it can't be moved; `walk:` in the machines file says how")
+    case .malformedAdvertisement, .unknownNotification: return .unsupported("nothing in its radio range can send this")
     }
   }
 

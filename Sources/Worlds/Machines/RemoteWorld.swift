@@ -149,7 +149,7 @@ package final class RemoteWorld: World {
     var remarks: [String] = []
     if let pace {
       remarks.append(
-        "time: \(pace), and pauses of at most \(DurationText.format(pace.longestPause)), on clocks that nobody moves")
+        "time: \(pace), and pauses of at most \(DurationText.format(pace.longestPause)), on clocks that are not moved")
     }
     if hasRadioOfItsOwn { remarks.append("radio: the story's noise is for simulated worlds, and is not made here") }
     if !virtual.isEmpty {

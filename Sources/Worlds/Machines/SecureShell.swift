@@ -201,7 +201,7 @@ final class SecureShell {
     let errors = try Collector(errorReading)
     try process.waitForEnd()
     guard process.end == .exited(0) else {
-      throw WorldError("\(name) lets nobody reach \(there): \(errors.finalText.trimmed(to: 300))")
+      throw WorldError("\(name) does not forward connections to \(there): \(errors.finalText.trimmed(to: 300))")
     }
   }
 

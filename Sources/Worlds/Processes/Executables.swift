@@ -56,7 +56,7 @@ package struct Executables: Sendable {
     guard
       let busDaemon = folders.map({ "\($0)/dbus-daemon" }).first(where: FileManager.default.isExecutableFile(atPath:))
     else {
-      throw WorldError("there is no dbus-daemon: `apt-get install dbus` (Debian, Ubuntu) brings it")
+      throw WorldError("dbus-daemon is missing; install it with `apt-get install dbus` (Debian, Ubuntu)")
     }
     self.busDaemon = busDaemon
   }

@@ -1,10 +1,10 @@
-// Who besieges latchkeyd over its bus, and who is besieged with it:
+// An app that attacks latchkeyd over its bus, and its victims:
 //
-//   hostile-app hostile ADDRESS BUNDLE SEED COUNT   says COUNT things at random, and how it went
-//   hostile-app good ADDRESS BUNDLE SERVICE         finds a device with the service, and reads from it without an end
+//   hostile-app hostile ADDRESS BUNDLE SEED COUNT   sends COUNT random messages, and reports the outcome
+//   hostile-app good ADDRESS BUNDLE SERVICE         finds a device with the service, and reads from it for ever
 //   hostile-app door ADDRESS SERVICE                is that device, as a client of bluetoothd
 //
-// Each prints a line for what it has done.
+// Each prints a line for everything that it has done.
 import BlueZ
 import BlueZBus
 import BluetoothTypes

@@ -1,7 +1,7 @@
-// Processes that misbehave, for tests that see promises broken by them. Lives with the tests only.
+// Processes that misbehave, so that tests can check that broken promises are found. Only for tests.
 //
-// `saboteur STORY PROGRAMS JSON` tells a story whose programs are, where the folder PROGRAMS has one of that name, those;
-// after a step whose note begins with "sabotage" it does what the note says (`Sabotage`). The report goes to JSON.
+// `saboteur STORY PROGRAMS JSON` runs a story. Programs that exist in the folder PROGRAMS replace the usual ones. After a
+// step whose note begins with "sabotage", it does what the note says (`Sabotage`). It writes the report to JSON.
 //
 // Under the name of an app it is that app, and misbehaves in the way that the variable SABOTAGE names.
 import Foundation

@@ -1,5 +1,5 @@
-// Tells a story in a simulated world for a test that looks into it: `story-teller FILE`. After each step whose note begins
-// with "look" it says that note, and time stands still until a line comes. Ends with 0 where every promise was kept.
+// Runs a story in a simulated world for a test that inspects it: `story-teller FILE`. After each step whose note begins with
+// "look" it prints that note, and time stands still until it reads a line. Exit status 0: every promise was kept.
 import Foundation
 import Stories
 import Worlds
@@ -14,7 +14,7 @@ var options = ScenarioRun.Options()
 options.inspect = { step, _ in
   guard let note = step.note, note.hasPrefix("look") else { return }
   say(note)
-  // The end of the input is the end of the test: so it is the story's.
+  // The end of the input means that the test has ended, so the story ends as well.
   guard readLine() != nil else { throw NobodyLooks() }
 }
 let report = try ScenarioRun.run(

@@ -1,7 +1,7 @@
-// A process of a simulated world, for tests of the world's clock: `world-puppet NAME INTERVAL_MS COUNT FILE` rings
-// COUNT times and appends `NAME NANOSECONDS` to FILE each time; then it waits for the world's end. `world-puppet spin`
-// never rests. `world-puppet past` sets its alarms for a second ago. `world-puppet reaper COUNT FILE` starts a child
-// that holds COUNT files open, appends `ready CHILD`, waits for the child's end, reaps it, and appends `reaped NANOSECONDS`.
+// A process of a simulated world, for tests of the world's clock. `world-puppet NAME INTERVAL_MS COUNT FILE` has COUNT
+// alarms, and appends `NAME NANOSECONDS` to FILE at each; then it waits for the end of the world. `world-puppet spin` is
+// never idle. `world-puppet past` sets its alarms for a second ago. `world-puppet reaper COUNT FILE` starts a child that
+// holds COUNT files open, appends `ready CHILD`, waits for the child's end, reaps it, and appends `reaped NANOSECONDS`.
 import CSystemd
 import Glibc
 import Synchronization

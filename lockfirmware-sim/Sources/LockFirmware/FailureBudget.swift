@@ -1,6 +1,6 @@
-/// How often centrals failed, and which of them must wait. A central over which an enrolled phone has proven itself never waits:
-/// neither strangers nor another program of its own phone can keep an owner out by failing on purpose. Of such a central
-/// the radio bounds what it costs: it writes one command at a time.
+/// Counts the failures of centrals, and decides which must wait. A central over which an enrolled phone has proven
+/// itself never waits, so neither strangers nor another program on the phone can keep an owner out by failing on
+/// purpose. The radio limits what such a central can cost: it writes one command at a time.
 struct FailureBudget: Sendable {
   private struct Entry: Sendable {
     var central: CentralIdentifier
@@ -10,12 +10,13 @@ struct FailureBudget: Sendable {
   }
 
   private var entries: [Entry] = []
-  /// In the order in which they proved themselves; of each phone the latest few, so that none crowds others out.
+  /// In the order in which they proved themselves. Of each phone only the latest few are kept, so that no phone
+  /// crowds out others.
   private(set) var trusted: [TrustedCentral] = []
   private var windowStart: Int64 = 0
   private var failuresInWindow = 0
 
-  /// - Parameter trusted: what the last run kept, without the phones that are not enrolled any more.
+  /// - Parameter trusted: what the last run kept, without phones that are no longer enrolled.
   init(trusted: [TrustedCentral] = []) {
     for proven in trusted { _ = succeed(proven.central, phone: proven.phone) }
   }
@@ -43,10 +44,10 @@ struct FailureBudget: Sendable {
     if let index = entries.firstIndex(where: { $0.central == central }) {
       entry = entries.remove(at: index)
     } else if entries.count == LockLimit.centralsWithFailures {
-      // They stand in the order of their latest failure.
+      // They are sorted by their latest failure.
       entries.removeFirst()
     }
-    // One failure every ten minutes is forgiven: it takes an unlucky phone, not an attacker, to be so slow.
+    // One failure every ten minutes is forgiven: an unlucky phone may be that slow, but an attacker is not.
     if now - entry.latest > 2 * LockLimit.longestWaitMilliseconds { entry.count = 0 }
     entry.count += 1
     entry.latest = now
@@ -57,7 +58,7 @@ struct FailureBudget: Sendable {
     entries.append(entry)
   }
 
-  /// - Returns: whether the trusted ones are others now.
+  /// - Returns: whether the list of trusted centrals has changed.
   mutating func succeed(_ central: CentralIdentifier, phone: [UInt8]) -> Bool {
     entries.removeAll { $0.central == central }
     let proven = TrustedCentral(central: central, phone: phone)

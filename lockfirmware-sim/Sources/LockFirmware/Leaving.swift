@@ -8,15 +8,16 @@ struct Departure: Sendable {
 }
 
 extension LockFirmware {
-  /// A phone's link is lost. Whether it went or the radio failed shows in a few seconds, if it comes back.
+  /// A phone's link is lost. Whether the phone left or the radio failed becomes clear in a few seconds, if it comes
+  /// back.
   mutating func depart(_ phone: [UInt8]) {
-    // Another link of the same phone means that it is still here; of one that nobody listens on its own deadline tells.
+    // Another link of the same phone means that it is still here. A link that is not subscribed has its own deadline.
     guard !links.contains(where: { $0.phone == phone }) else { return }
     departures.removeAll { $0.phone == phone }
     departures.append(Departure(phone: phone, due: now + configuration.leavingDelayMilliseconds))
   }
 
-  /// Locks when somebody has gone, or the time for an unlocked bolt is over, as soon as the door is shut.
+  /// Locks when a phone has gone, or when the time for an unlocked bolt is over, as soon as the door is shut.
   mutating func lockIfDue() {
     guard movement == nil, queued == nil else { return }
     let now = self.now
@@ -34,10 +35,11 @@ extension LockFirmware {
     start(Movement(target: .locked, cause: hasLeft ? .leaving : .relock))
   }
 
-  /// The bolt could not be sent: again in a while, as long as it takes.
+  /// The bolt could not be started. Try again in a while, as often as necessary.
   mutating func retryLocking() { relockDue = now + configuration.retryDelayMilliseconds }
 
-  /// Locking by itself failed: again in a while, but not for ever, for a motor on a jammed bolt eats the battery.
+  /// Locking by itself failed. Try again in a while, but not for ever, because a motor on a jammed bolt drains the
+  /// battery.
   mutating func retryJammedLocking() {
     guard lockAttempts < LockLimit.lockAttempts else {
       hasGivenUpLocking = true
@@ -50,14 +52,14 @@ extension LockFirmware {
   mutating func doorChanged(_ state: DoorState) {
     let isShutting = state == .closed && door != .closed
     door = state
-    // Whoever moved the door may have freed the bolt.
+    // Moving the door may have freed the bolt.
     guard isShutting, hasGivenUpLocking, position != .locked else { return }
     hasGivenUpLocking = false
     lockAttempts = 0
     relockDue = now
   }
 
-  /// Phones that proved themselves, do not listen for offers and have not spoken for too long.
+  /// Removes phones that proved themselves, are not subscribed to offers and have been silent for too long.
   mutating func forgetUnheard() {
     let unheard = links.filter { link in link.unheardDue.map { $0 <= now } ?? false }
     for link in unheard { linkDown(link.central) }

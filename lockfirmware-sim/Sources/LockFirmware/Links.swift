@@ -3,41 +3,42 @@ import LockProtocol
 /// One central's link and the session on it.
 struct Link<Cryptography: NoiseCryptography> {
   let central: CentralIdentifier
-  /// Whether the central listens for offers; one that only reads may be gone without a word.
+  /// Whether the central is subscribed to offers. The lock is not told when an unsubscribed one leaves.
   var isSubscribed: Bool
-  /// The offer that is out, good for one command.
+  /// The present offer, good for one command.
   var offered: LockSession<Cryptography>?
   var offeredAt: Int64
-  /// The offer before that one. A command may be on its way to it when the next is made.
+  /// The offer before that one. A command may be on its way to it when the next offer is made.
   var previouslyOffered: LockSession<Cryptography>?
   var previouslyOfferedAt: Int64
-  /// A session whose command is being carried out, and which command that is.
+  /// The session whose command is being carried out, and below, the command's operation.
   var answering: LockSession<Cryptography>?
   var operation: OperationMemory.Key?
   /// The phone that proved its key on this link.
   var phone: [UInt8]?
   /// After a restart: the phone that may be behind this link, unproven.
   var presumedPhone: [UInt8]?
-  /// After a restart: until when the first command may be one that was on its way to an offer of the run before.
+  /// After a restart: until when the first command may still belong to an offer of the previous run.
   var earlierRunUntil: Int64?
-  /// When the phone counts as gone, where nobody would tell.
+  /// When the phone counts as gone if there is no report of its leaving.
   var unheardDue: Int64?
-  /// When to offer anew.
+  /// When to make a new offer.
   var nextOffer: Int64?
   var repeatsLeft: Int
 }
 
 extension LockFirmware {
   mutating func linkUp(_ central: CentralIdentifier) {
-    // What was on an earlier link of this central is over: an offer belongs to one link.
+    // Everything on an earlier link of this central is over: an offer belongs to one link.
     linkDown(central)
     makeRoomForLink()
     links.append(emptyLink(central, isSubscribed: true))
     offer(links.count - 1)
   }
 
-  /// The last run knew who was behind this link and this one does not. Should it go before it has said, that counts as
-  /// the leaving of the phone that unlocked. Should it say nothing, the start's own deadline locks.
+  /// The last run knew which phone was behind this link, and this run does not. If the link is lost before the phone
+  /// has proven itself, that counts as the leaving of the phone that unlocked. If the phone stays silent, the start's
+  /// own deadline locks.
   mutating func linkRestored(_ central: CentralIdentifier) {
     linkUp(central)
     guard let index = links.firstIndex(where: { $0.central == central }) else { return }
@@ -97,8 +98,9 @@ extension LockFirmware {
         return accepted(command, from: phone, session, on: index)
       } catch { if number == 0 || error != .authenticationFailed { refusal = error } }
     }
-    // What failed has learned nothing, so the offer is still good for the command that belongs to it: a late one, or
-    // another program's, does not take it from the phone. Who must wait is offered anew when that is over.
+    // A failed write has learned nothing, so the offer is still good for the command that belongs to it: a late
+    // write, or one of another program, does not use it up. A central that must wait gets a new offer when the wait
+    // is over.
     failures.fail(central, at: now)
     let isOfEarlierRun = refusal == .authenticationFailed && (links[index].earlierRunUntil ?? now) > now
     links[index].earlierRunUntil = nil
@@ -106,7 +108,7 @@ extension LockFirmware {
     if let blockedUntil = failures.blockedUntil(central, at: now) { links[index].nextOffer = blockedUntil }
   }
 
-  /// A phone has proven its key: its command is carried out.
+  /// A phone has proven its key, so its command is carried out.
   private mutating func accepted(
     _ command: LockCommand, from phone: [UInt8], _ session: LockSession<Cryptography>, on index: Int
   ) {
@@ -128,7 +130,7 @@ extension LockFirmware {
     execute(command, from: phone)
   }
 
-  /// Tells every link that waits for this operation what became of it, and offers anew.
+  /// Tells every link that waits for this operation its outcome, and makes new offers.
   mutating func answer(_ key: OperationMemory.Key, _ result: LockResult) {
     for index in links.indices where links[index].operation == key {
       guard var session = links[index].answering else { continue }
@@ -140,13 +142,13 @@ extension LockFirmware {
       do throws(LockSessionError) {
         effects.append(.sendAnswer(links[index].central, try session.seal(answer)))
       } catch {
-        // A session that accepted a command seals one answer. If it can't, saying nothing is the safe answer.
+        // A session that accepted a command seals one answer. If it can't, sending nothing is the safe choice.
       }
       offer(index)
     }
   }
 
-  /// Offers anew where it is time to: to who has not spoken yet, and to who had to wait.
+  /// Makes new offers when they are due: to phones that haven't answered yet or had to wait.
   mutating func refreshOffers() {
     for index in links.indices {
       guard let due = links[index].nextOffer, due <= now else { continue }
@@ -195,14 +197,15 @@ extension LockFirmware {
       repeatsLeft: isSubscribed ? configuration.offerRepeatCount : 0)
   }
 
-  /// Where all places of those that have proven nothing are taken, the oldest of them goes.
+  /// If unproven links take all places, the oldest of them is dropped.
   private mutating func makeRoomForLink() {
     guard links.count(where: { $0.phone == nil }) >= LockLimit.links else { return }
     guard let oldest = links.firstIndex(where: { $0.phone == nil }) else { return }
     links.remove(at: oldest)
   }
 
-  /// The phone is on this link. What else it was heard on is stale where nobody listens, and bounded where somebody does.
+  /// The phone is on this link. Its other links are stale if they are not subscribed, and limited in number if they
+  /// are.
   private mutating func forgetOtherLinks(of phone: [UInt8], than central: CentralIdentifier) {
     links.removeAll { $0.phone == phone && $0.central != central && !$0.isSubscribed }
     while links.count(where: { $0.phone == phone }) > LockLimit.linksOfOnePhone,

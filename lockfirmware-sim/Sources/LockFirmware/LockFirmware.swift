@@ -1,47 +1,47 @@
 import LockProtocol
 
-/// What a lock decides: events and the time in, effects out. It has no radio, no flash, no motor and no clock; it
-/// runs on a board as on Linux.
+/// What a lock decides: it takes events and the time, and returns effects. It has no radio, no flash, no motor and no
+/// clock, and runs on a board as well as on Linux.
 ///
-/// The bolt moves for three reasons: an enrolled phone's command in a session of its own, the lock's own wish to
-/// lock, and a hand. There is no other path to `turnBolt`, and none that does not lead through a durable record.
-public struct LockFirmware<Cryptography: NoiseCryptography> {
-  public let configuration: LockConfiguration
+/// The bolt moves for three reasons: an enrolled phone's command in its own session, the lock's own decision to lock,
+/// and a hand. There is no other path to `turnBolt`, and every path leads through a durable record.
+package struct LockFirmware<Cryptography: NoiseCryptography> {
+  package let configuration: LockConfiguration
   let staticKey: Cryptography.PrivateKey
   var cryptography: Cryptography
 
-  /// Where the bolt last came to rest.
-  public internal(set) var position: BoltPosition
-  public internal(set) var door: DoorState
+  /// The bolt's last resting position.
+  package internal(set) var position: BoltPosition
+  package internal(set) var door: DoorState
   var movement: Movement?
-  /// A command for the other direction, that came while the bolt was moving.
+  /// A command for the other direction that arrived while the bolt was moving.
   var queued: Movement?
   var links: [Link<Cryptography>] = []
   var failures: FailureBudget
   var operations = OperationMemory()
   /// Records on their way to the log, oldest first.
   var pendingRecords: [PendingRecord] = []
-  public internal(set) var nextRecordIndex: UInt64
-  /// Who unlocked last, if nobody locked since: whose leaving a restarted lock must not miss.
+  package internal(set) var nextRecordIndex: UInt64
+  /// The phone that unlocked last, unless the bolt was locked since. A restarted lock must not miss its leaving.
   var unlockedBy: [UInt8]?
-  /// The bolt was locked while a phone was here, or a phone has said since that it is: it opens on a person's word, or to
-  /// who is seen to come all the way.
-  public internal(set) var isLockedAtHome = false
+  /// The bolt was locked while a phone was here, or a phone has since said that it is. It opens only on a person's
+  /// command, or for a phone that is seen to come all the way.
+  package internal(set) var isLockedAtHome = false
   var departures: [Departure] = []
   /// When the bolt is thrown by itself.
   var relockDue: Int64?
   var lockAttempts = 0
-  /// The bolt jammed too often as it was to be thrown; a hand or the door may free it.
+  /// The bolt jammed too often while locking. A hand or the door may free it.
   var hasGivenUpLocking = false
   var time: LockTime
   var effects: [LockEffect] = []
 
   /// A lock that has just started.
   /// - Parameters:
-  ///   - records: the newest records of its log, oldest first; `LockLimit.operations * 3` are enough.
-  ///   - trusted: what the last run said to keep, by `storeTrusted`.
-  ///   - position: what the bolt's switches say; they outweigh the log.
-  public init(
+  /// - records: the newest records of its log, oldest first; `LockLimit.operations * 3` are enough.
+  /// - trusted: what the last run stored by `storeTrusted`.
+  /// - position: what the bolt's switches report. It takes precedence over the log.
+  package init(
     _ configuration: LockConfiguration, staticKey: Cryptography.PrivateKey, using cryptography: Cryptography,
     records: [LockRecord], trusted: [TrustedCentral] = [], position: BoltPosition, door: DoorState, at time: LockTime
   ) {
@@ -56,14 +56,14 @@ public struct LockFirmware<Cryptography: NoiseCryptography> {
     recover(records)
   }
 
-  /// Where the bolt is, for whoever asks.
-  public var lockState: LockState {
+  /// The bolt's position, for anyone who asks.
+  package var lockState: LockState {
     if case .turning = movement?.phase { return .notFullyLocked }
     return position.lockState
   }
 
-  /// Takes what happened; returns what to do, in order.
-  public mutating func handle(_ event: LockEvent, at time: LockTime) -> [LockEffect] {
+  /// Handles what happened. Returns what to do, in order.
+  package mutating func handle(_ event: LockEvent, at time: LockTime) -> [LockEffect] {
     // A clock that went back would make deadlines come twice.
     self.time = LockTime(
       milliseconds: max(time.milliseconds, self.time.milliseconds), unixSeconds: time.unixSeconds)
@@ -89,10 +89,10 @@ public struct LockFirmware<Cryptography: NoiseCryptography> {
   }
 
   /// When `handle(.timePassed)` must be called at the latest; `nil` if nothing is due.
-  public var nextDeadline: LockTime? {
+  package var nextDeadline: LockTime? {
     var earliest: Int64?
     func consider(_ milliseconds: Int64?) {
-      // What was due before and still is waits for an event, not for the time.
+      // What was already due and still is waits for an event, not for the time.
       guard let milliseconds, milliseconds > time.milliseconds else { return }
       earliest = min(earliest ?? .max, milliseconds)
     }
@@ -108,10 +108,10 @@ public struct LockFirmware<Cryptography: NoiseCryptography> {
 
   var now: Int64 { time.milliseconds }
 
-  /// Takes up from the log and the bolt's switches what the last run left.
+  /// Restores the state from the log and the bolt's switches.
   private mutating func recover(_ records: [LockRecord]) {
     var open: LockRecord?
-    // The lock's own wish to lock, as long as it is not fulfilled.
+    // The lock's own decision to lock, until it is carried out.
     var owesLocking = false
     for record in records {
       let key = OperationMemory.Key(phone: record.phone, operation: record.operation)
@@ -121,7 +121,7 @@ public struct LockFirmware<Cryptography: NoiseCryptography> {
         switch (record.target, record.cause) {
         case (.unlocked, let cause): unlockedBy = cause == .phone ? record.phone : nil
         case (.locked, .hand): unlockedBy = nil
-        // Until the bolt has arrived, whoever unlocked has an unlocked door behind them.
+        // Until the bolt has arrived, the phone that unlocked has left an unlocked door.
         case (.locked, _): break
         }
         owesLocking = record.target == .locked && (record.cause == .leaving || record.cause == .relock)
@@ -134,13 +134,13 @@ public struct LockFirmware<Cryptography: NoiseCryptography> {
         }
         if record.cause == .phone { operations.remember(key, record.result) }
       case .command:
-        // Who wants it unlocked and finds it so is one whose leaving counts, too.
+        // The leaving of a phone that wants the bolt unlocked and finds it so counts, too.
         if record.target == .unlocked, record.result == .notNeeded { unlockedBy = unlockedBy ?? record.phone }
         operations.remember(key, record.result)
       }
     }
     if let open {
-      // The run before ended between the record and the end of the turn. The switches know how far it came.
+      // The previous run ended between the record and the end of the turn. The switches show how far the bolt got.
       let result: LockResult = position == open.target.position ? .done : .failed
       effects.append(.note(.turnWasInterrupted(record: open.index)))
       append(
@@ -150,7 +150,8 @@ public struct LockFirmware<Cryptography: NoiseCryptography> {
         operations.remember(OperationMemory.Key(phone: open.phone, operation: open.operation), result)
       }
     }
-    // Who was here when it was locked is not in the log: all but the lock's own locking behind its owner counts.
+    // The log does not say whether a phone was here when it was locked. Every locking counts, except the lock's own
+    // behind its owner.
     let latest = records.last { $0.kind == .movement && $0.target == .locked }
     isLockedAtHome = position == .locked && latest.map { $0.cause != .leaving } ?? false
     if position == .between { relockDue = now + configuration.leavingDelayMilliseconds }

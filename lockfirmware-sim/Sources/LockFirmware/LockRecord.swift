@@ -1,31 +1,31 @@
 import LockProtocol
 
-/// One line of the lock's log: what the bolt is about to do, what became of it, or a command that moved nothing.
-public struct LockRecord: Equatable, Sendable {
-  public enum Kind: UInt8, Equatable, Sendable {
+/// One entry in the lock's log: what the bolt is about to do, its outcome, or a command that moved nothing.
+package struct LockRecord: Equatable, Sendable {
+  package enum Kind: UInt8, Equatable, Sendable {
     /// The bolt is about to move to `target` (or was moved by hand). Durable before the bolt moves.
     case movement = 1
-    /// What became of the latest movement.
+    /// The outcome of the latest movement.
     case outcome = 2
     /// A command that moved nothing, and why.
     case command = 3
   }
 
-  public var kind: Kind
+  package var kind: Kind
   /// Counts up from 1, without a gap.
-  public var index: UInt64
-  /// Seconds since 1970-01-01 UTC, as the lock believed.
-  public var unixSeconds: Int64
-  public var target: BoltTarget
-  public var cause: MovementCause
-  /// `.done` in a movement: what it is about to be.
-  public var result: LockResult
-  /// The phone's static public key; 32 zeros where no phone had to do with it.
-  public var phone: [UInt8]
-  /// The command's operation; 0 where there was none.
-  public var operation: UInt64
+  package var index: UInt64
+  /// Seconds since 1970-01-01 UTC, according to the lock's calendar.
+  package var unixSeconds: Int64
+  package var target: BoltTarget
+  package var cause: MovementCause
+  /// `.done` in a movement: the expected result.
+  package var result: LockResult
+  /// The phone's static public key, or 32 zeros if no phone was involved.
+  package var phone: [UInt8]
+  /// The command's operation, or 0 if there was none.
+  package var operation: UInt64
 
-  public init(
+  package init(
     _ kind: Kind, index: UInt64, unixSeconds: Int64, target: BoltTarget, cause: MovementCause, result: LockResult,
     phone: [UInt8], operation: UInt64
   ) {
@@ -40,13 +40,13 @@ public struct LockRecord: Equatable, Sendable {
   }
 
   /// No phone.
-  public static var nobody: [UInt8] { [UInt8](repeating: 0, count: NoiseSize.keyByteCount) }
+  package static var nobody: [UInt8] { [UInt8](repeating: 0, count: NoiseSize.keyByteCount) }
 
   /// The encoded length in bytes.
-  public static let byteCount = 64
+  package static let byteCount = 64
   private static let formatVersion: UInt8 = 1
 
-  public var encoded: [UInt8] {
+  package var encoded: [UInt8] {
     var writer = ByteWriter()
     writer.write(Self.formatVersion)
     writer.write(kind.rawValue)
@@ -62,7 +62,7 @@ public struct LockRecord: Equatable, Sendable {
   }
 
   /// Reads exactly `byteCount` bytes of this version.
-  public init(decoding bytes: [UInt8]) throws(LockMessageError) {
+  package init(decoding bytes: [UInt8]) throws(LockMessageError) {
     var reader = try ByteReader(bytes, count: Self.byteCount)
     guard reader.readByte() == Self.formatVersion else { throw .unknownVersion }
     guard let kind = Kind(rawValue: reader.readByte()), let target = BoltTarget(rawValue: reader.readByte()),

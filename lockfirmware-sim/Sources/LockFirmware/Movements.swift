@@ -1,19 +1,19 @@
 import LockProtocol
 
-/// One turn of the bolt, from the wish to its end.
+/// One turn of the bolt, from the decision to its end.
 struct Movement: Sendable {
   enum Phase: Equatable, Sendable {
     /// Its record is not durable yet: the bolt rests.
     case recording
-    /// The bolt turns; beyond the deadline it is jammed.
+    /// The bolt turns. After the deadline it counts as jammed.
     case turning(deadline: Int64)
   }
 
   var target: BoltTarget
   var cause: MovementCause
-  /// The command that it was started for.
+  /// The command for which it was started.
   var key: OperationMemory.Key?
-  /// Other commands that want the same.
+  /// Other commands with the same target.
   var joined: [OperationMemory.Key] = []
   var phase = Phase.recording
   var record: UInt64 = 0
@@ -21,7 +21,7 @@ struct Movement: Sendable {
 
 /// A record on its way to the log.
 struct PendingRecord: Sendable {
-  /// What waits for it.
+  /// What to do when it is durable.
   enum Continuation: Sendable {
     case nothing
     case turnBolt
@@ -33,17 +33,17 @@ struct PendingRecord: Sendable {
 }
 
 extension LockFirmware {
-  /// Carries out what an enrolled phone asked for in its session. The only caller has just authenticated it.
+  /// Carries out the command of an enrolled phone in its session. The only caller has just authenticated it.
   mutating func execute(_ command: LockCommand, from phone: [UInt8]) {
     let key = OperationMemory.Key(phone: phone, operation: command.operation)
     if operations.knows(key) {
-      // Under way: the link waits for the end with the others.
+      // If it is under way, the link waits for the end with the others.
       if let result = operations.result(of: key) { answer(key, result) }
       return
     }
     switch command.kind {
     case .status:
-      // Who says so is not on the way to the door, and finds it locked.
+      // A phone that only announces itself is not on the way to the door, and finds it locked.
       if command.operation == 0, position == .locked { isLockedAtHome = true }
       answer(key, .unknownOperation)
     case .lock: move(.locked, for: key)
@@ -55,7 +55,8 @@ extension LockFirmware {
     }
   }
 
-  /// Whether a phone is here, or may be: one with a link as weak as the edge of the range has not said yet who it is.
+  /// Whether a phone is here, or may be: a link as weak as the edge of the range may belong to a phone that has not
+  /// proven itself yet.
   private var isSomebodyHere: Bool { !links.isEmpty }
 
   private var isLockingAtHome: Bool {
@@ -85,18 +86,18 @@ extension LockFirmware {
     }
   }
 
-  /// A command that moves nothing: recorded, then answered.
+  /// A command that moves nothing: it is recorded, then answered.
   private mutating func conclude(_ key: OperationMemory.Key, _ target: BoltTarget, _ result: LockResult) {
     append(.command, target: target, cause: .phone, result: result, key: key, then: .answer([(key, result)]))
   }
 
-  /// The bolt is busy with another's command to the same end. That is all that is true now, and so all that the log
-  /// says; what becomes of it follows when it is known. A power cut in between leaves it at that: ask again.
+  /// The bolt is busy with another command for the same position. At this time no more is known, so the log says only
+  /// this; the outcome follows when it is known. If the power fails in between, the phone must ask again.
   private mutating func recordJoining(_ key: OperationMemory.Key, _ target: BoltTarget) {
     append(.command, target: target, cause: .phone, result: .busy, key: key, then: .nothing)
   }
 
-  /// Puts the record on its way. The bolt turns when it is durable.
+  /// Sends the record to the log. The bolt turns when the record is durable.
   mutating func start(_ movement: Movement) {
     var movement = movement
     movement.record = nextRecordIndex
@@ -131,7 +132,7 @@ extension LockFirmware {
     }
   }
 
-  /// A log that can't be written stops the bolt: what was to be recorded does not happen.
+  /// If the log can't be written, the bolt stops: what was to be recorded does not happen.
   mutating func recordFailed(_ index: UInt64) {
     let failed = pendingRecords.filter { $0.index >= index }
     guard let first = failed.first else { return }
@@ -151,11 +152,11 @@ extension LockFirmware {
     }
   }
 
-  /// The bolt has not moved and will not: the commands behind it may be asked for again under the same name.
+  /// The bolt has not moved and will not, so its commands may be repeated under the same operation.
   private mutating func abandonMovement() {
     guard let abandoned = movement else { return }
     movement = nil
-    // Nothing has moved, so nothing is worn by trying for ever.
+    // Nothing has moved, so retrying for ever wears nothing out.
     if abandoned.cause != .phone { retryLocking() }
     for key in keys(of: abandoned) {
       operations.forget(key)
@@ -229,13 +230,13 @@ extension LockFirmware {
     return keys
   }
 
-  /// A turn that takes too long is jammed.
+  /// A turn that takes too long counts as jammed.
   mutating func watchTurn() {
     guard case .turning(let deadline) = movement?.phase, deadline <= now else { return }
     boltStopped(.between)
   }
 
-  /// A hand moved the bolt: there is nothing to allow, only to record.
+  /// A hand moved the bolt. That can only be recorded.
   mutating func boltTurnedByHand(_ position: BoltPosition) {
     guard position != self.position else { return }
     if let movement, movement.phase != .recording { return }
@@ -246,7 +247,7 @@ extension LockFirmware {
       effects.append(.note(.boltMoved(target, cause: .hand, record: nextRecordIndex)))
     }
     append(.movement, target: target, cause: .hand, result: .done, key: nil, then: .nothing)
-    // What is about to move it all the same decides the rest.
+    // If another movement is about to begin, it decides the rest.
     guard movement == nil else { return }
     unlockedBy = nil
     hasGivenUpLocking = false

@@ -1,8 +1,8 @@
 import LockProtocol
 
-/// The latest operations and what became of them, so that one asked for twice moves the bolt once.
+/// The latest operations and their outcomes, so that an operation sent twice moves the bolt once.
 struct OperationMemory: Sendable {
-  /// One operation of one phone: phones choose their numbers independently.
+  /// One operation of one phone. Phones choose their numbers independently.
   struct Key: Equatable, Sendable {
     var phone: [UInt8]
     var operation: UInt64
@@ -18,11 +18,11 @@ struct OperationMemory: Sendable {
 
   func knows(_ key: Key) -> Bool { entries.contains { $0.key == key } }
 
-  /// What became of it; `nil` where it is unknown or under way.
+  /// Its outcome, or `nil` if it is unknown or under way.
   func result(of key: Key) -> LockResult? { entries.first { $0.key == key }?.result }
 
-  /// Notes an operation, or what became of it. The oldest that is over makes room, of the phone that has the most: one
-  /// phone's can't push another's out.
+  /// Stores an operation, or its outcome. To make room, the oldest finished operation of the phone with the most
+  /// operations is removed, so one phone can't push out another's.
   mutating func remember(_ key: Key, _ result: LockResult?) {
     if let index = entries.firstIndex(where: { $0.key == key }) {
       entries[index].result = result
@@ -30,7 +30,7 @@ struct OperationMemory: Sendable {
     }
     entries.append(Entry(key: key, result: result))
     guard entries.count > LockLimit.operations else { return }
-    // The new one stays, whatever else goes.
+    // The new one stays in any case.
     let others = entries.indices.dropLast().filter { entries[$0].result != nil }
     let counts = others.map { index in entries.count { $0.key.phone == entries[index].key.phone } }
     guard let most = counts.max(), let oldest = zip(others, counts).first(where: { $0.1 == most })?.0 else { return }

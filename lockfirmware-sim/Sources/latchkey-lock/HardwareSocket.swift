@@ -4,7 +4,7 @@ import Glibc
 import Logging
 import Timekeeping
 
-/// Lines in, lines out, over a Unix socket that only the lock's user can reach: where the world touches a simulated
+/// Exchanges lines over a Unix socket that only the lock's user can reach. Through it, the world acts on a simulated
 /// lock.
 final class HardwareSocket: @unchecked Sendable {
   // Everything here happens on the main queue.
@@ -30,10 +30,10 @@ final class HardwareSocket: @unchecked Sendable {
     defer { close(folder) }
     listener = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | O_CLOEXEC | O_NONBLOCK, 0)
     guard listener >= 0 else { throw Self.error(directory) }
-    // By way of the folder's descriptor, since a socket's path may have 107 bytes and a state folder more.
+    // By way of the folder's descriptor, because a socket's path may have 107 bytes and a state folder's path more.
     let path = "/proc/self/fd/\(folder)/hardware.sock"
     unlink(path)
-    // No other process of this user can reach it between bind and chmod with more rights than it will have.
+    // So that the socket never has more permissions between bind and chmod than it will have in the end.
     let mask = umask(0o177)
     defer { umask(mask) }
     guard withUnixAddress(path, { bind(listener, $0, $1) }) == 0, listen(listener, 8) == 0 else {
@@ -43,7 +43,7 @@ final class HardwareSocket: @unchecked Sendable {
     }
   }
 
-  /// Begins to answer.
+  /// Starts answering.
   func start() {
     let source = DispatchSource.makeReadSource(fileDescriptor: listener, queue: .main)
     source.setEventHandler { [weak self] in self?.acceptConnections() }
@@ -88,7 +88,7 @@ final class HardwareSocket: @unchecked Sendable {
     connections[connection] = entry
   }
 
-  /// An answer fits into the socket's buffer, unless its reader doesn't read: then it has had its chance.
+  /// An answer fits into the socket's buffer unless the reader does not read. Such a reader has had its chance.
   private func send(_ line: String, to connection: Int32) -> Bool {
     let bytes = Array(line.utf8) + [UInt8(ascii: "\n")]
     return Glibc.send(connection, bytes, bytes.count, Int32(MSG_NOSIGNAL)) == bytes.count

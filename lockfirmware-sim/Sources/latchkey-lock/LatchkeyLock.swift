@@ -15,7 +15,7 @@ import Timekeeping
     commandName: "latchkey-lock",
     abstract: "A door lock: its firmware on Linux, with a simulated bolt.",
     discussion: """
-      latchkeyd starts it as an app, and says where its state and its keys are. Its door sensor and its thumb-turn \
+      latchkeyd starts it as an app, and sets the folders of its state and keys. Its door sensor and its thumb-turn \
       are at STATE/hardware.sock: lines of JSON, {"door": "open"}, {"door": "shut"}, {"turn": "unlocked"}, \
       {"turn": "locked"}, {"status": true}, each answered by one line.
       """,
@@ -30,13 +30,13 @@ import Timekeeping
   @Option(help: "Seconds after an authenticated phone's link is lost until the bolt is thrown.")
   var leavingDelay = Double(LockConfiguration.defaultLeavingDelayMilliseconds) / 1000
 
-  @Option(help: "Seconds after an unlock until the bolt is thrown again; never unless given.")
+  @Option(help: "Seconds after an unlock until the bolt is thrown again. Default: never.")
   var relockDelay: Double?
 
   @Option(help: "Milliseconds that a turn of the bolt takes.")
   var turnTime = 600
 
-  @Flag(help: "Accept that records of the log are lost: keep what can be read, say what was done, and end.")
+  @Flag(help: "Accept the loss of records: keep what is readable in the log, report what was done, and exit.")
   var acceptLostRecords = false
 
   func validate() throws {
@@ -77,14 +77,14 @@ import Timekeeping
         app.answerHardware(line)
       }
       app.start(socket)
-      // Where systemd runs it, it is told that the unit is up.
+      // Tells systemd, if it runs this unit, that the unit is up.
       sd_notify(0, "READY=1")
     } catch {
-      // Once: the journal is what whoever started it reads, and on a terminal it is the terminal.
+      // Logged once: the journal is where the starter of this process reads, and on a terminal it is the terminal.
       logger.critical("the lock can't start: \(error)")
       throw ExitCode.failure
     }
-    // The system holds a manager's delegate weakly, and Dispatch an alarm's handler alone.
+    // The system holds a manager's delegate weakly, and Dispatch holds only an alarm's handler.
     withExtendedLifetime(app) { dispatchMain() }
   }
 
@@ -108,7 +108,7 @@ import Timekeeping
   }
 }
 
-/// Why the process can't do its work: a reason to end, and no matter of how it was called.
+/// Why the process can't do its work, apart from wrong arguments.
 struct StartError: Error, CustomStringConvertible {
   let description: String
 }

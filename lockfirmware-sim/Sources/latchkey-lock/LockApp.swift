@@ -8,7 +8,7 @@ import Logging
 import TimeTypes
 import Timekeeping
 
-/// The firmware with a log, a mechanism, a clock and a radio around it.
+/// Connects the firmware with a log, a mechanism, a clock and a radio.
 final class LockApp: @unchecked Sendable {
   // Everything here happens on the main queue.
   private var firmware: LockFirmware<SwiftCryptography>
@@ -24,10 +24,10 @@ final class LockApp: @unchecked Sendable {
   private var alarm: (any Alarm)?
   private var terminationSource: (any DispatchSourceSignal)?
   private var isEnding = false
-  /// What happened while an event was being handled.
+  /// Events that happened while another event was being handled.
   private var waiting: [LockEvent] = []
   private var isHandling = false
-  /// What the radio asked for and the firmware answers within the same event.
+  /// The firmware's answers to the radio within the same event.
   private var readAnswer: [UInt8]?
   private var isWriteAccepted = false
 
@@ -59,7 +59,7 @@ final class LockApp: @unchecked Sendable {
     socket.start()
   }
 
-  // MARK: The radio's side
+  // MARK: Radio
 
   func linkUp(_ central: CentralIdentifier, isRestored: Bool) {
     happens(isRestored ? .linkRestored(central) : .linkUp(central))
@@ -67,14 +67,14 @@ final class LockApp: @unchecked Sendable {
 
   func linkDown(_ central: CentralIdentifier) { happens(.linkDown(central)) }
 
-  /// The Offer's value for this central, or `nil` where it gets none.
+  /// The Offer's value for this central, or `nil` if it gets none.
   func readOffer(_ central: CentralIdentifier) -> [UInt8]? {
     readAnswer = nil
     happens(.offerRead(central))
     return readAnswer
   }
 
-  /// Whether a write was taken. What it leads to comes later, as an Answer.
+  /// Whether a write was accepted. Its result follows later, as an Answer.
   func writeCommand(_ bytes: [UInt8], _ central: CentralIdentifier) -> Bool {
     isWriteAccepted = false
     happens(.commandWritten(central, bytes))
@@ -140,7 +140,7 @@ final class LockApp: @unchecked Sendable {
     }
   }
 
-  // MARK: The world's side
+  // MARK: World
 
   private struct HardwareRequest: Decodable {
     var door: String?
@@ -189,7 +189,7 @@ final class LockApp: @unchecked Sendable {
     let source = DispatchSource.makeSignalSource(signal: SIGTERM, queue: .main)
     source.setEventHandler { [weak self] in
       guard let self else { return }
-      // A turn that has begun is finished first: a bolt between its ends is nobody's wish.
+      // A turn under way is finished first, because a bolt between its ends is not wanted.
       self.isEnding = true
       if self.mechanism.turning == nil { self.end() }
     }

@@ -9,7 +9,7 @@ import Timekeeping
 
 /// The bolt, its motor and the door's sensor.
 protocol LockMechanism: AnyObject {
-  /// Where the bolt's switches say it is.
+  /// The bolt's position according to its switches.
   var position: BoltPosition { get }
   var door: DoorState { get }
   /// Called, on the main queue, with `boltStopped`, `boltTurnedByHand` and `doorChanged`.
@@ -18,8 +18,8 @@ protocol LockMechanism: AnyObject {
   func turn(to target: BoltTarget)
 }
 
-/// A mechanism without a door. What it is made of stays as it is when the firmware's process dies, so it is kept in
-/// files: a process that ends in mid-turn leaves the bolt between its ends.
+/// A mechanism without a door. A real mechanism does not change when the firmware's process dies, so this one is kept
+/// in files: a process that ends during a turn leaves the bolt between its ends.
 final class SimulatedMechanism: LockMechanism, @unchecked Sendable {
   // Everything here happens on the main queue.
   private(set) var position: BoltPosition
@@ -32,7 +32,7 @@ final class SimulatedMechanism: LockMechanism, @unchecked Sendable {
   private let logger: Logger
   private var alarm: (any Alarm)?
 
-  /// Takes up what the files say; a new lock is locked, in a shut door.
+  /// Reads the state from the files. A new lock is locked, in a shut door.
   init(directory: String, turnTime: Duration, time: any TimeSource, logger: Logger) throws {
     self.directory = directory
     self.turnTime = turnTime
@@ -65,7 +65,7 @@ final class SimulatedMechanism: LockMechanism, @unchecked Sendable {
     report?(.doorChanged(state))
   }
 
-  /// A hand turns the bolt; a motor that is turning it is stronger.
+  /// A hand turns the bolt. A motor that is turning it is stronger.
   func turnByHand(to target: BoltTarget) {
     guard turning == nil else { return }
     set(target == .locked ? .locked : .unlocked)
@@ -85,7 +85,7 @@ final class SimulatedMechanism: LockMechanism, @unchecked Sendable {
   }
 
   private func write(_ word: String, _ name: String) {
-    // A real bolt does not forget where it is when the power goes.
+    // A real bolt keeps its position when the power fails.
     do { try DurableFile.replace(directory + "/" + name, with: Array((word + "\n").utf8)) } catch {
       logger.error("the mechanism's state can't be kept: \(error)")
     }
@@ -96,8 +96,8 @@ final class SimulatedMechanism: LockMechanism, @unchecked Sendable {
     let text = try? String(contentsOfFile: path, encoding: .utf8).trimmingCharacters(in: .whitespacesAndNewlines)
     guard let found = words.first(where: { $0.word == text }) else {
       throw MechanismError(
-        description: "\(path) is damaged or can't be read: it says none of "
-          + "\(words.map(\.word).joined(separator: ", ")). Write there which it is")
+        description: "\(path) is damaged or can't be read: it contains none of "
+          + "\(words.map(\.word).joined(separator: ", ")). Write the correct one into the file")
     }
     return found.value
   }

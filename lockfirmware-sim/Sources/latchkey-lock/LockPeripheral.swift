@@ -21,9 +21,9 @@ final class LockPeripheral: NSObject, CBPeripheralManagerDelegate, @unchecked Se
   private var answer: CBMutableCharacteristic?
   private var isRestored = false
   private var wasPoweredOn = false
-  /// The centrals that listen for offers.
+  /// The centrals that are subscribed to offers.
   private var centrals: [CBCentral] = []
-  /// Values that the system could not take yet, oldest first; without a central: for all of them.
+  /// Values that the system could not accept yet, oldest first. Without a central, a value is for all of them.
   private var unsent: [(characteristic: CBMutableCharacteristic, central: CBCentral?, value: Data)] = []
   private static let maximumUnsentCount = 64
 
@@ -36,8 +36,8 @@ final class LockPeripheral: NSObject, CBPeripheralManagerDelegate, @unchecked Se
       options: [CBPeripheralManagerOptionRestoreIdentifierKey: Self.restoreIdentifier])
   }
 
-  /// A value for one central reaches all that listen (`updateValue(_:for:onSubscribedCentrals:)`), and none could tell
-  /// another's offer from its own: where several listen they are told to read theirs.
+  /// A value for one central reaches all subscribers (`updateValue(_:for:onSubscribedCentrals:)`), which could not
+  /// tell another's offer from their own. So if there are several, they are told to read their offers.
   func sendOffer(_ bytes: [UInt8], to central: CentralIdentifier) {
     guard centrals.count > 1 else { return send(bytes, offer, central) }
     guard let offer, !unsent.contains(where: { $0.central == nil }) else { return }
@@ -88,7 +88,7 @@ final class LockPeripheral: NSObject, CBPeripheralManagerDelegate, @unchecked Se
   func peripheralManagerDidUpdateState(_ peripheral: CBPeripheralManager) {
     logger.record(Recorded.Lock.stateUpdated, [.state: "\(peripheral.state)"])
     guard peripheral.state == .poweredOn else {
-      // No link outlives the radio, nor does what is published. What was restored waits for the radio to come.
+      // Links and publications end with the radio. What was restored waits until the radio is on.
       guard wasPoweredOn else { return }
       wasPoweredOn = false
       for central in centrals { app.linkDown(CentralIdentifier(central)) }
@@ -100,7 +100,7 @@ final class LockPeripheral: NSObject, CBPeripheralManagerDelegate, @unchecked Se
     }
     wasPoweredOn = true
     if offer != nil, answer != nil {
-      // All of them first, since it matters to each offer how many there are.
+      // All of them first, because each offer depends on how many there are.
       centrals = offer?.subscribedCentrals ?? []
       for central in centrals { linkUp(central, isRestored: isRestored) }
       isRestored = false
@@ -135,7 +135,7 @@ final class LockPeripheral: NSObject, CBPeripheralManagerDelegate, @unchecked Se
     }
   }
 
-  /// The service alone: a name or a state in the clear would tell strangers what is behind the door.
+  /// Only the service: a name or a state in the clear would tell strangers about the door.
   private func advertise() {
     guard let manager, !manager.isAdvertising else { return }
     manager.startAdvertising([CBAdvertisementDataServiceUUIDsKey: [Self.serviceUUID]])
@@ -158,7 +158,7 @@ final class LockPeripheral: NSObject, CBPeripheralManagerDelegate, @unchecked Se
     _ peripheral: CBPeripheralManager, central: CBCentral, didUnsubscribeFrom characteristic: CBCharacteristic
   ) {
     if characteristic.uuid == Self.answerUUID {
-      // Of a central that does not listen for offers this is the only sign that it has gone.
+      // For a central that is not subscribed to offers, this is the only sign that it has gone.
       if !centrals.contains(where: { $0.identifier == central.identifier }) {
         app.linkDown(CentralIdentifier(central))
       }
@@ -194,7 +194,7 @@ final class LockPeripheral: NSObject, CBPeripheralManagerDelegate, @unchecked Se
     peripheral.respond(to: request, withResult: .success)
   }
 
-  /// Answers at once, whatever the bolt has to do: a response that waits for a motor is one that comes too late.
+  /// Answers at once, whatever the bolt has to do: a response that waits for a motor would come too late.
   func peripheralManager(_ peripheral: CBPeripheralManager, didReceiveWrite requests: [CBATTRequest]) {
     guard let request = requests.first else { return }
     guard requests.count == 1, request.characteristic.uuid == Self.commandUUID, request.offset == 0 else {
@@ -214,7 +214,7 @@ extension CentralIdentifier {
     self.init(high: number(bytes[..<8]), low: number(bytes[8...]))
   }
 
-  /// The identifier as a UUID is written.
+  /// The identifier in the text form of a UUID.
   var text: String { uuid.uuidString }
 
   var uuid: UUID {

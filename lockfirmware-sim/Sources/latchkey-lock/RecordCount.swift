@@ -2,22 +2,23 @@ import DurableFiles
 import Foundation
 import LockProtocol
 
-/// The number of the log's last record, in a file of its own, so that a log that lost its end is known as such.
+/// The number of the log's last record, in a separate file, so that a log that lost its end is recognised.
 ///
-/// A record is durable before its number is written here. So after a power cut between the two the log is one longer than
-/// this says, and never shorter. Two places are written in turn, each with a check sum: one of them is always whole.
+/// A record is durable before its number is written here. So after a power cut between the two, the log may be one
+/// record longer than this number, but never shorter. Two places are written in turn, each with a check sum, so one
+/// of them is always valid.
 struct RecordCount {
   let path: String
   private(set) var last: UInt64
   private var sequence: UInt64
 
   private static let header = Array("latchkey lock count".utf8) + [1]
-  /// Each place is in a sector of its own: a power cut may spoil the one that is being written.
+  /// Each place is in its own sector, because a power cut may destroy the one being written.
   private static let placeInterval = 512
   private static let placeByteCount = 8 + 8 + 4
 
-  /// Reads the number; changes nothing.
-  /// - Returns: `nil`: there is no such file.
+  /// Reads the number. Changes nothing.
+  /// - Returns: `nil` if there is no such file.
   static func read(_ path: String) throws -> RecordCount? {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
     guard descriptor >= 0 else {
@@ -42,7 +43,7 @@ struct RecordCount {
     return RecordCount(path: path, last: newest.last, sequence: newest.sequence)
   }
 
-  /// Makes the file, whole, whatever there was.
+  /// Creates the complete file, replacing an existing one.
   static func make(_ path: String, last: UInt64) throws -> RecordCount {
     var bytes = header + [UInt8](repeating: 0, count: 3 * placeInterval - header.count)
     for sequence in [UInt64(1), 2] {
@@ -53,7 +54,7 @@ struct RecordCount {
     return RecordCount(path: path, last: last, sequence: 2)
   }
 
-  /// Makes another number durable.
+  /// Makes a new number durable.
   mutating func write(_ last: UInt64) throws {
     let next = sequence &+ 1
     let descriptor = open(path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW)

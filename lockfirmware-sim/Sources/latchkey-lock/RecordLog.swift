@@ -4,19 +4,19 @@ import LockFirmware
 import LockProtocol
 import Logging
 
-/// The lock's log on disk: records of one length, each with a check sum, each durable before `append` returns, and the
-/// last one's number beside it (`RecordCount`).
+/// The lock's log on disk: records of one length, each with a check sum, each durable before `append` returns, with
+/// the number of the last one in a separate file (`RecordCount`).
 ///
-/// A power cut in the middle of an append leaves a piece of a record at the end. Nothing rests on that one, for nobody
-/// was told that it is durable: it is moved aside and the log goes on before it. Damage elsewhere is refused, and so is
-/// a log that is shorter than it was.
+/// A power cut during an append leaves a partial record at the end. Nothing depends on it, because it was never
+/// reported as durable: it is moved aside, and the log continues before it. Damage elsewhere is refused, and so is a
+/// log that is shorter than it was.
 ///
-/// A log that has grown long is put beside, and goes on in a new file that begins with the newest records: a start reads
-/// one file, whatever the lock's age.
+/// A log that has grown long is set aside, and a new file begins with the newest records. So a start reads one file,
+/// however old the lock is.
 final class RecordLog {
-  /// The newest records, oldest first; enough for the firmware to take up from.
+  /// The newest records, oldest first; enough for the firmware to restore its state.
   private(set) var latest: [LockRecord]
-  /// How many records the lock has made, ever.
+  /// How many records the lock has ever made.
   var recordCount: UInt64 { latest.last?.index ?? 0 }
   private let path: String
   private let logger: Logger
@@ -26,21 +26,22 @@ final class RecordLog {
   private var length: off_t
   private var countInFile: Int
   private var count: RecordCount
-  /// A piece of a record may be behind `length`.
+  /// There may be a partial record after `length`.
   private var hasTornEnd = false
 
-  /// Some ten years of a busy door, 4.5 MB, read in well under a second.
+  /// Some ten years of a busy door: 4.5 MB, read in well under a second.
   static let recordsPerFile = 65_536
-  /// Room for four thousand records: months of a full disk.
+  /// Room for four thousand records: months with a full disk.
   private var reserve: DiskReserve { DiskReserve(path: path + ".reserve", byteCount: 280_000) }
-  /// Files that were put beside; with 16 times `recordsPerFile` a lock keeps a million records, 71 MB.
+  /// How many files are kept besides the current one. With 16 times `recordsPerFile` a lock keeps a million records,
+  /// 71 MB.
   static let olderFileLimit = 15
-  /// What a start reads at most; earlier versions let a log grow so far.
+  /// The most that a start reads. Earlier versions let a log grow this far.
   private static let maximumByteCount = 1 << 30
 
   /// Opens or creates the log.
   /// - Parameter limit: how many records a file has at most.
-  /// - Throws: `RecordLogError` where it is damaged, or lost, or lost its end; nothing is changed then.
+  /// - Throws: `RecordLogError` if it is damaged, lost or truncated. Nothing is changed then.
   init(path: String, limit: Int = recordsPerFile, logger: Logger) throws {
     self.path = path
     self.logger = logger
@@ -65,7 +66,7 @@ final class RecordLog {
       close(opened)
       throw error
     }
-    // From here on `deinit` closes it, also where this throws.
+    // From here on `deinit` closes it, even if this throws.
     descriptor = opened
     latest = content.latest
     countInFile = content.recordCount
@@ -75,13 +76,14 @@ final class RecordLog {
     reserve.take()
   }
 
-  /// A child that is being started at this moment has the descriptor too until it runs its program, and would keep the lock.
+  /// Unlocks explicitly: a child that is just being started also has the descriptor until it runs its program, and
+  /// would keep the lock.
   deinit {
     flock(descriptor, LOCK_UN)
     close(descriptor)
   }
 
-  /// Makes a record durable; on failure the log is as it was before.
+  /// Makes a record durable. On failure the log is as it was before.
   func append(_ record: LockRecord) throws {
     try removeTornEnd()
     if countInFile >= limit, countInFile.isMultiple(of: limit) { putBeside() }
@@ -99,7 +101,7 @@ final class RecordLog {
         if case RecordLogError.system(_, _, let number) = error { number == ENOSPC || number == EDQUOT } else { false }
       }
     } catch {
-      // Tried again before the next record, should it fail now.
+      // If this fails now, it is tried again before the next record.
       try? removeTornEnd()
       throw error
     }
@@ -130,7 +132,7 @@ final class RecordLog {
     hasTornEnd = false
   }
 
-  /// Moves a torn end of the log into a file of its own.
+  /// Moves a partial record at the end of the log into a separate file.
   private func keepAside(_ torn: [UInt8]) throws {
     let aside = Self.unusedName(path + ".torn")
     try DurableFile.replace(aside, with: torn)
@@ -141,7 +143,7 @@ final class RecordLog {
 
   // MARK: A long log
 
-  /// Puts the file beside, and goes on in a new one. Where that fails the file goes on to grow.
+  /// Sets the file aside, and continues in a new one. If that fails, the file keeps growing.
   private func putBeside() {
     do {
       let next = path + ".next"
@@ -186,14 +188,14 @@ final class RecordLog {
 extension RecordLog {
   static func countPath(_ path: String) -> String { (path as NSString).deletingPathExtension + ".count" }
 
-  /// What tells that a lock has lived in this folder; a new lock's bolt has never moved.
+  /// A sign that there was a lock's log in this folder. A new lock's bolt has never moved.
   private static func traceOfEarlierLife(_ path: String, _ count: RecordCount?) -> String? {
     if let count { return count.last > 0 ? count.path : nil }
     let folder = (path as NSString).deletingLastPathComponent
     return ["bolt", "door"].map { folder + "/" + $0 }.first { access($0, F_OK) == 0 }
   }
 
-  /// Makes an empty log, where there was none.
+  /// Creates an empty log if there was none.
   private static func begin(_ path: String, _ count: RecordCount?) throws {
     if let trace = traceOfEarlierLife(path, count) { throw RecordLogError.missing(path: path, trace: trace) }
     if try byteCount(path) > 0 {
@@ -204,7 +206,8 @@ extension RecordLog {
     try DurableFile.replace(path, with: RecordLogFormat.header)
   }
 
-  /// A person accepts that records are lost: what can be read goes on, and what there was is kept in a file of its own.
+  /// A person accepts that records are lost. What can be read is kept in use, and the old log is kept in a separate
+  /// file.
   /// - Returns: what was done, for that person.
   static func acceptLoss(path: String) throws -> String {
     let lock = try LogLock(path)
@@ -234,7 +237,7 @@ extension RecordLog {
     return said + "."
   }
 
-  /// 0 where there is no such file.
+  /// 0 if there is no such file.
   private static func byteCount(_ path: String) throws -> Int {
     var status = stat()
     guard lstat(path, &status) == 0 else {
@@ -267,7 +270,7 @@ extension RecordLog {
   }
 }
 
-/// One lock a log; its own file, since the log's is replaced when it has grown long.
+/// One lock per log. It has its own file, because the log's file is replaced when it has grown long.
 private final class LogLock {
   private let descriptor: Int32
 
@@ -277,7 +280,8 @@ private final class LogLock {
     guard opened >= 0 else { throw RecordLogError.system(path: name, call: "open", number: errno) }
     guard flock(opened, LOCK_EX | LOCK_NB) == 0 else {
       let number = errno
-      // Not by way of the property: once that is set, `deinit` closes it as well, and by then it may be another's.
+      // Not through the property: once it is set, `deinit` closes it as well, and by then the number may belong to
+      // another file.
       close(opened)
       throw number == EWOULDBLOCK
         ? RecordLogError.inUse(path: path) : .system(path: name, call: "flock", number: number)

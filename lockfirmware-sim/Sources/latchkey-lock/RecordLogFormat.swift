@@ -9,12 +9,12 @@ enum RecordLogError: Error, Equatable, CustomStringConvertible {
   case notALog(path: String)
   case unknownVersion(path: String, version: UInt8)
   case damaged(path: String, record: UInt64)
-  /// The record is whole, and says something that this program does not know.
+  /// The record is complete, but contains something unknown to this program.
   case unknownRecord(path: String, record: UInt64)
   case tooLong(path: String)
-  /// The log ends before a record that was durable; `found` is the last one in it, 0: none.
+  /// The log ends before a record that was durable. `found` is the last record in it, 0 for none.
   case shortened(path: String, found: UInt64, stored: UInt64)
-  /// There is no log, and `trace` tells that there was one.
+  /// There is no log, and `trace` shows that there was one.
   case missing(path: String, trace: String)
   case countDamaged(path: String)
 
@@ -49,22 +49,22 @@ enum RecordLogError: Error, Equatable, CustomStringConvertible {
   }
 }
 
-/// How the log is on disk: a header, then records of one length, each with a check sum, their numbers without a gap.
+/// The log's form on disk: a header, then records of one length, each with a check sum, numbered without a gap.
 enum RecordLogFormat {
   static let header = Array("latchkey lock log".utf8) + [1]
   static let entryByteCount = LockRecord.byteCount + 4
-  /// How many of the newest records are kept in memory; enough for the firmware to take up from.
+  /// How many of the newest records are kept in memory; enough for the firmware to restore its state.
   static let keptCount = 3 * LockLimit.operations
 
   struct Content {
     /// The newest records, oldest first.
     var latest: [LockRecord] = []
     var recordCount = 0
-    /// Where the records end; what follows is a piece of one.
+    /// Where the records end. A partial record may follow.
     var validByteCount = 0
-    /// Why it can't be used as it is, though what comes before `validByteCount` is good.
+    /// Why it can't be used as it is, though everything before `validByteCount` is valid.
     var problem: RecordLogError?
-    /// The number of the last record; 0: there is none.
+    /// The number of the last record, or 0 if there is none.
     var last: UInt64 { latest.last?.index ?? 0 }
   }
 
@@ -76,7 +76,7 @@ enum RecordLogFormat {
   static func read(_ bytes: [UInt8], path: String) -> Content {
     var content = Content()
     guard bytes.count >= header.count else {
-      // The very first write of an earlier version of this program may be torn as well.
+      // The very first write by an earlier version of this program may be truncated as well.
       if !header.starts(with: bytes) { content.problem = .notALog(path: path) }
       return content
     }
@@ -96,17 +96,17 @@ enum RecordLogFormat {
       let isWhole = sum.elementsEqual(checkSum(encoded))
       var decoded: LockRecord?
       do { decoded = try LockRecord(decoding: encoded) } catch {
-        // A newer program may have more kinds of records, causes and results: that is no damage.
+        // A newer program may have more kinds of records, causes and results. That is not damage.
         if isWhole, error == .unknownVersion || error == .unknownValue {
           content.problem = .unknownRecord(path: path, record: content.last &+ 1)
           break
         }
       }
-      // The first record's number may be any: the older ones are in files of their own.
+      // The first record may have any number: older ones are in separate files.
       guard isWhole, let record = decoded, record.index > 0,
         content.recordCount == 0 || record.index == content.last &+ 1
       else {
-        // Only the last one can be torn.
+        // Only the last record can be partial.
         if bytes.count - position >= 2 * entryByteCount {
           content.problem = .damaged(path: path, record: content.last &+ 1)
         }
@@ -121,7 +121,7 @@ enum RecordLogFormat {
     return content
   }
 
-  /// CRC-32 (ISO-HDLC), most significant byte first: it finds torn and decayed records, and no forger.
+  /// CRC-32 (ISO-HDLC), most significant byte first. It detects torn and decayed records, but not forgery.
   static func checkSum(_ bytes: some Sequence<UInt8>) -> [UInt8] {
     var remainder: UInt32 = .max
     for byte in bytes { remainder = remainder >> 8 ^ table[Int(UInt8(truncatingIfNeeded: remainder) ^ byte)] }
@@ -130,7 +130,7 @@ enum RecordLogFormat {
     return writer.bytes
   }
 
-  /// What a byte does to the remainder.
+  /// The effect of a byte on the remainder.
   private static let table: [UInt32] = (0..<256).map { byte in
     (0..<8).reduce(UInt32(byte)) { value, _ in value & 1 == 1 ? value >> 1 ^ 0xEDB8_8320 : value >> 1 }
   }

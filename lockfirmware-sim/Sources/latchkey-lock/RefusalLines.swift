@@ -1,17 +1,17 @@
-/// How many refusals the journal is told of: anybody can write to a lock as often as the radio carries it. A few at a time
-/// are each a line; of the rest the next line says how many there were.
+/// Limits how many refusals are journaled, because anyone can write to a lock as often as the radio allows. A few at
+/// a time get a line each; the next line says how many were left out since.
 struct RefusalLines {
-  /// Lines that may come at once.
+  /// How many lines may come at once.
   static let burst = 20
-  /// How long until there may be one more, in milliseconds.
+  /// How long until another line is allowed, in milliseconds.
   static let refillMilliseconds: Int64 = 10_000
 
   private var left = burst
   private var refilledAt: Int64 = 0
   private var untold = 0
 
-  /// One refusal.
-  /// - Returns: how many went untold before it, where this one may be told; `nil` where it may not.
+  /// Reports one refusal.
+  /// - Returns: how many were left out before it if this one may be journaled, otherwise `nil`.
   mutating func tell(at milliseconds: Int64) -> Int? {
     let steps = max(0, (milliseconds - refilledAt) / Self.refillMilliseconds)
     if steps > 0 {

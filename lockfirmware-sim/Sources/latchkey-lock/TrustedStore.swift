@@ -3,11 +3,11 @@ import LockCryptography
 import LockFirmware
 import Logging
 
-/// The centrals that proved themselves, over the lock's restarts. Losing them opens nothing and shuts nobody out for long:
-/// so they are written without waiting for the disk, and what can't be read is left out with a warning.
+/// The centrals that proved themselves, stored across the lock's restarts. Losing them opens nothing and keeps no one
+/// out for long. So they are written without waiting for the disk, and unreadable entries are skipped with a warning.
 struct TrustedStore {
   static let fileName = "trusted.json"
-  /// Two names for each of the phones that a lock can have.
+  /// Two identifiers for each of the phones that a lock can have.
   static let maximumCount = LockKeys.maximumPhoneCount * LockLimit.linksOfOnePhone
   private static let maximumByteCount = 64 * 1024
 

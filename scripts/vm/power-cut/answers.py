@@ -1,4 +1,4 @@
-"""The log of a trial: what was asked for and answered, what of it must be there, and what is found on the disk."""
+"""The log of a test: what was asked and answered, what must therefore be there, and what is found on the disk."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def note(kind: str, **what: Any) -> None:
 
 
 class Expected:
-    """What was promised: everything that was answered, and perhaps what was asked for last."""
+    """What was promised: everything that was answered, and possibly the last request."""
 
     def __init__(self, log: str) -> None:
         self.wanted: bool | None = False
@@ -41,14 +41,14 @@ class Expected:
                 self.counts[what["do"]] = self.counts.get(what["do"], 0) + 1
                 self.pending = None
             elif kind == "failed":
-                # It may have been stored before it was found to be impossible.
+                # It may have been stored before it turned out to be impossible.
                 self.pending, self.notifying = None, None
             elif kind == "dropped":
-                # A link that is lost ends the request, as it does on iOS; what is stored of it says which came first.
+                # A lost link ends the request, as on iOS. Only the store says which of the two came first.
                 self.wanted, self.notifying = None, None
             elif kind == "found":
                 found = json.loads(rest)
-                # From here on it counts what is there, be it what was asked for last.
+                # From here on the state that was found counts, including a last request that was carried out.
                 self.wanted, self.notifying = found["wanted"], found["notifying"]
                 self.services, self.records = set(found["services"]), found["records"]
                 self.pending = None
@@ -75,7 +75,7 @@ class Expected:
         }  # fmt: skip
 
     def allows(self, found: dict[str, Any]) -> list[str]:
-        """What is missing or too much; nothing: all promises are kept."""
+        """Returns what is missing or unexpected; an empty list if all promises are kept."""
         before = self.state()
         after = before
         if self.pending is not None and self.pending["do"] != "bolt":
@@ -86,12 +86,12 @@ class Expected:
             for key in ("wanted", "notifying", "services")
             if found[key] not in (before[key], after[key]) and before[key] is not None
         ]
-        # A record may be there whose answer was not given any more.
+        # A record may be there although its answer was not sent any more.
         return wrong + (["records"] if found["records"] < before["records"] else [])
 
 
 def stored(phone: str = "/var/lib/latchkey", door: str = "/var/lib/door") -> dict[str, Any]:
-    """What the phone's store holds for our app, from a copy of it, and what the lock's log does."""
+    """What the phone's store contains for our app, read from a copy, and what the lock's log contains."""
     with tempfile.TemporaryDirectory() as folder:
         for path in glob.glob(phone + "/state.sqlite*"):
             if not path.endswith("-shm"):
@@ -108,7 +108,7 @@ def stored(phone: str = "/var/lib/latchkey", door: str = "/var/lib/door") -> dic
     for kind, record in rows:
         if kind == "peripheral" and record["manager"]["app"] == APP:
             wanted = wanted or record["isWanted"]
-            # A subscription is of a connection that is wanted.
+            # A subscription belongs to a connection that is wanted.
             notifying = record["isWanted"] and any(
                 characteristic["isNotifying"]
                 for service in record.get("services") or []

@@ -1,4 +1,4 @@
-"""An app of the phone's latchkeyd that speaks its D-Bus interface by itself."""
+"""An app of the phone's latchkeyd that uses the D-Bus interface directly."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ CENTRAL, PERIPHERAL = 1, 2
 
 
 class App:
-    """One app of the phone's latchkeyd, as its D-Bus interface has it."""
+    """One app of the phone's latchkeyd, through its D-Bus interface."""
 
     def __init__(self) -> None:
         dbus.mainloop.glib.DBusGMainLoop(set_as_default=True)
@@ -41,12 +41,13 @@ class App:
         except dbus.DBusException as problem:
             if problem.get_dbus_name() != "org.latchkey.Error.NotAttached":
                 raise
-        # The system has just started the app for what happened meanwhile: /bin/true, whose end it takes for ours.
+        # The system has just launched the app for an event. The launched program is /bin/true, and the system takes
+        # its exit for ours.
         self.attach()
         return method(*arguments, timeout=120)
 
     def wait(self, *names: str, seconds: float = 180, operation: int | None = None) -> tuple[Any, ...]:
-        """The first event of one of these names, from now on or not looked at yet; of an operation, its end."""
+        """Returns the first event, old or new, with one of these names; with `operation`, the end of this operation."""
         deadline = time.monotonic() + seconds
         while True:
             for index, (name, arguments) in enumerate(self.events):
@@ -57,7 +58,7 @@ class App:
                 raise story.Broken(f"none of {names} within {seconds:.0f} s; there were {[name for name, _ in self.events]}")
 
     def await_more(self, deadline: float) -> bool:
-        """Blocks until the bus brings something; returns whether that was before the deadline."""
+        """Blocks until a message arrives on the bus. Returns whether one came before the deadline."""
         left = deadline - time.monotonic()
         if left <= 0:
             return False
@@ -69,7 +70,7 @@ class App:
         return True
 
     def was_dropped(self) -> bool:
-        """Whether the system has told, and nobody looked at it yet, that the link is lost."""
+        """Whether there is an unconsumed event which says that the link is lost."""
         while self.loop.iteration(False):
             pass
         dropped = any(name == "Disconnected" and arguments[2] == self.peer for name, arguments in self.events)
@@ -92,7 +93,7 @@ class App:
         )  # fmt: skip
 
     def discover(self) -> None:
-        """The door, which is not known yet."""
+        """Finds the door, which is not known yet."""
         nothing = dbus.Array([], signature="as")
         scan = dbus.Struct((nothing, dbus.Boolean(False), dbus.Array([], signature="s")))
         self.call("Scan", dbus.UInt32(CENTRAL), scan)
@@ -100,8 +101,9 @@ class App:
         self.call("StopScan", dbus.UInt32(CENTRAL))
 
     def find(self) -> None:
-        """The door, which the agent is connected to."""
-        # bluetoothd tells everybody at once of a link: whoever asks the system then asks behind that word.
+        """Finds the door, to which the agent is connected."""
+        # bluetoothd announces a link to all its clients at once. A request made after that announcement reaches
+        # latchkeyd after it.
         self.follow_bluetooth()
 
         def is_found() -> bool:
@@ -112,14 +114,14 @@ class App:
         self.await_that(is_found, 240, "the phone does not connect to the door")
 
     def follow_bluetooth(self) -> None:
-        """From now on `await_more` returns at each change of a device of bluetoothd's."""
+        """From now on `await_more` returns at each change of one of bluetoothd's devices."""
         self.bus.add_signal_receiver(
             lambda *_: None, signal_name="PropertiesChanged", dbus_interface="org.freedesktop.DBus.Properties",
             arg0="org.bluez.Device1",
         )  # fmt: skip
 
     def await_that(self, holds: Callable[[], bool], seconds: float, otherwise: str) -> None:
-        """Looks again whenever the bus has brought something."""
+        """Checks again whenever a message arrives on the bus."""
         deadline = time.monotonic() + seconds
         while not holds():
             if not self.await_more(deadline):
@@ -133,7 +135,7 @@ class App:
             return False
 
     def subscribable(self) -> int | None:
-        """The handle of a characteristic of the lock's that notifies; none, where the link has just gone."""
+        """The handle of a characteristic of the lock that notifies, or None if the link was just lost."""
         done = self.perform("DiscoverServices", dbus.Array([], signature="as"))
         for service in done[-1] if done[0] == "ServicesDiscovered" else []:
             done = self.perform("DiscoverCharacteristics", dbus.Array([], signature="as"), dbus.UInt16(service[0]))

@@ -1,4 +1,4 @@
-"""Asks for anything, in any order, as fast as it is answered, until the power goes."""
+"""Sends random requests, each as soon as the previous one is answered, until the power is cut."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from app import CENTRAL, PERIPHERAL, App
 
 
 class Refused(Exception):
-    """Answered with an error: nothing was promised."""
+    """The answer was an error, so nothing was promised."""
 
 
 def lock_socket(door: str = "/var/lib/door") -> str:
-    """Where the lock's hardware is. Whoever has a journal waits for `lock.started` before, and finds it at the first look."""
+    """Returns the path of the lock's hardware socket, which exists at `lock.started`."""
     end = time.monotonic() + 120
     while time.monotonic() < end:
         found = glob.glob(door + "/apps/*/**/hardware.sock", recursive=True)
@@ -34,7 +34,7 @@ def lock_socket(door: str = "/var/lib/door") -> str:
 
 
 def answered(what: str) -> None:
-    """Called when something was answered; the power may go right now."""
+    """Called after each answer. The power may be cut here."""
 
 
 def do(what: str, work: Any, **more: Any) -> None:
@@ -45,7 +45,7 @@ def do(what: str, work: Any, **more: Any) -> None:
 
 
 def ask_for_more(app: App, expected: Expected, bolt: str) -> None:
-    """Anything, in any order, as fast as it is answered, until the power goes."""
+    """Sends random requests, each as soon as the previous one is answered, until the power is cut."""
     characteristic: int | None = None
     position = "unlocked"
     while True:
@@ -72,7 +72,7 @@ def ask_for_more(app: App, expected: Expected, bolt: str) -> None:
                 if characteristic is None:
                     characteristic = app.subscribable()
                     if characteristic is None:
-                        # The link has just gone; there are other things to ask for.
+                        # The link was just lost. Other requests are still possible.
                         continue
                 on = not expected.notifying
                 handle = dbus.UInt16(characteristic)
@@ -86,7 +86,7 @@ def ask_for_more(app: App, expected: Expected, bolt: str) -> None:
                     do("subscribe" if on else "unsubscribe", subscribe)
                     expected.notifying = on
                 except Refused as problem:
-                    # The other side has just begun anew, and the link with it.
+                    # The other side has just restarted, which ended the link.
                     note("failed", problem=str(problem))
             case "publish":
                 service = str(uuid.uuid4())

@@ -1,4 +1,4 @@
-"""The guest as a phone and a door at once: set up once, and started after each boot."""
+"""The guest is a phone and a door at once. This sets it up once, and starts it after each boot."""
 
 from __future__ import annotations
 
@@ -11,28 +11,28 @@ import story
 from answers import APP
 from app import App
 
-#: What was on the disk before the phone's latchkeyd and the door's began: a link that was up ended with the power, and so
-#: does a request for it as soon as latchkeyd runs.
+#: What was on the disk before the two latchkeyds started. It must be copied before, because the link that was up
+#: ended with the power, and its request ends as soon as latchkeyd runs.
 BEFORE = pathlib.Path("/run/promises")
 PROGRAMS = story.SHARE / "programs"
-#: The door as bluetoothd knows it, and the phone.
+#: bluetoothd's objects of the door and of the phone.
 BONDS = (story.DEVICE, "/org/bluez/hci0/dev_C0_DE_00_00_00_02")
 
 
 def prepare() -> None:
-    """The phone and the door, set up once."""
+    """Sets up the phone and the door, once."""
     for unit, state in (("latchkeyd", "/var/lib/latchkey"), ("door", "/var/lib/door")):
         folder = pathlib.Path(f"/etc/systemd/system/{unit}.service.d")
         folder.mkdir(parents=True)
         copy = f"mkdir -p {BEFORE} && [ -e {BEFORE}/{unit} ] || cp -a {state} {BEFORE}/{unit} || :"
         (folder / "before.conf").write_text(f"[Service]\nExecStartPre=+/bin/sh -c '{copy}'\n")
-        # An emulated processor on a busy host.
+        # The processor is emulated, on a busy host.
         (folder / "slow.conf").write_text("[Service]\nWatchdogSec=300s\nTimeoutStopSec=120s\n")
     if PROGRAMS.is_dir():
         prepare_from_programs()
     story.prepare()
     if PROGRAMS.is_dir():
-        # All apps came, and the phone is no lock.
+        # All apps were installed, but the phone is not a lock.
         shutil.rmtree(f"/usr/share/latchkey/apps/{story.LOCK}")
     apps = pathlib.Path("/usr/share/latchkey/apps") / APP
     apps.mkdir(parents=True)
@@ -46,12 +46,12 @@ def prepare() -> None:
 
 
 def prepare_from_programs() -> None:
-    """Programs that were built without packages, and what the packages would install with them."""
+    """Installs programs that were built without packages, and everything else that the packages would install."""
     home = pathlib.Path("/usr/libexec/latchkey")
     shutil.copytree(PROGRAMS, home)
     story.run("bash", str(story.SHARE / "scripts/install-config.sh"), "/")
     story.run("systemd-sysusers")
-    # It knows the users of its policy from when it reads that.
+    # dbus-daemon resolves the users in its policy only when it reads the policy.
     story.run("systemctl", "reload", "dbus.service")
     story.run("systemd-tmpfiles", "--create")
     libraries = "[Service]\nEnvironment=LD_LIBRARY_PATH=/usr/libexec/latchkey/lib\n"
@@ -75,7 +75,7 @@ def prepare_from_programs() -> None:
 
 
 def pair(app: App, events: story.Events) -> None:
-    """The agent meets its lock; bonds are on the disk before any power is cut."""
+    """Pairs the agent with its lock, so that the bonds are on the disk before any power is cut."""
     agent = subprocess.Popen(["python3", str(story.HOME / "pairing_agent.py")], stdout=subprocess.PIPE, text=True)
     assert agent.stdout is not None
     if agent.stdout.readline().strip() != "ready":

@@ -1,8 +1,8 @@
-"""What runs in a guest whose power is cut: after each boot it looks whether everything that was answered before is there,
-and then asks for more until the power goes. The guest is a phone and a door at once, as in ../warp.
+"""Runs in a guest whose power is cut. After each boot it checks that everything that was answered before is there,
+and then sends more requests until the power is cut. The guest is a phone and a door at once, as in ../warp.
 
-Each line of /share/log is on the host when `write` returns: `ask` before something is asked for, `ok` when it was
-answered, and what was found after a boot.
+Each line of /share/log is on the host when `write` returns: `ask` before a request, `ok` after its answer, and what
+was found after a boot.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def main() -> int:
         events = story.Events()
         events.wait("lock.started", 300)
         bolt = lock_socket()
-        # The door's store and the lock's log are open by now: who refuses to start is found out here.
+        # By now the door's store and the lock's log are open. A program that refuses to start is noticed here.
         for unit in ("latchkeyd.service", "door.service"):
             if story.run("systemctl", "is-active", unit, allow_failure=True) != "active":
                 raise story.Broken(f"{unit} does not run after the power cut")

@@ -1,7 +1,7 @@
-"""Says yes to a pairing without numbers, for every device of every adapter.
+"""Accepts pairings without numbers, for every device of every adapter.
 
-bluetoothd has one default agent for all its adapters, and asks it for both ends of a pairing that happens on one machine.
-Each of the two latchkeyds answers for its own adapter alone, so neither can be that agent.
+bluetoothd has one default agent for all its adapters, and asks it for both ends of a pairing within one machine. Each
+of the two latchkeyds answers only for its own adapter, so neither can be that agent.
 """
 
 from __future__ import annotations
