@@ -9,8 +9,8 @@ package struct FinishedProcess: Sendable, Equatable {
   /// Runs a program to its end; blocks. Its output and its error output are collected here, unless `start` has places for
   /// them.
   ///
-  /// - Returns: `nil` where it took longer than `limit`, and was killed.
-  /// - Throws: where it can't be started.
+  /// - Returns: `nil` if it took longer than `limit`, and was killed.
+  /// - Throws: if it can't be started.
   package static func run(_ name: String, _ start: ProcessStart, limit: Duration) throws -> FinishedProcess? {
     var start = start
     var writing: [Int32] = []

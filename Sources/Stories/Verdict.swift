@@ -13,7 +13,7 @@ struct Verdict {
   static func scope(of step: Step) -> String { step.line.map { "line \($0)" } ?? "a check" }
   static func place(of step: Step) -> String { step.line.map { "line \($0)" } ?? "a step" }
 
-  /// - Parameter reason: why nobody can judge any of these; `nil` where somebody can.
+  /// - Parameter reason: why nobody can judge any of these; `nil` if somebody can.
   mutating func judge(
     _ references: [PromiseReference], _ evidence: Evidence, scope: String, unjudged reason: String? = nil
   ) {

@@ -30,14 +30,17 @@ struct JournalJudgeTests {
   }
 
   /// The story with the mark of its chapter before it.
-  static func told(_ story: [JournalEntry]) -> [JournalEntry] {
-    [mark(.chapterBegan, [.name: chapter])]
-      + story.map { entry in
-        var entry = entry
-        // `StoryJournal` says so by a field, which the deeds themselves have not.
-        if entry.mark != nil { entry[.machine] = nil }
-        return entry
-      }
+  static func told(_ story: [JournalEntry], chapter: String = chapter) -> [JournalEntry] {
+    [mark(.chapterBegan, [.name: chapter])] + recorded(story)
+  }
+
+  /// `StoryJournal` names the machine of a deed by a field, which the deeds of a journal don't have.
+  static func recorded(_ story: [JournalEntry]) -> [JournalEntry] {
+    story.map { entry in
+      var entry = entry
+      if entry.mark != nil { entry[.machine] = nil }
+      return entry
+    }
   }
 
   static func mark(
@@ -164,7 +167,7 @@ struct JournalJudgeTests {
 
   @Test("H1: journals without deeds, with misspelt ones, with two stories or with each other's lines are told")
   func deeds() throws {
-    #expect(try refusal(JournalExport(StoryJournal.dead)).contains("no line says that a chapter began"))
+    #expect(try refusal(JournalExport(Self.recorded(StoryJournal.dead))).contains("no line says that a chapter began"))
     let story = Self.told(StoryJournal.dead)
     func told(_ change: @escaping ([String: String]) -> [String: String]) throws -> String {
       let export = try JournalExport(story)
@@ -180,7 +183,7 @@ struct JournalJudgeTests {
     #expect(
       try refusal(JournalExport(story + Self.told(StoryJournal.dead))).contains(
         "the chapter 'days away' begins a second time"))
-    let other = [Self.mark(.chapterBegan, [.name: "a week"])] + StoryJournal.dead
+    let other = Self.told(StoryJournal.dead, chapter: "a week")
     #expect(try refusal(JournalExport(other)).contains("a chapter 'a week' where the scenario has 'days away'"))
     let export = try JournalExport(story)
     let door = try export.write("door")

@@ -23,7 +23,7 @@ package struct ExportedJournal: Sendable {
   /// - Parameters:
   ///   - machine: what the story calls the machine.
   ///   - path: a file, or a pipe from journalctl.
-  /// - Throws: `JournalExportError` where it can't be read, is no journal, or has been cut.
+  /// - Throws: `JournalExportError` if it can't be read, is no journal, or has been cut.
   package init(of machine: String, path: String) throws(JournalExportError) {
     self.machine = machine
     file = path
