@@ -20,9 +20,9 @@ package struct HomeConfiguration: Sendable, Hashable {
   /// How long after its beginning such an approach may reach the door.
   package var wholeWindow: Duration = .seconds(180)
   /// The strongest signal that a link can be lost with by who walks away, in dBm.
-  package var fadedSignal = -90
+  package var fadedSignal = -88
   /// By how much it was stronger before, in dB.
-  package var fadingMargin = 14
+  package var fadingMargin = 12
   /// How long fading takes at most, from that stronger signal to the loss of the link: who leaves does not stop.
   package var fadingDuration: Duration = .seconds(90)
   /// The weakest signal that counts as being near the door, in dBm.
