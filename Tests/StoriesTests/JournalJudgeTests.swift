@@ -29,12 +29,12 @@ struct JournalJudgeTests {
       """, file: "told.yaml")
   }
 
-  /// The story with the mark of its chapter before it.
+  /// The story, preceded by the beginning of its chapter.
   static func told(_ story: [JournalEntry]) -> [JournalEntry] {
     [mark(.chapterBegan, [.name: chapter])]
       + story.map { entry in
         var entry = entry
-        // `StoryJournal` says so by a field, which the deeds themselves have not.
+        // `StoryJournal` has this in a field that the steps themselves do not have.
         if entry.mark != nil { entry[.machine] = nil }
         return entry
       }
@@ -109,7 +109,7 @@ struct JournalJudgeTests {
     #expect(text.contains("phone.json:13: the clock of phone went back by "), "\(text)")
   }
 
-  /// What is said about journals that can't be judged.
+  /// The error for journals that can't be judged.
   private func refusal(_ export: JournalExport, _ scenario: Scenario? = nil) throws -> String {
     do {
       let report = try judge(export, try scenario ?? Self.scenario(promises: ["unlocked-once"]))
@@ -247,7 +247,7 @@ struct JournalJudgeTests {
     let last = (StoryJournal.dead.last?.t ?? 0) / 1_000_000_000
     #expect(try judgement(StoryJournal.dead) == .broken)
     #expect(try judgement(StoryJournal.dead + [Self.mark(.daemonKilled, machine: "phone", at: last)]) == .kept)
-    // What was done to another machine, or to another part of this one, is no reason.
+    // A step on another machine, or for another part of this machine, does not explain it.
     #expect(try judgement(StoryJournal.dead + [Self.mark(.daemonKilled, machine: "door", at: last)]) == .broken)
     #expect(try judgement(StoryJournal.dead + [Self.mark(.fault, machine: "phone", at: last)]) == .broken)
   }
