@@ -72,6 +72,7 @@ struct AppLinkBusTests {
     check(Sample.controlRequests.map(ControlCoding.message), ControlCoding.shapes)
   }
 
+  /// `LATCHKEY_RECORD_WIRE=1` writes the interfaces as they are served into the files, below their comments.
   @Test("the interface described in config/dbus is the one that is served")
   func introspection() async throws {
     let bus = try PrivateBus()
@@ -84,12 +85,29 @@ struct AppLinkBusTests {
     let served = try #require(reply.first?.stringValue)
     let folder = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../config/dbus")
     for name in [AppLinkName.appInterface, AppLinkName.controlInterface] {
-      let described = try String(contentsOf: folder.appending(path: name + ".xml"), encoding: .utf8)
+      let file = folder.appending(path: name + ".xml")
+      let described = try String(contentsOf: file, encoding: .utf8)
+      if ProcessInfo.processInfo.environment["LATCHKEY_RECORD_WIRE"] != nil {
+        let head = try #require(described.range(of: "<node>")).upperBound
+        let body = indented(try #require(interface(name, in: served)), by: 1)
+        try Data((described[..<head] + "\n\(body)\n</node>\n").utf8).write(to: file)
+        continue
+      }
       #expect(interface(name, in: described) != nil)
       #expect(interface(name, in: described) == interface(name, in: served), "config/dbus/\(name).xml")
     }
     other.close()
     system.server.close()
+  }
+
+  /// A tag a line, each level two columns further in.
+  private func indented(_ text: String, by level: Int) -> String {
+    var level = level
+    return text.replacingOccurrences(of: "><", with: ">\n<").split(separator: "\n").map { tag in
+      if tag.hasPrefix("</") { level -= 1 }
+      defer { if !tag.hasPrefix("</"), !tag.hasSuffix("/>") { level += 1 } }
+      return String(repeating: "  ", count: level) + tag
+    }.joined(separator: "\n")
   }
 
   /// The text of one interface, without comments and without space between tags.
