@@ -96,7 +96,7 @@ struct JournalJudgeTests {
     }
   }
 
-  @Test("H1: clocks that drift apart, or are set back, are an error that says which")
+  @Test("H1: clocks that drift apart, or are set back, are an error that names them")
   func clockWrong() throws {
     let twice = Self.told(StoryJournal.dead.afterwards(StoryJournal.dead))
     let drifting = try JournalExport(twice)
@@ -130,7 +130,7 @@ struct JournalJudgeTests {
     } catch { return "\(error)" }
   }
 
-  @Test("H1: a file that is no journal, is cut, is empty or has a line without an end is told with its line")
+  @Test("H1: a file that is not a journal, is truncated, is empty or has an endless line is refused with the line")
   func notAJournal() throws {
     let line = #"{"__CURSOR":"a","__REALTIME_TIMESTAMP":"1790000000000000","MESSAGE":"x"}"# + "\n"
     #expect(try refusal(ofText: Array(line.utf8)) == "taken: 0")
