@@ -57,7 +57,7 @@ let package = Package(
     .package(url: "https://github.com/jpsim/Yams", exact: "6.2.2"),
     // Processes that the tests start. They inherit no unrelated descriptors, and waiting for them blocks no thread.
     .package(url: "https://github.com/swiftlang/swift-subprocess", exact: "1.0.2"),
-    // Lines that are taken from in front, and what is on its way to the disk in the order in which it came.
+    // Queues that are consumed from the front, and ordered sets and dictionaries of pending changes.
     .package(url: "https://github.com/apple/swift-collections", exact: "1.6.0"),
     // For `make docs`. No target needs it.
     .package(url: "https://github.com/swiftlang/swift-docc-plugin", exact: "1.5.0"),
@@ -257,7 +257,7 @@ let package = Package(
     program("world-puppet", ["Timekeeping", "CSystemd", "TimeTypes"], path: "Tests/Support/world-puppet"),
     tests(
       "WorldsTests", ["Worlds", "ProcessTesting", "Timekeeping", "CSystemd", "world-puppet", "latchkey", "TimeTypes"]),
-    // Recorded stories as systemd's journal has them.
+    // Recorded stories, exported as journals of systemd.
     library("StoryTesting", ["Journal", "JournalEvents"], path: "Tests/StoryTesting"),
     tests(
       "StoriesTests",

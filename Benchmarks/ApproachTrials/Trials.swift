@@ -5,7 +5,7 @@ import TimeTypes
 /// The results of many trials of one kind.
 package struct TrialFigures: Sendable, Equatable {
   package var runs = 0
-  /// The door opened although nobody came.
+  /// The door opened although no owner came.
   package var falseOpens = 0
   /// The owner came to the door and it stayed locked.
   package var refused = 0

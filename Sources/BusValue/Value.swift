@@ -20,7 +20,7 @@ package indirect enum Value: Sendable, Hashable {
   case dictionary(key: String, value: String, [Value: Value])
   case structure([Value])
   case variant(Value)
-  /// A file descriptor (`h`). Whoever took it out of the message owns it and closes it.
+  /// A file descriptor (`h`). The code that takes it out of the message owns it and closes it.
   case fileDescriptor(Int32)
 
   /// The D-Bus signature of this value.

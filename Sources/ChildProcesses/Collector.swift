@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 import Threads
 
-/// Collects what a process writes, up to a limit, on a thread of its own.
+/// Collects the output of a process, up to a limit, on a separate thread.
 package final class Collector: @unchecked Sendable {
   // Guarded by the condition.
   private let condition = NSCondition()
@@ -44,14 +44,14 @@ package final class Collector: @unchecked Sendable {
     return String(decoding: data, as: UTF8.self)
   }
 
-  /// Everything that an ended process has written. Waits for what is still in the pipe, for at most 5 s, because a
-  /// process that it left behind may hold the other end.
+  /// Everything that an ended process has written. Waits at most 5 s for what is still in the pipe, because a process
+  /// that it left behind may hold the other end.
   package var finalText: String {
     _ = waitForEnd(until: .now + .seconds(5))
     return text
   }
 
-  /// - Returns: whether the text is as wanted; `false` when the output has ended or the time is up.
+  /// - Returns: whether the text fits; `false` when the output has ended or the time is up.
   package func wait(until deadline: ContinuousClock.Instant, _ fits: (String) -> Bool) -> Bool {
     wait(until: deadline) { fits(String(decoding: data, as: UTF8.self)) }
   }

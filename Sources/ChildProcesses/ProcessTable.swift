@@ -49,7 +49,7 @@ package final class ProcessTable: Sendable {
     }
     childrenMayExist.signal()
     do { try DetachedThread.start { [self] in reapWhenEnded(pid) } } catch {
-      // Nobody would notice its end.
+      // Its end would go unnoticed.
       kill(pid, SIGKILL)
       reapWhenEnded(pid)
       throw error

@@ -37,7 +37,7 @@ package enum DetachedThread {
   }
 }
 
-/// Why there is no thread.
+/// Why a thread could not be created.
 package struct ThreadError: Error, Sendable, Hashable {
   /// The `errno` returned by pthread_create(3).
   package let number: Int32

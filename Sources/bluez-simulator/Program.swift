@@ -27,30 +27,30 @@ struct Program: AsyncParsableCommand {
     abstract: "Serves org.bluez on the buses of several machines, over one simulated radio.",
     discussion: """
       Takes commands as lines of JSON on standard input, such as \
-      {"id":1,"command":{"move":{"machine":"phone","x":40,"y":0}}}, and answers each with a line on standard output; \
-      what happens on the radio comes there too. It ends with its standard input, unless told to stay. \
+      {"id":1,"command":{"move":{"machine":"phone","x":40,"y":0}}}, and answers each with a line on standard output, \
+      where it also reports what happens on the radio. It ends with its standard input, unless --stay is given. \
       {"id":2,"command":{"list":{}}} lists machines, places and links; bluez-simulator(1) has all commands.
 
-      A client of a machine is told of its bus: DBUS_SYSTEM_BUS_ADDRESS=unix:path=/tmp/phone bluetoothctl
+      A client of a machine needs the address of its bus: DBUS_SYSTEM_BUS_ADDRESS=unix:path=/tmp/phone bluetoothctl
       """,
     version: LatchkeyVersion.current)
 
   @Option(help: ArgumentHelp("A machine and its bus; may be repeated.", valueName: "name=address"))
   var machine: [String] = []
 
-  @Option(help: ArgumentHelp("A machine of those above that uses resolvable private addresses.", valueName: "name"))
+  @Option(help: ArgumentHelp("One of these machines, which uses resolvable private addresses.", valueName: "name"))
   var privateMachine: [String] = []
 
   @Option(
     help: ArgumentHelp(
-      "A machine of those above whose bluetoothd runs with --experimental: it has AdvertisementMonitorManager1.",
+      "One of these machines, whose bluetoothd runs with --experimental and has AdvertisementMonitorManager1.",
       valueName: "name"))
   var experimentalMachine: [String] = []
 
-  @Option(help: ArgumentHelp("How many adapters a machine of those above has, up to 8.", valueName: "name=count"))
+  @Option(help: ArgumentHelp("The number of adapters of one of these machines, up to 8.", valueName: "name=count"))
   var adapters: [String] = []
 
-  @Option(help: "The same seed gives the same radio.")
+  @Option(help: "The seed of the radio's random numbers.")
   var seed: UInt64 = 1
 
   @Flag(

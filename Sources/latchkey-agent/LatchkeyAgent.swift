@@ -69,7 +69,7 @@ import Timekeeping
       app = AgentApp(
         configuration, keys: keys, store: store, boot: try BootIdentifier.ofThisBoot(), time: time, logger: logger)
     } catch {
-      // Logged for the journal. The command also prints it for whoever started it.
+      // Logged for the journal. The command also prints it for the person who started it.
       logger.critical("the agent can't start: \(error)")
       throw StartError(description: "\(error)")
     }

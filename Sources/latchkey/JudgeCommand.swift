@@ -6,14 +6,14 @@ import Worlds
 
 struct JudgeCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "judge", abstract: "Tells from machines' journals which promises of a scenario were kept.",
+    commandName: "judge", abstract: "Checks in machines' journals which promises of a scenario were kept.",
     discussion: """
-      For stories that somebody else told: at a real home, or on machines that prove does not know. Each machine's journal \
-      is what journalctl --output=json exports. What was done to the world is in one of them, as lines of the orchestrator \
-      (docs/scenarios.md). Prints the timeline and the verdict as prove does. Ends with 0 where every promise was kept, with \
-      1 where one was broken or the story was not told to its end, with 64 for wrong arguments or a wrong scenario, with 65 \
-      where a file is no such journal or the journals do not belong together, with 66 where one can't be read, with 74 where \
-      the output or the file of --json could not be written, and with 141 where nobody read the output.
+      For stories that ran without prove: at a real home, or on machines that prove can't control. The journals are \
+      exported by journalctl --output=json. One of them has the steps of the story, as lines of the orchestrator \
+      (docs/scenarios.md). Prints the timeline and the verdict like prove. Exits with 0 if every promise was kept, \
+      with 1 if one was broken or the story stopped before its end, with 64 for wrong arguments or a wrong scenario, \
+      with 65 if a file is not such a journal or the journals do not belong together, with 66 if one can't be read, \
+      with 74 if the output or the file of --json could not be written, and with 141 if the reader of the output went away.
       """)
 
   @Argument(
@@ -29,7 +29,7 @@ struct JudgeCommand: ParsableCommand {
   @Option(help: ArgumentHelp("Write the timeline and the verdict to this file as JSON.", valueName: "file"))
   var json: String?
 
-  /// One machine's journal, as it is named on the command line.
+  /// One machine's journal, as given on the command line.
   struct Source: ExpressibleByArgument {
     var machine: String
     var file: String
@@ -50,7 +50,7 @@ struct JudgeCommand: ParsableCommand {
   func run() throws {
     do {
       let story = try ScenarioLibrary.load(scenario, executableFolder: try Executables.ownFolder())
-      // Before hundreds of megabytes are read.
+      // This is checked before hundreds of megabytes are read.
       try JournalJudge.check(journals.map(\.machine), of: story)
       let exported = try journals.map { try ExportedJournal(of: $0.machine, path: $0.file) }
       try ReportFile.tell(try JournalJudge.judge(story, exported), json: json)

@@ -16,7 +16,7 @@ struct LatchkeyCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "latchkey",
     abstract:
-      "Runs Latchkey: proves its promises in a simulated world or by machines' journals, makes keys, and speaks with a "
+      "Runs Latchkey: checks its promises in a simulated world or in machines' journals, creates keys, and controls a "
       + "machine's latchkeyd.",
     version: LatchkeyVersion.current,
     subcommands: [

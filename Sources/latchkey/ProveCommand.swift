@@ -9,9 +9,9 @@ struct ProveCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "prove", abstract: "Runs a scenario with real processes, and reports which promises were kept.",
     discussion: """
-      Prints what happens as it happens, then the timeline, then the verdict. Ends with 0 where every promise was \
-      kept, with 1 where one was broken or the story could not be told to its end, with 64 for wrong arguments, with \
-      74 where the output or the file of --json could not be written, and with 141 where nobody read the output.
+      Prints what happens as it happens, then the timeline, then the verdict. Exits with 0 if every promise was kept, \
+      with 1 if one was broken or the story stopped before its end, with 64 for wrong arguments, with 74 if the output \
+      or the file of --json could not be written, and with 141 if the reader of the output went away.
       """)
 
   @Argument(

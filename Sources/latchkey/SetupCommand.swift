@@ -8,10 +8,10 @@ struct SetupCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "setup", abstract: "Sets this machine up as a lock, or as a phone that opens one.",
     discussion: """
-      Makes the keys, turns Bluetooth on, and has the units run now and after every boot. The lock is told of the phone \
-      by a text that the phone's setup prints, and the phone of the lock by one that the lock's prints: each alone on \
-      standard output; what is done is told on standard error. On a terminal each asks for the other's text. Neither is \
-      secret. What has been set up before stays as it is.
+      Creates the keys, turns Bluetooth on, and starts the units now and after every boot. The phone's setup prints a \
+      text for the lock, and the setup of the lock prints one for the phone: only this text is on standard output, and \
+      everything else is on standard error. On a terminal each asks for the other's text. Neither text is secret. What \
+      was set up before stays as it is.
 
       Without terminals, in this order: `setup phone`, `setup lock --phone TEXT`, `setup phone --lock TEXT`.
       """,
@@ -22,7 +22,7 @@ struct SetupLockCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "lock", abstract: "Sets this machine up as a lock.")
 
-  @Option(help: ArgumentHelp("The phone's text: the lock is to open for it.", valueName: "text"))
+  @Option(help: ArgumentHelp("The text of a phone for which the lock opens.", valueName: "text"))
   var phone: String?
 
   func run() throws {

@@ -7,8 +7,8 @@ struct UnlockCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "unlock", abstract: "Opens the door, if the agent asks or at any time in range.",
     discussion: """
-      The agent is started or woken for it, and asks the lock. It needs a link: nothing is kept for later. Ends with 0 when \
-      the lock says that its bolt is open, and with 1 where not.
+      The agent is started or woken, and sends the command to the lock. This needs a link: nothing is kept for later. \
+      Exits with 0 if the lock reports that its bolt is open, and with 1 otherwise.
       """)
 
   @Option(help: "The bundle identifier of the app that has the keys.")

@@ -15,23 +15,23 @@ import UnixSignals
 struct Latchkeyd: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "latchkeyd",
-    abstract: "The Bluetooth system: keeps what apps ask of Bluetooth while they are not running.",
+    abstract: "The Bluetooth system: keeps apps' requests while they are not running.",
     discussion:
       "It talks to bluetoothd and to apps over the system bus, or the bus that DBUS_SYSTEM_BUS_ADDRESS names.",
     version: LatchkeyVersion.current)
 
-  @Option(help: ArgumentHelp("The folder for what it has promised.", valueName: "folder"))
+  @Option(help: ArgumentHelp("The folder for its state.", valueName: "folder"))
   var state: String
 
-  @Option(help: ArgumentHelp("The folder with a folder for each app, each with an Info.plist.", valueName: "folder"))
+  @Option(help: ArgumentHelp("A folder with one folder per app, each with an Info.plist.", valueName: "folder"))
   var apps: String?
 
-  @Option(help: ArgumentHelp("The folder with a folder of credentials for each app.", valueName: "folder"))
+  @Option(help: ArgumentHelp("A folder with one folder of credentials per app.", valueName: "folder"))
   var credentials: String?
 
   @Option(
     help: ArgumentHelp(
-      "The Bluetooth adapter to use, as hci1 or by its address; the first, if not given.", valueName: "adapter"),
+      "The Bluetooth adapter to use: its name, like hci1, or its address. Default: the first.", valueName: "adapter"),
     transform: Self.adapterChoice)
   var adapter: AdapterChoice?
 

@@ -72,7 +72,7 @@ struct AppLinkBusTests {
     check(Sample.controlRequests.map(ControlCoding.message), ControlCoding.shapes)
   }
 
-  /// `LATCHKEY_RECORD_WIRE=1` writes the interfaces as they are served into the files, below their comments.
+  /// `LATCHKEY_RECORD_WIRE=1` writes the served interfaces into the files, below their comments.
   @Test("the interface described in config/dbus is the one that is served")
   func introspection() async throws {
     let bus = try PrivateBus()
@@ -100,7 +100,7 @@ struct AppLinkBusTests {
     system.server.close()
   }
 
-  /// A tag a line, each level two columns further in.
+  /// One tag per line, with two more columns of indentation for each level.
   private func indented(_ text: String, by level: Int) -> String {
     var level = level
     return text.replacingOccurrences(of: "><", with: ">\n<").split(separator: "\n").map { tag in

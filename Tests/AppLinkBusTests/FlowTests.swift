@@ -117,7 +117,7 @@ struct FlowTests {
       Sample.manager, .updateValue(Sample.id(6), value: Array(repeating: number, count: 60_000), centrals: nil))
   }
 
-  @Test("a query comes after everything that was said before it, on whichever thread", arguments: [true, false])
+  @Test("a query comes after everything that was sent before it, on any thread", arguments: [true, false])
   func query(insideDelegate: Bool) async throws {
     let bus = try PrivateBus()
     let system = try TestSystem(on: bus)
@@ -140,7 +140,7 @@ struct FlowTests {
     system.server.close()
   }
 
-  @Test("what an app said before it left arrives")
+  @Test("what an app sent before it left arrives")
   func leaving() async throws {
     let bus = try PrivateBus()
     let system = try TestSystem(on: bus)
@@ -204,7 +204,7 @@ struct FlowTests {
     system.close()
   }
 
-  @Test("the reply to a request says that the system has dealt with it")
+  @Test("the reply to a request means that the system has processed it")
   func reply() async throws {
     let bus = try PrivateBus()
     let system = try SlowSystem(on: bus)

@@ -48,7 +48,7 @@ struct RegistrationTests {
     pair.close()
   }
 
-  @Test("C7: a client that says nothing of its monitors is registered with none")
+  @Test("C7: a client that does not list its monitors is registered without any")
   func silentMonitors() async throws {
     let pair = try await Pair()
     let peer = try Bus(address: pair.bus.address)

@@ -94,7 +94,7 @@ private struct HostilePeer {
     #expect(peer.model.links.isEmpty)
   }
 
-  @Test("H4: whatever a peer says, bluetoothd goes on and stays bounded", arguments: 0..<40)
+  @Test("H4: whatever a peer sends, bluetoothd continues to work within its limits", arguments: 0..<40)
   func noise(seed: UInt64) {
     for role in [LinkParameters.Role.central, .peripheral] {
       var peer = HostilePeer(role: role)

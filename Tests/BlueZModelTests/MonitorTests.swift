@@ -62,7 +62,7 @@ import TimeTypes
   }
 
   @Test(
-    "C7: a monitor is activated after the answer; who matches becomes a device, and is found at every advertisement")
+    "C7: a monitor is activated after the answer; what matches becomes a device, and is found at every advertisement")
   func finds() throws {
     var bench = Self.bench(isDiscoverable: false)
     let patterns = Self.patterns([(0, 0x01, [0x04])])

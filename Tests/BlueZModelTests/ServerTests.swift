@@ -194,7 +194,7 @@ import TimeTypes
         == .byte(0))
   }
 
-  @Test("H4: bluetoothd says good-bye to advertisements and agents, and not to applications")
+  @Test("H4: bluetoothd releases advertisements and agents, but not applications")
   func releases() {
     var bench = Bench()
     _ = bench.settle()

@@ -130,7 +130,7 @@ import Timekeeping
     }
   }
 
-  @Test("H4: a command that makes no sense gets an error that says why", .timeLimit(.minutes(10)))
+  @Test("H4: an invalid command gets an error with the reason", .timeLimit(.minutes(10)))
   func badCommands() async throws {
     let stage = try await Stage(["door"])
     #expect(try await stage.obey(.boot(machine: "attic")).error == "there is no machine attic")

@@ -75,7 +75,7 @@ import TimeTypes
     #expect(desk.recorded(.agentRegistered) == 1)
   }
 
-  @Test("A14: a machine without an adapter says so, after a while") func none() {
+  @Test("A14: a missing adapter is reported after a while") func none() {
     var desk = Desk()
     desk.open()
     desk.createCentral()

@@ -69,7 +69,7 @@ struct AdapterTests {
     #expect(desk.system.bluez.state == .poweredOn)
   }
 
-  @Test("H2: where the adapter that was named is missing Bluetooth is unsupported, the journal says what there is")
+  @Test("H2: if the named adapter is missing, Bluetooth is unsupported, and the journal lists the others")
   func missing() {
     var desk = Self.desk(.named("hci7"))
     desk.handle(.daemon(.appeared(Self.objects)))

@@ -161,7 +161,7 @@ struct AppLifeTests {
     #expect(desk.state == .suspended)
   }
 
-  @Test("W2: an app that never finishes is suspended when its budget is spent, and killed when it goes on so")
+  @Test("W2: an app that never finishes is suspended when its budget is spent, and killed when it does so again")
   func overrun() {
     var desk = Desk()
     desk.connectAndSubscribe()

@@ -9,7 +9,7 @@ struct HostileAppTests {
   static let seeds = 8
   static let firstSeed = ProcessInfo.processInfo.environment["LATCHKEY_HOSTILE_SEED"].flatMap { UInt64($0) } ?? 1
 
-  @Test("H2, M6, M7, L12: whatever it says, in whatever order, it harms itself alone", arguments: 0..<seeds)
+  @Test("H2, M6, M7, L12: whatever it sends, in any order, it harms only itself", arguments: 0..<seeds)
   func siege(number: Int) {
     let seed = Self.firstSeed &+ UInt64(number)
     var siege = Siege(seed: seed)

@@ -12,7 +12,7 @@ struct WakeLedgerTests {
     desk.effects.compactMap { if case .record(.wakeEnded, let fields) = $0 { fields } else { nil } }
   }
 
-  @Test("W3: a wake is accounted for: why, how long, what the app was told, what it said, how it ended")
+  @Test("W3: a wake is recorded: why, how long, what the app received and sent, how it ended")
   func wake() {
     var desk = Desk.asleep()
     #expect(desk.system.status.wakes.isEmpty, "the user's own use of the app is no wake")
@@ -69,7 +69,7 @@ struct WakeLedgerTests {
     #expect(entries(desk).map { $0[.outcome] } == ["overran", "opened"])
   }
 
-  @Test("W3: a wake that an earlier life of the system began goes on in the ledger of the next")
+  @Test("W3: a wake that began before a restart of the system continues in the ledger after it")
   func adopted() {
     var desk = Desk.asleep()
     desk.value([1])

@@ -27,7 +27,7 @@ struct BleakTests {
     return (outcome.status, steps)
   }
 
-  @Test("C7: bleak scans passively where bluetoothd is experimental, and says that it can't where it is not")
+  @Test("C7: bleak scans passively if bluetoothd is experimental, and reports that it can't otherwise")
   func scansPassively() async throws {
     let experimental = try await Self.scanPassively(["--experimental-machine", "phone"])
     #expect(experimental.status == 0)

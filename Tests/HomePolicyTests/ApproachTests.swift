@@ -138,7 +138,7 @@ import TimeTypes
   }
 
   @Test(
-    "L2, A7: who stops on the way for minutes, and then walks up, gets in", arguments: [-74, -79, -83, -88],
+    "L2, A7: an owner who stops on the way for minutes, and then walks up, gets in", arguments: [-74, -79, -83, -88],
     [1.0, 5, 12])
   func stopOnTheWay(dBm: Int, minutes: Double) {
     var phone = Phone()

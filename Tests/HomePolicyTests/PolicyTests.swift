@@ -14,7 +14,7 @@ import TimeTypes
     return phone
   }
 
-  @Test("L2: on a link with nothing to unlock the phone says once that it is here") func presence() {
+  @Test("L2: on a link with nothing to unlock, the phone announces itself once") func presence() {
     var phone = Phone()
     phone.settle()
     #expect(phone.writes.map(\.command) == [.status])
@@ -31,7 +31,7 @@ import TimeTypes
     #expect(phone.writes.count == 3)
   }
 
-  @Test("L4 case 15: away and back without a word or an approach, the phone only says that it is here")
+  @Test("L4 case 15: away and back without a command or an approach, the phone only announces itself")
   func nearAtOnce() {
     var phone = Phone()
     phone.settle()

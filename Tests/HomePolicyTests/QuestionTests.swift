@@ -31,7 +31,8 @@ import TimeTypes
     #expect(phone.unlocks.isEmpty)
   }
 
-  @Test("L7: where it says once more that it is locked, the owner is asked at once, and once") func lockedStill() {
+  @Test("L7: if the lock reports again that it is locked, the owner is asked at once, and only once") func lockedStill()
+  {
     var phone = withinReach()
     let before = phone.writes.count
     phone.signal(-50, for: 60)

@@ -34,7 +34,7 @@ import Testing
     }
   }
 
-  @Test("H2, M6, M7: whatever an app says over the bus, it harms itself alone, and leaves nothing behind")
+  @Test("H2, M6, M7: whatever an app sends over the bus, it harms only itself, and leaves nothing behind")
   func siege() async throws {
     let siege = try await MachineNearDoor()
     defer { siege.removeFolder() }

@@ -8,7 +8,7 @@ import Testing
 @testable import Stories
 @testable import Worlds
 
-@Suite("What `latchkey judge` says of journals", .timeLimit(.minutes(10)))
+@Suite("Judging journals with `latchkey judge`", .timeLimit(.minutes(10)))
 struct JudgeTests {
   /// The command's report, and how it ended.
   static func judge(_ scenario: String, _ export: JournalExport) async throws -> (report: Report, status: Int32) {
@@ -50,7 +50,7 @@ struct JudgeTests {
     return (scenario, export)
   }
 
-  @Test("H1: latchkey judge ends with a status that says what was wrong, and says it in a line")
+  @Test("H1: latchkey judge reports errors by its status and in one line")
   func statuses() async throws {
     let (scenario, export) = try place()
     let door = "door=\(try export.write("door"))"

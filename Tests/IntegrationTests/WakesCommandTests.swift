@@ -120,7 +120,7 @@ struct WakesCommandTests {
     promises: [nothing-crashed]
     """
 
-  @Test("W3: an app that there is not, one word too many, no latchkeyd, no bus: the command says so")
+  @Test("W3: the command reports an unknown app, one word too many, no latchkeyd, no bus")
   func wrong() async throws {
     let bus = try PrivateBus()
     let nobody = try await wakes(bus: bus.address.text)

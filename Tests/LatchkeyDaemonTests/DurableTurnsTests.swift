@@ -144,7 +144,7 @@ struct DurableTurnsTests {
     #expect(!bench.isPromised)
   }
 
-  @Test("M5: what is on disk goes on being served: the app is suspended, woken and told, and it is written later")
+  @Test("M5: requests on disk are still served: the app is suspended, woken and told, and this is written later")
   func serves() throws {
     let bench = try Bench()
     bench.connect()
@@ -235,7 +235,7 @@ struct DurableTurnsTests {
     #expect(bench.turns.retryAt == nil)
   }
 
-  @Test("M5: an app that is gone before its request was on disk was never answered, and that is said")
+  @Test("M5: an app that left before its request was on disk was never answered, and this is reported")
   func drops() throws {
     let bench = try Bench()
     bench.fill()

@@ -198,7 +198,7 @@ struct GoldenStoreTests {
     #expect(after.format == before.format && after.tables == before.tables && after.rows == before.rows)
   }
 
-  @Test("Change 7: a newer store says which latchkeyd wrote it, and stays as it is")
+  @Test("Change 7: a newer store names the latchkeyd that wrote it, and is not changed")
   func newer() throws {
     try open().close()
     do {

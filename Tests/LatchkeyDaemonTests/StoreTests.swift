@@ -83,7 +83,7 @@ struct StoreTests {
     #expect(text.contains("another program"))
   }
 
-  @Test("H1: the store's own connection says that it is durable: synchronous is FULL, and there is a write-ahead log")
+  @Test("H1: the store's own connection is durable: synchronous is FULL, and there is a write-ahead log")
   func durable() throws {
     let store = try Store(StateFolder(path: path, machine: "phone"))
     let (synchronous, journal) = try store.database.read { database in
@@ -106,7 +106,7 @@ struct StoreTests {
     #expect(try store.load() == StoredState())
   }
 
-  @Test("M5: a store that cannot grow says so, keeps what it has, and takes up again when there is room")
+  @Test("M5: a store that can't grow reports it, keeps what it has, and continues when there is room")
   func full() throws {
     let store = try Store(StateFolder(path: path, machine: "phone"))
     try store.write([.put(settings)])

@@ -170,7 +170,7 @@ struct SystemdUnitTests {
     #expect(unit.handle(.answered(.inspect, error: nil)) == [.call(.start)])
   }
 
-  @Test("H3: a unit whose watchdog runs is never frozen, and that is said once a time")
+  @Test("H3: a unit with a running watchdog is never frozen, and this is reported once each time")
   func watchdog() {
     var unit = running(UnitReport(watchdog: 30_000_000))
     guard case .warn(let text)? = unit.handle(.suspend(first)).first else {

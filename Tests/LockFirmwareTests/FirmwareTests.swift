@@ -79,7 +79,7 @@ import Testing
     #expect(bench.turns.map(\.target) == [.unlocked, .locked])
   }
 
-  @Test("L2: a phone that is back within the delay, and says so, keeps the door as it is") func backInTime() throws {
+  @Test("L2: a phone that announces itself within the delay keeps the door as it is") func backInTime() throws {
     var bench = try Bench()
     try bench.comeHome(1)
     bench.happens(.linkDown(Bench.alice))
@@ -145,7 +145,7 @@ import Testing
   }
 
   @Test(
-    "L4 case 36: after a crash in mid-turn the bolt is not fully locked, and never said to be locked",
+    "L4 case 36: after a crash during a turn the bolt is not fully locked, and never reported as locked",
     arguments: [true, false])
   func crashInMidTurn(_ isUnlocking: Bool) throws {
     var bench = try Bench()

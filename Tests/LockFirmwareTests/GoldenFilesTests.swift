@@ -59,7 +59,7 @@ import Testing
     #expect(Data(written) == golden)
   }
 
-  @Test("L6: a log of the first release, which had no count, goes on; so does one with its count")
+  @Test("L6: a log of the first release, which had no count, is continued; so is one with a count")
   func goesOn() throws {
     for (log, hasCount) in [("format-1-door.log", false), ("format-1-counted.log", true)] {
       try inFolder {
@@ -76,7 +76,7 @@ import Testing
   }
 
   @Test(
-    "L6: a whole record that a newer lock made is no damage: the log is left as it is, also by --accept-lost-records")
+    "L6: a complete record of a newer lock is not damage: the log is not changed, even by --accept-lost-records")
   func newerRecord() throws {
     // A newer version of records, or an unknown kind, cause or result; in the middle of the log, and at its end.
     for (offset, value) in [(0, 2), (1, 9), (2, 7), (3, 99), (4, 200), (5, 1)] as [(Int, UInt8)] {

@@ -43,7 +43,7 @@ import Testing
     }
   }
 
-  @Test("L7, A1: a phone that says that it is here, at a locked door, has not left") func presence() throws {
+  @Test("L7, A1: a phone that announces itself at a locked door has not left") func presence() throws {
     var bench = try Bench()
     try bench.comeHome(1)
     bench.happens(.linkDown(Bench.alice))

@@ -49,7 +49,7 @@ import Testing
     #expect(bench.turns.map(\.target) == [.unlocked, .locked])
   }
 
-  @Test("M2: a phone that begins to listen, and then says nothing, counts as gone") func listensAndGoes() throws {
+  @Test("M2: a phone that subscribes, and then is silent, counts as gone") func listensAndGoes() throws {
     var bench = try Bench()
     bench.finishesTurns = true
     bench.happens(.offerRead(Bench.alice))

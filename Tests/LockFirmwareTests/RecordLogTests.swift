@@ -49,7 +49,7 @@ import Testing
     }
   }
 
-  @Test("L6: a record torn by a power cut, at any byte, is kept aside, and the log goes on") func torn() throws {
+  @Test("L6: a record torn by a power cut, at any byte, is set aside, and the log continues") func torn() throws {
     for cut in 1...67 {
       try inFolder {
         try log(2)
@@ -198,7 +198,7 @@ import Testing
     }
   }
 
-  @Test("A person accepts the loss: what can be read goes on, what there was is kept") func accept() throws {
+  @Test("A person accepts the loss: the readable part continues, and the old file is kept") func accept() throws {
     let losses: [(String, (Data) -> Data?, UInt64)] = [
       ("cut", { $0.dropLast(68) }, 2), ("empty", { _ in Data() }, 0), ("missing", { _ in nil }, 0),
       ("no log", { _ in Data("hello".utf8) }, 0),
@@ -242,7 +242,7 @@ import Testing
 
   // MARK: A long log
 
-  @Test("L5: a log that has grown long goes on in a new file, and a start reads no more than that") func long() throws {
+  @Test("L5: a long log continues in a new file, and a start reads only that file") func long() throws {
     try inFolder {
       do {
         let log = try open(limit: 300)

@@ -92,7 +92,7 @@ import Testing
           command: "systemctl enable --quiet --now latchkeyd.service", reason: "it ended with 1 and said nothing"))
   }
 
-  @Test("H2: a setup goes on when its unit runs, and ends where it does not")
+  @Test("H2: a setup continues when its unit runs, and ends if it does not")
   func steps() throws {
     var told: [String] = []
     let late = Script(Self.cancelled, Self.started)

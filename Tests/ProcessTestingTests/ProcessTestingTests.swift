@@ -5,7 +5,7 @@ import Testing
 
 @Suite("A test's processes", .timeLimit(.minutes(10)))
 struct TestProcessTests {
-  @Test("H5: what a process says, complains and ends with comes back")
+  @Test("H5: the output, errors and exit status of a process are returned")
   func outcome() async throws {
     let exited = try await TestProcess.run(
       "/bin/sh", ["-c", "echo $GREETING; echo no >&2; exit 3"], adding: ["GREETING": "yes"])

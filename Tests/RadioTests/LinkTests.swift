@@ -122,7 +122,7 @@ struct LinkTests {
     #expect(world.frames(to: lock) == [[1]])
   }
 
-  @Test("A host that ends the link says so to the peer, after what it said before")
+  @Test("A host that ends the link tells the peer, after everything that it sent before")
   func disconnect() {
     var (world, link) = RadioWorld.linked()
     for number: UInt8 in 0..<10 { world.put(.send(phone, link, Frame(channel: 4, payload: [number]))) }

@@ -10,7 +10,7 @@ struct WalkTests {
   private static let third = ControllerIdentifier("third")
 
   @Test(
-    "Who walks goes straight and evenly, arrives on time and stands there; the place doesn't depend on who asks when")
+    "A walk is straight and even, and ends on time; the place doesn't depend on when it is read")
   func line() {
     for step in [1, 8, 100, 10_000] {
       var world = RadioWorld.pair()

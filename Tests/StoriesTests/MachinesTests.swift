@@ -106,7 +106,7 @@ struct RemoteStoryTests {
     return (report, phone)
   }
 
-  @Test("H1: faults of processes are systemd's to carry out; what a machine can't do is said and counted, not skipped")
+  @Test("H1: systemd carries out faults of processes; what a machine can't do is reported and counted")
   func unsupported() async throws {
     let (report, phone) = try await run(
       """

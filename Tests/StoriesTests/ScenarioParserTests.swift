@@ -172,7 +172,7 @@ struct ScenarioParserTests {
   }
 
   @Test(
-    "what is no duration is none", arguments: ["", "s", "1", "-1s", "1e400h", "nan s", "2 hours", "inf d", "99999999d"])
+    "invalid durations are nil", arguments: ["", "s", "1", "-1s", "1e400h", "nan s", "2 hours", "inf d", "99999999d"])
   func noDuration(_ text: String) { #expect(DurationText.parse(text) == nil) }
 
   @Test("H1: the package's own scenarios are sound, and have promises")

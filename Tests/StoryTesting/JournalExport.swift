@@ -2,7 +2,8 @@ import Foundation
 import Journal
 import JournalEvents
 
-/// A recorded story as `journalctl --output=json` exports it: a file for each machine, in a folder that goes with this value.
+/// A recorded story as exported by `journalctl --output=json`: one file per machine, in a folder that is removed with
+/// this value.
 package final class JournalExport {
   package let folder: String
   /// When the story began, in Unix microseconds.
@@ -11,13 +12,13 @@ package final class JournalExport {
   private var latest = beginning
   private var lines = 0
 
-  /// - Parameter teller: the machine whose journal has the story's deeds, and what the radio saw.
+  /// - Parameter teller: the machine whose journal has the story's steps and the radio's events.
   package init(_ entries: [JournalEntry], teller: String = "phone") throws {
     folder = NSTemporaryDirectory() + "/latchkey-export-\(UUID().uuidString)"
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
     for entry in entries {
       let isTold = entry.machine.isEmpty || entry.process == Recorded.orchestrator
-      // Real clocks have no two moments alike: what was recorded later is later.
+      // On real clocks no two moments are equal, so later entries get later times.
       latest = max(latest + 1, Self.beginning + entry.t / 1000)
       add(Self.fields(of: entry), to: isTold ? teller : entry.machine, at: latest)
     }
@@ -25,7 +26,7 @@ package final class JournalExport {
 
   deinit { try? FileManager.default.removeItem(atPath: folder) }
 
-  /// One line more, after all others.
+  /// Adds a line after all others.
   package func add(_ fields: [String: String], to machine: String) {
     latest += 1
     add(fields, to: machine, at: latest)
@@ -40,7 +41,7 @@ package final class JournalExport {
     files[machine, default: []].append(data)
   }
 
-  /// Lines of one machine, altered; those for which nothing comes back are left out.
+  /// Changes the lines of one machine. Lines for which `change` returns `nil` are removed.
   package func alter(_ machine: String, _ change: ([String: String]) -> [String: String]?) {
     files[machine] = (files[machine] ?? []).compactMap { line in
       guard let fields = try? JSONDecoder().decode([String: String].self, from: line), let changed = change(fields)
@@ -51,7 +52,7 @@ package final class JournalExport {
     }
   }
 
-  /// Sets a machine's clock ahead, or back, of what it was when each line was written.
+  /// Moves a machine's clock ahead of, or behind, the time at which each line was written.
   package func setClock(of machine: String, ahead: (_ line: Int) -> Int64) {
     var line = 0
     alter(machine) { fields in

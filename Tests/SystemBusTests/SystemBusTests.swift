@@ -249,7 +249,7 @@ struct SystemBusTests {
     client.close()
   }
 
-  @Test("the bus tells who calls")
+  @Test("the bus identifies the caller")
   func credentials() async throws {
     let daemon = try PrivateBus()
     let server = try echo(on: daemon.address)

@@ -68,7 +68,7 @@ struct WithSystemdTests {
     #expect(!FileManager.default.fileExists(atPath: file))
   }
 
-  @Test("H3: a command that does not end is ended, and that is said", .timeLimit(.minutes(10)))
+  @Test("H3: a command that does not end is killed, and this is reported", .timeLimit(.minutes(10)))
   func late() async throws {
     let outcome = try await TestProcess.run(script, ["--limit", "3", "--", "/bin/sleep", "infinity"])
     #expect(outcome.status == 125)

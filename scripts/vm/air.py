@@ -138,13 +138,13 @@ def print_line(message: dict[str, Any]) -> None:
 
 def tell(message: dict[str, Any]) -> None:
     print_line({**message, "time": round(time.monotonic(), 6)})
-    # As a unit it is a witness of the story that happens around it.
+    # Running as a unit, it also records the story's links and walks.
     if "JOURNAL_STREAM" in os.environ:
         testify(message)
 
 
 def testify(message: dict[str, Any]) -> None:
-    """Links and walks, for who judges the story by the journal."""
+    """Records links and walks in the journal, from which the story is judged."""
     fields = {key: str(value) for key, value in message.items() if key != "event"}
     match message["event"]:
         case "link.up" | "link.down":

@@ -2,9 +2,9 @@ import Journal
 import JournalEvents
 import Worlds
 
-/// The deeds that a scenario writes down, beside those that whoever told the story has put on record.
+/// Compares the steps of a scenario with the steps that were recorded.
 enum DeedsTold {
-  /// What a step's deed is on record as; `nil` for steps that do nothing to the world.
+  /// The record of a step, or `nil` for steps that do not change the world.
   static func record(of action: Action) -> (event: Recorded.Story, machine: String, app: InstalledApp?)? {
     switch action {
     case .openApp(let machine, let app): (.appOpened, machine, app)
@@ -26,7 +26,7 @@ enum DeedsTold {
     }
   }
 
-  /// The steps of a chapter whose deeds are not on record, in the order in which they are written.
+  /// The steps of a chapter that were not recorded, in the scenario's order.
   static func missing(from marks: [JournalEntry], of chapter: Chapter) -> [Step] {
     var next = marks.startIndex
     return chapter.steps.filter { step in

@@ -25,7 +25,7 @@ package struct Report: Sendable, Codable {
   package var radio: RadioSummary
   /// Of everything that happened, or `nil` on machines, where no seed decides it.
   package var fingerprint: Fingerprint?
-  /// The files that it was judged from, by their machines, where somebody else told the story (`latchkey judge`).
+  /// The journals from which it was judged, by their machines, if the story ran elsewhere (`latchkey judge`).
   package var journals: [String: String]?
   package var virtualSeconds: Double
   package var wallSeconds: Double
@@ -46,7 +46,7 @@ package struct Report: Sendable, Codable {
     package var events: Int
   }
 
-  /// Of all that was recorded, what a person is shown.
+  /// The entries that are shown to a person.
   static func timeline(of entries: [JournalEntry]) -> [JournalEntry] {
     entries.filter { $0.event != nil || ["warning", "error", "critical"].contains($0.level) }
   }
@@ -74,7 +74,7 @@ package struct Report: Sendable, Codable {
     lines.append("")
     if !remarks.isEmpty { lines += ["  Otherwise than written:"] + remarks.map { "    \($0)" } + [""] }
     lines += world
-    // What matters most stands last, where a reader looks first.
+    // The most important part comes last, where a reader looks first.
     if let problem { lines += ["", "  The story stopped: \(problem)"] }
     if let broken = promises.first(where: { $0.judgement == .broken }) {
       lines += ["", "  First broken, in \(broken.scope):"] + told(broken)
@@ -82,7 +82,7 @@ package struct Report: Sendable, Codable {
     return lines.joined(separator: "\n")
   }
 
-  /// What the run came to, and where it happened.
+  /// The outcome of the run, and where it took place.
   private var world: [String] {
     let wall = DurationText.format(.nanoseconds(Int64(wallSeconds * 1e9)))
     if let journals {

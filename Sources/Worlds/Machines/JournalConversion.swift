@@ -31,7 +31,7 @@ struct SystemdJournalLine: Sendable, Equatable {
   ///   - t: the entry's time in the world.
   ///   - wall: the same by this machine's clock.
   func entry(machine: String, t: Int64, wall: Int64) -> JournalEntry? {
-    // A person who tells a story by hand gives no time of a process's own.
+    // Entries that a person writes by hand have no time of their own.
     guard fields["LATCHKEY_TIME"] != nil || fields["LATCHKEY_EVENT"] != nil,
       let process = fields["SYSLOG_IDENTIFIER"]
     else { return nil }

@@ -110,8 +110,8 @@ final class RemoteRecords: @unchecked Sendable {
     condition.unlock()
   }
 
-  /// The units whose ends a story notes, and the names of their processes. latchkeyd reports the ends of apps, and units that
-  /// are not ours are ignored.
+  /// The units whose ends are recorded, and the names of their processes. latchkeyd reports the ends of apps. Units
+  /// of others are ignored.
   static let processes = [
     RemoteMachine.daemonUnit: Recorded.daemon, RemoteMachine.bluetoothUnit: Recorded.bluetoothd,
     "dbus.service": "dbus-daemon", "dbus-broker.service": "dbus-broker",

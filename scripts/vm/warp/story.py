@@ -1,10 +1,11 @@
-"""Five days away, on a real kernel's own clock. Runs inside the guest, which has both controllers.
+"""Five days away, by a real kernel's clock. Runs inside the guest, which has both controllers.
 
-The phone is the packages as anybody installs them; the door is a second latchkeyd, with the first adapter and a bus of
-its own for its apps. Everything waits for events of the journal; the only sleeps are the story's own hours and days.
+The phone runs the packages that a user installs. The door is a second latchkeyd, with the first adapter and a
+separate bus for its apps. Everything waits for events of the journal; the only sleeps are the hours and days of the
+story.
 
-It does what story.yaml says, and puts each deed on record. The promises are not its business: the host judges them by the
-journals that it leaves (`latchkey judge`). What it looks at itself is what no scenario speaks of: the machine.
+It does what story.yaml says, and records each step. It does not check promises: the host does that with the journals
+that this leaves behind (`latchkey judge`). It only checks what no scenario covers, which is the machine.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-# Beside this folder in the sources, in air/ on the guest's share.
+# Next to this folder in the sources, and in air/ on the guest's share.
 sys.path += [str(pathlib.Path(__file__).parent / "air"), str(pathlib.Path(__file__).parent.parent)]
 import recorded  # noqa: E402
 
@@ -37,7 +38,7 @@ DAY = 86400
 UNITS = ("bluetooth.service", "latchkeyd.service", "door.service", "latchkey-air.service", "dbus.service")
 
 
-#: What each machine's journal is, of a guest that is both; the phone's has the story and the air as well.
+#: The journals of the two machines, from a guest that is both. The phone's also contains the story and the air.
 JOURNALS = {
     "door": ["_SYSTEMD_UNIT=door.service", "_PID=1 UNIT=door.service"],
     "phone": [
@@ -46,14 +47,14 @@ JOURNALS = {
         f"SYSLOG_IDENTIFIER={recorded.ORCHESTRATOR}", f"SYSLOG_IDENTIFIER={recorded.AIR}",
     ],
 }  # fmt: skip
-#: Where the phone is at home, and when its owner is away, in metres from the door.
+#: The phone's place at home, and while its owner is away, in metres from the door.
 HOME_X, AWAY_X = 1.0, 200.0
-#: How long the owner walks from there to the door, in seconds: a person's usual pace.
+#: The duration of the owner's walk to the door, in seconds, at a usual pace.
 WALK_SECONDS = 140
 
 
 class Broken(Exception):
-    """The story can't go on; the message says what was missing."""
+    """The story can't continue. The message says what was missing."""
 
 
 def say(text: str) -> None:
@@ -72,7 +73,7 @@ def boot_clock() -> float:
 
 
 class Events:
-    """What Latchkey's processes tell the journal, in its order."""
+    """The events of Latchkey's processes in the journal, in its order."""
 
     def __init__(self) -> None:
         self.process = subprocess.Popen(
@@ -85,7 +86,7 @@ class Events:
         self.taken = 0
 
     def read(self, seconds: float) -> bool:
-        """Takes in what there is, waiting at most so long for something."""
+        """Reads new events, and waits at most this many seconds for one."""
         if not select.select([self.file], [], [], seconds)[0]:
             return False
         self.rest += os.read(self.file, 1 << 20)
@@ -98,7 +99,7 @@ class Events:
         return True
 
     def wait(self, name: str, within: float, **fields: str) -> dict[str, Any]:
-        """The next such event after those waited for already."""
+        """Returns the next such event after those that were already returned."""
         end = time.monotonic() + within
         while True:
             for index in range(self.taken, len(self.all)):
@@ -117,7 +118,7 @@ def field(entry: dict[str, Any], name: str) -> str | None:
 
 
 def when(entry: dict[str, Any]) -> float:
-    """Seconds of the wall clock, in the guest's time."""
+    """The event's time by the wall clock, in seconds, in the guest."""
     return int(entry.get("_SOURCE_REALTIME_TIMESTAMP") or entry["__REALTIME_TIMESTAMP"]) / 1e6
 
 
@@ -129,7 +130,7 @@ def show(entry: dict[str, Any]) -> None:
 
 
 def ask(path: str, message: dict[str, Any]) -> dict[str, Any]:
-    """A line of JSON to a socket, and the line that answers it."""
+    """Sends a line of JSON to a socket, and returns the line that answers it."""
     with socket.socket(socket.AF_UNIX) as connection:
         connection.settimeout(60)
         connection.connect(path)
@@ -156,12 +157,12 @@ def device_is(name: str) -> bool:
 
 
 def unit_processes() -> dict[str, str]:
-    """Each unit with its main process and how often it was started again."""
+    """Each unit with its main process and its number of restarts."""
     return {unit: run("systemctl", "show", "--property=MainPID,NRestarts", unit) for unit in UNITS}
 
 
 def wakes() -> dict[str, int]:
-    """How often each process has gone to sleep so far, by its name and number."""
+    """How often each process has slept so far, by its name and number."""
     counts = {}
     for status in pathlib.Path("/proc").glob("[0-9]*/task/*/status"):
         try:
@@ -174,7 +175,8 @@ def wakes() -> dict[str, int]:
 
 def prepare() -> None:
     say("installing the packages")
-    # The kernel's housekeeping of its memory, which wakes it twice a second: most of five days would go to that.
+    # The kernel's memory housekeeping wakes the machine twice a second, which would take most of the time of the five
+    # days.
     run("sysctl", "--quiet", "--write", "vm.compaction_proactiveness=0", "vm.stat_interval=3600")
     shutil.copytree(SHARE / "air", HOME, dirs_exist_ok=True)
     shutil.copytree(SHARE / "units", HOME / "units", dirs_exist_ok=True)
@@ -187,7 +189,7 @@ def prepare() -> None:
     run("modprobe", "hci_vhci")
     run("systemctl", "daemon-reload")
     run("systemctl", "start", "latchkey-air.service")
-    # Nothing here survives a loss of power, and each wait for the disk is a leap of the clock.
+    # Nothing here must survive a power cut, and each wait for the disk makes the clock jump.
     run("dpkg", "--force-unsafe-io", "--install", packages["latchkeyd"], packages["latchkey-agent"], packages["latchkey"])
     apps = pathlib.Path("/etc/door/apps") / LOCK
     apps.mkdir(parents=True)
@@ -203,7 +205,7 @@ def prepare() -> None:
 
 
 def trace(to: pathlib.Path) -> list[subprocess.Popen[bytes]]:
-    """Everything between the kernel and the controllers, and between bluetoothd and the bus."""
+    """Records everything between the kernel and the controllers, and between bluetoothd and the bus."""
     bus = open(to / "bluetoothd.txt", "wb")
     return [
         subprocess.Popen(["btmon", "--write", str(to / "hci.btsnoop")], stdout=subprocess.DEVNULL),
@@ -219,12 +221,12 @@ def bolt_by_hand(to: str) -> None:
 
 
 def deed(event: str, words: str, machine: str = "", **fields: str) -> None:
-    """What the story does next. On record before it is done, so that what follows from it comes after it."""
+    """Records the story's next step before it is done, so that its consequences come after it."""
     say(words)
     recorded.record(recorded.ORCHESTRATOR, event, machine, {WRITTEN.get(name, name): fields[name] for name in fields}, words)
 
 
-#: Fields whose names are no names of Python's.
+#: Fields whose names are not valid in Python.
 WRITTEN = {"from_x": "from.x", "from_y": "from.y", "away_at_least": "away.at-least"}
 
 
@@ -284,14 +286,14 @@ def story(events: Events, days: float, check: Callable[[bool, str], None]) -> No
     air("walk", name="phone", x=HOME_X, y=0, seconds=WALK_SECONDS)
     events.wait("bolt.moved", 300, to="unlocked")
     events.wait("unlock.answered", 60)
-    # Long enough for a second unlock to show itself, were there one.
+    # Long enough for a wrong second unlock to happen.
     time.sleep(60)
     failed = run("systemctl", "list-units", "--failed", "--plain", "--no-legend")
     check(failed == "", f"no unit has failed {failed}")
 
 
 def export(to: pathlib.Path) -> None:
-    """Each machine's journal, for the host to judge the promises by."""
+    """Exports each machine's journal, with which the host checks the promises."""
     run("journalctl", "--sync")
     for machine, matches in JOURNALS.items():
         sets = " + ".join(matches).split()
