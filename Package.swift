@@ -95,8 +95,8 @@ let package = Package(
     library(
       "BlueZSimulator",
       [
-        "BlueZ", "BlueZModel", "BlueZBus", "SystemBus", "Radio", "Timekeeping", "Journal", "JournalEvents",
-        "BusValue", log,
+        "BlueZ", "BlueZModel", "BlueZBus", "SystemBus", "Radio", "Timekeeping", "TimeTypes", "Journal",
+        "JournalEvents", "BusValue", log,
       ]),
 
     // The interface to apps, as values and over the bus.
@@ -181,7 +181,8 @@ let package = Package(
       path: "Benchmarks/latchkey-bench"),
     // Tries the policy's thresholds on thousands of simulated approaches.
     library(
-      "ApproachTrials", ["HomePolicy", "Radio", "BluetoothTypes", "TimeTypes"], path: "Benchmarks/ApproachTrials"),
+      "ApproachTrials", ["HomePolicy", "LockFirmware", "Radio", "BluetoothTypes", "TimeTypes"],
+      path: "Benchmarks/ApproachTrials"),
     program("approach-trials", ["ApproachTrials", "Radio", arguments], path: "Benchmarks/approach-trials"),
     program(
       "bluez-conformance", ["BlueZConformance", "ChildProcesses", "Worlds", "Timekeeping", "TimeTypes", arguments]),

@@ -1,5 +1,6 @@
 import BluetoothTypes
 import HomePolicy
+import LockFirmware
 import Radio
 import TimeTypes
 
@@ -38,6 +39,10 @@ package struct TrialWorld {
   package var isBoltLocked = true
   /// As in the lock: LockFirmware, `isLockedAtHome`.
   private var isLockedAtHome = false
+  /// The door's sensor, as the lock has it; `nil` where the lock has none.
+  private var sensor: DoorWatch?
+  private var linkedSince = Instant.zero
+  private var isAppAsleep: Bool
   var random: TrialRandom
   private var radio: Radio
   private var policy: HomePolicy
@@ -48,6 +53,7 @@ package struct TrialWorld {
   private var hasSpoken = false
   private var pending: [(at: Instant, event: HomeEvent)] = []
   private var leavesAt: Instant?
+  private var lookDue: Instant?
 
   /// How long the phone's system takes to tell the policy about a link, as seen on machines: by thawing the app and,
   /// below, by starting it.
@@ -59,7 +65,7 @@ package struct TrialWorld {
   /// - Parameter connectionInterval: bluetoothd uses 50 ms. A longer one makes hours of a weak link quick to
   ///   simulate.
   package init(
-    seed: UInt64, physics: RadioPhysics, phoneAt place: (Double, Double), isAppDead: Bool,
+    seed: UInt64, physics: RadioPhysics, phoneAt place: (Double, Double), isAppDead: Bool, hasSensor: Bool = false,
     connectionInterval: Duration = .milliseconds(50), configuration: HomeConfiguration = HomeConfiguration()
   ) {
     random = TrialRandom(seed: seed)
@@ -67,6 +73,8 @@ package struct TrialWorld {
     policy = HomePolicy(configuration, state: HomeState())
     self.place = Position(x: place.0, y: place.1)
     self.connectionInterval = connectionInterval
+    sensor = hasSensor ? DoorWatch(isOnlyWay: true, door: .closed) : nil
+    isAppAsleep = isAppDead
     tellingTime = isAppDead ? Self.launchTime : Self.thawTime
     put(.addController(Self.door, at: Position(x: 0, y: 0)))
     put(.addController(Self.phone, at: self.place))
@@ -104,6 +112,39 @@ package struct TrialWorld {
     isLockedAtHome = isLocked && isLinked
     leavesAt = nil
   }
+
+  /// What comes next is what counts.
+  package mutating func forgetOpenings() {
+    openings = []
+    questions = 0
+  }
+
+  /// The owner says: open.
+  package mutating func sayOpen() { tell(.unlockAsked) }
+
+  /// Someone opens the door, or shuts it; without a sensor nobody knows.
+  package mutating func door(isOpen: Bool) {
+    guard sensor != nil else { return }
+    let time = milliseconds
+    sensor?.moved(to: isOpen ? .open : .closed, beside: link != nil && hasSpoken ? [Self.me] : [], at: time)
+    offerLook()
+  }
+
+  package var trace: String {
+    "left \(policy.state.hasLeft == true) lock \(whereabouts) bolt \(isBoltLocked) linked \(isLinked) at \(distance) \(now.seconds)"
+  }
+
+  /// Somebody may be leaving: the lock offers to who it knows, and again ten seconds after each answer.
+  private mutating func offerLook() {
+    guard link != nil, hasSpoken, sensor?.isSomebodyLeaving(at: milliseconds) == true,
+      !pending.contains(where: { $0.event == .offerReceived })
+    else { return }
+    pending.append((now + (isAppAsleep ? Self.launchTime : Self.thawTime), .offerReceived))
+    isAppAsleep = false
+  }
+
+  private var milliseconds: Int64 { now.nanoseconds / 1_000_000 }
+  private static let me: [UInt8] = [1]
 
   package var isLinked: Bool { link != nil }
 
@@ -145,6 +186,8 @@ package struct TrialWorld {
     switch output.event {
     case .connected(let parameters) where output.controller == Self.phone:
       link = parameters.link
+      lookDue = nil
+      linkedSince = now
       hasSpoken = false
       leavesAt = nil
       pending.append((now + tellingTime, .linkUp))
@@ -157,6 +200,10 @@ package struct TrialWorld {
       initiate()
     case .disconnected where output.controller == Self.door:
       if !isBoltLocked, hasSpoken { leavesAt = now + .seconds(10) }
+      if hasSpoken {
+        let time = milliseconds
+        sensor?.linkLost(Self.me, at: time)
+      }
       advertise()
     case .connected, .disconnected, .advertisement, .received, .refused: break
     }
@@ -166,7 +213,8 @@ package struct TrialWorld {
 
   private mutating func run(until end: Instant) {
     while true {
-      let next = [radio.nextDeadline, pending.map(\.at).min(), policy.nextDeadline, leavesAt].compactMap { $0 }.min()
+      let next = [radio.nextDeadline, pending.map(\.at).min(), policy.nextDeadline, leavesAt, lookDue].compactMap { $0 }
+        .min()
       guard let next, next <= end else { break }
       now = max(now, next)
       put(.timePassed)
@@ -174,6 +222,10 @@ package struct TrialWorld {
         leavesAt = nil
         isBoltLocked = true
         isLockedAtHome = false
+      }
+      if let due = lookDue, due <= now {
+        lookDue = nil
+        offerLook()
       }
       if let index = pending.indices.filter({ pending[$0].at <= now }).min(by: { pending[$0].at < pending[$1].at }) {
         let event = pending.remove(at: index).event
@@ -202,26 +254,57 @@ package struct TrialWorld {
     }
   }
 
+  private var whereabouts: DoorWatch.Whereabouts {
+    sensor?.whereabouts(of: Self.me, at: milliseconds) ?? .unknown
+  }
+
   /// The lock answers after two connection events. One in a hundred writes is lost with its link.
   private mutating func obey(_ command: HomeCommand) {
     guard link != nil else { return }
     hasSpoken = true
+    let since = linkedSince.nanoseconds / 1_000_000
+    sensor?.proven(Self.me, linkedSince: since)
+    if sensor?.isSomebodyLeaving(at: milliseconds) == true { lookDue = now + .seconds(10) }
     switch command {
     case .status:
       if isBoltLocked { isLockedAtHome = true }
-      pending.append(
-        (now + .milliseconds(120), .answered(.unknownOperation, bolt: isBoltLocked ? .locked : .unlocked)))
-    case .unlockUnlessHome where isLockedAtHome:
-      pending.append((now + .milliseconds(120), .answered(.lockedAtHome, bolt: .locked)))
-    case .unlock, .unlockUnlessHome:
-      // An unlocked bolt does not open again.
-      if isBoltLocked {
-        openings.append(Opening(at: now, distance: distance, because: command == .unlock(.word) ? .word : .approach))
+      answer(.unknownOperation, after: .milliseconds(120))
+    case .unlock(.word): open(because: .word)
+    case .unlock, .unlockUnlessHome, .unlockIfLeft:
+      if isBoltLocked, !isEnough(command) {
+        answer(.lockedAtHome, after: .milliseconds(120))
+      } else {
+        open(because: .approach)
       }
-      isBoltLocked = false
-      isLockedAtHome = false
-      pending.append((now + .milliseconds(700), .answered(.done, bolt: .unlocked)))
     }
-    pending.append((now + .milliseconds(750), .offerReceived))
+  }
+
+  /// As the lock has it: LockFirmware, `opens`.
+  private func isEnough(_ command: HomeCommand) -> Bool {
+    switch (command, whereabouts) {
+    case (.unlockIfLeft, .left), (.unlock, .unknown): true
+    case (.unlockUnlessHome, .unknown): !isLockedAtHome
+    default: false
+    }
+  }
+
+  private mutating func open(because reason: OpeningReason) {
+    let time = milliseconds
+    sensor?.comes(Self.me, isOnApproach: reason == .approach, at: time)
+    // What is open already does not open.
+    if isBoltLocked {
+      openings.append(Opening(at: now, distance: distance, because: reason))
+      if Trial.isTracing { print("opens", trace, policy.state.approach.map { "\($0)" } ?? "") }
+      sensor?.unlocked(at: time)
+    }
+    isBoltLocked = false
+    isLockedAtHome = false
+    answer(.done, after: .milliseconds(700))
+  }
+
+  /// With the next offer right behind it.
+  private mutating func answer(_ answer: HomeAnswer, after duration: Duration) {
+    pending.append((now + duration, .answered(answer, bolt: isBoltLocked ? .locked : .unlocked)))
+    pending.append((now + duration + .milliseconds(50), .offerReceived))
   }
 }

@@ -39,6 +39,8 @@ package enum Trial: String, Sendable, CaseIterable {
   /// The door's radio is dead for a while at night. The phone lies somewhere at home, and the bolt was locked by
   /// hand.
   case jamAtNight = "jam at night"
+  /// The same, minutes after a parcel was taken in or a visitor left.
+  case jamAfterParcel = "jam within 10 min of a parcel"
   /// An evening at home, from room to room and past the door, with three outages of the radio.
   case eveningAtHome = "evening at home"
   /// Along the street, past the house.
@@ -46,23 +48,24 @@ package enum Trial: String, Sendable, CaseIterable {
 
   /// The policy's parameters.
   nonisolated(unsafe) package static var configuration = HomeConfiguration()
+  nonisolated(unsafe) package static var isTracing = false
 
   /// Whether the door should open.
   package var isArrival: Bool {
     switch self {
     case .approach, .lockedOnTheWayOut, .shortAbsence, .stopOnTheWay, .fast: true
-    case .jamAtNight, .eveningAtHome, .walkingPast: false
+    case .jamAtNight, .jamAfterParcel, .eveningAtHome, .walkingPast: false
     }
   }
 
   /// Runs the trial once for each seed.
-  package func run(seeds: Range<UInt64>, physics: RadioPhysics) -> TrialFigures {
+  package func run(seeds: Range<UInt64>, physics: RadioPhysics, hasSensor: Bool) -> TrialFigures {
     var figures = TrialFigures()
-    for seed in seeds { run(seed, physics, &figures) }
+    for seed in seeds { run(seed, physics, hasSensor, &figures) }
     return figures
   }
 
-  private func run(_ seed: UInt64, _ physics: RadioPhysics, _ figures: inout TrialFigures) {
+  private func run(_ seed: UInt64, _ physics: RadioPhysics, _ hasSensor: Bool, _ figures: inout TrialFigures) {
     figures.runs += 1
     var dice = TrialRandom(seed: seed ^ 0xA11CE)
     func draw(_ range: ClosedRange<Double>) -> Double { Double.random(in: range, using: &dice) }
@@ -70,18 +73,22 @@ package enum Trial: String, Sendable, CaseIterable {
     switch self {
     case .approach, .lockedOnTheWayOut, .shortAbsence, .stopOnTheWay, .fast:
       var world = TrialWorld(
-        seed: seed, physics: physics, phoneAt: (0.8, 0.4), isAppDead: isAppDead, configuration: Self.configuration)
+        seed: seed, physics: physics, phoneAt: hasSensor ? (-2, 1) : (0.8, 0.4), isAppDead: isAppDead,
+        hasSensor: hasSensor, configuration: Self.configuration)
       // At home first, because the very first link does not count as an arrival.
       world.isBoltLocked = false
       world.pass(.seconds(30))
+      if hasSensor { world.goOut() }
       if self == .lockedOnTheWayOut { world.turnByHand(isLocked: true) }
       let bearing = draw(-1.2...1.2)
       let outside = (x: cosine(bearing) * 130, y: sine(bearing) * 130)
-      world.walk(to: outside.x, outside.y, metresPerSecond: self == .shortAbsence ? 8 : 1.4)
+      let leavingSpeed = self == .shortAbsence ? 8 : hasSensor ? draw(0.7...2) : 1.4
+      world.walk(to: outside.x, outside.y, metresPerSecond: leavingSpeed)
       world.pass(.seconds(self == .shortAbsence ? draw(10...180) : draw(600...86400)))
       let speed = self == .fast ? draw(3...9) : draw(0.5...2)
       let before = world.openings.count
       world.isBoltLocked = true
+      if Self.isTracing { print(seed, "returns", world.trace) }
       if self == .stopOnTheWay {
         let stop = draw(5...20)
         world.walk(to: cosine(bearing) * stop, sine(bearing) * stop, metresPerSecond: speed)
@@ -103,16 +110,25 @@ package enum Trial: String, Sendable, CaseIterable {
         figures.metresAtCommand.append(first.distance)
       }
       if world.questions > 0 { figures.asked += 1 }
-    case .jamAtNight:
+    case .jamAtNight, .jamAfterParcel:
       let (distance, bearing) = (draw(1...12), draw(1.8...4.4))
       var world = TrialWorld(
-        seed: seed, physics: physics, phoneAt: (cosine(bearing) * distance, sine(bearing) * distance),
-        isAppDead: isAppDead, connectionInterval: .milliseconds(250),
+        seed: seed, physics: physics,
+        phoneAt: hasSensor ? (-2, 1) : (cosine(bearing) * distance, sine(bearing) * distance),
+        isAppDead: isAppDead, hasSensor: hasSensor, connectionInterval: .milliseconds(250),
         configuration: Self.configuration)
+      if hasSensor { world.comeHome(&dice) }
+      if self == .jamAfterParcel {
+        world.walk(to: cosine(bearing) * distance, sine(bearing) * distance, metresPerSecond: 1)
+        world.pass(.seconds(draw(660...3600)))
+        world.answerTheDoor(seconds: draw(3...120))
+      }
       // The phone was carried to this place.
       world.walk(to: cosine(bearing) * (distance + 0.5), sine(bearing) * distance, metresPerSecond: 1)
-      world.pass(.seconds(60))
+      world.pass(.seconds(self == .jamAfterParcel ? draw(1...300) : hasSensor ? draw(660...3600) : 60))
       world.turnByHand(isLocked: true)
+      if self == .jamAfterParcel { world.pass(.seconds(draw(0...240))) }
+      if Self.isTracing { print(seed, "jam", world.trace) }
       world.jam(true)
       world.pass(.seconds(draw(5...7200)))
       world.jam(false)
@@ -123,12 +139,21 @@ package enum Trial: String, Sendable, CaseIterable {
       finish(world, seed, &figures)
     case .eveningAtHome:
       var world = TrialWorld(
-        seed: seed, physics: physics, phoneAt: (-2, 1), isAppDead: isAppDead, connectionInterval: .milliseconds(250),
-        configuration: Self.configuration)
+        seed: seed, physics: physics, phoneAt: (-2, 1), isAppDead: isAppDead,
+        hasSensor: hasSensor, connectionInterval: .milliseconds(250), configuration: Self.configuration)
+      if hasSensor { world.comeHome(&dice) }
       world.pass(.seconds(60))
       world.turnByHand(isLocked: Bool.random(using: &dice))
       for _ in 0..<3 {
+        if hasSensor {
+          world.stayAtHome(660, &dice)
+          if Int.random(in: 0..<3, using: &dice) == 0 {
+            if Self.isTracing { print(seed, "parcel", world.trace) }
+            world.answerTheDoor(seconds: draw(3...120))
+          }
+        }
         world.stayAtHome(draw(60...600), &dice)
+        if Self.isTracing { print(seed, "jam", world.trace) }
         world.jam(true)
         world.stayAtHome(draw(5...300), &dice)
         world.jam(false)
@@ -138,9 +163,11 @@ package enum Trial: String, Sendable, CaseIterable {
       finish(world, seed, &figures)
     case .walkingPast:
       var world = TrialWorld(
-        seed: seed, physics: physics, phoneAt: (0.8, 0.4), isAppDead: isAppDead, configuration: Self.configuration)
+        seed: seed, physics: physics, phoneAt: hasSensor ? (-2, 1) : (0.8, 0.4), isAppDead: isAppDead,
+        hasSensor: hasSensor, configuration: Self.configuration)
       world.isBoltLocked = false
       world.pass(.seconds(30))
+      if hasSensor { world.goOut() }
       world.walk(to: 20, 130, metresPerSecond: 1.4)
       world.pass(.seconds(600))
       world.isBoltLocked = true
@@ -165,6 +192,51 @@ extension TrialWorld {
     let threeMetres = now
     walk(to: cosine(bearing) * 0.6, sine(bearing) * 0.6, metresPerSecond: min(metresPerSecond, 2))
     return threeMetres
+  }
+
+  /// From the hall through the door, which falls shut.
+  mutating func goOut() {
+    walk(to: -0.6, 0, metresPerSecond: 1)
+    door(isOpen: true)
+    pass(.milliseconds(1500))
+    walk(to: 0.8, 0.4, metresPerSecond: 1)
+    door(isOpen: false)
+    pass(.seconds(2))
+  }
+
+  /// Goes out and comes home, so that the door's sensor has seen it once.
+  mutating func comeHome(_ dice: inout TrialRandom) {
+    isBoltLocked = false
+    pass(.seconds(30))
+    goOut()
+    walk(to: 130, 10, metresPerSecond: 1.4)
+    pass(.seconds(600))
+    _ = approach(bearing: Double.random(in: -1.2...1.2, using: &dice), metresPerSecond: 1.4)
+    fumble(seconds: 12)
+    comeIn()
+    forgetOpenings()
+  }
+
+  /// Through the door, which is shut behind.
+  mutating func comeIn() {
+    if isBoltLocked { sayOpen() }
+    pass(.seconds(3))
+    door(isOpen: true)
+    walk(to: -1, 0.5, metresPerSecond: 1)
+    pass(.seconds(2))
+    door(isOpen: false)
+    pass(.seconds(10))
+  }
+
+  /// A parcel, or somebody who stays at the door for a talk.
+  mutating func answerTheDoor(seconds: Double) {
+    walk(to: -0.7, 0.2, metresPerSecond: 1.2)
+    let wasLocked = isBoltLocked
+    if wasLocked { turnByHand(isLocked: false) }
+    door(isOpen: true)
+    pass(.seconds(seconds))
+    door(isOpen: false)
+    if wasLocked { turnByHand(isLocked: true) }
   }
 
   /// Stands at the door looking for the keys: steps from one foot to the other, and turns.

@@ -14,25 +14,51 @@ import Radio
   @Option(help: "Only this kind of trial.")
   var only: String?
 
+  @Option(help: "Only at this level of noise.")
+  var noise: String?
+
+  @Option(help: "The first seed.")
+  var from: UInt64 = 0
+
+  @Flag(help: "Only locks with a door's sensor.")
+  var sensor = false
+
+  @Option(help: "HomeConfiguration's fadedSignal, in dBm.")
+  var faded: Int?
+
+  @Option(help: "HomeConfiguration's fadingDuration, in seconds.")
+  var fading: Double?
+
+  @Flag(help: "Say what happens in each run.")
+  var trace = false
+
   func run() throws {
+    Trial.isTracing = trace
+    if let faded {
+      Trial.configuration.fadingMargin += Trial.configuration.fadedSignal - faded
+      Trial.configuration.fadedSignal = faded
+    }
+    if let fading { Trial.configuration.fadingDuration = .seconds(fading) }
     let levels: [(String, RadioPhysics)] = [("calm", .calm), ("ordinary", .ordinary), ("harsh", .harsh)]
     print(
       "| trial | noise | runs | false opens | refused | opened twice | asked | s from 3 m: p50, p95, max | m at command: p50 |"
     )
     print("|---|---|---|---|---|---|---|---|---|")
     for trial in Trial.allCases where only.map({ trial.rawValue.contains($0) }) ?? true {
-      for (name, physics) in levels {
-        let figures = trial.run(seeds: 0..<runs, physics: physics)
-        let seconds = figures.secondsFromThreeMetres.sorted()
-        let metres = figures.metresAtCommand.sorted()
-        let times =
-          seconds.isEmpty
-          ? "" : "\(rounded(at(seconds, 0.5))), \(rounded(at(seconds, 0.95))), \(rounded(at(seconds, 1)))"
-        print(
-          "| \(trial.rawValue) | \(name) | \(figures.runs) | \(trial.isArrival ? "" : "\(figures.falseOpens)") "
-            + "| \(trial.isArrival ? "\(figures.refused)" : "") | \(trial.isArrival ? "\(figures.openedTwice)" : "") "
-            + "| \(figures.asked) | \(times) | \(metres.isEmpty ? "" : rounded(at(metres, 0.5))) |")
-        if !figures.seeds.isEmpty { print("  seeds to look at: \(figures.seeds)") }
+      for (name, physics) in levels where noise.map({ name == $0 }) ?? true {
+        for hasSensor in [false, true] where hasSensor || !sensor {
+          let figures = trial.run(seeds: from..<from + runs, physics: physics, hasSensor: hasSensor)
+          let seconds = figures.secondsFromThreeMetres.sorted()
+          let metres = figures.metresAtCommand.sorted()
+          let times =
+            seconds.isEmpty
+            ? "" : "\(rounded(at(seconds, 0.5))), \(rounded(at(seconds, 0.95))), \(rounded(at(seconds, 1)))"
+          print(
+            "| \(trial.rawValue) | \(name) | \(hasSensor ? "yes" : "no") | \(figures.runs) | \(trial.isArrival ? "" : "\(figures.falseOpens)") "
+              + "| \(trial.isArrival ? "\(figures.refused)" : "") | \(trial.isArrival ? "\(figures.openedTwice)" : "") "
+              + "| \(figures.asked) | \(times) | \(metres.isEmpty ? "" : rounded(at(metres, 0.5))) |")
+          if !figures.seeds.isEmpty { print("  seeds to look at: \(figures.seeds)") }
+        }
       }
     }
   }

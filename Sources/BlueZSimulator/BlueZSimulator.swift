@@ -6,6 +6,7 @@ import Journal
 import Logging
 import Radio
 import SystemBus
+import TimeTypes
 import Timekeeping
 
 /// A machine of the simulator: its name and its bus.
@@ -43,14 +44,21 @@ package final class BlueZSimulator: Sendable {
     case alarm
   }
 
+  /// An input and when it came. It counts from then: a busy machine that handles it late must not take an answer that
+  /// came in time for one that did not.
+  private struct Arrival: Sendable {
+    let input: Input
+    let instant: Instant
+  }
+
   private let machines: [SimulatorMachine]
   private let seed: UInt64
   private let physics: RadioPhysics
   private let time: any TimeSource
   private let logger: Logger
   private let onLine: @Sendable (SimulatorLine) -> Void
-  private let inputs: AsyncStream<Input>
-  private let queue: AsyncStream<Input>.Continuation
+  private let inputs: AsyncStream<Arrival>
+  private let queue: AsyncStream<Arrival>.Continuation
 
   /// - Parameter onLine: is told of every answer and every event, in order.
   package init(
@@ -68,10 +76,12 @@ package final class BlueZSimulator: Sendable {
   }
 
   /// Queues a request. It is answered once, through `onLine`.
-  package func send(_ request: SimulatorRequest) { queue.yield(.request(request)) }
+  package func send(_ request: SimulatorRequest) { enqueue(.request(request)) }
 
   /// Answers, through `onLine`, with a survey of the world.
-  package func survey(id: UInt64) { queue.yield(.survey(id)) }
+  package func survey(id: UInt64) { enqueue(.survey(id)) }
+
+  private func enqueue(_ input: Input) { queue.yield(Arrival(input: input, instant: time.now)) }
 
   /// Ends `run` after everything queued before.
   package func stop() { queue.finish() }
@@ -84,13 +94,13 @@ package final class BlueZSimulator: Sendable {
     guard Set(machines.map(\.name)).count == machines.count else {
       throw SimulatorError("two machines have one name")
     }
-    let queue = queue
-    var shell = Shell(self, alarm: time.makeAlarm { queue.yield(.alarm) })
+    var shell = Shell(self, alarm: time.makeAlarm { [weak self] in self?.enqueue(.alarm) })
     do {
       for (index, machine) in machines.enumerated() { try await shell.add(machine, at: index) }
       shell.begin()
-      for await input in inputs {
-        switch input {
+      for await arrival in inputs {
+        shell.now = max(shell.now, arrival.instant)
+        switch arrival.input {
         case .bus(let machine, let server, let event): await shell.take(event, of: machine, server)
         case .request(let request): await shell.obey(request)
         case .survey(let id): shell.answer(SimulatorReply(id: id, error: nil, world: shell.world.survey))
@@ -112,6 +122,8 @@ package final class BlueZSimulator: Sendable {
     let simulator: BlueZSimulator
     let alarm: any Alarm
     var world: SimulatedWorld
+    /// When the input that is being handled came.
+    var now: Instant
     var servers: [String: (number: UInt64, server: BlueZServer)] = [:]
     var serverCount: UInt64 = 0
     /// Machines whose bluetoothd has started and that handle no client before everything about the start is on the
@@ -126,6 +138,7 @@ package final class BlueZSimulator: Sendable {
     init(_ simulator: BlueZSimulator, alarm: any Alarm) {
       self.simulator = simulator
       self.alarm = alarm
+      now = simulator.time.now
       world = SimulatedWorld(seed: simulator.seed, physics: simulator.physics)
     }
 
@@ -137,7 +150,7 @@ package final class BlueZSimulator: Sendable {
           name: AdapterName.name(machine.name, number), position: position, isPrivate: machine.isPrivate)
         simulated.adapterNumber = number
         simulated.isExperimental = machine.isExperimental
-        await carryOut(world.addMachine(simulated, at: simulator.time.now))
+        await carryOut(world.addMachine(simulated, at: now))
         if let failure { throw failure }
       }
     }
@@ -167,7 +180,7 @@ package final class BlueZSimulator: Sendable {
     }
 
     mutating func handle(_ event: SimulatedWorld.Event) async {
-      await carryOut(world.handle(event, at: simulator.time.now))
+      await carryOut(world.handle(event, at: now))
     }
 
     mutating func take(_ event: BlueZServerEvent, of machine: String, _ server: UInt64) async {
@@ -301,9 +314,10 @@ package final class BlueZSimulator: Sendable {
 
     private mutating func listen(_ socket: ChannelSocket, as channel: ChannelIdentifier, of machine: String) {
       guard let number = servers[AdapterName.machine(machine)]?.number else { return socket.close() }
-      let queue = simulator.queue
       sockets[machine, default: [:]][channel] = socket
-      socket.listen { queue.yield(.channel(machine: machine, server: number, channel, $0)) }
+      socket.listen { [weak simulator] in
+        simulator?.enqueue(.channel(machine: machine, server: number, channel, $0))
+      }
     }
 
     mutating func take(
@@ -318,10 +332,10 @@ package final class BlueZSimulator: Sendable {
     private mutating func startServer(_ machine: String, _ objects: ManagedObjects) async {
       guard let address = simulator.machines.first(where: { $0.name == machine })?.busAddress else { return }
       serverCount += 1
-      let (number, queue) = (serverCount, simulator.queue)
+      let number = serverCount
       let server = BlueZServer(address: address, logger: simulator.logger, objects: objects, time: simulator.time) {
-        event in
-        queue.yield(.bus(machine: machine, server: number, event))
+        [weak simulator] event in
+        simulator?.enqueue(.bus(machine: machine, server: number, event))
       }
       do {
         try server.connect()
@@ -351,7 +365,7 @@ package final class BlueZSimulator: Sendable {
       let address = simulator.machines.first { $0.name == machine }?.busAddress ?? ""
       failure = SimulatorError("\(machine): no bus at \(address): \(error)")
       simulator.logger.error("no bus", metadata: ["machine": "\(machine)", "error": "\(error)"])
-      _ = world.handle(.command(.stopBluetoothd(machine: machine, killed: true)), at: simulator.time.now)
+      _ = world.handle(.command(.stopBluetoothd(machine: machine, killed: true)), at: now)
     }
 
     private mutating func record(_ event: WorldEvent) {

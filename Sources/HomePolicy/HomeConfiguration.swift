@@ -19,6 +19,12 @@ package struct HomeConfiguration: Sendable, Hashable {
   package var risingDuration: Duration = .seconds(30)
   /// How long after its beginning such an approach may reach the door.
   package var wholeWindow: Duration = .seconds(180)
+  /// The strongest signal that a link can be lost with by who walks away, in dBm.
+  package var fadedSignal = -90
+  /// By how much it was stronger before, in dB.
+  package var fadingMargin = 14
+  /// How long fading takes at most, from that stronger signal to the loss of the link: who leaves does not stop.
+  package var fadingDuration: Duration = .seconds(90)
   /// The weakest signal that counts as being near the door, in dBm.
   package var nearSignal = -75
   /// How far above `nearSignal` a signal must be to count as being at the door at once, in dB. In between, it must

@@ -29,6 +29,12 @@ package struct HomePolicy: Sendable {
   var spareOfferUntil: Instant?
   /// This process was started on an existing link, and has not been told yet that the link came up.
   var isLinkUnannounced = false
+  /// The lock has answered on this link, so that it knows who is here.
+  var isKnown = false
+  /// The lock offers again though it knows who is here: somebody may be leaving, and it could be this phone.
+  var isLooking = false
+  /// Writes in a row that failed, of commands that an older lock does not know.
+  var refusals = 0
   /// The link came up after a loss, and nothing shows that its phone came from elsewhere.
   var isDoubtful = false
   /// The lock reports that it is locked, so a doubtful phone near it asks.
@@ -73,7 +79,9 @@ package struct HomePolicy: Sendable {
     case .offerReceived: offerReceived(at: time)
     case .signalRead(let signal): signalRead(signal, at: time)
     case .answered(let answer, let bolt): answered(answer, bolt, at: time, using: &random)
-    case .writeFailed: commandIsLost()
+    case .writeFailed:
+      if awaited?.command == .unlock(.approach) || awaited?.command == .unlockIfLeft { refusals += 1 }
+      commandIsLost()
     case .unlockAsked: unlockAsked(at: time, using: &random)
     case .storeFailed: storeFailed(at: time)
     case .timePassed: timePassed(at: time)
@@ -94,6 +102,7 @@ package struct HomePolicy: Sendable {
       expectOffer(at: time)
       owesPresence = true
       readingsLeft = configuration.signalReadings
+      isKnown = state.isBeginning == nil && state.approach == nil
       resumeBeginning(at: time)
     case (false, true):
       // How long the link has been up is unknown until the system reports that it has come up.
@@ -131,6 +140,8 @@ package struct HomePolicy: Sendable {
       spareOfferUntil = nil
       interruptions = 0
       isLockedOut = false
+      isKnown = false
+      refusals = 0
       expectOffer(at: time)
     }
     isDoubtful = state.linkLost != nil && state.approach == nil
@@ -155,8 +166,13 @@ package struct HomePolicy: Sendable {
     approach.since.boot == time.boot && time.duration(since: approach.since) <= configuration.approachWindow
   }
 
+  /// A link that came up stronger shows something only of a phone that was seen to leave.
+  func isSeenToCome(_ approach: HomeState.Approach) -> Bool { approach.signal <= configuration.weakSignal }
+
   private mutating func linkDown(at time: HomeTime) {
     guard state.isLinked else { return }
+    if isLooking, watch.hasFaded(at: time.instant) { state.hasLeft = true }
+    isLooking = false
     state.isLinked = false
     state.lastHeard = time
     state.linkLost = time
@@ -198,6 +214,7 @@ package struct HomePolicy: Sendable {
     }
     owesPresence = true
     readingsLeft = configuration.signalReadings
+    if isKnown { isLooking = true }
   }
 
   private mutating func signalRead(_ signal: Int?, at time: HomeTime) {
@@ -211,8 +228,18 @@ package struct HomePolicy: Sendable {
       return
     }
     watch.take(signal, at: time.instant)
+    // Whose phone is near while somebody may be leaving has not left yet.
+    if isLooking, watch.isBack, state.hasLeft == true {
+      state.hasLeft = nil
+      store()
+    }
     switch watch.beginning {
     case .weak(let first) where state.isBeginning == true:
+      state.approach = HomeState.Approach(since: time, signal: first)
+      isDoubtful = false
+      endBeginning()
+    case .strong(let first) where state.isBeginning == true && state.hasLeft == true:
+      // Who went away and is back comes from elsewhere, however strong the link came up.
       state.approach = HomeState.Approach(since: time, signal: first)
       isDoubtful = false
       endBeginning()
@@ -305,13 +332,16 @@ package struct HomePolicy: Sendable {
     if watch.isUndecided { return true }
     if state.opening?.isWritten == true { return false }
     if state.approach != nil { return !watch.isAtDoor(at: now) }
+    if isLooking { return true }
     return isDoubtful && isLockedOut
   }
 
   /// A phone that has been linked for too long without reaching the door was not on its way there. A person's command
   /// expires as well.
   private mutating func dropStale(at time: HomeTime) {
-    if let approach = state.approach, !isCurrent(approach, at: time) {
+    if let approach = state.approach,
+      !isCurrent(approach, at: time) || !(isSeenToCome(approach) || state.hasLeft == true)
+    {
       state.approach = nil
       store()
     }

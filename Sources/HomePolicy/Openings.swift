@@ -59,10 +59,14 @@ extension HomePolicy {
   private func unlockCommand(_ reason: OpeningReason, at time: HomeTime) -> HomeCommand {
     switch reason {
     case .word: .unlock(.word)
-    case .approach:
-      state.approach.map { isWhole($0, at: time) } == true ? .unlock(.approach) : .unlockUnlessHome
+    case .approach where state.hasLeft == true: .unlockIfLeft
+    case .approach where isOlderLock: .unlockUnlessHome
+    case .approach: state.approach.map { isWhole($0, at: time) } == true ? .unlock(.approach) : .unlockUnlessHome
     }
   }
+
+  /// A lock that refuses more than once what an older one does not know: it gets what it knows.
+  private var isOlderLock: Bool { refusals > 1 }
 
   mutating func answered(
     _ answer: HomeAnswer, _ bolt: HomeBolt, at time: HomeTime, using random: inout some RandomNumberGenerator
@@ -71,6 +75,7 @@ extension HomePolicy {
     let doubt = doubt
     commandIsLost()
     interruptions = 0
+    isKnown = true
     owesPresence = false
     spareOfferUntil = time.instant + configuration.offerPatience
     readingsLeft = configuration.signalReadings
@@ -82,6 +87,8 @@ extension HomePolicy {
     guard let opening = state.opening, opening.isWritten, opening.operation == awaited.operation else { return }
     switch answer {
     case .done: conclude(opening)
+    case .unknownOperation where isOlderLock && state.hasLeft == true:
+      isNotBelieved(opening, at: time, using: &random)
     case .unknownOperation:
       // The lock never received it, so it may be written now, unless its reason has expired.
       retry(opening, as: opening.operation, attempts: opening.attempts, at: time)
@@ -92,24 +99,35 @@ extension HomePolicy {
         // The lock remembers the old operation as failed, so a new attempt is a new operation.
         retry(opening, as: newOperation(&random), attempts: opening.attempts + 1, at: time)
       }
-    case .lockedAtHome:
-      if opening.because == .word, mayRepeat(opening, at: time) {
-        // The owner's command came while the approach was being judged.
-        retry(opening, as: newOperation(&random), attempts: opening.attempts + 1, at: time)
-      } else {
-        state.opening = nil
-        state.approach = nil
-        isDoubtful = true
-        ask(.lockedAtHome, at: time)
-      }
+    case .lockedAtHome: isNotBelieved(opening, at: time, using: &random)
     }
     if state.opening == nil { concludeWord(answer == .done ? .done : .failed) }
     store()
   }
 
+  /// The evidence does not open this bolt. Where the phone's own word that it had left does not count, there may be an
+  /// approach that does without; else its owner is asked.
+  private mutating func isNotBelieved(
+    _ opening: HomeState.Opening, at time: HomeTime, using random: inout some RandomNumberGenerator
+  ) {
+    let hadLeft = state.hasLeft == true
+    state.hasLeft = nil
+    let isWord = opening.because == .word
+    let isSeenToCome = hadLeft && state.approach.map(isSeenToCome) ?? false
+    if isWord || isSeenToCome, mayRepeat(opening, at: time) {
+      retry(opening, as: newOperation(&random), attempts: opening.attempts + 1, at: time)
+    } else {
+      state.opening = nil
+      state.approach = nil
+      isDoubtful = true
+      ask(.lockedAtHome, at: time)
+    }
+  }
+
   /// The opening is over, and so is the approach that it was for. An approach that began later is another arrival.
   private mutating func conclude(_ opening: HomeState.Opening) {
     state.opening = nil
+    state.hasLeft = nil
     guard let approach = state.approach else { return }
     if approach.since.boot != opening.since.boot || approach.since.instant <= opening.since.instant {
       state.approach = nil

@@ -12,7 +12,8 @@ struct SignalWatch: Sendable {
     case undecided([Int])
     /// At the edge of its range, with the mean of the first readings.
     case weak(Int)
-    case strong
+    /// Stronger; the mean of the first readings as well.
+    case strong(Int)
   }
 
   private struct Reading: Sendable {
@@ -26,6 +27,8 @@ struct SignalWatch: Sendable {
   private var recent: [Reading] = []
   /// Since when the signal has been near without interruption.
   private var nearSince: Instant?
+  /// When the signal was last clearly stronger than where a link is lost by who walks away.
+  private var strongAt: Instant?
 
   init(_ configuration: HomeConfiguration) { self.configuration = configuration }
 
@@ -51,6 +54,7 @@ struct SignalWatch: Sendable {
     recent = recent.suffix(2) + [Reading(signal: signal, at: now)]
     decideBeginning(signal)
     guard let level else { return }
+    if isStrong { strongAt = now }
     // One deep fade at the door does not mean leaving.
     if level < configuration.nearSignal - configuration.signalTolerance {
       nearSince = nil
@@ -73,7 +77,7 @@ struct SignalWatch: Sendable {
       return
     }
     let sum = first.reduce(0, +)
-    beginning = sum <= configuration.weakSignal * first.count ? .weak(sum / first.count) : .strong
+    beginning = sum <= configuration.weakSignal * first.count ? .weak(sum / first.count) : .strong(sum / first.count)
   }
 
   /// The median of the latest three readings, or `nil` before there are three.
@@ -86,6 +90,19 @@ struct SignalWatch: Sendable {
 
   private func isFresh(at now: Instant) -> Bool {
     recent.last.map { now - $0.at <= configuration.signalLifetime } ?? false
+  }
+
+  /// Whether the signal is clearly stronger than where a link is lost by who walks away.
+  var isStrong: Bool { level.map { $0 >= configuration.fadedSignal + configuration.fadingMargin } ?? false }
+
+  /// Whether it is stronger again than who walks away sees it: by half as much.
+  var isBack: Bool { level.map { $0 >= configuration.fadedSignal + configuration.fadingMargin / 2 } ?? false }
+
+  /// Whether the link that is lost now was carried away: weak at its end, by readings that are still good, and strong not
+  /// long before.
+  func hasFaded(at now: Instant) -> Bool {
+    guard let level, isFresh(at: now), let strongAt else { return false }
+    return level <= configuration.fadedSignal && now - strongAt <= configuration.fadingDuration
   }
 
   /// Whether the phone is near the door, by recent readings.

@@ -49,6 +49,9 @@ package struct HomeState: Sendable, Hashable {
   /// The link came up after a long enough loss, and the strength with which it came up is not known yet.
   package var isBeginning: Bool?
   package var approach: Approach?
+  /// The phone was seen to leave: it looked at its signal since the lock said that somebody may be leaving, and that faded
+  /// from the door's until the link was lost.
+  package var hasLeft: Bool?
   package var opening: Opening?
   /// When the owner was last asked whether to open.
   package var asked: HomeTime?
@@ -97,7 +100,8 @@ package enum HomeAnswer: Sendable, Hashable {
   case unknownOperation
   /// The lock received it and did not carry it out.
   case failed
-  /// The bolt was locked while a phone was here, and a phone that never left could have made this approach.
+  /// The bolt was locked while a phone was here, or the door's sensor shows that this phone has not left; and a phone that
+  /// never left could have made this approach.
   case lockedAtHome
 }
 
@@ -123,9 +127,12 @@ package enum HomeEffect: Sendable, Hashable {
 }
 
 package enum HomeCommand: Sendable, Hashable {
+  /// On an approach: unless the door's sensor shows that its phone never left.
   case unlock(OpeningReason)
   /// Unlock on an approach, unless the bolt was locked while a phone was here.
   case unlockUnlessHome
+  /// Unlock for a phone that was seen to leave and is back, if the door's sensor saw it leave as well.
+  case unlockIfLeft
   /// Moves nothing; announces the phone's presence, and asks for the outcome of an operation (0 for none).
   case status
 }

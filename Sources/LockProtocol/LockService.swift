@@ -16,7 +16,8 @@ package enum LockService {
   /// The result of the command.
   package static let answerUUID = "d40ff2ee-283e-41ef-92a2-4d0b4638abd6"
 
-  /// The version that both sides bind into the session. If the versions differ, nothing decrypts.
+  /// The version that both sides bind into the session. If the versions differ, nothing decrypts. A new kind of command
+  /// needs no new version: a lock that does not know it refuses the write and moves nothing, and its phone falls back.
   package static let protocolVersion: UInt8 = 2
   /// The length of an Offer in bytes.
   package static let offerByteCount = NoiseSize.keyByteCount

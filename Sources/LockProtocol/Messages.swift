@@ -8,6 +8,10 @@ package struct LockCommand: Equatable, Sendable {
     /// Like `unlock`, unless the bolt was locked while a phone was here: then a signal that comes and goes may come
     /// from a phone that never left.
     case unlockUnlessHome = 4
+    /// As `unlock`, for who was seen to come all the way; unless the door's sensor shows that this phone never left.
+    case unlockUnlessInside = 5
+    /// As `unlock`, for a phone that saw itself leave, if the door's sensor saw it leave as well.
+    case unlockIfLeft = 6
   }
 
   package var kind: Kind
@@ -67,7 +71,8 @@ package enum LockResult: UInt8, Equatable, Sendable {
   case doorOpen = 4
   /// The bolt is busy with other commands. Ask again, with a new operation.
   case busy = 5
-  /// `unlockUnlessHome` for a bolt that was locked while a phone was here.
+  /// `unlockUnlessHome` for a bolt that was locked while a phone was here; `unlockUnlessInside` and `unlockIfLeft` where the
+  /// door's sensor does not bear them out.
   case lockedAtHome = 6
 }
 

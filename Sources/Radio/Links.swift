@@ -70,6 +70,9 @@ extension Radio {
 
   func path(of link: Link) -> Path? { path(between: link.central.controller, and: link.peripheral.controller) }
 
+  /// The same, whether or not they can hear and be heard now.
+  func way(of link: Link) -> Path? { way(between: link.central.controller, and: link.peripheral.controller) }
+
   func conditions(of link: Link) -> Link.Conditions { Link.Conditions(physics: physics, path: path(of: link)) }
 
   /// Lets all links process what is due by now.

@@ -118,8 +118,13 @@ struct Path: Sendable, Equatable {
 extension Radio {
   /// The path between two controllers, or `nil` if one of them can't send or receive at all.
   func path(between one: ControllerIdentifier, and other: ControllerIdentifier) -> Path? {
-    guard one != other, let first = controllers[one], let second = controllers[other], first.isOnAir, second.isOnAir
-    else { return nil }
+    guard controllers[one]?.isOnAir == true, controllers[other]?.isOnAir == true else { return nil }
+    return way(between: one, and: other)
+  }
+
+  /// The same, whether or not they can hear and be heard now.
+  func way(between one: ControllerIdentifier, and other: ControllerIdentifier) -> Path? {
+    guard one != other, let first = controllers[one], let second = controllers[other] else { return nil }
     return Path(first, second, physics: physics, seed: seed)
   }
 }

@@ -49,8 +49,8 @@ package struct Radio: Sendable {
     guard let state = links[link], let role = state.role(of: controller), state[role].isOpen,
       let number = controllers[controller]?.number
     else { return nil }
-    // Out of range, the last reading would stay. The weakest possible signal serves as well.
-    guard let signal = path(of: state)?.signal(at: nanoseconds) else {
+    // Of a peer that is silent of a sudden (shielded, without power) the last reading stands until the link is lost.
+    guard let signal = way(of: state)?.signal(at: nanoseconds) else {
       return RadioPhysics.reading(physics.sensitivity)
     }
     var draws = RandomDraws(seed, DrawPurpose.signalReading, number, UInt64(bitPattern: nanoseconds))

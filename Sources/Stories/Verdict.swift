@@ -1,19 +1,19 @@
 import Journal
 
-/// The results of a story's promises so far, both for stories that run here and for those that ran elsewhere.
+/// What has become of a story's promises so far: whoever tells a story judges it here, and whoever reads what others told.
 struct Verdict {
   private(set) var promises: [PromiseResult] = []
-  /// The names of the promises that can't be judged in this world, and why.
+  /// Promises that nobody can judge in this world, by name, and why.
   var unjudged: [String: String] = [:]
 
-  /// The result of a promise about the end of a story that stopped before.
+  /// What a promise about the end of a story comes to that stopped before.
   static let untold = "the story stopped before it came to that"
   static let wholeRun = "the whole run"
 
   static func scope(of step: Step) -> String { step.line.map { "line \($0)" } ?? "a check" }
   static func place(of step: Step) -> String { step.line.map { "line \($0)" } ?? "a step" }
 
-  /// - Parameter reason: why none of these can be judged, or `nil` if they can.
+  /// - Parameter reason: why nobody can judge any of these; `nil` if somebody can.
   mutating func judge(
     _ references: [PromiseReference], _ evidence: Evidence, scope: String, unjudged reason: String? = nil
   ) {
@@ -26,13 +26,13 @@ struct Verdict {
     promises += references.compactMap { Promise.named($0.name)?.notReached(scope: scope, reason: Self.untold) }
   }
 
-  /// A step that is skipped may have promises to check.
+  /// A step that is never taken may have promises to check.
   mutating func skip(_ step: Step) {
     guard case .check(let references) = step.action else { return }
     notReached(references, scope: Self.scope(of: step))
   }
 
-  /// The promises of a skipped chapter count all the same.
+  /// A chapter that is never told has promises all the same.
   mutating func skip(_ chapter: Chapter) {
     for step in chapter.steps { skip(step) }
     notReached(chapter.promises, scope: chapter.name)

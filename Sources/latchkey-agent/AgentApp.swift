@@ -98,7 +98,7 @@ final class AgentApp: @unchecked Sendable {
       switch doubt {
       case .noApproach: "nothing shows that you came to it"
       case .noSignal: "the link's signal can't be read"
-      case .lockedAtHome: "it was locked while somebody was at home"
+      case .lockedAtHome: "somebody was at home when it was locked, or you have not left through it"
       }
     UserAlert.show("You seem to be at your locked door, but \(reason). To open it: latchkey unlock")
   }
@@ -146,6 +146,8 @@ final class AgentApp: @unchecked Sendable {
     logger.warning("the write failed: \(error)")
     session = nil
     command = nil
+    // A lock that refused a write has used up no offer.
+    usedOffer = nil
     happens(.writeFailed)
   }
 
@@ -170,7 +172,7 @@ final class AgentApp: @unchecked Sendable {
       .operation: String(answer.operation, radix: 16), .record: String(answer.logIndex),
     ]
     switch command.kind {
-    case .unlock, .unlockUnlessHome: logger.record(Recorded.Agent.unlockAnswered, fields)
+    case .unlock, .unlockUnlessHome, .unlockIfLeft: logger.record(Recorded.Agent.unlockAnswered, fields)
     case .status: logger.record(Recorded.Agent.statusAnswered, fields, level: .info)
     }
   }
@@ -242,7 +244,7 @@ final class AgentApp: @unchecked Sendable {
       case .unlock(let reason):
         logger.record(
           Recorded.Agent.unlockWritten, [.operation: String(operation, radix: 16), .because: reason.rawValue])
-      case .unlockUnlessHome:
+      case .unlockUnlessHome, .unlockIfLeft:
         logger.record(Recorded.Agent.unlockWritten, [.operation: String(operation, radix: 16), .because: "approach"])
       case .status:
         logger.record(Recorded.Agent.statusWritten, [.operation: String(operation, radix: 16)], level: .info)
@@ -271,8 +273,10 @@ extension HomeAnswer {
 extension LockCommand.Kind {
   init(_ command: HomeCommand) {
     switch command {
-    case .unlock: self = .unlock
+    case .unlock(.word): self = .unlock
+    case .unlock(.approach): self = .unlockUnlessInside
     case .unlockUnlessHome: self = .unlockUnlessHome
+    case .unlockIfLeft: self = .unlockIfLeft
     case .status: self = .status
     }
   }

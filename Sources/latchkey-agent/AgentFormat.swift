@@ -89,9 +89,10 @@ extension AgentFormat {
     var approach: Approach?
     var opening: Opening?
     var asked: Time?
-    /// Missing, both: no.
+    /// Missing, each of these: no.
     var isBeginning: Bool?
     var isAsking: Bool?
+    var hasLeft: Bool?
 
     enum CodingKeys: String, CodingKey {
       case isLinked = "isLinked"
@@ -102,6 +103,7 @@ extension AgentFormat {
       case asked = "asked"
       case isBeginning = "isBeginning"
       case isAsking = "isAsking"
+      case hasLeft = "hasLeft"
     }
 
     init(_ state: HomeState) {
@@ -113,6 +115,7 @@ extension AgentFormat {
       asked = state.asked.map { Time($0) }
       isBeginning = state.isBeginning
       isAsking = state.isAsking
+      hasLeft = state.hasLeft
     }
 
     var state: HomeState {
@@ -126,6 +129,7 @@ extension AgentFormat {
         state.asked = try asked?.time
         state.isBeginning = isBeginning
         state.isAsking = isAsking
+        state.hasLeft = hasLeft
         return state
       }
     }

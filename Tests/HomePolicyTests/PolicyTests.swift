@@ -209,7 +209,7 @@ import TimeTypes
         #expect(write.isStored)
         let arrives = Int.random(in: 0..<4, using: &random) > 0
         switch write.command {
-        case .unlock, .unlockUnlessHome:
+        case .unlock, .unlockUnlessHome, .unlockIfLeft:
           if seed % 2 == 1 { #expect(write.command == .unlock(.word)) }
           guard arrives else {
             answer = nil

@@ -43,7 +43,7 @@ import Testing
         case 0: write[Int.random(in: 0..<write.count, using: &random)] ^= 0x10
         case 1: continue  // lost on the way, and kept by an eavesdropper
         default:
-          if who != 2, kind == .unlock || kind == .unlockUnlessHome { asked.insert("\(who):\(operation)") }
+          if who != 2, kind != .lock, kind != .status { asked.insert("\(who):\(operation)") }
         }
         bench.happens(.commandWritten(central, write))
       case 8:

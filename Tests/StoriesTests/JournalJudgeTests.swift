@@ -29,15 +29,18 @@ struct JournalJudgeTests {
       """, file: "told.yaml")
   }
 
-  /// The story, preceded by the beginning of its chapter.
-  static func told(_ story: [JournalEntry]) -> [JournalEntry] {
-    [mark(.chapterBegan, [.name: chapter])]
-      + story.map { entry in
-        var entry = entry
-        // `StoryJournal` has this in a field that the steps themselves do not have.
-        if entry.mark != nil { entry[.machine] = nil }
-        return entry
-      }
+  /// The story with the mark of its chapter before it.
+  static func told(_ story: [JournalEntry], chapter: String = chapter) -> [JournalEntry] {
+    [mark(.chapterBegan, [.name: chapter])] + recorded(story)
+  }
+
+  /// `StoryJournal` names the machine of a deed by a field, which the deeds of a journal don't have.
+  static func recorded(_ story: [JournalEntry]) -> [JournalEntry] {
+    story.map { entry in
+      var entry = entry
+      if entry.mark != nil { entry[.machine] = nil }
+      return entry
+    }
   }
 
   static func mark(
@@ -96,7 +99,7 @@ struct JournalJudgeTests {
     }
   }
 
-  @Test("H1: clocks that drift apart, or are set back, are an error that names them")
+  @Test("H1: clocks that drift apart, or are set back, are an error that says which")
   func clockWrong() throws {
     let twice = Self.told(StoryJournal.dead.afterwards(StoryJournal.dead))
     let drifting = try JournalExport(twice)
@@ -109,7 +112,7 @@ struct JournalJudgeTests {
     #expect(text.contains("phone.json:13: the clock of phone went back by "), "\(text)")
   }
 
-  /// The error for journals that can't be judged.
+  /// What is said about journals that can't be judged.
   private func refusal(_ export: JournalExport, _ scenario: Scenario? = nil) throws -> String {
     do {
       let report = try judge(export, try scenario ?? Self.scenario(promises: ["unlocked-once"]))
@@ -130,7 +133,7 @@ struct JournalJudgeTests {
     } catch { return "\(error)" }
   }
 
-  @Test("H1: a file that is not a journal, is truncated, is empty or has an endless line is refused with the line")
+  @Test("H1: a file that is no journal, is cut, is empty or has a line without an end is told with its line")
   func notAJournal() throws {
     let line = #"{"__CURSOR":"a","__REALTIME_TIMESTAMP":"1790000000000000","MESSAGE":"x"}"# + "\n"
     #expect(try refusal(ofText: Array(line.utf8)) == "taken: 0")
@@ -164,7 +167,7 @@ struct JournalJudgeTests {
 
   @Test("H1: journals without deeds, with misspelt ones, with two stories or with each other's lines are told")
   func deeds() throws {
-    #expect(try refusal(JournalExport(StoryJournal.dead)).contains("no line says that a chapter began"))
+    #expect(try refusal(JournalExport(Self.recorded(StoryJournal.dead))).contains("no line says that a chapter began"))
     let story = Self.told(StoryJournal.dead)
     func told(_ change: @escaping ([String: String]) -> [String: String]) throws -> String {
       let export = try JournalExport(story)
@@ -180,7 +183,7 @@ struct JournalJudgeTests {
     #expect(
       try refusal(JournalExport(story + Self.told(StoryJournal.dead))).contains(
         "the chapter 'days away' begins a second time"))
-    let other = [Self.mark(.chapterBegan, [.name: "a week"])] + StoryJournal.dead
+    let other = Self.told(StoryJournal.dead, chapter: "a week")
     #expect(try refusal(JournalExport(other)).contains("a chapter 'a week' where the scenario has 'days away'"))
     let export = try JournalExport(story)
     let door = try export.write("door")
@@ -247,7 +250,7 @@ struct JournalJudgeTests {
     let last = (StoryJournal.dead.last?.t ?? 0) / 1_000_000_000
     #expect(try judgement(StoryJournal.dead) == .broken)
     #expect(try judgement(StoryJournal.dead + [Self.mark(.daemonKilled, machine: "phone", at: last)]) == .kept)
-    // A step on another machine, or for another part of this machine, does not explain it.
+    // What was done to another machine, or to another part of this one, is no reason.
     #expect(try judgement(StoryJournal.dead + [Self.mark(.daemonKilled, machine: "door", at: last)]) == .broken)
     #expect(try judgement(StoryJournal.dead + [Self.mark(.fault, machine: "phone", at: last)]) == .broken)
   }

@@ -10,9 +10,11 @@ struct Departure: Sendable {
 extension LockFirmware {
   /// A phone's link is lost. Whether the phone left or the radio failed becomes clear in a few seconds, if it comes
   /// back.
-  mutating func depart(_ phone: [UInt8]) {
+  /// - Parameter isNoticed: whether the loss was noticed now. Otherwise its time is unknown.
+  mutating func depart(_ phone: [UInt8], isNoticed: Bool) {
     // Another link of the same phone means that it is still here. A link that is not subscribed has its own deadline.
     guard !links.contains(where: { $0.phone == phone }) else { return }
+    if isNoticed { doorWatch.linkLost(phone, at: now) } else { doorWatch.forget(phone) }
     departures.removeAll { $0.phone == phone }
     departures.append(Departure(phone: phone, due: now + configuration.leavingDelayMilliseconds))
   }
@@ -52,11 +54,22 @@ extension LockFirmware {
   mutating func doorChanged(_ state: DoorState) {
     let isShutting = state == .closed && door != .closed
     door = state
+    doorWatch.moved(to: state, beside: links.compactMap { $0.isSubscribed ? $0.phone : nil }, at: now)
+    askForLooks()
     // Moving the door may have freed the bolt.
     guard isShutting, hasGivenUpLocking, position != .locked else { return }
     hasGivenUpLocking = false
     lockAttempts = 0
     relockDue = now
+  }
+
+  /// Somebody may be leaving: each phone that is here is offered to, which wakes it for a look at its signal; again and
+  /// again until the door has come to rest, and no more often if the door moves more often.
+  private mutating func askForLooks() {
+    guard doorWatch.isSomebodyLeaving(at: now) else { return }
+    for index in links.indices where links[index].isLooking && links[index].nextOffer == nil {
+      links[index].nextOffer = max(now, links[index].offeredAt + LockLimit.lookPauseMilliseconds)
+    }
   }
 
   /// Removes phones that proved themselves, are not subscribed to offers and have been silent for too long.

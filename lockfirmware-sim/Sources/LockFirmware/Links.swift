@@ -5,6 +5,7 @@ struct Link<Cryptography: NoiseCryptography> {
   let central: CentralIdentifier
   /// Whether the central is subscribed to offers. The lock is not told when an unsubscribed one leaves.
   var isSubscribed: Bool
+  let upSince: Int64
   /// The present offer, good for one command.
   var offered: LockSession<Cryptography>?
   var offeredAt: Int64
@@ -25,6 +26,9 @@ struct Link<Cryptography: NoiseCryptography> {
   /// When to make a new offer.
   var nextOffer: Int64?
   var repeatsLeft: Int
+
+  /// Whether an offer has a phone look at its signal: one that is known, listens, and waits for nothing.
+  var isLooking: Bool { isSubscribed && phone != nil && answering == nil }
 }
 
 extension LockFirmware {
@@ -50,7 +54,7 @@ extension LockFirmware {
     guard let index = links.firstIndex(where: { $0.central == central }) else { return }
     let link = links.remove(at: index)
     guard let phone = link.phone ?? link.presumedPhone else { return }
-    depart(phone)
+    depart(phone, isNoticed: link.isSubscribed)
   }
 
   mutating func offerRead(_ central: CentralIdentifier) {
@@ -124,6 +128,7 @@ extension LockFirmware {
     links[index].nextOffer = nil
     links[index].repeatsLeft = 0
     departures.removeAll { $0.phone == phone }
+    if links[index].isSubscribed { doorWatch.proven(phone, linkedSince: links[index].upSince) }
     forgetOtherLinks(of: phone, than: central)
     effects.append(.respond(central, isAccepted: true))
     effects.append(.note(.commandAccepted(central, command)))
@@ -169,6 +174,8 @@ extension LockFirmware {
     if links[index].repeatsLeft > 0 {
       links[index].repeatsLeft -= 1
       links[index].nextOffer = now + configuration.offerRepeatMilliseconds
+    } else if links[index].isLooking, doorWatch.isSomebodyLeaving(at: now) {
+      links[index].nextOffer = now + configuration.offerRepeatMilliseconds
     }
   }
 
@@ -192,7 +199,7 @@ extension LockFirmware {
 
   private func emptyLink(_ central: CentralIdentifier, isSubscribed: Bool) -> Link<Cryptography> {
     Link(
-      central: central, isSubscribed: isSubscribed, offered: nil, offeredAt: now, previouslyOffered: nil,
+      central: central, isSubscribed: isSubscribed, upSince: now, offered: nil, offeredAt: now, previouslyOffered: nil,
       previouslyOfferedAt: now, answering: nil, operation: nil, phone: nil, nextOffer: nil,
       repeatsLeft: isSubscribed ? configuration.offerRepeatCount : 0)
   }

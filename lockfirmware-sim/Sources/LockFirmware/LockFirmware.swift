@@ -27,6 +27,8 @@ package struct LockFirmware<Cryptography: NoiseCryptography> {
   /// The bolt was locked while a phone was here, or a phone has since said that it is. It opens only on a person's
   /// command, or for a phone that is seen to come all the way.
   package internal(set) var isLockedAtHome = false
+  /// What the door's sensor shows of who is here. A restart knows nothing of it.
+  var doorWatch: DoorWatch
   var departures: [Departure] = []
   /// When the bolt is thrown by itself.
   var relockDue: Int64?
@@ -51,6 +53,7 @@ package struct LockFirmware<Cryptography: NoiseCryptography> {
     self.cryptography = cryptography
     self.position = position
     self.door = door
+    doorWatch = DoorWatch(isOnlyWay: configuration.isOnlyWayOut, door: door)
     self.time = time
     nextRecordIndex = (records.last?.index ?? 0) + 1
     recover(records)

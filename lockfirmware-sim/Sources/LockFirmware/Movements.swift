@@ -47,13 +47,30 @@ extension LockFirmware {
       if command.operation == 0, position == .locked { isLockedAtHome = true }
       answer(key, .unknownOperation)
     case .lock: move(.locked, for: key)
-    case .unlock: move(.unlocked, for: key)
-    case .unlockUnlessHome:
-      guard isLockedAtHome || isLockingAtHome else { return move(.unlocked, for: key) }
+    case .unlock:
+      doorWatch.comes(phone, isOnApproach: false, at: now)
+      move(.unlocked, for: key)
+    case .unlockUnlessHome, .unlockUnlessInside, .unlockIfLeft:
+      guard isLocked, !opens(command.kind, to: phone) else {
+        doorWatch.comes(phone, isOnApproach: true, at: now)
+        return move(.unlocked, for: key)
+      }
       operations.remember(key, nil)
       conclude(key, .unlocked, .lockedAtHome)
     }
   }
+
+  /// Whether the evidence that comes with a command is enough.
+  private func opens(_ command: LockCommand.Kind, to phone: [UInt8]) -> Bool {
+    switch (command, doorWatch.whereabouts(of: phone, at: now)) {
+    case (.unlockIfLeft, .left), (.unlockUnlessInside, .unknown): true
+    case (.unlockUnlessHome, .unknown): !isLockedAtHome && !isLockingAtHome
+    default: false
+    }
+  }
+
+  /// Whether the bolt is locked, or about to be.
+  private var isLocked: Bool { position != .unlocked || movement?.target == .locked }
 
   /// Whether a phone is here, or may be: a link as weak as the edge of the range may belong to a phone that has not
   /// proven itself yet.
@@ -187,6 +204,7 @@ extension LockFirmware {
       lockAttempts = 0
       hasGivenUpLocking = false
       if current.target == .unlocked {
+        if current.cause == .phone { doorWatch.unlocked(at: now) }
         relockDue = configuration.relockDelayMilliseconds.map { now + $0 }
       }
     } else {

@@ -65,6 +65,8 @@ package struct LockConfiguration: Sendable {
   package var identity: LockIdentity
   /// The static public keys of the phones that may open it, 32 bytes each.
   package var enrolledPhones: [[UInt8]]
+  /// Whether nobody can leave but through this door: then its sensor shows who has not left.
+  package var isOnlyWayOut = true
   /// How long after an authenticated phone's link is lost the bolt is thrown, if the door is shut.
   package var leavingDelayMilliseconds = defaultLeavingDelayMilliseconds
   package static let defaultLeavingDelayMilliseconds: Int64 = 10_000
@@ -112,6 +114,8 @@ package enum LockLimit {
   package static let failuresPerWindow = 30
   /// That window, in milliseconds.
   package static let windowMilliseconds: Int64 = 60_000
+  /// The least time between an offer and the one after it that asks for a look, in milliseconds.
+  package static let lookPauseMilliseconds: Int64 = 1_000
   /// How many times the lock tries again by itself to lock.
   package static let lockAttempts = 3
 }

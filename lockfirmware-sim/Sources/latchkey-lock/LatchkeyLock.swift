@@ -36,6 +36,9 @@ import Timekeeping
   @Option(help: "Milliseconds that a turn of the bolt takes.")
   var turnTime = 600
 
+  @Flag(help: "The home has another way out: the door's sensor does not show who has left.")
+  var otherWayOut = false
+
   @Flag(help: "Accept the loss of records: keep what is readable in the log, report what was done, and exit.")
   var acceptLostRecords = false
 
@@ -67,6 +70,7 @@ import Timekeeping
       var configuration = LockConfiguration(identity: keys.identity, enrolledPhones: keys.enrolledPhones)
       configuration.leavingDelayMilliseconds = Int64(leavingDelay * 1000)
       configuration.relockDelayMilliseconds = relockDelay.map { Int64($0 * 1000) }
+      configuration.isOnlyWayOut = !otherWayOut
       let mechanism = try SimulatedMechanism(
         directory: stateDirectory, turnTime: .milliseconds(turnTime), time: time, logger: logger)
       let log = try RecordLog(path: stateDirectory + "/records.log", logger: logger)
