@@ -1,9 +1,9 @@
 import Journal
 
-/// What has become of a story's promises so far: whoever tells a story judges it here, and whoever reads what others told.
+/// The results of a story's promises so far, both for stories that run here and for those that ran elsewhere.
 struct Verdict {
   private(set) var promises: [PromiseResult] = []
-  /// Promises that nobody can judge in this world, by name, and why.
+  /// The names of the promises that can't be judged in this world, and why.
   var unjudged: [String: String] = [:]
 
   /// What a promise about the end of a story comes to that stopped before.
@@ -13,7 +13,7 @@ struct Verdict {
   static func scope(of step: Step) -> String { step.line.map { "line \($0)" } ?? "a check" }
   static func place(of step: Step) -> String { step.line.map { "line \($0)" } ?? "a step" }
 
-  /// - Parameter reason: why nobody can judge any of these; `nil` if somebody can.
+  /// - Parameter reason: why none of these can be judged, or `nil` if they can.
   mutating func judge(
     _ references: [PromiseReference], _ evidence: Evidence, scope: String, unjudged reason: String? = nil
   ) {

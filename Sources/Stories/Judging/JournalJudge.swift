@@ -58,7 +58,7 @@ package struct JournalJudge {
     }
   }
 
-  /// What whoever told the story wrote must be what the vocabulary has, or a slip of the pen would hide a deed.
+  /// The recorded steps must be in the vocabulary, because a misspelt one would not count.
   private static func check(marksOf journal: ExportedJournal, _ scenario: Scenario) throws(JournalExportError) {
     func refusal(_ problem: String, _ choices: [String]) -> JournalExportError {
       JournalExportError(

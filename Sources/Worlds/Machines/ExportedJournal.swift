@@ -67,7 +67,7 @@ extension SystemdJournalLine {
     }
     guard var entry = entry(machine: machine, t: time, wall: time) else { return nil }
     switch entry.process {
-    // Whoever tells a story has one journal, and speaks of all machines.
+    // The orchestrator's entries are in one journal, but concern all machines.
     case Recorded.orchestrator: entry.machine = fields["LATCHKEY_MACHINE"] ?? machine
     case Recorded.air: entry.machine = ""
     default: break
