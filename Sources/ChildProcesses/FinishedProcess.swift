@@ -1,14 +1,18 @@
 import Glibc
 
-/// A program that has ended, and its output.
+/// A program that has run to its end, and what it said.
 package struct FinishedProcess: Sendable, Equatable {
   package var end: ProcessEnd
   package var output: String
   package var errors: String
 
-  /// Runs a program until it ends; blocks. Collects its output and error output, unless `start` sends them elsewhere.
+  /// Runs a program to its end; blocks. Its output and its error output are collected here, unless `start` has places for
+  /// them.
   ///
   /// - Returns: `nil` if it took longer than `limit` and was killed.
+>>=======
+  /// - Returns: `nil` if it took longer than `limit`, and was killed.
+>>>>>>> /tmp/tmpj2mvsn0u/t
   /// - Throws: if it can't be started.
   package static func run(_ name: String, _ start: ProcessStart, limit: Duration) throws -> FinishedProcess? {
     var start = start
@@ -16,7 +20,7 @@ package struct FinishedProcess: Sendable, Equatable {
     var collectors: [Collector?] = []
     let process: RunningProcess
     do {
-      // The program has copies of these descriptors. Its output does not end while this process has them too.
+      // The program has copies of these ends; while we have them too, its output does not end.
       defer {
         for end in writing { close(end) }
       }

@@ -6,7 +6,7 @@ struct Verdict {
   /// The names of the promises that can't be judged in this world, and why.
   var unjudged: [String: String] = [:]
 
-  /// The result of a promise about the end of a story that stopped before.
+  /// What a promise about the end of a story comes to that stopped before.
   static let untold = "the story stopped before it came to that"
   static let wholeRun = "the whole run"
 
@@ -26,13 +26,13 @@ struct Verdict {
     promises += references.compactMap { Promise.named($0.name)?.notReached(scope: scope, reason: Self.untold) }
   }
 
-  /// A step that is skipped may have promises to check.
+  /// A step that is never taken may have promises to check.
   mutating func skip(_ step: Step) {
     guard case .check(let references) = step.action else { return }
     notReached(references, scope: Self.scope(of: step))
   }
 
-  /// The promises of a skipped chapter count all the same.
+  /// A chapter that is never told has promises all the same.
   mutating func skip(_ chapter: Chapter) {
     for step in chapter.steps { skip(step) }
     notReached(chapter.promises, scope: chapter.name)

@@ -99,7 +99,7 @@ struct JournalJudgeTests {
     }
   }
 
-  @Test("H1: clocks that drift apart, or are set back, are an error that names them")
+  @Test("H1: clocks that drift apart, or are set back, are an error that says which")
   func clockWrong() throws {
     let twice = Self.told(StoryJournal.dead.afterwards(StoryJournal.dead))
     let drifting = try JournalExport(twice)
@@ -112,7 +112,7 @@ struct JournalJudgeTests {
     #expect(text.contains("phone.json:13: the clock of phone went back by "), "\(text)")
   }
 
-  /// The error for journals that can't be judged.
+  /// What is said about journals that can't be judged.
   private func refusal(_ export: JournalExport, _ scenario: Scenario? = nil) throws -> String {
     do {
       let report = try judge(export, try scenario ?? Self.scenario(promises: ["unlocked-once"]))
@@ -133,7 +133,7 @@ struct JournalJudgeTests {
     } catch { return "\(error)" }
   }
 
-  @Test("H1: a file that is not a journal, is truncated, is empty or has an endless line is refused with the line")
+  @Test("H1: a file that is no journal, is cut, is empty or has a line without an end is told with its line")
   func notAJournal() throws {
     let line = #"{"__CURSOR":"a","__REALTIME_TIMESTAMP":"1790000000000000","MESSAGE":"x"}"# + "\n"
     #expect(try refusal(ofText: Array(line.utf8)) == "taken: 0")
@@ -250,7 +250,7 @@ struct JournalJudgeTests {
     let last = (StoryJournal.dead.last?.t ?? 0) / 1_000_000_000
     #expect(try judgement(StoryJournal.dead) == .broken)
     #expect(try judgement(StoryJournal.dead + [Self.mark(.daemonKilled, machine: "phone", at: last)]) == .kept)
-    // A step on another machine, or for another part of this machine, does not explain it.
+    // What was done to another machine, or to another part of this one, is no reason.
     #expect(try judgement(StoryJournal.dead + [Self.mark(.daemonKilled, machine: "door", at: last)]) == .broken)
     #expect(try judgement(StoryJournal.dead + [Self.mark(.fault, machine: "phone", at: last)]) == .broken)
   }

@@ -3,8 +3,8 @@ import JournalEvents
 import TimeTypes
 import Worlds
 
-/// Judges a story that ran elsewhere, by the journals of its machines. The promises are those of any other story, and
-/// so is the code that judges them.
+/// Judges a story that somebody else told, by what the machines' journals recorded of it: the promises are those of any other
+/// story, and so is the code that judges them.
 package struct JournalJudge {
   private let scenario: Scenario
   private let journals: [ExportedJournal]
@@ -13,12 +13,19 @@ package struct JournalJudge {
 
   /// - Throws: `ScenarioError` if a machine has no journal, `JournalExportError` if the journals don't belong
   ///   together or contain no story.
+>>=======
+  /// - Throws: `ScenarioError` if a machine has no journal, `JournalExportError` if the journals don't belong together or
+  ///   tell no story.
+>>>>>>> /tmp/tmpz5celp0s/t
   package static func judge(_ scenario: Scenario, _ journals: [ExportedJournal]) throws -> Report {
     try check(journals.map(\.machine), of: scenario)
     return try JournalJudge(scenario, journals).report()
   }
 
   /// - Throws: `ScenarioError` if these are not exactly the scenario's machines.
+>>=======
+  /// - Throws: `ScenarioError` if these are not the scenario's machines, each once.
+>>>>>>> /tmp/tmpz5celp0s/t
   package static func check(_ machines: [String], of scenario: Scenario) throws(ScenarioError) {
     let known = scenario.machines.map(\.name)
     for (index, machine) in machines.enumerated() {
@@ -41,13 +48,13 @@ package struct JournalJudge {
     try Self.checkTogether(journals)
     for journal in journals { try Self.check(marksOf: journal, scenario) }
     (self.journals, remarks) = try MachineClocks.align(journals, scenario.machines)
-    // The sort is stable, so simultaneous entries of one machine keep their order.
+    // Stable: what one machine did in a moment stays in its order.
     let all = self.journals.flatMap(\.entries)
     entries = Self.withoutExpectedEnds(
       all.enumerated().sorted { ($0.element.t, $0.offset) < ($1.element.t, $1.offset) }.map(\.element))
   }
 
-  /// A line that is in two journals would count as two events.
+  /// One line in two journals would be two events.
   private static func checkTogether(_ journals: [ExportedJournal]) throws(JournalExportError) {
     for (index, journal) in journals.enumerated() {
       for earlier in journals[..<index] where !earlier.cursors.isDisjoint(with: journal.cursors) {
@@ -82,16 +89,17 @@ package struct JournalJudge {
     }
   }
 
-  /// How long after a step systemd may report the end that it causes.
+  /// How long after a deed the end that it brings about is told.
   private static let endDelay: Int64 = 60_000_000_000
 
-  /// systemd reports every failure of a part of the system. Those that the story caused do not count.
+  /// systemd tells of every end of a part of the machine that was not orderly; those that the story brought about are no
+  /// failures.
   private static func withoutExpectedEnds(_ entries: [JournalEntry]) -> [JournalEntry] {
     struct Part: Hashable {
       var machine: String
       var isDaemon: Bool
     }
-    // The steps that have not caused an end yet.
+    // The deeds that have not brought about an end yet.
     var deeds: [Part: Int64] = [:]
     var down: Set<String> = []
     return entries.filter { entry in
@@ -112,7 +120,7 @@ package struct JournalJudge {
 
   // MARK: Judging
 
-  /// The entries with which the chapters of the story begin.
+  /// Where the chapters of the story begin.
   private func beginnings() throws -> [Int] {
     let beginnings = entries.indices.filter { entries[$0].isMark(.chapterBegan) }
     let told = beginnings.map { entries[$0][.name] ?? "" }
@@ -168,7 +176,7 @@ package struct JournalJudge {
     return makeReport(verdict, story, problem, remarks, undone)
   }
 
-  /// Why the story stopped before its end, or `nil` if it did not.
+  /// Why the story stopped before its end, where it did.
   private func problem(chaptersBegun: Int) -> String? {
     if let last = entries.last(where: { $0.mark != nil }), last.isMark(.waitFailed) { return last.message }
     guard chaptersBegun < scenario.chapters.count else { return nil }
@@ -182,7 +190,7 @@ package struct JournalJudge {
   private func makeReport(
     _ verdict: Verdict, _ story: Range<Int>, _ problem: String?, _ remarks: [String], _ undone: Int
   ) -> Report {
-    // The story's time starts with its first entry.
+    // The story's time begins with it.
     let beginning = entries[story.lowerBound].t
     func told(_ entry: JournalEntry) -> JournalEntry {
       var entry = entry

@@ -2,19 +2,19 @@ import Journal
 import JournalEvents
 import Worlds
 
-/// The difference between the clocks of the lock's machine and the phone's, derived from the commands between them:
-/// the lock accepts a command after the phone has written it, and before the phone has the answer.
+/// How the clocks of a lock's machine and a phone's differ, as the commands between them show: the lock accepts a command after
+/// the phone has written it, and before the phone has the answer.
 struct ClockDifference {
-  /// By how much the lock's clock is ahead of the phone's, in nanoseconds. Each command gives a lower or an upper
-  /// limit.
+  /// What the lock's clock is ahead of the phone's, in nanoseconds: no less than one command shows, and no more than
+  /// another.
   var range: ClosedRange<Int64>?
   var commands = 0
-  /// The two limits that contradict each other, if no difference fits all commands.
+  /// Why no difference fits all commands: the pair of limits that contradict each other.
   var contradiction: (atLeast: Int64, atMost: Int64)?
 
   /// - Parameters:
-  /// - lock: the entries of the lock's machine, by its clock.
-  /// - phone: the entries of the phone, by its clock.
+  ///   - lock: the lines of the lock's machine, by its clock.
+  ///   - phone: the lines of the phone's, by its own.
   init(lock: [JournalEntry], phone: [JournalEntry]) {
     var written: [String: Int64] = [:]
     var answered: [String: Int64] = [:]
@@ -29,7 +29,7 @@ struct ClockDifference {
     var seen: Set<String> = []
     var (atLeast, atMost) = (Int64.min, Int64.max)
     for entry in lock where entry.isLock(.commandAccepted) {
-      // The first time counts, because the same command may be accepted again.
+      // The first time counts: what was written once may be accepted again.
       guard let operation = entry[.operation], let asked = written[operation], seen.insert(operation).inserted else {
         continue
       }
@@ -41,19 +41,23 @@ struct ClockDifference {
     if atLeast <= atMost { range = atLeast...atMost } else { contradiction = (atLeast, atMost) }
   }
 
-  /// The time to add to the phone's times, to make them the lock's. 0 if they fit without a correction.
+  /// What is to be added to the phone's times so that they are the lock's: nothing where they fit as they are.
   var correction: Int64 {
     guard let range, !range.contains(0) else { return 0 }
-    // If one side is unlimited, the smallest correction is used.
+    // Where one side is open, as little as fits.
     if range.lowerBound == .min { return range.upperBound }
     return range.lowerBound + (range.upperBound - range.lowerBound) / 2
   }
 }
 
-/// Converts the journals of several machines to one clock: that of the lock's machine, or of the first machine.
+/// Brings journals of several machines to one time: the clock of the machine with the lock, or of the first.
 enum MachineClocks {
   /// - Returns: the journals by one clock, and a line for each that had to be corrected.
   /// - Throws: `JournalExportError` if no difference between two clocks fits the entries.
+>>=======
+  /// - Returns: the journals by one clock, and a line for each that had to be moved.
+  /// - Throws: `JournalExportError` if no difference of two clocks fits what they told.
+>>>>>>> /tmp/tmp0o_gav68/t
   static func align(
     _ journals: [ExportedJournal], _ machines: [MachineDescription]
   ) throws(JournalExportError) -> (journals: [ExportedJournal], remarks: [String]) {

@@ -3,27 +3,30 @@ import Glibc
 import Journal
 import JournalEvents
 
-/// The journal of one machine, as exported by `journalctl --output=json`.
+/// What one machine recorded, as `journalctl --output=json` exports its journal.
 package struct ExportedJournal: Sendable {
-  /// The scenario's name for the machine.
+  /// What the story calls the machine.
   package let machine: String
   package let file: String
-  /// Latchkey's entries in the journal's order. Times are by the machine's clock, in Unix nanoseconds.
+  /// Latchkey's lines in the journal's order; their times are the machine's own, in Unix nanoseconds.
   package var entries: [JournalEntry] = []
-  /// The cursors of these entries in the journal, which show whether an entry is in two files.
+  /// The places of these lines in the journal, by which a line that stands in two files is found.
   package private(set) var cursors: Set<String> = []
 
-  /// Far more than Latchkey's longest line.
+  /// No line of Latchkey's is nearly as long.
   static let lineLimit = 4 << 20
-  /// Enough for months of daily use in a home.
+  /// Months of a home that is used daily.
   static let entryLimit = 1_000_000
-  /// Setting a machine's clock moves it by more than this; entries that are out of order differ by less.
+  /// A machine's clock that is set moves by more than its lines get out of order.
   static let clockTolerance: Int64 = 1_000_000_000
 
   /// - Parameters:
-  /// - machine: the scenario's name for the machine.
+  ///   - machine: what the story calls the machine.
   ///   - path: a file, or a pipe from journalctl.
   /// - Throws: `JournalExportError` if it can't be read, is not a journal, or was truncated.
+>>=======
+  /// - Throws: `JournalExportError` if it can't be read, is no journal, or has been cut.
+>>>>>>> /tmp/tmpz9w60rg0/t
   package init(of machine: String, path: String) throws(JournalExportError) {
     self.machine = machine
     file = path
@@ -56,7 +59,7 @@ package struct ExportedJournal: Sendable {
 }
 
 extension SystemdJournalLine {
-  /// The entry in the story: a program's own, or systemd's report that a part of the system failed.
+  /// The line as the story has it: a program's own, or systemd's word that a part of the system has ended by itself.
   fileprivate func recordedEntry(machine: String) -> JournalEntry? {
     let time = unixNanoseconds ?? 0
     if let (unit, end) = failedUnit, let process = RemoteRecords.processes[unit] {
@@ -76,12 +79,12 @@ extension SystemdJournalLine {
   }
 }
 
-/// Why an exported journal can't be used: the file, the line, and the problem.
+/// Why a journal that somebody exported can't be used: which, where, and what is wrong.
 package struct JournalExportError: Error, Sendable, Equatable, CustomStringConvertible {
   package var file: String
   package var line: Int?
   package var problem: String
-  /// Whether the file can't be read at all.
+  /// It can't be read at all.
   package var isMissing = false
 
   package init(file: String, line: Int?, problem: String, isMissing: Bool = false) {
@@ -94,19 +97,19 @@ package struct JournalExportError: Error, Sendable, Equatable, CustomStringConve
   package var description: String { ScenarioError(file: file, line: line, problem: problem).description }
 }
 
-/// The lines of a file or a pipe, one at a time.
+/// The lines of a file or a pipe, one after the other.
 private struct ExportedLines: ~Copyable {
   private let path: String
   private let file: Int32
   private var buffer: [UInt8] = []
   private var unread = 0
   private var hasEnded = false
-  /// The number of the line that was returned last.
+  /// Of the line that was returned last.
   private(set) var lineNumber = 0
 
   init(_ path: String) throws(JournalExportError) {
     self.path = path
-    // Does not wait for a writer of a named pipe.
+    // Without waiting for who may write into a named pipe.
     file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
     guard file >= 0 else { throw Self.refusal(path) }
     var status = stat()

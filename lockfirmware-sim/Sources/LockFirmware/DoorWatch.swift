@@ -10,7 +10,7 @@ package struct DoorWatch: Sendable {
   package enum Whereabouts: Equatable, Sendable {
     /// The sensor shows nothing of it.
     case unknown
-    /// Here, and nobody has left through the door since.
+    /// Here, and since then no one has left through the door.
     case inside
     /// The door opened, and the link was lost soon after.
     case left
@@ -36,7 +36,7 @@ package struct DoorWatch: Sendable {
   /// a house full of guests.
   package static let unrestLimitMilliseconds: Int64 = 3_600_000
 
-  /// Whether nobody can leave but through this door.
+  /// Whether this door is the only way out.
   private let isOnlyWay: Bool
   private var door: DoorState
   private var movedAt: Int64?

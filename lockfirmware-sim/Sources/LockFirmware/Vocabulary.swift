@@ -65,7 +65,7 @@ package struct LockConfiguration: Sendable {
   package var identity: LockIdentity
   /// The static public keys of the phones that may open it, 32 bytes each.
   package var enrolledPhones: [[UInt8]]
-  /// Whether nobody can leave but through this door: then its sensor shows who has not left.
+  /// Whether this door is the only way out. If so, its sensor shows which phones have not left.
   package var isOnlyWayOut = true
   /// How long after an authenticated phone's link is lost the bolt is thrown, if the door is shut.
   package var leavingDelayMilliseconds = defaultLeavingDelayMilliseconds
