@@ -217,7 +217,7 @@ let package = Package(
       "BlueZSimulatorTests",
       [
         "BlueZSimulator", "BlueZBus", "BlueZModel", "BlueZ", "BluetoothTypes", "BusValue", "SystemBus", "Timekeeping",
-        "BusTesting", "Threads", log,
+        "BusTesting", "ProcessTesting", "Threads", log,
       ]),
     tests(
       "AppLinkBusTests",

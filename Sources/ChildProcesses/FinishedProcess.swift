@@ -9,10 +9,7 @@ package struct FinishedProcess: Sendable, Equatable {
   /// Runs a program to its end; blocks. Its output and its error output are collected here, unless `start` has places for
   /// them.
   ///
-  /// - Returns: `nil` if it took longer than `limit` and was killed.
->>=======
   /// - Returns: `nil` if it took longer than `limit`, and was killed.
->>>>>>> /tmp/tmpj2mvsn0u/t
   /// - Throws: if it can't be started.
   package static func run(_ name: String, _ start: ProcessStart, limit: Duration) throws -> FinishedProcess? {
     var start = start

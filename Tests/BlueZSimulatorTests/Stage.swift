@@ -4,6 +4,7 @@ import BlueZSimulator
 import BusTesting
 import BusValue
 import Logging
+import ProcessTesting
 import Testing
 import Timekeeping
 
@@ -30,7 +31,12 @@ final class Stage: Sendable {
       machines: machines, seed: 1, time: try BootClock(),
       logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }), onLine: { lines.put($0) })
     self.simulator = simulator
-    running = Task { try await simulator.run() }
+    // Its own, because a simulated bluetoothd that gets no processor for seconds gives up on its clients.
+    let thread = OwnThread()
+    running = Task(executorPreference: thread) {
+      defer { thread.stop() }
+      try await simulator.run()
+    }
     while try await lines.next() != .ready {}
   }
 

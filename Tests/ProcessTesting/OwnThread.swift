@@ -26,7 +26,7 @@ extension Trait where Self == OwnThreadTrait {
 }
 
 /// A thread that runs the jobs of a task, one after the other.
-final class OwnThread: TaskExecutor {
+package final class OwnThread: TaskExecutor {
   private struct State {
     var jobs: [UnownedJob] = []
     var isStopping = false
@@ -36,16 +36,16 @@ final class OwnThread: TaskExecutor {
   private let changed = DispatchSemaphore(value: 0)
 
   // Not a `DetachedThread`: that has all signals blocked, and what a test starts would inherit it.
-  init() { Thread.detachNewThread { [self] in work() } }
+  package init() { Thread.detachNewThread { [self] in work() } }
 
-  func enqueue(_ job: consuming ExecutorJob) {
+  package func enqueue(_ job: consuming ExecutorJob) {
     let job = UnownedJob(job)
     state.withLock { $0.jobs.append(job) }
     changed.signal()
   }
 
   /// The thread ends when it has finished its earlier work.
-  func stop() {
+  package func stop() {
     state.withLock { $0.isStopping = true }
     changed.signal()
   }

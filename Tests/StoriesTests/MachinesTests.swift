@@ -123,7 +123,7 @@ struct RemoteStoryTests {
     #expect(!report.kept)
     #expect(report.stepsNotDone == 2)
     #expect(report.timeline.count { $0.is(Recorded.Story.notDone) } == 2)
-    for words in ["malformed advertisement reaches phone: not done, since nobody", "5 d as 1 s"] {
+    for words in ["malformed advertisement reaches phone: not done, since nothing", "5 d as 1 s"] {
       #expect(report.remarks.contains { $0.contains(words) }, "\(report.remarks)")
     }
     #expect(report.text().contains("2 steps not done"))

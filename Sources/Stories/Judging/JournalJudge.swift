@@ -11,21 +11,14 @@ package struct JournalJudge {
   private let entries: [JournalEntry]
   private let remarks: [String]
 
-  /// - Throws: `ScenarioError` if a machine has no journal, `JournalExportError` if the journals don't belong
-  ///   together or contain no story.
->>=======
   /// - Throws: `ScenarioError` if a machine has no journal, `JournalExportError` if the journals don't belong together or
   ///   tell no story.
->>>>>>> /tmp/tmpz5celp0s/t
   package static func judge(_ scenario: Scenario, _ journals: [ExportedJournal]) throws -> Report {
     try check(journals.map(\.machine), of: scenario)
     return try JournalJudge(scenario, journals).report()
   }
 
-  /// - Throws: `ScenarioError` if these are not exactly the scenario's machines.
->>=======
   /// - Throws: `ScenarioError` if these are not the scenario's machines, each once.
->>>>>>> /tmp/tmpz5celp0s/t
   package static func check(_ machines: [String], of scenario: Scenario) throws(ScenarioError) {
     let known = scenario.machines.map(\.name)
     for (index, machine) in machines.enumerated() {

@@ -52,12 +52,8 @@ struct ClockDifference {
 
 /// Brings journals of several machines to one time: the clock of the machine with the lock, or of the first.
 enum MachineClocks {
-  /// - Returns: the journals by one clock, and a line for each that had to be corrected.
-  /// - Throws: `JournalExportError` if no difference between two clocks fits the entries.
->>=======
   /// - Returns: the journals by one clock, and a line for each that had to be moved.
   /// - Throws: `JournalExportError` if no difference of two clocks fits what they told.
->>>>>>> /tmp/tmp0o_gav68/t
   static func align(
     _ journals: [ExportedJournal], _ machines: [MachineDescription]
   ) throws(JournalExportError) -> (journals: [ExportedJournal], remarks: [String]) {

@@ -23,10 +23,7 @@ package struct ExportedJournal: Sendable {
   /// - Parameters:
   ///   - machine: what the story calls the machine.
   ///   - path: a file, or a pipe from journalctl.
-  /// - Throws: `JournalExportError` if it can't be read, is not a journal, or was truncated.
->>=======
   /// - Throws: `JournalExportError` if it can't be read, is no journal, or has been cut.
->>>>>>> /tmp/tmpz9w60rg0/t
   package init(of machine: String, path: String) throws(JournalExportError) {
     self.machine = machine
     file = path
