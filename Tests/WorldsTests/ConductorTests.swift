@@ -57,19 +57,23 @@ struct ConductorTests {
   }
 
   @Test("Grandchildren whose parent has ended belong to the world")
-  func orphans() throws {
-    let world = try World()
-    defer { world.end() }
-    // The shell in between waits until its children are seen, and then leaves them behind.
-    let puppet = World.puppetPath
-    let shell = try world.spawn(
-      "/bin/sh", ["-c", "\(puppet) x 500 2 \(world.file) & \(puppet) y 700 1 \(world.file) & kill -STOP $$; exit 0"])
-    try world.conductor.settle()
-    #expect(world.conductor.processIdentifiers.count == 3)
-    kill(shell, SIGCONT)
-    try world.conductor.run(until: Instant.zero + .seconds(2))
-    #expect(world.lines == ["x 500000000", "y 700000000", "x 1000000000"])
-    #expect(world.conductor.processIdentifiers.count == 2)
+  func orphans() async {
+    // In a process of its own, because nobody in this one would wait for the orphans that it adopted.
+    await #expect(processExitsWith: .success) {
+      try #require(latchkey_become_subreaper() == 0)
+      let world = try World()
+      defer { world.end() }
+      // The shell in between waits until its children are seen, and then leaves them behind.
+      let puppet = World.puppetPath
+      let shell = try world.spawn(
+        "/bin/sh", ["-c", "\(puppet) x 500 2 \(world.file) & \(puppet) y 700 1 \(world.file) & kill -STOP $$; exit 0"])
+      try world.conductor.settle()
+      #expect(world.conductor.processIdentifiers.count == 3)
+      kill(shell, SIGCONT)
+      try world.conductor.run(until: Instant.zero + .seconds(2))
+      #expect(world.lines == ["x 500000000", "y 700000000", "x 1000000000"])
+      #expect(world.conductor.processIdentifiers.count == 2)
+    }
   }
 
   @Test("A process that never rests is named when the limit is over")

@@ -48,7 +48,8 @@ package final class Conductor {
   ///   - directory: an existing folder of our own, in which `now` and `socket` are created.
   ///   - unixSecondsAtZero: the world's calendar time at its beginning.
   ///   - includesEveryDescendant: everything that this process ever starts, directly or not, belongs to the world.
-  ///     Otherwise only what `add` names, and the descendants of that.
+  ///     Otherwise only what `add` names, and the descendants of that: of those whose parent ends, as long as this
+  ///     process adopts orphans.
   /// - Throws: `ConductorError` if the folder can't be used.
   package init(directory: String, unixSecondsAtZero: Int64 = 1_767_225_600, includesEveryDescendant: Bool = true) throws
   {
@@ -56,8 +57,11 @@ package final class Conductor {
     world = ConductorWorld(includesEveryDescendant: includesEveryDescendant)
     // A thread of the world that can't be watched would not be waited for.
     OpenFiles.allowMost()
-    // Orphans of the world become our children, so that they stay visible.
-    guard latchkey_become_subreaper() == 0 else { throw ConductorError.system("becoming a subreaper") }
+    // Orphans of the world become our children, so that they stay visible. A process that has others' children as well
+    // says so itself: it would adopt their orphans, too.
+    if includesEveryDescendant {
+      guard latchkey_become_subreaper() == 0 else { throw ConductorError.system("becoming a subreaper") }
+    }
     nowInMemory = try Self.makeNow(directory, unixSecondsAtZero)
     sockets = try ConductorSockets(directory: directory)
   }
