@@ -282,7 +282,8 @@ package struct TrialWorld {
   /// As the lock has it: LockFirmware, `opens`.
   private func isEnough(_ command: HomeCommand) -> Bool {
     switch (command, whereabouts) {
-    case (.unlockIfLeft, .left), (.unlock, .unknown): true
+    case (_, .inside): false
+    case (.unlock, _), (.unlockIfLeft, .left): true
     case (.unlockUnlessHome, .unknown): !isLockedAtHome
     default: false
     }

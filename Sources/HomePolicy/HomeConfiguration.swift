@@ -19,11 +19,11 @@ package struct HomeConfiguration: Sendable, Hashable {
   package var risingDuration: Duration = .seconds(30)
   /// How long after its beginning such an approach may reach the door.
   package var wholeWindow: Duration = .seconds(180)
-  /// The strongest signal that a link can be lost with by who walks away, in dBm.
+  /// The strongest signal at which a link can be lost because its phone is carried away, in dBm.
   package var fadedSignal = -88
-  /// By how much it was stronger before, in dB.
+  /// How much stronger the signal must have been before that, in dB.
   package var fadingMargin = 12
-  /// How long fading takes at most, from that stronger signal to the loss of the link: who leaves does not stop.
+  /// The longest time from that stronger signal to the loss of the link: a person who leaves does not stop.
   package var fadingDuration: Duration = .seconds(90)
   /// The weakest signal that counts as being near the door, in dBm.
   package var nearSignal = -75

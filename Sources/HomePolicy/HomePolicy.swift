@@ -31,7 +31,7 @@ package struct HomePolicy: Sendable {
   var isLinkUnannounced = false
   /// The lock has answered on this link, so that it knows who is here.
   var isKnown = false
-  /// The lock offers again though it knows who is here: somebody may be leaving, and it could be this phone.
+  /// The lock makes offers although it knows that this phone is here: somebody may be leaving, perhaps this phone.
   var isLooking = false
   /// Writes in a row that failed, of commands that an older lock does not know.
   var refusals = 0
@@ -166,7 +166,7 @@ package struct HomePolicy: Sendable {
     approach.since.boot == time.boot && time.duration(since: approach.since) <= configuration.approachWindow
   }
 
-  /// A link that came up stronger shows something only of a phone that was seen to leave.
+  /// Whether the link came up weak. A stronger beginning counts only for a phone that was seen to leave.
   func isSeenToCome(_ approach: HomeState.Approach) -> Bool { approach.signal <= configuration.weakSignal }
 
   private mutating func linkDown(at time: HomeTime) {
@@ -228,7 +228,7 @@ package struct HomePolicy: Sendable {
       return
     }
     watch.take(signal, at: time.instant)
-    // Whose phone is near while somebody may be leaving has not left yet.
+    // A phone that is near again has not left.
     if isLooking, watch.isBack, state.hasLeft == true {
       state.hasLeft = nil
       store()
@@ -239,7 +239,7 @@ package struct HomePolicy: Sendable {
       isDoubtful = false
       endBeginning()
     case .strong(let first) where state.isBeginning == true && state.hasLeft == true:
-      // Who went away and is back comes from elsewhere, however strong the link came up.
+      // A phone that left and is back comes from elsewhere, however strong its link came up.
       state.approach = HomeState.Approach(since: time, signal: first)
       isDoubtful = false
       endBeginning()

@@ -65,7 +65,7 @@ extension HomePolicy {
     }
   }
 
-  /// A lock that refuses more than once what an older one does not know: it gets what it knows.
+  /// Whether the lock is an older one: it has refused the new commands more than once, and gets only those that it knows.
   private var isOlderLock: Bool { refusals > 1 }
 
   mutating func answered(
@@ -105,8 +105,8 @@ extension HomePolicy {
     store()
   }
 
-  /// The evidence does not open this bolt. Where the phone's own word that it had left does not count, there may be an
-  /// approach that does without; else its owner is asked.
+  /// The evidence does not open this bolt. If the lock did not believe that the phone had left, an approach may still
+  /// suffice. Otherwise the owner is asked.
   private mutating func isNotBelieved(
     _ opening: HomeState.Opening, at time: HomeTime, using random: inout some RandomNumberGenerator
   ) {

@@ -27,7 +27,7 @@ struct SignalWatch: Sendable {
   private var recent: [Reading] = []
   /// Since when the signal has been near without interruption.
   private var nearSince: Instant?
-  /// When the signal was last clearly stronger than where a link is lost by who walks away.
+  /// When the signal was last clearly stronger than `fadedSignal`.
   private var strongAt: Instant?
 
   init(_ configuration: HomeConfiguration) { self.configuration = configuration }
@@ -92,10 +92,10 @@ struct SignalWatch: Sendable {
     recent.last.map { now - $0.at <= configuration.signalLifetime } ?? false
   }
 
-  /// Whether the signal is clearly stronger than where a link is lost by who walks away.
+  /// Whether the signal is clearly stronger than `fadedSignal`.
   var isStrong: Bool { level.map { $0 >= configuration.fadedSignal + configuration.fadingMargin } ?? false }
 
-  /// Whether it is stronger again than who walks away sees it: by half as much.
+  /// Whether it is stronger than a phone that walks away ever sees it again: by half of that margin.
   var isBack: Bool { level.map { $0 >= configuration.fadedSignal + configuration.fadingMargin / 2 } ?? false }
 
   /// Whether the link that is lost now was carried away: weak at its end, by readings that are still good, and strong not

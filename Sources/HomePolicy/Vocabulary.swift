@@ -49,8 +49,8 @@ package struct HomeState: Sendable, Hashable {
   /// The link came up after a long enough loss, and the strength with which it came up is not known yet.
   package var isBeginning: Bool?
   package var approach: Approach?
-  /// The phone was seen to leave: it looked at its signal since the lock said that somebody may be leaving, and that faded
-  /// from the door's until the link was lost.
+  /// The phone saw itself leave: while somebody may have been leaving, its signal faded from the door's strength until
+  /// the link was lost.
   package var hasLeft: Bool?
   package var opening: Opening?
   /// When the owner was last asked whether to open.

@@ -61,7 +61,7 @@ struct JudgeTests {
       (["--journal", "door"], 64, "door"),
       (["--journal", door], 64, "machine 'phone' has no journal: --journal phone=FILE"),
       (["--journal", door, "--journal", phone, "--journal", "car=x"], 64, "no machine 'car' (valid: door, phone)"),
-      (["--journal", door, "--journal", "phone=\(scenario)"], 65, "story.yaml:1: is no line of `journalctl"),
+      (["--journal", door, "--journal", "phone=\(scenario)"], 65, "story.yaml:1: is not a line of `journalctl"),
       (["--journal", door, "--journal", "phone=\(export.folder)/none"], 66, "can't be read: No such file"),
       (["--journal", door, "--journal", phone, "--json", "/dev/full"], 74, "/dev/full can't be written"),
     ]

@@ -53,7 +53,7 @@ package struct JournalJudge {
       for earlier in journals[..<index] where !earlier.cursors.isDisjoint(with: journal.cursors) {
         throw JournalExportError(
           file: journal.file, line: nil,
-          problem: "has lines that \(earlier.file) has too: each machine's journal has its own lines alone")
+          problem: "has lines that \(earlier.file) has, too: a journal must have only its own machine's lines")
       }
     }
   }
@@ -77,7 +77,8 @@ package struct JournalJudge {
       }
       let machines = scenario.machines.map(\.name)
       guard entry.machine.isEmpty || machines.contains(entry.machine) else {
-        throw refusal("'\(event.rawValue)' is about a machine '\(entry.machine)', which the scenario has not", machines)
+        throw refusal(
+          "'\(event.rawValue)' is about a machine '\(entry.machine)', which is not in the scenario", machines)
       }
     }
   }
@@ -121,7 +122,7 @@ package struct JournalJudge {
     guard !told.isEmpty else {
       throw JournalExportError(
         file: journals.map(\.file).joined(separator: ", "), line: nil,
-        problem: "no line says that a chapter began (chapter.began); whoever tells the story puts it on record")
+        problem: "no line records that a chapter began (chapter.began); the program that runs the story must record it")
     }
     for (index, name) in told.enumerated() where index >= written.count || written[index] != name {
       let place = "\(Instant(nanoseconds: entries[beginnings[index]].t - entries[beginnings[0]].t)) after the first"
@@ -155,13 +156,13 @@ package struct JournalJudge {
         guard case .check(let references) = step.action else { continue }
         verdict.judge(
           references, evidence, scope: Verdict.scope(of: step),
-          unjudged: "a journal does not tell when this was checked")
+          unjudged: "a journal does not record when this was checked")
       }
       verdict.judge(chapter.promises, evidence, scope: chapter.name)
       let missing = DeedsTold.missing(from: entries[window].filter { $0.mark != nil }, of: chapter)
       undone += missing.count
       remarks += missing.map { step in
-        "\(Verdict.place(of: step)), \(step.action.summary): not on record"
+        "\(Verdict.place(of: step)), \(step.action.summary): not recorded"
       }
     }
     for chapter in scenario.chapters.dropFirst(beginnings.count) { verdict.skip(chapter) }

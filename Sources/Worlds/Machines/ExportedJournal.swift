@@ -35,18 +35,18 @@ package struct ExportedJournal: Sendable {
         JournalExportError(file: path, line: number, problem: problem)
       }
       guard let line = SystemdJournalLine(line), line.cursor != nil else {
-        throw refusal("is no line of `journalctl --output=json`")
+        throw refusal("is not a line of `journalctl --output=json`")
       }
       guard let entry = line.recordedEntry(machine: machine) else { continue }
-      guard let time = line.unixNanoseconds else { throw refusal("tells no time") }
+      guard let time = line.unixNanoseconds else { throw refusal("has no time") }
       guard time > latest - Self.clockTolerance else {
         throw refusal(
-          "the clock of \(machine) went back by \((latest - time) / 1_000_000_000) s here, so nobody can tell what came "
-            + "first; export one side of it alone, with journalctl's --since or --until")
+          "the clock of \(machine) went back by \((latest - time) / 1_000_000_000) s here, so the order of events "
+            + "is unknown; export one side of it alone, with journalctl's --since or --until")
       }
       latest = max(latest, time)
       guard entries.count < Self.entryLimit else {
-        throw refusal("is more than \(Self.entryLimit) lines of Latchkey's; export less, with journalctl's --since")
+        throw refusal("is more than \(Self.entryLimit) lines from Latchkey; export less, with journalctl's --since")
       }
       entries.append(entry)
       line.cursor.map { _ = cursors.insert($0) }
@@ -136,7 +136,7 @@ private struct ExportedLines: ~Copyable {
       if hasEnded {
         guard unread == buffer.count else {
           throw JournalExportError(
-            file: path, line: lineNumber + 1, problem: "has no end: the file was cut, so what came then is missing")
+            file: path, line: lineNumber + 1, problem: "has no end: the file was truncated")
         }
         return nil
       }

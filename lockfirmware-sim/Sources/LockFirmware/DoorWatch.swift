@@ -1,16 +1,16 @@
 import LockProtocol
 
-/// What the door's sensor shows of who is here: who leaves or comes opens the door.
+/// What the door's sensor shows about who is here. Leaving and coming home both open the door.
 ///
-/// A door that opens says nothing of who goes through it. The phones' links do: one that came and had the bolt unlocked
-/// comes in; one that is lost while the door is restless may be leaving; one that is still there when the door has come to
-/// rest stayed; and of one that was not there nothing is known any more.
+/// The sensor does not show who goes through the door. The phones' links do. A phone that came and had the bolt unlocked
+/// comes in. A phone whose link is lost before the door has come to rest may be leaving. A phone that is still linked
+/// then has stayed. Nothing is known any more about a phone without a link. docs/arrival.md has the rules.
 package struct DoorWatch: Sendable {
   /// Where a phone's owner is.
   package enum Whereabouts: Equatable, Sendable {
-    /// The sensor shows nothing of it.
+    /// The sensor shows nothing about it.
     case unknown
-    /// Here, and since then no one has left through the door.
+    /// It came in, and has not left through the door since.
     case inside
     /// The door opened, and the link was lost soon after.
     case left
@@ -19,21 +19,21 @@ package struct DoorWatch: Sendable {
   private struct Known: Sendable {
     var phone: [UInt8]
     var whereabouts: Whereabouts
-    /// The door has opened beside this phone. Where it is shows when the link is lost.
+    /// The door has opened while this phone was linked. The loss of the link will show where it is.
     var isUndecided = false
-    /// The door has opened without this phone: nothing is known any more, unless it was only late.
+    /// The door has opened while this phone was not linked. Nothing is known any more, unless its link comes up soon.
     var isForgotten = false
-    /// When it came, and had the bolt unlocked or found it so; the door has not opened since.
+    /// When it came home and had the bolt unlocked, or found it unlocked. `nil` once the door has opened.
     var cameAt: Int64?
   }
 
-  /// How long the door has to rest until who is still linked has not left by it, in milliseconds: who goes out has
-  /// gone out of range by then, who takes in a parcel has not.
+  /// How long the door must rest before a phone that is still linked counts as having stayed, in milliseconds. A person
+  /// who goes out is out of range by then.
   package static let restMilliseconds: Int64 = 600_000
-  /// How long after the door opened a link of somebody who opened it may come up, in milliseconds.
+  /// How long after the door opened the link of the person who opened it may come up, in milliseconds.
   package static let lateMilliseconds: Int64 = 60_000
-  /// How long a door may be restless and its sensor still count, in milliseconds. Beyond it is a sensor that flutters, or
-  /// a house full of guests.
+  /// How long the door may keep moving before its sensor is no longer believed, in milliseconds: it flutters, or the house
+  /// is full of guests.
   package static let unrestLimitMilliseconds: Int64 = 3_600_000
 
   /// Whether this door is the only way out.
@@ -77,7 +77,7 @@ package struct DoorWatch: Sendable {
     }
   }
 
-  /// Who was inside is so until the link is lost; who had left may have come in with a key.
+  /// A phone that was inside stays inside until its link is lost. One that had left may have come in with a key.
   private mutating func isBesideOpening(_ index: Int) {
     known[index].isForgotten = false
     known[index].isUndecided = true
@@ -90,19 +90,19 @@ package struct DoorWatch: Sendable {
     return known.count - 1
   }
 
-  /// A phone has proven itself. It was beside the door, if its link came up before the door opened or soon after: from a
-  /// room without the radio one is at the door before the link is.
+  /// A phone has proven itself. It counts as linked when the door opened if its link came up before that or soon after: a
+  /// person who comes from a room without reception is at the door before the link is up.
   package mutating func proven(_ phone: [UInt8], linkedSince: Int64) {
     guard let openedAt, linkedSince <= openedAt + Self.lateMilliseconds else { return }
     let index = index(of: phone)
     if known[index].isForgotten { isBesideOpening(index) }
   }
 
-  /// A phone had the bolt unlocked, and it moved. Who does so opens the door, or its sensor is broken.
+  /// A phone had the bolt unlocked, and it moved. If the door does not open then, its sensor is broken.
   package mutating func unlocked(at now: Int64) { if door == .closed { unlockedAt = now } }
 
-  /// A phone has the bolt unlocked, or finds it so.
-  /// - Parameter isOnApproach: its owner was seen to come; a word may be of one who wants out.
+  /// A phone has the bolt unlocked, or finds it unlocked.
+  /// - Parameter isOnApproach: whether its owner was seen to come. A command may come from an owner who wants to go out.
   package mutating func comes(_ phone: [UInt8], isOnApproach: Bool, at now: Int64) {
     guard isOnlyWay else { return }
     let index = index(of: phone)
@@ -113,18 +113,18 @@ package struct DoorWatch: Sendable {
     }
   }
 
-  /// The last link of this phone is lost, just now.
+  /// The last link of this phone was lost just now.
   package mutating func linkLost(_ phone: [UInt8], at now: Int64) {
     guard let index = known.firstIndex(where: { $0.phone == phone }) else { return }
     guard isBelieved(at: now) else { return forget(phone) }
     known[index].cameAt = nil
     guard known[index].isUndecided, !known[index].isForgotten else { return }
     known[index].isUndecided = false
-    // Through a door that stands open people come and go unseen.
+    // People come and go unseen through a door that stands open.
     known[index].whereabouts = isRestless(at: now) ? .left : door == .closed ? .inside : .unknown
   }
 
-  /// When this phone's link was lost is not known.
+  /// It is not known when this phone's link was lost.
   package mutating func forget(_ phone: [UInt8]) { known.removeAll { $0.phone == phone } }
 
   package func whereabouts(of phone: [UInt8], at now: Int64) -> Whereabouts {
@@ -134,7 +134,7 @@ package struct DoorWatch: Sendable {
     return found.whereabouts
   }
 
-  /// Whether somebody may be leaving just now, so that phones should look at their signals.
+  /// Whether somebody may be leaving now. Then phones should read their signals.
   package func isSomebodyLeaving(at now: Int64) -> Bool { isRestless(at: now) && isBelieved(at: now) }
 
   private func isRestless(at now: Int64) -> Bool { movedAt.map { now - $0 <= Self.restMilliseconds } ?? false }

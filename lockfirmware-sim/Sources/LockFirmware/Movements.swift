@@ -63,7 +63,10 @@ extension LockFirmware {
   /// Whether the evidence that comes with a command is enough.
   private func opens(_ command: LockCommand.Kind, to phone: [UInt8]) -> Bool {
     switch (command, doorWatch.whereabouts(of: phone, at: now)) {
-    case (.unlockIfLeft, .left), (.unlockUnlessInside, .unknown): true
+    case (_, .inside): false
+    // The whole approach suffices for a phone that did not see itself leave: a steel door or a lift can end its link
+    // before the signal fades. Less does not, because the phone may be at home and its radio jammed.
+    case (.unlockUnlessInside, _), (.unlockIfLeft, .left): true
     case (.unlockUnlessHome, .unknown): !isLockedAtHome && !isLockingAtHome
     default: false
     }
