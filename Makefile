@@ -40,7 +40,7 @@ demo: dependencies
 	$(SWIFT) build -c release --product latchkey-lock
 	$(SWIFT) build -c release --product latchkey-agent
 	$(SWIFT) build -c release --product latchkey
-	"$$($(SWIFT) build -c release --show-bin-path)/latchkey" prove days-away $(DEMO_ARGUMENTS)
+	"$$($(SWIFT) build -c release --show-bin-path)/latchkey" prove days-away --html .build/days-away.html $(DEMO_ARGUMENTS)
 
 test: test-dependencies lint
 	$(SWIFT) build --build-tests

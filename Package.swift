@@ -139,6 +139,9 @@ let package = Package(
     library(
       "Stories", ["ChildProcesses", "Worlds", "Journal", "JournalEvents", "Radio", "AppLink", "TimeTypes", yams]),
 
+    // Shows a story and its verdict to a person: in words on a terminal, and as a picture.
+    library("StoryPresentation", ["Stories", "Worlds", "Journal", "JournalEvents", "ConsoleOutput", "TimeTypes"]),
+
     // Configures a machine as a lock or a phone.
     library(
       "MachineSetup",
@@ -168,8 +171,8 @@ let package = Package(
     program(
       "latchkey",
       [
-        "Stories", "Worlds", "MachineSetup", "LockCryptography", "LatchkeyVersion", "AppLink", "AppLinkBus",
-        "ConsoleOutput", "Threads", arguments,
+        "Stories", "StoryPresentation", "Worlds", "MachineSetup", "LockCryptography", "LatchkeyVersion", "AppLink",
+        "AppLinkBus", "ConsoleOutput", "Threads", "TimeTypes", arguments,
       ]),
     program(
       "latchkey-bench",
@@ -258,12 +261,17 @@ let package = Package(
     tests(
       "WorldsTests", ["Worlds", "ProcessTesting", "Timekeeping", "CSystemd", "world-puppet", "latchkey", "TimeTypes"]),
     // Recorded stories, exported as journals of systemd.
-    library("StoryTesting", ["Journal", "JournalEvents"], path: "Tests/StoryTesting"),
+    library("StoryTesting", ["Stories", "Worlds", "Journal", "JournalEvents"], path: "Tests/StoryTesting"),
     tests(
       "StoriesTests",
       [
-        "Stories", "StoryTesting", "ChildProcesses", "Worlds", "BusTesting", "ProcessTesting", "BusValue", "SystemBus",
-        "Journal", "JournalEvents", "latchkey", "Radio", "TimeTypes",
+        "Stories", "StoryPresentation", "StoryTesting", "ConsoleOutput", "ChildProcesses", "Worlds", "BusTesting",
+        "ProcessTesting", "BusValue", "SystemBus", "Journal", "JournalEvents", "latchkey", "Radio", "TimeTypes",
+      ]),
+    tests(
+      "StoryPresentationTests",
+      [
+        "StoryPresentation", "Stories", "StoryTesting", "ConsoleOutput", "Journal", "JournalEvents", "TimeTypes",
       ]),
     tests("MachineSetupTests", ["MachineSetup", "LockCryptography", "LockProtocol", "BlueZ", "BusValue"]),
     // Runs on a machine that systemd has booted.
@@ -279,13 +287,14 @@ let package = Package(
       ["ProcessTesting", "systemd-trial", "latchkeyd", "latchkey-agent", "latchkey-lock", "bluez-simulator"],
       excluding: ["prepare-machine"]),
     // Runs a story, and pauses it where a test inspects its world.
-    program("story-teller", ["Stories", "Worlds"], path: "Tests/Support/story-teller"),
+    program(
+      "story-teller", ["Stories", "StoryPresentation", "ConsoleOutput", "Worlds"], path: "Tests/Support/story-teller"),
     // Runs a story with processes that misbehave. It is also the program of those processes.
     program(
       "saboteur",
       [
-        "Stories", "Worlds", "AppLink", "CoreBluetooth", "LockProtocol", "LockCryptography", "Journal",
-        "JournalEvents", "Threads", "Timekeeping", "AppLinkBus", log,
+        "Stories", "StoryPresentation", "ConsoleOutput", "Worlds", "AppLink", "CoreBluetooth", "LockProtocol",
+        "LockCryptography", "Journal", "JournalEvents", "Threads", "Timekeeping", "AppLinkBus", log,
       ], path: "Tests/Support/saboteur"),
     // An app that sends arbitrary messages to latchkeyd over its bus.
     program(

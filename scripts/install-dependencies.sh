@@ -88,8 +88,18 @@ install_bleak() {
   echo "${bleak_packages[*]}" >"$bleak_stamp"
 }
 
+# The picture of a story is tried in a browser. It is large, and everything else works without it.
+install_chromium() {
+  if [ "${1:-}" != tests ] || [ -x /usr/bin/chromium ]; then return; fi
+  if [ "$(id -u)" -ne 0 ] || ! command -v apt-get >/dev/null \
+    || ! { apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends chromium; } >&2; then
+    say "Chromium is not installed; the test of pictures in a browser is left out (apt install chromium)."
+  fi
+}
+
 if [ ${#missing[@]} -eq 0 ]; then
   install_bleak
+  install_chromium "$@"
   exit 0
 fi
 
@@ -112,3 +122,4 @@ say "Installing ${missing[*]}"
 "${as_root[@]}" apt-get update -q >&2
 DEBIAN_FRONTEND=noninteractive "${as_root[@]}" "${install[@]}" >&2
 install_bleak
+install_chromium "$@"

@@ -34,6 +34,13 @@ enum Benchmark {
     var toUnlockVirtual: Distribution
   }
 
+  /// Passes on what the story does, one line a step.
+  private static func passingOn(_ progress: @escaping @Sendable (String) -> Void) -> @Sendable (StoryNews) -> Void {
+    { news in
+      if case .recorded(let entry) = news, entry.process == Recorded.orchestrator { progress(entry.message) }
+    }
+  }
+
   /// The owner leaves, the agent is killed, the owner comes home; this many times.
   static func relaunches(
     _ count: Int, executables: Executables, progress: @escaping @Sendable (String) -> Void
@@ -51,7 +58,7 @@ enum Benchmark {
       [Chapter(name: "at home", steps: settling, promises: [])]
       + (1...count).map { Chapter(name: "relaunch \($0)", steps: steps, promises: []) }
     let report = try ScenarioRun.run(
-      scenario("relaunches", chapters), executables: executables, options: .init(progress: progress))
+      scenario("relaunches", chapters), executables: executables, options: .init(observe: passingOn(progress)))
     return relaunches(in: report.timeline)
   }
 
@@ -115,7 +122,7 @@ enum Benchmark {
     ]
     return try rest(
       scenario("rest", [Chapter(name: "at rest", steps: settling + steps + measuring, promises: [])]),
-      executables: executables, options: ScenarioRun.Options(progress: progress))
+      executables: executables, options: ScenarioRun.Options(observe: passingOn(progress)))
   }
 
   /// latchkeyd on a phone far from the door, with many requests of an earlier run, from boot on.
@@ -129,7 +136,7 @@ enum Benchmark {
     for index in scenario.machines.indices where scenario.machines[index].name == "phone" {
       scenario.machines[index].position = Place(x: 400, y: 0)
     }
-    var options = ScenarioRun.Options(progress: progress)
+    var options = ScenarioRun.Options(observe: passingOn(progress))
     let bus = Mutex<String?>(nil)
     options.prepare = { world in
       try world.simulator.send(.stopBluetoothd(machine: "phone", killed: false))

@@ -15,8 +15,8 @@ package final class ScenarioRun {
     package var pace: Pace?
     /// The folder that keeps the run's files; if `nil`, they are removed.
     package var keep: String?
-    /// Receives a line for a person about each step, as it happens.
-    package var progress: @Sendable (String) -> Void
+    /// Receives what happens, as it happens, on the run's thread.
+    package var observe: @Sendable (StoryNews) -> Void
     /// Called with the guardian as soon as it exists, for callers that must end the world in a hurry.
     package var worldBegan: @Sendable (Guardian) -> Void
     /// Called after each step, with the processes that are running then; for measurements.
@@ -25,14 +25,14 @@ package final class ScenarioRun {
     package var prepare: @Sendable (LocalWorld) throws -> Void = { _ in }
     package init(
       days: Double? = nil, seed: UInt64? = nil, pace: Pace? = nil, keep: String? = nil,
-      progress: @escaping @Sendable (String) -> Void = { _ in },
+      observe: @escaping @Sendable (StoryNews) -> Void = { _ in },
       worldBegan: @escaping @Sendable (Guardian) -> Void = { _ in }
     ) {
       self.days = days
       self.seed = seed
       self.pace = pace
       self.keep = keep
-      self.progress = progress
+      self.observe = observe
       self.worldBegan = worldBegan
     }
   }
@@ -145,20 +145,23 @@ package final class ScenarioRun {
       let world = try LocalWorld(
         scenario.machines, radio: scenario.radio, seed: options.seed ?? scenario.seed, run: folder,
         executables: executables)
-      world.conductor.signOfLife = options.progress
+      world.conductor.signOfLife = { [observe = options.observe] in observe(.waiting(for: $0)) }
       try options.prepare(world)
       return world
     case .machines(let description, let tools):
       return try RemoteWorld(
         scenario.machines, radio: scenario.radio, on: description, tools: tools, run: folder, pace: options.pace,
-        progress: options.progress)
+        progress: { [observe = options.observe] in observe(.remark($0)) })
     }
   }
 
   func tell() throws -> Report {
     var problem: String?
-    options.progress(
-      "\(scenario.title) (\(scenario.name), seed \(seed), \(count(days, "day")) a chapter)")
+    options.observe(
+      .began(
+        StoryHeading(
+          scenario: scenario.name, title: scenario.title, seed: seed, days: days,
+          machines: scenario.machines.map(\.name))))
     do {
       try compareAbilities()
       try world.boot()
@@ -166,8 +169,8 @@ package final class ScenarioRun {
     } catch {
       problem = "\((error as? Stopped)?.reason ?? String(describing: error))"
       if let shortage = world.run.shortage() { problem = "\(shortage). It showed as: \(problem ?? "")" }
-      options.progress("stopped: \(problem ?? "")")
       try noteLastEnds()
+      options.observe(.stopped(problem ?? ""))
     }
     for chapter in scenario.chapters.dropFirst(chaptersBegun) { verdict.skip(chapter) }
     judge(scenario.promises, evidence(0..<chronicle.entries.count, isCutOff: problem != nil), scope: Verdict.wholeRun)
@@ -185,7 +188,8 @@ package final class ScenarioRun {
       radio: .init(digest: digest.text, events: digest.events),
       fingerprint: whole.map { .init(digest: $0.text, events: $0.events) }, virtualSeconds: world.now.seconds,
       wallSeconds: wall,
-      beganAt: chronicle.beginning, damagedLines: world.damagedLines)
+      beganAt: chronicle.beginning, stage: scenario.machines.map { Report.StageMachine($0) },
+      rangeMetres: world is LocalWorld ? scenario.radio.clearRange : nil, damagedLines: world.damagedLines)
   }
 
   private func tell(_ chapter: Chapter) throws {
@@ -226,7 +230,7 @@ package final class ScenarioRun {
         differences.append("\(place), \(step.action.summary): not done, since \(why) (\(machine))")
       }
     }
-    for difference in differences { options.progress("on these machines: \(difference)") }
+    for difference in differences { options.observe(.remark("on these machines: \(difference)")) }
   }
 
   func ability(_ action: Action) throws -> (machine: String, ability: Ability)? {
@@ -281,6 +285,7 @@ package final class ScenarioRun {
   /// Lets the world run until then.
   func pass(until instant: Instant) throws {
     guard instant > world.now else { return }
+    options.observe(.waiting(for: "the story's time to be \(instant)"))
     try world.run(until: instant) {
       try tend()
       return false
@@ -290,6 +295,7 @@ package final class ScenarioRun {
   /// Reads what happened, and records what ended by itself.
   func tend() throws {
     try chronicle.readNew()
+    pass(on: chronicle.newInOrder())
     var fatal: String?
     for (machine, ended) in try world.tend() {
       fatal = fatal ?? ended.fatal
@@ -302,15 +308,22 @@ package final class ScenarioRun {
     if let fatal { throw WorldError(fatal) }
   }
 
+  private func pass(on entries: [JournalEntry]) {
+    for entry in entries where Report.isInTimeline(entry) { options.observe(.recorded(entry)) }
+  }
+
   /// Reads what was recorded until the story stopped, and which processes ended: it still shows which promises held.
   private func noteLastEnds() throws {
-    do { try tend() } catch { try chronicle.readNew() }
+    do { try tend() } catch {
+      try chronicle.readNew()
+      pass(on: chronicle.newInOrder())
+    }
   }
 
   func mark(
     _ event: Recorded.Story, machine: String = "", message: String, fields: [JournalField: String] = [:]
   ) throws {
-    let entry = try chronicle.mark(event, at: world.now, machine: machine, message: message, fields: fields)
-    options.progress(entry.line(since: chronicle.beginning))
+    try chronicle.mark(event, at: world.now, machine: machine, message: message, fields: fields)
+    pass(on: chronicle.newInOrder())
   }
 }

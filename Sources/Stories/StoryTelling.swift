@@ -162,6 +162,7 @@ extension ScenarioRun {
 
   /// Waits for an event after the last action on the world.
   private func wait(_ pattern: EventPattern, _ limit: Duration, _ note: String?) throws {
+    options.observe(.waiting(for: note ?? "\(pattern)"))
     var next = waitsFrom
     let came = try world.run(until: world.now + limit) {
       try tend()

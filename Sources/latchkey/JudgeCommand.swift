@@ -10,10 +10,10 @@ struct JudgeCommand: ParsableCommand {
     discussion: """
       For stories that ran without prove: at a real home, or on machines that prove can't control. The journals are \
       exported by journalctl --output=json. One of them has the steps of the story, as lines of the orchestrator \
-      (docs/scenarios.md). Prints the timeline and the verdict like prove. Exits with 0 if every promise was kept, \
+      (docs/scenarios.md). Prints the story and the verdict like prove. Exits with 0 if every promise was kept, \
       with 1 if one was broken or the story stopped before its end, with 64 for wrong arguments or a wrong scenario, \
       with 65 if a file is not such a journal or the journals do not belong together, with 66 if one can't be read, \
-      with 74 if the output or the file of --json could not be written, and with 141 if the reader of the output went away.
+      with 74 if the output or a file could not be written, and with 141 if the reader of the output went away.
       """)
 
   @Argument(
@@ -26,8 +26,7 @@ struct JudgeCommand: ParsableCommand {
     help: ArgumentHelp("A machine of the scenario, and the file or pipe with its journal.", valueName: "machine=file"))
   var journals: [Source]
 
-  @Option(help: ArgumentHelp("Write the timeline and the verdict to this file as JSON.", valueName: "file"))
-  var json: String?
+  @OptionGroup var output: ReportOptions
 
   /// One machine's journal, as given on the command line.
   struct Source: ExpressibleByArgument {
@@ -44,7 +43,6 @@ struct JudgeCommand: ParsableCommand {
 
   func validate() throws {
     guard !journals.isEmpty else { throw ValidationError("--journal MACHINE=FILE is needed, one for each machine") }
-    if let json { try ReportFile(json).check() }
   }
 
   func run() throws {
@@ -53,7 +51,9 @@ struct JudgeCommand: ParsableCommand {
       // This is checked before hundreds of megabytes are read.
       try JournalJudge.check(journals.map(\.machine), of: story)
       let exported = try journals.map { try ExportedJournal(of: $0.machine, path: $0.file) }
-      try ReportFile.tell(try JournalJudge.judge(story, exported), json: json)
+      let report = try JournalJudge.judge(story, exported)
+      output.tellStory(report, machines: story.machines.map(\.name))
+      try output.tell(report)
     } catch let error as ExitCode {
       throw error
     } catch {
@@ -66,7 +66,7 @@ struct JudgeCommand: ParsableCommand {
     switch error {
     case is ScenarioError: 64
     case let error as JournalExportError: error.isMissing ? 66 : 65
-    case is ReportFile.Failure: 74
+    case is OutputFile.Failure: 74
     default: 1
     }
   }

@@ -3,15 +3,16 @@ import ConsoleOutput
 import Foundation
 import Glibc
 import Stories
+import StoryPresentation
 import Worlds
 
 struct ProveCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "prove", abstract: "Runs a scenario with real processes, and reports which promises were kept.",
     discussion: """
-      Prints what happens as it happens, then the timeline, then the verdict. Exits with 0 if every promise was kept, \
+      Prints what happens as it happens, in plain words, then the verdict. Exits with 0 if every promise was kept, \
       with 1 if one was broken or the story stopped before its end, with 64 for wrong arguments, with 74 if the output \
-      or the file of --json could not be written, and with 141 if the reader of the output went away.
+      or a file could not be written, and with 141 if the reader of the output went away.
       """)
 
   @Argument(
@@ -28,8 +29,7 @@ struct ProveCommand: ParsableCommand {
   @Option(help: "The seed of the radio's random numbers; the same seed gives the same radio timeline.")
   var seed: UInt64?
 
-  @Option(help: ArgumentHelp("Write the timeline and the verdict to this file as JSON.", valueName: "file"))
-  var json: String?
+  @OptionGroup var output: ReportOptions
 
   @Option(help: ArgumentHelp("Keep the run's files (journal, logs, state) in this new folder.", valueName: "folder"))
   var keep: String?
@@ -64,11 +64,10 @@ struct ProveCommand: ParsableCommand {
     if let days, !(0.001...36500).contains(days) {
       throw ValidationError("--days must be from 0.001 to 36500")
     }
-    if let times, times < 1 || json != nil || keep != nil || on != nil {
-      throw ValidationError("--repeat takes a number from 1 up, and neither --json, --keep nor --on")
+    if let times, times < 1 || output.namesFile || keep != nil || on != nil {
+      throw ValidationError("--repeat takes a number from 1 up, and neither --json, --html, --keep nor --on")
     }
     guard (1...1_000_000).contains(seeds) else { throw ValidationError("--seeds must be from 1 to 1000000") }
-    if let json { try ReportFile(json).check() }
     if let keep { try Self.check(keep: keep) }
   }
 
@@ -90,36 +89,45 @@ struct ProveCommand: ParsableCommand {
     if let times { return try repeatRuns(times) }
     guard !list, let scenario else { return try tellScenarios() }
     let interruption = Interruption()
+    let printer = StoryPrinter(.output)
     do {
       let folder = try Executables.ownFolder()
       let story = try ScenarioLibrary.load(scenario, executableFolder: folder)
-      let isFollowed = json != nil || keep != nil
+      let isFollowed = output.namesFile || keep != nil
       let report = try ScenarioRun.run(
         story, on: try setting(folder),
         options: ScenarioRun.Options(
           days: days, seed: seed, pace: pace.flatMap(Pace.init), keep: keep,
-          progress: { line in
+          observe: { news in
             // If the output has no reader any more, and the run leaves nothing behind, there is no reason to
             // continue.
-            if !Console.say(line), !isFollowed { interruption.endWithOutput() }
+            if !printer.tell(news), !isFollowed { interruption.endWithOutput() }
           },
           worldBegan: { interruption.watch($0) }))
       interruption.letItEnd()
-      try ReportFile.tell(report, json: json)
+      printer.end()
+      try output.tell(report, again: again(report), keep: keep)
     } catch let error as ExitCode {
       throw error
     } catch {
       // An interruption makes the story fail, and that failure should not be reported.
       interruption.letItEnd()
+      printer.end()
       Console.complain("latchkey: \(error)")
       throw ExitCode(Self.status(of: error))
     }
   }
 
+  /// The command that runs the same story again, or `nil` if it would not be the same.
+  private func again(_ report: Report) -> String? {
+    guard on == nil, let scenario else { return nil }
+    return "latchkey prove \(scenario) --seed \(report.seed)" + (days.map { " --days \($0)" } ?? "")
+  }
+
   private static func status(of error: any Error) -> Int32 {
     switch error {
     case is ScenarioError: 64
-    case is ReportFile.Failure: 74
+    case is OutputFile.Failure: 74
     default: 1
     }
   }

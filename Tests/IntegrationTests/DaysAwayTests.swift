@@ -18,7 +18,7 @@ struct DaysAwayTests {
     try FileManager.default.createDirectory(at: files, withIntermediateDirectories: false)
     defer { try? FileManager.default.removeItem(at: files) }
     let json = files.appendingPathComponent("report.json").path
-    let command = try await LatchkeyCommand(["prove", "days-away", "--json", json])
+    let command = try await LatchkeyCommand(["prove", "days-away", "--json", json, "--verbose"])
     let outcome = try await command.finish()
     #expect(outcome.status == 0, "\(outcome.output)\n\(outcome.errors)")
     let report = try report(json)

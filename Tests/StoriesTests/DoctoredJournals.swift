@@ -1,5 +1,6 @@
 import Journal
 import JournalEvents
+import StoryTesting
 
 @testable import Stories
 

@@ -1,8 +1,10 @@
 import BusValue
+import ConsoleOutput
 import Foundation
 import Journal
 import JournalEvents
 import ProcessTesting
+import StoryPresentation
 import SystemBus
 import Testing
 import TimeTypes
@@ -80,7 +82,7 @@ struct MachinesDescriptionTests {
 struct RemoteStoryTests {
   private func run(
     _ steps: String, promises: String = "", pace: String? = nil,
-    watching: (LoopbackMachine) throws -> @Sendable (String) -> Void = { _ in { _ in } }
+    watching: (LoopbackMachine) throws -> @Sendable (StoryNews) -> Void = { _ in { _ in } }
   ) async throws -> (Report, LoopbackMachine) {
     let door = try await LoopbackMachine()
     let phone = try await LoopbackMachine()
@@ -102,7 +104,7 @@ struct RemoteStoryTests {
       on: .machines(
         MachinesDescription(kinds: [.lock: .ssh(door.settings), .phone: .ssh(far)]),
         try MachineTools(folder: TestPlaces.programs)),
-      options: ScenarioRun.Options(pace: pace.flatMap(Pace.init), progress: try watching(phone)))
+      options: ScenarioRun.Options(pace: pace.flatMap(Pace.init), observe: try watching(phone)))
     return (report, phone)
   }
 
@@ -126,7 +128,7 @@ struct RemoteStoryTests {
     for words in ["malformed advertisement reaches phone: not done, since nothing", "5 d as 1 s"] {
       #expect(report.remarks.contains { $0.contains(words) }, "\(report.remarks)")
     }
-    #expect(report.text().contains("2 steps not done"))
+    #expect(VerdictScreen(report, .plain).lines().joined(separator: "\n").contains("2 steps not done"))
     #expect(phone.systemctl.contains("restart bluetooth.service"))
     #expect(phone.systemctl.contains("kill --signal=KILL --kill-whom=main latchkey-agent.service"))
     let daemon = phone.systemctl.filter { $0.hasSuffix("latchkeyd.service") }
@@ -149,7 +151,7 @@ struct RemoteStoryTests {
     let away = try #require(report.promises.first { $0.name == "away-long-enough" })
     #expect(away.judgement == .notJudged)
     #expect(!away.kept)
-    #expect(report.text().contains("not judged  away-long-enough"))
+    #expect(VerdictScreen(report, .plain).lines().joined(separator: "\n").contains("not judged  away-long-enough"))
   }
 
   @Test("Between two steps all machines' journals are read at once, and a step waits for the slowest alone")
@@ -189,8 +191,8 @@ struct RemoteStoryTests {
       // To an observer, the owner of the name is bluetoothd.
       let bluetoothd = try Bus(address: phone.bus.address, name: "org.bluez")
       try bluetoothd.start()
-      return { line in
-        guard line.contains(Recorded.Story.chapterBegan.rawValue) else { return }
+      return { news in
+        guard case .recorded(let entry) = news, entry.is(Recorded.Story.chapterBegan) else { return }
         bluetoothd.enqueue { bus in
           try? bus.emit(
             OutgoingSignal(

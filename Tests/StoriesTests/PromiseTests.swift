@@ -1,6 +1,7 @@
 import Foundation
 import Journal
 import JournalEvents
+import StoryTesting
 import Testing
 
 @testable import Stories

@@ -1,6 +1,7 @@
 import Foundation
 import Journal
 import JournalEvents
+import StoryTesting
 import Testing
 
 @testable import Stories
@@ -37,27 +38,6 @@ struct ReportTests {
     }
   }
 
-  @Test("H1: a broken promise shows what was promised and the lines that broke it, and the run is broken")
-  func text() throws {
-    let result = try #require(Promise.named("unlocked-once")).judge(
-      Evidence(StoryJournal.dead.twice(Recorded.Lock.boltMoved), machines: StoryJournal.machines), scope: "the chapter")
-    let report = Report(
-      scenario: "days-away", title: "T", seed: 1, days: 5, kept: false, problem: "line 3: in vain", promises: [result],
-      timeline: StoryJournal.dead, radio: .init(digest: "d", events: 2), virtualSeconds: 1, wallSeconds: 1,
-      beganAt: 1_700_000_000_000_000_000, damagedLines: 0)
-    let text = report.text()
-    for part in [
-      "BROKEN  unlocked-once", "promised: ", "line 3: in vain", "1 of 1 promise broken in days-away", "bolt.moved",
-    ] {
-      #expect(text.contains(part), "\(text)")
-    }
-    // The first broken promise is printed last.
-    let end = try #require(text.range(of: "BROKEN: 1 of 1"))
-    #expect(text[end.upperBound...].contains("BROKEN  unlocked-once: \(result.reason)"))
-    let json = String(decoding: try report.json(), as: UTF8.self)
-    #expect(json.contains("\"judgement\" : \"broken\""))
-  }
-
   private func report(_ judgements: [Judgement], problem: String? = nil, days: Double = 5) -> Report {
     let promises = judgements.map {
       PromiseResult(name: "p", meaning: "m", rows: [], scope: "s", judgement: $0, reason: "r", evidence: [])
@@ -81,9 +61,5 @@ struct ReportTests {
     #expect(
       report([.broken, .kept, .notReached], problem: "line 3").verdict
         == "BROKEN: 1 of 3 promises broken in x, 1 kept, 1 not reached")
-    for (days, words) in [(1, "1 day a chapter"), (5, "5 days a chapter"), (0.5, "0.5 days a chapter")] {
-      #expect(report([.kept], days: days).text().contains(words))
-    }
-    #expect(report([.kept]).text().contains("(1 event)"))
   }
 }

@@ -2,6 +2,7 @@ import ChildProcesses
 import Foundation
 import Journal
 import JournalEvents
+import StoryTesting
 import Testing
 import TimeTypes
 

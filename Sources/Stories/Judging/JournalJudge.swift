@@ -202,6 +202,7 @@ package struct JournalJudge {
       kept: verdict.isKept(problem: problem), problem: problem, remarks: remarks, stepsNotDone: undone,
       promises: promises, timeline: Report.timeline(of: entries[story].map(told)), radio: .init(digest: "", events: 0),
       journals: Dictionary(uniqueKeysWithValues: journals.map { ($0.machine, $0.file) }), virtualSeconds: seconds,
-      wallSeconds: seconds, beganAt: beginning, damagedLines: 0)
+      wallSeconds: seconds, beganAt: beginning, stage: scenario.machines.map { Report.StageMachine($0) },
+      damagedLines: 0)
   }
 }

@@ -110,12 +110,12 @@ func seconds(from earlier: JournalEntry, to later: JournalEntry) -> String {
 }
 
 /// The same for a number that may have a fraction: "1 day", "2.5 days".
-func count(_ number: Double, _ what: String) -> String {
+package func count(_ number: Double, _ what: String) -> String {
   let text = number == number.rounded() && abs(number) < 1e15 ? String(Int64(number)) : String(number)
   return "\(text) \(text == "1" ? what : what + "s")"
 }
 
 /// A number of things, for people: "1 absence", "2 absences".
-func count(_ number: Int, _ what: String, plural: String? = nil) -> String {
+package func count(_ number: Int, _ what: String, plural: String? = nil) -> String {
   "\(number) \(number == 1 ? what : plural ?? what + "s")"
 }

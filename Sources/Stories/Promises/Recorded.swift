@@ -3,8 +3,8 @@ import JournalEvents
 import Worlds
 
 extension Recorded {
-  static let agentIdentifier = InstalledApp.agent.bundleIdentifier
-  static let lockIdentifier = InstalledApp.lock.bundleIdentifier
+  package static let agentIdentifier = InstalledApp.agent.bundleIdentifier
+  package static let lockIdentifier = InstalledApp.lock.bundleIdentifier
 }
 
 extension JournalEntry {

@@ -9,6 +9,8 @@ import Worlds
 /// between.
 struct Chronicle {
   private(set) var entries: [JournalEntry] = []
+  /// How many entries `newInOrder` has returned.
+  private var passedOn = 0
   private let world: any World
   /// When the run began, in Unix nanoseconds.
   let beginning: Int64
@@ -27,28 +29,34 @@ struct Chronicle {
   }
 
   /// Records what the orchestrator did, after everything recorded before.
-  @discardableResult
   mutating func mark(
     _ event: Recorded.Story, at now: Instant, machine: String = "", message: String,
     fields: [JournalField: String] = [:]
-  ) throws -> JournalEntry {
+  ) throws {
     assert(event.fields.isSuperset(of: fields.keys), "\(event) has a field that the vocabulary does not know")
     try readNew()
     let entry = JournalEntry(
       t: now.nanoseconds, wall: unixNanoseconds(), machine: machine, process: Recorded.orchestrator, pid: getpid(),
       level: "notice", event: event.rawValue, message: message, fields: fields.named)
     entries.append(entry)
-    return entry
   }
 
   /// The same entries, sorted by time between one mark and the next, because lines from machines arrive late. A mark
   /// stays where it was made, after everything recorded before it.
-  func inOrder() -> [JournalEntry] {
+  func inOrder() -> [JournalEntry] { Self.inOrder(entries[...]) }
+
+  /// The entries since the last call, sorted in the same way.
+  mutating func newInOrder() -> [JournalEntry] {
+    defer { passedOn = entries.count }
+    return Self.inOrder(entries[passedOn...])
+  }
+
+  private static func inOrder(_ entries: ArraySlice<JournalEntry>) -> [JournalEntry] {
     var ordered: [JournalEntry] = []
     ordered.reserveCapacity(entries.count)
     for part in entries.split(omittingEmptySubsequences: false, whereSeparator: { $0.process == Recorded.orchestrator })
     {
-      if part.startIndex > 0 { ordered.append(entries[part.startIndex - 1]) }
+      if part.startIndex > entries.startIndex { ordered.append(entries[part.startIndex - 1]) }
       // A stable sort, so that one process's events of the same moment stay in order.
       ordered += part.enumerated().sorted { ($0.element.t, $0.offset) < ($1.element.t, $1.offset) }.map(\.element)
     }

@@ -31,8 +31,27 @@ package struct Report: Sendable, Codable {
   package var wallSeconds: Double
   /// When the run began, in Unix nanoseconds. Printed wall times count from there.
   package var beganAt: Int64
+  /// The machines and where they were at first, in the scenario's order.
+  package var stage: [StageMachine]?
+  /// How far the simulated radio reaches if nothing but distance weakens it, in metres; `nil` on machines.
+  package var rangeMetres: Double?
   /// Lines of the journal that could not be read.
   package var damagedLines: Int
+
+  package struct StageMachine: Sendable, Codable, Equatable {
+    package var name: String
+    /// In metres.
+    package var x: Double
+    package var y: Double
+
+    package init(name: String, x: Double, y: Double) {
+      self.name = name
+      self.x = x
+      self.y = y
+    }
+
+    init(_ machine: MachineDescription) { self.init(name: machine.name, x: machine.position.x, y: machine.position.y) }
+  }
 
   package struct RadioSummary: Sendable, Codable, Equatable {
     /// Of every radio event and its virtual time. The same for the same seed.
@@ -47,8 +66,10 @@ package struct Report: Sendable, Codable {
   }
 
   /// The entries that are shown to a person.
-  static func timeline(of entries: [JournalEntry]) -> [JournalEntry] {
-    entries.filter { $0.event != nil || ["warning", "error", "critical"].contains($0.level) }
+  static func timeline(of entries: [JournalEntry]) -> [JournalEntry] { entries.filter(isInTimeline) }
+
+  static func isInTimeline(_ entry: JournalEntry) -> Bool {
+    entry.event != nil || ["warning", "error", "critical"].contains(entry.level)
   }
 
   package func json() throws -> Data {
@@ -57,71 +78,8 @@ package struct Report: Sendable, Codable {
     return try encoder.encode(self) + [0x0A]
   }
 
-  /// The timeline and the verdict, for a person to read.
-  package func text() -> String {
-    let times = journals == nil ? "virtual time, wall time" : "since the story began, the same in seconds"
-    var lines = ["", "Timeline (\(times), where, who, what)", ""]
-    lines += timeline.map { $0.line(since: beganAt) }
-    lines += ["", "Verdict"]
-    var scope: String?
-    for promise in promises {
-      if promise.scope != scope {
-        scope = promise.scope
-        lines += ["", "  \(promise.scope)"]
-      }
-      lines += told(promise)
-    }
-    lines.append("")
-    if !remarks.isEmpty { lines += ["  Otherwise than written:"] + remarks.map { "    \($0)" } + [""] }
-    lines += world
-    // The most important part comes last, where a reader looks first.
-    if let problem { lines += ["", "  The story stopped: \(problem)"] }
-    if let broken = promises.first(where: { $0.judgement == .broken }) {
-      lines += ["", "  First broken, in \(broken.scope):"] + told(broken)
-    }
-    return lines.joined(separator: "\n")
-  }
-
-  /// The outcome of the run, and where it took place.
-  private var world: [String] {
-    let wall = DurationText.format(.nanoseconds(Int64(wallSeconds * 1e9)))
-    if let journals {
-      let files = journals.sorted { $0.key < $1.key }.map { "\($0.key) (\($0.value))" }.joined(separator: ", ")
-      return ["  \(verdict)", "  from the journals of \(files): \(wall) of them"]
-    }
-    var lines = ["  \(verdict), seed \(seed), \(count(days, "day")) a chapter"]
-    if let fingerprint {
-      lines.append("  fingerprint \(fingerprint.digest) (\(count(fingerprint.events, "event")))")
-    }
-    if radio.events > 0 {
-      lines.append(
-        "  radio \(radio.digest) (\(count(radio.events, "event"))), "
-          + "\(DurationText.format(.nanoseconds(Int64(virtualSeconds * 1e9)))) of virtual time in \(wall)")
-    } else {
-      // On machines, no seed decides what happens.
-      lines.append("  on machines, in \(wall)")
-    }
-    return lines
-  }
-
-  /// One promise: its outcome, the reason, and the lines that show it.
-  private func told(_ promise: PromiseResult) -> [String] {
-    let word =
-      switch promise.judgement {
-      case .kept: "kept  "
-      case .broken: "BROKEN"
-      case .notJudged, .notReached: promise.judgement.rawValue
-      }
-    var lines = ["    \(word)  \(promise.name): \(promise.reason)"]
-    if promise.judgement == .broken { lines.append("            promised: \(promise.meaning)") }
-    // A kept promise is shown by its last line, which is its result; a broken one by all lines that broke it.
-    let shown =
-      promise.judgement == .broken ? Array(promise.evidence.prefix(5)) : Array(promise.evidence.suffix(1))
-    return lines + shown.map { "            \($0.line(since: beganAt))" }
-  }
-
   /// The result of the run in one line.
-  var verdict: String {
+  package var verdict: String {
     func number(_ judgement: Judgement) -> Int { promises.count { $0.judgement == judgement } }
     let total = promises.count
     var parts: [String] = []

@@ -3,18 +3,18 @@ import JournalEvents
 import TimeTypes
 
 extension JournalEntry {
-  var instant: Instant { Instant(nanoseconds: t) }
+  package var instant: Instant { Instant(nanoseconds: t) }
 
   /// The machine that the event is about: the simulator serves all machines and names the one it means.
-  var place: String { fields["machine"] ?? machine }
+  package var place: String { fields["machine"] ?? machine }
 
   /// Fields in a fixed order, for people and for comparison.
-  var fieldText: String {
+  package var fieldText: String {
     fields.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }.joined(separator: " ")
   }
 
   /// One line of a timeline.
-  func line(since beginning: Int64) -> String {
+  package func line(since beginning: Int64) -> String {
     func pad(_ text: String, _ width: Int) -> String {
       text.count >= width ? text : text + String(repeating: " ", count: width - text.count)
     }

@@ -1,8 +1,10 @@
 import AppLink
 import AppLinkBus
+import ConsoleOutput
 import Foundation
 import Glibc
 import Stories
+import StoryPresentation
 import Worlds
 
 /// Tells a story, and does things to its world that no step of a story does.
@@ -23,7 +25,7 @@ enum Director {
       try ScenarioLibrary.load(arguments[0], executableFolder: folder),
       executables: try Executables(folder: folder, replacing: replacing), options: options)
     try report.json().write(to: URL(fileURLWithPath: arguments[2]))
-    FileHandle.standardOutput.write(Data((report.text() + "\n").utf8))
+    FileHandle.standardOutput.write(Data((VerdictScreen(report, .plain).lines().joined(separator: "\n") + "\n").utf8))
   }
 }
 

@@ -1,7 +1,9 @@
 // Runs a story in a simulated world for a test that inspects it: `story-teller FILE`. After each step whose note begins with
 // "look" it prints that note, and time stands still until it reads a line. Exit status 0: every promise was kept.
+import ConsoleOutput
 import Foundation
 import Stories
+import StoryPresentation
 import Worlds
 
 func say(_ text: String) { FileHandle.standardOutput.write(Data("\(text)\n".utf8)) }
@@ -20,5 +22,5 @@ options.inspect = { step, _ in
 let report = try ScenarioRun.run(
   try ScenarioLibrary.load(CommandLine.arguments[1], executableFolder: folder),
   executables: try Executables(folder: folder), options: options)
-say(report.text())
+say(VerdictScreen(report, .plain).lines().joined(separator: "\n"))
 exit(report.kept ? 0 : 1)

@@ -1,15 +1,16 @@
 import Journal
 import JournalEvents
-
-@testable import Stories
-@testable import Worlds
+import Stories
+import Worlds
 
 /// Journals of stories that went well, for tests to alter.
-struct StoryJournal {
-  var entries: [JournalEntry] = []
+package struct StoryJournal {
+  package private(set) var entries: [JournalEntry] = []
   private var seconds: Int64 = 0
 
-  mutating func add<Event: JournalEvent>(
+  package init() {}
+
+  package mutating func add<Event: JournalEvent>(
     _ event: Event, _ fields: [JournalField: String] = [:], pid: Int32 = 0, after: Int64 = 1
   ) {
     seconds += after
@@ -28,11 +29,11 @@ struct StoryJournal {
         fields: fields.named))
   }
 
-  static let agent: [JournalField: String] = [.app: Recorded.agentIdentifier]
-  static let lock: [JournalField: String] = [.app: Recorded.lockIdentifier]
-  static let day: Int64 = 86400
+  package static let agent: [JournalField: String] = [.app: Recorded.agentIdentifier]
+  package static let lock: [JournalField: String] = [.app: Recorded.lockIdentifier]
+  package static let day: Int64 = 86400
 
-  static let machines = [
+  package static let machines = [
     MachineDescription(name: "door", position: Place(x: 0, y: 0), apps: [.lock]),
     MachineDescription(name: "phone", position: Place(x: 1, y: 0), apps: [.agent]),
   ]
@@ -76,7 +77,7 @@ struct StoryJournal {
   }
 
   /// The agent is dead while its owner is away.
-  static let dead: [JournalEntry] = {
+  package static let dead: [JournalEntry] = {
     var story = StoryJournal()
     story.begin()
     story.leave()
@@ -100,7 +101,7 @@ struct StoryJournal {
   }()
 
   /// The lock dies while the phone is connected. Later it hangs during a request, and during one whose link is lost.
-  static let lockFaults: [JournalEntry] = {
+  package static let lockFaults: [JournalEntry] = {
     var story = StoryJournal()
     story.begin()
     story.add(Recorded.Story.appKilled, lock.and([.pid: "20", .machine: "door"]))
@@ -121,7 +122,7 @@ struct StoryJournal {
   }()
 
   /// The agent stays suspended.
-  static let suspended: [JournalEntry] = {
+  package static let suspended: [JournalEntry] = {
     var story = StoryJournal()
     story.begin()
     story.leave()
@@ -136,7 +137,7 @@ struct StoryJournal {
   }()
 
   /// The owner is suddenly at the door, and the agent asks.
-  static let jumped: [JournalEntry] = {
+  package static let jumped: [JournalEntry] = {
     var story = StoryJournal()
     story.begin()
     story.leave()
@@ -148,16 +149,16 @@ struct StoryJournal {
 }
 
 extension [JournalField: String] {
-  func and(_ more: Self) -> Self { merging(more) { $1 } }
+  package func and(_ more: Self) -> Self { merging(more) { $1 } }
 }
 
 extension [JournalEntry] {
-  func without(_ event: some JournalEvent) -> [JournalEntry] { filter { !$0.is(event) } }
+  package func without(_ event: some JournalEvent) -> [JournalEntry] { filter { !$0.is(event) } }
 
   /// Each such event twice in a row.
-  func twice(_ event: some JournalEvent) -> [JournalEntry] { flatMap { $0.is(event) ? [$0, $0] : [$0] } }
+  package func twice(_ event: some JournalEvent) -> [JournalEntry] { flatMap { $0.is(event) ? [$0, $0] : [$0] } }
 
-  func with(_ event: some JournalEvent, _ field: JournalField, _ value: String?) -> [JournalEntry] {
+  package func with(_ event: some JournalEvent, _ field: JournalField, _ value: String?) -> [JournalEntry] {
     map {
       var entry = $0
       if entry.is(event) { entry[field] = value }
@@ -166,7 +167,7 @@ extension [JournalEntry] {
   }
 
   /// An additional line, directly before the first or the last such event.
-  func inserting<Event: JournalEvent>(
+  package func inserting<Event: JournalEvent>(
     _ event: Event, _ fields: [JournalField: String] = [:], level: String = "notice",
     before other: some JournalEvent, last isLast: Bool = false
   ) -> [JournalEntry] {
@@ -186,7 +187,7 @@ extension [JournalEntry] {
   }
 
   /// The same story at a later time, so that it can follow another.
-  func afterwards(_ story: [JournalEntry]) -> [JournalEntry] {
+  package func afterwards(_ story: [JournalEntry]) -> [JournalEntry] {
     let later = story.map { entry in
       var entry = entry
       entry.t += (last?.t ?? 0) + 1_000_000_000
@@ -197,7 +198,7 @@ extension [JournalEntry] {
     return self + later
   }
 
-  func swapping(_ event: some JournalEvent, _ other: some JournalEvent) -> [JournalEntry] {
+  package func swapping(_ event: some JournalEvent, _ other: some JournalEvent) -> [JournalEntry] {
     guard let first = lastIndex(where: { $0.is(event) }), let second = lastIndex(where: { $0.is(other) })
     else { return self }
     var entries = self

@@ -1,0 +1,71 @@
+import Journal
+import JournalEvents
+import Stories
+
+/// latchkeyd's events in a person's words.
+enum DaemonNarration {
+  static func deed(_ event: Recorded.Daemon, _ entry: JournalEntry) -> Deed? {
+    let app = entry[.app].map(Words.app) ?? "an app"
+    return switch event {
+    case .started: entry.deed(.system, "latchkeyd starts")
+    case .stopped: entry.deed(.system, "latchkeyd ends")
+    case .appLaunched: entry.deed(.system, "latchkeyd starts \(app)\(launch(entry[.reason]))")
+    case .appResumed: entry.deed(.system, "latchkeyd wakes \(app)\(wake(entry[.because]))")
+    case .appSuspended: entry.deed(.system, "\(app) is suspended")
+    case .appEnded: entry.deed(.system, "\(app) has ended\(Words.because(entry[.how]))")
+    case .userAlert: entry.deed(.person, "\(app) tells its user: \(entry[.text] ?? "")")
+    case .requestHeld:
+      entry.deed(.system, "latchkeyd keeps the connection request of \(app), for as long as it takes")
+    case .bluetoothState: entry.deed(.system, "Bluetooth is \(state(entry[.state]))")
+    case .machineResumed: entry.deed(.system, "the machine wakes up")
+    case .appUnresponsive: entry.deed(.trouble, "\(app) does not respond")
+    case .appOverran: entry.deed(.trouble, "\(app) used up its time in the background")
+    case .appDidNotRestore: entry.deed(.trouble, "\(app) was restarted, and did not ask for its state")
+    case .appLaunchFailed: entry.deed(.trouble, "\(app) can't be started: \(entry[.error] ?? entry.message)")
+    case .actionExpired: entry.deed(.trouble, "\(app) did not carry out its user's command in time")
+    case .storeFailed: entry.deed(.trouble, "latchkeyd can't write to its store: \(entry[.reason] ?? entry.message)")
+    case .storeRecovered: entry.deed(.system, "latchkeyd can write to its store again")
+    case .deadlineOverdue, .eventDropped, .linkBarren, .linkStuck, .servicesGone, .adapterMissing, .bondHalfMade:
+      entry.deed(.trouble, entry.message)
+    case .wakeEnded, .actionRequested, .actionCompleted, .managerCreated, .requestCompleted, .requestExpired,
+      .requestAbandoned, .requestMisplaced, .subscriptionFailed, .valueRefused, .serviceRefused, .advertisementRefused,
+      .databaseMarked, .databaseMarkRefused, .bluetoothCrowded, .profileRegistered, .profileRefused, .connectFailed,
+      .connectCancelled, .discoveryRefused, .discoveryFilterRefused, .linkPhantom, .linkUnheard, .linkUnresolved,
+      .operationUnanswered, .servicesMissing, .servicesBack, .agentRegistered, .agentRefused, .pairingAsks,
+      .pairingAnswered, .pairingGone:
+      // Some of these are warnings. What latchkeyd does about them is not a part of the story.
+      nil
+    }
+  }
+
+  private static func launch(_ reason: String?) -> String {
+    switch reason {
+    case "restore": " again, because something happened that it waits for"
+    case "opened": ", because its user opened it"
+    case "keep-alive": ", which always runs"
+    default: ""
+    }
+  }
+
+  private static func wake(_ because: String?) -> String {
+    switch because {
+    case "connected": ", because it is connected"
+    case "disconnected": ", because its connection was lost"
+    case "valueUpdated": ", because the lock sent a value"
+    case "opened": ", because its user opened it"
+    case "action": ", because its user gave a command"
+    default: ""
+    }
+  }
+
+  private static func state(_ state: String?) -> String {
+    switch state {
+    case "poweredOn": "on"
+    case "poweredOff": "off"
+    case "resetting": "not available, because bluetoothd is gone"
+    case "unsupported": "not available: there is no adapter"
+    case let other?: "in the state \(other)"
+    case nil: "in an unknown state"
+    }
+  }
+}

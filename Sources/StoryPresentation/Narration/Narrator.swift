@@ -1,0 +1,179 @@
+import Journal
+import JournalEvents
+import Stories
+import TimeTypes
+
+/// Puts what was recorded into a person's words. Takes the journal's entries in their order, and passes over those
+/// that only a developer looks for.
+package struct Narrator: Sendable {
+  /// The machines whose Bluetooth is simulated.
+  private var simulated: Set<String> = []
+  /// The machines whose agents have told of this approach already.
+  private var toldApproach: Set<String> = []
+
+  package init() {}
+
+  /// `nil` if this entry has nothing for a person.
+  package mutating func tell(_ entry: JournalEntry) -> Deed? {
+    if let event = entry.event(as: Recorded.Story.self) { return story(event, entry) }
+    if let event = entry.event(as: Recorded.Radio.self) { return radio(event, entry) }
+    if let event = entry.event(as: Recorded.Lock.self) { return lock(event, entry) }
+    if let event = entry.event(as: Recorded.Agent.self) { return agent(event, entry) }
+    if let event = entry.event(as: Recorded.Daemon.self) {
+      // The simulator says it once. latchkeyd may see any number of states in between.
+      if event == .bluetoothState, simulated.contains(entry.machine) { return nil }
+      return DaemonNarration.deed(event, entry)
+    }
+    guard ["warning", "error", "critical"].contains(entry.level) else { return nil }
+    return entry.deed(.trouble, "\(Words.program(entry.process)) reports: \(entry.message)")
+  }
+
+  // MARK: What people do
+
+  private mutating func story(_ event: Recorded.Story, _ entry: JournalEntry) -> Deed? {
+    switch event {
+    case .chapterBegan: return entry.deed(.chapter, entry[.name] ?? entry.message)
+    case .processFailed, .notDone, .waitFailed: return entry.deed(.trouble, entry.message)
+    // The program that did what was waited for tells it.
+    case .waited, .timePassed, .walkEnded: return nil
+    case .ownerLeft, .ownerReturned, .moved:
+      toldApproach.remove(entry.machine)
+      return entry.deed(.person, entry.message)
+    case .appOpened, .appLeft, .appQuit, .appReclaimed, .userUnlocked, .appKilled, .appHung, .appContinued,
+      .daemonKilled, .machineDown, .machineUp, .fault:
+      return entry.deed(.person, entry.message)
+    }
+  }
+
+  // MARK: Links
+
+  private mutating func radio(_ event: Recorded.Radio, _ entry: JournalEntry) -> Deed? {
+    if entry.process == Recorded.simulator, let machine = entry[.machine] { simulated.insert(machine) }
+    switch event {
+    case .linkUp:
+      guard let (place, other) = Self.ends(entry) else { return nil }
+      return entry.deed(.system, "\(place) is connected to \(other)", place: place)
+    case .linkDown:
+      guard let (place, other) = Self.ends(entry) else { return nil }
+      return entry.deed(
+        .system, "\(place) loses its connection to \(other)\(Words.because(entry[.reason]))", place: place)
+    case .bluetoothdStopped: return entry.deed(.system, "bluetoothd ends\(Words.because(entry[.cause]))")
+    case .bluetoothdStarted: return entry.deed(.system, "bluetoothd starts")
+    case .adapterPowered: return entry.deed(.system, "Bluetooth is \(entry[.on] == "true" ? "on" : "off")")
+    case .bluetoothdDiagnostic, .controllerAttached, .controllerDetached, .controllerAdapter, .walkBegan,
+      .walkEnded:
+      return nil
+    }
+  }
+
+  /// Both ends of a link. A bluetoothd records the links of its own machine, and does not know the other's name.
+  static func ends(_ entry: JournalEntry) -> (place: String, other: String)? {
+    if let central = entry[.central], let peripheral = entry[.peripheral] { return (central, peripheral) }
+    return entry.machine.isEmpty ? nil : (entry.machine, entry[.device] ?? "another device")
+  }
+
+  // MARK: The lock
+
+  private func lock(_ event: Recorded.Lock, _ entry: JournalEntry) -> Deed? {
+    switch event {
+    case .started: entry.deed(.system, "the lock starts; its bolt is \(entry[.bolt] ?? "in an unknown position")")
+    case .boltMoved: entry.deed(.door, "the bolt is \(entry[.to] ?? "moved"), \(Self.cause(entry[.cause]))")
+    case .boltJammed: entry.deed(.trouble, "the bolt jams on its way to \(entry[.to] ?? "the other position")")
+    case .boltInterrupted: entry.deed(.trouble, "the lock started in the middle of a movement of the bolt")
+    case .commandRefused: entry.deed(.trouble, "the lock refuses a command: \(Self.refusal(entry[.reason]))")
+    case .willRestoreState: entry.deed(.system, "the lock gets its state back")
+    case .stateUpdated, .offerSent, .commandAccepted: nil
+    }
+  }
+
+  private static func cause(_ cause: String?) -> String {
+    switch cause {
+    case "hand": "by hand"
+    case "phone": "as the phone asked"
+    case "leaving": "because its owner has left"
+    case "relock": "because it was open for long enough"
+    case let other?: "because of \(other)"
+    case nil: "for an unknown reason"
+    }
+  }
+
+  private static func refusal(_ reason: String?) -> String {
+    switch reason {
+    case "noOffer": "it has made no offer on this connection"
+    case "wrongLength": "it has the wrong length"
+    case "offerExpired": "its offer has expired"
+    case "authenticationFailed": "it is not from the phone whose key it names"
+    case "notEnrolled": "it does not know this phone"
+    case "malformed": "it can't be read"
+    case "waiting": "there were too many wrong ones before"
+    case let other?: other
+    case nil: "it does not say why"
+    }
+  }
+
+  // MARK: The agent
+
+  private mutating func agent(_ event: Recorded.Agent, _ entry: JournalEntry) -> Deed? {
+    switch event {
+    case .willRestoreState: return entry.deed(.system, "the agent gets its state back")
+    case .didConnect: return entry.deed(.system, "the agent learns that it is connected")
+    case .subscribed: return entry.deed(.system, "the agent subscribes to the lock's offers")
+    case .subscriptionAlive: return entry.deed(.system, "the agent's subscription is still in place")
+    case .approachBegan:
+      guard toldApproach.insert(entry.machine).inserted else { return nil }
+      return entry.deed(
+        .system, "the agent sees that the door is far away\(entry[.signal].map { " (\($0) dBm)" } ?? "")")
+    case .unlockWritten: return entry.deed(.system, "the agent asks the lock to open, \(Self.grounds(entry[.because]))")
+    case .unlockAnswered: return entry.deed(.system, "the lock answers the agent: \(Self.result(entry[.result]))")
+    case .unlockAsked:
+      return entry.deed(.door, "the agent does not open, and asks its owner: \(Self.doubt(entry[.because]))")
+    case .wordGiven: return entry.deed(.system, "the agent has its owner's command")
+    case .wordAnswered: return entry.deed(.door, "the owner's command: \(Self.outcome(entry[.outcome]))")
+    case .started, .stateUpdated, .didDisconnect, .discoveryStarted, .servicesChanged, .offerAsked, .offerReceived,
+      .statusWritten, .statusAnswered:
+      return nil
+    }
+  }
+
+  private static func grounds(_ because: String?) -> String {
+    switch because {
+    case "approach": "because its owner has come to the door"
+    case "word": "because its owner said so"
+    case let other?: "because of \(other)"
+    case nil: "for an unknown reason"
+    }
+  }
+
+  private static func result(_ result: String?) -> String {
+    switch result {
+    case "done": "done"
+    case "jammed": "the bolt is jammed"
+    case "unknownOperation": "it does not know this command"
+    case let other?: other
+    case nil: "nothing that can be read"
+    }
+  }
+
+  private static func doubt(_ because: String?) -> String {
+    switch because {
+    case "noApproach": "nothing shows that the phone came from elsewhere"
+    case "noSignal": "it can't read how strong the signal is"
+    case "lockedAtHome": "somebody at home locked the door, and nothing shows that its owner was away since"
+    case let other?: other
+    case nil: "it does not say why"
+    }
+  }
+
+  private static func outcome(_ outcome: String?) -> String {
+    switch outcome {
+    case "done": "the door is open"
+    case "notLinked": "there is no connection to the lock"
+    case "linkLost": "the connection to the lock was lost before its answer"
+    case "noAnswer": "the lock did not answer"
+    case "failed": "the lock could not do it"
+    case "notStored": "it could not be stored, so it was not carried out"
+    case let other?: other
+    case nil: "its outcome is unknown"
+    }
+  }
+}

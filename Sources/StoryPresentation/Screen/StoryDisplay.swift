@@ -1,0 +1,76 @@
+import ConsoleOutput
+import Stories
+import TimeTypes
+
+/// What a terminal, a pipe or a file is to receive while a story is told: its lines and, when nothing happens, a sign of
+/// life. It writes nothing itself, and is told the time.
+package struct StoryDisplay: Sendable {
+  /// After so long without output, a terminal's last line shows what the run waits for.
+  static let terminalPatience = Duration.seconds(1)
+  /// After so long without output, a pipe or a file receives a line of its own.
+  static let pipePatience = Duration.seconds(60)
+
+  private let terminal: Terminal
+  private var screen: StoryScreen
+  private var waiting: String?
+  private var began: Instant
+  private var lastOutput: Instant
+  private var showsStatus = false
+  private var isOver = false
+
+  /// - Parameter now: of any clock that the further calls also use.
+  package init(_ terminal: Terminal, at now: Instant) {
+    self.terminal = terminal
+    screen = StoryScreen(terminal, machines: [])
+    began = now
+    lastOutput = now
+  }
+
+  /// The text for this news, to be written as it is. It may be empty.
+  package mutating func text(_ news: StoryNews, at now: Instant) -> String {
+    switch news {
+    case .began(let heading):
+      screen = StoryScreen(terminal, machines: heading.machines)
+      return output(terminal.wrapped(heading.text), at: now)
+    case .recorded(let entry): return output(screen.lines(entry), at: now)
+    case .remark(let text): return output(terminal.hanging("  ", text), at: now)
+    case .stopped(let reason):
+      return output(
+        [""] + terminal.hanging("The story stopped: ", reason).map { terminal.styled($0, .yellow) }, at: now)
+    case .waiting(let what):
+      waiting = what
+      return ""
+    }
+  }
+
+  /// A sign of life, if one is due. To be called every second.
+  package mutating func sign(at now: Instant) -> String {
+    let patience = terminal.rewritesLines ? Self.terminalPatience : Self.pipePatience
+    guard !isOver, now - lastOutput >= patience else { return "" }
+    let text = "(\((now - began).components.seconds) s\(waiting.map { "; waiting for: \($0)" } ?? ""))"
+    guard terminal.rewritesLines else { return output([text], at: now) }
+    let wasShown = showsStatus
+    showsStatus = true
+    return (wasShown ? Self.clearLine : "") + terminal.styled(terminal.cut(text), .dim)
+  }
+
+  /// The story is over, and other output follows. There are no signs of life after this.
+  package mutating func end() -> String {
+    isOver = true
+    return clearedStatus()
+  }
+
+  private mutating func clearedStatus() -> String {
+    defer { showsStatus = false }
+    return showsStatus ? Self.clearLine : ""
+  }
+
+  private mutating func output(_ lines: [String], at now: Instant) -> String {
+    guard !lines.isEmpty else { return "" }
+    lastOutput = now
+    return clearedStatus() + lines.map { $0 + "\n" }.joined()
+  }
+
+  /// Back to the line's beginning, and erase to its end (ECMA-48, EL).
+  private static let clearLine = "\r\u{1B}[K"
+}

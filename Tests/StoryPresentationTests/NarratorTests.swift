@@ -1,0 +1,58 @@
+import Journal
+import JournalEvents
+import StoryTesting
+import Testing
+
+@testable import StoryPresentation
+
+@Suite("A story in a person's words")
+struct NarratorTests {
+  private func told(_ entries: [JournalEntry]) -> [Deed] {
+    var narrator = Narrator()
+    return entries.compactMap { narrator.tell($0) }
+  }
+
+  @Test("A15: what matters is told in words, with names instead of identifiers")
+  func words() {
+    let texts = told(StoryJournal.dead).map(\.text)
+    for words in [
+      "the bolt is locked, because its owner has left", "the agent has ended (it was killed)",
+      "latchkeyd starts the agent again, because something happened that it waits for",
+      "the agent gets its state back", "the agent asks the lock to open, because its owner has come to the door",
+      "the bolt is unlocked, as the phone asked", "the lock answers the agent: done",
+      "latchkeyd starts the lock, which always runs",
+    ] {
+      #expect(texts.contains(words), "\(texts)")
+    }
+    #expect(!texts.contains { $0.contains("org.latchkey") }, "\(texts)")
+  }
+
+  @Test("A15: a door that is left alone is told with the reason")
+  func asks() {
+    let deeds = told(StoryJournal.jumped.with(Recorded.Agent.unlockAsked, .because, "noApproach"))
+    let text = "the agent does not open, and asks its owner: nothing shows that the phone came from elsewhere"
+    #expect(deeds.contains { $0.text == text && $0.kind == .door }, "\(deeds)")
+  }
+
+  @Test("A15: a warning without an event is trouble, and ordinary messages are not told")
+  func warnings() {
+    func entry(_ level: String) -> JournalEntry {
+      JournalEntry(
+        t: 0, wall: 0, machine: "phone", process: "latchkeyd", pid: 1, level: level, event: nil,
+        message: "the disk is full",
+        fields: [:])
+    }
+    #expect(told([entry("notice")]).isEmpty)
+    #expect(told([entry("warning")]).map(\.text) == ["latchkeyd reports: the disk is full"])
+    #expect(told([entry("error")]).map(\.kind) == [.trouble])
+  }
+
+  @Test("A15: every reason of the vocabulary has words, and an unknown one is passed on")
+  func reasons() {
+    for reason in ["connectionTimeout", "remotePoweredOff", "shutDown", "signal 9"] {
+      #expect(!Words.because(reason).contains(reason))
+    }
+    #expect(Words.because("signal 6") == " (signal 6)")
+    #expect(Words.because(nil) == "")
+  }
+}
