@@ -13,9 +13,11 @@ package struct VerdictScreen: Sendable {
     self.terminal = terminal
   }
 
+  static let heading = "Verdict: what was promised, and what the records of all processes show"
+
   /// - Parameter isVerbose: kept promises show the line that proves them, too.
   package func lines(isVerbose: Bool = false) -> [String] {
-    var lines = ["", styled("Verdict", .bold)]
+    var lines = [""] + terminal.hanging("", Self.heading).map { styled($0, .bold) }
     var scope: String?
     for promise in report.promises where promise.judgement != .broken {
       if promise.scope != scope {
