@@ -55,4 +55,21 @@ struct NarratorTests {
     #expect(Words.because("signal 6") == " (signal 6)")
     #expect(Words.because(nil) == "")
   }
+
+  @Test("A15: a state of Bluetooth that is reported again is told once, and a simulated machine's by its simulator")
+  func bluetooth() {
+    var story = StoryJournal()
+    for state in ["poweredOn", "poweredOff", "poweredOff", "resetting", "poweredOn"] {
+      story.add(Recorded.Daemon.bluetoothState, [.state: state])
+    }
+    #expect(
+      told(story.entries).map(\.text) == [
+        "Bluetooth is on", "Bluetooth is off", "Bluetooth is not available, because bluetoothd is gone",
+        "Bluetooth is on",
+      ])
+    var simulated = StoryJournal()
+    simulated.add(Recorded.Radio.adapterPowered, [.machine: "phone", .on: "true"])
+    simulated.add(Recorded.Daemon.bluetoothState, [.state: "poweredOn"])
+    #expect(told(simulated.entries).map(\.text) == ["Bluetooth is on"])
+  }
 }
