@@ -30,7 +30,7 @@ struct StoryOutputTests {
 
   /// What stays on the screen: without colours, and without lines that were written again.
   private func screen(_ output: String) -> [String] {
-    output.replacing(/\u{1B}\[[0-9;]*m/, with: "").split(whereSeparator: \.isNewline).map { line in
+    output.replacing(/\u{1B}\[[0-9;]*m/, with: "").components(separatedBy: "\r\n").map { line in
       line.components(separatedBy: "\r\u{1B}[K").last ?? ""
     }
   }

@@ -108,6 +108,8 @@ struct StoryDisplayTests {
     #expect(display.text(.remark("door boots"), at: at(3)) == "\r\u{1B}[K  door boots\n")
     #expect(display.sign(at: at(3)).isEmpty)
     #expect(display.sign(at: at(5)) == "(5 s; door boots)")
+    #expect(display.text(.busy("latchkeyd is busy"), at: at(5)).isEmpty)
+    #expect(display.sign(at: at(6)) == "\r\u{1B}[K(6 s; latchkeyd is busy)")
     #expect(display.end() == "\r\u{1B}[K")
     #expect(display.sign(at: at(60)).isEmpty)
   }

@@ -40,6 +40,9 @@ package struct StoryDisplay: Sendable {
     case .stopped(let reason):
       return output(
         [""] + terminal.hanging("The story stopped: ", reason).map { terminal.styled($0, .yellow) }, at: now)
+    case .busy(let what):
+      doing = what
+      return ""
     case .waiting(let what):
       doing = "waiting for: \(what)"
       return ""
