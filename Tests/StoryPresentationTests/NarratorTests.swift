@@ -34,6 +34,18 @@ struct NarratorTests {
     #expect(deeds.contains { $0.text == text && $0.kind == .door }, "\(deeds)")
   }
 
+  @Test("A15: a story is summed up by what people and the door did")
+  func summary() {
+    #expect(
+      StorySummary.text(Reports.of(StoryJournal.dead))
+        == "Somebody left once and came home once. The door locked itself once and was opened by a phone once.")
+    #expect(
+      StorySummary.text(Reports.of(StoryJournal.jumped))
+        == "Somebody left once and came home once. The door locked itself once. "
+        + "The agent asked its owner once instead of opening.")
+    #expect(StorySummary.text(Reports.of([])) == nil)
+  }
+
   @Test("A15: a warning without an event is trouble, and ordinary messages are not told")
   func warnings() {
     func entry(_ level: String) -> JournalEntry {

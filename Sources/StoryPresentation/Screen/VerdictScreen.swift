@@ -30,6 +30,7 @@ package struct VerdictScreen: Sendable {
     if !report.remarks.isEmpty {
       lines += ["  Otherwise than written:"] + report.remarks.flatMap { terminal.hanging("    ", $0) } + [""]
     }
+    if let summary = StorySummary.text(report) { lines += terminal.hanging("  ", summary) + [""] }
     lines += outcome
     // The most important part comes last, where a reader looks first.
     if let problem = report.problem { lines += [""] + terminal.hanging("  The story stopped: ", problem) }
