@@ -102,7 +102,8 @@ let package = Package(
     // The interface to apps, as values and over the bus.
     library("AppLink", ["BluetoothTypes"]),
     library(
-      "AppLinkBus", ["AppLink", "BluetoothTypes", "BusValue", "SystemBus", "Timekeeping", "TimeTypes", deque, log]),
+      "AppLinkBus",
+      ["AppLink", "BluetoothTypes", "BusValue", "LatchkeyVersion", "SystemBus", "Timekeeping", "TimeTypes", deque, log]),
 
     // The system, and the API that apps import.
     library(
