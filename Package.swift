@@ -105,7 +105,8 @@ let package = Package(
     // The interface to apps, as values and over the bus.
     library("AppLink", ["BluetoothTypes"]),
     library(
-      "AppLinkBus", ["AppLink", "BluetoothTypes", "BusValue", "SystemBus", "Timekeeping", "TimeTypes", deque, log]),
+      "AppLinkBus",
+      ["AppLink", "BluetoothTypes", "BusValue", "LatchkeyVersion", "SystemBus", "Timekeeping", "TimeTypes", deque, log]),
 
     // The system, and the API that apps import.
     library(
@@ -145,6 +146,9 @@ let package = Package(
     // Shows a story and its verdict to a person: in words on a terminal, and as a picture.
     library("StoryPresentation", ["Stories", "Worlds", "Journal", "JournalEvents", "ConsoleOutput", "TimeTypes"]),
 
+    // Shows a machine to a person, in words and on a full screen, and to programs as JSON.
+    library("MachinePresentation", ["AppLink", "ConsoleOutput"]),
+
     // Configures a machine as a lock or a phone.
     library(
       "MachineSetup",
@@ -174,8 +178,9 @@ let package = Package(
     program(
       "latchkey",
       [
-        "Stories", "StoryPresentation", "Worlds", "MachineSetup", "LockCryptography", "LatchkeyVersion", "AppLink",
-        "AppLinkBus", "ConsoleOutput", "Threads", "TimeTypes", arguments, system,
+        "Stories", "StoryPresentation", "Worlds", "MachinePresentation", "MachineSetup", "LockCryptography",
+        "LatchkeyVersion", "AppLink", "AppLinkBus", "ConsoleOutput", "Threads", "TimeTypes", arguments,
+        system,
       ]),
     program(
       "latchkey-bench",
@@ -276,6 +281,7 @@ let package = Package(
       [
         "StoryPresentation", "Stories", "StoryTesting", "ConsoleOutput", "Journal", "JournalEvents", "TimeTypes",
       ]),
+    tests("MachinePresentationTests", ["MachinePresentation", "AppLink", "ConsoleOutput"]),
     tests("MachineSetupTests", ["MachineSetup", "LockCryptography", "LockProtocol", "BlueZ", "BusValue"]),
     // Runs on a machine that systemd has booted.
     program(
@@ -307,8 +313,9 @@ let package = Package(
     tests(
       "IntegrationTests",
       [
-        "Stories", "StoryTesting", "Worlds", "BusTesting", "ProcessTesting", "Journal", "JournalEvents", "latchkey",
-        "latchkeyd", "latchkey-agent", "latchkey-lock", "bluez-simulator", "story-teller", "saboteur", "hostile-app",
+        "Stories", "StoryTesting", "Worlds", "BusTesting", "ProcessTesting", "Journal", "JournalEvents",
+        "MachinePresentation", "latchkey", "latchkeyd", "latchkey-agent", "latchkey-lock", "bluez-simulator",
+        "story-teller", "saboteur", "hostile-app",
         grdb,
       ]),
     // The suite of BlueZ behaviour on the simulator, and a recording of its run on bluetoothd.

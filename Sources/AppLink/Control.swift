@@ -16,6 +16,8 @@ package enum ControlRequest: Sendable, Hashable {
   /// The user's own switch for Bluetooth.
   case setBluetooth(on: Bool)
   case status
+  /// The status. From now on the client is told when it has changed, until it leaves the bus.
+  case watchStatus
 
   /// The user is there to answer questions of pairings, for the next half minute. Answered with the status when
   /// pairings can ask, and when there is a question, or after ten seconds at the latest.
@@ -26,7 +28,7 @@ package enum ControlRequest: Sendable, Hashable {
   case pair(device: String)
 
   /// Whether the answer is the status.
-  package var returnsStatus: Bool { self == .status || self == .attendPairings }
+  package var returnsStatus: Bool { [.status, .watchStatus, .attendPairings].contains(self) }
 }
 
 /// What a pairing asks the user.
@@ -68,57 +70,5 @@ package struct PairingAnswer: Sendable, Hashable, Codable {
     self.question = question
     self.isAccepted = isAccepted
     self.passkey = passkey
-  }
-}
-
-package enum AppState: String, Sendable, Hashable, Codable {
-  case notRunning, launching, foreground, background, suspended
-}
-
-/// One app, as `latchkey apps` shows it.
-package struct AppStatus: Sendable, Hashable, Codable {
-  package var bundleIdentifier: String
-  package var state: AppState
-  package var processIdentifier: Int32?
-  package var quitByUser: Bool
-  /// Connection requests that have not completed.
-  package var pendingConnections: Int
-  package var connections: Int
-  package var launches: Int
-  /// The alert that it shows the user now.
-  package var alert: String?
-  package init(
-    bundleIdentifier: String, state: AppState, processIdentifier: Int32? = nil, quitByUser: Bool = false,
-    pendingConnections: Int = 0, connections: Int = 0, launches: Int = 0, alert: String? = nil
-  ) {
-    self.bundleIdentifier = bundleIdentifier
-    self.state = state
-    self.processIdentifier = processIdentifier
-    self.quitByUser = quitByUser
-    self.pendingConnections = pendingConnections
-    self.connections = connections
-    self.launches = launches
-    self.alert = alert
-  }
-}
-
-package struct SystemStatus: Sendable, Hashable, Codable {
-  package var bluetooth: ManagerState
-  package var apps: [AppStatus]
-  /// Pairings that wait for the user's answer.
-  package var pairings: [PairingQuestion]
-  /// The last wakes of each app since the system started, oldest first.
-  package var wakes: [WakeRecord]
-  /// Why promises can't be stored at this moment, and what that means. `nil` if they can.
-  package var storeTrouble: String?
-  package init(
-    bluetooth: ManagerState, apps: [AppStatus], pairings: [PairingQuestion] = [], wakes: [WakeRecord] = [],
-    storeTrouble: String? = nil
-  ) {
-    self.bluetooth = bluetooth
-    self.apps = apps
-    self.pairings = pairings
-    self.wakes = wakes
-    self.storeTrouble = storeTrouble
   }
 }

@@ -22,7 +22,8 @@ enum AppLinkInterfaces {
     signals: EventCoding.shapes.map(\.signal))
 
   static let control = InterfaceDescription(
-    AppLinkName.controlInterface, methods: ControlCoding.shapes.map(\.method))
+    AppLinkName.controlInterface, methods: ControlCoding.shapes.map(\.method),
+    signals: [ControlCoding.statusChanged.shape.signal])
 
   static var document: String {
     Introspection.document(interfaces: [.introspectable, app, control])

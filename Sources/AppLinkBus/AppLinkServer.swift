@@ -45,7 +45,11 @@ package enum AppLinkServerEvent: Sendable, Hashable {
   /// refused.
   case detached(AppConnection)
   /// The user asks for something. Answered by `AppLinkServer.reply`.
+  /// `watchStatus` is passed on to `AppLinkServer.watch` if the caller may control the system.
   case control(ControlRequest, Credentials, ControlToken)
+  /// Clients watch the status: `AppLinkServer.statusChanged` is to be called when it has changed. `false` when the last
+  /// of them has left.
+  case statusWatched(Bool)
   /// The bus has ended. Nothing more comes.
   case busLost
 }
@@ -111,6 +115,18 @@ package final class AppLinkServer: Sendable {
       result.map { status in
         token.wantsStatus ? [(status ?? SystemStatus(bluetooth: .unknown, apps: [])).busValue] : []
       }.mapError { BusError($0) })
+  }
+
+  /// The caller of `watchStatus` watches from now on. It is answered like a caller of `status`, which comes as an event
+  /// after this one.
+  package func watch(_ token: ControlToken, _ credentials: Credentials) {
+    session.withLock { $0 }?.watch(token, credentials)
+  }
+
+  /// The status has changed: tells those that watch and have asked for it since they were last told.
+  /// - Parameter number: grows with each change.
+  package func statusChanged(_ number: UInt64) {
+    session.withLock { $0 }?.statusChanged(number)
   }
 
   /// Leaves the bus after everything has been sent. When it returns, another system can take the name. The caller

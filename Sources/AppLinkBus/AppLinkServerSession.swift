@@ -23,6 +23,13 @@ actor AppLinkServerSession {
     var user: UInt32?
   }
 
+  private struct Watcher {
+    var watch: Bus.NameWatch
+    /// It was told of a change and has not asked for the status since. A client that does not read (a suspended one,
+    /// say) has one signal waiting at most.
+    var isTold = false
+  }
+
   /// What a connection has sent and the system has not handled yet.
   private struct Undone {
     /// Oldest first. Each call gets its reply when it has been handled.
@@ -37,6 +44,8 @@ actor AppLinkServerSession {
   /// Outlives the attachment: requests in the system's queue take room until they are handled.
   private var undone: [AppConnection: Undone] = [:]
   private var undoneControls = 0
+  /// The clients that watch the status, by their names on the bus.
+  private var watchers: [String: Watcher] = [:]
   private var isClosed = false
 
   nonisolated var unownedExecutor: UnownedSerialExecutor { bus.unownedExecutor }
@@ -84,6 +93,14 @@ actor AppLinkServerSession {
     }
   }
 
+  nonisolated func watch(_ token: ControlToken, _ credentials: Credentials) {
+    bus.enqueue { _ in self.assumeIsolated { $0.startWatching(token, credentials) } }
+  }
+
+  nonisolated func statusChanged(_ number: UInt64) {
+    bus.enqueue { _ in self.assumeIsolated { $0.tellWatchers(number) } }
+  }
+
   private func deliver(_ event: AppLinkServerEvent) {
     if !isClosed { onEvent(event) }
   }
@@ -93,6 +110,7 @@ actor AppLinkServerSession {
     deliver(.busLost)
     isClosed = true
     connections = [:]
+    watchers = [:]
   }
 
   private func take(_ event: Event, _ connection: AppConnection) {
@@ -208,6 +226,8 @@ actor AppLinkServerSession {
     guard undoneControls < Flow.controlLimit else {
       throw BusError(AppLinkError(.limitReached, "\(Flow.controlLimit) requests of users wait already; try again"))
     }
+    // Before the system answers: a change after its answer is told.
+    if request.returnsStatus { watchers[call.sender]?.isTold = false }
     undoneControls += 1
     let token = ControlToken(call: call, wantsStatus: request.returnsStatus)
     withCredentials(of: call) { session, credentials in
@@ -236,6 +256,47 @@ actor AppLinkServerSession {
           }
         }
       }
+    }
+  }
+
+  // MARK: Watching the status
+
+  /// The client is known before the system is asked for its answer, so that no change falls between the two.
+  private func startWatching(_ token: ControlToken, _ credentials: Credentials) {
+    let name = token.call.sender
+    if watchers[name] == nil {
+      guard watchers.count < Flow.watcherLimit else {
+        let error = AppLinkError(
+          .limitReached, "\(Flow.watcherLimit) programs watch the status already; end one of them")
+        return reply(to: token, .failure(BusError(error)))
+      }
+      let watch = bus.assumeIsolated { bus in
+        bus.watchOwner(of: name) { _, owner in
+          guard owner == nil else { return }
+          self.assumeIsolated { $0.stopWatching(name) }
+        }
+      }
+      watchers[name] = Watcher(watch: watch)
+      if watchers.count == 1 { deliver(.statusWatched(true)) }
+    }
+    deliver(.control(.status, credentials, token))
+  }
+
+  private func stopWatching(_ name: String) {
+    guard let gone = watchers.removeValue(forKey: name) else { return }
+    bus.assumeIsolated { $0.unwatch(gone.watch) }
+    if watchers.isEmpty { deliver(.statusWatched(false)) }
+  }
+
+  private func tellWatchers(_ number: UInt64) {
+    let message = ControlCoding.statusChanged(number)
+    for name in watchers.keys where watchers[name]?.isTold == false {
+      watchers[name]?.isTold = true
+      let signal = OutgoingSignal(
+        path: AppLinkName.path, interface: AppLinkName.controlInterface, member: message.name,
+        arguments: message.arguments, destination: name)
+      // A signal to a client that has just left is dropped by the bus.
+      bus.assumeIsolated { try? $0.emit(signal) }
     }
   }
 

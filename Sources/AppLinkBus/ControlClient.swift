@@ -1,5 +1,6 @@
 import AppLink
 import BusValue
+import LatchkeyVersion
 import SystemBus
 
 /// The `latchkey` command's client of the system.
@@ -16,39 +17,78 @@ package final class ControlClient: Sendable {
   deinit { bus.close() }
 
   /// Asks, and waits until it is done. Returns the status if that was asked for. Throws `unavailable` if latchkeyd is
-  /// not on the bus.
+  /// not on the bus, and `wrongVersion` if it does not know the request or has a status of another form.
   @discardableResult
   package func perform(_ request: ControlRequest) async throws(AppLinkError) -> SystemStatus? {
     do throws(BusError) {
-      let reply = try await bus.call(Self.call(request))
+      let reply = try await bus.call(ControlCall.call(request))
       guard request.returnsStatus else { return nil }
-      return try SystemStatus(busValue: reply.first ?? .bool(false))
+      return try ControlCall.status(reply)
     } catch {
-      throw AppLinkError(error)
+      throw ControlCall.error(error)
     }
   }
 
   /// Asks, and returns when latchkeyd has received it. The outcome is in latchkeyd's journal.
   package func say(_ request: ControlRequest) async throws(AppLinkError) {
     do throws(BusError) {
-      try await bus.callWithoutReply(Self.call(request))
+      try await bus.callWithoutReply(ControlCall.call(request))
     } catch {
-      throw AppLinkError(error)
+      throw ControlCall.error(error)
     }
     // It handles one client's requests in order, and answers this one at once.
     _ = try await status()
-  }
-
-  private static func call(_ request: ControlRequest) -> MethodCall {
-    let message = ControlCoding.message(request)
-    return MethodCall(
-      to: AppLinkName.busName, path: AppLinkName.path, interface: AppLinkName.controlInterface,
-      member: message.name, arguments: message.arguments)
   }
 
   /// What the system and its apps are doing.
   package func status() async throws(AppLinkError) -> SystemStatus {
     guard let status = try await perform(.status) else { throw AppLinkError(.unavailable, "no status came") }
     return status
+  }
+}
+
+/// The user's requests as calls, and what comes back.
+enum ControlCall {
+  /// - Parameter owner: latchkeyd's name on the bus.
+  static func call(_ request: ControlRequest, to owner: String = AppLinkName.busName) -> MethodCall {
+    let message = ControlCoding.message(request)
+    return MethodCall(
+      to: owner, path: AppLinkName.path, interface: AppLinkName.controlInterface, member: message.name,
+      arguments: message.arguments)
+  }
+
+  /// Throws `wrongVersion` if the status has not the form that this version knows.
+  static func status(_ reply: [Value]) throws(BusError) -> SystemStatus {
+    do throws(BusError) {
+      return try SystemStatus(busValue: reply.first ?? .bool(false))
+    } catch {
+      // The first member is the version in every version that has one.
+      var version: String?
+      if case .structure(let members) = reply.first, case .string(let text) = members.first { version = text }
+      throw BusError(otherVersion(version.map { String($0.prefix(64)) }))
+    }
+  }
+
+  /// What a call's failure means to a user.
+  static func error(_ error: BusError) -> AppLinkError {
+    switch error.name {
+    case BusError.Name.unknownMethod, BusError.Name.unknownInterface: otherVersion(nil)
+    case BusError.Name.accessDenied:
+      AppLinkError(.unavailable, "only root and members of the group latchkey may use latchkeyd")
+    default: AppLinkError(error)
+    }
+  }
+
+  private static func otherVersion(_ version: String?) -> AppLinkError {
+    let own = LatchkeyVersion.current
+    let other =
+      switch version {
+      case nil, "": "an earlier version"
+      case own: "another build of version \(own)"
+      case let version?: "version \(version)"
+      }
+    return AppLinkError(
+      .wrongVersion,
+      "latchkeyd is of \(other), and this command is of \(own): restart latchkeyd, or install both from one release")
   }
 }

@@ -7,7 +7,8 @@ enum ControlCoding {
 
   /// In the order of introspection.
   private static let table = MessageTable<ControlRequest>([
-    openApp, leaveApp, quitApp, reclaimApp, performAction, setBluetooth, getStatus, attendPairings, answerPairing, pair,
+    openApp, leaveApp, quitApp, reclaimApp, performAction, setBluetooth, getStatus, watchStatus, attendPairings,
+    answerPairing, pair,
   ])
 
   private static let openApp = Message("OpenApp", ["bundle_identifier"], ControlRequest.openApp)
@@ -20,6 +21,9 @@ enum ControlCoding {
   private static let getStatus = Message("GetStatus", returns: [.init("status", SystemStatus.self)]) {
     ControlRequest.status
   }
+  private static let watchStatus = Message("WatchStatus", returns: [.init("status", SystemStatus.self)]) {
+    ControlRequest.watchStatus
+  }
   private static let attendPairings = Message("AttendPairings", returns: [.init("status", SystemStatus.self)]) {
     ControlRequest.attendPairings
   }
@@ -28,6 +32,10 @@ enum ControlCoding {
     ControlRequest.answerPairing(PairingAnswer(question: question, isAccepted: isAccepted, passkey: passkey))
   }
   private static let pair = Message("Pair", ["device"], ControlRequest.pair)
+
+  /// The signal to those that watch: the status has changed. Its number grows with each change. After it, a client is
+  /// told nothing more until it has asked for the status.
+  static let statusChanged = Message("StatusChanged", ["number"]) { (number: UInt64) in number }
 
   static func message(_ request: ControlRequest) -> WireMessage {
     switch request {
@@ -38,6 +46,7 @@ enum ControlCoding {
     case .performAction(let app, let name): performAction(app, name)
     case .setBluetooth(let on): setBluetooth(on)
     case .status: getStatus()
+    case .watchStatus: watchStatus()
     case .attendPairings: attendPairings()
     case .answerPairing(let answer): answerPairing(answer.question, answer.isAccepted, answer.passkey)
     case .pair(let device): pair(device)

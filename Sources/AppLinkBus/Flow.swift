@@ -21,4 +21,6 @@ enum Flow {
   static let connectionByteLimit = 4 << 20
   /// How many requests of users may wait in the system, in all. Each has a text of 4 kB at most.
   static let controlLimit = 64
+  /// How many clients may watch the status.
+  static let watcherLimit = 16
 }

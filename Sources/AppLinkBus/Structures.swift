@@ -81,13 +81,25 @@ extension AdvertisementRequest: BusStructure {
 // MARK: The user
 
 extension SystemStatus: BusStructure {
-  static let layout = Layout(Self.init, \.bluetooth, \.apps, \.pairings, \.wakes, \.storeTrouble)
+  /// The version stays the first member for good: a client of another version reads it, and names it to the user.
+  static let layout = Layout(
+    Self.init, \.version, \.bluetooth, \.apps, \.appsLeftOut, \.links, \.linksLeftOut, \.pairings, \.wakes,
+    \.wakesLeftOut, \.storeTrouble)
 }
 
 extension AppStatus: BusStructure {
   static let layout = Layout(
     Self.init, \.bundleIdentifier, \.state, \.processIdentifier, \.quitByUser, \.pendingConnections, \.connections,
-    \.launches, \.alert)
+    \.launches, \.alert, \.peers, \.peersLeftOut, \.activity)
+}
+
+extension AppActivity: BusStructure {
+  static let layout = Layout(Self.init, \.isScanning, \.isAdvertising, \.publishedServices, \.subscribers)
+}
+
+extension PeerStatus: BusStructure {
+  static let layout = Layout(
+    Self.init, \.identifier, \.name, \.address, \.isConnected, \.sinceUnixSeconds, \.signalDBm)
 }
 
 extension PairingQuestion: BusStructure {

@@ -64,6 +64,10 @@ struct Device: Sendable {
   private(set) var isTrusted = false
   private(set) var isResolved = false
   private(set) var rssi: Int8?
+  /// When the link came up, in seconds since 1970. `nil` without a link, or if it was there before it could be seen.
+  private(set) var connectedUnixSeconds: Double?
+  /// The link's signal in dBm as an app last read it. `nil` without a link, or if no app has read it.
+  private(set) var linkSignal: Int8?
   /// What the device has said about itself: in advertisements or, for its name and services, over a link.
   private(set) var advertisement = AdvertisementData()
 
@@ -87,6 +91,7 @@ struct Device: Sendable {
   mutating func update(_ changed: Properties, invalidated: [String]) {
     let changes = PropertyChanges<Device1>(changed, invalidated: invalidated)
     if let isConnected = changes.connected { self.isConnected = isConnected ?? false }
+    if !isConnected { (connectedUnixSeconds, linkSignal) = (nil, nil) }
     if let isTrusted = changes.trusted { self.isTrusted = isTrusted ?? false }
     if let isResolved = changes.servicesResolved { self.isResolved = isResolved ?? false }
     // An unreadable value counts as false. `Paired` is used only where the property is missing.
@@ -104,6 +109,14 @@ struct Device: Sendable {
     if let kind = changes.addressType { addressKind = kind }
     address = addressText.flatMap { DeviceAddress($0, kind: addressKind ?? .public) }
   }
+
+  /// The link came up at this time.
+  mutating func linkCameUp(unixSeconds: Double?) { connectedUnixSeconds = unixSeconds }
+
+  mutating func signalWasRead(_ signal: Int8) { if isConnected { linkSignal = signal } }
+
+  /// In dBm: the link's, or that of the last advertisement that bluetoothd still shows.
+  var lastSignal: Int8? { linkSignal ?? rssi }
 
   var name: String? { advertisement.localName }
   var uuids: [BluetoothUUID] { advertisement.serviceUUIDs }

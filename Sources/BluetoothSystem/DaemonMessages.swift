@@ -33,6 +33,10 @@ extension BluetoothSystem {
     for path in objects.keys.sorted(by: { $0.text.utf8.count == $1.text.utf8.count ? $0 < $1 : $0.text < $1.text }) {
       added(path, objects[path] ?? [:])
     }
+    // Nobody knows how long these links have been there.
+    for (path, device) in bluez.devices where device.isConnected {
+      bluez.devices[path]?.linkCameUp(unixSeconds: nil)
+    }
     noteMissingAdapter(objects)
     probeAdoptedLinks()
     journal(.bluetoothState, [.state: String(describing: bluez.state), .because: "bluetoothd appeared"])
@@ -136,8 +140,12 @@ extension BluetoothSystem {
     if let old = bluez.devices[path], old.peer != peer, bluez.devicePaths[old.peer] == path {
       bluez.devicePaths[old.peer] = nil
     }
-    let attributes = bluez.devices[path]?.attributes ?? [:]
-    bluez.devices[path] = Device(path: path, peer: peer, properties: properties, attributes: attributes)
+    let old = bluez.devices[path]
+    var device = Device(path: path, peer: peer, properties: properties, attributes: old?.attributes ?? [:])
+    if device.isConnected {
+      device.linkCameUp(unixSeconds: old?.isConnected == true ? old?.connectedUnixSeconds : unixSeconds)
+    }
+    bluez.devices[path] = device
     bluez.devicePaths[peer] = path
     uncheckedDatabases.insert(peer)
     noteName(peer)
@@ -227,6 +235,7 @@ extension BluetoothSystem {
     var device = old
     device.update(changed, invalidated: invalidated)
     if !device.isConnected { device.isDisconnecting = false }
+    if device.isConnected, !old.isConnected { device.linkCameUp(unixSeconds: unixSeconds) }
     bluez.devices[path] = device
     if device.address != old.address, let address = device.address { readdress(path, old.peer, address) }
     guard let peer = bluez.devices[path]?.peer else { return }

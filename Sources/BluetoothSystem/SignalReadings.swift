@@ -74,6 +74,9 @@ extension BluetoothSystem {
   }
 
   mutating func signalRead(_ peer: PeerIdentifier, _ result: Result<Reply, BlueZError>) {
+    if case .success(.rssi(let signal)) = result, let path = bluez.device(peer)?.path {
+      bluez.devices[path]?.signalWasRead(signal)
+    }
     guard var reading = signalReadings[peer] else { return }
     let outcome: OperationResult =
       switch result {

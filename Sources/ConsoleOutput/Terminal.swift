@@ -27,6 +27,12 @@ package struct Terminal: Sendable, Equatable {
       descriptor: STDOUT_FILENO, environment: ProcessInfo.processInfo.environment)
   }
 
+  /// How many rows the standard output's terminal has now; 24 if it does not say.
+  package static var outputRows: Int {
+    var size = winsize()
+    return ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0 && size.ws_row > 0 ? Int(size.ws_row) : 24
+  }
+
   /// Colours are for terminals only, and for none if `NO_COLOR` has any value (no-color.org) or `TERM` is `dumb`.
   init(descriptor: Int32, environment: [String: String]) {
     guard isatty(descriptor) == 1 else {

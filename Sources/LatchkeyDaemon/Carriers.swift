@@ -106,7 +106,8 @@ final class Carriers: Sendable {
       controlReply: { [self] token, result in
         guard let question = names.withLock({ $0.controls.removeValue(forKey: token) }) else { return }
         server.withLock { $0 }?.reply(to: question, result.map { Optional($0) })
-      })
+      },
+      statusChanged: { [self] number in server.withLock { $0 }?.statusChanged(number) })
   }
 
   private func replyAttach(_ token: AnswerToken, _ result: Result<AttachReply, AppLinkError>) {
@@ -152,6 +153,7 @@ final class Carriers: Sendable {
         lines.enter(link, .detached(link))
       }
     case .control(let request, let credentials, let token): control(request, credentials, token)
+    case .statusWatched(let isWatched): loop.watchStatus(isWatched)
     case .busLost:
       logger.critical("the bus has ended, and latchkeyd with it")
       loop.stop()
@@ -225,6 +227,7 @@ final class Carriers: Sendable {
         ))
       return
     }
+    if request == .watchStatus { return server.withLock { $0 }?.watch(token, credentials) ?? () }
     let answer = names.withLock { names in
       let answer = AnswerToken(names.number())
       names.controls[answer] = token

@@ -59,7 +59,8 @@ extension ControlRequest {
   var asksForPromise: Bool {
     switch self {
     case .quitApp, .setBluetooth: true
-    case .openApp, .leaveApp, .reclaimApp, .performAction, .status, .attendPairings, .answerPairing, .pair: false
+    case .openApp, .leaveApp, .reclaimApp, .performAction: false
+    case .status, .watchStatus, .attendPairings, .answerPairing, .pair: false
     }
   }
 }

@@ -4,6 +4,7 @@ import BluetoothSystem
 import CSystemd
 import Journal
 import JournalEvents
+import LatchkeyVersion
 import Logging
 import TimeTypes
 import Timekeeping
@@ -15,19 +16,23 @@ package struct SystemPorts: Sendable {
   package var attachReply: @Sendable (AnswerToken, Result<AttachReply, AppLinkError>) -> Void
   package var queryReply: @Sendable (AnswerToken, Result<QueryReply, AppLinkError>) -> Void
   package var controlReply: @Sendable (AnswerToken, Result<SystemStatus, AppLinkError>) -> Void
+  /// The status has changed. It is called only while `SystemLoop.watchStatus` says so; its number grows.
+  package var statusChanged: @Sendable (UInt64) -> Void
 
   package init(
     bluez: @escaping @Sendable (ClientMessage) -> Void,
     event: @escaping @Sendable (AppLink.Event, AppLinkIdentifier) -> Void,
     attachReply: @escaping @Sendable (AnswerToken, Result<AttachReply, AppLinkError>) -> Void,
     queryReply: @escaping @Sendable (AnswerToken, Result<QueryReply, AppLinkError>) -> Void,
-    controlReply: @escaping @Sendable (AnswerToken, Result<SystemStatus, AppLinkError>) -> Void
+    controlReply: @escaping @Sendable (AnswerToken, Result<SystemStatus, AppLinkError>) -> Void,
+    statusChanged: @escaping @Sendable (UInt64) -> Void = { _ in }
   ) {
     self.bluez = bluez
     self.event = event
     self.attachReply = attachReply
     self.queryReply = queryReply
     self.controlReply = controlReply
+    self.statusChanged = statusChanged
   }
 }
 
@@ -40,6 +45,10 @@ package final class SystemLoop: Sendable {
     case watchdog
     /// Try to write the store again.
     case storeRetry
+    /// Somebody watches the status, or nobody does any more.
+    case statusWatched(Bool)
+    /// A change of the status may have been held back.
+    case statusCheck
     case stop
   }
 
@@ -73,6 +82,9 @@ package final class SystemLoop: Sendable {
     continuation.yield(.event(event, whenDone: whenDone))
   }
 
+  /// Somebody watches the status, or nobody does any more. Changes from here on are told.
+  package func watchStatus(_ isWatched: Bool) { continuation.yield(.statusWatched(isWatched)) }
+
   /// Ends `run` when everything queued before has been carried out.
   package func stop() { continuation.yield(.stop) }
 
@@ -90,10 +102,12 @@ package final class SystemLoop: Sendable {
   ) async {
     let alarm = time.makeAlarm { [continuation] in continuation.yield(.event(.timePassed)) }
     let storeAlarm = time.makeAlarm { [continuation] in continuation.yield(.storeRetry) }
+    let statusAlarm = time.makeAlarm { [continuation] in continuation.yield(.statusCheck) }
     let watchdog = watchdogInterval.map(keepWatchdogQuiet)
     defer {
       alarm.set(nil)
       storeAlarm.set(nil)
+      statusAlarm.set(nil)
       watchdog?.set(nil)
     }
     let news = Task(executorPreference: executor) { [supervisor, continuation] in
@@ -104,6 +118,23 @@ package final class SystemLoop: Sendable {
     let turns = DurableTurns(initial, store: store, time: time, actions: actions(ports, trouble))
     var deadline: Instant?
     var retryAt: Instant?
+    var statusWatch = StatusWatch()
+    func status() -> SystemStatus {
+      var status = turns.system.status
+      status.storeTrouble = turns.trouble
+      return status
+    }
+    func compareStatus() {
+      if let number = statusWatch.compare(status(), at: time.now) { ports.statusChanged(number) }
+    }
+    func followStatus() {
+      guard statusWatch.isWatched else { return }
+      if statusWatch.mayHaveChanged(at: time.now) {
+        compareStatus()
+      } else if let due = statusWatch.takeNewDeadline() {
+        statusAlarm.set(due)
+      }
+    }
     func setAlarms(after event: BluetoothSystem.Event?) {
       if turns.retryAt != retryAt {
         retryAt = turns.retryAt
@@ -123,16 +154,25 @@ package final class SystemLoop: Sendable {
     onStarted()
     for await entry in entries {
       switch entry {
-      case .event(let event, let whenDone): turn(event, whenDone: whenDone)
+      case .event(let event, let whenDone):
+        turn(event, whenDone: whenDone)
+        followStatus()
       case .watchdog:
         sd_notify(0, "WATCHDOG=1")
         if let watchdogInterval { watchdog?.set(time.now + watchdogInterval) }
         turn(.timePassed)
+        followStatus()
       case .storeRetry:
         retryAt = nil
         trouble.text = turns.trouble
         turns.retry()
         setAlarms(after: nil)
+        followStatus()
+      case .statusWatched(true): statusWatch.begin(status())
+      case .statusWatched(false):
+        statusWatch.end()
+        statusAlarm.set(nil)
+      case .statusCheck: if statusWatch.takeDeadline(at: time.now) { compareStatus() }
       case .stop:
         let count = turns.finish()
         if count > 0 { logger.critical("\(count) changes of the state were not written") }
@@ -177,6 +217,7 @@ package final class SystemLoop: Sendable {
           token,
           result.map { status in
             var status = status
+            status.version = LatchkeyVersion.current
             status.storeTrouble = trouble
             return status
           })

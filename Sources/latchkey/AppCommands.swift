@@ -59,38 +59,3 @@ struct BluetoothCommand: ParsableCommand {
   @Argument(help: "on or off.") var position: Position
   func run() throws { _ = try SystemControl.perform(.setBluetooth(on: position == .on)) }
 }
-
-struct StatusCommand: ParsableCommand {
-  static let configuration = CommandConfiguration(
-    commandName: "status", abstract: "Shows Bluetooth's state and every app.")
-  func run() throws {
-    guard let status = try SystemControl.perform(.status) else { return }
-    Console.say("Bluetooth: \(status.bluetooth)")
-    if let trouble = status.storeTrouble { Console.say("Storage: \(trouble)") }
-    AppsCommand.show(status.apps)
-  }
-}
-
-struct AppsCommand: ParsableCommand {
-  static let configuration = CommandConfiguration(
-    commandName: "apps", abstract: "Lists the apps and what they wait for.")
-  func run() throws {
-    guard let status = try SystemControl.perform(.status) else { return }
-    Self.show(status.apps)
-  }
-
-  static func show(_ apps: [AppStatus]) {
-    for app in apps.sorted(by: { $0.bundleIdentifier < $1.bundleIdentifier }) {
-      var line = "\(app.bundleIdentifier)  \(app.state.rawValue)"
-      if let pid = app.processIdentifier { line += ", process \(pid)" }
-      if app.quitByUser { line += ", quit by the user" }
-      line += ", \(count(app.connections, "connection")), \(count(app.pendingConnections, "request")) held, "
-      Console.say(line + (app.launches == 1 ? "1 launch" : "\(app.launches) launches"))
-      if let alert = app.alert { Console.say("  ! \(alert)") }
-    }
-  }
-
-  private static func count(_ number: some BinaryInteger, _ what: String) -> String {
-    "\(number) \(what)\(number == 1 ? "" : "s")"
-  }
-}

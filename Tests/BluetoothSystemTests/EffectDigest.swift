@@ -32,6 +32,8 @@ struct EffectDigest: CustomStringConvertible {
     if let field = value as? JournalField { return field.rawValue }
     if let reason = value as? WakeReason { return reason.rawValue }
     if let event = value as? AppLink.Event { return text(event) }
+    if let status = value as? SystemStatus { return text(RecordedStatus(status)) }
+    if let status = value as? AppStatus { return text(RecordedAppStatus(status)) }
     let mirror = Mirror(reflecting: value)
     switch mirror.displayStyle {
     case .dictionary?, .set?: return "{" + mirror.children.map { text($0.value) }.sorted().joined(separator: ",") + "}"
@@ -55,5 +57,36 @@ struct EffectDigest: CustomStringConvertible {
       body = (payload.label ?? "") + "((" + ([text(manager)] + rest).joined(separator: ",") + "))"
     }
     return "(" + text(event.sequence) + "," + body + ")"
+  }
+}
+
+/// What a status said when the effects were recorded. What it says since then is no decision of the system.
+private struct RecordedStatus {
+  let bluetooth: ManagerState
+  let apps: [AppStatus]
+  let pairings: [PairingQuestion]
+  let wakes: [WakeRecord]
+  let storeTrouble: String?
+
+  init(_ status: SystemStatus) {
+    (bluetooth, apps, pairings) = (status.bluetooth, status.apps, status.pairings)
+    (wakes, storeTrouble) = (status.wakes, status.storeTrouble)
+  }
+}
+
+private struct RecordedAppStatus {
+  let bundleIdentifier: String
+  let state: AppState
+  let processIdentifier: Int32?
+  let quitByUser: Bool
+  let pendingConnections: Int
+  let connections: Int
+  let launches: Int
+  let alert: String?
+
+  init(_ status: AppStatus) {
+    (bundleIdentifier, state, processIdentifier) = (status.bundleIdentifier, status.state, status.processIdentifier)
+    (quitByUser, pendingConnections) = (status.quitByUser, status.pendingConnections)
+    (connections, launches, alert) = (status.connections, status.launches, status.alert)
   }
 }

@@ -3,6 +3,7 @@ import BlueZ
 import BluetoothTypes
 import BusValue
 import Foundation
+import LatchkeyVersion
 import Logging
 import Synchronization
 import Testing
@@ -92,6 +93,62 @@ struct SystemLoopTests {
       if case .app(let app) = record { app.quitByUser } else { false }
     }
     #expect(quit)
+  }
+
+  @Test("Those that watch are told of a change, together with what follows at once, and nobody is told any more later")
+  func statusIsWatched() async throws {
+    let folder = try TemporaryFolder()
+    try folder.write(
+      TemporaryFolder.plist(
+        "<key>CFBundleIdentifier</key><string>org.example.app</string><key>CFBundleExecutable</key><string>sh</string>"
+      ), to: "apps/one/Info.plist")
+    let store = try Store(StateFolder(path: folder.path + "/state", machine: "phone"))
+    let registry = try AppRegistry(folder: folder.path + "/apps", programFolder: "/bin")
+    let clock = ManualClock()
+    let loop = SystemLoop(
+      time: clock, store: store, supervisor: RecordingSupervisor(), registry: registry, logger: Logger(label: "test"))
+    /// What the ports were called with, in their order.
+    let (outputs, output) = AsyncStream.makeStream(of: String.self)
+    let ports = SystemPorts(
+      bluez: { _ in }, event: { _, _ in }, attachReply: { _, _ in }, queryReply: { _, _ in },
+      controlReply: { _, result in
+        let state = (try? result.get())?.apps.first?.state.rawValue ?? "?"
+        output.yield("answer: \(state) \((try? result.get())?.version ?? "")")
+      }, statusChanged: { output.yield("changed \($0)") })
+    let system = BluetoothSystem(apps: registry.apps.values.map(\.declaration), stored: try store.load(), seed: 1)
+    let running = Task { await loop.run(system, ports: ports) }
+    var told = outputs.makeAsyncIterator()
+    let version = LatchkeyVersion.current
+
+    loop.handle(.control(.openApp(bundleIdentifier: "org.example.app"), AnswerToken(1)))
+    #expect(await told.next() == "answer: notRunning \(version)")
+    // The launch's own answer is in the queue by now.
+    loop.handle(.control(.status, AnswerToken(2)))
+    #expect(await told.next() == "answer: launching \(version)")
+    loop.watchStatus(true)
+    loop.handle(.control(.status, AnswerToken(3)))
+    #expect(await told.next() == "answer: launching \(version)", "nothing has changed since it is watched")
+    clock.advance(by: .seconds(1))
+    loop.handle(.control(.quitApp(bundleIdentifier: "org.example.app"), AnswerToken(4)))
+    #expect(await told.next()?.hasPrefix("answer: ") == true)
+    #expect(await told.next() == "changed 1")
+    // The process ends and is opened again within the quarter of a second.
+    loop.handle(.control(.openApp(bundleIdentifier: "org.example.app"), AnswerToken(5)))
+    #expect(await told.next()?.hasPrefix("answer: ") == true)
+    loop.handle(.control(.status, AnswerToken(6)))
+    #expect(await told.next()?.hasPrefix("answer: ") == true)
+    clock.advance(by: .milliseconds(250))
+    #expect(await told.next() == "changed 2")
+    loop.watchStatus(false)
+    clock.advance(by: .seconds(1))
+    loop.handle(.control(.quitApp(bundleIdentifier: "org.example.app"), AnswerToken(7)))
+    #expect(await told.next()?.hasPrefix("answer: ") == true)
+    loop.handle(.control(.status, AnswerToken(8)))
+    #expect(await told.next()?.hasPrefix("answer: ") == true)
+    loop.stop()
+    await running.value
+    output.finish()
+    #expect(await told.next() == nil, "nobody watches any more")
   }
 
   @Test("BlueZ 21: systemd's watchdog is the occasion to read armed devices again")

@@ -8,7 +8,7 @@ import TimeTypes
 extension BluetoothSystem {
   mutating func control(_ request: ControlRequest, _ token: AnswerToken) {
     switch request {
-    case .status: break
+    case .status, .watchStatus: break
     case .setBluetooth(let on): setBluetooth(on)
     case .attendPairings: return attendPairings(token)
     case .answerPairing(let answer): answerPairing(answer)
@@ -40,7 +40,7 @@ extension BluetoothSystem {
       if apps[name]?.leave(at: now, budget: configuration.wakeBudget) == true { persistApp(name) }
     case .quitApp: quit(name)
     case .reclaimApp: end(name, because: "reclaimed")
-    case .performAction, .setBluetooth, .status, .attendPairings, .answerPairing, .pair: break
+    case .performAction, .setBluetooth, .status, .watchStatus, .attendPairings, .answerPairing, .pair: break
     }
   }
 
@@ -78,20 +78,5 @@ extension BluetoothSystem {
       removeManager(key)
       apps[key.app]?.queue.removeAll { $0.manager == key }
     }
-  }
-
-  var status: SystemStatus {
-    SystemStatus(
-      bluetooth: bluez.state,
-      apps: appNames.compactMap { name in
-        guard let app = apps[name] else { return nil }
-        let peripherals = managers.values.filter { $0.key.app == name }.flatMap { $0.peripherals.values }
-        return AppStatus(
-          bundleIdentifier: name, state: app.state, processIdentifier: app.process?.processIdentifier,
-          quitByUser: app.quitByUser,
-          pendingConnections: peripherals.count(where: \.isPending),
-          connections: peripherals.count { $0.isWanted && $0.isConnected }, launches: app.launches,
-          alert: app.alert)
-      }, pairings: pairing.openQuestions, wakes: wakeRecords)
   }
 }

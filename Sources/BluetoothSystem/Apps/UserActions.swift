@@ -133,15 +133,5 @@ extension BluetoothSystem {
     emit(.controlReply(token, .failure(AppLinkError(code, message))))
   }
 
-  /// Makes text safe to print on one line of a terminal: limits its length and removes control characters.
-  private static func bounded(_ text: String) -> String {
-    var line = ""
-    for scalar in text.unicodeScalars where !scalar.properties.isNoncharacterCodePoint {
-      let isControl = scalar.properties.generalCategory == .control || scalar.properties.generalCategory == .format
-      let next = isControl ? " " : String(scalar)
-      guard line.utf8.count + next.utf8.count <= UserAction.textByteLimit else { break }
-      line += next
-    }
-    return line
-  }
+  private static func bounded(_ text: String) -> String { text.onOneLine(byteLimit: UserAction.textByteLimit) }
 }

@@ -24,7 +24,7 @@ extension BluetoothSystem {
       return
     }
     var peripheral = known ?? Peripheral()
-    let isNew = peripheral.request(options, at: now)
+    let isNew = peripheral.request(options, at: now, unixSeconds: unixSeconds)
     managers[key]?.peripherals[peer] = peripheral
     if !isNew, peripheral.isConnected { tell(key, .connected(snapshot(peer, key))) }
     persistPeripheral(key, peer)
@@ -94,7 +94,7 @@ extension BluetoothSystem {
   private mutating func tellLost(_ key: ManagerKey, _ peer: PeerIdentifier) {
     guard var peripheral = managers[key]?.peripherals[peer] else { return }
     failOperations(peer, of: key, .peripheralGone)
-    peripheral.linkIsLost(isBonded: bluez.device(peer)?.isBonded)
+    peripheral.linkIsLost(isBonded: bluez.device(peer)?.isBonded, unixSeconds: unixSeconds)
     managers[key]?.peripherals[peer] = peripheral
     tell(
       key,
@@ -113,7 +113,7 @@ extension BluetoothSystem {
         peripheral.isPending && peripheral.isDue(at: now) && isUsable(bluez.device(peer))
       }
       for peer in (done ?? [:]).keys.sorted() {
-        managers[key]?.peripherals[peer]?.linkIsUp()
+        managers[key]?.peripherals[peer]?.linkIsUp(unixSeconds: unixSeconds)
         attempts[peer] = nil
         journal(.requestCompleted, [.app: key.app, .peripheral: peer.uuidString])
         tell(key, .connected(snapshot(peer, key)))

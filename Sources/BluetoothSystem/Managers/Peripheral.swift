@@ -12,6 +12,9 @@ struct Peripheral: Sendable {
   var services: [ServiceSnapshot]?
   /// The time from which the request counts, as set by the app.
   private(set) var notBefore = Instant.zero
+  /// When the app asked for it, or when its link came up, in seconds since 1970. It is for people, and is not on disk:
+  /// `nil` means that it was before this system started.
+  private(set) var sinceUnixSeconds: Double?
 
   init() {}
 
@@ -42,11 +45,12 @@ struct Peripheral: Sendable {
   // MARK: What the app asks
 
   /// Returns whether the request is new.
-  mutating func request(_ options: ConnectOptions, at now: Instant) -> Bool {
+  mutating func request(_ options: ConnectOptions, at now: Instant, unixSeconds: Double) -> Bool {
     self.options = options
     guard !isWanted else { return false }
     isWanted = true
     notBefore = now + .seconds(options.startDelaySeconds)
+    sinceUnixSeconds = unixSeconds
     told = .connecting
     // Everything still queued is older than this request.
     delivered = .connecting
@@ -72,9 +76,13 @@ struct Peripheral: Sendable {
 
   // MARK: Events
 
-  mutating func linkIsUp() { told = .connected }
+  mutating func linkIsUp(unixSeconds: Double) {
+    told = .connected
+    sinceUnixSeconds = unixSeconds
+  }
 
-  mutating func linkIsLost(isBonded: Bool?) {
+  mutating func linkIsLost(isBonded: Bool?, unixSeconds: Double) {
+    sinceUnixSeconds = unixSeconds
     let isReconnecting = options.enableAutoReconnect
     isWanted = isReconnecting
     told = isReconnecting ? .connecting : .disconnected
