@@ -46,6 +46,14 @@ package final class ControlClient: Sendable {
       member: message.name, arguments: message.arguments)
   }
 
+  /// The call that asks for the status, for a client that has its own connection.
+  package static var statusCall: MethodCall { call(.status) }
+
+  /// Reads the answer to `statusCall`. Throws `InvalidArgs` if it has another form, as another version's may.
+  package static func status(_ reply: [Value]) throws(BusError) -> SystemStatus {
+    try SystemStatus(busValue: reply.first ?? .bool(false))
+  }
+
   /// What the system and its apps are doing.
   package func status() async throws(AppLinkError) -> SystemStatus {
     guard let status = try await perform(.status) else { throw AppLinkError(.unavailable, "no status came") }

@@ -24,6 +24,6 @@ struct LatchkeyCommand: ParsableCommand {
       OpenCommand.self,
       UnlockCommand.self,
       LeaveCommand.self, QuitCommand.self, ReclaimCommand.self, BluetoothCommand.self, StatusCommand.self,
-      WakesCommand.self, PairCommand.self, PairingsCommand.self, GuardCommand.self,
+      WakesCommand.self, PairCommand.self, PairingsCommand.self, DoctorCommand.self, GuardCommand.self,
     ])
 }
