@@ -57,7 +57,8 @@ package struct DiagnosisScreen: Sendable {
         terminal.styled($0, .bold)
       }
     }
-    let well = "Nothing stands in the way: a request that is held here comes true, even after days"
+    let nothing = diagnosis.count(.hidden) == 0 ? "Nothing stands" : "Nothing that can be seen here stands"
+    let well = "\(nothing) in the way: a request that is held here comes true, even after days"
     return terminal.hanging("  ", counts.isEmpty ? "\(well)." : "\(well) (\(counts)).") {
       terminal.styled($0, .bold)
     }

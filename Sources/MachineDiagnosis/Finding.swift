@@ -110,6 +110,7 @@ package enum Fault: String, Sendable, Codable, CaseIterable {
   case appWaitsForNothing = "apps.waitsForNothing"
   case appAsks = "apps.asks"
 
+  case rightsHidden = "rights.hidden"
   case noPolicy = "rights.noPolicy"
   case noPolkitRules = "rights.noPolkitRules"
   case noPolkit = "rights.noPolkit"
@@ -172,7 +173,7 @@ package enum Fault: String, Sendable, Codable, CaseIterable {
   var weight: Finding.Weight {
     switch self {
     case .systemdHidden, .bluetoothdVersionHidden, .settingsHidden, .latchkeydRefused, .latchkeydVersionHidden,
-      .keysHidden, .storeHidden, .clientsHidden, .journalHidden:
+      .rightsHidden, .keysHidden, .storeHidden, .clientsHidden, .journalHidden:
       .hidden
     case .bluetoothdReplaced, .bluetoothdUntried, .bluetoothdKnownFault, .kernelKnownFault, .settingsMalformed,
       .adapterStaysOff, .noCache, .strictPrivacy, .openRepairing, .noTemporaryDevices, .rareAdvertising,

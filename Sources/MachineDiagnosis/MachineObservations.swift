@@ -200,9 +200,9 @@ package struct ObservedProcess: Sendable, Equatable {
 
 package struct ObservedRights: Sendable, Equatable {
   /// latchkeyd's bus policy is installed.
-  package var hasPolicy: Bool
+  package var hasPolicy: Observed<Bool>
   /// polkit's rules for latchkeyd's units are installed.
-  package var hasPolkitRules: Bool
+  package var hasPolkitRules: Observed<Bool>
 }
 
 package struct ObservedClock: Sendable, Equatable {

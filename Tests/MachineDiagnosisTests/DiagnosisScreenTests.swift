@@ -43,6 +43,8 @@ import Testing
     var machine = HealthyMachine.lock
     machine.clock.isSynchronised = .known(false)
     #expect(DiagnosisScreen(Diagnosis(machine), .plain).lines.last?.hasSuffix("even after days (1 warning).") == true)
+    machine.keys[.lock] = .hidden(reason: "Permission denied")
+    #expect(DiagnosisScreen(Diagnosis(machine), .plain).lines.last?.contains("that can be seen here") == true)
   }
 
   @Test("Colours only where the terminal has them, and no control character from outside reaches it")

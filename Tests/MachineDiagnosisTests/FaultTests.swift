@@ -187,8 +187,9 @@ private struct Case: CustomTestStringConvertible {
     Case(.appAsks, on: HealthyMachine.phone, naming: "Open the door?") { machine in
       machine.changeStatus { $0.apps[0].alert = "Open the door?" }
     },
-    Case(.noPolicy) { $0.rights.hasPolicy = false },
-    Case(.noPolkitRules) { $0.rights.hasPolkitRules = false },
+    Case(.rightsHidden, naming: "rules.d") { $0.rights.hasPolkitRules = .hidden(reason: "rules.d: Permission denied") },
+    Case(.noPolicy) { $0.rights.hasPolicy = .known(false) },
+    Case(.noPolkitRules) { $0.rights.hasPolkitRules = .known(false) },
     Case(.noPolkit) {
       $0.bus = .known(ObservedBus(isSystemBus: true, names: [], activatable: ["org.freedesktop.login1"]))
     },

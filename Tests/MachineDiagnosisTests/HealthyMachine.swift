@@ -35,7 +35,7 @@ enum HealthyMachine {
           arguments: ["/usr/libexec/latchkey/latchkeyd", "--state", "/var/lib/latchkey"], unit: Units.daemon,
           isReplaced: false),
         version: .known("0.1.0")),
-      rights: ObservedRights(hasPolicy: true, hasPolkitRules: true),
+      rights: ObservedRights(hasPolicy: .known(true), hasPolkitRules: .known(true)),
       clock: ObservedClock(isSynchronised: .known(true), hasBootTime: true, asleepSeconds: 0, canSleep: true),
       keys: [
         role: .known(

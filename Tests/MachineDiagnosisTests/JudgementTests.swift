@@ -132,6 +132,39 @@ import Testing
     #expect(found(machine).isEmpty)
   }
 
+  @Test("An agent that neither runs nor waits for a lock is a fault: nothing would ever start it")
+  func neverOpened() {
+    var machine = HealthyMachine.phone
+    machine.changeStatus {
+      $0.apps[0].pendingConnections = 0
+      $0.apps[0].state = .notRunning
+    }
+    #expect(found(machine).map(\.name) == [.appWaitsForNothing])
+    #expect(found(machine).map(\.weight) == [.broken])
+  }
+
+  @Test("An app that can't be started for want of keys is a warning beside the finding about the keys")
+  func explained() {
+    var machine = HealthyMachine.lock
+    machine.changeKeys { $0.state = .missing }
+    machine.record("app.launchFailed", ["app": SetupRole.lock.app, "error": "ended as soon as it was started"])
+    #expect(found(machine).map(\.name) == [.keysMissing, .appLaunchFailed])
+    #expect(found(machine).map(\.weight) == [.broken, .warning])
+  }
+
+  @Test("Where both apps are installed and one is set up, the other one's missing keys are no fault")
+  func oneOfTwo() {
+    var machine = HealthyMachine.phone
+    machine.roles = [.lock, .phone]
+    machine.keys[.lock] = .known(
+      ObservedKeys(folder: SetupRole.lock.keyFolder, state: .missing, folderMode: 0o700, folderOwner: 0))
+    machine.changeStatus { $0.apps.append(AppStatus(bundleIdentifier: SetupRole.lock.app, state: .notRunning)) }
+    var units = machine.systemd.units ?? [:]
+    units[SetupRole.lock.unit] = HealthyMachine.unit("latchkey-lock", fileState: "static", restart: "no")
+    machine.systemd = .units(units)
+    #expect(found(machine).isEmpty)
+  }
+
   @Test("On a bare machine the faults are the causes, and nothing that only follows from them")
   func bare() {
     var machine = HealthyMachine.lock

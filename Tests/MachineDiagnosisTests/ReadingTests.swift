@@ -146,6 +146,7 @@ import Testing
         run: { _, _ throws(AccessProblem) in throw problem },
         connect: { _ throws(BusError) in throw BusError.disconnected }, uptime: { (nil, 0) }, kernel: "")
       let machine = MachineObserver(access, programFolder: nil).observe()
+      #expect(machine.rights.hasPolicy.content == (isMissing ? false : nil))
       let faults = Diagnosis(machine).findings.compactMap(\.name)
       #expect(faults.contains(.busMissing) && faults.contains(.systemdMissing) && faults.contains(.clockStopsAsleep))
     }

@@ -31,10 +31,12 @@ extension MachineCheck {
     let isHealed = trouble.isHealed || isHealedByMachine(trouble, machine)
     var found = "\(time(last.unixSeconds)): \(words(trouble))"
     if trouble.count > 1 { found += " (\(trouble.count) times in \(journalDays) days)" }
+    let isExplained = !isHealed && followsFromKeys(trouble, machine)
     if isHealed { found += "; it has healed since" }
+    if isExplained { found += "; it has no keys that it can use" }
     let advice = last.fields[JournalField.advice.rawValue]
     return Finding(
-      trouble.kind.fault, weight: isHealed ? .warning : trouble.kind.fault.weight, found,
+      trouble.kind.fault, weight: isHealed || isExplained ? .warning : trouble.kind.fault.weight, found,
       because: trouble.kind.because,
       mend: isHealed ? see(last) : [advice, mend(trouble)].compactMap(\.self).joined(separator: " "))
   }
@@ -68,6 +70,13 @@ extension MachineCheck {
     case .adapterMissing: used(machine) != nil
     default: false
     }
+  }
+
+  /// An app without keys ends at once. Its keys have a finding of their own.
+  private static func followsFromKeys(_ trouble: Trouble, _ machine: MachineObservations) -> Bool {
+    guard trouble.kind == .appLaunchFailed else { return false }
+    let app = trouble.last.fields[JournalField.app.rawValue]
+    return machine.keys.contains { $0.key.app == app && ($0.value.content?.isIncomplete ?? false) }
   }
 
   private static func mend(_ trouble: Trouble) -> String? {

@@ -151,7 +151,9 @@ extension MachineCheck {
     if role == .phone, app.pendingConnections + app.connections == 0 {
       findings.append(
         Finding(
-          .appWaitsForNothing, "the phone's agent waits for no lock (\(role.app))",
+          // One that runs may just be looking for its lock for the first time.
+          .appWaitsForNothing, weight: app.state == .notRunning ? .broken : .warning,
+          "the phone's agent waits for no lock (\(role.app))",
           because: "without a request, no link comes up when its owner comes home",
           mend: "\(open) && latchkey leave \(role.app)"))
     }

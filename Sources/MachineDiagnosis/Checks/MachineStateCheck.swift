@@ -50,11 +50,15 @@ extension MachineCheck {
   private static func year(_ unixSeconds: Double) -> Int { 1970 + Int(unixSeconds / 31_556_952) }
 
   static func keys(_ machine: MachineObservations) -> [Finding] {
-    machine.keys.sorted { $0.key.rawValue < $1.key.rawValue }.flatMap { role, keys in
+    // Both apps may be installed where only one of them was ever set up.
+    let isSetUp = machine.keys.values.contains { $0.content.map { $0.state != .missing } ?? false }
+    return machine.keys.sorted { $0.key.rawValue < $1.key.rawValue }.flatMap { (role, keys) -> [Finding] in
       switch keys {
-      case .known(let keys): judge(role, keys)
+      case .known(let keys) where isSetUp && keys.state == .missing:
+        return [.fine(.keys, "the \(role.rawValue)'s app is installed, and was not set up")]
+      case .known(let keys): return judge(role, keys)
       case .hidden(let reason):
-        [
+        return [
           Finding(
             .keysHidden, "the \(role.rawValue)'s keys can't be read: \(reason)",
             because: "it is not known whether they are there and safe", mend: "sudo latchkey doctor")
@@ -72,7 +76,8 @@ extension MachineCheck {
     if let mode = keys.folderMode, mode & 0o077 != 0 {
       return [open("the folder \(keys.folder) has mode 0\(String(mode, radix: 8)): others can reach it")]
     }
-    if let owner = keys.folderOwner, owner != 0 {
+    // A latchkeyd without units has its apps' keys elsewhere, and runs as their owner.
+    if let owner = keys.folderOwner, owner != 0, keys.folder == role.keyFolder {
       return [open("the folder \(keys.folder) belongs to user \(owner), not to root")]
     }
     switch keys.state {

@@ -18,17 +18,25 @@ extension MachineCheck {
     else { return [] }
     var findings: [Finding] = []
     let reinstall = "apt install --reinstall ./latchkeyd_*.deb"
-    if !machine.rights.hasPolicy {
+    if machine.rights.hasPolicy == .known(false) {
       findings.append(
         Finding(
           .noPolicy, "latchkeyd's bus policy is missing (/usr/share/dbus-1/system.d/org.latchkey.System1.conf)",
           because: "the bus then does not let latchkeyd have its name, nor apps call it", mend: reinstall))
     }
-    if !machine.rights.hasPolkitRules {
+    if machine.rights.hasPolkitRules == .known(false) {
       findings.append(
         Finding(
           .noPolkitRules, "latchkeyd's polkit rules are missing (/usr/share/polkit-1/rules.d/50-latchkey.rules)",
           because: "systemd then does not let latchkeyd start its apps", mend: reinstall))
+    }
+    if case .hidden(let reason)? = [machine.rights.hasPolicy, machine.rights.hasPolkitRules].first(where: {
+      $0.content == nil
+    }) {
+      findings.append(
+        Finding(
+          .rightsHidden, "not all of latchkeyd's policies can be looked for: \(reason)",
+          because: "without them it may not start its apps", mend: "sudo latchkey doctor"))
     }
     let polkit = "org.freedesktop.PolicyKit1"
     if !bus.names.contains(polkit), !bus.activatable.contains(polkit) {

@@ -245,7 +245,17 @@ package struct MachineObserver {
   private static let volatileKinds: Set<String> = ["tmpfs", "ramfs"]
 
   private func observeRights() -> ObservedRights {
-    func exists(_ paths: [String]) -> Bool { paths.contains { (try? access.information($0)) != nil } }
+    // Debian's folder of rules is closed to ordinary users.
+    func exists(_ paths: [String]) -> Observed<Bool> {
+      var refusal: AccessProblem?
+      for path in paths {
+        do throws(AccessProblem) {
+          _ = try access.information(path)
+          return .known(true)
+        } catch { if !error.isMissing { refusal = error } }
+      }
+      return refusal.map { .hidden(reason: $0.description) } ?? .known(false)
+    }
     return ObservedRights(
       hasPolicy: exists(["/usr/share", "/etc"].map { $0 + "/dbus-1/system.d/org.latchkey.System1.conf" }),
       hasPolkitRules: exists(["/usr/share", "/etc"].map { $0 + "/polkit-1/rules.d/50-latchkey.rules" }))
