@@ -154,6 +154,14 @@ let package = Package(
       "MachineSetup",
       ["ChildProcesses", "LockCryptography", "AppLink", "BlueZ", "BusValue", "SystemBus", "AppLinkBus"]),
 
+    // Examines a machine: whether it can keep the promise, and if not, what mends it.
+    library(
+      "MachineDiagnosis",
+      [
+        "MachineSetup", "LockCryptography", "AppLink", "AppLinkBus", "BlueZ", "BusValue", "SystemBus", "ChildProcesses",
+        "Journal", "JournalEvents", "ConsoleOutput", "LatchkeyVersion",
+      ]),
+
     // One test suite of BlueZ behaviour, for the simulator and for bluetoothd.
     library(
       "BlueZConformance",
@@ -178,9 +186,9 @@ let package = Package(
     program(
       "latchkey",
       [
-        "Stories", "StoryPresentation", "Worlds", "MachinePresentation", "MachineSetup", "LockCryptography",
-        "LatchkeyVersion", "AppLink", "AppLinkBus", "ConsoleOutput", "Threads", "TimeTypes", arguments,
-        system,
+        "Stories", "StoryPresentation", "Worlds", "MachinePresentation", "MachineSetup", "MachineDiagnosis",
+        "LockCryptography", "LatchkeyVersion", "AppLink", "AppLinkBus", "ConsoleOutput", "Threads", "TimeTypes",
+        arguments, system,
       ]),
     program(
       "latchkey-bench",
@@ -283,6 +291,9 @@ let package = Package(
       ]),
     tests("MachinePresentationTests", ["MachinePresentation", "AppLink", "ConsoleOutput"]),
     tests("MachineSetupTests", ["MachineSetup", "LockCryptography", "LockProtocol", "BlueZ", "BusValue"]),
+    tests(
+      "MachineDiagnosisTests",
+      ["MachineDiagnosis", "MachineSetup", "AppLink", "BlueZ", "BusValue", "SystemBus", "ConsoleOutput"]),
     // Runs on a machine that systemd has booted.
     program(
       "systemd-trial",
@@ -293,8 +304,10 @@ let package = Package(
     ),
     tests(
       "SystemdTests",
-      ["ProcessTesting", "systemd-trial", "latchkeyd", "latchkey-agent", "latchkey-lock", "bluez-simulator"],
-      excluding: ["prepare-machine"]),
+      [
+        "ProcessTesting", "systemd-trial", "latchkey", "latchkeyd", "latchkey-agent", "latchkey-lock",
+        "bluez-simulator",
+      ], excluding: ["prepare-machine"]),
     // Runs a story, and pauses it where a test inspects its world.
     program(
       "story-teller", ["Stories", "StoryPresentation", "ConsoleOutput", "Worlds"], path: "Tests/Support/story-teller"),

@@ -40,6 +40,12 @@ package final class ControlClient: Sendable {
     _ = try await status()
   }
 
+  /// The call that asks for the status, for a client that has its own connection.
+  package static var statusCall: MethodCall { ControlCall.call(.status) }
+
+  /// Reads the answer to `statusCall`. Throws if it has another form, as another version's may.
+  package static func status(_ reply: [Value]) throws(BusError) -> SystemStatus { try ControlCall.status(reply) }
+
   /// What the system and its apps are doing.
   package func status() async throws(AppLinkError) -> SystemStatus {
     guard let status = try await perform(.status) else { throw AppLinkError(.unavailable, "no status came") }

@@ -3,6 +3,7 @@ import LockCryptography
 /// Why a machine can't be set up, and what to do about it.
 package enum SetupProblem: Error, Sendable, Equatable, CustomStringConvertible {
   case notRoot(SetupRole)
+  case notRootForUndo
   case noSystemd
   case notInstalled(package: String)
   /// The phone has keys for another lock.
@@ -16,10 +17,13 @@ package enum SetupProblem: Error, Sendable, Equatable, CustomStringConvertible {
   /// This many jobs of systemd have failed. The reason is the last one's.
   case unitDoesNotStart(unit: String, attempts: Int, reason: String)
   case noSystem(reason: String)
+  /// A file that was to be removed.
+  case fileStays(path: String, reason: String)
 
   package var description: String {
     switch self {
     case .notRoot(let role): "only root can set a machine up: sudo latchkey setup \(role.rawValue)"
+    case .notRootForUndo: "only root can take a setup back: sudo latchkey setup undo"
     case .noSystemd: "this machine was not booted by systemd, which runs Latchkey's units"
     case .notInstalled(let package):
       "the package \(package) is not installed: apt install ./\(package)_*.deb, with the folder of Latchkey's packages"
@@ -41,6 +45,7 @@ package enum SetupProblem: Error, Sendable, Equatable, CustomStringConvertible {
       \(unit) does not start: systemd has tried \(attempts) times, and said at last: \(reason)
       See why with `journalctl --unit \(unit)`; what was set up stays, so mend that and run the same command again
       """
+    case .fileStays(let path, let reason): "\(path) can't be removed (\(reason)); remove it, or try again"
     case .noSystem(let reason): "latchkeyd does not answer (\(reason)): see `journalctl --unit latchkeyd`"
     }
   }

@@ -11,6 +11,6 @@ package enum SetupRole: String, Sendable, CaseIterable {
   /// The folder of its keys, from which its unit loads its credential (config/systemd).
   package var keyFolder: String { self == .lock ? "/etc/latchkey/lock" : "/etc/latchkey/agent" }
   /// The file that declares it to latchkeyd.
-  var declaration: String { "/usr/share/latchkey/apps/\(app)/Info.plist" }
+  package var declaration: String { "/usr/share/latchkey/apps/\(app)/Info.plist" }
   var other: SetupRole { self == .lock ? .phone : .lock }
 }

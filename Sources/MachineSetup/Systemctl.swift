@@ -23,9 +23,7 @@ struct Systemctl {
 
   /// Makes systemd run a unit now and at every boot.
   func enable(_ unit: String) throws(SetupProblem) {
-    let arguments = ["enable", "--quiet", "--now", unit]
-    let ending = try end(arguments)
-    guard ending.status == 0 else { throw .failed(command: Self.command(arguments), reason: ending.reason) }
+    try succeed(["enable", "--quiet", "--now", unit])
   }
 
   /// Starts a unit, and returns when it is up.
@@ -44,6 +42,21 @@ struct Systemctl {
       }
     }
     throw .unitDoesNotStart(unit: unit, attempts: Self.startAttempts, reason: last)
+  }
+
+  /// Ends a unit, and keeps it from running at boot.
+  func disable(_ unit: String) throws(SetupProblem) { try succeed(["disable", "--quiet", "--now", unit]) }
+
+  /// Ends a unit that systemd may have frozen. systemd 256 and later refuse to stop a frozen one.
+  func stop(_ unit: String) throws(SetupProblem) {
+    // It fails for a unit that is not frozen, and then nothing has to be thawed.
+    _ = try end(["thaw", "--quiet", unit])
+    try succeed(["stop", unit])
+  }
+
+  private func succeed(_ arguments: [String]) throws(SetupProblem) {
+    let ending = try end(arguments)
+    guard ending.status == 0 else { throw .failed(command: Self.command(arguments), reason: ending.reason) }
   }
 
   private func end(_ arguments: [String]) throws(SetupProblem) -> Ending {

@@ -25,7 +25,7 @@ struct LatchkeyCommand: ParsableCommand {
       OpenCommand.self,
       UnlockCommand.self,
       LeaveCommand.self, QuitCommand.self, ReclaimCommand.self, BluetoothCommand.self, StatusCommand.self,
-      WatchCommand.self,
-      WakesCommand.self, PairCommand.self, PairingsCommand.self, GuardCommand.self,
+      WatchCommand.self, WakesCommand.self, PairCommand.self, PairingsCommand.self, DoctorCommand.self,
+      GuardCommand.self,
     ])
 }

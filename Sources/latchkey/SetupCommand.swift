@@ -6,7 +6,7 @@ import MachineSetup
 
 struct SetupCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "setup", abstract: "Sets this machine up as a lock, or as a phone that opens one.",
+    commandName: "setup", abstract: "Sets this machine up as a lock, or as a phone that opens one; or takes that back.",
     discussion: """
       Creates the keys, turns Bluetooth on, and starts the units now and after every boot. The phone's setup prints a \
       text for the lock, and the setup of the lock prints one for the phone: only this text is on standard output, and \
@@ -15,7 +15,7 @@ struct SetupCommand: ParsableCommand {
 
       Without terminals, in this order: `setup phone`, `setup lock --phone TEXT`, `setup phone --lock TEXT`.
       """,
-    subcommands: [SetupLockCommand.self, SetupPhoneCommand.self])
+    subcommands: [SetupLockCommand.self, SetupPhoneCommand.self, SetupUndoCommand.self])
 }
 
 struct SetupLockCommand: ParsableCommand {
@@ -67,7 +67,51 @@ struct SetupPhoneCommand: ParsableCommand {
   }
 }
 
-/// What both setups print and ask.
+struct SetupUndoCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "undo", abstract: "Takes a setup of this machine back.",
+    discussion: """
+      Ends latchkeyd and its apps, and keeps latchkeyd from running at boot. The keys stay, unless --forget-keys is \
+      given. Says what it did and what stays. Repeating it does no harm.
+      """)
+
+  @Flag(help: "Also removes the keys, and what the agent knows of its lock. Asks first.")
+  var forgetKeys = false
+
+  @Flag(help: "Removes the keys without asking.")
+  var yes = false
+
+  func validate() throws {
+    if forgetKeys, !yes, !Dialogue.isPossible {
+      throw ValidationError("--forget-keys asks on a terminal, and there is none: add --yes if you are sure.")
+    }
+  }
+
+  func run() throws {
+    let facts = MachineUndo.facts()
+    do {
+      let plan = try UndoPlan(forgetsKeys: forgetKeys, facts)
+      guard !plan.isEmpty else { return Dialogue.say("Nothing is set up on this machine.") }
+      if forgetKeys, !yes, !facts.keyFiles.isEmpty, !confirms(facts.keyFiles) {
+        Dialogue.say("Nothing was changed.")
+        throw ExitCode(1)
+      }
+      try MachineUndo(progress: Dialogue.say).run(plan)
+      for sentence in plan.remains { Dialogue.say(sentence) }
+    } catch let problem as SetupProblem {
+      Dialogue.say("latchkey: \(problem)")
+      throw ExitCode(1)
+    }
+  }
+
+  private func confirms(_ files: [String]) -> Bool {
+    Dialogue.say("This removes for good: \(files.joined(separator: ", ")).")
+    Dialogue.say("Without these keys the phone does not open the door any more, until both sides are set up again.")
+    return Dialogue.ask("Type yes to remove them: ")?.trimmingCharacters(in: .whitespaces) == "yes"
+  }
+}
+
+/// What the setups print and ask.
 private enum Dialogue {
   static var isPossible: Bool { isatty(STDIN_FILENO) == 1 && isatty(STDERR_FILENO) == 1 }
 

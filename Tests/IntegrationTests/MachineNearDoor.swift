@@ -18,6 +18,9 @@ struct MachineNearDoor {
   private let door: TestProcess
   private let environment: [String: String]
 
+  /// The address of the phone's bus.
+  var bus: String { buses.phone.address.text }
+
   /// - Parameter adapters: the phone's number of adapters; `options` are latchkeyd's.
   init(adapters: Int = 1, options: [String] = []) async throws {
     buses = (try PrivateBus(), try PrivateBus())

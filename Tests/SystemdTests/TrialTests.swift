@@ -13,6 +13,7 @@ struct TrialTests {
       ("activation", "H3: a call to latchkeyd starts it, in its sandbox; its journal has structured fields"),
       ("keep-alive", "H3: latchkeyd starts the lock's unit, which has its key as a credential"),
       ("open", "H3: an app is opened as its unit, under its own user"),
+      ("doctor", "Doctor: on a machine of systemd it finds what is not set up, and nothing once it is"),
       ("freeze", "F1 H3: an app that is left is frozen, thawed for its events, and frozen again"),
       ("frozen-killed", "H3: a frozen unit is thawed before it is killed, and can be started again"),
       ("arrival", "S9 L2 H3: the lock in range, the dead agent's unit is started, restored, and opens the door"),
@@ -23,6 +24,7 @@ struct TrialTests {
       ("kills", "H3: kill after kill, no unit is left dead"),
       ("watchdog-not-frozen", "H3: a unit whose watchdog runs is never frozen"),
       ("quiet", "H3: the journal has no complaint of a library's about the sandbox"),
+      ("undo", "Undo: a setup is taken back, twice without harm, and its keys only if that is asked for"),
     ])
   func step(_ name: String, _ behaviour: String) async {
     let outcome = await Trial.run.value

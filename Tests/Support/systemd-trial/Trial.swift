@@ -43,6 +43,7 @@ struct Trial {
     try step("activation", activation)
     try step("keep-alive", keepAlive)
     try step("open", openAgent)
+    try step("doctor", doctor)
     try step("freeze", freeze)
     try step("frozen-killed", killFrozen)
     try step("arrival", arrival)
@@ -53,6 +54,7 @@ struct Trial {
     try step("kills") { try storm(kills) }
     try step("watchdog-not-frozen", watchdogIsNotFrozen)
     try step("quiet", quiet)
+    try step("undo", undo)
     Self.say("done")
     exit(0)
   }
@@ -140,6 +142,38 @@ struct Trial {
     try waitFrozen()
     try journal.wait(Recorded.Lock.boltMoved, machine: "door", from: away, [.to: "locked", .cause: "leaving"])
     return "left, the agent's unit was frozen; it was thawed for a lost link, and frozen again"
+  }
+
+  /// The units are installed here, but nobody has set the machine up, so latchkeyd would not run after a boot.
+  private func doctor() throws -> String {
+    let ill = try LatchkeyCommand.diagnosis()
+    try expect(ill.status == 1 && ill.broken == ["units.disabled"], "the doctor finds \(ill)")
+    _ = try LatchkeyCommand.run("/usr/bin/systemctl", "enable", "--quiet", Self.daemon)
+    let well = try LatchkeyCommand.diagnosis()
+    try expect(well.status == 0 && well.broken.isEmpty, "the doctor finds \(well)")
+    return "the doctor found that latchkeyd would not run after a boot, and nothing once it would"
+  }
+
+  /// Twice, because a second time does no harm.
+  private func undo() throws -> String {
+    let keys = ["/etc/latchkey/agent/phone-keys.json", "/etc/latchkey/lock/lock-keys.json"]
+    for _ in 1...2 {
+      let outcome = try LatchkeyCommand.run(LatchkeyCommand.path, "setup", "undo")
+      try expect(outcome.end == .exited(0), "setup undo: \(outcome)")
+      for unit in [Self.daemon, Self.agent, Self.lock] {
+        let state = try units.state(unit)
+        try expect(state == "inactive", "\(unit) is \(state): \(outcome)")
+      }
+      let file = try units.property(Self.daemon, "UnitFileState").stringValue
+      try expect(file == "disabled", "latchkeyd is \(file ?? "?")")
+      try expect(keys.allSatisfy { access($0, F_OK) == 0 }, "keys are gone")
+    }
+    for _ in 1...2 {
+      let outcome = try LatchkeyCommand.run(LatchkeyCommand.path, "setup", "undo", "--forget-keys", "--yes")
+      try expect(outcome.end == .exited(0), "setup undo --forget-keys: \(outcome)")
+      try expect(keys.allSatisfy { access($0, F_OK) != 0 }, "keys are left")
+    }
+    return "undone twice: no unit runs or would after a boot; the keys stayed until they were to be forgotten"
   }
 
   /// Waits until the kernel reports it, and then asks systemd, which does not announce it.

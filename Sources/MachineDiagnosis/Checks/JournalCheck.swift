@@ -1,0 +1,212 @@
+import Foundation
+import JournalEvents
+
+extension MachineCheck {
+  /// How far back the journal is read.
+  package static let journalDays = 7
+
+  static func journal(_ machine: MachineObservations) -> [Finding] {
+    let events: [JournaledEvent]
+    switch machine.journal {
+    case .known(let known): events = known
+    case .hidden(let reason):
+      guard machine.latchkeyd.isInstalled else { return [] }
+      return [
+        Finding(
+          .journalHidden, "latchkeyd's journal can't be read: \(reason)",
+          because: "what went wrong in the last \(journalDays) days is not known",
+          mend: machine.isRoot ? "systemctl status systemd-journald.service" : "sudo latchkey doctor")
+      ]
+    }
+    let troubles = Trouble.all(in: events)
+    guard !troubles.isEmpty else {
+      return machine.latchkeyd.isInstalled
+        ? [.fine(.journal, "no trouble in latchkeyd's journal of the last \(journalDays) days")] : []
+    }
+    return troubles.map { finding($0, machine) }
+  }
+
+  private static func finding(_ trouble: Trouble, _ machine: MachineObservations) -> Finding {
+    let last = trouble.last
+    let isHealed = trouble.isHealed || isHealedByMachine(trouble, machine)
+    var found = "\(time(last.unixSeconds)): \(words(trouble))"
+    if trouble.count > 1 { found += " (\(trouble.count) times in \(journalDays) days)" }
+    let isExplained = !isHealed && followsFromKeys(trouble, machine)
+    if isHealed { found += "; it has healed since" }
+    if isExplained { found += "; it has no keys that it can use" }
+    let advice = last.fields[JournalField.advice.rawValue]
+    return Finding(
+      trouble.kind.fault, weight: isHealed || isExplained ? .warning : trouble.kind.fault.weight, found,
+      because: trouble.kind.because,
+      mend: isHealed ? see(last) : [advice, mend(trouble)].compactMap(\.self).joined(separator: " "))
+  }
+
+  private static func words(_ trouble: Trouble) -> String {
+    let fields = trouble.last.fields
+    let app = fields[JournalField.app.rawValue] ?? "an app"
+    let peripheral = fields[JournalField.peripheral.rawValue] ?? "a device"
+    switch trouble.kind {
+    case .linkStuck: return "the link to \(peripheral) could not be ended"
+    case .linkBarren: return "links to \(peripheral) break off as soon as they are up"
+    case .servicesGone: return "services that \(peripheral) had are gone"
+    case .adapterMissing:
+      return "latchkeyd's adapter (\(fields[JournalField.wanted.rawValue] ?? "?")) was not there"
+    case .bondHalfMade: return "the pairing with \(peripheral) was only half made; it was removed, to be made anew"
+    case .storeFailed:
+      return "latchkeyd could not store: \(fields[JournalField.reason.rawValue] ?? trouble.last.message)"
+    case .appLaunchFailed:
+      return "\(app) could not be started: \(fields[JournalField.error.rawValue] ?? trouble.last.message)"
+    case .deadlineOverdue: return "latchkeyd missed a moment at which it had something to do"
+    case .pairingGone: return "\(peripheral) has removed its pairing, so the request for it has ended"
+    }
+  }
+
+  /// What is seen now shows that it is over.
+  private static func isHealedByMachine(_ trouble: Trouble, _ machine: MachineObservations) -> Bool {
+    switch trouble.kind {
+    case .linkStuck:
+      // A bluetoothd that was started later does not have that link.
+      machine.systemd.units?[Units.bluetooth]?.activeSince.map { $0 > trouble.last.unixSeconds } ?? false
+    case .adapterMissing: used(machine) != nil
+    default: false
+    }
+  }
+
+  /// An app without keys ends at once. Its keys have a finding of their own.
+  private static func followsFromKeys(_ trouble: Trouble, _ machine: MachineObservations) -> Bool {
+    guard trouble.kind == .appLaunchFailed else { return false }
+    let app = trouble.last.fields[JournalField.app.rawValue]
+    return machine.keys.contains { $0.key.app == app && ($0.value.content?.isIncomplete ?? false) }
+  }
+
+  private static func mend(_ trouble: Trouble) -> String? {
+    let app = trouble.last.fields[JournalField.app.rawValue] ?? ""
+    return switch trouble.kind {
+    case .linkStuck: "systemctl restart bluetooth.service"
+    case .linkBarren, .servicesGone, .pairingGone:
+      "(bluetoothctl devices shows the address, then: bluetoothctl remove ADDRESS)"
+    case .adapterMissing: "plug it in, or name another in /etc/default/latchkeyd (LATCHKEYD_OPTIONS=--adapter hci1)"
+    case .bondHalfMade: see(trouble.last)
+    case .storeFailed: "df -h; dmesg | tail"
+    case .appLaunchFailed: "\(see(trouble.last)); then: latchkey open \(app)"
+    case .deadlineOverdue: "report it, with: \(see(trouble.last))"
+    }
+  }
+
+  private static func see(_ event: JournaledEvent) -> String {
+    "journalctl --unit latchkeyd.service LATCHKEY_EVENT=\(event.event) --output verbose"
+  }
+
+  private static func time(_ unixSeconds: Double) -> String {
+    Date(timeIntervalSince1970: unixSeconds).formatted(.iso8601)
+  }
+}
+
+/// A trouble of latchkeyd's journal, with everything that tells of the same.
+struct Trouble: Equatable {
+  enum Kind: CaseIterable, Equatable {
+    case linkStuck, linkBarren, servicesGone, adapterMissing, bondHalfMade, storeFailed, appLaunchFailed
+    case deadlineOverdue, pairingGone
+  }
+
+  var kind: Kind
+  var last: JournaledEvent
+  var count: Int
+  /// A later event shows that it is over.
+  var isHealed: Bool
+
+  /// The events that are asked for: troubles, and what ends them.
+  static let events: [Recorded.Daemon] = Kind.allCases.map(\.event) + healers
+
+  private static let healers: [Recorded.Daemon] = [
+    .servicesBack, .storeRecovered, .appLaunched, .requestCompleted, .requestHeld, .started,
+  ]
+
+  /// One for each trouble and whom it concerns, in the order of their last events.
+  static func all(in events: [JournaledEvent]) -> [Trouble] {
+    struct Key: Hashable {
+      var kind: Kind
+      var about: String?
+    }
+    var troubles: [Key: Trouble] = [:]
+    for event in events {
+      guard let known = Recorded.Daemon(rawValue: event.event) else { continue }
+      if let kind = Kind.allCases.first(where: { $0.event == known }) {
+        let key = Key(kind: kind, about: kind.subject.flatMap { event.fields[$0.rawValue] })
+        let count = (troubles[key]?.count ?? 0) + 1
+        troubles[key] = Trouble(kind: kind, last: event, count: count, isHealed: false)
+      }
+      for (key, trouble) in troubles where trouble.kind.isHealed(by: known) && event != trouble.last {
+        let subject = trouble.kind.subject
+        guard known == .started || subject.map({ event.fields[$0.rawValue] == key.about }) ?? true else { continue }
+        troubles[key]?.isHealed = true
+      }
+    }
+    return troubles.values.sorted { ($0.last.unixSeconds, $0.last.event) < ($1.last.unixSeconds, $1.last.event) }
+  }
+}
+
+extension Trouble.Kind {
+  var event: Recorded.Daemon {
+    switch self {
+    case .linkStuck: .linkStuck
+    case .linkBarren: .linkBarren
+    case .servicesGone: .servicesGone
+    case .adapterMissing: .adapterMissing
+    case .bondHalfMade: .bondHalfMade
+    case .storeFailed: .storeFailed
+    case .appLaunchFailed: .appLaunchFailed
+    case .deadlineOverdue: .deadlineOverdue
+    case .pairingGone: .pairingGone
+    }
+  }
+
+  var fault: Fault {
+    switch self {
+    case .linkStuck: .linkStuck
+    case .linkBarren: .linkBarren
+    case .servicesGone: .servicesGone
+    case .adapterMissing: .adapterWasMissing
+    case .bondHalfMade: .bondHalfMade
+    case .storeFailed: .storeFailed
+    case .appLaunchFailed: .appLaunchFailed
+    case .deadlineOverdue: .deadlineOverdue
+    case .pairingGone: .pairingGone
+    }
+  }
+
+  /// The field that says whom it concerns.
+  var subject: JournalField? {
+    switch self {
+    case .linkStuck, .linkBarren, .servicesGone, .bondHalfMade, .pairingGone: .peripheral
+    case .appLaunchFailed: .app
+    case .adapterMissing, .storeFailed, .deadlineOverdue: nil
+    }
+  }
+
+  /// Whether this event, later and about the same, shows that it is over.
+  func isHealed(by event: Recorded.Daemon) -> Bool {
+    switch self {
+    case .linkStuck, .linkBarren, .bondHalfMade: event == .requestCompleted
+    case .servicesGone: event == .servicesBack
+    case .pairingGone: event == .requestCompleted || event == .requestHeld
+    case .appLaunchFailed: event == .appLaunched
+    case .storeFailed: event == .storeRecovered || event == .started
+    case .adapterMissing, .deadlineOverdue: false
+    }
+  }
+
+  var because: String {
+    switch self {
+    case .linkStuck: "a request for that device does not come true while bluetoothd keeps a dead link"
+    case .linkBarren: "apps are not woken for such links; most often the device has lost its pairing"
+    case .servicesGone: "apps are told that the services are gone; bluetoothd may have a wrong copy of them"
+    case .adapterMissing: "latchkeyd connects nothing without the adapter that it was told to use"
+    case .bondHalfMade: "the two have to be in range once more to pair again"
+    case .storeFailed: "what can't be stored is not promised"
+    case .appLaunchFailed: "an app that can't be started is not there when its request comes true"
+    case .deadlineOverdue: "this is a fault of latchkeyd's; something happened later than it should"
+    case .pairingGone: "nothing waits for that device any more until it is paired again"
+    }
+  }
+}
