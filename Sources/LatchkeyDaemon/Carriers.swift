@@ -227,7 +227,11 @@ final class Carriers: Sendable {
         ))
       return
     }
-    if request == .watchStatus { return server.withLock { $0 }?.watch(token, credentials) ?? () }
+    if request == .watchStatus {
+      // It comes back as `status`, once the caller is known to watch.
+      server.withLock { $0 }?.watch(token, credentials)
+      return
+    }
     let answer = names.withLock { names in
       let answer = AnswerToken(names.number())
       names.controls[answer] = token
