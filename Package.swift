@@ -17,6 +17,7 @@ let sqlite: Target.Dependency = .product(name: "GRDBSQLite", package: "GRDB.swif
 let subprocess: Target.Dependency = .product(name: "Subprocess", package: "swift-subprocess")
 let deque: Target.Dependency = .product(name: "DequeModule", package: "swift-collections")
 let ordered: Target.Dependency = .product(name: "OrderedCollections", package: "swift-collections")
+let system: Target.Dependency = .product(name: "SystemPackage", package: "swift-system")
 let yams: Target.Dependency = .product(name: "Yams", package: "Yams")
 
 func library(_ name: String, _ dependencies: [Target.Dependency] = [], path: String? = nil) -> Target {
@@ -59,6 +60,8 @@ let package = Package(
     .package(url: "https://github.com/swiftlang/swift-subprocess", exact: "1.0.2"),
     // Queues that are consumed from the front, and ordered sets and dictionaries of pending changes.
     .package(url: "https://github.com/apple/swift-collections", exact: "1.6.0"),
+    // Whole buffers written to descriptors, with the system's errors.
+    .package(url: "https://github.com/apple/swift-system", exact: "1.8.1"),
     // For `make docs`. No target needs it.
     .package(url: "https://github.com/swiftlang/swift-docc-plugin", exact: "1.5.0"),
   ],
@@ -71,13 +74,13 @@ let package = Package(
     library("BluetoothTypes"),
     library("BusValue"),
     // Files that survive a power cut.
-    library("DurableFiles"),
+    library("DurableFiles", [system]),
     library("LatchkeyVersion"),
     library("ConsoleOutput"),
     // The names of journal events.
     library("JournalEvents"),
     // Child processes: starting them, their output, their exits.
-    library("ChildProcesses", ["CSystemd", "Threads"]),
+    library("ChildProcesses", ["CSystemd", "Threads", system]),
     library("Threads"),
     library("Timekeeping", ["TimeTypes", "CSystemd", "Threads"]),
     library("Journal", ["CSystemd", "JournalEvents", "Timekeeping", log]),
@@ -216,7 +219,7 @@ let package = Package(
     // A private dbus-daemon for tests over a bus.
     library("BusTesting", ["SystemBus", "ChildProcesses"], path: "Tests/BusTesting"),
     // Processes and threads that tests start.
-    library("ProcessTesting", [subprocess, "CSystemd", "Threads"], path: "Tests/ProcessTesting"),
+    library("ProcessTesting", [subprocess, system, "CSystemd", "Threads"], path: "Tests/ProcessTesting"),
     tests("ProcessTestingTests", ["ProcessTesting"]),
     tests("SystemBusTests", ["SystemBus", "BusValue", "BusTesting"]),
     tests(

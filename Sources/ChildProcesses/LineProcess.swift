@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import Synchronization
+import SystemPackage
 
 /// A child that communicates in lines of text: its output arrives line by line on a thread, lines are sent to its
 /// standard input, and its error output goes to a log.
@@ -66,13 +67,7 @@ package final class LineProcess: Sendable {
     let bytes = Array(line) + [0x0A]
     let failure = input.withLock { input -> Int32? in
       guard let input else { return EPIPE }
-      var written = 0
-      while written < bytes.count {
-        let count = bytes[written...].withUnsafeBytes { write(input, $0.baseAddress, $0.count) }
-        if count < 0, errno == EINTR { continue }
-        guard count > 0 else { return errno }
-        written += count
-      }
+      do { try FileDescriptor(rawValue: input).writeAll(bytes) } catch { return (error as? Errno)?.rawValue ?? EIO }
       return nil
     }
     if let failure { throw .system("\(name) takes no input", failure) }

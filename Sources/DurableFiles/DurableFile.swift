@@ -1,4 +1,5 @@
 import Glibc
+import SystemPackage
 
 /// Why a file could not be made durable.
 package struct DurableFileError: Error, Sendable, Hashable, CustomStringConvertible {
@@ -71,12 +72,8 @@ package enum DurableFile {
   }
 
   private static func write(_ bytes: [UInt8], to descriptor: Int32, _ path: String) throws(DurableFileError) {
-    var written = 0
-    while written < bytes.count {
-      let count = bytes[written...].withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
-      if count < 0, errno == EINTR { continue }
-      guard count > 0 else { throw failure(path, "write") }
-      written += count
+    do { try FileDescriptor(rawValue: descriptor).writeAll(bytes) } catch {
+      throw DurableFileError(path: path, call: "write", number: (error as? Errno)?.rawValue ?? EIO)
     }
   }
 

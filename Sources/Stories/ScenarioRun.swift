@@ -145,7 +145,7 @@ package final class ScenarioRun {
       let world = try LocalWorld(
         scenario.machines, radio: scenario.radio, seed: options.seed ?? scenario.seed, run: folder,
         executables: executables)
-      world.conductor.signOfLife = { [observe = options.observe] in observe(.waiting(for: $0)) }
+      world.conductor.signOfLife = { [observe = options.observe] in observe(.busy($0)) }
       try options.prepare(world)
       return world
     case .machines(let description, let tools):

@@ -9,6 +9,8 @@ package enum StoryNews: Sendable {
   case recorded(JournalEntry)
   /// What the run waits for from now on.
   case waiting(for: String)
+  /// The simulated time stands still, because processes of the world are busy: which ones, and for how long.
+  case busy(String)
   /// What happens around the story: a machine is installed, a step can't be done as written.
   case remark(String)
   /// The story stopped before its end, and why.

@@ -52,7 +52,7 @@ struct JudgeCommand: ParsableCommand {
       try JournalJudge.check(journals.map(\.machine), of: story)
       let exported = try journals.map { try ExportedJournal(of: $0.machine, path: $0.file) }
       let report = try JournalJudge.judge(story, exported)
-      output.tellStory(report, machines: story.machines.map(\.name))
+      output.tellStory(report)
       try output.tell(report)
     } catch let error as ExitCode {
       throw error

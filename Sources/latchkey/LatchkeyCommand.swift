@@ -20,7 +20,8 @@ struct LatchkeyCommand: ParsableCommand {
       + "machine's latchkeyd.",
     version: LatchkeyVersion.current,
     subcommands: [
-      ProveCommand.self, JudgeCommand.self, SetupCommand.self, ProvisionCommand.self, AppsCommand.self,
+      ProveCommand.self, JudgeCommand.self, ShowCommand.self, SetupCommand.self, ProvisionCommand.self,
+      AppsCommand.self,
       OpenCommand.self,
       UnlockCommand.self,
       LeaveCommand.self, QuitCommand.self, ReclaimCommand.self, BluetoothCommand.self, StatusCommand.self,

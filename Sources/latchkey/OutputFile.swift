@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import Glibc
+import SystemPackage
 
 /// A file that an option names, to be written at the end of a run.
 struct OutputFile {
@@ -37,24 +38,13 @@ struct OutputFile {
 
   /// - Throws: `Failure`, with the system's reason.
   func write(_ content: Data) throws {
-    let bytes = Array(content)
-    let file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
-    guard file >= 0 else { throw failure() }
-    var written = 0
-    while written < bytes.count {
-      let count = bytes[written...].withUnsafeBytes { Glibc.write(file, $0.baseAddress, $0.count) }
-      if count < 0, errno == EINTR { continue }
-      guard count > 0 else {
-        let failure = failure()
-        close(file)
-        throw failure
-      }
-      written += count
+    do {
+      let file = try FileDescriptor.open(
+        path, .writeOnly, options: [.create, .truncate, .closeOnExec],
+        permissions: [.ownerReadWrite, .groupRead, .otherRead])
+      try file.closeAfter { _ = try file.writeAll(content) }
+    } catch {
+      throw Failure(description: "\(option): \(path) can't be written: \(error)")
     }
-    guard close(file) == 0 else { throw failure() }
-  }
-
-  private func failure() -> Failure {
-    Failure(description: "\(option): \(path) can't be written: \(String(cString: strerror(errno)))")
   }
 }

@@ -121,7 +121,14 @@ struct ProveCommand: ParsableCommand {
   /// The command that runs the same story again, or `nil` if it would not be the same.
   private func again(_ report: Report) -> String? {
     guard on == nil, let scenario else { return nil }
-    return "latchkey prove \(scenario) --seed \(report.seed)" + (days.map { " --days \($0)" } ?? "")
+    return "\(Self.ownName) prove \(scenario) --seed \(report.seed)" + (days.map { " --days \($0)" } ?? "")
+  }
+
+  /// How this program is called from here, for commands that it suggests.
+  private static var ownName: String {
+    guard let name = CommandLine.arguments.first, name.contains("/") else { return "latchkey" }
+    let here = FileManager.default.currentDirectoryPath + "/"
+    return name.hasPrefix(here) ? String(name.dropFirst(here.count)) : name
   }
 
   private static func status(of error: any Error) -> Int32 {

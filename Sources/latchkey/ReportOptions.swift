@@ -27,8 +27,9 @@ struct ReportOptions: ParsableArguments {
   }
 
   /// Prints a story that was not printed while it happened.
-  func tellStory(_ report: Report, machines: [String]) {
+  func tellStory(_ report: Report) {
     let terminal = Terminal.output
+    let machines = report.stage?.map(\.name) ?? Array(Set(report.timeline.map(\.machine)))
     var screen = StoryScreen(terminal, machines: machines)
     Console.say(terminal.wrapped(report.title).joined(separator: "\n"))
     let lines = report.timeline.flatMap { screen.lines($0) }

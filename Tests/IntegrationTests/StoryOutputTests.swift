@@ -30,7 +30,7 @@ struct StoryOutputTests {
 
   /// What stays on the screen: without colours, and without lines that were written again.
   private func screen(_ output: String) -> [String] {
-    output.replacing(/\u{1B}\[[0-9;]*m/, with: "").split(whereSeparator: \.isNewline).map { line in
+    output.replacing(/\u{1B}\[[0-9;]*m/, with: "").components(separatedBy: "\r\n").map { line in
       line.components(separatedBy: "\r\u{1B}[K").last ?? ""
     }
   }
@@ -71,6 +71,37 @@ struct StoryOutputTests {
     #expect(page.hasPrefix("<!doctype html>") && page.contains("class=\"band"))
     let refused = try await LatchkeyCommand.run(["prove", "open-request", "--html", folder.path])
     #expect(refused.status == 64 && refused.errors.contains("is a folder, not a file"), "\(refused)")
+  }
+
+  @Test("A15: a report tells its story again; another file gets a clear line")
+  func show() async throws {
+    let folder = try Folder()
+    let report = "\(folder.path)/report.json"
+    let first = try await LatchkeyCommand.run(["prove", "open-request", "--json", report])
+    let again = try await LatchkeyCommand.run(["show", report, "--html", "\(folder.path)/story.html"])
+    #expect(first.status == 0 && again.status == 0, "\(again)")
+    func verdict(_ outcome: TestProcess.Outcome) -> [Substring] {
+      outcome.output.split(separator: "\n").filter { $0.contains(#/^    kept|KEPT|fingerprint|^\d+d .*/#) }
+    }
+    #expect(verdict(first) == verdict(again))
+    #expect(FileManager.default.fileExists(atPath: "\(folder.path)/story.html"))
+    let text = try String(contentsOfFile: report, encoding: .utf8)
+    for (content, status, words) in [
+      ("nonsense", 65, "is not a report: give the file that `latchkey prove --json` wrote"),
+      (
+        text.replacing("\"version\" : 2", with: "\"version\" : 3"), 65,
+        "is a report of version 3, and this latchkey reads"
+      ),
+      (text.replacing("\"title\" : ", with: "\"titel\" : "), 65, "is a damaged report: at title"),
+    ] {
+      try content.write(toFile: report, atomically: true, encoding: .utf8)
+      let refused = try await LatchkeyCommand.run(["show", report])
+      #expect(Int(refused.status) == status && refused.errors.contains(words), "\(refused)")
+      #expect(refused.errors.split(separator: "\n").count == 1)
+    }
+    let missing = try await LatchkeyCommand.run(["show", "/nonexistent"])
+    #expect(missing.status == 66)
+    #expect(missing.errors == "latchkey: /nonexistent can't be read: No such file or directory\n")
   }
 
   static let hasBrowser = FileManager.default.isExecutableFile(atPath: "/usr/bin/chromium")

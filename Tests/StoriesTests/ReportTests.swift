@@ -62,4 +62,19 @@ struct ReportTests {
       report([.broken, .kept, .notReached], problem: "line 3").verdict
         == "BROKEN: 1 of 3 promises broken in x, 1 kept, 1 not reached")
   }
+
+  @Test("A15: times are in seconds while they are short, then in days, hours and minutes")
+  func times() {
+    func entry(_ seconds: Double) -> JournalEntry {
+      JournalEntry(
+        t: Int64(seconds * 1e9), wall: 0, machine: "", process: "", pid: 0, level: "notice", event: nil, message: "",
+        fields: [:])
+    }
+    for (seconds, text) in [
+      (10.999, "10.999 s"), (599, "599.000 s"), (600, "10 min"), (431_366, "4 d 23 h 49 min"), (86_400, "1 d"),
+      (0, "0.000 s"), (-5, "0.000 s"),
+    ] {
+      #expect(elapsed(from: entry(0), to: entry(seconds)) == text)
+    }
+  }
 }

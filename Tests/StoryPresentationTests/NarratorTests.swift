@@ -34,6 +34,18 @@ struct NarratorTests {
     #expect(deeds.contains { $0.text == text && $0.kind == .door }, "\(deeds)")
   }
 
+  @Test("A15: a story is summed up by what people and the door did")
+  func summary() {
+    #expect(
+      StorySummary.text(Reports.of(StoryJournal.dead))
+        == "Somebody left once and came home once. The door locked itself once and was opened by a phone once.")
+    #expect(
+      StorySummary.text(Reports.of(StoryJournal.jumped))
+        == "Somebody left once and came home once. The door locked itself once. "
+        + "The agent asked its owner once instead of opening.")
+    #expect(StorySummary.text(Reports.of([])) == nil)
+  }
+
   @Test("A15: a warning without an event is trouble, and ordinary messages are not told")
   func warnings() {
     func entry(_ level: String) -> JournalEntry {
@@ -54,5 +66,22 @@ struct NarratorTests {
     }
     #expect(Words.because("signal 6") == " (signal 6)")
     #expect(Words.because(nil) == "")
+  }
+
+  @Test("A15: a state of Bluetooth that is reported again is told once, and a simulated machine's by its simulator")
+  func bluetooth() {
+    var story = StoryJournal()
+    for state in ["poweredOn", "poweredOff", "poweredOff", "resetting", "poweredOn"] {
+      story.add(Recorded.Daemon.bluetoothState, [.state: state])
+    }
+    #expect(
+      told(story.entries).map(\.text) == [
+        "Bluetooth is on", "Bluetooth is off", "Bluetooth is not available, because bluetoothd is gone",
+        "Bluetooth is on",
+      ])
+    var simulated = StoryJournal()
+    simulated.add(Recorded.Radio.adapterPowered, [.machine: "phone", .on: "true"])
+    simulated.add(Recorded.Daemon.bluetoothState, [.state: "poweredOn"])
+    #expect(told(simulated.entries).map(\.text) == ["Bluetooth is on"])
   }
 }

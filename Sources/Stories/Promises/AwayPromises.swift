@@ -59,7 +59,7 @@ enum AwayPromises {
         }
         let took = returned.t - left.t
         guard took >= wanted else { return .broken("away for \(took / 1_000_000_000) s only", [left, returned]) }
-        return .kept("away for \(seconds(from: left, to: returned)) s", [left, returned])
+        return .kept("away for \(elapsed(from: left, to: returned))", [left, returned])
       }
     },
   ]
@@ -120,8 +120,8 @@ enum AwayPromises {
     guard active.isEmpty else {
       return .broken("the agent ran before its request completed, so it could have renewed it", active)
     }
-    let held = seconds(from: evidence.entries[silenced], to: first)
-    return .kept("completed after \(held) s of silence", [evidence.entries[silenced], first])
+    let held = elapsed(from: evidence.entries[silenced], to: first)
+    return .kept("completed after \(held) of silence", [evidence.entries[silenced], first])
   }
 
   private static func notRunning(_ evidence: Evidence, _ absence: Absence) -> Finding {

@@ -131,8 +131,8 @@ enum DoorPromises {
     guard !accepted.isEmpty, accepted.count <= written.count else {
       return .broken("\(count(accepted.count, "command")) accepted", accepted)
     }
-    let took = seconds(from: evidence.entries[home.lowerBound], to: open)
-    return .kept("one write, one movement, \(took) s after the return", own + accepted + [open])
+    let took = elapsed(from: evidence.entries[home.lowerBound], to: open)
+    return .kept("one write, one movement, \(took) after the return", own + accepted + [open])
   }
 
   private static func openedOnce(
@@ -153,11 +153,11 @@ enum DoorPromises {
     guard !open.isByHand else {
       return evidence.neverJudged("a hand opened the door before a phone did", [open])
     }
-    let took = seconds(from: evidence.entries[home.lowerBound], to: open)
+    let took = elapsed(from: evidence.entries[home.lowerBound], to: open)
     let written = evidence.all(in: home) { $0.isAgent(.unlockWritten) }
     let operations = Set(written.map { $0[.operation] }).count
     guard operations > 0 else { return .broken("the bolt opened, and no agent had written an unlock", [open]) }
-    return .kept("open after \(took) s, by \(count(operations, "operation"))", written + [open])
+    return .kept("open after \(took), by \(count(operations, "operation"))", written + [open])
   }
 
   private static func answered(_ evidence: Evidence, _ absence: Absence, _ home: Range<Int>) -> Finding {

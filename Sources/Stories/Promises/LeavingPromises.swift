@@ -56,7 +56,7 @@ enum LeavingPromises {
     guard moves.count == 1 || others else {
       return .broken("the bolt moved \(moves.count) times while the owner was away", moves)
     }
-    return .kept("locked \(seconds(from: left, to: first)) s after leaving", [first])
+    return .kept("locked \(elapsed(from: left, to: first)) after leaving", [first])
   }
 
   private static func linkLost(_ evidence: Evidence, _ absence: Absence) -> Finding {

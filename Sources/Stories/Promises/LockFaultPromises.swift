@@ -75,7 +75,7 @@ enum LockFaultPromises {
         "the relaunched lock and the phone did not talk", since: kill, [evidence.entries[started]])
     }
     return .kept(
-      "they talk again \(seconds(from: killed, to: evidence.entries[answered])) s after its death",
+      "they talk again \(elapsed(from: killed, to: evidence.entries[answered])) after its death",
       [kill, started, answered].map { evidence.entries[$0] })
   }
 

@@ -102,14 +102,19 @@ package struct PromiseResult: Sendable, Codable, Equatable {
   package var kept: Bool { judgement == .kept }
 }
 
-/// Virtual seconds between two events, for people.
-func seconds(from earlier: JournalEntry, to later: JournalEntry) -> String {
+/// The virtual time between two events, for people: `10.999 s`, or from ten minutes on `4 d 23 h 49 min`.
+func elapsed(from earlier: JournalEntry, to later: JournalEntry) -> String {
   let milliseconds = max(0, later.t - earlier.t) / 1_000_000
-  let fraction = String(milliseconds % 1000)
-  return "\(milliseconds / 1000).\(String(repeating: "0", count: 3 - fraction.count))\(fraction)"
+  guard milliseconds >= 600_000 else {
+    let fraction = String(milliseconds % 1000)
+    return "\(milliseconds / 1000).\(String(repeating: "0", count: 3 - fraction.count))\(fraction) s"
+  }
+  let minutes = milliseconds / 60_000
+  let parts = [(minutes / 1440, "d"), (minutes / 60 % 24, "h"), (minutes % 60, "min")]
+  return parts.filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }.joined(separator: " ")
 }
 
-/// The same for a number that may have a fraction: "1 day", "2.5 days".
+/// A number of things that may have a fraction, for people: "1 day", "2.5 days".
 package func count(_ number: Double, _ what: String) -> String {
   let text = number == number.rounded() && abs(number) < 1e15 ? String(Int64(number)) : String(number)
   return "\(text) \(text == "1" ? what : what + "s")"

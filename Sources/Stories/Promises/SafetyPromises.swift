@@ -123,6 +123,6 @@ enum SafetyPromises {
     let asked = evidence.first(in: home) { $0.isAgent(.unlockAsked) && $0.machine == absence.phone }
     guard let asked else { return evidence.missing("the agent did not ask", since: home.lowerBound, [returned]) }
     return .kept(
-      "asked \(seconds(from: returned, to: evidence.entries[asked])) s after the return", [evidence.entries[asked]])
+      "asked \(elapsed(from: returned, to: evidence.entries[asked])) after the return", [evidence.entries[asked]])
   }
 }

@@ -6,7 +6,9 @@ import Worlds
 /// The result of a scenario's run. Printed for people, and written as JSON with the same content.
 package struct Report: Sendable, Codable {
   /// The version of this format.
-  package var version = 2
+  package static let currentVersion = 2
+
+  package var version = Self.currentVersion
   package var scenario: String
   package var title: String
   package var seed: UInt64
@@ -37,6 +39,11 @@ package struct Report: Sendable, Codable {
   package var rangeMetres: Double?
   /// Lines of the journal that could not be read.
   package var damagedLines: Int
+
+  /// What every version of the format has.
+  package struct Version: Decodable {
+    package var version: Int
+  }
 
   package struct StageMachine: Sendable, Codable, Equatable {
     package var name: String

@@ -8,6 +8,8 @@ import TimeTypes
 package struct Narrator: Sendable {
   /// The machines whose Bluetooth is simulated.
   private var simulated: Set<String> = []
+  /// What latchkeyd last said of Bluetooth, by machine.
+  private var bluetooth: [String: String] = [:]
   /// The machines whose agents have told of this approach already.
   private var toldApproach: Set<String> = []
 
@@ -21,7 +23,12 @@ package struct Narrator: Sendable {
     if let event = entry.event(as: Recorded.Agent.self) { return agent(event, entry) }
     if let event = entry.event(as: Recorded.Daemon.self) {
       // The simulator says it once. latchkeyd may see any number of states in between.
-      if event == .bluetoothState, simulated.contains(entry.machine) { return nil }
+      if event == .bluetoothState {
+        if simulated.contains(entry.machine) { return nil }
+        guard let state = entry[.state], bluetooth.updateValue(state, forKey: entry.machine) != state else {
+          return nil
+        }
+      }
       return DaemonNarration.deed(event, entry)
     }
     guard ["warning", "error", "critical"].contains(entry.level) else { return nil }

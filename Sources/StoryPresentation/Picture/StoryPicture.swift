@@ -38,6 +38,7 @@ package struct StoryPicture {
       <header>
       <h1>\(title)</h1>
       <p class="verdict \(report.kept ? "kept" : "broken")">\(Markup.escaped(report.verdict))</p>
+      \(StorySummary.text(report).map { "<p>\(Markup.escaped($0))</p>" } ?? "")
       <p class="facts">\(Markup.escaped(facts))</p>
       \(report.problem.map { "<p class=\"problem\">The story stopped: \(Markup.escaped($0))</p>" } ?? "")
       </header>

@@ -12,7 +12,8 @@ package struct StoryDisplay: Sendable {
 
   private let terminal: Terminal
   private var screen: StoryScreen
-  private var waiting: String?
+  /// What has lasted since the last news.
+  private var doing: String?
   private var began: Instant
   private var lastOutput: Instant
   private var showsStatus = false
@@ -33,12 +34,17 @@ package struct StoryDisplay: Sendable {
       screen = StoryScreen(terminal, machines: heading.machines)
       return output(terminal.wrapped(heading.text), at: now)
     case .recorded(let entry): return output(screen.lines(entry), at: now)
-    case .remark(let text): return output(terminal.hanging("  ", text), at: now)
+    case .remark(let text):
+      doing = text
+      return output(terminal.hanging("  ", text), at: now)
     case .stopped(let reason):
       return output(
         [""] + terminal.hanging("The story stopped: ", reason).map { terminal.styled($0, .yellow) }, at: now)
+    case .busy(let what):
+      doing = what
+      return ""
     case .waiting(let what):
-      waiting = what
+      doing = "waiting for: \(what)"
       return ""
     }
   }
@@ -47,7 +53,7 @@ package struct StoryDisplay: Sendable {
   package mutating func sign(at now: Instant) -> String {
     let patience = terminal.rewritesLines ? Self.terminalPatience : Self.pipePatience
     guard !isOver, now - lastOutput >= patience else { return "" }
-    let text = "(\((now - began).components.seconds) s\(waiting.map { "; waiting for: \($0)" } ?? ""))"
+    let text = "(\((now - began).components.seconds) s\(doing.map { "; \($0)" } ?? ""))"
     guard terminal.rewritesLines else { return output([text], at: now) }
     let wasShown = showsStatus
     showsStatus = true

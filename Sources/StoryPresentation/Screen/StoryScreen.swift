@@ -27,8 +27,8 @@ package struct StoryScreen: Sendable {
       hasBegun = true
       return [""] + terminal.wrapped(deed.text).map { terminal.styled($0, .bold) } + [""]
     }
-    // The start of the machines is not a part of the story, unless something goes wrong.
-    guard hasBegun || deed.kind == .trouble else { return [] }
+    // The start of the machines is not a part of the story. On machines that are only being set up much fails.
+    guard hasBegun else { return [] }
     return row(deed)
   }
 

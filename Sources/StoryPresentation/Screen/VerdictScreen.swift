@@ -13,9 +13,11 @@ package struct VerdictScreen: Sendable {
     self.terminal = terminal
   }
 
+  static let heading = "Verdict: what was promised, and what the records of all processes show"
+
   /// - Parameter isVerbose: kept promises show the line that proves them, too.
   package func lines(isVerbose: Bool = false) -> [String] {
-    var lines = ["", styled("Verdict", .bold)]
+    var lines = [""] + terminal.hanging("", Self.heading).map { styled($0, .bold) }
     var scope: String?
     for promise in report.promises where promise.judgement != .broken {
       if promise.scope != scope {
@@ -28,6 +30,7 @@ package struct VerdictScreen: Sendable {
     if !report.remarks.isEmpty {
       lines += ["  Otherwise than written:"] + report.remarks.flatMap { terminal.hanging("    ", $0) } + [""]
     }
+    if let summary = StorySummary.text(report) { lines += terminal.hanging("  ", summary) + [""] }
     lines += outcome
     // The most important part comes last, where a reader looks first.
     if let problem = report.problem { lines += [""] + terminal.hanging("  The story stopped: ", problem) }
