@@ -298,7 +298,8 @@ let package = Package(
     program(
       "systemd-trial",
       [
-        "ChildProcesses", "SystemBus", "BusValue", "BlueZSimulator", "JournalEvents", "LockCryptography", "BusTesting",
+        "ChildProcesses", "SystemBus", "BusValue", "AppLinkBus", "BlueZSimulator", "JournalEvents", "LockCryptography",
+        "BusTesting",
       ],
       path: "Tests/Support/systemd-trial"
     ),

@@ -61,7 +61,7 @@ package enum Fault: String, Sendable, Codable, CaseIterable {
   case systemdHidden = "systemd.hidden"
 
   case bluetoothdMissing = "bluetoothd.missing"
-  case bluetoothdStopped = "bluetoothd.stopped"
+  case bluetoothdStopped = "bluetoothd.notRunning"
   case bluetoothdSilent = "bluetoothd.silent"
   case bluetoothdReplaced = "bluetoothd.replaced"
   case bluetoothdUntried = "bluetoothd.untried"
@@ -80,7 +80,7 @@ package enum Fault: String, Sendable, Codable, CaseIterable {
   case noTemporaryDevices = "settings.noTemporaryDevices"
   case rareAdvertising = "settings.rareAdvertising"
 
-  case adapterMissing = "adapter.missing"
+  case adapterMissing = "adapter.none"
   case adapterUnserved = "adapter.unserved"
   case adapterSoftBlocked = "adapter.softBlocked"
   case adapterHardBlocked = "adapter.hardBlocked"

@@ -80,7 +80,7 @@ import Testing
     try await machine.obey("{\"plug\":{\"machine\":\"phone\",\"isOn\":false}}")
     try await machine.reader.hear("off")
     let ill = try await report(bus: machine.bus)
-    #expect(ill.finding("adapter")?.name == "adapter.missing")
+    #expect(ill.finding("adapter")?.name == "adapter.none")
     #expect(ill.finding("latchkeyd")?.weight == "fine")
     #expect(!ill.keepsPromise)
   }

@@ -1,3 +1,4 @@
+import AppLinkBus
 import BusValue
 import Foundation
 import SystemBus
@@ -58,13 +59,11 @@ final class Units: @unchecked Sendable {
 
   /// Whether latchkeyd considers an app to be running.
   func isRunning(_ app: String) throws -> Bool {
-    guard case .structure(let status)? = try control("GetStatus").first, status.count == 5,
-      case .array(_, let apps) = status[1]
-    else { throw TrialError("latchkeyd's status can't be read") }
-    for case .structure(let fields) in apps where fields.count > 2 && fields[0].stringValue == app {
-      if case .array(_, let processes) = fields[2] { return !processes.isEmpty }
+    let status = try ControlClient.status(try control("GetStatus"))
+    guard let found = status.apps.first(where: { $0.bundleIdentifier == app }) else {
+      throw TrialError("latchkeyd does not know \(app)")
     }
-    throw TrialError("latchkeyd does not know \(app)")
+    return found.processIdentifier != nil
   }
 
   func property(_ unit: String, _ name: String, of interface: String = "Unit") throws -> Value {
