@@ -75,10 +75,25 @@ extension Terminal {
     return "\u{1B}[\(styles.map { String($0.rawValue) }.joined(separator: ";"))m\(text)\u{1B}[0m"
   }
 
-  /// The text in lines that fit, broken between words. A word that is longer than a line is broken, too.
+  /// The text without characters that a terminal obeys or that change the order of others. Parts of it may come from an
+  /// app, a device or a file. Line ends become spaces.
+  package static func printable(_ text: String) -> String {
+    var printable = String.UnicodeScalarView()
+    for scalar in text.unicodeScalars {
+      switch scalar.properties.generalCategory {
+      case .control, .format, .lineSeparator, .paragraphSeparator:
+        printable.append(["\n", "\t"].contains(scalar) ? " " : "?")
+      default: printable.append(scalar)
+      }
+    }
+    return String(printable)
+  }
+
+  /// The text, made printable, in lines that fit, broken between words. A word that is longer than a line is broken, too.
   ///
   /// - Parameter indent: the columns to the left of each line that are taken.
   package func wrapped(_ text: String, indent: Int = 0) -> [String] {
+    let text = Self.printable(text)
     guard let width else { return [text] }
     let room = max(12, width - indent)
     var lines: [String] = []
@@ -98,14 +113,15 @@ extension Terminal {
     return lines + (line.isEmpty && !lines.isEmpty ? [] : [line])
   }
 
-  /// The text in lines that fit, after a beginning that only the first line has. The following lines are indented as
+  /// The text, made printable, in lines that fit, after a beginning that only the first line has. The following lines are indented as
   /// far, or by `narrowIndent` if that would leave too little room.
   ///
   /// - Parameter style: is applied to each line of the text, not to the beginning.
   package func hanging(
     _ beginning: String, _ text: String, narrowIndent: Int = 4, style: (String) -> String = { $0 }
   ) -> [String] {
-    guard let width else { return [beginning + style(text)] }
+    let beginning = Self.printable(beginning)
+    guard let width else { return [beginning + style(Self.printable(text))] }
     let isNarrow = width - beginning.count < min(24, width / 2)
     let indent = isNarrow ? narrowIndent : beginning.count
     let margin = String(repeating: " ", count: indent)
@@ -114,8 +130,9 @@ extension Terminal {
     return [beginning + lines[0]] + lines.dropFirst().map { margin + $0 }
   }
 
-  /// As much of the text as fits into one line. `…` marks the truncation.
+  /// As much of the text, made printable, as fits into one line. `…` marks the truncation.
   package func cut(_ text: String) -> String {
+    let text = Self.printable(text)
     guard let width, text.count >= width else { return text }
     return text.prefix(max(1, width - 2)) + (usesUnicode ? "…" : "~")
   }

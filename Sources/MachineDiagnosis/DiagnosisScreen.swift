@@ -32,15 +32,15 @@ package struct DiagnosisScreen: Sendable {
     let label = terminal.usesUnicode ? "\(mark) \(word)" : word
     let room = terminal.usesUnicode ? 12 : 10
     let beginning = "  \(label)\(String(repeating: " ", count: room - label.count))  "
-    var lines = terminal.hanging(beginning, "\(finding.check.rawValue): \(Self.plain(finding.found))", narrowIndent: 6)
+    var lines = terminal.hanging(beginning, "\(finding.check.rawValue): \(Self.short(finding.found))", narrowIndent: 6)
     if terminal.usesColor {
       lines[0] = lines[0].replacing(word, with: terminal.styled(word, style), maxReplacements: 1)
     }
     if let because = finding.because {
-      lines += terminal.hanging("      why: ", Self.plain(because), narrowIndent: 6) { terminal.styled($0, .dim) }
+      lines += terminal.hanging("      why: ", Self.short(because), narrowIndent: 6) { terminal.styled($0, .dim) }
     }
     if let mend = finding.mend {
-      lines += terminal.hanging("      do:  ", Self.plain(mend), narrowIndent: 6) { terminal.styled($0, .bold) }
+      lines += terminal.hanging("      do:  ", Self.short(mend), narrowIndent: 6) { terminal.styled($0, .bold) }
     }
     return lines
   }
@@ -68,17 +68,8 @@ package struct DiagnosisScreen: Sendable {
     number == 0 ? nil : "\(number) \(number == 1 ? one : many)"
   }
 
+  /// Parts of a finding come from outside.
   private static let characterLimit = 1000
 
-  /// Parts of it come from outside. A terminal would obey control characters.
-  private static func plain(_ text: String) -> String {
-    var plain = String.UnicodeScalarView()
-    for scalar in text.prefix(characterLimit).unicodeScalars {
-      switch scalar.properties.generalCategory {
-      case .control, .format, .lineSeparator, .paragraphSeparator: plain.append(scalar == "\n" ? " " : "?")
-      default: plain.append(scalar)
-      }
-    }
-    return String(plain)
-  }
+  private static func short(_ text: String) -> String { String(text.prefix(characterLimit)) }
 }

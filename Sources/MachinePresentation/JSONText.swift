@@ -1,6 +1,7 @@
-/// A JSON value. Objects keep the order of their members, and `nil` is written as `null`, so that every key is always
-/// there.
-enum JSONText {
+import Foundation
+
+/// A JSON value. `nil` is written as `null`, so that every key is always there.
+enum JSONText: Encodable {
   case null
   case bool(Bool)
   case integer(Int)
@@ -9,57 +10,41 @@ enum JSONText {
   case array([JSONText])
   case object([(String, JSONText)])
 
+  private struct Key: CodingKey {
+    var stringValue: String
+    var intValue: Int? { nil }
+    init(stringValue: String) { self.stringValue = stringValue }
+    init?(intValue: Int) { nil }
+  }
+
   static func optional<Wrapped>(_ value: Wrapped?, _ make: (Wrapped) -> JSONText) -> JSONText {
     value.map(make) ?? .null
   }
 
-  /// On one line.
+  /// On one line, with the members of objects sorted by their keys.
   var text: String {
-    var text = ""
-    write(to: &text)
-    return text
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    // JSON has no infinity and no NaN; `encode(to:)` writes `null` for them. Everything else can be encoded.
+    guard let data = try? encoder.encode(self) else { preconditionFailure("a JSON value can always be encoded") }
+    return String(decoding: data, as: UTF8.self)
   }
 
-  private func write(to text: inout String) {
+  func encode(to encoder: any Encoder) throws {
     switch self {
-    case .null: text += "null"
-    case .bool(let value): text += value ? "true" : "false"
-    case .integer(let value): text += String(value)
-    // JSON has no infinity.
-    case .number(let value): text += value.isFinite ? "\(value)" : "null"
-    case .string(let value): Self.quote(value, to: &text)
-    case .array(let values):
-      text += "["
-      for (index, value) in values.enumerated() {
-        if index > 0 { text += "," }
-        value.write(to: &text)
-      }
-      text += "]"
+    case .array(let values): try values.encode(to: encoder)
     case .object(let members):
-      text += "{"
-      for (index, member) in members.enumerated() {
-        if index > 0 { text += "," }
-        Self.quote(member.0, to: &text)
-        text += ":"
-        member.1.write(to: &text)
-      }
-      text += "}"
-    }
-  }
-
-  private static func quote(_ value: String, to text: inout String) {
-    text += "\""
-    for scalar in value.unicodeScalars {
-      switch scalar {
-      case "\"": text += "\\\""
-      case "\\": text += "\\\\"
-      case "\n": text += "\\n"
-      case "\u{0}"..."\u{1F}":
-        let digits = String(scalar.value, radix: 16)
-        text += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
-      default: text.unicodeScalars.append(scalar)
+      var container = encoder.container(keyedBy: Key.self)
+      for (key, value) in members { try container.encode(value, forKey: Key(stringValue: key)) }
+    default:
+      var container = encoder.singleValueContainer()
+      switch self {
+      case .bool(let value): try container.encode(value)
+      case .integer(let value): try container.encode(value)
+      case .number(let value) where value.isFinite: try container.encode(value)
+      case .string(let value): try container.encode(value)
+      case .null, .number, .array, .object: try container.encodeNil()
       }
     }
-    text += "\""
   }
 }

@@ -1,20 +1,19 @@
-import Glibc
+import Foundation
 
 /// Dates and times as a person at this machine reads them.
 package struct LocalClock: Sendable {
-  /// How far local time is ahead of UTC at a time, in seconds.
-  private let offsetSeconds: @Sendable (Double) -> Int
+  private let calendar: Calendar
 
-  package init(offsetSeconds: @escaping @Sendable (Double) -> Int) { self.offsetSeconds = offsetSeconds }
+  package init(timeZone: TimeZone) {
+    var calendar = Calendar(identifier: .gregorian)
+    calendar.timeZone = timeZone
+    self.calendar = calendar
+  }
 
-  package static let utc = LocalClock { _ in 0 }
+  package static let utc = LocalClock(timeZone: .gmt)
 
   /// By this machine's time zone.
-  package static let machine = LocalClock { unixSeconds in
-    var seconds = time_t(unixSeconds)
-    var local = tm()
-    return localtime_r(&seconds, &local) == nil ? 0 : Int(local.tm_gmtoff)
-  }
+  package static let machine = LocalClock(timeZone: .current)
 
   private static let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
 
@@ -25,30 +24,19 @@ package struct LocalClock: Sendable {
   package func second(_ unixSeconds: Double, now: Double) -> String { text(unixSeconds, now, withSeconds: true) }
 
   private func text(_ unixSeconds: Double, _ now: Double, withSeconds: Bool) -> String {
-    guard let date = date(unixSeconds) else { return "an unknown time" }
+    guard let date = parts(unixSeconds), let day = date.day, let month = date.month, let year = date.year,
+      let hour = date.hour, let minute = date.minute, let second = date.second
+    else { return "an unknown time" }
     func pad(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
-    let year = date.year == self.date(now)?.year ? "" : " \(date.year)"
-    let seconds = withSeconds ? ":" + pad(date.second % 60) : ""
-    return "\(date.day) \(Self.months[date.month - 1])\(year) "
-      + "\(pad(date.second / 3600)):\(pad(date.second / 60 % 60))\(seconds)"
+    let years = year == parts(now)?.year ? "" : " \(year)"
+    return "\(day) \(Self.months[month - 1])\(years) \(pad(hour)):\(pad(minute))"
+      + (withSeconds ? ":\(pad(second))" : "")
   }
 
-  /// The date of the Gregorian calendar, and the second of the day. `nil` outside the years 0 to 9999.
-  private func date(_ unixSeconds: Double) -> (year: Int, month: Int, day: Int, second: Int)? {
+  /// `nil` outside the years 0 to 9999.
+  private func parts(_ unixSeconds: Double) -> DateComponents? {
     guard unixSeconds > -62_000_000_000, unixSeconds < 253_000_000_000 else { return nil }
-    let local = Int(unixSeconds.rounded(.down)) + offsetSeconds(unixSeconds)
-    var days = local / 86400
-    if local % 86400 < 0 { days -= 1 }
-    let second = local - days * 86400
-    // Months and years are counted from 1 March, so that the leap day is a year's last.
-    let sinceMarch = days + 719_468
-    let era = sinceMarch / 146_097
-    let dayOfEra = sinceMarch - era * 146_097
-    let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36524 - dayOfEra / 146_096) / 365
-    let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
-    let monthFromMarch = (5 * dayOfYear + 2) / 153
-    let month = monthFromMarch < 10 ? monthFromMarch + 3 : monthFromMarch - 9
-    let day = dayOfYear - (153 * monthFromMarch + 2) / 5 + 1
-    return (yearOfEra + era * 400 + (month <= 2 ? 1 : 0), month, day, second)
+    return calendar.dateComponents(
+      [.year, .month, .day, .hour, .minute, .second], from: Date(timeIntervalSince1970: unixSeconds))
   }
 }

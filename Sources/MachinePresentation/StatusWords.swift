@@ -48,13 +48,9 @@ struct StatusWords: Sendable {
     return lines
   }
 
-  /// A device chooses its own name, so control characters must not reach the terminal.
   private static func device(_ name: String?, _ address: String) -> String {
-    var printable = ""
-    for scalar in (name ?? "").unicodeScalars where scalar.properties.generalCategory != .control {
-      printable.unicodeScalars.append(scalar)
-    }
-    return printable.isEmpty ? address : "\(printable) (\(address))"
+    guard let name, !name.isEmpty else { return address }
+    return "\(name) (\(address))"
   }
 
   static func device(_ peer: PeerStatus) -> String { device(peer.name, peer.address ?? peer.identifier.uuidString) }

@@ -43,17 +43,10 @@ private final class RecordingSupervisor: Supervisor {
 struct SystemLoopTests {
   @Test("An app is opened, left, suspended by the alarm, and quit; all of it is on disk")
   func life() async throws {
-    let folder = try TemporaryFolder()
-    try folder.write(
-      TemporaryFolder.plist(
-        "<key>CFBundleIdentifier</key><string>org.example.app</string><key>CFBundleExecutable</key><string>sh</string>"
-      ), to: "apps/one/Info.plist")
-    let store = try Store(StateFolder(path: folder.path + "/state", machine: "phone"))
-    let registry = try AppRegistry(folder: folder.path + "/apps", programFolder: "/bin")
-    let supervisor = RecordingSupervisor()
-    let clock = ManualClock()
-    let loop = SystemLoop(
-      time: clock, store: store, supervisor: supervisor, registry: registry, logger: Logger(label: "test"))
+    let one = try LoopOfOneApp()
+    defer { withExtendedLifetime(one) {} }
+    let (store, registry, clock, loop) = (one.store, one.registry, one.clock, one.loop)
+    let supervisor = one.supervisor
     let (replies, reply) = AsyncStream.makeStream(of: Result<SystemStatus, AppLinkError>.self)
     let (attached, attach) = AsyncStream.makeStream(of: Bool.self)
     let ports = SystemPorts(
@@ -98,16 +91,9 @@ struct SystemLoopTests {
   @Test(
     "Those that watch are told of changes, at the latest a quarter of a second later, and of none when they have left")
   func statusIsWatched() async throws {
-    let folder = try TemporaryFolder()
-    try folder.write(
-      TemporaryFolder.plist(
-        "<key>CFBundleIdentifier</key><string>org.example.app</string><key>CFBundleExecutable</key><string>sh</string>"
-      ), to: "apps/one/Info.plist")
-    let store = try Store(StateFolder(path: folder.path + "/state", machine: "phone"))
-    let registry = try AppRegistry(folder: folder.path + "/apps", programFolder: "/bin")
-    let clock = ManualClock()
-    let loop = SystemLoop(
-      time: clock, store: store, supervisor: RecordingSupervisor(), registry: registry, logger: Logger(label: "test"))
+    let one = try LoopOfOneApp()
+    defer { withExtendedLifetime(one) {} }
+    let (store, registry, clock, loop) = (one.store, one.registry, one.clock, one.loop)
     let (answers, answer) = AsyncStream.makeStream(of: String?.self)
     let (changes, change) = AsyncStream.makeStream(of: UInt64.self)
     let told = Mutex<UInt64>(0)
@@ -159,16 +145,9 @@ struct SystemLoopTests {
 
   @Test("BlueZ 21: systemd's watchdog is the occasion to read armed devices again")
   func watchdogStirs() async throws {
-    let folder = try TemporaryFolder()
-    try folder.write(
-      TemporaryFolder.plist(
-        "<key>CFBundleIdentifier</key><string>org.example.app</string><key>CFBundleExecutable</key><string>sh</string>"
-      ), to: "apps/one/Info.plist")
-    let store = try Store(StateFolder(path: folder.path + "/state", machine: "phone"))
-    let registry = try AppRegistry(folder: folder.path + "/apps", programFolder: "/bin")
-    let clock = ManualClock()
-    let loop = SystemLoop(
-      time: clock, store: store, supervisor: RecordingSupervisor(), registry: registry, logger: Logger(label: "test"))
+    let one = try LoopOfOneApp()
+    defer { withExtendedLifetime(one) {} }
+    let (store, registry, clock, loop) = (one.store, one.registry, one.clock, one.loop)
     let (calls, calling) = AsyncStream.makeStream(of: ClientMessage.self)
     let (replies, reply) = AsyncStream.makeStream(of: Void.self)
     var answers = replies.makeAsyncIterator()
@@ -213,5 +192,28 @@ struct SystemLoopTests {
     #expect(asked.contains(.getManagedObjects))
     loop.stop()
     await running.value
+  }
+}
+
+/// A loop with one app, which records what it is to do with it.
+private struct LoopOfOneApp {
+  // It is removed with this value.
+  private let folder: TemporaryFolder
+  let store: Store
+  let registry: AppRegistry
+  let supervisor = RecordingSupervisor()
+  let clock = ManualClock()
+  let loop: SystemLoop
+
+  init() throws {
+    folder = try TemporaryFolder()
+    try folder.write(
+      TemporaryFolder.plist(
+        "<key>CFBundleIdentifier</key><string>org.example.app</string><key>CFBundleExecutable</key><string>sh</string>"
+      ), to: "apps/one/Info.plist")
+    store = try Store(StateFolder(path: folder.path + "/state", machine: "phone"))
+    registry = try AppRegistry(folder: folder.path + "/apps", programFolder: "/bin")
+    loop = SystemLoop(
+      time: clock, store: store, supervisor: supervisor, registry: registry, logger: Logger(label: "test"))
   }
 }

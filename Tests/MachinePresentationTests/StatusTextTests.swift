@@ -52,7 +52,7 @@ struct StatusTextTests {
         $0.pairings = [
           PairingQuestion(identifier: 1, kind: .compare, address: "C0:FF:EE:00:00:09", name: "Pho\u{1B}[2Jne")
         ]
-      } == "! Pho[2Jne (C0:FF:EE:00:00:09) wants to pair. Answer it: latchkey pairings")
+      } == "! Pho?[2Jne (C0:FF:EE:00:00:09) wants to pair. Answer it: latchkey pairings")
     #expect(first { _ in } == "Bluetooth: on")
   }
 

@@ -1,5 +1,6 @@
 import AppLink
 import ConsoleOutput
+import Foundation
 import Testing
 
 @testable import MachinePresentation
@@ -77,8 +78,8 @@ struct WatchScreenTests {
   }
 
   @Test("What happened on another day has its date, and in another year its year")
-  func dates() {
-    let clock = LocalClock { _ in 3600 }
+  func dates() throws {
+    let clock = LocalClock(timeZone: try #require(TimeZone(secondsFromGMT: 3600)))
     #expect(clock.minute(Statuses.now, now: Statuses.now) == "6 Jan 09:00")
     #expect(clock.second(Statuses.now - 86400 * 5.5, now: Statuses.now) == "31 Dec 2025 21:00:00")
     // 29 February 2028, 23:59:59

@@ -48,6 +48,24 @@ struct ScreenTests {
     #expect(bare == lines(Self.chapter, Terminal(width: 60)))
   }
 
+  @Test("A15: characters that a terminal obeys do not reach it, whoever recorded them", arguments: [nil, 60])
+  func printable(width: Int?) throws {
+    let nasty = "\u{1B}]0;owned\u{7}\u{9B}2J\nnext\u{202E}"
+    var warning = StoryJournal.dead[6]
+    (warning.event, warning.level, warning.message) = (nil, "warning", nasty)
+    let broken = Reports.result(nasty, .broken, scope: nasty, reason: nasty, evidence: [warning])
+    let report = Reports.of(Self.chapter + [warning], promises: [broken], problem: nasty, title: nasty)
+    let terminal = Terminal(width: width)
+    let shown =
+      lines(report.timeline, terminal) + VerdictScreen(report, terminal).lines(isVerbose: true)
+      + TimelineScreen(report).lines
+    let obeyed = shown.filter { line in
+      line.unicodeScalars.contains { [.control, .format].contains($0.properties.generalCategory) }
+    }
+    #expect(obeyed.isEmpty, "\(obeyed)")
+    #expect(shown.contains { $0.contains("owned") })
+  }
+
   @Test("A15: the verdict has marks on a terminal, and the first broken promise with its evidence comes last")
   func verdict() throws {
     let broken = try Reports.judged("unlocked-once", StoryJournal.dead.twice(Recorded.Lock.boltMoved))

@@ -4,15 +4,11 @@ import TimeTypes
 
 /// When a machine that moves was in the radio range of another, as far as distance alone decides it.
 enum RadioRange {
-  struct Bands: Equatable {
+  struct Bands {
     var machine: String
     var other: String
+    /// Each lasts until the next.
     var bands: [(from: Instant, isNear: Bool)]
-
-    static func == (one: Bands, another: Bands) -> Bool {
-      one.machine == another.machine && one.other == another.other
-        && one.bands.elementsEqual(another.bands) { $0 == $1 }
-    }
   }
 
   /// A straight way at an even pace.

@@ -83,15 +83,8 @@ package struct StoryPicture {
     let positions = Dictionary(report.timeline.enumerated().map { ($0.element, $0.offset) }) { first, _ in first }
     var scope: String?
     var lines = ["<ul class=\"promises\">"]
-    let order: [Judgement] = [.broken, .notReached, .notJudged, .kept]
-    let sorted = report.promises.enumerated().sorted {
-      let (one, other) = (
-        order.firstIndex(of: $0.element.judgement) ?? 0, order.firstIndex(of: $1.element.judgement) ?? 0
-      )
-      let (first, second) = (one == 0 ? 0 : 1, other == 0 ? 0 : 1)
-      return (first, $0.offset) < (second, $1.offset)
-    }
-    for promise in sorted.map(\.element) {
+    let broken = report.promises.filter { $0.judgement == .broken }
+    for promise in broken + report.promises.filter({ $0.judgement != .broken }) {
       if promise.scope != scope {
         scope = promise.scope
         lines.append("<li class=\"scope\">\(Markup.escaped(promise.scope))</li>")

@@ -22,7 +22,7 @@ package struct VerdictScreen: Sendable {
     for promise in report.promises where promise.judgement != .broken {
       if promise.scope != scope {
         scope = promise.scope
-        lines += ["", "  \(promise.scope)"]
+        lines += [""] + terminal.hanging("  ", promise.scope)
       }
       lines += told(promise, evidence: isVerbose ? 1 : 0)
     }
@@ -37,9 +37,9 @@ package struct VerdictScreen: Sendable {
     let broken = report.promises.filter { $0.judgement == .broken }
     if let first = broken.first {
       for promise in broken.dropFirst() {
-        lines += ["", "  In \(promise.scope):"] + told(promise, evidence: 5)
+        lines += [""] + terminal.hanging("  ", "In \(promise.scope):") + told(promise, evidence: 5)
       }
-      lines += ["", "  First broken, in \(first.scope):"] + told(first, evidence: 5)
+      lines += [""] + terminal.hanging("  ", "First broken, in \(first.scope):") + told(first, evidence: 5)
     }
     return lines
   }
@@ -116,6 +116,7 @@ package struct TimelineScreen: Sendable {
 
   package var lines: [String] {
     let times = report.journals == nil ? "virtual time, wall time" : "since the story began, the same in seconds"
-    return ["", "Timeline (\(times), where, who, what)", ""] + report.timeline.map { $0.line(since: report.beganAt) }
+    return ["", "Timeline (\(times), where, who, what)", ""]
+      + report.timeline.map { Terminal.printable($0.line(since: report.beganAt)) }
   }
 }
