@@ -256,6 +256,14 @@ let package = Package(
         "LatchkeyDaemon", "BluetoothSystem", "AppLink", "BlueZ", "BusValue", "RandomTesting", "Timekeeping",
         "BluetoothTypes", "SystemBus", "TimeTypes", "LatchkeyVersion", grdb, sqlite, log,
       ], resources: [.copy("Stores")]),
+    // Streets of machines in one process, and schedules of what happens on them.
+    library(
+      "ScheduleTesting",
+      [
+        "AppLink", "BlueZ", "BlueZModel", "BluetoothSystem", "BluetoothTypes", "Radio", "RandomTesting", "TimeTypes",
+      ], path: "Tests/ScheduleTesting"),
+    program("schedule-soak", ["ScheduleTesting", arguments], path: "Tests/Support/schedule-soak"),
+    tests("ScheduleTests", ["ScheduleTesting", "ProcessTesting"]),
     tests("CoreBluetoothTests", ["CoreBluetooth", "CoreBluetoothTestKit", "AppLink", "BluetoothTypes"]),
     // Pseudorandom numbers from a fixed seed.
     library("RandomTesting", path: "Tests/RandomTesting"),

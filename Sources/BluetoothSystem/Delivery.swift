@@ -26,7 +26,7 @@ extension BluetoothSystem {
       }
       if let number = managers[waiting.manager]?.number {
         send(waiting.body, to: number, of: name, link)
-        noteDelivered(waiting.body, waiting.manager)
+        if waiting.body.connectionPeer != nil { apps[name]?.sent(waiting) }
         left -= 1
       } else {
         rest.append(waiting)
@@ -46,7 +46,32 @@ extension BluetoothSystem {
     emit(.event(AppLink.Event(sequence: sequence, manager: manager, body: body), to: link))
   }
 
-  /// Records what a manager's process has been told: the app's next process finds exactly that restored.
+  /// A process has ended. What it was sent about its connections and had not handled, its next process is told: an
+  /// app that dies of a loss would otherwise never ask again. An event that several processes died of counts as told.
+  mutating func tellAgain(_ name: String) {
+    var again: [App.Waiting] = []
+    var states: [ManagerKey: [PeerIdentifier: PeripheralState]] = [:]
+    for var waiting in apps[name]?.takeUnhandled() ?? [] {
+      guard let peer = waiting.body.connectionPeer, let known = managers[waiting.manager]?.peripherals[peer] else {
+        continue
+      }
+      waiting.deaths += 1
+      let state = states[waiting.manager]?[peer] ?? known.delivered
+      // News only for an app that has not taken the connection back itself.
+      guard state != .disconnected, waiting.body.connectionState != state else { continue }
+      guard waiting.deaths < Self.deathsUntilTold else {
+        noteDelivered(waiting.body, waiting.manager)
+        continue
+      }
+      states[waiting.manager, default: [:]][peer] = waiting.body.connectionState
+      again.append(waiting)
+    }
+    apps[name]?.queue.insert(contentsOf: again, at: 0)
+  }
+
+  private static let deathsUntilTold = 3
+
+  /// Records what a manager's process has handled: the app's next process finds exactly that restored.
   mutating func noteDelivered(_ body: AppLink.Event.Body, _ key: ManagerKey) {
     switch body {
     case .connected(let snapshot): setDelivered(.connected, snapshot.identifier, key)
@@ -65,6 +90,24 @@ extension BluetoothSystem {
 }
 
 extension AppLink.Event.Body {
+  /// The peripheral whose connection the event is about.
+  var connectionPeer: PeerIdentifier? {
+    switch self {
+    case .connected(let snapshot): snapshot.identifier
+    case .disconnected(let peer, _, _, _), .failedToConnect(let peer, _): peer
+    default: nil
+    }
+  }
+
+  /// How the event leaves the connection that it is about.
+  var connectionState: PeripheralState {
+    switch self {
+    case .connected: .connected
+    case .disconnected(_, _, _, true): .connecting
+    default: .disconnected
+    }
+  }
+
   /// A one-time arrival that no state repeats.
   var isFromAir: Bool {
     switch self {

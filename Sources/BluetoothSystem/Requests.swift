@@ -9,7 +9,7 @@ extension BluetoothSystem {
   mutating func receive(_ request: AppLink.Request, from link: AppLinkIdentifier) {
     guard let name = appName(of: link) else { return }
     if case .handled(let sequence) = request {
-      apps[name]?.handled(through: sequence, at: now)
+      for waiting in apps[name]?.handled(through: sequence, at: now) ?? [] { noteDelivered(waiting.body, waiting.manager) }
       return
     }
     apps[name]?.spoke(at: now)

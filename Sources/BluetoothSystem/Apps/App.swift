@@ -17,6 +17,8 @@ struct App: Sendable {
   private var isOpenWanted = false
 
   var queue: [Waiting] = []
+  /// Connection events that were sent and that the process has not handled. If it ends, the next one is told of them.
+  private var unhandled: [(sequence: EventSequence, waiting: Waiting)] = []
   /// The queue length at which the queue is tidied again.
   var tidyAt = 0
   /// Lost events and refused requests, counted for the journal.
@@ -33,6 +35,8 @@ struct App: Sendable {
   struct Waiting: Sendable {
     var manager: ManagerKey
     var body: AppLink.Event.Body
+    /// How many processes have ended after this was sent to them, and before they had handled it.
+    var deaths = 0
   }
 
   init(_ declaration: AppDeclaration) { self.declaration = declaration }
@@ -191,10 +195,33 @@ struct App: Sendable {
     return sequence
   }
 
-  mutating func handled(through sequence: EventSequence, at now: Instant) {
+  /// Returns the connection events that the process has now handled.
+  mutating func handled(through sequence: EventSequence, at now: Instant) -> [Waiting] {
     var wasTold = false
     life.changeProcess { wasTold = $0.handled(through: sequence) }
-    if wasTold { spoke(at: now) }
+    guard wasTold else { return [] }
+    spoke(at: now)
+    let done = unhandled.prefix { $0.sequence <= sequence }
+    unhandled.removeFirst(done.count)
+    return done.map(\.waiting)
+  }
+
+  /// A connection event was sent.
+  mutating func sent(_ waiting: Waiting) {
+    unhandled.append((EventSequence(lastSequence), waiting))
+  }
+
+  /// The app has said itself how its connection is now: to one peripheral, or to all of a manager.
+  mutating func overtook(_ manager: ManagerKey, _ peer: PeerIdentifier? = nil) {
+    unhandled.removeAll { sent in
+      sent.waiting.manager == manager && (peer == nil || sent.waiting.body.connectionPeer == peer)
+    }
+  }
+
+  /// The process has ended. Returns the connection events that it was sent and did not handle.
+  mutating func takeUnhandled() -> [Waiting] {
+    defer { unhandled = [] }
+    return unhandled.map(\.waiting)
   }
 
   /// The app has created a manager, and with it restores its state.

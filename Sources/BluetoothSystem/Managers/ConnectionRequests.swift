@@ -26,6 +26,7 @@ extension BluetoothSystem {
     var peripheral = known ?? Peripheral()
     let isNew = peripheral.request(options, at: now, unixSeconds: unixSeconds)
     managers[key]?.peripherals[peer] = peripheral
+    if isNew { apps[key.app]?.overtook(key, peer) }
     if !isNew, peripheral.isConnected { tell(key, .connected(snapshot(peer, key))) }
     persistPeripheral(key, peer)
     if isNew {
@@ -58,6 +59,7 @@ extension BluetoothSystem {
       key,
       .disconnected(peer, error: nil, unixSeconds: unixSeconds, isReconnecting: false))
     managers[key]?.peripherals[peer]?.isTakenBack()
+    apps[key.app]?.overtook(key, peer)
     releaseConnection(key, peer)
     persistPeripheral(key, peer)
   }

@@ -50,6 +50,7 @@ extension BluetoothSystem {
     // queued.
     let waiting = apps[name]?.queue ?? []
     apps[name]?.queue.removeAll { $0.manager == key }
+    apps[name]?.overtook(key)
     apps[name]?.restored()
     managers[key]?.knew(view.state)
     switch key.role {
@@ -149,6 +150,7 @@ extension BluetoothSystem {
     managers[key] = nil
     for peer in manager.peripherals.keys.sorted() { releasePeer(peer) }
     apps[key.app]?.queue.removeAll { $0.manager == key }
+    apps[key.app]?.overtook(key)
     erase(StoreKey(.manager, key.text))
   }
 }

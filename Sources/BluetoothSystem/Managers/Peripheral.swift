@@ -6,7 +6,7 @@ import TimeTypes
 struct Peripheral: Sendable {
   private(set) var options = ConnectOptions()
   private(set) var isWanted = false
-  /// The state after every queued event. `delivered` is the state that the app has been told.
+  /// The state after every queued event. `delivered` is the state after the last event that the app has handled.
   private(set) var told = PeripheralState.disconnected
   private(set) var delivered = PeripheralState.disconnected
   var services: [ServiceSnapshot]?
@@ -93,7 +93,7 @@ struct Peripheral: Sendable {
   /// The request can't be kept any more.
   mutating func hasFailed() { told = .disconnected }
 
-  /// Records what an app's process has been told: its next process finds exactly that restored.
+  /// Records what an app's process has handled: its next process finds exactly that restored.
   mutating func wasDelivered(_ state: PeripheralState) {
     // A request made after the event was queued is newer than the event.
     delivered = state == .disconnected && isWanted ? .connecting : state

@@ -1,0 +1,213 @@
+import AppLink
+import BluetoothSystem
+
+/// What apps have been promised, in the plainest terms: what each manager has asked for, what it was told, and which
+/// links there were. It listens to the requests and the events, and complains about an event that breaks a promise.
+struct Reference: Sendable {
+  /// What one manager asked for and was told.
+  struct Book: Sendable, Hashable {
+    /// Connections that were asked for and have not ended.
+    var held: Set<PeerIdentifier> = []
+    /// Those that the app was told of.
+    var connected: Set<PeerIdentifier> = []
+    /// Cancelled ones whose end the app has not been told of.
+    var cancelled: Set<PeerIdentifier> = []
+    /// Asked for again while connected.
+    var askedAgain: Set<PeerIdentifier> = []
+    /// How many links there had been when the app was last told that the link is gone.
+    var linksWhenLost: [PeerIdentifier: Int] = [:]
+    var scan: ScanRequest?
+    /// What the scan has found since it was asked for.
+    var found: Set<PeerIdentifier> = []
+    var services: [ServiceDefinition] = []
+    var advertisement: AdvertisementRequest?
+
+    var isEmpty: Bool { held.isEmpty && connected.isEmpty && scan == nil && services.isEmpty && advertisement == nil }
+  }
+
+  private let cast: Cast
+  private(set) var books: [Caller: Book] = [:]
+  private(set) var quit: Set<String> = []
+  /// Apps that the user opened and that have not been started for it yet.
+  private var opened: Set<String> = []
+  /// Apps whose process the user or a schedule wants to end.
+  private var endWanted: Set<String> = []
+  /// Links between two machines, the central's first: how many there were, and how many there are.
+  private var links: [[String]: (were: Int, are: Int)] = [:]
+  private(set) var complaints: [String] = []
+
+  init(_ cast: Cast) { self.cast = cast }
+
+  private mutating func complain(_ caller: Caller, _ text: String) {
+    if complaints.count < 20 { complaints.append("\(caller): \(text)") }
+  }
+
+  func book(_ caller: Caller) -> Book { books[caller] ?? Book() }
+
+  // MARK: Links
+
+  mutating func linkUp(_ central: String, _ peripheral: String) {
+    links[[central, peripheral], default: (0, 0)].were += 1
+    links[[central, peripheral], default: (0, 0)].are += 1
+  }
+
+  mutating func linkDown(_ central: String, _ peripheral: String) {
+    links[[central, peripheral], default: (0, 0)].are -= 1
+  }
+
+  // MARK: What apps ask
+
+  /// The system takes this request of a manager.
+  mutating func asked(_ request: AppLink.Request, by app: String) {
+    switch request {
+    case .central(let manager, let request): asked(request, Caller(app, Int(manager.rawValue)))
+    case .peripheral(let manager, let request): asked(request, Caller(app, Int(manager.rawValue)))
+    case .destroyManager(let manager): books[Caller(app, Int(manager.rawValue))] = nil
+    case .createManager, .resumeManager, .respond, .completeAction, .showAlert, .handled: break
+    }
+  }
+
+  private mutating func asked(_ request: CentralRequest, _ caller: Caller) {
+    var book = book(caller)
+    switch request {
+    case .scan(let scan):
+      book.scan = scan
+      book.found = []
+    case .stopScan: book.scan = nil
+    case .connect(let peer, _):
+      if book.connected.contains(peer) { book.askedAgain.insert(peer) }
+      book.held.insert(peer)
+    case .cancelConnection(let peer):
+      if book.held.remove(peer) != nil { book.cancelled.insert(peer) }
+      book.connected.remove(peer)
+    case .perform: break
+    }
+    books[caller] = book
+  }
+
+  private mutating func asked(_ request: PeripheralRequest, _ caller: Caller) {
+    var book = book(caller)
+    switch request {
+    case .addService(let definition): book.services.append(definition)
+    case .removeService(let identifier): book.services.removeAll { $0.identifier == identifier }
+    case .removeAllServices: book.services = []
+    case .startAdvertising(let advertisement): book.advertisement = advertisement
+    case .stopAdvertising: book.advertisement = nil
+    case .updateValue: break
+    }
+    books[caller] = book
+  }
+
+  // MARK: What apps are told
+
+  /// The app's process receives this event.
+  mutating func told(_ body: AppLink.Event.Body, _ caller: Caller, isFirst: Bool, target: Target?) {
+    var book = book(caller)
+    let machine = cast[caller.app]?.machine ?? ""
+    switch body {
+    case .willRestoreCentral(let restoration): check(restoration, book, caller)
+    case .willRestorePeripheral(let restoration): check(restoration, book, caller)
+    case .stateChanged:
+      if isFirst, !book.isEmpty, cast[caller.app]?.managers[caller.manager - 1].restoreIdentifier != nil {
+        complain(caller, "nothing is restored, although it asked for something")
+      }
+    case .connected(let snapshot):
+      let peer = snapshot.identifier
+      let link = links[[machine, target.map(cast.machine) ?? ""]] ?? (0, 0)
+      if !book.held.contains(peer) {
+        complain(caller, "told of a connection that it does not ask for")
+      } else if book.connected.contains(peer), !book.askedAgain.contains(peer) {
+        complain(caller, "told twice of a connection")
+      } else if link.are == 0, link.were <= book.linksWhenLost[peer] ?? 0 {
+        complain(caller, "told of a connection to \(target?.rawValue ?? "?") that there was not")
+      }
+      book.askedAgain.remove(peer)
+      book.connected.insert(peer)
+    case .disconnected(let peer, _, _, let isReconnecting):
+      if !book.connected.contains(peer), !book.cancelled.contains(peer) {
+        complain(caller, "told of the end of a connection that it does not have")
+      }
+      book.cancelled.remove(peer)
+      book.askedAgain.remove(peer)
+      if book.connected.remove(peer) != nil, !isReconnecting { book.held.remove(peer) }
+      book.linksWhenLost[peer] = links[[machine, target.map(cast.machine) ?? ""]]?.were ?? 0
+    case .discovered(let snapshot, _, _):
+      if book.scan == nil { complain(caller, "told of a discovery without a scan") }
+      book.found.insert(snapshot.identifier)
+    default: break
+    }
+    books[caller] = book
+  }
+
+  private mutating func check(_ restoration: CentralRestoration, _ book: Book, _ caller: Caller) {
+    let restored = Set(restoration.peripherals.map(\.identifier))
+    if restored != book.held { complain(caller, "\(restored.count) peripherals restored instead of \(book.held.count)") }
+    for peripheral in restoration.peripherals
+    where (peripheral.state == .connected) != book.connected.contains(peripheral.identifier) {
+      complain(caller, "a peripheral restored as \(peripheral.state)")
+    }
+    if restoration.scan != book.scan { complain(caller, "its scan is not restored as it asked for it") }
+  }
+
+  private mutating func check(_ restoration: PeripheralRestoration, _ book: Book, _ caller: Caller) {
+    if restoration.services != book.services { complain(caller, "its services are not restored as published") }
+    if restoration.advertisement != book.advertisement { complain(caller, "its advertisement is not restored") }
+  }
+
+  // MARK: Processes
+
+  /// The app's process has ended. Managers without a restore identifier end with it.
+  mutating func processEnded(_ app: String) {
+    endWanted.remove(app)
+    guard let actor = cast[app] else { return }
+    for (index, plan) in actor.managers.enumerated() {
+      let caller = Caller(app, index + 1)
+      if plan.restoreIdentifier == nil {
+        books[caller] = nil
+      } else {
+        books[caller]?.cancelled = []
+        books[caller]?.askedAgain = []
+      }
+    }
+  }
+
+  mutating func launched(_ app: String, _ options: LaunchOptions) {
+    let caller = Caller(app, 1)
+    guard let actor = cast[app] else { return }
+    switch options.reason {
+    case .opened: if opened.remove(app) == nil { complain(caller, "started as if the user had opened it") }
+    case .keepAlive: if !actor.keepAlive || quit.contains(app) { complain(caller, "kept alive without a reason") }
+    case .restore:
+      let hasReason = actor.managers.enumerated().contains { index, plan in
+        plan.restoreIdentifier != nil && actor.mayWork(plan.role) && books[Caller(app, index + 1)]?.isEmpty == false
+      }
+      if quit.contains(app) { complain(caller, "relaunched although the user quit it") }
+      if !hasReason { complain(caller, "relaunched although it asked for nothing") }
+    }
+  }
+
+  mutating func killed(_ app: String) {
+    if endWanted.remove(app) == nil { complain(Caller(app, 1), "its process is ended without a reason") }
+  }
+
+  // MARK: The user
+
+  mutating func userOpens(_ app: String, isRunning: Bool) {
+    quit.remove(app)
+    if !isRunning { opened.insert(app) }
+  }
+
+  mutating func userEnds(_ app: String, isRunning: Bool, forGood: Bool) {
+    if isRunning { endWanted.insert(app) }
+    guard forGood else { return }
+    quit.insert(app)
+    opened.remove(app)
+    for index in cast[app]?.managers.indices ?? 0..<0 { books[Caller(app, index + 1)] = nil }
+  }
+
+  /// The user's switch clears what apps that are not running have asked for.
+  mutating func bluetoothIsOff(for app: String) {
+    guard cast[app]?.keepAlive == false else { return }
+    for index in cast[app]?.managers.indices ?? 0..<0 { books[Caller(app, index + 1)] = nil }
+  }
+}

@@ -1,0 +1,113 @@
+import AppLink
+import BlueZ
+import BluetoothSystem
+import TimeTypes
+
+/// A mistake that a system could make. Each is put into its decisions on purpose, to show that schedules find it.
+package enum Fault: String, Sendable, CaseIterable {
+  case promisesBeforeStoring, forgetsRequestsOnDisk, forgetsCancellationsOnDisk, forgetsPublishedServicesOnDisk,
+    forgetsThatTheUserQuit, forgetsScansOnDisk
+  case tellsConnectionsTwice, tellsLossesTwice, losesConnections, losesLosses, losesRestoration, restoresLate,
+    restoresTooLittle, restoresAsConnected, losesValues, tellsValuesTwice, losesDiscoveries, tellsDiscoveriesTwice,
+    losesSubscribers, losesEndsOfOperations
+  case forgetsToLaunch, launchesTwice, forgetsToResume, killsAtRandom, launchesAsOpened
+  case neverConnects, neverRegistersServices, neverAdvertises, neverSubscribes, neverScans, neverDisconnects,
+    neverAnswers, forgetsTheAcceptList, pushesNothing
+}
+
+/// Changes the effects of systems by one fault.
+struct Sabotage: Sendable {
+  let fault: Fault
+  private var count = 0
+  private var late: [AppLinkIdentifier: AppLink.Event] = [:]
+
+  init(_ fault: Fault) { self.fault = fault }
+
+  mutating func change(_ effects: [BluetoothSystem.Effect], at now: Instant) -> [BluetoothSystem.Effect] {
+    if fault == .promisesBeforeStoring {
+      let stores = effects.filter { if case .store = $0 { true } else { false } }
+      return Array(effects.dropFirst(stores.count)) + stores
+    }
+    return effects.flatMap { change($0) }
+  }
+
+  private mutating func change(_ effect: BluetoothSystem.Effect) -> [BluetoothSystem.Effect] {
+    switch effect {
+    case .store(let change): return isKept(change) ? [effect] : []
+    case .event(let event, let link):
+      return self.change(event, link).map { .event($0, to: link) }
+    case .launch(let bundle, let options):
+      switch fault {
+      case .forgetsToLaunch: return options.reason == .restore ? [] : [effect]
+      case .launchesTwice: return [effect, effect]
+      case .launchesAsOpened: return [.launch(bundle, LaunchOptions(reason: .opened))]
+      default: return [effect]
+      }
+    case .resume: return fault == .forgetsToResume ? [] : [effect]
+    case .suspend(let bundle, let process):
+      count += 1
+      return fault == .killsAtRandom && count.isMultiple(of: 3) ? [.kill(bundle, process)] : [effect]
+    case .bluez(let message): return isSent(message) ? [effect] : []
+    default: return [effect]
+    }
+  }
+
+  private func isKept(_ change: StoreChange) -> Bool {
+    switch (fault, change) {
+    case (.forgetsRequestsOnDisk, .put(.peripheral)), (.forgetsPublishedServicesOnDisk, .put(.service)): false
+    case (.forgetsCancellationsOnDisk, .put(.peripheral(let record))): record.isWanted
+    case (.forgetsThatTheUserQuit, .put(.app(let record))): !record.quitByUser
+    case (.forgetsScansOnDisk, .put(.manager(let record))): record.scan == nil
+    default: true
+    }
+  }
+
+  /// What is told instead of this event. Its number does not matter.
+  private mutating func change(_ event: AppLink.Event, _ link: AppLinkIdentifier) -> [AppLink.Event] {
+    switch (fault, event.body) {
+    case (.tellsConnectionsTwice, .connected), (.tellsLossesTwice, .disconnected), (.tellsValuesTwice, .valueUpdated),
+      (.tellsDiscoveriesTwice, .discovered):
+      return [event, event]
+    case (.losesConnections, .connected), (.losesLosses, .disconnected), (.losesValues, .valueUpdated),
+      (.losesDiscoveries, .discovered), (.losesSubscribers, .subscribed), (.losesRestoration, .willRestoreCentral),
+      (.losesRestoration, .willRestorePeripheral), (.losesEndsOfOperations, .operationCompleted):
+      return []
+    case (.restoresLate, .willRestoreCentral):
+      late[link] = event
+      return []
+    case (.restoresLate, .stateChanged):
+      guard let restoration = late.removeValue(forKey: link) else { return [event] }
+      return [event, restoration]
+    case (.restoresTooLittle, .willRestoreCentral(var restoration)):
+      guard !restoration.peripherals.isEmpty else { return [event] }
+      restoration.peripherals.removeLast()
+      var event = event
+      event.body = .willRestoreCentral(restoration)
+      return [event]
+    case (.restoresAsConnected, .willRestoreCentral(var restoration)):
+      for index in restoration.peripherals.indices { restoration.peripherals[index].state = .connected }
+      var event = event
+      event.body = .willRestoreCentral(restoration)
+      return [event]
+    default: return [event]
+    }
+  }
+
+  private func isSent(_ message: ClientMessage) -> Bool {
+    switch (fault, message) {
+    case (.neverAnswers, .answer), (.pushesNothing, .valueChanged): false
+    case (_, .call(_, _, let request)):
+      switch (fault, request) {
+      case (.neverRegistersServices, .registerApplication(_, let objects)):
+        !objects.values.contains { $0[InterfaceName.gattService] != nil }
+      case (.forgetsTheAcceptList, .registerApplication(_, let objects)):
+        !objects.values.contains { $0[InterfaceName.gattProfile] != nil }
+      case (.neverConnects, .connect), (.neverAdvertises, .registerAdvertisement), (.neverSubscribes, .startNotify),
+        (.neverScans, .startDiscovery), (.neverDisconnects, .disconnect):
+        false
+      default: true
+      }
+    default: true
+    }
+  }
+}

@@ -1,0 +1,230 @@
+import AppLink
+import BlueZModel
+import BluetoothSystem
+import TimeTypes
+
+/// What happens on a street, step by step.
+extension Street {
+  package mutating func carryOut(_ step: Step) {
+    switch step {
+    case .scan(let caller, let allowsDuplicates): call(caller) { $0.scan($1, allowsDuplicates: allowsDuplicates) }
+    case .stopScan(let caller): call(caller) { $0.stopScan($1) }
+    case .connect(let caller, let target): call(caller) { $0.connect($1, target) }
+    case .cancel(let caller, let target): call(caller) { $0.cancel($1, target) }
+    case .subscribe(let caller, let target): call(caller) { $0.subscribe($1, target, true) }
+    case .unsubscribe(let caller, let target): call(caller) { $0.subscribe($1, target, false) }
+    case .read(let caller, let target): call(caller) { $0.read($1, target) }
+    case .write(let caller, let target): call(caller) { $0.write($1, target) }
+    case .makeManager(let caller): call(caller) { $0.makeManager($1) }
+    case .dropManager(let caller): call(caller) { $0.dropManager($1) }
+    case .publish(let app): call(Caller(app, 1)) { app, _ in app.setPublishing(true) }
+    case .unpublish(let app): call(Caller(app, 1)) { app, _ in app.setPublishing(false) }
+    case .push(let app): call(Caller(app, 1)) { app, _ in app.push() ?? [] }
+    case .open(let app), .leave(let app), .quit(let app), .reclaim(let app): userActs(step, app)
+    case .bluetooth(let machine, let isOn): setBluetooth(machine, isOn)
+    case .killApp(let app): if let actor = cast[app] { endProcess(actor.machine, actor.bundle) }
+    case .killAppAfter(let app, let events):
+      guard let actor = cast[app], self.app(app)?.process != nil else { return }
+      machines[actor.machine]?.apps[actor.bundle]?.diesAfter = events
+    case .killSystem(let machine): crash(machine)
+    case .killSystemAfter(let machine, let effects): machines[machine]?.fuse = effects
+    case .restartBluetoothd(let machine, let killed): command(.restartBluetoothd(machine: machine, killed: killed))
+    case .reboot(let machine): reboot(machine)
+    case .plug(let machine, let isOn): command(.plug(machine: machine, isOn: isOn))
+    case .block(let machine, let isOn): command(.block(machine: machine, isOn: isOn))
+    case .away(let machine): command(.move(machine: machine, x: 5000, y: Double(place(of: machine)) * 5000))
+    case .near(let machine): command(.move(machine: machine, x: Double(place(of: machine)), y: 0))
+    case .pass(let milliseconds): pass(.milliseconds(Int64(milliseconds)))
+    }
+    run()
+  }
+
+  private func place(of machine: String) -> Int { cast.machines.firstIndex(of: machine) ?? 0 }
+
+  private mutating func command(_ command: WorldCommand) { open.append(.world(.command(command))) }
+
+  private mutating func call(_ caller: Caller, _ make: (inout ModelApp, Int) -> [Request]) {
+    guard let actor = cast[caller.app], caller.manager >= 1, caller.manager <= actor.managers.count,
+      var app = machines[actor.machine]?.apps[actor.bundle], let link = app.link
+    else { return }
+    let requests = make(&app, caller.manager)
+    machines[actor.machine]?.apps[actor.bundle] = app
+    for request in requests { open.append(.system(actor.machine, .request(link, request))) }
+  }
+
+  // MARK: The user
+
+  private mutating func userActs(_ step: Step, _ name: String) {
+    guard let actor = cast[name] else { return }
+    let isRunning = app(name)?.process != nil
+    switch step {
+    case .open:
+      reference.userOpens(name, isRunning: isRunning)
+      control(actor.machine, .openApp(bundleIdentifier: actor.bundle))
+    case .leave: control(actor.machine, .leaveApp(bundleIdentifier: actor.bundle))
+    case .quit:
+      reference.userEnds(name, isRunning: isRunning, forGood: true)
+      // A person who quits an app does not expect it to go on by itself later.
+      machines[actor.machine]?.apps[actor.bundle]?.forgetWishes()
+      control(actor.machine, .quitApp(bundleIdentifier: actor.bundle))
+    case .reclaim:
+      reference.userEnds(name, isRunning: isRunning, forGood: false)
+      control(actor.machine, .reclaimApp(bundleIdentifier: actor.bundle))
+    default: break
+    }
+  }
+
+  private mutating func setBluetooth(_ name: String, _ isOn: Bool) {
+    if !isOn {
+      for app in machines[name]?.apps.values.filter({ $0.process == nil }) ?? [] {
+        reference.bluetoothIsOff(for: app.actor.name)
+      }
+    }
+    control(name, .setBluetooth(on: isOn))
+  }
+
+  private mutating func control(_ machine: String, _ request: ControlRequest) {
+    open.append(.system(machine, .control(request, AnswerToken(0))))
+  }
+
+  // MARK: A whole machine
+
+  private mutating func reboot(_ name: String) {
+    command(.shutDown(machine: name))
+    run()
+    for bundle in machines[name]?.apps.keys.sorted() ?? [] {
+      guard let app = machines[name]?.apps[bundle], app.process != nil else { continue }
+      machines[name]?.apps[bundle]?.die()
+      reference.processEnded(app.actor.name)
+    }
+    crash(name)
+    run()
+    command(.boot(machine: name))
+  }
+
+  // MARK: The end of a schedule
+
+  /// Everything that a schedule may have broken works again, and all peripherals are there. Then everybody must have
+  /// what they were promised. Returns what they have not.
+  package mutating func settleAndCheck() -> [String] {
+    for name in machines.keys.sorted() {
+      machines[name]?.fuse = nil
+      for bundle in machines[name]?.apps.keys.sorted() ?? [] { machines[name]?.apps[bundle]?.diesAfter = nil }
+      carryOut(.plug(machine: name, on: true))
+      carryOut(.block(machine: name, on: false))
+      carryOut(.near(machine: name))
+      carryOut(.bluetooth(machine: name, on: true))
+    }
+    pass(.seconds(60))
+    for actor in cast.actors where actor.target != nil {
+      carryOut(.open(actor.name))
+      pass(.seconds(70))
+      carryOut(.publish(actor.name))
+    }
+    pass(.seconds(300))
+    var missing = missingPromises { $0.mayWork(.central) }
+    for actor in cast.actors where actor.isCentral { carryOut(.open(actor.name)) }
+    pass(.seconds(60))
+    missing += missingPromises { _ in true }
+    missing += exchangeValues()
+    missing += letGo()
+    return missing + complaints
+  }
+
+  /// Apps with what they were promised and do not have.
+  private func missingPromises(of isEntitled: (Actor) -> Bool) -> [String] {
+    var missing: [String] = []
+    for actor in cast.actors where actor.isCentral && isEntitled(actor) && !reference.quit.contains(actor.name) {
+      for (index, plan) in actor.managers.enumerated() where plan.role == .central {
+        let caller = Caller(actor.name, index + 1)
+        let book = reference.book(caller)
+        for peer in book.held.subtracting(book.connected).sorted() {
+          let target = machines[actor.machine]?.target(peer)
+          missing.append("\(caller): the connection to \(target?.rawValue ?? "?") has not come")
+        }
+        guard book.scan != nil else { continue }
+        for target in cast.targets(of: actor) where !book.found.contains(where: { machines[actor.machine]?.target($0) == target }) {
+          // What is connected does not advertise.
+          guard !isLinked(actor.machine, cast.machine(of: target)) else { continue }
+          missing.append("\(caller): the scan has not found \(target)")
+        }
+      }
+    }
+    return missing
+  }
+
+  private func isLinked(_ first: String, _ second: String) -> Bool {
+    world.survey.links.contains { [$0.central, $0.peripheral].sorted() == [first, second].sorted() }
+  }
+
+  /// Each subscription delivers a new value once, and each service takes a write.
+  private mutating func exchangeValues() -> [String] {
+    var missing: [String] = []
+    forEachConnected { app, number, target in app.disk.identifiers[target].map { app.explore($0, number) } ?? [] }
+    pass(.seconds(30))
+    for actor in cast.actors where actor.target != nil { carryOut(.push(actor.name)) }
+    let writesBefore = cast.actors.map { app($0.name)?.disk.writesDone ?? 0 }.reduce(0, +)
+    pass(.seconds(5))
+    var writes = 0
+    forEachConnected { app, number, target in
+      let requests = app.write(number, target)
+      writes += requests.count
+      return requests
+    }
+    pass(.seconds(15))
+    let writesDone = cast.actors.map { app($0.name)?.disk.writesDone ?? 0 }.reduce(0, +) - writesBefore
+    if writesDone != writes { missing.append("\(writesDone) of \(writes) writes were done") }
+    for actor in cast.actors {
+      guard let app = app(actor.name) else { continue }
+      for (number, manager) in app.managers.sorted(by: { $0.key < $1.key }) {
+        if !manager.outstanding.isEmpty { missing.append("\(actor.name).\(number): an operation never ended") }
+        for target in (app.disk.subscriptions[number] ?? []).sorted() {
+          guard let peer = app.disk.identifiers[target], manager.state(of: peer) == .connected else { continue }
+          if app.attribute(target, target.offerUUID, number)?.1.isNotifying != true {
+            missing.append("\(actor.name).\(number): no subscription to \(target)")
+          } else if newestValue(of: target) > 0, app.disk.lastValues[number]?[target] != newestValue(of: target) {
+            missing.append("\(actor.name).\(number): the new value of \(target) has not come")
+          }
+        }
+      }
+    }
+    return missing
+  }
+
+  private mutating func forEachConnected(_ make: (inout ModelApp, Int, Target) -> [Request]) {
+    for actor in cast.actors where actor.isCentral {
+      for (index, plan) in actor.managers.enumerated() where plan.role == .central {
+        for target in cast.targets(of: actor) {
+          call(Caller(actor.name, index + 1)) { app, number in
+            guard let peer = app.disk.identifiers[target], app.managers[number]?.state(of: peer) == .connected else {
+              return []
+            }
+            return make(&app, number, target)
+          }
+          run()
+        }
+      }
+    }
+  }
+
+  /// When nobody wants anything any more, nothing is left.
+  private mutating func letGo() -> [String] {
+    for actor in cast.actors where actor.isCentral {
+      for (index, plan) in actor.managers.enumerated() where plan.role == .central {
+        let caller = Caller(actor.name, index + 1)
+        for target in cast.targets(of: actor) { carryOut(.cancel(caller, target)) }
+        carryOut(.stopScan(caller))
+      }
+    }
+    pass(.seconds(60))
+    return world.survey.links.map { "the link from \($0.central) to \($0.peripheral) stays, though nobody wants it" }
+  }
+}
+
+extension ModelApp {
+  mutating func forgetWishes() {
+    disk.wishes = [:]
+    disk.subscriptions = [:]
+    disk.scans = [:]
+  }
+}

@@ -1,0 +1,83 @@
+import ArgumentParser
+import Foundation
+import ScheduleTesting
+
+/// Carries out schedules until one breaks a promise. A failing seed is shrunk, and printed as a command that replays
+/// it.
+struct ScheduleSoak: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "schedule-soak",
+    abstract: "Carries out random schedules of calls, deaths and faults, and checks what every app was promised.")
+
+  @Option(help: "How many seeds.") var seeds: UInt64 = 1000
+  @Option(help: "The first seed.") var first: UInt64 = 1
+  @Option(help: "Steps of a schedule.") var steps: Int = 40
+  @Option(help: "Carry out this schedule instead: steps separated by semicolons.") var replay: String?
+  @Flag(help: "Print everything that happens in a replay.") var trace = false
+  @Flag(help: "Go on after a seed that fails.") var keepGoing = false
+  @Option(help: "How often a failing schedule may be tried with fewer steps.") var trials: Int = 400
+  @Option(help: "Put this fault into the systems.") var fault: String?
+
+  func validate() throws {
+    guard (1...10_000).contains(steps) else { throw ValidationError("A schedule has 1 to 10000 steps.") }
+    guard seeds >= 1, first <= .max - seeds else { throw ValidationError("Give at least one seed, and no more than there are.") }
+    if let fault, Fault(rawValue: fault) == nil {
+      throw ValidationError("There is no fault \(fault); there are \(Fault.allCases.map(\.rawValue).joined(separator: ", ")).")
+    }
+  }
+
+  func run() throws {
+    let fault = fault.flatMap { Fault(rawValue: $0) }
+    if let replay {
+      switch Schedule.steps(replay) {
+      case .failure(let unknown): throw ValidationError("\"\(unknown.text)\" is no step.")
+      case .success(let steps):
+        let listener: (@Sendable (String) -> Void)? = trace ? { @Sendable line in say(line) } : nil
+        let trial = Trial(Schedule(seed: first, steps: steps), fault: fault, trace: listener)
+        for complaint in trial.complaints { say(complaint) }
+        say(trial.isKept ? "All promises are kept." : "After \(trial.steps) of \(steps.count) steps.")
+        if !trial.isKept { throw ExitCode(1) }
+      }
+      return
+    }
+    var failures = 0
+    var tally: [String: Int] = [:]
+    let began = Date()
+    for seed in first..<(first + seeds) {
+      let schedule = ScheduleGenerator.schedule(seed: seed, steps: steps)
+      let trial = Trial(schedule, fault: fault)
+      tally.merge(trial.tally, uniquingKeysWith: +)
+      if !trial.isKept {
+        failures += 1
+        report(schedule, trial, fault)
+        if !keepGoing { throw ExitCode(1) }
+      }
+      if (seed - first + 1).isMultiple(of: 1000) {
+        say("\(seed - first + 1) of \(seeds) seeds, \(failures) broken, \(Int(Date().timeIntervalSince(began))) s")
+      }
+    }
+    say("\(seeds) seeds of \(steps) steps, \(failures) broken, \(Int(Date().timeIntervalSince(began))) s")
+    say("Apps were told: " + tally.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key)" }.joined(separator: ", "))
+    if failures > 0 { throw ExitCode(1) }
+  }
+
+  private func report(_ schedule: Schedule, _ trial: Trial, _ fault: Fault?) {
+    say("seed \(schedule.seed) breaks after \(trial.steps) steps: \(trial.complaints.prefix(3).joined(separator: "; "))")
+    let kind = trial.complaints.first.map(Self.kind) ?? ""
+    guard trials > 0 else { return }
+    let short = schedule.shrunk(
+      while: { candidate in Trial(candidate, fault: fault).complaints.contains { Self.kind($0) == kind } },
+      trials: trials)
+    let last = Trial(short, fault: fault)
+    say("  in \(short.steps.count) steps: \(last.complaints.prefix(3).joined(separator: "; "))")
+    say("  schedule-soak --first \(schedule.seed) --replay '\(short)'")
+  }
+
+  /// A complaint without its numbers: while shrinking, the same promise has to be broken.
+  private static func kind(_ complaint: String) -> String { complaint.filter { !$0.isNumber } }
+}
+
+/// Unbuffered, so that a long run shows how far it is.
+private func say(_ line: String) { FileHandle.standardOutput.write(Data((line + "\n").utf8)) }
+
+ScheduleSoak.main()
