@@ -187,8 +187,9 @@ let package = Package(
       "latchkey",
       [
         "Stories", "StoryPresentation", "Worlds", "MachinePresentation", "MachineSetup", "MachineDiagnosis",
-        "LockCryptography", "LatchkeyVersion", "AppLink", "AppLinkBus", "ConsoleOutput", "Threads", "TimeTypes",
-        arguments, system,
+        "LockCryptography", "LatchkeyVersion", "AppLink", "AppLinkBus", "BusValue", "ConsoleOutput", "SystemBus",
+        "Threads",
+        "TimeTypes", arguments, system,
       ]),
     program(
       "latchkey-bench",
@@ -328,9 +329,10 @@ let package = Package(
       "IntegrationTests",
       [
         "Stories", "StoryTesting", "Worlds", "BusTesting", "ProcessTesting", "Journal", "JournalEvents",
-        "MachinePresentation", "latchkey", "latchkeyd", "latchkey-agent", "latchkey-lock", "bluez-simulator",
-        "story-teller", "saboteur", "hostile-app",
-        grdb,
+        "MachinePresentation", "AppLink", "AppLinkBus", "BusValue", "SystemBus", "latchkey", "latchkeyd",
+        "latchkey-agent",
+        "latchkey-lock", "bluez-simulator", "story-teller", "saboteur", "hostile-app",
+        grdb, log,
       ]),
     // The suite of BlueZ behaviour on the simulator, and a recording of its run on bluetoothd.
     tests(

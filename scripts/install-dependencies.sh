@@ -97,9 +97,19 @@ install_chromium() {
   fi
 }
 
+# Alerts are shown by a notification service, on a screen in memory. Everything else works without them.
+install_dunst() {
+  if [ "${1:-}" != tests ] || { [ -x /usr/bin/dunst ] && [ -x /usr/bin/Xvfb ]; }; then return; fi
+  if [ "$(id -u)" -ne 0 ] || ! command -v apt-get >/dev/null \
+    || ! { apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends dunst xvfb; } >&2; then
+    say "dunst and Xvfb are not installed; the test of notifications on a desktop is left out (apt install dunst xvfb)."
+  fi
+}
+
 if [ ${#missing[@]} -eq 0 ]; then
   install_bleak
   install_chromium "$@"
+  install_dunst "$@"
   exit 0
 fi
 

@@ -10,6 +10,8 @@ package enum ControlRequest: Sendable, Hashable {
   case quitApp(bundleIdentifier: String)
   /// The app is killed as under memory pressure. What it asked for stays in force.
   case reclaimApp(bundleIdentifier: String)
+  /// Memory is short: the app that has been suspended longest is killed. What it asked for stays in force.
+  case reclaimMemory
   /// Asks an app for an action, by a name known to the app. The app is started or woken for it. Answered when it is
   /// done.
   case performAction(bundleIdentifier: String, name: String)

@@ -95,16 +95,18 @@ package struct SystemStatus: Sendable, Hashable {
   package var linksLeftOut: Int
   /// Pairings that wait for the user's answer.
   package var pairings: [PairingQuestion]
-  /// The last wakes of each app since the system started, oldest first.
+  /// The last wakes of each app, oldest first.
   package var wakes: [WakeRecord]
   /// How many older ones there are. They are in the journal.
   package var wakesLeftOut: Int
   /// Why promises can't be stored at this moment, and what that means. `nil` if they can.
   package var storeTrouble: String?
+  /// What the user has not answered yet, oldest first.
+  package var alerts: [UserAlert]
   package init(
     version: String = "", bluetooth: ManagerState, apps: [AppStatus], appsLeftOut: Int = 0, links: [PeerStatus] = [],
     linksLeftOut: Int = 0, pairings: [PairingQuestion] = [], wakes: [WakeRecord] = [], wakesLeftOut: Int = 0,
-    storeTrouble: String? = nil
+    storeTrouble: String? = nil, alerts: [UserAlert] = []
   ) {
     self.version = version
     self.bluetooth = bluetooth
@@ -116,6 +118,7 @@ package struct SystemStatus: Sendable, Hashable {
     self.wakes = wakes
     self.wakesLeftOut = wakesLeftOut
     self.storeTrouble = storeTrouble
+    self.alerts = alerts
   }
 
   /// The most entries that the lists have.
@@ -125,6 +128,7 @@ package struct SystemStatus: Sendable, Hashable {
     package static let links = 64
     package static let pairings = 64
     package static let wakes = 1024
+    package static let alerts = 32
     /// Of a device's name, in bytes.
     package static let nameBytes = 248
   }

@@ -8,7 +8,7 @@ enum ControlCoding {
   /// In the order of introspection.
   private static let table = MessageTable<ControlRequest>([
     openApp, leaveApp, quitApp, reclaimApp, performAction, setBluetooth, getStatus, watchStatus, attendPairings,
-    answerPairing, pair,
+    answerPairing, pair, reclaimMemory,
   ])
 
   private static let openApp = Message("OpenApp", ["bundle_identifier"], ControlRequest.openApp)
@@ -32,6 +32,7 @@ enum ControlCoding {
     ControlRequest.answerPairing(PairingAnswer(question: question, isAccepted: isAccepted, passkey: passkey))
   }
   private static let pair = Message("Pair", ["device"], ControlRequest.pair)
+  private static let reclaimMemory = Message("ReclaimMemory") { ControlRequest.reclaimMemory }
 
   /// The signal to those that watch: the status has changed. Its number grows with each change. After it, a client is
   /// told nothing more until it has asked for the status.
@@ -43,6 +44,7 @@ enum ControlCoding {
     case .leaveApp(let app): leaveApp(app)
     case .quitApp(let app): quitApp(app)
     case .reclaimApp(let app): reclaimApp(app)
+    case .reclaimMemory: reclaimMemory()
     case .performAction(let app, let name): performAction(app, name)
     case .setBluetooth(let on): setBluetooth(on)
     case .status: getStatus()

@@ -84,7 +84,11 @@ extension SystemStatus: BusStructure {
   /// The version stays the first member for good: a client of another version reads it, and names it to the user.
   static let layout = Layout(
     Self.init, \.version, \.bluetooth, \.apps, \.appsLeftOut, \.links, \.linksLeftOut, \.pairings, \.wakes,
-    \.wakesLeftOut, \.storeTrouble)
+    \.wakesLeftOut, \.storeTrouble, \.alerts)
+}
+
+extension UserAlert: BusStructure {
+  static let layout = Layout(Self.init, \.identifier, \.app, \.title, \.text, \.unixSeconds)
 }
 
 extension AppStatus: BusStructure {

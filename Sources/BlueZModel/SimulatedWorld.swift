@@ -128,6 +128,11 @@ package struct SimulatedWorld: Sendable {
       })
   }
 
+  /// What the machine's controller advertises, by advertising set.
+  package func advertisements(of machine: String) -> [AdvertisingParameters] {
+    radio.advertisements(of: ControllerIdentifier(machine))
+  }
+
   package func address(of machine: String) -> DeviceAddress? { machines[machine]?.configuration.address }
 
   /// Sets which of bluetoothd's known bugs are simulated, for tests.

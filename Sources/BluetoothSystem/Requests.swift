@@ -9,7 +9,7 @@ extension BluetoothSystem {
   mutating func receive(_ request: AppLink.Request, from link: AppLinkIdentifier) {
     guard let name = appName(of: link) else { return }
     if case .handled(let sequence) = request {
-      apps[name]?.handled(through: sequence, at: now)
+      apps[name]?.handled(through: sequence, at: now, configuration)
       return
     }
     apps[name]?.spoke(at: now)

@@ -59,7 +59,7 @@ extension ControlRequest {
   var asksForPromise: Bool {
     switch self {
     case .quitApp, .setBluetooth: true
-    case .openApp, .leaveApp, .reclaimApp, .performAction: false
+    case .openApp, .leaveApp, .reclaimApp, .reclaimMemory, .performAction: false
     case .status, .watchStatus, .attendPairings, .answerPairing, .pair: false
     }
   }

@@ -11,7 +11,7 @@ package enum StatusJSON {
         ("storeTrouble", .optional(status.storeTrouble) { .string($0) }),
       ] + apps(of: status) + [
         ("links", .array(status.links.map(peer))), ("linksLeftOut", .integer(status.linksLeftOut)),
-        ("pairings", .array(status.pairings.map(pairing))),
+        ("pairings", .array(status.pairings.map(pairing))), ("alerts", .array(status.alerts.map(alert))),
       ] + wakes(status.wakes, leftOut: status.wakesLeftOut)
     ).text
   }
@@ -64,6 +64,13 @@ package enum StatusJSON {
       ("identifier", .integer(Int(clamping: question.identifier))), ("kind", .string(question.kind.rawValue)),
       ("address", .string(question.address)), ("name", .optional(question.name) { .string($0) }),
       ("passkey", .integer(Int(question.passkey))),
+    ])
+  }
+
+  private static func alert(_ alert: UserAlert) -> JSONText {
+    .object([
+      ("identifier", .integer(Int(clamping: alert.identifier))), ("app", .string(alert.app)),
+      ("title", .string(alert.title)), ("text", .string(alert.text)), ("unixSeconds", .number(alert.unixSeconds)),
     ])
   }
 

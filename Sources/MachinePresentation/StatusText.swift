@@ -30,6 +30,15 @@ package struct StatusText: Sendable {
     return lines
   }
 
+  /// A line for each alert: when, of which app, and what happened.
+  package func alerts(_ alerts: [UserAlert]) -> [String] {
+    alerts.flatMap { alert in
+      terminal.hanging(
+        words.clock.second(alert.unixSeconds, now: words.now) + "  ",
+        alert.title == alert.app ? "\(alert.app): \(alert.text)" : "\(alert.title) (\(alert.app)): \(alert.text)")
+    }
+  }
+
   package func apps(_ status: SystemStatus) -> [String] {
     let lines = apps(status, withAlerts: true)
     return lines.isEmpty ? terminal.wrapped("There are no apps. latchkeyd's folder of apps is empty.") : lines

@@ -45,6 +45,10 @@ struct StatusWords: Sendable {
     for app in status.apps {
       if let alert = app.alert { lines.append("\(app.bundleIdentifier): \(alert)") }
     }
+    for alert in status.alerts
+    where !status.apps.contains(where: { $0.bundleIdentifier == alert.app && $0.alert == alert.text }) {
+      lines.append("\(alert.app): \(alert.text) Look at it: latchkey open \(alert.app)")
+    }
     return lines
   }
 

@@ -45,8 +45,16 @@ struct QuitCommand: ParsableCommand {
 struct ReclaimCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "reclaim", abstract: "Kills an app, as the system does to reclaim memory; its requests continue.")
-  @Argument(help: "The app's bundle identifier.") var app: String
-  func run() throws { _ = try SystemControl.perform(.reclaimApp(bundleIdentifier: app)) }
+  @Argument(help: "The app's bundle identifier.") var app: String?
+  @Flag(help: "Kill the app that has been suspended longest.") var memory = false
+
+  func validate() throws {
+    if (app == nil) != memory { throw ValidationError("Name an app, or let --memory choose one.") }
+  }
+
+  func run() throws {
+    _ = try SystemControl.perform(app.map { .reclaimApp(bundleIdentifier: $0) } ?? .reclaimMemory)
+  }
 }
 
 struct BluetoothCommand: ParsableCommand {

@@ -25,7 +25,8 @@ struct LatchkeyCommand: ParsableCommand {
       OpenCommand.self,
       UnlockCommand.self,
       LeaveCommand.self, QuitCommand.self, ReclaimCommand.self, BluetoothCommand.self, StatusCommand.self,
-      WatchCommand.self, WakesCommand.self, PairCommand.self, PairingsCommand.self, DoctorCommand.self,
+      WatchCommand.self, WakesCommand.self, AlertsCommand.self, PairCommand.self, PairingsCommand.self,
+      DoctorCommand.self,
       GuardCommand.self,
     ])
 }

@@ -3,7 +3,8 @@ import AppLink
 extension Sample {
   static let controlRequests: [ControlRequest] = [
     .openApp(bundleIdentifier: "a"), .leaveApp(bundleIdentifier: "b"), .quitApp(bundleIdentifier: "c"),
-    .reclaimApp(bundleIdentifier: "d"), .performAction(bundleIdentifier: "e", name: "unlock"), .setBluetooth(on: true),
+    .reclaimApp(bundleIdentifier: "d"), .reclaimMemory, .performAction(bundleIdentifier: "e", name: "unlock"),
+    .setBluetooth(on: true),
     .setBluetooth(on: false), .status, .watchStatus,
     .attendPairings, .answerPairing(PairingAnswer(question: 7, isAccepted: true, passkey: 123_456)),
     .pair(device: "Front door"),
@@ -35,5 +36,6 @@ extension Sample {
         outcome: nil),
       WakeRecord(
         app: "b", because: .event(.valueUpdated), unixSeconds: 0, seconds: 0, told: 0, said: 0, outcome: "suspended"),
-    ], wakesLeftOut: 6, storeTrouble: "The disk is full.")
+    ], wakesLeftOut: 6, storeTrouble: "The disk is full.",
+    alerts: [UserAlert(identifier: 9, app: "a", title: "Thermo", text: "Kitchen is connected.", unixSeconds: 5.5)])
 }

@@ -42,6 +42,7 @@ struct App: Sendable {
   mutating func load(_ record: AppRecord) {
     quitByUser = record.quitByUser
     launches = record.launches
+    wakes = WakeLedger(record.wakes)
     guard let identity = record.process else { return }
     let process = AppProcess(identity, at: .zero)
     switch record.state {
@@ -55,7 +56,7 @@ struct App: Sendable {
   var record: AppRecord {
     AppRecord(
       bundleIdentifier: declaration.bundleIdentifier, state: state, process: process, quitByUser: quitByUser,
-      launches: launches)
+      launches: launches, wakes: wakes.ended)
   }
 
   // MARK: State
@@ -71,6 +72,10 @@ struct App: Sendable {
 
   func mayWorkInBackground(_ role: Role) -> Bool { declaration.backgroundModes.contains(role.backgroundMode) }
   var hasBackgroundMode: Bool { mayWorkInBackground(.central) || mayWorkInBackground(.peripheral) }
+  /// How long the app may take for what it is told in the background.
+  func wakeBudget(_ configuration: BluetoothSystem.Configuration) -> Duration {
+    declaration.wakeBudget ?? configuration.wakeBudget
+  }
   /// Awake and attached, so events are sent at once.
   var isReceiving: Bool { link != nil && (state == .foreground || state == .background) }
 
@@ -169,7 +174,8 @@ struct App: Sendable {
   mutating func detach(at now: Instant) { life.changeProcess { $0.detach(at: now) } }
 
   /// latchkeyd is back, and the process has gone on in the meantime. It gets the time of a new stay.
-  mutating func adopt(at now: Instant, budget: Duration) {
+  mutating func adopt(at now: Instant, _ configuration: BluetoothSystem.Configuration) {
+    let budget = wakeBudget(configuration)
     life.changeProcess { $0.renewPatience(at: now) }
     if case .background(let process, _) = life { life = .background(process, AppLife.Stay(at: now, budget: budget)) }
   }
@@ -180,21 +186,29 @@ struct App: Sendable {
   mutating func spoke(at now: Instant) { life.changeStay { $0.lastActivity = now } }
 
   /// Returns the number of the next event. The app gets time to handle it.
-  mutating func nextSequence(at now: Instant, budget: Duration) -> EventSequence? {
-    var sequence: EventSequence?
-    life.changeProcess { sequence = $0.nextSequence() }
+  mutating func nextSequence(at now: Instant, _ configuration: BluetoothSystem.Configuration) -> EventSequence? {
+    var next: (sequence: EventSequence, beginsBudget: Bool)?
+    life.changeProcess { next = $0.nextSequence(at: now) }
+    guard let next else { return nil }
+    let budget = wakeBudget(configuration)
     life.changeStay { stay in
       stay.lastActivity = now
-      stay.budgetEnds = now + budget
+      if next.beginsBudget { stay.budgetEnds = now + budget }
     }
     wakes.told()
-    return sequence
+    return next.sequence
   }
 
-  mutating func handled(through sequence: EventSequence, at now: Instant) {
-    var wasTold = false
-    life.changeProcess { wasTold = $0.handled(through: sequence) }
-    if wasTold { spoke(at: now) }
+  mutating func handled(
+    through sequence: EventSequence, at now: Instant, _ configuration: BluetoothSystem.Configuration
+  ) {
+    var beginsBudget: Bool?
+    life.changeProcess { beginsBudget = $0.handled(through: sequence, at: now) }
+    guard let beginsBudget else { return }
+    spoke(at: now)
+    guard beginsBudget else { return }
+    let budget = wakeBudget(configuration)
+    life.changeStay { $0.budgetEnds = now + budget }
   }
 
   /// The app has created a manager, and with it restores its state.
@@ -217,6 +231,7 @@ struct App: Sendable {
       let wasSuspended = state == .suspended
       process.renewPatience(at: now)
       process.overruns = 0
+      process.wakeNotBefore = now
       life = .foreground(process)
       return wasSuspended
     }
@@ -224,9 +239,11 @@ struct App: Sendable {
   }
 
   /// The user switched to another app. Returns whether this one was in the foreground.
-  mutating func leave(at now: Instant, budget: Duration) -> Bool {
-    guard case .foreground(let process) = life else { return false }
-    life = .background(process, AppLife.Stay(at: now, budget: budget))
+  mutating func leave(at now: Instant, _ configuration: BluetoothSystem.Configuration) -> Bool {
+    guard case .foreground(var process) = life else { return false }
+    process.startsAfresh()
+    process.resumesWork(at: now)
+    life = .background(process, AppLife.Stay(at: now, budget: wakeBudget(configuration)))
     return true
   }
 
@@ -249,15 +266,20 @@ struct App: Sendable {
 
 extension App {
   /// Why a suspended app is woken: a user's action, whatever its modes, or an event that its modes let it handle.
-  private var wakeReason: WakeReason? {
+  private func wakeReason(at now: Instant, _ process: AppProcess) -> WakeReason? {
     if actions.hasUntold { return .event(.actionRequested) }
+    guard process.wakeNotBefore <= now else { return nil }
     return queue.first { mayWorkInBackground($0.manager.role) }.map { .event($0.body.kind) }
   }
 
   /// Wakes the app if there is a reason, and returns the reason.
-  mutating func wake(at now: Instant, budget: Duration) -> WakeReason? {
-    guard case .suspended(let process) = life, process.endReason == nil, let reason = wakeReason else { return nil }
-    life = .background(process, AppLife.Stay(at: now, budget: budget))
+  mutating func wake(at now: Instant, _ configuration: BluetoothSystem.Configuration) -> WakeReason? {
+    guard case .suspended(var process) = life, process.endReason == nil, let reason = wakeReason(at: now, process)
+    else {
+      return nil
+    }
+    process.resumesWork(at: now)
+    life = .background(process, AppLife.Stay(at: now, budget: wakeBudget(configuration)))
     return reason
   }
 
@@ -287,12 +309,19 @@ extension App {
       return .unresponsive(because: "not attached")
     case .background(var process, let stay):
       let isBusy = isBusy(process, hasOpenWork)
-      guard now >= restTime(stay, configuration, isBusy: isBusy) else { return nil }
+      guard now >= restTime(process, stay, configuration, isBusy: isBusy) else { return nil }
       let overran = hasBackgroundMode && isBusy
+      let exhausted = process.work.exhausted(budget: wakeBudget(configuration))
       process.overruns = overran ? process.overruns + 1 : 0
       guard process.overruns < configuration.overrunsUntilKilled else {
         life = .background(process, stay)
         return .overranForGood
+      }
+      process.stopsWork(at: now)
+      process.suspendedAt = now
+      if hasBackgroundMode, let exhausted, exhausted <= now {
+        process.startsAfresh()
+        process.wakeNotBefore = now + configuration.throttleRest
       }
       life = .suspended(process)
       return .suspended(overran: overran)
@@ -310,10 +339,14 @@ extension App {
     process.unhandledEvents > 0 || process.link == nil || !actions.isEmpty || hasOpenWork()
   }
 
-  private func restTime(_ stay: AppLife.Stay, _ configuration: BluetoothSystem.Configuration, isBusy: Bool) -> Instant {
-    // Whatever the app says: talking does not keep it awake (F1).
+  private func restTime(
+    _ process: AppProcess, _ stay: AppLife.Stay, _ configuration: BluetoothSystem.Configuration, isBusy: Bool
+  ) -> Instant {
+    // Whatever the app says, is told or has begun: none of it keeps the app awake (F1).
     guard hasBackgroundMode else { return stay.since + configuration.leaveGrace }
-    return isBusy ? stay.budgetEnds : min(stay.lastActivity + configuration.idleGrace, stay.budgetEnds)
+    guard isBusy else { return min(stay.lastActivity + configuration.idleGrace, stay.budgetEnds) }
+    return process.work.exhausted(budget: wakeBudget(configuration)).map { min($0, stay.budgetEnds) }
+      ?? stay.budgetEnds
   }
 
   /// The next time at which something about the app is due.
@@ -327,8 +360,10 @@ extension App {
       guard case .lost(let since) = process.contact else { return nil }
       return since + configuration.launchBudget
     case .background(let process, let stay):
-      return restTime(stay, configuration, isBusy: isBusy(process, hasOpenWork))
-    case .suspended: return nil
+      return restTime(process, stay, configuration, isBusy: isBusy(process, hasOpenWork))
+    case .suspended(let process):
+      let isThrottled = process.wakeNotBefore > now && wakeReason(at: process.wakeNotBefore, process) != nil
+      return isThrottled ? process.wakeNotBefore : nil
     }
   }
 }

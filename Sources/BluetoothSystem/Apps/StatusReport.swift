@@ -17,7 +17,7 @@ extension BluetoothSystem {
       linksLeftOut: links.count - shownLinks.count,
       pairings: Array(pairing.openQuestions.prefix(SystemStatus.Limit.pairings)),
       wakes: Array(wakes.suffix(SystemStatus.Limit.wakes)),
-      wakesLeftOut: max(0, wakes.count - SystemStatus.Limit.wakes))
+      wakesLeftOut: max(0, wakes.count - SystemStatus.Limit.wakes), alerts: alerts.shown)
   }
 
   private func status(of app: App) -> AppStatus {
