@@ -101,10 +101,17 @@ package struct SystemStatus: Sendable, Hashable {
   package var wakesLeftOut: Int
   /// Why promises can't be stored at this moment, and what that means. `nil` if they can.
   package var storeTrouble: String?
+  /// What apps control and how it is, such as a door, in the order of the apps' names.
+  package var states: [ReportedState]
+  package var statesLeftOut: Int
+  /// The last movements that each app told of since the system started, oldest first.
+  package var movements: [ReportedMovement]
+  package var movementsLeftOut: Int
   package init(
     version: String = "", bluetooth: ManagerState, apps: [AppStatus], appsLeftOut: Int = 0, links: [PeerStatus] = [],
     linksLeftOut: Int = 0, pairings: [PairingQuestion] = [], wakes: [WakeRecord] = [], wakesLeftOut: Int = 0,
-    storeTrouble: String? = nil
+    storeTrouble: String? = nil, states: [ReportedState] = [], statesLeftOut: Int = 0,
+    movements: [ReportedMovement] = [], movementsLeftOut: Int = 0
   ) {
     self.version = version
     self.bluetooth = bluetooth
@@ -116,6 +123,10 @@ package struct SystemStatus: Sendable, Hashable {
     self.wakes = wakes
     self.wakesLeftOut = wakesLeftOut
     self.storeTrouble = storeTrouble
+    self.states = states
+    self.statesLeftOut = statesLeftOut
+    self.movements = movements
+    self.movementsLeftOut = movementsLeftOut
   }
 
   /// The most entries that the lists have.
@@ -125,6 +136,8 @@ package struct SystemStatus: Sendable, Hashable {
     package static let links = 64
     package static let pairings = 64
     package static let wakes = 1024
+    package static let states = 64
+    package static let movements = 256
     /// Of a device's name, in bytes.
     package static let nameBytes = 248
   }

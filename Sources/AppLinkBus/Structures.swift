@@ -1,5 +1,6 @@
 import AppLink
 import BluetoothTypes
+import BusValue
 import FoundationEssentials
 import SystemBus
 
@@ -84,7 +85,19 @@ extension SystemStatus: BusStructure {
   /// The version stays the first member for good: a client of another version reads it, and names it to the user.
   static let layout = Layout(
     Self.init, \.version, \.bluetooth, \.apps, \.appsLeftOut, \.links, \.linksLeftOut, \.pairings, \.wakes,
-    \.wakesLeftOut, \.storeTrouble)
+    \.wakesLeftOut, \.storeTrouble, \.states, \.statesLeftOut, \.movements, \.movementsLeftOut)
+
+  /// A latchkeyd from before apps could report sends nothing after the store's trouble.
+  init(busValue: Value) throws(BusError) {
+    guard case .structure(var members) = busValue else { throw malformed("a status is \(Self.signature)") }
+    let layout = Self.layout
+    let count = layout.memberSignatures.count
+    let isEarlier = members.count == count - 4
+    if isEarlier { members += layout.values(SystemStatus(bluetooth: .unknown, apps: [])).suffix(4) }
+    guard members.count == count else { throw malformed("a status is \(Self.signature)") }
+    var reader = ArgumentReader(members)
+    self = try layout.read(&reader)
+  }
 }
 
 extension AppStatus: BusStructure {
@@ -108,6 +121,14 @@ extension PairingQuestion: BusStructure {
 
 extension WakeRecord: BusStructure {
   static let layout = Layout(Self.init, \.app, \.because, \.unixSeconds, \.seconds, \.told, \.said, \.outcome)
+}
+
+extension ReportedState: BusStructure {
+  static let layout = Layout(Self.init, \.app, \.subject, \.text, \.sinceUnixSeconds)
+}
+
+extension ReportedMovement: BusStructure {
+  static let layout = Layout(Self.init, \.app, \.subject, \.text, \.unixSeconds)
 }
 
 // MARK: Errors

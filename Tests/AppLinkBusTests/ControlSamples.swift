@@ -35,5 +35,11 @@ extension Sample {
         outcome: nil),
       WakeRecord(
         app: "b", because: .event(.valueUpdated), unixSeconds: 0, seconds: 0, told: 0, said: 0, outcome: "suspended"),
-    ], wakesLeftOut: 6, storeTrouble: "The disk is full.")
+    ], wakesLeftOut: 6, storeTrouble: "The disk is full.",
+    states: [
+      ReportedState(app: "a", subject: "Door", text: "locked", sinceUnixSeconds: 1_767_225_600.5),
+      ReportedState(app: "b", subject: "Lamp", text: "on"),
+    ], statesLeftOut: 7,
+    movements: [ReportedMovement(app: "a", subject: "Door", text: "opened", unixSeconds: 1_767_225_600.25)],
+    movementsLeftOut: 8)
 }
