@@ -103,10 +103,17 @@ package struct SystemStatus: Sendable, Hashable {
   package var storeTrouble: String?
   /// What the user has not answered yet, oldest first.
   package var alerts: [UserAlert]
+  /// What apps control and how it is, such as a door, in the order of the apps' names.
+  package var states: [ReportedState]
+  package var statesLeftOut: Int
+  /// The last movements that each app told of since the system started, oldest first.
+  package var movements: [ReportedMovement]
+  package var movementsLeftOut: Int
   package init(
     version: String = "", bluetooth: ManagerState, apps: [AppStatus], appsLeftOut: Int = 0, links: [PeerStatus] = [],
     linksLeftOut: Int = 0, pairings: [PairingQuestion] = [], wakes: [WakeRecord] = [], wakesLeftOut: Int = 0,
-    storeTrouble: String? = nil, alerts: [UserAlert] = []
+    storeTrouble: String? = nil, alerts: [UserAlert] = [], states: [ReportedState] = [], statesLeftOut: Int = 0,
+    movements: [ReportedMovement] = [], movementsLeftOut: Int = 0
   ) {
     self.version = version
     self.bluetooth = bluetooth
@@ -119,6 +126,10 @@ package struct SystemStatus: Sendable, Hashable {
     self.wakesLeftOut = wakesLeftOut
     self.storeTrouble = storeTrouble
     self.alerts = alerts
+    self.states = states
+    self.statesLeftOut = statesLeftOut
+    self.movements = movements
+    self.movementsLeftOut = movementsLeftOut
   }
 
   /// The most entries that the lists have.
@@ -129,6 +140,8 @@ package struct SystemStatus: Sendable, Hashable {
     package static let pairings = 64
     package static let wakes = 1024
     package static let alerts = 32
+    package static let states = 64
+    package static let movements = 256
     /// Of a device's name, in bytes.
     package static let nameBytes = 248
   }

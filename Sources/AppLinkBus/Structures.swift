@@ -1,5 +1,6 @@
 import AppLink
 import BluetoothTypes
+import BusValue
 import FoundationEssentials
 import SystemBus
 
@@ -84,7 +85,20 @@ extension SystemStatus: BusStructure {
   /// The version stays the first member for good: a client of another version reads it, and names it to the user.
   static let layout = Layout(
     Self.init, \.version, \.bluetooth, \.apps, \.appsLeftOut, \.links, \.linksLeftOut, \.pairings, \.wakes,
-    \.wakesLeftOut, \.storeTrouble, \.alerts)
+    \.wakesLeftOut, \.storeTrouble, \.alerts, \.states, \.statesLeftOut, \.movements, \.movementsLeftOut)
+
+  /// A latchkeyd from before apps could report, and before the user was shown alerts, sends nothing after the store's trouble.
+  init(busValue: Value) throws(BusError) {
+    guard case .structure(var members) = busValue else { throw malformed("a status is \(Self.signature)") }
+    let layout = Self.layout
+    let count = layout.memberSignatures.count
+    let added = 5
+    let isEarlier = members.count == count - added
+    if isEarlier { members += layout.values(SystemStatus(bluetooth: .unknown, apps: [])).suffix(added) }
+    guard members.count == count else { throw malformed("a status is \(Self.signature)") }
+    var reader = ArgumentReader(members)
+    self = try layout.read(&reader)
+  }
 }
 
 extension UserAlert: BusStructure {
@@ -112,6 +126,14 @@ extension PairingQuestion: BusStructure {
 
 extension WakeRecord: BusStructure {
   static let layout = Layout(Self.init, \.app, \.because, \.unixSeconds, \.seconds, \.told, \.said, \.outcome)
+}
+
+extension ReportedState: BusStructure {
+  static let layout = Layout(Self.init, \.app, \.subject, \.text, \.sinceUnixSeconds)
+}
+
+extension ReportedMovement: BusStructure {
+  static let layout = Layout(Self.init, \.app, \.subject, \.text, \.unixSeconds)
 }
 
 // MARK: Errors

@@ -12,6 +12,8 @@ extension BluetoothSystem {
       apps[name]?.handled(through: sequence, at: now, configuration)
       return
     }
+    // It asks for nothing, so it neither keeps the app awake nor counts as what the app did.
+    if case .report(let report) = request { return self.report(report, app: name) }
     apps[name]?.spoke(at: now)
     apps[name]?.wakes.said()
     // Answers to the app's own requests fill the queue that it does not read.
@@ -38,7 +40,7 @@ extension BluetoothSystem {
       } else {
         misplaced(name, "It has no peripheral manager \(number.rawValue).")
       }
-    case .handled: break
+    case .handled, .report: break
     }
   }
 

@@ -41,6 +41,10 @@ package final class AppSession: AppLinkDelegate, @unchecked Sendable {
   private var waitingActions: [UserAction] = []
   /// The alert that the app shows the user now. It is repeated to a system that comes back.
   private var alert: String?
+  /// What the app has said of the things that it controls, in the order of their first mention. It is repeated as well.
+  private var states: [(subject: String, text: String)] = []
+  /// Movements that the system has not been told of, because it is away.
+  private var movements: [AppReport] = []
   /// Events whose delegate call has not returned, and managers that have not been brought back yet.
   private var outstanding = 0
   private let phaseChanged = NSCondition()
@@ -177,6 +181,11 @@ package final class AppSession: AppLinkDelegate, @unchecked Sendable {
         if manager.hasHeard { bringBack(manager) } else { create(manager) }
       }
       if let alert { connection?.send(.showAlert(alert)) }
+      for (subject, text) in states {
+        connection?.send(.report(AppReport(.knownState, subject: subject, text: text)))
+      }
+      for movement in movements { connection?.send(.report(movement)) }
+      movements = []
       announceIfIdle()
     }
     wakeWaiters()
@@ -250,6 +259,26 @@ package final class AppSession: AppLinkDelegate, @unchecked Sendable {
     locked {
       alert = text
       if case .attached = phase { connection?.send(.showAlert(text)) }
+    }
+  }
+
+  func report(_ report: AppReport) {
+    locked {
+      if report.kind != .movement {
+        if let index = states.firstIndex(where: { $0.subject == report.subject }) {
+          guard states[index].text != report.text else { return }
+          states[index].text = report.text
+        } else {
+          states.append((report.subject, report.text))
+          if states.count > AppReport.Limit.subjects { states.removeFirst() }
+        }
+      }
+      if case .attached = phase {
+        connection?.send(.report(report))
+      } else if report.kind == .movement {
+        movements.append(report)
+        if movements.count > AppReport.Limit.movements { movements.removeFirst() }
+      }
     }
   }
 

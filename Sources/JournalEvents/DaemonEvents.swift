@@ -23,6 +23,7 @@ extension Recorded {
     case actionCompleted = "action.completed"
     case actionExpired = "action.expired"
     case userAlert = "user.alert"
+    case userReport = "user.report"
     case managerCreated = "manager.created"
 
     // Apps' requests.
@@ -86,6 +87,7 @@ extension Recorded {
       case .actionRequested, .actionExpired: [.app, .action]
       case .actionCompleted: [.app, .action, .succeeded]
       case .userAlert: [.app, .text, .peripheral, .about]
+      case .userReport: [.app, .about, .text, .untold]
       case .managerCreated: [.app, .role, .restoreIdentifier]
       case .requestHeld, .requestCompleted: [.app, .peripheral]
       case .requestExpired, .requestAbandoned: [.app]

@@ -22,7 +22,7 @@ extension AppLink.Request {
     case .peripheral(_, let request): request.asksForPromise
     case .destroyManager: true
     // An empty manager is not worth storing. A resumed manager repeats what was promised to it before.
-    case .createManager, .resumeManager, .respond, .handled, .completeAction, .showAlert: false
+    case .createManager, .resumeManager, .respond, .handled, .completeAction, .showAlert, .report: false
     }
   }
 
@@ -30,7 +30,7 @@ extension AppLink.Request {
   /// user, and asks for nothing.
   var isAnswer: Bool {
     switch self {
-    case .respond, .handled, .completeAction, .showAlert: true
+    case .respond, .handled, .completeAction, .showAlert, .report: true
     default: false
     }
   }

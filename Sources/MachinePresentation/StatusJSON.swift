@@ -12,6 +12,9 @@ package enum StatusJSON {
       ] + apps(of: status) + [
         ("links", .array(status.links.map(peer))), ("linksLeftOut", .integer(status.linksLeftOut)),
         ("pairings", .array(status.pairings.map(pairing))), ("alerts", .array(status.alerts.map(alert))),
+        ("doors", .array(status.states.map(door))), ("doorsLeftOut", .integer(status.statesLeftOut)),
+        ("movements", .array(status.movements.map(movement))),
+        ("movementsLeftOut", .integer(status.movementsLeftOut)),
       ] + wakes(status.wakes, leftOut: status.wakesLeftOut)
     ).text
   }
@@ -56,6 +59,20 @@ package enum StatusJSON {
       ("address", .optional(peer.address) { .string($0) }),
       ("sinceUnixSeconds", .optional(peer.sinceUnixSeconds) { .number($0) }),
       ("signalDBm", .optional(peer.signalDBm) { .integer($0) }),
+    ])
+  }
+
+  private static func door(_ state: ReportedState) -> JSONText {
+    .object([
+      ("app", .string(state.app)), ("subject", .string(state.subject)), ("text", .string(state.text)),
+      ("sinceUnixSeconds", .optional(state.sinceUnixSeconds) { .number($0) }),
+    ])
+  }
+
+  private static func movement(_ movement: ReportedMovement) -> JSONText {
+    .object([
+      ("app", .string(movement.app)), ("subject", .string(movement.subject)), ("text", .string(movement.text)),
+      ("unixSeconds", .number(movement.unixSeconds)),
     ])
   }
 

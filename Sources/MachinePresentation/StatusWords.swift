@@ -67,6 +67,12 @@ struct StatusWords: Sendable {
     peer.signalDBm.map { peer.isConnected ? "\($0) dBm" : "last heard at \($0) dBm" }
   }
 
+  /// How something is, since when, and who says so.
+  func state(_ state: ReportedState) -> String {
+    let since = state.sinceUnixSeconds.map { ", since \(clock.minute($0, now: now))" } ?? ""
+    return "\(state.text)\(since), says \(state.app)"
+  }
+
   /// What an app asks of Bluetooth besides connections.
   static func activity(_ activity: AppActivity) -> [String] {
     var words: [String] = []

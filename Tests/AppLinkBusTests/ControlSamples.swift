@@ -37,5 +37,11 @@ extension Sample {
       WakeRecord(
         app: "b", because: .event(.valueUpdated), unixSeconds: 0, seconds: 0, told: 0, said: 0, outcome: "suspended"),
     ], wakesLeftOut: 6, storeTrouble: "The disk is full.",
-    alerts: [UserAlert(identifier: 9, app: "a", title: "Thermo", text: "Kitchen is connected.", unixSeconds: 5.5)])
+    alerts: [UserAlert(identifier: 9, app: "a", title: "Thermo", text: "Kitchen is connected.", unixSeconds: 5.5)],
+    states: [
+      ReportedState(app: "a", subject: "Door", text: "locked", sinceUnixSeconds: 1_767_225_600.5),
+      ReportedState(app: "b", subject: "Lamp", text: "on"),
+    ], statesLeftOut: 7,
+    movements: [ReportedMovement(app: "a", subject: "Door", text: "opened", unixSeconds: 1_767_225_600.25)],
+    movementsLeftOut: 8)
 }

@@ -26,6 +26,8 @@ struct App: Sendable {
   var actions = UserActions()
   /// The alert that the app shows the user now.
   var alert: String?
+  /// What it has told its user about the things that it controls.
+  var reports = AppReports()
   var wakes = WakeLedger()
 
   /// An event for a manager that may not yet exist in the app's process. Its number is filled in when the event is

@@ -10,6 +10,7 @@ extension BluetoothSystem {
     let links = bluez.devices.values.filter(\.isConnected).sorted { $0.peer < $1.peer }
     let shownLinks = links.prefix(SystemStatus.Limit.links)
     let wakes = wakeRecords
+    let (states, movements) = (reportedStates, reportedMovements)
     return SystemStatus(
       bluetooth: bluez.state, apps: Array(apps.prefix(SystemStatus.Limit.apps)),
       appsLeftOut: max(0, apps.count - SystemStatus.Limit.apps),
@@ -17,7 +18,11 @@ extension BluetoothSystem {
       linksLeftOut: links.count - shownLinks.count,
       pairings: Array(pairing.openQuestions.prefix(SystemStatus.Limit.pairings)),
       wakes: Array(wakes.suffix(SystemStatus.Limit.wakes)),
-      wakesLeftOut: max(0, wakes.count - SystemStatus.Limit.wakes), alerts: alerts.shown)
+      wakesLeftOut: max(0, wakes.count - SystemStatus.Limit.wakes), alerts: alerts.shown,
+      states: Array(states.prefix(SystemStatus.Limit.states)),
+      statesLeftOut: max(0, states.count - SystemStatus.Limit.states),
+      movements: Array(movements.suffix(SystemStatus.Limit.movements)),
+      movementsLeftOut: max(0, movements.count - SystemStatus.Limit.movements))
   }
 
   private func status(of app: App) -> AppStatus {

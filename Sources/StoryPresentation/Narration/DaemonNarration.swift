@@ -27,7 +27,8 @@ enum DaemonNarration {
     case .storeRecovered: entry.deed(.system, "latchkeyd can write to its store again")
     case .deadlineOverdue, .eventDropped, .linkBarren, .linkStuck, .servicesGone, .adapterMissing, .bondHalfMade:
       entry.deed(.trouble, entry.message)
-    case .wakeEnded, .actionRequested, .actionCompleted, .managerCreated, .requestCompleted, .requestExpired,
+    case .wakeEnded, .userReport, .actionRequested, .actionCompleted, .managerCreated, .requestCompleted,
+      .requestExpired,
       .requestAbandoned, .requestMisplaced, .subscriptionFailed, .valueRefused, .serviceRefused, .advertisementRefused,
       .databaseMarked, .databaseMarkRefused, .bluetoothCrowded, .profileRegistered, .profileRefused, .connectFailed,
       .connectCancelled, .discoveryRefused, .discoveryFilterRefused, .linkPhantom, .linkUnheard, .linkUnresolved,
