@@ -3,7 +3,7 @@ import Dispatch
 import Foundation
 
 /// What central and peripheral managers have in common.
-open class CBManager: NSObject, @unchecked Sendable {
+open class CBManager: CoreBluetoothObject, @unchecked Sendable {
   let session: AppSession
   let queue: DispatchQueue
   let creation: ManagerCreation
@@ -17,7 +17,6 @@ open class CBManager: NSObject, @unchecked Sendable {
   var hasHeard = false
   /// The state last told, or `nil` before the first.
   var toldState: ManagerState?
-  var formatText: NSString?
 
   init(creation: ManagerCreation, queue: DispatchQueue?) {
     session = AppSession.active
@@ -92,6 +91,14 @@ open class CBManager: NSObject, @unchecked Sendable {
   func makeView() -> ManagerView { ManagerView() }
   /// The system knows this manager again. Runs on the manager's queue.
   func didResume() {}
+
+  override func property(_ name: String) -> Property? {
+    switch name {
+    case "state": Property(state.rawValue)
+    case "authorization": Property(Self.authorization.rawValue)
+    default: super.property(name)
+    }
+  }
 
   open override var description: String {
     let name = creation.restoreIdentifier.map { ", restore identifier \"\($0)\"" } ?? ""
