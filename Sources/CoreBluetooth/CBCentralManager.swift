@@ -213,6 +213,14 @@ open class CBCentralManager: CBManager, @unchecked Sendable {
     session.send(.central(managerIdentifier, .stopScan), for: self)
   }
 
+  /// Every peripheral is disconnected. As on Apple's systems, no delegate is called for it.
+  override func accessDidEnd() {
+    for peripheral in table.values.compactMap(\.peripheral) {
+      peripheral.isAwaitingConnection = false
+      connectionEnded(peripheral)
+    }
+  }
+
   override func property(_ name: String) -> Property? {
     switch name {
     case "delegate": Property(delegate)

@@ -76,7 +76,9 @@ open class CBPeripheralManager: CBManager, @unchecked Sendable {
 
   @available(*, deprecated, message: "use CBManager.authorization")
   @discardableResult
-  open class func authorizationStatus() -> CBPeripheralManagerAuthorizationStatus { .authorized }
+  open class func authorizationStatus() -> CBPeripheralManagerAuthorizationStatus {
+    CBPeripheralManagerAuthorizationStatus(rawValue: authorization.rawValue) ?? .notDetermined
+  }
 
   // MARK: Advertising
 

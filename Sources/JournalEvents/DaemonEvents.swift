@@ -23,6 +23,7 @@ extension Recorded {
     case actionCompleted = "action.completed"
     case actionExpired = "action.expired"
     case userAlert = "user.alert"
+    case appAuthorization = "app.authorization"
     case managerCreated = "manager.created"
 
     // Apps' requests.
@@ -85,6 +86,7 @@ extension Recorded {
       case .eventDropped: [.app, .kind, .times]
       case .actionRequested, .actionExpired: [.app, .action]
       case .actionCompleted: [.app, .action, .succeeded]
+      case .appAuthorization: [.app, .state]
       case .userAlert: [.app, .text, .peripheral, .about]
       case .managerCreated: [.app, .role, .restoreIdentifier]
       case .requestHeld, .requestCompleted: [.app, .peripheral]

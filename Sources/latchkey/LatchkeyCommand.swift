@@ -24,7 +24,8 @@ struct LatchkeyCommand: ParsableCommand {
       AppsCommand.self,
       OpenCommand.self,
       UnlockCommand.self,
-      LeaveCommand.self, QuitCommand.self, ReclaimCommand.self, BluetoothCommand.self, StatusCommand.self,
+      LeaveCommand.self, QuitCommand.self, ReclaimCommand.self, AllowCommand.self, BluetoothCommand.self,
+      StatusCommand.self,
       WatchCommand.self, WakesCommand.self, PairCommand.self, PairingsCommand.self, DoctorCommand.self,
       GuardCommand.self,
     ])

@@ -7,16 +7,19 @@ package struct AppRecord: Sendable, Hashable {
   package var process: ProcessIdentity?
   package var quitByUser: Bool
   package var launches: Int
+  /// The user does not let it use Bluetooth.
+  package var isDenied: Bool
 
   package init(
     bundleIdentifier: String, state: AppState, process: ProcessIdentity? = nil, quitByUser: Bool = false,
-    launches: Int = 0
+    launches: Int = 0, isDenied: Bool = false
   ) {
     self.bundleIdentifier = bundleIdentifier
     self.state = state
     self.process = process
     self.quitByUser = quitByUser
     self.launches = launches
+    self.isDenied = isDenied
   }
 }
 
@@ -28,6 +31,8 @@ extension AppRecord {
     var process: Process?
     var quitByUser: Bool
     var launches: Int
+    /// Missing: it is not denied.
+    var isDenied: Bool?
 
     enum CodingKeys: String, CodingKey {
       case bundleIdentifier = "bundleIdentifier"
@@ -35,6 +40,7 @@ extension AppRecord {
       case process = "process"
       case quitByUser = "quitByUser"
       case launches = "launches"
+      case isDenied = "isDenied"
     }
 
     init(_ record: AppRecord) {
@@ -43,12 +49,13 @@ extension AppRecord {
       process = record.process.map { Process($0) }
       quitByUser = record.quitByUser
       launches = record.launches
+      isDenied = record.isDenied ? true : nil
     }
 
     var value: AppRecord {
       AppRecord(
         bundleIdentifier: bundleIdentifier, state: state.value, process: process?.value, quitByUser: quitByUser,
-        launches: launches)
+        launches: launches, isDenied: isDenied ?? false)
     }
   }
 
