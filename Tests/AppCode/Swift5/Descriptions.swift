@@ -1,4 +1,4 @@
-// swift-format-ignore-file: AlwaysUseLowerCamelCase
+// swift-format-ignore-file: AvoidRetroactiveConformances, AlwaysUseLowerCamelCase
 
 // The kind of code that logs and shows Core Bluetooth's values: names for every case, and sets of properties as text.
 import CoreBluetooth

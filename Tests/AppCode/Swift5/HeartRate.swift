@@ -1,4 +1,4 @@
-// swift-format-ignore-file: AlwaysUseLowerCamelCase, NeverForceUnwrap, NeverUseImplicitlyUnwrappedOptionals
+// swift-format-ignore-file: ReplaceForEachWithForLoop, AlwaysUseLowerCamelCase, NeverForceUnwrap, NeverUseImplicitlyUnwrappedOptionals
 
 // The kind of code that is in tutorials and in most apps: one class that does everything, force-unwrapped manager,
 // UUIDs as texts with 0x, dictionaries by UUID, flags out of Data.

@@ -1,4 +1,4 @@
-// swift-format-ignore-file: AlwaysUseLowerCamelCase, NeverForceUnwrap, NeverUseImplicitlyUnwrappedOptionals
+// swift-format-ignore-file: AvoidRetroactiveConformances, AlwaysUseLowerCamelCase, NeverForceUnwrap, NeverUseImplicitlyUnwrappedOptionals
 
 // The kind of code that reactive wrappers and mocks contain: protocols that Apple's classes are made to conform to, a
 // delegate that turns calls into closures, and keys read by name.

@@ -1,4 +1,4 @@
-// swift-format-ignore-file: AlwaysUseLowerCamelCase, NoBlockComments
+// swift-format-ignore-file: AvoidRetroactiveConformances, AlwaysUseLowerCamelCase, NoBlockComments
 
 // The kind of code that wraps Core Bluetooth for async/await: an actor in front, continuations for each answer, streams
 // for what arrives, and Apple's classes declared Sendable by the app itself.
