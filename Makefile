@@ -118,6 +118,7 @@ test-deb: package-dependencies test-dependencies
 lint:
 	$(SWIFT) format lint --strict -r Sources Tests Benchmarks lockfirmware-sim Package.swift
 	scripts/check-imports
+	scripts/generate-api-uses --check
 
 # Writes .build/docs/CoreBluetooth and .build/docs/CoreBluetoothTestKit, for any web server.
 docs: dependencies

@@ -24,6 +24,12 @@ func library(_ name: String, _ dependencies: [Target.Dependency] = [], path: Str
   .target(name: name, dependencies: dependencies, path: path ?? "Sources/\(name)", swiftSettings: strict)
 }
 
+func outsideCode(_ name: String, path: String, _ mode: SwiftLanguageMode, excluding: [String] = []) -> Target {
+  .target(
+    name: name, dependencies: ["CoreBluetooth"], path: path, exclude: excluding, packageAccess: false,
+    swiftSettings: [.swiftLanguageMode(mode), .treatAllWarnings(as: .error)])
+}
+
 func program(_ name: String, _ dependencies: [Target.Dependency], path: String? = nil) -> Target {
   .executableTarget(name: name, dependencies: dependencies, path: path ?? "Sources/\(name)", swiftSettings: strict)
 }
@@ -257,7 +263,17 @@ let package = Package(
         "LatchkeyDaemon", "BluetoothSystem", "AppLink", "BlueZ", "BusValue", "RandomTesting", "Timekeeping",
         "BluetoothTypes", "SystemBus", "TimeTypes", "LatchkeyVersion", grdb, sqlite, log,
       ], resources: [.copy("Stores")]),
-    tests("CoreBluetoothTests", ["CoreBluetooth", "CoreBluetoothTestKit", "AppLink", "BluetoothTypes"]),
+    tests(
+      "CoreBluetoothTests",
+      [
+        "CoreBluetooth", "CoreBluetoothTestKit", "AppLink", "BluetoothTypes", "AppCodeSwift5", "AppCodeSwift6",
+        "APIUses",
+      ]),
+    // What apps and libraries for iOS contain. They import CoreBluetooth alone, and see what another package would see.
+    outsideCode("AppCodeSwift5", path: "Tests/AppCode/Swift5", .v5),
+    outsideCode("AppCodeSwift6", path: "Tests/AppCode/Swift6", .v6),
+    // A use of every declaration of the API. `scripts/generate-api-uses` writes it.
+    outsideCode("APIUses", path: "Tests/AppCode/API", .v6, excluding: ["symbols.txt"]),
     // Pseudorandom numbers from a fixed seed.
     library("RandomTesting", path: "Tests/RandomTesting"),
     tests(

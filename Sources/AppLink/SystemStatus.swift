@@ -53,6 +53,8 @@ package struct AppStatus: Sendable, Hashable {
   package var state: AppState
   package var processIdentifier: Int32?
   package var quitByUser: Bool
+  /// Whether the user lets it use Bluetooth.
+  package var isAllowed: Bool
   /// Connection requests that have not completed.
   package var pendingConnections: Int
   package var connections: Int
@@ -66,13 +68,14 @@ package struct AppStatus: Sendable, Hashable {
   package var activity: AppActivity
   package init(
     bundleIdentifier: String, state: AppState, processIdentifier: Int32? = nil, quitByUser: Bool = false,
-    pendingConnections: Int = 0, connections: Int = 0, launches: Int = 0, alert: String? = nil,
+    isAllowed: Bool = true, pendingConnections: Int = 0, connections: Int = 0, launches: Int = 0, alert: String? = nil,
     peers: [PeerStatus] = [], peersLeftOut: Int = 0, activity: AppActivity = AppActivity()
   ) {
     self.bundleIdentifier = bundleIdentifier
     self.state = state
     self.processIdentifier = processIdentifier
     self.quitByUser = quitByUser
+    self.isAllowed = isAllowed
     self.pendingConnections = pendingConnections
     self.connections = connections
     self.launches = launches

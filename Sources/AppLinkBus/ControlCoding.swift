@@ -7,8 +7,8 @@ enum ControlCoding {
 
   /// In the order of introspection.
   private static let table = MessageTable<ControlRequest>([
-    openApp, leaveApp, quitApp, reclaimApp, performAction, setBluetooth, getStatus, watchStatus, attendPairings,
-    answerPairing, pair, reclaimMemory,
+    openApp, leaveApp, quitApp, reclaimApp, performAction, allowApp, setBluetooth, getStatus, watchStatus,
+    attendPairings, answerPairing, pair, reclaimMemory,
   ])
 
   private static let openApp = Message("OpenApp", ["bundle_identifier"], ControlRequest.openApp)
@@ -17,6 +17,7 @@ enum ControlCoding {
   private static let reclaimApp = Message("ReclaimApp", ["bundle_identifier"], ControlRequest.reclaimApp)
   private static let performAction = Message(
     "PerformAction", ["bundle_identifier", "name"], ControlRequest.performAction)
+  private static let allowApp = Message("AllowApp", ["bundle_identifier", "is_allowed"], ControlRequest.allowApp)
   private static let setBluetooth = Message("SetBluetooth", ["on"], ControlRequest.setBluetooth)
   private static let getStatus = Message("GetStatus", returns: [.init("status", SystemStatus.self)]) {
     ControlRequest.status
@@ -46,6 +47,7 @@ enum ControlCoding {
     case .reclaimApp(let app): reclaimApp(app)
     case .reclaimMemory: reclaimMemory()
     case .performAction(let app, let name): performAction(app, name)
+    case .allowApp(let app, let isAllowed): allowApp(app, isAllowed)
     case .setBluetooth(let on): setBluetooth(on)
     case .status: getStatus()
     case .watchStatus: watchStatus()

@@ -107,8 +107,8 @@ extension UserAlert: BusStructure {
 
 extension AppStatus: BusStructure {
   static let layout = Layout(
-    Self.init, \.bundleIdentifier, \.state, \.processIdentifier, \.quitByUser, \.pendingConnections, \.connections,
-    \.launches, \.alert, \.peers, \.peersLeftOut, \.activity)
+    Self.init, \.bundleIdentifier, \.state, \.processIdentifier, \.quitByUser, \.isAllowed, \.pendingConnections,
+    \.connections, \.launches, \.alert, \.peers, \.peersLeftOut, \.activity)
 }
 
 extension AppActivity: BusStructure {

@@ -54,6 +54,7 @@ extension BluetoothSystem {
   }
 
   private mutating func receiveCentral(_ request: CentralRequest, _ key: ManagerKey) {
+    if isDenied(key) { return refuse(request, key) }
     switch request {
     case .scan(let scan): self.scan(key, scan)
     case .stopScan: stopScan(key)
@@ -64,6 +65,7 @@ extension BluetoothSystem {
   }
 
   private mutating func receivePeripheral(_ request: PeripheralRequest, _ key: ManagerKey) {
+    if isDenied(key) { return refuse(request, key) }
     switch request {
     case .addService(let definition): addService(key, definition)
     case .removeService(let identifier): removeService(key, identifier)
@@ -91,6 +93,7 @@ extension BluetoothSystem {
       return
     }
     apps[name]?.spoke(at: now)
+    if isDenied(key) { return emit(.queryReply(token, .success([]))) }
     switch query {
     case .retrievePeripherals(_, let wanted):
       let known = wanted.prefix(configuration.peripheralLimit).filter { peers[$0] != nil || bluez.device($0) != nil }

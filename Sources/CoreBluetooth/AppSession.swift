@@ -48,6 +48,8 @@ package final class AppSession: AppLinkDelegate, @unchecked Sendable {
   /// Events whose delegate call has not returned, and managers that have not been brought back yet.
   private var outstanding = 0
   private let phaseChanged = NSCondition()
+  /// The last state that a manager was told says that the user does not let this app use Bluetooth.
+  private var isDenied = false
 
   private struct WeakManager { weak var manager: CBManager? }
 
@@ -88,6 +90,23 @@ package final class AppSession: AppLinkDelegate, @unchecked Sendable {
 
   package var attachment: Attachment {
     locked { Attachment(bundleIdentifier: identity?.bundleIdentifier ?? "", lastEvent: lastEvent) }
+  }
+
+  /// Whether the app may use Bluetooth, as far as it was told.
+  var authorization: CBManagerAuthorization {
+    locked {
+      if case .refused(let error) = phase, Self.state(for: error) == .unauthorized { return .restricted }
+      return isDenied ? .denied : .allowedAlways
+    }
+  }
+
+  /// A manager was told this state.
+  func learned(_ state: ManagerState) {
+    switch state {
+    case .unauthorized: isDenied = true
+    case .poweredOn, .poweredOff: isDenied = false
+    case .unknown, .resetting, .unsupported: break
+    }
   }
 
   // MARK: Managers

@@ -55,10 +55,11 @@ extension PeripheralRequest {
 }
 
 extension ControlRequest {
-  /// Opening an app, leaving it and killing it have no lasting effect. A force-quit and the Bluetooth switch do.
+  /// Opening an app, leaving it and killing it have no lasting effect. A force-quit, an app's permission and the Bluetooth
+  /// switch do.
   var asksForPromise: Bool {
     switch self {
-    case .quitApp, .setBluetooth: true
+    case .quitApp, .allowApp, .setBluetooth: true
     case .openApp, .leaveApp, .reclaimApp, .reclaimMemory, .performAction: false
     case .status, .watchStatus, .attendPairings, .answerPairing, .pair: false
     }

@@ -41,7 +41,8 @@ package enum StatusJSON {
     .object([
       ("bundleIdentifier", .string(app.bundleIdentifier)), ("state", .string(app.state.rawValue)),
       ("processIdentifier", .optional(app.processIdentifier) { .integer(Int($0)) }),
-      ("quitByUser", .bool(app.quitByUser)), ("launches", .integer(app.launches)),
+      ("quitByUser", .bool(app.quitByUser)), ("isAllowed", .bool(app.isAllowed)),
+      ("launches", .integer(app.launches)),
       ("alert", .optional(app.alert) { .string($0) }), ("connectionCount", .integer(app.connections)),
       ("requestCount", .integer(app.pendingConnections)),
       ("connections", .array(app.peers.filter(\.isConnected).map(peer))),

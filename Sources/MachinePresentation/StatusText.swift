@@ -81,6 +81,7 @@ package struct StatusText: Sendable {
     var text = StatusWords.state(app.state)
     if let process = app.processIdentifier { text += ", process \(process)" }
     if app.quitByUser { text += ", quit by the user" }
+    if !app.isAllowed { text += ", not allowed to use Bluetooth" }
     text += ", \(StatusWords.count(app.connections, "connection"))"
     text += ", \(StatusWords.count(app.pendingConnections, "request")) held, "
     text += app.launches == 1 ? "1 launch" : "\(app.launches) launches"

@@ -121,6 +121,7 @@ package struct WatchScreen: Sendable {
     let entries = status.apps.map { app in
       var parts = [StatusWords.state(app.state)]
       if app.quitByUser { parts.append("quit by the user") }
+      if !app.isAllowed { parts.append("not allowed to use Bluetooth") }
       parts += StatusWords.activity(app.activity)
       if let process = app.processIdentifier { parts.append("process \(process)") }
       parts.append(app.launches == 1 ? "1 launch" : "\(app.launches) launches")

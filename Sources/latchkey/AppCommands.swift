@@ -57,6 +57,20 @@ struct ReclaimCommand: ParsableCommand {
   }
 }
 
+struct AllowCommand: ParsableCommand {
+  enum Answer: String, ExpressibleByArgument, CaseIterable {
+    case yes
+    case no
+  }
+  static let configuration = CommandConfiguration(
+    commandName: "allow", abstract: "Lets an app use Bluetooth, or no longer; no ends everything that it asked for.")
+  @Argument(help: "The app's bundle identifier.") var app: String
+  @Argument(help: "yes or no.") var answer: Answer
+  func run() throws {
+    _ = try SystemControl.perform(.allowApp(bundleIdentifier: app, isAllowed: answer == .yes))
+  }
+}
+
 struct BluetoothCommand: ParsableCommand {
   enum Position: String, ExpressibleByArgument, CaseIterable {
     case on

@@ -4,6 +4,7 @@ extension Sample {
   static let controlRequests: [ControlRequest] = [
     .openApp(bundleIdentifier: "a"), .leaveApp(bundleIdentifier: "b"), .quitApp(bundleIdentifier: "c"),
     .reclaimApp(bundleIdentifier: "d"), .reclaimMemory, .performAction(bundleIdentifier: "e", name: "unlock"),
+    .allowApp(bundleIdentifier: "f", isAllowed: false), .allowApp(bundleIdentifier: "g", isAllowed: true),
     .setBluetooth(on: true),
     .setBluetooth(on: false), .status, .watchStatus,
     .attendPairings, .answerPairing(PairingAnswer(question: 7, isAccepted: true, passkey: 123_456)),
@@ -22,7 +23,7 @@ extension Sample {
           PeerStatus(identifier: barePeripheral.identifier, isConnected: false),
         ], peersLeftOut: 1,
         activity: AppActivity(isScanning: true, isAdvertising: false, publishedServices: 2, subscribers: 3)),
-      AppStatus(bundleIdentifier: "b", state: .notRunning, quitByUser: true),
+      AppStatus(bundleIdentifier: "b", state: .notRunning, quitByUser: true, isAllowed: false),
     ], appsLeftOut: 4,
     links: [PeerStatus(identifier: peripheral.identifier, address: "C0:FF:EE:00:00:01", isConnected: true)],
     linksLeftOut: 5,

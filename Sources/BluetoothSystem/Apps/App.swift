@@ -9,6 +9,8 @@ struct App: Sendable {
   private(set) var life = AppLife.notRunning
   private(set) var quitByUser = false
   private(set) var launches = 0
+  /// The user does not let it use Bluetooth.
+  private(set) var isDenied = false
   /// The last launch: its reason and the time it was asked for.
   private(set) var launchReason = LaunchReason.opened
   private var launchedAt = Instant.zero
@@ -45,6 +47,7 @@ struct App: Sendable {
     quitByUser = record.quitByUser
     launches = record.launches
     wakes = WakeLedger(record.wakes)
+    isDenied = record.isDenied
     guard let identity = record.process else { return }
     let process = AppProcess(identity, at: .zero)
     switch record.state {
@@ -58,7 +61,7 @@ struct App: Sendable {
   var record: AppRecord {
     AppRecord(
       bundleIdentifier: declaration.bundleIdentifier, state: state, process: process, quitByUser: quitByUser,
-      launches: launches, wakes: wakes.ended)
+      launches: launches, wakes: wakes.ended, isDenied: isDenied)
   }
 
   // MARK: State
@@ -84,7 +87,7 @@ struct App: Sendable {
   /// Whether a manager of the app may work now: the app is in the foreground, or its modes let the manager work in
   /// the background. A preserved manager keeps working while its app is not running.
   func mayWork(_ key: ManagerKey) -> Bool {
-    guard !quitByUser || process != nil else { return false }
+    guard !isDenied, !quitByUser || process != nil else { return false }
     switch life {
     case .foreground, .launching: return true
     case .background, .suspended: return mayWorkInBackground(key.role)
@@ -255,6 +258,12 @@ struct App: Sendable {
     isOpenWanted = false
     queue.removeAll()
     alert = nil
+  }
+
+  /// The user's answer to whether the app may use Bluetooth. Returns whether it is news.
+  mutating func allow(_ isAllowed: Bool) -> Bool {
+    defer { isDenied = !isAllowed }
+    return isDenied == isAllowed
   }
 
   /// The user asks the app for an action. That also lifts an earlier quit.

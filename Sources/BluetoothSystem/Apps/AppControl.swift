@@ -17,6 +17,9 @@ extension BluetoothSystem {
     case .performAction(let name, let action):
       guard isKnown(name, token) else { return }
       return performAction(action, app: name, token)
+    case .allowApp(let name, let isAllowed):
+      guard isKnown(name, token) else { return }
+      allow(name, isAllowed)
     case .openApp(let name), .leaveApp(let name), .quitApp(let name), .reclaimApp(let name):
       guard isKnown(name, token) else { return }
       control(request, app: name)
@@ -41,7 +44,8 @@ extension BluetoothSystem {
       if apps[name]?.leave(at: now, configuration) == true { persistApp(name) }
     case .quitApp: quit(name)
     case .reclaimApp: end(name, because: "reclaimed")
-    case .performAction, .reclaimMemory, .setBluetooth, .status, .watchStatus, .attendPairings, .answerPairing, .pair:
+    case .performAction, .allowApp, .reclaimMemory, .setBluetooth, .status, .watchStatus, .attendPairings,
+      .answerPairing, .pair:
       break
     }
   }

@@ -34,7 +34,8 @@ extension BluetoothSystem {
     let shown = (connected + requested).prefix(SystemStatus.Limit.peersPerApp)
     return AppStatus(
       bundleIdentifier: name, state: app.state, processIdentifier: app.process?.processIdentifier,
-      quitByUser: app.quitByUser, pendingConnections: requested.count, connections: connected.count,
+      quitByUser: app.quitByUser, isAllowed: !app.isDenied, pendingConnections: requested.count,
+      connections: connected.count,
       launches: app.launches, alert: app.alert,
       peers: shown.map { status(of: $0.key, isConnected: $0.value.isConnected, since: $0.value.sinceUnixSeconds) },
       peersLeftOut: wanted.count - shown.count, activity: activity(of: managers, app))

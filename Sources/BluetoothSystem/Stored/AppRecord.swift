@@ -9,10 +9,12 @@ package struct AppRecord: Sendable, Hashable {
   package var launches: Int
   /// The app's last wakes, oldest first.
   package var wakes: [WakeRecord]
+  /// The user does not let it use Bluetooth.
+  package var isDenied: Bool
 
   package init(
     bundleIdentifier: String, state: AppState, process: ProcessIdentity? = nil, quitByUser: Bool = false,
-    launches: Int = 0, wakes: [WakeRecord] = []
+    launches: Int = 0, wakes: [WakeRecord] = [], isDenied: Bool = false
   ) {
     self.bundleIdentifier = bundleIdentifier
     self.state = state
@@ -20,6 +22,7 @@ package struct AppRecord: Sendable, Hashable {
     self.quitByUser = quitByUser
     self.launches = launches
     self.wakes = wakes
+    self.isDenied = isDenied
   }
 }
 
@@ -33,6 +36,8 @@ extension AppRecord {
     var launches: Int
     /// Missing: none are known.
     var wakes: [Wake]?
+    /// Missing: it is not denied.
+    var isDenied: Bool?
 
     enum CodingKeys: String, CodingKey {
       case bundleIdentifier = "bundleIdentifier"
@@ -41,6 +46,7 @@ extension AppRecord {
       case quitByUser = "quitByUser"
       case launches = "launches"
       case wakes = "wakes"
+      case isDenied = "isDenied"
     }
 
     init(_ record: AppRecord) {
@@ -50,12 +56,13 @@ extension AppRecord {
       quitByUser = record.quitByUser
       launches = record.launches
       wakes = record.wakes.isEmpty ? nil : record.wakes.map { Wake($0, of: record.bundleIdentifier) }
+      isDenied = record.isDenied ? true : nil
     }
 
     var value: AppRecord {
       AppRecord(
         bundleIdentifier: bundleIdentifier, state: state.value, process: process?.value, quitByUser: quitByUser,
-        launches: launches, wakes: (wakes ?? []).map { $0.record(of: bundleIdentifier) })
+        launches: launches, wakes: (wakes ?? []).map { $0.record(of: bundleIdentifier) }, isDenied: isDenied ?? false)
     }
   }
 
