@@ -46,6 +46,7 @@ let package = Package(
   name: "Latchkey",
   products: [
     .library(name: "CoreBluetooth", targets: ["CoreBluetooth"]),
+    .library(name: "LatchkeyTime", targets: ["LatchkeyTime"]),
     .library(name: "CoreBluetoothTestKit", targets: ["CoreBluetoothTestKit"]),
   ],
   // Exact versions, so that a checkout always builds the same, and Package.resolved need not be committed.
@@ -124,7 +125,9 @@ let package = Package(
         "Journal", "JournalEvents", "CSystemd", "DurableFiles", "TimeTypes", "LatchkeyVersion", deque, ordered, grdb,
         log,
       ]),
-    library("CoreBluetooth", ["AppLink", "AppLinkBus", "BluetoothTypes", "Threads", log]),
+    // The story's time for apps, which is the machine's time elsewhere.
+    library("LatchkeyTime", ["Timekeeping", "TimeTypes"]),
+    library("CoreBluetooth", ["CSystemd", "JournalEvents", "AppLink", "AppLinkBus", "BluetoothTypes", "Threads", log]),
     library(
       "CoreBluetoothTestKit",
       [
@@ -147,7 +150,10 @@ let package = Package(
         yams,
       ]),
     library(
-      "Stories", ["ChildProcesses", "Worlds", "Journal", "JournalEvents", "Radio", "AppLink", "TimeTypes", yams]),
+      "Stories",
+      [
+        "BluetoothTypes", "ChildProcesses", "Worlds", "Journal", "JournalEvents", "Radio", "AppLink", "TimeTypes", yams,
+      ]),
 
     // Shows a story and its verdict to a person: in words on a terminal, and as a picture.
     library("StoryPresentation", ["Stories", "Worlds", "Journal", "JournalEvents", "ConsoleOutput", "TimeTypes"]),
@@ -226,8 +232,14 @@ let package = Package(
       ],
       path: "lockfirmware-sim/Sources/latchkey-lock"),
 
+    // Apps as an iOS developer writes them. Each has its Info.plist and its story.
+    program("heart-rate-collector", ["CoreBluetooth", "LatchkeyTime"], path: "Examples/HeartRateCollector/Sources"),
+    program("heart-rate-strap", ["CoreBluetooth", "LatchkeyTime"], path: "Examples/HeartRateStrap/Sources"),
+    program("history-sensor", ["CoreBluetooth", "LatchkeyTime"], path: "Examples/HistorySensor/Sources"),
+    program("history-reader", ["CoreBluetooth"], path: "Examples/HistoryReader/Sources"),
+
     tests("ChildProcessesTests", ["ChildProcesses", "Threads"]),
-    tests("TimekeepingTests", ["Timekeeping", "Journal", "JournalEvents", "TimeTypes", log]),
+    tests("TimekeepingTests", ["Timekeeping", "LatchkeyTime", "Journal", "JournalEvents", "TimeTypes", log]),
     // A private dbus-daemon for tests over a bus.
     library("BusTesting", ["SystemBus", "ChildProcesses"], path: "Tests/BusTesting"),
     // Processes and threads that tests start.
@@ -336,6 +348,8 @@ let package = Package(
         "Stories", "StoryPresentation", "ConsoleOutput", "Worlds", "AppLink", "CoreBluetooth", "LockProtocol",
         "LockCryptography", "Journal", "JournalEvents", "Threads", "Timekeeping", "AppLinkBus", log,
       ], path: "Tests/Support/saboteur"),
+    // An app whose arguments say what it does with Bluetooth, for stories about the rules of the background.
+    program("trial-app", ["CoreBluetooth", "LatchkeyTime"], path: "Tests/Support/trial-app"),
     // An app that sends arbitrary messages to latchkeyd over its bus.
     program(
       "hostile-app",
@@ -346,8 +360,8 @@ let package = Package(
       [
         "Stories", "StoryTesting", "Worlds", "BusTesting", "ProcessTesting", "Journal", "JournalEvents",
         "MachinePresentation", "AppLink", "AppLinkBus", "BusValue", "SystemBus", "latchkey", "latchkeyd",
-        "latchkey-agent",
-        "latchkey-lock", "bluez-simulator", "story-teller", "saboteur", "hostile-app",
+        "latchkey-agent", "latchkey-lock", "bluez-simulator", "story-teller", "saboteur", "hostile-app", "trial-app",
+        "heart-rate-collector", "heart-rate-strap", "history-sensor", "history-reader",
         grdb, log,
       ]),
     // The suite of BlueZ behaviour on the simulator, and a recording of its run on bluetoothd.

@@ -57,6 +57,7 @@ open class CBManager: CoreBluetoothObject, @unchecked Sendable {
 
   /// Applies one event to the objects' state and tells the delegate. Runs on the manager's queue.
   func apply(_ body: Event.Body) {
+    CallRecord.note(body, self)
     switch body {
     case .stateChanged(let state): change(to: state)
     case .managerRejected(let error):

@@ -10,6 +10,8 @@ package struct InstalledApp: Sendable, Hashable {
   package var infoPlist: String
   /// The systemd unit that runs it, if systemd is the supervisor.
   package var systemdUnit: String?
+  /// Variables that are added to its environment if latchkeyd itself starts it.
+  package var environment: [String: String] = [:]
 }
 
 /// The apps of this machine: one folder each, with an Info.plist.
@@ -93,7 +95,22 @@ package struct AppRegistry: Sendable {
         wakeBudget: try wakeBudget(plist, path),
         displayName: try name(displayName ?? bundleName, path)),
       executable: program, arguments: try value("LatchkeyArguments", [String].self, "an array of strings") ?? [],
-      infoPlist: path, systemdUnit: unit)
+      infoPlist: path, systemdUnit: unit,
+      environment: try environment(value("LSEnvironment", [String: String].self, "a dictionary of strings"), path))
+  }
+
+  /// What latchkeyd itself tells an app can't be set.
+  private static let reserved = ["LATCHKEY_INFO_PLIST", "STATE_DIRECTORY", "CREDENTIALS_DIRECTORY"]
+
+  private static func environment(
+    _ variables: [String: String]?, _ path: String
+  ) throws(DaemonError) -> [String: String] {
+    for name in (variables ?? [:]).keys.sorted() {
+      guard !name.isEmpty, !name.utf8.contains(where: { $0 == UInt8(ascii: "=") || $0 == 0 }), !reserved.contains(name),
+        variables?[name]?.utf8.contains(0) != true
+      else { throw DaemonError("LSEnvironment in \(path) can't set the variable \"\(name.prefix(64))\".") }
+    }
+    return variables ?? [:]
   }
 
   /// A name for people, which is shown on one line.
