@@ -86,19 +86,6 @@ extension SystemStatus: BusStructure {
   static let layout = Layout(
     Self.init, \.version, \.bluetooth, \.apps, \.appsLeftOut, \.links, \.linksLeftOut, \.pairings, \.wakes,
     \.wakesLeftOut, \.storeTrouble, \.alerts, \.states, \.statesLeftOut, \.movements, \.movementsLeftOut)
-
-  /// A latchkeyd from before apps could report, and before the user was shown alerts, sends nothing after the store's trouble.
-  init(busValue: Value) throws(BusError) {
-    guard case .structure(var members) = busValue else { throw malformed("a status is \(Self.signature)") }
-    let layout = Self.layout
-    let count = layout.memberSignatures.count
-    let added = 5
-    let isEarlier = members.count == count - added
-    if isEarlier { members += layout.values(SystemStatus(bluetooth: .unknown, apps: [])).suffix(added) }
-    guard members.count == count else { throw malformed("a status is \(Self.signature)") }
-    var reader = ArgumentReader(members)
-    self = try layout.read(&reader)
-  }
 }
 
 extension UserAlert: BusStructure {

@@ -109,21 +109,6 @@ struct StatusWatchTests {
     system.server.close()
   }
 
-  @Test("Issue 9: the status of a latchkeyd from before apps could report is read, and has no reports")
-  func beforeReports() throws {
-    guard case .structure(let members) = Sample.status.busValue else {
-      Issue.record("a status is no structure")
-      return
-    }
-    var expected = Sample.status
-    (expected.states, expected.statesLeftOut, expected.movements, expected.movementsLeftOut) = ([], 0, [], 0)
-    #expect(try SystemStatus(busValue: .structure(Array(members.dropLast(4)))) == expected)
-    for count in [0, 9, 11, 13, 15] {
-      let other = Array((members + members).prefix(count))
-      #expect(throws: BusError.self) { try SystemStatus(busValue: .structure(other)) }
-    }
-  }
-
   @Test("Issue 9: an app that reports to a latchkeyd from before there were reports is not cut off")
   func earlierSystem() async throws {
     let bus = try PrivateBus()
