@@ -7,6 +7,7 @@
 # make test-warp five days away on a real kernel's clock, in one virtual machine; minutes.
 # make test-vm  the scenarios on two virtual machines with real BlueZ, with the packages installed; an hour or two.
 # make test-pairing  `latchkey pair` on two virtual machines, with a question to both users; minutes, after `make deb`.
+# make test-doctor  `latchkey doctor` on two virtual machines: the faults that are made are named, and mended by its commands.
 # make test-power-cut  cuts a machine's power 30 times, right after answers; half an hour.
 # make test-disk-cut  the same on a separate file system, without a machine; needs root; minutes.
 # make docs  the documentation of both products, in .build/docs.
@@ -32,7 +33,7 @@ BENCH_ARGUMENTS ?=
 TEST_LIMIT_SECONDS ?= 1800
 
 .PHONY: demo test test-systemd vm test-air test-vm test-warp bench deb test-deb lint clean
-.PHONY: docs bench-vm test-bluez test-pairing test-power-cut test-disk-cut dependencies test-dependencies package-dependencies
+.PHONY: docs bench-vm test-bluez test-doctor test-pairing test-power-cut test-disk-cut dependencies test-dependencies package-dependencies
 
 demo: dependencies
 	$(SWIFT) build -c release --product latchkeyd
@@ -83,6 +84,10 @@ test-power-cut: vm
 	compgen -G '.build/packages/latchkeyd_*.deb' >/dev/null || $(MAKE) deb
 	scripts/vm/test-power-cut $(POWER_CUT_ARGUMENTS)
 
+test-doctor: vm
+	compgen -G '.build/packages/latchkeyd_*.deb' >/dev/null || $(MAKE) deb
+	scripts/vm/test-doctor
+
 test-pairing: vm
 	scripts/vm/test-pairing
 
@@ -113,6 +118,7 @@ test-deb: package-dependencies test-dependencies
 lint:
 	$(SWIFT) format lint --strict -r Sources Tests Benchmarks lockfirmware-sim Package.swift
 	scripts/check-imports
+	scripts/generate-api-uses --check
 
 # Writes .build/docs/CoreBluetooth and .build/docs/CoreBluetoothTestKit, for any web server.
 docs: dependencies

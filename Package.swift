@@ -24,6 +24,12 @@ func library(_ name: String, _ dependencies: [Target.Dependency] = [], path: Str
   .target(name: name, dependencies: dependencies, path: path ?? "Sources/\(name)", swiftSettings: strict)
 }
 
+func outsideCode(_ name: String, path: String, _ mode: SwiftLanguageMode, excluding: [String] = []) -> Target {
+  .target(
+    name: name, dependencies: ["CoreBluetooth"], path: path, exclude: excluding, packageAccess: false,
+    swiftSettings: [.swiftLanguageMode(mode), .treatAllWarnings(as: .error)])
+}
+
 func program(_ name: String, _ dependencies: [Target.Dependency], path: String? = nil) -> Target {
   .executableTarget(name: name, dependencies: dependencies, path: path ?? "Sources/\(name)", swiftSettings: strict)
 }
@@ -40,6 +46,7 @@ let package = Package(
   name: "Latchkey",
   products: [
     .library(name: "CoreBluetooth", targets: ["CoreBluetooth"]),
+    .library(name: "LatchkeyTime", targets: ["LatchkeyTime"]),
     .library(name: "CoreBluetoothTestKit", targets: ["CoreBluetoothTestKit"]),
   ],
   // Exact versions, so that a checkout always builds the same, and Package.resolved need not be committed.
@@ -118,7 +125,9 @@ let package = Package(
         "Journal", "JournalEvents", "CSystemd", "DurableFiles", "TimeTypes", "LatchkeyVersion", deque, ordered, grdb,
         log,
       ]),
-    library("CoreBluetooth", ["AppLink", "AppLinkBus", "BluetoothTypes", "Threads", log]),
+    // The story's time for apps, which is the machine's time elsewhere.
+    library("LatchkeyTime", ["Timekeeping", "TimeTypes"]),
+    library("CoreBluetooth", ["CSystemd", "JournalEvents", "AppLink", "AppLinkBus", "BluetoothTypes", "Threads", log]),
     library(
       "CoreBluetoothTestKit",
       [
@@ -141,7 +150,10 @@ let package = Package(
         yams,
       ]),
     library(
-      "Stories", ["ChildProcesses", "Worlds", "Journal", "JournalEvents", "Radio", "AppLink", "TimeTypes", yams]),
+      "Stories",
+      [
+        "BluetoothTypes", "ChildProcesses", "Worlds", "Journal", "JournalEvents", "Radio", "AppLink", "TimeTypes", yams,
+      ]),
 
     // Shows a story and its verdict to a person: in words on a terminal, and as a picture.
     library("StoryPresentation", ["Stories", "Worlds", "Journal", "JournalEvents", "ConsoleOutput", "TimeTypes"]),
@@ -187,8 +199,9 @@ let package = Package(
       "latchkey",
       [
         "Stories", "StoryPresentation", "Worlds", "MachinePresentation", "MachineSetup", "MachineDiagnosis",
-        "LockCryptography", "LatchkeyVersion", "AppLink", "AppLinkBus", "ConsoleOutput", "Threads", "TimeTypes",
-        arguments, system,
+        "LockCryptography", "LatchkeyVersion", "AppLink", "AppLinkBus", "BusValue", "ConsoleOutput", "SystemBus",
+        "Threads",
+        "TimeTypes", arguments, system,
       ]),
     program(
       "latchkey-bench",
@@ -219,8 +232,14 @@ let package = Package(
       ],
       path: "lockfirmware-sim/Sources/latchkey-lock"),
 
+    // Apps as an iOS developer writes them. Each has its Info.plist and its story.
+    program("heart-rate-collector", ["CoreBluetooth", "LatchkeyTime"], path: "Examples/HeartRateCollector/Sources"),
+    program("heart-rate-strap", ["CoreBluetooth", "LatchkeyTime"], path: "Examples/HeartRateStrap/Sources"),
+    program("history-sensor", ["CoreBluetooth", "LatchkeyTime"], path: "Examples/HistorySensor/Sources"),
+    program("history-reader", ["CoreBluetooth"], path: "Examples/HistoryReader/Sources"),
+
     tests("ChildProcessesTests", ["ChildProcesses", "Threads"]),
-    tests("TimekeepingTests", ["Timekeeping", "Journal", "JournalEvents", "TimeTypes", log]),
+    tests("TimekeepingTests", ["Timekeeping", "LatchkeyTime", "Journal", "JournalEvents", "TimeTypes", log]),
     // A private dbus-daemon for tests over a bus.
     library("BusTesting", ["SystemBus", "ChildProcesses"], path: "Tests/BusTesting"),
     // Processes and threads that tests start.
@@ -264,7 +283,17 @@ let package = Package(
       ], path: "Tests/ScheduleTesting"),
     program("schedule-soak", ["ScheduleTesting", arguments], path: "Tests/Support/schedule-soak"),
     tests("ScheduleTests", ["ScheduleTesting", "ProcessTesting"]),
-    tests("CoreBluetoothTests", ["CoreBluetooth", "CoreBluetoothTestKit", "AppLink", "BluetoothTypes"]),
+    tests(
+      "CoreBluetoothTests",
+      [
+        "CoreBluetooth", "CoreBluetoothTestKit", "AppLink", "BluetoothTypes", "AppCodeSwift5", "AppCodeSwift6",
+        "APIUses",
+      ]),
+    // What apps and libraries for iOS contain. They import CoreBluetooth alone, and see what another package would see.
+    outsideCode("AppCodeSwift5", path: "Tests/AppCode/Swift5", .v5),
+    outsideCode("AppCodeSwift6", path: "Tests/AppCode/Swift6", .v6),
+    // A use of every declaration of the API. `scripts/generate-api-uses` writes it.
+    outsideCode("APIUses", path: "Tests/AppCode/API", .v6, excluding: ["symbols.txt"]),
     // Pseudorandom numbers from a fixed seed.
     library("RandomTesting", path: "Tests/RandomTesting"),
     tests(
@@ -327,6 +356,8 @@ let package = Package(
         "Stories", "StoryPresentation", "ConsoleOutput", "Worlds", "AppLink", "CoreBluetooth", "LockProtocol",
         "LockCryptography", "Journal", "JournalEvents", "Threads", "Timekeeping", "AppLinkBus", log,
       ], path: "Tests/Support/saboteur"),
+    // An app whose arguments say what it does with Bluetooth, for stories about the rules of the background.
+    program("trial-app", ["CoreBluetooth", "LatchkeyTime"], path: "Tests/Support/trial-app"),
     // An app that sends arbitrary messages to latchkeyd over its bus.
     program(
       "hostile-app",
@@ -336,9 +367,10 @@ let package = Package(
       "IntegrationTests",
       [
         "Stories", "StoryTesting", "Worlds", "BusTesting", "ProcessTesting", "Journal", "JournalEvents",
-        "MachinePresentation", "latchkey", "latchkeyd", "latchkey-agent", "latchkey-lock", "bluez-simulator",
-        "story-teller", "saboteur", "hostile-app",
-        grdb,
+        "MachinePresentation", "AppLink", "AppLinkBus", "BusValue", "SystemBus", "latchkey", "latchkeyd",
+        "latchkey-agent", "latchkey-lock", "bluez-simulator", "story-teller", "saboteur", "hostile-app", "trial-app",
+        "heart-rate-collector", "heart-rate-strap", "history-sensor", "history-reader",
+        grdb, log,
       ]),
     // The suite of BlueZ behaviour on the simulator, and a recording of its run on bluetoothd.
     tests(

@@ -16,6 +16,7 @@ for unit in latchkeyd latchkey-agent latchkey-lock; do
   put "systemd/tmpfiles.d/$unit.conf" "usr/lib/tmpfiles.d/$unit.conf"
 done
 put systemd/system/bluetooth.service.d/50-latchkey.conf usr/lib/systemd/system/bluetooth.service.d/50-latchkey.conf
+put systemd/user/latchkey-alerts.service usr/lib/systemd/user/latchkey-alerts.service
 put dbus/org.latchkey.System1.conf usr/share/dbus-1/system.d/org.latchkey.System1.conf
 put dbus/org.latchkey.System1.service usr/share/dbus-1/system-services/org.latchkey.System1.service
 put dbus/org.latchkey.System1.xml usr/share/dbus-1/interfaces/org.latchkey.System1.xml

@@ -88,18 +88,29 @@ install_bleak() {
   echo "${bleak_packages[*]}" >"$bleak_stamp"
 }
 
-# The picture of a story is tried in a browser. It is large, and everything else works without it.
-install_chromium() {
-  if [ "${1:-}" != tests ] || [ -x /usr/bin/chromium ]; then return; fi
+# optional PROGRAM WHAT [PACKAGE]: installs the program's package if that is possible. Everything but one test works without it.
+optional() {
+  local package=${3:-$1}
+  if [ -x "/usr/bin/$1" ]; then return; fi
   if [ "$(id -u)" -ne 0 ] || ! command -v apt-get >/dev/null \
-    || ! { apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends chromium; } >&2; then
-    say "Chromium is not installed; the test of pictures in a browser is left out (apt install chromium)."
+    || ! { apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "$package"; } >&2; then
+    say "$1 is not installed; $2 is left out (apt install $package)."
   fi
+}
+
+install_optional() {
+  if [ "${1:-}" != tests ]; then return; fi
+  optional zsh "the test of completions in zsh"
+  optional fish "the test of completions in fish"
+  optional dunst "the test of notifications on a desktop"
+  optional Xvfb "the test of notifications on a desktop" xvfb
+  # It is large.
+  optional chromium "the test of pictures in a browser"
 }
 
 if [ ${#missing[@]} -eq 0 ]; then
   install_bleak
-  install_chromium "$@"
+  install_optional "$@"
   exit 0
 fi
 
@@ -122,4 +133,4 @@ say "Installing ${missing[*]}"
 "${as_root[@]}" apt-get update -q >&2
 DEBIAN_FRONTEND=noninteractive "${as_root[@]}" "${install[@]}" >&2
 install_bleak
-install_chromium "$@"
+install_optional "$@"

@@ -10,9 +10,13 @@ package enum ControlRequest: Sendable, Hashable {
   case quitApp(bundleIdentifier: String)
   /// The app is killed as under memory pressure. What it asked for stays in force.
   case reclaimApp(bundleIdentifier: String)
+  /// Memory is short: the app that has been suspended longest is killed. What it asked for stays in force.
+  case reclaimMemory
   /// Asks an app for an action, by a name known to the app. The app is started or woken for it. Answered when it is
   /// done.
   case performAction(bundleIdentifier: String, name: String)
+  /// Whether the app may use Bluetooth. Apps may, until the user says no. A no ends everything that the app asked for.
+  case allowApp(bundleIdentifier: String, isAllowed: Bool)
   /// The user's own switch for Bluetooth.
   case setBluetooth(on: Bool)
   case status

@@ -23,6 +23,8 @@ package enum Request: Sendable, Hashable {
   case completeAction(ActionIdentifier, error: String?)
   /// Shows the user a line for as long as it matters, or takes it back with `nil`. An app has one line.
   case showAlert(String?)
+  /// Tells the user about something that the app controls. It neither wakes the app nor keeps it awake.
+  case report(AppReport)
 
   /// The app's delegates have returned from every event up to this one, and the library is idle.
   case handled(through: EventSequence)

@@ -53,6 +53,8 @@ package struct AppStatus: Sendable, Hashable {
   package var state: AppState
   package var processIdentifier: Int32?
   package var quitByUser: Bool
+  /// Whether the user lets it use Bluetooth.
+  package var isAllowed: Bool
   /// Connection requests that have not completed.
   package var pendingConnections: Int
   package var connections: Int
@@ -66,13 +68,14 @@ package struct AppStatus: Sendable, Hashable {
   package var activity: AppActivity
   package init(
     bundleIdentifier: String, state: AppState, processIdentifier: Int32? = nil, quitByUser: Bool = false,
-    pendingConnections: Int = 0, connections: Int = 0, launches: Int = 0, alert: String? = nil,
+    isAllowed: Bool = true, pendingConnections: Int = 0, connections: Int = 0, launches: Int = 0, alert: String? = nil,
     peers: [PeerStatus] = [], peersLeftOut: Int = 0, activity: AppActivity = AppActivity()
   ) {
     self.bundleIdentifier = bundleIdentifier
     self.state = state
     self.processIdentifier = processIdentifier
     self.quitByUser = quitByUser
+    self.isAllowed = isAllowed
     self.pendingConnections = pendingConnections
     self.connections = connections
     self.launches = launches
@@ -95,16 +98,25 @@ package struct SystemStatus: Sendable, Hashable {
   package var linksLeftOut: Int
   /// Pairings that wait for the user's answer.
   package var pairings: [PairingQuestion]
-  /// The last wakes of each app since the system started, oldest first.
+  /// The last wakes of each app, oldest first.
   package var wakes: [WakeRecord]
   /// How many older ones there are. They are in the journal.
   package var wakesLeftOut: Int
   /// Why promises can't be stored at this moment, and what that means. `nil` if they can.
   package var storeTrouble: String?
+  /// What the user has not answered yet, oldest first.
+  package var alerts: [UserAlert]
+  /// What apps control and how it is, such as a door, in the order of the apps' names.
+  package var states: [ReportedState]
+  package var statesLeftOut: Int
+  /// The last movements that each app told of since the system started, oldest first.
+  package var movements: [ReportedMovement]
+  package var movementsLeftOut: Int
   package init(
     version: String = "", bluetooth: ManagerState, apps: [AppStatus], appsLeftOut: Int = 0, links: [PeerStatus] = [],
     linksLeftOut: Int = 0, pairings: [PairingQuestion] = [], wakes: [WakeRecord] = [], wakesLeftOut: Int = 0,
-    storeTrouble: String? = nil
+    storeTrouble: String? = nil, alerts: [UserAlert] = [], states: [ReportedState] = [], statesLeftOut: Int = 0,
+    movements: [ReportedMovement] = [], movementsLeftOut: Int = 0
   ) {
     self.version = version
     self.bluetooth = bluetooth
@@ -116,6 +128,11 @@ package struct SystemStatus: Sendable, Hashable {
     self.wakes = wakes
     self.wakesLeftOut = wakesLeftOut
     self.storeTrouble = storeTrouble
+    self.alerts = alerts
+    self.states = states
+    self.statesLeftOut = statesLeftOut
+    self.movements = movements
+    self.movementsLeftOut = movementsLeftOut
   }
 
   /// The most entries that the lists have.
@@ -125,6 +142,9 @@ package struct SystemStatus: Sendable, Hashable {
     package static let links = 64
     package static let pairings = 64
     package static let wakes = 1024
+    package static let alerts = 32
+    package static let states = 64
+    package static let movements = 256
     /// Of a device's name, in bytes.
     package static let nameBytes = 248
   }

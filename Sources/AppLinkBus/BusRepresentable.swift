@@ -226,6 +226,7 @@ extension PeripheralState: BusWrapper { typealias Wrapped = UInt8 }
 extension ATTError: BusWrapper { typealias Wrapped = UInt8 }
 extension Role: BusWrapper { typealias Wrapped = String }
 extension AppState: BusWrapper { typealias Wrapped = String }
+extension AppReport.Kind: BusWrapper { typealias Wrapped = String }
 extension WakeReason: BusWrapper { typealias Wrapped = String }
 extension PairingQuestion.Kind: BusWrapper { typealias Wrapped = String }
 extension CharacteristicProperties: BusWrapper { typealias Wrapped = UInt16 }

@@ -7,8 +7,8 @@ enum ControlCoding {
 
   /// In the order of introspection.
   private static let table = MessageTable<ControlRequest>([
-    openApp, leaveApp, quitApp, reclaimApp, performAction, setBluetooth, getStatus, watchStatus, attendPairings,
-    answerPairing, pair,
+    openApp, leaveApp, quitApp, reclaimApp, performAction, allowApp, setBluetooth, getStatus, watchStatus,
+    attendPairings, answerPairing, pair, reclaimMemory,
   ])
 
   private static let openApp = Message("OpenApp", ["bundle_identifier"], ControlRequest.openApp)
@@ -17,6 +17,7 @@ enum ControlCoding {
   private static let reclaimApp = Message("ReclaimApp", ["bundle_identifier"], ControlRequest.reclaimApp)
   private static let performAction = Message(
     "PerformAction", ["bundle_identifier", "name"], ControlRequest.performAction)
+  private static let allowApp = Message("AllowApp", ["bundle_identifier", "is_allowed"], ControlRequest.allowApp)
   private static let setBluetooth = Message("SetBluetooth", ["on"], ControlRequest.setBluetooth)
   private static let getStatus = Message("GetStatus", returns: [.init("status", SystemStatus.self)]) {
     ControlRequest.status
@@ -32,6 +33,7 @@ enum ControlCoding {
     ControlRequest.answerPairing(PairingAnswer(question: question, isAccepted: isAccepted, passkey: passkey))
   }
   private static let pair = Message("Pair", ["device"], ControlRequest.pair)
+  private static let reclaimMemory = Message("ReclaimMemory") { ControlRequest.reclaimMemory }
 
   /// The signal to those that watch: the status has changed. Its number grows with each change. After it, a client is
   /// told nothing more until it has asked for the status.
@@ -43,7 +45,9 @@ enum ControlCoding {
     case .leaveApp(let app): leaveApp(app)
     case .quitApp(let app): quitApp(app)
     case .reclaimApp(let app): reclaimApp(app)
+    case .reclaimMemory: reclaimMemory()
     case .performAction(let app, let name): performAction(app, name)
+    case .allowApp(let app, let isAllowed): allowApp(app, isAllowed)
     case .setBluetooth(let on): setBluetooth(on)
     case .status: getStatus()
     case .watchStatus: watchStatus()

@@ -12,7 +12,7 @@ enum RequestCoding {
     createManager, resumeManager, destroyManager, scan, stopScan, connect, cancelConnection, discoverServices,
     discoverIncludedServices, discoverCharacteristics, discoverDescriptors, readCharacteristic, writeCharacteristic,
     setNotify, readDescriptor, writeDescriptor, readRSSI, addService, removeService, removeAllServices,
-    startAdvertising, stopAdvertising, updateValue, respond, completeAction, showAlert, handled,
+    startAdvertising, stopAdvertising, updateValue, respond, completeAction, showAlert, report, handled,
   ])
 
   /// `nil` if no request has this name. The arguments' signature fits the shape.
@@ -112,6 +112,10 @@ enum RequestCoding {
 
   private static let completeAction = Message("CompleteAction", ["action", "error"], Request.completeAction)
   private static let showAlert = Message("ShowAlert", ["text"], Request.showAlert)
+  private static let report = Message("Report", ["kind", "subject", "text"]) {
+    (kind: AppReport.Kind, subject: String, text: String) in
+    Request.report(AppReport(kind, subject: subject, text: text))
+  }
   private static let handled = Message("Handled", ["through"], Request.handled)
 
   // MARK: Writing
@@ -127,6 +131,7 @@ enum RequestCoding {
     case .respond(let request, let error, let value): respond(request, error, value)
     case .completeAction(let action, let error): completeAction(action, error)
     case .showAlert(let text): showAlert(text)
+    case .report(let news): report(news.kind, news.subject, news.text)
     case .handled(let sequence): handled(sequence)
     }
   }

@@ -1,5 +1,6 @@
 import AppLink
 import BluetoothTypes
+import BusValue
 import FoundationEssentials
 import SystemBus
 
@@ -84,13 +85,17 @@ extension SystemStatus: BusStructure {
   /// The version stays the first member for good: a client of another version reads it, and names it to the user.
   static let layout = Layout(
     Self.init, \.version, \.bluetooth, \.apps, \.appsLeftOut, \.links, \.linksLeftOut, \.pairings, \.wakes,
-    \.wakesLeftOut, \.storeTrouble)
+    \.wakesLeftOut, \.storeTrouble, \.alerts, \.states, \.statesLeftOut, \.movements, \.movementsLeftOut)
+}
+
+extension UserAlert: BusStructure {
+  static let layout = Layout(Self.init, \.identifier, \.app, \.title, \.text, \.unixSeconds)
 }
 
 extension AppStatus: BusStructure {
   static let layout = Layout(
-    Self.init, \.bundleIdentifier, \.state, \.processIdentifier, \.quitByUser, \.pendingConnections, \.connections,
-    \.launches, \.alert, \.peers, \.peersLeftOut, \.activity)
+    Self.init, \.bundleIdentifier, \.state, \.processIdentifier, \.quitByUser, \.isAllowed, \.pendingConnections,
+    \.connections, \.launches, \.alert, \.peers, \.peersLeftOut, \.activity)
 }
 
 extension AppActivity: BusStructure {
@@ -108,6 +113,14 @@ extension PairingQuestion: BusStructure {
 
 extension WakeRecord: BusStructure {
   static let layout = Layout(Self.init, \.app, \.because, \.unixSeconds, \.seconds, \.told, \.said, \.outcome)
+}
+
+extension ReportedState: BusStructure {
+  static let layout = Layout(Self.init, \.app, \.subject, \.text, \.sinceUnixSeconds)
+}
+
+extension ReportedMovement: BusStructure {
+  static let layout = Layout(Self.init, \.app, \.subject, \.text, \.unixSeconds)
 }
 
 // MARK: Errors

@@ -33,6 +33,8 @@ package struct SimulatedWorld: Sendable {
     case refused(String)
   }
 
+  /// Whether advertisements and scans are among the events. They are many.
+  package var recordsAir = false
   private var radio: Radio
   private let seed: UInt64
   private var machines: [String: BlueZModel] = [:]
@@ -128,6 +130,11 @@ package struct SimulatedWorld: Sendable {
       })
   }
 
+  /// What the machine's controller advertises, by advertising set.
+  package func advertisements(of machine: String) -> [AdvertisingParameters] {
+    radio.advertisements(of: ControllerIdentifier(machine))
+  }
+
   package func address(of machine: String) -> DeviceAddress? { machines[machine]?.configuration.address }
 
   /// Sets which of bluetoothd's known bugs are simulated, for tests.
@@ -208,7 +215,9 @@ package struct SimulatedWorld: Sendable {
     case .send(let client, let message): outputs.append(.send(machine: name, to: client, message))
     case .channel(let effect): outputs.append(.channel(machine: name, effect))
     case .broadcast(let signal): outputs.append(.broadcast(machine: name, signal))
-    case .radio(let input): pending.append(.radio(input))
+    case .radio(let input):
+      if recordsAir, let event = WorldEvent(input, machine: name) { record(event) }
+      pending.append(.radio(input))
     case .readRSSI(let query, let link):
       let strength = radio.rssi(of: link, at: ControllerIdentifier(name), time: now)
       pending.append(.model(name, .rssi(query, strength)))

@@ -90,6 +90,10 @@ package enum WorldEvent: Sendable, Hashable, Codable {
   case bluetoothdStarted(machine: String)
   case bluetoothdStopped(machine: String, cause: String)
   case adapterPowered(machine: String, isOn: Bool)
+  // What is on the air, if the world records it (`SimulatedWorld.recordsAir`).
+  case advertisingBegan(machine: String, set: UInt8, AirContent)
+  case advertisingEnded(machine: String, set: UInt8)
+  case scanningChanged(machine: String, isOn: Bool)
   /// What bluetoothd logs about bad input and failures.
   case diagnostic(machine: String, text: String)
 }

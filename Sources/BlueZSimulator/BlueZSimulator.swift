@@ -54,21 +54,25 @@ package final class BlueZSimulator: Sendable {
   private let machines: [SimulatorMachine]
   private let seed: UInt64
   private let physics: RadioPhysics
+  private let recordsAir: Bool
   private let time: any TimeSource
   private let logger: Logger
   private let onLine: @Sendable (SimulatorLine) -> Void
   private let inputs: AsyncStream<Arrival>
   private let queue: AsyncStream<Arrival>.Continuation
 
-  /// - Parameter onLine: is told of every answer and every event, in order.
+  /// - Parameters:
+  ///   - recordsAir: whether advertisements and scans are among the events.
+  ///   - onLine: is told of every answer and every event, in order.
   package init(
     machines: [SimulatorMachine], seed: UInt64, physics: RadioPhysics = RadioPhysics(), time: any TimeSource,
-    logger: Logger,
+    logger: Logger, recordsAir: Bool = false,
     onLine: @escaping @Sendable (SimulatorLine) -> Void
   ) {
     self.machines = machines
     self.seed = seed
     self.physics = physics
+    self.recordsAir = recordsAir
     self.time = time
     self.logger = logger
     self.onLine = onLine
@@ -140,6 +144,7 @@ package final class BlueZSimulator: Sendable {
       self.alarm = alarm
       now = simulator.time.now
       world = SimulatedWorld(seed: simulator.seed, physics: simulator.physics)
+      world.recordsAir = simulator.recordsAir
     }
 
     mutating func add(_ machine: SimulatorMachine, at index: Int) async throws {

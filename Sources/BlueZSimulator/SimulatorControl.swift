@@ -75,7 +75,21 @@ extension WorldEvent {
     case .bluetoothdStarted(let machine): (.bluetoothdStarted, [.machine: machine])
     case .bluetoothdStopped(let machine, let cause): (.bluetoothdStopped, [.machine: machine, .cause: cause])
     case .adapterPowered(let machine, let isOn): (.adapterPowered, [.machine: machine, .on: String(isOn)])
+    case .advertisingBegan(let machine, let set, let content):
+      (.advertisingChanged, content.fields.merging([.machine: machine, .set: String(set), .on: "true"]) { $1 })
+    case .advertisingEnded(let machine, let set):
+      (.advertisingChanged, [.machine: machine, .set: String(set), .on: "false"])
+    case .scanningChanged(let machine, let isOn): (.scanningChanged, [.machine: machine, .on: String(isOn)])
     case .diagnostic(let machine, let text): (.bluetoothdDiagnostic, [.machine: machine, .text: text])
     }
+  }
+}
+
+extension AirContent {
+  fileprivate var fields: [JournalField: String] {
+    var fields: [JournalField: String] = [.interval: String(intervalMilliseconds)]
+    fields[.name] = name
+    if !services.isEmpty { fields[.services] = services.map { "\($0)" }.joined(separator: ",") }
+    return fields
   }
 }

@@ -66,7 +66,7 @@ extension Device {
 
   func includedServices(of handle: AttributeHandle, _ uuids: [BluetoothUUID]?) -> [ServiceSnapshot] {
     (attributes[handle]?.includes ?? []).compactMap { $0.remoteAttribute?.handle }
-      .compactMap { attributes[$0]?.serviceSnapshot }
+      .compactMap { attributes[$0] }.filter { !$0.isOfTheSystem }.compactMap(\.serviceSnapshot)
       .filter { service in uuids.map { $0.contains(service.uuid) } ?? true }
   }
 }
@@ -76,6 +76,17 @@ extension RemoteAttribute {
     guard kind == .service, let uuid else { return nil }
     return ServiceSnapshot(handle: handle, uuid: uuid, isPrimary: isPrimary)
   }
+}
+
+extension RemoteAttribute {
+  /// Generic Access, Generic Attribute, Human Interface Device, and Apple's notification centre: services that belong to
+  /// the system. iOS never shows them to apps, not even to one that names them.
+  private static let uuidsOfTheSystem: Set<BluetoothUUID> = [
+    BluetoothUUID(UInt16(0x1800)), BluetoothUUID(UInt16(0x1801)), BluetoothUUID(UInt16(0x1812)),
+    BluetoothUUID(high: 0x7905_F431_B5CE_4E99, low: 0xA40F_4B1E_122D_00D0),
+  ]
+
+  var isOfTheSystem: Bool { uuid.map { Self.uuidsOfTheSystem.contains($0) } ?? false }
 }
 
 extension ServiceSnapshot {
@@ -95,7 +106,7 @@ extension [ServiceSnapshot] {
   }
 
   private mutating func discoverServices(_ uuids: [BluetoothUUID]?, of device: Device) -> OperationResult {
-    for service in device.children(of: nil, .service, uuids) where service.isPrimary {
+    for service in device.children(of: nil, .service, uuids) where service.isPrimary && !service.isOfTheSystem {
       if !contains(where: { $0.handle == service.handle }), let snapshot = service.serviceSnapshot { append(snapshot) }
     }
     sort { $0.handle < $1.handle }

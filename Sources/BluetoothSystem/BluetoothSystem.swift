@@ -24,6 +24,7 @@ package struct BluetoothSystem: Sendable {
   var managers: [ManagerKey: Manager] = [:]
   var peers: [PeerIdentifier: PeerRecord] = [:]
   var remembered = RememberedSubscriptions()
+  var alerts = Alerts()
 
   // What bluetoothd reports.
   var bluez = BlueZMirror()
@@ -89,6 +90,7 @@ package struct BluetoothSystem: Sendable {
     case .appLaunched(let app, let process): appLaunched(app, process)
     case .appLaunchFailed(let app, let message): appLaunchFailed(app, message)
     case .appEnded(let app, let process, let how): appEnded(app, process, how: how)
+    case .memoryPressure: reclaimMemory(because: "memory pressure")
     case .resumedFromSleep: wokeFromSleep()
     case .timePassed: break
     }

@@ -42,7 +42,7 @@ extension BluetoothSystem {
   mutating func send(
     _ body: AppLink.Event.Body, to manager: ManagerIdentifier?, of name: String, _ link: AppLinkIdentifier
   ) {
-    guard let sequence = apps[name]?.nextSequence(at: now, budget: configuration.wakeBudget) else { return }
+    guard let sequence = apps[name]?.nextSequence(at: now, configuration) else { return }
     emit(.event(AppLink.Event(sequence: sequence, manager: manager, body: body), to: link))
   }
 

@@ -1,5 +1,6 @@
 import AppLink
 import BlueZ
+import BluetoothTypes
 import JournalEvents
 import TimeTypes
 
@@ -37,11 +38,23 @@ package struct AppDeclaration: Sendable, Hashable {
   package var backgroundModes: [String]
   /// The app starts with the system and again whenever it ends, unless the user quit it.
   package var keepAlive: Bool
-  package init(bundleIdentifier: String, backgroundModes: [String] = [], keepAlive: Bool = false) {
+  /// The app's own wake budget. `nil` for the machine's.
+  package var wakeBudget: Duration?
+  /// The app's name for people.
+  package var displayName: String?
+  package init(
+    bundleIdentifier: String, backgroundModes: [String] = [], keepAlive: Bool = false, wakeBudget: Duration? = nil,
+    displayName: String? = nil
+  ) {
     self.bundleIdentifier = bundleIdentifier
     self.backgroundModes = backgroundModes
     self.keepAlive = keepAlive
+    self.wakeBudget = wakeBudget
+    self.displayName = displayName
   }
+
+  /// The wake budgets that may be set, in seconds.
+  package static let wakeBudgetSeconds = 1.0...600.0
 }
 
 /// Why an app is started.
@@ -72,10 +85,20 @@ extension BluetoothSystem {
   package struct Configuration: Sendable, Hashable {
     /// The adapter to use, if the machine has several.
     package var adapter = AdapterChoice.first
-    /// How long a woken app may run after its last event. Apple's documented figure is about 10 s.
+    /// How long a woken app may take to finish what it was told. Apple's documented figure is about 10 s. An app that is
+    /// always at work is stopped after six budgets (`WorkAccount`).
     package var wakeBudget: Duration = .seconds(10)
+    /// For how long events do not wake an app that was always at work.
+    package var throttleRest: Duration = .seconds(10)
     /// How long an app stays awake when it has nothing left to do.
     package var idleGrace: Duration = .seconds(2)
+    /// Whose manufacturer data hold the overflow area of apps in the background (`OverflowArea`). `nil` switches the area
+    /// off: such apps' services are not advertised, and scans do not look for them.
+    package var overflowCompany: UInt16? = OverflowArea.defaultCompany
+    /// How an app in the background scans: for this long, once in each interval. An advertiser that follows Apple's
+    /// guidelines is heard within 1.285 s.
+    package var backgroundScanWindow: Duration = .milliseconds(1300)
+    package var backgroundScanInterval: Duration = .seconds(10)
     /// How long an app without a background mode keeps running after the user left it.
     package var leaveGrace: Duration = .seconds(5)
     /// How long a started app may take to attach.
@@ -135,6 +158,8 @@ extension BluetoothSystem {
     case appLaunchFailed(String, String)
     /// A process that was launched or adopted has ended. `how` is for people: `exit 0`, `signal 9`.
     case appEnded(String, ProcessIdentity, how: String)
+    /// The machine's memory is short.
+    case memoryPressure
     /// The machine was suspended and is running again.
     case resumedFromSleep
     /// `nextDeadline` has come, or the shell woke for reasons of its own.

@@ -9,9 +9,13 @@ extension BluetoothSystem {
   mutating func receive(_ request: AppLink.Request, from link: AppLinkIdentifier) {
     guard let name = appName(of: link) else { return }
     if case .handled(let sequence) = request {
-      for waiting in apps[name]?.handled(through: sequence, at: now) ?? [] { noteDelivered(waiting.body, waiting.manager) }
+      for waiting in apps[name]?.handled(through: sequence, at: now, configuration) ?? [] {
+        noteDelivered(waiting.body, waiting.manager)
+      }
       return
     }
+    // It asks for nothing, so it neither keeps the app awake nor counts as what the app did.
+    if case .report(let report) = request { return self.report(report, app: name) }
     apps[name]?.spoke(at: now)
     apps[name]?.wakes.said()
     // Answers to the app's own requests fill the queue that it does not read.
@@ -38,7 +42,7 @@ extension BluetoothSystem {
       } else {
         misplaced(name, "It has no peripheral manager \(number.rawValue).")
       }
-    case .handled: break
+    case .handled, .report: break
     }
   }
 
@@ -52,6 +56,7 @@ extension BluetoothSystem {
   }
 
   private mutating func receiveCentral(_ request: CentralRequest, _ key: ManagerKey) {
+    if isDenied(key) { return refuse(request, key) }
     switch request {
     case .scan(let scan): self.scan(key, scan)
     case .stopScan: stopScan(key)
@@ -62,6 +67,7 @@ extension BluetoothSystem {
   }
 
   private mutating func receivePeripheral(_ request: PeripheralRequest, _ key: ManagerKey) {
+    if isDenied(key) { return refuse(request, key) }
     switch request {
     case .addService(let definition): addService(key, definition)
     case .removeService(let identifier): removeService(key, identifier)
@@ -89,6 +95,7 @@ extension BluetoothSystem {
       return
     }
     apps[name]?.spoke(at: now)
+    if isDenied(key) { return emit(.queryReply(token, .success([]))) }
     switch query {
     case .retrievePeripherals(_, let wanted):
       let known = wanted.prefix(configuration.peripheralLimit).filter { peers[$0] != nil || bluez.device($0) != nil }

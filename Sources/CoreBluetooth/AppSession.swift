@@ -41,9 +41,15 @@ package final class AppSession: AppLinkDelegate, @unchecked Sendable {
   private var waitingActions: [UserAction] = []
   /// The alert that the app shows the user now. It is repeated to a system that comes back.
   private var alert: String?
+  /// What the app has said of the things that it controls, in the order of their first mention. It is repeated as well.
+  private var states: [(subject: String, text: String)] = []
+  /// Movements that the system has not been told of, because it is away.
+  private var movements: [AppReport] = []
   /// Events whose delegate call has not returned, and managers that have not been brought back yet.
   private var outstanding = 0
   private let phaseChanged = NSCondition()
+  /// The last state that a manager was told says that the user does not let this app use Bluetooth.
+  private var isDenied = false
 
   private struct WeakManager { weak var manager: CBManager? }
 
@@ -84,6 +90,23 @@ package final class AppSession: AppLinkDelegate, @unchecked Sendable {
 
   package var attachment: Attachment {
     locked { Attachment(bundleIdentifier: identity?.bundleIdentifier ?? "", lastEvent: lastEvent) }
+  }
+
+  /// Whether the app may use Bluetooth, as far as it was told.
+  var authorization: CBManagerAuthorization {
+    locked {
+      if case .refused(let error) = phase, Self.state(for: error) == .unauthorized { return .restricted }
+      return isDenied ? .denied : .allowedAlways
+    }
+  }
+
+  /// A manager was told this state.
+  func learned(_ state: ManagerState) {
+    switch state {
+    case .unauthorized: isDenied = true
+    case .poweredOn, .poweredOff: isDenied = false
+    case .unknown, .resetting, .unsupported: break
+    }
   }
 
   // MARK: Managers
@@ -177,6 +200,11 @@ package final class AppSession: AppLinkDelegate, @unchecked Sendable {
         if manager.hasHeard { bringBack(manager) } else { create(manager) }
       }
       if let alert { connection?.send(.showAlert(alert)) }
+      for (subject, text) in states {
+        connection?.send(.report(AppReport(.knownState, subject: subject, text: text)))
+      }
+      for movement in movements { connection?.send(.report(movement)) }
+      movements = []
       announceIfIdle()
     }
     wakeWaiters()
@@ -250,6 +278,26 @@ package final class AppSession: AppLinkDelegate, @unchecked Sendable {
     locked {
       alert = text
       if case .attached = phase { connection?.send(.showAlert(text)) }
+    }
+  }
+
+  func report(_ report: AppReport) {
+    locked {
+      if report.kind != .movement {
+        if let index = states.firstIndex(where: { $0.subject == report.subject }) {
+          guard states[index].text != report.text else { return }
+          states[index].text = report.text
+        } else {
+          states.append((report.subject, report.text))
+          if states.count > AppReport.Limit.subjects { states.removeFirst() }
+        }
+      }
+      if case .attached = phase {
+        connection?.send(.report(report))
+      } else if report.kind == .movement {
+        movements.append(report)
+        if movements.count > AppReport.Limit.movements { movements.removeFirst() }
+      }
     }
   }
 

@@ -13,12 +13,12 @@ public enum ApplicationLaunch {
   ///
   /// Blocks the calling thread until the system has answered, even while the system is away, because only the system
   /// knows. `nil` if the system refuses this app, or if the app has no usable `Info.plist`; the log says which.
-  public static func options() -> [UIApplication.LaunchOptionsKey: Any]? {
+  public static func options() -> [OptionsKey: Any]? {
     AppSession.active.waitForAttachReply().map(options(from:))
   }
 
   /// The same, without blocking the calling thread.
-  public static func options() async -> [UIApplication.LaunchOptionsKey: Any]? {
+  public static func options() async -> [OptionsKey: Any]? {
     let session = AppSession.active
     let reply: AttachReply? = await withCheckedContinuation { continuation in
       // On a thread of its own: the wait has no time limit, and the pools have few threads.
@@ -29,8 +29,8 @@ public enum ApplicationLaunch {
     return reply.map(options(from:))
   }
 
-  private static func options(from reply: AttachReply) -> [UIApplication.LaunchOptionsKey: Any] {
-    var options: [UIApplication.LaunchOptionsKey: Any] = [:]
+  private static func options(from reply: AttachReply) -> [OptionsKey: Any] {
+    var options: [OptionsKey: Any] = [:]
     if !reply.centralsToRestore.isEmpty { options[.bluetoothCentrals] = reply.centralsToRestore }
     if !reply.peripheralsToRestore.isEmpty { options[.bluetoothPeripherals] = reply.peripheralsToRestore }
     return options

@@ -15,10 +15,12 @@ public struct CBATTError: _BridgedStoredNSError, Sendable {
   public static var _nsErrorDomain: String { CBATTErrorDomain }
   public static var errorDomain: String { CBATTErrorDomain }
 
-  public enum Code: Int, _ErrorCodeProtocol, Sendable {
+  /// The named codes are those of the Bluetooth Core specification. Every other number is a code too, as on Apple's
+  /// systems: `Code(rawValue: 0x80)` is a code of the peer's own application.
+  public enum Code: RawRepresentable, _ErrorCodeProtocol, Hashable, Sendable {
     public typealias _ErrorType = CBATTError
 
-    case success = 0
+    case success
     case invalidHandle
     case readNotPermitted
     case writeNotPermitted
@@ -36,7 +38,71 @@ public struct CBATTError: _BridgedStoredNSError, Sendable {
     case insufficientEncryption
     case unsupportedGroupType
     case insufficientResources
+    /// Unavailable, so that a `switch` over the named codes is complete without it.
+    @available(*, unavailable, message: "use init(rawValue:) and rawValue")
+    case unnamed(Int)
+
+    public init?(rawValue: Int) {
+      switch rawValue {
+      case 0: self = .success
+      case 1: self = .invalidHandle
+      case 2: self = .readNotPermitted
+      case 3: self = .writeNotPermitted
+      case 4: self = .invalidPdu
+      case 5: self = .insufficientAuthentication
+      case 6: self = .requestNotSupported
+      case 7: self = .invalidOffset
+      case 8: self = .insufficientAuthorization
+      case 9: self = .prepareQueueFull
+      case 10: self = .attributeNotFound
+      case 11: self = .attributeNotLong
+      case 12: self = .insufficientEncryptionKeySize
+      case 13: self = .invalidAttributeValueLength
+      case 14: self = .unlikelyError
+      case 15: self = .insufficientEncryption
+      case 16: self = .unsupportedGroupType
+      case 17: self = .insufficientResources
+      // `unnamed` can't be written here either. `AnyCode` has the same cases, and so the same layout.
+      default: self = unsafeBitCast(AnyCode.unnamed(rawValue), to: Code.self)
+      }
+    }
+
+    public var rawValue: Int {
+      switch unsafeBitCast(self, to: AnyCode.self) {
+      case .success: 0
+      case .invalidHandle: 1
+      case .readNotPermitted: 2
+      case .writeNotPermitted: 3
+      case .invalidPdu: 4
+      case .insufficientAuthentication: 5
+      case .requestNotSupported: 6
+      case .invalidOffset: 7
+      case .insufficientAuthorization: 8
+      case .prepareQueueFull: 9
+      case .attributeNotFound: 10
+      case .attributeNotLong: 11
+      case .insufficientEncryptionKeySize: 12
+      case .invalidAttributeValueLength: 13
+      case .unlikelyError: 14
+      case .insufficientEncryption: 15
+      case .unsupportedGroupType: 16
+      case .insufficientResources: 17
+      case .unnamed(let number): number
+      }
+    }
+
+    public static func == (left: Code, right: Code) -> Bool { left.rawValue == right.rawValue }
+    public func hash(into hasher: inout Hasher) { hasher.combine(rawValue) }
   }
+}
+
+/// The cases of `CBATTError.Code`, all of them available.
+private enum AnyCode {
+  case success, invalidHandle, readNotPermitted, writeNotPermitted, invalidPdu, insufficientAuthentication,
+    requestNotSupported, invalidOffset, insufficientAuthorization, prepareQueueFull, attributeNotFound,
+    attributeNotLong, insufficientEncryptionKeySize, invalidAttributeValueLength, unlikelyError, insufficientEncryption,
+    unsupportedGroupType, insufficientResources
+  case unnamed(Int)
 }
 
 extension CBATTError {

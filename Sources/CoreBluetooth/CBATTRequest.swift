@@ -2,7 +2,7 @@ import AppLink
 import Foundation
 
 /// A read or a write of a remote central, to be answered with `CBPeripheralManager.respond(to:withResult:)`.
-open class CBATTRequest: NSObject, @unchecked Sendable {
+open class CBATTRequest: CoreBluetoothObject, @unchecked Sendable {
   let remoteIdentifier: RemoteRequestIdentifier
   let needsResponse: Bool
   let isRead: Bool
@@ -11,7 +11,6 @@ open class CBATTRequest: NSObject, @unchecked Sendable {
   private let subject: CBCharacteristic
   private let start: Int
   private var currentValue: Data?
-  var formatText: NSString?
 
   init(
     remoteIdentifier: RemoteRequestIdentifier, central: CBCentral, characteristic: CBCharacteristic, offset: Int,
@@ -34,6 +33,16 @@ open class CBATTRequest: NSObject, @unchecked Sendable {
   open var value: Data? {
     get { locked { currentValue } }
     set { locked { currentValue = newValue } }
+  }
+
+  override func property(_ name: String) -> Property? {
+    switch name {
+    case "central": Property(central)
+    case "characteristic": Property(characteristic)
+    case "offset": Property(offset)
+    case "value": Property(value)
+    default: super.property(name)
+    }
   }
 
   open override var description: String {

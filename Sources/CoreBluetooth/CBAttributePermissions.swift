@@ -1,5 +1,5 @@
 /// The permissions for the value of an attribute that this app publishes.
-public struct CBAttributePermissions: OptionSet, Hashable, Sendable {
+public struct CBAttributePermissions: OptionSet, Sendable {
   public let rawValue: UInt
   public init(rawValue: UInt) { self.rawValue = rawValue }
 

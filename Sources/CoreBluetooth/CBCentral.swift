@@ -15,6 +15,13 @@ open class CBCentral: CBPeer, @unchecked Sendable {
 
   func update(_ snapshot: CentralSnapshot) { locked { maximumLength = snapshot.maximumUpdateValueLength } }
 
+  override func property(_ name: String) -> Property? {
+    switch name {
+    case "maximumUpdateValueLength": Property(maximumUpdateValueLength)
+    default: super.property(name)
+    }
+  }
+
   open override var description: String {
     "<CBCentral: identifier = \(identifier), maximumUpdateValueLength = \(maximumUpdateValueLength)>"
   }

@@ -9,7 +9,7 @@ import Foundation
 /// is not running, and relaunches the app when the request completes.
 open class CBCentralManager: CBManager, @unchecked Sendable {
   /// What a machine's Bluetooth can do.
-  public struct Feature: OptionSet, Hashable, Sendable {
+  public struct Feature: OptionSet, Sendable {
     public let rawValue: UInt
     public init(rawValue: UInt) { self.rawValue = rawValue }
 
@@ -37,6 +37,7 @@ open class CBCentralManager: CBManager, @unchecked Sendable {
   ///   - delegate: Receives all events; its first call is the restoration or the state. Not retained.
   ///   - queue: The queue on which the delegate is called; `nil` means the main queue.
   ///   - options: `CBCentralManagerOption…Key`.
+  @discardableResult
   public init(delegate: (any CBCentralManagerDelegate)?, queue: DispatchQueue?, options: [String: Any]? = nil) {
     currentDelegate = delegate
     super.init(
@@ -47,10 +48,12 @@ open class CBCentralManager: CBManager, @unchecked Sendable {
     session.register(self)
   }
 
+  @discardableResult
   public convenience init(delegate: (any CBCentralManagerDelegate)?, queue: DispatchQueue?) {
     self.init(delegate: delegate, queue: queue, options: nil)
   }
 
+  @discardableResult
   public convenience init() { self.init(delegate: nil, queue: nil, options: nil) }
 
   open weak var delegate: (any CBCentralManagerDelegate)? {
@@ -60,6 +63,7 @@ open class CBCentralManager: CBManager, @unchecked Sendable {
 
   open var isScanning: Bool { locked { scan != nil && toldState == .poweredOn } }
 
+  @discardableResult
   open class func supports(_ features: Feature) -> Bool { features.isEmpty }
 
   // MARK: Scanning
@@ -134,6 +138,7 @@ open class CBCentralManager: CBManager, @unchecked Sendable {
 
   /// Peripherals that this machine knows, in the order of `identifiers`; unknown ones are left out. While the system
   /// is away, only those for which this manager already has an object.
+  @discardableResult
   open func retrievePeripherals(withIdentifiers identifiers: [UUID]) -> [CBPeripheral] {
     guard acceptsCommands("retrievePeripherals(withIdentifiers:)") else { return [] }
     let peers = identifiers.map { PeerIdentifier($0) }
@@ -143,6 +148,7 @@ open class CBCentralManager: CBManager, @unchecked Sendable {
 
   /// Peripherals that are connected to this machine through any app and offer one of the services. For this app each
   /// is disconnected until the app connects to it itself.
+  @discardableResult
   open func retrieveConnectedPeripherals(withServices serviceUUIDs: [CBUUID]) -> [CBPeripheral] {
     guard acceptsCommands("retrieveConnectedPeripherals(withServices:)") else { return [] }
     let services = serviceUUIDs.map(\.bluetoothUUID)
@@ -205,6 +211,22 @@ open class CBCentralManager: CBManager, @unchecked Sendable {
     scan = nil
     discovered = []
     session.send(.central(managerIdentifier, .stopScan), for: self)
+  }
+
+  /// Every peripheral is disconnected. As on Apple's systems, no delegate is called for it.
+  override func accessDidEnd() {
+    for peripheral in table.values.compactMap(\.peripheral) {
+      peripheral.isAwaitingConnection = false
+      connectionEnded(peripheral)
+    }
+  }
+
+  override func property(_ name: String) -> Property? {
+    switch name {
+    case "delegate": Property(delegate)
+    case "isScanning", "scanning": Property(isScanning)
+    default: super.property(name)
+    }
   }
 
   override func tellState() { delegate?.centralManagerDidUpdateState(self) }

@@ -31,6 +31,18 @@ open class CBCharacteristic: CBAttribute, @unchecked Sendable {
   /// Whether this app is subscribed.
   open var isNotifying: Bool { locked { notifying } }
 
+  override func property(_ name: String) -> Property? {
+    switch name {
+    case "service": Property(service)
+    case "properties": Property(Int(properties.rawValue))
+    case "value": Property(value)
+    case "descriptors": Property(descriptors)
+    case "isBroadcasted": Property(false)
+    case "isNotifying": Property(isNotifying)
+    default: super.property(name)
+    }
+  }
+
   open override var description: String {
     let text = value.map { "{length = \($0.count)}" } ?? "(null)"
     return "<\(type(of: self)): UUID = \(uuid.uuidString), properties = 0x"

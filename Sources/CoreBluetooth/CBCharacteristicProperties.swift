@@ -1,5 +1,5 @@
 /// What a characteristic can do.
-public struct CBCharacteristicProperties: OptionSet, Hashable, Sendable {
+public struct CBCharacteristicProperties: OptionSet, Sendable {
   public let rawValue: UInt
   public init(rawValue: UInt) { self.rawValue = rawValue }
 

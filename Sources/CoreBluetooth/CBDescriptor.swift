@@ -21,6 +21,14 @@ open class CBDescriptor: CBAttribute, @unchecked Sendable {
   /// extended properties and both configurations, `Data` for all others.
   open var value: Any? { locked { currentValue } }
 
+  override func property(_ name: String) -> Property? {
+    switch name {
+    case "characteristic": Property(characteristic)
+    case "value": Property(value)
+    default: super.property(name)
+    }
+  }
+
   open override var description: String {
     "<\(type(of: self)): UUID = \(uuid.uuidString), value = \(value.map { "\($0)" } ?? "(null)")>"
   }

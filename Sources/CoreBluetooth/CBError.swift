@@ -80,13 +80,9 @@ extension PeerError {
     switch self {
     case .coreBluetooth(let code, let message): return CBError(CBError.Code(code), message)
     case .att(let error):
-      if let code = CBATTError.Code(rawValue: Int(error.rawValue)) {
-        return CBATTError(code, userInfo: [NSLocalizedDescriptionKey: "The peer answered \(error)."])
-      }
-      // A code of the peer's own application (0x80 and above) has no name. It reaches the app as a number.
-      return NSError(
-        domain: CBATTErrorDomain, code: Int(error.rawValue),
-        userInfo: [NSLocalizedDescriptionKey: "The peer answered \(error)."])
+      // A code of the peer's own application (0x80 and above) has no name, but is a code all the same.
+      let code = CBATTError.Code(rawValue: Int(error.rawValue)) ?? .unlikelyError
+      return CBATTError(code, userInfo: [NSLocalizedDescriptionKey: "The peer answered \(error)."])
     }
   }
 }

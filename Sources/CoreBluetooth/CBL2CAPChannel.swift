@@ -5,7 +5,7 @@ public typealias CBL2CAPPSM = UInt16
 
 /// A connection-oriented L2CAP channel. Opening one is not supported yet: the attempt fails with
 /// `CBError.operationNotSupported`.
-open class CBL2CAPChannel: NSObject, @unchecked Sendable {
+open class CBL2CAPChannel: CoreBluetoothObject, @unchecked Sendable {
   private let remote: CBPeer
   private let number: CBL2CAPPSM
   private let input: InputStream
@@ -22,4 +22,14 @@ open class CBL2CAPChannel: NSObject, @unchecked Sendable {
   open var inputStream: InputStream! { input }
   open var outputStream: OutputStream! { output }
   open var psm: CBL2CAPPSM { number }
+
+  override func property(_ name: String) -> Property? {
+    switch name {
+    case "peer": Property(peer)
+    case "inputStream": Property(inputStream)
+    case "outputStream": Property(outputStream)
+    case "PSM", "psm": Property(Int(psm))
+    default: super.property(name)
+    }
+  }
 }

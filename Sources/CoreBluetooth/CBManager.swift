@@ -3,7 +3,7 @@ import Dispatch
 import Foundation
 
 /// What central and peripheral managers have in common.
-open class CBManager: NSObject, @unchecked Sendable {
+open class CBManager: CoreBluetoothObject, @unchecked Sendable {
   let session: AppSession
   let queue: DispatchQueue
   let creation: ManagerCreation
@@ -17,7 +17,6 @@ open class CBManager: NSObject, @unchecked Sendable {
   var hasHeard = false
   /// The state last told, or `nil` before the first.
   var toldState: ManagerState?
-  var formatText: NSString?
 
   init(creation: ManagerCreation, queue: DispatchQueue?) {
     session = AppSession.active
@@ -37,9 +36,12 @@ open class CBManager: NSObject, @unchecked Sendable {
     locked { toldState.flatMap { CBManagerState(rawValue: Int($0.rawValue)) } ?? .unknown }
   }
 
-  /// On Linux every app that the system knows may use Bluetooth. An app that it refuses gets the state
-  /// `.unauthorized`.
-  open class var authorization: CBManagerAuthorization { .allowedAlways }
+  /// Whether the user lets this app use Bluetooth. On Linux an app may until its user says no with `latchkey allow APP no`,
+  /// so this is never `.notDetermined`. It is `.denied` after a no, and `.restricted` if the system does not know the app. A
+  /// manager's state `.unauthorized` comes with both, and is how an app learns of a change.
+  ///
+  /// Before a manager has a state, this is `.allowedAlways`.
+  open class var authorization: CBManagerAuthorization { AppSession.active.authorization }
 
   @available(*, deprecated, message: "use the class property")
   open var authorization: CBManagerAuthorization { Self.authorization }
@@ -55,6 +57,7 @@ open class CBManager: NSObject, @unchecked Sendable {
 
   /// Applies one event to the objects' state and tells the delegate. Runs on the manager's queue.
   func apply(_ body: Event.Body) {
+    CallRecord.note(body, self)
     switch body {
     case .stateChanged(let state): change(to: state)
     case .managerRejected(let error):
@@ -69,7 +72,9 @@ open class CBManager: NSObject, @unchecked Sendable {
     locked {
       let isEndOfRadio = toldState == .poweredOn && state != .poweredOn
       toldState = state
+      session.learned(state)
       if isEndOfRadio { radioDidEnd() }
+      if state == .unauthorized { accessDidEnd() }
     }
     tellState()
   }
@@ -88,10 +93,20 @@ open class CBManager: NSObject, @unchecked Sendable {
   /// The state was `poweredOn` and no longer is. Called under the lock. It is not called for what was restored while
   /// the radio was off, which continues when the radio is on.
   func radioDidEnd() {}
+  /// The app may not use Bluetooth any more. The system has forgotten what the manager asked for. Called under the lock.
+  func accessDidEnd() {}
   /// What delegates have been told so far. Called under the lock.
   func makeView() -> ManagerView { ManagerView() }
   /// The system knows this manager again. Runs on the manager's queue.
   func didResume() {}
+
+  override func property(_ name: String) -> Property? {
+    switch name {
+    case "state": Property(state.rawValue)
+    case "authorization": Property(Self.authorization.rawValue)
+    default: super.property(name)
+    }
+  }
 
   open override var description: String {
     let name = creation.restoreIdentifier.map { ", restore identifier \"\($0)\"" } ?? ""

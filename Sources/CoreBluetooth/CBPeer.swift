@@ -2,15 +2,21 @@ import AppLink
 import Foundation
 
 /// A remote device.
-open class CBPeer: NSObject, NSCopying, @unchecked Sendable {
+open class CBPeer: CoreBluetoothObject, NSCopying, @unchecked Sendable {
   /// The same for every app of this machine, across restarts and reboots.
   public var identifier: UUID { peer.rawValue }
   let peer: PeerIdentifier
-  var formatText: NSString?
 
   init(_ peer: PeerIdentifier) { self.peer = peer }
 
   open func copy(with zone: NSZone? = nil) -> Any { self }
+
+  override func property(_ name: String) -> Property? {
+    switch name {
+    case "identifier": Property(identifier as NSUUID)
+    default: super.property(name)
+    }
+  }
 
   open override var hash: Int { peer.hashValue }
 

@@ -63,6 +63,7 @@ open class CBPeripheral: CBPeer, @unchecked Sendable {
   }
 
   /// In bytes.
+  @discardableResult
   open func maximumWriteValueLength(for type: CBCharacteristicWriteType) -> Int {
     switch type {
     case .withResponse: ATTLimits.maximumValueLength
@@ -72,6 +73,8 @@ open class CBPeripheral: CBPeer, @unchecked Sendable {
 
   // MARK: Discovery
 
+  /// Finds all services, or those in `serviceUUIDs`. Services that belong to the system are never found: Generic Access
+  /// (1800), Generic Attribute (1801), Human Interface Device (1812) and Apple's notification centre.
   open func discoverServices(_ serviceUUIDs: [CBUUID]?) {
     perform(.discoverServices(serviceUUIDs.bluetoothUUIDs), for: nil, "discoverServices(_:)")
   }
@@ -181,6 +184,20 @@ open class CBPeripheral: CBPeer, @unchecked Sendable {
   }
 
   open func cancelChannelSoundingSession() {}
+
+  override func property(_ name: String) -> Property? {
+    switch name {
+    case "delegate": Property(delegate)
+    case "name": Property(self.name)
+    case "RSSI", "rssi": Property(locked { lastRSSI })
+    case "state": Property(state.rawValue)
+    case "isConnected": Property(state == .connected)
+    case "services": Property(services)
+    case "canSendWriteWithoutResponse": Property(canSendWriteWithoutResponse)
+    case "ancsAuthorized": Property(ancsAuthorized)
+    default: super.property(name)
+    }
+  }
 
   open override var description: String {
     "<CBPeripheral: identifier = \(identifier), name = \(name ?? "(null)"), state = \(state)>"

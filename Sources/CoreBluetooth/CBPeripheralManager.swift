@@ -50,6 +50,7 @@ open class CBPeripheralManager: CBManager, @unchecked Sendable {
   ///   - delegate: Receives all events; its first call is the restoration or the state. Not retained.
   ///   - queue: The queue on which the delegate is called; `nil` means the main queue.
   ///   - options: `CBPeripheralManagerOption…Key`.
+  @discardableResult
   public init(delegate: (any CBPeripheralManagerDelegate)?, queue: DispatchQueue?, options: [String: Any]? = nil) {
     currentDelegate = delegate
     super.init(
@@ -60,10 +61,12 @@ open class CBPeripheralManager: CBManager, @unchecked Sendable {
     session.register(self)
   }
 
+  @discardableResult
   public convenience init(delegate: (any CBPeripheralManagerDelegate)?, queue: DispatchQueue?) {
     self.init(delegate: delegate, queue: queue, options: nil)
   }
 
+  @discardableResult
   public convenience init() { self.init(delegate: nil, queue: nil, options: nil) }
 
   open weak var delegate: (any CBPeripheralManagerDelegate)? {
@@ -72,7 +75,10 @@ open class CBPeripheralManager: CBManager, @unchecked Sendable {
   }
 
   @available(*, deprecated, message: "use CBManager.authorization")
-  open class func authorizationStatus() -> CBPeripheralManagerAuthorizationStatus { .authorized }
+  @discardableResult
+  open class func authorizationStatus() -> CBPeripheralManagerAuthorizationStatus {
+    CBPeripheralManagerAuthorizationStatus(rawValue: authorization.rawValue) ?? .notDetermined
+  }
 
   // MARK: Advertising
 
@@ -166,7 +172,9 @@ open class CBPeripheralManager: CBManager, @unchecked Sendable {
       defer { request.isAnswered = true }
       // No longer open: the request expired, or the system that passed it on is gone.
       guard openRequests.remove(request.remoteIdentifier) != nil else { return request.isAnswered }
-      let error = result == .success ? nil : ATTError(rawValue: UInt8(result.rawValue))
+      let error =
+        result == .success
+        ? nil : ATTError(rawValue: UInt8(exactly: result.rawValue) ?? ATTError.unlikelyError.rawValue)
       let value = request.isRead && error == nil ? Array(request.value ?? Data()) : nil
       session.send(.respond(request.remoteIdentifier, result: error, value: value), for: self)
       return false
@@ -184,6 +192,7 @@ open class CBPeripheralManager: CBManager, @unchecked Sendable {
   /// value for one central alone must therefore be useless to the others, for example encrypted.
   /// - Returns: `false` if the system can't accept more now. The value was not sent, and
   ///   `peripheralManagerIsReady(toUpdateSubscribers:)` follows.
+  @discardableResult
   open func updateValue(
     _ value: Data, for characteristic: CBMutableCharacteristic, onSubscribedCentrals centrals: [CBCentral]?
   ) -> Bool {
@@ -261,6 +270,14 @@ open class CBPeripheralManager: CBManager, @unchecked Sendable {
     if !publications.isEmpty {
       publications = []
       session.send(.peripheral(managerIdentifier, .removeAllServices), for: self)
+    }
+  }
+
+  override func property(_ name: String) -> Property? {
+    switch name {
+    case "delegate": Property(delegate)
+    case "isAdvertising", "advertising": Property(isAdvertising)
+    default: super.property(name)
     }
   }
 

@@ -26,6 +26,16 @@ open class CBService: CBAttribute, @unchecked Sendable {
   /// The characteristics discovered so far; `nil` before a discovery.
   open var characteristics: [CBCharacteristic]? { locked { characteristicList } }
 
+  override func property(_ name: String) -> Property? {
+    switch name {
+    case "peripheral": Property(peripheral)
+    case "isPrimary": Property(isPrimary)
+    case "includedServices": Property(includedServices)
+    case "characteristics": Property(characteristics)
+    default: super.property(name)
+    }
+  }
+
   open override var description: String {
     "<\(type(of: self)): isPrimary = \(isPrimary ? "YES" : "NO"), UUID = \(uuid.uuidString)>"
   }

@@ -2,17 +2,20 @@ import BluetoothTypes
 import Foundation
 
 /// A Bluetooth UUID of 16, 32 or 128 bits. All three forms of one UUID are equal.
-open class CBUUID: NSObject, NSCopying, @unchecked Sendable {
+open class CBUUID: CoreBluetoothObject, NSCopying, @unchecked Sendable {
   let bluetoothUUID: BluetoothUUID
-  private(set) lazy var formatText = NSString(string: uuidString)
 
   init(_ bluetoothUUID: BluetoothUUID) { self.bluetoothUUID = bluetoothUUID }
 
-  /// Reads `180F`, `0000180F` or `0000180F-0000-1000-8000-00805F9B34FB`. Any other text is a mistake in the program
-  /// and ends it, as on Apple's systems.
+  /// A placeholder until the app has a UUID: all 128 bits are 0. No attribute has this UUID.
+  public override init() { bluetoothUUID = BluetoothUUID(high: 0, low: 0) }
+
+  /// Reads `180F`, `0000180F`, `0000180F-0000-1000-8000-00805F9B34FB` or the same without hyphens, in either case. `0x`
+  /// may precede a text without hyphens. Any other text is a mistake in the program and ends it, as on Apple's systems.
   public init(string theString: String) {
-    guard let uuid = BluetoothUUID(theString) else {
-      fatalError("CBUUID(string:): \"\(theString)\" is not a UUID of 4, 8 or 36 characters")
+    guard let uuid = BluetoothUUID(appText: theString) else {
+      fatalError(
+        "CBUUID(string:): \"\(theString)\" is not a UUID; write 4, 8 or 32 hexadecimal digits, or a UUID with hyphens")
     }
     bluetoothUUID = uuid
   }
@@ -51,9 +54,30 @@ open class CBUUID: NSObject, NSCopying, @unchecked Sendable {
   }
 
   open func copy(with zone: NSZone? = nil) -> Any { self }
+
+  override func property(_ name: String) -> Property? {
+    switch name {
+    case "data": Property(data)
+    case "UUIDString", "uuidString": Property(uuidString)
+    default: super.property(name)
+    }
+  }
 }
 
 extension BluetoothUUID {
+  /// Reads the forms that apps pass, which are more than bluetoothd's.
+  fileprivate init?(appText: String) {
+    let hasPrefix = appText.hasPrefix("0x") || appText.hasPrefix("0X")
+    var digits = hasPrefix ? String(appText.dropFirst(2)) : appText
+    if hasPrefix, digits.contains("-") { return nil }
+    if digits.utf8.count == 32, !digits.contains("-") {
+      for place in [20, 16, 12, 8] {
+        digits.insert("-", at: digits.utf8.index(digits.startIndex, offsetBy: place))
+      }
+    }
+    self.init(digits)
+  }
+
   init(_ uuid: UUID) {
     let bytes = withUnsafeBytes(of: uuid.uuid) { Array($0) }
     self.init(

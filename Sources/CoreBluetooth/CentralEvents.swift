@@ -84,6 +84,7 @@ extension CBCentralManager {
   private func failedToConnect(_ identifier: PeerIdentifier, _ error: PeerError) {
     let peripheral = locked {
       let peripheral = self.peripheral(identifier)
+      peripheral.isAwaitingConnection = false
       connectionEnded(peripheral)
       return peripheral
     }
@@ -113,7 +114,7 @@ extension CBCentralManager {
   }
 
   /// Called under the lock.
-  private func connectionEnded(_ peripheral: CBPeripheral) {
+  func connectionEnded(_ peripheral: CBPeripheral) {
     let identifier = peripheral.peer
     pending = pending.filter { $0.value.peripheral !== peripheral }
     peripheral.unansweredWrites = 0

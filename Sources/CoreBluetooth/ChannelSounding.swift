@@ -1,7 +1,7 @@
 import Foundation
 
 /// The result of a channel sounding procedure. No supported controller can measure yet, so none is ever created.
-open class CBChannelSoundingProcedureResults: NSObject, @unchecked Sendable {
+open class CBChannelSoundingProcedureResults: CoreBluetoothObject, @unchecked Sendable {
   private let metres: Double
   init(distance: Double) { metres = distance }
 
@@ -10,7 +10,7 @@ open class CBChannelSoundingProcedureResults: NSObject, @unchecked Sendable {
 }
 
 /// The parameters of a channel sounding session.
-open class CBChannelSoundingSessionConfiguration: NSObject, @unchecked Sendable {
+open class CBChannelSoundingSessionConfiguration: CoreBluetoothObject, @unchecked Sendable {
   public enum Role: Int, Sendable {
     case initiator = 0
   }

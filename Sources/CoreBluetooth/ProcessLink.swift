@@ -1,10 +1,14 @@
 import AppLink
 import AppLinkBus
+import CSystemd
 import Logging
 
 /// The link of a process that is an app, to latchkeyd over the bus.
 enum ProcessLink {
   static func make(_ delegate: any AppLinkDelegate, _ logger: Logger) -> AppSession.Link {
+    // Into a file or a pipe, C's library would keep what the app prints until there is a lot of it. The journal would be
+    // late, and an app that is killed would lose its last lines.
+    latchkey_write_out_each_line()
     let client = AppLinkClient(logger: logger, delegate: delegate)
     return AppSession.Link(connection: client) { try client.start() }
   }

@@ -79,6 +79,13 @@ public final class SimulatedHome: Sendable {
     engine.run { $0.control(.quitApp(bundleIdentifier: bundleIdentifier), bundleIdentifier) }
   }
 
+  /// Whether the user lets the app use Bluetooth. A no ends everything that the app asked for.
+  public func allow(_ bundleIdentifier: String, _ isAllowed: Bool) {
+    engine.run {
+      $0.control(.allowApp(bundleIdentifier: bundleIdentifier, isAllowed: isAllowed), bundleIdentifier)
+    }
+  }
+
   // MARK: Faults and events
 
   /// Ends the app's process, as SIGKILL does.

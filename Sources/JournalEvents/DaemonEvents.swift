@@ -23,6 +23,8 @@ extension Recorded {
     case actionCompleted = "action.completed"
     case actionExpired = "action.expired"
     case userAlert = "user.alert"
+    case userReport = "user.report"
+    case appAuthorization = "app.authorization"
     case managerCreated = "manager.created"
 
     // Apps' requests.
@@ -85,7 +87,9 @@ extension Recorded {
       case .eventDropped: [.app, .kind, .times]
       case .actionRequested, .actionExpired: [.app, .action]
       case .actionCompleted: [.app, .action, .succeeded]
+      case .appAuthorization: [.app, .state]
       case .userAlert: [.app, .text, .peripheral, .about]
+      case .userReport: [.app, .about, .text, .untold]
       case .managerCreated: [.app, .role, .restoreIdentifier]
       case .requestHeld, .requestCompleted: [.app, .peripheral]
       case .requestExpired, .requestAbandoned: [.app]

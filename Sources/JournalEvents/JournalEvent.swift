@@ -19,9 +19,10 @@ package enum JournalField: String, CaseIterable, Hashable, Sendable {
   case device, devices, door, doorState, error
   case fromX = "from.x"
   case fromY = "from.y"
-  case how, kind, link, links, lockState, machine, mark, milliseconds, name, on, operation, outcome, over, peripheral
+  case how, interval, kind, link, links, lockState, machine, mark, milliseconds, name, on, operation, outcome, over,
+    peripheral
   case peripherals, pid, present, program, reason, record, records, refused, restoreIdentifier, result, role, said
-  case services, signal, state, states, status, succeeded, text, times, to, told, untold, wanted, way, x, y
+  case services, set, signal, state, states, status, succeeded, text, times, to, told, untold, wanted, way, x, y
 }
 
 extension [JournalField: String] {

@@ -9,6 +9,8 @@ extension Recorded {
     case bluetoothdStarted = "bluetoothd.started"
     case bluetoothdStopped = "bluetoothd.stopped"
     case bluetoothdDiagnostic = "bluetoothd.diagnostic"
+    case advertisingChanged = "advertising.changed"
+    case scanningChanged = "scanning.changed"
     case controllerAttached = "controller.attached"
     case controllerDetached = "controller.detached"
     case controllerAdapter = "controller.adapter"
@@ -24,6 +26,8 @@ extension Recorded {
       case .bluetoothdStarted: [.machine]
       case .bluetoothdStopped: [.machine, .cause]
       case .bluetoothdDiagnostic: [.machine, .text]
+      case .advertisingChanged: [.machine, .set, .on, .name, .services, .interval]
+      case .scanningChanged: [.machine, .on]
       case .controllerAttached, .controllerDetached, .controllerAdapter: [.machine]
       }
     }

@@ -10,6 +10,8 @@ package struct InstalledApp: Sendable, Hashable {
   package var infoPlist: String
   /// The systemd unit that runs it, if systemd is the supervisor.
   package var systemdUnit: String?
+  /// Variables that are added to its environment if latchkeyd itself starts it.
+  package var environment: [String: String] = [:]
 }
 
 /// The apps of this machine: one folder each, with an Info.plist.
@@ -83,13 +85,53 @@ package struct AppRegistry: Sendable {
         "LatchkeySystemdUnit in \(path) is \"\(unit.prefix(256))\", which is not the name of a service unit, "
           + "such as my-app.service.")
     }
+    let displayName = try value("CFBundleDisplayName", String.self, "a string")
+    let bundleName = try value("CFBundleName", String.self, "a string")
     return InstalledApp(
       declaration: AppDeclaration(
         bundleIdentifier: identifier,
         backgroundModes: try value("UIBackgroundModes", [String].self, "an array of strings") ?? [],
-        keepAlive: try value("LatchkeyKeepAlive", Bool.self, "true or false") ?? false),
+        keepAlive: try value("LatchkeyKeepAlive", Bool.self, "true or false") ?? false,
+        wakeBudget: try wakeBudget(plist, path),
+        displayName: try name(displayName ?? bundleName, path)),
       executable: program, arguments: try value("LatchkeyArguments", [String].self, "an array of strings") ?? [],
-      infoPlist: path, systemdUnit: unit)
+      infoPlist: path, systemdUnit: unit,
+      environment: try environment(value("LSEnvironment", [String: String].self, "a dictionary of strings"), path))
+  }
+
+  /// What latchkeyd itself tells an app can't be set.
+  private static let reserved = ["LATCHKEY_INFO_PLIST", "STATE_DIRECTORY", "CREDENTIALS_DIRECTORY"]
+
+  private static func environment(
+    _ variables: [String: String]?, _ path: String
+  ) throws(DaemonError) -> [String: String] {
+    for name in (variables ?? [:]).keys.sorted() {
+      guard !name.isEmpty, !name.utf8.contains(where: { $0 == UInt8(ascii: "=") || $0 == 0 }), !reserved.contains(name),
+        variables?[name]?.utf8.contains(0) != true
+      else { throw DaemonError("LSEnvironment in \(path) can't set the variable \"\(name.prefix(64))\".") }
+    }
+    return variables ?? [:]
+  }
+
+  /// A name for people, which is shown on one line.
+  private static func name(_ text: String?, _ path: String) throws(DaemonError) -> String? {
+    guard let text else { return nil }
+    guard (1...128).contains(text.utf8.count),
+      text.unicodeScalars.allSatisfy({ $0.properties.generalCategory != .control })
+    else { throw DaemonError("The app's name in \(path) is not one line of 1 to 128 bytes.") }
+    return text
+  }
+
+  private static func wakeBudget(_ plist: [String: Any], _ path: String) throws(DaemonError) -> Duration? {
+    let key = "LatchkeyWakeBudgetSeconds"
+    guard let any = plist[key] else { return nil }
+    let range = AppDeclaration.wakeBudgetSeconds
+    let number = (any as? NSNumber).flatMap { String(cString: $0.objCType) == "c" ? nil : $0.doubleValue }
+    guard let seconds = number ?? (any as? Double) ?? (any as? Int).map(Double.init), range.contains(seconds) else {
+      throw DaemonError(
+        "\(key) in \(path) is not a number from \(Int(range.lowerBound)) to \(Int(range.upperBound)).")
+    }
+    return .milliseconds(Int64(seconds * 1000))
   }
 
   /// Whether systemd accepts the text as the name of a service that can be started (systemd.unit(5)). A template

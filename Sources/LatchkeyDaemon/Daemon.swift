@@ -17,15 +17,22 @@ package struct Daemon: Sendable {
     package var adapter: AdapterChoice
     /// The address of bluetoothd's bus, if it differs from the apps' bus.
     package var bluetoothBus: String?
+    /// How long a woken app may take, for apps that do not say. `nil` for the default.
+    package var wakeBudget: Duration?
+    /// Whose manufacturer data hold the services of apps in the background. `nil` switches that off.
+    package var overflowCompany: UInt16?
     package init(
       state: String, apps: String, credentials: String? = nil, adapter: AdapterChoice = .first,
-      bluetoothBus: String? = nil
+      bluetoothBus: String? = nil, wakeBudget: Duration? = nil,
+      overflowCompany: UInt16? = BluetoothSystem.Configuration().overflowCompany
     ) {
       self.state = state
       self.apps = apps
       self.credentials = credentials
       self.adapter = adapter
       self.bluetoothBus = bluetoothBus
+      self.wakeBudget = wakeBudget
+      self.overflowCompany = overflowCompany
     }
   }
 
@@ -67,6 +74,8 @@ package struct Daemon: Sendable {
     var random = SystemRandomNumberGenerator()
     var configuration = BluetoothSystem.Configuration()
     configuration.adapter = options.adapter
+    configuration.overflowCompany = options.overflowCompany
+    if let budget = options.wakeBudget { configuration.wakeBudget = budget }
     system = BluetoothSystem(
       configuration: configuration, apps: registry.apps.values.map(\.declaration), stored: try store.load(),
       seed: random.next())
@@ -79,7 +88,11 @@ package struct Daemon: Sendable {
   /// Runs until `stop`. The apps go on, and the next latchkeyd adopts them.
   package func run() async throws {
     try carriers.start()
+    // The processes of a simulated world are no matter of this machine's memory.
+    let isSimulated = ProcessInfo.processInfo.environment["LATCHKEY_CLOCK"] != nil
+    let pressure = isSimulated ? nil : MemoryPressure { [loop] in loop.handle(.memoryPressure) }
     defer {
+      pressure?.close()
       carriers.close()
       supervisor.close()
       store.close()

@@ -16,6 +16,7 @@ struct AppEnvironment: Sendable {
 
   func variables(for app: InstalledApp) throws -> [String: String] {
     var variables = inherited.filter { !Self.own.contains($0.key) }
+    variables.merge(app.environment) { $1 }
     let name = app.declaration.bundleIdentifier
     variables["LATCHKEY_INFO_PLIST"] = app.infoPlist
     variables["STATE_DIRECTORY"] = try folder.appFolder(name)

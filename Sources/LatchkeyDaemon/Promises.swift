@@ -22,7 +22,7 @@ extension AppLink.Request {
     case .peripheral(_, let request): request.asksForPromise
     case .destroyManager: true
     // An empty manager is not worth storing. A resumed manager repeats what was promised to it before.
-    case .createManager, .resumeManager, .respond, .handled, .completeAction, .showAlert: false
+    case .createManager, .resumeManager, .respond, .handled, .completeAction, .showAlert, .report: false
     }
   }
 
@@ -30,7 +30,7 @@ extension AppLink.Request {
   /// user, and asks for nothing.
   var isAnswer: Bool {
     switch self {
-    case .respond, .handled, .completeAction, .showAlert: true
+    case .respond, .handled, .completeAction, .showAlert, .report: true
     default: false
     }
   }
@@ -55,11 +55,12 @@ extension PeripheralRequest {
 }
 
 extension ControlRequest {
-  /// Opening an app, leaving it and killing it have no lasting effect. A force-quit and the Bluetooth switch do.
+  /// Opening an app, leaving it and killing it have no lasting effect. A force-quit, an app's permission and the Bluetooth
+  /// switch do.
   var asksForPromise: Bool {
     switch self {
-    case .quitApp, .setBluetooth: true
-    case .openApp, .leaveApp, .reclaimApp, .performAction: false
+    case .quitApp, .allowApp, .setBluetooth: true
+    case .openApp, .leaveApp, .reclaimApp, .reclaimMemory, .performAction: false
     case .status, .watchStatus, .attendPairings, .answerPairing, .pair: false
     }
   }

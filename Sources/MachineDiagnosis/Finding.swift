@@ -85,6 +85,7 @@ package enum Fault: String, Sendable, Codable, CaseIterable {
   case adapterSoftBlocked = "adapter.softBlocked"
   case adapterHardBlocked = "adapter.hardBlocked"
   case adapterOff = "adapter.off"
+  case adapterWithoutAddress = "adapter.withoutAddress"
   case adapterUnchosen = "adapter.unchosen"
   case adapterOtherWanted = "adapter.otherWanted"
 
@@ -183,7 +184,8 @@ package enum Fault: String, Sendable, Codable, CaseIterable {
       .warning
     case .busMissing, .systemdMissing, .bluetoothdMissing, .bluetoothdStopped, .bluetoothdSilent, .noLowEnergy,
       .noClient, .adapterMissing, .adapterUnserved, .adapterSoftBlocked, .adapterHardBlocked, .adapterOff,
-      .adapterOtherWanted, .noCentral, .noPeripheral, .noAdvertising, .latchkeydMissing, .latchkeydStopped,
+      .adapterWithoutAddress, .adapterOtherWanted, .noCentral, .noPeripheral, .noAdvertising, .latchkeydMissing,
+      .latchkeydStopped,
       .latchkeydSilent, .latchkeydSwitchedOff, .latchkeydBlind, .appMissing, .appStopped, .appQuit, .noPolicy,
       .noPolkitRules, .noPolkit, .foreignOwner, .unitMissing, .unitMasked, .unitDisabled, .unitFailed,
       .unitNotRestarted, .clockStopsAsleep, .keysMissing, .keysOpen, .keysUnusable, .noPhone, .noLock, .storeMissing,

@@ -11,7 +11,10 @@ package enum StatusJSON {
         ("storeTrouble", .optional(status.storeTrouble) { .string($0) }),
       ] + apps(of: status) + [
         ("links", .array(status.links.map(peer))), ("linksLeftOut", .integer(status.linksLeftOut)),
-        ("pairings", .array(status.pairings.map(pairing))),
+        ("pairings", .array(status.pairings.map(pairing))), ("alerts", .array(status.alerts.map(alert))),
+        ("doors", .array(status.states.map(door))), ("doorsLeftOut", .integer(status.statesLeftOut)),
+        ("movements", .array(status.movements.map(movement))),
+        ("movementsLeftOut", .integer(status.movementsLeftOut)),
       ] + wakes(status.wakes, leftOut: status.wakesLeftOut)
     ).text
   }
@@ -38,7 +41,8 @@ package enum StatusJSON {
     .object([
       ("bundleIdentifier", .string(app.bundleIdentifier)), ("state", .string(app.state.rawValue)),
       ("processIdentifier", .optional(app.processIdentifier) { .integer(Int($0)) }),
-      ("quitByUser", .bool(app.quitByUser)), ("launches", .integer(app.launches)),
+      ("quitByUser", .bool(app.quitByUser)), ("isAllowed", .bool(app.isAllowed)),
+      ("launches", .integer(app.launches)),
       ("alert", .optional(app.alert) { .string($0) }), ("connectionCount", .integer(app.connections)),
       ("requestCount", .integer(app.pendingConnections)),
       ("connections", .array(app.peers.filter(\.isConnected).map(peer))),
@@ -59,11 +63,32 @@ package enum StatusJSON {
     ])
   }
 
+  private static func door(_ state: ReportedState) -> JSONText {
+    .object([
+      ("app", .string(state.app)), ("subject", .string(state.subject)), ("text", .string(state.text)),
+      ("sinceUnixSeconds", .optional(state.sinceUnixSeconds) { .number($0) }),
+    ])
+  }
+
+  private static func movement(_ movement: ReportedMovement) -> JSONText {
+    .object([
+      ("app", .string(movement.app)), ("subject", .string(movement.subject)), ("text", .string(movement.text)),
+      ("unixSeconds", .number(movement.unixSeconds)),
+    ])
+  }
+
   private static func pairing(_ question: PairingQuestion) -> JSONText {
     .object([
       ("identifier", .integer(Int(clamping: question.identifier))), ("kind", .string(question.kind.rawValue)),
       ("address", .string(question.address)), ("name", .optional(question.name) { .string($0) }),
       ("passkey", .integer(Int(question.passkey))),
+    ])
+  }
+
+  private static func alert(_ alert: UserAlert) -> JSONText {
+    .object([
+      ("identifier", .integer(Int(clamping: alert.identifier))), ("app", .string(alert.app)),
+      ("title", .string(alert.title)), ("text", .string(alert.text)), ("unixSeconds", .number(alert.unixSeconds)),
     ])
   }
 

@@ -12,22 +12,57 @@ package struct StatusText: Sendable {
     words = StatusWords(clock: clock, now: now)
   }
 
-  /// First what needs the person's attention, then Bluetooth, the apps, and the links that no app asked for.
+  /// The movements that a status shows; `latchkey watch` shows as many as fit.
+  private static let movementCount = 10
+
+  /// First what needs the person's attention, then Bluetooth, the doors, the apps, the links that no app asked for, and the
+  /// last movements.
   package func status(_ status: SystemStatus) -> [String] {
     var lines = StatusWords.attention(status).flatMap { text in
       terminal.hanging("! ", text, narrowIndent: 2).map { terminal.styled($0, .yellow) }
     }
     if !lines.isEmpty { lines.append("") }
     lines += terminal.hanging("Bluetooth: ", StatusWords.bluetooth(status.bluetooth))
-    lines += apps(status, withAlerts: false)
+    if !status.states.isEmpty {
+      lines += heading("Doors")
+      lines += status.states.flatMap { terminal.hanging("  \($0.subject)  ", words.state($0)) }
+      lines += more(status.statesLeftOut, "door")
+    }
+    let appLines = apps(status, withAlerts: false)
+    if !appLines.isEmpty { lines += heading("Apps") + appLines }
     let held = Set(status.apps.flatMap(\.peers).filter(\.isConnected).map(\.identifier))
     let others = status.links.filter { !held.contains($0.identifier) }
     if !others.isEmpty {
-      lines += terminal.wrapped("Connected by the other side:")
+      lines += heading("Devices that connected by themselves")
       lines += others.flatMap { detail("", $0) }
     }
-    if status.linksLeftOut > 0 { lines += terminal.hanging("    ", "and \(status.linksLeftOut) more links") }
+    lines += more(status.linksLeftOut, "link")
+    if !status.movements.isEmpty {
+      lines += heading("Last movements")
+      lines += status.movements.suffix(Self.movementCount).reversed().flatMap { movement in
+        terminal.hanging(
+          "  \(words.clock.second(movement.unixSeconds, now: words.now))  ", "\(movement.subject): \(movement.text)")
+      }
+      lines += more(max(0, status.movements.count - Self.movementCount) + status.movementsLeftOut, "movement")
+    }
     return lines
+  }
+
+  /// A line for each alert: when, of which app, and what happened.
+  package func alerts(_ alerts: [UserAlert]) -> [String] {
+    alerts.flatMap { alert in
+      terminal.hanging(
+        words.clock.second(alert.unixSeconds, now: words.now) + "  ",
+        alert.title == alert.app ? "\(alert.app): \(alert.text)" : "\(alert.title) (\(alert.app)): \(alert.text)")
+    }
+  }
+
+  private func heading(_ title: String) -> [String] {
+    [""] + terminal.wrapped(title).map { terminal.styled($0, .bold) }
+  }
+
+  private func more(_ count: Int, _ what: String) -> [String] {
+    count > 0 ? terminal.hanging("    ", "and \(StatusWords.count(count, "more \(what)"))") : []
   }
 
   package func apps(_ status: SystemStatus) -> [String] {
@@ -46,6 +81,7 @@ package struct StatusText: Sendable {
     var text = StatusWords.state(app.state)
     if let process = app.processIdentifier { text += ", process \(process)" }
     if app.quitByUser { text += ", quit by the user" }
+    if !app.isAllowed { text += ", not allowed to use Bluetooth" }
     text += ", \(StatusWords.count(app.connections, "connection"))"
     text += ", \(StatusWords.count(app.pendingConnections, "request")) held, "
     text += app.launches == 1 ? "1 launch" : "\(app.launches) launches"

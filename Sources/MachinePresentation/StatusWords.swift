@@ -45,6 +45,10 @@ struct StatusWords: Sendable {
     for app in status.apps {
       if let alert = app.alert { lines.append("\(app.bundleIdentifier): \(alert)") }
     }
+    for alert in status.alerts
+    where !status.apps.contains(where: { $0.bundleIdentifier == alert.app && $0.alert == alert.text }) {
+      lines.append("\(alert.app): \(alert.text) Look at it: latchkey open \(alert.app)")
+    }
     return lines
   }
 
@@ -61,6 +65,12 @@ struct StatusWords: Sendable {
 
   static func signal(_ peer: PeerStatus) -> String? {
     peer.signalDBm.map { peer.isConnected ? "\($0) dBm" : "last heard at \($0) dBm" }
+  }
+
+  /// How something is, since when, and who says so.
+  func state(_ state: ReportedState) -> String {
+    let since = state.sinceUnixSeconds.map { ", since \(clock.minute($0, now: now))" } ?? ""
+    return "\(state.text)\(since), says \(state.app)"
   }
 
   /// What an app asks of Bluetooth besides connections.

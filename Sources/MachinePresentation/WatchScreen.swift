@@ -53,7 +53,10 @@ package struct WatchScreen: Sendable {
       let attention = StatusWords.attention(status).flatMap(note)
       return fitted(
         header("Bluetooth: \(StatusWords.bluetooth(status.bluetooth))"), attention,
-        [links(status, words), requests(status, words), apps(status), wakes(status, words)])
+        [
+          doors(status, words), links(status, words), requests(status, words), apps(status), movements(status, words),
+          wakes(status, words),
+        ].compactMap(\.self))
     }
   }
 
@@ -71,6 +74,22 @@ package struct WatchScreen: Sendable {
   }
 
   // MARK: Sections
+
+  /// What apps report about the things that they control. `nil` if none does.
+  private func doors(_ status: SystemStatus, _ words: StatusWords) -> Section? {
+    guard !status.states.isEmpty else { return nil }
+    let entries = status.states.map { ($0.subject, words.state($0)) }
+    return section("Doors", entries, nothing: "", leftOut: status.statesLeftOut)
+  }
+
+  /// The latest first. `nil` if there was none.
+  private func movements(_ status: SystemStatus, _ words: StatusWords) -> Section? {
+    guard !status.movements.isEmpty else { return nil }
+    let entries = status.movements.reversed().map {
+      (clock.second($0.unixSeconds, now: words.now), "\($0.subject): \($0.text)")
+    }
+    return section("Last movements", entries, nothing: "", leftOut: status.movementsLeftOut)
+  }
 
   private func links(_ status: SystemStatus, _ words: StatusWords) -> Section {
     let entries = status.links.map { link in
@@ -102,6 +121,7 @@ package struct WatchScreen: Sendable {
     let entries = status.apps.map { app in
       var parts = [StatusWords.state(app.state)]
       if app.quitByUser { parts.append("quit by the user") }
+      if !app.isAllowed { parts.append("not allowed to use Bluetooth") }
       parts += StatusWords.activity(app.activity)
       if let process = app.processIdentifier { parts.append("process \(process)") }
       parts.append(app.launches == 1 ? "1 launch" : "\(app.launches) launches")

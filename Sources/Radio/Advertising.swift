@@ -66,6 +66,11 @@ extension Radio {
   /// The same while a controller is carried. Many events are then out of range, and each takes longer to check.
   private static let walkHorizon: Int64 = 30 * 1_000_000_000
 
+  /// What a controller advertises, in the order of its sets.
+  package func advertisements(of identifier: ControllerIdentifier) -> [AdvertisingParameters] {
+    (controllers[identifier]?.advertisingSets ?? [:]).sorted { $0.key < $1.key }.map(\.value.parameters)
+  }
+
   mutating func setAdvertising(
     _ identifier: ControllerIdentifier, set: UInt8, _ parameters: AdvertisingParameters?
   ) throws(Refusal) {

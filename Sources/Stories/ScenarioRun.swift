@@ -142,9 +142,15 @@ package final class ScenarioRun {
       guard options.pace == nil else {
         throw WorldError("a simulated world has a clock of its own, and needs no pace: --pace is for machines")
       }
+      for app in Set(scenario.machines.flatMap(\.apps)).filter(\.isDescribed).sorted(by: { $0.name < $1.name }) {
+        do { _ = try executables.app(app) } catch {
+          guard let source = app.source else { throw error }
+          throw ScenarioError(file: source.file, line: source.line, problem: "\(error)")
+        }
+      }
       let world = try LocalWorld(
         scenario.machines, radio: scenario.radio, seed: options.seed ?? scenario.seed, run: folder,
-        executables: executables)
+        executables: executables, recordsAir: scenario.concernsAir)
       world.conductor.signOfLife = { [observe = options.observe] in observe(.busy($0)) }
       try options.prepare(world)
       return world

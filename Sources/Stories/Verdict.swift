@@ -17,13 +17,13 @@ struct Verdict {
   mutating func judge(
     _ references: [PromiseReference], _ evidence: Evidence, scope: String, unjudged reason: String? = nil
   ) {
-    for promise in references.compactMap({ Promise.named($0.name) }) {
+    for promise in references.compactMap(\.promise) {
       promises.append(promise.judge(evidence, scope: scope, unjudged: reason ?? unjudged[promise.name]))
     }
   }
 
   mutating func notReached(_ references: [PromiseReference], scope: String) {
-    promises += references.compactMap { Promise.named($0.name)?.notReached(scope: scope, reason: Self.untold) }
+    promises += references.compactMap { $0.promise?.notReached(scope: scope, reason: Self.untold) }
   }
 
   /// A step that is never taken may have promises to check.

@@ -17,5 +17,13 @@ package struct BusAddress: Sendable, Hashable, CustomStringConvertible {
     return BusAddress("unix:path=/run/dbus/system_bus_socket")
   }
 
+  /// The bus of the user's session: the address in `DBUS_SESSION_BUS_ADDRESS`, or else the one where systemd has it.
+  package static var session: BusAddress {
+    if let address = getenv("DBUS_SESSION_BUS_ADDRESS"), address.pointee != 0 {
+      return BusAddress(String(cString: address))
+    }
+    return BusAddress("unix:path=/run/user/\(getuid())/bus")
+  }
+
   package var description: String { text }
 }

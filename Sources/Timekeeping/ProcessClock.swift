@@ -16,7 +16,8 @@ package enum ProcessClock {
     try made.withLock { made in
       if let made { return made }
       let source: any TimeSource
-      if let value = getenv(variable) {
+      // Empty is as good as not set: so an app of a world can be given the machine's time.
+      if let value = getenv(variable), value.pointee != 0 {
         let directory = String(cString: value)
         guard directory.hasPrefix("/") else {
           throw ClockError("\(variable) must be the absolute path of a world's clock, not \"\(directory.prefix(200))\"")

@@ -25,15 +25,6 @@ package struct Place: Sendable, Equatable, CustomStringConvertible {
   package var description: String { "\(x) m, \(y) m" }
 }
 
-/// The apps in this package. Scenarios use their short names.
-package enum InstalledApp: String, Sendable, CaseIterable {
-  case agent
-  case lock
-
-  package var bundleIdentifier: String { "org.latchkey.\(rawValue)" }
-  package var executable: String { "latchkey-\(rawValue)" }
-}
-
 /// Why a machine moves, if promises must know.
 package enum Occasion: String, Sendable, CaseIterable {
   case departure

@@ -57,6 +57,9 @@ struct Program: AsyncParsableCommand {
     help: "Continue after the end of standard input, until SIGTERM or SIGINT: for a service or a background job.")
   var stay = false
 
+  @Flag(help: "Also record what is on the air: each advertisement and each scan that begins, changes or ends.")
+  var recordAir = false
+
   private func adapterCount(of name: String) throws -> Int {
     for text in adapters {
       let parts = text.split(separator: "=", maxSplits: 1)
@@ -125,7 +128,7 @@ struct Program: AsyncParsableCommand {
     let logger = Logger(label: "bluez-simulator")
     let simulator = BlueZSimulator(
       machines: try machines(), seed: seed, physics: RadioPhysics(text: radio) ?? RadioPhysics(), time: time,
-      logger: logger
+      logger: logger, recordsAir: recordAir
     ) { line in
       Output.write(line)
     }

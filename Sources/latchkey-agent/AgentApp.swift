@@ -22,6 +22,7 @@ final class AgentApp: @unchecked Sendable {
   private var alarm: (any Alarm)?
   private var terminationSource: (any DispatchSourceSignal)?
   private var hasStarted = false
+  private var reports = DoorReports()
   private var offer: [UInt8]?
   /// The offer that the latest command used. It must not be used again.
   private var usedOffer: [UInt8]?
@@ -110,6 +111,7 @@ final class AgentApp: @unchecked Sendable {
 
   /// The radio works, for the first time or again.
   func radioIsReady(isLinked: Bool) {
+    if isLinked { reports.linkUp() }
     if hasStarted {
       if isLinked { happens(.linkUp) }
     } else {
@@ -119,9 +121,13 @@ final class AgentApp: @unchecked Sendable {
     }
   }
 
-  func linkUp() { happens(.linkUp) }
+  func linkUp() {
+    reports.linkUp()
+    happens(.linkUp)
+  }
 
   func linkDown() {
+    reports.linkDown()
     offer = nil
     session = nil
     command = nil
@@ -159,6 +165,7 @@ final class AgentApp: @unchecked Sendable {
       self.command = nil
       lockIsProven()
       tell(answer, to: command)
+      reports.answered(answer, because: policy.state.opening?.because)
       happens(.answered(HomeAnswer(answer), bolt: HomeBolt(answer.lockState)))
     } catch {
       // A forged or late answer. The true one may still come.

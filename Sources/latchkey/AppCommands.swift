@@ -45,8 +45,30 @@ struct QuitCommand: ParsableCommand {
 struct ReclaimCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "reclaim", abstract: "Kills an app, as the system does to reclaim memory; its requests continue.")
+  @Argument(help: "The app's bundle identifier.") var app: String?
+  @Flag(help: "Kill the app that has been suspended longest.") var memory = false
+
+  func validate() throws {
+    if (app == nil) != memory { throw ValidationError("Name an app, or let --memory choose one.") }
+  }
+
+  func run() throws {
+    _ = try SystemControl.perform(app.map { .reclaimApp(bundleIdentifier: $0) } ?? .reclaimMemory)
+  }
+}
+
+struct AllowCommand: ParsableCommand {
+  enum Answer: String, ExpressibleByArgument, CaseIterable {
+    case yes
+    case no
+  }
+  static let configuration = CommandConfiguration(
+    commandName: "allow", abstract: "Lets an app use Bluetooth, or no longer; no ends everything that it asked for.")
   @Argument(help: "The app's bundle identifier.") var app: String
-  func run() throws { _ = try SystemControl.perform(.reclaimApp(bundleIdentifier: app)) }
+  @Argument(help: "yes or no.") var answer: Answer
+  func run() throws {
+    _ = try SystemControl.perform(.allowApp(bundleIdentifier: app, isAllowed: answer == .yes))
+  }
 }
 
 struct BluetoothCommand: ParsableCommand {

@@ -55,7 +55,7 @@ final class FullScreen {
     var settings = termios()
     hasKeys = tcgetattr(STDIN_FILENO, &settings) == 0
     if hasKeys {
-      before = settings
+      if before == nil { before = settings }
       // Keys come one by one and are not shown. Interrupting and suspending stay as they are.
       settings.c_lflag &= ~tcflag_t(ICANON | ECHO)
       tcsetattr(STDIN_FILENO, TCSAFLUSH, &settings)
@@ -94,7 +94,15 @@ final class FullScreen {
   private func signalled() -> Wakening? {
     let numbers = (signals?.drain() ?? []).map { Int32($0) }
     if let number = numbers.first(where: Self.ending.contains) { return .signal(number) }
-    if numbers.contains(SIGTSTP) { suspend() }
+    if numbers.contains(SIGTSTP) {
+      suspend()
+      // The signal that continued it came before the screen was taken again.
+      let later = (signals?.drain() ?? []).map { Int32($0) }
+      if let number = later.first(where: Self.ending.contains) { return .signal(number) }
+    } else if numbers.contains(SIGCONT) {
+      // It was stopped by a signal that can't be handled, and a shell has set the terminal for itself since.
+      open()
+    }
     return numbers.isEmpty ? nil : .redraw
   }
 

@@ -24,8 +24,9 @@ struct LatchkeyCommand: ParsableCommand {
       AppsCommand.self,
       OpenCommand.self,
       UnlockCommand.self,
-      LeaveCommand.self, QuitCommand.self, ReclaimCommand.self, BluetoothCommand.self, StatusCommand.self,
-      WatchCommand.self, WakesCommand.self, PairCommand.self, PairingsCommand.self, DoctorCommand.self,
+      LeaveCommand.self, QuitCommand.self, ReclaimCommand.self, AllowCommand.self, BluetoothCommand.self,
+      StatusCommand.self, WatchCommand.self, WakesCommand.self, AlertsCommand.self, PairCommand.self,
+      PairingsCommand.self, DoctorCommand.self,
       GuardCommand.self,
     ])
 }

@@ -41,6 +41,31 @@ struct Latchkeyd: ParsableCommand {
         + "second adapter, has a separate bus for its apps.", valueName: "address"))
   var bluetoothBus: String?
 
+  @Option(
+    help: ArgumentHelp(
+      "How long a woken app may take to finish, in seconds: 1 to 600. Default: 10. An app's Info.plist may say "
+        + "otherwise.", valueName: "seconds"))
+  var wakeBudget: Double?
+
+  @Option(
+    help: ArgumentHelp(
+      "The company identifier under which the services of apps in the background are advertised, such as 0xFFFF, which "
+        + "is the default and belongs to nobody, or none.", valueName: "company"),
+    transform: Self.company)
+  var overflowCompany: OverflowCompany?
+
+  /// A company identifier, or `none`.
+  struct OverflowCompany: Sendable { let identifier: UInt16? }
+
+  private static func company(_ text: String) throws -> OverflowCompany {
+    if text == "none" { return OverflowCompany(identifier: nil) }
+    let digits = text.hasPrefix("0x") ? text.dropFirst(2) : ""
+    guard digits.count <= 4, digits.allSatisfy(\.isHexDigit), let identifier = UInt16(digits, radix: 16) else {
+      throw ValidationError("'\(text)' is not a company identifier; write it like 0x05F1, or none.")
+    }
+    return OverflowCompany(identifier: identifier)
+  }
+
   @Flag(help: "Move the stored state aside, print where it is, and exit.")
   var setAside = false
 
@@ -52,6 +77,11 @@ struct Latchkeyd: ParsableCommand {
   }
 
   func validate() throws {
+    let range = AppDeclaration.wakeBudgetSeconds
+    if let wakeBudget, !range.contains(wakeBudget) {
+      throw ValidationError(
+        "--wake-budget is \(wakeBudget) s; set it to \(Int(range.lowerBound)) to \(Int(range.upperBound)) s.")
+    }
     if apps == nil, !setAside { throw ValidationError("Name the folder of the apps with --apps.") }
   }
 
@@ -73,7 +103,9 @@ struct Latchkeyd: ParsableCommand {
       let daemon = try Daemon(
         Daemon.Options(
           state: state, apps: apps ?? "", credentials: credentials, adapter: adapter ?? .first,
-          bluetoothBus: bluetoothBus),
+          bluetoothBus: bluetoothBus, wakeBudget: wakeBudget.map { .milliseconds(Int64($0 * 1000)) },
+          overflowCompany: (overflowCompany
+            ?? OverflowCompany(identifier: BluetoothSystem.Configuration().overflowCompany)).identifier),
         time: time, executor: thread, logger: logger)
       try thread.run { try await Self.serve(daemon, logger) }
     } catch {

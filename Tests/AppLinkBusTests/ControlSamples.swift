@@ -3,7 +3,9 @@ import AppLink
 extension Sample {
   static let controlRequests: [ControlRequest] = [
     .openApp(bundleIdentifier: "a"), .leaveApp(bundleIdentifier: "b"), .quitApp(bundleIdentifier: "c"),
-    .reclaimApp(bundleIdentifier: "d"), .performAction(bundleIdentifier: "e", name: "unlock"), .setBluetooth(on: true),
+    .reclaimApp(bundleIdentifier: "d"), .reclaimMemory, .performAction(bundleIdentifier: "e", name: "unlock"),
+    .allowApp(bundleIdentifier: "f", isAllowed: false), .allowApp(bundleIdentifier: "g", isAllowed: true),
+    .setBluetooth(on: true),
     .setBluetooth(on: false), .status, .watchStatus,
     .attendPairings, .answerPairing(PairingAnswer(question: 7, isAccepted: true, passkey: 123_456)),
     .pair(device: "Front door"),
@@ -21,7 +23,7 @@ extension Sample {
           PeerStatus(identifier: barePeripheral.identifier, isConnected: false),
         ], peersLeftOut: 1,
         activity: AppActivity(isScanning: true, isAdvertising: false, publishedServices: 2, subscribers: 3)),
-      AppStatus(bundleIdentifier: "b", state: .notRunning, quitByUser: true),
+      AppStatus(bundleIdentifier: "b", state: .notRunning, quitByUser: true, isAllowed: false),
     ], appsLeftOut: 4,
     links: [PeerStatus(identifier: peripheral.identifier, address: "C0:FF:EE:00:00:01", isConnected: true)],
     linksLeftOut: 5,
@@ -35,5 +37,12 @@ extension Sample {
         outcome: nil),
       WakeRecord(
         app: "b", because: .event(.valueUpdated), unixSeconds: 0, seconds: 0, told: 0, said: 0, outcome: "suspended"),
-    ], wakesLeftOut: 6, storeTrouble: "The disk is full.")
+    ], wakesLeftOut: 6, storeTrouble: "The disk is full.",
+    alerts: [UserAlert(identifier: 9, app: "a", title: "Thermo", text: "Kitchen is connected.", unixSeconds: 5.5)],
+    states: [
+      ReportedState(app: "a", subject: "Door", text: "locked", sinceUnixSeconds: 1_767_225_600.5),
+      ReportedState(app: "b", subject: "Lamp", text: "on"),
+    ], statesLeftOut: 7,
+    movements: [ReportedMovement(app: "a", subject: "Door", text: "opened", unixSeconds: 1_767_225_600.25)],
+    movementsLeftOut: 8)
 }

@@ -83,6 +83,9 @@ enum Sample {
       .respond(RemoteRequestIdentifier(1), result: .readNotPermitted, value: nil),
       .completeAction(ActionIdentifier(3), error: nil), .completeAction(ActionIdentifier(.max), error: "no link"),
       .showAlert("the door is locked"), .showAlert(nil),
+      .report(AppReport(.movement, subject: "Haustür", text: "opened")),
+      .report(AppReport(.state, subject: "Haustür", text: "locked")),
+      .report(AppReport(.knownState, subject: "", text: "")),
       .handled(through: EventSequence(99)),
     ] + operations.map { .central(manager, .perform(peer, operation, $0)) }
 

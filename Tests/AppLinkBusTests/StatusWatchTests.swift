@@ -109,6 +109,37 @@ struct StatusWatchTests {
     system.server.close()
   }
 
+  @Test("Issue 9: an app that reports to a latchkeyd from before there were reports is not cut off")
+  func earlierSystem() async throws {
+    let bus = try PrivateBus()
+    let heard = Inbox<String>()
+    let earlier = try Bus(address: bus.address, name: AppLinkName.busName)
+    try earlier.start(
+      BusHandlers(onCall: { bus, call in
+        switch call.member {
+        case "Attach": bus.reply(to: call, with: .success(AttachCoding.values(TestSystem.reply)))
+        case "Report": bus.reply(to: call, with: .failure(.unknownMethod(call)))
+        default: bus.reply(to: call, with: .success([]))
+        }
+        heard.put(call.member)
+      }))
+    let app = App()
+    let client = AppLinkClient(address: bus.address.text, logger: logger, delegate: app)
+    try client.start()
+    #expect(try await app.told.next() == .attached(TestSystem.reply))
+    #expect(try await heard.next() == "Attach")
+    // More than the window, so that receipts are asked for.
+    for _ in 1...(Flow.window + 1) { client.send(.report(AppReport(.movement, subject: "Door", text: "opened"))) }
+    client.send(.showAlert(nil))
+    for _ in 1...(Flow.window + 1) { #expect(try await heard.next() == "Report") }
+    #expect(try await heard.next() == "ShowAlert")
+    // It would attach again after this, if it had been cut off.
+    client.send(.showAlert(nil))
+    #expect(try await heard.next() == "ShowAlert")
+    client.close()
+    earlier.closeAndWait()
+  }
+
   @Test("A latchkeyd of another version gets one clear line, for a status of another form and for an unknown request")
   func otherVersion() async throws {
     let bus = try PrivateBus()

@@ -10,7 +10,7 @@ struct DeadlineTests {
   private static let permissions: Set<String> = [
     // From when an app may be started, a peripheral connected or credit given. Nothing happens by itself then, or
     // whatever wants it has a deadline of its own.
-    "notBefore", "creditNotBefore",
+    "notBefore", "creditNotBefore", "wakeNotBefore",
     // For an app that is awake: it never goes to rest by itself later than this.
     "wakeDeadline",
     // Held requests must not wake the machine: what is late is read when the system is awake anyway.

@@ -37,9 +37,14 @@ struct Desk {
 
   init(
     modes: [String] = ["bluetooth-central", "bluetooth-peripheral"], keepAlive: Bool = false,
-    configuration: BluetoothSystem.Configuration = .init()
+    configuration: BluetoothSystem.Configuration = .init(), wakeBudget: Duration? = nil,
+    displayName: String? = nil
   ) {
-    apps = [AppDeclaration(bundleIdentifier: Self.bundle, backgroundModes: modes, keepAlive: keepAlive)]
+    apps = [
+      AppDeclaration(
+        bundleIdentifier: Self.bundle, backgroundModes: modes, keepAlive: keepAlive, wakeBudget: wakeBudget,
+        displayName: displayName)
+    ]
     system = BluetoothSystem(configuration: configuration, apps: apps, stored: stored, seed: seed)
     handle(.started)
   }
@@ -177,6 +182,7 @@ struct Desk {
   }
 
   var lastSequence: UInt64 { system.apps[Self.bundle]?.lastSequence ?? 0 }
+  var isBeingKilled: Bool { system.apps[Self.bundle]?.isEnding == true }
   var state: AppState? { system.apps[Self.bundle]?.state }
 
   /// Connected, subscribed, left and suspended. The effects of that are forgotten.

@@ -1,4 +1,5 @@
 import AppLink
+import BluetoothSystem
 import FoundationEssentials
 import JournalEvents
 
@@ -34,6 +35,7 @@ struct EffectDigest: CustomStringConvertible {
     if let event = value as? AppLink.Event { return text(event) }
     if let status = value as? SystemStatus { return text(RecordedStatus(status)) }
     if let status = value as? AppStatus { return text(RecordedAppStatus(status)) }
+    if let record = value as? AppRecord, !record.isDenied { return text(RecordedAppRecord(record)) }
     let mirror = Mirror(reflecting: value)
     switch mirror.displayStyle {
     case .dictionary?, .set?: return "{" + mirror.children.map { text($0.value) }.sorted().joined(separator: ",") + "}"
@@ -88,5 +90,19 @@ private struct RecordedAppStatus {
     (bundleIdentifier, state, processIdentifier) = (status.bundleIdentifier, status.state, status.processIdentifier)
     (quitByUser, pendingConnections) = (status.quitByUser, status.pendingConnections)
     (connections, launches, alert) = (status.connections, status.launches, status.alert)
+  }
+}
+
+/// What an app's record had when the effects were recorded. That no app was denied then is not repeated.
+private struct RecordedAppRecord {
+  let bundleIdentifier: String
+  let state: AppState
+  let process: ProcessIdentity?
+  let quitByUser: Bool
+  let launches: Int
+
+  init(_ record: AppRecord) {
+    (bundleIdentifier, state, process) = (record.bundleIdentifier, record.state, record.process)
+    (quitByUser, launches) = (record.quitByUser, record.launches)
   }
 }

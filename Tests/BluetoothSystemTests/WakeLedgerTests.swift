@@ -77,6 +77,20 @@ struct WakeLedgerTests {
     #expect(desk.system.status.wakes.map(\.because) == [.adopted])
   }
 
+  @Test("W3: the ledger survives latchkeyd")
+  func survives() {
+    var desk = Desk.asleep()
+    desk.value([1])
+    desk.settle()
+    desk.pass(.seconds(60))
+    desk.value([1])
+    desk.pass(.seconds(60))
+    let wakes = desk.system.status.wakes
+    #expect(wakes.map(\.outcome) == ["suspended", "overran"])
+    desk.restartSystem()
+    #expect(desk.system.status.wakes == wakes)
+  }
+
   @Test("W3: the last twenty wakes of an app are kept, and all are in the journal")
   func bounded() {
     var desk = Desk.asleep()

@@ -82,8 +82,9 @@ final class LockedDoor: @unchecked Sendable {
     guard provisioned.status == 0 else { throw TestProcess.Failure("the lock's keys: \(provisioned.output)") }
     try FileManager.default.createDirectory(
       atPath: "\(folder)/door/apps/lock", withIntermediateDirectories: true)
-    try AppDescription.propertyList(of: .lock, executable: Self.programs + "/latchkey-lock")
-      .write(toFile: "\(folder)/door/apps/lock/Info.plist", atomically: true, encoding: .utf8)
+    try AppDescription(.lock, home: "\(folder)/door/state", machine: "door")
+      .propertyList(executable: Self.programs + "/latchkey-lock")
+      .write(to: URL(fileURLWithPath: "\(folder)/door/apps/lock/Info.plist"))
     daemon = try await TestProcess(
       Self.programs + "/latchkeyd",
       ["--state", "\(folder)/door/state", "--apps", "\(folder)/door/apps", "--credentials", credentials],

@@ -52,6 +52,8 @@ struct WakesCommandTests {
     #expect(
       both.output == line(first, "woken by a disconnection") + "\n" + line(second, "woken by a connection") + "\n")
 
+    try await checkReports(phone: bus, door: environment(ofDaemonOn: "door", of: story.processIdentifier))
+
     try await story.ask("go on", "look at a new life of the daemon")
     #expect(
       try await wakes(Self.agent, bus: bus).output
@@ -59,6 +61,28 @@ struct WakesCommandTests {
     story.say("go on")
     let end = try await story.finish()
     #expect(end.status == 0, "\(end.output)\n\(end.errors)")
+  }
+
+  /// What the agent and the lock reported of the door is in each machine's status.
+  private func checkReports(phone: String, door: [String: String]) async throws {
+    func status(_ bus: String) async throws -> String {
+      try await TestProcess.run(
+        LatchkeyCommand.programs + "/latchkey", ["status"],
+        adding: ["DBUS_SYSTEM_BUS_ADDRESS": bus, "TZ": "UTC", "COLUMNS": "200"]
+      ).output
+    }
+    let seen = try await (status(phone), status(try #require(door["DBUS_SYSTEM_BUS_ADDRESS"])))
+    for (text, parts) in [
+      (seen.0, ["\nDoors\n  Door  unlocked, door shut, since 6 Jan ", "  Door: unlocked, because you came\n"]),
+      (
+        seen.1,
+        [
+          "\nDoors\n  Door  unlocked, door shut, since 6 Jan ", "  Door: unlocked, as a phone asked\n",
+        ]
+      ),
+    ] {
+      for part in parts { #expect(text.contains(part), "\(part) is not in \(text)") }
+    }
   }
 
   /// The line for a wake that has ended, derived from its journal entry.

@@ -59,6 +59,11 @@ struct WatchTests {
 
     /// Runs a command on a terminal of its own, by script(1). It says its process number first.
     func onTerminal(columns: Int, _ command: String) async throws -> TestProcess {
+      try await inTerminal("stty cols \(columns) rows 24; echo process $$.; exec \(command)")
+    }
+
+    /// Runs lines of bash on a terminal.
+    func inTerminal(_ lines: String) async throws -> TestProcess {
       // `swift test` sets NO_COLOR. An empty value means nothing (no-color.org).
       let variables = [
         "latchkey": WatchTests.latchkey, "TERM": "xterm", "LC_ALL": "C.UTF-8", "NO_COLOR": "",
@@ -67,8 +72,7 @@ struct WatchTests {
       return try await TestProcess(
         "/usr/bin/script",
         [
-          "--quiet", "--return", "--command", "stty cols \(columns) rows 24; echo process $$.; exec \(command)",
-          "/dev/null",
+          "--quiet", "--return", "--command", lines, "/dev/null",
         ], environment: TestProcess.inherited.merging(variables) { $1 })
     }
   }
@@ -145,6 +149,103 @@ struct WatchTests {
     #expect(try await screen.finish().status == 128 + SIGTERM)
   }
 
+  /// What the terminal is set to, in the words of stty(1).
+  private func settings(_ terminal: String, _ arguments: String...) async throws -> Set<String> {
+    let outcome = try await TestProcess.run("/usr/bin/stty", ["-F", terminal] + arguments)
+    #expect(outcome.status == 0, "\(outcome)")
+    return Set(outcome.output.split(whereSeparator: { $0.isWhitespace || $0 == ";" }).map(String.init))
+  }
+
+  /// The next whole screen, line by line, without the codes.
+  private func frame(_ screen: TestProcess) async throws -> [String] {
+    try await screen.hear("\u{1B}[H")
+    let text = try await screen.hear("\u{1B}[J").replacing(/\u{1B}\[[0-9;?]*[a-zA-Z]/, with: "")
+    return text.components(separatedBy: "\r\n")
+  }
+
+  @Test("Issue 9: a terminal that changes its size gets a new screen that fits it")
+  func resized() async throws {
+    let machine = try await Machine()
+    let screen = try await machine.inTerminal("tty; stty cols 120 rows 30; exec $latchkey watch")
+    try await screen.hear("/dev/")
+    let terminal = "/dev/" + (try await screen.hear("\n")).trimmingCharacters(in: .whitespacesAndNewlines)
+    try await screen.hear("Requests held")
+    for (columns, rows) in [(38, 9), (200, 40), (20, 2)] {
+      _ = try await settings(terminal, "cols", "\(columns)", "rows", "\(rows)")
+      // Between the two changes it may draw once more at a size of which only one half is new.
+      var lines = try await frame(screen)
+      while lines.count > rows || lines.contains(where: { $0.count > columns }) { lines = try await frame(screen) }
+      #expect(lines.first?.contains("Bluetooth: on") == true || columns < 40, "\(lines)")
+    }
+    screen.say("q")
+    #expect(try await screen.finish().status == 0)
+  }
+
+  @Test("Issue 9: Ctrl-Z gives the terminal back as it was, and fg takes it again")
+  func suspended() async throws {
+    let machine = try await Machine()
+    // With job control, but not interactive: such a bash leaves the terminal's settings alone.
+    let screen = try await machine.inTerminal(
+      "bash -c 'tty; set -m; $latchkey watch; echo status $?; read line; fg; echo ended $?'")
+    try await screen.hear("/dev/")
+    let terminal = "/dev/" + (try await screen.hear("\n")).trimmingCharacters(in: .whitespacesAndNewlines)
+    try await screen.hear("Requests held")
+    #expect(try await settings(terminal, "-a").isSuperset(of: ["-icanon", "-echo", "isig"]))
+    screen.type("\u{1A}")
+    try await screen.hear("\u{1B}[?1049l")
+    try await screen.hear("status \(128 + SIGTSTP)")
+    #expect(try await settings(terminal, "-a").isSuperset(of: ["icanon", "echo"]))
+    // What happens meanwhile is on the screen after it.
+    try await machine.latchkey("bluetooth", "off")
+    screen.say("")
+    try await screen.hear("\u{1B}[?1049h")
+    try await screen.hear("Switch it on")
+    #expect(try await settings(terminal, "-a").isSuperset(of: ["-icanon", "-echo"]))
+    screen.type("q")
+    try await screen.hear("\u{1B}[?1049l")
+    try await screen.hear("ended 0")
+    #expect(try await screen.finish().status == 0)
+  }
+
+  /// How often all threads of a process have gone to sleep by themselves, which is how often they were woken.
+  private func sleeps(_ process: pid_t) throws -> Int {
+    let threads = try FileManager.default.contentsOfDirectory(atPath: "/proc/\(process)/task")
+    return threads.reduce(0) { sum, thread in
+      let status = (try? String(contentsOfFile: "/proc/\(process)/task/\(thread)/status", encoding: .utf8)) ?? ""
+      let line = status.split(separator: "\n").first { $0.hasPrefix("voluntary_ctxt_switches:") }
+      return sum + (line?.split(separator: "\t").last.flatMap { Int($0) } ?? 0)
+    }
+  }
+
+  @Test("Issue 9: what is no news to the user wakes nobody who watches", arguments: ["watch", "watch --json"])
+  func idle(_ command: String) async throws {
+    let machine = try await Machine()
+    let screen = try await machine.onTerminal(columns: 100, "$latchkey \(command)")
+    try await screen.hear("process ")
+    let process = try #require(Int32(try await screen.hear(".").dropLast()))
+    let (on, off) = command == "watch" ? ("Bluetooth: on", "Switch it on") : ("\"poweredOn\"", "\"poweredOff\"")
+    try await screen.hear(on)
+    func news() async throws {
+      for (word, text) in [("off", off), ("on", on)] {
+        try await machine.latchkey("bluetooth", word)
+        try await screen.hear(text)
+      }
+    }
+    try await news()
+    let before = try sleeps(process)
+    try await news()
+    let withNews = try sleeps(process) - before
+    // Each of these is a turn of latchkeyd, and changes nothing that a user sees.
+    let quiet = 60
+    for _ in 1...quiet { try await machine.latchkey("wakes") }
+    try await news()
+    let withQuestions = try sleeps(process) - before - withNews
+    #expect(withNews > 0)
+    #expect(
+      withQuestions < withNews + quiet / 2, "\(withNews) times with news; with \(quiet) questions \(withQuestions)")
+    screen.signal(SIGTERM)
+  }
+
   @Test("Without a terminal, on a dumb one, and without a bus, it says what is wrong in one line")
   func wrong() async throws {
     let machine = try await Machine()
@@ -171,7 +272,7 @@ struct WatchTests {
     }
     #expect(
       try await machine.latchkey("status").output
-        == "Bluetooth: on\n\(Self.app)  not running, 0 connections, 0 requests held, 0 launches\n")
+        == "Bluetooth: on\n\nApps\n\(Self.app)  not running, 0 connections, 0 requests held, 0 launches\n")
     try await machine.latchkey("bluetooth", "off")
     // The adapter goes off a moment after the command.
     let watch = try await TestProcess(

@@ -42,27 +42,36 @@ enum GoldenStore {
   }
 
   /// Every kind of record, with every member.
-  static func everything(isBondUnproven: Bool? = true) throws -> [StoredRecord] {
-    [.settings(SettingsRecord(salt: 0xFEDC_BA98_7654_3210, bluetoothOn: false, databaseMark: 3))] + apps
+  static func everything(isBondUnproven: Bool? = true, hasWakes: Bool = true) throws -> [StoredRecord] {
+    [.settings(SettingsRecord(salt: 0xFEDC_BA98_7654_3210, bluetoothOn: false, databaseMark: 3))] + apps(hasWakes)
       + (try managers) + (try peripherals) + (try services) + (try peers(isBondUnproven)) + [
         .subscription(SubscriptionRecord(central: try identifier(1), characteristic: try identifier(0x101)))
       ]
   }
 
-  private static var apps: [StoredRecord] {
-    func app(_ name: String, _ state: AppState, process: Int32? = nil, _ quitByUser: Bool, launches: Int)
-      -> StoredRecord
-    {
+  private static func apps(_ hasWakes: Bool) -> [StoredRecord] {
+    let wakes = [
+      WakeRecord(
+        app: "org.example.phone", because: .event(.connected), unixSeconds: 1_767_225_600.5, seconds: 2.25, told: 4,
+        said: 3, outcome: "suspended"),
+      WakeRecord(
+        app: "org.example.phone", because: .event(.valueUpdated), unixSeconds: 1_767_225_700, seconds: 10, told: 1,
+        said: 0, outcome: "overran"),
+    ]
+    func app(
+      _ name: String, _ state: AppState, process: Int32? = nil, _ quitByUser: Bool, launches: Int,
+      wakes: [WakeRecord] = []
+    ) -> StoredRecord {
       let process = process.map {
         ProcessIdentity(processIdentifier: $0, startTicks: 1 << 40, boot: "7c5e4a52-0b1b-4a5e-9c2d-2f4a9b7d1c11")
       }
       return .app(
         AppRecord(
           bundleIdentifier: "org.example." + name, state: state, process: process, quitByUser: quitByUser,
-          launches: launches))
+          launches: launches, wakes: wakes))
     }
     return [
-      app("phone", .background, process: 4711, false, launches: 12),
+      app("phone", .background, process: 4711, false, launches: 12, wakes: hasWakes ? wakes : []),
       app("door", .suspended, process: 2_000_000, false, launches: 1), app("quit", .notRunning, true, launches: 2),
       app("new", .launching, false, launches: 0), app("shown", .foreground, process: 99, false, launches: 3),
     ]

@@ -54,10 +54,13 @@ struct GoldenStoreTests {
 
   @Test(
     "Change 7: a store of each format is opened, and everything that was promised in it is there",
-    arguments: [("format-1", nil), ("format-1-unproven-bond", true), ("format-2", true)] as [(String, Bool?)])
-  func everyFormat(_ name: String, isBondUnproven: Bool?) throws {
+    arguments: [
+      ("format-1", nil, false), ("format-1-unproven-bond", true, false), ("format-2-before-wakes", true, false),
+      ("format-2", true, true),
+    ] as [(String, Bool?, Bool)])
+  func everyFormat(_ name: String, isBondUnproven: Bool?, hasWakes: Bool) throws {
     try GoldenStore.place(name, at: path)
-    let everything = StoredState(try GoldenStore.everything(isBondUnproven: isBondUnproven))
+    let everything = StoredState(try GoldenStore.everything(isBondUnproven: isBondUnproven, hasWakes: hasWakes))
     #expect(try load() == everything)
     // Once more, as it is on disk now.
     #expect(try load() == everything)
@@ -219,7 +222,7 @@ struct GoldenStoreTests {
     "Change 7: on a full disk a store of an older format is served, and brought up by the first write that has room")
   func full() throws {
     try GoldenStore.place("format-1", at: path)
-    let everything = StoredState(try GoldenStore.everything(isBondUnproven: nil))
+    let everything = StoredState(try GoldenStore.everything(isBondUnproven: nil, hasWakes: false))
     let state = try StateFolder(path: path, machine: "phone")
     let store = try Store(state, StoreBeginning(folder: state)) { database in
       let pages = try Int.fetchOne(database, sql: "PRAGMA page_count") ?? 0

@@ -197,6 +197,28 @@ struct AppRegistryTests {
     }
   }
 
+  @Test(
+    "W2: an app's own wake budget is a number of seconds; anything else is refused, and named",
+    arguments: [
+      ("<integer>30</integer>", Duration.seconds(30)), ("<real>2.5</real>", .milliseconds(2500)),
+      ("<integer>0</integer>", nil), ("<integer>601</integer>", nil), ("<true/>", nil), ("<string>30</string>", nil),
+      ("<real>nan</real>", nil),
+    ])
+  func wakeBudget(value: String, budget: Duration?) throws {
+    let folder = try TemporaryFolder()
+    try folder.write(
+      TemporaryFolder.plist(
+        """
+        <key>CFBundleIdentifier</key><string>org.example.app</string>
+        <key>CFBundleExecutable</key><string>sh</string>
+        <key>LatchkeyWakeBudgetSeconds</key>\(value)
+        """), to: "app/Info.plist")
+    let registry = try AppRegistry(folder: folder.path, programFolder: "/bin")
+    #expect(registry.apps["org.example.app"]?.declaration.wakeBudget == budget)
+    #expect(registry.problems.count == (budget == nil ? 1 : 0))
+    #expect(registry.problems.allSatisfy { $0.contains("LatchkeyWakeBudgetSeconds") && $0.contains("1 to 600") })
+  }
+
   @Test("A folder that is not there is an error that names it")
   func missingFolder() {
     #expect(throws: DaemonError.self) { try AppRegistry(folder: "/nowhere/at/all", programFolder: "/bin") }

@@ -98,7 +98,20 @@ private struct Case: CustomTestStringConvertible {
       $0.controllers = []
     },
     Case(.adapterUnserved, naming: "hci0") { $0.adapters = .known([]) },
-    Case(.adapterSoftBlocked, naming: "hci0") { $0.switches[0].isSoftBlocked = true },
+    Case(.adapterSoftBlocked, naming: "hci0") {
+      $0.switches[0].isSoftBlocked = true
+      $0.changeAdapter { $0.isPowered = false }
+    },
+    Case(.adapterSoftBlocked, naming: "tpacpi_bluetooth_sw") {
+      // This switch takes the controller off the machine.
+      $0.switches = [RadioSwitch(name: "tpacpi_bluetooth_sw", isSoftBlocked: true, isHardBlocked: false)]
+      $0.adapters = .known([])
+      $0.controllers = []
+    },
+    Case(.adapterWithoutAddress, naming: "hci0") { machine in
+      machine.changeAdapter { $0.address = "00:00:00:00:00:00" }
+    },
+    Case(.adapterWithoutAddress, naming: "hci0") { machine in machine.changeAdapter { $0.address = "" } },
     Case(.adapterSoftBlocked) { machine in
       machine.changeAdapter {
         $0.isPowered = false

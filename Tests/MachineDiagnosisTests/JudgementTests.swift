@@ -67,6 +67,53 @@ import Testing
     #expect(devices == ["Q", "P"])
   }
 
+  @Test("Doctor: an adapter that is blocked is no fault where latchkeyd uses another that is on")
+  func otherBlocked() {
+    var machine = HealthyMachine.lock
+    let address = "C0:DE:00:00:00:02"
+    machine.switches = [
+      RadioSwitch(name: "hci0", isSoftBlocked: true, isHardBlocked: true),
+      RadioSwitch(name: "hci1", isSoftBlocked: false, isHardBlocked: false),
+    ]
+    machine.controllers = ["hci0", "hci1"]
+    var other = HealthyMachine.adapter("hci0", "C0:DE:00:00:00:01")
+    (other.isPowered, other.powerState) = (false, .blocked)
+    machine.adapters = .known([other, HealthyMachine.adapter("hci1", address, advertising: true)])
+    machine.latchkeyd.process?.arguments += ["--adapter", address.lowercased()]
+    #expect(found(machine).isEmpty, "\(found(machine))")
+    // The other way round, it is.
+    machine.latchkeyd.process?.arguments = ["latchkeyd", "--adapter=hci0"]
+    #expect(found(machine).map(\.name) == [.adapterHardBlocked])
+  }
+
+  @Test("Doctor: without bluetoothd, one blocked controller of two is not taken for the one that is used")
+  func oneOfTwoBlocked() {
+    var machine = HealthyMachine.lock
+    machine.bluetoothd.answer = .notThere
+    machine.adapters = .hidden(reason: "bluetoothd does not run")
+    machine.controllers = ["hci0", "hci1"]
+    machine.switches = [
+      RadioSwitch(name: "hci0", isSoftBlocked: true, isHardBlocked: false),
+      RadioSwitch(name: "hci1", isSoftBlocked: false, isHardBlocked: false),
+    ]
+    #expect(found(machine).map(\.name) == [.bluetoothdStopped])
+    machine.switches[1].isSoftBlocked = true
+    #expect(found(machine).map(\.name) == [.bluetoothdStopped, .adapterSoftBlocked])
+  }
+
+  @Test("Doctor: a mask that ends with the boot has a command of its own", arguments: ["masked", "masked-runtime"])
+  func masked(_ state: String) {
+    var machine = HealthyMachine.lock
+    machine.change(Units.daemon) {
+      $0.loadState = "masked"
+      $0.fileState = state
+    }
+    let option = state == "masked" ? "" : " --runtime"
+    #expect(
+      found(machine).first?.mend
+        == "systemctl unmask\(option) latchkeyd.service && systemctl start latchkeyd.service")
+  }
+
   @Test("Events that the doctor does not know are no findings")
   func foreignEvents() {
     var machine = HealthyMachine.phone

@@ -18,14 +18,24 @@ struct StatusTextTests {
         "! org.latchkey.agent: Is that you at the door? latchkey unlock opens it.",
         "",
         "Bluetooth: on",
+        "",
+        "Doors",
+        "  Door  unlocked, door shut, since 6 Jan 07:59, says org.latchkey.agent",
+        "  Cellar  locked, says org.latchkey.agent",
+        "",
+        "Apps",
         "org.example.scanner  not running, quit by the user, 0 connections, 0 requests held, 1 launch",
         "    looks for devices, advertises, publishes 1 service, 2 subscribers",
         "org.latchkey.agent  background, process 412, 1 connection, 1 request held, 2 launches",
         "    connected to Front door (C0:FF:EE:00:00:01) since 6 Jan 07:59, -61 dBm",
         "    waits for Garage (C0:FF:EE:00:00:02) since before latchkeyd started",
-        "Connected by the other side:",
+        "",
+        "Devices that connected by themselves",
         "    C0:FF:EE:00:00:03 since before latchkeyd started",
-      ])
+        "",
+        "Last movements",
+        "  6 Jan 07:59:10  Door: unlocked, because you came",
+      ] + (3...11).reversed().map { "  6 Jan 07:59:0\($0 - 2)  Door: turn \($0)" } + ["    and 2 more movements"])
     #expect(text(nil).apps(Statuses.quiet) == ["There are no apps. latchkeyd's folder of apps is empty."])
   }
 
@@ -98,6 +108,10 @@ struct StatusTextTests {
     #expect(connections[0]["sinceUnixSeconds"] as? Double == Statuses.now - 60)
     let requests = try #require(apps[0]["requests"] as? [[String: Any]])
     #expect(requests[0]["sinceUnixSeconds"] is NSNull)
+    let doors = try #require(object["doors"] as? [[String: Any]])
+    #expect(doors[0]["text"] as? String == "unlocked, door shut" && doors[1]["sinceUnixSeconds"] is NSNull)
+    let movements = try #require(object["movements"] as? [[String: Any]])
+    #expect(movements.count == 12 && movements[11]["unixSeconds"] as? Double == Statuses.now - 50)
     let pairings = try #require(object["pairings"] as? [[String: Any]])
     #expect(pairings[0]["name"] as? String == "\"\\\n\u{1}")
     // An app that stays awake is no change.

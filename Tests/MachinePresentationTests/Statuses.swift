@@ -42,7 +42,18 @@ enum Statuses {
       peer(1, name: "Front door", isConnected: true, since: now - 60, signal: -61),
       peer(3, isConnected: true),
     ],
-    wakes: [wake(-3600), wake(-60, outcome: nil)])
+    wakes: [wake(-3600), wake(-60, outcome: nil)],
+    states: [
+      ReportedState(
+        app: "org.latchkey.agent", subject: "Door", text: "unlocked, door shut", sinceUnixSeconds: now - 50),
+      ReportedState(app: "org.latchkey.agent", subject: "Cellar", text: "locked"),
+    ],
+    movements: (1...12).map { number in
+      ReportedMovement(
+        app: "org.latchkey.agent", subject: "Door",
+        text: number == 12 ? "unlocked, because you came" : "turn \(number)",
+        unixSeconds: now - 62 + Double(number))
+    })
 
   static let quiet = SystemStatus(bluetooth: .poweredOn, apps: [])
 
@@ -57,5 +68,11 @@ enum Statuses {
         peersLeftOut: 8)
     },
     links: (1...64).map { peer($0, name: "Ein Gerät 🔑", isConnected: true, since: now, signal: -90) }, linksLeftOut: 7,
-    wakes: (1...1024).map { wake(Double(-$0)) }, wakesLeftOut: 9)
+    wakes: (1...1024).map { wake(Double(-$0)) }, wakesLeftOut: 9,
+    states: (1...64).map {
+      ReportedState(app: "a", subject: "Door \($0) of a long row of doors", text: "locked", sinceUnixSeconds: now)
+    }, statesLeftOut: 4,
+    movements: (1...256).map {
+      ReportedMovement(app: "a", subject: "Door \($0)", text: "opened", unixSeconds: now + Double($0))
+    }, movementsLeftOut: 11)
 }

@@ -26,6 +26,8 @@ struct WatchScreenTests {
     let words = words(shown)
     for part in [
       "phone Bluetooth: on", "! org.latchkey.agent: Is that you at the door? latchkey unlock opens it.",
+      "Doors Door unlocked, door shut, since 6 Jan 07:59, says org.latchkey.agent",
+      "Last movements 6 Jan 07:59:10 Door: unlocked, because you came 6 Jan 07:59:09 Door: turn 11",
       "Links Front door (C0:FF:EE:00:00:01) -61 dBm, since 6 Jan 07:59, for org.latchkey.agent",
       "C0:FF:EE:00:00:03 since before latchkeyd started, the other side's",
       "Requests held Garage (C0:FF:EE:00:00:02) since before latchkeyd started, for org.latchkey.agent",
@@ -48,7 +50,7 @@ struct WatchScreenTests {
     #expect(shown.allSatisfy { $0.count <= columns }, "\(shown)")
     #expect(shown.first?.hasPrefix("phone") == true)
     guard rows >= 24, columns >= 40 else { return }
-    for title in ["Links (", "Requests held (", "Apps (", "Last wakes ("] {
+    for title in ["Doors (", "Links (", "Requests held (", "Apps (", "Last movements (", "Last wakes ("] {
       #expect(shown.contains { $0.hasPrefix(title) }, "\(title): \(shown)")
     }
     #expect(shown.contains { $0.hasPrefix("Links (") && $0.hasSuffix(" of 71)") }, "\(shown)")
@@ -63,6 +65,7 @@ struct WatchScreenTests {
       "no app was woken since latchkeyd started",
     ] { #expect(quiet.contains(part)) }
     #expect(!quiet.contains("!"))
+    #expect(!quiet.contains("Doors") && !quiet.contains("Last movements"), "nothing is reported")
     let away = words(lines(.away, columns: 40, rows: 24))
     #expect(away.contains("latchkeyd does not run on this machine. This view goes on when it does"))
     #expect(lines(.waiting, columns: 80, rows: 24).count == 3)

@@ -134,6 +134,9 @@ package final class TestProcess: Sendable {
   /// Sends a line.
   package func say(_ line: String) { input.yield("\(line)\n") }
 
+  /// Sends characters, without the end of a line.
+  package func type(_ characters: String) { input.yield(characters) }
+
   /// Closes the input.
   package func closeInput() { input.finish() }
 

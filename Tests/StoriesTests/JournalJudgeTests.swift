@@ -73,7 +73,7 @@ struct JournalJudgeTests {
     #expect(report.timeline.first?.event == Recorded.Story.chapterBegan.rawValue)
     #expect(report.timeline.first?.t == 0)
     let text = VerdictScreen(report, .plain).lines().joined(separator: "\n")
-    for part in ["KEPT: ", "from the journals of door (", "kept    unlocked-once"] {
+    for part in ["KEPT: ", "from the journals of door (", "kept    the door opens, once: "] {
       #expect(text.contains(part), "\(text)")
     }
     #expect(!text.contains("seed"), "\(text)")

@@ -89,6 +89,20 @@ struct ScreenTests {
     }
   }
 
+  @Test("Issue 9: every promise says in plain words what it promises; its name is for those who look further")
+  func words() throws {
+    #expect(Set(PromiseWords.all.keys) == Set(Promise.all.map(\.name)))
+    for words in PromiseWords.all.values {
+      #expect(words.count <= 52 && !words.contains("-") && !words.hasSuffix("."), "\(words)")
+    }
+    let kept = try Reports.judged("unlocked-once", StoryJournal.dead)
+    let report = Reports.of(StoryJournal.dead, promises: [kept])
+    let short = VerdictScreen(report, .plain).lines().joined(separator: "\n")
+    #expect(short.contains("kept    the door opens, once: one write") && !short.contains("unlocked-once"), "\(short)")
+    let long = VerdictScreen(report, .plain).lines(isVerbose: true).joined(separator: "\n")
+    #expect(long.contains("kept    unlocked-once: one write"), "\(long)")
+  }
+
   @Test("A15: with --verbose a kept promise shows the line that proves it, and the timeline has every event")
   func verbose() throws {
     let kept = try Reports.judged("unlocked-once", StoryJournal.dead)

@@ -9,6 +9,8 @@ struct App: Sendable {
   private(set) var life = AppLife.notRunning
   private(set) var quitByUser = false
   private(set) var launches = 0
+  /// The user does not let it use Bluetooth.
+  private(set) var isDenied = false
   /// The last launch: its reason and the time it was asked for.
   private(set) var launchReason = LaunchReason.opened
   private var launchedAt = Instant.zero
@@ -28,6 +30,8 @@ struct App: Sendable {
   var actions = UserActions()
   /// The alert that the app shows the user now.
   var alert: String?
+  /// What it has told its user about the things that it controls.
+  var reports = AppReports()
   var wakes = WakeLedger()
 
   /// An event for a manager that may not yet exist in the app's process. Its number is filled in when the event is
@@ -46,6 +50,8 @@ struct App: Sendable {
   mutating func load(_ record: AppRecord) {
     quitByUser = record.quitByUser
     launches = record.launches
+    wakes = WakeLedger(record.wakes)
+    isDenied = record.isDenied
     guard let identity = record.process else { return }
     let process = AppProcess(identity, at: .zero)
     switch record.state {
@@ -59,7 +65,7 @@ struct App: Sendable {
   var record: AppRecord {
     AppRecord(
       bundleIdentifier: declaration.bundleIdentifier, state: state, process: process, quitByUser: quitByUser,
-      launches: launches)
+      launches: launches, wakes: wakes.ended, isDenied: isDenied)
   }
 
   // MARK: State
@@ -75,13 +81,17 @@ struct App: Sendable {
 
   func mayWorkInBackground(_ role: Role) -> Bool { declaration.backgroundModes.contains(role.backgroundMode) }
   var hasBackgroundMode: Bool { mayWorkInBackground(.central) || mayWorkInBackground(.peripheral) }
+  /// How long the app may take for what it is told in the background.
+  func wakeBudget(_ configuration: BluetoothSystem.Configuration) -> Duration {
+    declaration.wakeBudget ?? configuration.wakeBudget
+  }
   /// Awake and attached, so events are sent at once.
   var isReceiving: Bool { link != nil && (state == .foreground || state == .background) }
 
   /// Whether a manager of the app may work now: the app is in the foreground, or its modes let the manager work in
   /// the background. A preserved manager keeps working while its app is not running.
   func mayWork(_ key: ManagerKey) -> Bool {
-    guard !quitByUser || process != nil else { return false }
+    guard !isDenied, !quitByUser || process != nil else { return false }
     switch life {
     case .foreground, .launching: return true
     case .background, .suspended: return mayWorkInBackground(key.role)
@@ -173,7 +183,8 @@ struct App: Sendable {
   mutating func detach(at now: Instant) { life.changeProcess { $0.detach(at: now) } }
 
   /// latchkeyd is back, and the process has gone on in the meantime. It gets the time of a new stay.
-  mutating func adopt(at now: Instant, budget: Duration) {
+  mutating func adopt(at now: Instant, _ configuration: BluetoothSystem.Configuration) {
+    let budget = wakeBudget(configuration)
     life.changeProcess { $0.renewPatience(at: now) }
     if case .background(let process, _) = life { life = .background(process, AppLife.Stay(at: now, budget: budget)) }
   }
@@ -184,23 +195,31 @@ struct App: Sendable {
   mutating func spoke(at now: Instant) { life.changeStay { $0.lastActivity = now } }
 
   /// Returns the number of the next event. The app gets time to handle it.
-  mutating func nextSequence(at now: Instant, budget: Duration) -> EventSequence? {
-    var sequence: EventSequence?
-    life.changeProcess { sequence = $0.nextSequence() }
+  mutating func nextSequence(at now: Instant, _ configuration: BluetoothSystem.Configuration) -> EventSequence? {
+    var next: (sequence: EventSequence, beginsBudget: Bool)?
+    life.changeProcess { next = $0.nextSequence(at: now) }
+    guard let next else { return nil }
+    let budget = wakeBudget(configuration)
     life.changeStay { stay in
       stay.lastActivity = now
-      stay.budgetEnds = now + budget
+      if next.beginsBudget { stay.budgetEnds = now + budget }
     }
     wakes.told()
-    return sequence
+    return next.sequence
   }
 
   /// Returns the connection events that the process has now handled.
-  mutating func handled(through sequence: EventSequence, at now: Instant) -> [Waiting] {
-    var wasTold = false
-    life.changeProcess { wasTold = $0.handled(through: sequence) }
-    guard wasTold else { return [] }
+  mutating func handled(
+    through sequence: EventSequence, at now: Instant, _ configuration: BluetoothSystem.Configuration
+  ) -> [Waiting] {
+    var beginsBudget: Bool?
+    life.changeProcess { beginsBudget = $0.handled(through: sequence, at: now) }
+    guard let beginsBudget else { return [] }
     spoke(at: now)
+    if beginsBudget {
+      let budget = wakeBudget(configuration)
+      life.changeStay { $0.budgetEnds = now + budget }
+    }
     let done = unhandled.prefix { $0.sequence <= sequence }
     unhandled.removeFirst(done.count)
     return done.map(\.waiting)
@@ -244,6 +263,7 @@ struct App: Sendable {
       let wasSuspended = state == .suspended
       process.renewPatience(at: now)
       process.overruns = 0
+      process.wakeNotBefore = now
       life = .foreground(process)
       return wasSuspended
     }
@@ -251,9 +271,11 @@ struct App: Sendable {
   }
 
   /// The user switched to another app. Returns whether this one was in the foreground.
-  mutating func leave(at now: Instant, budget: Duration) -> Bool {
-    guard case .foreground(let process) = life else { return false }
-    life = .background(process, AppLife.Stay(at: now, budget: budget))
+  mutating func leave(at now: Instant, _ configuration: BluetoothSystem.Configuration) -> Bool {
+    guard case .foreground(var process) = life else { return false }
+    process.startsAfresh()
+    process.resumesWork(at: now)
+    life = .background(process, AppLife.Stay(at: now, budget: wakeBudget(configuration)))
     return true
   }
 
@@ -263,6 +285,12 @@ struct App: Sendable {
     isOpenWanted = false
     queue.removeAll()
     alert = nil
+  }
+
+  /// The user's answer to whether the app may use Bluetooth. Returns whether it is news.
+  mutating func allow(_ isAllowed: Bool) -> Bool {
+    defer { isDenied = !isAllowed }
+    return isDenied == isAllowed
   }
 
   /// The user asks the app for an action. That also lifts an earlier quit.
@@ -276,15 +304,20 @@ struct App: Sendable {
 
 extension App {
   /// Why a suspended app is woken: a user's action, whatever its modes, or an event that its modes let it handle.
-  private var wakeReason: WakeReason? {
+  private func wakeReason(at now: Instant, _ process: AppProcess) -> WakeReason? {
     if actions.hasUntold { return .event(.actionRequested) }
+    guard process.wakeNotBefore <= now else { return nil }
     return queue.first { mayWorkInBackground($0.manager.role) }.map { .event($0.body.kind) }
   }
 
   /// Wakes the app if there is a reason, and returns the reason.
-  mutating func wake(at now: Instant, budget: Duration) -> WakeReason? {
-    guard case .suspended(let process) = life, process.endReason == nil, let reason = wakeReason else { return nil }
-    life = .background(process, AppLife.Stay(at: now, budget: budget))
+  mutating func wake(at now: Instant, _ configuration: BluetoothSystem.Configuration) -> WakeReason? {
+    guard case .suspended(var process) = life, process.endReason == nil, let reason = wakeReason(at: now, process)
+    else {
+      return nil
+    }
+    process.resumesWork(at: now)
+    life = .background(process, AppLife.Stay(at: now, budget: wakeBudget(configuration)))
     return reason
   }
 
@@ -314,12 +347,19 @@ extension App {
       return .unresponsive(because: "not attached")
     case .background(var process, let stay):
       let isBusy = isBusy(process, hasOpenWork)
-      guard now >= restTime(stay, configuration, isBusy: isBusy) else { return nil }
+      guard now >= restTime(process, stay, configuration, isBusy: isBusy) else { return nil }
       let overran = hasBackgroundMode && isBusy
+      let exhausted = process.work.exhausted(budget: wakeBudget(configuration))
       process.overruns = overran ? process.overruns + 1 : 0
       guard process.overruns < configuration.overrunsUntilKilled else {
         life = .background(process, stay)
         return .overranForGood
+      }
+      process.stopsWork(at: now)
+      process.suspendedAt = now
+      if hasBackgroundMode, let exhausted, exhausted <= now {
+        process.startsAfresh()
+        process.wakeNotBefore = now + configuration.throttleRest
       }
       life = .suspended(process)
       return .suspended(overran: overran)
@@ -337,10 +377,14 @@ extension App {
     process.unhandledEvents > 0 || process.link == nil || !actions.isEmpty || hasOpenWork()
   }
 
-  private func restTime(_ stay: AppLife.Stay, _ configuration: BluetoothSystem.Configuration, isBusy: Bool) -> Instant {
-    // Whatever the app says: talking does not keep it awake (F1).
+  private func restTime(
+    _ process: AppProcess, _ stay: AppLife.Stay, _ configuration: BluetoothSystem.Configuration, isBusy: Bool
+  ) -> Instant {
+    // Whatever the app says, is told or has begun: none of it keeps the app awake (F1).
     guard hasBackgroundMode else { return stay.since + configuration.leaveGrace }
-    return isBusy ? stay.budgetEnds : min(stay.lastActivity + configuration.idleGrace, stay.budgetEnds)
+    guard isBusy else { return min(stay.lastActivity + configuration.idleGrace, stay.budgetEnds) }
+    return process.work.exhausted(budget: wakeBudget(configuration)).map { min($0, stay.budgetEnds) }
+      ?? stay.budgetEnds
   }
 
   /// The next time at which something about the app is due.
@@ -354,8 +398,10 @@ extension App {
       guard case .lost(let since) = process.contact else { return nil }
       return since + configuration.launchBudget
     case .background(let process, let stay):
-      return restTime(stay, configuration, isBusy: isBusy(process, hasOpenWork))
-    case .suspended: return nil
+      return restTime(process, stay, configuration, isBusy: isBusy(process, hasOpenWork))
+    case .suspended(let process):
+      let isThrottled = process.wakeNotBefore > now && wakeReason(at: process.wakeNotBefore, process) != nil
+      return isThrottled ? process.wakeNotBefore : nil
     }
   }
 }

@@ -10,12 +10,16 @@ extension BluetoothSystem {
     switch request {
     case .status, .watchStatus: break
     case .setBluetooth(let on): setBluetooth(on)
+    case .reclaimMemory: reclaimMemory(because: "reclaimed")
     case .attendPairings: return attendPairings(token)
     case .answerPairing(let answer): answerPairing(answer)
     case .pair(let device): return pair(device, token)
     case .performAction(let name, let action):
       guard isKnown(name, token) else { return }
       return performAction(action, app: name, token)
+    case .allowApp(let name, let isAllowed):
+      guard isKnown(name, token) else { return }
+      allow(name, isAllowed)
     case .openApp(let name), .leaveApp(let name), .quitApp(let name), .reclaimApp(let name):
       guard isKnown(name, token) else { return }
       control(request, app: name)
@@ -37,15 +41,18 @@ extension BluetoothSystem {
     switch request {
     case .openApp: open(name)
     case .leaveApp:
-      if apps[name]?.leave(at: now, budget: configuration.wakeBudget) == true { persistApp(name) }
+      if apps[name]?.leave(at: now, configuration) == true { persistApp(name) }
     case .quitApp: quit(name)
     case .reclaimApp: end(name, because: "reclaimed")
-    case .performAction, .setBluetooth, .status, .watchStatus, .attendPairings, .answerPairing, .pair: break
+    case .performAction, .allowApp, .reclaimMemory, .setBluetooth, .status, .watchStatus, .attendPairings,
+      .answerPairing, .pair:
+      break
     }
   }
 
   private mutating func open(_ name: String) {
     wakeEnded(name, "opened")
+    alerts.opened(name)
     let hasToResume = apps[name]?.open(at: now) == true
     if hasToResume, let process = apps[name]?.process {
       emit(.resume(name, process))
@@ -54,8 +61,20 @@ extension BluetoothSystem {
     persistApp(name)
   }
 
+  /// Kills the app that has been suspended longest. One that always runs would only be started again.
+  mutating func reclaimMemory(because reason: String) {
+    let suspended = apps.filter {
+      $0.value.state == .suspended && !$0.value.isEnding && !$0.value.declaration.keepAlive
+    }
+    let oldest = suspended.min {
+      ($0.value.life.process?.suspendedAt ?? .zero, $0.key) < ($1.value.life.process?.suspendedAt ?? .zero, $1.key)
+    }
+    if let oldest { end(oldest.key, because: reason) }
+  }
+
   private mutating func quit(_ name: String) {
     apps[name]?.quit()
+    alerts.removeAll(of: name)
     failActions(ofApp: name, onlyTold: false, "The app was quit.")
     persistApp(name)
     end(name, because: "quit")

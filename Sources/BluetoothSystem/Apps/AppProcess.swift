@@ -18,6 +18,13 @@ struct AppProcess: Sendable {
   private(set) var handledSequence: UInt64 = 0
   /// Wake budgets overrun in a row.
   var overruns = 0
+  /// Events do not wake a process that worked too much before this time.
+  var wakeNotBefore = Instant.zero
+  /// When it was last suspended. Zero if an earlier latchkeyd did it.
+  var suspendedAt = Instant.zero
+  private(set) var work = WorkAccount()
+  /// A new budget begins when the process has handled everything up to this event.
+  private var budgetMark: UInt64 = 0
   /// The process was relaunched to restore its managers, and must create one by this time.
   var restoreDeadline: Instant?
 
@@ -36,6 +43,7 @@ struct AppProcess: Sendable {
     contact = .attached(link)
     lastSequence = lastEvent?.rawValue ?? 0
     handledSequence = lastSequence
+    work = WorkAccount()
   }
 
   mutating func detach(at now: Instant) { contact = .lost(since: now) }
@@ -45,16 +53,38 @@ struct AppProcess: Sendable {
     if case .lost = contact { contact = .lost(since: now) }
   }
 
-  /// The number of the next event.
-  mutating func nextSequence() -> EventSequence {
+  /// The number of the next event. If the process has handled everything before it, a budget begins with it. Otherwise
+  /// the event does not prolong the budget for those before it.
+  mutating func nextSequence(at now: Instant) -> (EventSequence, beginsBudget: Bool) {
+    let isRested = unhandledEvents == 0
     lastSequence += 1
-    return EventSequence(lastSequence)
+    if isRested {
+      budgetMark = lastSequence
+      work.beginWork(at: now)
+    }
+    return (EventSequence(lastSequence), isRested)
   }
 
-  /// Returns `false` if that event was never sent, so the process can't have handled it.
-  mutating func handled(through sequence: EventSequence) -> Bool {
-    guard sequence.rawValue <= lastSequence else { return false }
+  /// Returns `nil` if that event was never sent, so the process can't have handled it. Otherwise whether a new budget
+  /// begins, for what was told during the last one.
+  mutating func handled(through sequence: EventSequence, at now: Instant) -> Bool? {
+    guard sequence.rawValue <= lastSequence else { return nil }
     handledSequence = max(handledSequence, sequence.rawValue)
+    guard unhandledEvents > 0 else {
+      work.endWork(at: now)
+      return false
+    }
+    guard handledSequence >= budgetMark else { return false }
+    budgetMark = lastSequence
     return true
   }
+
+  /// The process does not run from now on.
+  mutating func stopsWork(at now: Instant) { work.endWork(at: now) }
+
+  /// The process runs again, and with what it has not handled.
+  mutating func resumesWork(at now: Instant) { if unhandledEvents > 0 { work.beginWork(at: now) } }
+
+  /// What it did so far no longer counts: the user looked at it, or it has paid for it.
+  mutating func startsAfresh() { work = WorkAccount() }
 }

@@ -33,7 +33,7 @@ extension BluetoothSystem {
   mutating func adoptProcesses() {
     for name in appNames {
       guard let process = apps[name]?.process else { continue }
-      apps[name]?.adopt(at: now, budget: configuration.wakeBudget)
+      apps[name]?.adopt(at: now, configuration)
       emit(.adopt(name, process))
       // The stored state may not have been carried out yet.
       let state = apps[name]?.state
@@ -56,7 +56,7 @@ extension BluetoothSystem {
 
   private mutating func wakeIfNeeded(_ name: String) {
     guard let process = apps[name]?.process,
-      let reason = apps[name]?.wake(at: now, budget: configuration.wakeBudget)
+      let reason = apps[name]?.wake(at: now, configuration)
     else { return }
     persistApp(name)
     emit(.resume(name, process))

@@ -16,7 +16,7 @@ extension BluetoothSystem {
     // The answer to our own launch may still be on its way. If there was no launch, the user started the process by
     // hand.
     let isStranger = app.attach(
-      link, process, lastEvent: attachment.lastEvent, at: now, budget: configuration.wakeBudget)
+      link, process, lastEvent: attachment.lastEvent, at: now, budget: app.wakeBudget(configuration))
     if isStranger { emit(.adopt(name, process)) }
     apps[name] = app
     persistApp(name)

@@ -10,6 +10,7 @@ extension BluetoothSystem {
     let links = bluez.devices.values.filter(\.isConnected).sorted { $0.peer < $1.peer }
     let shownLinks = links.prefix(SystemStatus.Limit.links)
     let wakes = wakeRecords
+    let (states, movements) = (reportedStates, reportedMovements)
     return SystemStatus(
       bluetooth: bluez.state, apps: Array(apps.prefix(SystemStatus.Limit.apps)),
       appsLeftOut: max(0, apps.count - SystemStatus.Limit.apps),
@@ -17,7 +18,11 @@ extension BluetoothSystem {
       linksLeftOut: links.count - shownLinks.count,
       pairings: Array(pairing.openQuestions.prefix(SystemStatus.Limit.pairings)),
       wakes: Array(wakes.suffix(SystemStatus.Limit.wakes)),
-      wakesLeftOut: max(0, wakes.count - SystemStatus.Limit.wakes))
+      wakesLeftOut: max(0, wakes.count - SystemStatus.Limit.wakes), alerts: alerts.shown,
+      states: Array(states.prefix(SystemStatus.Limit.states)),
+      statesLeftOut: max(0, states.count - SystemStatus.Limit.states),
+      movements: Array(movements.suffix(SystemStatus.Limit.movements)),
+      movementsLeftOut: max(0, movements.count - SystemStatus.Limit.movements))
   }
 
   private func status(of app: App) -> AppStatus {
@@ -29,7 +34,8 @@ extension BluetoothSystem {
     let shown = (connected + requested).prefix(SystemStatus.Limit.peersPerApp)
     return AppStatus(
       bundleIdentifier: name, state: app.state, processIdentifier: app.process?.processIdentifier,
-      quitByUser: app.quitByUser, pendingConnections: requested.count, connections: connected.count,
+      quitByUser: app.quitByUser, isAllowed: !app.isDenied, pendingConnections: requested.count,
+      connections: connected.count,
       launches: app.launches, alert: app.alert,
       peers: shown.map { status(of: $0.key, isConnected: $0.value.isConnected, since: $0.value.sinceUnixSeconds) },
       peersLeftOut: wanted.count - shown.count, activity: activity(of: managers, app))

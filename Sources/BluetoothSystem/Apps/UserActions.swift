@@ -126,7 +126,9 @@ extension BluetoothSystem {
     let text = text.map(Self.bounded)
     guard apps[name]?.alert != text else { return }
     apps[name]?.alert = text
-    if let text { journal(.userAlert, [.app: name, .text: text]) }
+    guard let text else { return alerts.remove(app: name, .app) }
+    _ = show(text, .app, app: name)
+    journal(.userAlert, [.app: name, .text: text])
   }
 
   private mutating func refuse(_ token: AnswerToken, _ code: AppLinkError.Code, _ message: String) {

@@ -3,7 +3,7 @@ import FoundationEssentials
 import TimeTypes
 
 /// Accounts for every time an app is woken or relaunched for Bluetooth: why, for how long, and what it did (W3). Each
-/// wake is journaled as `wake.ended`. The last ones of this run of the system are kept for `latchkey wakes`.
+/// wake is journaled as `wake.ended`. The last ones are stored with the app, for `latchkey wakes`.
 struct WakeLedger: Sendable {
   /// A wake that has not ended yet.
   private struct Open: Sendable {
@@ -21,7 +21,10 @@ struct WakeLedger: Sendable {
   }
 
   private var open: Open?
-  private var ended: [WakeRecord] = []
+  /// Oldest first.
+  private(set) var ended: [WakeRecord] = []
+
+  init(_ ended: [WakeRecord] = []) { self.ended = ended.suffix(Self.limit) }
 
   /// The most wakes kept per app.
   static let limit = 20
@@ -63,6 +66,7 @@ extension BluetoothSystem {
         .app: name, .because: wake.because.rawValue, .milliseconds: String(Int((wake.seconds * 1000).rounded())),
         .told: String(wake.told), .said: String(wake.said), .outcome: outcome,
       ])
+    persistApp(name)
   }
 
   /// The wakes of all apps, oldest first.

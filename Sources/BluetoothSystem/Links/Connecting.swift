@@ -45,6 +45,7 @@ extension BluetoothSystem {
     for registration in [profile.registration, discovery.registration, pairing.agent] {
       consider(registration.deadline)
     }
+    consider(discovery.turn(after: now))
     for deadline in publishing.deadlines { consider(deadline) }
     return earliest
   }

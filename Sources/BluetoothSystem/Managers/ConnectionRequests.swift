@@ -124,12 +124,6 @@ extension BluetoothSystem {
     }
   }
 
-  /// F5: what the user is shown while the app is suspended.
-  mutating func alert(_ key: ManagerKey, _ peer: PeerIdentifier, _ isWanted: Bool, _ what: String) {
-    guard isWanted, apps[key.app]?.state == .suspended else { return }
-    journal(.userAlert, [.app: key.app, .peripheral: peer.uuidString, .about: what])
-  }
-
   // MARK: After the system came back
 
   /// The app kept running while the system was away. What it holds now is what it wants, and it shows what it was

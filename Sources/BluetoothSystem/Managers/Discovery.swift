@@ -15,7 +15,46 @@ struct Discovery: Sendable {
   /// A filter is on its way to bluetoothd. Only one is sent at a time.
   private var isFilterAsked = false
 
+  /// When to discover, while something is looked for.
+  enum Pace: Sendable, Hashable {
+    case continuous
+    /// For this long, once in each interval.
+    case intermittent(window: Duration, interval: Duration)
+
+    static func background(_ configuration: BluetoothSystem.Configuration) -> Self {
+      .intermittent(window: configuration.backgroundScanWindow, interval: configuration.backgroundScanInterval)
+    }
+  }
+
+  private var pace = Pace.continuous
+  /// When the present pace began. Each interval begins with its window.
+  private var paceBegan = Instant.zero
+
   var isRunning: Bool { registration.isDone }
+
+  mutating func setPace(_ pace: Pace, at now: Instant) {
+    guard pace != self.pace else { return }
+    (self.pace, paceBegan) = (pace, now)
+  }
+
+  /// Whether this is a time to discover.
+  func isDue(at now: Instant) -> Bool {
+    guard case .intermittent(let window, _) = pace else { return true }
+    return intoInterval(at: now) < window.wholeNanoseconds
+  }
+
+  /// When the discovery is next to be started or stopped. `nil` if time changes nothing.
+  func turn(after now: Instant) -> Instant? {
+    guard case .intermittent(let window, let interval) = pace else { return nil }
+    let into = intoInterval(at: now)
+    let end = into < window.wholeNanoseconds ? window.wholeNanoseconds : interval.wholeNanoseconds
+    return now + .nanoseconds(end - into)
+  }
+
+  private func intoInterval(at now: Instant) -> Int64 {
+    guard case .intermittent(_, let interval) = pace else { return 0 }
+    return (now - paceBegan).wholeNanoseconds % interval.wholeNanoseconds
+  }
 
   /// What to ask of bluetoothd now.
   /// - Parameter wanted: the filter to discover with, or `nil` if no discovery is wanted.

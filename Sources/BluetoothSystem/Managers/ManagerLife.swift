@@ -46,6 +46,7 @@ extension BluetoothSystem {
     _ number: ManagerIdentifier, _ creation: ManagerCreation, _ view: ManagerView, app name: String
   ) {
     guard let key = claim(number, creation, app: name) else { return }
+    let view = isDenied(key) ? ManagerView(state: view.state) : view
     // The app's own view says better than the queue which states it has missed. Values that came over the air stay
     // queued.
     let waiting = apps[name]?.queue ?? []
@@ -125,16 +126,16 @@ extension BluetoothSystem {
   private mutating func tellStateFirst(
     _ key: ManagerKey, _ number: ManagerIdentifier, _ name: String, _ link: AppLinkIdentifier
   ) {
-    guard bluez.state != .unknown else { return }
-    _ = managers[key]?.takes(bluez.state)
-    send(.stateChanged(bluez.state), to: number, of: name, link)
+    let state = state(for: key)
+    guard state != .unknown else { return }
+    _ = managers[key]?.takes(state)
+    send(.stateChanged(state), to: number, of: name, link)
   }
 
   mutating func tellManagerStates() {
-    let state = bluez.state
-    guard state != .unknown else { return }
     for key in managers.keys.sorted() where managers[key]?.number != nil {
-      guard managers[key]?.takes(state) == true else { continue }
+      let state = state(for: key)
+      guard state != .unknown, managers[key]?.takes(state) == true else { continue }
       tell(key, .stateChanged(state))
       if state != .poweredOn { managers[key]?.scan?.forgetReported() }
     }

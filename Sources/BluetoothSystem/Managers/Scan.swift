@@ -17,12 +17,19 @@ struct Scan: Sendable {
   /// In the background, a scan without a filter finds nothing (Apple, "Core Bluetooth Background Processing").
   func goesOn(inForeground isInForeground: Bool) -> Bool { isInForeground || request.services?.isEmpty == false }
 
+  /// The services that this scan asks for and that an overflow area may contain (B6).
+  func found(in overflow: OverflowArea) -> [BluetoothUUID] { (request.services ?? []).filter(overflow.mayContain) }
+
   /// A peripheral that offers these services was seen. Returns whether to tell the app.
+  /// - Parameter overflow: its overflow area. Only a scan that asks for a service finds it there.
   mutating func takes(
-    _ peer: PeerIdentifier, offering services: Set<BluetoothUUID>, inForeground isInForeground: Bool
+    _ peer: PeerIdentifier, offering services: Set<BluetoothUUID>, overflow: OverflowArea?,
+    inForeground isInForeground: Bool
   ) -> Bool {
     let asked = asked
-    guard asked.isEmpty || asked.contains(where: services.contains) else { return false }
+    guard
+      asked.isEmpty || asked.contains(where: services.contains) || overflow.map({ !found(in: $0).isEmpty }) ?? false
+    else { return false }
     let isFirst = reported.insert(peer).inserted
     return isFirst || request.allowDuplicates && isInForeground
   }
@@ -36,11 +43,13 @@ extension ScanRequest {
 
 extension DiscoveryFilter {
   /// What one discovery has to find for all these scans.
-  /// - Parameter isSearching: it also has to find a peripheral by its address.
-  init(for scans: [(scan: Scan, isInForeground: Bool)], isSearching: Bool) {
+  /// - Parameters:
+  ///   - isSearching: it also has to find a peripheral by its address.
+  ///   - findsOverflow: it also has to find services in overflow areas. bluetoothd's filter does not know these.
+  init(for scans: [(scan: Scan, isInForeground: Bool)], isSearching: Bool, findsOverflow: Bool) {
     self.init(transport: "le", duplicateData: isSearching)
     var uuids: Set<BluetoothUUID> = []
-    var isOpen = isSearching
+    var isOpen = isSearching || findsOverflow
     for (scan, isInForeground) in scans {
       if isInForeground, scan.request.allowDuplicates { duplicateData = true }
       if scan.request.uuidCount == 0 { isOpen = true }

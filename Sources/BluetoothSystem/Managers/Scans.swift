@@ -43,11 +43,20 @@ extension BluetoothSystem {
     }
   }
 
-  /// Discovery blocks the kernel's passive scan for the accept list, so it runs only while something needs it.
+  /// Discovery blocks the kernel's passive scan for the accept list, so it runs only while something needs it. While all
+  /// who scan are in the background, it runs for a short time in each interval (B3). So their scans cost little, and
+  /// the requests of apps that wait for a link come true in between.
   mutating func reconcileDiscovery(needed: Bool) {
     guard let adapter = bluez.adapter else { return }
-    let scans = activeScans.compactMap { key in managers[key]?.scan.map { ($0, isInForeground(key)) } }
-    let wanted = needed || !scans.isEmpty ? DiscoveryFilter(for: scans, isSearching: needed) : nil
+    let scans = activeScans.compactMap { key in
+      managers[key]?.scan.map { (scan: $0, isInForeground: isInForeground(key)) }
+    }
+    let isForBackground = !needed && !scans.contains { $0.isInForeground }
+    discovery.setPace(isForBackground && !scans.isEmpty ? .background(configuration) : .continuous, at: now)
+    let isWanted = needed || !scans.isEmpty && discovery.isDue(at: now)
+    let wanted =
+      isWanted
+      ? DiscoveryFilter(for: scans, isSearching: needed, findsOverflow: configuration.overflowCompany != nil) : nil
     for step in discovery.steps(wanted: wanted, at: now) {
       switch step {
       case .setFilter(let filter): call(adapter, .setDiscoveryFilter(filter), for: .setFilter)
@@ -77,10 +86,27 @@ extension BluetoothSystem {
   mutating func reportSighting(_ peer: PeerIdentifier) {
     guard let device = bluez.device(peer), let rssi = device.rssi else { return }
     let offered = Set(device.uuids)
+    var advertisement = device.advertisement
+    let overflow = configuration.overflowCompany.flatMap { advertisement.takeOverflow(of: $0) }
     for key in activeScans {
       let isInForeground = isInForeground(key)
-      guard managers[key]?.scan?.takes(peer, offering: offered, inForeground: isInForeground) == true else { continue }
-      tell(key, .discovered(snapshot(peer, key), device.advertisement, rssi: rssi))
+      guard
+        managers[key]?.scan?.takes(peer, offering: offered, overflow: overflow, inForeground: isInForeground) == true
+      else { continue }
+      if let overflow {
+        let found = managers[key]?.scan?.found(in: overflow) ?? []
+        advertisement.overflowServiceUUIDs = found.filter { !offered.contains($0) }
+      }
+      tell(key, .discovered(snapshot(peer, key), advertisement, rssi: rssi))
     }
+  }
+}
+
+extension AdvertisementData {
+  /// Removes the overflow area from the manufacturer data, and returns it. Apps are shown what it means for them instead.
+  fileprivate mutating func takeOverflow(of company: UInt16) -> OverflowArea? {
+    guard let overflow = manufacturerData[company].flatMap(OverflowArea.init) else { return nil }
+    manufacturerData[company] = nil
+    return overflow
   }
 }

@@ -7,25 +7,52 @@ import BusValue
 struct PublishedAdvertisement: Sendable {
   var registration: Registration
   let path: ObjectPath
-  let request: AdvertisementRequest
+  let content: Content
+
+  /// What goes on the air.
+  struct Content: Sendable, Hashable {
+    let request: AdvertisementRequest
+    let form: Form
+  }
+
+  /// How an app's advertisement is sent (Apple, "Core Bluetooth Background Processing").
+  enum Form: Sendable, Hashable {
+    case foreground
+    /// Without the name, and with the services in the overflow area (B5, B6).
+    /// - overflowCompany: whose manufacturer data hold the area. `nil`: the services are not advertised at all.
+    /// - isSlow: it goes out less often, because no app in the foreground advertises (B7).
+    case background(overflowCompany: UInt16?, isSlow: Bool)
+  }
 
   /// The advertising interval in milliseconds. 152.5 ms is the first interval that Apple's Accessory Design
   /// Guidelines recommend. With bluetoothd's own 1.28 s, a link comes up seconds after a person has come within
   /// range, too late to see them approach. bluetoothd 5.77 and later use the value. Earlier versions use it only with
   /// `--experimental` and otherwise ignore it.
   static let intervalMilliseconds: UInt32 = 152
+  /// The interval while every app that advertises is in the background. It is one of the slowest of the same guidelines:
+  /// a scanner of the accept list still hears it within a few seconds.
+  static let slowIntervalMilliseconds: UInt32 = 1022
   static let nameLimitBytes = 248
 
   var properties: Properties {
     var properties = PropertyValues<LEAdvertisement1>()
     properties.type = "peripheral"
-    properties.serviceUUIDs = request.serviceUUIDs
     // As on other systems. Without the flag, a bluetoothd that looks for nothing in particular does not show the
     // device.
     properties.discoverable = true
-    properties.minIntervalMilliseconds = Self.intervalMilliseconds
-    properties.maxIntervalMilliseconds = Self.intervalMilliseconds
-    properties.localName = request.localName
+    var interval = Self.intervalMilliseconds
+    switch content.form {
+    case .foreground:
+      properties.serviceUUIDs = content.request.serviceUUIDs
+      properties.localName = content.request.localName
+    case .background(let company, let isSlow):
+      if let company, !content.request.serviceUUIDs.isEmpty {
+        properties.manufacturerData = [company: OverflowArea(services: content.request.serviceUUIDs).bytes]
+      }
+      if isSlow { interval = Self.slowIntervalMilliseconds }
+    }
+    properties.minIntervalMilliseconds = interval
+    properties.maxIntervalMilliseconds = interval
     return properties.all
   }
 }

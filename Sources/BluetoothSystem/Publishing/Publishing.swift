@@ -130,25 +130,26 @@ struct Publishing: Sendable {
   // MARK: Advertisements
 
   func isAdvertising(_ key: ManagerKey, _ request: AdvertisementRequest) -> Bool {
-    advertisements[key].map { $0.request == request && $0.registration.isDone } ?? false
+    advertisements[key].map { $0.content.request == request && $0.registration.isDone } ?? false
   }
 
-  /// Removes a manager's advertisement if the manager now asks for another one, or for none.
-  mutating func withdrawAdvertisement(_ key: ManagerKey, unlessIt isFor: AdvertisementRequest?) -> AdapterCall? {
-    guard let current = advertisements[key], current.request != isFor else { return nil }
+  /// Removes a manager's advertisement if another one is wanted now, or none.
+  mutating func withdrawAdvertisement(_ key: ManagerKey, unlessIt isAs: PublishedAdvertisement.Content?) -> AdapterCall?
+  {
+    guard let current = advertisements[key], current.content != isAs else { return nil }
     advertisements[key] = nil
     return current.registration.isFailed
       ? nil : AdapterCall(.unregisterAdvertisement(path: current.path), for: .ignored)
   }
 
   mutating func advertise(
-    _ key: ManagerKey, _ request: AdvertisementRequest, exports: inout ExportPaths, at now: Instant
+    _ key: ManagerKey, _ content: PublishedAdvertisement.Content, exports: inout ExportPaths, at now: Instant
   ) -> AdapterCall? {
     var registration = advertisements[key]?.registration ?? Registration()
     guard !registration.isDone, registration.mayAsk(at: now) else { return nil }
     registration.ask()
     let path = exports.next("advertisements")
-    let advertisement = PublishedAdvertisement(registration: registration, path: path, request: request)
+    let advertisement = PublishedAdvertisement(registration: registration, path: path, content: content)
     advertisements[key] = advertisement
     return AdapterCall(
       .registerAdvertisement(path: path, properties: advertisement.properties),

@@ -108,15 +108,26 @@ extension BluetoothSystem {
     }
     let wantedMark = isServing ? settings.databaseMark ?? 0 : 0
     for call in publishing.mark.steps(wanted: wantedMark, exports: &exports, at: now) { callAdapter(call) }
+    let advertisers = keys.filter { bluez.isPowered && mayWork($0) && managers[$0]?.advertisement != nil }
+    let isSlow = !advertisers.contains(where: advertisesAsInForeground)
     for key in keys {
-      let request = bluez.isPowered && mayWork(key) ? managers[key]?.advertisement : nil
-      callAdapter(publishing.withdrawAdvertisement(key, unlessIt: request))
-      guard let request, room > 0, publishing.isServed((managers[key]?.services ?? [:]).keys),
-        let call = publishing.advertise(key, request, exports: &exports, at: now)
+      let request = advertisers.contains(key) ? managers[key]?.advertisement : nil
+      let form: PublishedAdvertisement.Form =
+        advertisesAsInForeground(key)
+        ? .foreground : .background(overflowCompany: configuration.overflowCompany, isSlow: isSlow)
+      let content = request.map { PublishedAdvertisement.Content(request: $0, form: form) }
+      callAdapter(publishing.withdrawAdvertisement(key, unlessIt: content))
+      guard let content, room > 0, publishing.isServed((managers[key]?.services ?? [:]).keys),
+        let call = publishing.advertise(key, content, exports: &exports, at: now)
       else { continue }
       room -= 1
       callAdapter(call)
     }
+  }
+
+  /// An app that always runs has no user who would open it, so its advertisement never changes.
+  private func advertisesAsInForeground(_ key: ManagerKey) -> Bool {
+    apps[key.app].map { $0.state == .foreground || $0.declaration.keepAlive } ?? false
   }
 
   // MARK: bluetoothd's answers

@@ -7,16 +7,22 @@ package struct AppRecord: Sendable, Hashable {
   package var process: ProcessIdentity?
   package var quitByUser: Bool
   package var launches: Int
+  /// The app's last wakes, oldest first.
+  package var wakes: [WakeRecord]
+  /// The user does not let it use Bluetooth.
+  package var isDenied: Bool
 
   package init(
     bundleIdentifier: String, state: AppState, process: ProcessIdentity? = nil, quitByUser: Bool = false,
-    launches: Int = 0
+    launches: Int = 0, wakes: [WakeRecord] = [], isDenied: Bool = false
   ) {
     self.bundleIdentifier = bundleIdentifier
     self.state = state
     self.process = process
     self.quitByUser = quitByUser
     self.launches = launches
+    self.wakes = wakes
+    self.isDenied = isDenied
   }
 }
 
@@ -28,6 +34,10 @@ extension AppRecord {
     var process: Process?
     var quitByUser: Bool
     var launches: Int
+    /// Missing: none are known.
+    var wakes: [Wake]?
+    /// Missing: it is not denied.
+    var isDenied: Bool?
 
     enum CodingKeys: String, CodingKey {
       case bundleIdentifier = "bundleIdentifier"
@@ -35,6 +45,8 @@ extension AppRecord {
       case process = "process"
       case quitByUser = "quitByUser"
       case launches = "launches"
+      case wakes = "wakes"
+      case isDenied = "isDenied"
     }
 
     init(_ record: AppRecord) {
@@ -43,12 +55,49 @@ extension AppRecord {
       process = record.process.map { Process($0) }
       quitByUser = record.quitByUser
       launches = record.launches
+      wakes = record.wakes.isEmpty ? nil : record.wakes.map { Wake($0, of: record.bundleIdentifier) }
+      isDenied = record.isDenied ? true : nil
     }
 
     var value: AppRecord {
       AppRecord(
         bundleIdentifier: bundleIdentifier, state: state.value, process: process?.value, quitByUser: quitByUser,
-        launches: launches)
+        launches: launches, wakes: (wakes ?? []).map { $0.record(of: bundleIdentifier) }, isDenied: isDenied ?? false)
+    }
+  }
+
+  /// One wake of the app.
+  struct Wake: Codable {
+    var because: String
+    var unixSeconds: Double
+    var seconds: Double
+    var told: Int
+    var said: Int
+    /// Missing: it had not ended.
+    var outcome: String?
+
+    enum CodingKeys: String, CodingKey {
+      case because = "because"
+      case unixSeconds = "unixSeconds"
+      case seconds = "seconds"
+      case told = "told"
+      case said = "said"
+      case outcome = "outcome"
+    }
+
+    init(_ wake: WakeRecord, of app: String) {
+      because = wake.because.rawValue
+      unixSeconds = wake.unixSeconds
+      seconds = wake.seconds
+      told = wake.told
+      said = wake.said
+      outcome = wake.outcome
+    }
+
+    func record(of app: String) -> WakeRecord {
+      WakeRecord(
+        app: app, because: WakeReason(rawValue: because), unixSeconds: unixSeconds, seconds: seconds, told: told,
+        said: said, outcome: outcome)
     }
   }
 

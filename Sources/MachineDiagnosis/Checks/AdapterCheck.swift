@@ -11,13 +11,17 @@ extension MachineCheck {
   }
 
   static func adapter(_ machine: MachineObservations) -> [Finding] {
-    let blocked = Self.blocked(machine)
     guard let adapters = machine.adapters.content else {
       // Without bluetoothd, the kernel still tells whether there is a controller.
-      return machine.controllers.isEmpty ? [Self.noController] : blocked
+      let blocked = Self.blocked(machine, nil)
+      return machine.controllers.isEmpty && blocked.isEmpty ? [Self.noController] : blocked
     }
     guard !adapters.isEmpty else {
-      guard let controller = machine.controllers.first else { return [Self.noController] }
+      guard let controller = machine.controllers.first else {
+        // The switch of a laptop takes the controller away.
+        let blocked = Self.blocked(machine, nil)
+        return blocked.isEmpty ? [Self.noController] : blocked
+      }
       return [
         Finding(
           .adapterUnserved, "the kernel has the controller \(controller), and bluetoothd does not",
@@ -35,8 +39,10 @@ extension MachineCheck {
           mend: "plug it in, or name another in /etc/default/latchkeyd, then: systemctl restart latchkeyd.service")
       ]
     }
-    if let first = blocked.first { return [first] }
-    guard adapter.isPowered else { return [Self.off(adapter, machine)] }
+    guard adapter.isPowered else {
+      return Self.blocked(machine, adapter).first.map { [$0] } ?? [Self.off(adapter, machine)]
+    }
+    guard Self.hasAddress(adapter) else { return [Self.addressless(adapter)] }
     var findings: [Finding] = [
       .fine(.adapter, "\(adapter.name) (\(adapter.address)) is on, and latchkeyd's choice")
     ]
@@ -57,8 +63,28 @@ extension MachineCheck {
     because: "nothing can be heard or said without a radio",
     mend: "plug one in; if there is one: dmesg | grep -i bluetooth")
 
-  private static func blocked(_ machine: MachineObservations) -> [Finding] {
-    if let hard = machine.switches.first(where: \.isHardBlocked) {
+  /// Some cheap controllers, and some whose firmware was not loaded, have none.
+  private static func hasAddress(_ adapter: ObservedAdapter) -> Bool {
+    !adapter.address.isEmpty && adapter.address != "00:00:00:00:00:00"
+  }
+
+  private static func addressless(_ adapter: ObservedAdapter) -> Finding {
+    Finding(
+      .adapterWithoutAddress, "\(adapter.name) has no address of its own",
+      because: "a pairing is made between two addresses, so none with this adapter lasts",
+      mend: "dmesg | grep -i bluetooth shows whether its firmware is missing; otherwise use another adapter")
+  }
+
+  /// - Parameter adapter: the one that latchkeyd uses; `nil` if bluetoothd does not tell.
+  private static func blocked(_ machine: MachineObservations, _ adapter: ObservedAdapter?) -> [Finding] {
+    func isController(_ one: RadioSwitch) -> Bool { one.name.hasPrefix("hci") }
+    // A controller that is not blocked can be used, whatever the others are.
+    let hasOpenOne = machine.switches.contains { isController($0) && !$0.isSoftBlocked && !$0.isHardBlocked }
+    // A switch with another name is the machine's, and concerns all controllers.
+    let switches = machine.switches.filter {
+      !isController($0) || (adapter.map(\.name) ?? (hasOpenOne ? "" : $0.name)) == $0.name
+    }
+    if let hard = switches.first(where: \.isHardBlocked) {
       return [
         Finding(
           .adapterHardBlocked, "\(hard.name) is blocked by a switch of the machine",
@@ -66,7 +92,7 @@ extension MachineCheck {
           mend: "turn on the machine's own switch for radios, or in its firmware's settings")
       ]
     }
-    if let soft = machine.switches.first(where: \.isSoftBlocked) {
+    if let soft = switches.first(where: \.isSoftBlocked) {
       return [
         Finding(
           .adapterSoftBlocked, "\(soft.name) is blocked (rfkill)", because: "no link comes up while it is blocked",

@@ -85,10 +85,12 @@ extension MachineCheck {
       ]
     }
     if unit.loadState == "masked" || unit.fileState.hasPrefix("masked") {
+      // A mask that ends with the boot is taken away by a command of its own.
+      let scope = unit.fileState == "masked-runtime" ? "--runtime " : ""
       return [
         Finding(
           .unitMasked, "\(name) is masked", because: "systemd does not start a masked unit, whoever asks",
-          mend: "systemctl unmask \(name) && systemctl start \(name)")
+          mend: "systemctl unmask \(scope)\(name) && systemctl start \(name)")
       ]
     }
     var findings: [Finding] = []

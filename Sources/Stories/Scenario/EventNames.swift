@@ -4,12 +4,20 @@ import Worlds
 /// Compares what a scenario waits for with what programs record, so that a misspelt name is found before the story
 /// begins, and not by a wait in vain.
 enum EventNames {
-  /// - Parameter process: the program that the scenario names. A program outside this project has its own events.
+  /// - Parameters:
+  ///   - process: the program that the scenario names. A program outside this project has its own events.
+  ///   - apps: the names of the scenario's own apps.
   /// - Returns: the fields that the event may have, or `nil` for a program's own event.
   static func check(
-    _ event: String, of process: String?, _ reader: MappingReader
+    _ event: String, of process: String?, apps: Set<String> = [], _ reader: MappingReader
   ) throws(ScenarioError) -> Set<String>? {
+    if let process, apps.contains(process) {
+      return event == DelegateRecord.event ? Set(DelegateRecord.Field.allCases.map(\.rawValue)) : nil
+    }
     if let process, !Recorded.processes.contains(process) {
+      if let likely = apps.sorted().first(where: { distance($0, process) <= 2 }) {
+        throw reader.error("no program '\(process)' is in the story", at: "process", choices: [likely])
+      }
       try check(process: process, event, reader)
       return nil
     }

@@ -54,9 +54,18 @@ package struct Chapter: Sendable, Equatable {
 package struct PromiseReference: Sendable, Equatable {
   package var name: String
   package var line: Int?
+  /// What the scenario says of a promise about any app or about a radio; `nil` for a promise that is one word.
+  package var expectation: Expectation?
+
   package init(_ name: String, line: Int? = nil) {
     self.name = name
     self.line = line
+  }
+
+  package init(_ expectation: Expectation, line: Int? = nil) {
+    self.name = expectation.name
+    self.line = line
+    self.expectation = expectation
   }
 }
 
@@ -161,6 +170,21 @@ package struct EventPattern: Sendable, Equatable, CustomStringConvertible {
       text += " with " + fields.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }.joined(separator: " ")
     }
     return text
+  }
+}
+
+extension Scenario {
+  /// The promises of every scope.
+  package var everyPromise: [PromiseReference] {
+    let checked = chapters.flatMap(\.steps).flatMap { step in
+      if case .check(let references) = step.action { references } else { [PromiseReference]() }
+    }
+    return promises + chapters.flatMap(\.promises) + checked
+  }
+
+  /// Whether what is on the air has to be recorded. It is much.
+  package var concernsAir: Bool {
+    everyPromise.contains { $0.expectation.map { $0.app == nil } ?? false }
   }
 }
 

@@ -27,20 +27,24 @@ package struct ScenarioParser {
     }
     guard let root else { throw ScenarioError(file: file, line: nil, problem: "the scenario is empty") }
     let reader = try MappingReader(root, subject: "the scenario", file: file)
-    try reader.allow(["name", "title", "seed", "days", "machines", "radio", "chapters", "steps", "promises"])
+    try reader.allow(["name", "title", "seed", "days", "apps", "machines", "radio", "chapters", "steps", "promises"])
 
+    let apps = try AppReader.apps(reader)
     var machines: [MachineDescription] = []
     let machineReader = try MappingReader(try reader.required("machines"), subject: "'machines'", file: file)
     guard (1...maximumMachines).contains(machineReader.keys.count) else {
       throw machineReader.error("a scenario has 1 to \(maximumMachines) machines")
     }
     for name in machineReader.keys {
-      let machine = try machine(named: name, try machineReader.required(name), file: file)
+      let machine = try machine(named: name, try machineReader.required(name), apps: apps, file: file)
       if machine.apps.contains(.lock), let first = machines.first(where: { $0.apps.contains(.lock) }) {
         throw machineReader.error(
           "a scenario can have one machine with the lock, and '\(first.name)' has it already", at: name)
       }
       machines.append(machine)
+    }
+    if let idle = apps.first(where: { app in !machines.contains { $0.apps.contains(app) } }) {
+      throw reader.error("the app '\(idle.name)' is on no machine; list it in a machine's 'apps'", at: "apps")
     }
     let parser = ScenarioParser(file: file, machines: machines)
     let days = reader.has("days") ? try reader.number("days", in: 0.001...36500) : 1
@@ -104,22 +108,29 @@ package struct ScenarioParser {
     }
   }
 
-  private static func machine(named name: String, _ node: Node, file: String) throws(ScenarioError)
-    -> MachineDescription
-  {
+  private static func machine(
+    named name: String, _ node: Node, apps described: [InstalledApp], file: String
+  ) throws(ScenarioError) -> MachineDescription {
     let reader = try MappingReader(node, subject: "machine '\(name)'", file: file)
     try reader.allow(["position", "apps", "private addresses"])
     // The name is used as a folder and as part of an argument.
-    guard name.utf8.count <= 32, name.utf8.allSatisfy({ isNameByte($0) }) else {
+    guard isName(name) else {
       throw reader.error("a machine's name is at most 32 of a-z, 0-9 and '-', not '\(name)'")
     }
     var apps: [InstalledApp] = []
     for node in reader.has("apps") ? try reader.list("apps") : [] {
-      guard let text = node.scalar?.string, let app = InstalledApp(rawValue: text) else {
+      let known = InstalledApp.own + described
+      guard let app = known.first(where: { $0.name == node.scalar?.string }) else {
         throw ScenarioError(
           file: file, line: node.mark?.line,
-          problem: "unknown app '\(node.scalar?.string ?? "?")' on machine '\(name)'",
-          choices: InstalledApp.allCases.map(\.rawValue))
+          problem: "unknown app '\(node.scalar?.string ?? "?")' on machine '\(name)'", choices: known.map(\.name))
+      }
+      if let twin = apps.first(where: { $0 != app && $0.bundleIdentifier == app.bundleIdentifier }) {
+        throw ScenarioError(
+          file: file, line: node.mark?.line,
+          problem:
+            "machine '\(name)' has two apps with the CFBundleIdentifier '\(app.bundleIdentifier)': '\(twin)' and "
+            + "'\(app)'")
       }
       guard !apps.contains(app) else {
         throw ScenarioError(file: file, line: node.mark?.line, problem: "machine '\(name)' has '\(app)' twice")
@@ -132,6 +143,9 @@ package struct ScenarioParser {
         ? try reader.flag("private addresses", whenTrue: "on", whenFalse: "off") : false)
   }
 
+  /// Whether it can name a machine or an app: it becomes the name of a folder.
+  static func isName(_ text: String) -> Bool { (1...32).contains(text.utf8.count) && text.utf8.allSatisfy(isNameByte) }
+
   private static func isNameByte(_ byte: UInt8) -> Bool {
     (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte) || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
       || byte == UInt8(ascii: "-")
@@ -141,7 +155,11 @@ package struct ScenarioParser {
     guard reader.has(key) else { return [] }
     var references: [PromiseReference] = []
     for node in try reader.list(key) {
-      let name = node.scalar?.string ?? ""
+      guard let name = node.scalar?.string else {
+        let expectation = try ExpectationReader(file: file, machines: machines).read(node)
+        references.append(PromiseReference(expectation, line: node.mark?.line))
+        continue
+      }
       guard Promise.named(name) != nil else {
         throw ScenarioError(
           file: file, line: node.mark?.line, problem: "unknown promise '\(name)'", choices: Promise.all.map(\.name))

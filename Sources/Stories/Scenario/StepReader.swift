@@ -153,11 +153,10 @@ struct StepReader {
 
   private func app(_ make: (String, InstalledApp) -> Action) throws(ScenarioError) -> Action {
     let (reader, machine) = try machine(["app"])
-    let app = try reader.choice("app", InstalledApp.self)
+    let name = try reader.text("app")
     let installed = machines.first { $0.name == machine }?.apps ?? []
-    guard installed.contains(app) else {
-      throw reader.error(
-        "machine '\(machine)' has no app '\(app)'", at: "app", choices: installed.map(\.rawValue))
+    guard let app = installed.first(where: { $0.name == name }) else {
+      throw reader.error("machine '\(machine)' has no app '\(name)'", at: "app", choices: installed.map(\.name))
     }
     return make(machine, app)
   }
@@ -169,7 +168,8 @@ struct StepReader {
     pattern.machine = try reader.optionalText("machine")
     if let name = pattern.machine { try check(machine: name, reader.lineNumber(of: "machine")) }
     pattern.process = try reader.optionalText("process")
-    let known = try EventNames.check(pattern.event, of: pattern.process, reader)
+    let known = try EventNames.check(
+      pattern.event, of: pattern.process, apps: Set(machines.flatMap(\.apps).filter(\.isDescribed).map(\.name)), reader)
     if let node = reader.node("fields") {
       let fields = try MappingReader(node, subject: "'fields' of step '\(kind)'", file: file)
       for key in fields.keys {

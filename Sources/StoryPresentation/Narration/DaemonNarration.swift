@@ -14,6 +14,8 @@ enum DaemonNarration {
     case .appSuspended: entry.deed(.system, "\(app) is suspended")
     case .appEnded: entry.deed(.system, "\(app) has ended\(Words.because(entry[.how]))")
     case .userAlert: entry.deed(.person, "\(app) tells its user: \(entry[.text] ?? "")")
+    case .appAuthorization:
+      entry.deed(.person, "the user says that \(app) \(entry[.state] == "denied" ? "may not" : "may") use Bluetooth")
     case .requestHeld:
       entry.deed(.system, "latchkeyd keeps the connection request of \(app), for as long as it takes")
     case .bluetoothState: entry.deed(.system, "Bluetooth is \(state(entry[.state]))")
@@ -27,7 +29,8 @@ enum DaemonNarration {
     case .storeRecovered: entry.deed(.system, "latchkeyd can write to its store again")
     case .deadlineOverdue, .eventDropped, .linkBarren, .linkStuck, .servicesGone, .adapterMissing, .bondHalfMade:
       entry.deed(.trouble, entry.message)
-    case .wakeEnded, .actionRequested, .actionCompleted, .managerCreated, .requestCompleted, .requestExpired,
+    case .wakeEnded, .userReport, .actionRequested, .actionCompleted, .managerCreated, .requestCompleted,
+      .requestExpired,
       .requestAbandoned, .requestMisplaced, .subscriptionFailed, .valueRefused, .serviceRefused, .advertisementRefused,
       .databaseMarked, .databaseMarkRefused, .bluetoothCrowded, .profileRegistered, .profileRefused, .connectFailed,
       .connectCancelled, .discoveryRefused, .discoveryFilterRefused, .linkPhantom, .linkUnheard, .linkUnresolved,

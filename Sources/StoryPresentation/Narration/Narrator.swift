@@ -31,6 +31,10 @@ package struct Narrator: Sendable {
       }
       return DaemonNarration.deed(event, entry)
     }
+    // A story's own app: what it records is for people, what its delegates are told is not.
+    if let event = entry.event, !Recorded.processes.contains(entry.process), entry.process != Recorded.orchestrator {
+      return event == DelegateRecord.event ? nil : entry.deed(.system, "\(entry.process): \(entry.message)")
+    }
     guard ["warning", "error", "critical"].contains(entry.level) else { return nil }
     return entry.deed(.trouble, "\(Words.program(entry.process)) reports: \(entry.message)")
   }
@@ -68,7 +72,7 @@ package struct Narrator: Sendable {
     case .bluetoothdStarted: return entry.deed(.system, "bluetoothd starts")
     case .adapterPowered: return entry.deed(.system, "Bluetooth is \(entry[.on] == "true" ? "on" : "off")")
     case .bluetoothdDiagnostic, .controllerAttached, .controllerDetached, .controllerAdapter, .walkBegan,
-      .walkEnded:
+      .walkEnded, .advertisingChanged, .scanningChanged:
       return nil
     }
   }

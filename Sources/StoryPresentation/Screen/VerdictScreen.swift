@@ -15,7 +15,7 @@ package struct VerdictScreen: Sendable {
 
   static let heading = "Verdict: what was promised, and what the records of all processes show"
 
-  /// - Parameter isVerbose: kept promises show the line that proves them, too.
+  /// - Parameter isVerbose: kept promises show their names and the line that proves them, too.
   package func lines(isVerbose: Bool = false) -> [String] {
     var lines = [""] + terminal.hanging("", Self.heading).map { styled($0, .bold) }
     var scope: String?
@@ -53,7 +53,10 @@ package struct VerdictScreen: Sendable {
       case .notJudged, .notReached: (promise.judgement.rawValue, .yellow)
       }
     let beginning = "    \(mark(promise.judgement))\(word)  "
-    var lines = terminal.hanging(beginning, "\(promise.name): \(promise.reason)", narrowIndent: 6)
+    // Its name is for those who look further.
+    let isNamed = evidence > 0 || promise.judgement == .broken
+    let words = isNamed ? promise.name : PromiseWords.text(promise.name)
+    var lines = terminal.hanging(beginning, "\(words): \(promise.reason)", narrowIndent: 6)
     if terminal.usesColor {
       lines[0] = lines[0].replacing(word, with: styled(word, style), maxReplacements: 1)
     }

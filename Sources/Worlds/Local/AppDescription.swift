@@ -1,46 +1,47 @@
-/// The `Info.plist` of an app that a simulated machine has installed.
-enum AppDescription {
-  static func propertyList(of app: InstalledApp, executable: String) -> String {
-    let mode =
-      switch app {
-      case .agent: "bluetooth-central"
-      case .lock: "bluetooth-peripheral"
-      }
-    // A lock's system runs its firmware whenever it has power. A phone runs an app when the user opens it.
-    let keepAlive = app == .lock
-    return """
-      <?xml version="1.0" encoding="UTF-8"?>
-      <!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">
-      <plist version="1.0">
-      <dict>
-        <key>CFBundleIdentifier</key>
-        <string>\(app.bundleIdentifier)</string>
-        <key>CFBundleExecutable</key>
-        <string>\(escaped(executable))</string>
-        <key>UIBackgroundModes</key>
-        <array>
-          <string>\(mode)</string>
-        </array>
-        <key>LatchkeyArguments</key>
-        <array/>
-        <key>LatchkeyKeepAlive</key>
-        <\(keepAlive)/>
-      </dict>
-      </plist>
+import Foundation
+import JournalEvents
 
-      """
+/// The `Info.plist` of an app that a simulated machine has installed.
+struct AppDescription {
+  let app: InstalledApp
+  /// Where words in braces lead in arguments and variables.
+  let places: [String: String]
+
+  /// - Parameters:
+  ///   - home: the folder for the app's own data, which outlives reboots.
+  ///   - machine: the name of its machine.
+  init(_ app: InstalledApp, home: String, machine: String) {
+    self.app = app
+    let file = app.source?.file ?? "."
+    places = [
+      "home": home, "machine": machine,
+      "scenario": URL(fileURLWithPath: file).deletingLastPathComponent().standardizedFileURL.path,
+    ]
   }
 
-  private static func escaped(_ text: String) -> String {
-    var result = ""
-    for character in text {
-      switch character {
-      case "&": result += "&amp;"
-      case "<": result += "&lt;"
-      case ">": result += "&gt;"
-      default: result.append(character)
-      }
+  /// The app's own keys, with the story's program, arguments and variables.
+  func propertyList(executable: String) throws -> Data {
+    var keys =
+      (try? PropertyListSerialization.propertyList(from: app.propertyList, format: nil)) as? [String: Any] ?? [:]
+    keys["CFBundleIdentifier"] = app.bundleIdentifier
+    keys["CFBundleExecutable"] = executable
+    // The story starts its programs itself, without systemd.
+    keys["LatchkeySystemdUnit"] = nil
+    if let arguments = app.arguments { keys["LatchkeyArguments"] = arguments.map(filled) }
+    var variables = keys["LSEnvironment"] as? [String: String] ?? [:]
+    variables.merge(app.environment.mapValues(filled)) { $1 }
+    if app.isDescribed { variables[DelegateRecord.variable] = "yes" }
+    // Empty: the machine's clock.
+    if app.clock == .machine { variables["LATCHKEY_CLOCK"] = "" }
+    keys["LSEnvironment"] = variables.isEmpty ? nil : variables
+    do {
+      return try PropertyListSerialization.data(fromPropertyList: keys, format: .xml, options: 0)
+    } catch {
+      throw WorldError("the Info.plist of the app '\(app.name)' can't be written: \(error.localizedDescription)")
     }
-    return result
+  }
+
+  private func filled(_ text: String) -> String {
+    places.reduce(text) { $0.replacingOccurrences(of: "{\($1.key)}", with: $1.value) }
   }
 }

@@ -16,6 +16,8 @@ final class LocalMachine: Machine {
   private let simulator: SimulatorProcess
   private let worldEnvironment: [String: String]
   private let log: FileHandle
+  /// What the story's own apps print.
+  let outputs: [AppOutput]
 
   private var bus: BusDaemon?
   private var daemon: RunningProcess?
@@ -45,9 +47,14 @@ final class LocalMachine: Machine {
     let folder = run.folder(of: description.name)
     for part in ["state", "apps", "credentials"] { try RunFolder.make("\(folder)/\(part)") }
     for app in description.apps {
-      try RunFolder.make("\(folder)/apps/\(app.rawValue)")
-      try AppDescription.propertyList(of: app, executable: executables.app(app))
-        .write(toFile: "\(folder)/apps/\(app.rawValue)/Info.plist", atomically: true, encoding: .utf8)
+      try RunFolder.make("\(folder)/apps/\(app.name)")
+      let home = "\(folder)/state/apps/\(app.bundleIdentifier)"
+      let keys = try AppDescription(app, home: home, machine: description.name)
+        .propertyList(executable: executables.app(app))
+      try keys.write(to: URL(fileURLWithPath: "\(folder)/apps/\(app.name)/Info.plist"), options: .atomic)
+    }
+    outputs = description.apps.filter(\.isDescribed).map { app in
+      AppOutput(app, on: description.name, path: "\(folder)/state/logs/\(app.bundleIdentifier).log")
     }
     log = try Self.openLog("\(folder)/processes.log")
   }
@@ -104,7 +111,11 @@ final class LocalMachine: Machine {
   }
 
   func process(of app: InstalledApp) throws -> Int32 {
-    let found = WorldProcesses(world: run.world).all().filter { $0.machine == name && $0.program == app.executable }
+    let plist = "\(folder)/apps/\(app.name)/Info.plist"
+    let all = WorldProcesses(world: run.world).all().filter { $0.machine == name && $0.infoPlist == plist }
+    // What an app starts has its environment, too.
+    let pids = Set(all.map(\.pid))
+    let found = all.filter { !pids.contains($0.parent) }
     guard let process = found.first else { throw WorldError("the \(app) does not run on \(name)") }
     guard found.count == 1 else { throw WorldError("\(found.count) processes of the \(app) run on \(name)") }
     return process.pid

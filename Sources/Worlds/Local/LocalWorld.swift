@@ -14,13 +14,23 @@ package final class LocalWorld: World {
   package let simulator: SimulatorProcess
   private var simulated: [LocalMachine] = []
   private var journal: JournalReader
+  /// The latest processes of the story's own apps.
+  private var appProcesses: [AppPlace: Int32] = [:]
+
+  private struct AppPlace: Hashable {
+    var machine: String
+    var bundleIdentifier: String
+  }
 
   package var now: Instant { conductor.now }
   package var remarks: [String] { [] }
 
   /// Starts everything up to the machines' buses. `boot` starts the rest.
+  ///
+  /// - Parameter recordsAir: advertisements and scans are recorded, too.
   package init(
-    _ machines: [MachineDescription], radio: RadioPhysics, seed: UInt64, run: RunFolder, executables: Executables
+    _ machines: [MachineDescription], radio: RadioPhysics, seed: UInt64, run: RunFolder, executables: Executables,
+    recordsAir: Bool = false
   ) throws {
     self.run = run
     try OpenFiles.require()
@@ -47,7 +57,7 @@ package final class LocalWorld: World {
       executable: executables.simulator,
       machines: machines.map { ($0.name, BusConfiguration.address(ofSocket: run.busSocket(of: $0.name))) },
       privateMachines: machines.filter(\.hasPrivateAddresses).map(\.name), seed: seed,
-      radio: radio.text,
+      radio: radio.text, recordsAir: recordsAir,
       environment: environment, log: "\(run.files)/simulator.log")
     conductor.ownWork = [
       { ProcessTable.shared.hasUntoldEnds ? "an ended process is not taken note of yet" : nil },
@@ -122,7 +132,19 @@ package final class LocalWorld: World {
     try conductor.run(until: limit, stopWhen: stopWhen)
   }
 
-  package func readRecords() throws -> [JournalEntry] { try journal.read() }
+  package func readRecords() throws -> [JournalEntry] {
+    var entries = try journal.read()
+    for entry in entries where entry.is(Recorded.Daemon.appLaunched) {
+      guard let app = entry[.app], let pid = entry[.pid].flatMap({ Int32($0) }) else { continue }
+      appProcesses[AppPlace(machine: entry.machine, bundleIdentifier: app)] = pid
+    }
+    let (t, wall) = (now.nanoseconds, unixNanoseconds())
+    for output in simulated.flatMap(\.outputs) {
+      let place = AppPlace(machine: output.machine, bundleIdentifier: output.app.bundleIdentifier)
+      entries += try output.read(at: t, wall: wall, pid: appProcesses[place] ?? 0)
+    }
+    return entries
+  }
 
   package var damagedLines: Int { journal.damagedLineCount }
 

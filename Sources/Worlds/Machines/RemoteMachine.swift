@@ -101,7 +101,7 @@ final class RemoteMachine: Machine {
 
   // MARK: Processes
 
-  static func unit(of app: InstalledApp) -> String { "\(app.executable).service" }
+  static func unit(of app: InstalledApp) -> String { app.unit ?? "\(app.program).service" }
 
   func killDaemon(staysDown: Bool) throws {
     records.expectEnd(of: Self.daemonUnit, on: name)

@@ -34,6 +34,13 @@ package final class RemoteWorld: World {
     self.tools = tools
     hasRadioOfItsOwn = radio != .ordinary
     let environment = Self.environment(run)
+    if let machine = stage.first(where: { $0.apps.contains(where: \.isDescribed) }),
+      let app = machine.apps.first(where: \.isDescribed)
+    {
+      throw WorldError(
+        "the story has an app of its own, '\(app)' on '\(machine.name)', and such apps run only on simulated machines; "
+          + "leave out --on")
+    }
     var kinds: [(machine: MachineDescription, kind: MachinesDescription.Kind)] = []
     for machine in stage {
       guard let role = MachinesDescription.Role(machine.apps), let kind = description.kinds[role],

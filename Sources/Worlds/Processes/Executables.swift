@@ -5,11 +5,38 @@ import Foundation
 package struct Executables: Sendable {
   private let programs: [String: String]
   let busDaemon: String
+  /// Where the programs of a scenario's own apps are looked for: beside this program, then as a shell does.
+  private let folders: [String]
 
   package var latchkey: String { path("latchkey") }
   var daemon: String { path("latchkeyd") }
   var simulator: String { path("bluez-simulator") }
-  func app(_ app: InstalledApp) -> String { path(app.executable) }
+
+  /// The program of an app.
+  ///
+  /// - Throws: `WorldError` that names the folders in which it was looked for.
+  package func app(_ app: InstalledApp) throws -> String {
+    if app.executable.hasPrefix("/") {
+      guard Self.isProgram(app.executable) else {
+        throw WorldError("the program of the app '\(app.name)', \(app.executable), is not a file that can be run")
+      }
+      return app.executable
+    }
+    if let path = programs[app.executable] { return path }
+    guard let path = folders.map({ "\($0)/\(app.executable)" }).first(where: Self.isProgram) else {
+      throw WorldError(
+        "the program '\(app.executable)' of the app '\(app.name)' is in none of \(folders.joined(separator: ", ")); "
+          + "a path with a '/' in it counts from the scenario's folder")
+    }
+    return path
+  }
+
+  /// A folder may be entered, but it is no program.
+  private static func isProgram(_ path: String) -> Bool {
+    var isFolder: ObjCBool = false
+    return FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) && !isFolder.boolValue
+      && FileManager.default.isExecutableFile(atPath: path)
+  }
 
   private func path(_ name: String) -> String {
     guard let path = programs[name] else { preconditionFailure("\(name) was looked for when this was made") }
@@ -33,7 +60,7 @@ package struct Executables: Sendable {
     folder: String, replacing: [String: String] = [:],
     environment: [String: String] = ProcessInfo.processInfo.environment
   ) throws {
-    let names = ["latchkey", "latchkeyd", "bluez-simulator"] + InstalledApp.allCases.map(\.executable)
+    let names = ["latchkey", "latchkeyd", "bluez-simulator"] + InstalledApp.own.map(\.executable)
     // If installed, `latchkey` is in /usr/bin, and programs that are not called by hand are in /usr/libexec/latchkey.
     let beside = URL(fileURLWithPath: folder).deletingLastPathComponent()
       .appendingPathComponent("libexec/latchkey").path
@@ -52,9 +79,11 @@ package struct Executables: Sendable {
         """)
     }
     self.programs = programs
-    let folders = (environment["PATH"] ?? "").split(separator: ":").map(String.init) + ["/usr/bin", "/bin"]
+    let paths = (environment["PATH"] ?? "").split(separator: ":").map(String.init).filter { $0.hasPrefix("/") }
+    self.folders = [folder, beside] + paths
     guard
-      let busDaemon = folders.map({ "\($0)/dbus-daemon" }).first(where: FileManager.default.isExecutableFile(atPath:))
+      let busDaemon = (paths + ["/usr/bin", "/bin"]).map({ "\($0)/dbus-daemon" }).first(
+        where: FileManager.default.isExecutableFile(atPath:))
     else {
       throw WorldError("dbus-daemon is missing; install it with `apt-get install dbus` (Debian, Ubuntu)")
     }

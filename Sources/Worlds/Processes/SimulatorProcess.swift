@@ -42,14 +42,15 @@ package final class SimulatorProcess: Sendable {
 
   init(
     executable: String, machines: [(name: String, busAddress: String)], privateMachines: [String], seed: UInt64,
-    radio: String,
+    radio: String, recordsAir: Bool,
     environment: [String: String], log: String
   ) throws {
     replies = Replies()
     peer = try LineProcess(
       "bluez-simulator", executable: executable,
       arguments: machines.flatMap { ["--machine", "\($0.name)=\($0.busAddress)"] }
-        + privateMachines.flatMap { ["--private-machine", $0] } + ["--seed", "\(seed)", "--radio", radio],
+        + privateMachines.flatMap { ["--private-machine", $0] } + ["--seed", "\(seed)", "--radio", radio]
+        + (recordsAir ? ["--record-air"] : []),
       environment: environment, log: log,
       onLine: { [replies] line in replies.take(line) }, onEnd: { [replies] in replies.end() })
   }

@@ -7,6 +7,7 @@ import Glibc
 package struct WorldProcesses: Sendable {
   package static let worldVariable = "LATCHKEY_WORLD"
   static let machineVariable = "LATCHKEY_MACHINE"
+  private static let appVariable = "LATCHKEY_INFO_PLIST"
 
   let world: String
 
@@ -17,6 +18,9 @@ package struct WorldProcesses: Sendable {
     package var machine: String?
     /// The last component of its program's path.
     package var program: String
+    /// The `Info.plist` of the app that it belongs to, if latchkeyd started it.
+    package var infoPlist: String?
+    package var parent: pid_t
   }
 
   /// Every living process of the world, including stopped ones.
@@ -29,7 +33,9 @@ package struct WorldProcesses: Sendable {
     guard pid != getpid(), let variables = Self.environment(of: pid), variables[Self.worldVariable] == world else {
       return nil
     }
-    return Found(pid: pid, machine: variables[Self.machineVariable], program: Self.program(of: pid))
+    return Found(
+      pid: pid, machine: variables[Self.machineVariable], program: Self.program(of: pid),
+      infoPlist: variables[Self.appVariable], parent: Self.parent(of: pid))
   }
 
   /// The machine that a process says it belongs to.
@@ -48,6 +54,14 @@ package struct WorldProcesses: Sendable {
       if name.hasPrefix("LATCHKEY_") { variables[name] = String(decoding: entry[(equals + 1)...], as: UTF8.self) }
     }
     return variables
+  }
+
+  /// 0 if it is gone.
+  private static func parent(of pid: pid_t) -> pid_t {
+    guard let data = FileManager.default.contents(atPath: "/proc/\(pid)/stat") else { return 0 }
+    // The program's name is in parentheses and may contain anything. The state and the parent follow.
+    let fields = String(decoding: data, as: UTF8.self).split(separator: ")").last?.split(separator: " ") ?? []
+    return fields.count > 1 ? pid_t(fields[1]) ?? 0 : 0
   }
 
   private static func program(of pid: pid_t) -> String {

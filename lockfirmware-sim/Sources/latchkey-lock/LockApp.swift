@@ -19,6 +19,7 @@ final class LockApp: @unchecked Sendable {
   private let keys: LockKeys
   private let trusted: TrustedStore
   private var refusals = RefusalLines()
+  private var reports = DoorReports()
   private var radio: LockPeripheral?
   private var socket: HardwareSocket?
   private var alarm: (any Alarm)?
@@ -56,6 +57,7 @@ final class LockApp: @unchecked Sendable {
     endOnSignal()
     happens(.timePassed)
     radio = LockPeripheral(self, logger: logger)
+    reports.tell(mechanism)
     socket.start()
   }
 
@@ -91,8 +93,11 @@ final class LockApp: @unchecked Sendable {
     while !waiting.isEmpty {
       let event = waiting.removeFirst()
       for effect in firmware.handle(event, at: LockTime(time)) { perform(effect) }
+      if case .doorChanged(let door) = event { reports.doorMoved(door) }
     }
     isHandling = false
+    // The user is told of nothing before the lock has its radio.
+    if radio != nil { reports.tell(mechanism) }
     alarm?.set(firmware.nextDeadline.map { Instant(nanoseconds: $0.milliseconds * 1_000_000) })
     if isEnding, mechanism.turning == nil { end() }
   }
@@ -118,6 +123,7 @@ final class LockApp: @unchecked Sendable {
   }
 
   private func tell(_ note: LockNote) {
+    reports.noted(note)
     switch note {
     case .offerSent(let central): logger.record(Recorded.Lock.offerSent, [.central: central.text])
     case .commandAccepted(let central, let command):

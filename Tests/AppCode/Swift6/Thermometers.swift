@@ -1,7 +1,7 @@
 // swift-format-ignore-file: AlwaysUseLowerCamelCase, ReplaceForEachWithForLoop
 
 // The code of a plain iOS app, as its developer would write it: one import, both roles, restoration, every call. It
-// must compile unchanged. The tests do not run it.
+// must compile unchanged.
 import CoreBluetooth
 
 final class ThermometerBrowser: NSObject {
@@ -268,12 +268,26 @@ final class ThermometerSimulator: NSObject, @MainActor CBPeripheralManagerDelega
   }
 }
 
-/// What runs at launch.
-func launchThermometers(
-  options launchOptions: [UIApplication.LaunchOptionsKey: Any]? = ApplicationLaunch.options()
-) -> [String] {
-  (launchOptions?[.bluetoothCentrals] as? [String] ?? [])
-    + (launchOptions?[UIApplication.LaunchOptionsKey.bluetoothPeripherals] as? [String] ?? [])
+/// What runs at launch, with a `UIApplication` of the app's own: a stand-in for UIKit's.
+enum UIApplication {
+  struct LaunchOptionsKey: RawRepresentable, Hashable {
+    let rawValue: String
+    static let bluetoothCentrals = Self(rawValue: UIApplicationLaunchOptionsBluetoothCentralsKey)
+    static let bluetoothPeripherals = Self(rawValue: UIApplicationLaunchOptionsBluetoothPeripheralsKey)
+  }
+}
+
+func launchThermometers(options: [UIApplication.LaunchOptionsKey: Any]?) -> [String] {
+  (options?[.bluetoothCentrals] as? [String] ?? [])
+    + (options?[UIApplication.LaunchOptionsKey.bluetoothPeripherals] as? [String] ?? [])
+}
+
+public func launchThermometers() -> [String] {
+  let options = ApplicationLaunch.options().map { options in
+    Dictionary(
+      uniqueKeysWithValues: options.map { (UIApplication.LaunchOptionsKey(rawValue: $0.key.rawValue), $0.value) })
+  }
+  return launchThermometers(options: options)
 }
 
 /// Managers can be subclassed, as mocks do.

@@ -1,12 +1,10 @@
 // These names are Apple's.
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
 
-import Foundation
-
-/// The few names of UIKit that Core Bluetooth's launch options need.
-public enum UIApplication {
-  /// The keys of an app's launch options.
-  public struct LaunchOptionsKey: RawRepresentable, Hashable, Sendable {
+extension ApplicationLaunch {
+  /// A key of the launch options. On iOS it is `UIApplication.LaunchOptionsKey`, which has the same raw values; there is
+  /// no `UIApplication` here, so that an app may bring one of its own.
+  public struct OptionsKey: RawRepresentable, Hashable, Sendable {
     public let rawValue: String
     public init(rawValue: String) { self.rawValue = rawValue }
 

@@ -1,0 +1,71 @@
+import AppLink
+import Foundation
+import Glibc
+import JournalEvents
+
+/// Writes what delegates are told to the app's output, if the story in which it runs wants to know
+/// (`LATCHKEY_RECORD_CALLS`). One line each, so that promises about the app can be checked.
+enum CallRecord {
+  private static let isWanted = !(ProcessInfo.processInfo.environment[DelegateRecord.variable] ?? "").isEmpty
+
+  /// The manager's delegate is about to be told this.
+  static func note(_ body: Event.Body, _ manager: CBManager) {
+    // Credit is told only if the app waits for it.
+    guard isWanted, body.kind != .updateCredit else { return }
+    let line =
+      DelegateRecord.mark + DelegateRecord.event
+      + fields(body, manager).map { " \($0.rawValue)=\"\(escaped($1))\"" }.joined() + "\n"
+    // By one call, so that lines stay whole. Nothing waits in a buffer if the app is killed.
+    var bytes = Array(line.utf8)
+    _ = write(STDERR_FILENO, &bytes, bytes.count)
+  }
+
+  private static func fields(_ body: Event.Body, _ manager: CBManager) -> [(DelegateRecord.Field, String)] {
+    var fields: [(DelegateRecord.Field, String)] = [
+      (.call, body.kind.rawValue), (.role, manager.creation.role.rawValue),
+      (.manager, manager.creation.restoreIdentifier ?? "\(manager.managerIdentifier.rawValue)"), (.pid, "\(getpid())"),
+    ]
+    if let peer = body.peer { fields.append((.peer, peer.rawValue.uuidString)) }
+    switch body {
+    case .stateChanged(let state): fields.append((.state, "\(state)"))
+    case .willRestoreCentral(let restoration): fields.append((.restored, "\(restoration.peripherals.count)"))
+    case .willRestorePeripheral(let restoration): fields.append((.restored, "\(restoration.services.count)"))
+    case .disconnected(_, .some, _, _), .failedToConnect, .operationCompleted(_, _, .failed), .serviceAdded(_, .some),
+      .advertisingStarted(.some), .managerRejected:
+      fields.append((.error, "yes"))
+    default: break
+    }
+    return fields
+  }
+
+  /// Identifiers come from the app and may contain anything.
+  private static func escaped(_ text: String) -> String {
+    var result = ""
+    for character in text.prefix(256) {
+      switch character {
+      case "\"", "\\": result += "\\\(character)"
+      case _ where character.isNewline: result += " "
+      default: result.append(character)
+      }
+    }
+    return result
+  }
+}
+
+extension Event.Body {
+  /// The peripheral or the central that it is about.
+  fileprivate var peer: PeerIdentifier? {
+    switch self {
+    case .discovered(let snapshot, _, _), .connected(let snapshot): snapshot.identifier
+    case .failedToConnect(let peer, _), .disconnected(let peer, _, _, _), .operationCompleted(let peer, _, _),
+      .valueUpdated(let peer, _, _), .nameChanged(let peer, _), .servicesModified(let peer, _):
+      peer
+    case .subscribed(let central, _), .unsubscribed(let central, _), .readRequested(_, let central, _, _),
+      .writeRequested(_, let central, _, _, _, _):
+      central.identifier
+    case .managerRejected, .stateChanged, .willRestoreCentral, .willRestorePeripheral, .serviceAdded,
+      .advertisingStarted, .requestExpired, .actionRequested, .updateCredit:
+      nil
+    }
+  }
+}

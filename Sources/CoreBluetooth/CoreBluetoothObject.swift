@@ -1,0 +1,61 @@
+import Foundation
+
+/// The root of every class of this module. Apple's classes derive from `NSObject` directly.
+///
+/// The conformance to `Sendable` is declared here and inherited, so that an app's own
+/// `extension CBPeripheral: @unchecked Sendable {}`, which Apple's classes need, compiles without a warning.
+open class CoreBluetoothObject: NSObject, @unchecked Sendable {
+  /// The description last passed to a format. Kept alive here, because a format takes only an address.
+  private var formatText: NSString?
+
+  /// Reads a property by its name, as key-value coding does on Apple's systems. Both Apple's Objective-C names and
+  /// the Swift names are known (`UUID` and `uuid`).
+  ///
+  /// A number, a Boolean or the raw value of an enumeration comes as an `NSNumber`, an identifier as an `NSUUID`. A
+  /// name that the class does not have gives `nil` and a log message; on Apple's systems it ends the app.
+  open func value(forKey key: String) -> Any? {
+    if let property = property(key) { return property.value }
+    AppSession.active.logger.critical("API MISUSE: value(forKey:): \(type(of: self)) has no property \"\(key)\"")
+    return nil
+  }
+
+  /// Reads the property at the end of a path such as `service.peripheral.identifier`.
+  open func value(forKeyPath keyPath: String) -> Any? {
+    var object: Any? = self
+    for key in keyPath.split(separator: ".") {
+      guard let next = object as? CoreBluetoothObject else { return nil }
+      object = next.value(forKey: String(key))
+    }
+    return object
+  }
+
+  /// A property's value, which may be `nil`.
+  struct Property {
+    let value: Any?
+    init(_ value: Any?) { self.value = value }
+    init(_ number: Int) { value = NSNumber(value: number) }
+    init(_ flag: Bool) { value = NSNumber(value: flag) }
+  }
+
+  /// The property with this name, or `nil` if the class has none. Each class adds its own.
+  func property(_ name: String) -> Property? {
+    switch name {
+    case "description": Property(description)
+    case "debugDescription": Property(debugDescription)
+    case "hash": Property(hash)
+    default: nil
+    }
+  }
+}
+
+// Lets `String(format: "%@", peripheral)` and `NSLog` accept these objects, as on Apple's systems. Foundation on
+// Linux formats only its own classes, so an object passes its description.
+extension CoreBluetoothObject: CVarArg {
+  public var _cVarArgEncoding: [Int] {
+    locked {
+      let text = NSString(string: description)
+      formatText = text
+      return text._cVarArgEncoding
+    }
+  }
+}

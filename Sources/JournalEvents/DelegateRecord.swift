@@ -1,0 +1,28 @@
+/// The records that the CoreBluetooth module writes to the output of a story's own apps, one for each call of a
+/// delegate, just before the call.
+package enum DelegateRecord {
+  /// With this variable set to anything but nothing, an app's calls are recorded.
+  package static let variable = "LATCHKEY_RECORD_CALLS"
+  /// What a record's line in the output of an app begins with.
+  package static let mark = "latchkey: "
+  /// The event's name.
+  package static let event = "told"
+
+  package enum Field: String, CaseIterable, Sendable {
+    /// What the delegate is told: the kind of the system's event, such as `willRestoreState` or `connected`.
+    case call
+    /// The manager's role, `central` or `peripheral`.
+    case role
+    /// The manager's restore identifier, or its number if it has none.
+    case manager
+    /// The peripheral or the central.
+    case peer
+    /// The manager's new state.
+    case state
+    /// There was an error.
+    case error
+    /// How many peripherals or services are restored.
+    case restored
+    case pid
+  }
+}

@@ -1,0 +1,159 @@
+import AppLink
+import BluetoothTypes
+import Worlds
+import Yams
+
+/// Reads a promise about any app or about a radio: `relaunched: {app: collector, exactly: 1}`.
+struct ExpectationReader {
+  let file: String
+  let machines: [MachineDescription]
+
+  func read(_ node: Node) throws(ScenarioError) -> Expectation {
+    let outer = try MappingReader(node, subject: "a promise", file: file)
+    guard outer.keys.count == 1, let name = outer.keys.first else {
+      throw outer.error(
+        "a promise is one word, or one key with what it is about", choices: Expectation.Kind.allCases.map(\.rawValue))
+    }
+    guard let kind = Expectation.Kind(rawValue: name) else {
+      throw outer.error("unknown promise '\(name)'", at: name, choices: Expectation.Kind.allCases.map(\.rawValue))
+    }
+    let reader = try MappingReader(try outer.required(name), subject: "promise '\(name)'", file: file)
+    switch kind {
+    case .onTheAir, .notOnTheAir, .scanned, .notScanned: return try radio(kind, reader)
+    default: return try app(kind, reader)
+    }
+  }
+
+  // MARK: Apps
+
+  private func app(_ kind: Expectation.Kind, _ reader: MappingReader) throws(ScenarioError) -> Expectation {
+    try reader.allow(["app", "machine"] + Self.keys(of: kind))
+    let installed = machines.flatMap(\.apps)
+    let name = try reader.text("app")
+    guard let app = installed.first(where: { $0.name == name }) else {
+      throw reader.error("no machine has an app '\(name)'", at: "app", choices: Set(installed.map(\.name)).sorted())
+    }
+    if !app.isDescribed, [.restoredInOrder, .toldNothingTwice, .told, .notTold].contains(kind) {
+      throw reader.error(
+        "'\(kind.rawValue)' is for the scenario's own apps; the \(app) has promises of its own", at: "app",
+        choices: ["restored-in-order", "told-nothing-twice"])
+    }
+    var expectation = Expectation(kind: kind, app: app, machines: try places(of: app, reader))
+    expectation.times = try times(kind, reader)
+    switch kind {
+    case .told, .notTold, .woken, .notWoken:
+      let key = kind == .told || kind == .notTold ? "event" : "by"
+      if let event = try reader.optionalText(key) {
+        let known = Event.Kind.allCases.map(\.rawValue)
+        guard known.contains(event) else {
+          throw reader.error(
+            "an app is told of no '\(event)'", at: key, choices: EventNames.nearest(to: event, among: Set(known)))
+        }
+        expectation.event = event
+      }
+    case .relaunched where reader.has("restoring"):
+      for node in try reader.list("restoring") {
+        guard let text = node.scalar?.string, !text.isEmpty else {
+          throw reader.error("'restoring' lists restore identifiers", at: "restoring")
+        }
+        expectation.identifiers.append(text)
+      }
+    case .alerted, .notAlerted: expectation.text = try reader.optionalText("text")
+    case .recorded, .notRecorded:
+      let event = try reader.text("event")
+      expectation.event = event
+      if let node = reader.node("fields") {
+        let fields = try MappingReader(node, subject: "'fields' of \(reader.subject)", file: file)
+        for key in fields.keys { expectation.fields[key] = try fields.text(key) }
+      }
+      if !app.isDescribed { _ = try EventNames.check(event, of: app.process, reader) }
+    default: break
+    }
+    return expectation
+  }
+
+  private static func keys(of kind: Expectation.Kind) -> [String] {
+    let times = ["exactly", "at least", "at most"]
+    return switch kind {
+    case .told: ["event"] + times
+    case .notTold: ["event"]
+    case .woken: ["by"] + times
+    case .notWoken: ["by"]
+    case .relaunched: ["restoring"] + times
+    case .alerted: ["text"] + times
+    case .notAlerted: ["text"]
+    case .recorded: ["event", "fields"] + times
+    case .notRecorded: ["event", "fields"]
+    default: []
+    }
+  }
+
+  private func places(of app: InstalledApp, _ reader: MappingReader) throws(ScenarioError) -> [String] {
+    let places = machines.filter { $0.apps.contains(app) }.map(\.name)
+    guard let machine = try reader.optionalText("machine") else { return places }
+    guard places.contains(machine) else {
+      throw reader.error("machine '\(machine)' has no app '\(app)'", at: "machine", choices: places)
+    }
+    return [machine]
+  }
+
+  private func times(_ kind: Expectation.Kind, _ reader: MappingReader) throws(ScenarioError) -> Expectation.Times {
+    if [.notTold, .notWoken, .notRelaunched, .notAlerted, .notRecorded].contains(kind) { return .never }
+    func number(_ key: String) throws(ScenarioError) -> Int? {
+      guard let text = try reader.optionalText(key) else { return nil }
+      guard let number = Int(text), (0...1_000_000).contains(number) else {
+        throw reader.error("'\(key)' of \(reader.subject) is a whole number from 0 up, not '\(text)'", at: key)
+      }
+      return number
+    }
+    let (exactly, least, most) = (try number("exactly"), try number("at least"), try number("at most"))
+    if let exactly {
+      guard least == nil, most == nil else {
+        throw reader.error(
+          "\(reader.subject) has 'exactly', which leaves no room for 'at least' or 'at most'", at: "exactly")
+      }
+      return Expectation.Times(atLeast: exactly, atMost: exactly)
+    }
+    if let least, let most, least > most {
+      throw reader.error("'at least' of \(reader.subject) is more than its 'at most'", at: "at least")
+    }
+    return Expectation.Times(atLeast: least ?? (most == nil ? 1 : 0), atMost: most)
+  }
+
+  // MARK: Radios
+
+  private func radio(_ kind: Expectation.Kind, _ reader: MappingReader) throws(ScenarioError) -> Expectation {
+    let isAdvertising = kind == .onTheAir || kind == .notOnTheAir
+    try reader.allow(
+      ["machine"]
+        + (isAdvertising ? ["name", "lists", "omits", "interval at least", "interval at most"] : []))
+    let machine = try reader.text("machine")
+    guard machines.contains(where: { $0.name == machine }) else {
+      throw reader.error("unknown machine '\(machine)'", at: "machine", choices: machines.map(\.name))
+    }
+    var expectation = Expectation(kind: kind, app: nil, machines: [machine])
+    switch try reader.optionalText("name") {
+    case nil: break
+    case "absent": expectation.air.name = .absent
+    case "present": expectation.air.name = .present
+    case let text?: expectation.air.name = .exactly(text)
+    }
+    expectation.air.lists = try services("lists", reader)
+    expectation.air.omits = try services("omits", reader)
+    if reader.has("interval at least") { expectation.air.intervalAtLeast = try reader.duration("interval at least") }
+    if reader.has("interval at most") { expectation.air.intervalAtMost = try reader.duration("interval at most") }
+    return expectation
+  }
+
+  private func services(_ key: String, _ reader: MappingReader) throws(ScenarioError) -> [String] {
+    guard reader.has(key) else { return [] }
+    var services: [String] = []
+    for node in try reader.list(key) {
+      guard let text = node.scalar?.string, let service = BluetoothUUID(text) else {
+        throw reader.error("'\(key)' of \(reader.subject) lists service UUIDs, such as 180D", at: key)
+      }
+      services.append("\(service)")
+    }
+    return services
+  }
+}

@@ -1,0 +1,145 @@
+import Foundation
+import Glibc
+import Journal
+import JournalEvents
+
+/// Reads what an app of the story prints, for the records in it: `latchkey: EVENT key=value key="two words"`.
+///
+/// Time stands still until everything printed has been read, so the world's present time is the record's.
+final class AppOutput {
+  let app: InstalledApp
+  let machine: String
+  private let path: String
+  private var file: Int32 = -1
+  private var rest: [UInt8] = []
+  private var isSkipping = false
+
+  /// What a record's line begins with.
+  static let mark = DelegateRecord.mark
+  /// A longer line is no record.
+  private static let lineLimit = 16 * 1024
+
+  init(_ app: InstalledApp, on machine: String, path: String) {
+    self.app = app
+    self.machine = machine
+    self.path = path
+  }
+
+  deinit { if file >= 0 { close(file) } }
+
+  /// The records since the last call.
+  ///
+  /// - Parameters:
+  ///   - t: the world's time in nanoseconds.
+  ///   - pid: the app's latest process. A record may name another.
+  func read(at t: Int64, wall: Int64, pid: Int32) throws -> [JournalEntry] {
+    if file < 0 {
+      file = open(path, O_RDONLY | O_CLOEXEC)
+      // The app has not been started yet.
+      guard file >= 0 else { return [] }
+    }
+    var entries: [JournalEntry] = []
+    var buffer = [UInt8](repeating: 0, count: 65536)
+    while true {
+      let count = Glibc.read(file, &buffer, buffer.count)
+      if count < 0, errno == EINTR { continue }
+      guard count >= 0 else { throw WorldError.system("the output of \(app) on \(machine)", errno) }
+      guard count > 0 else { return entries }
+      for line in lines(buffer[..<count]) {
+        guard let record = AppRecord(line) else { continue }
+        entries.append(record.entry(app.name, machine: machine, t: t, wall: wall, pid: pid))
+      }
+    }
+  }
+
+  /// The lines that these bytes complete. One that is too long is left out.
+  private func lines(_ bytes: ArraySlice<UInt8>) -> [String] {
+    var bytes = bytes
+    var lines: [String] = []
+    while let end = bytes.firstIndex(of: UInt8(ascii: "\n")) {
+      if !isSkipping { lines.append(String(decoding: rest + bytes[..<end], as: UTF8.self)) }
+      (rest, isSkipping) = ([], false)
+      bytes = bytes[(end + 1)...]
+    }
+    if !isSkipping { rest += bytes }
+    if rest.count > Self.lineLimit { (rest, isSkipping) = ([], true) }
+    return lines
+  }
+}
+
+/// One record in an app's output.
+struct AppRecord: Equatable {
+  /// `nil` for a line that begins like a record and is none.
+  var event: String?
+  var fields: [String: String] = [:]
+  private var line: String
+
+  private static let nameLimit = JournalEntry.Limits.nameByteCount
+
+  /// `nil` for any other line.
+  init?(_ line: String) {
+    guard line.hasPrefix(AppOutput.mark) else { return nil }
+    self.line = String(line.dropFirst(AppOutput.mark.count).prefix(JournalEntry.Limits.valueByteCount))
+    var rest = line.dropFirst(AppOutput.mark.count)
+    let event = Self.name(&rest)
+    var fields: [String: String] = [:]
+    while true {
+      rest = rest.drop { $0 == " " || $0 == "\r" }
+      guard !rest.isEmpty else { break }
+      let name = Self.name(&rest)
+      guard !name.isEmpty, rest.first == "=", fields[name] == nil, fields.count < JournalEntry.Limits.fieldCount
+      else { return }
+      rest = rest.dropFirst()
+      guard let value = Self.value(&rest), value.utf8.count <= JournalEntry.Limits.valueByteCount else { return }
+      fields[name] = value
+    }
+    guard !event.isEmpty else { return }
+    self.event = event
+    self.fields = fields
+  }
+
+  /// Letters, digits, dots, hyphens and underscores.
+  private static func name(_ text: inout Substring) -> String {
+    let name = text.prefix { $0.isASCII && ($0.isLetter || $0.isNumber || ".-_".contains($0)) }
+    guard name.utf8.count <= nameLimit else { return "" }
+    text = text[name.endIndex...]
+    return String(name)
+  }
+
+  /// A word, or text in quotes in which `\"` and `\\` stand for themselves. `nil` if the closing quote is missing.
+  private static func value(_ text: inout Substring) -> String? {
+    guard text.first == "\"" else {
+      let word = text.prefix { $0 != " " && $0 != "\r" }
+      text = text[word.endIndex...]
+      return String(word)
+    }
+    var value = ""
+    var rest = text.dropFirst()
+    while let character = rest.popFirst() {
+      switch character {
+      case "\"":
+        text = rest
+        return value
+      case "\\":
+        guard let next = rest.popFirst() else { return nil }
+        value.append(next)
+      default: value.append(character)
+      }
+    }
+    return nil
+  }
+
+  func entry(_ app: String, machine: String, t: Int64, wall: Int64, pid: Int32) -> JournalEntry {
+    guard let event else {
+      return JournalEntry(
+        t: t, wall: wall, machine: machine, process: app, pid: pid, level: "warning", event: nil,
+        message: "a line of its output begins with '\(AppOutput.mark)' and is not EVENT key=value …: \(line)",
+        fields: [:])
+    }
+    var fields = fields
+    let own = fields.removeValue(forKey: "pid").flatMap { Int32($0) }
+    return JournalEntry(
+      t: t, wall: wall, machine: machine, process: app, pid: own ?? pid, level: "notice", event: event,
+      message: line, fields: fields)
+  }
+}

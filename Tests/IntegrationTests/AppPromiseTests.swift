@@ -1,0 +1,76 @@
+import Foundation
+import Testing
+
+@testable import Stories
+
+/// Promises about any app, each seen broken by a process that behaves otherwise.
+@Suite("Promises about any app are seen broken by real processes", .serialized, .timeLimit(.minutes(10)))
+struct AppPromiseTests {
+  /// Judges a promise in a story that breaks it.
+  private func breaks(
+    _ promise: String, app: AppStory.App = AppStory.collector, other: AppStory.App = AppStory.band, steps: String
+  ) async throws {
+    let told = try await AppStory(
+      app: app, other: other,
+      chapters: """
+          - name: the story
+            steps:
+        \(steps)
+            promises:
+              - \(promise)
+        """
+    ).tell()
+    let result = try #require(told.report.promises.first)
+    #expect(result.judgement == .broken, "\(result.name): \(result.reason)\n\(told.output)")
+    #expect(!told.report.kept)
+  }
+
+  private static let suspended = AppStory.left("collector", until: "value") + "\n      - pass: 10min\n"
+  private static let dead =
+    AppStory.left("collector", until: "value") + """
+
+            - reclaim app: {machine: phone, app: collector}
+            - pass: 10min
+
+      """
+
+  @Test(
+    "S10, B1: each promise about any app is seen broken by a process that behaves otherwise",
+    arguments: [
+      "woken: {app: collector, by: discovered}", "woken: {app: collector, at most: 2}", "not woken: {app: collector}",
+      "not told: {app: collector, event: valueUpdated}", "told: {app: collector, event: disconnected}",
+      "relaunched: {app: collector}", "alerted: {app: collector}",
+      "recorded: {app: collector, event: value, fields: {manager: other}}",
+      "not recorded: {app: collector, event: value}", "not on the air: {machine: wrist}",
+      "on the air: {machine: wrist, name: absent}", "on the air: {machine: wrist, lists: [181A]}",
+      "on the air: {machine: wrist, omits: [180D]}", "on the air: {machine: wrist, interval at least: 9s}",
+      "on the air: {machine: phone}", "not scanned: {machine: phone}", "scanned: {machine: wrist}",
+    ])
+  func whileSuspended(_ promise: String) async throws { try await breaks(promise, steps: Self.suspended) }
+
+  @Test(
+    "S9, S13: promises about a dead app are seen broken",
+    arguments: [
+      "not relaunched: {app: collector}", "relaunched: {app: collector, exactly: 2}",
+      "relaunched: {app: collector, restoring: [other]}",
+    ])
+  func whenDead(_ promise: String) async throws { try await breaks(promise, steps: Self.dead) }
+
+  @Test("S10: an app that does not make its manager again breaks 'restored in order'")
+  func forgetful() async throws {
+    try await breaks(
+      "restored in order: {app: collector}",
+      app: AppStory.collector.with(["central:main", "connect=180D", "notify=2A37", "forgets=yes"]), steps: Self.dead)
+  }
+
+  @Test("S10: an app that is told out of order breaks 'restored in order', and one told twice 'told nothing twice'")
+  func liars() async throws {
+    try await breaks(
+      "restored in order: {app: collector}",
+      app: AppStory.collector.with(["central:main", "connect=180D", "notify=2A37", "pretends=order"]), steps: Self.dead)
+    try await breaks(
+      "told nothing twice: {app: collector}",
+      app: AppStory.collector.with(["central:main", "connect=180D", "notify=2A37", "pretends=twice"]),
+      steps: Self.suspended)
+  }
+}

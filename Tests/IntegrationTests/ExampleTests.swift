@@ -1,0 +1,35 @@
+import Foundation
+import Testing
+
+@testable import Stories
+
+/// The apps in Examples, in their own stories.
+@Suite("The examples, with real processes", .serialized, .timeLimit(.minutes(10)))
+struct ExampleTests {
+  private func tell(_ example: String) async throws -> AppStory.Told {
+    let report = NSTemporaryDirectory() + "/latchkey-example-\(UUID().uuidString)"
+    defer { try? FileManager.default.removeItem(atPath: report) }
+    let told = try await AppStory.tell("\(LatchkeyCommand.package)/Examples/\(example)/story.yaml", report: report)
+    #expect(told.report.kept, "\(told.output)")
+    #expect(told.report.promises.filter { !$0.kept }.isEmpty, "\(told.output)")
+    return told
+  }
+
+  @Test("B1, S10, S12: the heart-rate collector loses no value of a day, though it is removed from memory and crashes")
+  func collector() async throws {
+    let told = try await tell("HeartRateCollector")
+    func energies(_ event: String, of app: String) -> [Int] {
+      told.records(event, of: app).compactMap { $0["energy"].flatMap { Int($0) } }
+    }
+    let stored = energies("stored", of: "collector")
+    #expect(stored == Array(1...stored.count), "a value is missing or there twice")
+    #expect(stored.count >= energies("measured", of: "strap").count - 1)
+  }
+
+  @Test("B4, S5, S9, C5: the sensor's history is read whole, days after the sensor's app was removed from memory")
+  func sensor() async throws {
+    let told = try await tell("HistorySensor")
+    let numbers = told.records("received", of: "reader").compactMap { $0["number"].flatMap { Int($0) } }
+    #expect(numbers == Array(1...told.records("measured", of: "sensor").count))
+  }
+}

@@ -1,0 +1,44 @@
+// An app for stories about the rules of the background. What it does is in its arguments: a word begins a manager, and what
+// follows, up to the next such word, is about that manager:
+//
+//   central:ID     a CBCentralManager, restored by ID; `central` alone has no restore identifier
+//     scan=UUID        scans for that service; `scan=any` for all; `duplicates=yes`
+//     connect=UUID     finds a peripheral with that service and connects to it, again after each disconnection
+//     alert=connection|disconnection|notification     has the user alerted of that while the app is suspended
+//     notify=UUID      subscribes to that characteristic
+//     read=UUID        reads it when connected
+//     write=UUID       writes to it when connected, `count` times; `response=no` without response
+//     every=SECONDS    does that reading or writing again and again
+//   peripheral:ID  a CBPeripheralManager
+//     service=UUID     publishes that service, with
+//     characteristic=UUID:PROPERTY+PROPERTY    read, write, writeWithoutResponse, notify, indicate
+//     name=TEXT        is in its advertisement
+//     push=COUNT       sends that many values to each new subscriber, numbered from 1; `every=SECONDS` apart
+//     mute=yes         answers no request
+//     forgets=yes      makes another manager than the one that is to be restored
+//     pretends=order|twice     claims to have been called out of order, or twice
+//   misuse=WHAT    is done as soon as the first manager is on
+//
+// It records what it is told: `latchkey: EVENT key=value`.
+import CoreBluetooth
+import Foundation
+
+func record(_ event: String, _ fields: KeyValuePairs<String, Any> = [:]) {
+  print("latchkey: \(event)" + fields.map { " \($0.key)=\"\($0.value)\"" }.joined())
+}
+
+let words = Array(CommandLine.arguments.dropFirst())
+guard let setup = TrialSetup(words) else {
+  FileHandle.standardError.write(Data("trial-app: can't make sense of \(words.joined(separator: " "))\n".utf8))
+  exit(64)
+}
+let options = ApplicationLaunch.options() ?? [:]
+record(
+  "started",
+  [
+    "centrals": (options[.bluetoothCentrals] as? [String] ?? []).joined(separator: ","),
+    "peripherals": (options[.bluetoothPeripherals] as? [String] ?? []).joined(separator: ","),
+  ])
+let centrals = setup.managers.filter { $0.role == .central }.map { TrialCentral($0) }
+let peripherals = setup.managers.filter { $0.role == .peripheral }.map { TrialPeripheral($0) }
+withExtendedLifetime((centrals, peripherals)) { dispatchMain() }

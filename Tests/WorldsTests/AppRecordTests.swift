@@ -1,0 +1,63 @@
+import Foundation
+import Testing
+
+@testable import Worlds
+
+@Suite("Records in an app's output")
+struct AppRecordTests {
+  @Test("H1: a line of an app's output is a record if it begins with 'latchkey: ' and has an event and fields")
+  func read() throws {
+    let record = try #require(AppRecord(#"latchkey: value n=72 note="two \"words\"" empty="" unit=bpm"#))
+    #expect(record.event == "value")
+    #expect(record.fields == ["n": "72", "note": "two \"words\"", "empty": "", "unit": "bpm"])
+    #expect(AppRecord("latchkey: started")?.event == "started")
+    #expect(AppRecord("latchkeyd: started") == nil)
+    #expect(AppRecord("2026 info: latchkey: started") == nil)
+  }
+
+  @Test(
+    "H1: a line that begins like a record and is none is a warning, and says so",
+    arguments: [
+      "latchkey: ", "latchkey: two words", "latchkey: value n=\"open", "latchkey: value n=1 n=2", "latchkey: =1",
+      "latchkey: value \(String(repeating: "x", count: 100))=1",
+      "latchkey: value " + (1...40).map { "f\($0)=1" }.joined(separator: " "),
+      "latchkey: value n=\(String(repeating: "9", count: 2000))",
+    ])
+  func damaged(_ line: String) throws {
+    let record = try #require(AppRecord(line))
+    #expect(record.event == nil)
+    let entry = record.entry("collector", machine: "phone", t: 5, wall: 6, pid: 7)
+    #expect(entry.level == "warning" && entry.event == nil && entry.message.contains("is not EVENT key=value"))
+    #expect(entry.message.utf8.count < 2000)
+  }
+
+  @Test("H1: a record has the world's time, its app as the process, and the process that it names")
+  func entry() throws {
+    let entry = try #require(AppRecord("latchkey: told call=\"connected\" pid=\"12\"")).entry(
+      "collector", machine: "phone", t: 5, wall: 6, pid: 7)
+    #expect(entry.process == "collector" && entry.machine == "phone" && entry.t == 5 && entry.pid == 12)
+    #expect(entry.fields == ["call": "connected"])
+  }
+
+  @Test("H1: output is read as it grows: whole lines only, each once, and lines without end are left out")
+  func growing() throws {
+    let path = NSTemporaryDirectory() + "/latchkey-output-\(UUID().uuidString)"
+    defer { try? FileManager.default.removeItem(atPath: path) }
+    let app = InstalledApp(name: "a", bundleIdentifier: "org.example.a", executable: "a", propertyList: Data())
+    let output = AppOutput(app, on: "phone", path: path)
+    func events() throws -> [String] { try output.read(at: 0, wall: 0, pid: 1).map { $0.event ?? "?" } }
+    #expect(try events().isEmpty)
+    #expect(FileManager.default.createFile(atPath: path, contents: nil))
+    let file = try #require(FileHandle(forWritingAtPath: path))
+    func write(_ text: String) throws { try file.write(contentsOf: Data(text.utf8)) }
+    try write("hello\nlatchkey: one\nlatchkey: tw")
+    #expect(try events() == ["one"])
+    #expect(try events().isEmpty)
+    try write("o\n")
+    #expect(try events() == ["two"])
+    try write("latchkey: " + String(repeating: "x", count: 100_000))
+    #expect(try events().isEmpty)
+    try write("\nlatchkey: three\n")
+    #expect(try events() == ["three"])
+  }
+}
