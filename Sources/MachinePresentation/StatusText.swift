@@ -108,7 +108,7 @@ package struct StatusText: Sendable {
     let wakes = try Self.wakes(status, of: app)
     guard !wakes.isEmpty else {
       let nobody = app.map { "\($0) was not" } ?? "No app was"
-      return terminal.wrapped("\(nobody) woken for Bluetooth since latchkeyd started.")
+      return terminal.wrapped("\(nobody) woken for Bluetooth yet.")
     }
     var lines: [String] = []
     if status.wakesLeftOut > 0 {

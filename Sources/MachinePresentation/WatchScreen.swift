@@ -140,7 +140,7 @@ package struct WatchScreen: Sendable {
       )
     }
     return section(
-      "Last wakes", entries, nothing: "no app was woken since latchkeyd started", leftOut: status.wakesLeftOut)
+      "Last wakes", entries, nothing: "no app was woken yet", leftOut: status.wakesLeftOut)
   }
 
   private func section(

@@ -100,9 +100,10 @@ private struct RecordedAppRecord {
   let process: ProcessIdentity?
   let quitByUser: Bool
   let launches: Int
+  let wakes: [WakeRecord]
 
   init(_ record: AppRecord) {
     (bundleIdentifier, state, process) = (record.bundleIdentifier, record.state, record.process)
-    (quitByUser, launches) = (record.quitByUser, record.launches)
+    (quitByUser, launches, wakes) = (record.quitByUser, record.launches, record.wakes)
   }
 }

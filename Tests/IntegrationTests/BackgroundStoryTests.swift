@@ -38,7 +38,7 @@ struct BackgroundStoryTests {
                 - relaunched: {app: collector, restoring: [main], exactly: 1}
                 - restored in order: {app: collector}
                 - recorded: {app: collector, event: restored, fields: {peripherals: 1, states: connected}}
-                - told nothing twice: {app: collector}
+                - not told: {app: collector, event: connected}
           """))
     let values = told.records("value", of: "collector").compactMap { $0["value"].flatMap { Int($0) } }
     #expect(values.count > 15)

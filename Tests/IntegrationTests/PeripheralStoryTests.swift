@@ -30,14 +30,17 @@ struct PeripheralStoryTests {
       AppStory(
         app: Self.sensor, other: Self.reader(["read=2A6E", "every=600"]),
         chapters: """
-            - name: suspended
+            - name: open, and left
               steps:
           \(AppStory.left("sensor", until: "read"))
+                - pass: 1s
+            - name: suspended
+              steps:
                 - pass: 1h
               promises:
                 - woken: {app: sensor, by: readRequested, at least: 4}
                 - recorded: {app: reader, event: value, fields: {error: none}, at least: 4}
-                - on the air: {machine: phone, lists: [181A]}
+                - on the air: {machine: phone, name: absent, omits: [181A]}
             - name: dead
               steps:
                 - reclaim app: {machine: phone, app: sensor}

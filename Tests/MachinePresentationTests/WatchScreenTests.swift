@@ -62,7 +62,7 @@ struct WatchScreenTests {
     let quiet = words(lines(.status(Statuses.quiet), columns: 80, rows: 24))
     for part in [
       "no device is connected", "no app waits for a device", "there are no apps",
-      "no app was woken since latchkeyd started",
+      "no app was woken yet",
     ] { #expect(quiet.contains(part)) }
     #expect(!quiet.contains("!"))
     #expect(!quiet.contains("Doors") && !quiet.contains("Last movements"), "nothing is reported")

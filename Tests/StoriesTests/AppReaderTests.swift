@@ -59,7 +59,7 @@ struct AppReaderTests {
     let app = try #require(scenario.machines.first?.apps.first)
     #expect(app.name == "collector")
     #expect(app.bundleIdentifier == "org.example.collector")
-    #expect(app.executable == folder.path + "/bin/collector")
+    #expect(app.executable == (folder.path + "/bin/collector").replacing("//", with: "/"))
     #expect(app.arguments == ["--data", "{home}/values"])
     #expect(app.environment == ["REGION": "de", "EMPTY": ""])
     #expect(app.clock == .machine)

@@ -114,7 +114,7 @@ struct ScenarioParserTests {
       ("- explode: phone", 6, "unknown step or fault 'explode'", "kill daemon"),
       ("- kill daemon: cellar", 6, "unknown machine 'cellar'", "phone"),
       ("- kill app: {machine: door, app: agent}", 6, "machine 'door' has no app 'agent'", "lock"),
-      ("- kill app: {machine: door, app: clock}", 6, "'app' of step 'kill app' can't be 'clock'", "agent"),
+      ("- kill app: {machine: door, app: clock}", 6, "machine 'door' has no app 'clock'", "lock"),
       ("- move: {machine: phone, to: [1, 0], fast: true}", 6, "unknown key 'fast' in step 'move'", "as"),
       ("- move: {machine: phone, to: [1]}", 6, "two numbers in metres", ""),
       ("- move: {machine: phone}", 6, "step 'move' has no 'to'", ""),
