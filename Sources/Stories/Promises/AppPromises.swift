@@ -133,7 +133,7 @@ private struct AppJudge {
   private var restoredInOrder: Finding {
     let launches = evidence.indices(where: isRelaunch)
     guard !launches.isEmpty else { return evidence.notJudged("\(app) was not relaunched to restore its state") }
-    return .all(launches.map(restored), of: "relaunch")
+    return .all(launches.map(restored), of: "relaunch", plural: "relaunches")
   }
 
   private func restored(by index: Int) -> Finding {

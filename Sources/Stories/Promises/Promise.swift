@@ -67,7 +67,7 @@ package struct Finding: Sendable, Equatable {
   /// that was not reached leaves it open. Times that can't be judged are ignored.
   ///
   /// - Parameter what: the word for such a time, such as "absence".
-  static func all(_ findings: [Finding], of what: String) -> Finding {
+  static func all(_ findings: [Finding], of what: String, plural: String? = nil) -> Finding {
     guard findings.count > 1 else {
       return findings.first ?? Finding(judgement: .notJudged, reason: "there is no \(what)", evidence: [])
     }
@@ -80,7 +80,7 @@ package struct Finding: Sendable, Equatable {
     }
     let kept = findings.filter { $0.judgement == .kept }
     guard let last = kept.last else { return findings[0] }
-    var reason = "\(count(kept.count, what)): " + kept.prefix(3).map(\.reason).joined(separator: "; ")
+    var reason = "\(count(kept.count, what, plural: plural)): " + kept.prefix(3).map(\.reason).joined(separator: "; ")
     if kept.count > 3 { reason += "; …" }
     if let index = findings.firstIndex(where: { $0.judgement == .notJudged }) {
       reason += " (not judged: \(place(index)): \(findings[index].reason))"

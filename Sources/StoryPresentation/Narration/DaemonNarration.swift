@@ -54,7 +54,7 @@ enum DaemonNarration {
     switch because {
     case "connected": ", because it is connected"
     case "disconnected": ", because its connection was lost"
-    case "valueUpdated": ", because the lock sent a value"
+    case "valueUpdated": ", because a device sent it a value"
     case "opened": ", because its user opened it"
     case "action": ", because its user gave a command"
     default: ""
