@@ -180,11 +180,23 @@ package struct SimulatedWorld: Sendable {
       switch step {
       case .radio(let input):
         for output in radio.handle(input, at: now) { take(output) }
+        if case .setPower(_, false) = input { forgetLinksThatBothLost() }
       case .model(let name, let event):
         for effect in machines[name]?.handle(event, at: now) ?? [] { take(effect, of: name, at: now) }
       }
     }
     pending = []
+  }
+
+  /// A controller that loses its power says nothing. If both have, nobody says that their link is gone.
+  private mutating func forgetLinksThatBothLost() {
+    for (identifier, link) in links.sorted(by: { $0.key < $1.key }) where radio.isOver(identifier) {
+      links[identifier] = nil
+      record(
+        .linkDown(
+          central: link.central, peripheral: link.peripheral ?? "", link: identifier.rawValue,
+          reason: "\(DisconnectReason.localHostTerminated)"))
+    }
   }
 
   private mutating func take(_ output: RadioOutput) {

@@ -99,6 +99,11 @@ extension AppLink.Event.Body {
     }
   }
 
+  /// The peripheral that sent the value.
+  var valuePeer: PeerIdentifier? {
+    if case .valueUpdated(let peer, _, _) = self { peer } else { nil }
+  }
+
   /// How the event leaves the connection that it is about.
   var connectionState: PeripheralState {
     switch self {

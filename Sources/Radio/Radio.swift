@@ -44,6 +44,9 @@ package struct Radio: Sendable {
   ///
   /// - Parameter time: the present time if it is later than the last input. The radio need not be told that time
   ///   passed.
+  /// Whether neither end knows of the link any more, or there never was one.
+  package func isOver(_ link: LinkIdentifier) -> Bool { links[link] == nil }
+
   package func rssi(of link: LinkIdentifier, at controller: ControllerIdentifier, time: Instant? = nil) -> Int8? {
     let nanoseconds = max(now, time ?? now).nanoseconds
     guard let state = links[link], let role = state.role(of: controller), state[role].isOpen,

@@ -59,6 +59,7 @@ import TimeTypes
     for isQuit in [false, true] {
       var desk = Desk()
       desk.connectAndSubscribe()
+      desk.settle()
       if isQuit { desk.handle(.control(.quitApp(bundleIdentifier: Desk.bundle), AnswerToken(5))) }
       desk.die()
       desk.forget()

@@ -138,9 +138,14 @@ package struct ModelApp: Sendable {
       managers[number]?.setState(isReconnecting ? .connecting : nil, of: peer)
       return isReconnecting ? [] : reconnect(to: peer, number)
     case .failedToConnect(let peer, let error):
-      complain("failed to connect: \(error)")
       managers[number]?.setState(nil, of: peer)
-      return []
+      guard error.isAboutUnknownDevice, let target = target(peer) else {
+        complain("failed to connect: \(error)")
+        return []
+      }
+      // A device that nobody asks for may be forgotten. Then the app looks for it again.
+      disk.identifiers[target] = nil
+      return connect(number, target)
     case .operationCompleted(let peer, let operation, let result): return completed(peer, operation, result, number)
     case .valueUpdated(let peer, _, let value):
       valueUpdated(peer, value, number)
@@ -177,9 +182,8 @@ package struct ModelApp: Sendable {
   private mutating func discovered(
     _ snapshot: PeripheralSnapshot, _ advertisement: AdvertisementData, _ number: Int
   ) -> [Request] {
-    guard let scan = managers[number]?.view.scan else { return [] }
-    let isNew = managers[number]?.reported.insert(snapshot.identifier).inserted ?? true
-    if !isNew, !scan.allowDuplicates { complain("told twice of a discovery") }
+    guard managers[number]?.view.scan != nil else { return [] }
+    managers[number]?.reported.insert(snapshot.identifier)
     let shown = advertisement.serviceUUIDs + advertisement.overflowServiceUUIDs
     guard let target = targets.first(where: { shown.contains($0.service) }) else { return [] }
     disk.identifiers[target] = snapshot.identifier
@@ -337,4 +341,10 @@ package struct ModelApp: Sendable {
 extension UInt32 {
   init(bytes: [UInt8]) { self = bytes.prefix(4).reversed().reduce(0) { $0 << 8 | UInt32($1) } }
   var bytes: [UInt8] { (0..<4).map { UInt8(truncatingIfNeeded: self >> (8 * UInt32($0))) } }
+}
+
+extension PeerError {
+  fileprivate var isAboutUnknownDevice: Bool {
+    if case .coreBluetooth(.unknownDevice, _) = self { true } else { false }
+  }
 }

@@ -19,6 +19,8 @@ struct Reference: Sendable {
     var scan: ScanRequest?
     /// What the scan has found since it was asked for.
     var found: Set<PeerIdentifier> = []
+    /// What this process was told of since it asked for the scan.
+    var discovered: Set<PeerIdentifier> = []
     var services: [ServiceDefinition] = []
     var advertisement: AdvertisementRequest?
 
@@ -63,8 +65,21 @@ struct Reference: Sendable {
     case .central(let manager, let request): asked(request, Caller(app, Int(manager.rawValue)))
     case .peripheral(let manager, let request): asked(request, Caller(app, Int(manager.rawValue)))
     case .destroyManager(let manager): books[Caller(app, Int(manager.rawValue))] = nil
-    case .createManager, .resumeManager, .respond, .completeAction, .showAlert, .handled: break
+    case .resumeManager(let manager, _, let view): resumed(view, Caller(app, Int(manager.rawValue)))
+    case .createManager, .respond, .completeAction, .showAlert, .report, .handled: break
     }
+  }
+
+  /// A process that outlived its system says what it has and wants. The system may have died before it took a request.
+  private mutating func resumed(_ view: ManagerView, _ caller: Caller) {
+    var book = book(caller)
+    book.held = Set(view.peripherals.filter { [.connected, .connecting].contains($0.state) }.map(\.identifier))
+    book.connected = Set(view.peripherals.filter { $0.state == .connected }.map(\.identifier))
+    book.askedAgain = []
+    book.scan = view.scan
+    book.discovered = Set(view.discovered)
+    (book.services, book.advertisement) = (view.services, view.advertisement)
+    books[caller] = book
   }
 
   private mutating func asked(_ request: CentralRequest, _ caller: Caller) {
@@ -73,7 +88,10 @@ struct Reference: Sendable {
     case .scan(let scan):
       book.scan = scan
       book.found = []
-    case .stopScan: book.scan = nil
+      book.discovered = []
+    case .stopScan:
+      book.scan = nil
+      book.discovered = []
     case .connect(let peer, _):
       if book.connected.contains(peer) { book.askedAgain.insert(peer) }
       book.held.insert(peer)
@@ -131,8 +149,15 @@ struct Reference: Sendable {
       book.askedAgain.remove(peer)
       if book.connected.remove(peer) != nil, !isReconnecting { book.held.remove(peer) }
       book.linksWhenLost[peer] = links[[machine, target.map(cast.machine) ?? ""]]?.were ?? 0
+    case .failedToConnect(let peer, _):
+      book.held.remove(peer)
+      if books.contains(where: { $0.key != caller && cast[$0.key.app]?.machine == machine && $0.value.held.contains(peer) }) {
+        complain(caller, "refused a peripheral that another app holds")
+      }
     case .discovered(let snapshot, _, _):
       if book.scan == nil { complain(caller, "told of a discovery without a scan") }
+      let isNew = book.discovered.insert(snapshot.identifier).inserted
+      if !isNew, book.scan?.allowDuplicates == false { complain(caller, "told twice of a discovery") }
       book.found.insert(snapshot.identifier)
     default: break
     }
@@ -167,6 +192,7 @@ struct Reference: Sendable {
       } else {
         books[caller]?.cancelled = []
         books[caller]?.askedAgain = []
+        books[caller]?.discovered = []
       }
     }
   }

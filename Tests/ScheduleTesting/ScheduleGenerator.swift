@@ -57,11 +57,11 @@ package struct ScheduleGenerator {
 
   /// Often no time at all passes, sometimes minutes.
   private mutating func pause() -> Step {
-    switch random.next() % 8 {
-    case 0, 1, 2: .pass(milliseconds: below(300))
-    case 3, 4: .pass(milliseconds: below(3_000))
-    case 5, 6: .pass(milliseconds: below(30_000))
-    default: .pass(milliseconds: below(900_000))
+    switch random.next() % 16 {
+    case 0..<6: .pass(milliseconds: below(300))
+    case 6..<11: .pass(milliseconds: below(3_000))
+    case 11..<15: .pass(milliseconds: below(30_000))
+    default: .pass(milliseconds: below(300_000))
     }
   }
 

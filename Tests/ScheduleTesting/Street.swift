@@ -21,6 +21,8 @@ package struct Street: Sendable {
     var fuse: Int?
     /// Attachments whose reply the app waits for.
     var attaching: [AnswerToken: String] = [:]
+    /// The app of each link, also when its process has ended and the system has not heard of that.
+    var owners: [AppLinkIdentifier: String] = [:]
   }
 
   enum Work: Sendable {
@@ -112,7 +114,8 @@ package struct Street: Sendable {
 
   private mutating func turn(of name: String, _ event: BluetoothSystem.Event) {
     if case .request(_, let request) = event { trace?("\(now) \(name) is asked: \(request)") }
-    if case .request(let link, let request) = event, let app = machines[name]?.app(of: link) {
+    let before = reference
+    if case .request(let link, let request) = event, let app = machines[name]?.owners[link] {
       reference.asked(request, by: app)
     }
     if case .appEnded(let bundle, _, _) = event, let app = machines[name]?.apps[bundle] {
@@ -123,7 +126,11 @@ package struct Street: Sendable {
     // All of a turn's changes are stored in one transaction.
     let stores = effects.prefix { if case .store = $0 { true } else { false } }
     if !stores.isEmpty {
-      guard !isOver(name) else { return crash(name) }
+      guard !isOver(name) else {
+        // Nobody was promised what is not on disk.
+        if case .request = event { reference = before }
+        return crash(name)
+      }
       for case .store(let change) in stores { machines[name]?.stored.apply(change) }
     }
     for effect in effects.dropFirst(stores.count) {
@@ -257,6 +264,7 @@ package struct Street: Sendable {
     let link = AppLinkIdentifier(machine.lastLink)
     let token = AnswerToken(machine.lastLink)
     machine.apps[bundle]?.link = link
+    machine.owners[link] = app.actor.name
     machine.attaching[token] = bundle
     machines[name] = machine
     open.append(
@@ -284,6 +292,7 @@ package struct Street: Sendable {
       apps: machine.apps.values.map(\.actor.declaration), stored: machine.stored, seed: seed &+ machine.lives)
     machine.fuse = nil
     machine.attaching = [:]
+    machine.owners = [:]
     for bundle in machine.apps.keys { machine.apps[bundle]?.link = nil }
     machines[name] = machine
     open.append(.system(name, .started))
@@ -312,7 +321,6 @@ package struct Street: Sendable {
 
 extension Street.Machine {
   func bundle(of link: AppLinkIdentifier) -> String? { apps.first { $0.value.link == link }?.key }
-  func app(of link: AppLinkIdentifier) -> String? { apps.values.first { $0.link == link }?.actor.name }
   /// Any app of the machine that has met this peer knows who it is.
   func target(_ peer: PeerIdentifier) -> Target? { apps.values.lazy.compactMap { $0.target(peer) }.first }
 }

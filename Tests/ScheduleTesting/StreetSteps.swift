@@ -115,20 +115,27 @@ extension Street {
       carryOut(.near(machine: name))
       carryOut(.bluetooth(machine: name, on: true))
     }
-    pass(.seconds(60))
+    pass(.seconds(5))
     for actor in cast.actors where actor.target != nil {
       carryOut(.open(actor.name))
-      pass(.seconds(70))
+      pass(until: { $0.app(actor.name)?.link != nil }, atMost: .seconds(120))
       carryOut(.publish(actor.name))
     }
-    pass(.seconds(300))
+    pass(until: { street in street.missingPromises { $0.mayWork(.central) }.isEmpty }, atMost: .seconds(400))
     var missing = missingPromises { $0.mayWork(.central) }
     for actor in cast.actors where actor.isCentral { carryOut(.open(actor.name)) }
-    pass(.seconds(60))
+    pass(until: { street in street.missingPromises { _ in true }.isEmpty }, atMost: .seconds(120))
     missing += missingPromises { _ in true }
+    pass(.seconds(60))
     missing += exchangeValues()
     missing += letGo()
     return missing + complaints
+  }
+
+  /// Passes no more time than it takes until something is so.
+  private mutating func pass(until isSo: (Street) -> Bool, atMost limit: Duration) {
+    let end = now + limit
+    while now < end, !isSo(self) { pass(.seconds(5)) }
   }
 
   /// Apps with what they were promised and do not have.
@@ -212,11 +219,12 @@ extension Street {
     for actor in cast.actors where actor.isCentral {
       for (index, plan) in actor.managers.enumerated() where plan.role == .central {
         let caller = Caller(actor.name, index + 1)
+        carryOut(.makeManager(caller))
         for target in cast.targets(of: actor) { carryOut(.cancel(caller, target)) }
         carryOut(.stopScan(caller))
       }
     }
-    pass(.seconds(60))
+    pass(until: { $0.world.survey.links.isEmpty }, atMost: .seconds(120))
     return world.survey.links.map { "the link from \($0.central) to \($0.peripheral) stays, though nobody wants it" }
   }
 }

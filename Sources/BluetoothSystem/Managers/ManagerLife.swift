@@ -59,10 +59,21 @@ extension BluetoothSystem {
     case .peripheral: resumePeripheral(key, view, missed: waiting.filter { $0.manager == key }.map(\.body))
     }
     persistManager(key)
+    let fromAir = waiting.filter { $0.manager == key && $0.body.isFromAir }
+    // What came over a link that is gone comes before the news of its end.
+    for waiting in fromAir {
+      guard let peer = waiting.body.valuePeer, bluez.device(peer)?.isConnected != true,
+        managers[key]?.peripherals[peer]?.isConnected == true
+      else { continue }
+      apps[name]?.queue.append(waiting)
+    }
     tellLostLinks()
     tellManagerStates()
     tellConnections()
-    apps[name]?.queue += waiting.filter { $0.manager == key && $0.body.isFromAir }
+    apps[name]?.queue += fromAir.filter { waiting in
+      guard let peer = waiting.body.valuePeer else { return true }
+      return bluez.device(peer)?.isConnected == true
+    }
   }
 
   private mutating func claim(_ number: ManagerIdentifier, _ creation: ManagerCreation, app name: String) -> ManagerKey?
