@@ -39,6 +39,8 @@ package struct Street: Sendable {
   /// A fault that is put into the systems on purpose.
   var sabotage: Sabotage?
   private(set) var troubles: [String] = []
+  /// How many events machines and the world have taken. As long as it is the same, nothing has happened.
+  private(set) var turns = 0
   /// How often apps were told of each kind of event, and started for each reason.
   package private(set) var tally: [String: Int] = [:]
   /// Receives a line for each thing that happens, for people.
@@ -105,6 +107,7 @@ package struct Street: Sendable {
         open = []
         return
       }
+      turns += 1
       switch open.removeFirst() {
       case .world(let event): take(world.handle(event, at: now))
       case .system(let name, let event): turn(of: name, event)
@@ -274,6 +277,8 @@ package struct Street: Sendable {
 
   mutating func endProcess(_ name: String, _ bundle: String) {
     guard let app = machines[name]?.apps[bundle], let process = app.process else { return }
+    // The system may die before it hears of it.
+    reference.processEnded(app.actor.name)
     if let link = app.link { open.append(.system(name, .detached(link))) }
     open.append(.system(name, .appEnded(bundle, process, how: "signal 9")))
     machines[name]?.apps[bundle]?.die()

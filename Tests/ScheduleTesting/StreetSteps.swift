@@ -121,15 +121,24 @@ extension Street {
       pass(until: { $0.app(actor.name)?.link != nil }, atMost: .seconds(120))
       carryOut(.publish(actor.name))
     }
+    makeAllManagers()
     pass(until: { street in street.missingPromises { $0.mayWork(.central) }.isEmpty }, atMost: .seconds(400))
     var missing = missingPromises { $0.mayWork(.central) }
     for actor in cast.actors where actor.isCentral { carryOut(.open(actor.name)) }
+    makeAllManagers()
     pass(until: { street in street.missingPromises { _ in true }.isEmpty }, atMost: .seconds(120))
     missing += missingPromises { _ in true }
     pass(.seconds(60))
     missing += exchangeValues()
     missing += letGo()
     return missing + complaints
+  }
+
+  /// An app that its user opened has made only some of its managers, and is told nothing of the others.
+  private mutating func makeAllManagers() {
+    for actor in cast.actors where actor.isCentral {
+      for index in actor.managers.indices { carryOut(.makeManager(Caller(actor.name, index + 1))) }
+    }
   }
 
   /// Passes no more time than it takes until something is so.
@@ -219,7 +228,6 @@ extension Street {
     for actor in cast.actors where actor.isCentral {
       for (index, plan) in actor.managers.enumerated() where plan.role == .central {
         let caller = Caller(actor.name, index + 1)
-        carryOut(.makeManager(caller))
         for target in cast.targets(of: actor) { carryOut(.cancel(caller, target)) }
         carryOut(.stopScan(caller))
       }

@@ -9,7 +9,8 @@ import TimeTypes
 /// (bluez/bluez#1489). It also happens when a lost link cut a discovery short: bluetoothd had already written down
 /// the peer's Database Hash, and skips the discovery on the next link if the hash is the same
 /// (src/shared/gatt-client.c, `db_hash_read_cb`). There is no call that makes it look again. The remaining remedy is
-/// a short link without any requests: a Latchkey peripheral changes its hash after one (`DatabaseMark`).
+/// a short link without any requests: a Latchkey peripheral changes its hash after one (`DatabaseMark`). A device
+/// without a bond can also be removed; the last try does that.
 struct DatabaseHealing: Sendable {
   private(set) var missing: Set<BluetoothUUID> = []
   /// How many links have been ended to heal it.
@@ -127,6 +128,11 @@ extension BluetoothSystem {
       [.peripheral: peer.uuidString, .services: names, .attempt: String(healing.attempts)])
     // The link should come back by itself, so the device is armed again: `Disconnect` may disarm it.
     profile.disarm(peer)
+    // With the device bluetoothd forgets its database. That costs no keys if there are none.
+    if healing.attempts == DatabaseHealing.attemptLimit, !device.isBonded, let adapter = bluez.adapter {
+      attempts[peer] = nil
+      return call(adapter, .removeDevice(device.path), for: .ignored)
+    }
     bluez.devices[device.path]?.isDisconnecting = true
     links[peer, default: LinkHealth()].isAskedToEnd(at: now)
     call(device.path, .disconnect, for: .disconnect(peer))

@@ -40,13 +40,16 @@ extension BluetoothSystem {
     guard let record = managers[key]?.services.removeValue(forKey: identifier) else { return }
     unpublish(identifier)
     managers[key]?.unannounced.remove(identifier)
+    var hadSubscribers = false
     for characteristic in record.definition.characteristics {
-      managers[key]?.subscribers[characteristic.identifier] = nil
+      hadSubscribers = managers[key]?.subscribers.removeValue(forKey: characteristic.identifier) != nil || hadSubscribers
       for central in remembered.removeAll(of: characteristic.identifier) {
         erase(SubscriptionRecord.key(central, characteristic.identifier))
       }
     }
     erase(StoreKey(.service, identifier.uuidString))
+    // Otherwise the app would be told after a restart that somebody subscribed to what it has removed.
+    if hadSubscribers { persistManager(key) }
   }
 
   private mutating func unpublish(_ identifier: LocalAttributeIdentifier) {

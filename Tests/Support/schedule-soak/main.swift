@@ -10,9 +10,12 @@ struct ScheduleSoak: ParsableCommand {
     abstract: "Carries out random schedules of calls, deaths and faults, and checks what every app was promised.")
 
   @Option(help: "How many seeds.") var seeds: UInt64 = 1000
+  @Option(help: "Go on with further seeds until so many seconds are over.") var seconds: Int = 0
+  @Option(help: "Carry out every order of at most so many events of a small world instead.") var exhaustive: Int?
   @Option(help: "The first seed.") var first: UInt64 = 1
   @Option(help: "Steps of a schedule.") var steps: Int = 40
   @Option(help: "Carry out this schedule instead: steps separated by semicolons.") var replay: String?
+  @Flag(help: "Replay it in the small world of one app and one peripheral.") var pair = false
   @Flag(help: "Print everything that happens in a replay.") var trace = false
   @Flag(help: "Go on after a seed that fails.") var keepGoing = false
   @Option(help: "How often a failing schedule may be tried with fewer steps.") var trials: Int = 400
@@ -20,6 +23,8 @@ struct ScheduleSoak: ParsableCommand {
 
   func validate() throws {
     guard (1...10_000).contains(steps) else { throw ValidationError("A schedule has 1 to 10000 steps.") }
+    guard (0...1_000_000).contains(seconds) else { throw ValidationError("The time is 0 to 1,000,000 s.") }
+    if let exhaustive, !(0...7).contains(exhaustive) { throw ValidationError("An order has 0 to 7 events.") }
     guard seeds >= 1, first <= .max - seeds else { throw ValidationError("Give at least one seed, and no more than there are.") }
     if let fault, Fault(rawValue: fault) == nil {
       throw ValidationError("There is no fault \(fault); there are \(Fault.allCases.map(\.rawValue).joined(separator: ", ")).")
@@ -33,17 +38,22 @@ struct ScheduleSoak: ParsableCommand {
       case .failure(let unknown): throw ValidationError("\"\(unknown.text)\" is no step.")
       case .success(let steps):
         let listener: (@Sendable (String) -> Void)? = trace ? { @Sendable line in say(line) } : nil
-        let trial = Trial(Schedule(seed: first, steps: steps), fault: fault, trace: listener)
+        let trial = Trial(
+          Schedule(seed: first, steps: steps), cast: pair ? .pair : nil, fault: fault, trace: listener)
         for complaint in trial.complaints { say(complaint) }
         say(trial.isKept ? "All promises are kept." : "After \(trial.steps) of \(steps.count) steps.")
         if !trial.isKept { throw ExitCode(1) }
       }
       return
     }
+    if let exhaustive { return try explore(exhaustive, fault) }
     var failures = 0
     var tally: [String: Int] = [:]
     let began = Date()
-    for seed in first..<(first + seeds) {
+    var seed = first
+    var done: UInt64 { seed - first }
+    while done < seeds || Date().timeIntervalSince(began) < Double(seconds) {
+      defer { seed += 1 }
       let schedule = ScheduleGenerator.schedule(seed: seed, steps: steps)
       let trial = Trial(schedule, fault: fault)
       tally.merge(trial.tally, uniquingKeysWith: +)
@@ -52,13 +62,28 @@ struct ScheduleSoak: ParsableCommand {
         report(schedule, trial, fault)
         if !keepGoing { throw ExitCode(1) }
       }
-      if (seed - first + 1).isMultiple(of: 1000) {
-        say("\(seed - first + 1) of \(seeds) seeds, \(failures) broken, \(Int(Date().timeIntervalSince(began))) s")
+      if (done + 1).isMultiple(of: 100) {
+        say("\(done + 1) seeds, \(failures) broken, \(Int(Date().timeIntervalSince(began))) s")
       }
     }
-    say("\(seeds) seeds of \(steps) steps, \(failures) broken, \(Int(Date().timeIntervalSince(began))) s")
+    say("\(done) seeds of \(steps) steps, \(failures) broken, \(Int(Date().timeIntervalSince(began))) s")
     say("Apps were told: " + tally.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key)" }.joined(separator: ", "))
     if failures > 0 { throw ExitCode(1) }
+  }
+
+  private func explore(_ events: Int, _ fault: Fault?) throws {
+    let began = Date()
+    let world = SmallWorld(events: events, fault: fault) { world in
+      say("\(world.orders) orders, \(world.broken.count) broken, \(Int(Date().timeIntervalSince(began))) s")
+    }
+    for (schedule, complaint) in world.broken {
+      say(complaint)
+      say("  schedule-soak --pair --first \(schedule.seed) --replay '\(schedule)'")
+    }
+    say(
+      "\(world.orders) orders of at most \(events) of \(SmallWorld.events.count) events, \(world.idle) left out because "
+        + "their last event changed nothing, \(world.broken.count) broken, \(Int(Date().timeIntervalSince(began))) s")
+    if !world.broken.isEmpty { throw ExitCode(1) }
   }
 
   private func report(_ schedule: Schedule, _ trial: Trial, _ fault: Fault?) {
