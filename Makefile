@@ -1,5 +1,6 @@
 # make demo   installs missing dependencies, builds in release mode, and runs the main scenario.
 # make test   lint, build, every test: what CI runs.
+# make soak SEEDS=n  carries out random schedules of calls, deaths and faults in release mode; docs/schedules.md.
 # make test-systemd  Latchkey under a booted systemd, with 1,000 kills; needs root.
 # make test-bluez  runs the suite of BlueZ behaviour on the simulator and on bluetoothd; prints the differences.
 # make vm     builds the image of the virtual machines, once; see docs/machines.md.
@@ -25,6 +26,9 @@ SHELL := /bin/bash
 
 SWIFT ?= swift
 DEMO_ARGUMENTS ?=
+SEEDS ?= 1000
+SECONDS_AT_LEAST ?= 0
+SOAK_ARGUMENTS ?=
 WARP_ARGUMENTS ?=
 POWER_CUT_ARGUMENTS ?=
 DISK_CUT_ARGUMENTS ?=
@@ -32,7 +36,7 @@ BENCH_ARGUMENTS ?=
 # The time limit of the tests: ten times what they need.
 TEST_LIMIT_SECONDS ?= 1800
 
-.PHONY: demo test test-systemd vm test-air test-vm test-warp bench deb test-deb lint clean
+.PHONY: demo test soak test-systemd vm test-air test-vm test-warp bench deb test-deb lint clean
 .PHONY: docs bench-vm test-bluez test-doctor test-pairing test-power-cut test-disk-cut dependencies test-dependencies package-dependencies
 
 demo: dependencies
@@ -46,7 +50,13 @@ demo: dependencies
 test: test-dependencies lint
 	$(SWIFT) build --build-tests
 	scripts/check-products "$$($(SWIFT) build --show-bin-path)"
+	$(MAKE) soak SEEDS=200 SECONDS_AT_LEAST=120
 	scripts/run-tests $(TEST_LIMIT_SECONDS) $(SWIFT) test --skip-build
+
+# At least so many seeds, and as many as those seconds hold.
+soak: dependencies
+	$(SWIFT) build -c release --product schedule-soak
+	"$$($(SWIFT) build -c release --show-bin-path)/schedule-soak" --seeds $(SEEDS) --seconds $(SECONDS_AT_LEAST) $(SOAK_ARGUMENTS)
 
 test-systemd: test-dependencies
 	$(SWIFT) build --build-tests

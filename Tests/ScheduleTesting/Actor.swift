@@ -107,7 +107,9 @@ package struct Cast: Sendable {
     return Cast(actors: [
       Actor(
         name: "ann", machine: "phone", modes: [central], keepAlive: false,
-        managers: [.init(role: .central, restoreIdentifier: "keys"), .init(role: .central, restoreIdentifier: "things")]),
+        managers: [
+          .init(role: .central, restoreIdentifier: "keys"), .init(role: .central, restoreIdentifier: "things"),
+        ]),
       Actor(
         name: "bob", machine: "phone", modes: [], keepAlive: false,
         managers: [.init(role: .central, restoreIdentifier: nil)]),

@@ -66,7 +66,8 @@ struct Reference: Sendable {
     case .peripheral(let manager, let request): asked(request, Caller(app, Int(manager.rawValue)))
     case .destroyManager(let manager): books[Caller(app, Int(manager.rawValue))] = nil
     case .resumeManager(let manager, _, let view): resumed(view, Caller(app, Int(manager.rawValue)))
-    case .createManager, .respond, .completeAction, .showAlert, .report, .handled: break
+    case .createManager(let manager, _): books[Caller(app, Int(manager.rawValue))]?.discovered = []
+    case .respond, .completeAction, .showAlert, .report, .handled: break
     }
   }
 
@@ -151,7 +152,9 @@ struct Reference: Sendable {
       book.linksWhenLost[peer] = links[[machine, target.map(cast.machine) ?? ""]]?.were ?? 0
     case .failedToConnect(let peer, _):
       book.held.remove(peer)
-      if books.contains(where: { $0.key != caller && cast[$0.key.app]?.machine == machine && $0.value.held.contains(peer) }) {
+      if books.contains(where: {
+        $0.key != caller && cast[$0.key.app]?.machine == machine && $0.value.held.contains(peer)
+      }) {
         complain(caller, "refused a peripheral that another app holds")
       }
     case .discovered(let snapshot, _, _):
@@ -166,7 +169,9 @@ struct Reference: Sendable {
 
   private mutating func check(_ restoration: CentralRestoration, _ book: Book, _ caller: Caller) {
     let restored = Set(restoration.peripherals.map(\.identifier))
-    if restored != book.held { complain(caller, "\(restored.count) peripherals restored instead of \(book.held.count)") }
+    if restored != book.held {
+      complain(caller, "\(restored.count) peripherals restored instead of \(book.held.count)")
+    }
     for peripheral in restoration.peripherals
     where (peripheral.state == .connected) != book.connected.contains(peripheral.identifier) {
       complain(caller, "a peripheral restored as \(peripheral.state)")

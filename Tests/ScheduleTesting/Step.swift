@@ -90,37 +90,39 @@ extension Step: CustomStringConvertible {
     let caller = Caller(name)
     let target = third.flatMap { Target(rawValue: $0) }
     let isOn = third == "on"
-    switch verb {
-    case "scan": guard let caller else { return nil }; self = .scan(caller, allowsDuplicates: third == "all")
-    case "stop-scan": guard let caller else { return nil }; self = .stopScan(caller)
-    case "connect": guard let caller, let target else { return nil }; self = .connect(caller, target)
-    case "cancel": guard let caller, let target else { return nil }; self = .cancel(caller, target)
-    case "subscribe": guard let caller, let target else { return nil }; self = .subscribe(caller, target)
-    case "unsubscribe": guard let caller, let target else { return nil }; self = .unsubscribe(caller, target)
-    case "read": guard let caller, let target else { return nil }; self = .read(caller, target)
-    case "write": guard let caller, let target else { return nil }; self = .write(caller, target)
-    case "make": guard let caller else { return nil }; self = .makeManager(caller)
-    case "drop": guard let caller else { return nil }; self = .dropManager(caller)
-    case "publish": self = .publish(name)
-    case "unpublish": self = .unpublish(name)
-    case "push": self = .push(name)
-    case "open": self = .open(name)
-    case "leave": self = .leave(name)
-    case "quit": self = .quit(name)
-    case "reclaim": self = .reclaim(name)
-    case "bluetooth": self = .bluetooth(machine: name, on: isOn)
-    case "kill": self = third.flatMap { Int($0) }.map { Step.killAppAfter(name, events: $0) } ?? .killApp(name)
-    case "kill-system":
+    switch (verb, caller, target) {
+    case ("scan", let caller?, _): self = .scan(caller, allowsDuplicates: third == "all")
+    case ("stop-scan", let caller?, _): self = .stopScan(caller)
+    case ("connect", let caller?, let target?): self = .connect(caller, target)
+    case ("cancel", let caller?, let target?): self = .cancel(caller, target)
+    case ("subscribe", let caller?, let target?): self = .subscribe(caller, target)
+    case ("unsubscribe", let caller?, let target?): self = .unsubscribe(caller, target)
+    case ("read", let caller?, let target?): self = .read(caller, target)
+    case ("write", let caller?, let target?): self = .write(caller, target)
+    case ("make", let caller?, _): self = .makeManager(caller)
+    case ("drop", let caller?, _): self = .dropManager(caller)
+    case ("publish", _, _): self = .publish(name)
+    case ("unpublish", _, _): self = .unpublish(name)
+    case ("push", _, _): self = .push(name)
+    case ("open", _, _): self = .open(name)
+    case ("leave", _, _): self = .leave(name)
+    case ("quit", _, _): self = .quit(name)
+    case ("reclaim", _, _): self = .reclaim(name)
+    case ("bluetooth", _, _): self = .bluetooth(machine: name, on: isOn)
+    case ("kill", _, _): self = third.flatMap { Int($0) }.map { Step.killAppAfter(name, events: $0) } ?? .killApp(name)
+    case ("kill-system", _, _):
       self =
         third.flatMap { Int($0) }.map { Step.killSystemAfter(machine: name, effects: $0) } ?? .killSystem(machine: name)
-    case "kill-bluetoothd": self = .restartBluetoothd(machine: name, killed: true)
-    case "restart-bluetoothd": self = .restartBluetoothd(machine: name, killed: false)
-    case "reboot": self = .reboot(machine: name)
-    case "plug": self = .plug(machine: name, on: isOn)
-    case "block": self = .block(machine: name, on: isOn)
-    case "away": self = .away(machine: name)
-    case "near": self = .near(machine: name)
-    case "pass": guard let milliseconds = Int(name) else { return nil }; self = .pass(milliseconds: milliseconds)
+    case ("kill-bluetoothd", _, _): self = .restartBluetoothd(machine: name, killed: true)
+    case ("restart-bluetoothd", _, _): self = .restartBluetoothd(machine: name, killed: false)
+    case ("reboot", _, _): self = .reboot(machine: name)
+    case ("plug", _, _): self = .plug(machine: name, on: isOn)
+    case ("block", _, _): self = .block(machine: name, on: isOn)
+    case ("away", _, _): self = .away(machine: name)
+    case ("near", _, _): self = .near(machine: name)
+    case ("pass", _, _):
+      guard let milliseconds = Int(name) else { return nil }
+      self = .pass(milliseconds: milliseconds)
     default: return nil
     }
   }

@@ -21,6 +21,8 @@ package struct Street: Sendable {
     var fuse: Int?
     /// Attachments whose reply the app waits for.
     var attaching: [AnswerToken: String] = [:]
+    /// Which life of the system has started an app.
+    var launchedBy: [String: UInt64] = [:]
     /// The app of each link, also when its process has ended and the system has not heard of that.
     var owners: [AppLinkIdentifier: String] = [:]
   }
@@ -65,7 +67,8 @@ package struct Street: Sendable {
       for actor in actors { machines[name]?.apps[actor.bundle] = ModelApp(actor, targets: cast.targets(of: actor)) }
       take(
         world.addMachine(
-          SimulatedMachine(name: name, position: Position(x: Double(place), y: 0), isPrivate: name == "phone"), at: now))
+          SimulatedMachine(name: name, position: Position(x: Double(place), y: 0), isPrivate: name == "phone"), at: now)
+      )
       open.append(.system(name, .started))
     }
     run()
@@ -248,7 +251,13 @@ package struct Street: Sendable {
 
   private mutating func launch(_ name: String, _ bundle: String, _ options: LaunchOptions) {
     guard var machine = machines[name], let app = machine.apps[bundle] else { return }
-    guard app.process == nil else { return trouble("\(app.actor.name) is launched twice") }
+    if let process = app.process {
+      guard machine.launchedBy[bundle] != machine.lives else { return trouble("\(app.actor.name) is launched twice") }
+      // A unit that runs is not started again, as with systemd: the system that started it died before it knew.
+      open.append(.system(name, .appLaunched(bundle, process)))
+      return
+    }
+    machine.launchedBy[bundle] = machine.lives
     reference.launched(app.actor.name, options)
     tally["launch for \(options.reason.rawValue)", default: 0] += 1
     machine.lastProcess += 1

@@ -159,7 +159,8 @@ extension Street {
           missing.append("\(caller): the connection to \(target?.rawValue ?? "?") has not come")
         }
         guard book.scan != nil else { continue }
-        for target in cast.targets(of: actor) where !book.found.contains(where: { machines[actor.machine]?.target($0) == target }) {
+        let found = Set(book.found.compactMap { machines[actor.machine]?.target($0) })
+        for target in cast.targets(of: actor) where !found.contains(target) {
           // What is connected does not advertise.
           guard !isLinked(actor.machine, cast.machine(of: target)) else { continue }
           missing.append("\(caller): the scan has not found \(target)")

@@ -147,5 +147,10 @@ extension BluetoothSystem {
     tellAgain(name)
     // What happened is kept for the next process. Answers to the old process's requests are not.
     apps[name]?.queue.removeAll { managers[$0.manager] == nil || !$0.body.outlivesProcess }
+    // The next process is told of each peripheral once, and what is queued for it counts.
+    for waiting in apps[name]?.queue ?? [] {
+      guard case .discovered(let snapshot, _, _) = waiting.body else { continue }
+      managers[waiting.manager]?.scan?.isReported(snapshot.identifier)
+    }
   }
 }

@@ -35,6 +35,9 @@ struct Scan: Sendable {
   }
 
   mutating func forgetReported() { reported = [] }
+
+  /// The app will be told of this peripheral.
+  mutating func isReported(_ peer: PeerIdentifier) { reported.insert(peer) }
 }
 
 extension ScanRequest {

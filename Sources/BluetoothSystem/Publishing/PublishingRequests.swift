@@ -42,7 +42,7 @@ extension BluetoothSystem {
     managers[key]?.unannounced.remove(identifier)
     var hadSubscribers = false
     for characteristic in record.definition.characteristics {
-      hadSubscribers = managers[key]?.subscribers.removeValue(forKey: characteristic.identifier) != nil || hadSubscribers
+      if managers[key]?.subscribers.removeValue(forKey: characteristic.identifier) != nil { hadSubscribers = true }
       for central in remembered.removeAll(of: characteristic.identifier) {
         erase(SubscriptionRecord.key(central, characteristic.identifier))
       }

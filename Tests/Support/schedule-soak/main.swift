@@ -25,9 +25,12 @@ struct ScheduleSoak: ParsableCommand {
     guard (1...10_000).contains(steps) else { throw ValidationError("A schedule has 1 to 10000 steps.") }
     guard (0...1_000_000).contains(seconds) else { throw ValidationError("The time is 0 to 1,000,000 s.") }
     if let exhaustive, !(0...7).contains(exhaustive) { throw ValidationError("An order has 0 to 7 events.") }
-    guard seeds >= 1, first <= .max - seeds else { throw ValidationError("Give at least one seed, and no more than there are.") }
+    guard seeds >= 1, first <= .max - seeds else {
+      throw ValidationError("Give at least one seed, and no more than there are.")
+    }
     if let fault, Fault(rawValue: fault) == nil {
-      throw ValidationError("There is no fault \(fault); there are \(Fault.allCases.map(\.rawValue).joined(separator: ", ")).")
+      throw ValidationError(
+        "There is no fault \(fault); there are \(Fault.allCases.map(\.rawValue).joined(separator: ", ")).")
     }
   }
 
@@ -87,7 +90,8 @@ struct ScheduleSoak: ParsableCommand {
   }
 
   private func report(_ schedule: Schedule, _ trial: Trial, _ fault: Fault?) {
-    say("seed \(schedule.seed) breaks after \(trial.steps) steps: \(trial.complaints.prefix(3).joined(separator: "; "))")
+    say(
+      "seed \(schedule.seed) breaks after \(trial.steps) steps: \(trial.complaints.prefix(3).joined(separator: "; "))")
     let kind = trial.complaints.first.map(Self.kind) ?? ""
     guard trials > 0 else { return }
     let short = schedule.shrunk(
