@@ -1,5 +1,6 @@
 # make demo   installs missing dependencies, builds in release mode, and runs the main scenario.
 # make test   lint, build, every test: what CI runs.
+# make test-outside  builds a package that depends on the products, as an app's own package does; minutes.
 # make test-systemd  Latchkey under a booted systemd, with 1,000 kills; needs root.
 # make test-bluez  runs the suite of BlueZ behaviour on the simulator and on bluetoothd; prints the differences.
 # make vm     builds the image of the virtual machines, once; see docs/machines.md.
@@ -33,7 +34,7 @@ BENCH_ARGUMENTS ?=
 TEST_LIMIT_SECONDS ?= 1800
 
 .PHONY: demo test test-systemd vm test-air test-vm test-warp bench deb test-deb lint clean
-.PHONY: docs bench-vm test-bluez test-doctor test-pairing test-power-cut test-disk-cut dependencies test-dependencies package-dependencies
+.PHONY: docs test-outside bench-vm test-bluez test-doctor test-pairing test-power-cut test-disk-cut dependencies test-dependencies package-dependencies
 
 demo: dependencies
 	$(SWIFT) build -c release --product latchkeyd
@@ -47,6 +48,9 @@ test: test-dependencies lint
 	$(SWIFT) build --build-tests
 	scripts/check-products "$$($(SWIFT) build --show-bin-path)"
 	scripts/run-tests $(TEST_LIMIT_SECONDS) $(SWIFT) test --skip-build
+
+test-outside: test-dependencies
+	SWIFT="$(SWIFT)" scripts/check-outside-package
 
 test-systemd: test-dependencies
 	$(SWIFT) build --build-tests

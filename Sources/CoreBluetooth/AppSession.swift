@@ -301,6 +301,18 @@ package final class AppSession: AppLinkDelegate, @unchecked Sendable {
     }
   }
 
+  private static let powerAlert = "Bluetooth is off. Switch it on, so that this app can use it: latchkey bluetooth on"
+
+  /// Shows that Bluetooth is off to an app's user who has just started it, unless the app shows something itself. Takes it
+  /// back when Bluetooth is on. Called under the lock.
+  func showPowerAlert(after before: ManagerState?, now state: ManagerState) {
+    if state == .poweredOff, before == nil || before == .unknown, alert == nil {
+      showAlert(Self.powerAlert)
+    } else if state == .poweredOn, alert == Self.powerAlert {
+      showAlert(nil)
+    }
+  }
+
   private func finishOne() {
     locked {
       outstanding -= 1

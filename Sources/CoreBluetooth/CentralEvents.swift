@@ -17,6 +17,7 @@ extension CBCentralManager {
     case .valueUpdated(let identifier, let handle, let value): valueUpdated(identifier, handle, value)
     case .nameChanged(let identifier, let name): nameChanged(identifier, name)
     case .servicesModified(let identifier, let handles): servicesModified(identifier, handles)
+    case .connectionEvent(let snapshot, let isConnected): connectionEvent(snapshot, isConnected)
     default: session.logger.error("\(self) is told an event of another role and ignores it")
     }
   }
@@ -142,6 +143,18 @@ extension CBCentralManager {
       return
     }
     peripheral.delegate?.peripheral(peripheral, didUpdateValueFor: characteristic, error: nil)
+  }
+
+  private func connectionEvent(_ snapshot: PeripheralSnapshot, _ isConnected: Bool) {
+    let peripheral: CBPeripheral? = locked {
+      guard connectionWatch != nil else { return nil }  // Taken back while the event was on its way.
+      let peripheral = self.peripheral(snapshot.identifier)
+      if peripheral.currentName == nil { peripheral.currentName = snapshot.name }
+      return peripheral
+    }
+    guard let peripheral else { return }
+    delegate?.centralManager(
+      self, connectionEventDidOccur: isConnected ? .peerConnected : .peerDisconnected, for: peripheral)
   }
 
   private func nameChanged(_ identifier: PeerIdentifier, _ name: String?) {

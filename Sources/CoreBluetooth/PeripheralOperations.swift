@@ -88,8 +88,7 @@ extension CBPeripheral {
       delegate.peripheral(self, didUpdateValueFor: descriptor, error: error)
     case (.writeDescriptor, let descriptor as CBDescriptor):
       delegate.peripheral(self, didWriteValueFor: descriptor, error: error)
-    case (.readRSSI, _):
-      delegate.peripheral(self, didReadRSSI: NSNumber(value: 127), error: error)
+    case (.readRSSI, _): tellSignal(NSNumber(value: 127), error, delegate)
     default: break
     }
   }
@@ -115,10 +114,15 @@ extension CBPeripheral {
       delegate.peripheral(self, didUpdateValueFor: descriptor, error: nil)
     case (.writeDescriptor, let descriptor as CBDescriptor):
       delegate.peripheral(self, didWriteValueFor: descriptor, error: nil)
-    case (.readRSSI, _):
-      delegate.peripheral(self, didReadRSSI: locked { lastRSSI } ?? NSNumber(value: 127), error: nil)
+    case (.readRSSI, _): tellSignal(locked { lastRSSI } ?? NSNumber(value: 127), nil, delegate)
     default: break
     }
+  }
+
+  /// A delegate that has only the older method is told with that one.
+  private func tellSignal(_ signal: NSNumber, _ error: (any Error)?, _ delegate: any CBPeripheralDelegate) {
+    let hasNewer = DelegateCall.reachesDelegate { delegate.peripheral(self, didReadRSSI: signal, error: error) }
+    if !hasNewer { (OldMethods(delegate: delegate) as any DeprecatedMethods).tellSignal(self, error) }
   }
 
   /// Applies a result to the objects, under the lock. Returns whether it fits the operation.
