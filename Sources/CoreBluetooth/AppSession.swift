@@ -29,6 +29,8 @@ package final class AppSession: AppLinkDelegate, @unchecked Sendable {
   }
 
   package let logger: Logger
+  /// `nil` but in a test.
+  let observer: (any SessionObserver)?
   private let identity: AppIdentity?
   private var phase = Phase.away
   private var connection: (any AppLinkConnection)?
@@ -66,10 +68,11 @@ package final class AppSession: AppLinkDelegate, @unchecked Sendable {
 
   /// - Parameter makeLink: Makes the link. Once started, the link calls its delegate from a thread of its own.
   package init(
-    identity: Result<AppIdentity, AppIdentity.Missing>, logger: Logger,
+    identity: Result<AppIdentity, AppIdentity.Missing>, logger: Logger, observer: (any SessionObserver)? = nil,
     makeLink: (any AppLinkDelegate, Logger) -> Link
   ) {
     self.logger = logger
+    self.observer = observer
     self.identity = try? identity.get()
     switch identity {
     case .failure(let missing):

@@ -54,7 +54,7 @@ open class CBManager: CoreBluetoothObject, @unchecked Sendable {
   func enqueue(_ work: @escaping @Sendable () -> Void, after: @escaping @Sendable () -> Void) {
     queue.async { [session, queue] in
       // Objects that a delegate creates belong to the same app.
-      AppSession.$current.withValue(session) { work() }
+      session.asApp(work)
       queue.async { after() }
     }
   }
@@ -81,6 +81,7 @@ open class CBManager: CoreBluetoothObject, @unchecked Sendable {
       if isEndOfRadio { radioDidEnd() }
       if state == .unauthorized { accessDidEnd() }
     }
+    tells("didUpdateState")
     tellState()
   }
 

@@ -46,6 +46,7 @@ extension CBCentralManager {
       }
     }
     guard let delegate else { return }
+    tells("willRestoreState")
     guard DelegateCall.reachesDelegate({ delegate.centralManager(self, willRestoreState: state) }) else {
       fatalError(
         "a CBCentralManager has the restore identifier \"\(restoreIdentifier)\", but its delegate "
@@ -63,6 +64,7 @@ extension CBCentralManager {
       return peripheral
     }
     guard let found else { return }
+    tells("didDiscover", found)
     delegate?.centralManager(
       self, didDiscover: found, advertisementData: advertisement.dictionary, rssi: NSNumber(value: rssi))
   }
@@ -79,6 +81,7 @@ extension CBCentralManager {
       return peripheral
     }
     guard let peripheral else { return }
+    tells("didConnect", peripheral)
     delegate?.centralManager(self, didConnect: peripheral)
   }
 
@@ -89,7 +92,9 @@ extension CBCentralManager {
       connectionEnded(peripheral)
       return peripheral
     }
-    delegate?.centralManager(self, didFailToConnect: peripheral, error: error.appError)
+    let appError = error.appError
+    tells("didFailToConnect", peripheral, error: appError)
+    delegate?.centralManager(self, didFailToConnect: peripheral, error: appError)
   }
 
   private func disconnected(
@@ -103,6 +108,7 @@ extension CBCentralManager {
     }
     guard let delegate else { return }
     let appError = error?.appError
+    tells("didDisconnectPeripheral", peripheral, error: appError)
     // If a delegate has both methods, the older one is called, as Apple's header says.
     let hasOlder = DelegateCall.reachesDelegate {
       delegate.centralManager(self, didDisconnectPeripheral: peripheral, error: appError)
@@ -142,6 +148,7 @@ extension CBCentralManager {
       session.logger.warning("a value for the handle \(handle) of \(identifier), which this app has not discovered")
       return
     }
+    tells("didUpdateValueFor", peripheral, characteristic, value: characteristic.value)
     peripheral.delegate?.peripheral(peripheral, didUpdateValueFor: characteristic, error: nil)
   }
 
@@ -153,6 +160,7 @@ extension CBCentralManager {
       return peripheral
     }
     guard let peripheral else { return }
+    tells("connectionEventDidOccur", peripheral)
     delegate?.centralManager(
       self, connectionEventDidOccur: isConnected ? .peerConnected : .peerDisconnected, for: peripheral)
   }
@@ -164,6 +172,7 @@ extension CBCentralManager {
       return peripheral
     }
     guard let peripheral else { return }
+    tells("didUpdateName", peripheral)
     peripheral.delegate?.peripheralDidUpdateName(peripheral)
   }
 
@@ -175,6 +184,7 @@ extension CBCentralManager {
       return (peripheral, invalidated)
     }
     guard let (peripheral, invalidated) = found else { return }
+    tells("didModifyServices", peripheral)
     peripheral.delegate?.peripheral(peripheral, didModifyServices: invalidated)
   }
 

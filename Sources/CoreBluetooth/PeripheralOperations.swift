@@ -67,8 +67,31 @@ extension CBPeripheral {
     }
   }
 
+  /// Notes how the delegate is told that an operation has ended.
+  private func noteEnd(of operation: PeripheralOperation, _ subject: CBAttribute?, _ error: (any Error)?) {
+    guard let manager, manager.session.observer != nil else { return }
+    let method: String
+    var value: Data?
+    switch operation {
+    case .discoverServices: method = "didDiscoverServices"
+    case .discoverIncludedServices: method = "didDiscoverIncludedServicesFor"
+    case .discoverCharacteristics: method = "didDiscoverCharacteristicsFor"
+    case .discoverDescriptors: method = "didDiscoverDescriptorsFor"
+    case .readCharacteristic:
+      method = "didUpdateValueFor"
+      value = (subject as? CBCharacteristic)?.value
+    case .readDescriptor: method = "didUpdateValueFor"
+    case .writeCharacteristic(_, _, withResponse: false): return
+    case .writeCharacteristic, .writeDescriptor: method = "didWriteValueFor"
+    case .setNotify: method = "didUpdateNotificationStateFor"
+    case .readRSSI: method = "didReadRSSI"
+    }
+    manager.tells(method, self, subject, value: value, error: error)
+  }
+
   /// Tells the delegate that an operation failed.
   func tellFailure(of operation: PeripheralOperation, _ subject: CBAttribute?, _ error: any Error) {
+    noteEnd(of: operation, subject, error)
     guard let delegate else { return }
     switch (operation, subject) {
     case (.discoverServices, _): delegate.peripheral(self, didDiscoverServices: error)
@@ -95,6 +118,7 @@ extension CBPeripheral {
 
   /// Tells the delegate that an operation succeeded. The state has already been changed.
   func tellSuccess(of operation: PeripheralOperation, _ subject: CBAttribute?) {
+    noteEnd(of: operation, subject, nil)
     guard let delegate else { return }
     switch (operation, subject) {
     case (.discoverServices, _): delegate.peripheral(self, didDiscoverServices: nil)
