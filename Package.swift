@@ -213,8 +213,8 @@ let package = Package(
       "latchkey-bench",
       [
         "Stories", "Worlds", "Journal", "JournalEvents", "TimeTypes", "AppLinkBus", "CoreBluetooth",
-        "CoreBluetoothTestKit", "LatchkeyDaemon", "BluetoothSystem", "AppLink", "BlueZModel", "BluetoothTypes",
-        arguments,
+        "CoreBluetoothTestKit", "LatchkeyDaemon", "BluetoothSystem", "AppLink", "BlueZ", "BlueZModel",
+        "BluetoothTypes", "BusValue", arguments,
       ],
       path: "Benchmarks/latchkey-bench"),
     // Tries the policy's thresholds on thousands of simulated approaches.
