@@ -30,6 +30,12 @@ func outsideCode(_ name: String, path: String, _ mode: SwiftLanguageMode, exclud
     swiftSettings: [.swiftLanguageMode(mode), .treatAllWarnings(as: .error)])
 }
 
+func outsideTests(_ name: String) -> Target {
+  .testTarget(
+    name: name, dependencies: ["CoreBluetoothTestKit", "AppCodeSwift6"], path: "Tests/\(name)", packageAccess: false,
+    swiftSettings: strict)
+}
+
 func program(_ name: String, _ dependencies: [Target.Dependency], path: String? = nil) -> Target {
   .executableTarget(name: name, dependencies: dependencies, path: path ?? "Sources/\(name)", swiftSettings: strict)
 }
@@ -207,8 +213,8 @@ let package = Package(
       "latchkey-bench",
       [
         "Stories", "Worlds", "Journal", "JournalEvents", "TimeTypes", "AppLinkBus", "CoreBluetooth",
-        "CoreBluetoothTestKit", "LatchkeyDaemon", "BluetoothSystem", "AppLink", "BlueZModel", "BluetoothTypes",
-        arguments,
+        "CoreBluetoothTestKit", "LatchkeyDaemon", "BluetoothSystem", "AppLink", "BlueZ", "BlueZModel",
+        "BluetoothTypes", "BusValue", arguments,
       ],
       path: "Benchmarks/latchkey-bench"),
     // Tries the policy's thresholds on thousands of simulated approaches.
@@ -292,6 +298,9 @@ let package = Package(
     // What apps and libraries for iOS contain. They import CoreBluetooth alone, and see what another package would see.
     outsideCode("AppCodeSwift5", path: "Tests/AppCode/Swift5", .v5),
     outsideCode("AppCodeSwift6", path: "Tests/AppCode/Swift6", .v6),
+    // Tests of apps, as another package has them: they use the products alone.
+    outsideTests("TestKitTests"),
+    outsideTests("TestKitXCTests"),
     // A use of every declaration of the API. `scripts/generate-api-uses` writes it.
     outsideCode("APIUses", path: "Tests/AppCode/API", .v6, excluding: ["symbols.txt"]),
     // Pseudorandom numbers from a fixed seed.

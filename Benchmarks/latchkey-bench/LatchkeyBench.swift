@@ -19,12 +19,22 @@ import Worlds
   @Flag(help: "Only measure latchkeyd with many requests, and print its row.")
   var onlyRequests = false
 
+  @Option(help: "Only measure the decisions about this many connection requests of one app, in this process.")
+  var held: Int?
+
   func validate() throws {
+    guard (1...100_000).contains(held ?? 1) else { throw ValidationError("--held must be from 1 to 100000") }
     guard (1...1000).contains(relaunches) else { throw ValidationError("--relaunches must be from 1 to 1000") }
     guard (1...4096).contains(requests) else { throw ValidationError("--requests must be from 1 to 4096") }
   }
 
   func run() async throws {
+    if let held {
+      let figures = try HeldRequests.measure(held)
+      return print(
+        "| \(held) | \(figures.restored) | \(Self.number(figures.seconds * 1000)) ms "
+          + "| \(Self.number(figures.bytesPerRequest / 1024)) KiB |")
+    }
     let executables = try Executables(folder: try Executables.ownFolder())
     let progress: @Sendable (String) -> Void = { FileHandle.standardError.write(Data(($0 + "\n").utf8)) }
 

@@ -34,6 +34,9 @@ package struct Event: Sendable, Hashable {
     /// These services have changed since they were discovered.
     case servicesModified(PeerIdentifier, invalidated: [AttributeHandle])
 
+    /// A peripheral of the app's `watchConnections` was connected to this machine, or no longer is.
+    case connectionEvent(PeripheralSnapshot, isConnected: Bool)
+
     // Peripheral role
     case serviceAdded(LocalAttributeIdentifier, error: PeerError?)
     case advertisingStarted(error: PeerError?)

@@ -3,7 +3,7 @@ extension Event {
   package enum Kind: String, Sendable, Hashable, CaseIterable {
     case managerRejected, stateChanged, willRestoreState
     case discovered, connected, failedToConnect, disconnected, operationCompleted, valueUpdated, nameChanged
-    case servicesModified
+    case servicesModified, connectionEvent
     case serviceAdded, advertisingStarted, subscribed, unsubscribed, readRequested, writeRequested, requestExpired
     case updateCredit
     case actionRequested = "action"
@@ -24,6 +24,7 @@ extension Event.Body {
     case .valueUpdated: .valueUpdated
     case .nameChanged: .nameChanged
     case .servicesModified: .servicesModified
+    case .connectionEvent: .connectionEvent
     case .serviceAdded: .serviceAdded
     case .advertisingStarted: .advertisingStarted
     case .subscribed: .subscribed

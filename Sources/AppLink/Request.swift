@@ -36,6 +36,9 @@ package enum CentralRequest: Sendable, Hashable {
   case stopScan
   case connect(PeerIdentifier, ConnectOptions)
   case cancelConnection(PeerIdentifier)
+  /// From now on the app is told when such a peripheral is connected to this machine, by whichever side, and when it no
+  /// longer is. Replaces an earlier one; `nil` takes it back. It ends with the app's process.
+  case watchConnections(ConnectionWatch?)
   /// One operation on a connected peripheral. It ends in one `.operationCompleted`.
   case perform(PeerIdentifier, OperationIdentifier, PeripheralOperation)
 }
@@ -116,6 +119,17 @@ package struct ManagerCreation: Sendable, Hashable, Codable {
   package init(role: Role, restoreIdentifier: String? = nil) {
     self.role = role
     self.restoreIdentifier = restoreIdentifier
+  }
+}
+
+/// Which peripherals' connections an app wants to hear of: those with one of these identifiers, and those that offer one of
+/// these services.
+package struct ConnectionWatch: Sendable, Hashable, Codable {
+  package var services: [BluetoothUUID]
+  package var peripherals: [PeerIdentifier]
+  package init(services: [BluetoothUUID] = [], peripherals: [PeerIdentifier] = []) {
+    self.services = services
+    self.peripherals = peripherals
   }
 }
 

@@ -19,7 +19,8 @@ enum EventCoding {
     managerRejected, stateChanged, willRestoreCentral, willRestorePeripheral, discovered, connected, failedToConnect,
     disconnected, operationFailed, operationDone, servicesDiscovered, includedServicesDiscovered,
     characteristicsDiscovered, descriptorsDiscovered, valueRead, notifyingChanged, rssiRead, valueUpdated, nameChanged,
-    servicesModified, serviceAdded, advertisingStarted, subscribed, unsubscribed, readRequested, writeRequested,
+    servicesModified, connectionEvent, serviceAdded, advertisingStarted, subscribed, unsubscribed, readRequested,
+    writeRequested,
     requestExpired, actionRequested, updateCredit,
   ])
 
@@ -65,6 +66,8 @@ enum EventCoding {
   private static let nameChanged = Message("NameChanged", ["peripheral", "name"], Event.Body.nameChanged)
   private static let servicesModified = Message(
     "ServicesModified", ["peripheral", "invalidated"], Event.Body.servicesModified)
+  private static let connectionEvent = Message(
+    "ConnectionEvent", ["peripheral", "is_connected"], Event.Body.connectionEvent)
 
   // MARK: How an operation ended
 
@@ -128,6 +131,7 @@ enum EventCoding {
     case .valueUpdated(let peer, let characteristic, let value): valueUpdated(peer, characteristic, value)
     case .nameChanged(let peer, let name): nameChanged(peer, name)
     case .servicesModified(let peer, let invalidated): servicesModified(peer, invalidated)
+    case .connectionEvent(let peripheral, let isConnected): connectionEvent(peripheral, isConnected)
     case .serviceAdded(let service, let error): serviceAdded(service, error)
     case .advertisingStarted(let error): advertisingStarted(error)
     case .subscribed(let central, let characteristic): subscribed(central, characteristic)

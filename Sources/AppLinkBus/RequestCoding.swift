@@ -9,7 +9,8 @@ enum RequestCoding {
 
   /// In the order of introspection.
   private static let table = MessageTable<Request>([
-    createManager, resumeManager, destroyManager, scan, stopScan, connect, cancelConnection, discoverServices,
+    createManager, resumeManager, destroyManager, scan, stopScan, connect, cancelConnection, watchConnections,
+    discoverServices,
     discoverIncludedServices, discoverCharacteristics, discoverDescriptors, readCharacteristic, writeCharacteristic,
     setNotify, readDescriptor, writeDescriptor, readRSSI, addService, removeService, removeAllServices,
     startAdvertising, stopAdvertising, updateValue, respond, completeAction, showAlert, report, handled,
@@ -40,6 +41,7 @@ enum RequestCoding {
   private static let connect = central("Connect", ["peripheral", "options"], CentralRequest.connect)
   private static let cancelConnection = central(
     "CancelConnection", ["peripheral"], CentralRequest.cancelConnection)
+  private static let watchConnections = central("WatchConnections", ["watch"], CentralRequest.watchConnections)
 
   private static func central<each Argument: BusRepresentable>(
     _ name: String, _ arguments: [String] = [],
@@ -142,6 +144,7 @@ enum RequestCoding {
     case .stopScan: stopScan(manager)
     case .connect(let peer, let options): connect(manager, peer, options)
     case .cancelConnection(let peer): cancelConnection(manager, peer)
+    case .watchConnections(let watch): watchConnections(manager, watch)
     case .perform(let peer, let identifier, let operation): message(manager, peer, identifier, operation)
     }
   }

@@ -28,6 +28,10 @@ extension ScanRequest: BusStructure {
   static let layout = Layout(Self.init, \.services, \.allowDuplicates, \.solicitedServices)
 }
 
+extension ConnectionWatch: BusStructure {
+  static let layout = Layout(Self.init, \.services, \.peripherals)
+}
+
 extension ConnectOptions: BusStructure {
   static let layout = Layout(
     Self.init, \.notifyOnConnection, \.notifyOnDisconnection, \.notifyOnNotification, \.enableAutoReconnect,

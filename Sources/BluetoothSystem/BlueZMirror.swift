@@ -68,6 +68,10 @@ struct Device: Sendable {
   private(set) var connectedUnixSeconds: Double?
   /// The link's signal in dBm as an app last read it. `nil` without a link, or if no app has read it.
   private(set) var linkSignal: Int8?
+  /// Why the last link ended, `org.bluez.Reason.*`. `nil` if bluetoothd does not say (up to 5.82).
+  private(set) var endReason: String?
+  /// The MTU of requests over this link. `nil` without a link, or before a request.
+  private(set) var requestMTU: Int?
   /// What the device has said about itself: in advertisements or, for its name and services, over a link.
   private(set) var advertisement = AdvertisementData()
 
@@ -91,7 +95,7 @@ struct Device: Sendable {
   mutating func update(_ changed: Properties, invalidated: [String]) {
     let changes = PropertyChanges<Device1>(changed, invalidated: invalidated)
     if let isConnected = changes.connected { self.isConnected = isConnected ?? false }
-    if !isConnected { (connectedUnixSeconds, linkSignal) = (nil, nil) }
+    if !isConnected { (connectedUnixSeconds, linkSignal, requestMTU) = (nil, nil, nil) }
     if let isTrusted = changes.trusted { self.isTrusted = isTrusted ?? false }
     if let isResolved = changes.servicesResolved { self.isResolved = isResolved ?? false }
     // An unreadable value counts as false. `Paired` is used only where the property is missing.
@@ -102,6 +106,7 @@ struct Device: Sendable {
     if let uuids = changes.uuids { advertisement.serviceUUIDs = uuids ?? [] }
     if let appearance = changes.appearance { advertisement.appearance = appearance }
     if let power = changes.txPower { advertisement.transmitPowerLevel = power }
+    if let data = changes.advertisingData { advertisement.solicitedServiceUUIDs = Self.solicitedServices(data ?? [:]) }
     if let flags = changes.advertisingFlags { advertisement.flags = flags?.first }
     if let data = changes.serviceData { advertisement.serviceData = data ?? [:] }
     if let data = changes.manufacturerData { advertisement.manufacturerData = data ?? [:] }
@@ -110,8 +115,26 @@ struct Device: Sendable {
     address = addressText.flatMap { DeviceAddress($0, kind: addressKind ?? .public) }
   }
 
+  /// The services that a peripheral asks a central for, in the three lists of an advertisement (Core Specification
+  /// Supplement, Part A, 1.10). bluetoothd shows them only where its experimental interfaces are on.
+  private static func solicitedServices(_ data: [UInt8: [UInt8]]) -> [BluetoothUUID] {
+    [(0x14, 2), (0x1F, 4), (0x15, 16)].flatMap { (type: UInt8, length: Int) in
+      let bytes = data[type] ?? []
+      return stride(from: 0, to: bytes.count / length * length, by: length)
+        .compactMap { BluetoothUUID(littleEndian: bytes[$0..<($0 + length)]) }
+    }
+  }
+
   /// The link came up at this time.
-  mutating func linkCameUp(unixSeconds: Double?) { connectedUnixSeconds = unixSeconds }
+  mutating func linkCameUp(unixSeconds: Double?) {
+    connectedUnixSeconds = unixSeconds
+    endReason = nil
+  }
+
+  /// bluetoothd says why the link ended, before it says that it ended.
+  mutating func linkEnded(because reason: String) { endReason = reason }
+
+  mutating func requestCame(mtu: Int) { if isConnected { requestMTU = mtu } }
 
   mutating func signalWasRead(_ signal: Int8) { if isConnected { linkSignal = signal } }
 
@@ -129,7 +152,7 @@ struct Device: Sendable {
   }
 
   /// The link's MTU if bluetoothd reports it, else the default that every link has.
-  var mtu: Int { attributes.values.lazy.compactMap(\.mtu).first ?? ATTLimits.defaultMTU }
+  var mtu: Int { attributes.values.lazy.compactMap(\.mtu).first ?? requestMTU ?? ATTLimits.defaultMTU }
 }
 
 /// A remote service, characteristic or descriptor.

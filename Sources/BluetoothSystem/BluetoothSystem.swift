@@ -148,6 +148,7 @@ package struct BluetoothSystem: Sendable {
     tellLostLinks()
     tellManagerStates()
     tellConnections()
+    tellConnectionEvents()
     // The agent before anything that may pair; connections before anything that needs a link.
     reconcileRegistrations()
     reconcileConnections()

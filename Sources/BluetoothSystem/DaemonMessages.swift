@@ -314,7 +314,9 @@ extension BluetoothSystem {
   }
 
   func centralSnapshot(_ peer: PeerIdentifier, mtu: UInt16? = nil) -> CentralSnapshot {
-    let mtu = mtu.map { Int($0) } ?? ATTLimits.maximumMTU
-    return CentralSnapshot(identifier: peer, maximumUpdateValueLength: max(mtu, ATTLimits.defaultMTU) - 3)
+    // What one attribute of the central shows, or its last request; before both, what every link takes.
+    let mtu = mtu.map { Int($0) } ?? bluez.device(peer)?.mtu ?? ATTLimits.defaultMTU
+    return CentralSnapshot(
+      identifier: peer, maximumUpdateValueLength: min(max(mtu, ATTLimits.defaultMTU), ATTLimits.maximumMTU) - 3)
   }
 }

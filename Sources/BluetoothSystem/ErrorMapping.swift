@@ -12,6 +12,15 @@ extension PeerError {
     .unknownDevice, message: "No device with this identifier has been seen; scan for it first.")
   static func limit(_ what: String) -> PeerError { .coreBluetooth(.outOfSpace, message: what) }
 
+  /// Why a link ended that the app did not end. Where bluetoothd gives no reason, a lost link is by far the most frequent.
+  /// - Parameter reason: `org.bluez.Reason.*`
+  init(endOfLink reason: String?) {
+    switch reason {
+    case "org.bluez.Reason.Remote", "org.bluez.Reason.Local": self = .peripheralGone
+    default: self = .coreBluetooth(.connectionTimeout, message: "The connection has timed out unexpectedly.")
+    }
+  }
+
   /// Translates bluetoothd's error for an app.
   init(_ error: BlueZError, reading: Bool) {
     if let code = error.attError {

@@ -38,6 +38,7 @@ extension BluetoothSystem {
 private enum Subject: Hashable {
   case link(ManagerKey, PeerIdentifier)
   case subscription(ManagerKey, PeerIdentifier, LocalAttributeIdentifier)
+  case watchedLink(ManagerKey, PeerIdentifier)
 }
 
 /// What an event is about if only the last such event matters.
@@ -110,6 +111,8 @@ extension App.Waiting {
     switch body {
     case .connected(let snapshot): (.link(manager, snapshot.identifier), true)
     case .disconnected(let peer, _, _, _): (.link(manager, peer), false)
+    case .connectionEvent(let snapshot, let isConnected):
+      (.watchedLink(manager, snapshot.identifier), isConnected)
     case .subscribed(let central, let characteristic):
       (.subscription(manager, central.identifier, characteristic), true)
     case .unsubscribed(let central, let characteristic):

@@ -62,6 +62,7 @@ extension BluetoothSystem {
     case .stopScan: stopScan(key)
     case .connect(let peer, let options): connect(key, peer, options)
     case .cancelConnection(let peer): cancelConnection(key, peer)
+    case .watchConnections(let watch): watchConnections(key, watch)
     case .perform(let peer, let identifier, let operation): perform(key, peer, identifier, operation)
     }
   }

@@ -29,6 +29,8 @@ package final class AppSession: AppLinkDelegate, @unchecked Sendable {
   }
 
   package let logger: Logger
+  /// `nil` but in a test.
+  let observer: (any SessionObserver)?
   private let identity: AppIdentity?
   private var phase = Phase.away
   private var connection: (any AppLinkConnection)?
@@ -66,10 +68,11 @@ package final class AppSession: AppLinkDelegate, @unchecked Sendable {
 
   /// - Parameter makeLink: Makes the link. Once started, the link calls its delegate from a thread of its own.
   package init(
-    identity: Result<AppIdentity, AppIdentity.Missing>, logger: Logger,
+    identity: Result<AppIdentity, AppIdentity.Missing>, logger: Logger, observer: (any SessionObserver)? = nil,
     makeLink: (any AppLinkDelegate, Logger) -> Link
   ) {
     self.logger = logger
+    self.observer = observer
     self.identity = try? identity.get()
     switch identity {
     case .failure(let missing):
@@ -298,6 +301,18 @@ package final class AppSession: AppLinkDelegate, @unchecked Sendable {
         movements.append(report)
         if movements.count > AppReport.Limit.movements { movements.removeFirst() }
       }
+    }
+  }
+
+  private static let powerAlert = "Bluetooth is off. Switch it on, so that this app can use it: latchkey bluetooth on"
+
+  /// Shows that Bluetooth is off to an app's user who has just started it, unless the app shows something itself. Takes it
+  /// back when Bluetooth is on. Called under the lock.
+  func showPowerAlert(after before: ManagerState?, now state: ManagerState) {
+    if state == .poweredOff, before == nil || before == .unknown, alert == nil {
+      showAlert(Self.powerAlert)
+    } else if state == .poweredOn, alert == Self.powerAlert {
+      showAlert(nil)
     }
   }
 

@@ -10,7 +10,8 @@ open class CBCentral: CBPeer, @unchecked Sendable {
     super.init(snapshot.identifier)
   }
 
-  /// Bytes that fit in one notification or indication.
+  /// Bytes that fit in one notification or indication. 20 until the link's MTU is known: from the central's first request,
+  /// or from its own attributes.
   open var maximumUpdateValueLength: Int { locked { maximumLength } }
 
   func update(_ snapshot: CentralSnapshot) { locked { maximumLength = snapshot.maximumUpdateValueLength } }

@@ -29,6 +29,7 @@ open class CBCentralManager: CBManager, @unchecked Sendable {
   /// The peripherals that a scan without duplicates has reported.
   var discovered: Set<PeerIdentifier> = []
   var pending: [OperationIdentifier: PendingOperation] = [:]
+  var connectionWatch: ConnectionWatch?
   private var tableLimit = 64
 
   struct WeakPeripheral { weak var peripheral: CBPeripheral? }
@@ -44,7 +45,8 @@ open class CBCentralManager: CBManager, @unchecked Sendable {
       creation: Self.creation(
         role: .central, options: options, key: CBCentralManagerOptionRestoreIdentifierKey, mode: "bluetooth-central",
         manager: "CBCentralManager"),
-      queue: queue)
+      queue: queue,
+      showsPowerAlert: Self.showsPowerAlert(options, CBCentralManagerOptionShowPowerAlertKey, "CBCentralManager"))
     session.register(self)
   }
 
@@ -175,9 +177,16 @@ open class CBCentralManager: CBManager, @unchecked Sendable {
     }
   }
 
-  /// Accepted without effect: connection events are about BR/EDR accessories, which Linux handles elsewhere.
+  /// From now on `connectionEventDidOccur` tells when a matching peripheral is connected to this machine, whichever app or
+  /// side made the link, and when it no longer is. A second call replaces the first; `nil` takes it back. Connections of
+  /// Bluetooth Classic are not told: latchkeyd sees LE alone.
   open func registerForConnectionEvents(options: [CBConnectionEventMatchingOption: Any]? = nil) {
-    session.logger.notice("registerForConnectionEvents(options:) has no effect on Linux")
+    let watch = options.map { ConnectionWatch(appOptions: $0) }
+    guard acceptsCommands("registerForConnectionEvents(options:)") else { return }
+    locked {
+      connectionWatch = watch
+      session.send(.central(managerIdentifier, .watchConnections(watch)), for: self)
+    }
   }
 
   // MARK: Objects
@@ -215,6 +224,7 @@ open class CBCentralManager: CBManager, @unchecked Sendable {
 
   /// Every peripheral is disconnected. As on Apple's systems, no delegate is called for it.
   override func accessDidEnd() {
+    connectionWatch = nil
     for peripheral in table.values.compactMap(\.peripheral) {
       peripheral.isAwaitingConnection = false
       connectionEnded(peripheral)
@@ -234,6 +244,11 @@ open class CBCentralManager: CBManager, @unchecked Sendable {
   override func makeView() -> ManagerView { makeCentralView() }
   override func didResume() {
     confirmCancellations()
+    locked {
+      if let connectionWatch {
+        session.send(.central(managerIdentifier, .watchConnections(connectionWatch)), for: self)
+      }
+    }
     resumePendingOperations()
   }
 }

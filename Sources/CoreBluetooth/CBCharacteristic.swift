@@ -26,6 +26,7 @@ open class CBCharacteristic: CBAttribute, @unchecked Sendable {
   open var value: Data? { locked { currentValue } }
   /// The descriptors discovered so far; `nil` before a discovery.
   open var descriptors: [CBDescriptor]? { locked { descriptorList } }
+  /// Never: a characteristic's value is not broadcast, on Apple's systems neither.
   @available(*, deprecated, message: "not supported")
   open var isBroadcasted: Bool { false }
   /// Whether this app is subscribed.

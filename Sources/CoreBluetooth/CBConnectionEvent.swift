@@ -4,7 +4,7 @@ public enum CBConnectionEvent: Int, Sendable {
   case peerConnected = 1
 }
 
-/// What `registerForConnectionEvents(options:)` matches.
+/// What `registerForConnectionEvents(options:)` matches: peripherals that fit one of the options.
 public struct CBConnectionEventMatchingOption: RawRepresentable, Hashable, Sendable {
   public let rawValue: String
   public init(rawValue: String) { self.rawValue = rawValue }

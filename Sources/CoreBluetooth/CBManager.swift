@@ -18,7 +18,11 @@ open class CBManager: CoreBluetoothObject, @unchecked Sendable {
   /// The state last told, or `nil` before the first.
   var toldState: ManagerState?
 
-  init(creation: ManagerCreation, queue: DispatchQueue?) {
+  /// The user is to be told if Bluetooth is off when the manager is made.
+  private let showsPowerAlert: Bool
+
+  init(creation: ManagerCreation, queue: DispatchQueue?, showsPowerAlert: Bool) {
+    self.showsPowerAlert = showsPowerAlert
     session = AppSession.active
     self.queue = queue ?? .main
     self.creation = creation
@@ -50,7 +54,7 @@ open class CBManager: CoreBluetoothObject, @unchecked Sendable {
   func enqueue(_ work: @escaping @Sendable () -> Void, after: @escaping @Sendable () -> Void) {
     queue.async { [session, queue] in
       // Objects that a delegate creates belong to the same app.
-      AppSession.$current.withValue(session) { work() }
+      session.asApp(work)
       queue.async { after() }
     }
   }
@@ -71,11 +75,13 @@ open class CBManager: CoreBluetoothObject, @unchecked Sendable {
   private func change(to state: ManagerState) {
     locked {
       let isEndOfRadio = toldState == .poweredOn && state != .poweredOn
+      if showsPowerAlert { session.showPowerAlert(after: toldState, now: state) }
       toldState = state
       session.learned(state)
       if isEndOfRadio { radioDidEnd() }
       if state == .unauthorized { accessDidEnd() }
     }
+    tells("didUpdateState")
     tellState()
   }
 
@@ -111,6 +117,12 @@ open class CBManager: CoreBluetoothObject, @unchecked Sendable {
   open override var description: String {
     let name = creation.restoreIdentifier.map { ", restore identifier \"\($0)\"" } ?? ""
     return "<\(type(of: self)) \(managerIdentifier.rawValue)\(name)>"
+  }
+
+  static func showsPowerAlert(_ options: [String: Any]?, _ key: String, _ manager: String) -> Bool {
+    guard let value = options?[key] else { return false }
+    guard let flag = value as? Bool else { fatalError("\(manager): the option \(key) has to be a Bool, not \(value)") }
+    return flag
   }
 
   /// Reads the restore identifier, and checks that the app may have one.

@@ -48,6 +48,7 @@ open class CBPeripheral: CBPeer, @unchecked Sendable {
   open var services: [CBService]? { locked { serviceList } }
   @available(*, deprecated, message: "use readRSSI()")
   open var rssi: NSNumber? { locked { lastRSSI } }
+  /// Whether the peripheral may read the notifications of this machine. Never: Apple's notification centre is not on Linux.
   open var ancsAuthorized: Bool { false }
 
   /// Whether a write without response would be accepted now. If not, `peripheralIsReady(toSendWriteWithoutResponse:)`

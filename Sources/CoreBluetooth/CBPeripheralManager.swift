@@ -6,7 +6,7 @@ import BluetoothTypes
 import Dispatch
 import Foundation
 
-/// How often a central and this machine exchange data. On Linux the system chooses by itself.
+/// How often a central and this machine exchange data. On Linux bluetoothd chooses by itself.
 public enum CBPeripheralManagerConnectionLatency: Int, Sendable {
   case low = 0
   case medium
@@ -57,7 +57,8 @@ open class CBPeripheralManager: CBManager, @unchecked Sendable {
       creation: Self.creation(
         role: .peripheral, options: options, key: CBPeripheralManagerOptionRestoreIdentifierKey,
         mode: "bluetooth-peripheral", manager: "CBPeripheralManager"),
-      queue: queue)
+      queue: queue,
+      showsPowerAlert: Self.showsPowerAlert(options, CBPeripheralManagerOptionShowPowerAlertKey, "CBPeripheralManager"))
     session.register(self)
   }
 
@@ -233,8 +234,11 @@ open class CBPeripheralManager: CBManager, @unchecked Sendable {
     }
   }
 
-  /// Accepted without effect: the system chooses the interval by itself on Linux.
-  open func setDesiredConnectionLatency(_ latency: CBPeripheralManagerConnectionLatency, for central: CBCentral) {}
+  /// Accepted without effect: bluetoothd has no call for the parameters of a link, and the kernel lets no other program
+  /// change them. Apple's systems take this as a wish as well.
+  open func setDesiredConnectionLatency(_ latency: CBPeripheralManagerConnectionLatency, for central: CBCentral) {
+    _ = acceptsCommands("setDesiredConnectionLatency(_:for:)")
+  }
 
   // MARK: L2CAP
 

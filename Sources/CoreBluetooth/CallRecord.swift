@@ -56,7 +56,8 @@ extension Event.Body {
   /// The peripheral or the central that it is about.
   fileprivate var peer: PeerIdentifier? {
     switch self {
-    case .discovered(let snapshot, _, _), .connected(let snapshot): snapshot.identifier
+    case .discovered(let snapshot, _, _), .connected(let snapshot), .connectionEvent(let snapshot, _):
+      snapshot.identifier
     case .failedToConnect(let peer, _), .disconnected(let peer, _, _, _), .operationCompleted(let peer, _, _),
       .valueUpdated(let peer, _, _), .nameChanged(let peer, _), .servicesModified(let peer, _):
       peer

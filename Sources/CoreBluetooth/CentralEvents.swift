@@ -17,6 +17,7 @@ extension CBCentralManager {
     case .valueUpdated(let identifier, let handle, let value): valueUpdated(identifier, handle, value)
     case .nameChanged(let identifier, let name): nameChanged(identifier, name)
     case .servicesModified(let identifier, let handles): servicesModified(identifier, handles)
+    case .connectionEvent(let snapshot, let isConnected): connectionEvent(snapshot, isConnected)
     default: session.logger.error("\(self) is told an event of another role and ignores it")
     }
   }
@@ -45,6 +46,7 @@ extension CBCentralManager {
       }
     }
     guard let delegate else { return }
+    tells("willRestoreState")
     guard DelegateCall.reachesDelegate({ delegate.centralManager(self, willRestoreState: state) }) else {
       fatalError(
         "a CBCentralManager has the restore identifier \"\(restoreIdentifier)\", but its delegate "
@@ -62,6 +64,7 @@ extension CBCentralManager {
       return peripheral
     }
     guard let found else { return }
+    tells("didDiscover", found)
     delegate?.centralManager(
       self, didDiscover: found, advertisementData: advertisement.dictionary, rssi: NSNumber(value: rssi))
   }
@@ -78,6 +81,7 @@ extension CBCentralManager {
       return peripheral
     }
     guard let peripheral else { return }
+    tells("didConnect", peripheral)
     delegate?.centralManager(self, didConnect: peripheral)
   }
 
@@ -88,7 +92,9 @@ extension CBCentralManager {
       connectionEnded(peripheral)
       return peripheral
     }
-    delegate?.centralManager(self, didFailToConnect: peripheral, error: error.appError)
+    let appError = error.appError
+    tells("didFailToConnect", peripheral, error: appError)
+    delegate?.centralManager(self, didFailToConnect: peripheral, error: appError)
   }
 
   private func disconnected(
@@ -102,6 +108,7 @@ extension CBCentralManager {
     }
     guard let delegate else { return }
     let appError = error?.appError
+    tells("didDisconnectPeripheral", peripheral, error: appError)
     // If a delegate has both methods, the older one is called, as Apple's header says.
     let hasOlder = DelegateCall.reachesDelegate {
       delegate.centralManager(self, didDisconnectPeripheral: peripheral, error: appError)
@@ -141,7 +148,21 @@ extension CBCentralManager {
       session.logger.warning("a value for the handle \(handle) of \(identifier), which this app has not discovered")
       return
     }
+    tells("didUpdateValueFor", peripheral, characteristic, value: characteristic.value)
     peripheral.delegate?.peripheral(peripheral, didUpdateValueFor: characteristic, error: nil)
+  }
+
+  private func connectionEvent(_ snapshot: PeripheralSnapshot, _ isConnected: Bool) {
+    let peripheral: CBPeripheral? = locked {
+      guard connectionWatch != nil else { return nil }  // Taken back while the event was on its way.
+      let peripheral = self.peripheral(snapshot.identifier)
+      if peripheral.currentName == nil { peripheral.currentName = snapshot.name }
+      return peripheral
+    }
+    guard let peripheral else { return }
+    tells("connectionEventDidOccur", peripheral)
+    delegate?.centralManager(
+      self, connectionEventDidOccur: isConnected ? .peerConnected : .peerDisconnected, for: peripheral)
   }
 
   private func nameChanged(_ identifier: PeerIdentifier, _ name: String?) {
@@ -151,6 +172,7 @@ extension CBCentralManager {
       return peripheral
     }
     guard let peripheral else { return }
+    tells("didUpdateName", peripheral)
     peripheral.delegate?.peripheralDidUpdateName(peripheral)
   }
 
@@ -162,6 +184,7 @@ extension CBCentralManager {
       return (peripheral, invalidated)
     }
     guard let (peripheral, invalidated) = found else { return }
+    tells("didModifyServices", peripheral)
     peripheral.delegate?.peripheral(peripheral, didModifyServices: invalidated)
   }
 

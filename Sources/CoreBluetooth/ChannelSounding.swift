@@ -1,6 +1,7 @@
 import Foundation
 
-/// The result of a channel sounding procedure. No supported controller can measure yet, so none is ever created.
+/// The result of a channel sounding procedure. bluetoothd has no interface for it, so none is ever created, as on Apple's
+/// hardware that can't measure.
 open class CBChannelSoundingProcedureResults: CoreBluetoothObject, @unchecked Sendable {
   private let metres: Double
   init(distance: Double) { metres = distance }

@@ -32,6 +32,25 @@ extension ConnectOptions {
   }
 }
 
+extension ConnectionWatch {
+  /// Reads what an app passed to `registerForConnectionEvents(options:)`. A wrong type ends the program.
+  init(appOptions: [CBConnectionEventMatchingOption: Any]) {
+    self.init()
+    if let value = appOptions[.serviceUUIDs] {
+      guard let uuids = value as? [CBUUID] else {
+        fatalError("registerForConnectionEvents(options:): serviceUUIDs has to be a [CBUUID], not \(value)")
+      }
+      services = uuids.map(\.bluetoothUUID)
+    }
+    if let value = appOptions[.peripheralUUIDs] {
+      guard let identifiers = value as? [UUID] ?? (value as? [NSUUID])?.map({ $0 as UUID }) else {
+        fatalError("registerForConnectionEvents(options:): peripheralUUIDs has to be a [UUID], not \(value)")
+      }
+      peripherals = identifiers.map { PeerIdentifier($0) }
+    }
+  }
+}
+
 extension ScanRequest {
   /// Reads what an app passed to `scanForPeripherals(withServices:options:)`. A wrong type ends the program.
   init(services: [CBUUID]?, appOptions: [String: Any]?) {

@@ -5,18 +5,19 @@
 
 // MARK: Options of a central manager
 
-/// `Bool`: whether the user is told when Bluetooth is off. Accepted, without effect on Linux.
+/// `Bool`: whether the user is told if Bluetooth is off when the manager is made, in `latchkey status` and the journal.
 public let CBCentralManagerOptionShowPowerAlertKey = "kCBInitOptionShowPowerAlert"
 /// `String`: opts in to preservation and restoration.
 public let CBCentralManagerOptionRestoreIdentifierKey = "kCBInitOptionRestoreIdentifier"
-/// `Bool`: accepted, without effect on Linux.
+/// `Bool`: accepted, without effect. It is about audio accessories of Apple's devices.
 public let CBCentralManagerOptionDeviceAccessForMedia = "kCBInitOptionDeviceAccessForMedia"
 
 // MARK: Options of a scan
 
 /// `Bool`: one discovery for every advertisement heard, instead of one for each peripheral.
 public let CBCentralManagerScanOptionAllowDuplicatesKey = "kCBScanOptionAllowDuplicates"
-/// `[CBUUID]`: also find peripherals that solicit these services.
+/// `[CBUUID]`: also find peripherals that solicit these services. They are found only if bluetoothd has its option
+/// `--experimental`.
 public let CBCentralManagerScanOptionSolicitedServiceUUIDsKey = "kCBScanOptionSolicitedServiceUUIDs"
 
 // MARK: Options of a connection
@@ -29,9 +30,10 @@ public let CBConnectPeripheralOptionNotifyOnDisconnectionKey = "kCBConnectOption
 public let CBConnectPeripheralOptionNotifyOnNotificationKey = "kCBConnectOptionNotifyOnNotification"
 /// `NSNumber`: seconds to wait before the attempt starts.
 public let CBConnectPeripheralOptionStartDelayKey = "kCBConnectOptionStartDelay"
-/// `Bool`: accepted, without effect on Linux.
+/// `Bool`: accepted, without effect, as on hardware without Bluetooth Classic: no link of it is ever bridged.
 public let CBConnectPeripheralOptionEnableTransportBridgingKey = "kCBConnectOptionEnableTransportBridging"
-/// `Bool`: accepted, without effect on Linux.
+/// `Bool`: accepted, without effect. There is no notification centre to share, so `ancsAuthorized` stays `false` and the
+/// connection is made.
 public let CBConnectPeripheralOptionRequiresANCS = "kCBConnectOptionRequiresANCS"
 /// `Bool`: the system reconnects by itself after a link was lost.
 public let CBConnectPeripheralOptionEnableAutoReconnect = "kCBConnectOptionEnableAutoReconnect"
@@ -47,7 +49,7 @@ public let CBCentralManagerRestoredStateScanOptionsKey = "kCBRestoredScanOptions
 
 // MARK: Options and restored state of a peripheral manager
 
-/// `Bool`: whether the user is told when Bluetooth is off. Accepted, without effect on Linux.
+/// `Bool`: whether the user is told if Bluetooth is off when the manager is made, in `latchkey status` and the journal.
 public let CBPeripheralManagerOptionShowPowerAlertKey = "kCBInitOptionShowPowerAlert"
 /// `String`: opts in to preservation and restoration.
 public let CBPeripheralManagerOptionRestoreIdentifierKey = "kCBInitOptionRestoreIdentifier"
@@ -70,9 +72,9 @@ public let CBAdvertisementDataServiceDataKey = "kCBAdvDataServiceData"
 public let CBAdvertisementDataManufacturerDataKey = "kCBAdvDataManufacturerData"
 /// `[CBUUID]`: services that were found in the overflow area.
 public let CBAdvertisementDataOverflowServiceUUIDsKey = "kCBAdvDataHashedServiceUUIDs"
-/// `NSNumber`, a Boolean.
+/// `NSNumber`, a Boolean. Always true: bluetoothd does not tell which advertisements can be connected to.
 public let CBAdvertisementDataIsConnectable = "kCBAdvDataIsConnectable"
-/// `[CBUUID]`: services that the peripheral solicits.
+/// `[CBUUID]`: services that the peripheral solicits. bluetoothd tells them only with its option `--experimental`.
 public let CBAdvertisementDataSolicitedServiceUUIDsKey = "kCBAdvDataSolicitedServiceUUIDs"
 
 // MARK: UUIDs of descriptors (Bluetooth Assigned Numbers)

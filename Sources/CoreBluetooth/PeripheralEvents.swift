@@ -46,6 +46,7 @@ extension CBPeripheralManager {
       }
     }
     guard let delegate else { return }
+    tells("willRestoreState")
     guard DelegateCall.reachesDelegate({ delegate.peripheralManager(self, willRestoreState: state) }) else {
       fatalError(
         "a CBPeripheralManager has the restore identifier \"\(restoreIdentifier)\", but its delegate "
@@ -69,7 +70,9 @@ extension CBPeripheralManager {
     }
     // `nil` if the app has removed it in the meantime.
     guard let service else { return }
-    delegate?.peripheralManager(self, didAdd: service, error: error?.appError)
+    let appError = error?.appError
+    tells("didAdd", nil, service, error: appError)
+    delegate?.peripheralManager(self, didAdd: service, error: appError)
   }
 
   private func advertisingStarted(_ error: PeerError?) {
@@ -80,7 +83,9 @@ extension CBPeripheralManager {
       return true
     }
     guard isWanted else { return }
-    delegate?.peripheralManagerDidStartAdvertising(self, error: error?.appError)
+    let appError = error?.appError
+    tells("didStartAdvertising", error: appError)
+    delegate?.peripheralManagerDidStartAdvertising(self, error: appError)
   }
 
   private func subscriptionChanged(
@@ -94,6 +99,7 @@ extension CBPeripheralManager {
       return (central, characteristic)
     }
     guard let (central, characteristic) = found else { return }
+    tells(isSubscribed ? "didSubscribeTo" : "didUnsubscribeFrom", central, characteristic)
     if isSubscribed {
       delegate?.peripheralManager(self, central: central, didSubscribeTo: characteristic)
     } else {
@@ -120,6 +126,8 @@ extension CBPeripheralManager {
     }
     guard let request else { return }
     let delegate = delegate
+    tells(
+      request.isRead ? "didReceiveRead" : "didReceiveWrite", request.central, request.characteristic, value: value)
     let isHeard = DelegateCall.reachesDelegate {
       if request.isRead {
         delegate?.peripheralManager(self, didReceiveRead: request)

@@ -67,8 +67,31 @@ extension CBPeripheral {
     }
   }
 
+  /// Notes how the delegate is told that an operation has ended.
+  private func noteEnd(of operation: PeripheralOperation, _ subject: CBAttribute?, _ error: (any Error)?) {
+    guard let manager, manager.session.observer != nil else { return }
+    let method: String
+    var value: Data?
+    switch operation {
+    case .discoverServices: method = "didDiscoverServices"
+    case .discoverIncludedServices: method = "didDiscoverIncludedServicesFor"
+    case .discoverCharacteristics: method = "didDiscoverCharacteristicsFor"
+    case .discoverDescriptors: method = "didDiscoverDescriptorsFor"
+    case .readCharacteristic:
+      method = "didUpdateValueFor"
+      value = (subject as? CBCharacteristic)?.value
+    case .readDescriptor: method = "didUpdateValueFor"
+    case .writeCharacteristic(_, _, withResponse: false): return
+    case .writeCharacteristic, .writeDescriptor: method = "didWriteValueFor"
+    case .setNotify: method = "didUpdateNotificationStateFor"
+    case .readRSSI: method = "didReadRSSI"
+    }
+    manager.tells(method, self, subject, value: value, error: error)
+  }
+
   /// Tells the delegate that an operation failed.
   func tellFailure(of operation: PeripheralOperation, _ subject: CBAttribute?, _ error: any Error) {
+    noteEnd(of: operation, subject, error)
     guard let delegate else { return }
     switch (operation, subject) {
     case (.discoverServices, _): delegate.peripheral(self, didDiscoverServices: error)
@@ -88,14 +111,14 @@ extension CBPeripheral {
       delegate.peripheral(self, didUpdateValueFor: descriptor, error: error)
     case (.writeDescriptor, let descriptor as CBDescriptor):
       delegate.peripheral(self, didWriteValueFor: descriptor, error: error)
-    case (.readRSSI, _):
-      delegate.peripheral(self, didReadRSSI: NSNumber(value: 127), error: error)
+    case (.readRSSI, _): tellSignal(NSNumber(value: 127), error, delegate)
     default: break
     }
   }
 
   /// Tells the delegate that an operation succeeded. The state has already been changed.
   func tellSuccess(of operation: PeripheralOperation, _ subject: CBAttribute?) {
+    noteEnd(of: operation, subject, nil)
     guard let delegate else { return }
     switch (operation, subject) {
     case (.discoverServices, _): delegate.peripheral(self, didDiscoverServices: nil)
@@ -115,10 +138,15 @@ extension CBPeripheral {
       delegate.peripheral(self, didUpdateValueFor: descriptor, error: nil)
     case (.writeDescriptor, let descriptor as CBDescriptor):
       delegate.peripheral(self, didWriteValueFor: descriptor, error: nil)
-    case (.readRSSI, _):
-      delegate.peripheral(self, didReadRSSI: locked { lastRSSI } ?? NSNumber(value: 127), error: nil)
+    case (.readRSSI, _): tellSignal(locked { lastRSSI } ?? NSNumber(value: 127), nil, delegate)
     default: break
     }
+  }
+
+  /// A delegate that has only the older method is told with that one.
+  private func tellSignal(_ signal: NSNumber, _ error: (any Error)?, _ delegate: any CBPeripheralDelegate) {
+    let hasNewer = DelegateCall.reachesDelegate { delegate.peripheral(self, didReadRSSI: signal, error: error) }
+    if !hasNewer { (OldMethods(delegate: delegate) as any DeprecatedMethods).tellSignal(self, error) }
   }
 
   /// Applies a result to the objects, under the lock. Returns whether it fits the operation.

@@ -12,37 +12,43 @@ final class HomeEngine: @unchecked Sendable {
   private let thread = DispatchQueue(label: "org.latchkey.simulated-home")
   private let onThread = DispatchSpecificKey<Bool>()
   private let configuration: BluetoothSystem.Configuration
-  private let clock: ManualClock
+  let clock: ManualClock
   private let seed: UInt64
 
-  private var world: SimulatedWorld
-  private var machines: [String: Machine] = [:]
-  private var work: [Work] = []
+  var world: SimulatedWorld
+  var machines: [String: Machine] = [:]
+  var work: [Work] = []
   private var isWorking = false
-  private var waiter: CheckedContinuation<Void, Never>?
+  var waiter: CheckedContinuation<Void, Never>?
   private var counter: UInt64 = 0
-  private var lastInstant = Instant.zero
-  private var roundsAtInstant = 0
+  var lastInstant = Instant.zero
+  var roundsAtInstant = 0
   private var queryReplies: [AnswerToken: Result<QueryReply, AppLinkError>] = [:]
   private var attaching: [AnswerToken: SimulatedApp] = [:]
   private(set) var launchCounts: [String: Int] = [:]
+  /// Apps that run again, and whose alarms have been waiting.
+  private var resumed: [SimulatedApp] = []
+  var isLooking = false
+  var holds = 0
   private(set) var journal: [String] = []
 
-  private struct Machine {
+  struct Machine {
     var system: BluetoothSystem
     var stored = StoredState()
     var client: ClientIdentifier
     var apps: [String: Installation] = [:]
+    var isOn = true
     var declarations: [AppDeclaration] { apps.keys.sorted().compactMap { apps[$0]?.declaration } }
   }
 
-  private struct Installation {
+  struct Installation {
     var declaration: AppDeclaration
     var launch: @Sendable (SimulatedLaunch) -> AnyObject
+    let history = AppHistory()
     var process: SimulatedApp?
   }
 
-  private enum Work {
+  enum Work {
     case system(String, BluetoothSystem.Event)
     case world(SimulatedWorld.Event)
   }
@@ -75,7 +81,22 @@ final class HomeEngine: @unchecked Sendable {
 
   // MARK: Machines
 
+  /// Ends the test with a message that names what there is: a wrong name is a mistake of the test.
+  func checkMachine(_ name: String) {
+    precondition(
+      machines[name] != nil,
+      "there is no machine \"\(name)\" in this home: \(machines.keys.sorted().joined(separator: ", "))")
+  }
+
+  func checkApp(_ bundleIdentifier: String) {
+    let installed = machines.values.flatMap(\.apps.keys).sorted()
+    precondition(
+      installed.contains(bundleIdentifier),
+      "there is no app \"\(bundleIdentifier)\" in this home: \(installed.joined(separator: ", "))")
+  }
+
   func addMachine(_ machine: SimulatedMachine) {
+    precondition(machines[machine.name] == nil, "there is a machine \"\(machine.name)\" already")
     let outputs = world.addMachine(machine, at: clock.now)
     machines[machine.name] = Machine(system: makeSystem([], StoredState()), client: nextClient())
     work.append(.system(machine.name, .started))
@@ -85,7 +106,10 @@ final class HomeEngine: @unchecked Sendable {
   func install(
     _ declaration: AppDeclaration, on name: String, _ launch: @escaping @Sendable (SimulatedLaunch) -> AnyObject
   ) {
-    precondition(machines[name] != nil, "there is no machine \(name)")
+    checkMachine(name)
+    precondition(
+      machineName(of: declaration.bundleIdentifier) == nil,
+      "the app \"\(declaration.bundleIdentifier)\" is installed already; give the second one another identifier")
     machines[name]?.apps[declaration.bundleIdentifier] = Installation(declaration: declaration, launch: launch)
     restartSystem(name)
   }
@@ -117,27 +141,60 @@ final class HomeEngine: @unchecked Sendable {
     for process in processes.sorted(by: { $0.bundleIdentifier < $1.bundleIdentifier }) { attach(process) }
   }
 
-  func reboot(_ name: String) {
+  func turnOff(_ name: String) {
+    checkMachine(name)
+    guard machines[name]?.isOn == true else { return }
     for bundleIdentifier in (machines[name]?.apps ?? [:]).keys.sorted() { endProcess(bundleIdentifier) }
     settle()
     command(.shutDown(machine: name))
     settle()
+    machines[name]?.isOn = false
+  }
+
+  func turnOn(_ name: String) {
+    checkMachine(name)
+    guard machines[name]?.isOn == false else { return }
+    machines[name]?.isOn = true
     restartSystem(name)
     settle()
     command(.boot(machine: name))
   }
 
-  func command(_ command: WorldCommand) { work.append(.world(.command(command))) }
+  func command(_ command: WorldCommand) {
+    checkMachine(command.machine)
+    work.append(.world(.command(command)))
+  }
 
-  func control(_ request: ControlRequest, _ bundleIdentifier: String) {
-    guard let name = machineName(of: bundleIdentifier) else { return }
+  func control(_ request: ControlRequest, machine name: String) {
+    checkMachine(name)
     work.append(.system(name, .control(request, nextToken())))
+  }
+
+  func control(_ request: ControlRequest, app bundleIdentifier: String) {
+    checkApp(bundleIdentifier)
+    guard let name = machineName(of: bundleIdentifier) else { return }
+    control(request, machine: name)
   }
 
   // MARK: Apps
 
   func process(_ bundleIdentifier: String) -> SimulatedApp? {
     machineName(of: bundleIdentifier).flatMap { machines[$0]?.apps[bundleIdentifier]?.process }
+  }
+
+  /// What is known of an app over all its runs.
+  func history(_ bundleIdentifier: String) -> AppHistory? {
+    checkApp(bundleIdentifier)
+    return machineName(of: bundleIdentifier).flatMap { machines[$0]?.apps[bundleIdentifier]?.history }
+  }
+
+  /// The app that a test means without naming it.
+  func onlyApp() -> String {
+    let installed = machines.values.flatMap(\.apps.keys).filter { !$0.hasPrefix(SimulatedHome.peripheralPrefix) }
+    precondition(
+      installed.count == 1,
+      "name the app: this home has \(installed.isEmpty ? "none" : installed.sorted().joined(separator: ", "))")
+    return installed[0]
   }
 
   private func machineName(of bundleIdentifier: String) -> String? {
@@ -152,16 +209,18 @@ final class HomeEngine: @unchecked Sendable {
   private func launch(_ bundleIdentifier: String, on name: String, _ options: LaunchOptions) {
     guard let installation = machines[name]?.apps[bundleIdentifier] else { return }
     counter += 1
+    launchCounts[bundleIdentifier, default: 0] += 1
+    let watch = AppWatch(installation.history, launch: launchCounts[bundleIdentifier] ?? 1, clock: clock)
     let process = SimulatedApp(
       bundleIdentifier: bundleIdentifier, modes: installation.declaration.backgroundModes, machine: name,
-      processIdentifier: Int32(truncatingIfNeeded: counter), engine: self)
+      processIdentifier: Int32(truncatingIfNeeded: counter), history: installation.history, watch: watch, engine: self)
     machines[name]?.apps[bundleIdentifier]?.process = process
-    launchCounts[bundleIdentifier, default: 0] += 1
     work.append(.system(name, .appLaunched(bundleIdentifier, identity(of: process))))
     attach(process)
     let launch = SimulatedLaunch(
       centralsToRestore: options.centrals, peripheralsToRestore: options.peripherals,
-      clock: SimulatedClock(time: clock))
+      clock: SimulatedClock(time: clock) { [weak process] body in process?.ring(body) },
+      process: process, engine: self)
     process.launch {
       installation.launch(launch)
     } _: { [weak self] in
@@ -196,8 +255,16 @@ final class HomeEngine: @unchecked Sendable {
     work.append(.system(process.machine, .appEnded(bundleIdentifier, identity(of: process), how: "signal 9")))
   }
 
+  /// The home is gone.
+  func endAll() {
+    for process in processes { endProcess(process.bundleIdentifier) }
+    machines = [:]
+    work = []
+  }
+
   func receive(_ request: AppLink.Request, from process: SimulatedApp) {
     guard process.isAlive, let link = process.link else { return }
+    process.stir()
     if case .handled(let sequence) = request { process.lastHandled = max(process.lastHandled, sequence.rawValue) }
     work.append(.system(process.machine, .request(AppLinkIdentifier(link), request)))
   }
@@ -214,15 +281,23 @@ final class HomeEngine: @unchecked Sendable {
 
   // MARK: The loop
 
-  private func settle() {
+  func settle() {
     guard !isWorking else { return }
+    drain()
+    while !resumed.isEmpty {
+      resumed.removeFirst().ringWaiting()
+      drain()
+    }
+  }
+
+  private func drain() {
     isWorking = true
     defer { isWorking = false }
     while !work.isEmpty {
       switch work.removeFirst() {
       case .world(let event): take(world.handle(event, at: clock.now))
       case .system(let name, let event):
-        guard var machine = machines[name] else { continue }
+        guard var machine = machines[name], machine.isOn else { continue }
         let effects = machine.system.handle(event, at: clock.now, unixSeconds: clock.unixSeconds)
         machines[name] = machine
         for effect in effects { carryOut(effect, on: name) }
@@ -271,7 +346,11 @@ final class HomeEngine: @unchecked Sendable {
       if machines[name]?.apps[bundleIdentifier]?.process?.processIdentifier != identity.processIdentifier {
         work.append(.system(name, .appEnded(bundleIdentifier, identity, how: "gone")))
       }
-    case .suspend, .resume: break
+    case .suspend(let bundleIdentifier, _): process(bundleIdentifier)?.isSuspended = true
+    case .resume(let bundleIdentifier, _):
+      guard let process = process(bundleIdentifier) else { return }
+      process.isSuspended = false
+      resumed.append(process)
     case .kill(let bundleIdentifier, _): endProcess(bundleIdentifier)
     case .record(let event, let fields): note(name, event.rawValue, fields.named)
     }
@@ -284,63 +363,5 @@ final class HomeEngine: @unchecked Sendable {
   private func note(_ machine: String, _ event: String, _ fields: [String: String] = [:]) {
     let text = fields.sorted { $0.key < $1.key }.map { "\($0)=\($1)" }.joined(separator: " ")
     journal.append("\(clock.now) \(machine) \(event) {\(text)}")
-  }
-
-  // MARK: Time
-
-  private var isQuiet: Bool { !machines.values.contains { $0.apps.values.contains { $0.process?.isBusy ?? false } } }
-
-  private func wakeIfQuiet() {
-    guard isQuiet, let waiter else { return }
-    self.waiter = nil
-    waiter.resume()
-  }
-
-  func advance(by duration: Duration) async {
-    let target = clock.now + duration
-    while !(await step(to: target)) {}
-  }
-
-  /// Moves on until an app has something to handle. Returns whether `target` is reached and all is quiet.
-  private func step(to target: Instant) async -> Bool {
-    await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
-      enqueue { engine in
-        precondition(engine.waiter == nil, "the home is being moved already")
-        engine.waiter = continuation
-      }
-    }
-    return run { engine in
-      while engine.isQuiet {
-        engine.checkProgress()
-        let next = engine.nextDeadline
-        guard let next, next <= target else {
-          engine.clock.advance(to: target)
-          engine.settle()
-          return engine.isQuiet
-        }
-        engine.pass(next)
-      }
-      return false
-    }
-  }
-
-  /// Detects a deadline that comes again and again at the same instant, which would mean a broken state machine.
-  private func checkProgress() {
-    roundsAtInstant = lastInstant == clock.now ? roundsAtInstant + 1 : 0
-    lastInstant = clock.now
-    precondition(roundsAtInstant < 100_000, "time does not move on from \(clock.now)")
-  }
-
-  private var nextDeadline: Instant? {
-    ([world.nextDeadline, clock.nextDeadline] + machines.values.map(\.system.nextDeadline)).compactMap(\.self).min()
-  }
-
-  private func pass(_ instant: Instant) {
-    clock.advance(to: max(instant, clock.now))
-    if let due = world.nextDeadline, due <= clock.now { work.append(.world(.timePassed)) }
-    for name in machines.keys.sorted() {
-      if let due = machines[name]?.system.nextDeadline, due <= clock.now { work.append(.system(name, .timePassed)) }
-    }
-    settle()
   }
 }

@@ -1,23 +1,33 @@
 import AppLink
 import CoreBluetooth
 import Foundation
+import Logging
 
 /// One run of an installed app: its link to the system of its machine, and the objects it consists of.
 final class SimulatedApp: AppLinkConnection, @unchecked Sendable {
   let bundleIdentifier: String
   let machine: String
   let processIdentifier: Int32
-  private unowned let engine: HomeEngine
+  /// Tasks of an app may outlive the home.
+  private weak let engine: HomeEngine?
   /// The queue on which the library hears of the link, in order; never the engine's own thread.
   private let linkQueue: DispatchQueue
   /// Takes the place of the app's main thread.
   private let mainQueue: DispatchQueue
-  private(set) var session: AppSession?
+  private let modes: [String]
+  private let logger: Logger
+  /// `nil` after the end.
+  private var liveSession: AppSession?
+  private var session: AppSession? { lock.withLock { liveSession } }
+  /// Its tasks that have not ended.
+  private let watch: AppWatch
 
   private let lock = NSLock()
   /// What `launch` returned; `nil` before that, and after the end.
   private var made: AnyObject?
   private var hasEnded = false
+  /// Queues of the app's own that the home waits for.
+  private var watchedQueues: [DispatchQueue] = []
 
   // Used only on the engine's thread.
   var link: UInt64?
@@ -27,31 +37,101 @@ final class SimulatedApp: AppLinkConnection, @unchecked Sendable {
   var untold = 0
   var lastSent: UInt64 = 0
   var lastHandled: UInt64 = 0
+  var isSuspended = false
+  /// Alarms that rang while the app was suspended.
+  private var waitingAlarms: [@Sendable () -> Void] = []
+  /// How often to look again whether its tasks and queues are done.
+  private var looksLeft = 0
 
-  init(bundleIdentifier: String, modes: [String], machine: String, processIdentifier: Int32, engine: HomeEngine) {
+  init(
+    bundleIdentifier: String, modes: [String], machine: String, processIdentifier: Int32, history: AppHistory,
+    watch: AppWatch, engine: HomeEngine
+  ) {
     self.bundleIdentifier = bundleIdentifier
     self.machine = machine
     self.processIdentifier = processIdentifier
     self.engine = engine
+    self.watch = watch
     linkQueue = DispatchQueue(label: "link of \(bundleIdentifier)")
     mainQueue = DispatchQueue(label: "main of \(bundleIdentifier)")
-    session = AppSession(
+    self.modes = modes
+    logger = history.log.makeLogger()
+    liveSession = AppSession(
       identity: .success(AppIdentity(bundleIdentifier: bundleIdentifier, backgroundModes: modes)),
-      logger: LogCollector().makeLogger()
+      logger: logger, observer: watch
     ) { _, _ in AppSession.Link(connection: self) {} }
   }
 
   /// Whether the app still has something to handle.
   var isBusy: Bool { isAlive && (isLaunching || untold > 0 || lastHandled < lastSent) }
 
+  // MARK: Tasks and queues of the app
+
+  /// Each look lets every task that can run go on. A chain of this many tasks is followed; what waits longer waits for
+  /// something outside, such as the next event.
+  private static let looks = 40
+
+  /// The app was told something, or did something. Its tasks and queues may have work.
+  func stir() { looksLeft = Self.looks }
+
+  /// Whether its tasks or queues may still be doing something.
+  var isStirring: Bool {
+    guard isAlive, looksLeft > 0 else { return false }
+    if !watch.isWorking, queues.isEmpty { looksLeft = 0 }
+    return looksLeft > 0
+  }
+
+  func wasLookedAt() { looksLeft = max(0, looksLeft - 1) }
+
+  var queues: [DispatchQueue] { lock.withLock { watchedQueues } }
+
+  func wait(for queue: DispatchQueue) {
+    lock.withLock { if !watchedQueues.contains(where: { $0 === queue }) { watchedQueues.append(queue) } }
+  }
+
+  /// Runs the app's own code.
+  func run<Value>(_ body: () throws -> Value) rethrows -> Value {
+    try ownSession.asApp(body)
+  }
+
+  func run<Value>(
+    isolation: isolated (any Actor)? = #isolation, _ body: () async throws -> Value
+  ) async rethrows -> Value {
+    try await ownSession.asApp(isolation: isolation, body)
+  }
+
+  /// An app that has ended keeps its identity, and reaches nobody.
+  private var ownSession: AppSession {
+    lock.withLock { liveSession }
+      ?? AppSession(
+        identity: .success(AppIdentity(bundleIdentifier: bundleIdentifier, backgroundModes: modes)), logger: logger
+      ) { _, _ in AppSession.Link(connection: NoSystem()) {} }
+  }
+
+  /// An alarm of the app rings. A suspended app hears it when it runs again, and one that has ended never does.
+  func ring(_ body: @escaping @Sendable () -> Void) {
+    guard isAlive else { return }
+    guard !isSuspended else { return waitingAlarms.append(body) }
+    stir()
+    run(body)
+  }
+
+  /// The app runs again.
+  func ringWaiting() {
+    let bodies = waitingAlarms
+    waitingAlarms = []
+    for body in bodies { ring(body) }
+  }
+
   var attachment: Attachment? { session?.attachment }
 
   func tell(_ news: @escaping @Sendable (AppSession) -> Void) {
     guard let session else { return }
     untold += 1
+    stir()
     linkQueue.async { [self, engine] in
       news(session)
-      engine.enqueue { [self] _ in untold -= 1 }
+      engine?.enqueue { [self] _ in untold -= 1 }
     }
   }
 
@@ -59,8 +139,9 @@ final class SimulatedApp: AppLinkConnection, @unchecked Sendable {
 
   /// Runs the app's launch.
   func launch(_ make: @escaping @Sendable () -> AnyObject, _ done: @escaping @Sendable () -> Void) {
+    stir()
     mainQueue.async { [self, session] in
-      let root = AppSession.$current.withValue(session) { make() }
+      let root = session?.asApp(make) ?? make()
       lock.withLock { made = hasEnded ? nil : root }
       done()
     }
@@ -70,23 +151,31 @@ final class SimulatedApp: AppLinkConnection, @unchecked Sendable {
   func end() {
     isAlive = false
     link = nil
-    session = nil
     // Released outside the lock, because this runs the app's own `deinit`s.
-    let root = lock.withLock {
+    let released = lock.withLock {
       hasEnded = true
-      defer { made = nil }
-      return made
+      defer { (made, liveSession) = (nil, nil) }
+      return (made, liveSession)
     }
-    withExtendedLifetime(root) {}
+    withExtendedLifetime(released) {}
   }
 
   // MARK: AppLinkConnection
 
   func send(_ request: AppLink.Request) {
-    engine.enqueue { [self] in $0.receive(request, from: self) }
+    engine?.enqueue { [self] in $0.receive(request, from: self) }
   }
 
   func query(_ query: Query) throws(AppLinkError) -> QueryReply {
-    try engine.run { [self] in $0.answer(query, of: self) }.get()
+    guard let engine else { throw AppLinkError(.unavailable, "the home is gone") }
+    return try engine.run { [self] in $0.answer(query, of: self) }.get()
+  }
+}
+
+/// The link of an app that has ended.
+private final class NoSystem: AppLinkConnection {
+  func send(_ request: AppLink.Request) {}
+  func query(_ query: Query) throws(AppLinkError) -> QueryReply {
+    throw AppLinkError(.unavailable, "the app has ended")
   }
 }

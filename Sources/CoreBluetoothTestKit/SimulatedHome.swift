@@ -21,9 +21,12 @@ import Timekeeping
 ///     home.move("phone", x: 2)
 ///     await home.advance(by: .seconds(60))      // launched again, willRestoreState first
 ///
-/// Time passes only in `advance(by:)`, and there only while every app has returned from its delegate calls. The same
-/// seed and the same calls give the same radio behaviour. An app that the system suspends is not frozen: it receives
-/// nothing until it is woken.
+/// Time passes only in `advance(by:)`, and there only while every app has returned from its delegate calls, and the
+/// tasks that it began in them have ended or wait for something (<doc:Time>). The same seed and the same calls give the same radio
+/// behaviour. An app that the system suspends is told nothing until it is woken, and its alarms wait.
+///
+/// A name that is not in the home is a mistake of the test. It ends the test's process, with a message that lists the
+/// names that are.
 public final class SimulatedHome: Sendable {
   /// The home's time. Apps take their alarms from it.
   public let clock: SimulatedClock
@@ -38,9 +41,28 @@ public final class SimulatedHome: Sendable {
     engine = HomeEngine(seed: seed, configuration: configuration, clock: time)
   }
 
+  /// Apps refer to the engine and the engine to them.
+  deinit { engine.run { $0.endAll() } }
+
   /// Adds a machine that is on. Positions are in metres.
   public func addMachine(_ name: String, x: Double = 0, y: Double = 0) {
     engine.run { $0.addMachine(SimulatedMachine(name: name, position: Position(x: x, y: y))) }
+  }
+
+  static let peripheralPrefix = "org.latchkey.testkit.peripheral."
+
+  /// Adds a peripheral that the test writes itself: a machine of its own, which advertises these services under its name
+  /// from the start.
+  @discardableResult
+  public func addPeripheral(
+    _ name: String, x: Double = 0, y: Double = 0, services: [SimulatedService]
+  ) -> SimulatedPeripheral {
+    let peripheral = SimulatedPeripheral(name: name, services: services)
+    addMachine(name, x: x, y: y)
+    install(
+      Self.peripheralPrefix + name, on: name, backgroundModes: ["bluetooth-peripheral"], keepAlive: true
+    ) { _ in peripheral.launch() }
+    return peripheral
   }
 
   /// Installs an app and restarts the machine's system with it, as an installation does.
@@ -61,54 +83,184 @@ public final class SimulatedHome: Sendable {
   }
 
   /// What the app's `launch` returned, or `nil` while it is not running.
-  public func app(_ bundleIdentifier: String) -> AnyObject? { engine.run { $0.process(bundleIdentifier)?.root } }
+  public func app(_ bundleIdentifier: String) -> AnyObject? {
+    engine.run {
+      $0.checkApp(bundleIdentifier)
+      return $0.process(bundleIdentifier)?.root
+    }
+  }
 
   /// How many times the app was launched.
-  public func launchCount(_ bundleIdentifier: String) -> Int { engine.run { $0.launchCounts[bundleIdentifier] ?? 0 } }
+  public func launchCount(_ bundleIdentifier: String) -> Int {
+    engine.run {
+      $0.checkApp(bundleIdentifier)
+      return $0.launchCounts[bundleIdentifier] ?? 0
+    }
+  }
+
+  /// Whether the app has a process, which may be suspended.
+  public func isRunning(_ bundleIdentifier: String) -> Bool {
+    engine.run {
+      $0.checkApp(bundleIdentifier)
+      return $0.process(bundleIdentifier) != nil
+    }
+  }
+
+  /// Whether the app has a process that the system has suspended.
+  public func isSuspended(_ bundleIdentifier: String) -> Bool {
+    engine.run {
+      $0.checkApp(bundleIdentifier)
+      return $0.process(bundleIdentifier)?.isSuspended ?? false
+    }
+  }
+
+  // MARK: What the app saw
+
+  /// What the app's delegates were told, over all its runs, in order. (Of more than 200,000 calls, the oldest are forgotten.)
+  public func calls(to bundleIdentifier: String) -> [SimulatedDelegateCall] {
+    engine.run { $0.history(bundleIdentifier)?.calls ?? [] }
+  }
+
+  /// What Core Bluetooth logged in the app, over all its runs. `misuses` has the app's mistakes.
+  public func log(of bundleIdentifier: String) -> LogCollector {
+    engine.run { $0.history(bundleIdentifier)?.log ?? LogCollector() }
+  }
+
+  /// Runs `body` with the app's identity, as code of the app: managers that it makes are the app's.
+  /// - Parameter bundleIdentifier: An app that is running; by default the only one that is installed.
+  public func run<Value>(as bundleIdentifier: String? = nil, _ body: () throws -> Value) rethrows -> Value {
+    try runningApp(bundleIdentifier).run(body)
+  }
+
+  /// Runs `body` with the app's identity, as code of the app: managers that it makes are the app's, also in its tasks.
+  /// - Parameter bundleIdentifier: An app that is running; by default the only one that is installed.
+  public func run<Value>(
+    as bundleIdentifier: String? = nil, isolation: isolated (any Actor)? = #isolation,
+    _ body: () async throws -> Value
+  ) async rethrows -> Value {
+    try await runningApp(bundleIdentifier).run(isolation: isolation, body)
+  }
+
+  private func runningApp(_ bundleIdentifier: String?) -> SimulatedApp {
+    engine.run {
+      let name = bundleIdentifier ?? $0.onlyApp()
+      $0.checkApp(name)
+      guard let process = $0.process(name) else {
+        preconditionFailure("the app \"\(name)\" is not running: open it first, and let time pass")
+      }
+      process.stir()
+      return process
+    }
+  }
 
   // MARK: The user
 
+  /// Launches the app, or brings it to the foreground.
   public func open(_ bundleIdentifier: String) {
-    engine.run { $0.control(.openApp(bundleIdentifier: bundleIdentifier), bundleIdentifier) }
+    engine.run { $0.control(.openApp(bundleIdentifier: bundleIdentifier), app: bundleIdentifier) }
   }
+
+  /// Sends the app to the background. The system suspends it there soon.
   public func leave(_ bundleIdentifier: String) {
-    engine.run { $0.control(.leaveApp(bundleIdentifier: bundleIdentifier), bundleIdentifier) }
+    engine.run { $0.control(.leaveApp(bundleIdentifier: bundleIdentifier), app: bundleIdentifier) }
   }
+
+  /// Leaves the app, and lets time pass until the system has suspended it: usually some seconds.
+  public func suspend(_ bundleIdentifier: String) async {
+    precondition(isRunning(bundleIdentifier), "the app \"\(bundleIdentifier)\" is not running: open it first")
+    leave(bundleIdentifier)
+    let isSuspended = await advance(by: .seconds(120)) { [self] in self.isSuspended(bundleIdentifier) }
+    precondition(
+      isSuspended,
+      "the app \"\(bundleIdentifier)\" is not suspended two minutes after its user has left it; an app that is kept alive never is"
+    )
+  }
+
   /// Force-quit: the app is not relaunched until it is opened.
   public func quit(_ bundleIdentifier: String) {
-    engine.run { $0.control(.quitApp(bundleIdentifier: bundleIdentifier), bundleIdentifier) }
+    engine.run { $0.control(.quitApp(bundleIdentifier: bundleIdentifier), app: bundleIdentifier) }
   }
 
   /// Whether the user lets the app use Bluetooth. A no ends everything that the app asked for.
   public func allow(_ bundleIdentifier: String, _ isAllowed: Bool) {
     engine.run {
-      $0.control(.allowApp(bundleIdentifier: bundleIdentifier, isAllowed: isAllowed), bundleIdentifier)
+      $0.control(.allowApp(bundleIdentifier: bundleIdentifier, isAllowed: isAllowed), app: bundleIdentifier)
     }
+  }
+
+  /// The user switches Bluetooth on or off on this machine.
+  public func setBluetooth(_ machine: String, isOn: Bool) {
+    engine.run { $0.control(.setBluetooth(on: isOn), machine: machine) }
   }
 
   // MARK: Faults and events
 
   /// Ends the app's process, as SIGKILL does.
-  public func kill(_ bundleIdentifier: String) { engine.run { $0.endProcess(bundleIdentifier) } }
+  public func kill(_ bundleIdentifier: String) {
+    engine.run {
+      $0.checkApp(bundleIdentifier)
+      $0.endProcess(bundleIdentifier)
+    }
+  }
   /// Kills the machine's system, which comes back with what is on its disk.
-  public func restartSystem(_ machine: String) { engine.run { $0.restartSystem(machine) } }
+  public func restartSystem(_ machine: String) {
+    engine.run {
+      $0.checkMachine(machine)
+      $0.restartSystem(machine)
+    }
+  }
+  /// Ends bluetoothd, in order or by SIGKILL, and starts it again.
   public func restartBluetoothd(_ machine: String, killed: Bool = false) {
     engine.run { $0.command(.restartBluetoothd(machine: machine, killed: killed)) }
   }
+  /// Puts a machine or a peripheral at another place at once, in metres.
   public func move(_ machine: String, x: Double, y: Double = 0) {
     engine.run { $0.command(.move(machine: machine, x: x, y: y)) }
+  }
+  /// Carries a machine or a peripheral to another place, in metres, straight and at an even pace.
+  public func walk(_ machine: String, x: Double, y: Double = 0, over duration: Duration) {
+    let seconds = Double(duration.components.seconds) + Double(duration.components.attoseconds) / 1e18
+    precondition(seconds > 0, "a walk takes more than no time")
+    engine.run { $0.command(.walk(machine: machine, x: x, y: y, seconds: seconds)) }
+  }
+  /// Shields a machine, so that it neither hears nor is heard: a link that it has is lost some seconds later.
+  public func shield(_ machine: String, isOn: Bool) {
+    engine.run { $0.command(.shield(machine: machine, isOn: isOn)) }
+  }
+  /// Blocks the machine's radio, as rfkill and flight mode do.
+  public func block(_ machine: String, isOn: Bool) {
+    engine.run { $0.command(.block(machine: machine, isOn: isOn)) }
   }
   /// Removes the machine's adapter, or puts it back.
   public func plugAdapter(_ machine: String, isIn: Bool) {
     engine.run { $0.command(.plug(machine: machine, isOn: isIn)) }
   }
   /// Ends every process of the machine. Then the system starts again, with the apps that it keeps alive.
-  public func reboot(_ machine: String) { engine.run { $0.reboot(machine) } }
+  public func reboot(_ machine: String) {
+    turnOff(machine)
+    turnOn(machine)
+  }
+  /// Cuts a machine's or a peripheral's power. What is on its disk stays.
+  public func turnOff(_ machine: String) { engine.run { $0.turnOff(machine) } }
+  /// Starts a machine or a peripheral that was turned off.
+  public func turnOn(_ machine: String) { engine.run { $0.turnOn(machine) } }
 
   // MARK: Time
 
   /// Lets time pass. Returns when it has passed and every app has handled what happened.
   public func advance(by duration: Duration) async { await engine.advance(by: duration) }
+
+  /// Lets time pass until the condition holds, but not more than `duration`. The condition is looked at whenever
+  /// something has happened and every app has handled it.
+  /// - Returns: whether it holds.
+  @discardableResult
+  public func advance(by duration: Duration, until condition: @Sendable () -> Bool) async -> Bool {
+    await engine.advance(by: duration, until: condition)
+  }
+
+  /// Keeps time from passing until the hold is released: for what an app does out of the home's sight, such as reading a file
+  /// on a thread of its own.
+  public func hold() -> SimulatedHold { engine.run { $0.hold() } }
 
   /// What happened, in order: `time machine event {fields}`.
   public var journal: [String] { engine.run { $0.journal } }
@@ -119,5 +271,20 @@ public struct SimulatedLaunch: Sendable {
   /// As on iOS; empty for an app that was not relaunched for Bluetooth.
   public var centralsToRestore: [String]
   public var peripheralsToRestore: [String]
+  /// The home's time. Its alarms are the app's: they wait while the app is suspended, and end with it.
   public var clock: SimulatedClock
+  let process: SimulatedApp
+  let engine: HomeEngine
+
+  /// Runs `body` with the app's identity. Code on a queue of the app's own needs it to make managers; delegate calls and their
+  /// tasks have it already.
+  public func run<Value>(_ body: () throws -> Value) rethrows -> Value {
+    try process.run(body)
+  }
+
+  /// Time waits until what is on this queue has run: for work that delegate calls put on a queue of the app's own.
+  public func wait(for queue: DispatchQueue) { process.wait(for: queue) }
+
+  /// Keeps time from passing until the hold is released.
+  public func hold() -> SimulatedHold { engine.run { $0.hold() } }
 }

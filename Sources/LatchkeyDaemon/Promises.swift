@@ -40,7 +40,7 @@ extension CentralRequest {
   fileprivate var asksForPromise: Bool {
     switch self {
     case .connect, .cancelConnection, .scan, .stopScan, .perform(_, _, .setNotify): true
-    case .perform: false
+    case .perform, .watchConnections: false
     }
   }
 }

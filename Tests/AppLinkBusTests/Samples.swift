@@ -68,6 +68,11 @@ enum Sample {
           subscriptions: [id(6): [id(3)], id(7): []])),
       .destroyManager(manager), .central(manager, .scan(scan)), .central(manager, .scan(ScanRequest(services: nil))),
       .central(manager, .stopScan),
+      .central(manager, .watchConnections(nil)),
+      .central(
+        manager,
+        .watchConnections(
+          ConnectionWatch(services: [BluetoothUUID(UInt16(0x180F))], peripherals: [peripheral.identifier]))),
       .central(
         manager,
         .connect(
@@ -116,6 +121,7 @@ enum Sample {
       .disconnected(peer, error: nil, unixSeconds: 1.75e9, isReconnecting: true),
       .valueUpdated(peer, characteristic: 3, value: [1]), .nameChanged(peer, nil),
       .nameChanged(peer, ""), .servicesModified(peer, invalidated: [1, 2]),
+      .connectionEvent(peripheral, isConnected: true),
       .serviceAdded(id(4), error: nil), .advertisingStarted(error: nil),
       .subscribed(central, id(6)), .unsubscribed(central, id(6)),
       .readRequested(RemoteRequestIdentifier(1), central, id(6), offset: 22),

@@ -166,6 +166,22 @@ struct SimulatedHomeTests {
     #expect(clock.now == .seconds(71))
   }
 
+  @Test("The page about restoration shows the test that runs")
+  func page() throws {
+    let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+      .deletingLastPathComponent()
+    func text(_ path: String) throws -> String {
+      try String(contentsOf: root.appending(path: path), encoding: .utf8)
+    }
+    let page = try text("Sources/CoreBluetoothTestKit/CoreBluetoothTestKit.docc/Restoration.md")
+    let code = try text("Tests/TestKitTests/RestorationTests.swift")
+    #expect(
+      page.contains("```swift\n" + code + "```\n"), "copy Tests/TestKitTests/RestorationTests.swift into the page")
+    // Without the imports and the attribute, as people count.
+    let body = code.split(separator: "\n").drop { !$0.hasPrefix("func ") }
+    #expect(body.count <= 30)
+  }
+
   @Test("S10: an app that was killed is launched when its peripheral comes back, and is restored first")
   func relaunch() async throws {
     await home.advance(by: .seconds(60))

@@ -30,7 +30,8 @@ package struct Device1: InterfaceTable {
   package let txPower = Property("TxPower", .transmitPower, .sometimes)
   package let servicesResolved = Property("ServicesResolved", .bool)
   package let advertisingFlags = Property("AdvertisingFlags", .bytes, .sometimes)
-  package let advertisingData = Property("AdvertisingData", .untyped("a{yv}"))
+  /// The contents that have no property of their own, by AD type. Experimental.
+  package let advertisingData = Property("AdvertisingData", .advertisingData, .sometimes)
   package let wakeAllowed = Property("WakeAllowed", .bool, .writable)
   package let sets = Property("Sets", .untyped("a{oa{sv}}"))
 }

@@ -38,6 +38,7 @@ extension BluetoothSystem {
     }
     for service in managers[key]?.services.keys.sorted() ?? [] { removeService(key, service) }
     managers[key]?.scan = nil
+    managers[key]?.watched = nil
     managers[key]?.advertisement = nil
     managers[key]?.isAdvertisingUnannounced = false
     persistManager(key)
@@ -47,7 +48,7 @@ extension BluetoothSystem {
   /// Answers a request of an app that may not use Bluetooth. The library sends one only if it did not know that yet.
   mutating func refuse(_ request: CentralRequest, _ key: ManagerKey) {
     switch request {
-    case .scan, .stopScan, .cancelConnection: break
+    case .scan, .stopScan, .cancelConnection, .watchConnections: break
     case .connect(let peer, _): tell(key, .failedToConnect(peer, Self.notAllowed))
     case .perform(let peer, let identifier, _):
       tell(key, .operationCompleted(peer, identifier, .failed(Self.notAllowed)))

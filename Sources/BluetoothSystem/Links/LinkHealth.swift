@@ -170,6 +170,7 @@ extension BluetoothSystem {
 
   /// bluetoothd says why a link ended (Device1.Disconnected, later than BlueZ 5.82).
   mutating func linkEnded(_ path: ObjectPath, _ reason: String) {
+    bluez.devices[path]?.linkEnded(because: reason)
     guard reason == "org.bluez.Reason.Authentication", let device = bluez.devices[path], device.isBonded else { return }
     if links[device.peer, default: LinkHealth()].keyWasRefused() { pairingIsGone(device.peer) }
   }

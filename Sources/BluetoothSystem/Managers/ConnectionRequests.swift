@@ -101,8 +101,8 @@ extension BluetoothSystem {
     tell(
       key,
       .disconnected(
-        peer, error: .coreBluetooth(.connectionTimeout, message: "The connection has timed out unexpectedly."),
-        unixSeconds: unixSeconds, isReconnecting: peripheral.isWanted))
+        peer, error: PeerError(endOfLink: bluez.device(peer)?.endReason), unixSeconds: unixSeconds,
+        isReconnecting: peripheral.isWanted))
     persistPeripheral(key, peer)
     alert(key, peer, peripheral.options.notifyOnDisconnection, "disconnected")
   }

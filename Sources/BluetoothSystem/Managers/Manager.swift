@@ -11,6 +11,7 @@ struct Manager: Sendable {
   // Central role
   var scan: Scan?
   var peripherals: [PeerIdentifier: Peripheral] = [:]
+  var watched: WatchedConnections?
 
   // Peripheral role
   var services: [LocalAttributeIdentifier: ServiceRecord] = [:]
@@ -43,6 +44,7 @@ struct Manager: Sendable {
     toldState = nil
     credit.withdraw()
     scan?.forgetReported()
+    watched = nil
   }
 
   /// The delegate is told this state, unless it knows it. Returns whether it is news.

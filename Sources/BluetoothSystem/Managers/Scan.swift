@@ -12,24 +12,23 @@ struct Scan: Sendable {
     (self.request, self.reported) = (request, reported)
   }
 
-  private var asked: [BluetoothUUID] { (request.services ?? []) + request.solicitedServices }
-
   /// In the background, a scan without a filter finds nothing (Apple, "Core Bluetooth Background Processing").
   func goesOn(inForeground isInForeground: Bool) -> Bool { isInForeground || request.services?.isEmpty == false }
 
   /// The services that this scan asks for and that an overflow area may contain (B6).
   func found(in overflow: OverflowArea) -> [BluetoothUUID] { (request.services ?? []).filter(overflow.mayContain) }
 
-  /// A peripheral that offers these services was seen. Returns whether to tell the app.
+  /// A peripheral that offers and solicits these services was seen. Returns whether to tell the app.
   /// - Parameter overflow: its overflow area. Only a scan that asks for a service finds it there.
   mutating func takes(
-    _ peer: PeerIdentifier, offering services: Set<BluetoothUUID>, overflow: OverflowArea?,
-    inForeground isInForeground: Bool
+    _ peer: PeerIdentifier, offering services: Set<BluetoothUUID>, soliciting solicited: [BluetoothUUID],
+    overflow: OverflowArea?, inForeground isInForeground: Bool
   ) -> Bool {
-    let asked = asked
-    guard
-      asked.isEmpty || asked.contains(where: services.contains) || overflow.map({ !found(in: $0).isEmpty }) ?? false
-    else { return false }
+    let isAsked =
+      request.uuidCount == 0 || request.services?.contains(where: services.contains) == true
+      || request.solicitedServices.contains(where: solicited.contains)
+      || overflow.map({ !found(in: $0).isEmpty }) ?? false
+    guard isAsked else { return false }
     let isFirst = reported.insert(peer).inserted
     return isFirst || request.allowDuplicates && isInForeground
   }
@@ -55,9 +54,9 @@ extension DiscoveryFilter {
     var isOpen = isSearching || findsOverflow
     for (scan, isInForeground) in scans {
       if isInForeground, scan.request.allowDuplicates { duplicateData = true }
-      if scan.request.uuidCount == 0 { isOpen = true }
+      // bluetoothd's filter looks at offered services only.
+      if scan.request.uuidCount == 0 || !scan.request.solicitedServices.isEmpty { isOpen = true }
       uuids.formUnion(scan.request.services ?? [])
-      uuids.formUnion(scan.request.solicitedServices)
     }
     self.uuids = isOpen ? [] : uuids.sorted()
     // For a peripheral whose advertisement does not set a discoverable flag, bluetoothd reports only the address,

@@ -90,9 +90,10 @@ extension BluetoothSystem {
     let overflow = configuration.overflowCompany.flatMap { advertisement.takeOverflow(of: $0) }
     for key in activeScans {
       let isInForeground = isInForeground(key)
-      guard
-        managers[key]?.scan?.takes(peer, offering: offered, overflow: overflow, inForeground: isInForeground) == true
-      else { continue }
+      let isTold = managers[key]?.scan?.takes(
+        peer, offering: offered, soliciting: advertisement.solicitedServiceUUIDs, overflow: overflow,
+        inForeground: isInForeground)
+      guard isTold == true else { continue }
       if let overflow {
         let found = managers[key]?.scan?.found(in: overflow) ?? []
         advertisement.overflowServiceUUIDs = found.filter { !offered.contains($0) }

@@ -140,6 +140,7 @@ extension BluetoothSystem {
       OpenRemoteRequest(
         callback: callback, manager: key, central: device.peer, isRead: isRead,
         deadline: now + configuration.remoteRequestBudget))
+    bluez.devices[request.device]?.requestCame(mtu: Int(request.mtu))
     return (centralSnapshot(device.peer, mtu: request.mtu), identifier)
   }
 

@@ -1,0 +1,224 @@
+import CoreBluetooth
+import Foundation
+
+/// A service of a simulated peripheral.
+public struct SimulatedService: Sendable {
+  public var uuid: CBUUID
+  public var characteristics: [SimulatedCharacteristic]
+
+  /// - Parameter uuid: A UUID as `CBUUID(string:)` takes it.
+  public init(_ uuid: String, _ characteristics: [SimulatedCharacteristic]) {
+    self.uuid = CBUUID(string: uuid)
+    self.characteristics = characteristics
+  }
+}
+
+/// A characteristic of a simulated peripheral, and what the peripheral does when it is read or written.
+public struct SimulatedCharacteristic: Sendable {
+  public var uuid: CBUUID
+  public var properties: CBCharacteristicProperties
+  public var value: Data
+  public var read: (@Sendable () throws -> Data)?
+  public var write: (@Sendable (Data) throws -> Void)?
+
+  /// - Parameters:
+  ///   - uuid: A UUID as `CBUUID(string:)` takes it.
+  ///   - properties: What centrals may do with it.
+  ///   - value: The value at the start.
+  ///   - read: Returns the value for one read. Without it, the value is what was set or written last.
+  ///   - write: Is told of each write, before the central is. Without it, every write succeeds.
+  ///
+  /// If `read` or `write` throws a `CBATTError`, the central gets that error; any other error becomes `unlikelyError`.
+  public init(
+    _ uuid: String, _ properties: CBCharacteristicProperties, value: Data = Data(),
+    read: (@Sendable () throws -> Data)? = nil, write: (@Sendable (Data) throws -> Void)? = nil
+  ) {
+    self.uuid = CBUUID(string: uuid)
+    self.properties = properties
+    self.value = value
+    self.read = read
+    self.write = write
+  }
+}
+
+/// A peripheral in a simulated home: a machine of its own, which advertises its services and answers as the test says.
+/// `SimulatedHome` moves it, switches it off and reboots it by its name.
+public final class SimulatedPeripheral: @unchecked Sendable {
+  public let name: String
+  private let services: [SimulatedService]
+  private let lock = NSLock()
+  private var characteristics: [CBUUID: SimulatedCharacteristic] = [:]
+  private var received: [(uuid: CBUUID, value: Data)] = []
+  /// `nil` while the peripheral is off.
+  private weak var run: PeripheralRun?
+
+  init(name: String, services: [SimulatedService]) {
+    self.name = name
+    self.services = services
+    for characteristic in services.flatMap(\.characteristics) {
+      precondition(
+        characteristics.updateValue(characteristic, forKey: characteristic.uuid) == nil,
+        "\(name) has two characteristics \(characteristic.uuid): the kit finds a characteristic by its UUID")
+    }
+  }
+
+  /// The value of a characteristic now.
+  public func value(of uuid: String) -> Data { lock.withLock { characteristics[known(uuid)]?.value } ?? Data() }
+
+  /// Sets the value of a characteristic, and sends it to its subscribers.
+  public func setValue(_ value: Data, of uuid: String) {
+    let identifier = known(uuid)
+    let run = lock.withLock {
+      characteristics[identifier]?.value = value
+      return self.run
+    }
+    run?.send(value, identifier)
+  }
+
+  /// How many centrals are subscribed to a characteristic.
+  public func subscriberCount(of uuid: String) -> Int {
+    let identifier = known(uuid)
+    return lock.withLock { run }?.subscriberCount(identifier) ?? 0
+  }
+
+  /// What centrals wrote to a characteristic, in order.
+  public func writes(to uuid: String) -> [Data] {
+    let identifier = known(uuid)
+    return lock.withLock { received.filter { $0.uuid == identifier }.map(\.value) }
+  }
+
+  private func known(_ text: String) -> CBUUID {
+    let uuid = CBUUID(string: text)
+    precondition(
+      services.contains { $0.characteristics.contains { $0.uuid == uuid } }, "\(name) has no characteristic \(text)")
+    return uuid
+  }
+
+  // MARK: One run
+
+  fileprivate func begin(_ run: PeripheralRun) { lock.withLock { self.run = run } }
+
+  func launch() -> AnyObject { PeripheralRun(self) }
+
+  fileprivate func makeServices() -> [CBMutableService] {
+    services.map { service in
+      let made = CBMutableService(type: service.uuid, primary: true)
+      made.characteristics = service.characteristics.map { characteristic in
+        var permissions: CBAttributePermissions = []
+        if characteristic.properties.contains(.read) { permissions.insert(.readable) }
+        if !characteristic.properties.isDisjoint(with: [.write, .writeWithoutResponse]) {
+          permissions.insert(.writeable)
+        }
+        return CBMutableCharacteristic(
+          type: characteristic.uuid, properties: characteristic.properties, value: nil, permissions: permissions)
+      }
+      return made
+    }
+  }
+
+  fileprivate var advertisement: [String: Any] {
+    [CBAdvertisementDataServiceUUIDsKey: services.map(\.uuid), CBAdvertisementDataLocalNameKey: name]
+  }
+
+  fileprivate func answerRead(_ uuid: CBUUID) throws -> Data {
+    guard let characteristic = lock.withLock({ characteristics[uuid] }) else { throw CBATTError(.attributeNotFound) }
+    return try characteristic.read?() ?? characteristic.value
+  }
+
+  fileprivate func takeWrite(_ value: Data, _ uuid: CBUUID) throws {
+    try lock.withLock({ characteristics[uuid] })?.write?(value)
+    lock.withLock {
+      characteristics[uuid]?.value = value
+      received.append((uuid, value))
+    }
+  }
+}
+
+/// The peripheral's app: it runs while its machine is on.
+private final class PeripheralRun: NSObject, CBPeripheralManagerDelegate, @unchecked Sendable {
+  private let peripheral: SimulatedPeripheral
+  private let lock = NSLock()
+  private var published: [CBUUID: CBMutableCharacteristic] = [:]
+  private var wasOn = false
+  private var unsent: [(value: Data, uuid: CBUUID)] = []
+  // Set once, in `init`.
+  private var manager: CBPeripheralManager?
+
+  init(_ peripheral: SimulatedPeripheral) {
+    self.peripheral = peripheral
+    super.init()
+    peripheral.begin(self)
+    manager = CBPeripheralManager(
+      delegate: self, queue: DispatchQueue(label: peripheral.name),
+      options: [CBPeripheralManagerOptionRestoreIdentifierKey: peripheral.name])
+  }
+
+  func subscriberCount(_ uuid: CBUUID) -> Int {
+    lock.withLock { published[uuid] }?.subscribedCentrals?.count ?? 0
+  }
+
+  func send(_ value: Data, _ uuid: CBUUID) {
+    lock.withLock { unsent.append((value, uuid)) }
+    sendUnsent()
+  }
+
+  private func sendUnsent() {
+    lock.withLock {
+      while let first = unsent.first {
+        guard let characteristic = published[first.uuid], manager?.state == .poweredOn else {
+          // Nobody is subscribed to what is not published.
+          unsent = []
+          return
+        }
+        guard manager?.updateValue(first.value, for: characteristic, onSubscribedCentrals: nil) == true else { return }
+        unsent.removeFirst()
+      }
+    }
+  }
+
+  private func take(_ services: [CBMutableService]) {
+    let characteristics = services.flatMap { $0.characteristics ?? [] }.compactMap { $0 as? CBMutableCharacteristic }
+    lock.withLock { published = Dictionary(characteristics.map { ($0.uuid, $0) }) { first, _ in first } }
+  }
+
+  func peripheralManager(_ manager: CBPeripheralManager, willRestoreState dict: [String: Any]) {
+    take(dict[CBPeripheralManagerRestoredStateServicesKey] as? [CBMutableService] ?? [])
+  }
+
+  func peripheralManagerDidUpdateState(_ manager: CBPeripheralManager) {
+    let isOn = manager.state == .poweredOn
+    lock.withLock {
+      // What is published ends with the radio. What was restored while the radio is off does not.
+      if wasOn, !isOn { published = [:] }
+      wasOn = isOn
+    }
+    guard isOn else { return }
+    if lock.withLock({ published.isEmpty }) {
+      let services = peripheral.makeServices()
+      take(services)
+      for service in services { manager.add(service) }
+    }
+    if !manager.isAdvertising { manager.startAdvertising(peripheral.advertisement) }
+  }
+
+  func peripheralManager(_ manager: CBPeripheralManager, didReceiveRead request: CBATTRequest) {
+    do {
+      let value = try peripheral.answerRead(request.characteristic.uuid)
+      guard request.offset <= value.count else { return manager.respond(to: request, withResult: .invalidOffset) }
+      request.value = value.dropFirst(request.offset)
+      manager.respond(to: request, withResult: .success)
+    } catch { manager.respond(to: request, withResult: code(of: error)) }
+  }
+
+  func peripheralManager(_ manager: CBPeripheralManager, didReceiveWrite requests: [CBATTRequest]) {
+    guard let first = requests.first else { return }
+    do {
+      for request in requests { try peripheral.takeWrite(request.value ?? Data(), request.characteristic.uuid) }
+      manager.respond(to: first, withResult: .success)
+    } catch { manager.respond(to: first, withResult: code(of: error)) }
+  }
+
+  func peripheralManagerIsReady(toUpdateSubscribers manager: CBPeripheralManager) { sendUnsent() }
+
+  private func code(of error: any Error) -> CBATTError.Code { (error as? CBATTError)?.code ?? .unlikelyError }
+}
