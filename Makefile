@@ -1,10 +1,7 @@
 # make demo   installs missing dependencies, builds in release mode, and runs the main scenario.
 # make test   lint, build, every test: what CI runs.
-<<<<<<< HEAD
 # make soak SEEDS=n  carries out random schedules of calls, deaths and faults in release mode; docs/schedules.md.
-=======
 # make test-outside  builds a package that depends on the products, as an app's own package does; minutes.
->>>>>>> 6b22fda9f772d0576f30bbe8753f40e597ad70eb
 # make test-systemd  Latchkey under a booted systemd, with 1,000 kills; needs root.
 # make test-bluez  runs the suite of BlueZ behaviour on the simulator and on bluetoothd; prints the differences.
 # make vm     builds the image of the virtual machines, once; see docs/machines.md.
@@ -40,13 +37,8 @@ BENCH_ARGUMENTS ?=
 # The time limit of the tests: ten times what they need.
 TEST_LIMIT_SECONDS ?= 1800
 
-<<<<<<< HEAD
 .PHONY: demo test soak test-systemd vm test-air test-vm test-warp bench deb test-deb lint clean
-.PHONY: docs bench-vm test-bluez test-doctor test-pairing test-power-cut test-disk-cut dependencies test-dependencies package-dependencies
-=======
-.PHONY: demo test test-systemd vm test-air test-vm test-warp bench deb test-deb lint clean
 .PHONY: docs test-outside bench-vm test-bluez test-doctor test-pairing test-power-cut test-disk-cut dependencies test-dependencies package-dependencies
->>>>>>> 6b22fda9f772d0576f30bbe8753f40e597ad70eb
 
 demo: dependencies
 	$(SWIFT) build -c release --product latchkeyd
@@ -62,15 +54,13 @@ test: test-dependencies lint
 	$(MAKE) soak SEEDS=200 SECONDS_AT_LEAST=120
 	scripts/run-tests $(TEST_LIMIT_SECONDS) $(SWIFT) test --skip-build
 
-<<<<<<< HEAD
 # At least so many seeds, and as many as those seconds hold.
 soak: dependencies
 	$(SWIFT) build -c release --product schedule-soak
 	"$$($(SWIFT) build -c release --show-bin-path)/schedule-soak" --seeds $(SEEDS) --seconds $(SECONDS_AT_LEAST) $(SOAK_ARGUMENTS)
-=======
+
 test-outside: test-dependencies
 	SWIFT="$(SWIFT)" scripts/check-outside-package
->>>>>>> 6b22fda9f772d0576f30bbe8753f40e597ad70eb
 
 test-systemd: test-dependencies
 	$(SWIFT) build --build-tests
@@ -140,7 +130,7 @@ test-deb: package-dependencies test-dependencies
 	  /scripts/test-packages.booted
 
 lint:
-	$(SWIFT) format lint --strict -r Sources Tests Benchmarks lockfirmware-sim Package.swift
+	$(SWIFT) format lint --strict -r Sources Tests Benchmarks Examples lockfirmware-sim Package.swift
 	scripts/check-imports
 	scripts/generate-api-uses --check
 

@@ -99,7 +99,7 @@ struct Reference: Sendable {
     case .cancelConnection(let peer):
       if book.held.remove(peer) != nil { book.cancelled.insert(peer) }
       book.connected.remove(peer)
-    case .perform: break
+    case .perform, .watchConnections: break
     }
     books[caller] = book
   }
