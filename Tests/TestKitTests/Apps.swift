@@ -41,7 +41,7 @@ final class TaskApp: NSObject, CBCentralManagerDelegate, @unchecked Sendable {
     lamp = peripheral
     Task { @MainActor in
       await notes.add("found")
-      Task.detached { central.connect(peripheral) }
+      Task { central.connect(peripheral) }
     }
   }
 }
