@@ -111,8 +111,8 @@ let package = Package(
     library(
       "BlueZSimulator",
       [
-        "BlueZ", "BlueZModel", "BlueZBus", "SystemBus", "Radio", "Timekeeping", "TimeTypes", "Journal",
-        "JournalEvents", "BusValue", log,
+        "BlueZ", "BlueZModel", "BlueZBus", "BluetoothTypes", "SystemBus", "Radio", "Timekeeping", "TimeTypes",
+        "Journal", "JournalEvents", "BusValue", log,
       ]),
 
     // The interface to apps, as values and over the bus.
@@ -243,6 +243,8 @@ let package = Package(
     program("heart-rate-strap", ["CoreBluetooth", "LatchkeyTime"], path: "Examples/HeartRateStrap/Sources"),
     program("history-sensor", ["CoreBluetooth", "LatchkeyTime"], path: "Examples/HistorySensor/Sources"),
     program("history-reader", ["CoreBluetooth"], path: "Examples/HistoryReader/Sources"),
+    program("picture-sender", ["CoreBluetooth", "LatchkeyTime"], path: "Examples/PictureSender/Sources"),
+    program("picture-receiver", ["CoreBluetooth", "LatchkeyTime"], path: "Examples/PictureReceiver/Sources"),
 
     tests("ChildProcessesTests", ["ChildProcesses", "Threads"]),
     tests("TimekeepingTests", ["Timekeeping", "LatchkeyTime", "Journal", "JournalEvents", "TimeTypes", log]),

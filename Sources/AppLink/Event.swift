@@ -50,6 +50,11 @@ package struct Event: Sendable, Hashable {
     case requestExpired(RemoteRequestIdentifier)
     /// This many more values may be pushed (`updateValue`). The first credit comes with `serviceAdded`.
     case updateCredit(Int)
+    /// An L2CAP channel's PSM; 0 if it could not be published.
+    case channelPublished(psm: UInt16, error: PeerError?)
+    case channelUnpublished(psm: UInt16, error: PeerError?)
+    /// A central has opened a channel.
+    case channelOpened(CentralSnapshot, psm: UInt16, ChannelDescriptor, mtu: UInt16)
 
     // The user; these events are for the app itself
     /// The user asks the app for an action, by name. The app ends it with one `completeAction`.
@@ -76,6 +81,8 @@ package enum OperationResult: Sendable, Hashable {
   case notifying(Bool)
   /// In dBm.
   case rssi(Int8)
+  /// An L2CAP channel: its socket, and the longest packet that may be sent, in bytes.
+  case channel(ChannelDescriptor, mtu: UInt16)
 }
 
 package struct CentralRestoration: Sendable, Hashable, Codable {

@@ -6,6 +6,7 @@ extension Event {
     case servicesModified, connectionEvent
     case serviceAdded, advertisingStarted, subscribed, unsubscribed, readRequested, writeRequested, requestExpired
     case updateCredit
+    case channelPublished, channelUnpublished, channelOpened
     case actionRequested = "action"
   }
 }
@@ -34,6 +35,9 @@ extension Event.Body {
     case .requestExpired: .requestExpired
     case .actionRequested: .actionRequested
     case .updateCredit: .updateCredit
+    case .channelPublished: .channelPublished
+    case .channelUnpublished: .channelUnpublished
+    case .channelOpened: .channelOpened
     }
   }
 }

@@ -53,6 +53,11 @@ package enum PeripheralRequest: Sendable, Hashable {
   /// Pushes a value to subscribers, or to all of them if `centrals` is `nil`. The library waits when its credit is
   /// spent.
   case updateValue(LocalAttributeIdentifier, value: [UInt8], centrals: [PeerIdentifier]?)
+  /// Lets centrals open L2CAP channels. With the PSM 0, the system chooses one. An app whose system came back asks for the
+  /// one that it had.
+  case publishChannel(psm: UInt16, requiresEncryption: Bool)
+  /// With the PSM 0, all channels of the manager.
+  case unpublishChannel(psm: UInt16)
 }
 
 /// A question that `CBCentralManager` answers to its caller at once.
@@ -176,6 +181,7 @@ package enum PeripheralOperation: Sendable, Hashable, Codable {
   case readDescriptor(AttributeHandle)
   case writeDescriptor(AttributeHandle, value: [UInt8])
   case readRSSI
+  case openChannel(psm: UInt16)
 }
 
 /// What a manager's delegate has been told so far. With it, a system that came back can tell the app what it missed,

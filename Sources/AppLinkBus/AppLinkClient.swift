@@ -35,7 +35,8 @@ package final class AppLinkClient: AppLinkConnection {
   /// Connects to the bus. The system need not be there yet. Called once. Throws `BusError` if there is no bus.
   package func start() throws(BusError) {
     let started = AppLinkClientSession(
-      bus: try Bus(address: address), logger: logger, time: time, delegate: delegate)
+      bus: try Bus(address: address, limits: MessageLimits(signalsMayHaveDescriptors: true)), logger: logger,
+      time: time, delegate: delegate)
     // Set before the first call of the delegate, which may use the link.
     session.withLock { $0 = started }
     try started.start()
@@ -328,7 +329,7 @@ actor AppLinkClientSession {
   private func receive(_ signal: IncomingSignal) {
     guard isAttached, !isClosed, signal.sender == owner, signal.path == AppLinkName.path,
       signal.interface == AppLinkName.appInterface
-    else { return }
+    else { return signal.arguments.closeDescriptors() }
     do throws(BusError) {
       delegate?.linkDidReceive(try EventCoding.event(signal.member, signal.arguments))
     } catch {

@@ -119,11 +119,14 @@ actor AppLinkServerSession {
     let signal = OutgoingSignal(
       path: AppLinkName.path, interface: AppLinkName.appInterface, member: message.name,
       arguments: message.arguments, destination: connection.name)
-    bus.assumeIsolated { bus in
-      do throws(BusError) {
-        try bus.emit(signal)
-      } catch {
-        self.assumeIsolated { $0.logger.error("an event was not sent", metadata: ["error": "\(error)"]) }
+    // A socket in the event is open until the message has a duplicate of it.
+    withExtendedLifetime(event) {
+      bus.assumeIsolated { bus in
+        do throws(BusError) {
+          try bus.emit(signal)
+        } catch {
+          self.assumeIsolated { $0.logger.error("an event was not sent", metadata: ["error": "\(error)"]) }
+        }
       }
     }
   }

@@ -2,6 +2,7 @@ import AppLink
 import BluetoothTypes
 import BusValue
 import FoundationEssentials
+import Glibc
 import SystemBus
 
 /// A type of the vocabulary that D-Bus carries as one value of one type.
@@ -276,4 +277,16 @@ extension RemoteRequestIdentifier: BusWrapper {
 extension EventSequence: BusWrapper {
   var wrapped: UInt64 { rawValue }
   init?(wrapped: UInt64) { self.init(wrapped) }
+}
+
+// MARK: Sockets
+
+extension ChannelDescriptor: BusRepresentable {
+  static var signature: String { "h" }
+  /// The descriptor stays this object's, which has to live until the message is made.
+  var busValue: Value { .fileDescriptor(number) }
+  convenience init(busValue: Value) throws(BusError) {
+    guard case .fileDescriptor(let number) = busValue else { throw malformed("a file descriptor is wanted") }
+    self.init(owning: number) { close($0) }
+  }
 }

@@ -18,10 +18,10 @@ enum EventCoding {
   private static let table = MessageTable<Event.Body>([
     managerRejected, stateChanged, willRestoreCentral, willRestorePeripheral, discovered, connected, failedToConnect,
     disconnected, operationFailed, operationDone, servicesDiscovered, includedServicesDiscovered,
-    characteristicsDiscovered, descriptorsDiscovered, valueRead, notifyingChanged, rssiRead, valueUpdated, nameChanged,
-    servicesModified, connectionEvent, serviceAdded, advertisingStarted, subscribed, unsubscribed, readRequested,
-    writeRequested,
-    requestExpired, actionRequested, updateCredit,
+    characteristicsDiscovered, descriptorsDiscovered, valueRead, notifyingChanged, rssiRead, channelReady, valueUpdated,
+    nameChanged, servicesModified, connectionEvent, serviceAdded, advertisingStarted, subscribed, unsubscribed,
+    readRequested, writeRequested, requestExpired, actionRequested, updateCredit, channelPublished,
+    channelUnpublished, channelOpened,
   ])
 
   static func message(_ event: Event) -> WireMessage {
@@ -83,6 +83,7 @@ enum EventCoding {
   private static let valueRead = result("ValueRead", ["value"], OperationResult.value)
   private static let notifyingChanged = result("NotifyingChanged", ["notifying"], OperationResult.notifying)
   private static let rssiRead = result("RSSIRead", ["rssi"], OperationResult.rssi)
+  private static let channelReady = result("ChannelReady", ["socket", "mtu"], OperationResult.channel)
 
   private static func result<each Argument: BusRepresentable>(
     _ name: String, _ arguments: [String] = [],
@@ -109,6 +110,11 @@ enum EventCoding {
     Event.Body.writeRequested)
   private static let requestExpired = Message("RequestExpired", ["request"], Event.Body.requestExpired)
   private static let updateCredit = Message("UpdateCredit", ["credit"], Event.Body.updateCredit)
+  private static let channelPublished = Message("ChannelPublished", ["psm", "error"], Event.Body.channelPublished)
+  private static let channelUnpublished = Message(
+    "ChannelUnpublished", ["psm", "error"], Event.Body.channelUnpublished)
+  private static let channelOpened = Message(
+    "ChannelOpened", ["central", "psm", "socket", "mtu"], Event.Body.channelOpened)
 
   // MARK: The user
 
@@ -142,6 +148,9 @@ enum EventCoding {
       writeRequested(request, central, characteristic, offset, value, withResponse)
     case .requestExpired(let request): requestExpired(request)
     case .updateCredit(let credit): updateCredit(credit)
+    case .channelPublished(let psm, let error): channelPublished(psm, error)
+    case .channelUnpublished(let psm, let error): channelUnpublished(psm, error)
+    case .channelOpened(let central, let psm, let socket, let mtu): channelOpened(central, psm, socket, mtu)
     case .actionRequested(let action, let name): actionRequested(action, name)
     }
   }
@@ -161,6 +170,7 @@ enum EventCoding {
     case .value(let value): valueRead(peer, operation, value)
     case .notifying(let notifying): notifyingChanged(peer, operation, notifying)
     case .rssi(let rssi): rssiRead(peer, operation, rssi)
+    case .channel(let socket, let mtu): channelReady(peer, operation, socket, mtu)
     }
   }
 }

@@ -12,8 +12,9 @@ enum RequestCoding {
     createManager, resumeManager, destroyManager, scan, stopScan, connect, cancelConnection, watchConnections,
     discoverServices,
     discoverIncludedServices, discoverCharacteristics, discoverDescriptors, readCharacteristic, writeCharacteristic,
-    setNotify, readDescriptor, writeDescriptor, readRSSI, addService, removeService, removeAllServices,
-    startAdvertising, stopAdvertising, updateValue, respond, completeAction, showAlert, report, handled,
+    setNotify, readDescriptor, writeDescriptor, readRSSI, openChannel, addService, removeService, removeAllServices,
+    startAdvertising, stopAdvertising, updateValue, publishChannel, unpublishChannel, respond, completeAction,
+    showAlert, report, handled,
   ])
 
   /// `nil` if no request has this name. The arguments' signature fits the shape.
@@ -72,6 +73,7 @@ enum RequestCoding {
   private static let writeDescriptor = operation(
     "WriteDescriptor", ["descriptor", "value"], PeripheralOperation.writeDescriptor)
   private static let readRSSI = operation("ReadRSSI") { PeripheralOperation.readRSSI }
+  private static let openChannel = operation("OpenChannel", ["psm"], PeripheralOperation.openChannel)
 
   private static func operation<each Argument: BusRepresentable>(
     _ name: String, _ arguments: [String] = [],
@@ -98,6 +100,9 @@ enum RequestCoding {
   private static let stopAdvertising = peripheral("StopAdvertising") { PeripheralRequest.stopAdvertising }
   private static let updateValue = peripheral(
     "UpdateValue", ["characteristic", "value", "centrals"], PeripheralRequest.updateValue)
+  private static let publishChannel = peripheral(
+    "PublishChannel", ["psm", "requires_encryption"], PeripheralRequest.publishChannel)
+  private static let unpublishChannel = peripheral("UnpublishChannel", ["psm"], PeripheralRequest.unpublishChannel)
   private static let respond = Message("Respond", ["request", "error", "value"], Request.respond)
 
   private static func peripheral<each Argument: BusRepresentable>(
@@ -167,6 +172,7 @@ enum RequestCoding {
     case .readDescriptor(let descriptor): readDescriptor(manager, peer, identifier, descriptor)
     case .writeDescriptor(let descriptor, let value): writeDescriptor(manager, peer, identifier, descriptor, value)
     case .readRSSI: readRSSI(manager, peer, identifier)
+    case .openChannel(let psm): openChannel(manager, peer, identifier, psm)
     }
   }
 
@@ -179,6 +185,8 @@ enum RequestCoding {
     case .stopAdvertising: stopAdvertising(manager)
     case .updateValue(let characteristic, let value, let centrals):
       updateValue(manager, characteristic, value, centrals)
+    case .publishChannel(let psm, let requiresEncryption): publishChannel(manager, psm, requiresEncryption)
+    case .unpublishChannel(let psm): unpublishChannel(manager, psm)
     }
   }
 }

@@ -1,4 +1,4 @@
-/// One end of a socket that AcquireNotify or AcquireWrite made. Only the carrier holds the descriptor; others use
+/// One end of a socket that AcquireNotify or AcquireWrite made, or of an L2CAP channel. Only the carrier holds the descriptor; others use
 /// this number.
 package struct ChannelIdentifier: Sendable, Hashable, Comparable {
   package let rawValue: UInt64
@@ -14,4 +14,6 @@ package enum ChannelInput: Sendable, Hashable {
   case data([UInt8])
   /// The other end is closed.
   case closed
+  /// The socket of an L2CAP channel has taken the oldest packet that it had not taken.
+  case taken
 }

@@ -82,6 +82,17 @@ package enum Request: Sendable, Hashable {
   /// The RSSI of the live connection to the device at the call's path. D-Bus has no such method: the carrier uses HCI
   /// Read RSSI for a real controller, and the simulator's extra interface for a simulated one.
   case readConnectionRSSI
+
+  // L2CAP channels over LE. D-Bus has no such methods either: the carrier uses L2CAP sockets for a real controller, and
+  // the simulator's extra interface for a simulated one.
+  /// On a device: opens a channel over the live connection. The reply is `creditChannel`.
+  case openChannel(psm: UInt16)
+  /// On an adapter: lets peers open channels, and replies with the PSM. With 0, one is chosen.
+  case listenForChannels(psm: UInt16, requiresEncryption: Bool)
+  /// Waits for the next channel that a peer opens. The reply is `creditChannel`.
+  case acceptChannel(psm: UInt16)
+  /// Channels that are open stay. The open `acceptChannel` fails with `canceled`.
+  case stopListening(psm: UInt16)
 }
 
 /// Options of WriteValue.

@@ -26,6 +26,9 @@ package enum Reply: Sendable, Hashable {
   case rssi(Int8)
   /// AcquireNotify and AcquireWrite.
   case channel(fileDescriptor: Int32, mtu: UInt16)
+  /// An L2CAP channel to a device. Packets of at most `mtu` bytes may be sent.
+  case creditChannel(ChannelDescriptor, mtu: UInt16, device: ObjectPath)
+  case psm(UInt16)
 }
 
 /// A signal of bluetoothd's objects.

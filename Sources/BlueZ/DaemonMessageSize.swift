@@ -18,7 +18,7 @@ extension DaemonMessage {
 extension Reply {
   fileprivate var byteCount: Int {
     switch self {
-    case .none, .rssi, .channel: 0
+    case .none, .rssi, .channel, .creditChannel, .psm: 0
     case .bytes(let bytes): bytes.count
     case .value(let value): value.byteCount
     case .properties(let properties): properties.byteCount

@@ -22,6 +22,8 @@ actor BlueZClientSession {
   private var isSimulated: Bool?
   /// Addresses of devices. A device's path need not contain its address.
   private var addresses: [ObjectPath: DeviceAddress] = [:]
+  private var adapterAddresses: [ObjectPath: DeviceAddress] = [:]
+  private let channels = ChannelSockets()
 
   private var exports = ExportedObjects()
   private var openCallbacks: [CallbackIdentifier: IncomingCall] = [:]
@@ -110,6 +112,8 @@ actor BlueZClientSession {
     hasAppeared = false
     isSimulated = nil
     addresses = [:]
+    adapterAddresses = [:]
+    channels.stopListening()
     exports = ExportedObjects()
     openCallbacks = [:]
     if wasThere { deliver(.vanished) }
@@ -124,6 +128,9 @@ actor BlueZClientSession {
   }
 
   private func noteAddress(_ path: ObjectPath, _ interfaces: Interfaces) {
+    if let adapter = PropertyValues<Adapter1>(interfaces), let text = adapter.address {
+      adapterAddresses[path] = DeviceAddress(text, kind: adapter.addressType ?? .public)
+    }
     guard let device = PropertyValues<Device1>(interfaces), device.address != nil else { return }
     addresses[path] = device.deviceAddress
   }
@@ -185,9 +192,7 @@ actor BlueZClientSession {
 
   private func call(_ identifier: CallIdentifier, _ path: ObjectPath, _ request: Request) {
     guard let owner, hasAppeared else { return }
-    if request == .readConnectionRSSI, isSimulated == false {
-      return readControllerRSSI(identifier, path)
-    }
+    if request.isOfController, isSimulated == false { return askController(identifier, path, request) }
     if let refusal = exports.add(request) {
       return deliver(.reply(identifier, .failure(refusal)))
     }
@@ -195,7 +200,7 @@ actor BlueZClientSession {
     let coded = RequestCoding.call(request, onDescriptor: path.remoteAttribute?.kind == .descriptor)
     var call = MethodCall(
       to: owner, path: path, interface: coded.interface, member: coded.member, arguments: coded.arguments)
-    call.acceptsFileDescriptors = request == .acquireNotify || request == .acquireWrite
+    call.acceptsFileDescriptors = request.returnsDescriptor
     let generation = generation
     bus.assumeIsolated { bus in
       bus.call(call) { result in
@@ -209,20 +214,24 @@ actor BlueZClientSession {
     _ generation: UInt64
   ) {
     // A reply that arrives after its bluetoothd has gone is ignored: the call has failed with `vanished`.
-    guard generation == self.generation else { return }
+    guard generation == self.generation else {
+      for value in (try? result.get()) ?? [] { value.closeDescriptors() }
+      return
+    }
     switch result {
     case .success(let values):
       exports.finish(request, succeeded: true)
-      if request == .readConnectionRSSI { isSimulated = true }
+      if request.isOfController { isSimulated = true }
       guard let reply = ReplyCoding.reply(values, to: request) else {
+        for value in values { value.closeDescriptors() }
         return deliver(.reply(identifier, .failure(.failed("bluetoothd returned what the method doesn't"))))
       }
       deliver(.reply(identifier, .success(reply)))
     case .failure(let error):
       exports.finish(request, succeeded: false)
-      if request == .readConnectionRSSI, isSimulated == nil, Self.saysUnknown(error) {
+      if request.isOfController, isSimulated == nil, Self.saysUnknown(error) {
         isSimulated = false
-        return readControllerRSSI(identifier, path)
+        return askController(identifier, path, request)
       }
       // The bus is gone, and the client is about to be told. Until then the call has no result.
       if error.name == BusError.Name.disconnected { return }
@@ -232,6 +241,34 @@ actor BlueZClientSession {
 
   private static func saysUnknown(_ error: BusError) -> Bool {
     [BusError.Name.unknownMethod, BusError.Name.unknownInterface].contains(error.name)
+  }
+
+  /// Asks the controller or the kernel, because bluetoothd has no such method.
+  private func askController(_ identifier: CallIdentifier, _ path: ObjectPath, _ request: Request) {
+    if request == .readConnectionRSSI { return readControllerRSSI(identifier, path) }
+    let generation = generation
+    channels.handle(request, path, address: addresses[path], adapterAddress: adapterAddress(of: path)) { [bus] result in
+      bus.enqueue { _ in
+        self.assumeIsolated { session in
+          guard generation == session.generation else { return }
+          session.deliver(.reply(identifier, result.map { session.naming($0) }))
+        }
+      }
+    }
+  }
+
+  /// A device that opened a channel is known to the kernel by its address. bluetoothd's path for it may contain another.
+  private func naming(_ reply: Reply) -> Reply {
+    guard case .creditChannel(let channel, let mtu, let device) = reply, addresses[device] == nil,
+      let address = device.deviceAddress(kind: .public),
+      let path = addresses.first(where: { $0.value.bits == address.bits })?.key
+    else { return reply }
+    return .creditChannel(channel, mtu: mtu, device: path)
+  }
+
+  /// The address of the adapter at a path, or above it.
+  private func adapterAddress(of path: ObjectPath) -> DeviceAddress? {
+    adapterAddresses[path] ?? path.parent.flatMap { adapterAddresses[$0] }
   }
 
   private func readControllerRSSI(_ identifier: CallIdentifier, _ path: ObjectPath) {

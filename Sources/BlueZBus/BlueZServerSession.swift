@@ -149,7 +149,8 @@ actor BlueZServerSession {
     if case .success = result { succeeded = true }
     settle(open, succeeded: succeeded)
     let values = result.map { ReplyCoding.values($0) }.mapError { BusError($0) }
-    bus.assumeIsolated { $0.reply(to: open.call, with: values) }
+    // A socket in the result is open until the message has a duplicate of it.
+    withExtendedLifetime(result) { bus.assumeIsolated { $0.reply(to: open.call, with: values) } }
   }
 
   /// Failed and withdrawn registrations are removed.

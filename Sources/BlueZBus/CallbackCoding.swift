@@ -146,15 +146,3 @@ extension [Value] {
     for value in self where value != taken.map({ .fileDescriptor($0) }) { value.closeDescriptors() }
   }
 }
-
-extension Value {
-  func closeDescriptors() {
-    switch self {
-    case .fileDescriptor(let descriptor): Glibc.close(descriptor)
-    case .array(_, let members), .structure(let members): for member in members { member.closeDescriptors() }
-    case .dictionary(_, _, let members): for member in members.values { member.closeDescriptors() }
-    case .variant(let inner): inner.closeDescriptors()
-    default: break
-    }
-  }
-}

@@ -124,7 +124,18 @@ enum Interfaces1 {
     ])
 
   private static let controller = InterfaceDescription(
-    simulatedController, methods: [Method("ReadConnectionRSSI", returns: [Argument("rssi", "n")])])
+    simulatedController,
+    methods: [
+      Method("ReadConnectionRSSI", returns: [Argument("rssi", "n")]),
+      Method("OpenChannel", [Argument("psm", "q")], returns: channel),
+      Method(
+        "ListenForChannels", [Argument("psm", "q"), Argument("requires_encryption", "b")],
+        returns: [Argument("psm", "q")]),
+      Method("AcceptChannel", [Argument("psm", "q")], returns: channel),
+      Method("StopListening", [Argument("psm", "q")]),
+    ])
+
+  private static let channel = [Argument("device", "o"), Argument("socket", "h"), Argument("mtu", "q")]
 
   // MARK: Interfaces beyond Low Energy, without an implementation here
 

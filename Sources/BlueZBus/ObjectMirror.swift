@@ -23,7 +23,8 @@ struct ObjectMirror {
       case BusName.objectManager: call.path == .root ? .objectManager : nil
       case BusName.properties: interfaces == nil ? nil : .properties
       case Interfaces1.simulatedController:
-        interfaces?[InterfaceName.device] == nil ? nil : Interfaces1.all[Interfaces1.simulatedController]
+        interfaces?[InterfaceName.device] == nil && interfaces?[InterfaceName.adapter] == nil
+          ? nil : Interfaces1.all[Interfaces1.simulatedController]
       case let name?: interfaces?[name] == nil ? nil : Interfaces1.all[name]
       case nil: nil
       }

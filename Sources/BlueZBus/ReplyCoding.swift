@@ -1,5 +1,7 @@
 import BlueZ
+import BluetoothTypes
 import BusValue
+import Glibc
 import SystemBus
 
 /// Replies as method results, and back.
@@ -13,6 +15,9 @@ enum ReplyCoding {
     case .objects(let objects): [ObjectCoding.value(objects)]
     case .strings(let strings): [.strings(strings)]
     case .rssi(let rssi): [.int16(Int16(rssi))]
+    case .creditChannel(let channel, let mtu, let device):
+      [.path(device), .fileDescriptor(channel.number), .uint16(mtu)]
+    case .psm(let psm): [.uint16(psm)]
     case .channel(let fileDescriptor, let mtu): [.fileDescriptor(fileDescriptor), .uint16(mtu)]
     }
   }
@@ -33,6 +38,14 @@ enum ReplyCoding {
       guard values.count == 2, case .fileDescriptor(let descriptor) = values[0], case .uint16(let mtu) = values[1]
       else { return nil }
       return .channel(fileDescriptor: descriptor, mtu: mtu)
+    case .openChannel, .acceptChannel:
+      guard values.count == 3, case .path(let device) = values[0], case .fileDescriptor(let number) = values[1],
+        case .uint16(let mtu) = values[2]
+      else { return nil }
+      return .creditChannel(ChannelDescriptor(owning: number) { close($0) }, mtu: mtu, device: device)
+    case .listenForChannels:
+      guard case .uint16(let psm)? = first else { return nil }
+      return .psm(psm)
     default: return Reply.none
     }
   }

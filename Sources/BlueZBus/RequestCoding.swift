@@ -81,6 +81,12 @@ enum RequestCoding {
       return standard(InterfaceName.agentManager, "RequestDefaultAgent", [.path(path)])
     case .unregisterAgent(let path): return standard(InterfaceName.agentManager, "UnregisterAgent", [.path(path)])
     case .readConnectionRSSI: return standard(Interfaces1.simulatedController, "ReadConnectionRSSI")
+    case .openChannel(let psm): return standard(Interfaces1.simulatedController, "OpenChannel", [.uint16(psm)])
+    case .listenForChannels(let psm, let requiresEncryption):
+      return standard(
+        Interfaces1.simulatedController, "ListenForChannels", [.uint16(psm), .bool(requiresEncryption)])
+    case .acceptChannel(let psm): return standard(Interfaces1.simulatedController, "AcceptChannel", [.uint16(psm)])
+    case .stopListening(let psm): return standard(Interfaces1.simulatedController, "StopListening", [.uint16(psm)])
     }
   }
 
@@ -148,6 +154,15 @@ enum RequestCoding {
     case (InterfaceName.agentManager, "UnregisterAgent"):
       return .request(.unregisterAgent(path: try arguments.path(0)))
     case (Interfaces1.simulatedController, "ReadConnectionRSSI"): return .request(.readConnectionRSSI)
+    case (Interfaces1.simulatedController, "OpenChannel"):
+      return .request(.openChannel(psm: try arguments.unsigned16(0)))
+    case (Interfaces1.simulatedController, "ListenForChannels"):
+      return .request(
+        .listenForChannels(psm: try arguments.unsigned16(0), requiresEncryption: try arguments.flag(1)))
+    case (Interfaces1.simulatedController, "AcceptChannel"):
+      return .request(.acceptChannel(psm: try arguments.unsigned16(0)))
+    case (Interfaces1.simulatedController, "StopListening"):
+      return .request(.stopListening(psm: try arguments.unsigned16(0)))
     default: return nil
     }
   }
@@ -215,6 +230,10 @@ struct Arguments {
   }
   func unsigned32(_ index: Int) throws(BusError) -> UInt32 {
     guard case .uint32(let value) = try value(index) else { throw wrong(index, "of type u") }
+    return value
+  }
+  func flag(_ index: Int) throws(BusError) -> Bool {
+    guard case .bool(let value) = try value(index) else { throw wrong(index, "a boolean") }
     return value
   }
   func unsigned16(_ index: Int) throws(BusError) -> UInt16 {

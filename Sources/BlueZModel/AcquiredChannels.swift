@@ -140,13 +140,14 @@ extension BlueZModel {
 
   /// Data came through a channel, or its other end was closed.
   mutating func receive(_ input: ChannelInput, through channel: ChannelIdentifier) {
+    if let key = creditChannels.key(of: channel) { return receive(input, through: key) }
     guard let use = channels.open[channel] else { return }
     switch (input, use) {
     case (.data(let value), .writesToPeer(_, let target)):
       guard let link = devices[target.device]?.link, value.count <= (links[link]?.mtu ?? 0) - 3 else { return }
       send(.writeCommand(target.valueHandle, value), on: link)
     case (.data(let value), .notifiesPeers(let handle)): notifyPeers(handle, value)
-    case (.data, .notifiesClient), (.data, .writesToApplication): break
+    case (.data, .notifiesClient), (.data, .writesToApplication), (.taken, _): break
     case (.closed, _): close(channel)
     }
   }

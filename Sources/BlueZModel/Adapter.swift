@@ -92,6 +92,8 @@ extension BlueZModel {
       restartDeadline = nil
       return
     }
+    // Kept simple: on a real machine the kernel's channels outlive bluetoothd.
+    endAllCreditChannels()
     switch cause {
     case .stopped: sayGoodBye()
     case .killed, .crashed: leaveToKernel()

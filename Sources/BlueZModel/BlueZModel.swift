@@ -68,13 +68,18 @@ package struct BlueZModel: Sendable {
     case diagnostic(Diagnostic)
   }
 
-  /// What is done with the sockets of AcquireNotify and AcquireWrite.
+  /// What is done with the sockets of AcquireNotify and AcquireWrite, and of L2CAP channels.
   package enum ChannelEffect: Sendable, Hashable {
     /// Makes a pair of sockets. One end is the answer to the client's call.
     case open(ChannelIdentifier, for: ClientIdentifier, CallIdentifier, mtu: UInt16)
     /// Sends one packet to the other end.
     case data(ChannelIdentifier, [UInt8])
     case close(ChannelIdentifier)
+    /// The same as `open` for an L2CAP channel to a device. None of its packets is lost: `ChannelInput.taken` says when
+    /// the socket has taken one, and nothing is read from it without `read`. `close` comes after what was sent before.
+    case openCredit(ChannelIdentifier, for: ClientIdentifier, CallIdentifier, mtu: UInt16, device: ObjectPath)
+    /// One more packet may be read.
+    case read(ChannelIdentifier)
   }
 
   package struct RSSIQuery: Sendable, Hashable {
@@ -119,6 +124,7 @@ package struct BlueZModel: Sendable {
   var monitors = Monitors()
   var callbacks = Callbacks()
   var channels = AcquiredChannels()
+  var creditChannels = CreditChannels()
   var malformedAdvertisementCount = 0
 
   package init(configuration: BlueZConfiguration, storage: BlueZStorage = BlueZStorage()) {
@@ -193,5 +199,6 @@ package struct BlueZModel: Sendable {
     for set in advertising.sets(of: client) { endAdvertising(set) }
     if monitors.forget(client) { refreshMonitoring() }
     if agents.forget(client) { refreshPairable() }
+    forgetListeners(of: client)
   }
 }

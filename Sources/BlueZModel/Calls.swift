@@ -51,6 +51,9 @@ extension BlueZModel {
       registerMonitor(root, objects, pending)
     case .unregisterMonitor(let root) where configuration.isExperimental:
       reply(to: pending, unregisterMonitor(root, from: pending.client))
+    case .listenForChannels(let psm, let requiresEncryption): listen(psm, requiresEncryption, pending)
+    case .acceptChannel(let psm): acceptChannel(psm, pending)
+    case .stopListening(let psm): stopListening(psm, pending)
     default: reply(to: pending, .failure(.unknownMethod("no such method on an adapter")))
     }
   }
@@ -68,6 +71,7 @@ extension BlueZModel {
     case .readConnectionRSSI:
       guard let link = devices[path]?.link else { return reply(to: pending, .failure(.notConnected)) }
       outbox.append(.readRSSI(RSSIQuery(client: pending.client, call: pending.call), link))
+    case .openChannel(let psm): openChannel(psm, to: path, pending)
     default: reply(to: pending, .failure(.unknownMethod("no such method on a device")))
     }
   }

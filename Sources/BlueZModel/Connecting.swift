@@ -119,6 +119,7 @@ extension BlueZModel {
     kernel.orphans[identifier] = nil
     endPairing(link, reason)
     endServing(link)
+    endCreditChannels(of: identifier)
     guard let device = devices[path] else { return failTransactions(of: link) }
     let wasResolved = device.isResolved
     devices[path]?.link = nil

@@ -14,6 +14,7 @@ enum Due: Sendable {
   case disconnect(ObjectPath)
   case transaction(Link.Identifier)
   case pairing(Link.Identifier)
+  case channel(CreditChannels.Key)
   case callback(UInt64)
   case advertisement(UInt8)
   case discoverableAdvertisement(UInt8)
@@ -54,6 +55,7 @@ extension BlueZModel {
     discovery.add(to: &deadlines)
     for path in devices.keys.sorted() { devices[path]?.add(to: &deadlines, configuration.timings) }
     for identifier in links.keys.sorted() { links[identifier]?.add(to: &deadlines) }
+    creditChannels.add(to: &deadlines)
     advertising.add(to: &deadlines)
     monitors.add(to: &deadlines)
     callbacks.add(to: &deadlines)
@@ -77,6 +79,7 @@ extension BlueZModel {
     case .disconnect(let path): disconnectNow(path)
     case .transaction(let link): endLinkLocally(link, .remoteUserTerminated)
     case .pairing(let link): pairingTimedOut(link)
+    case .channel(let key): channelTimedOut(key)
     case .callback(let identifier): callbackTimedOut(CallbackIdentifier(identifier))
     case .advertisement(let set): advertisementTimedOut(set)
     case .discoverableAdvertisement(let set): advertisementHidden(set)

@@ -61,6 +61,7 @@ extension BlueZModel {
     if link.pairing?.isInitiator == false { distributeKeys(identifier) }
     releaseHeld(identifier)
     askAgain(identifier)
+    askForChannelsAgain(on: identifier)
     connected(identifier)
   }
 

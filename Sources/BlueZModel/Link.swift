@@ -50,6 +50,8 @@ enum Channel {
   /// Stands in for link layer control (see `Radio.Frame`).
   static let linkLayer: UInt16 = 0
   static let attributes: UInt16 = 4
+  /// The LE signalling channel.
+  static let signaling: UInt16 = 5
   static let security: UInt16 = 6
 }
 
@@ -65,6 +67,8 @@ extension BlueZModel {
         return refuseMalformed(frame.payload, on: identifier)
       }
       receive(pdu, on: identifier)
+    case Channel.signaling: receiveSignaling(frame.payload, on: identifier)
+    case CreditChannels.identifiers: receiveData(frame.payload, on: .init(link: identifier, channel: frame.channel))
     default: outbox.append(.diagnostic(.malformedPDU(device: link.device)))
     }
   }

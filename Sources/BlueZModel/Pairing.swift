@@ -262,6 +262,7 @@ extension BlueZModel {
       reply(to: call, .failure(error))
     }
     links[identifier]?.client.giveUpOnSecurity()
+    refuseInsecureChannels(on: identifier)
     guard endsLink else { return startNextTransaction(identifier) }
     tell(.disconnect(configuration.controller, identifier, .authenticationFailure))
     endLink(identifier, .authenticationFailure)

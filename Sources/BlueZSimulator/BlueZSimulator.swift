@@ -1,6 +1,7 @@
 import BlueZ
 import BlueZBus
 import BlueZModel
+import BluetoothTypes
 import Glibc
 import Journal
 import Logging
@@ -134,6 +135,7 @@ package final class BlueZSimulator: Sendable {
     /// bus.
     var starting: Set<String> = []
     var sockets: [String: [ChannelIdentifier: ChannelSocket]] = [:]
+    var creditSockets: [String: [ChannelIdentifier: CreditSocket]] = [:]
     /// Events while machines were being added. They are discarded if a machine can't be added.
     private var early: [WorldEvent]? = []
     /// Why a machine's bus was not available during the present command.
@@ -312,9 +314,34 @@ package final class BlueZSimulator: Sendable {
         }
         listen(socket, as: channel, of: machine)
         server.send(.reply(call, .success(.channel(fileDescriptor: other, mtu: mtu))), to: client.name)
-      case .data(let channel, let bytes): sockets[machine]?[channel]?.send(bytes)
-      case .close(let channel): sockets[machine]?.removeValue(forKey: channel)?.close()
+      case .openCredit(let channel, let client, let call, let mtu, let device):
+        guard let server = servers[AdapterName.machine(machine)] else { return }
+        let number = server.number
+        guard
+          let (socket, other) = CreditSocket.pair(onInput: { [weak simulator] in
+            simulator?.enqueue(.channel(machine: machine, server: number, channel, $0))
+          })
+        else {
+          enqueueEnd(of: channel, machine, number)
+          return server.server.send(.reply(call, .failure(.failed("Input/output error"))), to: client.name)
+        }
+        creditSockets[machine, default: [:]][channel] = socket
+        let descriptor = ChannelDescriptor(owning: other) { Glibc.close($0) }
+        server.server.send(
+          .reply(call, .success(.creditChannel(descriptor, mtu: mtu, device: device))), to: client.name)
+      case .read(let channel): creditSockets[machine]?[channel]?.readOne()
+      case .data(let channel, let bytes):
+        sockets[machine]?[channel]?.send(bytes)
+        creditSockets[machine]?[channel]?.send(bytes)
+      case .close(let channel):
+        sockets[machine]?.removeValue(forKey: channel)?.close()
+        creditSockets[machine]?.removeValue(forKey: channel)?.end()
       }
+    }
+
+    /// There is no socket, so the channel is closed at once.
+    private func enqueueEnd(of channel: ChannelIdentifier, _ machine: String, _ number: UInt64) {
+      simulator.enqueue(.channel(machine: machine, server: number, channel, .closed))
     }
 
     private mutating func listen(_ socket: ChannelSocket, as channel: ChannelIdentifier, of machine: String) {
@@ -328,10 +355,13 @@ package final class BlueZSimulator: Sendable {
     mutating func take(
       _ input: ChannelInput, through channel: ChannelIdentifier, of machine: String, _ server: UInt64
     ) async {
-      guard servers[AdapterName.machine(machine)]?.number == server, sockets[machine]?[channel] != nil else { return }
+      guard servers[AdapterName.machine(machine)]?.number == server else { return }
       await handle(.channel(machine: machine, channel, input))
       // The channel may be unknown to the model, or no longer known.
-      if input == .closed { sockets[machine]?.removeValue(forKey: channel)?.close() }
+      if input == .closed {
+        sockets[machine]?.removeValue(forKey: channel)?.close()
+        creditSockets[machine]?.removeValue(forKey: channel)?.close()
+      }
     }
 
     private mutating func startServer(_ machine: String, _ objects: ManagedObjects) async {
@@ -398,6 +428,8 @@ package final class BlueZSimulator: Sendable {
       alarm.set(nil)
       for socket in sockets.values.flatMap(\.values) { socket.close() }
       sockets = [:]
+      for socket in creditSockets.values.flatMap(\.values) { socket.close() }
+      creditSockets = [:]
       for (_, server) in servers.values { await server.closeAndWait() }
       servers = [:]
     }

@@ -45,6 +45,7 @@ package struct BluetoothSystem: Sendable {
   var healings: [PeerIdentifier: DatabaseHealing] = [:]
   var sessions = NotifySessions()
   var publishing = Publishing()
+  var publishedChannels = PublishedChannels()
   var exports = ExportPaths()
   var lastAction: UInt64 = 0
   var remoteRequests = OpenRemoteRequests()
@@ -158,6 +159,7 @@ package struct BluetoothSystem: Sendable {
     // Services before their subscribers, and before advertisements, because advertisements invite centrals to
     // connect.
     reconcilePublished()
+    reconcileChannels()
     reconcileSubscriptions()
     runOperations()
     runSignalReadings()

@@ -30,6 +30,10 @@ enum PendingCall: Sendable, Hashable {
   case registerService(LocalAttributeIdentifier, root: ObjectPath)
   case registerAdvertisement(ManagerKey, path: ObjectPath)
   case registerMark(root: ObjectPath)
+  case openChannel(ChannelOpening)
+  /// For the publication with this number.
+  case listenForChannels(UInt64)
+  case acceptChannel(UInt64)
 }
 
 extension BluetoothSystem {
@@ -61,6 +65,9 @@ extension BluetoothSystem {
     case .registerService(_, let root): serviceRegistered(root, result)
     case .registerAdvertisement(let key, let path): advertisementRegistered(key, path, result)
     case .registerMark(let root): markRegistered(root, result)
+    case .openChannel(let opening): channelReady(opening, result)
+    case .listenForChannels(let number): listening(number, result)
+    case .acceptChannel(let number): channelAccepted(number, result)
     }
   }
 }

@@ -61,13 +61,18 @@ extension BluetoothSystem {
     discovery = Discovery()
     sessions = NotifySessions()
     publishing.forgetAll()
+    publishedChannels.forgetAsked()
     forgetPairings()
     uncheckedDatabases = []
     healings = [:]
     links = [:]
     rereading = Rereading()
     for pending in open {
-      if case .operation(let peer) = pending { failCurrentOperation(peer, .peripheralGone) }
+      switch pending {
+      case .operation(let peer): failCurrentOperation(peer, .peripheralGone)
+      case .openChannel(let opening): finish(opening.item, opening.peer, .failed(.peripheralGone))
+      default: break
+      }
     }
     endSignalReadings()
     expireAllRemoteRequests()

@@ -122,6 +122,9 @@ extension BluetoothSystem {
     package var remoteCommandLimit = 128
     /// The most operations that may wait for one peripheral.
     package var operationLimit = 256
+    /// The most L2CAP channels that one app may be opening, and the most PSMs that it may have.
+    package var channelOpeningLimit = 16
+    package var publishedChannelLimit = 16
     /// The most managers of one app, services of one manager, and attributes of one service.
     package var managerLimit = 64
     package var serviceLimit = 64

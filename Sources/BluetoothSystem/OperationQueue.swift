@@ -123,7 +123,9 @@ extension PeripheralOperation {
     case .readCharacteristic(let handle), .writeCharacteristic(let handle, _, _), .setNotify(_, let handle),
       .readDescriptor(let handle), .writeDescriptor(let handle, _):
       handle
-    case .discoverServices, .discoverIncludedServices, .discoverCharacteristics, .discoverDescriptors, .readRSSI: nil
+    case .discoverServices, .discoverIncludedServices, .discoverCharacteristics, .discoverDescriptors, .readRSSI,
+      .openChannel:
+      nil
     }
   }
 }

@@ -26,6 +26,9 @@ extension BluetoothSystem {
     case .readRSSI:
       readSignal(item, peer)
       return
+    case .openChannel(let psm):
+      openChannel(psm, item, peer)
+      return
     case .discoverServices, .discoverIncludedServices, .discoverCharacteristics, .discoverDescriptors:
       queue.addDiscovery(item)
     default: queue.add(item)
@@ -40,6 +43,7 @@ extension BluetoothSystem {
   func hasOpenWork(_ app: String) -> Bool {
     if remoteRequests.hasAny(of: app) { return true }
     if signalReadings.values.contains(where: { $0.isFor(app) }) { return true }
+    if isOpeningChannel(app) { return true }
     return operations.values.contains { $0.hasAny(of: app) }
   }
 
@@ -172,6 +176,7 @@ extension BluetoothSystem {
   /// Fails every operation of one manager on one peripheral.
   mutating func failOperations(_ peer: PeerIdentifier, of key: ManagerKey, _ error: PeerError) {
     failSignalReadings(peer, of: key, error)
+    failChannelOpenings(peer, of: key, error)
     for item in removeOperations(peer, where: { $0.manager == key }) { finish(item, peer, .failed(error)) }
   }
 
@@ -187,6 +192,7 @@ extension BluetoothSystem {
   /// The app's process has ended, so its operations need no answer.
   mutating func forgetOperations(ofApp name: String) {
     forgetSignalReadings(ofApp: name)
+    forgetChannels(ofApp: name)
     for peer in operations.keys { _ = removeOperations(peer) { $0.manager.app == name } }
   }
 }

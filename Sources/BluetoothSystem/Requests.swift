@@ -79,6 +79,8 @@ extension BluetoothSystem {
     case .startAdvertising(let advertisement): startAdvertising(key, advertisement)
     case .stopAdvertising: stopAdvertising(key)
     case .updateValue(let characteristic, let value, let centrals): updateValue(key, characteristic, value, centrals)
+    case .publishChannel(let psm, let requiresEncryption): publishChannel(key, psm, requiresEncryption)
+    case .unpublishChannel(let psm): unpublishChannel(key, psm)
     }
   }
 

@@ -1,10 +1,20 @@
+import BluetoothTypes
+import Dispatch
 import Foundation
 
 /// The number that names an L2CAP channel's service at a peripheral.
 public typealias CBL2CAPPSM = UInt16
 
-/// A connection-oriented L2CAP channel. Opening one is not supported yet: the attempt fails with
-/// `CBError.operationNotSupported`.
+/// A connection-oriented L2CAP channel: two streams of bytes to and from a connected peer.
+///
+/// Open both streams, schedule them on a run loop, and keep the channel for as long as you use it. The channel ends when both
+/// streams are closed, when the last reference to the channel goes, when the peer closes it, and with the link. A stream's
+/// delegate is told the end by `endEncountered`, after all that came before it. While the app is suspended, what arrives waits,
+/// as much as the peer has credits for; it does not wake the app.
+///
+/// What differs from iOS: a stream scheduled on the main run loop calls its delegate on the main queue, so it also works in a
+/// program that calls `dispatchMain()`; and one scheduled on `RunLoop.current` by code on a manager's own queue calls its
+/// delegate on that queue, where iOS would never call it. `property(forKey:)` has no properties, and `getBuffer` no buffer.
 open class CBL2CAPChannel: CoreBluetoothObject, @unchecked Sendable {
   private let remote: CBPeer
   private let number: CBL2CAPPSM
@@ -18,6 +28,22 @@ open class CBL2CAPChannel: CoreBluetoothObject, @unchecked Sendable {
     output = outputStream
   }
 
+  /// - Parameters:
+  ///   - mtu: the longest packet that may be sent, in bytes.
+  ///   - queue: the manager's.
+  convenience init(peer: CBPeer, psm: CBL2CAPPSM, socket: ChannelDescriptor, mtu: UInt16, queue: DispatchQueue) {
+    StreamSchedule.mark(queue)
+    let streams = WeakStreams()
+    let socket = ChannelSocket(
+      socket, mtu: mtu, onInput: { streams.inputArrived() }, onOutput: { streams.roomAppeared() })
+    let input = ChannelInputStream(socket)
+    let output = ChannelOutputStream(socket)
+    input.ends(with: output)
+    streams.refer(to: input, output)
+    self.init(peer: peer, psm: psm, inputStream: input, outputStream: output)
+  }
+
+  /// The device at the other end.
   open var peer: CBPeer! { remote }
   open var inputStream: InputStream! { input }
   open var outputStream: OutputStream! { output }
@@ -32,4 +58,21 @@ open class CBL2CAPChannel: CoreBluetoothObject, @unchecked Sendable {
     default: super.property(name)
     }
   }
+}
+
+/// The streams of a socket, which the socket does not keep alive.
+private final class WeakStreams: @unchecked Sendable {
+  private let lock = NSLock()
+  private weak var input: ChannelInputStream?
+  private weak var output: ChannelOutputStream?
+
+  func refer(to input: ChannelInputStream, _ output: ChannelOutputStream) {
+    lock.withLock { (self.input, self.output) = (input, output) }
+  }
+
+  func inputArrived() {
+    lock.withLock { input }?.inputArrived()
+  }
+
+  func roomAppeared() { lock.withLock { output }?.roomAppeared() }
 }

@@ -164,16 +164,14 @@ open class CBPeripheral: CBPeer, @unchecked Sendable {
 
   open func readRSSI() { perform(.readRSSI, for: nil, "readRSSI()") }
 
-  // MARK: Not supported
-
-  /// Not supported yet: `didOpen` reports `CBError.operationNotSupported`.
+  /// Opens a channel to the peripheral's L2CAP service with this number, 1 to 255. `peripheral(_:didOpen:error:)` gives the
+  /// channel: keep it for as long as you use it. `CBError.connectionFailed` says that the peripheral has no such service, and
+  /// `CBATTError.insufficientEncryption` that it wants a bond that could not be made.
   open func openL2CAPChannel(_ PSM: CBL2CAPPSM) {
-    guard isConnected("openL2CAPChannel(_:)") else { return }
-    tellLater { peripheral in
-      let error = CBError(.operationNotSupported, "L2CAP channels are not supported yet.")
-      peripheral.delegate?.peripheral(peripheral, didOpen: nil, error: error)
-    }
+    perform(.openChannel(psm: PSM), for: nil, "openL2CAPChannel(_:)")
   }
+
+  // MARK: Not supported
 
   /// Not supported: `didCompleteChannelSoundingSession` reports `CBError.operationNotSupported`.
   open func startChannelSoundingSession(_ configuration: CBChannelSoundingSessionConfiguration) {

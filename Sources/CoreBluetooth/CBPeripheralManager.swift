@@ -31,8 +31,16 @@ open class CBPeripheralManager: CBManager, @unchecked Sendable {
   private var broadcasting: Set<LocalAttributeIdentifier> = []
   /// Requests that the app has not answered.
   var openRequests: Set<RemoteRequestIdentifier> = []
+  /// L2CAP channels that are published or requested, in the order in which they were asked for.
+  var publishedChannels: [PublishedChannel] = []
   /// One object for each central, for as long as it is referenced.
   var centrals: [PeerIdentifier: WeakCentral] = [:]
+
+  struct PublishedChannel {
+    /// 0 until the system has chosen it and the delegate has received `didPublishL2CAPChannel`.
+    var psm: CBL2CAPPSM
+    let requiresEncryption: Bool
+  }
 
   struct WeakCentral { weak var central: CBCentral? }
 
@@ -242,21 +250,32 @@ open class CBPeripheralManager: CBManager, @unchecked Sendable {
 
   // MARK: L2CAP
 
-  /// Not supported yet: `didPublishL2CAPChannel` reports `CBError.operationNotSupported`.
+  /// Lets centrals open L2CAP channels to this app. `didPublishL2CAPChannel` gives the PSM that the system chose; tell it to
+  /// centrals by the characteristic `CBUUIDL2CAPPSMCharacteristicString`. Each channel that a central opens comes by
+  /// `peripheralManager(_:didOpen:error:)`, and wakes the app if it is suspended.
+  ///
+  /// A published channel ends with the app's process and with the radio, and is not restored: publish it again.
+  /// - Parameter encryptionRequired: a central without a bond is made to pair first.
   open func publishL2CAPChannel(withEncryption encryptionRequired: Bool) {
     guard acceptsCommands("publishL2CAPChannel(withEncryption:)") else { return }
-    enqueue { [self] in
-      let error = CBError(.operationNotSupported, "L2CAP channels are not supported yet.")
-      delegate?.peripheralManager(self, didPublishL2CAPChannel: 0, error: error)
-    } after: {
+    locked {
+      publishedChannels.append(PublishedChannel(psm: 0, requiresEncryption: encryptionRequired))
+      session.send(
+        .peripheral(managerIdentifier, .publishChannel(psm: 0, requiresEncryption: encryptionRequired)), for: self)
     }
   }
 
-  /// Not supported yet: `didUnpublishL2CAPChannel` reports `CBError.operationNotSupported`.
+  /// No central can open a channel to this PSM any more. Open channels stay. `didUnpublishL2CAPChannel` reports the result.
   open func unpublishL2CAPChannel(_ PSM: CBL2CAPPSM) {
     guard acceptsCommands("unpublishL2CAPChannel(_:)") else { return }
+    let isKnown = locked {
+      guard publishedChannels.contains(where: { $0.psm == PSM && PSM != 0 }) else { return false }
+      publishedChannels.removeAll { $0.psm == PSM }
+      session.send(.peripheral(managerIdentifier, .unpublishChannel(psm: PSM)), for: self)
+      return true
+    }
     enqueue { [self] in
-      let error = CBError(.operationNotSupported, "L2CAP channels are not supported yet.")
+      let error = isKnown ? nil : CBError(.invalidParameters, "The PSM \(PSM) is not published.")
       delegate?.peripheralManager(self, didUnpublishL2CAPChannel: PSM, error: error)
     } after: {
     }
@@ -274,6 +293,10 @@ open class CBPeripheralManager: CBManager, @unchecked Sendable {
     if !publications.isEmpty {
       publications = []
       session.send(.peripheral(managerIdentifier, .removeAllServices), for: self)
+    }
+    if !publishedChannels.isEmpty {
+      publishedChannels = []
+      session.send(.peripheral(managerIdentifier, .unpublishChannel(psm: 0)), for: self)
     }
   }
 

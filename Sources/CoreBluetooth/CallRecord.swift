@@ -31,7 +31,7 @@ enum CallRecord {
     case .willRestoreCentral(let restoration): fields.append((.restored, "\(restoration.peripherals.count)"))
     case .willRestorePeripheral(let restoration): fields.append((.restored, "\(restoration.services.count)"))
     case .disconnected(_, .some, _, _), .failedToConnect, .operationCompleted(_, _, .failed), .serviceAdded(_, .some),
-      .advertisingStarted(.some), .managerRejected:
+      .advertisingStarted(.some), .managerRejected, .channelPublished(_, .some), .channelUnpublished(_, .some):
       fields.append((.error, "yes"))
     default: break
     }
@@ -62,10 +62,10 @@ extension Event.Body {
       .valueUpdated(let peer, _, _), .nameChanged(let peer, _), .servicesModified(let peer, _):
       peer
     case .subscribed(let central, _), .unsubscribed(let central, _), .readRequested(_, let central, _, _),
-      .writeRequested(_, let central, _, _, _, _):
+      .writeRequested(_, let central, _, _, _, _), .channelOpened(let central, _, _, _):
       central.identifier
     case .managerRejected, .stateChanged, .willRestoreCentral, .willRestorePeripheral, .serviceAdded,
-      .advertisingStarted, .requestExpired, .actionRequested, .updateCredit:
+      .advertisingStarted, .requestExpired, .actionRequested, .updateCredit, .channelPublished, .channelUnpublished:
       nil
     }
   }

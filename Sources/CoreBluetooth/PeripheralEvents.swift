@@ -20,6 +20,9 @@ extension CBPeripheralManager {
       _ = locked { openRequests.remove(request) }
       session.logger.warning("\(self): a request was not answered in time; the system answered it with an error")
     case .updateCredit(let count): gainCredit(count)
+    case .channelPublished(let psm, let error): channelPublished(psm, error)
+    case .channelUnpublished(let psm, let error): channelUnpublished(psm, error)
+    case .channelOpened(let central, let psm, let socket, let mtu): channelOpened(central, psm, socket, mtu)
     default: session.logger.error("\(self) is told an event of another role and ignores it")
     }
   }
@@ -187,6 +190,10 @@ extension CBPeripheralManager {
       openRequests = []
       // The credit came from the previous system. This one grants its own.
       updateCredit = 0
+      for channel in publishedChannels {
+        let request = PeripheralRequest.publishChannel(psm: channel.psm, requiresEncryption: channel.requiresEncryption)
+        session.send(.peripheral(managerIdentifier, request), for: self)
+      }
       for publication in publications where !publication.isTold {
         session.send(.peripheral(managerIdentifier, .addService(publication.definition)), for: self)
       }

@@ -85,6 +85,7 @@ extension CBPeripheral {
     case .writeCharacteristic, .writeDescriptor: method = "didWriteValueFor"
     case .setNotify: method = "didUpdateNotificationStateFor"
     case .readRSSI: method = "didReadRSSI"
+    case .openChannel: method = "didOpen"
     }
     manager.tells(method, self, subject, value: value, error: error)
   }
@@ -112,6 +113,7 @@ extension CBPeripheral {
     case (.writeDescriptor, let descriptor as CBDescriptor):
       delegate.peripheral(self, didWriteValueFor: descriptor, error: error)
     case (.readRSSI, _): tellSignal(NSNumber(value: 127), error, delegate)
+    case (.openChannel, _): delegate.peripheral(self, didOpen: nil, error: error)
     default: break
     }
   }
@@ -180,7 +182,11 @@ extension CBCentralManager {
     // Unknown if the connection was lost in the meantime, because its operations ended with it.
     guard let done = locked({ pending.removeValue(forKey: identifier) }) else { return }
     let peripheral = done.peripheral
-    if case .failed(let error) = result {
+    if case .openChannel(let psm) = done.operation, case .channel(let socket, let mtu) = result {
+      // A channel that nobody takes ends with its socket.
+      let channel = CBL2CAPChannel(peer: peripheral, psm: psm, socket: socket, mtu: mtu, queue: queue)
+      peripheral.delegate?.peripheral(peripheral, didOpen: channel, error: nil)
+    } else if case .failed(let error) = result {
       peripheral.tellFailure(of: done.operation, done.subject, error.appError)
     } else if locked({ peripheral.take(result, of: done.operation, done.subject) }) {
       peripheral.tellSuccess(of: done.operation, done.subject)

@@ -313,7 +313,11 @@ final class HomeEngine: @unchecked Sendable {
       case .broadcast(let name, let signal): work.append(.system(name, .daemon(.signal(signal))))
       case .started(let name, let objects): work.append(.system(name, .daemon(.appeared(objects))))
       case .stopped(let name): work.append(.system(name, .daemon(.vanished)))
-      // No client here asks for a socket.
+      // Time here would not wait for what goes through a socket, so channels are refused.
+      case .channel(let name, .openCredit(let channel, _, let call, _, _)):
+        let reason = "CoreBluetoothTestKit carries no L2CAP channels; try them in a story"
+        work.append(.system(name, .daemon(.reply(call, .failure(.failed(reason))))))
+        work.append(.world(.channel(machine: name, channel, .closed)))
       case .channel: break
       case .shutDown(let name): note(name, "machine.shutDown")
       case .event(let event): note("world", "\(event)")

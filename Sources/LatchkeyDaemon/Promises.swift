@@ -49,7 +49,7 @@ extension PeripheralRequest {
   fileprivate var asksForPromise: Bool {
     switch self {
     case .addService, .removeService, .removeAllServices, .startAdvertising, .stopAdvertising: true
-    case .updateValue: false
+    case .updateValue, .publishChannel, .unpublishChannel: false
     }
   }
 }

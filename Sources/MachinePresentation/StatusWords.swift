@@ -119,6 +119,9 @@ struct StatusWords: Sendable {
     case .serviceAdded: "a service that was published"
     case .advertisingStarted: "the start of its advertising"
     case .updateCredit: "room for more values"
+    case .channelPublished: "a channel that was published"
+    case .channelUnpublished: "a channel that was withdrawn"
+    case .channelOpened: "a channel that was opened"
     case .actionRequested: "its user's request"
     }
   }

@@ -327,7 +327,10 @@ final class BusConnection: @unchecked Sendable {
       // sd-bus's messages to itself. The end of the connection is noticed in `process`.
       if interface == "org.freedesktop.DBus.Local" { return 0 }
       // A sender has no right to send a signal that can't be decoded, so it is ignored.
-      guard let arguments = try? MessageDecoder.decode(message, limits: limits) else { return 1 }
+      guard
+        let arguments = try? MessageDecoder.decode(
+          message, limits: limits, acceptsFileDescriptors: limits.signalsMayHaveDescriptors)
+      else { return 1 }
       handlers?.onSignal(
         IncomingSignal(sender: sender, path: path, interface: interface, member: member, arguments: arguments))
     }

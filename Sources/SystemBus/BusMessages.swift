@@ -142,8 +142,15 @@ package struct MessageLimits: Sendable, Hashable {
   package var bytes: Int
   /// Calls received and not answered yet, over all peers.
   package var openCalls: Int
+  /// Whether signals may contain file descriptors, which the handler of signals then owns and closes, whoever sent them.
+  /// Otherwise such a signal is ignored.
+  package var signalsMayHaveDescriptors: Bool
 
-  package init(depth: Int = 16, values: Int = 200_000, bytes: Int = 4 << 20, openCalls: Int = 4096) {
+  package init(
+    depth: Int = 16, values: Int = 200_000, bytes: Int = 4 << 20, openCalls: Int = 4096,
+    signalsMayHaveDescriptors: Bool = false
+  ) {
+    self.signalsMayHaveDescriptors = signalsMayHaveDescriptors
     self.depth = depth
     self.values = values
     self.bytes = bytes

@@ -41,6 +41,43 @@ struct AppLinkBusTests {
     system.server.close()
   }
 
+  @Test("C7: a channel's socket reaches the app open, and the system's own is closed")
+  func sockets() async throws {
+    let bus = try PrivateBus()
+    let system = try TestSystem(on: bus)
+    let attached = try await AttachedApp(on: bus, to: system)
+    var ends: [Int32] = [-1, -1]
+    try #require(socketpair(AF_UNIX, Int32(SOCK_SEQPACKET.rawValue), 0, &ends) == 0)
+    let released = Inbox<Int32>()
+    var channel: ChannelDescriptor? = ChannelDescriptor(owning: ends[0]) { number in
+      close(number)
+      released.put(number)
+    }
+    for event in channel.map({ Sample.events(with: $0) }) ?? [] { system.server.send(event, to: attached.connection) }
+    channel = nil
+    var sockets: [ChannelDescriptor] = []
+    for _ in 0..<2 {
+      guard case .event(let event) = try await attached.app.told.next() else { continue }
+      switch event.body {
+      case .channelOpened(_, psm: 0x80, let socket, mtu: 512),
+        .operationCompleted(_, _, .channel(let socket, mtu: 512)):
+        sockets.append(socket)
+      default: Issue.record("\(event)")
+      }
+    }
+    #expect(try await released.next() == ends[0])
+    #expect(sockets.count == 2)
+    for (number, socket) in sockets.enumerated() {
+      #expect(send(socket.number, [UInt8(number)], 1, 0) == 1)
+      var byte: UInt8 = 9
+      #expect(recv(ends[1], &byte, 1, Int32(MSG_DONTWAIT)) == 1)
+      #expect(byte == UInt8(number))
+    }
+    close(ends[1])
+    attached.client.close()
+    system.server.close()
+  }
+
   @Test("every message is read back as it was written")
   func coding() throws {
     for request in Sample.requests {
@@ -67,7 +104,8 @@ struct AppLinkBusTests {
     }
     check(Sample.requests.map(RequestCoding.message), RequestCoding.shapes)
     check(Sample.queries.map(QueryCoding.message), QueryCoding.shapes)
-    check(Sample.events.map(EventCoding.message), EventCoding.shapes)
+    let channel = ChannelDescriptor(owning: 0) { _ in }
+    check((Sample.events + Sample.events(with: channel)).map(EventCoding.message), EventCoding.shapes)
     check([AttachCoding.message(Attachment(bundleIdentifier: "x"))], [AttachCoding.shape])
     check(Sample.controlRequests.map(ControlCoding.message), ControlCoding.shapes)
   }

@@ -52,6 +52,7 @@ enum Sample {
     .discoverDescriptors(characteristic: 3), .readCharacteristic(4),
     .writeCharacteristic(5, value: Array(repeating: 9, count: 512), withResponse: true),
     .setNotify(true, characteristic: 6), .readDescriptor(7), .writeDescriptor(8, value: []), .readRSSI,
+    .openChannel(psm: 0x80),
   ]
 
   static let requests: [Request] =
@@ -84,6 +85,8 @@ enum Sample {
       .peripheral(manager, .startAdvertising(AdvertisementRequest())), .peripheral(manager, .stopAdvertising),
       .peripheral(manager, .updateValue(id(6), value: [1], centrals: nil)),
       .peripheral(manager, .updateValue(id(6), value: [], centrals: [id(3)])),
+      .peripheral(manager, .publishChannel(psm: 0, requiresEncryption: true)),
+      .peripheral(manager, .unpublishChannel(psm: 0x80)),
       .respond(RemoteRequestIdentifier(.max), result: nil, value: [1, 2, 3]),
       .respond(RemoteRequestIdentifier(1), result: .readNotPermitted, value: nil),
       .completeAction(ActionIdentifier(3), error: nil), .completeAction(ActionIdentifier(.max), error: "no link"),
@@ -105,6 +108,17 @@ enum Sample {
       .descriptors(of: 3, [DescriptorSnapshot(handle: 5, uuid: uuid)]), .value([]), .value([0xFF]),
       .notifying(false), .rssi(-127),
     ] + errors.map { .failed($0) }
+
+  /// Events with a socket, which is another one after each journey.
+  static func events(with channel: ChannelDescriptor) -> [Event] {
+    [
+      Event(
+        sequence: EventSequence(901), manager: manager, body: .channelOpened(central, psm: 0x80, channel, mtu: 512)),
+      Event(
+        sequence: EventSequence(902), manager: manager,
+        body: .operationCompleted(peer, operation, .channel(channel, mtu: 512))),
+    ]
+  }
 
   static let events: [Event] = {
     var bodies: [Event.Body] = [
@@ -128,12 +142,14 @@ enum Sample {
       .writeRequested(
         RemoteRequestIdentifier(2), central, id(6), offset: 0, value: [7], withResponse: false),
       .requestExpired(RemoteRequestIdentifier(2)), .updateCredit(10),
+      .channelPublished(psm: 0x80, error: nil), .channelUnpublished(psm: 0x80, error: nil),
       .actionRequested(ActionIdentifier(3), name: "unlock"),
     ]
     for error in errors {
       bodies += [
         .failedToConnect(peer, error), .serviceAdded(id(4), error: error),
         .advertisingStarted(error: error),
+        .channelPublished(psm: 0, error: error), .channelUnpublished(psm: 0x81, error: error),
         .disconnected(peer, error: error, unixSeconds: 0, isReconnecting: false),
       ]
     }

@@ -84,6 +84,10 @@ enum Sample {
     (WellKnown.managerPath, .requestDefaultAgent(path: agent), .success(.none)),
     (adapter, .registerMonitor(root: monitors, objects: [monitor: monitorInterfaces]), .success(.none)),
     (device, .readConnectionRSSI, .success(.rssi(-71))),
+    (device, .openChannel(psm: 0x80), .failure(.rejected)),
+    (adapter, .listenForChannels(psm: 0, requiresEncryption: true), .success(.psm(0x80))),
+    (adapter, .acceptChannel(psm: 0x80), .failure(.canceled)),
+    (adapter, .stopListening(psm: 0x80), .success(.none)),
   ]
 
   static let advertisementProperties: Properties = [

@@ -18,6 +18,7 @@ struct Bench {
   var events: [(at: Instant, event: WorldEvent)] = []
   var refusals: [String] = []
   var channels: [BlueZModel.ChannelEffect] = []
+  var channelsOf: [String: [BlueZModel.ChannelEffect]] = [:]
   /// The answers of applications and agents. `nil` leaves the call open.
   var answers: @Sendable (Callback) -> Result<CallbackReply, BlueZError>? = { callback in
     switch callback {
@@ -123,7 +124,9 @@ struct Bench {
       case .broadcast(let machine, let signal): signals.append((now, machine, signal))
       case .event(let event): events.append((now, event))
       case .refused(let reason): refusals.append(reason)
-      case .channel(_, let effect): channels.append(effect)
+      case .channel(let machine, let effect):
+        channels.append(effect)
+        channelsOf[machine, default: []].append(effect)
       case .started, .stopped, .shutDown: break
       }
     }

@@ -69,7 +69,8 @@ struct Desk {
     if refuses(request) { return .failure(.failed("Busy")) }
     return switch request {
     case .readValue: .success(.bytes([1, 2, 3]))
-    case .connect: nil
+    case .connect, .openChannel, .acceptChannel: nil
+    case .listenForChannels(let psm, _): .success(.psm(psm == 0 ? 0x80 : psm))
     // The answer comes when the link is down, or at once if there is no link.
     case .disconnect: system.bluez.devices[path]?.isConnected == true ? nil : .failure(.notConnected)
     default: .success(.none)

@@ -131,7 +131,7 @@ struct PeripheralOperationTests {
     }
   }
 
-  @Test("C7: names and services change, and an L2CAP channel is refused")
+  @Test("C7: names and services change, and an L2CAP channel that the peripheral does not have is refused")
   func changes() async throws {
     let setup = try await CentralSetup()
     let peripheral = try await setup.connectExplored()
@@ -141,8 +141,11 @@ struct PeripheralOperationTests {
     #expect(try await setup.recorder.calls.next() == "didModifyServices [\"180F\"]")
     #expect(peripheral.services?.isEmpty == true)
     peripheral.openL2CAPChannel(0x80)
+    let (identifier, operation) = try #require(try await setup.nextOperation())
+    #expect(operation == .openChannel(psm: 0x80))
+    setup.complete(identifier, .failed(.coreBluetooth(.connectionFailed, message: "There is none.")))
     #expect(try await setup.recorder.calls.next() == "didOpen failed")
-    #expect((setup.recorder.error as? CBError)?.code == .operationNotSupported)
+    #expect((setup.recorder.error as? CBError)?.code == .connectionFailed)
   }
 
   @Test("C5: a value for a handle that was not discovered changes nothing and is logged")

@@ -32,4 +32,22 @@ struct ExampleTests {
     let numbers = told.records("received", of: "reader").compactMap { $0["number"].flatMap { Int($0) } }
     #expect(numbers == Array(1...told.records("measured", of: "sensor").count))
   }
+
+  @Test("C7: two pictures go over an L2CAP channel, one of them again after the receiver vanished in mid-stream")
+  func pictures() async throws {
+    let told = try await tell("PictureSender")
+    let received = told.records("received", of: "receiver")
+    #expect(received.compactMap { $0["bytes"] } == ["40000", "200000"])
+    #expect(received.compactMap { $0["sum"] } == [40_000, 200_000].map { "\(Self.sum($0))" })
+    // As many descriptors after a channel that ended in order as after one that was cut off. The first channel also made
+    // libdispatch's own.
+    let idle = told.records("idle", of: "receiver").filter { $0["transfers"] == "0" }
+    #expect(idle.count == 4, "\(idle)")
+    #expect(Set(idle.dropFirst().compactMap { $0["descriptors"] }).count == 1, "\(idle)")
+  }
+
+  /// What the receiver computes of a picture of this length.
+  private static func sum(_ length: Int) -> Int {
+    (0..<length).reduce(0) { ($0 &* 31 &+ Int(UInt8(truncatingIfNeeded: $1 &* 31 &+ $1 >> 8))) & 0xFFFF_FFFF }
+  }
 }

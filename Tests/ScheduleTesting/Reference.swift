@@ -112,7 +112,7 @@ struct Reference: Sendable {
     case .removeAllServices: book.services = []
     case .startAdvertising(let advertisement): book.advertisement = advertisement
     case .stopAdvertising: book.advertisement = nil
-    case .updateValue: break
+    case .updateValue, .publishChannel, .unpublishChannel: break
     }
     books[caller] = book
   }

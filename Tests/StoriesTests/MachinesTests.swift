@@ -151,7 +151,8 @@ struct RemoteStoryTests {
     let away = try #require(report.promises.first { $0.name == "away-long-enough" })
     #expect(away.judgement == .notJudged)
     #expect(!away.kept)
-    #expect(VerdictScreen(report, .plain).lines().joined(separator: "\n").contains("not judged  the owner is away as long"))
+    let screen = VerdictScreen(report, .plain).lines().joined(separator: "\n")
+    #expect(screen.contains("not judged  the owner is away as long"))
   }
 
   @Test("Between two steps all machines' journals are read at once, and a step waits for the slowest alone")

@@ -37,6 +37,7 @@ extension BluetoothSystem {
       releasePeer(peer)
     }
     for service in managers[key]?.services.keys.sorted() ?? [] { removeService(key, service) }
+    removeChannels(of: key)
     managers[key]?.scan = nil
     managers[key]?.watched = nil
     managers[key]?.advertisement = nil
@@ -59,7 +60,8 @@ extension BluetoothSystem {
     switch request {
     case .addService(let definition): tell(key, .serviceAdded(definition.identifier, error: Self.notAllowed))
     case .startAdvertising: tell(key, .advertisingStarted(error: Self.notAllowed))
-    case .removeService, .removeAllServices, .stopAdvertising, .updateValue: break
+    case .publishChannel: tell(key, .channelPublished(psm: 0, error: Self.notAllowed))
+    case .removeService, .removeAllServices, .stopAdvertising, .updateValue, .unpublishChannel: break
     }
   }
 }
@@ -68,7 +70,7 @@ extension AppLink.Event.Body {
   /// The answer to something that the app asked, which the app may wait for.
   fileprivate var isAnswer: Bool {
     switch self {
-    case .operationCompleted, .serviceAdded, .advertisingStarted, .managerRejected: true
+    case .operationCompleted, .serviceAdded, .advertisingStarted, .managerRejected, .channelPublished: true
     default: false
     }
   }

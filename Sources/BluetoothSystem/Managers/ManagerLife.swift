@@ -159,6 +159,7 @@ extension BluetoothSystem {
       erase(PeripheralRecord.key(key, peer))
     }
     for service in manager.services.keys.sorted() { removeService(key, service) }
+    removeChannels(of: key)
     managers[key] = nil
     for peer in manager.peripherals.keys.sorted() { releasePeer(peer) }
     apps[key.app]?.queue.removeAll { $0.manager == key }
