@@ -260,7 +260,7 @@ package struct ModelApp: Sendable {
         managers[number]?.change(peer) { $0.setNotifying(isOn, handle) }
       }
     case .done: if case .writeCharacteristic = asked.operation { disk.writesDone += 1 }
-    case .failed, .includedServices, .descriptors, .value, .rssi: break
+    case .failed, .includedServices, .descriptors, .value, .rssi, .channel: break
     }
     return []
   }
