@@ -214,7 +214,7 @@ let package = Package(
       [
         "Stories", "Worlds", "Journal", "JournalEvents", "TimeTypes", "AppLinkBus", "CoreBluetooth",
         "CoreBluetoothTestKit", "LatchkeyDaemon", "BluetoothSystem", "AppLink", "BlueZ", "BlueZModel",
-        "BluetoothTypes", "BusValue", arguments,
+        "BluetoothTypes", arguments,
       ],
       path: "Benchmarks/latchkey-bench"),
     // Tries the policy's thresholds on thousands of simulated approaches.

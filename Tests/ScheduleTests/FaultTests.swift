@@ -1,8 +1,9 @@
+import ProcessTesting
 import ScheduleTesting
 import Testing
 
 /// A test of the test: a system with a planted fault breaks a promise, and the same schedule without the fault does not.
-@Suite("Planted faults", .serialized)
+@Suite("Planted faults", .serialized, .ownThread)
 struct FaultTests {
   /// The fewest steps that show a fault, as `schedule-soak --fault` shrank them, and the seed of their world.
   private static let schedules: [Fault: (seed: UInt64, steps: String)] = [

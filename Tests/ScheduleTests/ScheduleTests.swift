@@ -1,7 +1,8 @@
+import ProcessTesting
 import ScheduleTesting
 import Testing
 
-@Suite("Schedules")
+@Suite("Schedules", .serialized, .ownThread)
 struct ScheduleTests {
   @Test("A schedule's text is read back as the same steps")
   func texts() throws {
