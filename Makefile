@@ -51,7 +51,7 @@ demo: dependencies
 test: test-dependencies lint
 	$(SWIFT) build --build-tests
 	scripts/check-products "$$($(SWIFT) build --show-bin-path)"
-	$(MAKE) soak SEEDS=200 SECONDS_AT_LEAST=120
+	$(MAKE) soak SEEDS=250
 	scripts/run-tests $(TEST_LIMIT_SECONDS) $(SWIFT) test --skip-build
 
 # At least so many seeds, and as many as those seconds hold.
