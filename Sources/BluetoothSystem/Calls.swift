@@ -26,6 +26,7 @@ enum PendingCall: Sendable, Hashable {
   case reread(ObjectPath)
   case rereadAll
   case startNotify(ObjectPath)
+  case renewNotify(ObjectPath)
   case stopNotify(ObjectPath)
   case registerService(LocalAttributeIdentifier, root: ObjectPath)
   case registerAdvertisement(ManagerKey, path: ObjectPath)
@@ -61,6 +62,7 @@ extension BluetoothSystem {
     case .reread(let path): reread(path, result)
     case .rereadAll: rereadAll(result)
     case .startNotify(let path): notifyStarted(path, result)
+    case .renewNotify(let path): notifyRenewed(path, result)
     case .stopNotify(let path): sessions.hasEnded(path)
     case .registerService(_, let root): serviceRegistered(root, result)
     case .registerAdvertisement(let key, let path): advertisementRegistered(key, path, result)

@@ -260,6 +260,7 @@ extension BluetoothSystem {
       uncheckedDatabases.insert(peer)
       if device.isResolved {
         healthOfResolvedLink(peer)
+        renewNotifications(of: peer)
         livedUnheard(path)
       }
     }

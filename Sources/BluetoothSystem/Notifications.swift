@@ -19,6 +19,11 @@ struct NotifySessions: Sendable {
   /// Sessions that bluetoothd was asked for and has not answered.
   var starting: [ObjectPath] { sessions.filter { $0.value.state == .starting }.map(\.key) }
 
+  /// Sessions with a peer that bluetoothd has confirmed.
+  func active(of peer: PeerIdentifier) -> [ObjectPath] {
+    sessions.filter { $0.value.peer == peer && $0.value.state == .active }.keys.sorted()
+  }
+
   /// Begins a session that is wanted and does not exist. Returns `false` if it exists.
   mutating func start(_ path: ObjectPath, of peer: PeerIdentifier) -> Bool {
     guard sessions[path] == nil else { return false }
@@ -45,6 +50,15 @@ struct NotifySessions: Sendable {
     let isThere = error.map { $0.kind == .inProgress } ?? true
     sessions[path]?.state = isThere ? .active : .failed
     return isThere ? nil : session.peer
+  }
+
+  /// bluetoothd was asked to go on with a session. Returns the peer if the subscription failed.
+  mutating func renewed(_ path: ObjectPath, _ error: BlueZError?) -> PeerIdentifier? {
+    guard let session = sessions[path], session.state == .active, let error, !error.saysThatSessionExists else {
+      return nil
+    }
+    sessions[path]?.state = .failed
+    return session.peer
   }
 
   /// Retries on the next link what failed on the old one. It is called at the loss, because bluetoothd keeps the
@@ -91,6 +105,18 @@ extension BluetoothSystem {
     journal(.subscriptionFailed, [.peripheral: peer.uuidString, .error: failure.description])
   }
 
+  /// A link with the peer works. bluetoothd subscribes again by itself, but it forgets a session, and does not say so, if
+  /// a link is lost while it does (`register_notify_cb` in src/gatt-client.c). So it is asked once for each link; a
+  /// session that it still has is not written to the peer again.
+  mutating func renewNotifications(of peer: PeerIdentifier) {
+    for path in sessions.active(of: peer) { call(path, .startNotify, for: .renewNotify(path)) }
+  }
+
+  mutating func notifyRenewed(_ path: ObjectPath, _ result: Result<Reply, BlueZError>) {
+    guard case .failure(let error) = result, let peer = sessions.renewed(path, error) else { return }
+    journal(.subscriptionFailed, [.peripheral: peer.uuidString, .error: error.description])
+  }
+
   /// A characteristic's Value changed: a notification, or the echo of our own read.
   mutating func valueArrived(_ path: ObjectPath, _ value: [UInt8]) {
     guard let owner = bluez.owners[path], let peer = bluez.devices[owner.device]?.peer else { return }
@@ -111,5 +137,12 @@ extension BluetoothSystem {
       tell(key, .valueUpdated(peer, characteristic: owner.handle, value: value))
       alert(key, peer, managers[key]?.peripherals[peer]?.options.notifyOnNotification ?? false, "notification")
     }
+  }
+}
+
+extension BlueZError {
+  /// `StartNotify` was called for a session that exists. Old versions of bluetoothd say so by `Failed`.
+  fileprivate var saysThatSessionExists: Bool {
+    kind == .inProgress || message == "Already notifying"
   }
 }

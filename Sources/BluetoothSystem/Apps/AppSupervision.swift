@@ -35,6 +35,11 @@ extension BluetoothSystem {
       guard let process = apps[name]?.process else { continue }
       apps[name]?.adopt(at: now, configuration)
       emit(.adopt(name, process))
+      if apps[name]?.quitByUser == true {
+        // The last latchkeyd died between storing the user's word and ending the process.
+        end(name, because: "quit")
+        continue
+      }
       // The stored state may not have been carried out yet.
       let state = apps[name]?.state
       if state == .suspended { emit(.suspend(name, process)) } else { emit(.resume(name, process)) }
