@@ -8,7 +8,7 @@ enum PendingCall: Sendable, Hashable {
   case ignored
   case connect(PeerIdentifier)
   case disconnect(PeerIdentifier)
-  case registerProfile(root: ObjectPath, arming: Set<PeerIdentifier>)
+  case registerProfile(root: ObjectPath)
   case unregisterProfile
   case setFilter
   case startDiscovery
@@ -48,7 +48,7 @@ extension BluetoothSystem {
     case .ignored: break
     case .connect(let peer): connectCompleted(peer, result)
     case .disconnect(let peer): disconnectCompleted(peer, result)
-    case .registerProfile(let root, let arming): profileRegistered(root, arming, result)
+    case .registerProfile(let root): profileRegistered(root, result)
     case .unregisterProfile: profile.unregistered()
     case .setFilter: filterSet(result)
     case .startDiscovery: discoveryStarted(result)
