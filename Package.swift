@@ -237,7 +237,7 @@ let package = Package(
       "latchkey-lock",
       [
         "CoreBluetooth", "LockFirmware", "LockProtocol", "LockCryptography", "LatchkeyVersion", "Timekeeping",
-        "Journal", "JournalEvents", "CSystemd", "DurableFiles", "TimeTypes", arguments, log,
+        "ChildProcesses", "Journal", "JournalEvents", "CSystemd", "DurableFiles", "TimeTypes", arguments, log,
       ],
       path: "lockfirmware-sim/Sources/latchkey-lock"),
 
@@ -317,8 +317,8 @@ let package = Package(
       "LockFirmwareTests",
       [
         "DurableFiles", "LockFirmware", "ProcessTesting", "RandomTesting", "LockProtocol", "LockCryptography",
-        "HomePolicy", "latchkey-lock", "TimeTypes", crypto, log,
-      ], resources: [.copy("Files")]),
+        "HomePolicy", "latchkey", "latchkey-lock", "TimeTypes", crypto, log,
+      ], resources: [.copy("Files")], excluding: ["Drivers"]),
     tests(
       "HomePolicyTests",
       ["HomePolicy", "RandomTesting", "latchkey-agent", "TimeTypes", "LatchkeyVersion", log],

@@ -100,6 +100,11 @@ extension HomePolicy {
         retry(opening, as: newOperation(&random), attempts: opening.attempts + 1, at: time)
       }
     case .lockedAtHome: isNotBelieved(opening, at: time, using: &random)
+    case .somebodyInside:
+      // More evidence of an approach changes nothing: the person inside decides, or this phone's own.
+      giveUp()
+      ask(.somebodyInside, at: time)
+    case .refused: conclude(opening)
     }
     if state.opening == nil { concludeWord(answer == .done ? .done : .failed) }
     store()
@@ -117,11 +122,17 @@ extension HomePolicy {
     if isWord || isSeenToCome, mayRepeat(opening, at: time) {
       retry(opening, as: newOperation(&random), attempts: opening.attempts + 1, at: time)
     } else {
-      state.opening = nil
-      state.approach = nil
-      isDoubtful = true
+      giveUp()
       ask(.lockedAtHome, at: time)
     }
+  }
+
+  /// This approach opens nothing.
+  private mutating func giveUp() {
+    state.opening = nil
+    state.approach = nil
+    state.hasLeft = nil
+    isDoubtful = true
   }
 
   /// The opening is over, and so is the approach that it was for. An approach that began later is another arrival.

@@ -103,6 +103,10 @@ package enum HomeAnswer: Sendable, Hashable {
   /// The bolt was locked while a phone was here, or the door's sensor shows that this phone has not left; and a phone that
   /// never left could have made this approach.
   case lockedAtHome
+  /// Somebody locked the bolt from inside and has not come out since.
+  case somebodyInside
+  /// The lock can't or may not move its bolt now, and asking again does not help: its battery, or its mode.
+  case refused
 }
 
 /// The bolt's position according to the lock.
@@ -145,6 +149,8 @@ package enum Doubt: String, Sendable, Hashable {
   case noSignal
   /// The bolt was locked while a phone was here, and there is not enough evidence that this phone left and came back.
   case lockedAtHome
+  /// Somebody locked the bolt from inside, and the door has not been opened since.
+  case somebodyInside
 }
 
 /// The outcome of a person's command.

@@ -10,6 +10,10 @@ extension Recorded {
     case boltMoved = "bolt.moved"
     case boltJammed = "bolt.jammed"
     case boltInterrupted = "bolt.interrupted"
+    case alarmRaised = "alarm.raised"
+    case alarmCleared = "alarm.cleared"
+    case batteryChanged = "battery.changed"
+    case modeChanged = "mode.changed"
 
     package static let processes = [Recorded.lock]
 
@@ -23,6 +27,9 @@ extension Recorded {
       case .commandRefused: [.central, .reason, .untold]
       case .boltMoved, .boltJammed: [.to, .cause, .record]
       case .boltInterrupted: [.record]
+      case .alarmRaised, .alarmCleared: [.alarm, .record]
+      case .batteryChanged: [.level, .percent]
+      case .modeChanged: [.mode]
       }
     }
   }

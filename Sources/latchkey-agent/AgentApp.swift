@@ -99,6 +99,7 @@ final class AgentApp: @unchecked Sendable {
       switch doubt {
       case .noApproach: "nothing shows that you came to it"
       case .noSignal: "the link's signal can't be read"
+      case .somebodyInside: "somebody inside has locked it"
       case .lockedAtHome: "somebody was at home when it was locked, or you have not left through it"
       }
     UserAlert.show("You seem to be at your locked door, but \(reason). To open it: latchkey unlock")
@@ -273,6 +274,8 @@ extension HomeAnswer {
     case .unknownOperation: self = .unknownOperation
     case .failed, .doorOpen, .busy: self = .failed
     case .lockedAtHome: self = .lockedAtHome
+    case .somebodyInside: self = .somebodyInside
+    case .insufficientBattery, .restricted: self = .refused
     }
   }
 }
