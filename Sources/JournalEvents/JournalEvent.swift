@@ -21,7 +21,8 @@ package enum JournalField: String, CaseIterable, Hashable, Sendable {
   case fromY = "from.y"
   case how, interval, kind, link, links, lockState, machine, mark, milliseconds, name, on, operation, outcome, over,
     peripheral
-  case peripherals, pid, present, program, reason, record, records, refused, restoreIdentifier, result, role, said
+  case peripherals, pid, present, program, reason, record, records, refused, request, restoreIdentifier, result, role,
+    said
   case services, set, signal, state, states, status, succeeded, text, times, to, told, untold, wanted, way, x, y
 }
 
