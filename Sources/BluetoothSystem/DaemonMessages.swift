@@ -39,6 +39,7 @@ extension BluetoothSystem {
     }
     noteMissingAdapter(objects)
     probeAdoptedLinks()
+    endWhatWasToEnd()
     journal(.bluetoothState, [.state: String(describing: bluez.state), .because: "bluetoothd appeared"])
   }
 
@@ -186,6 +187,7 @@ extension BluetoothSystem {
   private mutating func forgetDevice(_ path: ObjectPath, _ peer: PeerIdentifier) {
     rereading.answered(path)
     publishing.mark.forgetVisit(of: peer)
+    noteEnded(peer)
     guard !isWanted(peer) else { return }
     releasePeer(peer)
     if links[peer]?.hasHistory == false { links[peer] = nil }
@@ -271,6 +273,7 @@ extension BluetoothSystem {
       sessions.forgetFailures(of: peer)
       visitBegan(peer)
     } else {
+      noteEnded(peer)
       attempts[peer]?.linkWentDown()
       healthOfLostLink(peer, wasResolved: wasResolved)
       sessions.forgetFailures(of: peer)

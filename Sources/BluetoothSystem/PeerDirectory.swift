@@ -147,6 +147,7 @@ extension BluetoothSystem {
   mutating func keepPeer(_ peer: PeerIdentifier, wasRequested: Bool) -> Bool {
     if var record = peers[peer] {
       record.wasRequested = record.wasRequested || wasRequested
+      if wasRequested { record.isEnding = nil }
       peers[peer] = record
       persist(.peer(record))
       return true

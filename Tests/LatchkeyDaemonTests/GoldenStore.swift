@@ -42,9 +42,11 @@ enum GoldenStore {
   }
 
   /// Every kind of record, with every member.
-  static func everything(isBondUnproven: Bool? = true, hasWakes: Bool = true) throws -> [StoredRecord] {
+  static func everything(
+    isBondUnproven: Bool? = true, hasWakes: Bool = true, isEnding: Bool? = true
+  ) throws -> [StoredRecord] {
     [.settings(SettingsRecord(salt: 0xFEDC_BA98_7654_3210, bluetoothOn: false, databaseMark: 3))] + apps(hasWakes)
-      + (try managers) + (try peripherals) + (try services) + (try peers(isBondUnproven)) + [
+      + (try managers) + (try peripherals) + (try services) + (try peers(isBondUnproven, isEnding)) + [
         .subscription(SubscriptionRecord(central: try identifier(1), characteristic: try identifier(0x101)))
       ]
   }
@@ -153,7 +155,7 @@ enum GoldenStore {
     }
   }
 
-  private static func peers(_ isBondUnproven: Bool?) throws -> [StoredRecord] {
+  private static func peers(_ isBondUnproven: Bool?, _ isEnding: Bool?) throws -> [StoredRecord] {
     let addresses = try [
       ("F2:34:56:78:9A:BC", .random), ("C0:FF:EE:00:00:01", .public), ("0A:00:00:00:00:01", .random),
     ]
@@ -166,7 +168,7 @@ enum GoldenStore {
       .peer(
         PeerRecord(
           identifier: try identifier(2), address: addresses[1], name: "Lock", wasRequested: true,
-          services: [BluetoothUUID(0x1801 as UInt16), try long])),
+          services: [BluetoothUUID(0x1801 as UInt16), try long], isEnding: isEnding)),
       .peer(PeerRecord(identifier: try identifier(3), address: addresses[2], wasRequested: false)),
     ]
   }

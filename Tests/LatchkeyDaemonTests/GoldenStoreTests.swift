@@ -55,12 +55,14 @@ struct GoldenStoreTests {
   @Test(
     "Change 7: a store of each format is opened, and everything that was promised in it is there",
     arguments: [
-      ("format-1", nil, false), ("format-1-unproven-bond", true, false), ("format-2-before-wakes", true, false),
-      ("format-2", true, true),
-    ] as [(String, Bool?, Bool)])
-  func everyFormat(_ name: String, isBondUnproven: Bool?, hasWakes: Bool) throws {
+      ("format-1", nil, false, nil), ("format-1-unproven-bond", true, false, nil),
+      ("format-2-before-wakes", true, false, nil), ("format-2-before-ending-links", true, true, nil),
+      ("format-2", true, true, true),
+    ] as [(String, Bool?, Bool, Bool?)])
+  func everyFormat(_ name: String, isBondUnproven: Bool?, hasWakes: Bool, isEnding: Bool?) throws {
     try GoldenStore.place(name, at: path)
-    let everything = StoredState(try GoldenStore.everything(isBondUnproven: isBondUnproven, hasWakes: hasWakes))
+    let everything = StoredState(
+      try GoldenStore.everything(isBondUnproven: isBondUnproven, hasWakes: hasWakes, isEnding: isEnding))
     #expect(try load() == everything)
     // Once more, as it is on disk now.
     #expect(try load() == everything)
@@ -162,7 +164,7 @@ struct GoldenStoreTests {
       ("peripheral", "$.services[1].includedServices"), ("peripheral", "$.services[1].characteristics"),
       ("peripheral", "$.services[1].characteristics[0].descriptors"), ("service", "$.definition.includedServices"),
       ("service", "$.definition.characteristics[1].value"), ("service", "$.definition.characteristics[0].descriptors"),
-      ("peer", "$.name"), ("peer", "$.services"), ("peer", "$.isBondUnproven"),
+      ("peer", "$.name"), ("peer", "$.services"), ("peer", "$.isBondUnproven"), ("peer", "$.isEnding"),
     ])
   func missing(_ kind: String, _ member: String) throws {
     try GoldenStore.place(
@@ -222,7 +224,7 @@ struct GoldenStoreTests {
     "Change 7: on a full disk a store of an older format is served, and brought up by the first write that has room")
   func full() throws {
     try GoldenStore.place("format-1", at: path)
-    let everything = StoredState(try GoldenStore.everything(isBondUnproven: nil, hasWakes: false))
+    let everything = StoredState(try GoldenStore.everything(isBondUnproven: nil, hasWakes: false, isEnding: nil))
     let state = try StateFolder(path: path, machine: "phone")
     let store = try Store(state, StoreBeginning(folder: state)) { database in
       let pages = try Int.fetchOne(database, sql: "PRAGMA page_count") ?? 0

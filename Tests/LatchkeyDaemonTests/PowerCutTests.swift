@@ -84,7 +84,7 @@ struct PowerCutTests {
     let folder = try TemporaryFolder()
     let path = folder.path + "/state"
     try GoldenStore.place("format-1", at: path)
-    let everything = StoredState(try GoldenStore.everything(isBondUnproven: nil, hasWakes: false))
+    let everything = StoredState(try GoldenStore.everything(isBondUnproven: nil, hasWakes: false, isEnding: nil))
     var image = try DiskImage(path)
     DiskRecorder.shared.begin(path)
     try Store(StateFolder(path: path, machine: "phone")).close()

@@ -121,8 +121,11 @@ package struct Street: Sendable {
   private mutating func turn(of name: String, _ event: BluetoothSystem.Event) {
     if case .request(_, let request) = event { trace?("\(now) \(name) is asked: \(request)") }
     let before = reference
-    if case .request(let link, let request) = event, let app = machines[name]?.owners[link] {
-      reference.asked(request, by: app)
+    switch event {
+    case .request(let link, let request):
+      if let app = machines[name]?.owners[link] { reference.asked(request, by: app) }
+    case .control(let request, _): userAsks(request, on: name)
+    default: break
     }
     if case .appEnded(let bundle, _, _) = event, let app = machines[name]?.apps[bundle] {
       reference.processEnded(app.actor.name)
@@ -134,10 +137,17 @@ package struct Street: Sendable {
     if !stores.isEmpty {
       guard !isOver(name) else {
         // Nobody was promised what is not on disk.
-        if case .request = event { reference = before }
+        switch event {
+        case .request, .control: reference = before
+        default: break
+        }
         return crash(name)
       }
       for case .store(let change) in stores { machines[name]?.stored.apply(change) }
+    }
+    if case .control(.quitApp(let bundle), _) = event {
+      // A person who quits an app does not expect it to go on by itself later.
+      machines[name]?.apps[bundle]?.forgetWishes()
     }
     for effect in effects.dropFirst(stores.count) {
       guard !isOver(name) else { return crash(name) }

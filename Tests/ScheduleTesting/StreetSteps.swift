@@ -56,30 +56,38 @@ extension Street {
 
   private mutating func userActs(_ step: Step, _ name: String) {
     guard let actor = cast[name] else { return }
-    let isRunning = app(name)?.process != nil
+    let bundle = actor.bundle
     switch step {
-    case .open:
-      reference.userOpens(name, isRunning: isRunning)
-      control(actor.machine, .openApp(bundleIdentifier: actor.bundle))
-    case .leave: control(actor.machine, .leaveApp(bundleIdentifier: actor.bundle))
-    case .quit:
-      reference.userEnds(name, isRunning: isRunning, forGood: true)
-      // A person who quits an app does not expect it to go on by itself later.
-      machines[actor.machine]?.apps[actor.bundle]?.forgetWishes()
-      control(actor.machine, .quitApp(bundleIdentifier: actor.bundle))
-    case .reclaim:
-      reference.userEnds(name, isRunning: isRunning, forGood: false)
-      control(actor.machine, .reclaimApp(bundleIdentifier: actor.bundle))
+    case .open: control(actor.machine, .openApp(bundleIdentifier: bundle))
+    case .leave: control(actor.machine, .leaveApp(bundleIdentifier: bundle))
+    case .quit: control(actor.machine, .quitApp(bundleIdentifier: bundle))
+    case .reclaim: control(actor.machine, .reclaimApp(bundleIdentifier: bundle))
+    default: break
+    }
+  }
+
+  /// What a user's word changes in what apps were promised, at the moment when the system hears it.
+  mutating func userAsks(_ request: ControlRequest, on machine: String) {
+    func app(_ bundle: String) -> ModelApp? { machines[machine]?.apps[bundle] }
+    switch request {
+    case .openApp(let bundle):
+      guard let app = app(bundle) else { return }
+      reference.userOpens(app.actor.name, isRunning: app.process != nil)
+    case .quitApp(let bundle):
+      guard let app = app(bundle) else { return }
+      reference.userEnds(app.actor.name, isRunning: app.process != nil, forGood: true)
+    case .reclaimApp(let bundle):
+      guard let app = app(bundle) else { return }
+      reference.userEnds(app.actor.name, isRunning: app.process != nil, forGood: false)
+    case .setBluetooth(on: false):
+      for app in machines[machine]?.apps.values.filter({ $0.process == nil }) ?? [] {
+        reference.bluetoothIsOff(for: app.actor.name)
+      }
     default: break
     }
   }
 
   private mutating func setBluetooth(_ name: String, _ isOn: Bool) {
-    if !isOn {
-      for app in machines[name]?.apps.values.filter({ $0.process == nil }) ?? [] {
-        reference.bluetoothIsOff(for: app.actor.name)
-      }
-    }
     control(name, .setBluetooth(on: isOn))
   }
 
@@ -152,6 +160,8 @@ extension Street {
     var missing: [String] = []
     for actor in cast.actors where actor.isCentral && isEntitled(actor) && !reference.quit.contains(actor.name) {
       for (index, plan) in actor.managers.enumerated() where plan.role == .central {
+        // An app that its user opened is told nothing of a manager that it has not made.
+        guard let app = app(actor.name), app.process == nil || app.managers[index + 1] != nil else { continue }
         let caller = Caller(actor.name, index + 1)
         let book = reference.book(caller)
         for peer in book.held.subtracting(book.connected).sorted() {
@@ -179,9 +189,7 @@ extension Street {
     var missing: [String] = []
     forEachConnected { app, number, target in app.disk.identifiers[target].map { app.explore($0, number) } ?? [] }
     pass(.seconds(30))
-    for actor in cast.actors where actor.target != nil { carryOut(.push(actor.name)) }
     let writesBefore = cast.actors.map { app($0.name)?.disk.writesDone ?? 0 }.reduce(0, +)
-    pass(.seconds(5))
     var writes = 0
     forEachConnected { app, number, target in
       let requests = app.write(number, target)
@@ -189,6 +197,8 @@ extension Street {
       return requests
     }
     pass(.seconds(15))
+    for actor in cast.actors where actor.target != nil { carryOut(.push(actor.name)) }
+    pass(.seconds(5))
     let writesDone = cast.actors.map { app($0.name)?.disk.writesDone ?? 0 }.reduce(0, +) - writesBefore
     if writesDone != writes { missing.append("\(writesDone) of \(writes) writes were done") }
     for actor in cast.actors {

@@ -66,6 +66,30 @@ struct ScheduleTests {
       ),
       // The simulator kept a link that both ends had lost.
       (38, "open cat; publish lock; connect cat.1 lock; pass 1000; plug door off; restart-bluetoothd tablet"),
+      // latchkeyd died between storing a cancellation and asking for the end of the link, on a machine with services.
+      (
+        386,
+        "open heart; publish heart; publish lock; open dan; connect dan.1 lock; subscribe dan.1 lock; pass 9939; "
+          + "kill-system strap 2; cancel dan.1 lock"
+      ),
+      // The same, while bluetoothd was still trying to connect.
+      (
+        696,
+        "open heart; publish heart; publish lock; open dan; connect dan.1 lock; pass 10; away door; pass 2051; "
+          + "kill-system strap 1; drop dan.1"
+      ),
+      // The same, with the device on the accept list.
+      (
+        696,
+        "open heart; publish heart; publish lock; open dan; connect dan.1 lock; subscribe dan.1 lock; pass 16271; "
+          + "away door; pass 2051; kill-system strap 1; drop dan.1"
+      ),
+      // bluetoothd went on with an attempt that a latchkeyd had begun that has died since.
+      (
+        696,
+        "open cat; publish cat; open heart; publish heart; publish lock; open dan; connect dan.1 lock; "
+          + "connect dan.1 cat; pass 298; away door; pass 1000; kill-system strap 1; pass 10000; drop dan.1"
+      ),
       // An app that died of the news that its connection was lost never asked again.
       (8, "open cat; publish lock; connect cat.1 lock; pass 1000; kill cat 3; kill-bluetoothd tablet"),
     ] as [(UInt64, String)])

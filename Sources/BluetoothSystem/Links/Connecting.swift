@@ -137,12 +137,13 @@ extension BluetoothSystem {
   // MARK: Unwanted links
 
   /// Drops links that no app wants any more and that came up because a device was still on the accept list. If apps
-  /// publish services, a link may belong to a central, so it stays.
+  /// publish services, a link may belong to a central, so it stays unless its end was decided.
   private mutating func dropUnwanted(_ wanted: Set<PeerIdentifier>) {
-    guard !managers.values.contains(where: { !$0.services.isEmpty }) else { return }
+    let mayBeCentrals = managers.values.contains { !$0.services.isEmpty }
     let unwanted = bluez.devices.values.filter { device in
       device.isConnected && !device.isDisconnecting && !wanted.contains(device.peer)
         && peers[device.peer]?.wasRequested == true && !isPairing(device)
+        && (!mayBeCentrals || peers[device.peer]?.isEnding == true)
     }
     for device in unwanted.sorted(by: { $0.path < $1.path }) { dropLink(device.peer) }
   }
@@ -151,22 +152,28 @@ extension BluetoothSystem {
   mutating func dropLink(_ peer: PeerIdentifier) {
     guard let device = bluez.device(peer), !device.isDisconnecting else { return }
     let isArmed = profile.disarm(peer)
-    let isConnecting = attempts[peer]?.isConnecting == true
-    guard device.isConnected || isArmed || isConnecting else { return }
+    // A latchkeyd that has died since may have left an attempt behind.
+    let isUnderWay = attempts[peer]?.isUnderWay == true
+    guard device.isConnected || isArmed || isUnderWay else { return }
+    noteEnding(peer)
+    askForEnd(device)
+  }
+
+  /// `Disconnect` also ends an attempt to connect (src/device.c).
+  mutating func askForEnd(_ device: Device) {
     if device.isTrusted || device.isTrustRequested {
-      call(
-        device.path, .set(\Device1.trusted, to: false), for: .ignored)
+      call(device.path, .set(\Device1.trusted, to: false), for: .ignored)
       bluez.devices[device.path]?.isTrustRequested = false
     }
     bluez.devices[device.path]?.isDisconnecting = true
-    if device.isConnected { links[peer, default: LinkHealth()].isAskedToEnd(at: now) }
-    call(device.path, .disconnect, for: .disconnect(peer))
+    if device.isConnected { links[device.peer, default: LinkHealth()].isAskedToEnd(at: now) }
+    call(device.path, .disconnect, for: .disconnect(device.peer))
   }
 
   mutating func disconnectCompleted(_ peer: PeerIdentifier, _ result: Result<Reply, BlueZError>) {
     // The answer comes when the link is down. If there is a link by now, it is a new one and judged afresh.
     guard let device = bluez.device(peer) else { return }
     bluez.devices[device.path]?.isDisconnecting = false
-    if device.isConnected { reread(device.path) }
+    if device.isConnected { reread(device.path) } else { noteEnded(peer) }
   }
 }

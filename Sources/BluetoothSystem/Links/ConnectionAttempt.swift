@@ -23,6 +23,9 @@ struct ConnectionAttempt: Sendable {
 
   var isConnecting: Bool { if case .connecting = phase { true } else { false } }
 
+  /// bluetoothd has, or may have, an attempt to connect: this system's, or the one for which it refused this system's.
+  var isUnderWay: Bool { isConnecting || refusals > 0 }
+
   func isPausing(at now: Instant) -> Bool { if case .pausing(let until) = phase { until > now } else { false } }
   func hasTimedOut(at now: Instant) -> Bool { if case .connecting(let until) = phase { until <= now } else { false } }
 

@@ -15,12 +15,15 @@ package struct PeerRecord: Sendable, Hashable {
   /// This system bonded with it, unattended and for an app, and no link has come up with that bond since. `nil` means
   /// no.
   package var isBondUnproven: Bool?
+  /// Nobody wants its link any more, and the link has not been seen to end. `nil` means no.
+  package var isEnding: Bool?
 
   package init(
     identifier: PeerIdentifier, address: DeviceAddress, name: String? = nil, wasRequested: Bool,
-    services: [BluetoothUUID]? = nil, isBondUnproven: Bool? = nil
+    services: [BluetoothUUID]? = nil, isBondUnproven: Bool? = nil, isEnding: Bool? = nil
   ) {
     self.isBondUnproven = isBondUnproven
+    self.isEnding = isEnding
     self.identifier = identifier
     self.address = address
     self.name = name
@@ -42,6 +45,8 @@ extension PeerRecord {
     var services: [UUIDOnDisk]?
     /// Missing: no.
     var isBondUnproven: Bool?
+    /// Missing: no.
+    var isEnding: Bool?
 
     enum CodingKeys: String, CodingKey {
       case identifier = "identifier"
@@ -51,6 +56,7 @@ extension PeerRecord {
       case wasRequested = "wasRequested"
       case services = "services"
       case isBondUnproven = "isBondUnproven"
+      case isEnding = "isEnding"
     }
 
     init(_ record: PeerRecord) {
@@ -61,6 +67,7 @@ extension PeerRecord {
       wasRequested = record.wasRequested
       services = record.services.map { UUIDOnDisk.list($0) }
       isBondUnproven = record.isBondUnproven
+      isEnding = record.isEnding
     }
 
     var value: PeerRecord {
@@ -70,7 +77,7 @@ extension PeerRecord {
         }
         return PeerRecord(
           identifier: PeerIdentifier(identifier), address: address, name: name, wasRequested: wasRequested,
-          services: try services?.values, isBondUnproven: isBondUnproven)
+          services: try services?.values, isBondUnproven: isBondUnproven, isEnding: isEnding)
       }
     }
   }
