@@ -147,6 +147,8 @@ let package = Package(
     // The lock and the agent.
     library("LockProtocol"),
     library("LockCryptography", ["LockProtocol", crypto]),
+    // What a person asks the agent through the command, and its answers.
+    library("AgentQuestions"),
     library("HomePolicy", ["TimeTypes"]),
     library("LockFirmware", ["LockProtocol"], path: "lockfirmware-sim/Sources/LockFirmware"),
 
@@ -201,14 +203,16 @@ let package = Package(
     program(
       "latchkey-agent",
       [
-        "CoreBluetooth", "LockProtocol", "LockCryptography", "HomePolicy", "LatchkeyVersion", "Timekeeping",
+        "AgentQuestions", "CoreBluetooth", "LockProtocol", "LockCryptography", "LockFirmware", "HomePolicy",
+        "LatchkeyVersion", "Timekeeping",
         "Journal", "JournalEvents", "CSystemd", "DurableFiles", "TimeTypes", arguments, log,
       ]),
     program(
       "latchkey",
       [
         "Stories", "StoryPresentation", "Worlds", "MachinePresentation", "MachineSetup", "MachineDiagnosis",
-        "LockCryptography", "LatchkeyVersion", "AppLink", "AppLinkBus", "BusValue", "ConsoleOutput", "SystemBus",
+        "AgentQuestions", "LockCryptography", "LatchkeyVersion", "AppLink", "AppLinkBus", "BusValue", "ConsoleOutput",
+        "SystemBus",
         "Threads",
         "TimeTypes", arguments, system,
       ]),
@@ -380,8 +384,9 @@ let package = Package(
     tests(
       "IntegrationTests",
       [
-        "Stories", "StoryTesting", "Worlds", "BusTesting", "ProcessTesting", "Journal", "JournalEvents",
-        "MachinePresentation", "AppLink", "AppLinkBus", "BusValue", "SystemBus", "latchkey", "latchkeyd",
+        "AgentQuestions", "ChildProcesses", "LockCryptography", "Stories", "StoryTesting", "Worlds", "BusTesting",
+        "ProcessTesting", "Journal", "JournalEvents", "MachinePresentation", "AppLink", "AppLinkBus", "BusValue",
+        "SystemBus", "latchkey", "latchkeyd",
         "latchkey-agent", "latchkey-lock", "bluez-simulator", "story-teller", "saboteur", "hostile-app", "trial-app",
         "heart-rate-collector", "heart-rate-strap", "history-sensor", "history-reader",
         grdb, log,

@@ -29,6 +29,7 @@ extension BluetoothSystem {
       for key in managers.keys where key.app == name && managers[key]?.number == number { removeManager(key) }
     case .respond(let identifier, let error, let value): respond(identifier, error, value, app: name)
     case .completeAction(let action, let error): completeAction(action, error, app: name)
+    case .answerQuestion(let action, let text): answerQuestion(action, text, app: name)
     case .showAlert(let text): showAlert(text, app: name)
     case .central(let number, let request):
       if let key = managerKey(number, name, .central) {

@@ -73,10 +73,12 @@ extension HomePolicy {
   ) {
     guard let awaited else { return }
     let doubt = doubt
+    let isErrand = awaited.operation == errand?.operation
     commandIsLost()
     interruptions = 0
     isKnown = true
-    owesPresence = false
+    // Somebody who looks has not been announced to be here.
+    if !isErrand { owesPresence = false }
     spareOfferUntil = time.instant + configuration.offerPatience
     readingsLeft = configuration.signalReadings
     state.lastHeard = time
@@ -84,6 +86,7 @@ extension HomePolicy {
     answeredAt = time.instant
     if bolt == .unlocked { stopAsking() }
     if let doubt { ask(doubt, at: time) }
+    if isErrand { concludeErrand(.answered) }
     guard let opening = state.opening, opening.isWritten, opening.operation == awaited.operation else { return }
     switch answer {
     case .done: conclude(opening)

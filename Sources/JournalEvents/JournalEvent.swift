@@ -22,7 +22,8 @@ package enum JournalField: String, CaseIterable, Hashable, Sendable {
   case how, interval, kind, level, link, links, lockState, machine, mark, milliseconds, mode, name, on, operation,
     outcome, over,
     peripheral
-  case percent, peripherals, pid, present, program, reason, record, records, refused, restoreIdentifier, result, role,
+  case percent, peripherals, pid, present, program, reason, record, records, refused, request, restoreIdentifier,
+    result, role,
     said
   case services, set, signal, state, states, status, succeeded, text, times, to, told, untold, wanted, way, x, y
 }

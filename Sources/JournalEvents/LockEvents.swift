@@ -7,6 +7,8 @@ extension Recorded {
     case offerSent = "offer.sent"
     case commandAccepted = "command.accepted"
     case commandRefused = "command.refused"
+    case requestAccepted = "request.accepted"
+    case requestRefused = "request.refused"
     case boltMoved = "bolt.moved"
     case boltJammed = "bolt.jammed"
     case boltInterrupted = "bolt.interrupted"
@@ -25,6 +27,8 @@ extension Recorded {
       case .offerSent: [.central]
       case .commandAccepted: [.central, .command, .operation]
       case .commandRefused: [.central, .reason, .untold]
+      case .requestAccepted: [.central, .request]
+      case .requestRefused: [.central]
       case .boltMoved, .boltJammed: [.to, .cause, .record]
       case .boltInterrupted: [.record]
       case .alarmRaised, .alarmCleared: [.alarm, .record]

@@ -212,7 +212,7 @@ package struct Street: Sendable {
       endProcess(name, bundle)
     case .record(let event, let fields):
       if event == .deadlineOverdue { trouble("\(name): a deadline was left: \(fields)") }
-    case .queryReply, .controlReply: break
+    case .queryReply, .controlReply, .controlText: break
     }
   }
 

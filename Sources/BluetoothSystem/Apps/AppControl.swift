@@ -17,6 +17,9 @@ extension BluetoothSystem {
     case .performAction(let name, let action):
       guard isKnown(name, token) else { return }
       return performAction(action, app: name, token)
+    case .askApp(let name, let question, let argument):
+      guard isKnown(name, token) else { return }
+      return performAction(question, argument: argument, app: name, token)
     case .allowApp(let name, let isAllowed):
       guard isKnown(name, token) else { return }
       allow(name, isAllowed)
@@ -44,7 +47,7 @@ extension BluetoothSystem {
       if apps[name]?.leave(at: now, configuration) == true { persistApp(name) }
     case .quitApp: quit(name)
     case .reclaimApp: end(name, because: "reclaimed")
-    case .performAction, .allowApp, .reclaimMemory, .setBluetooth, .status, .watchStatus, .attendPairings,
+    case .performAction, .askApp, .allowApp, .reclaimMemory, .setBluetooth, .status, .watchStatus, .attendPairings,
       .answerPairing, .pair:
       break
     }

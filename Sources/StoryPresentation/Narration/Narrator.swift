@@ -100,7 +100,8 @@ package struct Narrator: Sendable {
         "the lock's battery is \(entry[.level] ?? "unknown") (\(entry[.percent] ?? "?") %)")
     case .modeChanged: entry.deed(.door, "the lock's mode is \(entry[.mode] ?? "unknown") now")
     case .willRestoreState: entry.deed(.system, "the lock gets its state back")
-    case .stateUpdated, .offerSent, .commandAccepted: nil
+    case .requestRefused: entry.deed(.trouble, "the lock refuses to talk to somebody who has proven nothing")
+    case .stateUpdated, .offerSent, .commandAccepted, .requestAccepted: nil
     }
   }
 
@@ -162,10 +163,13 @@ package struct Narrator: Sendable {
     case .unlockAnswered: return entry.deed(.system, "the lock answers the agent: \(Self.result(entry[.result]))")
     case .unlockAsked:
       return entry.deed(.door, "the agent does not open, and asks its owner: \(Self.doubt(entry[.because]))")
+    case .lockWritten: return entry.deed(.system, "the agent asks the lock to lock, because its owner said so")
+    case .lockAnswered: return entry.deed(.system, "the lock answers the agent: \(Self.result(entry[.result]))")
+    case .logTrouble: return entry.deed(.trouble, "the agent finds the lock's log changed: \(entry[.text] ?? "")")
     case .wordGiven: return entry.deed(.system, "the agent has its owner's command")
     case .wordAnswered: return entry.deed(.door, "the owner's command: \(Self.outcome(entry[.outcome]))")
     case .started, .stateUpdated, .didDisconnect, .discoveryStarted, .servicesChanged, .offerAsked, .offerReceived,
-      .statusWritten, .statusAnswered:
+      .statusWritten, .statusAnswered, .questionAsked, .questionAnswered:
       return nil
     }
   }

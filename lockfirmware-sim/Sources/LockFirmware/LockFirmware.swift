@@ -24,6 +24,8 @@ package struct LockFirmware<Cryptography: NoiseCryptography> {
   /// Records on their way to the log, oldest first.
   var pendingRecords: [PendingRecord] = []
   package internal(set) var nextRecordIndex: UInt64
+  /// What the bolt did last, or `nil` if the log does not reach back to it.
+  var latestMovement: LockRecord?
   /// The phone that unlocked last, unless the bolt was locked since. A restarted lock must not miss its leaving.
   var unlockedBy: [UInt8]?
   /// The bolt was locked while a phone was here, or a phone has since said that it is. It opens only on a person's
@@ -101,6 +103,8 @@ package struct LockFirmware<Cryptography: NoiseCryptography> {
     case .linkDown(let central): linkDown(central)
     case .offerRead(let central): offerRead(central)
     case .commandWritten(let central, let bytes): commandWritten(central, bytes)
+    case .requestWritten(let central, let bytes): requestWritten(central, bytes)
+    case .logRead(let question, let page): logRead(question, page)
     case .recordAppended(let index): recordAppended(index)
     case .recordFailed(let index): recordFailed(index)
     case .boltStopped(let position): boltStopped(position)
@@ -155,6 +159,7 @@ package struct LockFirmware<Cryptography: NoiseCryptography> {
     // The lock's own decision to lock, until it is carried out.
     var owesLocking = false
     for record in records {
+      if record.isMovementDone { latestMovement = record }
       let key = OperationMemory.Key(phone: record.phone, operation: record.operation)
       switch record.kind {
       case .movement:

@@ -48,6 +48,9 @@ package struct LockRecord: Equatable, Sendable {
     self.detail = detail
   }
 
+  /// Whether it says that the bolt has reached an end.
+  var isMovementDone: Bool { kind == .outcome && result == .done || kind == .movement && cause == .hand }
+
   /// No phone.
   package static var nobody: [UInt8] { [UInt8](repeating: 0, count: NoiseSize.keyByteCount) }
 

@@ -150,6 +150,7 @@ extension LockFirmware {
     let record = LockRecord(
       kind, index: nextRecordIndex, unixSeconds: time.unixSeconds, target: target, cause: cause, result: result,
       phone: key?.phone ?? LockRecord.nobody, operation: key?.operation ?? 0, detail: detail)
+    if record.isMovementDone { latestMovement = record }
     pendingRecords.append(PendingRecord(index: nextRecordIndex, continuation: continuation))
     nextRecordIndex += 1
     effects.append(.appendRecord(record))
@@ -170,6 +171,9 @@ extension LockFirmware {
       }
     }
   }
+
+  /// The newest record that is durable. A phone that has been told of a record may take its loss for a cut.
+  var durableRecordIndex: UInt64 { (pendingRecords.first?.index ?? nextRecordIndex) - 1 }
 
   /// If the log can't be written, the bolt stops: what was to be recorded does not happen.
   mutating func recordFailed(_ index: UInt64) {

@@ -142,6 +142,10 @@ package enum LockEvent: Equatable, Sendable {
   case linkDown(CentralIdentifier)
   case offerRead(CentralIdentifier)
   case commandWritten(CentralIdentifier, [UInt8])
+  /// A fragment of what a phone asks after the answer.
+  case requestWritten(CentralIdentifier, [UInt8])
+  /// What `readLog` asked for, or `nil` if it can't be read.
+  case logRead(LogReading, LogPage?)
   /// The record with this index, and each before it, is durable.
   case recordAppended(UInt64)
   /// The record with this index could not be made durable, nor could any after it.
@@ -177,6 +181,10 @@ package enum LockEffect: Equatable, Sendable {
   case respond(CentralIdentifier, isAccepted: Bool)
   /// Notify this central of its Answer.
   case sendAnswer(CentralIdentifier, [UInt8])
+  /// Notify this central of a reply, in fragments with this tag (`Fragments`).
+  case sendReply(CentralIdentifier, tag: UInt8, [UInt8])
+  /// Read from the log, then report `logRead`.
+  case readLog(LogReading)
   /// Make this record durable, then report `recordAppended` or `recordFailed`.
   case appendRecord(LockRecord)
   /// Keep these for the next start, instead of earlier ones. Nothing waits for this: if they are lost, their phones
@@ -199,6 +207,10 @@ package enum LockNote: Equatable, Sendable {
   case offerSent(CentralIdentifier)
   case commandAccepted(CentralIdentifier, LockCommand)
   case commandRefused(CentralIdentifier, RefusalReason)
+  /// A phone that has proven its key asks something after its answer.
+  case requestAccepted(CentralIdentifier, LockRequest.Kind)
+  /// A question from one who has proven nothing, or of a conversation that is over.
+  case requestRefused(CentralIdentifier)
   case boltMoved(BoltTarget, cause: MovementCause, record: UInt64)
   /// The bolt did not reach its end.
   case boltJammed(BoltTarget, cause: MovementCause, record: UInt64)

@@ -87,6 +87,13 @@ final class LockApp: @unchecked Sendable {
     return isWriteAccepted
   }
 
+  /// Whether a fragment of a question was accepted. The reply follows later.
+  func writeRequest(_ bytes: [UInt8], _ central: CentralIdentifier) -> Bool {
+    isWriteAccepted = false
+    happens(.requestWritten(central, bytes))
+    return isWriteAccepted
+  }
+
   // MARK: Events and effects
 
   private func happens(_ event: LockEvent) {
@@ -117,6 +124,12 @@ final class LockApp: @unchecked Sendable {
     switch effect {
     case .sendOffer(let central, let offer): radio?.sendOffer(offer, to: central)
     case .sendAnswer(let central, let answer): radio?.sendAnswer(answer, to: central)
+    case .sendReply(let central, let tag, let message): radio?.sendReply(message, tag: tag, to: central)
+    case .readLog(let question):
+      do { waiting.append(.logRead(question, try log.page(from: question.from, count: question.count))) } catch {
+        logger.error("the log can't be read: \(error)")
+        waiting.append(.logRead(question, nil))
+      }
     case .answerRead(_, let offer): readAnswer = offer
     case .respond(_, let isAccepted): isWriteAccepted = isAccepted
     case .appendRecord(let record):
@@ -155,6 +168,11 @@ final class LockApp: @unchecked Sendable {
       var fields: [JournalField: String] = [.central: central.text, .reason: "\(reason)"]
       if untold > 0 { fields[.untold] = String(untold) }
       logger.record(Recorded.Lock.commandRefused, fields, level: .warning)
+    case .requestAccepted(let central, let kind):
+      logger.record(Recorded.Lock.requestAccepted, [.central: central.text, .request: "\(kind)"])
+    case .requestRefused(let central):
+      guard refusals.tell(at: LockTime(time).milliseconds) != nil else { return }
+      logger.record(Recorded.Lock.requestRefused, [.central: central.text], level: .warning)
     case .boltMoved(let target, let cause, let record):
       logger.record(Recorded.Lock.boltMoved, [.to: "\(target)", .cause: "\(cause)", .record: String(record)])
     case .boltJammed(let target, let cause, let record):
