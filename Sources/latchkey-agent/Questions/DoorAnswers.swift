@@ -12,7 +12,11 @@ extension QuestionDesk {
     case .done, .notNeeded: break
     case .doorOpen: throw NoAnswer("The door is open: shut it first.")
     case .busy: throw NoAnswer("The lock is busy; try again.")
-    case .failed, .unknownOperation, .lockedAtHome:
+    case .insufficientBattery:
+      throw NoAnswer("The lock's battery is too low to turn the bolt: change it, and lock by hand until then.")
+    case .restricted:
+      throw NoAnswer("The lock's operating mode does not allow it; change the mode at the lock.")
+    case .failed, .unknownOperation, .lockedAtHome, .somebodyInside:
       throw NoAnswer("The lock says that its bolt did not move; look at the door, and try again.")
     }
     guard answer.lockState != .notFullyLocked else {
