@@ -39,12 +39,15 @@ package struct BluetoothSystem: Sendable {
   var operations: [PeerIdentifier: OperationQueue] = [:]
   var signalReadings: [PeerIdentifier: SignalReading] = [:]
   var links: [PeerIdentifier: LinkHealth] = [:]
+  /// Links that came up and may not carry everything yet.
+  var capacities: [PeerIdentifier: LinkCapacity] = [:]
   var rereading = Rereading()
   /// Peers whose attributes changed in this turn, and peers that lack services they should have.
   var uncheckedDatabases: Set<PeerIdentifier> = []
   var healings: [PeerIdentifier: DatabaseHealing] = [:]
   var sessions = NotifySessions()
   var publishing = Publishing()
+  var heldUpdates = HeldUpdates()
   var publishedChannels = PublishedChannels()
   var exports = ExportPaths()
   var lastAction: UInt64 = 0
@@ -129,7 +132,7 @@ package struct BluetoothSystem: Sendable {
       appsDeadline, remoteRequests.deadline, reconcilerDeadline, pairing.deadline, bluez.adapterAwaitedUntil,
       operations.values.lazy.compactMap(\.deadline).min(), signalReadings.values.lazy.compactMap(\.deadline).min(),
       managers.values.lazy.compactMap(\.credit.deadline).min(), healings.values.lazy.compactMap(\.dropAt).min(),
-      links.values.lazy.compactMap(\.checkAt).min(),
+      links.values.lazy.compactMap(\.checkAt).min(), capacities.values.lazy.compactMap(\.deadline).min(),
     ]
     return parts.lazy.compactMap(\.self).min()
   }
@@ -161,6 +164,9 @@ package struct BluetoothSystem: Sendable {
     reconcilePublished()
     reconcileChannels()
     reconcileSubscriptions()
+    // What a link carries, before what goes over it.
+    reconcileCapacities()
+    sendHeldUpdates()
     runOperations()
     runSignalReadings()
     returnCredit()
