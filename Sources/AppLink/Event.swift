@@ -31,6 +31,9 @@ package struct Event: Sendable, Hashable {
     /// A notification or an indication arrived.
     case valueUpdated(PeerIdentifier, characteristic: AttributeHandle, value: [UInt8])
     case nameChanged(PeerIdentifier, String?)
+    /// What a link carries, in bytes, differs from what the app was told with the connection or the subscription. For
+    /// both roles; it wakes no app.
+    case mtuChanged(PeerIdentifier, mtu: UInt16)
     /// These services have changed since they were discovered.
     case servicesModified(PeerIdentifier, invalidated: [AttributeHandle])
 

@@ -3,7 +3,7 @@ extension Event {
   package enum Kind: String, Sendable, Hashable, CaseIterable {
     case managerRejected, stateChanged, willRestoreState
     case discovered, connected, failedToConnect, disconnected, operationCompleted, valueUpdated, nameChanged
-    case servicesModified, connectionEvent
+    case servicesModified, connectionEvent, mtuChanged
     case serviceAdded, advertisingStarted, subscribed, unsubscribed, readRequested, writeRequested, requestExpired
     case updateCredit
     case channelPublished, channelUnpublished, channelOpened
@@ -25,6 +25,7 @@ extension Event.Body {
     case .valueUpdated: .valueUpdated
     case .nameChanged: .nameChanged
     case .servicesModified: .servicesModified
+    case .mtuChanged: .mtuChanged
     case .connectionEvent: .connectionEvent
     case .serviceAdded: .serviceAdded
     case .advertisingStarted: .advertisingStarted

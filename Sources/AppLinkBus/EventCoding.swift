@@ -21,7 +21,7 @@ enum EventCoding {
     characteristicsDiscovered, descriptorsDiscovered, valueRead, notifyingChanged, rssiRead, channelReady, valueUpdated,
     nameChanged, servicesModified, connectionEvent, serviceAdded, advertisingStarted, subscribed, unsubscribed,
     readRequested, writeRequested, requestExpired, actionRequested, questionAsked, updateCredit, channelPublished,
-    channelUnpublished, channelOpened,
+    channelUnpublished, channelOpened, mtuChanged,
   ])
 
   static func message(_ event: Event) -> WireMessage {
@@ -64,6 +64,7 @@ enum EventCoding {
   private static let valueUpdated = Message(
     "ValueUpdated", ["peripheral", "characteristic", "value"], Event.Body.valueUpdated)
   private static let nameChanged = Message("NameChanged", ["peripheral", "name"], Event.Body.nameChanged)
+  private static let mtuChanged = Message("MTUChanged", ["peer", "mtu"], Event.Body.mtuChanged)
   private static let servicesModified = Message(
     "ServicesModified", ["peripheral", "invalidated"], Event.Body.servicesModified)
   private static let connectionEvent = Message(
@@ -138,6 +139,7 @@ enum EventCoding {
     case .operationCompleted(let peer, let operation, let result): message(peer, operation, result)
     case .valueUpdated(let peer, let characteristic, let value): valueUpdated(peer, characteristic, value)
     case .nameChanged(let peer, let name): nameChanged(peer, name)
+    case .mtuChanged(let peer, let mtu): mtuChanged(peer, mtu)
     case .servicesModified(let peer, let invalidated): servicesModified(peer, invalidated)
     case .connectionEvent(let peripheral, let isConnected): connectionEvent(peripheral, isConnected)
     case .serviceAdded(let service, let error): serviceAdded(service, error)

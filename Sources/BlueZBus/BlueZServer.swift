@@ -85,6 +85,11 @@ package final class BlueZServer: Sendable {
     connection.withLock { $0?.session }?.broadcast(signal)
   }
 
+  /// Changes the objects and tells nobody.
+  package func apply(_ signal: Signal) {
+    connection.withLock { $0?.session }?.apply(signal)
+  }
+
   /// Leaves the bus after everything has been sent; clients see bluetoothd vanish. When it returns, another server
   /// can take the name. The caller must not hold anything that `onEvent` may be waiting for.
   package func close() { takeConnection()?.session.close() }

@@ -81,6 +81,10 @@ actor BlueZServerSession {
     bus.enqueue { _ in self.assumeIsolated { $0.take(signal) } }
   }
 
+  nonisolated func apply(_ signal: Signal) {
+    bus.enqueue { _ in self.assumeIsolated { $0.mirror.apply(signal) } }
+  }
+
   nonisolated func close() {
     bus.enqueue { _ in self.assumeIsolated { $0.isClosed = true } }
     bus.closeAndWait()

@@ -59,6 +59,8 @@ struct ATTClient: Sendable {
     /// A long write goes out in pieces. This is the offset of the next one, within the attribute.
     var offset: Int
     var isLong: Bool
+    /// The bytes of the present piece. bluetoothd makes the first piece when the write is queued.
+    var piece: Int
     var written = 0
     var isExecuting = false
     var failure: ATTError?
@@ -126,7 +128,7 @@ extension ATTClient {
 }
 
 extension ATTClient.Operation {
-  func question(mtu: Int) -> ATTPDU {
+  var question: ATTPDU {
     switch self {
     case .exchangeMTU: .exchangeMTURequest(UInt16(ATTLimits.maximumMTU))
     case .readServerFeatures: .readByTypeRequest(start: 1, end: 0xFFFF, type: WellKnownUUID.serverFeatures)
@@ -149,7 +151,7 @@ extension ATTClient.Operation {
       } else {
         .prepareWriteRequest(
           write.handle, offset: UInt16(truncatingIfNeeded: write.offset + write.written),
-          Array(write.value.dropFirst(write.written).prefix(mtu - 5)))
+          Array(write.value.dropFirst(write.written).prefix(write.piece)))
       }
     case .configure(let configure): .writeRequest(configure.handle, [UInt8(configure.value), 0])
     }
@@ -172,9 +174,9 @@ extension BlueZModel {
   }
 
   private mutating func ask(_ operation: ATTClient.Operation, on identifier: LinkIdentifier) {
-    guard let mtu = links[identifier]?.mtu else { return }
+    guard links[identifier] != nil else { return }
     links[identifier]?.client.deadline = now + configuration.timings.transaction
-    send(operation.question(mtu: mtu), on: identifier)
+    send(operation.question, on: identifier)
   }
 
   mutating func transactionAnswered(_ pdu: ATTPDU, on identifier: LinkIdentifier) {
@@ -241,17 +243,25 @@ extension BlueZModel {
 
   mutating func setMTU(_ peer: UInt16, on identifier: LinkIdentifier) {
     let mtu = min(max(Int(peer), ATTLimits.defaultMTU), ATTLimits.maximumMTU)
-    let isNew = links[identifier]?.mtu != mtu
+    guard let link = links[identifier], link.mtu != mtu else { return }
     links[identifier]?.mtu = mtu
-    links[identifier]?.isMTUAgreed = true
-    if isNew, let path = links[identifier]?.device, let database = devices[path]?.database,
-      devices[path]?.isExported == true
-    {
-      for service in database.services {
-        for characteristic in service.characteristics {
-          changed(
-            characteristic.path(under: service.path(under: path)), \GattCharacteristic1.mtu)
-        }
+    linkShowsMTU(link.device)
+  }
+
+  /// The property MTU of a peer's characteristics has changed. bluetoothd never says so (247 links of 247): it registers for
+  /// the change when it makes an object, with the link of that time.
+  mutating func linkShowsMTU(_ device: ObjectPath) {
+    guard isRunning, let database = devices[device]?.database, devices[device]?.isExported == true else { return }
+    var shown = PropertyValues<GattCharacteristic1>()
+    shown.mtu = attachedLink(of: device).flatMap { links[$0]?.mtu }
+    let gone = shown.mtu == nil ? [GattCharacteristic1.name(\.mtu)] : []
+    for service in database.services {
+      for characteristic in service.characteristics {
+        outbox.append(
+          .unannounced(
+            .propertiesChanged(
+              path: characteristic.path(under: service.path(under: device)), interface: GattCharacteristic1.interface,
+              changed: shown.all, invalidated: gone)))
       }
     }
   }

@@ -73,7 +73,7 @@ extension BlueZModel {
   mutating func acquireWrite(
     _ characteristic: RemoteCharacteristic, _ path: ObjectPath, of device: ObjectPath, _ pending: PendingCall
   ) {
-    guard let link = devices[device]?.link else { return reply(to: pending, .failure(.failed("Not connected"))) }
+    guard let link = attachedLink(of: device) else { return reply(to: pending, .failure(.failed("Not connected"))) }
     let use = AcquiredChannels.Use.writesToPeer(path, .init(device: device, valueHandle: characteristic.valueHandle))
     guard channels.channel(use) == nil else { return reply(to: pending, .failure(.notPermitted("Write acquired"))) }
     guard characteristic.properties.contains(.writeWithoutResponse) else {
@@ -85,7 +85,7 @@ extension BlueZModel {
   mutating func acquireNotify(
     _ characteristic: RemoteCharacteristic, _ path: ObjectPath, of device: ObjectPath, _ pending: PendingCall
   ) {
-    guard let link = devices[device]?.link else { return reply(to: pending, .failure(.failed("Not connected"))) }
+    guard let link = attachedLink(of: device) else { return reply(to: pending, .failure(.failed("Not connected"))) }
     let handle = characteristic.valueHandle
     guard !isNotifyAcquired(handle, of: device) else {
       return reply(to: pending, .failure(.notPermitted("Notify acquired")))

@@ -55,6 +55,8 @@ package struct BlueZModel: Sendable {
     case send(to: ClientIdentifier, DaemonMessage)
     /// To every client on the bus.
     case broadcast(Signal)
+    /// An object has changed, and bluetoothd does not say so. Clients see it when they ask.
+    case unannounced(Signal)
     case radio(RadioInput)
     /// Asks for the signal strength of a link at this machine. `Event.rssi` is the answer.
     case readRSSI(RSSIQuery, LinkIdentifier)

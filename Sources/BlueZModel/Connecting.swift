@@ -89,12 +89,23 @@ extension BlueZModel {
     devices[path]?.vanishesAt = nil
     if known == nil { added(path) } else { changed(path, \Device1.connected) }
     refreshInitiator()
-    attach(parameters.link)
-    if links[parameters.link]?.isHeld == true {
-      startEncryption(parameters.link)
+    askForFeatures(parameters.link)
+  }
+
+  /// The controllers know each other's features, two connection events after the link came up. Only now does the kernel
+  /// have the link's channels.
+  mutating func featuresAreKnown(_ identifier: LinkIdentifier) {
+    guard let link = links[identifier], !link.isAttached else { return }
+    links[identifier]?.isAttached = true
+    links[identifier]?.earlyFrames = []
+    linkShowsMTU(link.device)
+    attach(identifier)
+    if link.isHeld {
+      startEncryption(identifier)
     } else {
-      connected(parameters.link)
+      connected(identifier)
     }
+    for frame in link.earlyFrames { receive(frame, on: identifier) }
   }
 
   /// The attribute protocol works on the link, so pending `Connect()` calls are answered.
@@ -129,6 +140,7 @@ extension BlueZModel {
     devices[path]?.disconnectCalls = []
     if wasResolved { changed(path, \Device1.servicesResolved) }
     changed(path, \Device1.connected)
+    linkShowsMTU(path)
     failTransactions(of: link)
     endBattery(of: path)
     closeChannels(of: path)

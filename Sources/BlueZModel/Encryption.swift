@@ -6,6 +6,10 @@ import Radio
 /// Core, Vol 6, Part B, 5.1.3). The request carries a digest of the key, where real controllers prove the key to each
 /// other with AES-CCM.
 enum LinkControl {
+  /// LL_FEATURE_REQ of the central, LL_PERIPHERAL_FEATURE_REQ, and LL_FEATURE_RSP (5.1.4).
+  static let featureRequest: UInt8 = 0x08
+  static let peripheralFeatureRequest: UInt8 = 0x0E
+  static let featureResponse: UInt8 = 0x09
   static let encryptionRequest: UInt8 = 0x03
   static let encryptionStarted: UInt8 = 0x06
   static let reject: UInt8 = 0x0D
@@ -23,6 +27,22 @@ extension BlueZModel {
     link.pairing?.longTermKey ?? devices[link.device]?.bond?.longTermKey
   }
 
+  /// The kernel's first question on every link, of both sides.
+  mutating func askForFeatures(_ identifier: LinkIdentifier) {
+    guard let link = links[identifier] else { return }
+    let request = link.role == .central ? LinkControl.featureRequest : LinkControl.peripheralFeatureRequest
+    send(Channel.linkLayer, [request], on: identifier)
+  }
+
+  /// The controller answers by itself, whether a bluetoothd runs or not. Returns `false` if the frame is something else.
+  mutating func answersFeatureRequest(_ frame: Frame, on identifier: LinkIdentifier) -> Bool {
+    guard frame.channel == Channel.linkLayer, let code = frame.payload.first,
+      [LinkControl.featureRequest, LinkControl.peripheralFeatureRequest].contains(code)
+    else { return false }
+    send(Channel.linkLayer, [LinkControl.featureResponse], on: identifier)
+    return true
+  }
+
   /// Begins encryption. A peripheral can only ask the central to begin.
   mutating func startEncryption(_ identifier: LinkIdentifier) {
     guard let link = links[identifier], !link.isEncrypted else { return }
@@ -37,6 +57,7 @@ extension BlueZModel {
   mutating func receiveLinkLayer(_ payload: [UInt8], on identifier: LinkIdentifier) {
     guard let link = links[identifier] else { return }
     switch (payload.first, link.role) {
+    case (LinkControl.featureResponse, _): featuresAreKnown(identifier)
     case (LinkControl.encryptionRequest, .peripheral):
       guard let key = key(for: link) else {
         return send(Channel.linkLayer, [LinkControl.reject, DisconnectReason.keyMissing.rawValue], on: identifier)

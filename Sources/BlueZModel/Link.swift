@@ -24,8 +24,13 @@ struct Link: Sendable {
   var isHeld = false
   var heldPDUs: [ATTPDU] = []
 
+  /// The attribute protocol works: both controllers know each other's features. Until then bluetoothd shows the link,
+  /// but can't use it.
+  var isAttached = false
+  /// What came before that. The kernel keeps it.
+  var earlyFrames: [Frame] = []
+
   var mtu = ATTLimits.defaultMTU
-  var isMTUAgreed = false
   var client = ATTClient()
   var server = ATTServing()
   var pairing: Pairing?
@@ -56,8 +61,21 @@ enum Channel {
 }
 
 extension BlueZModel {
+  /// More than a peer sends between its own readiness and this side's, which are at most one connection event apart.
+  private static let earlyFrameLimit = 16
+
+  /// The device's link, if the attribute protocol works on it.
+  func attachedLink(of device: ObjectPath) -> LinkIdentifier? {
+    devices[device]?.link.flatMap { links[$0]?.isAttached == true ? $0 : nil }
+  }
+
   mutating func receive(_ frame: Frame, on identifier: LinkIdentifier) {
+    guard !answersFeatureRequest(frame, on: identifier) else { return }
     guard isRunning, let link = links[identifier], !link.isOrphan else { return }
+    guard link.isAttached || frame.channel == Channel.linkLayer else {
+      if link.earlyFrames.count < Self.earlyFrameLimit { links[identifier]?.earlyFrames.append(frame) }
+      return
+    }
     switch frame.channel {
     case Channel.linkLayer: receiveLinkLayer(frame.payload, on: identifier)
     case Channel.security: receiveSecurity(frame.payload, on: identifier)

@@ -164,7 +164,8 @@ extension BlueZModel {
       properties.service = service.path(under: devicePath)
       properties.flags = characteristic.flagNames
       properties.handle = characteristic.handle
-      properties.mtu = device.link.flatMap { links[$0]?.mtu } ?? ATTLimits.defaultMTU
+      // Missing without the attribute protocol (src/gatt-client.c).
+      properties.mtu = attachedLink(of: devicePath).flatMap { links[$0]?.mtu }
       if !characteristic.properties.isDisjoint(with: [.notify, .indicate]) {
         properties.notifying = device.sessions[characteristic.valueHandle]?.isNotifying == true
       }

@@ -39,6 +39,8 @@ extension BlueZModel {
       var link = Link(orphan.parameters, device: path)
       link.isOrphan = true
       link.isEncrypted = orphan.isEncrypted
+      // The kernel has had the time to ask.
+      link.isAttached = true
       links[identifier] = link
       devices[path]?.link = identifier
     }

@@ -8,7 +8,7 @@ extension BlueZModel {
   mutating func read(
     _ handle: AttributeHandle, _ path: ObjectPath, of device: ObjectPath, offset: UInt16, _ pending: PendingCall
   ) {
-    guard let link = devices[device]?.link else { return reply(to: pending, .failure(.failed("Not connected"))) }
+    guard let link = attachedLink(of: device) else { return reply(to: pending, .failure(.failed("Not connected"))) }
     guard links[link]?.client.isReading(path) != true else { return reply(to: pending, .failure(.inProgress)) }
     enqueue(
       [.read(ATTClient.ReadOperation(caller: pending, path: path, handle: handle, offset: Int(offset)))], on: link)
@@ -48,7 +48,7 @@ extension BlueZModel {
     _ value: [UInt8], _ options: WriteOptions, _ characteristic: RemoteCharacteristic, _ path: ObjectPath,
     of device: ObjectPath, _ pending: PendingCall
   ) {
-    guard let identifier = devices[device]?.link, let link = links[identifier] else {
+    guard let identifier = attachedLink(of: device), let link = links[identifier] else {
       return reply(to: pending, .failure(.failed("Not connected")))
     }
     guard !channels.isWriting(to: .init(device: device, valueHandle: characteristic.valueHandle)) else {
@@ -93,7 +93,7 @@ extension BlueZModel {
     guard descriptor.uuid != WellKnownUUID.clientConfiguration else {
       return reply(to: pending, .failure(.notPermitted("Write not permitted")))
     }
-    guard let identifier = devices[device]?.link else {
+    guard let identifier = attachedLink(of: device) else {
       return reply(to: pending, .failure(.failed("Not connected")))
     }
     guard value.count + Int(options.offset) <= ATTLimits.maximumValueLength else {
@@ -113,15 +113,17 @@ extension BlueZModel {
       [
         .write(
           ATTClient.WriteOperation(
-            caller: pending, path: path, handle: handle, value: value, offset: Int(options.offset), isLong: isLong))
+            caller: pending, path: path, handle: handle, value: value, offset: Int(options.offset), isLong: isLong,
+            piece: link.mtu - 5))
       ], on: identifier)
   }
 
   mutating func writeAnswered(
     _ write: ATTClient.WriteOperation, _ pdu: ATTPDU, on identifier: LinkIdentifier
   ) -> ATTClient.Operation? {
+    guard let mtu = links[identifier]?.mtu else { return nil }
     var write = write
-    switch write.take(pdu) {
+    switch write.take(pdu, mtu: mtu) {
     case .goesOn: return .write(write)
     case .failed(let error): reply(to: write.caller, .failure(error))
     case .done: reply(to: write.caller, .success(.none))

@@ -58,8 +58,9 @@ extension BlueZModel {
         let configuration = server.configurations[link.device]?[attribute.handle]
       else { continue }
       guard configuration != 0 else { continue }
-      // Seen on bluetoothd, most of the time: a value sent before the link can carry it is lost.
-      guard link.isMTUAgreed else { continue }
+      // Seen on bluetoothd, eight times of eight: before the attribute protocol works, nobody hears the value, and before
+      // the MTU is agreed on, it is cut.
+      guard link.isAttached else { continue }
       sendValue(value, of: attribute, configuration, on: identifier)
     }
   }
@@ -68,11 +69,13 @@ extension BlueZModel {
     _ value: [UInt8], of attribute: LocalAttribute, _ configuration: UInt16, on identifier: LinkIdentifier
   ) {
     guard let link = links[identifier] else { return }
-    let fitting = Array(value.prefix(link.mtu - 3))
     if configuration & 1 != 0, attribute.properties.contains(.notify) {
-      send(.notification(attribute.handle, fitting), on: identifier)
+      // Towards another bluetoothd every notification is a Handle Multiple Value Notification, with four bytes before
+      // the value.
+      send(.notification(attribute.handle, Array(value.prefix(link.mtu - 5))), on: identifier)
     } else if configuration & 2 != 0, attribute.properties.contains(.indicate) {
-      queueIndication(attribute.handle, fitting, attribute.source, on: identifier)
+      queueIndication(
+        attribute.handle, Array(value.prefix(link.mtu - 3)), attribute.source, on: identifier)
     }
   }
 

@@ -22,6 +22,8 @@ package struct SimulatedWorld: Sendable {
     case channel(machine: String, BlueZModel.ChannelEffect)
     /// To every client on the machine's bus.
     case broadcast(machine: String, Signal)
+    /// For the mirror of whoever serves the machine's bus alone.
+    case unannounced(machine: String, Signal)
     /// bluetoothd came to the machine's bus with these objects. Clients see `DaemonMessage.appeared`.
     case started(machine: String, ManagedObjects)
     /// bluetoothd left the bus. Clients see `DaemonMessage.vanished`.
@@ -227,6 +229,7 @@ package struct SimulatedWorld: Sendable {
     case .send(let client, let message): outputs.append(.send(machine: name, to: client, message))
     case .channel(let effect): outputs.append(.channel(machine: name, effect))
     case .broadcast(let signal): outputs.append(.broadcast(machine: name, signal))
+    case .unannounced(let signal): outputs.append(.unannounced(machine: name, signal))
     case .radio(let input):
       if recordsAir, let event = WorldEvent(input, machine: name) { record(event) }
       pending.append(.radio(input))

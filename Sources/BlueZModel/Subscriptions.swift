@@ -15,7 +15,7 @@ extension BlueZModel {
     guard !characteristic.properties.isDisjoint(with: [.notify, .indicate]),
       let configuration = characteristic.configurationHandle
     else { return reply(to: pending, .failure(.notSupported)) }
-    let link = devices[device]?.link
+    let link = attachedLink(of: device)
     switch devices[device]?.sessions[handle, default: NotifySessions()].start(pending, isLinked: link != nil) {
     case .answered(let result)?: reply(to: pending, result)
     case .waits(asksPeer: true)?:
@@ -54,7 +54,7 @@ extension BlueZModel {
     guard devices[device]?.sessions[handle]?.isEmpty == true else { return }
     devices[device]?.sessions[handle] = nil
     changed(path, \GattCharacteristic1.notifying)
-    if let link = devices[device]?.link, let configuration = characteristic.configurationHandle {
+    if let link = attachedLink(of: device), let configuration = characteristic.configurationHandle {
       enqueue([configure(characteristic, configuration, path, isOn: false)], on: link)
     }
   }

@@ -36,13 +36,17 @@ extension ATTClient.ReadOperation {
 }
 
 extension ATTClient.WriteOperation {
-  mutating func take(_ pdu: ATTPDU) -> ValueOutcome {
+  mutating func take(_ pdu: ATTPDU, mtu: Int) -> ValueOutcome {
     switch pdu {
     case .writeResponse where !isLong, .executeWriteResponse where isLong:
       return failure.map { .failed(.fromATT($0)) } ?? .done
     case .prepareWriteResponse(_, _, let piece) where isLong && !isExecuting && !piece.isEmpty:
       written += piece.count
-      isExecuting = written >= value.count
+      // bluetoothd takes a piece that does not fill a message for the last one. So a write that was begun before the
+      // MTU was agreed on ends after its first piece, with success (src/shared/gatt-client.c, prepare_write_cb; seen
+      // eight times of eight).
+      isExecuting = written >= value.count || self.piece < mtu - 5
+      self.piece = mtu - 5
       return .goesOn
     case .errorResponse(_, _, let error):
       guard isLong, !isExecuting else { return .failed(.fromATT(failure ?? error)) }

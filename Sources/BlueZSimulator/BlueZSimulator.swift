@@ -256,6 +256,7 @@ package final class BlueZSimulator: Sendable {
         case .send(let adapter, let client, let message):
           servers[AdapterName.machine(adapter)]?.server.send(AdapterName.marked(message, adapter), to: client.name)
         case .broadcast(let adapter, let signal): servers[AdapterName.machine(adapter)]?.server.broadcast(signal)
+        case .unannounced(let adapter, let signal): servers[AdapterName.machine(adapter)]?.server.apply(signal)
         case .started(let adapter, let objects):
           await started(adapter, objects)
         case .channel(let adapter, let effect): carryOut(effect, of: adapter)

@@ -71,8 +71,9 @@ struct Device: Sendable {
   private(set) var linkSignal: Int8?
   /// Why the last link ended, `org.bluez.Reason.*`. `nil` if bluetoothd does not say (up to 5.82).
   private(set) var endReason: String?
-  /// The MTU of requests over this link. `nil` without a link, or before a request.
-  private(set) var requestMTU: Int?
+  /// The MTU of this link as bluetoothd last showed it: with an attribute of the peer, or with a request of the peer.
+  /// `nil` without a link, before the attribute protocol works on it, or if it was not shown. 23 may become more.
+  private(set) var linkMTU: Int?
   /// What the device has said about itself: in advertisements or, for its name and services, over a link.
   private(set) var advertisement = AdvertisementData()
 
@@ -96,7 +97,7 @@ struct Device: Sendable {
   mutating func update(_ changed: Properties, invalidated: [String]) {
     let changes = PropertyChanges<Device1>(changed, invalidated: invalidated)
     if let isConnected = changes.connected { self.isConnected = isConnected ?? false }
-    if !isConnected { (connectedUnixSeconds, linkSignal, requestMTU) = (nil, nil, nil) }
+    if !isConnected { (connectedUnixSeconds, linkSignal, linkMTU) = (nil, nil, nil) }
     if let isTrusted = changes.trusted { self.isTrusted = isTrusted ?? false }
     if let isResolved = changes.servicesResolved { self.isResolved = isResolved ?? false }
     // An unreadable value counts as false. `Paired` is used only where the property is missing.
@@ -135,7 +136,11 @@ struct Device: Sendable {
   /// bluetoothd says why the link ended, before it says that it ended.
   mutating func linkEnded(because reason: String) { endReason = reason }
 
-  mutating func requestCame(mtu: Int) { if isConnected { requestMTU = mtu } }
+  /// - Parameter mtu: `nil` if the attribute protocol does not work yet.
+  mutating func linkShows(mtu: Int?) {
+    guard isConnected, let mtu else { return }
+    linkMTU = min(max(mtu, ATTLimits.defaultMTU, linkMTU ?? 0), ATTLimits.maximumMTU)
+  }
 
   mutating func signalWasRead(_ signal: Int8) { if isConnected { linkSignal = signal } }
 
@@ -151,9 +156,6 @@ struct Device: Sendable {
     let telling = uuids.filter(\.isTelling)
     return telling.isEmpty ? uuids : telling
   }
-
-  /// The link's MTU if bluetoothd reports it, else the default that every link has.
-  var mtu: Int { attributes.values.lazy.compactMap(\.mtu).first ?? requestMTU ?? ATTLimits.defaultMTU }
 }
 
 /// A remote service, characteristic or descriptor.
@@ -171,7 +173,6 @@ struct RemoteAttribute: Sendable {
   private(set) var includes: [ObjectPath] = []
   /// Characteristics only.
   private(set) var characteristicProperties: CharacteristicProperties = []
-  private(set) var mtu: Int?
 
   init(
     kind: Kind, path: ObjectPath, handle: AttributeHandle, parent: AttributeHandle?, properties: Properties
@@ -195,7 +196,6 @@ struct RemoteAttribute: Sendable {
       let changes = PropertyChanges<GattCharacteristic1>(changed)
       if let uuid = changes.uuid { self.uuid = uuid }
       if let flags = changes.flags { characteristicProperties = CharacteristicProperties(flags: flags ?? []) }
-      if let mtu = changes.mtu { self.mtu = mtu }
     case .descriptor: if let uuid = PropertyChanges<GattDescriptor1>(changed).uuid { self.uuid = uuid }
     }
   }
@@ -225,6 +225,9 @@ extension BlueZMirror {
     if let old = devices[owner]?.attributes[handle], old.path != path { owners[old.path] = nil }
     devices[owner]?.attributes[handle] = RemoteAttribute(
       kind: kind, path: path, handle: handle, parent: parent, properties: properties)
+    if kind == .characteristic {
+      devices[owner]?.linkShows(mtu: PropertyValues<GattCharacteristic1>(properties).mtu)
+    }
     owners[path] = (owner, handle)
   }
 

@@ -46,12 +46,15 @@ package struct BluetoothSystem: Sendable {
   var operations = PeerTable<OperationQueue>()
   var signalReadings: [PeerIdentifier: SignalReading] = [:]
   var links = PeerTable<LinkHealth>()
+  /// Links that came up and may not carry everything yet.
+  var capacities = PeerTable<LinkCapacity>()
   var rereading = Rereading()
   /// Peers whose attributes changed in this turn, and peers that lack services they should have.
   var uncheckedDatabases: Set<PeerIdentifier> = []
   var healings = PeerTable<DatabaseHealing>()
   var sessions = NotifySessions()
   var publishing = Publishing()
+  var heldUpdates = HeldUpdates()
   var publishedChannels = PublishedChannels()
   var exports = ExportPaths()
   var lastAction: UInt64 = 0
@@ -146,6 +149,7 @@ package struct BluetoothSystem: Sendable {
       appsDeadline, remoteRequests.deadline, reconcilerDeadline, pairing.deadline, bluez.adapterAwaitedUntil,
       operations.deadline, signalReadings.values.lazy.compactMap(\.deadline).min(),
       managers.values.lazy.compactMap(\.credit.deadline).min(), healings.deadline, links.deadline,
+      capacities.deadline,
     ]
     return parts.lazy.compactMap(\.self).min()
   }
@@ -182,6 +186,9 @@ package struct BluetoothSystem: Sendable {
     reconcilePublished()
     reconcileChannels()
     reconcileSubscriptions()
+    // What a link carries, before what goes over it.
+    reconcileCapacities()
+    sendHeldUpdates()
     runOperations()
     runSignalReadings()
     returnCredit()

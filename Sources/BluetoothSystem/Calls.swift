@@ -22,6 +22,8 @@ enum PendingCall: Sendable, Hashable {
   case rssi(PeerIdentifier)
   /// Asks whether the controller has the link.
   case probe(PeerIdentifier)
+  /// Asks what the peer's link carries.
+  case mtu(PeerIdentifier)
   /// Reads bluetoothd's view of one device or, below, of all objects.
   case reread(ObjectPath)
   case rereadAll
@@ -59,6 +61,7 @@ extension BluetoothSystem {
     case .operation(let peer): operationCompleted(peer, result)
     case .rssi(let peer): signalRead(peer, result)
     case .probe(let peer): probed(peer, result)
+    case .mtu(let peer): mtuRead(peer, result)
     case .reread(let path): reread(path, result)
     case .rereadAll: rereadAll(result)
     case .startNotify(let path): notifyStarted(path, result)

@@ -65,6 +65,7 @@ extension BluetoothSystem {
     bluez.devices.moveTouched(to: &new)
     attempts.moveTouched(to: &new)
     links.moveTouched(to: &new)
+    capacities.moveTouched(to: &new)
     healings.moveTouched(to: &new)
     operations.moveTouched(to: &new)
     for path in sessions.takeTouched() { if let peer = bluez.devices[path]?.peer { new.insert(peer) } }
@@ -78,6 +79,7 @@ extension BluetoothSystem {
     held.passTime(at: now)
     attempts.passTime(at: now)
     links.passTime(at: now)
+    capacities.passTime(at: now)
     healings.passTime(at: now)
     operations.passTime(at: now)
   }

@@ -67,6 +67,7 @@ extension BluetoothSystem {
     uncheckedDatabases = []
     healings = PeerTable()
     links = PeerTable()
+    capacities = PeerTable()
     rereading = Rereading()
     for pending in open {
       switch pending {
@@ -153,6 +154,7 @@ extension BluetoothSystem {
     }
     bluez.devices[path] = device
     bluez.devicePaths[peer] = path
+    if device.isConnected, old?.isConnected != true { capacityOfNewLink(peer) }
     uncheckedDatabases.insert(peer)
     noteName(peer)
     if PropertyValues<Device1>(properties).has(\.rssi) { sighted(peer) }
@@ -231,6 +233,9 @@ extension BluetoothSystem {
       guard let owner = bluez.owners[path] else { return }
       if changed.keys.contains(where: { $0 != GattCharacteristic1.name(\.value) }) {
         bluez.devices[owner.device]?.attributes[owner.handle]?.update(changed)
+        if interface == InterfaceName.gattCharacteristic {
+          bluez.devices[owner.device]?.linkShows(mtu: PropertyValues<GattCharacteristic1>(changed).mtu)
+        }
       }
       if interface == InterfaceName.gattCharacteristic, let value = PropertyValues<GattCharacteristic1>(changed).value {
         livedUnheard(owner.device)
@@ -273,11 +278,13 @@ extension BluetoothSystem {
   private mutating func linkChanged(_ peer: PeerIdentifier, isUp: Bool, wasResolved: Bool) {
     if isUp {
       healthOfNewLink(peer)
+      capacityOfNewLink(peer)
       attempts[peer]?.linkCameUp()
       if let path = bluez.devicePaths[peer] { sessions.forgetFailures(of: peer, at: path) }
       visitBegan(peer)
     } else {
       noteEnded(peer)
+      capacities[peer] = nil
       attempts[peer]?.linkWentDown()
       healthOfLostLink(peer, wasResolved: wasResolved)
       if let path = bluez.devicePaths[peer] { sessions.forgetFailures(of: peer, at: path) }
@@ -322,13 +329,10 @@ extension BluetoothSystem {
     let peripheral = held[key, peer]
     return PeripheralSnapshot(
       identifier: peer, name: device?.name ?? peers[peer]?.name, state: state ?? peripheral?.told ?? .disconnected,
-      services: peripheral?.services, mtu: device?.mtu ?? ATTLimits.defaultMTU)
+      services: peripheral?.services, mtu: mtu(of: peer))
   }
 
-  func centralSnapshot(_ peer: PeerIdentifier, mtu: UInt16? = nil) -> CentralSnapshot {
-    // What one attribute of the central shows, or its last request; before both, what every link takes.
-    let mtu = mtu.map { Int($0) } ?? bluez.device(peer)?.mtu ?? ATTLimits.defaultMTU
-    return CentralSnapshot(
-      identifier: peer, maximumUpdateValueLength: min(max(mtu, ATTLimits.defaultMTU), ATTLimits.maximumMTU) - 3)
+  func centralSnapshot(_ peer: PeerIdentifier) -> CentralSnapshot {
+    CentralSnapshot(identifier: peer, maximumUpdateValueLength: ATTLimits.updateLength(mtu: mtu(of: peer)))
   }
 }

@@ -131,6 +131,9 @@ extension AppLink.Event.Body {
     }
   }
 
+  /// Whether a suspended app is woken for this event. What only changes an attribute of an object waits until it is awake.
+  var wakes: Bool { if case .mtuChanged = self { false } else { true } }
+
   /// Whether an app that is not running is started for this event, because its state was preserved for it.
   var relaunches: Bool {
     switch self {

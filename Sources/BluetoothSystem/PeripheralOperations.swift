@@ -90,6 +90,9 @@ extension BluetoothSystem {
     case call(ObjectPath, BlueZ.Request)
   }
 
+  /// What a write in one piece carries before the MTU is agreed on.
+  private static let earlyWriteRoom = ATTLimits.defaultMTU - 3
+
   private mutating func begin(_ item: OperationQueue.Item, _ device: Device, _ peer: PeerIdentifier) -> Beginning {
     guard let handle = item.operation.attribute, let attribute = device.attributes[handle] else {
       // The attribute may be about to be announced.
@@ -99,8 +102,11 @@ extension BluetoothSystem {
     switch item.operation {
     case .readCharacteristic:
       guard properties.contains(.read) else { return .finished(.failed(.att(.readNotPermitted))) }
+      guard mayCarry(0, room: 0, peer) else { return .wait }
       return .call(attribute.path, .readValue(offset: 0))
-    case .readDescriptor: return .call(attribute.path, .readValue(offset: 0))
+    case .readDescriptor:
+      guard mayCarry(0, room: 0, peer) else { return .wait }
+      return .call(attribute.path, .readValue(offset: 0))
     case .writeCharacteristic(_, let value, let withResponse):
       guard value.count <= ATTLimits.maximumValueLength else {
         return .finished(.failed(.att(.invalidAttributeValueLength)))
@@ -108,11 +114,13 @@ extension BluetoothSystem {
       guard properties.contains(withResponse ? .write : .writeWithoutResponse) else {
         return .finished(.failed(.att(.writeNotPermitted)))
       }
+      guard mayCarry(value.count, room: Self.earlyWriteRoom, peer) else { return .wait }
       return .call(attribute.path, .writeValue(value, WriteOptions(kind: withResponse ? .request : .command)))
     case .writeDescriptor(_, let value):
       guard value.count <= ATTLimits.maximumValueLength else {
         return .finished(.failed(.att(.invalidAttributeValueLength)))
       }
+      guard mayCarry(value.count, room: Self.earlyWriteRoom, peer) else { return .wait }
       return .call(attribute.path, .writeValue(value, WriteOptions(kind: .request)))
     case .setNotify(let on, _): return beginNotify(on, item, attribute, properties, peer)
     default: return .finished(.failed(.att(.requestNotSupported)))

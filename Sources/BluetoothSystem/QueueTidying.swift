@@ -45,6 +45,7 @@ private enum Subject: Hashable {
 private enum Matter: Hashable {
   case state(ManagerKey)
   case name(ManagerKey, PeerIdentifier)
+  case mtu(ManagerKey, PeerIdentifier)
   case services(ManagerKey, PeerIdentifier, [AttributeHandle])
   case sighting(ManagerKey, PeerIdentifier)
   case credit(ManagerKey)
@@ -125,6 +126,7 @@ extension App.Waiting {
     switch body {
     case .stateChanged: .state(manager)
     case .nameChanged(let peer, _): .name(manager, peer)
+    case .mtuChanged(let peer, _): .mtu(manager, peer)
     case .servicesModified(let peer, let handles): .services(manager, peer, handles)
     case .discovered(let snapshot, _, _): .sighting(manager, snapshot.identifier)
     case .updateCredit: .credit(manager)

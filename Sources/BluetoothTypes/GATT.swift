@@ -71,4 +71,10 @@ package enum ATTLimits {
   package static let maximumMTU = 517
   /// The longest attribute value (Vol 3, Part F, 3.2.9).
   package static let maximumValueLength = 512
+
+  /// The bytes that fit in one notification or indication. (A bluetoothd of both sides puts two bytes more before a
+  /// notified value, but it also agrees on an MTU of 517, where that makes no difference.)
+  package static func updateLength(mtu: Int) -> Int {
+    min(min(max(mtu, defaultMTU), maximumMTU) - 3, maximumValueLength)
+  }
 }

@@ -1,4 +1,5 @@
 import AppLink
+import BluetoothTypes
 import Foundation
 
 /// A remote central that is connected to a peripheral of this app.
@@ -10,11 +11,13 @@ open class CBCentral: CBPeer, @unchecked Sendable {
     super.init(snapshot.identifier)
   }
 
-  /// Bytes that fit in one notification or indication. 20 until the link's MTU is known: from the central's first request,
-  /// or from its own attributes.
+  /// Bytes that fit in one notification or indication. 20 until the MTU of a link with the central is known: from its first
+  /// request, or from its own attributes. From then on, what its last link carried counts until the present one is known.
   open var maximumUpdateValueLength: Int { locked { maximumLength } }
 
   func update(_ snapshot: CentralSnapshot) { locked { maximumLength = snapshot.maximumUpdateValueLength } }
+
+  func update(mtu: Int) { locked { maximumLength = ATTLimits.updateLength(mtu: mtu) } }
 
   override func property(_ name: String) -> Property? {
     switch name {

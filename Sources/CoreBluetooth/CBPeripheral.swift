@@ -63,7 +63,8 @@ open class CBPeripheral: CBPeer, @unchecked Sendable {
     }
   }
 
-  /// In bytes.
+  /// In bytes. Without response, what the present link carries, or, until that is known, what the last link did; 20 if there
+  /// was none, until services are discovered. The system holds a write until the link can carry it.
   @discardableResult
   open func maximumWriteValueLength(for type: CBCharacteristicWriteType) -> Int {
     switch type {

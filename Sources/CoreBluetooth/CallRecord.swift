@@ -59,7 +59,8 @@ extension Event.Body {
     case .discovered(let snapshot, _, _), .connected(let snapshot), .connectionEvent(let snapshot, _):
       snapshot.identifier
     case .failedToConnect(let peer, _), .disconnected(let peer, _, _, _), .operationCompleted(let peer, _, _),
-      .valueUpdated(let peer, _, _), .nameChanged(let peer, _), .servicesModified(let peer, _):
+      .valueUpdated(let peer, _, _), .nameChanged(let peer, _), .servicesModified(let peer, _),
+      .mtuChanged(let peer, _):
       peer
     case .subscribed(let central, _), .unsubscribed(let central, _), .readRequested(_, let central, _, _),
       .writeRequested(_, let central, _, _, _, _), .channelOpened(let central, _, _, _):

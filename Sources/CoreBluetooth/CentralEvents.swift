@@ -16,6 +16,8 @@ extension CBCentralManager {
     case .operationCompleted(_, let operation, let result): complete(operation, result)
     case .valueUpdated(let identifier, let handle, let value): valueUpdated(identifier, handle, value)
     case .nameChanged(let identifier, let name): nameChanged(identifier, name)
+    case .mtuChanged(let identifier, let mtu):
+      locked { table[identifier]?.peripheral?.mtu = max(ATTLimits.defaultMTU, min(Int(mtu), ATTLimits.maximumMTU)) }
     case .servicesModified(let identifier, let handles): servicesModified(identifier, handles)
     case .connectionEvent(let snapshot, let isConnected): connectionEvent(snapshot, isConnected)
     default: session.logger.error("\(self) is told an event of another role and ignores it")

@@ -20,6 +20,7 @@ extension CBPeripheralManager {
       _ = locked { openRequests.remove(request) }
       session.logger.warning("\(self): a request was not answered in time; the system answered it with an error")
     case .updateCredit(let count): gainCredit(count)
+    case .mtuChanged(let identifier, let mtu): locked { centrals[identifier]?.central?.update(mtu: Int(mtu)) }
     case .channelPublished(let psm, let error): channelPublished(psm, error)
     case .channelUnpublished(let psm, let error): channelUnpublished(psm, error)
     case .channelOpened(let central, let psm, let socket, let mtu): channelOpened(central, psm, socket, mtu)

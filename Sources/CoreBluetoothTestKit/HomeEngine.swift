@@ -319,6 +319,7 @@ final class HomeEngine: @unchecked Sendable {
         work.append(.system(name, .daemon(.reply(call, .failure(.failed(reason))))))
         work.append(.world(.channel(machine: name, channel, .closed)))
       case .channel: break
+      case .unannounced: break
       case .shutDown(let name): note(name, "machine.shutDown")
       case .event(let event): note("world", "\(event)")
       case .refused(let reason): note("world", "refused: \(reason)")

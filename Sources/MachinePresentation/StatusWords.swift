@@ -107,6 +107,7 @@ struct StatusWords: Sendable {
     case .operationCompleted: "an answer"
     case .nameChanged: "a changed name"
     case .servicesModified: "changed services"
+    case .mtuChanged: "what its link carries"
     case .connectionEvent: "a link of others"
     case .subscribed: "a subscription"
     case .unsubscribed: "the end of a subscription"

@@ -135,7 +135,7 @@ enum Sample {
       .discovered(peripheral, AdvertisementData(), rssi: 127), .connected(peripheral),
       .disconnected(peer, error: nil, unixSeconds: 1.75e9, isReconnecting: true),
       .valueUpdated(peer, characteristic: 3, value: [1]), .nameChanged(peer, nil),
-      .nameChanged(peer, ""), .servicesModified(peer, invalidated: [1, 2]),
+      .nameChanged(peer, ""), .mtuChanged(peer, mtu: 517), .servicesModified(peer, invalidated: [1, 2]),
       .connectionEvent(peripheral, isConnected: true),
       .serviceAdded(id(4), error: nil), .advertisingStarted(error: nil),
       .subscribed(central, id(6)), .unsubscribed(central, id(6)),

@@ -127,7 +127,7 @@ struct Bench {
       case .channel(let machine, let effect):
         channels.append(effect)
         channelsOf[machine, default: []].append(effect)
-      case .started, .stopped, .shutDown: break
+      case .unannounced, .started, .stopped, .shutDown: break
       }
     }
   }

@@ -35,6 +35,8 @@ private struct HostilePeer {
       peerAddress: DeviceAddress(bits: 2, kind: .public), connectionInterval: .milliseconds(30),
       supervisionTimeout: .milliseconds(420))
     _ = model.handle(.radio(.connected(parameters)), at: now)
+    let features = Frame(channel: Channel.linkLayer, payload: [LinkControl.featureResponse])
+    _ = model.handle(.radio(.received(link, features)), at: now)
   }
 
   /// What the machine answers on the attribute channel.

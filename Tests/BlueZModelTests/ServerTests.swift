@@ -28,7 +28,11 @@ import TimeTypes
     bench.signals = []
     bench.comeHomeAndConnect()
     bench.send(Bench.door, .valueChanged(path: Bench.offerPath, value: [1]))
-    bench.run(.milliseconds(100))
+    bench.run(within: .seconds(1)) {
+      $0.phoneObjects[offer]?[InterfaceName.gattCharacteristic]?["MTU"] == .uint16(517)
+    }
+    // The lock agrees on the MTU an event later than the phone.
+    bench.run(.milliseconds(40))
     #expect(!bench.isResolved(path))
     let value = [UInt8](repeating: 5, count: 32)
     bench.send(Bench.door, .valueChanged(path: Bench.offerPath, value: value))

@@ -185,7 +185,7 @@ struct Air {
       case .broadcast(let name, let signal): waiting.append(.system(name, .daemon(.signal(signal))))
       case .started(let name, let objects): waiting.append(.system(name, .daemon(.appeared(objects))))
       case .stopped(let name): waiting.append(.system(name, .daemon(.vanished)))
-      case .refused, .shutDown, .event, .channel: break
+      case .unannounced, .refused, .shutDown, .event, .channel: break
       }
     }
   }

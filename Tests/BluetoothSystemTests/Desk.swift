@@ -32,6 +32,8 @@ struct Desk {
   var effects: [BluetoothSystem.Effect] = []
   /// Answers every call that a test does not answer itself, and refuses nothing.
   var answersCalls = true
+  /// What bluetoothd shows as the link's MTU; `nil` before the attribute protocol works.
+  var mtu: UInt16?
   /// Calls that are refused after all.
   var refuses: @Sendable (BlueZ.Request) -> Bool = { _ in false }
 
@@ -69,6 +71,8 @@ struct Desk {
     if refuses(request) { return .failure(.failed("Busy")) }
     return switch request {
     case .readValue: .success(.bytes([1, 2, 3]))
+    case .getAllProperties(InterfaceName.gattCharacteristic):
+      .success(.properties(mtu.map { ["MTU": .uint16($0)] } ?? [:]))
     case .connect, .openChannel, .acceptChannel: nil
     case .listenForChannels(let psm, _): .success(.psm(psm == 0 ? 0x80 : psm))
     // The answer comes when the link is down, or at once if there is no link.
@@ -130,6 +134,9 @@ struct Desk {
 
   mutating func linkUp() { change(["Connected": .bool(true), "ServicesResolved": .bool(true)]) }
   mutating func linkDown() { change(["Connected": .bool(false), "ServicesResolved": .bool(false)]) }
+
+  /// The link is there, and no more is known of it.
+  mutating func linkBegins() { change(["Connected": .bool(true)]) }
 
   mutating func value(_ bytes: [UInt8]) {
     handle(

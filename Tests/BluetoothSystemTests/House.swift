@@ -148,7 +148,7 @@ struct House {
       case .started(let name, let objects): open.append(.system(name, .daemon(.appeared(objects))))
       case .stopped(let name): open.append(.system(name, .daemon(.vanished)))
       case .refused(let reason): refusals.append(reason)
-      case .shutDown, .event, .channel: break
+      case .unannounced, .shutDown, .event, .channel: break
       }
     }
   }

@@ -117,7 +117,7 @@ struct PeripheralRoleTests {
     #expect(desk.asked { if case .registerAdvertisement = $0 { true } else { false } } == 1)
     desk.open()
     desk.say(.createManager(Self.manager, ManagerCreation(role: .peripheral, restoreIdentifier: "lock")))
-    #expect(desk.bodies == ["willRestoreState", "stateChanged", "updateCredit"])
+    #expect(desk.bodies == ["willRestoreState", "updateCredit", "stateChanged"])
     guard case .willRestorePeripheral(let restoration)? = desk.events.first?.body else { return }
     #expect(restoration.services == [Self.definition])
     #expect(restoration.advertisement?.localName == "Door")
@@ -271,7 +271,7 @@ struct PeripheralRoleTests {
     #expect(desk.launches == [LaunchOptions(reason: .restore, centrals: [], peripherals: ["lock"])])
     desk.launchAndAttach()
     desk.say(.createManager(Self.manager, ManagerCreation(role: .peripheral, restoreIdentifier: "lock")))
-    #expect(desk.bodies == ["willRestoreState", "stateChanged", "subscribed", "updateCredit"])
+    #expect(desk.bodies == ["willRestoreState", "updateCredit", "stateChanged", "subscribed"])
     guard case .willRestorePeripheral(let restoration)? = desk.events.first?.body else { return }
     #expect(restoration.subscriptions.isEmpty)
   }

@@ -153,7 +153,7 @@ package struct ModelApp: Sendable {
     case .servicesModified(let peer, let invalidated):
       managers[number]?.forgetServices(invalidated, of: peer)
       return managers[number]?.state(of: peer) == .connected ? explore(peer, number) : []
-    case .nameChanged: return []
+    case .nameChanged, .mtuChanged: return []
     default:
       complain("a central manager is told of \(body.kind)")
       return []

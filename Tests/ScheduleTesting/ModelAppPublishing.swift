@@ -34,6 +34,7 @@ extension ModelApp {
       disk.writesTaken += 1
       return withResponse ? [.respond(request, result: nil, value: nil)] : []
     case .updateCredit(let count): managers[number]?.credit += count
+    case .mtuChanged: break
     case .requestExpired: complain("a request that it answered at once has expired")
     default: complain("a peripheral manager is told of \(body.kind)")
     }

@@ -181,7 +181,7 @@ package struct Street: Sendable {
       case .event(.linkUp(let central, let peripheral, _)): reference.linkUp(central, peripheral)
       case .event(.linkDown(let central, let peripheral, _, _)): reference.linkDown(central, peripheral)
       case .refused(let reason): trouble(reason)
-      case .shutDown, .event, .channel: break
+      case .unannounced, .shutDown, .event, .channel: break
       }
     }
   }

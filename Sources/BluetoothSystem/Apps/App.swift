@@ -307,7 +307,7 @@ extension App {
   private func wakeReason(at now: Instant, _ process: AppProcess) -> WakeReason? {
     if actions.hasUntold { return .event(.actionRequested) }
     guard process.wakeNotBefore <= now else { return nil }
-    return queue.first { mayWorkInBackground($0.manager.role) }.map { .event($0.body.kind) }
+    return queue.first { $0.body.wakes && mayWorkInBackground($0.manager.role) }.map { .event($0.body.kind) }
   }
 
   /// Wakes the app if there is a reason, and returns the reason.

@@ -93,5 +93,6 @@ struct PeerTable<Value: Scheduled & Sendable>: Sendable, Sequence {
 
 extension ConnectionAttempt: Scheduled {}
 extension OperationQueue: Scheduled {}
+extension LinkCapacity: Scheduled {}
 extension LinkHealth: Scheduled { var deadline: Instant? { checkAt } }
 extension DatabaseHealing: Scheduled { var deadline: Instant? { dropAt } }

@@ -40,8 +40,8 @@ extension BluetoothSystem {
     guard let key = claim(number, creation, app: name), let link = apps[name]?.link else { return }
     apps[name]?.restored()
     if hasSomethingToRestore(key) { sendRestoration(key, number, name, link) }
+    sendCreditFirst(key, number, name, link)
     tellStateFirst(key, number, name, link)
-    if managers[key]?.services.isEmpty == false { grantCredit(key) }
     journal(
       .managerCreated,
       [.app: name, .role: creation.role.rawValue, .restoreIdentifier: creation.restoreIdentifier ?? ""])
@@ -138,6 +138,16 @@ extension BluetoothSystem {
     }
   }
 
+  /// A restored app may send values as soon as it is told its state, and before it hears of what is queued.
+  private mutating func sendCreditFirst(
+    _ key: ManagerKey, _ number: ManagerIdentifier, _ name: String, _ link: AppLinkIdentifier
+  ) {
+    guard managers[key]?.services.isEmpty == false else { return }
+    guard apps[name]?.isReceiving == true else { return grantCredit(key) }
+    guard managers[key]?.credit.grant(configuration.updateCredit) == true else { return }
+    send(.updateCredit(configuration.updateCredit), to: number, of: name, link)
+  }
+
   /// The first state comes before everything that is queued.
   private mutating func tellStateFirst(
     _ key: ManagerKey, _ number: ManagerIdentifier, _ name: String, _ link: AppLinkIdentifier
@@ -166,6 +176,7 @@ extension BluetoothSystem {
     }
     for service in manager.services.keys.sorted() { removeService(key, service) }
     removeChannels(of: key)
+    heldUpdates.forget(key)
     managers[key] = nil
     for peer in peers { held[key, peer] = nil }
     for peer in peers { releasePeer(peer) }

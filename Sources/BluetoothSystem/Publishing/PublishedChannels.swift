@@ -142,7 +142,7 @@ extension BluetoothSystem {
     switch result {
     case .success(.creditChannel(let channel, let mtu, let path)):
       if let device = bluez.devices[path] {
-        let central = centralSnapshot(device.peer, mtu: UInt16(exactly: device.mtu))
+        let central = centralSnapshot(device.peer)
         tell(publication.manager, .channelOpened(central, psm: publication.psm, channel, mtu: mtu))
       }
       acceptNext(number, publication.psm)

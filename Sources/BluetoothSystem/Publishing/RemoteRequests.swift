@@ -140,8 +140,8 @@ extension BluetoothSystem {
       OpenRemoteRequest(
         callback: callback, manager: key, central: device.peer, isRead: isRead,
         deadline: now + configuration.remoteRequestBudget))
-    bluez.devices[request.device]?.requestCame(mtu: Int(request.mtu))
-    return (centralSnapshot(device.peer, mtu: request.mtu), identifier)
+    bluez.devices[request.device]?.linkShows(mtu: Int(request.mtu))
+    return (centralSnapshot(device.peer), identifier)
   }
 
   mutating func respond(

@@ -134,7 +134,7 @@ extension BluetoothSystem {
     if isForSomebody ?? true, let service,
       let path = publishing.services[service.definition.identifier]?.paths[characteristic]
     {
-      emit(.bluez(.valueChanged(path: path, value: Array(value.prefix(ATTLimits.maximumValueLength)))))
+      send(Array(value.prefix(ATTLimits.maximumValueLength)), at: path, of: characteristic, key, to: centrals)
     }
   }
 

@@ -9,7 +9,10 @@ struct UpdateCredit: Sendable {
   private var left = 0
   private var used = 0
   /// When spent credit is returned, and the earliest time for the next return.
-  private(set) var deadline: Instant?
+  private var due: Instant?
+  var deadline: Instant? { isPaused ? nil : due }
+  /// Values wait for a link that is coming up, so no credit is returned.
+  private var isPaused = false
   private var notBefore = Instant.zero
 
   /// Returns whether this grants the first credit, which the app is to be told of.
@@ -27,14 +30,16 @@ struct UpdateCredit: Sendable {
     guard left > -whole else { return false }
     left -= 1
     used += 1
-    if used >= whole / 2, deadline == nil { deadline = max(now, notBefore) }
+    if used >= whole / 2, due == nil { due = max(now, notBefore) }
     return true
   }
 
+  mutating func pause(_ isPaused: Bool) { self.isPaused = isPaused }
+
   /// The credit to return now, or `nil` if none is due.
   mutating func giveBack(at now: Instant, whole: Int, interval: Duration) -> Int? {
-    guard let due = deadline, due <= now else { return nil }
-    deadline = nil
+    guard let deadline, deadline <= now else { return nil }
+    due = nil
     notBefore = now + interval
     let returned = min(used, whole)
     used = 0
@@ -45,6 +50,6 @@ struct UpdateCredit: Sendable {
   /// The app's process has ended. The next one gets a whole new grant.
   mutating func withdraw() {
     isGranted = false
-    deadline = nil
+    due = nil
   }
 }

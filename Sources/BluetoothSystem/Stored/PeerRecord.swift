@@ -17,13 +17,16 @@ package struct PeerRecord: Sendable, Hashable {
   package var isBondUnproven: Bool?
   /// Nobody wants its link any more, and the link has not been seen to end. `nil` means no.
   package var isEnding: Bool?
+  /// The ATT MTU of its last link. `nil`: not known.
+  package var mtu: Int?
 
   package init(
     identifier: PeerIdentifier, address: DeviceAddress, name: String? = nil, wasRequested: Bool,
-    services: [BluetoothUUID]? = nil, isBondUnproven: Bool? = nil, isEnding: Bool? = nil
+    services: [BluetoothUUID]? = nil, isBondUnproven: Bool? = nil, isEnding: Bool? = nil, mtu: Int? = nil
   ) {
     self.isBondUnproven = isBondUnproven
     self.isEnding = isEnding
+    self.mtu = mtu
     self.identifier = identifier
     self.address = address
     self.name = name
@@ -47,6 +50,8 @@ extension PeerRecord {
     var isBondUnproven: Bool?
     /// Missing: no.
     var isEnding: Bool?
+    /// Missing: not known.
+    var mtu: Int?
 
     enum CodingKeys: String, CodingKey {
       case identifier = "identifier"
@@ -57,6 +62,7 @@ extension PeerRecord {
       case services = "services"
       case isBondUnproven = "isBondUnproven"
       case isEnding = "isEnding"
+      case mtu = "mtu"
     }
 
     init(_ record: PeerRecord) {
@@ -68,6 +74,7 @@ extension PeerRecord {
       services = record.services.map { UUIDOnDisk.list($0) }
       isBondUnproven = record.isBondUnproven
       isEnding = record.isEnding
+      mtu = record.mtu
     }
 
     var value: PeerRecord {
@@ -75,9 +82,12 @@ extension PeerRecord {
         guard let address = DeviceAddress(address, kind: addressKind.value) else {
           throw StoredRecordError("address: \"\(self.address)\" is not a device address")
         }
+        if let mtu, !(ATTLimits.defaultMTU...ATTLimits.maximumMTU).contains(mtu) {
+          throw StoredRecordError("mtu: \(mtu) is not within \(ATTLimits.defaultMTU) to \(ATTLimits.maximumMTU)")
+        }
         return PeerRecord(
           identifier: PeerIdentifier(identifier), address: address, name: name, wasRequested: wasRequested,
-          services: try services?.values, isBondUnproven: isBondUnproven, isEnding: isEnding)
+          services: try services?.values, isBondUnproven: isBondUnproven, isEnding: isEnding, mtu: mtu)
       }
     }
   }
