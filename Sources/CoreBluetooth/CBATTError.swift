@@ -125,3 +125,24 @@ extension CBATTError {
   public static var unsupportedGroupType: Code { .unsupportedGroupType }
   public static var insufficientResources: Code { .insufficientResources }
 }
+
+// Lets `error as? CBATTError` and `catch CBATTError.readNotPermitted` see through an `NSError`, as on Apple's systems. Foundation on Linux does this
+// for no error, but the runtime asks every type that says how it is bridged.
+extension CBATTError: _ObjectiveCBridgeable {
+  public func _bridgeToObjectiveC() -> NSError { _nsError }
+
+  public static func _forceBridgeFromObjectiveC(_ source: NSError, result: inout CBATTError?) {
+    result = CBATTError(_nsError: source)
+  }
+
+  /// Only an error of `CBATTErrorDomain` is a `CBATTError`.
+  @discardableResult
+  public static func _conditionallyBridgeFromObjectiveC(_ source: NSError, result: inout CBATTError?) -> Bool {
+    result = source.domain == CBATTErrorDomain ? CBATTError(_nsError: source) : nil
+    return result != nil
+  }
+
+  public static func _unconditionallyBridgeFromObjectiveC(_ source: NSError?) -> CBATTError {
+    source.map { CBATTError(_nsError: $0) } ?? CBATTError(.unlikelyError)
+  }
+}

@@ -86,3 +86,24 @@ extension PeerError {
     }
   }
 }
+
+// Lets `error as? CBError` and `catch CBError.connectionTimeout` see through an `NSError`, as on Apple's systems. Foundation on Linux does this
+// for no error, but the runtime asks every type that says how it is bridged.
+extension CBError: _ObjectiveCBridgeable {
+  public func _bridgeToObjectiveC() -> NSError { _nsError }
+
+  public static func _forceBridgeFromObjectiveC(_ source: NSError, result: inout CBError?) {
+    result = CBError(_nsError: source)
+  }
+
+  /// Only an error of `CBErrorDomain` is a `CBError`.
+  @discardableResult
+  public static func _conditionallyBridgeFromObjectiveC(_ source: NSError, result: inout CBError?) -> Bool {
+    result = source.domain == CBErrorDomain ? CBError(_nsError: source) : nil
+    return result != nil
+  }
+
+  public static func _unconditionallyBridgeFromObjectiveC(_ source: NSError?) -> CBError {
+    source.map { CBError(_nsError: $0) } ?? CBError(.unknown)
+  }
+}

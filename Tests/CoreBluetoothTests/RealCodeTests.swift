@@ -67,6 +67,28 @@ struct RealCodeTests {
     #expect(BluetoothFailure.peer(.wrongCheckSum).localizedDescription == "the peer answered 129")
   }
 
+  @Test("C8: an NSError of Core Bluetooth's domains is cast, caught and matched as CBError and CBATTError")
+  func errorsFromNSError() throws {
+    func caught(_ error: any Error) -> String {
+      do { throw error } catch CBError.connectionTimeout {
+        return "time"
+      } catch let error as CBATTError {
+        return "ATT \(error.errorCode)"
+      } catch { return "other" }
+    }
+    let timeout = NSError(domain: CBErrorDomain, code: 6, userInfo: [NSLocalizedDescriptionKey: "no answer"])
+    let error = try #require((timeout as any Error) as? CBError)
+    #expect(error.code == .connectionTimeout)
+    #expect(error.localizedDescription == "no answer")
+    #expect(caught(timeout) == "time")
+    #expect(caught(NSError(domain: CBATTErrorDomain, code: 0x81)) == "ATT 129")
+    #expect(caught(NSError(domain: NSPOSIXErrorDomain, code: 6)) == "other")
+    #expect((timeout as any Error) as? CBATTError == nil)
+    // There and back.
+    let thrown: any Error = CBATTError(.readNotPermitted)
+    #expect((((thrown as NSError) as any Error) as? CBATTError)?.code == .readNotPermitted)
+  }
+
   @Test("C8: an app's own error code reaches the central, and comes back as an error of that code")
   func applicationErrorsOverTheLink() async throws {
     let setup = try await CentralSetup()
@@ -127,13 +149,9 @@ struct RealCodeTests {
     let (peripherals, powered) = system.run {
       (SharedPeripheralManager(), PoweredCentralManager(delegate: nil, queue: DispatchQueue(label: "test")))
     }
-    for role in [Role.peripheral, .central] {
-      while true {
-        if case .createManager(_, let creation) = try await system.requests.next() {
-          #expect(creation.role == role)
-          break
-        }
-      }
+    var roles: Set<Role> = []
+    while roles.count < 2 {
+      if case .createManager(_, let creation) = try await system.requests.next() { roles.insert(creation.role) }
     }
     #expect(peripherals.state == .unknown)
     powered.scanForPeripherals(withServices: nil)
