@@ -220,7 +220,7 @@ let package = Package(
       "latchkey-bench",
       [
         "Stories", "Worlds", "Journal", "JournalEvents", "TimeTypes", "AppLinkBus", "CoreBluetooth",
-        "CoreBluetoothTestKit", "LatchkeyDaemon", "BluetoothSystem", "AppLink", "BlueZ", "BlueZModel",
+        "CoreBluetoothTestKit", "LatchkeyDaemon", "BluetoothSystem", "AppLink", "BlueZ", "BlueZModel", "BusValue",
         "BluetoothTypes", arguments,
       ],
       path: "Benchmarks/latchkey-bench"),

@@ -2,14 +2,15 @@ import AppLink
 import BlueZ
 import BluetoothSystem
 import BluetoothTypes
+import BusValue
 import Foundation
 import Glibc
 import TimeTypes
 import Worlds
 
 /// What the decisions about many connection requests of one app cost, without latchkeyd around them: memory for each
-/// request, and the time from the start to the app's restoration.
-enum HeldRequests {
+/// request, the time from the start to the app's restoration, and what single events cost after that.
+struct HeldRequests {
   struct Figures {
     var seconds: Double
     var bytesPerRequest: Double
@@ -17,53 +18,138 @@ enum HeldRequests {
   }
 
   private static let app = "org.example.collector"
+  private static let service = "5b1c0002-0000-4c61-7463-686b65790000"
+  private static let link = AppLinkIdentifier(1)
+  private static let process = ProcessIdentity(processIdentifier: 100)
+  private static let manager = ManagerIdentifier(1)
 
+  private var system: BluetoothSystem
+  private var now = Instant.zero
+  private var restored = 0
+
+  /// Starts with this many requests, for devices that are bonded and away, and restores the app.
   static func measure(_ count: Int) throws -> Figures {
     let stored = records(count)
     let before = try ProcessFigures(pid: getpid()).residentKiB
-    let clock = ContinuousClock()
-    var system: BluetoothSystem?
-    var restored = 0
-    let took = clock.measure {
-      var started = BluetoothSystem(
-        configuration: .init(), apps: [AppDeclaration(bundleIdentifier: app, backgroundModes: ["bluetooth-central"])],
-        stored: stored, seed: 1)
-      let link = AppLinkIdentifier(1)
-      let process = ProcessIdentity(processIdentifier: 100)
-      let creation = ManagerCreation(role: .central, restoreIdentifier: "many")
-      let events: [BluetoothSystem.Event] = [
-        .started,
-        .daemon(.appeared([WellKnown.firstAdapter: [InterfaceName.adapter: ["Powered": .bool(true)]]])),
-        .control(.openApp(bundleIdentifier: app), AnswerToken(1)), .appLaunched(app, process),
-        .attach(link, process, Attachment(bundleIdentifier: app), AnswerToken(2)),
-        .request(link, .createManager(ManagerIdentifier(1), creation)),
-      ]
-      for event in events {
-        for effect in started.handle(event, at: .zero) {
-          if case .event(let event, _) = effect, case .willRestoreCentral(let restoration) = event.body {
-            restored = restoration.peripherals.count
-          }
-        }
-      }
-      system = started
-    }
+    var holder: HeldRequests?
+    let took = ContinuousClock().measure { holder = HeldRequests(stored, count) }
     let after = try ProcessFigures(pid: getpid()).residentKiB
-    return withExtendedLifetime(system) {
+    return withExtendedLifetime(holder) {
       Figures(
         seconds: Double(took.components.seconds) + Double(took.components.attoseconds) / 1e18,
-        bytesPerRequest: Double(after - before) * 1024 / Double(count), restored: restored)
+        bytesPerRequest: Double(after - before) * 1024 / Double(count), restored: holder?.restored ?? 0)
     }
+  }
+
+  /// Starts with this many requests, and has a number of events happen.
+  static func carryOutEvents(holding count: Int, rounds: Int) {
+    var holder = HeldRequests(records(count), count)
+    for _ in 0..<rounds { holder.carryOutRound() }
+  }
+
+  /// The events of one round.
+  static let eventsInRound = 6
+
+  private init(_ stored: StoredState, _ count: Int) {
+    system = BluetoothSystem(
+      configuration: .init(),
+      apps: [AppDeclaration(bundleIdentifier: Self.app, backgroundModes: ["bluetooth-central"])], stored: stored,
+      seed: 1)
+    carryOut(.started)
+    carryOut(.daemon(.appeared(Self.objects(count))))
+    carryOut(.control(.openApp(bundleIdentifier: Self.app), AnswerToken(1)))
+    carryOut(.appLaunched(Self.app, Self.process))
+    carryOut(.attach(Self.link, Self.process, Attachment(bundleIdentifier: Self.app), AnswerToken(2)))
+    carryOut(
+      .request(Self.link, .createManager(Self.manager, ManagerCreation(role: .central, restoreIdentifier: "many"))))
+  }
+
+  /// Time passes, a link comes and goes, a request is cancelled and made again, and a signal arrives.
+  private mutating func carryOutRound() {
+    now = now + .seconds(1)
+    carryOut(.timePassed)
+    change(["Connected": .bool(true)])
+    now = now + .seconds(20)
+    change(["Connected": .bool(false)])
+    carryOut(.request(Self.link, .central(Self.manager, .cancelConnection(Self.peer(0)))))
+    carryOut(.request(Self.link, .central(Self.manager, .connect(Self.peer(0), ConnectOptions()))))
+    change(["RSSI": .int16(-60)])
+  }
+
+  private mutating func change(_ properties: Properties) {
+    carryOut(
+      .daemon(
+        .signal(
+          .propertiesChanged(
+            path: Self.path(0), interface: InterfaceName.device, changed: properties, invalidated: []))))
+  }
+
+  /// Carries out an event, and the answers to what it asks of bluetoothd and of the app.
+  private mutating func carryOut(_ event: BluetoothSystem.Event) {
+    var open = [event]
+    while !open.isEmpty {
+      // As latchkeyd does: a turn that could not be written is undone.
+      let before = system
+      for effect in system.handle(open.removeFirst(), at: now) {
+        switch effect {
+        case .bluez(.call(let call, _, _)): open.append(.daemon(.reply(call, .success(.none))))
+        case .event(let event, _):
+          switch event.body {
+          case .restoredPeripherals(let peripherals): restored += peripherals.count
+          case .willRestoreCentral(let restoration): restored += restoration.peripherals.count
+          default: break
+          }
+          open.append(.request(Self.link, .handled(through: event.sequence)))
+        default: break
+        }
+      }
+      withExtendedLifetime(before) {}
+    }
+  }
+
+  // MARK: Devices
+
+  private static func peer(_ number: Int) -> PeerIdentifier {
+    let bytes = withUnsafeBytes(of: UInt64(number).bigEndian) { Array($0) }
+    return PeerIdentifier(
+      UUID(
+        uuid: (
+          0xB5, 0x1C, 0, 0, 0, 0, 0x80, 0, bytes[0] | 0x80, bytes[1], bytes[2], bytes[3], bytes[4], bytes[5], bytes[6],
+          bytes[7]
+        )))
+  }
+
+  private static func address(_ number: Int) -> DeviceAddress {
+    DeviceAddress(bits: 0x001B_DC00_0000 + UInt64(number), kind: .public)
+  }
+
+  private static func path(_ number: Int) -> ObjectPath {
+    WellKnown.firstAdapter.appending(
+      "dev_" + address(number).description.map { $0 == ":" ? "_" : String($0) }.joined())
+  }
+
+  private static func objects(_ count: Int) -> ManagedObjects {
+    var objects: ManagedObjects = [WellKnown.firstAdapter: [InterfaceName.adapter: ["Powered": .bool(true)]]]
+    for number in 0..<count {
+      objects[path(number)] = [
+        InterfaceName.device: [
+          "Address": .string(address(number).description), "AddressType": .string("public"), "Bonded": .bool(true),
+          "Paired": .bool(true), "Connected": .bool(false), "UUIDs": .array(of: "s", [.string(service)]),
+        ]
+      ]
+    }
+    return objects
   }
 
   private static func records(_ count: Int) -> StoredState {
     let manager = ManagerKey(app: app, role: .central, restoreIdentifier: "many")
     var records: [StoredRecord] = [.manager(ManagerRecord(key: manager))]
     for number in 0..<count {
-      let peer = PeerIdentifier(UUID())
-      let address = DeviceAddress(bits: 0x001B_DC00_0000 + UInt64(number), kind: .public)
-      records.append(.peer(PeerRecord(identifier: peer, address: address, wasRequested: true)))
       records.append(
-        .peripheral(PeripheralRecord(manager: manager, peer: peer, isWanted: true, told: .connecting)))
+        .peer(PeerRecord(identifier: peer(number), address: address(number), wasRequested: true)))
+      records.append(
+        .peripheral(
+          PeripheralRecord(manager: manager, peer: peer(number), isWanted: true, told: .connecting)))
     }
     return StoredState(records)
   }

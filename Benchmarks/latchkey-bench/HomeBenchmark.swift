@@ -10,6 +10,19 @@ enum HomeBenchmark {
   }
 
   static func daysPerSecond(days: Int) async -> Days {
+    let home = await settledHome()
+    let commuting = await commute(home, days: min(days, 100))
+    home.move("phone", x: 5000)
+    await home.advance(by: .seconds(3600))
+    home.kill("org.example.visitor")
+    let atRest = await perSecond(days) { await home.advance(by: .seconds(86_400)) }
+    return Days(atRest: atRest, commuting: commuting)
+  }
+
+  /// Days with a departure, a kill and a return with a relaunch each.
+  static func commutingDaysPerSecond(days: Int) async -> Double { await commute(await settledHome(), days: days) }
+
+  private static func settledHome() async -> SimulatedHome {
     let home = SimulatedHome(seed: 1)
     home.addMachine("door")
     home.addMachine("phone", x: 2)
@@ -18,8 +31,11 @@ enum HomeBenchmark {
     home.open("org.example.bell")
     home.open("org.example.visitor")
     await home.advance(by: .seconds(60))
+    return home
+  }
 
-    let commuting = await perSecond(min(days, 100)) {
+  private static func commute(_ home: SimulatedHome, days: Int) async -> Double {
+    await perSecond(days) {
       home.move("phone", x: 5000)
       await home.advance(by: .seconds(3600))
       home.kill("org.example.visitor")
@@ -27,11 +43,6 @@ enum HomeBenchmark {
       home.move("phone", x: 2)
       await home.advance(by: .seconds(800))
     }
-    home.move("phone", x: 5000)
-    await home.advance(by: .seconds(3600))
-    home.kill("org.example.visitor")
-    let atRest = await perSecond(days) { await home.advance(by: .seconds(86_400)) }
-    return Days(atRest: atRest, commuting: commuting)
   }
 
   private static func perSecond(_ count: Int, _ body: () async -> Void) async -> Double {

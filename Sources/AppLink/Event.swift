@@ -19,6 +19,8 @@ package struct Event: Sendable, Hashable {
     case managerRejected(AppLinkError)
     case stateChanged(ManagerState)
     case willRestoreCentral(CentralRestoration)
+    /// Some of the peripherals of the `willRestoreCentral` that follows, which has the last of them.
+    case restoredPeripherals([PeripheralSnapshot])
     case willRestorePeripheral(PeripheralRestoration)
 
     // Central role

@@ -16,7 +16,7 @@ extension Event.Body {
     switch self {
     case .managerRejected: .managerRejected
     case .stateChanged: .stateChanged
-    case .willRestoreCentral, .willRestorePeripheral: .willRestoreState
+    case .willRestoreCentral, .restoredPeripherals, .willRestorePeripheral: .willRestoreState
     case .discovered: .discovered
     case .connected: .connected
     case .failedToConnect: .failedToConnect

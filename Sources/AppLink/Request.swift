@@ -10,6 +10,9 @@ package enum Request: Sendable, Hashable {
   case createManager(ManagerIdentifier, ManagerCreation)
   /// The same manager after the system came back. Nothing is restored; the app gets what it missed, as events.
   case resumeManager(ManagerIdentifier, ManagerCreation, ManagerView)
+  /// Some of the peripherals of the `resumeManager` that follows, which has the last of them, and the options of their
+  /// requests.
+  case heldPeripherals(ManagerIdentifier, [PeripheralSnapshot], [PeerIdentifier: ConnectOptions])
   case destroyManager(ManagerIdentifier)
 
   // The roles; a request that does not fit the manager's role, or names an unknown manager, changes nothing

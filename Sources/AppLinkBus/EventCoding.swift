@@ -16,7 +16,8 @@ enum EventCoding {
 
   /// In the order of introspection.
   private static let table = MessageTable<Event.Body>([
-    managerRejected, stateChanged, willRestoreCentral, willRestorePeripheral, discovered, connected, failedToConnect,
+    managerRejected, stateChanged, willRestoreCentral, restoredPeripherals, willRestorePeripheral, discovered,
+    connected, failedToConnect,
     disconnected, operationFailed, operationDone, servicesDiscovered, includedServicesDiscovered,
     characteristicsDiscovered, descriptorsDiscovered, valueRead, notifyingChanged, rssiRead, channelReady, valueUpdated,
     nameChanged, servicesModified, connectionEvent, serviceAdded, advertisingStarted, subscribed, unsubscribed,
@@ -49,6 +50,8 @@ enum EventCoding {
   private static let stateChanged = Message("StateChanged", ["state"], Event.Body.stateChanged)
   private static let willRestoreCentral = Message(
     "WillRestoreCentral", ["restoration"], Event.Body.willRestoreCentral)
+  private static let restoredPeripherals = Message(
+    "RestoredPeripherals", ["peripherals"], Event.Body.restoredPeripherals)
   private static let willRestorePeripheral = Message(
     "WillRestorePeripheral", ["restoration"], Event.Body.willRestorePeripheral)
 
@@ -130,6 +133,7 @@ enum EventCoding {
     case .managerRejected(let error): managerRejected(error)
     case .stateChanged(let state): stateChanged(state)
     case .willRestoreCentral(let restoration): willRestoreCentral(restoration)
+    case .restoredPeripherals(let peripherals): restoredPeripherals(peripherals)
     case .willRestorePeripheral(let restoration): willRestorePeripheral(restoration)
     case .discovered(let peripheral, let advertisement, let rssi): discovered(peripheral, advertisement, rssi)
     case .connected(let peripheral): connected(peripheral)

@@ -9,7 +9,8 @@ enum RequestCoding {
 
   /// In the order of introspection.
   private static let table = MessageTable<Request>([
-    createManager, resumeManager, destroyManager, scan, stopScan, connect, cancelConnection, watchConnections,
+    createManager, resumeManager, heldPeripherals, destroyManager, scan, stopScan, connect, cancelConnection,
+    watchConnections,
     discoverServices,
     discoverIncludedServices, discoverCharacteristics, discoverDescriptors, readCharacteristic, writeCharacteristic,
     setNotify, readDescriptor, writeDescriptor, readRSSI, openChannel, addService, removeService, removeAllServices,
@@ -34,6 +35,8 @@ enum RequestCoding {
     (manager: ManagerIdentifier, role: Role, restoreIdentifier: String?, view: ManagerView) in
     Request.resumeManager(manager, ManagerCreation(role: role, restoreIdentifier: restoreIdentifier), view)
   }
+  private static let heldPeripherals = Message(
+    "HeldPeripherals", ["manager", "peripherals", "options"], Request.heldPeripherals)
   private static let destroyManager = Message("DestroyManager", ["manager"], Request.destroyManager)
 
   // MARK: Central role
@@ -134,6 +137,7 @@ enum RequestCoding {
     case .createManager(let manager, let creation): createManager(manager, creation.role, creation.restoreIdentifier)
     case .resumeManager(let manager, let creation, let view):
       resumeManager(manager, creation.role, creation.restoreIdentifier, view)
+    case .heldPeripherals(let manager, let peripherals, let options): heldPeripherals(manager, peripherals, options)
     case .destroyManager(let manager): destroyManager(manager)
     case .central(let manager, let request): message(manager, request)
     case .peripheral(let manager, let request): message(manager, request)

@@ -31,10 +31,13 @@ package final class BlueZClient: Sendable {
 
   deinit { close() }
 
+  /// All objects of a machine with twenty thousand bonded devices, in one message.
+  private static let limits = MessageLimits(values: 1_200_000, bytes: 16 << 20)
+
   /// Connects to the bus. bluetoothd need not be there yet. Called once. Throws `BusError` if there is no bus.
   package func start() throws(BusError) {
     let started = BlueZClientSession(
-      bus: try Bus(address: address), logger: logger, onMessage: onMessage, onBusLost: onBusLost)
+      bus: try Bus(address: address, limits: Self.limits), logger: logger, onMessage: onMessage, onBusLost: onBusLost)
     try started.start()
     session.withLock { $0 = started }
   }

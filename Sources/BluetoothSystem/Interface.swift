@@ -113,8 +113,8 @@ extension BluetoothSystem {
     /// The most events that an app may have received and not yet handled. Later events wait.
     package var eventWindow = 1024
     /// The most connection requests and known peripherals of one manager, and of all managers of an app.
-    package var peripheralLimit = 1024
-    package var appPeripheralLimit = 4096
+    package var peripheralLimit = 10_000
+    package var appPeripheralLimit = 10_000
     /// The most reads and writes of remote centrals that may wait for apps: in total, and for one app.
     package var remoteRequestLimit = 256
     package var appRemoteRequestLimit = 64

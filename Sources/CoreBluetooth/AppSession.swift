@@ -153,6 +153,14 @@ package final class AppSession: AppLinkDelegate, @unchecked Sendable {
 
   private func create(_ manager: CBManager) {
     manager.isKnownToSystem = true
+    if manager.hasPartsToRestore {
+      // They are of a system that went away before it had told the rest.
+      manager.hasPartsToRestore = false
+      manager.enqueue {
+        locked { manager.forgetPartsToRestore() }
+      } after: {
+      }
+    }
     connection?.send(.createManager(manager.managerIdentifier, manager.creation))
   }
 
@@ -221,7 +229,11 @@ package final class AppSession: AppLinkDelegate, @unchecked Sendable {
       locked {
         guard case .attached = phase else { return }
         manager.isKnownToSystem = true
-        connection?.send(.resumeManager(manager.managerIdentifier, manager.creation, manager.makeView()))
+        let (parts, rest) = manager.makeView().inParts
+        for (peripherals, options) in parts {
+          connection?.send(.heldPeripherals(manager.managerIdentifier, peripherals, options))
+        }
+        connection?.send(.resumeManager(manager.managerIdentifier, manager.creation, rest))
       }
       manager.didResume()
     } after: { [self] in
@@ -251,7 +263,11 @@ package final class AppSession: AppLinkDelegate, @unchecked Sendable {
         finishOne()
         return nil
       }
-      manager.hasHeard = true
+      if case .restoredPeripherals = event.body {
+        manager.hasPartsToRestore = true
+      } else {
+        manager.hasHeard = true
+      }
       return manager
     }
     manager?.enqueue {

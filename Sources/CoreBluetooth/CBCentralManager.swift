@@ -31,6 +31,8 @@ open class CBCentralManager: CBManager, @unchecked Sendable {
   var pending: [OperationIdentifier: PendingOperation] = [:]
   var connectionWatch: ConnectionWatch?
   private var tableLimit = 64
+  /// The peripherals that are to be restored, as far as they have come.
+  var partsToRestore: [PeripheralSnapshot] = []
 
   struct WeakPeripheral { weak var peripheral: CBPeripheral? }
 
@@ -243,6 +245,7 @@ open class CBCentralManager: CBManager, @unchecked Sendable {
   override func tellState() { delegate?.centralManagerDidUpdateState(self) }
   override func applyRoleEvent(_ body: Event.Body) { applyCentralEvent(body) }
   override func makeView() -> ManagerView { makeCentralView() }
+  override func forgetPartsToRestore() { partsToRestore = [] }
   override func didResume() {
     confirmCancellations()
     locked {

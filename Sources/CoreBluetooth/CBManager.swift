@@ -18,6 +18,8 @@ open class CBManager: CoreBluetoothObject, @unchecked Sendable {
   var isKnownToSystem = false
   /// The system has sent an event for this manager. It has been delivered or is on the queue.
   var hasHeard = false
+  /// The system has sent a part of what is to be restored. Before all of it is there, that counts for nothing.
+  var hasPartsToRestore = false
   /// The state last told, or `nil` before the first.
   var toldState: ManagerState?
 
@@ -67,6 +69,9 @@ open class CBManager: CoreBluetoothObject, @unchecked Sendable {
       queue.async { after() }
     }
   }
+
+  /// Called under the lock.
+  func forgetPartsToRestore() {}
 
   /// Applies one event to the objects' state and tells the delegate. Runs on the manager's queue.
   func apply(_ body: Event.Body) {

@@ -12,6 +12,8 @@ enum CallRecord {
   static func note(_ body: Event.Body, _ manager: CBManager) {
     // Credit is told only if the app waits for it.
     guard isWanted, body.kind != .updateCredit else { return }
+    // A part of what the next event restores.
+    if case .restoredPeripherals = body { return }
     let line =
       DelegateRecord.mark + DelegateRecord.event
       + fields(body, manager).map { " \($0.rawValue)=\"\(escaped($1))\"" }.joined() + "\n"
@@ -28,7 +30,9 @@ enum CallRecord {
     if let peer = body.peer { fields.append((.peer, peer.rawValue.uuidString)) }
     switch body {
     case .stateChanged(let state): fields.append((.state, "\(state)"))
-    case .willRestoreCentral(let restoration): fields.append((.restored, "\(restoration.peripherals.count)"))
+    case .willRestoreCentral(let restoration):
+      let before = (manager as? CBCentralManager).map { central in locked { central.partsToRestore.count } } ?? 0
+      fields.append((.restored, "\(before + restoration.peripherals.count)"))
     case .willRestorePeripheral(let restoration): fields.append((.restored, "\(restoration.services.count)"))
     case .disconnected(_, .some, _, _), .failedToConnect, .operationCompleted(_, _, .failed), .serviceAdded(_, .some),
       .advertisingStarted(.some), .managerRejected, .channelPublished(_, .some), .channelUnpublished(_, .some):
@@ -65,9 +69,9 @@ extension Event.Body {
     case .subscribed(let central, _), .unsubscribed(let central, _), .readRequested(_, let central, _, _),
       .writeRequested(_, let central, _, _, _, _), .channelOpened(let central, _, _, _):
       central.identifier
-    case .managerRejected, .stateChanged, .willRestoreCentral, .willRestorePeripheral, .serviceAdded,
-      .advertisingStarted, .requestExpired, .actionRequested, .questionAsked, .updateCredit, .channelPublished,
-      .channelUnpublished:
+    case .managerRejected, .stateChanged, .willRestoreCentral, .restoredPeripherals, .willRestorePeripheral,
+      .serviceAdded, .advertisingStarted, .requestExpired, .actionRequested, .questionAsked, .updateCredit,
+      .channelPublished, .channelUnpublished:
       nil
     }
   }

@@ -8,6 +8,7 @@ extension CBCentralManager {
   func applyCentralEvent(_ body: Event.Body) {
     switch body {
     case .willRestoreCentral(let restoration): restore(restoration)
+    case .restoredPeripherals(let peripherals): locked { partsToRestore += peripherals }
     case .discovered(let snapshot, let advertisement, let rssi): discover(snapshot, advertisement, rssi)
     case .connected(let snapshot): connected(snapshot)
     case .failedToConnect(let identifier, let error): failedToConnect(identifier, error)
@@ -31,7 +32,9 @@ extension CBCentralManager {
     }
     var state: [String: Any] = [:]
     locked {
-      let peripherals = restoration.peripherals.map { snapshot in
+      let snapshots = partsToRestore + restoration.peripherals
+      partsToRestore = []
+      let peripherals = snapshots.map { snapshot in
         let peripheral = self.peripheral(snapshot.identifier)
         peripheral.apply(snapshot)
         peripheral.isAwaitingConnection = snapshot.state == .connecting

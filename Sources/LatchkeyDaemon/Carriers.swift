@@ -39,6 +39,7 @@ final class Carriers: Sendable {
   /// (`MessageLimits`), all objects of a machine with thousands of them, take some 13 MB each, and at most two of
   /// those fit in.
   private let turnstile = Turnstile(limit: 1024, byteLimit: 8 << 20)
+  private let heap = Heap()
 
   /// - Parameter bluetoothBus: the address of bluetoothd's bus, or `nil` if it is the apps' bus.
   init(loop: SystemLoop, supervisor: any Supervisor, bluetoothBus: String? = nil, logger: Logger) {
@@ -60,10 +61,13 @@ final class Carriers: Sendable {
         logger.critical("bluetoothd's bus \(bluetoothBus) has ended, and latchkeyd with it")
         loop.stop()
       },
-      onMessage: { [loop, turnstile] message in
+      onMessage: { [loop, turnstile, heap] message in
         let bytes = message.byteCount
         turnstile.enter(bytes: bytes)
-        loop.handle(.daemon(message)) { turnstile.leave(bytes: bytes) }
+        loop.handle(.daemon(message)) {
+          turnstile.leave(bytes: bytes)
+          heap.handled(bytes: bytes)
+        }
       })
     self.server.withLock { $0 = server }
     self.client.withLock { $0 = client }

@@ -22,7 +22,8 @@ extension AppLink.Request {
     case .peripheral(_, let request): request.asksForPromise
     case .destroyManager: true
     // An empty manager is not worth storing. A resumed manager repeats what was promised to it before.
-    case .createManager, .resumeManager, .respond, .handled, .completeAction, .answerQuestion, .showAlert, .report:
+    case .createManager, .resumeManager, .heldPeripherals, .respond, .handled, .completeAction, .answerQuestion,
+      .showAlert, .report:
       false
     }
   }

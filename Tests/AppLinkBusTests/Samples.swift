@@ -67,6 +67,7 @@ enum Sample {
           connectOptions: [peer: ConnectOptions(notifyOnConnection: true, startDelaySeconds: 1.5)], scan: scan,
           discovered: [id(8)], services: [definition], advertisement: advertisement,
           subscriptions: [id(6): [id(3)], id(7): []])),
+      .heldPeripherals(manager, [peripheral, barePeripheral], [peer: ConnectOptions(notifyOnDisconnection: true)]),
       .destroyManager(manager), .central(manager, .scan(scan)), .central(manager, .scan(ScanRequest(services: nil))),
       .central(manager, .stopScan),
       .central(manager, .watchConnections(nil)),
@@ -156,6 +157,7 @@ enum Sample {
       ]
     }
     bodies += results.map { .operationCompleted(peer, operation, $0) }
+    bodies.append(.restoredPeripherals([peripheral, barePeripheral]))
     return bodies.enumerated().map { index, body in
       let isAppsOwn = body.kind == .actionRequested
       return Event(sequence: EventSequence(UInt64(index + 1)), manager: isAppsOwn ? nil : manager, body: body)

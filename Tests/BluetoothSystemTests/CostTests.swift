@@ -1,8 +1,4 @@
 import AppLink
-import BlueZ
-import BluetoothTypes
-import BusValue
-import FoundationEssentials
 import Testing
 import TimeTypes
 
@@ -12,91 +8,6 @@ import TimeTypes
 /// machine changes nothing.
 @Suite("Cost")
 struct CostTests {
-  /// A system that has started with this many requests of one app, for devices that are bonded and away.
-  private struct Holder {
-    static let app = "org.example.collector"
-    let manager = ManagerKey(app: Self.app, role: .central, restoreIdentifier: "many")
-    let link = AppLinkIdentifier(1)
-    var system: BluetoothSystem
-    var now = Instant.zero
-    let peers: [PeerIdentifier]
-    private var stored: StoredState
-
-    init(_ count: Int) {
-      let peers = (0..<count).map { number in
-        PeerIdentifier(
-          UUID(uuid: (1, 2, 3, 4, 5, 6, 0x80, 0, 0x80, 0, 0, 0, 0, 0, UInt8(number >> 8), UInt8(number & 255))))
-      }
-      var records: [StoredRecord] = [.manager(ManagerRecord(key: manager))]
-      for (number, peer) in peers.enumerated() {
-        records.append(.peer(PeerRecord(identifier: peer, address: Self.address(number), wasRequested: true)))
-        records.append(
-          .peripheral(PeripheralRecord(manager: manager, peer: peer, isWanted: true, told: .connecting)))
-      }
-      self.peers = peers
-      stored = StoredState(records)
-      system = BluetoothSystem(
-        apps: [AppDeclaration(bundleIdentifier: Self.app, backgroundModes: ["bluetooth-central"])], stored: stored,
-        seed: 1)
-      var objects: ManagedObjects = [WellKnown.firstAdapter: [InterfaceName.adapter: ["Powered": .bool(true)]]]
-      for number in 0..<count { objects[Self.path(number)] = [InterfaceName.device: Self.properties(number)] }
-      for event: BluetoothSystem.Event in [
-        .started, .daemon(.appeared(objects)), .control(.openApp(bundleIdentifier: Self.app), AnswerToken(1)),
-        .appLaunched(Self.app, ProcessIdentity(processIdentifier: 100)),
-        .attach(
-          link, ProcessIdentity(processIdentifier: 100), Attachment(bundleIdentifier: Self.app), AnswerToken(2)),
-        .request(
-          link, .createManager(ManagerIdentifier(1), ManagerCreation(role: .central, restoreIdentifier: "many"))),
-        .timePassed,
-      ] { carryOut(event) }
-    }
-
-    static func address(_ number: Int) -> DeviceAddress {
-      DeviceAddress(bits: 0x001B_DC00_0000 + UInt64(number), kind: .public)
-    }
-    static func path(_ number: Int) -> ObjectPath { WellKnown.firstAdapter.appending("dev_\(100_000 + number)") }
-    static func properties(_ number: Int) -> Properties {
-      [
-        "Address": .string(address(number).description), "AddressType": .string("public"), "Bonded": .bool(true),
-        "Paired": .bool(true), "Connected": .bool(false),
-        "UUIDs": .array(of: "s", [.string("12345678-0000-4000-8000-000000000001")]),
-      ]
-    }
-
-    /// Carries out an event and all answers to what it asks of bluetoothd. Returns what the app was told.
-    @discardableResult mutating func carryOut(_ event: BluetoothSystem.Event) -> [AppLink.Event.Body] {
-      var open = [event]
-      var told: [AppLink.Event.Body] = []
-      while !open.isEmpty {
-        for effect in system.handle(open.removeFirst(), at: now) {
-          switch effect {
-          case .bluez(.call(let call, _, _)): open.append(.daemon(.reply(call, .success(.none))))
-          case .event(let event, _):
-            told.append(event.body)
-            open.append(.request(link, .handled(through: event.sequence)))
-          default: break
-          }
-        }
-      }
-      return told
-    }
-
-    /// How many peripherals are looked at while something happens.
-    mutating func examined(_ work: (inout Self) -> Void) -> Int {
-      let before = system.changes.examined
-      work(&self)
-      return system.changes.examined - before
-    }
-
-    mutating func connected(_ number: Int, _ isConnected: Bool) -> BluetoothSystem.Event {
-      .daemon(
-        .signal(
-          .propertiesChanged(
-            path: Self.path(number), interface: InterfaceName.device, changed: ["Connected": .bool(isConnected)],
-            invalidated: [])))
-    }
-  }
-
   /// Five seconds without events, a link that comes and goes, a request that is cancelled and made again.
   private func counts(_ holder: inout Holder) -> [Int] {
     [
@@ -105,16 +16,15 @@ struct CostTests {
         holder.carryOut(.timePassed)
       },
       holder.examined { holder in
-        #expect(holder.carryOut(holder.connected(0, true)).count == 1)
+        #expect(holder.carryOut(.connection(of: 0, isUp: true)).count == 1)
         holder.now = holder.now + .seconds(5)
-        #expect(holder.carryOut(holder.connected(0, false)).count == 1)
+        #expect(holder.carryOut(.connection(of: 0, isUp: false)).count == 1)
       },
       holder.examined { holder in
-        let peer = holder.peers[0]
-        let manager = ManagerIdentifier(1)
-        holder.carryOut(.request(holder.link, .central(manager, .connect(peer, ConnectOptions()))))
-        holder.carryOut(.request(holder.link, .central(manager, .cancelConnection(peer))))
-        holder.carryOut(.request(holder.link, .central(manager, .connect(peer, ConnectOptions()))))
+        let peer = Holder.peer(0)
+        holder.carryOut(.request(Holder.link, .central(Holder.manager, .connect(peer, ConnectOptions()))))
+        holder.carryOut(.request(Holder.link, .central(Holder.manager, .cancelConnection(peer))))
+        holder.carryOut(.request(Holder.link, .central(Holder.manager, .connect(peer, ConnectOptions()))))
       },
     ]
   }
@@ -132,5 +42,92 @@ struct CostTests {
   func restart() {
     let (some, more) = (Holder(200).system.changes.examined, Holder(2000).system.changes.examined)
     #expect(Double(more) < 10.1 * Double(some), "\(some) for 200, \(more) for 2000")
+  }
+
+  @Test("An app with 1,000 subscriptions gets each value once, and a value concerns one peripheral")
+  func subscriptions() {
+    var few = Holder(2, isSubscribed: true)
+    var many = Holder(1000, isSubscribed: true)
+    #expect(many.started.count == 1000)
+    #expect(Set(many.started).count == 1000)
+    let one = few.examined { #expect($0.carryOut(.value([7], of: 1)) == [.value([7], of: 1)]) }
+    let all = many.examined { #expect($0.carryOut(.value([7], of: 1)) == [.value([7], of: 1)]) }
+    #expect(one == all)
+    many.started = []
+    let told = many.carryOut(.connection(of: 500, isUp: false))
+    #expect(told.map(\.kind) == [.disconnected])
+    #expect(many.carryOut(.value([8], of: 999)) == [.value([8], of: 999)])
+    #expect(many.started.isEmpty)
+  }
+
+  @Test("One of 100 apps with one request each is started when its peripheral comes, and no other")
+  func manyApps() {
+    let names = (0..<100).map { "org.example.app\(100 + $0)" }
+    var records: [StoredRecord] = []
+    for (number, name) in names.enumerated() {
+      let key = ManagerKey(app: name, role: .central, restoreIdentifier: "one")
+      records.append(.manager(ManagerRecord(key: key)))
+      records.append(.peer(Holder.peerRecord(number)))
+      records.append(
+        .peripheral(PeripheralRecord(manager: key, peer: Holder.peer(number), isWanted: true, told: .connecting)))
+    }
+    var system = BluetoothSystem(
+      apps: names.map { AppDeclaration(bundleIdentifier: $0, backgroundModes: ["bluetooth-central"]) },
+      stored: StoredState(records), seed: 1)
+    _ = system.handle(.started, at: .zero)
+    _ = system.handle(.daemon(.appeared(Holder.objects(100, isSubscribed: false))), at: .zero)
+    _ = system.handle(.timePassed, at: .zero)
+    let before = system.changes.examined
+    for number in [42, 7] {
+      let launched = system.handle(.connection(of: number, isUp: true), at: .zero).compactMap { effect in
+        if case .launch(let name, _) = effect { name } else { nil }
+      }
+      #expect(launched == [names[number]])
+    }
+    #expect(system.changes.examined - before < 100)
+  }
+
+  @Test("S10: thousands of peripherals are restored, and are told of, in parts")
+  func parts() {
+    let holder = Holder(1300)
+    #expect(holder.told.prefix(3).map(\.restoredCount) == [512, 512, 276])
+    var successor = holder.restarted(lastEvent: EventSequence(UInt64(holder.told.count)))
+    let snapshots = (0..<1300).map { PeripheralSnapshot(identifier: Holder.peer($0), state: .connecting) }
+    let (parts, rest) = ManagerView(state: .poweredOn, peripherals: snapshots).inParts
+    #expect(parts.map(\.peripherals.count) == [512, 512])
+    for part in parts {
+      successor.carryOut(
+        .request(Holder.link, .heldPeripherals(Holder.manager, part.peripherals, part.options)))
+    }
+    successor.carryOut(.request(Holder.link, .resumeManager(Holder.manager, Holder.creation, rest)))
+    #expect((0..<1300).allSatisfy { successor.system.held.isWanted(Holder.peer($0)) })
+    // What is in no part is no longer wanted.
+    var other = holder.restarted(lastEvent: EventSequence(UInt64(holder.told.count)))
+    other.carryOut(.request(Holder.link, .resumeManager(Holder.manager, Holder.creation, rest)))
+    #expect((0..<1300).count { other.system.held.isWanted(Holder.peer($0)) } == 276)
+  }
+
+  @Test("10,000 peripherals of one app are restored; one more is refused, and the others stay")
+  func bound() {
+    var holder = Holder(10_000)
+    #expect(holder.told.reduce(0) { $0 + ($1.restoredCount ?? 0) } == 10_000)
+    holder.carryOut(.seen(10_000))
+    let told = holder.carryOut(
+      .request(
+        Holder.link, .central(Holder.manager, .connect(Holder.identifier(10_000, in: &holder.system), ConnectOptions()))
+      ))
+    guard case .failedToConnect(_, .coreBluetooth(let code, _))? = told.first else {
+      Issue.record("\(told)")
+      return
+    }
+    #expect(code == .connectionLimitReached)
+    #expect(holder.system.held.count(of: Holder.key) == 10_000)
+    // A request that the app takes back makes room.
+    holder.carryOut(.request(Holder.link, .central(Holder.manager, .cancelConnection(Holder.peer(3)))))
+    let again = holder.carryOut(
+      .request(
+        Holder.link, .central(Holder.manager, .connect(Holder.identifier(10_000, in: &holder.system), ConnectOptions()))
+      ))
+    #expect(again.isEmpty)
   }
 }

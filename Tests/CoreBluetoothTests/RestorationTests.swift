@@ -35,6 +35,32 @@ struct RestorationTests {
     #expect(manager.state == .poweredOn)
   }
 
+  @Test("S10: what comes in parts is restored at once, and parts of a system that went away count for nothing")
+  func parts() async throws {
+    let system = ScriptedSystem()
+    let recorder = CentralRecorder()
+    system.attach(AttachReply(centralsToRestore: ["door"]))
+    let manager = system.run {
+      CBCentralManager(
+        delegate: recorder, queue: DispatchQueue(label: "test"),
+        options: [CBCentralManagerOptionRestoreIdentifierKey: "door"])
+    }
+    let creation = ManagerCreation(role: .central, restoreIdentifier: "door")
+    #expect(try await system.requests.next() == .createManager(Example.manager, creation))
+    system.emit(.restoredPeripherals([PeripheralSnapshot(identifier: Example.other, state: .connecting)]))
+    system.detach()
+    system.attach()
+    var next = try await system.requests.next()
+    while case .handled = next { next = try await system.requests.next() }
+    #expect(next == .createManager(Example.manager, creation))
+    system.emit(.restoredPeripherals([Example.explored(.connecting)]))
+    system.emit(.willRestoreCentral(CentralRestoration(peripherals: [])))
+    #expect(try await recorder.calls.next() == "willRestoreState")
+    let restored = recorder.restoration[CBCentralManagerRestoredStatePeripheralsKey] as? [CBPeripheral]
+    #expect(restored?.map(\.identifier) == [Example.lock.rawValue])
+    #expect(manager.state == .unknown)
+  }
+
   @Test("S10: with nothing to restore the state comes first")
   func nothingToRestore() async throws {
     let setup = try await CentralSetup(restoreIdentifier: "door")

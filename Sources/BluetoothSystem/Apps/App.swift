@@ -26,6 +26,8 @@ struct App: Sendable {
   /// Lost events and refused requests, counted for the journal.
   var lostEvents = 0
   var refusedRequests = 0
+  /// What its managers hold, as far as it was told before the managers are resumed.
+  private var heldViews: [ManagerIdentifier: ManagerView] = [:]
   /// User actions that the app has not answered yet.
   var actions = UserActions()
   /// The alert that the app shows the user now.
@@ -180,7 +182,31 @@ struct App: Sendable {
     return false
   }
 
-  mutating func detach(at now: Instant) { life.changeProcess { $0.detach(at: now) } }
+  mutating func detach(at now: Instant) {
+    life.changeProcess { $0.detach(at: now) }
+    heldViews = [:]
+  }
+
+  /// A part of what a manager holds, of which the rest comes when it is resumed. What exceeds the limit is left out.
+  mutating func holds(
+    _ peripherals: [PeripheralSnapshot], _ options: [PeerIdentifier: ConnectOptions], in manager: ManagerIdentifier,
+    limit: Int
+  ) {
+    let room = limit - heldViews.values.reduce(0) { $0 + $1.peripherals.count }
+    for snapshot in peripherals.prefix(max(room, 0)) {
+      heldViews[manager, default: ManagerView()].peripherals.append(snapshot)
+      heldViews[manager]?.connectOptions[snapshot.identifier] = options[snapshot.identifier]
+    }
+  }
+
+  /// The view of a manager that is resumed, with the parts that came before.
+  mutating func takeHeld(completing rest: ManagerView, of manager: ManagerIdentifier) -> ManagerView {
+    guard let held = heldViews.removeValue(forKey: manager) else { return rest }
+    var view = rest
+    view.peripherals = held.peripherals + rest.peripherals
+    view.connectOptions.merge(held.connectOptions) { rest, _ in rest }
+    return view
+  }
 
   /// latchkeyd is back, and the process has gone on in the meantime. It gets the time of a new stay.
   mutating func adopt(at now: Instant, _ configuration: BluetoothSystem.Configuration) {

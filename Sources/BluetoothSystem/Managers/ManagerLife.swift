@@ -129,9 +129,11 @@ extension BluetoothSystem {
       let peripherals = held.peers(of: key).filter { held[key, $0]?.isRestored == true }
         .sorted()
         .map { snapshot($0, key, state: held[key, $0]?.delivered) }
+      var parts = peripherals.inParts
+      let last = parts.removeLast()
+      for part in parts { send(.restoredPeripherals(part), to: number, of: name, link) }
       send(
-        .willRestoreCentral(CentralRestoration(peripherals: peripherals, scan: manager.scan?.request)), to: number,
-        of: name,
+        .willRestoreCentral(CentralRestoration(peripherals: last, scan: manager.scan?.request)), to: number, of: name,
         link)
     case .peripheral:
       send(.willRestorePeripheral(peripheralRestoration(manager)), to: number, of: name, link)

@@ -110,13 +110,6 @@ extension ConnectOptions {
 }
 
 extension [ServiceSnapshot] {
-  var attributeCount: Int {
-    reduce(0) { sum, service in
-      sum + 1 + (service.includedServices?.count ?? 0)
-        + (service.characteristics ?? []).reduce(0) { $0 + 1 + ($1.descriptors?.count ?? 0) }
-    }
-  }
-
   var withoutSubscriptions: [ServiceSnapshot] {
     map { service in
       var service = service
