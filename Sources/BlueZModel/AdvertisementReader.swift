@@ -67,7 +67,6 @@ struct AdvertisementReader {
     // This controller has primary advertising channels only.
     guard !properties.has(\.secondaryChannel) else { throw Self.unreadable }
     if let power = try read(\.txPower), !(-127...20).contains(power) { throw Self.unreadable }
-    _ = try read(\.durationSeconds)
     if let timeout = try timeout(), let discoverable = try discoverableTimeout(), timeout < discoverable {
       throw Self.unreadable
     }
@@ -97,6 +96,9 @@ struct AdvertisementReader {
     guard let seconds = try read(property), seconds != 0 else { return nil }
     return .seconds(Int64(seconds))
   }
+
+  /// The period of the kernel's rotation: `Duration`, or two seconds (HCI_DEFAULT_ADV_DURATION).
+  func rotation() throws(BlueZError) -> Duration { try seconds(\.durationSeconds) ?? .seconds(2) }
 
   private func serviceData() throws(BlueZError) -> [BluetoothUUID: [UInt8]] {
     let data = try read(\.serviceData) ?? [:]

@@ -21,6 +21,11 @@ struct Advertising: Sendable {
     /// When the advertisement stops being discoverable.
     var discoverableDeadline: Instant?
     var hasDiscoverableEnded = false
+    /// The kernel's rotation: its beginning, and its period.
+    var rotatesFrom: Instant
+    var rotation: Duration
+    /// A link has stopped the advertisement until then.
+    var resumesAt: Instant?
   }
 
   /// The data of the adapter that goes into an advertisement.
@@ -43,7 +48,8 @@ struct Advertising: Sendable {
     instances[set] = Instance(
       client: client, path: path, properties: properties, parameters: try reader.parameters(adapter.ownAddress),
       deadline: try reader.timeout().map { now + $0 },
-      discoverableDeadline: try reader.discoverableTimeout().map { now + $0 })
+      discoverableDeadline: try reader.discoverableTimeout().map { now + $0 }, rotatesFrom: now,
+      rotation: try reader.rotation())
     return set
   }
 
@@ -98,6 +104,17 @@ struct Advertising: Sendable {
     return true
   }
 
+  /// A link has come up. The controller no longer advertises, and the kernel begins again at its next rotation (seen 242
+  /// times, 0.02 to 2.00 s after the link).
+  mutating func stop(at now: Instant) {
+    for (set, instance) in instances {
+      let rounds = (now - instance.rotatesFrom).wholeNanoseconds / instance.rotation.wholeNanoseconds
+      instances[set]?.resumesAt = instance.rotatesFrom + instance.rotation * Int(rounds + 1)
+    }
+  }
+
+  mutating func resumed(_ set: UInt8) { instances[set]?.resumesAt = nil }
+
   /// What the client is told when bluetoothd drops the advertisement.
   func release(of set: UInt8) -> Notice? {
     instances[set].map {
@@ -110,6 +127,7 @@ struct Advertising: Sendable {
   func add(to deadlines: inout Deadlines) {
     for set in sets {
       deadlines.add(instances[set]?.deadline, .advertisement(set))
+      deadlines.add(instances[set]?.resumesAt, .advertisingRotation(set))
       deadlines.add(instances[set]?.discoverableDeadline, .discoverableAdvertisement(set))
     }
   }
@@ -187,14 +205,14 @@ extension BlueZModel {
     changed(adapterPath, \LEAdvertisingManager1.activeInstances, \.supportedInstances)
   }
 
-  private mutating func advertise(_ set: UInt8) {
+  mutating func advertise(_ set: UInt8) {
+    advertising.resumed(set)
     guard adapter.isPowered, let parameters = advertising.parameters(of: set) else { return }
     kernel.advertisingSets.insert(set)
     tell(.setAdvertising(configuration.controller, set: set, parameters))
   }
 
-  /// Power is back, or a connection has stopped the advertisement that led to it. The kernel's rotation resumes it as
-  /// long as more connections are possible. Here that happens at once.
+  /// Power is back, or a link is gone.
   mutating func refreshAdvertising() {
     for set in advertising.sets { advertise(set) }
   }

@@ -73,7 +73,7 @@ extension BlueZModel {
     guard isRunning, kernel.isPlugged else {
       return kernel.hold(parameters, until: now + configuration.timings.orphanedLink)
     }
-    if parameters.role == .peripheral { refreshAdvertising() }
+    if parameters.role == .peripheral { advertising.stop(at: now) }
     let known = device(onAir: parameters.peerAddress)
     let path = known ?? makeDevice(parameters.peerAddress)
     guard devices[path]?.link == nil, devices[path]?.isBlocked != true else {
@@ -131,6 +131,7 @@ extension BlueZModel {
     endPairing(link, reason)
     endServing(link)
     endCreditChannels(of: identifier)
+    if link.role == .peripheral { refreshAdvertising() }
     guard let device = devices[path] else { return failTransactions(of: link) }
     let wasResolved = device.isResolved
     devices[path]?.link = nil

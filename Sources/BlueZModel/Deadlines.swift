@@ -18,6 +18,7 @@ enum Due: Sendable {
   case callback(UInt64)
   case advertisement(UInt8)
   case discoverableAdvertisement(UInt8)
+  case advertisingRotation(UInt8)
   case monitored(ObjectPath)
 }
 
@@ -83,6 +84,7 @@ extension BlueZModel {
     case .callback(let identifier): callbackTimedOut(CallbackIdentifier(identifier))
     case .advertisement(let set): advertisementTimedOut(set)
     case .discoverableAdvertisement(let set): advertisementHidden(set)
+    case .advertisingRotation(let set): advertise(set)
     case .monitored(let path): tell(monitors.timedOut(path, at: now))
     }
   }

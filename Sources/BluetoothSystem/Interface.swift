@@ -42,10 +42,13 @@ package struct AppDeclaration: Sendable, Hashable {
   package var wakeBudget: Duration?
   /// The app's name for people.
   package var displayName: String?
+  /// How often the app's advertisements go out while it is in the foreground, in milliseconds. `nil` for 152.
+  package var advertisingMilliseconds: UInt32?
   package init(
     bundleIdentifier: String, backgroundModes: [String] = [], keepAlive: Bool = false, wakeBudget: Duration? = nil,
-    displayName: String? = nil
+    displayName: String? = nil, advertisingMilliseconds: UInt32? = nil
   ) {
+    self.advertisingMilliseconds = advertisingMilliseconds
     self.bundleIdentifier = bundleIdentifier
     self.backgroundModes = backgroundModes
     self.keepAlive = keepAlive
@@ -55,6 +58,8 @@ package struct AppDeclaration: Sendable, Hashable {
 
   /// The wake budgets that may be set, in seconds.
   package static let wakeBudgetSeconds = 1.0...600.0
+  /// The advertising intervals that may be set, in milliseconds (Bluetooth Core, Vol 4, Part E, 7.8.5).
+  package static let advertisingMillisecondsRange: ClosedRange<UInt32> = 20...10_240
 }
 
 /// Why an app is started.

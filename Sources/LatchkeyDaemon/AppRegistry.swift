@@ -93,7 +93,8 @@ package struct AppRegistry: Sendable {
         backgroundModes: try value("UIBackgroundModes", [String].self, "an array of strings") ?? [],
         keepAlive: try value("LatchkeyKeepAlive", Bool.self, "true or false") ?? false,
         wakeBudget: try wakeBudget(plist, path),
-        displayName: try name(displayName ?? bundleName, path)),
+        displayName: try name(displayName ?? bundleName, path),
+        advertisingMilliseconds: try advertisingInterval(plist, path)),
       executable: program, arguments: try value("LatchkeyArguments", [String].self, "an array of strings") ?? [],
       infoPlist: path, systemdUnit: unit,
       environment: try environment(value("LSEnvironment", [String: String].self, "a dictionary of strings"), path))
@@ -132,6 +133,19 @@ package struct AppRegistry: Sendable {
         "\(key) in \(path) is not a number from \(Int(range.lowerBound)) to \(Int(range.upperBound)).")
     }
     return .milliseconds(Int64(seconds * 1000))
+  }
+
+  private static func advertisingInterval(_ plist: [String: Any], _ path: String) throws(DaemonError) -> UInt32? {
+    let key = "LatchkeyAdvertisingIntervalMilliseconds"
+    guard let any = plist[key] else { return nil }
+    let range = AppDeclaration.advertisingMillisecondsRange
+    let number = (any as? NSNumber).flatMap { String(cString: $0.objCType) == "c" ? nil : $0.doubleValue }
+    guard let interval = (number ?? (any as? Int).map(Double.init)).flatMap({ UInt32(exactly: $0) }),
+      range.contains(interval)
+    else {
+      throw DaemonError("\(key) in \(path) is not a whole number from \(range.lowerBound) to \(range.upperBound).")
+    }
+    return interval
   }
 
   /// Whether systemd accepts the text as the name of a service that can be started (systemd.unit(5)). A template

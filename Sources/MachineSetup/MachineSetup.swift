@@ -15,17 +15,25 @@ package struct SetupOutcome: Sendable, Equatable {
 package final class MachineSetup {
   private let request: SetupRequest
   private let role: SetupRole
+  private let radio: RadioSettings?
   private let systemctl: Systemctl
   private let progress: (String) -> Void
   private static let adapterLimit = DispatchTimeInterval.seconds(10)
 
-  /// - Parameter progress: receives a line for each thing that is done.
-  package convenience init(_ request: SetupRequest, progress: @escaping (String) -> Void) {
-    self.init(request, systemctl: Systemctl(), progress: progress)
+  /// - Parameters:
+  ///   - radio: the settings of bluetoothd to write; `nil` leaves them as they are.
+  ///   - progress: receives a line for each thing that is done.
+  package convenience init(
+    _ request: SetupRequest, radio: RadioSettings? = nil, progress: @escaping (String) -> Void
+  ) {
+    self.init(request, radio: radio, systemctl: Systemctl(), progress: progress)
   }
 
-  init(_ request: SetupRequest, systemctl: Systemctl, progress: @escaping (String) -> Void) {
+  init(
+    _ request: SetupRequest, radio: RadioSettings? = nil, systemctl: Systemctl, progress: @escaping (String) -> Void
+  ) {
     self.request = request
+    self.radio = radio
     role = request.role
     self.systemctl = systemctl
     self.progress = progress
@@ -58,7 +66,7 @@ package final class MachineSetup {
   /// - Returns: what this machine has now.
   /// - Throws: `SetupProblem`, `KeyFileError`. What was done before stays done, and does not harm a second attempt.
   package func run() throws -> SetupOutcome {
-    for step in try SetupPlan(request, try Self.facts(role)).steps { try perform(step) }
+    for step in try SetupPlan(request, try Self.facts(role), radio: radio).steps { try perform(step) }
     switch (role, try Self.facts(role).keys) {
     case (.lock, _):
       let keys = try LockKeys.read(fromDirectory: role.keyFolder)
@@ -77,6 +85,10 @@ package final class MachineSetup {
     case .enable(let unit):
       try systemctl.enable(unit)
       progress("\(unit) runs, and will at every boot")
+    case .writeRadioSettings(let settings):
+      guard try RadioSettingsFile().change({ settings.written(to: $0) }) else { return }
+      progress("\(RadioSettings.path) has the settings of a fast arrival; bluetoothd starts anew with them")
+      try systemctl.restartIfRunning("bluetooth.service")
     case .powerAdapter:
       let bluetooth: BluetoothBus
       do { bluetooth = try BluetoothBus() } catch { throw SetupProblem.failed(command: "dbus", reason: "\(error)") }

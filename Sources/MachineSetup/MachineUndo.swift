@@ -21,7 +21,8 @@ package struct MachineUndo {
       isRoot: geteuid() == 0, hasSystemd: files.fileExists(atPath: "/run/systemd/system"),
       hasSystem: files.fileExists(atPath: "\(units)/latchkeyd.service"),
       roles: Set(SetupRole.allCases.filter { files.fileExists(atPath: "\(units)/\($0.unit)") }),
-      keyFiles: SetupRole.allCases.flatMap(\.keyFiles).filter { files.fileExists(atPath: $0) })
+      keyFiles: SetupRole.allCases.flatMap(\.keyFiles).filter { files.fileExists(atPath: $0) },
+      hasRadioSettings: RadioSettingsFile().isWritten)
   }
 
   /// - Throws: `SetupProblem`. What was done before stays done, and does not harm a second attempt.
@@ -34,6 +35,11 @@ package struct MachineUndo {
       case .stop(let unit):
         try systemctl.stop(unit)
         progress("\(unit) has ended")
+      case .removeRadioSettings:
+        if try RadioSettingsFile().change({ RadioSettings.removed(from: $0) }) {
+          try systemctl.restartIfRunning("bluetooth.service")
+        }
+        progress("\(RadioSettings.path) is as it was before the setup")
       case .remove(let file):
         guard unlink(file) == 0 || errno == ENOENT else {
           throw .fileStays(path: file, reason: String(cString: strerror(errno)))

@@ -57,6 +57,8 @@ package enum SetupStep: Sendable, Equatable {
   /// A phone's key, before its lock is known.
   case makePendingPhone
   case makePhone(lock: LockIntroduction)
+  /// Writes what makes arrivals fast into bluetoothd's settings, and restarts bluetoothd if that changes them.
+  case writeRadioSettings(RadioSettings)
   /// The user's own Bluetooth switch, which latchkeyd stores.
   case turnBluetoothOn
   /// Ends the app, so that its next process uses the new keys.
@@ -71,16 +73,21 @@ package enum SetupStep: Sendable, Equatable {
 package struct SetupPlan: Sendable, Equatable {
   package let steps: [SetupStep]
 
+  /// - Parameter radio: the settings of bluetoothd to write; `nil` leaves them as they are.
   /// - Throws: `SetupProblem`, before anything is changed.
-  package init(_ request: SetupRequest, _ facts: MachineFacts) throws(SetupProblem) {
+  package init(
+    _ request: SetupRequest, _ facts: MachineFacts, radio: RadioSettings? = nil
+  ) throws(SetupProblem) {
     let role = request.role
     guard facts.isRoot else { throw .notRoot(role) }
     guard facts.hasSystemd else { throw .noSystemd }
     guard facts.hasSystem else { throw .notInstalled(package: "latchkeyd") }
     guard facts.hasApp else { throw .notInstalled(package: role.package) }
     let keys = try Self.keys(request, facts.keys)
-    // The adapter first: without one, keys would be useless.
-    var steps: [SetupStep] = [.enable(unit: "bluetooth.service"), .powerAdapter]
+    // The adapter first: without one, keys would be useless. Settings before the adapter, because bluetoothd restarts.
+    var steps: [SetupStep] = [.enable(unit: "bluetooth.service")]
+    if let radio { steps.append(.writeRadioSettings(radio)) }
+    steps.append(.powerAdapter)
     if let keys { steps.append(keys) }
     if Self.waitsForLock(request, facts.keys) {
       self.steps = steps

@@ -17,6 +17,8 @@ package enum SetupProblem: Error, Sendable, Equatable, CustomStringConvertible {
   /// This many jobs of systemd have failed. The reason is the last one's.
   case unitDoesNotStart(unit: String, attempts: Int, reason: String)
   case noSystem(reason: String)
+  /// bluetoothd's settings.
+  case settingsStay(path: String, reason: String)
   /// A file that was to be removed.
   case fileStays(path: String, reason: String)
 
@@ -45,6 +47,8 @@ package enum SetupProblem: Error, Sendable, Equatable, CustomStringConvertible {
       \(unit) does not start: systemd has tried \(attempts) times, and said at last: \(reason)
       See why with `journalctl --unit \(unit)`; what was set up stays, so mend that and run the same command again
       """
+    case .settingsStay(let path, let reason):
+      "\(path) can't be changed (\(reason)); mend that, or run the setup with --no-radio-settings"
     case .fileStays(let path, let reason): "\(path) can't be removed (\(reason)); remove it, or try again"
     case .noSystem(let reason): "latchkeyd does not answer (\(reason)): see `journalctl --unit latchkeyd`"
     }

@@ -44,6 +44,9 @@ struct Systemctl {
     throw .unitDoesNotStart(unit: unit, attempts: Self.startAttempts, reason: last)
   }
 
+  /// Restarts a unit, if it runs.
+  func restartIfRunning(_ unit: String) throws(SetupProblem) { try succeed(["try-restart", unit]) }
+
   /// Ends a unit, and keeps it from running at boot.
   func disable(_ unit: String) throws(SetupProblem) { try succeed(["disable", "--quiet", "--now", unit]) }
 

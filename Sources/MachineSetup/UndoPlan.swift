@@ -11,8 +11,14 @@ package struct UndoFacts: Sendable, Equatable {
   package var roles: Set<SetupRole>
   /// The files with keys, and what belongs to them, that exist.
   package var keyFiles: [String]
+  /// A setup has written settings of bluetoothd.
+  package var hasRadioSettings: Bool
 
-  package init(isRoot: Bool, hasSystemd: Bool, hasSystem: Bool, roles: Set<SetupRole>, keyFiles: [String]) {
+  package init(
+    isRoot: Bool, hasSystemd: Bool, hasSystem: Bool, roles: Set<SetupRole>, keyFiles: [String],
+    hasRadioSettings: Bool = false
+  ) {
+    self.hasRadioSettings = hasRadioSettings
     self.isRoot = isRoot
     self.hasSystemd = hasSystemd
     self.hasSystem = hasSystem
@@ -28,6 +34,8 @@ package enum UndoStep: Sendable, Equatable {
   /// Ends an app that latchkeyd has started.
   case stop(unit: String)
   case remove(file: String)
+  /// Takes the setup's settings out of bluetoothd's file, and restarts bluetoothd.
+  case removeRadioSettings
 }
 
 /// The steps that take a setup back, in order, and what they leave.
@@ -47,6 +55,7 @@ package struct UndoPlan: Sendable, Equatable {
       if facts.hasSystem { steps.append(.disable(unit: "latchkeyd.service")) }
       steps += roles.map { .stop(unit: $0.unit) }
     }
+    if facts.hasRadioSettings { steps.append(.removeRadioSettings) }
     if forgetsKeys { steps += facts.keyFiles.map { .remove(file: $0) } }
     self.steps = steps
 

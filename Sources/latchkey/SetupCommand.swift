@@ -25,6 +25,9 @@ struct SetupLockCommand: ParsableCommand {
   @Option(help: ArgumentHelp("The text of a phone for which the lock opens.", valueName: "text"))
   var phone: String?
 
+  @Flag(inversion: .prefixedNo, help: ArgumentHelp(RadioSettingsQuestion.help))
+  var radioSettings: Bool?
+
   func run() throws {
     var text = phone
     if text == nil, Dialogue.isPossible, try !Dialogue.hasPhones() {
@@ -33,7 +36,8 @@ struct SetupLockCommand: ParsableCommand {
     }
     let phone = try text.map { text in try Dialogue.read { () throws(IntroductionError) in try PhoneIntroduction(text) }
     }
-    let outcome = try Dialogue.perform(.lock(phone: phone))
+    let radio = RadioSettingsQuestion(RadioSettings(.lock), isWanted: radioSettings).answer
+    let outcome = try Dialogue.perform(.lock(phone: phone), radio: radio)
     Console.say(outcome.introduction)
     Dialogue.say(
       outcome.isComplete
@@ -50,9 +54,15 @@ struct SetupPhoneCommand: ParsableCommand {
   @Option(help: ArgumentHelp("The lock's text: the phone is to open it.", valueName: "text"))
   var lock: String?
 
+  @Flag(
+    inversion: .prefixedNo,
+    help: "Whether bluetoothd listens all the time for the lock, instead of half of it: faster, at twice the energy.")
+  var scanAlways: Bool?
+
   func run() throws {
     let lock = try lock.map { text in try Dialogue.read { () throws(IntroductionError) in try LockIntroduction(text) } }
-    var outcome = try Dialogue.perform(.phone(lock: lock))
+    let radio = scanAlways.map { RadioSettings(.phone, scansAlways: $0) }
+    var outcome = try Dialogue.perform(.phone(lock: lock), radio: radio)
     Console.say(outcome.introduction)
     if !outcome.isComplete, Dialogue.isPossible {
       Dialogue.say("On the lock's machine, give the text above to `latchkey setup lock`.")
@@ -72,7 +82,7 @@ struct SetupUndoCommand: ParsableCommand {
     commandName: "undo", abstract: "Takes a setup of this machine back.",
     discussion: """
       Ends latchkeyd and its apps, and keeps latchkeyd from running at boot. The keys stay, unless --forget-keys is \
-      given. Says what it did and what stays. Repeating it does no harm.
+      given; what a setup wrote into bluetoothd's settings is taken out. Says what it did and what stays. Repeating it does no harm.
       """)
 
   @Flag(help: "Also removes the keys, and what the agent knows of its lock. Asks first.")
@@ -111,12 +121,42 @@ struct SetupUndoCommand: ParsableCommand {
   }
 }
 
+/// Whether bluetoothd's settings are to be changed, and how: shown before it is done.
+private struct RadioSettingsQuestion {
+  static let help = "Whether \(RadioSettings.path) gets the settings of a fast arrival. Without it, asks on a terminal."
+
+  let answer: RadioSettings?
+
+  init(_ settings: RadioSettings, isWanted: Bool?) {
+    if isWanted == false {
+      answer = nil
+      return
+    }
+    if isWanted == nil {
+      guard Dialogue.isPossible, !RadioSettings.isWritten(settings) else {
+        answer = nil
+        return
+      }
+      Dialogue.say("A phone that comes home is heard and served faster with these lines in \(RadioSettings.path):")
+      for line in settings.block.split(separator: "\n") { Dialogue.say("    \(line)") }
+      Dialogue.say("bluetoothd restarts with them, which ends every link of this machine for a moment.")
+      guard let text = Dialogue.ask("Type yes to add them, or return alone to leave the file as it is: "),
+        text.trimmingCharacters(in: .whitespaces) == "yes"
+      else {
+        answer = nil
+        return
+      }
+    }
+    answer = settings
+  }
+}
+
 /// What the setups print and ask.
 private enum Dialogue {
   static var isPossible: Bool { isatty(STDIN_FILENO) == 1 && isatty(STDERR_FILENO) == 1 }
 
-  static func perform(_ request: SetupRequest) throws -> SetupOutcome {
-    do { return try MachineSetup(request, progress: say).run() } catch { throw failure(error) }
+  static func perform(_ request: SetupRequest, radio: RadioSettings? = nil) throws -> SetupOutcome {
+    do { return try MachineSetup(request, radio: radio, progress: say).run() } catch { throw failure(error) }
   }
 
   /// An argument, or an answer.

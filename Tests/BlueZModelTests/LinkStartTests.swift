@@ -72,6 +72,25 @@ import TimeTypes
     #expect(written(bench).last == value)
   }
 
+  @Test("H4: a linked lock advertises again at the kernel's next rotation, and after a loss at once")
+  func rotation() throws {
+    var bench = Bench()
+    bench.world.recordsAir = true
+    _ = bench.settle()
+    func advertised(_ bench: Bench) -> Int {
+      bench.events.count { if case .advertisingBegan = $0.event { true } else { false } }
+    }
+    bench.leave()
+    bench.comeHomeAndConnect()
+    let before = advertised(bench)
+    bench.run(within: .seconds(3)) { advertised($0) > before }
+    #expect(advertised(bench) == before + 1)
+    bench.run(.seconds(3))
+    #expect(advertised(bench) == before + 1, "once a link")
+    bench.leave()
+    #expect(advertised(bench) == before + 2)
+  }
+
   @Test("H4: before the MTU is agreed on, a notification carries 18 bytes")
   func earlyValue() throws {
     var (bench, offer, _) = try early()

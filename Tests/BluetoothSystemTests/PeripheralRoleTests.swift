@@ -28,8 +28,8 @@ struct PeripheralRoleTests {
         value: [1, 2, 3]),
     ])
 
-  private func lock() -> Desk {
-    var desk = Desk()
+  private func lock(advertisingMilliseconds: UInt32? = nil) -> Desk {
+    var desk = Desk(advertisingMilliseconds: advertisingMilliseconds)
     desk.appear()
     desk.open()
     desk.say(.createManager(Self.manager, ManagerCreation(role: .peripheral, restoreIdentifier: "lock")))
@@ -99,11 +99,14 @@ struct PeripheralRoleTests {
 
   @Test("A1: what an app advertises is sent often enough to be heard while somebody walks up")
   func quickAdvertising() throws {
-    let intervals = lock().requests.compactMap { call -> [Value?]? in
-      guard case .registerAdvertisement(_, let properties) = call.request else { return nil }
-      return [properties["MinInterval"], properties["MaxInterval"]]
+    func asked(_ desk: Desk) -> [[Value?]] {
+      desk.requests.compactMap { call -> [Value?]? in
+        guard case .registerAdvertisement(_, let properties) = call.request else { return nil }
+        return [properties["MinInterval"], properties["MaxInterval"], properties["Duration"]]
+      }
     }
-    #expect(intervals == [[.uint32(152), .uint32(152)]])
+    #expect(asked(lock()) == [[.uint32(152), .uint32(152), .uint16(1)]])
+    #expect(asked(lock(advertisingMilliseconds: 760)) == [[.uint32(760), .uint32(760), .uint16(1)]])
   }
 
   @Test("S8: the handle and the service outlive the app, the daemon and bluetoothd")

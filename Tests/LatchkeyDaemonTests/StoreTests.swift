@@ -219,6 +219,27 @@ struct AppRegistryTests {
     #expect(registry.problems.allSatisfy { $0.contains("LatchkeyWakeBudgetSeconds") && $0.contains("1 to 600") })
   }
 
+  @Test(
+    "L2: an app's own advertising interval is a whole number of milliseconds; anything else is refused, and named",
+    arguments: [
+      ("<integer>20</integer>", UInt32(20)), ("<integer>10240</integer>", 10_240), ("<integer>19</integer>", nil),
+      ("<real>152.5</real>", nil), ("<true/>", nil), ("<integer>-1</integer>", nil),
+    ])
+  func advertisingInterval(value: String, interval: UInt32?) throws {
+    let folder = try TemporaryFolder()
+    try folder.write(
+      TemporaryFolder.plist(
+        """
+        <key>CFBundleIdentifier</key><string>org.example.app</string>
+        <key>CFBundleExecutable</key><string>sh</string>
+        <key>LatchkeyAdvertisingIntervalMilliseconds</key>\(value)
+        """), to: "app/Info.plist")
+    let registry = try AppRegistry(folder: folder.path, programFolder: "/bin")
+    #expect(registry.apps["org.example.app"]?.declaration.advertisingMilliseconds == interval)
+    #expect(registry.problems.count == (interval == nil ? 1 : 0))
+    #expect(registry.problems.allSatisfy { $0.contains("AdvertisingInterval") && $0.contains("20 to 10240") })
+  }
+
   @Test("A folder that is not there is an error that names it")
   func missingFolder() {
     #expect(throws: DaemonError.self) { try AppRegistry(folder: "/nowhere/at/all", programFolder: "/bin") }

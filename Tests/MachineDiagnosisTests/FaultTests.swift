@@ -74,7 +74,10 @@ private struct Case: CustomTestStringConvertible {
     Case(.bluetoothdUntried, on: HealthyMachine.phone, naming: "5.55") {
       $0.bluetoothd.version = .known(BlueZVersion(5, 55))
     },
-    Case(.bluetoothdKnownFault, naming: "bluez#947") { $0.bluetoothd.version = .known(BlueZVersion(5, 72)) },
+    Case(.bluetoothdKnownFault, naming: "bluez#947") {
+      $0.bluetoothd.version = .known(BlueZVersion(5, 72))
+      $0.settings = settings("[LE]\nMaxAdvertisementInterval = 243")
+    },
     Case(.bluetoothdVersionHidden) { $0.bluetoothd.version = .hidden(reason: "no") },
     Case(.kernelKnownFault, naming: "Linux 6.1") { $0.bluetoothd.kernel = "6.1.0-41-amd64" },
     Case(.settingsHidden) { $0.settings = .hidden(reason: "Permission denied") },

@@ -13,6 +13,8 @@ struct PublishedAdvertisement: Sendable {
   struct Content: Sendable, Hashable {
     let request: AdvertisementRequest
     let form: Form
+    /// The interval in milliseconds that the app's Info.plist asks for.
+    var ownInterval: UInt32?
   }
 
   /// How an app's advertisement is sent (Apple, "Core Bluetooth Background Processing").
@@ -32,6 +34,10 @@ struct PublishedAdvertisement: Sendable {
   /// The interval while every app that advertises is in the background. It is one of the slowest of the same guidelines:
   /// a scanner of the accept list still hears it within a few seconds.
   static let slowIntervalMilliseconds: UInt32 = 1022
+  /// While a link exists that an advertisement has led to, the kernel sends the advertisement again only at its next rotation,
+  /// which comes every two seconds unless the advertisement says otherwise. One second is the least that can be said: so
+  /// another central hears it after half a second, on average.
+  static let rotationSeconds: UInt16 = 1
   static let nameLimitBytes = 248
 
   var properties: Properties {
@@ -40,7 +46,7 @@ struct PublishedAdvertisement: Sendable {
     // As on other systems. Without the flag, a bluetoothd that looks for nothing in particular does not show the
     // device.
     properties.discoverable = true
-    var interval = Self.intervalMilliseconds
+    var interval = content.ownInterval ?? Self.intervalMilliseconds
     switch content.form {
     case .foreground:
       properties.serviceUUIDs = content.request.serviceUUIDs
@@ -49,8 +55,9 @@ struct PublishedAdvertisement: Sendable {
       if let company, !content.request.serviceUUIDs.isEmpty {
         properties.manufacturerData = [company: OverflowArea(services: content.request.serviceUUIDs).bytes]
       }
-      if isSlow { interval = Self.slowIntervalMilliseconds }
+      if isSlow { interval = max(interval, Self.slowIntervalMilliseconds) }
     }
+    properties.durationSeconds = Self.rotationSeconds
     properties.minIntervalMilliseconds = interval
     properties.maxIntervalMilliseconds = interval
     return properties.all

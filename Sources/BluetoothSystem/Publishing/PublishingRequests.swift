@@ -118,7 +118,10 @@ extension BluetoothSystem {
       let form: PublishedAdvertisement.Form =
         advertisesAsInForeground(key)
         ? .foreground : .background(overflowCompany: configuration.overflowCompany, isSlow: isSlow)
-      let content = request.map { PublishedAdvertisement.Content(request: $0, form: form) }
+      let content = request.map {
+        PublishedAdvertisement.Content(
+          request: $0, form: form, ownInterval: apps[key.app]?.declaration.advertisingMilliseconds)
+      }
       callAdapter(publishing.withdrawAdvertisement(key, unlessIt: content))
       guard let content, room > 0, publishing.isServed((managers[key]?.services ?? [:]).keys),
         let call = publishing.advertise(key, content, exports: &exports, at: now)

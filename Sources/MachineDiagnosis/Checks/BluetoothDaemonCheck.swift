@@ -155,13 +155,14 @@ extension MachineCheck {
         set: "TemporaryTimeout = 30")
     }
     // Later versions take latchkeyd's own interval without a setting (docs/arrival.md).
-    if machine.roles.contains(.lock), let version = machine.bluetoothd.version.content, version <= BlueZVersion(5, 66),
+    if machine.roles.contains(.lock), let version = machine.bluetoothd.version.content, version < BlueZVersion(5, 77),
       !settings.isOn("General", "Experimental", byDefault: false), !advertisesOften(settings)
     {
       add(
         .rareAdvertising, "bluetoothd \(version) advertises every 1.28 s",
         because: "a phone that comes home hears the door late, so that the door may ask instead of opening by itself",
-        set: "MinAdvertisementInterval = 244 and MaxAdvertisementInterval = 244 under [LE]")
+        set: "MinAdvertisementInterval = 243 and MaxAdvertisementInterval = 243 under [LE]; "
+          + "`latchkey setup lock --radio-settings` does that")
     }
     return findings
   }
