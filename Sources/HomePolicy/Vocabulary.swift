@@ -105,6 +105,8 @@ package enum HomeAnswer: Sendable, Hashable {
   /// The bolt was locked while a phone was here, or the door's sensor shows that this phone has not left; and a phone that
   /// never left could have made this approach.
   case lockedAtHome
+  /// The lock does not allow it to this phone now, whatever it tries.
+  case refused
 }
 
 /// The bolt's position according to the lock.

@@ -94,6 +94,7 @@ package struct Narrator: Sendable {
     case .commandRefused: entry.deed(.trouble, "the lock refuses a command: \(Self.refusal(entry[.reason]))")
     case .willRestoreState: entry.deed(.system, "the lock gets its state back")
     case .requestRefused: entry.deed(.trouble, "the lock refuses to talk to somebody who has proven nothing")
+    case .accessChanged: entry.deed(.system, "the lock takes in what an owner says")
     case .stateUpdated, .offerSent, .commandAccepted, .requestAccepted: nil
     }
   }
@@ -117,6 +118,7 @@ package struct Narrator: Sendable {
     case "authenticationFailed": "it is not from the phone whose key it names"
     case "notEnrolled": "it does not know this phone"
     case "malformed": "it can't be read"
+    case "notAllowed": "the guest's grant does not allow it"
     case "waiting": "there were too many wrong ones before"
     case let other?: other
     case nil: "it does not say why"

@@ -9,6 +9,8 @@ package struct LockRecord: Equatable, Sendable {
     case outcome = 2
     /// A command that moved nothing, and why.
     case command = 3
+    /// An owner has told the lock something over the air (`change`). Target, cause and result say nothing.
+    case access = 32
   }
 
   package var kind: Kind
@@ -24,6 +26,8 @@ package struct LockRecord: Equatable, Sendable {
   package var phone: [UInt8]
   /// The command's operation, or 0 if there was none.
   package var operation: UInt64
+  /// What an owner has told.
+  package var change: AccessChange?
 
   package init(
     _ kind: Kind, index: UInt64, unixSeconds: Int64, target: BoltTarget, cause: MovementCause, result: LockResult,
@@ -37,6 +41,14 @@ package struct LockRecord: Equatable, Sendable {
     self.result = result
     self.phone = phone
     self.operation = operation
+  }
+
+  /// A record of what an owner has told.
+  package init(_ change: AccessChange, index: UInt64, unixSeconds: Int64, phone: [UInt8], number: UInt64) {
+    self.init(
+      .access, index: index, unixSeconds: unixSeconds, target: .locked, cause: .phone, result: .done, phone: phone,
+      operation: number)
+    self.change = change
   }
 
   /// Whether it says that the bolt has reached an end.
@@ -56,7 +68,7 @@ package struct LockRecord: Equatable, Sendable {
     writer.write(target.rawValue)
     writer.write(cause.rawValue)
     writer.write(result.rawValue)
-    writer.write([0, 0, 0])
+    writer.write([change?.rawValue ?? 0, 0, 0])
     writer.write(index)
     writer.write(UInt64(bitPattern: unixSeconds))
     writer.write(operation)
@@ -69,14 +81,18 @@ package struct LockRecord: Equatable, Sendable {
     var reader = try ByteReader(bytes, count: Self.byteCount)
     guard reader.readByte() == Self.formatVersion else { throw .unknownVersion }
     guard let kind = Kind(rawValue: reader.readByte()), let target = BoltTarget(rawValue: reader.readByte()),
-      let cause = MovementCause(rawValue: reader.readByte()), let result = LockResult(rawValue: reader.readByte()),
-      reader.readBytes(3) == [0, 0, 0]
+      let cause = MovementCause(rawValue: reader.readByte()), let result = LockResult(rawValue: reader.readByte())
     else { throw .unknownValue }
+    let change = AccessChange(rawValue: reader.readByte())
+    guard (change != nil) == (kind == .access), kind == .access || bytes[5] == 0, reader.readBytes(2) == [0, 0] else {
+      throw .unknownValue
+    }
     let index = reader.readUInt64()
     let unixSeconds = Int64(bitPattern: reader.readUInt64())
     let operation = reader.readUInt64()
     self.init(
       kind, index: index, unixSeconds: unixSeconds, target: target, cause: cause, result: result,
       phone: reader.readBytes(NoiseSize.keyByteCount), operation: operation)
+    self.change = change
   }
 }

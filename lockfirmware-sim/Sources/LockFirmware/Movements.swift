@@ -26,6 +26,8 @@ struct PendingRecord: Sendable {
     case nothing
     case turnBolt
     case answer([(OperationMemory.Key, LockResult)])
+    /// An owner has told something. If it can't be stored, what was before counts.
+    case told(Asked, AccessState)
   }
 
   var index: UInt64
@@ -107,7 +109,7 @@ extension LockFirmware {
   }
 
   /// A command that moves nothing: it is recorded, then answered.
-  private mutating func conclude(_ key: OperationMemory.Key, _ target: BoltTarget, _ result: LockResult) {
+  mutating func conclude(_ key: OperationMemory.Key, _ target: BoltTarget, _ result: LockResult) {
     append(.command, target: target, cause: .phone, result: result, key: key, then: .answer([(key, result)]))
   }
 
@@ -120,6 +122,7 @@ extension LockFirmware {
   /// Sends the record to the log. The bolt turns when the record is durable.
   mutating func start(_ movement: Movement) {
     var movement = movement
+    countUse(movement)
     movement.record = nextRecordIndex
     self.movement = movement
     append(.movement, target: movement.target, cause: movement.cause, result: .done, key: movement.key, then: .turnBolt)
@@ -132,6 +135,10 @@ extension LockFirmware {
     let record = LockRecord(
       kind, index: nextRecordIndex, unixSeconds: time.unixSeconds, target: target, cause: cause, result: result,
       phone: key?.phone ?? LockRecord.nobody, operation: key?.operation ?? 0)
+    append(record, then: continuation)
+  }
+
+  mutating func append(_ record: LockRecord, then continuation: PendingRecord.Continuation) {
     if record.isMovementDone { latestMovement = record }
     pendingRecords.append(PendingRecord(index: nextRecordIndex, continuation: continuation))
     nextRecordIndex += 1
@@ -144,6 +151,7 @@ extension LockFirmware {
       switch first.continuation {
       case .nothing: break
       case .turnBolt: turn()
+      case .told(let asked, _): told(asked)
       case .answer(let answers):
         for (key, result) in answers {
           operations.remember(key, result)
@@ -167,6 +175,7 @@ extension LockFirmware {
       switch record.continuation {
       case .nothing: break
       case .turnBolt: abandonMovement()
+      case .told(let asked, let previous): untold(asked, previous)
       case .answer(let answers):
         for (key, result) in answers {
           operations.remember(key, result)

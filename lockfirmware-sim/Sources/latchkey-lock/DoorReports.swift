@@ -33,7 +33,9 @@ struct DoorReports {
     case .boltJammed(let target, let cause, _): move("stuck on its way to \(target), \(Self.words(cause))")
     case .turnWasInterrupted: move("found half turned when the lock started")
     case .recordFailed: move("not turned, because the lock's log can't be written")
-    case .offerSent, .commandAccepted, .commandRefused, .requestAccepted, .requestRefused: break
+    case .offerSent, .commandAccepted, .commandRefused, .requestAccepted, .requestRefused,
+      .accessChanged:
+      break
     }
   }
 

@@ -36,6 +36,9 @@ import Timekeeping
   @Option(help: "Milliseconds that a turn of the bolt takes.")
   var turnTime = 600
 
+  @Flag(help: "Throw the bolt when any phone leaves, not only when the last one has left.")
+  var lockWhenAnyLeaves = false
+
   @Flag(help: "The home has another way out: the door's sensor does not show who has left.")
   var otherWayOut = false
 
@@ -71,11 +74,14 @@ import Timekeeping
       configuration.leavingDelayMilliseconds = Int64(leavingDelay * 1000)
       configuration.relockDelayMilliseconds = relockDelay.map { Int64($0 * 1000) }
       configuration.isOnlyWayOut = !otherWayOut
+      configuration.locksOnAnyDeparture = lockWhenAnyLeaves
+      configuration.boot = try Self.boot()
       let mechanism = try SimulatedMechanism(
         directory: stateDirectory, turnTime: .milliseconds(turnTime), time: time, logger: logger)
       let log = try RecordLog(path: stateDirectory + "/records.log", logger: logger)
-      app = LockApp(
+      app = try LockApp(
         configuration, keys: keys, log: log, trusted: TrustedStore(directory: stateDirectory, logger: logger),
+        access: AccessStore(directory: stateDirectory),
         mechanism: mechanism, time: time, logger: logger)
       let socket = try HardwareSocket(directory: stateDirectory, logger: logger) { [app] line in
         app.answerHardware(line)
@@ -90,6 +96,15 @@ import Timekeeping
     }
     // The system holds a manager's delegate weakly, and Dispatch holds only an alarm's handler.
     withExtendedLifetime(app) { dispatchMain() }
+  }
+
+  /// The kernel's identifier of this boot, drawn at random at each.
+  private static func boot() throws -> [UInt8] {
+    let text = try String(contentsOfFile: "/proc/sys/kernel/random/boot_id", encoding: .utf8)
+    guard let bytes = Hex.bytes(text.filter(\.isHexDigit)), bytes.count == 16 else {
+      throw StartError(description: "/proc/sys/kernel/random/boot_id can't be read")
+    }
+    return bytes
   }
 
   private func acceptLoss() throws {
