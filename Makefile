@@ -1,6 +1,7 @@
 # make demo   installs missing dependencies, builds in release mode, and runs the main scenario.
 # make test   lint, build, every test: what CI runs.
 # make soak SEEDS=n  carries out random schedules of calls, deaths and faults in release mode; docs/schedules.md.
+# make fuzz SECONDS=n  gives mutated bytes to everything that reads from the air or from the lock's flash, with libFuzzer.
 # make test-outside  builds a package that depends on the products, as an app's own package does; minutes.
 # make test-systemd  Latchkey under a booted systemd, with 1,000 kills; needs root.
 # make test-bluez  runs the suite of BlueZ behaviour on the simulator and on bluetoothd; prints the differences.
@@ -37,7 +38,7 @@ BENCH_ARGUMENTS ?=
 # The time limit of the tests: ten times what they need.
 TEST_LIMIT_SECONDS ?= 1800
 
-.PHONY: demo test soak test-systemd vm test-air test-vm test-warp bench deb test-deb lint clean
+.PHONY: demo test soak fuzz test-systemd vm test-air test-vm test-warp bench deb test-deb lint clean
 .PHONY: docs test-outside bench-vm test-bluez test-doctor test-pairing test-power-cut test-disk-cut dependencies test-dependencies package-dependencies
 
 demo: dependencies
@@ -58,6 +59,9 @@ test: test-dependencies lint
 soak: dependencies
 	$(SWIFT) build -c release --product schedule-soak
 	"$$($(SWIFT) build -c release --show-bin-path)/schedule-soak" --seeds $(SEEDS) --seconds $(SECONDS_AT_LEAST) $(SOAK_ARGUMENTS)
+
+fuzz:
+	scripts/fuzz $(or $(SECONDS),$(error fuzz: SECONDS=n is missing))
 
 test-outside: test-dependencies
 	SWIFT="$(SWIFT)" scripts/check-outside-package

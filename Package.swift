@@ -325,7 +325,7 @@ let package = Package(
       ], resources: [.copy("Files")], excluding: ["Drivers"]),
     tests(
       "HomePolicyTests",
-      ["HomePolicy", "RandomTesting", "latchkey-agent", "TimeTypes", "LatchkeyVersion", log],
+      ["HomePolicy", "RandomTesting", "latchkey-agent", "LockProtocol", "TimeTypes", "LatchkeyVersion", log],
       resources: [.copy("States")]),
     // A process for the tests of the world's clock.
     program("world-puppet", ["Timekeeping", "CSystemd", "TimeTypes"], path: "Tests/Support/world-puppet"),

@@ -9,6 +9,18 @@ package enum AgentQuestion: String, Sendable, CaseIterable {
   case door
   /// A piece of a lock's log: `LogQuestion`, answered by `LogAnswer`.
   case log
+  /// An owner invites a guest: `InviteQuestion`, answered by `InviteAnswer`.
+  case invite
+  /// Whom this phone has invited: `DoorQuestion`, answered by `GuestsAnswer`.
+  case guests
+  /// An owner revokes a guest or a phone: `RevokeQuestion`, answered by `RevokeAnswer`.
+  case revoke
+  /// Brings an owner's revocation list to the lock: `CarryQuestion`, answered by `CarryAnswer`.
+  case carry
+  /// A guest accepts an invitation: `AcceptQuestion`, answered by `AcceptAnswer`.
+  case accept
+  /// The key of this phone for which an owner can invite it: `DoorQuestion`, answered by `GuestKeyAnswer`.
+  case guestKey
 }
 
 /// A question about a door.

@@ -89,7 +89,7 @@ extension HomePolicy {
     if isErrand { concludeErrand(.answered) }
     guard let opening = state.opening, opening.isWritten, opening.operation == awaited.operation else { return }
     switch answer {
-    case .done: conclude(opening)
+    case .done, .refused: conclude(opening)
     case .unknownOperation where isOlderLock && state.hasLeft == true:
       isNotBelieved(opening, at: time, using: &random)
     case .unknownOperation:

@@ -9,6 +9,7 @@ extension Recorded {
     case commandRefused = "command.refused"
     case requestAccepted = "request.accepted"
     case requestRefused = "request.refused"
+    case accessChanged = "access.changed"
     case boltMoved = "bolt.moved"
     case boltJammed = "bolt.jammed"
     case boltInterrupted = "bolt.interrupted"
@@ -29,6 +30,7 @@ extension Recorded {
       case .commandRefused: [.central, .reason, .untold]
       case .requestAccepted: [.central, .request]
       case .requestRefused: [.central]
+      case .accessChanged: []
       case .boltMoved, .boltJammed: [.to, .cause, .record]
       case .boltInterrupted: [.record]
       case .alarmRaised, .alarmCleared: [.alarm, .record]

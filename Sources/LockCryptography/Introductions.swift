@@ -13,6 +13,13 @@ package struct LockIntroduction: Sendable, Equatable {
     publicKey = Array(keys.staticKey.publicKey.rawRepresentation)
   }
 
+  /// - Throws: if the key is none.
+  init(identity: LockIdentity, publicKey: [UInt8]) throws(IntroductionError) {
+    self.identity = identity
+    self.publicKey = publicKey
+    try IntroductionText.lock.check(key: publicKey)
+  }
+
   /// The lock that a phone's keys belong to.
   package init(_ keys: PhoneKeys) {
     identity = keys.lockIdentity

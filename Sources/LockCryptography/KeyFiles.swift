@@ -140,6 +140,9 @@ package struct PendingPhoneKey: Sendable {
 
   package init(staticKey: Curve25519.KeyAgreement.PrivateKey) { self.staticKey = staticKey }
 
+  /// A new key, which is in no file.
+  package static func draw() -> PendingPhoneKey { PendingPhoneKey(staticKey: Curve25519.KeyAgreement.PrivateKey()) }
+
   private struct Stored: Codable {
     var version: Int
     var privateKey: String

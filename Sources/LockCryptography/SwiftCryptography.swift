@@ -63,6 +63,11 @@ package struct SwiftCryptography: NoiseCryptography, Sendable {
     Array(HMAC<SHA256>.authenticationCode(for: bytes, using: SymmetricKey(data: key)))
   }
 
+  package static func isValid(_ signature: [UInt8], of message: [UInt8], by key: [UInt8]) -> Bool {
+    guard let key = try? Curve25519.Signing.PublicKey(rawRepresentation: key) else { return false }
+    return key.isValidSignature(signature, for: message)
+  }
+
   /// Noise's nonce for ChaCha20-Poly1305: four zero bytes, then the count, least significant byte first
   /// (section 12.3).
   private static func expanded(_ count: UInt64) throws -> ChaChaPoly.Nonce {

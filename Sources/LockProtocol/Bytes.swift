@@ -6,6 +6,11 @@ package struct ByteWriter: Sendable {
 
   package mutating func write(_ byte: UInt8) { bytes.append(byte) }
 
+  package mutating func write(_ value: UInt16) {
+    write(UInt8(truncatingIfNeeded: value >> 8))
+    write(UInt8(truncatingIfNeeded: value))
+  }
+
   package mutating func write(_ value: UInt32) {
     for shift in [24, 16, 8, 0] as [UInt32] { bytes.append(UInt8(truncatingIfNeeded: value >> shift)) }
   }
@@ -33,6 +38,11 @@ package struct ByteReader: Sendable {
   package mutating func readByte() -> UInt8 {
     defer { position += 1 }
     return bytes[position]
+  }
+
+  package mutating func readUInt16() -> UInt16 {
+    let high = UInt16(readByte())
+    return high << 8 | UInt16(readByte())
   }
 
   package mutating func readUInt32() -> UInt32 {

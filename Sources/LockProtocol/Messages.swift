@@ -90,6 +90,24 @@ package enum LockResult: UInt8, Equatable, Sendable {
   case somebodyInside = 17
   /// The lock's operating mode does not allow it (Matter's `Restricted`): privacy, or no remote operation.
   case restricted = 18
+
+  // What a guest's grant does not allow.
+  /// Not at this time: too early, or outside its weekdays and hours.
+  case outsideSchedule = 32
+  /// Its time is over.
+  case expired = 33
+  case revoked = 34
+  /// It has unlocked as often as it may.
+  case usedUp = 35
+  /// It depends on the time, and the lock has none that an owner has set.
+  case clockUnknown = 36
+  /// It does not allow this command.
+  case notPermitted = 37
+
+  /// Whether a grant does not allow it.
+  package var isRefusalOfGrant: Bool {
+    rawValue >= Self.outsideSchedule.rawValue && rawValue <= Self.notPermitted.rawValue
+  }
 }
 
 /// A lock's answer to a command.

@@ -43,18 +43,29 @@ package struct LockSession<Cryptography: NoiseCryptography> {
   package mutating func accept(
     _ message: [UInt8], isEnrolled: ([UInt8]) -> Bool
   ) throws(LockSessionError) -> (phoneKey: [UInt8], command: LockCommand) {
-    guard message.count == LockService.commandByteCount else { throw .wrongLength }
+    let accepted = try accept(message) { key, grant in grant.isEmpty && isEnrolled(key) }
+    return (accepted.phoneKey, accepted.command)
+  }
+
+  /// The same, also for a guest, who brings a grant with the command.
+  /// - Parameter admits: whether the phone with this key is enrolled, or this is a grant for it. It is empty if there is none.
+  package mutating func accept(
+    _ message: [UInt8], admits: (_ phoneKey: [UInt8], _ grant: [UInt8]) -> Bool
+  ) throws(LockSessionError) -> (phoneKey: [UInt8], command: LockCommand, grant: [UInt8]) {
+    let length = message.count - LockService.commandByteCount
+    guard length == 0 || Grant.byteCounts.contains(length) else { throw .wrongLength }
     let payload: [UInt8]
     do { payload = try handshake.readMessage(message) } catch {
       throw error == .outOfTurn ? .used : .authenticationFailed
     }
     guard let remoteKey = handshake.remoteStaticKey else { throw .authenticationFailed }
     let phoneKey = Cryptography.bytes(of: remoteKey)
-    guard isEnrolled(phoneKey) else { throw .notEnrolled }
+    let grant = Array(payload.dropFirst(LockCommand.byteCount))
+    guard admits(phoneKey, grant) else { throw .notEnrolled }
     let command: LockCommand
-    do { command = try LockCommand(decoding: payload) } catch { throw .malformed }
+    do { command = try LockCommand(decoding: Array(payload.prefix(LockCommand.byteCount))) } catch { throw .malformed }
     do { transport = try handshake.split() } catch { throw .authenticationFailed }
-    return (phoneKey, command)
+    return (phoneKey, command, grant)
   }
 
   /// Seals the one answer. Throws `.used` if there is no command to answer.
@@ -92,12 +103,13 @@ package struct PhoneSession<Cryptography: NoiseCryptography> {
   }
 
   /// The bytes to write as the Command.
+  /// - Parameter grant: a guest's; an owner has none.
   package mutating func seal(
-    _ command: LockCommand, using cryptography: inout Cryptography
+    _ command: LockCommand, grant: [UInt8] = [], using cryptography: inout Cryptography
   ) throws(LockSessionError) -> [UInt8] {
     guard operation == nil, !handshake.isComplete else { throw .used }
     do {
-      let message = try handshake.writeMessage(command.encoded, using: &cryptography)
+      let message = try handshake.writeMessage(command.encoded + grant, using: &cryptography)
       transport = try handshake.split()
       operation = command.operation
       return message

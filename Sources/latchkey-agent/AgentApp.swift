@@ -12,7 +12,13 @@ import Timekeeping
 final class AgentApp: @unchecked Sendable {
   // Everything here happens on the main queue.
   private var policy: HomePolicy
+  /// What the phone's user calls the door.
+  let name: String
+  /// Where everything about this door is stored.
+  let folder: String
   private let keys: PhoneKeys
+  /// A guest's; an owner has none.
+  let grant: Grant?
   private let store: AgentStore
   private let boot: String
   private let time: any TimeSource
@@ -21,9 +27,8 @@ final class AgentApp: @unchecked Sendable {
   private var cryptography = SwiftCryptography()
   private var radio: AgentCentral?
   private var alarm: (any Alarm)?
-  private var terminationSource: (any DispatchSourceSignal)?
   private(set) var hasStarted = false
-  private var reports = DoorReports()
+  private var reports: DoorReports
   private var offer: [UInt8]?
   /// The offer that the latest command used. It must not be used again.
   private var usedOffer: [UInt8]?
@@ -39,9 +44,13 @@ final class AgentApp: @unchecked Sendable {
   @MainActor private(set) lazy var log = SeenLog(store, logger: logger) { [time] in time.unixSeconds }
 
   init(
-    _ configuration: HomeConfiguration, keys: PhoneKeys, store: AgentStore, boot: String, time: any TimeSource,
-    logger: Logger
+    _ configuration: HomeConfiguration, name: String, keys: PhoneKeys, grant: Grant?, folder: String,
+    store: AgentStore, boot: String, time: any TimeSource, logger: Logger
   ) {
+    self.name = name
+    self.grant = grant
+    self.folder = folder
+    reports = DoorReports(subject: name == Self.doorName ? "Door" : name)
     self.keys = keys
     self.store = store
     self.boot = boot
@@ -52,35 +61,17 @@ final class AgentApp: @unchecked Sendable {
 
   func start() {
     alarm = time.makeAlarm { [weak self] in DispatchQueue.main.async { self?.happens(.timePassed) } }
-    signal(SIGTERM, SIG_IGN)
-    let source = DispatchSource.makeSignalSource(signal: SIGTERM, queue: .main)
-    source.setEventHandler { [logger] in
-      logger.info("the agent ends on SIGTERM")
-      exit(0)
-    }
-    source.resume()
-    terminationSource = source
-    radio = AgentCentral(self, time: time, logger: logger)
-    UserActions.setHandler { [weak self] action in
-      guard let self else { return action.complete(failure: "The agent is ending.") }
-      self.userAsks(action)
-    }
+    radio = AgentCentral(self, restoreIdentifier: restoreIdentifier, time: time, logger: logger)
   }
 
   // MARK: Owner
 
-  private func userAsks(_ action: UserAction) {
+  func userAsks(_ action: UserAction) {
     guard action.name == AgentQuestion.unlock.rawValue else {
-      guard AgentQuestion(rawValue: action.name) != nil, action.argument != nil else {
-        let known = AgentQuestion.allCases.map(\.rawValue).joined(separator: ", ")
-        return action.complete(failure: "The agent knows no \"\(action.name)\"; it knows: \(known).")
+      guard action.argument != nil else {
+        return action.complete(failure: "The agent knows no \"\(action.name)\" without an argument.")
       }
       return MainActor.assumeIsolated { desk.ask(action) }
-    }
-    if let argument = action.argument {
-      do {
-        _ = try door(named: try JSONDecoder().decode(DoorQuestion.self, from: Data(argument.utf8)).door)
-      } catch { return action.complete(failure: (error as? NoAnswer)?.reason ?? "The question can't be read.") }
     }
     guard words.count < Self.maximumWordCount else {
       return action.complete(failure: "An unlock is under way already.")
@@ -100,6 +91,7 @@ final class AgentApp: @unchecked Sendable {
         "There is no link to the lock: come nearer, and check that Bluetooth is on there and here."
       case .linkLost: "The link to the lock was lost before it answered; look whether the door is open."
       case .noAnswer: "The lock did not answer; look whether the door is open, and try again."
+      case .failed where latestAnswer?.result.isRefusalOfGrant == true: latestAnswer?.result.refusal
       case .failed: "The lock says that its bolt did not move; try again, or use the key."
       case .notStored: "The agent's state can't be stored, and nothing is unlocked without that; is the disk full?"
       }
@@ -107,7 +99,7 @@ final class AgentApp: @unchecked Sendable {
     words = []
     for action in waiting {
       guard failure == nil, action.argument != nil, let latestAnswer,
-        let text = try? JSONEncoder().encode(BoltAnswer(door: Self.doorName, latestAnswer))
+        let text = try? JSONEncoder().encode(BoltAnswer(door: name, latestAnswer))
       else {
         action.complete(failure: failure)
         continue
@@ -116,14 +108,24 @@ final class AgentApp: @unchecked Sendable {
     }
   }
 
-  /// What the phone's one door is called.
+  /// The door whose keys came from the setup.
   static let doorName = "door"
 
-  /// - Throws: `NoAnswer` if there is no such door.
-  func door(named name: String?) throws -> String {
-    guard let name, name != Self.doorName else { return Self.doorName }
-    throw NoAnswer("There is no door \"\(name.prefix(64))\" here; there is: \(Self.doorName).")
+  /// The first door's is that of earlier versions.
+  private var restoreIdentifier: String {
+    name == Self.doorName ? AgentCentral.restoreIdentifier : "\(AgentCentral.restoreIdentifier).\(name)"
   }
+
+  var lock: LockIntroduction { LockIntroduction(keys) }
+
+  /// What the lock calls this phone's owner: what the machine is called.
+  var ownerName: String {
+    let host = ProcessInfo.processInfo.hostName.split(separator: ".").first.map(String.init) ?? ""
+    let name = ProcessInfo.processInfo.environment["LATCHKEY_MACHINE"] ?? host
+    return String(decoding: name.utf8.prefix(KeyName.nameByteLimit), as: UTF8.self)
+  }
+
+  var unixSeconds: Double { time.unixSeconds }
 
   /// This phone's public key, by which the lock's log knows it.
   var publicKey: [UInt8] { Array(keys.staticKey.publicKey.rawRepresentation) }
@@ -222,6 +224,7 @@ final class AgentApp: @unchecked Sendable {
       tell(answer, to: command)
       reports.answered(answer, because: policy.state.opening?.because)
       happens(.answered(HomeAnswer(answer), bolt: HomeBolt(answer.lockState)))
+      MainActor.assumeIsolated { desk.lockIsHere() }
     } catch {
       // A forged or late answer. The true one may still come.
       logger.warning("an answer was refused: \(error)")
@@ -301,7 +304,7 @@ final class AgentApp: @unchecked Sendable {
       var session = try PhoneSession<SwiftCryptography>(
         offer: offer, identity: keys.lockIdentity, lockKey: keys.lockKey, phoneKey: keys.staticKey)
       let message = try session.seal(
-        LockCommand(LockCommand.Kind(kind), operation: operation), using: &cryptography)
+        LockCommand(LockCommand.Kind(kind), operation: operation), grant: grant?.encoded ?? [], using: &cryptography)
       self.session = session
       command = (kind, operation)
       switch kind {
@@ -333,6 +336,7 @@ extension HomeAnswer {
     case .lockedAtHome: self = .lockedAtHome
     case .somebodyInside: self = .somebodyInside
     case .insufficientBattery, .restricted: self = .refused
+    case .outsideSchedule, .expired, .revoked, .usedUp, .clockUnknown, .notPermitted: self = .refused
     }
   }
 }

@@ -30,6 +30,8 @@ final class AgentCentral: NSObject, CBCentralManagerDelegate, CBPeripheralDelega
   private(set) var request: CBCharacteristic?
   private(set) var reply: CBCharacteristic?
   var wantsReplies = false
+  /// The offer is read as soon as it can be: a lock with several subscribers is not told of this one.
+  private var isOfferWanted = false
   private var search = LockSearch()
   /// The devices in the search.
   private var candidates: [UUID: CBPeripheral] = [:]
@@ -38,14 +40,14 @@ final class AgentCentral: NSObject, CBCentralManagerDelegate, CBPeripheralDelega
   private let time: any TimeSource
   private var alarm: (any Alarm)?
 
-  init(_ app: AgentApp, time: any TimeSource, logger: Logger) {
+  init(_ app: AgentApp, restoreIdentifier: String, time: any TimeSource, logger: Logger) {
     self.app = app
     self.time = time
     self.logger = logger
     super.init()
     alarm = time.makeAlarm { [weak self] in DispatchQueue.main.async { self?.timePassed() } }
     manager = CBCentralManager(
-      delegate: self, queue: .main, options: [CBCentralManagerOptionRestoreIdentifierKey: Self.restoreIdentifier])
+      delegate: self, queue: .main, options: [CBCentralManagerOptionRestoreIdentifierKey: restoreIdentifier])
   }
 
   var peripheralIdentifier: UUID? { peripheral?.identifier }
@@ -56,7 +58,13 @@ final class AgentCentral: NSObject, CBCentralManagerDelegate, CBPeripheralDelega
   }
 
   func readOffer() {
-    guard let peripheral, let offer, peripheral.state == .connected else { return }
+    guard let peripheral, peripheral.state == .connected else { return }
+    guard let offer, offer.isNotifying else {
+      // A first meeting: the lock's service is being discovered, or the two are pairing.
+      isOfferWanted = true
+      return
+    }
+    isOfferWanted = false
     peripheral.readValue(for: offer)
   }
 
@@ -133,6 +141,7 @@ final class AgentCentral: NSObject, CBCentralManagerDelegate, CBPeripheralDelega
     logger.record(Recorded.Agent.didConnect, [.peripheral: peripheral.identifier.uuidString])
     offerRetries.linkBegan()
     answerRetries.linkBegan()
+    isOfferWanted = false
     app.linkUp()
     explore(peripheral)
   }
@@ -313,7 +322,9 @@ final class AgentCentral: NSObject, CBCentralManagerDelegate, CBPeripheralDelega
         error.map { NoAnswer("The lock's replies can't be heard: \($0.localizedDescription)") })
     }
     guard let error else {
-      if characteristic.uuid == Self.offerUUID, characteristic.isNotifying { logger.record(Recorded.Agent.subscribed) }
+      guard characteristic.uuid == Self.offerUUID, characteristic.isNotifying else { return }
+      logger.record(Recorded.Agent.subscribed)
+      if isOfferWanted { readOffer() }
       return
     }
     // If the link was lost, the next one makes up for it.

@@ -4,9 +4,12 @@ import LockProtocol
 
 /// What the agent tells the user of its machine about the door: only what the lock has answered.
 struct DoorReports {
-  private static let subject = "Door"
+  /// What the user calls the door.
+  let subject: String
   /// The lock's last answer, in words.
   private var last: String?
+
+  init(subject: String) { self.subject = subject }
 
   mutating func linkUp() { tell("within reach") }
 
@@ -22,25 +25,27 @@ struct DoorReports {
       }
     let state = "\(bolt), door \(answer.doorState == .open ? "open" : "shut")"
     last = state
-    UserReport.state(state, of: Self.subject)
+    UserReport.state(state, of: subject)
     // Without an operation, the agent only said that it is there.
     guard answer.operation != 0 else { return }
     switch answer.result {
     case .done:
-      UserReport.movement(reason == .word ? "unlocked, as you asked" : "unlocked, because you came", of: Self.subject)
+      UserReport.movement(reason == .word ? "unlocked, as you asked" : "unlocked, because you came", of: subject)
     case .notNeeded, .unknownOperation: break
-    case .failed: UserReport.movement("not unlocked: its bolt did not move", of: Self.subject)
-    case .doorOpen: UserReport.movement("not unlocked: the door is open", of: Self.subject)
-    case .busy: UserReport.movement("not unlocked: the lock is busy", of: Self.subject)
-    case .somebodyInside: UserReport.movement("not unlocked: somebody inside has locked it", of: Self.subject)
-    case .insufficientBattery: UserReport.movement("not unlocked: its battery is empty", of: Self.subject)
-    case .restricted: UserReport.movement("not unlocked: its mode does not allow it", of: Self.subject)
+    case .failed: UserReport.movement("not unlocked: its bolt did not move", of: subject)
+    case .doorOpen: UserReport.movement("not unlocked: the door is open", of: subject)
+    case .busy: UserReport.movement("not unlocked: the lock is busy", of: subject)
+    case .somebodyInside: UserReport.movement("not unlocked: somebody inside has locked it", of: subject)
+    case .insufficientBattery: UserReport.movement("not unlocked: its battery is empty", of: subject)
+    case .restricted: UserReport.movement("not unlocked: its mode does not allow it", of: subject)
+    case .outsideSchedule, .expired, .revoked, .usedUp, .clockUnknown, .notPermitted:
+      UserReport.movement("not unlocked: \(answer.result.refusal)", of: subject)
     case .lockedAtHome:
-      UserReport.movement("not unlocked: somebody was at home when it was locked", of: Self.subject)
+      UserReport.movement("not unlocked: somebody was at home when it was locked", of: subject)
     }
   }
 
   private func tell(_ reach: String) {
-    UserReport.state(last.map { "\(reach), was last \($0)" } ?? reach, of: Self.subject)
+    UserReport.state(last.map { "\(reach), was last \($0)" } ?? reach, of: subject)
   }
 }

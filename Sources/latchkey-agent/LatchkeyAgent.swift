@@ -53,21 +53,19 @@ import Timekeeping
     let time = try ProcessClock.fromEnvironment()
     try Journal.bootstrap(process: Recorded.agent, time: time)
     let logger = Logger(label: "latchkey-agent")
-    let app: AgentApp
+    let doors: Doors
     do {
       let environment = ProcessInfo.processInfo.environment
-      let keys = try PhoneKeys.read(
-        fromDirectory: try folder(
-          credentials, environment["CREDENTIALS_DIRECTORY"], "credentials", variable: "CREDENTIALS_DIRECTORY"))
-      let store = try AgentStore(
-        directory: try folder(state, environment["STATE_DIRECTORY"], "state", variable: "STATE_DIRECTORY"),
-        logger: logger)
+      let credentials = try folder(
+        credentials, environment["CREDENTIALS_DIRECTORY"], "credentials", variable: "CREDENTIALS_DIRECTORY")
+      let state = try folder(state, environment["STATE_DIRECTORY"], "state", variable: "STATE_DIRECTORY")
       var configuration = HomeConfiguration()
       configuration.awayDuration = .seconds(away)
       configuration.weakSignal = weak
       configuration.nearSignal = near
-      app = AgentApp(
-        configuration, keys: keys, store: store, boot: try BootIdentifier.ofThisBoot(), time: time, logger: logger)
+      doors = try Doors(
+        configuration, credentials: credentials, state: state, boot: try BootIdentifier.ofThisBoot(), time: time,
+        logger: logger)
     } catch {
       // Logged for the journal. The command also prints it for the person who started it.
       logger.critical("the agent can't start: \(error)")
@@ -75,11 +73,11 @@ import Timekeeping
     }
     let restored = ApplicationLaunch.options()?[.bluetoothCentrals] as? [String] ?? []
     logger.record(Recorded.Agent.started, [.centralsToRestore: restored.joined(separator: " ")])
-    app.start()
+    doors.start()
     // Tells systemd, if it runs this unit, that the unit is up.
     sd_notify(0, "READY=1")
     // The system holds a manager's delegate weakly, and Dispatch holds only an alarm's handler.
-    withExtendedLifetime(app) { dispatchMain() }
+    withExtendedLifetime(doors) { dispatchMain() }
   }
 
   private func folder(_ option: String?, _ variableValue: String?, _ name: String, variable: String) throws -> String {

@@ -67,6 +67,7 @@ enum RecordText {
       case let other: other
       }
     switch (record.kind, record.result) {
+    case ("access", _): return access(record)
     case ("movement", _) where record.cause == "hand": return "\(record.bolt) \(why)"
     case ("movement", _): return "begins to \(verb), \(why)"
     case ("outcome", "done"): return "\(record.bolt), \(why)"
@@ -76,7 +77,23 @@ enum RecordText {
     case (_, "doorOpen"): return "asked to \(verb), \(why): the door was open"
     case (_, "busy"): return "asked to \(verb), \(why), while the bolt was moving"
     case (_, "lockedAtHome"): return "asked to \(verb), \(why): refused, because nothing showed that the phone had left"
+    case (_, "outsideSchedule"): return "asked to \(verb), \(why): refused, not at this time"
+    case (_, "expired"): return "asked to \(verb), \(why): refused, the invitation is over"
+    case (_, "revoked"): return "asked to \(verb), \(why): refused, the invitation was revoked"
+    case (_, "usedUp"): return "asked to \(verb), \(why): refused, the invitation is used up"
+    case (_, "clockUnknown"): return "asked to \(verb), \(why): refused, the lock does not know the time"
+    case (_, "notPermitted"): return "asked to \(verb), \(why): refused, the invitation does not allow it"
     case (_, let result): return "asked to \(verb), \(why): \(result)"
+    }
+  }
+
+  private static func access(_ record: RecordAnswer) -> String {
+    let who = record.by ?? "somebody"
+    switch record.cause {
+    case "ownerIntroduced": return "\(who) may invite guests, and revoke"
+    case "listAccepted": return "a new revocation list, brought by \(who)"
+    case "clockSet": return "the clock was set by \(who)"
+    case let other: return "\(other), by \(who)"
     }
   }
 

@@ -1,6 +1,7 @@
 import Foundation
 import HomePolicy
 import LatchkeyVersion
+import LockProtocol
 import Testing
 import TimeTypes
 
@@ -85,6 +86,24 @@ import TimeTypes
     let golden = String(decoding: try golden("version-2-left"), as: UTF8.self)
       .replacing("\"writer\" : \"0.1.0\"", with: "\"writer\" : \"\(LatchkeyVersion.current)\"")
     #expect(written == golden.trimmingCharacters(in: .newlines))
+  }
+
+  @Test("L5: what was seen of the lock's log is stored, and its absence means that nothing was seen") func log() throws
+  {
+    var state = everything
+    state.log.head = LogHead(index: 12, hash: [UInt8](repeating: 7, count: 32))
+    state.log.troubles = [SeenLogState.Trouble(text: "its end was cut off", unixSeconds: 1_800_000_001)]
+    let golden = String(decoding: try golden("version-2-log"), as: UTF8.self)
+    #expect(try AgentFormat.read(Data(golden.utf8)) == state)
+    let written = String(decoding: try AgentFormat.bytes(state), as: UTF8.self)
+    #expect(
+      written
+        == golden.replacing("\"writer\" : \"0.1.0\"", with: "\"writer\" : \"\(LatchkeyVersion.current)\"")
+        .trimmingCharacters(in: .newlines))
+    for (part, other) in [("\"0707", "\"07"), ("\"index\" : 12", "\"index\" : -1")] {
+      let text = golden.replacing(part, with: other)
+      #expect(throws: AgentFormat.Problem.self) { try AgentFormat.read(Data(text.utf8)) }
+    }
   }
 
   @Test("Change 7: members that a newer agent added are ignored, and one that may be missing means none or no")

@@ -22,8 +22,9 @@ final class Household: @unchecked Sendable {
   private(set) var journal: TestProcess?
 
   /// - Parameters:
-  ///   - phones: the names of the phones' machines. Each is an owner's.
-  init(phones: [String]) async throws {
+  ///   - phones: the names of the owners' phones.
+  ///   - guests: phones that have no keys yet. Their agents run already.
+  init(phones: [String], guests: [String] = []) async throws {
     var template = Array("/tmp/latchkey-household-XXXXXX".utf8CString)
     guard mkdtemp(&template) != nil else { throw TestProcess.Failure("a folder in /tmp: errno \(errno)") }
     folder = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
@@ -43,20 +44,25 @@ final class Household: @unchecked Sendable {
       environment: environment.filter { $0.key != WorldProcesses.worldVariable }, endsWithInput: true)
     journal = try await TestProcess(
       "/usr/bin/tail", ["--follow=name", "--lines=+1", "\(folder)/journal.jsonl"], environment: environment)
-    for machine in [Self.door] + phones {
+    for machine in [Self.door] + phones + guests {
       try FileManager.default.createDirectory(atPath: "\(folder)/\(machine)", withIntermediateDirectories: false)
       buses.append(
         try BusDaemon(socket: "\(folder)/bus-\(machine)", folder: "\(folder)/\(machine)", environment: environment))
     }
     let simulator = try await TestProcess(
       LatchkeyCommand.programs + "/bluez-simulator",
-      ([Self.door] + phones).flatMap { ["--machine", "\($0)=unix:path=\(folder)/bus-\($0)"] },
+      ([Self.door] + phones + guests).flatMap { ["--machine", "\($0)=unix:path=\(folder)/bus-\($0)"] },
       environment: environment, mergesErrors: true)
     self.simulator = simulator
     try await simulator.hear("\"ready\"")
     try provision(phones)
     try await start(.lock, on: Self.door)
     for phone in phones { try await start(.agent, on: phone) }
+    for guest in guests {
+      try FileManager.default.createDirectory(
+        atPath: credentials(guest, .agent), withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+      try await start(.agent, on: guest)
+    }
   }
 
   private func credentials(_ machine: String, _ app: InstalledApp) -> String {
@@ -85,7 +91,12 @@ final class Household: @unchecked Sendable {
   }
 
   /// Starts latchkeyd.
-  func startDaemon(_ machine: String) async throws {
+  /// - Parameter isOutOfReach: carry the machine away first.
+  func startDaemon(_ machine: String, isOutOfReach: Bool = false) async throws {
+    if isOutOfReach {
+      try await simulator?.ask(
+        "{\"id\":7,\"command\":{\"move\":{\"machine\":\"\(machine)\",\"x\":500,\"y\":0}}}", "\"id\":7")
+    }
     daemons[machine] = try await TestProcess(
       LatchkeyCommand.programs + "/latchkeyd",
       [
@@ -103,9 +114,12 @@ final class Household: @unchecked Sendable {
   }
 
   /// Runs `latchkey` on a machine, until it ends.
-  func latchkey(_ machine: String, _ arguments: String...) async throws -> TestProcess.Outcome {
+  func latchkey(
+    _ machine: String, _ arguments: String..., input: String? = nil
+  ) async throws -> TestProcess.Outcome {
     let command = try await TestProcess(
       LatchkeyCommand.programs + "/latchkey", arguments, environment: environment(on: machine))
+    if let input { command.say(input) }
     command.closeInput()
     return try await command.finish()
   }
@@ -126,6 +140,9 @@ final class Household: @unchecked Sendable {
     }
   }
 
+  /// Everything that was recorded.
+  func journalText() throws -> String { try String(contentsOfFile: "\(folder)/journal.jsonl", encoding: .utf8) }
+
   /// What a hand does at the lock.
   var hardware: LockHardware { LockHardware(stateFolder: stateFolder(Self.door, .lock)) }
 
@@ -142,6 +159,6 @@ final class Household: @unchecked Sendable {
     // Apps outlive it: its next run takes them over.
     var reader = try JournalReader(path: "\(folder)/journal.jsonl")
     let launches = try reader.read().filter { $0.is(Recorded.Daemon.appLaunched) && $0.machine == machine }
-    for process in launches.compactMap({ $0[.pid].flatMap { Int32($0) } }) { kill(process, SIGKILL) }
+    if let process = launches.last?[.pid].flatMap({ Int32($0) }) { kill(process, SIGKILL) }
   }
 }

@@ -43,6 +43,7 @@ struct TwoPhonesTests {
     let report = try await tell(
       Self.bothAtHome + """
 
+          - move: {machine: second, to: [200, 0], over: 140s}
           - move: {machine: first, to: [200, 0], over: 140s}
           - pass: 10min
           - move: {machine: first, to: [1, 0], over: 140s}
@@ -51,7 +52,6 @@ struct TwoPhonesTests {
           - pass: 5min
           - move: {machine: first, to: [200, 0], over: 140s}
           - wait for: {event: bolt.moved, machine: door, fields: {to: locked, cause: leaving}, within: 4min}
-          - move: {machine: second, to: [200, 0], over: 140s}
           - pass: 10min
           - move: {machine: second, to: [2, 0], over: 140s}
           - wait for: {event: bolt.moved, machine: door, fields: {to: unlocked, cause: phone}, within: 4min}
@@ -67,6 +67,27 @@ struct TwoPhonesTests {
     // don't answer back and forth.
     #expect(written.count <= 10, "\(written.map { "\($0.machine) \($0.event ?? "")" })")
     #expect(report.timeline.filter { $0.is(Recorded.Lock.boltMoved) }.count == 4)
+  }
+
+  @Test("L8: the door locks behind the last one who leaves, and not before") func lastOne() async throws {
+    let report = try await tell(
+      Self.bothAtHome + """
+
+          - move: {machine: first, to: [200, 0], over: 140s}
+          - pass: 10min
+          - move: {machine: first, to: [1, 0], over: 140s}
+          - wait for: {event: bolt.moved, machine: door, fields: {to: unlocked, cause: phone}, within: 4min}
+          - pass: 5min
+          - move: {machine: first, to: [200, 0], over: 140s}
+          - pass: 1h
+          - note: the second one leaves
+            move: {machine: second, to: [200, 0], over: 140s}
+          - wait for: {event: bolt.moved, machine: door, fields: {to: locked, cause: leaving}, within: 4min}
+        """, promises: "nothing-refused, every-movement-recorded, nothing-crashed, no-errors-logged")
+    let moves = report.timeline.filter { $0.is(Recorded.Lock.boltMoved) }
+    #expect(moves.count == 2)
+    let left = try #require(report.timeline.last { $0.message.contains("the second one leaves") }?.t)
+    #expect(try #require(moves.last?.t) > left)
   }
 
   @Test("L4: the lock's process dies while both are connected: its successor hears from both, and locks neither out")

@@ -45,6 +45,8 @@ struct Bench {
   var responses: [Bool] = []
   /// What the lock stores about centrals that have proven themselves.
   var trusted: [TrustedCentral] = []
+  /// What the lock stores of what owners have told it.
+  var access = AccessState()
 
   init(phoneCount: Int = 2, _ change: (inout LockConfiguration) -> Void = { _ in }) throws {
     keys = (0..<phoneCount).map { _ in PrivateKey() }
@@ -95,6 +97,9 @@ struct Bench {
       case .stopBolt: stops += 1
       case .storeMode(let mode): self.mode = mode
       case .forgetPhones: configuration.enrolledPhones = []
+      case .storeAccess(let content):
+        access = (try? AccessState(decoding: content)) ?? AccessState()
+        #expect(access.encoded == content)
       case .note(let note): notes.append(note)
       }
     }
@@ -151,7 +156,7 @@ struct Bench {
     offers = [:]
     firmware = LockFirmware(
       configuration, staticKey: lockKey, using: SwiftCryptography(), records: log.suffix(200),
-      trusted: trusted, position: position, door: door, mode: mode, at: time)
+      trusted: trusted, access: access, position: position, door: door, mode: mode, at: time)
     happens(.timePassed)
   }
 

@@ -4,6 +4,15 @@ package enum LockRequest: Equatable, Sendable {
   case state
   /// Records from this index on, at most so many.
   case log(from: UInt64, count: UInt8)
+  /// The names of owners and guests, from the one with this number on.
+  case names(from: UInt8)
+  /// Set the lock's clock: seconds since 1970-01-01 UTC. Owners only.
+  case setClock(Int64)
+  /// From now on the lock believes what this owner signs with this Ed25519 key, of 32 bytes; and the owner's name. Owners
+  /// only.
+  case introduce(signingKey: [UInt8], name: [UInt8])
+  /// An owner's signed revocation list (`RevocationList`), whoever brings it.
+  case deliver([UInt8])
 
   /// The encoding's version. A lock answers a version that it does not know with `.malformed`.
   package static let version: UInt8 = 1
@@ -11,12 +20,20 @@ package enum LockRequest: Equatable, Sendable {
   package enum Kind: UInt8, Sendable, CaseIterable {
     case state = 1
     case log = 2
+    case names = 3
+    case setClock = 4
+    case introduce = 5
+    case deliver = 6
   }
 
   package var kind: Kind {
     switch self {
     case .state: .state
     case .log: .log
+    case .names: .names
+    case .setClock: .setClock
+    case .introduce: .introduce
+    case .deliver: .deliver
     }
   }
 
@@ -29,6 +46,12 @@ package enum LockRequest: Equatable, Sendable {
     case .log(let from, let count):
       writer.write(from)
       writer.write(count)
+    case .names(let from): writer.write(from)
+    case .setClock(let unixSeconds): writer.write(UInt64(bitPattern: unixSeconds))
+    case .introduce(let signingKey, let name):
+      writer.write(signingKey)
+      writer.write(Array(name.prefix(KeyName.nameByteLimit)))
+    case .deliver(let list): writer.write(list)
     }
     return writer.bytes
   }
@@ -46,6 +69,21 @@ package enum LockRequest: Equatable, Sendable {
     case .log:
       var reader = try ByteReader(body, count: 9)
       self = .log(from: reader.readUInt64(), count: reader.readByte())
+    case .names:
+      var reader = try ByteReader(body, count: 1)
+      self = .names(from: reader.readByte())
+    case .setClock:
+      var reader = try ByteReader(body, count: 8)
+      self = .setClock(Int64(bitPattern: reader.readUInt64()))
+    case .introduce:
+      guard body.count >= NoiseSize.keyByteCount, body.count <= NoiseSize.keyByteCount + KeyName.nameByteLimit else {
+        throw .wrongLength
+      }
+      self = .introduce(
+        signingKey: Array(body.prefix(NoiseSize.keyByteCount)), name: Array(body.dropFirst(NoiseSize.keyByteCount)))
+    case .deliver:
+      guard body.count <= RevocationList.maximumByteCount else { throw .wrongLength }
+      self = .deliver(body)
     }
   }
 }
@@ -59,6 +97,12 @@ package enum LockReplyStatus: UInt8, Equatable, Sendable {
   case malformed = 2
   /// The log can't be read, or what was asked can't be stored.
   case failed = 3
+  /// The lock has a newer list of this owner. The body is its version, 8 bytes.
+  case older = 4
+  /// It is for another lock, or not signed by one whom this lock believes.
+  case notBelieved = 5
+  /// There is no room for another.
+  case noRoom = 6
 }
 
 /// A lock's reply: the request's kind, whether it was done, and what belongs to that.

@@ -31,6 +31,15 @@ package protocol NoiseCryptography {
   static func hash(_ bytes: [UInt8]) -> [UInt8]
   /// HMAC-SHA-256: 32 bytes.
   static func authenticationCode(of bytes: [UInt8], key: [UInt8]) -> [UInt8]
+
+  /// Ed25519 (RFC 8032), for what owners sign: whether a signature of 64 bytes was made over this message with the private
+  /// half of this key of 32 bytes. `false` for any other lengths.
+  static func isValid(_ signature: [UInt8], of message: [UInt8], by key: [UInt8]) -> Bool
+}
+
+extension NoiseCryptography {
+  /// Without signatures there are no guests, and nothing is revoked over the air.
+  package static func isValid(_ signature: [UInt8], of message: [UInt8], by key: [UInt8]) -> Bool { false }
 }
 
 /// The sizes in Curve25519, ChaCha20-Poly1305 and SHA-256.

@@ -101,6 +101,7 @@ package struct Narrator: Sendable {
     case .modeChanged: entry.deed(.door, "the lock's mode is \(entry[.mode] ?? "unknown") now")
     case .willRestoreState: entry.deed(.system, "the lock gets its state back")
     case .requestRefused: entry.deed(.trouble, "the lock refuses to talk to somebody who has proven nothing")
+    case .accessChanged: entry.deed(.system, "the lock takes in what an owner says")
     case .stateUpdated, .offerSent, .commandAccepted, .requestAccepted: nil
     }
   }
@@ -141,6 +142,7 @@ package struct Narrator: Sendable {
     case "authenticationFailed": "it is not from the phone whose key it names"
     case "notEnrolled": "it does not know this phone"
     case "malformed": "it can't be read"
+    case "notAllowed": "the guest's grant does not allow it"
     case "waiting": "there were too many wrong ones before"
     case let other?: other
     case nil: "it does not say why"

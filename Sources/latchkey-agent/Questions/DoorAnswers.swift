@@ -6,7 +6,7 @@ import LockProtocol
 /// Answers about the bolt and the door.
 extension QuestionDesk {
   func lock(_ question: DoorQuestion) async throws -> BoltAnswer {
-    let door = try app.door(named: question.door)
+    let door = app.name
     let answer = try await errand(.lock)
     switch answer.result {
     case .done, .notNeeded: break
@@ -16,7 +16,8 @@ extension QuestionDesk {
       throw NoAnswer("The lock's battery is too low to turn the bolt: change it, and lock by hand until then.")
     case .restricted:
       throw NoAnswer("The lock's operating mode does not allow it; change the mode at the lock.")
-    case .failed, .unknownOperation, .lockedAtHome, .somebodyInside:
+    case let result where result.isRefusalOfGrant: throw NoAnswer(result.refusal)
+    default:
       throw NoAnswer("The lock says that its bolt did not move; look at the door, and try again.")
     }
     guard answer.lockState != .notFullyLocked else {
@@ -26,17 +27,18 @@ extension QuestionDesk {
   }
 
   func door(_ question: DoorQuestion) async throws -> DoorAnswer {
-    let door = try app.door(named: question.door)
+    let door = app.name
     try await beginConversation()
     let report: LockStateReport
     do { report = try LockStateReport(decoding: try await ask(.state).body) } catch is LockMessageError {
       throw NoAnswer.olderLock
     }
     app.log.compare(report.head)
+    if report.lastMovement != nil { try await learnNames() }
     let last = report.lastMovement.flatMap { try? LockRecord(decoding: $0) }
     return DoorAnswer(
       door: door, bolt: report.lockState.word, position: report.doorState.word, battery: report.battery.map(Int.init),
-      lastMovement: last.map { RecordAnswer($0, own: app.publicKey) }, records: report.head.index,
+      lastMovement: last.map { RecordAnswer($0, own: app.publicKey, names) }, records: report.head.index,
       troubles: app.log.troubles)
   }
 }
@@ -49,14 +51,33 @@ extension BoltAnswer {
 }
 
 extension RecordAnswer {
-  /// - Parameter own: this phone's public key.
-  init(_ record: LockRecord, own: [UInt8]) {
+  /// - Parameters:
+  ///   - own: this phone's public key.
+  ///   - names: those of others, by key.
+  init(_ record: LockRecord, own: [UInt8], _ names: [[UInt8]: String]) {
     let isOfPhone = record.phone != LockRecord.nobody
     let key = record.phone.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
-    let name = record.phone == own ? "this phone" : "phone \(key.prefix(8))"
+    let name = record.phone == own ? "this phone" : names[record.phone] ?? "phone \(key.prefix(8))"
     self.init(
       index: record.index, unixSeconds: record.unixSeconds, kind: "\(record.kind)", bolt: "\(record.target)",
-      cause: "\(record.cause)", result: "\(record.result)", by: isOfPhone ? name : nil, key: isOfPhone ? key : nil)
+      cause: record.change.map { "\($0)" } ?? "\(record.cause)", result: "\(record.result)", by: isOfPhone ? name : nil,
+      key: isOfPhone ? key : nil)
+  }
+}
+
+extension LockResult {
+  /// Why a guest's grant does not allow something, for a person.
+  var refusal: String {
+    switch self {
+    case .outsideSchedule: "Your invitation does not count at this time."
+    case .expired: "Your invitation is over."
+    case .revoked: "Your invitation was revoked."
+    case .usedUp: "Your invitation has been used as often as it may."
+    case .clockUnknown:
+      "The lock does not know the time, and your invitation depends on it: an owner's phone has to come by."
+    case .notPermitted: "Your invitation does not allow that."
+    default: "The lock refuses that."
+    }
   }
 }
 

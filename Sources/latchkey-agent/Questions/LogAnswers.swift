@@ -7,8 +7,9 @@ import LockProtocol
 /// Answers about the lock's log. Each piece is followed along the hash chain, through the end that this phone saw last.
 extension QuestionDesk {
   func log(_ question: LogQuestion) async throws -> LogAnswer {
-    let door = try app.door(named: question.door)
+    let door = app.name
     try await beginConversation()
+    try await learnNames()
     let end = try await page(from: 0, count: 0)
     guard end.head.index > 0 else {
       return answer(door, end, records: [], at: end.head, isAccepted: question.isAccepted)
@@ -59,7 +60,7 @@ extension QuestionDesk {
     defer { if isAccepted == true { app.log.forgetTroubles() } }
     return LogAnswer(
       door: door, first: page.first, last: page.head.index,
-      records: records.compactMap { try? LockRecord(decoding: $0) }.map { RecordAnswer($0, own: app.publicKey) },
+      records: records.compactMap { try? LockRecord(decoding: $0) }.map { RecordAnswer($0, own: app.publicKey, names) },
       end: SeenHead(index: end.index, hash: Hex.text(end.hash)), troubles: app.log.troubles)
   }
 }

@@ -30,6 +30,10 @@ struct NoAnswer: Error {
   private var alarm: (any Alarm)?
   /// The first is being answered.
   private var waiting: [UserAction] = []
+  /// What waits for the lock is being delivered.
+  private var isDelivering = false
+  /// The names that the lock knows, by key.
+  private(set) var names: [[UInt8]: String] = [:]
   private static let limit = 4
   private var errandEnd: CheckedContinuation<ErrandOutcome, Never>?
   private var listening: CheckedContinuation<Void, any Error>?
@@ -56,7 +60,7 @@ struct NoAnswer: Error {
 
   /// A process that was started for a question first waits for its radio.
   func radioIsReady() {
-    guard app.hasStarted, let action = waiting.first else { return }
+    guard app.hasStarted, !isDelivering, let action = waiting.first else { return }
     Task { @MainActor in
       let outcome: String
       do {
@@ -73,13 +77,51 @@ struct NoAnswer: Error {
     }
   }
 
+  /// The lock has answered. What waits for it is delivered, beside everything else.
+  func lockIsHere() {
+    guard waiting.isEmpty, !isDelivering, hasUndelivered else { return }
+    isDelivering = true
+    Task { @MainActor in
+      do {
+        try await beginConversation()
+        try await deliver()
+      } catch {
+        logger.notice("a revocation list still waits for the lock: \((error as? NoAnswer)?.reason ?? "\(error)")")
+      }
+      conversation = nil
+      isDelivering = false
+      radioIsReady()
+    }
+  }
+
+  /// Learns the names of those whom the lock knows, in the present conversation. An older lock knows none, and does not tell
+  /// them to a guest.
+  func learnNames() async throws {
+    var found: [KeyName] = []
+    while found.count < 255 {
+      let reply = try await exchange(.names(from: UInt8(found.count)))
+      guard reply.status == .done, let page = try? KeyName.decode(reply.body), !page.names.isEmpty else { break }
+      found += page.names
+      guard found.count < page.count else { break }
+    }
+    for name in found {
+      // A name from outside must not move the cursor of who reads it.
+      let text = String(decoding: name.name, as: UTF8.self).unicodeScalars.filter { $0.value >= 32 && $0.value != 127 }
+      names[name.key] = String(String.UnicodeScalarView(text))
+    }
+  }
+
   private func answer(_ action: UserAction) async throws -> String {
     let argument = Data((action.argument ?? "{}").utf8)
     switch AgentQuestion(rawValue: action.name) {
     case .lock: return try json(await lock(read(DoorQuestion.self, argument)))
     case .door: return try json(await door(read(DoorQuestion.self, argument)))
     case .log: return try json(await log(read(LogQuestion.self, argument)))
-    case .unlock, nil: throw NoAnswer("The agent knows no \"\(action.name)\".")
+    case .invite: return try json(await invite(read(InviteQuestion.self, argument)))
+    case .guests: return try json(guests(read(DoorQuestion.self, argument)))
+    case .revoke: return try json(await revoke(read(RevokeQuestion.self, argument)))
+    case .carry: return try json(await carry(read(CarryQuestion.self, argument)))
+    case .unlock, .accept, .guestKey, nil: throw NoAnswer("The agent knows no \"\(action.name)\".")
     }
   }
 
@@ -132,22 +174,31 @@ struct NoAnswer: Error {
     alarm?.set(nil)
   }
 
+  /// Asks, and returns the reply if it was done.
   func ask(_ request: LockRequest) async throws -> LockReply {
+    let reply = try await exchange(request)
+    switch reply.status {
+    case .done: return reply
+    case .notEntitled: throw NoAnswer("The lock does not tell that to this phone, or not any more.")
+    case .malformed: throw NoAnswer.olderLock
+    case .failed: throw NoAnswer("The lock can't do that now; its journal says why.")
+    case .older: throw NoAnswer("The lock has a newer revocation list.")
+    case .notBelieved: throw NoAnswer("The lock does not believe that.")
+    case .noRoom: throw NoAnswer("The lock has no room for more.")
+    }
+  }
+
+  /// Asks, and returns the reply.
+  func exchange(_ request: LockRequest) async throws -> LockReply {
     guard var conversation else { throw NoAnswer.linkLost }
     let message = try conversation.seal(request.encoded)
     let tag = conversation.tag
     self.conversation = conversation
     defer { alarm?.set(nil) }
-    let reply = try await withCheckedThrowingContinuation { continuation in
+    return try await withCheckedThrowingContinuation { continuation in
       replying = continuation
       alarm?.set(time.now + Self.patience)
       app.write(request: message, tag: tag)
-    }
-    switch reply.status {
-    case .done: return reply
-    case .notEntitled: throw NoAnswer("The lock does not tell that to this phone.")
-    case .malformed: throw NoAnswer.olderLock
-    case .failed: throw NoAnswer("The lock can't do that now; its journal says why.")
     }
   }
 

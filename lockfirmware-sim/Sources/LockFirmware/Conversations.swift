@@ -32,15 +32,25 @@ extension LockFirmware {
     links[index].unheardDue = links[index].isSubscribed ? nil : now + configuration.unheardDelayMilliseconds
     guard let text = links[index].conversations[place].take(fragment) else { return }
     let tag = links[index].conversations[place].tag
-    guard isEnrolled(phone) else { return reply(LockReply(nil, .notEntitled), to: central, tag) }
+    guard isOwner(phone) || links[index].grant != nil else {
+      return reply(LockReply(nil, .notEntitled), to: central, tag)
+    }
     let request: LockRequest
     do { request = try LockRequest(decoding: text) } catch {
       return reply(LockReply(nil, .malformed), to: central, tag)
     }
     effects.append(.note(.requestAccepted(central, request.kind)))
+    let asked = Asked(central: central, tag: tag, phone: phone, kind: request.kind)
     switch request {
     case .state: effects.append(.readLog(LogReading(central: central, tag: tag, request: request, from: 0, count: 0)))
+    case .names(let from): replyNames(from: from, asked)
+    case .setClock(let unixSeconds): setClock(unixSeconds, asked)
+    case .introduce(let signingKey, let name): introduce(signingKey, name, asked)
+    case .deliver(let list): deliver(list, asked)
     case .log(let from, let count):
+      guard isOwner(phone) || links[index].grant?.permissions.contains(.readLog) == true else {
+        return reply(asked, .notEntitled)
+      }
       let count = min(Int(count), LogPage.maximumCount)
       effects.append(.readLog(LogReading(central: central, tag: tag, request: request, from: from, count: count)))
     }
@@ -54,10 +64,11 @@ extension LockFirmware {
     case .state:
       body =
         LockStateReport(
-          lockState: lockState, doorState: door, battery: nil, unixSeconds: nil, head: page.head,
+          lockState: lockState, doorState: door, battery: nil, unixSeconds: trustedTime?.earliest, head: page.head,
           lastMovement: latestMovement?.encoded
         ).encoded
     case .log: body = page.encoded
+    case .names, .setClock, .introduce, .deliver: return
     }
     reply(LockReply(kind, .done, body), to: question.central, question.tag)
   }
@@ -75,6 +86,4 @@ extension LockFirmware {
       links[index].conversations.remove(at: place)
     }
   }
-
-  func isEnrolled(_ phone: [UInt8]) -> Bool { configuration.enrolledPhones.contains(phone) }
 }

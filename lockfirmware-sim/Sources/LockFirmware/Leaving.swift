@@ -34,6 +34,10 @@ extension LockFirmware {
       departures.removeAll()
       if position == .unlocked { relockDue = nil }
     }
+    // Who is still here locks when they leave.
+    if !configuration.locksOnAnyDeparture, links.contains(where: { ($0.phone ?? $0.presumedPhone) != nil }) {
+      departures.removeAll { $0.due <= now }
+    }
     let hasLeft = departures.contains { $0.due <= now }
     let isRelockDue = relockDue.map { $0 <= now } ?? false
     guard hasLeft || isRelockDue, door == .closed else { return }

@@ -17,6 +17,8 @@ struct Link<Cryptography: NoiseCryptography> {
   var operation: OperationMemory.Key?
   /// What phones may ask about on this link, after their answers; the latest two.
   var conversations: [Conversation<Cryptography>] = []
+  /// The grant that this phone brought, if it is a guest's.
+  var grant: Grant?
   /// The phone that proved its key on this link.
   var phone: [UInt8]?
   /// After a restart: the phone that may be behind this link, unproven.
@@ -96,12 +98,11 @@ extension LockFirmware {
       sessions.append(previous)
     }
     var refusal = LockSessionError.authenticationFailed
-    let enrolledPhones = configuration.enrolledPhones
     for (number, offered) in sessions.enumerated() {
       var session = offered
       do throws(LockSessionError) {
-        let (phone, command) = try session.accept(bytes) { enrolledPhones.contains($0) }
-        return accepted(command, from: phone, session, on: index)
+        let (phone, command, grant) = try session.accept(bytes) { admits($0, $1) }
+        return accepted(command, from: phone, grant, session, on: index)
       } catch { if number == 0 || error != .authenticationFailed { refusal = error } }
     }
     // A failed write has learned nothing, so the offer is still good for the command that belongs to it: a late
@@ -117,9 +118,15 @@ extension LockFirmware {
 
   /// A phone has proven its key, so its command is carried out.
   private mutating func accepted(
-    _ command: LockCommand, from phone: [UInt8], _ session: LockSession<Cryptography>, on index: Int
+    _ command: LockCommand, from phone: [UInt8], _ grant: [UInt8], _ session: LockSession<Cryptography>, on index: Int
   ) {
     let central = links[index].central
+    let grant = grant.isEmpty ? nil : try? Grant(decoding: grant)
+    if let grant, let refusal = refusal(of: grant, for: command.kind) {
+      return refuse(command, of: grant, refusal, session, on: index)
+    }
+    links[index].grant = grant
+    if let grant, access.remember(KeyName(key: phone, name: grant.name)) { storeAccess() }
     if failures.succeed(central, phone: phone) { effects.append(.storeTrusted(failures.trusted)) }
     links[index].offered = nil
     links[index].previouslyOffered = nil
@@ -138,6 +145,29 @@ extension LockFirmware {
     execute(command, from: phone)
   }
 
+  /// An authentic grant does not allow the command. The guest learns why; as far as the lock is concerned, nobody has come.
+  private mutating func refuse(
+    _ command: LockCommand, of grant: Grant, _ refusal: LockResult, _ session: LockSession<Cryptography>, on index: Int
+  ) {
+    let central = links[index].central
+    // Each refusal is a record, so a guest who goes on is made to wait.
+    failures.fail(central, at: now)
+    let key = OperationMemory.Key(phone: grant.phone, operation: command.operation)
+    links[index].offered = nil
+    links[index].previouslyOffered = nil
+    links[index].answering = session
+    links[index].operation = key
+    links[index].nextOffer = nil
+    effects.append(.respond(central, isAccepted: true))
+    effects.append(.note(.commandRefused(central, .notAllowed)))
+    if operations.knows(key) {
+      if let result = operations.result(of: key) { answer(key, result) }
+      return
+    }
+    operations.remember(key, nil)
+    conclude(key, command.kind == .lock ? .locked : .unlocked, refusal)
+  }
+
   /// Tells every link that waits for this operation its outcome, and makes new offers.
   mutating func answer(_ key: OperationMemory.Key, _ result: LockResult) {
     for index in links.indices where links[index].operation == key {
@@ -149,7 +179,9 @@ extension LockFirmware {
         logIndex: durableRecordIndex)
       do throws(LockSessionError) {
         effects.append(.sendAnswer(links[index].central, try session.seal(answer)))
-        if let conversation = session.conversation { converse(conversation, on: index) }
+        if links[index].phone == key.phone, let conversation = session.conversation {
+          converse(conversation, on: index)
+        }
       } catch {
         // A session that accepted a command seals one answer. If it can't, sending nothing is the safe choice.
       }

@@ -10,6 +10,8 @@ package struct LockFirmware<Cryptography: NoiseCryptography> {
   let staticKey: Cryptography.PrivateKey
   var cryptography: Cryptography
 
+  /// What owners have told over the air.
+  package internal(set) var access: AccessState
   /// The bolt's last resting position.
   package internal(set) var position: BoltPosition
   package internal(set) var door: DoorState
@@ -62,16 +64,18 @@ package struct LockFirmware<Cryptography: NoiseCryptography> {
   /// - Parameters:
   /// - records: the newest records of its log, oldest first; `LockLimit.operations * 3` are enough.
   /// - trusted: what the last run stored by `storeTrusted`.
+  /// - access: what the last run stored by `storeAccess`.
   /// - position: what the bolt's switches report. It takes precedence over the log.
   /// - mode: what the last run stored by `storeMode`.
   package init(
     _ configuration: LockConfiguration, staticKey: Cryptography.PrivateKey, using cryptography: Cryptography,
-    records: [LockRecord], trusted: [TrustedCentral] = [], position: BoltPosition, door: DoorState,
-    mode: OperatingMode = .normal, at time: LockTime
+    records: [LockRecord], trusted: [TrustedCentral] = [], access: AccessState = AccessState(), position: BoltPosition,
+    door: DoorState, mode: OperatingMode = .normal, at time: LockTime
   ) {
     let door = door.inAnswer
     self.mode = mode
     failures = FailureBudget(trusted: trusted.filter { configuration.enrolledPhones.contains($0.phone) })
+    self.access = access
     self.configuration = configuration
     self.staticKey = staticKey
     self.cryptography = cryptography
@@ -187,7 +191,7 @@ package struct LockFirmware<Cryptography: NoiseCryptography> {
         // The leaving of a phone that wants the bolt unlocked and finds it so counts, too.
         if record.target == .unlocked, record.result == .notNeeded { unlockedBy = unlockedBy ?? record.phone }
         operations.remember(key, record.result)
-      case .alarm, .alarmCleared, .mode: break
+      case .alarm, .alarmCleared, .mode, .access: break
       }
     }
     if let open {

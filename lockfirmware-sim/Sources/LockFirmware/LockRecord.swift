@@ -15,6 +15,8 @@ package struct LockRecord: Equatable, Sendable {
     case alarmCleared = 17
     /// The operating mode was set, with its number in `detail`.
     case mode = 18
+    /// An owner has told the lock something over the air (`change`). Target, cause and result say nothing.
+    case access = 32
   }
 
   package var kind: Kind
@@ -32,6 +34,8 @@ package struct LockRecord: Equatable, Sendable {
   package var operation: UInt64
   /// A `LockAlarm`, an `OperatingMode`, or the `HandSide` of a movement by hand. Otherwise 0.
   package var detail: UInt8
+  /// What an owner has told.
+  package var change: AccessChange?
 
   package init(
     _ kind: Kind, index: UInt64, unixSeconds: Int64, target: BoltTarget, cause: MovementCause, result: LockResult,
@@ -46,6 +50,14 @@ package struct LockRecord: Equatable, Sendable {
     self.phone = phone
     self.operation = operation
     self.detail = detail
+  }
+
+  /// A record of what an owner has told.
+  package init(_ change: AccessChange, index: UInt64, unixSeconds: Int64, phone: [UInt8], number: UInt64) {
+    self.init(
+      .access, index: index, unixSeconds: unixSeconds, target: .locked, cause: .phone, result: .done, phone: phone,
+      operation: number)
+    self.change = change
   }
 
   /// Whether it says that the bolt has reached an end.
@@ -65,7 +77,7 @@ package struct LockRecord: Equatable, Sendable {
     writer.write(target.rawValue)
     writer.write(cause.rawValue)
     writer.write(result.rawValue)
-    writer.write(detail)
+    writer.write(change?.rawValue ?? detail)
     writer.write([0, 0])
     writer.write(index)
     writer.write(UInt64(bitPattern: unixSeconds))
@@ -87,13 +99,15 @@ package struct LockRecord: Equatable, Sendable {
     let operation = reader.readUInt64()
     self.init(
       kind, index: index, unixSeconds: unixSeconds, target: target, cause: cause, result: result,
-      phone: reader.readBytes(NoiseSize.keyByteCount), operation: operation, detail: detail)
+      phone: reader.readBytes(NoiseSize.keyByteCount), operation: operation, detail: kind == .access ? 0 : detail)
+    if kind == .access { change = AccessChange(rawValue: detail) }
   }
 
   private static func isKnown(_ detail: UInt8, in kind: Kind, _ cause: MovementCause) -> Bool {
     switch (kind, cause) {
     case (.alarm, _), (.alarmCleared, _): LockAlarm(rawValue: detail) != nil
     case (.mode, _): OperatingMode(rawValue: detail) != nil
+    case (.access, _): AccessChange(rawValue: detail) != nil
     case (.movement, .hand): HandSide(rawValue: detail) != nil
     default: detail == 0
     }

@@ -28,6 +28,8 @@ struct PendingRecord: Sendable {
     case answer([(OperationMemory.Key, LockResult)])
     /// The reset of a lock is recorded, so it may begin.
     case forgetPhones
+    /// An owner has told something. If it can't be stored, what was before counts.
+    case told(Asked, AccessState)
   }
 
   var index: UInt64
@@ -124,7 +126,7 @@ extension LockFirmware {
   }
 
   /// A command that moves nothing: it is recorded, then answered.
-  private mutating func conclude(_ key: OperationMemory.Key, _ target: BoltTarget, _ result: LockResult) {
+  mutating func conclude(_ key: OperationMemory.Key, _ target: BoltTarget, _ result: LockResult) {
     append(.command, target: target, cause: .phone, result: result, key: key, then: .answer([(key, result)]))
   }
 
@@ -137,6 +139,7 @@ extension LockFirmware {
   /// Sends the record to the log. The bolt turns when the record is durable.
   mutating func start(_ movement: Movement) {
     var movement = movement
+    countUse(movement)
     movement.record = nextRecordIndex
     overdue = nil
     self.movement = movement
@@ -150,6 +153,10 @@ extension LockFirmware {
     let record = LockRecord(
       kind, index: nextRecordIndex, unixSeconds: time.unixSeconds, target: target, cause: cause, result: result,
       phone: key?.phone ?? LockRecord.nobody, operation: key?.operation ?? 0, detail: detail)
+    append(record, then: continuation)
+  }
+
+  mutating func append(_ record: LockRecord, then continuation: PendingRecord.Continuation) {
     if record.isMovementDone { latestMovement = record }
     pendingRecords.append(PendingRecord(index: nextRecordIndex, continuation: continuation))
     nextRecordIndex += 1
@@ -163,6 +170,7 @@ extension LockFirmware {
       case .nothing: break
       case .turnBolt: turn()
       case .forgetPhones: forgetPhones()
+      case .told(let asked, _): told(asked)
       case .answer(let answers):
         for (key, result) in answers {
           operations.remember(key, result)
@@ -186,6 +194,7 @@ extension LockFirmware {
       switch record.continuation {
       case .nothing, .forgetPhones: break
       case .turnBolt: abandonMovement()
+      case .told(let asked, let previous): untold(asked, previous)
       case .answer(let answers):
         for (key, result) in answers {
           operations.remember(key, result)

@@ -65,8 +65,12 @@ package struct LockConfiguration: Sendable {
   package var identity: LockIdentity
   /// The static public keys of the phones that may open it, 32 bytes each.
   package var enrolledPhones: [[UInt8]]
+  /// Identifies the run of the clock that counts `LockTime.milliseconds`: 16 bytes, others after each start of the machine.
+  package var boot = [UInt8](repeating: 0, count: 16)
   /// Whether this door is the only way out. If so, its sensor shows which phones have not left.
   package var isOnlyWayOut = true
+  /// Whether the bolt is thrown when any phone leaves. Otherwise it is when the last one that has proven its key has left.
+  package var locksOnAnyDeparture = true
   /// How long after an authenticated phone's link is lost the bolt is thrown, if the door is shut.
   package var leavingDelayMilliseconds = defaultLeavingDelayMilliseconds
   package static let defaultLeavingDelayMilliseconds: Int64 = 10_000
@@ -111,6 +115,10 @@ package enum LockLimit {
   package static let joinedCommands = 16
   /// Operations remembered.
   package static let operations = 64
+  /// How far the clock may go wrong, in parts per million: several times what a quartz does in cold and heat.
+  static let clockDriftPerMillion: Int64 = 200
+  /// Times that an owner can set: from 2024 to 2100.
+  static let possibleTimes: ClosedRange<Int64> = 1_704_067_200...4_102_444_800
   /// Centrals whose failures are remembered.
   package static let centralsWithFailures = 32
   /// Failures of one central before it must wait.
@@ -190,6 +198,9 @@ package enum LockEffect: Equatable, Sendable {
   /// Keep these for the next start, instead of earlier ones. Nothing waits for this: if they are lost, their phones
   /// are strangers until they have proven themselves again.
   case storeTrusted([TrustedCentral])
+  /// Keep this (`AccessState`) for the next start, durably, before the effects that follow. If that fails, the records that
+  /// follow fail, too.
+  case storeAccess([UInt8])
   /// Turn the bolt, then report `boltStopped`.
   case turnBolt(BoltTarget)
   /// Stop the motor: the turn has taken too long, and counts as jammed. Nothing waits for this.
@@ -216,6 +227,8 @@ package enum LockNote: Equatable, Sendable {
   case boltJammed(BoltTarget, cause: MovementCause, record: UInt64)
   /// At its start, the lock found the bolt between its ends.
   case turnWasInterrupted(record: UInt64)
+  /// What owners have told the lock has changed.
+  case accessChanged
   /// A record could not be stored, so what it was for does not happen.
   case recordFailed(UInt64)
   case alarmRaised(LockAlarm, record: UInt64)
@@ -235,6 +248,8 @@ package enum RefusalReason: UInt8, Equatable, Sendable {
   case malformed
   /// This central, or all strangers together, failed too often.
   case waiting
+  /// A guest's grant does not allow it. The guest is told why.
+  case notAllowed
   /// The link existed before this run of the lock, and nothing has come over it since. The command may have been on
   /// its way to an offer of the previous run, whose keys are gone. As far as the lock can tell, it need not be a
   /// forgery.

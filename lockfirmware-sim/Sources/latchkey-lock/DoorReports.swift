@@ -44,7 +44,7 @@ struct DoorReports {
     case .alarmCleared(.mechanismFailed, _): move("its mechanism answers again")
     case .modeChanged(let mode): move("set to \(mode)")
     case .alarmCleared, .batteryChanged: break
-    case .offerSent, .commandAccepted, .commandRefused, .requestAccepted, .requestRefused: break
+    case .offerSent, .commandAccepted, .commandRefused, .requestAccepted, .requestRefused, .accessChanged: break
     }
   }
 

@@ -43,6 +43,9 @@ import Timekeeping
   @Option(help: "The program that drives the bolt, with its arguments. Default: a simulated bolt.")
   var driver: String?
 
+  @Flag(help: "Throw the bolt when any phone leaves, not only when the last one has left.")
+  var lockWhenAnyLeaves = false
+
   @Flag(help: "The home has another way out: the door's sensor does not show who has left.")
   var otherWayOut = false
 
@@ -89,6 +92,8 @@ import Timekeeping
       configuration.relockDelayMilliseconds = relockDelay.map { Int64($0 * 1000) }
       configuration.isOnlyWayOut = !otherWayOut
       configuration.ajarDelayMilliseconds = ajarDelay > 0 ? Int64(ajarDelay * 1000) : nil
+      configuration.locksOnAnyDeparture = lockWhenAnyLeaves
+      configuration.boot = try Self.boot()
       let log = try RecordLog(path: stateDirectory + "/records.log", logger: logger)
       let mechanism: any LockMechanism =
         if let driver {
@@ -98,9 +103,10 @@ import Timekeeping
             directory: stateDirectory, turnTime: .milliseconds(turnTime), time: time, logger: logger)
         }
       configuration.hasDoorSensor = mechanism.hasDoorSensor
-      app = LockApp(
+      app = try LockApp(
         configuration, keys: keys, log: log, trusted: TrustedStore(directory: stateDirectory, logger: logger),
-        settings: settings, mechanism: mechanism, time: time, logger: logger)
+        access: AccessStore(directory: stateDirectory), settings: settings, mechanism: mechanism, time: time,
+        logger: logger)
       let socket = try HardwareSocket(directory: stateDirectory, logger: logger) { [app] line in
         app.answerHardware(line)
       }
@@ -114,6 +120,15 @@ import Timekeeping
     }
     // The system holds a manager's delegate weakly, and Dispatch holds only an alarm's handler.
     withExtendedLifetime(app) { dispatchMain() }
+  }
+
+  /// The kernel's identifier of this boot, drawn at random at each.
+  private static func boot() throws -> [UInt8] {
+    let text = try String(contentsOfFile: "/proc/sys/kernel/random/boot_id", encoding: .utf8)
+    guard let bytes = Hex.bytes(text.filter(\.isHexDigit)), bytes.count == 16 else {
+      throw StartError(description: "/proc/sys/kernel/random/boot_id can't be read")
+    }
+    return bytes
   }
 
   private func acceptLoss() throws {

@@ -19,6 +19,9 @@ final class LockApp: @unchecked Sendable {
   private let keys: LockKeys
   private let trusted: TrustedStore
   private let settings: LockSettings
+  private let access: AccessStore
+  /// What was to be stored before the next record is not.
+  private var hasAccessFailed = false
   private var refusals = RefusalLines()
   private var reports = DoorReports()
   private var radio: LockPeripheral?
@@ -34,10 +37,11 @@ final class LockApp: @unchecked Sendable {
   private var isWriteAccepted = false
 
   init(
-    _ configuration: LockConfiguration, keys: LockKeys, log: RecordLog, trusted: TrustedStore,
+    _ configuration: LockConfiguration, keys: LockKeys, log: RecordLog, trusted: TrustedStore, access: AccessStore,
     settings: LockSettings, mechanism: any LockMechanism, time: any TimeSource, logger: Logger
-  ) {
+  ) throws {
     self.trusted = trusted
+    self.access = access
     self.settings = settings
     self.keys = keys
     self.log = log
@@ -46,7 +50,8 @@ final class LockApp: @unchecked Sendable {
     self.logger = logger
     firmware = LockFirmware(
       configuration, staticKey: keys.staticKey, using: SwiftCryptography(), records: log.latest,
-      trusted: trusted.read(), position: mechanism.position, door: mechanism.door, mode: settings.mode,
+      trusted: trusted.read(), access: try access.read(), position: mechanism.position, door: mechanism.door,
+      mode: settings.mode,
       at: LockTime(time))
   }
 
@@ -104,6 +109,7 @@ final class LockApp: @unchecked Sendable {
     while !waiting.isEmpty {
       let event = waiting.removeFirst()
       for effect in firmware.handle(event, at: LockTime(time)) { perform(effect) }
+      hasAccessFailed = false
       if case .doorChanged(let door) = event { reports.doorMoved(door) }
     }
     isHandling = false
@@ -133,6 +139,7 @@ final class LockApp: @unchecked Sendable {
     case .answerRead(_, let offer): readAnswer = offer
     case .respond(_, let isAccepted): isWriteAccepted = isAccepted
     case .appendRecord(let record):
+      guard !hasAccessFailed else { return waiting.append(.recordFailed(record.index)) }
       do {
         try log.append(record)
         waiting.append(.recordAppended(record.index))
@@ -141,6 +148,11 @@ final class LockApp: @unchecked Sendable {
         waiting.append(.recordFailed(record.index))
       }
     case .storeTrusted(let centrals): trusted.write(centrals)
+    case .storeAccess(let content):
+      do { try access.write(content) } catch {
+        logger.error("what owners have told can't be stored: \(error)")
+        hasAccessFailed = true
+      }
     case .turnBolt(let target): mechanism.turn(to: target)
     case .stopBolt: mechanism.stop()
     case .storeMode(let mode): keep { try settings.write(mode) }
@@ -178,6 +190,7 @@ final class LockApp: @unchecked Sendable {
     case .boltJammed(let target, let cause, let record):
       logger.record(
         Recorded.Lock.boltJammed, [.to: "\(target)", .cause: "\(cause)", .record: String(record)], level: .error)
+    case .accessChanged: logger.record(Recorded.Lock.accessChanged)
     case .turnWasInterrupted(let record):
       logger.record(Recorded.Lock.boltInterrupted, [.record: String(record)], level: .warning)
     case .alarmRaised(let alarm, let record):

@@ -31,5 +31,8 @@ extension LockFirmware {
     if let waiting = queued, waiting.cause == .phone { queued = nil }
     effects.append(.forgetPhones)
     effects.append(.storeTrusted([]))
+    // With the owners go their signatures: no guest comes in by a grant of theirs.
+    access = AccessState()
+    storeAccess()
   }
 }

@@ -1,0 +1,49 @@
+/// A name for one who opens a lock.
+package struct KeyName: Equatable, Sendable {
+  /// The phone's static public key, 32 bytes.
+  package var key: [UInt8]
+  /// In UTF-8. It can be any bytes.
+  package var name: [UInt8]
+
+  package init(key: [UInt8], name: [UInt8]) {
+    self.key = key
+    self.name = name
+  }
+
+  /// The longest name, in bytes of UTF-8.
+  package static let nameByteLimit = 32
+  /// The most names in one reply.
+  package static let maximumCount = 32
+
+  /// The number of all names, how many follow, and for each its key, its length and its bytes.
+  package static func encoded(_ names: [KeyName], ofAll count: Int) -> [UInt8] {
+    var writer = ByteWriter()
+    writer.write(UInt8(clamping: count))
+    writer.write(UInt8(clamping: names.count))
+    for name in names {
+      writer.write(name.key)
+      let text = Array(name.name.prefix(nameByteLimit))
+      writer.write(UInt8(clamping: text.count))
+      writer.write(text)
+    }
+    return writer.bytes
+  }
+
+  /// Reads what `encoded` wrote.
+  package static func decode(_ bytes: [UInt8]) throws(LockMessageError) -> (names: [KeyName], count: Int) {
+    guard bytes.count >= 2 else { throw .wrongLength }
+    guard bytes[1] <= maximumCount else { throw .unknownValue }
+    var names: [KeyName] = []
+    var position = 2
+    for _ in 0..<bytes[1] {
+      let start = position + NoiseSize.keyByteCount
+      guard bytes.count > start else { throw .wrongLength }
+      let end = start + 1 + Int(bytes[start])
+      guard Int(bytes[start]) <= nameByteLimit, bytes.count >= end else { throw .wrongLength }
+      names.append(KeyName(key: Array(bytes[position..<start]), name: Array(bytes[(start + 1)..<end])))
+      position = end
+    }
+    guard position == bytes.count else { throw .wrongLength }
+    return (names, Int(bytes[0]))
+  }
+}

@@ -1,0 +1,106 @@
+/// What one owner revokes at one lock: grants, and phones. The newest list of each owner counts, whoever brings it: a list
+/// is signed, and a lock accepts none that is older than the one it has.
+package struct RevocationList: Equatable, Sendable {
+  package enum Entry: Equatable, Sendable {
+    /// A grant, by its identifier.
+    case grant([UInt8])
+    /// A phone, an owner's or a guest's, by the first 16 bytes of its static public key.
+    case phone([UInt8])
+
+    fileprivate var kind: UInt8 {
+      switch self {
+      case .grant: 1
+      case .phone: 2
+      }
+    }
+
+    package var bytes: [UInt8] {
+      switch self {
+      case .grant(let bytes), .phone(let bytes): bytes
+      }
+    }
+  }
+
+  package var lock: LockIdentity
+  /// The Ed25519 key of the owner who signed it, 32 bytes.
+  package var issuer: [UInt8]
+  /// Grows with each list of this owner for this lock, from 1 on.
+  package var version: UInt64
+  package var entries: [Entry]
+  /// Over everything before it, 64 bytes.
+  package var signature: [UInt8]
+
+  package static let entryByteCount = 16
+  package static let formatVersion: UInt8 = 1
+  /// The most entries of one list.
+  package static let maximumCount = 128
+  private static let fixedByteCount =
+    1 + LockIdentity.byteCount + NoiseSize.keyByteCount + 8 + 1 + Grant.signatureByteCount
+  /// The longest list, in bytes.
+  package static let maximumByteCount = fixedByteCount + maximumCount * (1 + entryByteCount)
+  private static let purpose: StaticString = "Latchkey revocation list"
+
+  package init(
+    lock: LockIdentity, issuer: [UInt8], version: UInt64, entries: [Entry],
+    signature: [UInt8] = [UInt8](repeating: 0, count: Grant.signatureByteCount)
+  ) {
+    self.lock = lock
+    self.issuer = issuer
+    self.version = version
+    self.entries = entries
+    self.signature = signature
+  }
+
+  private var unsigned: [UInt8] {
+    var writer = ByteWriter()
+    writer.write(Self.formatVersion)
+    writer.write(lock.bytes)
+    writer.write(issuer)
+    writer.write(version)
+    writer.write(UInt8(clamping: entries.count))
+    for entry in entries {
+      writer.write(entry.kind)
+      writer.write(entry.bytes)
+    }
+    return writer.bytes
+  }
+
+  /// What the owner signs.
+  package var signedBytes: [UInt8] { Self.purpose.withUTF8Buffer { Array($0) } + unsigned }
+
+  package var encoded: [UInt8] { unsigned + signature }
+
+  /// Reads one list of this format, without looking at its signature.
+  package init(decoding bytes: [UInt8]) throws(LockMessageError) {
+    guard bytes.count >= Self.fixedByteCount, bytes.count <= Self.maximumByteCount else { throw .wrongLength }
+    var reader = try ByteReader(bytes, count: bytes.count)
+    guard reader.readByte() == Self.formatVersion else { throw .unknownVersion }
+    guard let lock = LockIdentity(reader.readBytes(LockIdentity.byteCount)) else { throw .wrongLength }
+    self.lock = lock
+    issuer = reader.readBytes(NoiseSize.keyByteCount)
+    version = reader.readUInt64()
+    let count = Int(reader.readByte())
+    guard bytes.count == Self.fixedByteCount + count * (1 + Self.entryByteCount) else { throw .wrongLength }
+    guard version > 0 else { throw .unknownValue }
+    entries = []
+    for _ in 0..<count {
+      let kind = reader.readByte()
+      let value = reader.readBytes(Self.entryByteCount)
+      switch kind {
+      case 1: entries.append(.grant(value))
+      case 2: entries.append(.phone(value))
+      default: throw .unknownValue
+      }
+    }
+    signature = reader.readBytes(Grant.signatureByteCount)
+  }
+
+  package func revokes(grant identifier: [UInt8]) -> Bool { entries.contains(.grant(identifier)) }
+
+  package func revokes(phone key: [UInt8]) -> Bool { entries.contains(.phone(Array(key.prefix(Self.entryByteCount)))) }
+
+  /// Whether the owner with the key `issuer` signed exactly this.
+  package func isSigned<Cryptography: NoiseCryptography>(using cryptography: Cryptography.Type) -> Bool {
+    Cryptography.isValid(signature, of: signedBytes, by: issuer)
+  }
+}

@@ -1,0 +1,149 @@
+import AgentQuestions
+import CoreBluetooth
+import Foundation
+import HomePolicy
+import LockCryptography
+import LockProtocol
+import Logging
+import TimeTypes
+import Timekeeping
+
+/// The doors that this phone opens. Each has keys, a state, a policy and a manager of its own, so that none waits for
+/// another.
+final class Doors: @unchecked Sendable {
+  // Everything here happens on the main queue.
+  private var doors: [AgentApp] = []
+  private let configuration: HomeConfiguration
+  private let state: String
+  private let boot: String
+  private let time: any TimeSource
+  private let logger: Logger
+  private var terminationSource: (any DispatchSourceSignal)?
+  private static let limit = 16
+  private var keyFolder: String { state + "/doors" }
+  private var guestKeyFolder: String { state + "/guest" }
+
+  /// - Parameter credentials: the folder with the keys from the setup, if there are any: those of the door named `door`.
+  init(
+    _ configuration: HomeConfiguration, credentials: String, state: String, boot: String, time: any TimeSource,
+    logger: Logger
+  ) throws {
+    self.configuration = configuration
+    self.state = state
+    self.boot = boot
+    self.time = time
+    self.logger = logger
+    do { try add(AgentApp.doorName, PhoneKeys.read(fromDirectory: credentials), nil, folder: state) } catch KeyFileError
+      .missing
+    {
+      logger.notice("there are no keys at \(credentials): this phone opens only doors to which it was invited")
+    }
+    for door in try DoorKeys.read(fromDirectory: keyFolder) { try add(door) }
+  }
+
+  func start() {
+    signal(SIGTERM, SIG_IGN)
+    let source = DispatchSource.makeSignalSource(signal: SIGTERM, queue: .main)
+    source.setEventHandler { [logger] in
+      logger.info("the agent ends on SIGTERM")
+      exit(0)
+    }
+    source.resume()
+    terminationSource = source
+    for door in doors { door.start() }
+    UserActions.setHandler { [weak self] action in
+      guard let self else { return action.complete(failure: "The agent is ending.") }
+      self.userAsks(action)
+    }
+  }
+
+  private func add(_ door: DoorKeys) throws {
+    let folder = keyFolder + "/" + door.name
+    try FileManager.default.createDirectory(
+      atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+    try add(door.name, door.keys, door.grant, folder: folder)
+  }
+
+  private func add(_ name: String, _ keys: PhoneKeys, _ grant: Grant?, folder: String) throws {
+    let store = try AgentStore(directory: folder, logger: logger)
+    doors.append(
+      AgentApp(
+        configuration, name: name, keys: keys, grant: grant, folder: folder, store: store, boot: boot, time: time,
+        logger: logger))
+  }
+
+  private func userAsks(_ action: UserAction) {
+    guard let argument = action.argument else { return perform(action, nil) }
+    let data = Data(argument.utf8)
+    switch AgentQuestion(rawValue: action.name) {
+    case .accept: answer(action) { try self.accept(JSONDecoder().decode(AcceptQuestion.self, from: data)) }
+    case .guestKey: answer(action) { try self.guestKey() }
+    case nil:
+      let known = AgentQuestion.allCases.map(\.rawValue).joined(separator: ", ")
+      action.complete(failure: "The agent knows no \"\(action.name)\"; it knows: \(known).")
+    default:
+      guard let question = try? JSONDecoder().decode(DoorQuestion.self, from: data) else {
+        return action.complete(
+          failure: "The question can't be read; install latchkey and latchkey-agent from one release.")
+      }
+      perform(action, question.door)
+    }
+  }
+
+  private func perform(_ action: UserAction, _ name: String?) {
+    do { try door(named: name).userAsks(action) } catch {
+      action.complete(failure: (error as? NoAnswer)?.reason ?? "\(error)")
+    }
+  }
+
+  private func door(named name: String?) throws -> AgentApp {
+    let names = doors.map(\.name).joined(separator: ", ")
+    if let name {
+      guard let door = doors.first(where: { $0.name == name }) else {
+        throw NoAnswer("There is no door \"\(name.prefix(64))\" here; there is: \(names.isEmpty ? "none" : names).")
+      }
+      return door
+    }
+    guard let first = doors.first else {
+      throw NoAnswer("This phone opens no door yet: latchkey setup phone, or latchkey guests accept.")
+    }
+    guard doors.count == 1 || first.name == AgentApp.doorName else { throw NoAnswer("Name a door: \(names).") }
+    return first
+  }
+
+  // MARK: Invitations
+
+  private func answer(_ action: UserAction, _ work: () throws -> some Encodable) {
+    do { action.complete(answer: String(decoding: try JSONEncoder().encode(try work()), as: UTF8.self)) } catch {
+      action.complete(failure: (error as? NoAnswer)?.reason ?? "\(error)")
+    }
+  }
+
+  /// A key for which an owner can invite this phone, so that no secret has to be sent.
+  private func guestKey() throws -> GuestKeyAnswer {
+    GuestKeyAnswer(text: PhoneIntroduction(try waitingKey()).text)
+  }
+
+  private func waitingKey() throws -> PendingPhoneKey {
+    do { return try PendingPhoneKey.read(fromDirectory: guestKeyFolder) } catch KeyFileError.missing {
+      return try Provisioning.makePendingPhone(directory: guestKeyFolder)
+    }
+  }
+
+  private func accept(_ question: AcceptQuestion) throws -> AcceptAnswer {
+    guard DoorKeys.isName(question.name), question.name != AgentApp.doorName else {
+      throw NoAnswer("A door's name has 1 to 32 small letters, digits, - and _, and is not \"\(AgentApp.doorName)\".")
+    }
+    let invitation = try Invitation(question.invitation)
+    let keys = try invitation.keys { try self.waitingKey() }
+    guard !doors.contains(where: { $0.name == question.name }) else {
+      throw NoAnswer("There is a door \"\(question.name)\" already: choose another name with --as.")
+    }
+    guard doors.count < Self.limit else { throw NoAnswer("This phone has \(Self.limit) doors, and room for no more.") }
+    let door = DoorKeys(name: question.name, keys: keys, grant: invitation.grant)
+    try door.write(toDirectory: keyFolder)
+    try add(door)
+    doors.last?.start()
+    return AcceptAnswer(door: question.name, name: String(decoding: invitation.grant.name, as: UTF8.self))
+  }
+}

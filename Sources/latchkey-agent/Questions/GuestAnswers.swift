@@ -1,0 +1,197 @@
+import AgentQuestions
+import Foundation
+import LockCryptography
+import LockProtocol
+
+/// Guests: owners invite them, and revoke them again.
+extension QuestionDesk {
+  private var bookPath: String { app.folder + "/guests.json" }
+
+  /// Makes the lock know this owner's signing key, and the time.
+  private func introduce() async throws -> OwnerKey {
+    guard app.grant == nil else {
+      throw NoAnswer("Only an owner of this door invites and revokes; this phone is a guest's.")
+    }
+    let key = try OwnerKey.readOrMake(inDirectory: app.folder)
+    try await beginConversation()
+    _ = try await ask(.introduce(signingKey: key.publicKey, name: Array(app.ownerName.utf8)))
+    _ = try await ask(.setClock(Int64(app.unixSeconds)))
+    return key
+  }
+
+  func invite(_ question: InviteQuestion) async throws -> InviteAnswer {
+    guard let name = Self.name(question.name) else {
+      throw NoAnswer("A guest's name has 1 to \(KeyName.nameByteLimit) bytes, without control characters.")
+    }
+    var book = try GuestBook.read(bookPath)
+    guard !book.guests.contains(where: { $0.name == question.name && !$0.isRevoked }) else {
+      throw NoAnswer("There is a guest \"\(question.name)\" already: choose another name, or revoke that one first.")
+    }
+    guard book.guests.count < GuestBook.guestLimit else {
+      throw NoAnswer("There were \(GuestBook.guestLimit) guests, and there is no room for more in the list.")
+    }
+    var privateKey: [UInt8]?
+    let phone: [UInt8]
+    if let text = question.phone {
+      do { phone = try PhoneIntroduction(text).publicKey } catch { throw NoAnswer("\(error)") }
+    } else {
+      let key = PendingPhoneKey.draw().staticKey
+      privateKey = Array(key.rawRepresentation)
+      phone = Array(key.publicKey.rawRepresentation)
+    }
+    let schedule = GrantSchedule(
+      from: question.from ?? .min, until: question.until ?? .max, weekdays: question.weekdays ?? GrantSchedule.everyDay,
+      start: question.start ?? 0, end: question.end ?? 1440, offset: question.offset ?? 0,
+      offsetChange: question.offsetChange ?? .max, laterOffset: question.laterOffset ?? question.offset ?? 0)
+    guard schedule.verdict(at: Int64(app.unixSeconds)) != .over, schedule.from < schedule.until else {
+      throw NoAnswer("The invitation would be over before it begins: --until is not after --from, or in the past.")
+    }
+    let key = try await introduce()
+    let grant = try key.sign(
+      Grant(
+        lock: app.lock.identity, identifier: Self.random(Grant.identifierByteCount), phone: phone,
+        issuer: key.publicKey,
+        schedule: schedule, uses: question.uses ?? 0,
+        permissions: question.mayReadLog == true ? [.unlock, .lock, .readLog] : [.unlock, .lock], name: name))
+    // What was not accepted by this lock's reader would be of no use to the guest.
+    guard (try? Grant(decoding: grant.encoded)) == grant else {
+      throw NoAnswer("The weekdays or hours are impossible.")
+    }
+    book.guests.append(GuestBook.Guest(name: question.name, grant: Hex.text(grant.encoded), isRevoked: false))
+    try book.write(bookPath)
+    return InviteAnswer(
+      door: app.name, name: question.name,
+      invitation: Invitation(lock: app.lock, grant: grant, privateKey: privateKey).text, isSecret: privateKey != nil)
+  }
+
+  func guests(_ question: DoorQuestion) throws -> GuestsAnswer {
+    let book = try GuestBook.read(bookPath)
+    let guests = book.guests.compactMap { guest -> GuestAnswer? in
+      guard let grant = Hex.bytes(guest.grant).flatMap({ try? Grant(decoding: $0) }) else { return nil }
+      let schedule = grant.schedule
+      return GuestAnswer(
+        name: guest.name, from: schedule.from == .min ? nil : schedule.from,
+        until: schedule.until == .max ? nil : schedule.until, weekdays: schedule.weekdays, start: schedule.start,
+        end: schedule.end, uses: grant.uses, isRevoked: guest.isRevoked,
+        isOver: schedule.verdict(at: Int64(app.unixSeconds)) == .over, key: Hex.text(grant.phone))
+    }
+    return GuestsAnswer(door: app.name, guests: guests, undelivered: book.undelivered.count)
+  }
+
+  func revoke(_ question: RevokeQuestion) async throws -> RevokeAnswer {
+    guard app.grant == nil else { throw NoAnswer("Only an owner of this door revokes; this phone is a guest's.") }
+    var book = try GuestBook.read(bookPath)
+    if let text = question.key {
+      guard let bytes = Hex.bytes(text), (RevocationList.entryByteCount...NoiseSize.keyByteCount).contains(bytes.count)
+      else {
+        throw NoAnswer(
+          "A phone's key has 64 hexadecimal digits, of which the first 32 are enough: latchkey log --json.")
+      }
+      let prefix = Array(bytes.prefix(RevocationList.entryByteCount))
+      guard !app.publicKey.starts(with: prefix) else {
+        throw NoAnswer("This is this phone's own key; another owner's phone has to revoke it.")
+      }
+      if !book.revokedPhones.contains(Hex.text(prefix)) { book.revokedPhones.append(Hex.text(prefix)) }
+    } else {
+      guard let index = book.guests.lastIndex(where: { $0.name == question.name }) else {
+        throw NoAnswer("There is no guest \"\(question.name ?? "")\": latchkey guests list.")
+      }
+      book.guests[index].isRevoked = true
+    }
+    book.listVersion += 1
+    let entries = book.entries(at: Int64(app.unixSeconds))
+    guard entries.count <= RevocationList.maximumCount else {
+      throw NoAnswer("A list has room for \(RevocationList.maximumCount) that are revoked and not over yet.")
+    }
+    let key = try OwnerKey.readOrMake(inDirectory: app.folder)
+    let list = try key.sign(
+      RevocationList(lock: app.lock.identity, issuer: key.publicKey, version: book.listVersion, entries: entries))
+    let text = Hex.text(list.encoded)
+    book.undelivered = Array((book.undelivered.filter { !Self.isList($0, of: key.publicKey) } + [text]).suffix(8))
+    // Before it is given away: the next list must have a higher version.
+    try book.write(bookPath)
+    var isDelivered = false
+    do {
+      _ = try await introduce()
+      isDelivered = try await deliver() == 0
+    } catch let reason as NoAnswer { logger.notice("the list waits for the lock: \(reason.reason)") }
+    return RevokeAnswer(door: app.name, version: book.listVersion, isDelivered: isDelivered, list: ListText.write(list))
+  }
+
+  /// Takes over another owner's list, and delivers it now or when the lock is there.
+  func carry(_ question: CarryQuestion) async throws -> CarryAnswer {
+    guard let list = ListText.read(question.list) else {
+      throw NoAnswer(
+        "This is not a revocation list, which `latchkey guests revoke` prints and which begins with revoke-1-.")
+    }
+    guard list.lock == app.lock.identity else { throw NoAnswer("The list is for another lock than \(app.name)'s.") }
+    var book = try GuestBook.read(bookPath)
+    book.undelivered = Array(
+      (book.undelivered.filter { !Self.isList($0, of: list.issuer) } + [Hex.text(list.encoded)])
+        .suffix(GuestBook.carriedLimit))
+    try book.write(bookPath)
+    do {
+      try await beginConversation()
+      let left = try await deliver()
+      return CarryAnswer(door: app.name, isDelivered: left == 0)
+    } catch let reason as NoAnswer {
+      logger.notice("the list waits for the lock: \(reason.reason)")
+      return CarryAnswer(door: app.name, isDelivered: false)
+    }
+  }
+
+  /// Brings what waits, in the present conversation.
+  /// - Returns: how many still wait.
+  @discardableResult
+  func deliver() async throws -> Int {
+    var book = try GuestBook.read(bookPath)
+    for text in book.undelivered {
+      guard let bytes = Hex.bytes(text) else { continue }
+      let reply = try await exchange(.deliver(bytes))
+      switch reply.status {
+      // A newer one is there, so this one has nothing to add; one that is not believed never will be.
+      case .done, .older, .notBelieved, .malformed: book.undelivered.removeAll { $0 == text }
+      case .notEntitled, .failed, .noRoom: continue
+      }
+      if reply.status != .done { logger.warning("the lock does not take a revocation list: \(reply.status)") }
+    }
+    try book.write(bookPath)
+    return book.undelivered.count
+  }
+
+  /// Whether there is something to tell the lock when it is there.
+  var hasUndelivered: Bool { ((try? GuestBook.read(bookPath))?.undelivered.isEmpty ?? true) == false }
+
+  private static func isList(_ text: String, of issuer: [UInt8]) -> Bool {
+    Hex.bytes(text).flatMap { try? RevocationList(decoding: $0) }?.issuer == issuer
+  }
+
+  private static func name(_ text: String) -> [UInt8]? {
+    let bytes = Array(text.utf8)
+    guard (1...KeyName.nameByteLimit).contains(bytes.count),
+      !text.unicodeScalars.contains(where: { $0.value < 32 || $0.value == 127 })
+    else { return nil }
+    return bytes
+  }
+
+  private static func random(_ count: Int) -> [UInt8] {
+    var random = SystemRandomNumberGenerator()
+    return (0..<count).map { _ in UInt8.random(in: .min ... .max, using: &random) }
+  }
+}
+
+/// A revocation list as a word.
+enum ListText {
+  private static let prefix = "revoke-1-"
+
+  static func write(_ list: RevocationList) -> String { prefix + Hex.text(list.encoded) }
+
+  /// `nil` if it is none. Its signature is the lock's to check.
+  static func read(_ text: String) -> RevocationList? {
+    let word = text.trimmingCharacters(in: .whitespacesAndNewlines).lowercased()
+    guard word.hasPrefix(prefix), word.utf8.count <= prefix.utf8.count + 2 * RevocationList.maximumByteCount else {
+      return nil
+    }
+    return Hex.bytes(String(word.dropFirst(prefix.count))).flatMap { try? RevocationList(decoding: $0) }
+  }
+}

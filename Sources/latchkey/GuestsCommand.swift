@@ -1,0 +1,248 @@
+import AgentQuestions
+import ArgumentParser
+import ConsoleOutput
+import Foundation
+import MachinePresentation
+
+struct GuestsCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "guests", abstract: "Invites guests to a door, lists them, and revokes them again.",
+    discussion: """
+      An invitation is a grant that this owner signs: the lock checks it alone, and needs no network. Revoking makes a \
+      signed list, which any phone that opens the door can bring to the lock.
+      """,
+    subcommands: [
+      InviteGuestCommand.self, ListGuestsCommand.self, RevokeGuestCommand.self, CarryListCommand.self,
+      GuestKeyCommand.self, AcceptInvitationCommand.self,
+    ])
+}
+
+/// What every command about guests takes.
+struct GuestOptions: ParsableArguments {
+  @Option(help: "The door's name. It may be left out if the phone has one door.") var door: String?
+  @Flag(help: "Print one JSON object, for programs. The manual describes its keys.") var json = false
+  @Option(help: "The bundle identifier of the app that has the keys.") var app = "org.latchkey.agent"
+
+  func ask<Answer: Decodable>(
+    _ question: AgentQuestion, _ argument: some Encodable, _ type: Answer.Type
+  ) throws -> Answer { try Agent(app: app).ask(question, argument, type) }
+
+  /// Prints an answer as JSON, or as this text.
+  func show(_ answer: some Encodable, _ text: String) throws { Console.say(json ? try Agent.json(answer) : text) }
+}
+
+struct InviteGuestCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "invite", abstract: "Invites a guest, and prints the invitation.",
+    discussion: """
+      The lock must be within reach: it learns this owner's signing key and the time. Dates are YYYY-MM-DD, with or \
+      without HH:MM, in this machine's time zone. Without --phone the invitation contains a key: whoever has it opens the \
+      door. Only the invitation is on standard output.
+      """)
+  @Argument(help: "The guest's name, for the log.") var name: String
+  @Option(help: "From when on.") var from: String?
+  @Option(help: "Until when; a date without a time counts to its end.") var until: String?
+  @Option(help: "On which weekdays: mon-fri, or sat,sun.") var days: String?
+  @Option(help: "At which hours of these days: 08:00-17:30.") var hours: String?
+  @Option(help: "How often the guest may unlock.") var uses: UInt16?
+  @Flag(help: "The guest may read the lock's log.") var readLog = false
+  @Option(help: ArgumentHelp("What `latchkey guests key` printed on the guest's machine.", valueName: "text"))
+  var phone: String?
+  @OptionGroup var options: GuestOptions
+
+  func run() throws {
+    var question = InviteQuestion(door: options.door, name: name)
+    question.from = try from.map { try Self.moment($0, option: "--from", isEnd: false) }
+    question.until = try until.map { try Self.moment($0, option: "--until", isEnd: true) }
+    question.weekdays = try days.map(Self.weekdays)
+    if let hours {
+      (question.start, question.end) = try Self.hours(hours)
+    }
+    question.uses = uses
+    question.mayReadLog = readLog ? true : nil
+    question.phone = phone
+    Self.fillZone(&question)
+    let answer = try options.ask(.invite, question, InviteAnswer.self)
+    try options.show(answer, answer.invitation)
+    if !options.json {
+      Console.complain(
+        answer.isSecret
+          ? "Give this to \(answer.name), and to nobody else: it opens the door. There, `latchkey guests accept` asks for it."
+          : "Give this to \(answer.name): it is of use on that phone only. There, `latchkey guests accept` asks for it."
+      )
+    }
+  }
+
+  func validate() throws {
+    _ = try days.map(Self.weekdays)
+    _ = try hours.map(Self.hours)
+    _ = try from.map { try Self.moment($0, option: "--from", isEnd: false) }
+    _ = try until.map { try Self.moment($0, option: "--until", isEnd: true) }
+    if uses == 0 { throw ValidationError("--uses is at least 1.") }
+  }
+
+  /// - Parameter isEnd: a date without a time means the day after it.
+  private static func moment(_ text: String, option: String, isEnd: Bool) throws -> Int64 {
+    let numbers = text.split { "-: T".contains($0) }.map { Int($0) ?? -1 }
+    var calendar = Calendar(identifier: .gregorian)
+    calendar.timeZone = .current
+    if numbers.count == 3 || numbers.count == 5, (2024...2099).contains(numbers[0]), !numbers.contains(-1) {
+      var parts = DateComponents(year: numbers[0], month: numbers[1], day: numbers[2])
+      if numbers.count == 5 { (parts.hour, parts.minute) = (numbers[3], numbers[4]) }
+      if parts.isValidDate(in: calendar), let date = calendar.date(from: parts) {
+        let isWholeDay = numbers.count == 3 && isEnd
+        let end = isWholeDay ? calendar.date(byAdding: .day, value: 1, to: date) : date
+        return Int64((end ?? date).timeIntervalSince1970)
+      }
+    }
+    throw ValidationError("\(option) is a date like 2026-11-27, or 2026-11-27 18:00, not \(text).")
+  }
+
+  private static let names = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
+
+  private static func weekdays(_ text: String) throws -> UInt8 {
+    var days: UInt8 = 0
+    for part in text.lowercased().split(separator: ",", omittingEmptySubsequences: false) {
+      let ends = part.split(separator: "-", omittingEmptySubsequences: false).map { names.firstIndex(of: String($0)) }
+      guard ends.count <= 2, let first = ends.first ?? nil, let last = ends.last ?? nil else {
+        throw ValidationError("--days are names like mon-fri or sat,sun, not \(text).")
+      }
+      var day = first
+      while true {
+        days |= 1 << UInt8(day)
+        if day == last { break }
+        day = (day + 1) % 7
+      }
+    }
+    return days
+  }
+
+  private static func hours(_ text: String) throws -> (UInt16, UInt16) {
+    let ends = text.split(separator: "-", omittingEmptySubsequences: false).map { end -> UInt16? in
+      let parts = end.split(separator: ":", omittingEmptySubsequences: false).map { UInt16($0) }
+      guard parts.count == 2, let hour = parts[0], let minute = parts[1], minute < 60,
+        hour < 24 || (hour == 24 && minute == 0)
+      else { return nil }
+      return hour * 60 + minute
+    }
+    guard ends.count == 2, let start = ends[0], let end = ends[1], start < 1440 else {
+      throw ValidationError("--hours are like 08:00-17:30, not \(text).")
+    }
+    return (start, end)
+  }
+
+  /// The lock knows no time zones: it is told this one's offset, and the next change of it while the grant counts.
+  private static func fillZone(_ question: inout InviteQuestion) {
+    let zone = TimeZone.current
+    let begin = Date(timeIntervalSince1970: max(Date().timeIntervalSince1970, Double(question.from ?? 0)))
+    question.offset = Int16(clamping: zone.secondsFromGMT(for: begin) / 60)
+    guard let change = zone.nextDaylightSavingTimeTransition(after: begin) else { return }
+    question.offsetChange = Int64(change.timeIntervalSince1970)
+    question.laterOffset = Int16(clamping: zone.secondsFromGMT(for: change.addingTimeInterval(1)) / 60)
+  }
+}
+
+struct ListGuestsCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "list", abstract: "Lists whom this phone has invited, and what became of the invitations.")
+  @OptionGroup var options: GuestOptions
+
+  func run() throws {
+    let answer = try options.ask(.guests, DoorQuestion(door: options.door), GuestsAnswer.self)
+    var lines = answer.guests.map(Self.line)
+    if lines.isEmpty { lines = ["There are no guests."] }
+    if answer.undelivered > 0 { lines.append("\(answer.undelivered) revocation lists wait for the lock.") }
+    try options.show(answer, lines.joined(separator: "\n"))
+  }
+
+  private static func line(_ guest: GuestAnswer) -> String {
+    var parts: [String] = []
+    func moment(_ seconds: Int64) -> String {
+      LocalClock.machine.minute(Double(seconds), now: Date().timeIntervalSince1970)
+    }
+    func minute(_ number: UInt16) -> String {
+      "\(number / 60 < 10 ? "0" : "")\(number / 60):\(number % 60 < 10 ? "0" : "")\(number % 60)"
+    }
+    if let from = guest.from { parts.append("from \(moment(from))") }
+    if let until = guest.until { parts.append("until \(moment(until))") }
+    if guest.weekdays != 0x7F {
+      let names = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"]
+      parts.append(
+        names.enumerated().filter { guest.weekdays >> UInt8($0.offset) & 1 == 1 }.map(\.element).joined(separator: " "))
+    }
+    if guest.start != 0 || guest.end != 1440 { parts.append("\(minute(guest.start))-\(minute(guest.end))") }
+    if guest.uses > 0 { parts.append("\(guest.uses) times") }
+    if parts.isEmpty { parts.append("at any time") }
+    return
+      "\(guest.name): \(parts.joined(separator: ", "))\(guest.isRevoked ? "; revoked" : guest.isOver ? "; over" : "")"
+  }
+}
+
+struct RevokeGuestCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "revoke", abstract: "Revokes a guest, or any phone by its key.",
+    discussion: """
+      Prints the signed list if the lock is not within reach. It is not secret: this phone brings it to the lock when it \
+      comes by, and so does any other phone that is given it (`latchkey guests carry`).
+      """)
+  @Argument(help: "The guest's name.") var name: String?
+  @Option(help: "A phone's public key in hexadecimal, as `latchkey log --json` has it.") var key: String?
+  @OptionGroup var options: GuestOptions
+
+  func validate() throws {
+    if (name == nil) == (key == nil) { throw ValidationError("Name a guest, or give a phone's --key.") }
+  }
+
+  func run() throws {
+    let question = RevokeQuestion(door: options.door, name: name, key: key)
+    let answer = try options.ask(.revoke, question, RevokeAnswer.self)
+    try options.show(answer, answer.isDelivered ? "Revoked: the lock knows it." : answer.list)
+    guard !options.json, !answer.isDelivered else { return }
+    Console.complain(
+      "Revoked, but the lock is not within reach and does not know it yet. Give the list above to anyone whose phone opens "
+        + "the door: `latchkey guests carry LIST`.")
+  }
+}
+
+struct CarryListCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "carry", abstract: "Brings an owner's revocation list to the lock, now or when it is within reach.")
+  @Argument(help: "What `latchkey guests revoke` printed.") var list: String
+  @OptionGroup var options: GuestOptions
+
+  func run() throws {
+    let answer = try options.ask(.carry, CarryQuestion(door: options.door, list: list), CarryAnswer.self)
+    try options.show(
+      answer, answer.isDelivered ? "The lock has the list." : "The list is brought to the lock when it is within reach."
+    )
+  }
+}
+
+struct GuestKeyCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "key", abstract: "Prints the key of this phone for which an owner can invite it.")
+  @OptionGroup var options: GuestOptions
+
+  func run() throws {
+    let answer = try options.ask(.guestKey, DoorQuestion(door: nil), GuestKeyAnswer.self)
+    try options.show(answer, answer.text)
+  }
+}
+
+struct AcceptInvitationCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "accept", abstract: "Accepts an invitation: this phone opens the owner's door.",
+    discussion: "Reads the invitation from standard input, because it may be secret.")
+  @Option(name: .customLong("as"), help: ArgumentHelp("What the door is called here.", valueName: "name"))
+  var doorName: String
+  @OptionGroup var options: GuestOptions
+
+  func run() throws {
+    if isatty(STDIN_FILENO) == 1 { Console.complain("The invitation: ", terminator: "") }
+    guard let text = readLine(), !text.allSatisfy(\.isWhitespace), text.utf8.count < 4000 else {
+      throw ValidationError("There is no invitation on standard input.")
+    }
+    let answer = try options.ask(.accept, AcceptQuestion(invitation: text, name: doorName), AcceptAnswer.self)
+    try options.show(answer, "The door is called \(answer.door) here: latchkey unlock \(answer.door)")
+  }
+}

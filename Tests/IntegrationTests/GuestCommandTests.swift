@@ -1,0 +1,75 @@
+import AgentQuestions
+import Foundation
+import ProcessTesting
+import Testing
+
+@testable import Worlds
+
+/// Guests, by the commands that people type, with real processes.
+@Suite("Guests at a door", .serialized, .timeLimit(.minutes(10)))
+struct GuestCommandTests {
+  @Test("L5 L8: a guest is invited, opens, is counted, is revoked over another owner's phone, and opens no more")
+  func guest() async throws {
+    let home = try await Household(phones: ["alice", "bob"], guests: ["ben"])
+    try await home.bringHome("alice")
+    try await home.bringHome("bob")
+    let invited = try await home.latchkey(
+      "alice", "guests", "invite", "Ben", "--uses", "2", "--until", "2098-12-31", "--hours", "00:00-24:00")
+    #expect(invited.status == 0 && invited.output.hasPrefix("invite-1-"), "\(invited)")
+    #expect(invited.errors.contains("nobody else"), "\(invited)")
+    let twice = try await home.latchkey("alice", "guests", "invite", "Ben")
+    #expect(twice.status == 1 && twice.errors.contains("There is a guest \"Ben\" already"), "\(twice)")
+
+    let none = try await home.latchkey("ben", "unlock")
+    #expect(none.status == 1 && none.errors.contains("opens no door yet"), "\(none)")
+    let wrong = try await home.latchkey("ben", "guests", "accept", "--as", "alices", input: "invite-1-00")
+    #expect(wrong.status == 1 && wrong.errors.contains("the invitation is not whole"), "\(wrong)")
+    let accepted = try await home.latchkey("ben", "guests", "accept", "--as", "alices", input: invited.output)
+    #expect(accepted.status == 0 && accepted.output.contains("latchkey unlock alices"), "\(accepted)")
+    try await home.hear("status.answered", on: "ben")
+    let opened = try await home.latchkey("ben", "unlock", "alices")
+    #expect(opened.status == 0, "\(opened)")
+    let locked = try await home.latchkey("ben", "lock")
+    #expect(locked.status == 0, "\(locked)")
+    let notHis = try await home.latchkey("ben", "log")
+    #expect(notHis.status == 1 && notHis.errors.contains("does not tell that to this phone"), "\(notHis)")
+    let log = try await home.latchkey("bob", "log")
+    #expect(log.output.contains("unlocked, by Ben") && log.output.contains("alice may invite guests"), "\(log)")
+
+    // Alice is away; the list reaches the lock by Bob's phone.
+    try await home.stop("alice")
+    try await home.startDaemon("alice", isOutOfReach: true)
+    let revoked = try await home.latchkey("alice", "guests", "revoke", "Ben")
+    #expect(revoked.status == 0 && revoked.output.hasPrefix("revoke-1-"), "\(revoked)")
+    let listed = try await home.latchkey("alice", "guests", "list")
+    #expect(listed.output.contains("Ben: until ") && listed.output.contains("2 times; revoked"), "\(listed)")
+    let list = revoked.output.trimmingCharacters(in: .whitespacesAndNewlines)
+    let carried = try await home.latchkey("bob", "guests", "carry", list)
+    #expect(carried.status == 0 && carried.output == "The lock has the list.\n", "\(carried)")
+    let refused = try await home.latchkey("ben", "unlock", "alices")
+    #expect(refused.status == 1 && refused.errors.contains("Your invitation was revoked."), "\(refused)")
+    let after = try await home.latchkey("bob", "log", "--last", "3")
+    #expect(after.output.contains("by Ben: refused, the invitation was revoked"), "\(after)")
+  }
+
+  @Test("L5: an invitation for a phone's own key is not secret, and is of no use elsewhere") func ownKey() async throws
+  {
+    let home = try await Household(phones: ["alice"], guests: ["ben", "thief"])
+    try await home.bringHome("alice")
+    let key = try await home.latchkey("ben", "guests", "key")
+    #expect(key.status == 0 && key.output.hasPrefix("phone-1-"), "\(key)")
+    let invited = try await home.latchkey(
+      "alice", "guests", "invite", "Ben", "--phone", key.output.trimmingCharacters(in: .whitespacesAndNewlines))
+    #expect(invited.status == 0 && invited.errors.contains("on that phone only"), "\(invited)")
+    let stolen = try await home.latchkey("thief", "guests", "accept", "--as", "alices", input: invited.output)
+    #expect(stolen.status == 1 && stolen.errors.contains("for another phone's key"), "\(stolen)")
+    let accepted = try await home.latchkey("ben", "guests", "accept", "--as", "alices", input: invited.output)
+    #expect(accepted.status == 0, "\(accepted)")
+    try await home.hear("status.answered", on: "ben")
+    let opened = try await home.latchkey("ben", "unlock")
+    #expect(opened.status == 0, "\(opened)")
+    let journal = try home.journalText()
+    let secret = invited.output.trimmingCharacters(in: .whitespacesAndNewlines)
+    #expect(!journal.contains(secret) && !journal.contains(String(secret.suffix(64))), "no invitation is recorded")
+  }
+}

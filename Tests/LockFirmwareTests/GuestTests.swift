@@ -1,0 +1,283 @@
+import Crypto
+import LockCryptography
+import LockFirmware
+import LockProtocol
+import Testing
+
+/// An owner who signs, and a guest, at a lock on the bench.
+private struct Party {
+  static let monday: Int64 = 1_795_996_800  // 2026-11-30 00:00 UTC
+  var bench: Bench
+  let owner = OwnerKey(key: Curve25519.Signing.PrivateKey())
+  let guestKey = Bench.PrivateKey()
+  let guest = CentralIdentifier(high: 0, low: 7)
+  var operation: UInt64 = 100
+
+  init(introduces: Bool = true) throws {
+    bench = try Bench()
+    bench.finishesTurns = true
+    bench.happens(.linkUp(Bench.alice))
+    bench.happens(.linkUp(guest))
+    guard introduces else { return }
+    #expect(try tell(.introduce(signingKey: owner.publicKey, name: Array("Alice".utf8))) == .done)
+  }
+
+  func grant(
+    _ schedule: GrantSchedule = .always, uses: UInt16 = 0, permissions: Grant.Permissions = [.unlock, .lock],
+    lock: LockIdentity? = nil
+  ) throws -> Grant {
+    try owner.sign(
+      Grant(
+        lock: lock ?? bench.configuration.identity, identifier: [UInt8](repeating: 9, count: 16),
+        phone: Array(guestKey.publicKey.rawRepresentation), issuer: owner.publicKey, schedule: schedule, uses: uses,
+        permissions: permissions, name: Array("Ben".utf8)))
+  }
+
+  func list(_ version: UInt64, _ entries: [RevocationList.Entry], by key: OwnerKey? = nil) throws -> RevocationList {
+    let key = key ?? owner
+    return try key.sign(
+      RevocationList(
+        lock: bench.configuration.identity, issuer: key.publicKey, version: version, entries: entries))
+  }
+
+  /// An owner's phone tells the lock something.
+  mutating func tell(_ request: LockRequest, by phone: Int = 0) throws -> LockReplyStatus? {
+    bench.milliseconds += 1
+    bench.happens(.offerRead(phone == 0 ? Bench.alice : Bench.bob))
+    var conversation = try bench.conversation(by: phone)
+    return try bench.ask(request.encoded, in: &conversation, over: phone == 0 ? Bench.alice : Bench.bob)?.status
+  }
+
+  /// The guest's conversation after a command that moves nothing.
+  mutating func conversation(with grant: [UInt8]) throws -> Conversation<SwiftCryptography> {
+    bench.happens(.offerRead(guest))
+    var session = try bench.session(guest, key: guestKey)
+    let command = try session.seal(LockCommand(.status, operation: 77), grant: grant, using: &bench.cryptography)
+    bench.happens(.commandWritten(guest, command))
+    let answer = try #require(bench.answers[guest.low]?.last)
+    _ = try session.open(answer)
+    return try #require(session.conversation)
+  }
+
+  /// The guest comes with a grant. Returns the lock's answer, or `nil` if the command was refused without one.
+  mutating func come(_ kind: LockCommand.Kind = .unlock, with grant: [UInt8]) throws -> LockResult? {
+    operation += 1
+    bench.pass(310)
+    bench.happens(.offerRead(guest))
+    let before = bench.answers[guest.low]?.count ?? 0
+    var session = try bench.session(guest, key: guestKey)
+    bench.happens(
+      .commandWritten(
+        guest, try session.seal(LockCommand(kind, operation: operation), grant: grant, using: &bench.cryptography)))
+    bench.pass(1)
+    guard let answer = bench.answers[guest.low]?.dropFirst(before).first else { return nil }
+    return try session.open(answer).result
+  }
+}
+
+@Suite("Guests, owners and what they revoke") struct GuestTests {
+  @Test("L5: a guest opens with a grant that an owner has signed, by one write, and the log has the guest's name")
+  func opens() throws {
+    var party = try Party()
+    #expect(try party.come(with: party.grant().encoded) == .done)
+    #expect(party.bench.position == .unlocked)
+    #expect(party.bench.log.last?.phone == Array(party.guestKey.publicKey.rawRepresentation))
+    #expect(party.bench.access.guests.map(\.name) == [Array("Ben".utf8)])
+    #expect(try party.come(.lock, with: party.grant().encoded) == .done)
+    // Without the grant, the guest is a stranger.
+    #expect(try party.come(with: []) == nil)
+    #expect(party.bench.refusals.last == .notEnrolled)
+  }
+
+  @Test("attack 7: each guest has a key and a grant of their own; another phone can't use them") func shared() throws {
+    var party = try Party()
+    let grant = try party.grant()
+    let thief = Bench.PrivateKey()
+    var session = try party.bench.session(party.guest, key: thief)
+    party.bench.happens(
+      .commandWritten(
+        party.guest,
+        try session.seal(LockCommand(.unlock, operation: 5), grant: grant.encoded, using: &party.bench.cryptography)))
+    #expect(party.bench.refusals == [.notEnrolled] && party.bench.turns.isEmpty)
+  }
+
+  @Test("attack 8: dates, weekdays and hours are checked by the lock, with the time that an owner has set")
+  func schedule() throws {
+    var party = try Party()
+    let day: Int64 = 86_400
+    // Mondays to Fridays, 8:00 to 17:30, two hours east of UTC, for two weeks.
+    let schedule = GrantSchedule(
+      from: Party.monday, until: Party.monday + 14 * day, weekdays: 0b0011111, start: 480, end: 1050, offset: 120,
+      offsetChange: .max, laterOffset: 120)
+    let grant = try party.grant(schedule).encoded
+    #expect(try party.come(with: grant) == .clockUnknown, "without a clock it fails closed")
+    for (time, expected) in [
+      (Party.monday - day, LockResult.outsideSchedule), (Party.monday + 5 * 3600, .outsideSchedule),
+      (Party.monday + 8 * 3600, .done), (Party.monday + 15 * 3600, .done), (Party.monday + 16 * 3600, .outsideSchedule),
+      (Party.monday + 5 * day + 8 * 3600, .outsideSchedule), (Party.monday + 7 * day + 8 * 3600, .done),
+      (Party.monday + 14 * day + 8 * 3600, .expired),
+    ] {
+      #expect(try party.tell(.setClock(time - 310)) == .done)
+      #expect(try party.come(with: grant) == expected, "\((time - Party.monday) / 3600)")
+      if expected == .done { #expect(try party.come(.lock, with: party.grant().encoded) == .done) }
+    }
+  }
+
+  @Test("attack 19: only an owner sets the clock, and a clock that has run for long is not trusted near a limit")
+  func clock() throws {
+    var party = try Party()
+    let grant = try party.grant(
+      GrantSchedule(
+        from: Party.monday, until: Party.monday + 100 * 86_400, weekdays: GrantSchedule.everyDay, start: 0, end: 1440,
+        offset: 0, offsetChange: .max, laterOffset: 0))
+    #expect(try party.come(with: party.grant().encoded) == .done)
+    var conversation = try party.conversation(with: party.grant().encoded)
+    for request in [
+      LockRequest.setClock(Party.monday + 86_400), .introduce(signingKey: [UInt8](repeating: 1, count: 32), name: []),
+      .log(from: 1, count: 1), .names(from: 0),
+    ] {
+      #expect(try party.bench.ask(request.encoded, in: &conversation, over: party.guest)?.status == .notEntitled)
+    }
+    #expect(try party.tell(.setClock(0)) == .malformed)
+    #expect(try party.tell(.setClock(.max)) == .malformed)
+    // 60 days later the clock may be 17 minutes wrong, and the grant ends in 10.
+    #expect(try party.tell(.setClock(Party.monday + 39 * 86_400)) == .done)
+    party.bench.pass(60 * 86_400)
+    #expect(try party.come(with: grant.encoded) == .notNeeded)
+    party.bench.pass(86_400 - 310 - 600)
+    #expect(try party.come(with: grant.encoded) == .expired)
+    // Another start of the machine: how long it was off is unknown.
+    party.bench.configuration.boot = [UInt8](repeating: 1, count: 16)
+    party.bench.restart()
+    party.bench.happens(.linkUp(party.guest))
+    #expect(try party.come(with: grant.encoded) == .clockUnknown)
+  }
+
+  @Test("L5: a grant opens as often as it may, also over restarts of the lock") func uses() throws {
+    var party = try Party()
+    let grant = try party.grant(uses: 2).encoded
+    #expect(try party.come(with: grant) == .done)
+    #expect(try party.come(with: grant) == .notNeeded, "the bolt did not turn for it")
+    #expect(try party.come(.lock, with: grant) == .done)
+    party.bench.restart()
+    party.bench.happens(.linkUp(party.guest))
+    #expect(try party.come(with: grant) == .done)
+    #expect(try party.come(.lock, with: grant) == .done)
+    #expect(try party.come(with: grant) == .usedUp)
+    #expect(party.bench.log.last?.result == .usedUp)
+  }
+
+  @Test("attack 9: a guest does what the grant allows, and nothing else") func permissions() throws {
+    var party = try Party()
+    let grant = try party.grant(permissions: .lock).encoded
+    #expect(try party.come(with: grant) == .notPermitted)
+    #expect(try party.come(.unlockUnlessInside, with: grant) == .notPermitted)
+    #expect(try party.come(.lock, with: grant) == .notNeeded)
+    #expect(party.bench.turns.isEmpty)
+  }
+
+  @Test("attack 16: what an owner revokes does not open any more, whoever brought the list") func revoked() throws {
+    var party = try Party()
+    let grant = try party.grant()
+    #expect(try party.come(with: grant.encoded) == .done)
+    #expect(try party.come(.lock, with: grant.encoded) == .done)
+    // Another owner's phone brings it.
+    party.bench.happens(.linkUp(Bench.bob))
+    #expect(try party.tell(.deliver(party.list(1, [.grant(grant.identifier)]).encoded), by: 1) == .done)
+    #expect(try party.come(with: grant.encoded) == .revoked)
+    party.bench.restart()
+    party.bench.happens(.linkUp(party.guest))
+    #expect(try party.come(with: grant.encoded) == .revoked)
+    #expect(party.bench.turns.count == 2)
+  }
+
+  @Test("attack 18: an older list, or an old one under a new owner's name, is refused") func rollBack() throws {
+    var party = try Party()
+    let grant = try party.grant()
+    let first = try party.list(1, []).encoded
+    let second = try party.list(2, [.grant(grant.identifier)])
+    #expect(try party.tell(.deliver(second.encoded)) == .done)
+    #expect(try party.tell(.deliver(second.encoded)) == .done, "the same once more changes nothing")
+    #expect(try party.tell(.deliver(first)) == .older)
+    var forged = second
+    forged.version = 3
+    forged.entries = []
+    #expect(try party.tell(.deliver(forged.encoded)) == .notBelieved)
+    let stranger = OwnerKey(key: Curve25519.Signing.PrivateKey())
+    #expect(try party.tell(.deliver(party.list(9, [], by: stranger).encoded)) == .notBelieved)
+    // Another owner can't take over the first one's key.
+    party.bench.happens(.linkUp(Bench.bob))
+    #expect(try party.tell(.introduce(signingKey: party.owner.publicKey, name: []), by: 1) == .notBelieved)
+    #expect(try party.come(with: grant.encoded) == .revoked)
+    party.bench.restart()
+    party.bench.happens(.linkUp(Bench.alice))
+    #expect(try party.tell(.deliver(first)) == .older)
+  }
+
+  @Test("L5: a lost phone of an owner is revoked by another owner: it opens nothing, and what it signed counts no more")
+  func lostPhone() throws {
+    var party = try Party()
+    let grant = try party.grant().encoded
+    let bob = OwnerKey(key: Curve25519.Signing.PrivateKey())
+    party.bench.happens(.linkUp(Bench.bob))
+    #expect(try party.tell(.introduce(signingKey: bob.publicKey, name: Array("Bob".utf8)), by: 1) == .done)
+    let lost = Array(party.bench.keys[0].publicKey.rawRepresentation)
+    let list = try party.list(1, [.phone(Array(lost.prefix(16)))], by: bob)
+    // The lost phone is on its link, in the middle of a conversation.
+    var conversation = try party.bench.conversation()
+    #expect(try party.tell(.deliver(list.encoded), by: 1) == .done)
+    #expect(try party.bench.ask(LockRequest.state.encoded, in: &conversation) == nil)
+    party.bench.pass(310)
+    party.bench.happens(.offerRead(Bench.alice))
+    try party.bench.command(.unlock, 500)
+    #expect(party.bench.refusals.last == .notEnrolled && party.bench.turns.isEmpty)
+    #expect(try party.come(with: grant) == nil, "a grant of a revoked owner")
+    party.bench.happens(.offerRead(Bench.bob))
+    try party.bench.command(.unlock, 501, by: 1)
+    #expect(party.bench.turns.count == 1)
+  }
+
+  @Test("attacks 11, 30: a grant with any bit flipped, of an unknown owner, or for another lock opens nothing")
+  func forged() throws {
+    var party = try Party()
+    let good = try party.grant().encoded
+    for position in stride(from: 0, to: good.count, by: 3) {
+      var bytes = good
+      bytes[position] ^= 0x10
+      #expect(!party.bench.firmware.wouldAdmit(Array(party.guestKey.publicKey.rawRepresentation), bytes), "\(position)")
+    }
+    #expect(party.bench.firmware.wouldAdmit(Array(party.guestKey.publicKey.rawRepresentation), good))
+    let elsewhere = try #require(LockIdentity([UInt8](repeating: 4, count: 16)))
+    #expect(try party.come(with: party.grant(lock: elsewhere).encoded) == nil)
+    var unknown = try Party(introduces: false)
+    #expect(try unknown.come(with: unknown.grant().encoded) == nil)
+  }
+
+  @Test("L5: what can't be stored does not count") func fullDisk() throws {
+    var party = try Party()
+    party.bench.storesAtOnce = false
+    let grant = try party.grant()
+    let list = try party.list(1, [.grant(grant.identifier)]).encoded
+    var conversation = try party.bench.conversation()
+    #expect(try party.bench.ask(LockRequest.deliver(list).encoded, in: &conversation) == nil, "not before it is stored")
+    let record = try #require(party.bench.unstored.first)
+    party.bench.unstored = []
+    party.bench.happens(.recordFailed(record.index))
+    #expect(party.bench.firmware.access.lists.isEmpty)
+    party.bench.storesAtOnce = true
+    #expect(try party.come(with: grant.encoded) == .done)
+  }
+
+  @Test("L5: hours that go over midnight belong to the day on which they begin") func midnight() {
+    let fridayNight = GrantSchedule(
+      from: .min, until: .max, weekdays: 1 << 4, start: 22 * 60, end: 6 * 60, offset: 0, offsetChange: .max,
+      laterOffset: 0)
+    let friday = Party.monday + 4 * 86_400
+    #expect(fridayNight.verdict(at: friday + 21 * 3600) == .outsideHours)
+    #expect(fridayNight.verdict(at: friday + 22 * 3600) == .counts)
+    #expect(fridayNight.verdict(at: friday + 29 * 3600) == .counts)
+    #expect(fridayNight.verdict(at: friday + 30 * 3600) == .outsideHours)
+    #expect(fridayNight.verdict(at: friday + 5 * 3600) == .outsideHours)
+    #expect(fridayNight.verdict(at: -1) == .outsideHours && fridayNight.verdict(at: 86_400 + 22 * 3600) == .counts)
+  }
+}

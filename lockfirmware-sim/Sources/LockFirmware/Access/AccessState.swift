@@ -1,0 +1,191 @@
+import LockProtocol
+
+/// What owners have told a lock over the air: who they are, what they revoke, what time it is. The lock stores it durably
+/// before it counts.
+package struct AccessState: Equatable, Sendable {
+  /// An owner whose signatures the lock believes.
+  package struct Owner: Equatable, Sendable {
+    /// The phone's static public key, 32 bytes.
+    package var phone: [UInt8]
+    /// An Ed25519 public key, 32 bytes.
+    package var signingKey: [UInt8]
+    package var name: [UInt8]
+  }
+
+  /// How often a grant has unlocked.
+  package struct Use: Equatable, Sendable {
+    package var grant: [UInt8]
+    package var count: UInt16
+  }
+
+  /// A time that an owner has set.
+  package struct Clock: Equatable, Sendable {
+    /// Identifies the run of the clock that counts milliseconds: 16 bytes. After another start of the machine, nothing is
+    /// known of the time that has passed.
+    package var boot: [UInt8]
+    package var milliseconds: Int64
+    package var unixSeconds: Int64
+  }
+
+  package var owners: [Owner] = []
+  /// The newest list of each owner.
+  package var lists: [RevocationList] = []
+  /// The latest last.
+  package var uses: [Use] = []
+  /// The names of guests who were here, the latest last.
+  package var guests: [KeyName] = []
+  package var clock: Clock?
+
+  package init() {}
+
+  /// The most of each. A phone can't add any of them without an owner's signature.
+  package static let ownerLimit = 64
+  package static let listLimit = 64
+  package static let useLimit = 1024
+  package static let guestLimit = 128
+  private static let version: UInt8 = 1
+  static let bootByteCount = 16
+
+  package var encoded: [UInt8] {
+    var writer = ByteWriter()
+    writer.write(Self.version)
+    writer.write(UInt8(clock == nil ? 0 : 1))
+    if let clock {
+      writer.write(clock.boot)
+      writer.write(UInt64(bitPattern: clock.milliseconds))
+      writer.write(UInt64(bitPattern: clock.unixSeconds))
+    }
+    writer.write(UInt8(clamping: owners.count))
+    for owner in owners {
+      writer.write(owner.phone)
+      writer.write(owner.signingKey)
+      Self.write(owner.name, to: &writer)
+    }
+    writer.write(UInt8(clamping: lists.count))
+    for list in lists {
+      let bytes = list.encoded
+      writer.write(UInt16(clamping: bytes.count))
+      writer.write(bytes)
+    }
+    writer.write(UInt16(clamping: uses.count))
+    for use in uses {
+      writer.write(use.grant)
+      writer.write(use.count)
+    }
+    writer.write(UInt8(clamping: guests.count))
+    for guest in guests {
+      writer.write(guest.key)
+      Self.write(guest.name, to: &writer)
+    }
+    return writer.bytes
+  }
+
+  private static func write(_ name: [UInt8], to writer: inout ByteWriter) {
+    let bytes = Array(name.prefix(KeyName.nameByteLimit))
+    writer.write(UInt8(clamping: bytes.count))
+    writer.write(bytes)
+  }
+
+  /// Reads what `encoded` wrote.
+  package init(decoding bytes: [UInt8]) throws(LockMessageError) {
+    var reader = BoundedReader(bytes)
+    guard try reader.byte() == Self.version else { throw .unknownVersion }
+    if try reader.byte() == 1 {
+      clock = Clock(
+        boot: try reader.bytes(Self.bootByteCount), milliseconds: try reader.integer(),
+        unixSeconds: try reader.integer())
+    }
+    for _ in 0..<(try reader.byte()) {
+      owners.append(
+        Owner(
+          phone: try reader.bytes(NoiseSize.keyByteCount), signingKey: try reader.bytes(NoiseSize.keyByteCount),
+          name: try reader.name()))
+    }
+    for _ in 0..<(try reader.byte()) {
+      let count = Int(try reader.short())
+      lists.append(try RevocationList(decoding: try reader.bytes(count)))
+    }
+    for _ in 0..<(try reader.short()) {
+      uses.append(Use(grant: try reader.bytes(Grant.identifierByteCount), count: try reader.short()))
+    }
+    for _ in 0..<(try reader.byte()) {
+      guests.append(KeyName(key: try reader.bytes(NoiseSize.keyByteCount), name: try reader.name()))
+    }
+    guard reader.isAtEnd, owners.count <= Self.ownerLimit, lists.count <= Self.listLimit, uses.count <= Self.useLimit,
+      guests.count <= Self.guestLimit
+    else { throw .wrongLength }
+  }
+
+  // MARK: Rules
+
+  func signer(_ signingKey: [UInt8]) -> Owner? { owners.first { $0.signingKey == signingKey } }
+
+  func useCount(of grant: [UInt8]) -> UInt16 { uses.first { $0.grant == grant }?.count ?? 0 }
+
+  /// To make room, the grant that was counted first is forgotten: that of a thousand other guests.
+  mutating func count(_ grant: [UInt8]) {
+    let before = useCount(of: grant)
+    uses.removeAll { $0.grant == grant }
+    if uses.count >= Self.useLimit { uses.removeFirst() }
+    uses.append(Use(grant: grant, count: before == .max ? .max : before + 1))
+  }
+
+  /// - Returns: whether the guest was not known by this name.
+  mutating func remember(_ guest: KeyName) -> Bool {
+    guard !guests.contains(guest) else { return false }
+    guests.removeAll { $0.key == guest.key }
+    if guests.count >= Self.guestLimit { guests.removeFirst() }
+    guests.append(guest)
+    return true
+  }
+
+  /// - Returns: whether there is room for it.
+  mutating func introduce(_ owner: Owner) -> Bool {
+    owners.removeAll { $0.phone == owner.phone }
+    guard owners.count < Self.ownerLimit else { return false }
+    owners.append(owner)
+    return true
+  }
+
+  mutating func accept(_ list: RevocationList) -> Bool {
+    lists.removeAll { $0.issuer == list.issuer }
+    guard lists.count < Self.listLimit else { return false }
+    lists.append(list)
+    return true
+  }
+}
+
+/// Reads bytes whose number depends on what is in them.
+private struct BoundedReader {
+  private let content: [UInt8]
+  private var position = 0
+
+  init(_ bytes: [UInt8]) { content = bytes }
+
+  var isAtEnd: Bool { position == content.count }
+
+  mutating func bytes(_ count: Int) throws(LockMessageError) -> [UInt8] {
+    guard count <= content.count - position else { throw .wrongLength }
+    defer { position += count }
+    return Array(content[position..<position + count])
+  }
+
+  mutating func byte() throws(LockMessageError) -> UInt8 { try bytes(1)[0] }
+
+  mutating func short() throws(LockMessageError) -> UInt16 {
+    let pair = try bytes(2)
+    return UInt16(pair[0]) << 8 | UInt16(pair[1])
+  }
+
+  mutating func integer() throws(LockMessageError) -> Int64 {
+    var value: UInt64 = 0
+    for byte in try bytes(8) { value = value << 8 | UInt64(byte) }
+    return Int64(bitPattern: value)
+  }
+
+  mutating func name() throws(LockMessageError) -> [UInt8] {
+    let count = Int(try byte())
+    guard count <= KeyName.nameByteLimit else { throw .unknownValue }
+    return try bytes(count)
+  }
+}

@@ -1,0 +1,186 @@
+import LockProtocol
+
+/// Who may do what.
+extension LockFirmware {
+  /// Whether the phone is an owner's: enrolled, and not revoked by another owner.
+  func isOwner(_ phone: [UInt8]) -> Bool {
+    configuration.enrolledPhones.contains(phone) && !isRevoked(phone: phone)
+  }
+
+  /// Whether a phone's proven key entitles it to be heard: an owner's, or a guest's who brings a grant for it that an owner
+  /// has signed. Whether the grant allows the command now is another question (`refusal`).
+  func admits(_ phone: [UInt8], _ grant: [UInt8]) -> Bool {
+    if grant.isEmpty { return isOwner(phone) }
+    guard let grant = try? Grant(decoding: grant) else { return false }
+    return grant.lock == configuration.identity && grant.phone == phone && isBelieved(grant.issuer)
+      && grant.isSigned(using: Cryptography.self)
+  }
+
+  /// The same, for anyone who asks.
+  package func wouldAdmit(_ phone: [UInt8], _ grant: [UInt8]) -> Bool { admits(phone, grant) }
+
+  /// Whether the lock believes what is signed with this key: an owner's who has introduced it, and who is still an owner.
+  func isBelieved(_ signingKey: [UInt8]) -> Bool {
+    guard let owner = access.signer(signingKey) else { return false }
+    return isOwner(owner.phone)
+  }
+
+  /// What an owner has revoked stays revoked, whatever becomes of that owner.
+  func isRevoked(phone: [UInt8]) -> Bool { access.lists.contains { $0.revokes(phone: phone) } }
+
+  /// Why a grant does not allow a command now; `nil` if it does.
+  func refusal(of grant: Grant, for command: LockCommand.Kind) -> LockResult? {
+    if isRevoked(phone: grant.phone) || access.lists.contains(where: { $0.revokes(grant: grant.identifier) }) {
+      return .revoked
+    }
+    let needed: Grant.Permissions =
+      switch command {
+      case .lock: .lock
+      case .unlock, .unlockUnlessHome, .unlockUnlessInside, .unlockIfLeft: .unlock
+      case .status: []
+      }
+    guard grant.permissions.isSuperset(of: needed) else { return .notPermitted }
+    if grant.schedule.needsClock {
+      guard let (earliest, latest) = trustedTime else { return .clockUnknown }
+      // The clock may be wrong: the grant must count at every time that it may be.
+      for time in [earliest, latest] {
+        switch grant.schedule.verdict(at: time) {
+        case .counts: break
+        case .tooEarly, .outsideHours: return .outsideSchedule
+        case .over: return .expired
+        }
+      }
+    }
+    if needed == .unlock, grant.uses > 0, access.useCount(of: grant.identifier) >= grant.uses { return .usedUp }
+    return nil
+  }
+
+  /// The earliest and the latest that it may be, in seconds since 1970-01-01 UTC, or `nil` if no owner has set the clock
+  /// since it began to run. Without it, nothing that depends on the time is allowed.
+  var trustedTime: (earliest: Int64, latest: Int64)? {
+    guard let clock = access.clock, clock.boot == configuration.boot, now >= clock.milliseconds else { return nil }
+    let elapsed = now - clock.milliseconds
+    let time = clock.unixSeconds + elapsed / 1000
+    let error = 1 + elapsed / 1000 * LockLimit.clockDriftPerMillion / 1_000_000
+    return (time - error, time + error)
+  }
+
+  /// The grant with which this phone is here.
+  func grant(of phone: [UInt8]) -> Grant? { links.last { $0.phone == phone }?.grant }
+
+  /// A counted grant opens: that is stored before the record, so before the bolt turns. If it can't be, the bolt stays.
+  mutating func countUse(_ movement: Movement) {
+    guard movement.target == .unlocked, movement.cause == .phone, let phone = movement.key?.phone,
+      let grant = grant(of: phone), grant.uses > 0
+    else { return }
+    access.count(grant.identifier)
+    storeAccess()
+  }
+
+  mutating func storeAccess() { effects.append(.storeAccess(access.encoded)) }
+
+  // MARK: What phones tell
+
+  mutating func setClock(_ unixSeconds: Int64, _ asked: Asked) {
+    guard isOwner(asked.phone) else { return reply(asked, .notEntitled) }
+    guard LockLimit.possibleTimes.contains(unixSeconds) else { return reply(asked, .malformed) }
+    let previous = access
+    access.clock = AccessState.Clock(boot: configuration.boot, milliseconds: now, unixSeconds: unixSeconds)
+    store(asked, .clockSet, number: UInt64(bitPattern: unixSeconds), previous)
+  }
+
+  mutating func introduce(_ signingKey: [UInt8], _ name: [UInt8], _ asked: Asked) {
+    guard isOwner(asked.phone) else { return reply(asked, .notEntitled) }
+    // A key belongs to one owner. Otherwise one owner could make another's signatures void.
+    if let signer = access.signer(signingKey), signer.phone != asked.phone { return reply(asked, .notBelieved) }
+    let owner = AccessState.Owner(phone: asked.phone, signingKey: signingKey, name: name)
+    guard !access.owners.contains(owner) else { return reply(asked, .done) }
+    let previous = access
+    guard access.introduce(owner) else {
+      access = previous
+      return reply(asked, .noRoom)
+    }
+    store(asked, .ownerIntroduced, number: 0, previous)
+  }
+
+  mutating func deliver(_ bytes: [UInt8], _ asked: Asked) {
+    guard let list = try? RevocationList(decoding: bytes) else { return reply(asked, .malformed) }
+    guard list.lock == configuration.identity, isBelieved(list.issuer), list.isSigned(using: Cryptography.self) else {
+      return reply(asked, .notBelieved)
+    }
+    if let known = access.lists.first(where: { $0.issuer == list.issuer }) {
+      if known == list { return reply(asked, .done) }
+      guard list.version > known.version else {
+        var writer = ByteWriter()
+        writer.write(known.version)
+        return reply(asked, .older, writer.bytes)
+      }
+    }
+    let previous = access
+    guard access.accept(list) else {
+      access = previous
+      return reply(asked, .noRoom)
+    }
+    store(asked, .listAccepted, number: list.version, previous)
+  }
+
+  /// Stores what was told, then its record, then replies.
+  private mutating func store(_ asked: Asked, _ change: AccessChange, number: UInt64, _ previous: AccessState) {
+    storeAccess()
+    append(
+      LockRecord(change, index: nextRecordIndex, unixSeconds: time.unixSeconds, phone: asked.phone, number: number),
+      then: .told(asked, previous))
+  }
+
+  /// What was told is stored, so it counts.
+  mutating func told(_ asked: Asked) {
+    effects.append(.note(.accessChanged))
+    reply(asked, .done)
+    // Who was revoked is nobody any more.
+    for index in links.indices {
+      guard let phone = links[index].phone else { continue }
+      let isGuest = links[index].grant.map { refusal(of: $0, for: .status) == nil } ?? false
+      guard !isOwner(phone), !isGuest else { continue }
+      links[index].phone = nil
+      links[index].grant = nil
+      links[index].conversations = []
+    }
+  }
+
+  /// What was told can't be stored, so it does not count.
+  mutating func untold(_ asked: Asked, _ previous: AccessState) {
+    access = previous
+    reply(asked, .failed)
+  }
+
+  mutating func replyNames(from: UInt8, _ asked: Asked) {
+    guard isOwner(asked.phone) || grant(of: asked.phone)?.permissions.contains(.readLog) == true else {
+      return reply(asked, .notEntitled)
+    }
+    let all = access.owners.map { KeyName(key: $0.phone, name: $0.name) } + access.guests
+    let names = Array(all.dropFirst(Int(from)).prefix(KeyName.maximumCount))
+    reply(asked, .done, KeyName.encoded(names, ofAll: all.count))
+  }
+
+  mutating func reply(_ asked: Asked, _ status: LockReplyStatus, _ body: [UInt8] = []) {
+    reply(LockReply(asked.kind, status, body), to: asked.central, asked.tag)
+  }
+}
+
+/// Who asks something, and where the reply goes.
+struct Asked: Sendable {
+  var central: CentralIdentifier
+  var tag: UInt8
+  var phone: [UInt8]
+  var kind: LockRequest.Kind
+}
+
+/// What owners can change over the air, as the log has it.
+package enum AccessChange: UInt8, Equatable, Sendable {
+  /// An owner has introduced a signing key.
+  case ownerIntroduced = 1
+  /// A newer revocation list; its version is the record's number.
+  case listAccepted = 2
+  /// The clock was set; the record's number is the time.
+  case clockSet = 3
+}
