@@ -107,7 +107,6 @@ extension HomePolicy {
       // More evidence of an approach changes nothing: the person inside decides, or this phone's own.
       giveUp()
       ask(.somebodyInside, at: time)
-    case .refused: conclude(opening)
     }
     if state.opening == nil { concludeWord(answer == .done ? .done : .failed) }
     store()
