@@ -105,7 +105,10 @@ package enum HomeAnswer: Sendable, Hashable {
   /// The bolt was locked while a phone was here, or the door's sensor shows that this phone has not left; and a phone that
   /// never left could have made this approach.
   case lockedAtHome
-  /// The lock does not allow it to this phone now, whatever it tries.
+  /// Somebody locked the bolt from inside and has not come out since.
+  case somebodyInside
+  /// The lock can't or may not move its bolt for this phone now, and asking again does not help: its battery, its mode, or the
+  /// guest's grant.
   case refused
 }
 
@@ -173,6 +176,8 @@ package enum Doubt: String, Sendable, Hashable {
   case noSignal
   /// The bolt was locked while a phone was here, and there is not enough evidence that this phone left and came back.
   case lockedAtHome
+  /// Somebody locked the bolt from inside, and the door has not been opened since.
+  case somebodyInside
 }
 
 /// The outcome of a person's command.

@@ -13,6 +13,10 @@ extension Recorded {
     case boltMoved = "bolt.moved"
     case boltJammed = "bolt.jammed"
     case boltInterrupted = "bolt.interrupted"
+    case alarmRaised = "alarm.raised"
+    case alarmCleared = "alarm.cleared"
+    case batteryChanged = "battery.changed"
+    case modeChanged = "mode.changed"
 
     package static let processes = [Recorded.lock]
 
@@ -29,6 +33,9 @@ extension Recorded {
       case .accessChanged: []
       case .boltMoved, .boltJammed: [.to, .cause, .record]
       case .boltInterrupted: [.record]
+      case .alarmRaised, .alarmCleared: [.alarm, .record]
+      case .batteryChanged: [.level, .percent]
+      case .modeChanged: [.mode]
       }
     }
   }

@@ -136,6 +136,7 @@ final class AgentApp: @unchecked Sendable {
       switch doubt {
       case .noApproach: "nothing shows that you came to it"
       case .noSignal: "the link's signal can't be read"
+      case .somebodyInside: "somebody inside has locked it"
       case .lockedAtHome: "somebody was at home when it was locked, or you have not left through it"
       }
     UserAlert.show("You seem to be at your locked door, but \(reason). To open it: latchkey unlock")
@@ -333,7 +334,9 @@ extension HomeAnswer {
     case .unknownOperation: self = .unknownOperation
     case .failed, .doorOpen, .busy: self = .failed
     case .lockedAtHome: self = .lockedAtHome
-    case .outsideSchedule, .expired, .revoked, .usedUp, .clockUnknown, .notPermitted: self = .refused
+    case .somebodyInside: self = .somebodyInside
+    case .insufficientBattery, .restricted, .outsideSchedule, .expired, .revoked, .usedUp, .clockUnknown, .notPermitted:
+      self = .refused
     }
   }
 }

@@ -35,6 +35,9 @@ struct DoorReports {
     case .failed: UserReport.movement("not unlocked: its bolt did not move", of: subject)
     case .doorOpen: UserReport.movement("not unlocked: the door is open", of: subject)
     case .busy: UserReport.movement("not unlocked: the lock is busy", of: subject)
+    case .somebodyInside: UserReport.movement("not unlocked: somebody inside has locked it", of: subject)
+    case .insufficientBattery: UserReport.movement("not unlocked: its battery is empty", of: subject)
+    case .restricted: UserReport.movement("not unlocked: its mode does not allow it", of: subject)
     case .outsideSchedule, .expired, .revoked, .usedUp, .clockUnknown, .notPermitted:
       UserReport.movement("not unlocked: \(answer.result.refusal)", of: subject)
     case .lockedAtHome:

@@ -33,6 +33,10 @@ struct Bench {
   /// Turns of the bolt so far, with the length of the log when each began.
   var turns: [(target: BoltTarget, logCount: Int)] = []
   var door = DoorState.closed
+  /// How many times the motor was told to stop.
+  var stops = 0
+  /// What the lock stores of its mode.
+  var mode = OperatingMode.normal
   var offers: [UInt64: [UInt8]] = [:]
   var answers: [UInt64: [[UInt8]]] = [:]
   /// Replies on their way to each phone, sealed.
@@ -92,6 +96,10 @@ struct Bench {
       case .storeAccess(let content):
         access = (try? AccessState(decoding: content)) ?? AccessState()
         #expect(access.encoded == content)
+      // The bolt may arrive all the same.
+      case .stopBolt: stops += 1
+      case .storeMode(let mode): self.mode = mode
+      case .forgetPhones: configuration.enrolledPhones = []
       case .note(let note): notes.append(note)
       }
     }
@@ -148,7 +156,7 @@ struct Bench {
     offers = [:]
     firmware = LockFirmware(
       configuration, staticKey: lockKey, using: SwiftCryptography(), records: log.suffix(200),
-      trusted: trusted, access: access, position: position, door: door, at: time)
+      trusted: trusted, access: access, position: position, door: door, mode: mode, at: time)
     happens(.timePassed)
   }
 

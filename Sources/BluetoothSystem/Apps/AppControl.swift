@@ -81,7 +81,7 @@ extension BluetoothSystem {
     failActions(ofApp: name, onlyTold: false, "The app was quit.")
     persistApp(name)
     end(name, because: "quit")
-    for key in managers.keys.sorted() where key.app == name { removeManager(key) }
+    for key in managers.keys where key.app == name { removeManager(key) }
   }
 
   /// The switch in Settings. Switching Bluetooth off clears the preserved state of apps that are not running.
@@ -93,7 +93,7 @@ extension BluetoothSystem {
         adapter, .set(\Adapter1.powered, to: on), for: .ignored)
     }
     guard !on else { return }
-    for key in managers.keys.sorted() {
+    for key in managers.keys {
       guard let app = apps[key.app], app.process == nil, app.state == .notRunning, !app.declaration.keepAlive else {
         continue
       }

@@ -112,6 +112,7 @@ extension LockFirmware {
     let isOfEarlierRun = refusal == .authenticationFailed && (links[index].earlierRunUntil ?? now) > now
     links[index].earlierRunUntil = nil
     refuse(central, isOfEarlierRun ? .earlierRun : RefusalReason(refusal))
+    if failures.isWindowFull(at: now) { tooManyWrongCodes() }
     if let blockedUntil = failures.blockedUntil(central, at: now) { links[index].nextOffer = blockedUntil }
   }
 

@@ -9,6 +9,12 @@ package struct LockRecord: Equatable, Sendable {
     case outcome = 2
     /// A command that moved nothing, and why.
     case command = 3
+    /// An alarm, with its number in `detail`.
+    case alarm = 16
+    /// The reason for an alarm is gone.
+    case alarmCleared = 17
+    /// The operating mode was set, with its number in `detail`.
+    case mode = 18
     /// An owner has told the lock something over the air (`change`). Target, cause and result say nothing.
     case access = 32
   }
@@ -26,12 +32,12 @@ package struct LockRecord: Equatable, Sendable {
   package var phone: [UInt8]
   /// The command's operation, or 0 if there was none.
   package var operation: UInt64
-  /// What an owner has told.
-  package var change: AccessChange?
+  /// A `LockAlarm`, an `OperatingMode`, an `AccessChange`, or the `HandSide` of a movement by hand. Otherwise 0.
+  package var detail: UInt8
 
   package init(
     _ kind: Kind, index: UInt64, unixSeconds: Int64, target: BoltTarget, cause: MovementCause, result: LockResult,
-    phone: [UInt8], operation: UInt64
+    phone: [UInt8], operation: UInt64, detail: UInt8 = 0
   ) {
     self.kind = kind
     self.index = index
@@ -41,15 +47,18 @@ package struct LockRecord: Equatable, Sendable {
     self.result = result
     self.phone = phone
     self.operation = operation
+    self.detail = detail
   }
 
   /// A record of what an owner has told.
   package init(_ change: AccessChange, index: UInt64, unixSeconds: Int64, phone: [UInt8], number: UInt64) {
     self.init(
       .access, index: index, unixSeconds: unixSeconds, target: .locked, cause: .phone, result: .done, phone: phone,
-      operation: number)
-    self.change = change
+      operation: number, detail: change.rawValue)
   }
+
+  /// What an owner has told, if this record is about that.
+  package var change: AccessChange? { kind == .access ? AccessChange(rawValue: detail) : nil }
 
   /// Whether it says that the bolt has reached an end.
   var isMovementDone: Bool { kind == .outcome && result == .done || kind == .movement && cause == .hand }
@@ -68,7 +77,8 @@ package struct LockRecord: Equatable, Sendable {
     writer.write(target.rawValue)
     writer.write(cause.rawValue)
     writer.write(result.rawValue)
-    writer.write([change?.rawValue ?? 0, 0, 0])
+    writer.write(detail)
+    writer.write([0, 0])
     writer.write(index)
     writer.write(UInt64(bitPattern: unixSeconds))
     writer.write(operation)
@@ -81,18 +91,24 @@ package struct LockRecord: Equatable, Sendable {
     var reader = try ByteReader(bytes, count: Self.byteCount)
     guard reader.readByte() == Self.formatVersion else { throw .unknownVersion }
     guard let kind = Kind(rawValue: reader.readByte()), let target = BoltTarget(rawValue: reader.readByte()),
-      let cause = MovementCause(rawValue: reader.readByte()), let result = LockResult(rawValue: reader.readByte())
+      let cause = MovementCause(rawValue: reader.readByte()), let result = LockResult(rawValue: reader.readByte()),
+      case let detail = reader.readByte(), reader.readBytes(2) == [0, 0], Self.isKnown(detail, in: kind, cause)
     else { throw .unknownValue }
-    let change = AccessChange(rawValue: reader.readByte())
-    guard (change != nil) == (kind == .access), kind == .access || bytes[5] == 0, reader.readBytes(2) == [0, 0] else {
-      throw .unknownValue
-    }
     let index = reader.readUInt64()
     let unixSeconds = Int64(bitPattern: reader.readUInt64())
     let operation = reader.readUInt64()
     self.init(
       kind, index: index, unixSeconds: unixSeconds, target: target, cause: cause, result: result,
-      phone: reader.readBytes(NoiseSize.keyByteCount), operation: operation)
-    self.change = change
+      phone: reader.readBytes(NoiseSize.keyByteCount), operation: operation, detail: detail)
+  }
+
+  private static func isKnown(_ detail: UInt8, in kind: Kind, _ cause: MovementCause) -> Bool {
+    switch (kind, cause) {
+    case (.alarm, _), (.alarmCleared, _): LockAlarm(rawValue: detail) != nil
+    case (.access, _): AccessChange(rawValue: detail) != nil
+    case (.mode, _): OperatingMode(rawValue: detail) != nil
+    case (.movement, .hand): HandSide(rawValue: detail) != nil
+    default: detail == 0
+    }
   }
 }

@@ -90,6 +90,13 @@ package struct LockConfiguration: Sendable {
   package var turnTimeoutMilliseconds: Int64 = 5_000
   /// How long the lock waits before it tries again to lock by itself, after a failure.
   package var retryDelayMilliseconds: Int64 = 30_000
+  /// Whether the door has a sensor. Without one it counts as closed.
+  package var hasDoorSensor = true
+  /// How long the door may stand open before it counts as ajar, or `nil` for any time.
+  package var ajarDelayMilliseconds: Int64? = defaultAjarDelayMilliseconds
+  package static let defaultAjarDelayMilliseconds: Int64 = 300_000
+  /// What the battery must have left for what.
+  package var battery = BatteryThresholds()
 
   package init(identity: LockIdentity, enrolledPhones: [[UInt8]]) {
     self.identity = identity
@@ -124,6 +131,10 @@ package enum LockLimit {
   package static let windowMilliseconds: Int64 = 60_000
   /// The least time between an offer and the one after it that asks for a look, in milliseconds.
   package static let lookPauseMilliseconds: Int64 = 1_000
+  /// The least time between two alarms about strangers' writes, in milliseconds: a flood fills no log.
+  package static let wrongCodeAlarmPauseMilliseconds: Int64 = 600_000
+  /// How long the reset button must be held, in milliseconds.
+  package static let resetHoldMilliseconds: Int64 = 10_000
   /// How many times the lock tries again by itself to lock.
   package static let lockAttempts = 3
 }
@@ -150,8 +161,22 @@ package enum LockEvent: Equatable, Sendable {
   /// The bolt has come to rest after `turnBolt`.
   case boltStopped(BoltPosition)
   /// Someone turned the bolt by hand.
-  case boltTurnedByHand(BoltPosition)
+  case boltTurnedByHand(BoltPosition, from: HandSide = .unknown)
   case doorChanged(DoorState)
+  /// The switches show this position, and neither the motor nor a hand accounts for it.
+  case boltFound(BoltPosition)
+  /// Nothing is known of the mechanism any more: its driver has ended, hangs, or contradicts its switches.
+  case mechanismFailed
+  /// The mechanism answers again, or for the first time. Its switches show this.
+  case mechanismRestored(BoltPosition, DoorState)
+  /// The battery's charge in percent, or `nil` if there is no battery.
+  case batteryChanged(UInt8?)
+  /// The lock's cover was taken off, or put back.
+  case tamperChanged(isOpen: Bool)
+  /// Someone inside set the operating mode, with the lock's own button.
+  case modeSet(OperatingMode)
+  /// The reset button on the inside is pressed, or let go.
+  case resetButton(isPressed: Bool)
 }
 
 /// What a lock wants done.
@@ -178,6 +203,12 @@ package enum LockEffect: Equatable, Sendable {
   case storeAccess([UInt8])
   /// Turn the bolt, then report `boltStopped`.
   case turnBolt(BoltTarget)
+  /// Stop the motor: the turn has taken too long, and counts as jammed. Nothing waits for this.
+  case stopBolt
+  /// Keep this mode for the next start, durably.
+  case storeMode(OperatingMode)
+  /// Factory reset: forget every phone, durably.
+  case forgetPhones
   /// For observers; nothing depends on it.
   case note(LockNote)
 }
@@ -200,6 +231,10 @@ package enum LockNote: Equatable, Sendable {
   case accessChanged
   /// A record could not be stored, so what it was for does not happen.
   case recordFailed(UInt64)
+  case alarmRaised(LockAlarm, record: UInt64)
+  case alarmCleared(LockAlarm, record: UInt64)
+  case batteryChanged(BatteryLevel, percent: UInt8)
+  case modeChanged(OperatingMode)
 }
 
 /// Why a command was refused. The central is told only that it was.
@@ -231,4 +266,7 @@ package enum MovementCause: UInt8, Equatable, Sendable {
   case relock = 3
   /// The thumb-turn.
   case hand = 4
+  /// The switches show a position that the log does not account for, for example after a turn by hand while the lock had
+  /// no power.
+  case unexplained = 16
 }

@@ -13,7 +13,7 @@ final class LockApp: @unchecked Sendable {
   // Everything here happens on the main queue.
   private var firmware: LockFirmware<SwiftCryptography>
   private let log: RecordLog
-  private let mechanism: SimulatedMechanism
+  private let mechanism: any LockMechanism
   private let time: any TimeSource
   private let logger: Logger
   private let keys: LockKeys
@@ -21,6 +21,7 @@ final class LockApp: @unchecked Sendable {
   private let access: AccessStore
   /// What was to be stored before the next record is not.
   private var hasAccessFailed = false
+  private let settings: LockSettings
   private var refusals = RefusalLines()
   private var reports = DoorReports()
   private var radio: LockPeripheral?
@@ -37,10 +38,11 @@ final class LockApp: @unchecked Sendable {
 
   init(
     _ configuration: LockConfiguration, keys: LockKeys, log: RecordLog, trusted: TrustedStore, access: AccessStore,
-    mechanism: SimulatedMechanism, time: any TimeSource, logger: Logger
+    settings: LockSettings, mechanism: any LockMechanism, time: any TimeSource, logger: Logger
   ) throws {
     self.trusted = trusted
     self.access = access
+    self.settings = settings
     self.keys = keys
     self.log = log
     self.mechanism = mechanism
@@ -49,6 +51,7 @@ final class LockApp: @unchecked Sendable {
     firmware = LockFirmware(
       configuration, staticKey: keys.staticKey, using: SwiftCryptography(), records: log.latest,
       trusted: trusted.read(), access: try access.read(), position: mechanism.position, door: mechanism.door,
+      mode: settings.mode,
       at: LockTime(time))
   }
 
@@ -60,9 +63,10 @@ final class LockApp: @unchecked Sendable {
       Recorded.Lock.started,
       [.bolt: mechanism.positionWord, .door: mechanism.doorWord, .records: String(log.recordCount)])
     endOnSignal()
+    mechanism.start()
     happens(.timePassed)
     radio = LockPeripheral(self, logger: logger)
-    reports.tell(mechanism)
+    tellUser()
     socket.start()
   }
 
@@ -110,9 +114,16 @@ final class LockApp: @unchecked Sendable {
     }
     isHandling = false
     // The user is told of nothing before the lock has its radio.
-    if radio != nil { reports.tell(mechanism) }
+    if radio != nil { tellUser() }
     alarm?.set(firmware.nextDeadline.map { Instant(nanoseconds: $0.milliseconds * 1_000_000) })
     if isEnding, mechanism.turning == nil { end() }
+  }
+
+  private func tellUser() {
+    reports.tell(
+      firmware.lockState, firmware.doorState, isTurning: mechanism.turning != nil,
+      isWorking: !firmware.isMechanismFailed,
+      firmware.battery)
   }
 
   private func perform(_ effect: LockEffect) {
@@ -143,7 +154,16 @@ final class LockApp: @unchecked Sendable {
         hasAccessFailed = true
       }
     case .turnBolt(let target): mechanism.turn(to: target)
+    case .stopBolt: mechanism.stop()
+    case .storeMode(let mode): keep { try settings.write(mode) }
+    case .forgetPhones: keep { try settings.forget(keys) }
     case .note(let note): tell(note)
+    }
+  }
+
+  private func keep(_ write: () throws -> Void) {
+    do { try write() } catch {
+      logger.error("the lock's settings can't be stored, and hold until its next start: \(error)")
     }
   }
 
@@ -173,46 +193,48 @@ final class LockApp: @unchecked Sendable {
     case .accessChanged: logger.record(Recorded.Lock.accessChanged)
     case .turnWasInterrupted(let record):
       logger.record(Recorded.Lock.boltInterrupted, [.record: String(record)], level: .warning)
+    case .alarmRaised(let alarm, let record):
+      logger.record(Recorded.Lock.alarmRaised, [.alarm: "\(alarm)", .record: String(record)], level: .warning)
+    case .alarmCleared(let alarm, let record):
+      logger.record(Recorded.Lock.alarmCleared, [.alarm: "\(alarm)", .record: String(record)])
+    case .batteryChanged(let level, let percent):
+      logger.record(
+        Recorded.Lock.batteryChanged, [.level: "\(level)", .percent: String(percent)],
+        level: level == .ok ? .info : .warning)
+    case .modeChanged(let mode): logger.record(Recorded.Lock.modeChanged, [.mode: "\(mode)"])
     case .recordFailed(let record): logger.error("the bolt stays as it is: record \(record) was not stored")
     }
   }
 
   // MARK: World
 
-  private struct HardwareRequest: Decodable {
-    var door: String?
-    var turn: String?
-    var status: Bool?
-  }
-
   private struct HardwareStatus: Encodable {
     var bolt: String
     var door: String
     var isTurning: Bool
     var records: Int
+    var lockState: String
+    var doorState: String
+    var mode: String
+    var alarms: [String]
+    var battery: Int?
+    var batteryLevel: String?
   }
 
   /// Answers one line of the hardware socket.
   func answerHardware(_ line: String) -> String {
-    guard let request = try? JSONDecoder().decode(HardwareRequest.self, from: Data(line.utf8)) else {
-      return
-        #"{"error":"not a request: {\"door\":\"open\"|\"shut\"}, {\"turn\":\"locked\"|\"unlocked\"}, {\"status\":true}"}"#
-    }
-    if let word = request.door {
-      guard let found = SimulatedMechanism.doors.first(where: { $0.word == word }) else {
-        return #"{"error":"a door is open or shut"}"#
+    guard let request = HardwareRequest(line: line) else { return HardwareRequest.help }
+    if request.isAction {
+      do throws(MechanismError) { try mechanism.perform(request) } catch {
+        return #"{"error":\#(error.description.debugDescription)}"#
       }
-      mechanism.move(door: found.value)
     }
-    if let word = request.turn {
-      guard word == "locked" || word == "unlocked" else {
-        return #"{"error":"a bolt is turned to locked or to unlocked"}"#
-      }
-      mechanism.turnByHand(to: word == "locked" ? .locked : .unlocked)
-    }
+    let battery = firmware.battery.percent
     let status = HardwareStatus(
       bolt: mechanism.positionWord, door: mechanism.doorWord, isTurning: mechanism.turning != nil,
-      records: Int(clamping: log.recordCount))
+      records: Int(clamping: log.recordCount), lockState: "\(firmware.lockState)", doorState: "\(firmware.doorState)",
+      mode: "\(firmware.mode)", alarms: firmware.alarms.map { "\($0)" }, battery: battery.map { Int($0) },
+      batteryLevel: battery.map { _ in "\(firmware.battery.level)" })
     let encoder = JSONEncoder()
     encoder.outputFormatting = .sortedKeys
     guard let data = try? encoder.encode(status) else { return #"{"error":"no status"}"# }
@@ -235,6 +257,7 @@ final class LockApp: @unchecked Sendable {
   }
 
   private func end() {
+    mechanism.end()
     logger.info("the lock ends on SIGTERM")
     exit(0)
   }
