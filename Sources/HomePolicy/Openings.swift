@@ -89,7 +89,7 @@ extension HomePolicy {
     if isErrand { concludeErrand(.answered) }
     guard let opening = state.opening, opening.isWritten, opening.operation == awaited.operation else { return }
     switch answer {
-    case .done, .refused: conclude(opening)
+    case .done: conclude(opening)
     case .unknownOperation where isOlderLock && state.hasLeft == true:
       isNotBelieved(opening, at: time, using: &random)
     case .unknownOperation:
@@ -107,6 +107,7 @@ extension HomePolicy {
       // More evidence of an approach changes nothing: the person inside decides, or this phone's own.
       giveUp()
       ask(.somebodyInside, at: time)
+    case .refused: conclude(opening)
     }
     if state.opening == nil { concludeWord(answer == .done ? .done : .failed) }
     store()

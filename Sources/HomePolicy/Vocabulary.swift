@@ -107,8 +107,8 @@ package enum HomeAnswer: Sendable, Hashable {
   case lockedAtHome
   /// Somebody locked the bolt from inside and has not come out since.
   case somebodyInside
-  /// The lock can't or may not move its bolt now, and asking again does not help: its battery, its mode, or what a guest
-  /// may do.
+  /// The lock can't or may not move its bolt for this phone now, and asking again does not help: its battery, its mode, or the
+  /// guest's grant.
   case refused
 }
 

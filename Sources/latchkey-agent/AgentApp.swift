@@ -335,8 +335,8 @@ extension HomeAnswer {
     case .failed, .doorOpen, .busy: self = .failed
     case .lockedAtHome: self = .lockedAtHome
     case .somebodyInside: self = .somebodyInside
-    case .insufficientBattery, .restricted: self = .refused
-    case .outsideSchedule, .expired, .revoked, .usedUp, .clockUnknown, .notPermitted: self = .refused
+    case .insufficientBattery, .restricted, .outsideSchedule, .expired, .revoked, .usedUp, .clockUnknown, .notPermitted:
+      self = .refused
     }
   }
 }

@@ -64,10 +64,14 @@ enum RecordText {
       case "leaving": "because its owner has left"
       case "relock": "by itself"
       case "hand": "by hand"
+      case "unexplained": "for no reason that the lock knows"
       case let other: other
       }
     switch (record.kind, record.result) {
     case ("access", _): return access(record)
+    case ("alarm", _): return "alarm: \(alarm(record.cause))"
+    case ("alarmCleared", _): return "no more: \(alarm(record.cause))"
+    case ("mode", _): return "the mode was set to \(record.cause)"
     case ("movement", _) where record.cause == "hand": return "\(record.bolt) \(why)"
     case ("movement", _): return "begins to \(verb), \(why)"
     case ("outcome", "done"): return "\(record.bolt), \(why)"
@@ -77,6 +81,9 @@ enum RecordText {
     case (_, "doorOpen"): return "asked to \(verb), \(why): the door was open"
     case (_, "busy"): return "asked to \(verb), \(why), while the bolt was moving"
     case (_, "lockedAtHome"): return "asked to \(verb), \(why): refused, because nothing showed that the phone had left"
+    case (_, "insufficientBattery"): return "asked to \(verb), \(why): the battery was too low"
+    case (_, "somebodyInside"): return "asked to \(verb), \(why): refused, because somebody inside had locked"
+    case (_, "restricted"): return "asked to \(verb), \(why): refused by the lock's mode"
     case (_, "outsideSchedule"): return "asked to \(verb), \(why): refused, not at this time"
     case (_, "expired"): return "asked to \(verb), \(why): refused, the invitation is over"
     case (_, "revoked"): return "asked to \(verb), \(why): refused, the invitation was revoked"
@@ -84,6 +91,21 @@ enum RecordText {
     case (_, "clockUnknown"): return "asked to \(verb), \(why): refused, the lock does not know the time"
     case (_, "notPermitted"): return "asked to \(verb), \(why): refused, the invitation does not allow it"
     case (_, let result): return "asked to \(verb), \(why): \(result)"
+    }
+  }
+
+  private static func alarm(_ name: String) -> String {
+    switch name {
+    case "lockJammed": "the bolt is jammed"
+    case "lockFactoryReset": "the lock was reset, and has forgotten its phones"
+    case "wrongCodeEntryLimit": "strangers have tried too often"
+    case "frontEscutcheonRemoved": "the lock's cover is off"
+    case "doorForcedOpen": "the door was forced open"
+    case "doorAjar": "the door stands open"
+    case "mechanismFailed": "nothing is known of the bolt"
+    case "batteryCritical": "the battery is nearly empty"
+    case "batteryEmpty": "the battery is empty"
+    default: name
     }
   }
 

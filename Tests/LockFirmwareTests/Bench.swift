@@ -93,13 +93,13 @@ struct Bench {
         turning = target
         position = .between
       case .storeTrusted(let trusted): self.trusted = trusted
+      case .storeAccess(let content):
+        access = (try? AccessState(decoding: content)) ?? AccessState()
+        #expect(access.encoded == content)
       // The bolt may arrive all the same.
       case .stopBolt: stops += 1
       case .storeMode(let mode): self.mode = mode
       case .forgetPhones: configuration.enrolledPhones = []
-      case .storeAccess(let content):
-        access = (try? AccessState(decoding: content)) ?? AccessState()
-        #expect(access.encoded == content)
       case .note(let note): notes.append(note)
       }
     }

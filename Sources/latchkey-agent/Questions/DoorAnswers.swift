@@ -60,8 +60,20 @@ extension RecordAnswer {
     let name = record.phone == own ? "this phone" : names[record.phone] ?? "phone \(key.prefix(8))"
     self.init(
       index: record.index, unixSeconds: record.unixSeconds, kind: "\(record.kind)", bolt: "\(record.target)",
-      cause: record.change.map { "\($0)" } ?? "\(record.cause)", result: "\(record.result)", by: isOfPhone ? name : nil,
+      cause: Self.cause(record), result: "\(record.result)", by: isOfPhone ? name : nil,
       key: isOfPhone ? key : nil)
+  }
+}
+
+extension RecordAnswer {
+  /// Why, or what the record is about.
+  private static func cause(_ record: LockRecord) -> String {
+    switch record.kind {
+    case .movement, .outcome, .command: "\(record.cause)"
+    case .alarm, .alarmCleared: LockAlarm(rawValue: record.detail).map { "\($0)" } ?? "unknown"
+    case .mode: OperatingMode(rawValue: record.detail).map { "\($0)" } ?? "unknown"
+    case .access: record.change.map { "\($0)" } ?? "unknown"
+    }
   }
 }
 

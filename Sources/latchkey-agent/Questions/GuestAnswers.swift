@@ -159,6 +159,25 @@ extension QuestionDesk {
     return book.undelivered.count
   }
 
+  /// An owner who has guests keeps the lock's clock right: it has no time after its machine was off.
+  var hasToCheckClock: Bool {
+    guard app.grant == nil, !isClockChecked else { return false }
+    return ((try? GuestBook.read(bookPath))?.guests.contains { !$0.isRevoked } ?? false)
+  }
+
+  /// Once a link, in the present conversation.
+  func checkClock() async throws {
+    guard hasToCheckClock else { return }
+    isClockChecked = true
+    let report = try LockStateReport(decoding: try await ask(.state).body)
+    let now = Int64(app.unixSeconds)
+    if let time = report.unixSeconds, abs(time - now) <= Self.clockTolerance { return }
+    _ = try await ask(.setClock(now))
+  }
+
+  /// In seconds. Each setting is a record in the lock's log.
+  private static let clockTolerance: Int64 = 60
+
   /// Whether there is something to tell the lock when it is there.
   var hasUndelivered: Bool { ((try? GuestBook.read(bookPath))?.undelivered.isEmpty ?? true) == false }
 

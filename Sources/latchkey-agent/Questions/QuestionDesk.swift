@@ -30,6 +30,8 @@ struct NoAnswer: Error {
   private var alarm: (any Alarm)?
   /// The first is being answered.
   private var waiting: [UserAction] = []
+  /// The lock's clock was looked at on this link.
+  var isClockChecked = false
   /// What waits for the lock is being delivered.
   private var isDelivering = false
   /// The names that the lock knows, by key.
@@ -79,12 +81,13 @@ struct NoAnswer: Error {
 
   /// The lock has answered. What waits for it is delivered, beside everything else.
   func lockIsHere() {
-    guard waiting.isEmpty, !isDelivering, hasUndelivered else { return }
+    guard waiting.isEmpty, !isDelivering, hasUndelivered || hasToCheckClock else { return }
     isDelivering = true
     Task { @MainActor in
       do {
         try await beginConversation()
         try await deliver()
+        try await checkClock()
       } catch {
         logger.notice("a revocation list still waits for the lock: \((error as? NoAnswer)?.reason ?? "\(error)")")
       }
@@ -221,7 +224,10 @@ struct NoAnswer: Error {
 
   func requestFailed() { fail(NoAnswer("The lock refused what was asked; try again.")) }
 
-  func linkDown() { fail(.linkLost) }
+  func linkDown() {
+    isClockChecked = false
+    fail(.linkLost)
+  }
 
   private func timePassed() { fail(.silent) }
 

@@ -64,7 +64,8 @@ extension LockFirmware {
     case .state:
       body =
         LockStateReport(
-          lockState: lockState, doorState: door, battery: nil, unixSeconds: trustedTime?.earliest, head: page.head,
+          lockState: lockState, doorState: door, battery: battery.percent, unixSeconds: trustedTime?.earliest,
+          head: page.head,
           lastMovement: latestMovement?.encoded
         ).encoded
     case .log: body = page.encoded

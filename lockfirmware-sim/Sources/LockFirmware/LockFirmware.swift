@@ -191,7 +191,7 @@ package struct LockFirmware<Cryptography: NoiseCryptography> {
         // The leaving of a phone that wants the bolt unlocked and finds it so counts, too.
         if record.target == .unlocked, record.result == .notNeeded { unlockedBy = unlockedBy ?? record.phone }
         operations.remember(key, record.result)
-      case .alarm, .alarmCleared, .mode, .access: break
+      case .access, .alarm, .alarmCleared, .mode: break
       }
     }
     if let open {

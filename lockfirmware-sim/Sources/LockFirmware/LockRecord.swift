@@ -32,10 +32,8 @@ package struct LockRecord: Equatable, Sendable {
   package var phone: [UInt8]
   /// The command's operation, or 0 if there was none.
   package var operation: UInt64
-  /// A `LockAlarm`, an `OperatingMode`, or the `HandSide` of a movement by hand. Otherwise 0.
+  /// A `LockAlarm`, an `OperatingMode`, an `AccessChange`, or the `HandSide` of a movement by hand. Otherwise 0.
   package var detail: UInt8
-  /// What an owner has told.
-  package var change: AccessChange?
 
   package init(
     _ kind: Kind, index: UInt64, unixSeconds: Int64, target: BoltTarget, cause: MovementCause, result: LockResult,
@@ -56,9 +54,11 @@ package struct LockRecord: Equatable, Sendable {
   package init(_ change: AccessChange, index: UInt64, unixSeconds: Int64, phone: [UInt8], number: UInt64) {
     self.init(
       .access, index: index, unixSeconds: unixSeconds, target: .locked, cause: .phone, result: .done, phone: phone,
-      operation: number)
-    self.change = change
+      operation: number, detail: change.rawValue)
   }
+
+  /// What an owner has told, if this record is about that.
+  package var change: AccessChange? { kind == .access ? AccessChange(rawValue: detail) : nil }
 
   /// Whether it says that the bolt has reached an end.
   var isMovementDone: Bool { kind == .outcome && result == .done || kind == .movement && cause == .hand }
@@ -77,7 +77,7 @@ package struct LockRecord: Equatable, Sendable {
     writer.write(target.rawValue)
     writer.write(cause.rawValue)
     writer.write(result.rawValue)
-    writer.write(change?.rawValue ?? detail)
+    writer.write(detail)
     writer.write([0, 0])
     writer.write(index)
     writer.write(UInt64(bitPattern: unixSeconds))
@@ -99,15 +99,14 @@ package struct LockRecord: Equatable, Sendable {
     let operation = reader.readUInt64()
     self.init(
       kind, index: index, unixSeconds: unixSeconds, target: target, cause: cause, result: result,
-      phone: reader.readBytes(NoiseSize.keyByteCount), operation: operation, detail: kind == .access ? 0 : detail)
-    if kind == .access { change = AccessChange(rawValue: detail) }
+      phone: reader.readBytes(NoiseSize.keyByteCount), operation: operation, detail: detail)
   }
 
   private static func isKnown(_ detail: UInt8, in kind: Kind, _ cause: MovementCause) -> Bool {
     switch (kind, cause) {
     case (.alarm, _), (.alarmCleared, _): LockAlarm(rawValue: detail) != nil
-    case (.mode, _): OperatingMode(rawValue: detail) != nil
     case (.access, _): AccessChange(rawValue: detail) != nil
+    case (.mode, _): OperatingMode(rawValue: detail) != nil
     case (.movement, .hand): HandSide(rawValue: detail) != nil
     default: detail == 0
     }

@@ -26,10 +26,10 @@ struct PendingRecord: Sendable {
     case nothing
     case turnBolt
     case answer([(OperationMemory.Key, LockResult)])
-    /// The reset of a lock is recorded, so it may begin.
-    case forgetPhones
     /// An owner has told something. If it can't be stored, what was before counts.
     case told(Asked, AccessState)
+    /// The reset of a lock is recorded, so it may begin.
+    case forgetPhones
   }
 
   var index: UInt64
@@ -169,8 +169,8 @@ extension LockFirmware {
       switch first.continuation {
       case .nothing: break
       case .turnBolt: turn()
-      case .forgetPhones: forgetPhones()
       case .told(let asked, _): told(asked)
+      case .forgetPhones: forgetPhones()
       case .answer(let answers):
         for (key, result) in answers {
           operations.remember(key, result)

@@ -44,7 +44,9 @@ struct DoorReports {
     case .alarmCleared(.mechanismFailed, _): move("its mechanism answers again")
     case .modeChanged(let mode): move("set to \(mode)")
     case .alarmCleared, .batteryChanged: break
-    case .offerSent, .commandAccepted, .commandRefused, .requestAccepted, .requestRefused, .accessChanged: break
+    case .offerSent, .commandAccepted, .commandRefused, .requestAccepted, .requestRefused,
+      .accessChanged:
+      break
     }
   }
 

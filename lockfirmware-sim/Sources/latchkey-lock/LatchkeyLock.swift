@@ -37,14 +37,14 @@ import Timekeeping
   @Option(help: "Milliseconds that a turn of the bolt takes.")
   var turnTime = 600
 
+  @Flag(help: "Throw the bolt when any phone leaves, not only when the last one has left.")
+  var lockWhenAnyLeaves = false
+
   @Option(help: "Seconds that the door may stand open before it counts as ajar; 0 for any time.")
   var ajarDelay = Double(LockConfiguration.defaultAjarDelayMilliseconds) / 1000
 
   @Option(help: "The program that drives the bolt, with its arguments. Default: a simulated bolt.")
   var driver: String?
-
-  @Flag(help: "Throw the bolt when any phone leaves, not only when the last one has left.")
-  var lockWhenAnyLeaves = false
 
   @Flag(help: "The home has another way out: the door's sensor does not show who has left.")
   var otherWayOut = false

@@ -18,10 +18,10 @@ final class LockApp: @unchecked Sendable {
   private let logger: Logger
   private let keys: LockKeys
   private let trusted: TrustedStore
-  private let settings: LockSettings
   private let access: AccessStore
   /// What was to be stored before the next record is not.
   private var hasAccessFailed = false
+  private let settings: LockSettings
   private var refusals = RefusalLines()
   private var reports = DoorReports()
   private var radio: LockPeripheral?

@@ -27,12 +27,13 @@ extension LockFirmware {
       links[index].previouslyOffered = nil
       links[index].phone = nil
       links[index].presumedPhone = nil
+      links[index].grant = nil
+      links[index].conversations = []
     }
+    access = AccessState()
+    storeAccess()
     if let waiting = queued, waiting.cause == .phone { queued = nil }
     effects.append(.forgetPhones)
     effects.append(.storeTrusted([]))
-    // With the owners go their signatures: no guest comes in by a grant of theirs.
-    access = AccessState()
-    storeAccess()
   }
 }
