@@ -17,6 +17,7 @@ let sqlite: Target.Dependency = .product(name: "GRDBSQLite", package: "GRDB.swif
 let subprocess: Target.Dependency = .product(name: "Subprocess", package: "swift-subprocess")
 let deque: Target.Dependency = .product(name: "DequeModule", package: "swift-collections")
 let ordered: Target.Dependency = .product(name: "OrderedCollections", package: "swift-collections")
+let trees: Target.Dependency = .product(name: "HashTreeCollections", package: "swift-collections")
 let system: Target.Dependency = .product(name: "SystemPackage", package: "swift-system")
 let yams: Target.Dependency = .product(name: "Yams", package: "Yams")
 
@@ -71,7 +72,8 @@ let package = Package(
     .package(url: "https://github.com/jpsim/Yams", exact: "6.2.2"),
     // Processes that the tests start. They inherit no unrelated descriptors, and waiting for them blocks no thread.
     .package(url: "https://github.com/swiftlang/swift-subprocess", exact: "1.0.2"),
-    // Queues that are consumed from the front, and ordered sets and dictionaries of pending changes.
+    // Queues that are consumed from the front, ordered sets and dictionaries of pending changes, and tables of which a
+    // turn that may have to be undone keeps a copy (HashTreeCollections).
     .package(url: "https://github.com/apple/swift-collections", exact: "1.6.0"),
     // Whole buffers written to descriptors, with the system's errors.
     .package(url: "https://github.com/apple/swift-system", exact: "1.8.1"),
@@ -123,7 +125,8 @@ let package = Package(
 
     // The system, and the API that apps import.
     library(
-      "BluetoothSystem", ["BlueZ", "AppLink", "BluetoothTypes", "BusValue", "JournalEvents", "TimeTypes", ordered]),
+      "BluetoothSystem",
+      ["BlueZ", "AppLink", "BluetoothTypes", "BusValue", "JournalEvents", "TimeTypes", ordered, trees]),
     library(
       "LatchkeyDaemon",
       [
@@ -144,6 +147,8 @@ let package = Package(
     // The lock and the agent.
     library("LockProtocol"),
     library("LockCryptography", ["LockProtocol", crypto]),
+    // What a person asks the agent through the command, and its answers.
+    library("AgentQuestions"),
     library("HomePolicy", ["TimeTypes"]),
     library("LockFirmware", ["LockProtocol"], path: "lockfirmware-sim/Sources/LockFirmware"),
 
@@ -198,14 +203,16 @@ let package = Package(
     program(
       "latchkey-agent",
       [
-        "CoreBluetooth", "LockProtocol", "LockCryptography", "HomePolicy", "LatchkeyVersion", "Timekeeping",
+        "AgentQuestions", "CoreBluetooth", "LockProtocol", "LockCryptography", "LockFirmware", "HomePolicy",
+        "LatchkeyVersion", "Timekeeping",
         "Journal", "JournalEvents", "CSystemd", "DurableFiles", "TimeTypes", arguments, log,
       ]),
     program(
       "latchkey",
       [
         "Stories", "StoryPresentation", "Worlds", "MachinePresentation", "MachineSetup", "MachineDiagnosis",
-        "LockCryptography", "LatchkeyVersion", "AppLink", "AppLinkBus", "BusValue", "ConsoleOutput", "SystemBus",
+        "AgentQuestions", "LockCryptography", "LatchkeyVersion", "AppLink", "AppLinkBus", "BusValue", "ConsoleOutput",
+        "SystemBus",
         "Threads",
         "TimeTypes", arguments, system,
       ]),
@@ -234,7 +241,7 @@ let package = Package(
       "latchkey-lock",
       [
         "CoreBluetooth", "LockFirmware", "LockProtocol", "LockCryptography", "LatchkeyVersion", "Timekeeping",
-        "Journal", "JournalEvents", "CSystemd", "DurableFiles", "TimeTypes", arguments, log,
+        "ChildProcesses", "Journal", "JournalEvents", "CSystemd", "DurableFiles", "TimeTypes", arguments, log,
       ],
       path: "lockfirmware-sim/Sources/latchkey-lock"),
 
@@ -314,8 +321,8 @@ let package = Package(
       "LockFirmwareTests",
       [
         "DurableFiles", "LockFirmware", "ProcessTesting", "RandomTesting", "LockProtocol", "LockCryptography",
-        "HomePolicy", "latchkey-lock", "TimeTypes", crypto, log,
-      ], resources: [.copy("Files")]),
+        "HomePolicy", "latchkey", "latchkey-lock", "TimeTypes", crypto, log,
+      ], resources: [.copy("Files")], excluding: ["Drivers"]),
     tests(
       "HomePolicyTests",
       ["HomePolicy", "RandomTesting", "latchkey-agent", "TimeTypes", "LatchkeyVersion", log],
@@ -377,8 +384,9 @@ let package = Package(
     tests(
       "IntegrationTests",
       [
-        "Stories", "StoryTesting", "Worlds", "BusTesting", "ProcessTesting", "Journal", "JournalEvents",
-        "MachinePresentation", "AppLink", "AppLinkBus", "BusValue", "SystemBus", "latchkey", "latchkeyd",
+        "AgentQuestions", "ChildProcesses", "LockCryptography", "Stories", "StoryTesting", "Worlds", "BusTesting",
+        "ProcessTesting", "Journal", "JournalEvents", "MachinePresentation", "AppLink", "AppLinkBus", "BusValue",
+        "SystemBus", "latchkey", "latchkeyd",
         "latchkey-agent", "latchkey-lock", "bluez-simulator", "story-teller", "saboteur", "hostile-app", "trial-app",
         "heart-rate-collector", "heart-rate-strap", "history-sensor", "history-reader",
         grdb, log,

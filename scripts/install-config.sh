@@ -1,5 +1,5 @@
 #!/bin/bash
-# Installs Latchkey's units, users, policies, Info.plist files and scenarios into their places.
+# Installs Latchkey's units, users, policies, Info.plist files, scenarios and drivers into their places.
 #   install-config.sh ROOT      ROOT is the root folder of a machine, or /
 set -euo pipefail
 if [ $# -ne 1 ] || [ ! -d "$1" ]; then
@@ -24,6 +24,9 @@ put dbus/org.latchkey.Control1.xml usr/share/dbus-1/interfaces/org.latchkey.Cont
 put polkit/50-latchkey.rules usr/share/polkit-1/rules.d/50-latchkey.rules
 for app in org.latchkey.agent org.latchkey.lock; do
   put "apps/$app/Info.plist" "usr/share/latchkey/apps/$app/Info.plist"
+done
+for driver in simulated-bolt raspberry-pi-bolt latchkey_driver.py; do
+  install -D -m 0755 "$config/../lockfirmware-sim/drivers/$driver" "$root/usr/share/latchkey/drivers/$driver"
 done
 for scenario in "$config"/scenarios/*.yaml; do
   put "scenarios/${scenario##*/}" "usr/share/latchkey/scenarios/${scenario##*/}"

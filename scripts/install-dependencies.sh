@@ -49,7 +49,8 @@ fi
 # The tests also use clients of bluetoothd from other projects: bluetoothctl, and bleak, which is installed unmodified from
 # PyPI into a folder of the build.
 bleak_folder=$(cd "$(dirname "$0")/.." && pwd)/.build/python
-bleak_packages=(bleak==3.1.0 dbus-fast==5.2.0)
+# gpiozero, with pins that it simulates, is for the driver of a Raspberry Pi's bolt.
+bleak_packages=(bleak==3.1.0 dbus-fast==5.2.0 gpiozero==2.0.1)
 bleak_stamp=$bleak_folder/latchkey-packages
 bleak_is_wanted=false
 if [ "${1:-}" = tests ]; then
@@ -81,7 +82,7 @@ install_bleak() {
   if ! python3 -m venv "$bleak_folder" >&2 \
     || ! "$bleak_folder/bin/python3" -m pip install --quiet --disable-pip-version-check "${bleak_packages[@]}" >&2; then
     rm -rf "$bleak_folder"
-    say "bleak could not be installed from PyPI. The tests of clients from other projects will fail; everything else"
+    say "bleak and gpiozero could not be installed from PyPI. The tests that use them will fail; everything else"
     say "works without it. Try again with a network, or with PIP_INDEX_URL or PIP_FIND_LINKS set."
     return
   fi

@@ -244,7 +244,7 @@ package struct TrialWorld {
     let time = HomeTime(boot: "trial", instant: now, unixSeconds: now.seconds)
     for effect in policy.handle(event, at: time, using: &random) {
       switch effect {
-      case .store, .readOffer, .stopAsking, .answerWord: break
+      case .store, .readOffer, .stopAsking, .answerWord, .answerErrand: break
       case .readSignal:
         let reading = link.flatMap { radio.rssi(of: $0, at: Self.phone) }.map(Int.init)
         pending.append((now + .milliseconds(5), .signalRead(reading)))
@@ -270,6 +270,8 @@ package struct TrialWorld {
       if isBoltLocked { isLockedAtHome = true }
       answer(.unknownOperation, after: .milliseconds(120))
     case .unlock(.word): open(because: .word)
+    // Nobody asks for that in a trial.
+    case .lock: break
     case .unlock, .unlockUnlessHome, .unlockIfLeft:
       if isBoltLocked, !isEnough(command) {
         answer(.lockedAtHome, after: .milliseconds(120))

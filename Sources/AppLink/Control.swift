@@ -15,6 +15,9 @@ package enum ControlRequest: Sendable, Hashable {
   /// Asks an app for an action, by a name known to the app. The app is started or woken for it. Answered when it is
   /// done.
   case performAction(bundleIdentifier: String, name: String)
+  /// Asks an app something, by a name known to the app, with an argument that only the app reads. The app is started or
+  /// woken for it. Answered with the app's text.
+  case askApp(bundleIdentifier: String, name: String, argument: String)
   /// Whether the app may use Bluetooth. Apps may, until the user says no. A no ends everything that the app asked for.
   case allowApp(bundleIdentifier: String, isAllowed: Bool)
   /// The user's own switch for Bluetooth.

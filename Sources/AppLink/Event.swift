@@ -62,6 +62,9 @@ package struct Event: Sendable, Hashable {
     // The user; these events are for the app itself
     /// The user asks the app for an action, by name. The app ends it with one `completeAction`.
     case actionRequested(ActionIdentifier, name: String)
+    /// The user asks the app something, by name. The app ends it with one `answerQuestion`, or with a `completeAction` that
+    /// says why there is no answer. The argument may be secret: nothing but the app reads it.
+    case questionAsked(ActionIdentifier, name: String, argument: String)
   }
 }
 

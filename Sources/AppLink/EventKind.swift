@@ -34,7 +34,7 @@ extension Event.Body {
     case .readRequested: .readRequested
     case .writeRequested: .writeRequested
     case .requestExpired: .requestExpired
-    case .actionRequested: .actionRequested
+    case .actionRequested, .questionAsked: .actionRequested
     case .updateCredit: .updateCredit
     case .channelPublished: .channelPublished
     case .channelUnpublished: .channelUnpublished

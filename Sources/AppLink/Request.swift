@@ -21,6 +21,8 @@ package enum Request: Sendable, Hashable {
   // The user
   /// The user's action is over. `error` says in a line for a person why it could not be done.
   case completeAction(ActionIdentifier, error: String?)
+  /// What the user asked is answered with this text.
+  case answerQuestion(ActionIdentifier, text: String)
   /// Shows the user a line for as long as it matters, or takes it back with `nil`. An app has one line.
   case showAlert(String?)
   /// Tells the user about something that the app controls. It neither wakes the app nor keeps it awake.

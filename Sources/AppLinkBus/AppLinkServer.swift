@@ -117,6 +117,11 @@ package final class AppLinkServer: Sendable {
       }.mapError { BusError($0) })
   }
 
+  /// Answers the user of `askApp`.
+  package func reply(to token: ControlToken, text: String) {
+    session.withLock { $0 }?.reply(to: token, .success([.string(text)]))
+  }
+
   /// The caller of `watchStatus` watches from now on. It is answered like a caller of `status`, which comes as an event
   /// after this one.
   package func watch(_ token: ControlToken, _ credentials: Credentials) {

@@ -29,6 +29,19 @@ package final class ControlClient: Sendable {
     }
   }
 
+  /// Asks an app something, and returns its answer. Throws `unavailable` with the app's reason if it has none.
+  package func ask(app: String, name: String, argument: String) async throws(AppLinkError) -> String {
+    do throws(BusError) {
+      let request = ControlRequest.askApp(bundleIdentifier: app, name: name, argument: argument)
+      guard case .string(let text)? = try await bus.call(ControlCall.call(request)).first else {
+        throw BusError(AppLinkError(.wrongVersion, "the answer has no text"))
+      }
+      return text
+    } catch {
+      throw ControlCall.error(error)
+    }
+  }
+
   /// Asks, and returns when latchkeyd has received it. The outcome is in latchkeyd's journal.
   package func say(_ request: ControlRequest) async throws(AppLinkError) {
     do throws(BusError) {

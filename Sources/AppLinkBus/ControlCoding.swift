@@ -7,7 +7,7 @@ enum ControlCoding {
 
   /// In the order of introspection.
   private static let table = MessageTable<ControlRequest>([
-    openApp, leaveApp, quitApp, reclaimApp, performAction, allowApp, setBluetooth, getStatus, watchStatus,
+    openApp, leaveApp, quitApp, reclaimApp, performAction, askApp, allowApp, setBluetooth, getStatus, watchStatus,
     attendPairings, answerPairing, pair, reclaimMemory,
   ])
 
@@ -17,6 +17,8 @@ enum ControlCoding {
   private static let reclaimApp = Message("ReclaimApp", ["bundle_identifier"], ControlRequest.reclaimApp)
   private static let performAction = Message(
     "PerformAction", ["bundle_identifier", "name"], ControlRequest.performAction)
+  private static let askApp = Message(
+    "AskApp", ["bundle_identifier", "name", "argument"], returns: [.init("answer", String.self)], ControlRequest.askApp)
   private static let allowApp = Message("AllowApp", ["bundle_identifier", "is_allowed"], ControlRequest.allowApp)
   private static let setBluetooth = Message("SetBluetooth", ["on"], ControlRequest.setBluetooth)
   private static let getStatus = Message("GetStatus", returns: [.init("status", SystemStatus.self)]) {
@@ -47,6 +49,7 @@ enum ControlCoding {
     case .reclaimApp(let app): reclaimApp(app)
     case .reclaimMemory: reclaimMemory()
     case .performAction(let app, let name): performAction(app, name)
+    case .askApp(let app, let name, let argument): askApp(app, name, argument)
     case .allowApp(let app, let isAllowed): allowApp(app, isAllowed)
     case .setBluetooth(let on): setBluetooth(on)
     case .status: getStatus()

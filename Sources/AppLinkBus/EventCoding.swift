@@ -20,7 +20,7 @@ enum EventCoding {
     disconnected, operationFailed, operationDone, servicesDiscovered, includedServicesDiscovered,
     characteristicsDiscovered, descriptorsDiscovered, valueRead, notifyingChanged, rssiRead, channelReady, valueUpdated,
     nameChanged, servicesModified, connectionEvent, serviceAdded, advertisingStarted, subscribed, unsubscribed,
-    readRequested, writeRequested, requestExpired, actionRequested, updateCredit, channelPublished,
+    readRequested, writeRequested, requestExpired, actionRequested, questionAsked, updateCredit, channelPublished,
     channelUnpublished, channelOpened, mtuChanged,
   ])
 
@@ -120,6 +120,8 @@ enum EventCoding {
   // MARK: The user
 
   private static let actionRequested = Message("ActionRequested", ["action", "name"], Event.Body.actionRequested)
+  private static let questionAsked = Message(
+    "QuestionAsked", ["action", "name", "argument"], Event.Body.questionAsked)
 
   // MARK: Writing
 
@@ -154,6 +156,7 @@ enum EventCoding {
     case .channelUnpublished(let psm, let error): channelUnpublished(psm, error)
     case .channelOpened(let central, let psm, let socket, let mtu): channelOpened(central, psm, socket, mtu)
     case .actionRequested(let action, let name): actionRequested(action, name)
+    case .questionAsked(let action, let name, let argument): questionAsked(action, name, argument)
     }
   }
 

@@ -16,21 +16,28 @@ package final class MachineControl: Sendable {
     try wait(for: "\(request)", limit) { client throws(AppLinkError) in try await client.perform(request) }
   }
 
-  /// Asks, and waits only until latchkeyd has received it.
-  package func say(_ request: ControlRequest) throws {
-    _ = try wait(for: "\(request)", .seconds(20)) { client throws(AppLinkError) in
-      try await client.say(request)
-      return nil
+  /// Asks an app something. Returns its answer.
+  package func ask(
+    app: String, name: String, argument: String, limit: DispatchTimeInterval = .seconds(60)
+  ) throws -> String {
+    // Without the argument, which may be secret.
+    try wait(for: "what \(app) was asked", limit) { client throws(AppLinkError) in
+      try await client.ask(app: app, name: name, argument: argument)
     }
   }
 
-  private func wait(
+  /// Asks, and waits only until latchkeyd has received it.
+  package func say(_ request: ControlRequest) throws {
+    try wait(for: "\(request)", .seconds(20)) { client throws(AppLinkError) in try await client.say(request) }
+  }
+
+  private func wait<Outcome: Sendable>(
     for what: String, _ limit: DispatchTimeInterval,
-    _ work: @escaping @Sendable (ControlClient) async throws(AppLinkError) -> SystemStatus?
-  ) throws -> SystemStatus? {
-    let box = Box()
+    _ work: @escaping @Sendable (ControlClient) async throws(AppLinkError) -> Outcome
+  ) throws -> Outcome {
+    let box = Box<Outcome>()
     Task { [client] in
-      let result: Result<SystemStatus?, AppLinkError>
+      let result: Result<Outcome, AppLinkError>
       do throws(AppLinkError) {
         result = .success(try await work(client))
       } catch {
@@ -45,8 +52,8 @@ package final class MachineControl: Sendable {
     return try result.get()
   }
 
-  private final class Box: Sendable {
-    let result = Mutex<Result<SystemStatus?, AppLinkError>?>(nil)
+  private final class Box<Outcome: Sendable>: Sendable {
+    let result = Mutex<Result<Outcome, AppLinkError>?>(nil)
     let done = DispatchSemaphore(value: 0)
   }
 }

@@ -14,6 +14,7 @@ enum RequestCoding {
     discoverIncludedServices, discoverCharacteristics, discoverDescriptors, readCharacteristic, writeCharacteristic,
     setNotify, readDescriptor, writeDescriptor, readRSSI, openChannel, addService, removeService, removeAllServices,
     startAdvertising, stopAdvertising, updateValue, publishChannel, unpublishChannel, respond, completeAction,
+    answerQuestion,
     showAlert, report, handled,
   ])
 
@@ -118,6 +119,7 @@ enum RequestCoding {
   // MARK: The user, and receipts for events
 
   private static let completeAction = Message("CompleteAction", ["action", "error"], Request.completeAction)
+  private static let answerQuestion = Message("AnswerQuestion", ["action", "text"], Request.answerQuestion)
   private static let showAlert = Message("ShowAlert", ["text"], Request.showAlert)
   private static let report = Message("Report", ["kind", "subject", "text"]) {
     (kind: AppReport.Kind, subject: String, text: String) in
@@ -137,6 +139,7 @@ enum RequestCoding {
     case .peripheral(let manager, let request): message(manager, request)
     case .respond(let request, let error, let value): respond(request, error, value)
     case .completeAction(let action, let error): completeAction(action, error)
+    case .answerQuestion(let action, let text): answerQuestion(action, text)
     case .showAlert(let text): showAlert(text)
     case .report(let news): report(news.kind, news.subject, news.text)
     case .handled(let sequence): handled(sequence)

@@ -10,8 +10,6 @@ struct NotifySessions: Sendable {
     var call: CallIdentifier?
     /// Whether the peer has confirmed on this link.
     var isActive = false
-    /// Whether the peer has ever confirmed. This is the value of `Notifying`.
-    var wasActive = false
   }
   private var sessions: [Session] = []
 
@@ -24,8 +22,9 @@ struct NotifySessions: Sendable {
 
   var isEmpty: Bool { sessions.isEmpty }
   var count: Int { sessions.count }
-  /// The value of `Notifying`.
-  var isNotifying: Bool { sessions.contains(where: \.wasActive) }
+  /// The value of `Notifying`: a session was confirmed, and no client has ended its own since. It stays `true` when
+  /// sessions get lost.
+  private(set) var isNotifying = false
   func has(_ client: ClientIdentifier) -> Bool { sessions.contains { $0.client == client } }
 
   /// The calls that wait for the peer's confirmation.
@@ -44,20 +43,25 @@ struct NotifySessions: Sendable {
     }
     let isActive = sessions.contains(where: \.isActive)
     let asksPeer = sessions.isEmpty
-    sessions.append(
-      Session(client: pending.client, call: isActive ? nil : pending.call, isActive: isActive, wasActive: isActive))
+    sessions.append(Session(client: pending.client, call: isActive ? nil : pending.call, isActive: isActive))
     return isActive ? .answered(.success(.none)) : .waits(asksPeer: asksPeer)
   }
 
-  mutating func end(_ client: ClientIdentifier) { sessions.removeAll { $0.client == client } }
+  mutating func end(_ client: ClientIdentifier) {
+    sessions.removeAll { $0.client == client }
+    if sessions.isEmpty { isNotifying = false }
+  }
 
   /// The peer has confirmed, so no call waits any more.
   mutating func confirm() {
-    sessions = sessions.map { Session(client: $0.client, isActive: true, wasActive: true) }
+    sessions = sessions.map { Session(client: $0.client, isActive: true) }
+    isNotifying = true
   }
 
-  /// The peer has refused. Sessions with an open call end; others stay for the next link.
-  mutating func fail() { sessions.removeAll { $0.call != nil } }
+  /// The peer has refused, or the link was lost before it answered. The sessions that waited for it are lost, without a
+  /// signal, even those that bluetoothd was renewing by itself (`register_notify_cb` in src/gatt-client.c; seen on
+  /// bluetoothd 5.82).
+  mutating func fail() { sessions.removeAll { !$0.isActive } }
 
   /// The link is gone.
   mutating func loseLink() {

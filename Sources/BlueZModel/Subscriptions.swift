@@ -93,10 +93,7 @@ extension BlueZModel {
       return failSubscription(operation, of: device, error)
     }
     if acquired(operation, nil, of: device, on: identifier) { return }
-    guard var sessions = devices[device]?.sessions[operation.valueHandle], !sessions.isEmpty else {
-      devices[device]?.sessions[operation.valueHandle] = nil
-      return
-    }
+    guard var sessions = devices[device]?.sessions[operation.valueHandle], !sessions.isEmpty else { return }
     let (waiting, wasNotifying) = (sessions.waiting, sessions.isNotifying)
     sessions.confirm()
     devices[device]?.sessions[operation.valueHandle] = sessions
@@ -104,14 +101,14 @@ extension BlueZModel {
     for call in waiting { reply(to: call, .success(.none)) }
   }
 
-  /// Calls that wait for the subscription fail and lose their sessions. Other sessions stay for the next link.
+  /// Calls that wait for the subscription fail.
   mutating func failSubscription(
     _ operation: ATTClient.ConfigureOperation, of device: ObjectPath, _ error: BlueZError
   ) {
     guard var sessions = devices[device]?.sessions[operation.valueHandle] else { return }
     let waiting = sessions.waiting
     sessions.fail()
-    devices[device]?.sessions[operation.valueHandle] = sessions.isEmpty ? nil : sessions
+    devices[device]?.sessions[operation.valueHandle] = sessions.isEmpty && !sessions.isNotifying ? nil : sessions
     for call in waiting { reply(to: call, .failure(error)) }
   }
 

@@ -8,27 +8,27 @@ import FoundationEssentials
 /// asked for.
 extension BluetoothSystem {
   mutating func discover(_ operation: PeripheralOperation, _ device: Device, _ key: ManagerKey) -> OperationResult {
-    guard let peripheral = managers[key]?.peripherals[device.peer] else { return .failed(.notConnected) }
+    guard let peripheral = held[key, device.peer] else { return .failed(.notConnected) }
     var view = peripheral.services ?? []
     let result = view.discover(operation, of: device)
     if case .failed = result { return result }
-    managers[key]?.peripherals[device.peer]?.services = view
+    held[key, device.peer]?.services = view
     if case .services = result { expectServices(view.map(\.uuid), of: device.peer) }
     persistPeripheral(key, device.peer)
     return result
   }
 
   func isNotifying(_ handle: AttributeHandle, _ peer: PeerIdentifier, _ key: ManagerKey) -> Bool {
-    guard let view = managers[key]?.peripherals[peer]?.services, let place = view.place(of: handle) else {
+    guard let view = held[key, peer]?.services, let place = view.place(of: handle) else {
       return false
     }
     return view[place.service].characteristics?[place.characteristic].isNotifying ?? false
   }
 
   mutating func setNotifying(_ on: Bool, _ handle: AttributeHandle, _ peer: PeerIdentifier, _ key: ManagerKey) {
-    guard var view = managers[key]?.peripherals[peer]?.services, let place = view.place(of: handle) else { return }
+    guard var view = held[key, peer]?.services, let place = view.place(of: handle) else { return }
     view[place.service].characteristics?[place.characteristic].isNotifying = on
-    managers[key]?.peripherals[peer]?.services = view
+    held[key, peer]?.services = view
     persistPeripheral(key, peer)
   }
 
@@ -36,7 +36,7 @@ extension BluetoothSystem {
   mutating func attributeRemoved(_ peer: PeerIdentifier, _ attribute: RemoteAttribute) {
     guard attribute.kind == .service else { return }
     for key in sortedManagers(.central) {
-      guard var peripheral = managers[key]?.peripherals[peer],
+      guard var peripheral = held[key, peer],
         peripheral.services?.contains(where: { $0.handle == attribute.handle }) == true
       else { continue }
       // Apps are not told while bluetoothd forgets a device that left: the device may come back unchanged.
@@ -45,7 +45,7 @@ extension BluetoothSystem {
       if peripheral.services?.first(where: { $0.handle == attribute.handle })?.hasSubscription != true {
         peripheral.services?.removeAll { $0.handle == attribute.handle }
       }
-      managers[key]?.peripherals[peer] = peripheral
+      held[key, peer] = peripheral
       persistPeripheral(key, peer)
       tell(key, .servicesModified(peer, invalidated: [attribute.handle]))
     }

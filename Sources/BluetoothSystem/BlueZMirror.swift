@@ -2,6 +2,7 @@ import AppLink
 import BlueZ
 import BluetoothTypes
 import BusValue
+import HashTreeCollections
 import TimeTypes
 
 /// A copy of bluetoothd's objects, built from its messages.
@@ -22,8 +23,8 @@ struct BlueZMirror: Sendable {
   var isDiscovering = false
   /// How many devices were left out because the mirror was full.
   var refused = 0
-  var devices: [ObjectPath: Device] = [:]
-  var devicePaths: [PeerIdentifier: ObjectPath] = [:]
+  var devices = DeviceTable()
+  var devicePaths: TreeDictionary<PeerIdentifier, ObjectPath> = [:]
   /// The device and handle that each attribute object belongs to.
   var owners: [ObjectPath: (device: ObjectPath, handle: AttributeHandle)] = [:]
 
@@ -45,7 +46,7 @@ struct BlueZMirror: Sendable {
     isPowered = false
     powerState = nil
     isDiscovering = false
-    devices = [:]
+    devices = DeviceTable()
     devicePaths = [:]
     owners = [:]
   }
@@ -218,22 +219,23 @@ extension BlueZMirror {
       if parent == nil { parent = current.remoteAttribute?.handle }
       above = current.parent
     }
-    guard let owner = above, var device = devices[owner], device.attributes.count < 4096, owners.count < limit else {
+    guard let owner = above, let count = devices[owner]?.attributes.count, count < 4096, owners.count < limit else {
       return
     }
-    if let old = device.attributes[handle], old.path != path { owners[old.path] = nil }
-    device.attributes[handle] = RemoteAttribute(
+    if let old = devices[owner]?.attributes[handle], old.path != path { owners[old.path] = nil }
+    devices[owner]?.attributes[handle] = RemoteAttribute(
       kind: kind, path: path, handle: handle, parent: parent, properties: properties)
-    if kind == .characteristic { device.linkShows(mtu: PropertyValues<GattCharacteristic1>(properties).mtu) }
-    devices[owner] = device
+    if kind == .characteristic {
+      devices[owner]?.linkShows(mtu: PropertyValues<GattCharacteristic1>(properties).mtu)
+    }
     owners[path] = (owner, handle)
   }
 
   mutating func removeAttribute(_ path: ObjectPath) -> (device: Device, attribute: RemoteAttribute)? {
-    guard let owner = owners.removeValue(forKey: path), var device = devices[owner.device],
-      let attribute = device.attributes.removeValue(forKey: owner.handle)
+    guard let owner = owners.removeValue(forKey: path),
+      let attribute = devices[owner.device]?.attributes.removeValue(forKey: owner.handle),
+      let device = devices[owner.device]
     else { return nil }
-    devices[owner.device] = device
     return (device, attribute)
   }
 }

@@ -3,6 +3,7 @@ import BlueZ
 import BluetoothTypes
 import BusValue
 import FoundationEssentials
+import HashTreeCollections
 import JournalEvents
 import TimeTypes
 
@@ -21,8 +22,13 @@ package struct BluetoothSystem: Sendable {
   var ledger: Ledger
   var settings: SettingsRecord
   var apps: [String: App] = [:]
-  var managers: [ManagerKey: Manager] = [:]
-  var peers: [PeerIdentifier: PeerRecord] = [:]
+  /// The apps' names, in order.
+  let appNames: [String]
+  var managers = ManagerTable()
+  var held = HeldPeripherals()
+  var peers: TreeDictionary<PeerIdentifier, PeerRecord> = [:]
+  /// How many of the peers no app has asked for.
+  var guests = 0
   var remembered = RememberedSubscriptions()
   var alerts = Alerts()
 
@@ -32,19 +38,20 @@ package struct BluetoothSystem: Sendable {
 
   // What bluetoothd was asked for.
   var calls = PendingCalls()
-  var attempts: [PeerIdentifier: ConnectionAttempt] = [:]
+  var attempts = PeerTable<ConnectionAttempt>()
+  var connections = ConnectionWork()
   var profile = AcceptListProfile()
   var discovery = Discovery()
   var pairing = Pairing()
-  var operations: [PeerIdentifier: OperationQueue] = [:]
+  var operations = PeerTable<OperationQueue>()
   var signalReadings: [PeerIdentifier: SignalReading] = [:]
-  var links: [PeerIdentifier: LinkHealth] = [:]
+  var links = PeerTable<LinkHealth>()
   /// Links that came up and may not carry everything yet.
   var capacities: [PeerIdentifier: LinkCapacity] = [:]
   var rereading = Rereading()
   /// Peers whose attributes changed in this turn, and peers that lack services they should have.
   var uncheckedDatabases: Set<PeerIdentifier> = []
-  var healings: [PeerIdentifier: DatabaseHealing] = [:]
+  var healings = PeerTable<DatabaseHealing>()
   var sessions = NotifySessions()
   var publishing = Publishing()
   var heldUpdates = HeldUpdates()
@@ -52,6 +59,15 @@ package struct BluetoothSystem: Sendable {
   var exports = ExportPaths()
   var lastAction: UInt64 = 0
   var remoteRequests = OpenRemoteRequests()
+
+  // What the reconcilers have to look at.
+  var changes = Changes()
+  /// The state of Bluetooth that all peripherals were last examined in.
+  private var examinedState = ManagerState.unknown
+  /// Linked peripherals whose apps may not be told of that yet.
+  var untoldConnections: Set<PeerIdentifier> = []
+  /// More may have changed about the subscriptions of centrals than what changed about single ones.
+  var haveSubscriptionsChanged = false
 
   /// The last deadline that was found to be overdue.
   var overdue: Instant?
@@ -68,6 +84,7 @@ package struct BluetoothSystem: Sendable {
   ) {
     self.configuration = configuration
     ledger = Ledger(stored)
+    appNames = Set(apps.map(\.bundleIdentifier)).sorted()
     random = SplitMix64(state: seed)
     if case .settings(let record) = stored.records[StoreKey(.settings, "")] {
       settings = record
@@ -130,9 +147,9 @@ package struct BluetoothSystem: Sendable {
   var earliestDeadline: Instant? {
     let parts: [Instant?] = [
       appsDeadline, remoteRequests.deadline, reconcilerDeadline, pairing.deadline, bluez.adapterAwaitedUntil,
-      operations.values.lazy.compactMap(\.deadline).min(), signalReadings.values.lazy.compactMap(\.deadline).min(),
-      managers.values.lazy.compactMap(\.credit.deadline).min(), healings.values.lazy.compactMap(\.dropAt).min(),
-      links.values.lazy.compactMap(\.checkAt).min(), capacities.values.lazy.compactMap(\.deadline).min(),
+      operations.deadline, signalReadings.values.lazy.compactMap(\.deadline).min(),
+      managers.values.lazy.compactMap(\.credit.deadline).min(), healings.deadline, links.deadline,
+      capacities.values.lazy.compactMap(\.deadline).min(),
     ]
     return parts.lazy.compactMap(\.self).min()
   }
@@ -141,9 +158,14 @@ package struct BluetoothSystem: Sendable {
   /// told, then what bluetoothd is asked for. Apps come last, because every earlier step may have queued something
   /// for them.
   private mutating func settle() {
+    beginSettling()
     // Facts that change with time alone. All later steps ask whether the radio works, whether a user attends, and
     // which links are dead.
     settleAdapter()
+    if bluez.state != examinedState {
+      examinedState = bluez.state
+      changedEverything()
+    }
     expireRemoteRequests()
     reconcilePairing()
     reconcileLinks()
@@ -171,6 +193,7 @@ package struct BluetoothSystem: Sendable {
     runSignalReadings()
     returnCredit()
     reconcileApps()
+    changes.endSettling()
   }
 
   private mutating func takeEffects() -> [Effect] {
@@ -200,6 +223,7 @@ package struct BluetoothSystem: Sendable {
       case .manager(let record): managers[record.key] = Manager(record)
       case .peer(let record):
         peers[record.identifier] = record
+        if !record.wasRequested { guests += 1 }
         identifiers.note(record.identifier, at: record.address)
       case .subscription(let record): remembered.add(record)
       case .peripheral, .service: break
@@ -207,7 +231,8 @@ package struct BluetoothSystem: Sendable {
     }
     for record in records {
       switch record {
-      case .peripheral(let record): managers[record.manager]?.peripherals[record.peer] = Peripheral(record)
+      case .peripheral(let record) where managers[record.manager] == nil: break
+      case .peripheral(let record): held[record.manager, record.peer] = Peripheral(record)
       case .service(let record): managers[record.manager]?.services[record.definition.identifier] = record
       default: break
       }

@@ -8,7 +8,7 @@ enum PendingCall: Sendable, Hashable {
   case ignored
   case connect(PeerIdentifier)
   case disconnect(PeerIdentifier)
-  case registerProfile(root: ObjectPath, arming: Set<PeerIdentifier>)
+  case registerProfile(root: ObjectPath)
   case unregisterProfile
   case setFilter
   case startDiscovery
@@ -28,6 +28,7 @@ enum PendingCall: Sendable, Hashable {
   case reread(ObjectPath)
   case rereadAll
   case startNotify(ObjectPath)
+  case renewNotify(ObjectPath)
   case stopNotify(ObjectPath)
   case registerService(LocalAttributeIdentifier, root: ObjectPath)
   case registerAdvertisement(ManagerKey, path: ObjectPath)
@@ -49,7 +50,7 @@ extension BluetoothSystem {
     case .ignored: break
     case .connect(let peer): connectCompleted(peer, result)
     case .disconnect(let peer): disconnectCompleted(peer, result)
-    case .registerProfile(let root, let arming): profileRegistered(root, arming, result)
+    case .registerProfile(let root): profileRegistered(root, result)
     case .unregisterProfile: profile.unregistered()
     case .setFilter: filterSet(result)
     case .startDiscovery: discoveryStarted(result)
@@ -64,6 +65,7 @@ extension BluetoothSystem {
     case .reread(let path): reread(path, result)
     case .rereadAll: rereadAll(result)
     case .startNotify(let path): notifyStarted(path, result)
+    case .renewNotify(let path): notifyRenewed(path, result)
     case .stopNotify(let path): sessions.hasEnded(path)
     case .registerService(_, let root): serviceRegistered(root, result)
     case .registerAdvertisement(let key, let path): advertisementRegistered(key, path, result)

@@ -60,7 +60,7 @@ extension BluetoothSystem {
   /// The app's process has ended or left, and its channels with it.
   mutating func forgetChannels(ofApp name: String) {
     for opening in openings where opening.manager.app == name { calls.forget(.openChannel(opening)) }
-    for key in managers.keys.sorted() where key.app == name { removeChannels(of: key) }
+    for key in managers.keys where key.app == name { removeChannels(of: key) }
   }
 }
 

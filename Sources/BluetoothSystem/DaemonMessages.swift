@@ -34,9 +34,8 @@ extension BluetoothSystem {
       added(path, objects[path] ?? [:])
     }
     // Nobody knows how long these links have been there.
-    for (path, device) in bluez.devices where device.isConnected {
-      bluez.devices[path]?.linkCameUp(unixSeconds: nil)
-    }
+    for path in bluez.devices.connected { bluez.devices[path]?.linkCameUp(unixSeconds: nil) }
+    changedEverything()
     noteMissingAdapter(objects)
     probeAdoptedLinks()
     endWhatWasToEnd()
@@ -57,7 +56,8 @@ extension BluetoothSystem {
   private mutating func forgetAsked() {
     // The agent belongs to bluetoothd itself and does not depend on the adapter.
     let open = calls.forgetAll { $0 == .registerAgent }
-    attempts = [:]
+    changedEverything()
+    attempts = PeerTable()
     profile = AcceptListProfile()
     discovery = Discovery()
     sessions = NotifySessions()
@@ -65,8 +65,8 @@ extension BluetoothSystem {
     publishedChannels.forgetAsked()
     forgetPairings()
     uncheckedDatabases = []
-    healings = [:]
-    links = [:]
+    healings = PeerTable()
+    links = PeerTable()
     capacities = [:]
     rereading = Rereading()
     for pending in open {
@@ -173,7 +173,7 @@ extension BluetoothSystem {
         sessions.hasEnded(attribute.path)
       }
       if bluez.devicePaths[device.peer] == path { bluez.devicePaths[device.peer] = nil }
-      profile.disarm(device.peer)
+      disarm(device.peer)
       forgetDevice(path, device.peer)
     }
     if names.contains(where: { name in BlueZMirror.attributeKinds.contains { $0.interface == name } }) {
@@ -206,6 +206,7 @@ extension BluetoothSystem {
       if let powered = values.powered, powered != bluez.isPowered {
         bluez.isPowered = powered
         if powered { profile.disarmAll() } else { discovery = Discovery() }
+        changedEverything()
         journal(.bluetoothState, [.state: String(describing: bluez.state), .because: "Powered"])
       }
       if let isDiscovering = values.discovering {
@@ -230,9 +231,11 @@ extension BluetoothSystem {
     case InterfaceName.device: deviceChanged(path, changed, invalidated)
     case InterfaceName.gattCharacteristic, InterfaceName.gattService, InterfaceName.gattDescriptor:
       guard let owner = bluez.owners[path] else { return }
-      bluez.devices[owner.device]?.attributes[owner.handle]?.update(changed)
-      if interface == InterfaceName.gattCharacteristic {
-        bluez.devices[owner.device]?.linkShows(mtu: PropertyValues<GattCharacteristic1>(changed).mtu)
+      if changed.keys.contains(where: { $0 != GattCharacteristic1.name(\.value) }) {
+        bluez.devices[owner.device]?.attributes[owner.handle]?.update(changed)
+        if interface == InterfaceName.gattCharacteristic {
+          bluez.devices[owner.device]?.linkShows(mtu: PropertyValues<GattCharacteristic1>(changed).mtu)
+        }
       }
       if interface == InterfaceName.gattCharacteristic, let value = PropertyValues<GattCharacteristic1>(changed).value {
         livedUnheard(owner.device)
@@ -254,7 +257,7 @@ extension BluetoothSystem {
     if device.name != old.name { noteName(peer) }
     if device.isBonded != old.isBonded || device.uuids != old.uuids {
       // Only a registration made after pairing, and with these services, arms the device.
-      profile.disarm(peer)
+      disarm(peer)
       if device.isBonded != old.isBonded { noteBond(peer, isBonded: device.isBonded) }
       bondChanged(peer, isBonded: device.isBonded)
     }
@@ -265,6 +268,7 @@ extension BluetoothSystem {
       uncheckedDatabases.insert(peer)
       if device.isResolved {
         healthOfResolvedLink(peer)
+        renewNotifications(of: peer)
         livedUnheard(path)
       }
     }
@@ -276,14 +280,14 @@ extension BluetoothSystem {
       healthOfNewLink(peer)
       capacityOfNewLink(peer)
       attempts[peer]?.linkCameUp()
-      sessions.forgetFailures(of: peer)
+      if let path = bluez.devicePaths[peer] { sessions.forgetFailures(of: peer, at: path) }
       visitBegan(peer)
     } else {
       noteEnded(peer)
       capacities[peer] = nil
       attempts[peer]?.linkWentDown()
       healthOfLostLink(peer, wasResolved: wasResolved)
-      sessions.forgetFailures(of: peer)
+      if let path = bluez.devicePaths[peer] { sessions.forgetFailures(of: peer, at: path) }
       failRemoteRequests(from: peer)
       visitEnded(peer)
     }
@@ -303,7 +307,7 @@ extension BluetoothSystem {
       peers[old] = record
       persist(.peer(record))
     }
-    profile.disarm(old)
+    disarm(old)
   }
 
   // MARK: Peers
@@ -315,14 +319,14 @@ extension BluetoothSystem {
     record.name = name
     peers[peer] = record
     persist(.peer(record))
-    for key in sortedManagers(.central) where managers[key]?.peripherals[peer]?.isConnected == true {
+    for key in sortedManagers(.central) where held[key, peer]?.isConnected == true {
       tell(key, .nameChanged(peer, name))
     }
   }
 
   func snapshot(_ peer: PeerIdentifier, _ key: ManagerKey, state: PeripheralState? = nil) -> PeripheralSnapshot {
     let device = bluez.device(peer)
-    let peripheral = managers[key]?.peripherals[peer]
+    let peripheral = held[key, peer]
     return PeripheralSnapshot(
       identifier: peer, name: device?.name ?? peers[peer]?.name, state: state ?? peripheral?.told ?? .disconnected,
       services: peripheral?.services, mtu: mtu(of: peer))

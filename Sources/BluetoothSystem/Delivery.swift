@@ -52,7 +52,7 @@ extension BluetoothSystem {
     var again: [App.Waiting] = []
     var states: [ManagerKey: [PeerIdentifier: PeripheralState]] = [:]
     for var waiting in apps[name]?.takeUnhandled() ?? [] {
-      guard let peer = waiting.body.connectionPeer, let known = managers[waiting.manager]?.peripherals[peer] else {
+      guard let peer = waiting.body.connectionPeer, let known = held[waiting.manager, peer] else {
         continue
       }
       waiting.deaths += 1
@@ -83,8 +83,8 @@ extension BluetoothSystem {
   }
 
   private mutating func setDelivered(_ state: PeripheralState, _ peer: PeerIdentifier, _ key: ManagerKey) {
-    guard managers[key]?.peripherals[peer] != nil else { return }
-    managers[key]?.peripherals[peer]?.wasDelivered(state)
+    guard held[key, peer] != nil else { return }
+    held[key, peer]?.wasDelivered(state)
     persistPeripheral(key, peer)
   }
 }

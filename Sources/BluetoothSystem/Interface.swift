@@ -183,6 +183,8 @@ extension BluetoothSystem {
     case attachReply(AnswerToken, Result<AttachReply, AppLinkError>)
     case queryReply(AnswerToken, Result<QueryReply, AppLinkError>)
     case controlReply(AnswerToken, Result<SystemStatus, AppLinkError>)
+    /// The answer to `askApp`. A refusal is a `controlReply`.
+    case controlText(AnswerToken, String)
     case launch(String, LaunchOptions)
     /// Watch a process that the user, or an earlier run of the system, started. `appEnded` reports its end.
     case adopt(String, ProcessIdentity)

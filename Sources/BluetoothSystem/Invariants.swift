@@ -9,7 +9,9 @@ import TimeTypes
 extension BluetoothSystem {
   /// The first invariant that does not hold, in words, or `nil` if all hold.
   func brokenInvariant() -> String? {
-    brokenAppInvariant() ?? brokenCallInvariant() ?? brokenMirrorInvariant()
+    // Where much is held, all of it is looked at only now and then.
+    guard bluez.devices.count < 64 || changes.turns.isMultiple(of: 256) else { return nil }
+    return brokenAppInvariant() ?? brokenCallInvariant() ?? brokenMirrorInvariant() ?? brokenChangesInvariant()
   }
 
   /// Apps. `AppLife`'s shape already ensures that a link implies a process. Without a link, a manager's events could
@@ -36,7 +38,7 @@ extension BluetoothSystem {
         if !operating.insert(peer).inserted { return "two operations on \(peer) are under way" }
       case .connect(let peer): connecting.insert(peer)
       case .reread(let path): reread.insert(path)
-      case .registerProfile(let root, _), .registerService(_, let root), .registerMark(let root):
+      case .registerProfile(let root), .registerService(_, let root), .registerMark(let root):
         registered.insert(root)
       case .registerAdvertisement(_, let path): registered.insert(path)
       case .startNotify(let path): starting.insert(path)
@@ -69,6 +71,25 @@ extension BluetoothSystem {
     for service in publishing.services.values where publishing.applications[service.root] == nil {
       return "a service is exported at \(service.root.text), which is not an application"
     }
+    return nil
+  }
+
+  /// Changes. A peripheral that does not count as changed has nothing that is due: whoever looks at changed ones only has
+  /// missed nothing.
+  private func brokenChangesInvariant() -> String? {
+    guard bluez.state == .poweredOn else { return nil }
+    let unchanged = Set(held.peers).union(bluez.devicePaths.keys).subtracting(changes.peers)
+    for peer in unchanged {
+      if let difference = connections.difference(peer, from: judgement(of: peer)) {
+        return "what is done for \(peer) is not what it needs: \(difference)"
+      }
+    }
+    let lost = peripherals(among: unchanged) { $0.isWanted && $0.isConnected && !isUsable($1) }
+    if let (_, peer) = lost.first { return "nobody was told that \(peer) has no link" }
+    let found = peripherals(among: unchanged.subtracting(untoldConnections)) { peripheral, device in
+      peripheral.isPending && peripheral.isDue(at: now) && isUsable(device)
+    }
+    if let (_, peer) = found.first { return "nobody was told that \(peer) has a link" }
     return nil
   }
 

@@ -26,7 +26,9 @@ struct Ledger: Sendable {
 
   /// The turn's changes: one per record, the last.
   mutating func takeChanges() -> [StoreChange] {
-    defer { changes.removeAll(keepingCapacity: true) }
+    // Without the room that a turn with many changes has needed: to empty that would cost every later turn something.
+    defer { changes = [:] }
+    guard !changes.isEmpty else { return [] }
     return Array(changes.values)
   }
 }

@@ -11,31 +11,63 @@ struct NotifySessions: Sendable {
   private struct Session {
     var state: State
     let peer: PeerIdentifier
+    let device: ObjectPath
   }
 
   private var sessions: [ObjectPath: Session] = [:]
+  private var byDevice: [ObjectPath: Set<ObjectPath>] = [:]
+  /// Devices whose sessions have changed.
+  private var touched: Set<ObjectPath> = []
+
+  mutating func takeTouched() -> Set<ObjectPath> {
+    guard !touched.isEmpty else { return [] }
+    defer { touched = [] }
+    return touched
+  }
+
+  private mutating func put(_ session: Session, _ path: ObjectPath) {
+    sessions[path] = session
+    byDevice[session.device, default: []].insert(path)
+    touched.insert(session.device)
+  }
+
+  private mutating func change(_ path: ObjectPath, to state: State) {
+    guard let device = sessions[path]?.device else { return }
+    sessions[path]?.state = state
+    touched.insert(device)
+  }
 
   subscript(path: ObjectPath) -> State? { sessions[path]?.state }
   /// Sessions that bluetoothd was asked for and has not answered.
   var starting: [ObjectPath] { sessions.filter { $0.value.state == .starting }.map(\.key) }
 
+  /// Sessions with a peer that bluetoothd has confirmed.
+  func active(of peer: PeerIdentifier) -> [ObjectPath] {
+    sessions.filter { $0.value.peer == peer && $0.value.state == .active }.keys.sorted()
+  }
+
   /// Begins a session that is wanted and does not exist. Returns `false` if it exists.
-  mutating func start(_ path: ObjectPath, of peer: PeerIdentifier) -> Bool {
+  mutating func start(_ path: ObjectPath, of peer: PeerIdentifier, at device: ObjectPath) -> Bool {
     guard sessions[path] == nil else { return false }
-    sessions[path] = Session(state: .starting, peer: peer)
+    put(Session(state: .starting, peer: peer, device: device), path)
     return true
   }
 
-  /// Ends sessions that are no longer wanted. Returns those that bluetoothd must be asked to stop.
-  mutating func stop(unless wanted: Set<ObjectPath>) -> [ObjectPath] {
-    let unwanted = sessions.filter { $0.value.state == .active && !wanted.contains($0.key) }.keys.sorted()
-    for path in unwanted { sessions[path]?.state = .stopping }
-    return unwanted
+  /// Ends sessions on these devices that are no longer wanted. Returns those that bluetoothd must be asked to stop.
+  mutating func stop(on devices: [ObjectPath], unless wanted: Set<ObjectPath>) -> [ObjectPath] {
+    var unwanted: [ObjectPath] = []
+    for device in devices {
+      for path in byDevice[device] ?? [] where sessions[path]?.state == .active && !wanted.contains(path) {
+        unwanted.append(path)
+      }
+    }
+    for path in unwanted { change(path, to: .stopping) }
+    return unwanted.sorted()
   }
 
   /// An app's own `setNotifyValue` has started the session.
-  mutating func isActive(_ path: ObjectPath, of peer: PeerIdentifier) {
-    sessions[path] = Session(state: .active, peer: peer)
+  mutating func isActive(_ path: ObjectPath, of peer: PeerIdentifier, at device: ObjectPath) {
+    put(Session(state: .active, peer: peer, device: device), path)
   }
 
   /// bluetoothd has answered. Returns the peer if the subscription failed: it is asked for again with the next link.
@@ -43,18 +75,34 @@ struct NotifySessions: Sendable {
   mutating func started(_ path: ObjectPath, _ error: BlueZError?) -> PeerIdentifier? {
     guard let session = sessions[path], session.state == .starting else { return nil }
     let isThere = error.map { $0.kind == .inProgress } ?? true
-    sessions[path]?.state = isThere ? .active : .failed
+    change(path, to: isThere ? .active : .failed)
     return isThere ? nil : session.peer
+  }
+
+  /// bluetoothd was asked to go on with a session. Returns the peer if the subscription failed.
+  mutating func renewed(_ path: ObjectPath, _ error: BlueZError?) -> PeerIdentifier? {
+    guard let session = sessions[path], session.state == .active, let error, !error.saysThatSessionExists else {
+      return nil
+    }
+    sessions[path]?.state = .failed
+    return session.peer
   }
 
   /// Retries on the next link what failed on the old one. It is called at the loss, because bluetoothd keeps the
   /// request for the next link, and when the next link is up, because the failure may be reported after the loss.
-  mutating func forgetFailures(of peer: PeerIdentifier) {
-    sessions = sessions.filter { $0.value.peer != peer || $0.value.state != .failed }
+  mutating func forgetFailures(of peer: PeerIdentifier, at device: ObjectPath) {
+    for path in byDevice[device] ?? [] where sessions[path]?.peer == peer && sessions[path]?.state == .failed {
+      hasEnded(path)
+    }
   }
 
   /// bluetoothd has stopped the session, or its object was removed.
-  mutating func hasEnded(_ path: ObjectPath) { sessions[path] = nil }
+  mutating func hasEnded(_ path: ObjectPath) {
+    guard let device = sessions.removeValue(forKey: path)?.device else { return }
+    byDevice[device]?.remove(path)
+    if byDevice[device]?.isEmpty == true { byDevice[device] = nil }
+    touched.insert(device)
+  }
 }
 
 extension BluetoothSystem {
@@ -62,33 +110,50 @@ extension BluetoothSystem {
   /// the subscription then takes effect with the next link.
   mutating func reconcileNotifications() {
     guard bluez.state == .poweredOn else { return }
-    let wanted = wantedNotifications()
-    for (path, handle, peer) in wanted where operations[peer]?.current?.operation.attribute != handle {
-      if sessions.start(path, of: peer) { call(path, .startNotify, for: .startNotify(path)) }
+    let devices = changedPeers().compactMap { bluez.device($0) }
+    let wanted = devices.flatMap(wantedNotifications).sorted { $0.path < $1.path }
+    for (path, handle, device, peer) in wanted where operations[peer]?.current?.operation.attribute != handle {
+      if sessions.start(path, of: peer, at: device) { call(path, .startNotify, for: .startNotify(path)) }
     }
-    for path in sessions.stop(unless: Set(wanted.map(\.path))) { call(path, .stopNotify, for: .stopNotify(path)) }
+    for path in sessions.stop(on: devices.map(\.path), unless: Set(wanted.map(\.path))) {
+      call(path, .stopNotify, for: .stopNotify(path))
+    }
   }
 
-  private func wantedNotifications() -> [(path: ObjectPath, handle: AttributeHandle, peer: PeerIdentifier)] {
-    var result: [(path: ObjectPath, handle: AttributeHandle, peer: PeerIdentifier)] = []
-    for manager in managers.values where manager.key.role == .central {
-      for (peer, peripheral) in manager.peripherals {
-        guard let services = peripheral.services, let device = bluez.device(peer) else { continue }
-        for characteristic in services.lazy.flatMap({ $0.characteristics ?? [] }) where characteristic.isNotifying {
-          guard let attribute = device.attributes[characteristic.handle], attribute.uuid == characteristic.uuid else {
-            continue
-          }
-          result.append((attribute.path, characteristic.handle, peer))
+  private typealias WantedNotification = (
+    path: ObjectPath, handle: AttributeHandle, device: ObjectPath, peer: PeerIdentifier
+  )
+
+  private func wantedNotifications(of device: Device) -> [WantedNotification] {
+    var result: [WantedNotification] = []
+    for holding in held.holders(of: device.peer) where holding.manager.role == .central {
+      for characteristic in (holding.peripheral.services ?? []).lazy.flatMap({ $0.characteristics ?? [] })
+      where characteristic.isNotifying {
+        guard let attribute = device.attributes[characteristic.handle], attribute.uuid == characteristic.uuid else {
+          continue
         }
+        result.append((attribute.path, characteristic.handle, device.path, device.peer))
       }
     }
-    return result.sorted { $0.path < $1.path }
+    return result
   }
 
   mutating func notifyStarted(_ path: ObjectPath, _ result: Result<Reply, BlueZError>) {
     let failure: BlueZError? = if case .failure(let error) = result { error } else { nil }
     guard let peer = sessions.started(path, failure), let failure else { return }
     journal(.subscriptionFailed, [.peripheral: peer.uuidString, .error: failure.description])
+  }
+
+  /// A link with the peer works. bluetoothd subscribes again by itself, but it forgets a session, and does not say so, if
+  /// a link is lost while it does (`register_notify_cb` in src/gatt-client.c). So it is asked once for each link; a
+  /// session that it still has is not written to the peer again.
+  mutating func renewNotifications(of peer: PeerIdentifier) {
+    for path in sessions.active(of: peer) { call(path, .startNotify, for: .renewNotify(path)) }
+  }
+
+  mutating func notifyRenewed(_ path: ObjectPath, _ result: Result<Reply, BlueZError>) {
+    guard case .failure(let error) = result, let peer = sessions.renewed(path, error) else { return }
+    journal(.subscriptionFailed, [.peripheral: peer.uuidString, .error: error.description])
   }
 
   /// A characteristic's Value changed: a notification, or the echo of our own read.
@@ -107,9 +172,16 @@ extension BluetoothSystem {
     // The value may arrive before the message that the link is up.
     tellConnections()
     for key in sortedManagers(.central)
-    where isNotifying(owner.handle, peer, key) && managers[key]?.peripherals[peer]?.isConnected == true {
+    where isNotifying(owner.handle, peer, key) && held[key, peer]?.isConnected == true {
       tell(key, .valueUpdated(peer, characteristic: owner.handle, value: value))
-      alert(key, peer, managers[key]?.peripherals[peer]?.options.notifyOnNotification ?? false, "notification")
+      alert(key, peer, held[key, peer]?.options.notifyOnNotification ?? false, "notification")
     }
+  }
+}
+
+extension BlueZError {
+  /// `StartNotify` was called for a session that exists. Old versions of bluetoothd say so by `Failed`.
+  fileprivate var saysThatSessionExists: Bool {
+    kind == .inProgress || message == "Already notifying"
   }
 }

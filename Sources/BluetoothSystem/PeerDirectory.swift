@@ -15,9 +15,12 @@ struct PeerDirectory: Sendable {
   /// At this many entries, those not in use are forgotten, except the newest.
   static let limit = 16_384
   static let kept = 4096
+  /// With how many entries it is full. More than the limit if most of those that it kept last time are in use, so that
+  /// the next search through all of them is worth it.
+  private var fullAt = Self.limit
 
   var count: Int { byAddress.count }
-  var isFull: Bool { order.count >= Self.limit }
+  var isFull: Bool { order.count >= fullAt }
 
   subscript(address: DeviceAddress) -> PeerIdentifier? { byAddress[address] }
   func address(of peer: PeerIdentifier) -> DeviceAddress? { byIdentifier[peer] }
@@ -46,6 +49,7 @@ struct PeerDirectory: Sendable {
       }
     }
     order = left
+    fullAt = max(Self.limit, left.count + Self.kept)
   }
 }
 
@@ -146,6 +150,7 @@ extension BluetoothSystem {
   /// Stores a peer. Returns `false` if its address is unknown or too many are stored.
   mutating func keepPeer(_ peer: PeerIdentifier, wasRequested: Bool) -> Bool {
     if var record = peers[peer] {
+      if wasRequested, !record.wasRequested { guests -= 1 }
       record.wasRequested = record.wasRequested || wasRequested
       if wasRequested { record.isEnding = nil }
       peers[peer] = record
@@ -153,7 +158,10 @@ extension BluetoothSystem {
       return true
     }
     guard let address = bluez.device(peer)?.address ?? identifiers.address(of: peer) else { return false }
-    if !wasRequested, peers.values.count(where: { !$0.wasRequested }) >= Self.guestLimit { return false }
+    if !wasRequested {
+      guard guests < Self.guestLimit else { return false }
+      guests += 1
+    }
     let record = PeerRecord(
       identifier: peer, address: address, name: bluez.device(peer)?.name.map { String($0.prefix(248)) },
       wasRequested: wasRequested)
@@ -165,9 +173,10 @@ extension BluetoothSystem {
   /// Forgets a peer that is no longer in use. While bluetoothd has the device, the record is kept: it says whether an
   /// app's request is the reason for its link.
   mutating func releasePeer(_ peer: PeerIdentifier) {
-    guard bluez.device(peer) == nil, !managers.values.contains(where: { $0.peripherals[peer] != nil }),
-      !remembered.includes(peer), peers.removeValue(forKey: peer) != nil
+    guard bluez.device(peer) == nil, !held.isHeld(peer),
+      !remembered.includes(peer), let record = peers.removeValue(forKey: peer)
     else { return }
+    if !record.wasRequested { guests -= 1 }
     erase(StoreKey(.peer, peer.uuidString))
   }
 }

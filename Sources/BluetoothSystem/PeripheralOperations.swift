@@ -11,7 +11,7 @@ extension BluetoothSystem {
     _ key: ManagerKey, _ peer: PeerIdentifier, _ identifier: OperationIdentifier, _ operation: PeripheralOperation
   ) {
     let item = OperationQueue.Item(manager: key, identifier: identifier, operation: operation)
-    guard managers[key]?.peripherals[peer]?.isConnected == true, bluez.device(peer) != nil else {
+    guard held[key, peer]?.isConnected == true, bluez.device(peer) != nil else {
       finish(item, peer, .failed(.notConnected))
       return
     }
@@ -52,7 +52,7 @@ extension BluetoothSystem {
   }
 
   mutating func runOperations() {
-    for peer in operations.keys.sorted() {
+    for peer in changedPeers().filter({ operations[$0] != nil }).sorted() {
       answerDiscoveries(peer)
       startNext(peer)
       if operations[peer]?.isEmpty == true { operations[peer] = nil }
@@ -164,7 +164,7 @@ extension BluetoothSystem {
       finish(item, peer, .value(value))
     case (.writeCharacteristic, .success), (.writeDescriptor, .success): finish(item, peer, .done)
     case (.setNotify(let on, let handle), .success):
-      if let path { sessions.isActive(path, of: peer) }
+      if let path, let device = bluez.device(peer) { sessions.isActive(path, of: peer, at: device.path) }
       setNotifying(on, handle, peer, item.manager)
       finish(item, peer, .notifying(on))
     case (_, .failure(let error)):
@@ -201,6 +201,6 @@ extension BluetoothSystem {
   mutating func forgetOperations(ofApp name: String) {
     forgetSignalReadings(ofApp: name)
     forgetChannels(ofApp: name)
-    for peer in operations.keys { _ = removeOperations(peer) { $0.manager.app == name } }
+    for peer in Array(operations.keys) { _ = removeOperations(peer) { $0.manager.app == name } }
   }
 }

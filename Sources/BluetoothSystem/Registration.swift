@@ -9,6 +9,9 @@ struct BackOff: Sendable, Hashable {
   /// The wait after the first failure, the second and so on. Zero counts as one.
   func wait(afterFailures failures: Int) -> Duration { first * (1 << min(max(failures, 1) - 1, doublings)) }
 
+  /// The wait after many failures.
+  var longest: Duration { first * (1 << doublings) }
+
   /// 1, 2, 4 … 64 s.
   static let standard = BackOff(first: .seconds(1), doublings: 6)
   /// 15, 30, 60 … 960 s, for calls that disturb others.

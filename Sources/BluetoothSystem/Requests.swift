@@ -26,9 +26,10 @@ extension BluetoothSystem {
     case .createManager(let number, let creation): createManager(number, creation, app: name)
     case .resumeManager(let number, let creation, let view): resumeManager(number, creation, view, app: name)
     case .destroyManager(let number):
-      for key in managers.keys.sorted() where key.app == name && managers[key]?.number == number { removeManager(key) }
+      for key in managers.keys where key.app == name && managers[key]?.number == number { removeManager(key) }
     case .respond(let identifier, let error, let value): respond(identifier, error, value, app: name)
     case .completeAction(let action, let error): completeAction(action, error, app: name)
+    case .answerQuestion(let action, let text): answerQuestion(action, text, app: name)
     case .showAlert(let text): showAlert(text, app: name)
     case .central(let number, let request):
       if let key = managerKey(number, name, .central) {
@@ -104,10 +105,10 @@ extension BluetoothSystem {
       let known = wanted.prefix(configuration.peripheralLimit).filter { peers[$0] != nil || bluez.device($0) != nil }
       emit(.queryReply(token, .success(known.map { snapshot($0, key) })))
     case .retrieveConnectedPeripherals(_, let services):
-      let connected = bluez.devices.values.filter { device in
-        device.isConnected && (services.isEmpty || device.uuids.contains(where: services.contains))
+      let connected = bluez.devices.connectedDevices.filter { device in
+        services.isEmpty || device.uuids.contains(where: services.contains)
       }
-      emit(.queryReply(token, .success(connected.sorted { $0.path < $1.path }.map { snapshot($0.peer, key) })))
+      emit(.queryReply(token, .success(connected.map { snapshot($0.peer, key) })))
     }
   }
 }

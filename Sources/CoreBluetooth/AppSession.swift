@@ -238,7 +238,12 @@ package final class AppSession: AppLinkDelegate, @unchecked Sendable {
       lastEvent = event.sequence
       outstanding += 1
       if case .actionRequested(let identifier, let name) = event.body {
-        perform(identifier, name)
+        perform(identifier, name, nil)
+        finishOne()
+        return nil
+      }
+      if case .questionAsked(let identifier, let name, let argument) = event.body {
+        perform(identifier, name, argument)
         finishOne()
         return nil
       }
@@ -258,9 +263,15 @@ package final class AppSession: AppLinkDelegate, @unchecked Sendable {
 
   // MARK: The user
 
-  private func perform(_ identifier: ActionIdentifier, _ name: String) {
-    let action = UserAction(name: name) { [weak self] error in
-      locked { self?.connection?.send(.completeAction(identifier, error: error)) }
+  private func perform(_ identifier: ActionIdentifier, _ name: String, _ argument: String?) {
+    let action = UserAction(name: name, argument: argument) { [weak self] outcome in
+      let request: Request =
+        switch outcome {
+        case .done: .completeAction(identifier, error: nil)
+        case .answered(let text): .answerQuestion(identifier, text: text)
+        case .failed(let reason): .completeAction(identifier, error: reason)
+        }
+      locked { self?.connection?.send(request) }
     }
     if let actionHandler {
       actionHandler.queue.async { actionHandler.handle(action) }

@@ -41,11 +41,12 @@ open class CBCentralManager: CBManager, @unchecked Sendable {
   @discardableResult
   public init(delegate: (any CBCentralManagerDelegate)?, queue: DispatchQueue?, options: [String: Any]? = nil) {
     currentDelegate = delegate
-    super.init(
-      creation: Self.creation(
+    super.init()
+    prepare(
+      Self.creation(
         role: .central, options: options, key: CBCentralManagerOptionRestoreIdentifierKey, mode: "bluetooth-central",
         manager: "CBCentralManager"),
-      queue: queue,
+      queue,
       showsPowerAlert: Self.showsPowerAlert(options, CBCentralManagerOptionShowPowerAlertKey, "CBCentralManager"))
     session.register(self)
   }
@@ -56,7 +57,7 @@ open class CBCentralManager: CBManager, @unchecked Sendable {
   }
 
   @discardableResult
-  public convenience init() { self.init(delegate: nil, queue: nil, options: nil) }
+  public convenience override init() { self.init(delegate: nil, queue: nil, options: nil) }
 
   open weak var delegate: (any CBCentralManagerDelegate)? {
     get { locked { currentDelegate } }

@@ -26,29 +26,33 @@ public protocol CBCentralManagerDelegate: NSObjectProtocol {
 
 extension CBCentralManagerDelegate {
   public func centralManager(_ central: CBCentralManager, willRestoreState dict: [String: Any]) {
-    DelegateCall.noteDefaultBody()
+    noteDefaultBody(of: self)
   }
   public func centralManager(
     _ central: CBCentralManager, didDiscover peripheral: CBPeripheral, advertisementData: [String: Any],
     rssi RSSI: NSNumber
-  ) { DelegateCall.noteDefaultBody() }
+  ) { noteDefaultBody(of: self) }
   public func centralManager(_ central: CBCentralManager, didConnect peripheral: CBPeripheral) {
-    DelegateCall.noteDefaultBody()
+    noteDefaultBody(of: self)
   }
   public func centralManager(
     _ central: CBCentralManager, didFailToConnect peripheral: CBPeripheral, error: (any Error)?
-  ) { DelegateCall.noteDefaultBody() }
+  ) { noteDefaultBody(of: self) }
   public func centralManager(
     _ central: CBCentralManager, didDisconnectPeripheral peripheral: CBPeripheral, error: (any Error)?
-  ) { DelegateCall.noteDefaultBody() }
+  ) { noteDefaultBody(of: self) }
   public func centralManager(
     _ central: CBCentralManager, didDisconnectPeripheral peripheral: CBPeripheral, timestamp: CFAbsoluteTime,
     isReconnecting: Bool, error: (any Error)?
-  ) { DelegateCall.noteDefaultBody() }
+  ) { noteDefaultBody(of: self) }
   public func centralManager(
     _ central: CBCentralManager, connectionEventDidOccur event: CBConnectionEvent, for peripheral: CBPeripheral
-  ) { DelegateCall.noteDefaultBody() }
+  ) { noteDefaultBody(of: self) }
   public func centralManager(_ central: CBCentralManager, didUpdateANCSAuthorizationFor peripheral: CBPeripheral) {
-    DelegateCall.noteDefaultBody()
+    noteDefaultBody(of: self)
   }
+}
+
+private func noteDefaultBody(of delegate: any CBCentralManagerDelegate, _ method: String = #function) {
+  DelegateCall.noteDefaultBody(of: delegate, method) { $0 is any CBCentralManagerDelegate.Type }
 }

@@ -31,8 +31,12 @@ open class CBL2CAPChannel: CoreBluetoothObject, @unchecked Sendable {
   /// - Parameters:
   ///   - mtu: the longest packet that may be sent, in bytes.
   ///   - queue: the manager's.
-  convenience init(peer: CBPeer, psm: CBL2CAPPSM, socket: ChannelDescriptor, mtu: UInt16, queue: DispatchQueue) {
-    StreamSchedule.mark(queue)
+  ///   - delivery: how the manager calls its delegate on the queue.
+  convenience init(
+    peer: CBPeer, psm: CBL2CAPPSM, socket: ChannelDescriptor, mtu: UInt16, queue: DispatchQueue,
+    delivery: SerialDelivery
+  ) {
+    StreamSchedule.mark(queue, delivery)
     let streams = WeakStreams()
     let socket = ChannelSocket(
       socket, mtu: mtu, onInput: { streams.inputArrived() }, onOutput: { streams.roomAppeared() })

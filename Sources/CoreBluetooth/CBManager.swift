@@ -4,9 +4,12 @@ import Foundation
 
 /// What central and peripheral managers have in common.
 open class CBManager: CoreBluetoothObject, @unchecked Sendable {
-  let session: AppSession
-  let queue: DispatchQueue
-  let creation: ManagerCreation
+  let session = AppSession.active
+  // Set once, by `prepare`, before any other code sees the manager.
+  private(set) var queue = DispatchQueue.main
+  /// Calls the delegate on the queue.
+  private(set) var delivery = SerialDelivery(.main)
+  private(set) var creation = ManagerCreation(role: .central)
   /// Set once, by the session, before any other code sees the manager.
   var managerIdentifier = ManagerIdentifier(0)
   /// The system refuses this manager for good.
@@ -19,13 +22,18 @@ open class CBManager: CoreBluetoothObject, @unchecked Sendable {
   var toldState: ManagerState?
 
   /// The user is to be told if Bluetooth is off when the manager is made.
-  private let showsPowerAlert: Bool
+  private var showsPowerAlert = false
 
-  init(creation: ManagerCreation, queue: DispatchQueue?, showsPowerAlert: Bool) {
-    self.showsPowerAlert = showsPowerAlert
-    session = AppSession.active
-    self.queue = queue ?? .main
+  /// Not for apps, which make a `CBCentralManager` or a `CBPeripheralManager`. An app's subclass of these inherits their
+  /// initializers only if this class has no other designated initializer than this.
+  public override init() {}
+
+  /// Completes the initialization of a role's manager.
+  func prepare(_ creation: ManagerCreation, _ queue: DispatchQueue?, showsPowerAlert: Bool) {
     self.creation = creation
+    self.queue = queue ?? .main
+    delivery = SerialDelivery(self.queue)
+    self.showsPowerAlert = showsPowerAlert
   }
 
   deinit {
@@ -50,9 +58,10 @@ open class CBManager: CoreBluetoothObject, @unchecked Sendable {
   @available(*, deprecated, message: "use the class property")
   open var authorization: CBManagerAuthorization { Self.authorization }
 
-  /// Runs `work` on the manager's queue, later, and `after` when everything that `work` put on that queue has run.
+  /// Runs `work` on the manager's queue, later, and `after` when everything that `work` put on that queue has run. (On a
+  /// concurrent queue nobody knows when that is: there `after` may run earlier.)
   func enqueue(_ work: @escaping @Sendable () -> Void, after: @escaping @Sendable () -> Void) {
-    queue.async { [session, queue] in
+    delivery.async { [session, queue] in
       // Objects that a delegate creates belong to the same app.
       session.asApp(work)
       queue.async { after() }
@@ -121,8 +130,10 @@ open class CBManager: CoreBluetoothObject, @unchecked Sendable {
 
   static func showsPowerAlert(_ options: [String: Any]?, _ key: String, _ manager: String) -> Bool {
     guard let value = options?[key] else { return false }
-    guard let flag = value as? Bool else { fatalError("\(manager): the option \(key) has to be a Bool, not \(value)") }
-    return flag
+    guard let isShown = booleanOption(value) else {
+      fatalError("\(manager): the option \(key) has to be a Bool, not \(value)")
+    }
+    return isShown
   }
 
   /// Reads the restore identifier, and checks that the app may have one.

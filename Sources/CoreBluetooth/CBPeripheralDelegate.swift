@@ -32,54 +32,58 @@ public protocol CBPeripheralDelegate: NSObjectProtocol {
 }
 
 extension CBPeripheralDelegate {
-  public func peripheralDidUpdateName(_ peripheral: CBPeripheral) { DelegateCall.noteDefaultBody() }
+  public func peripheralDidUpdateName(_ peripheral: CBPeripheral) { noteDefaultBody(of: self) }
   public func peripheral(_ peripheral: CBPeripheral, didModifyServices invalidatedServices: [CBService]) {
-    DelegateCall.noteDefaultBody()
+    noteDefaultBody(of: self)
   }
   @available(*, deprecated, message: "use peripheral(_:didReadRSSI:error:)")
   public func peripheralDidUpdateRSSI(_ peripheral: CBPeripheral, error: (any Error)?) {
-    DelegateCall.noteDefaultBody()
+    noteDefaultBody(of: self)
   }
   public func peripheral(_ peripheral: CBPeripheral, didReadRSSI RSSI: NSNumber, error: (any Error)?) {
-    DelegateCall.noteDefaultBody()
+    noteDefaultBody(of: self)
   }
   public func peripheral(_ peripheral: CBPeripheral, didDiscoverServices error: (any Error)?) {
-    DelegateCall.noteDefaultBody()
+    noteDefaultBody(of: self)
   }
   public func peripheral(
     _ peripheral: CBPeripheral, didDiscoverIncludedServicesFor service: CBService, error: (any Error)?
-  ) { DelegateCall.noteDefaultBody() }
+  ) { noteDefaultBody(of: self) }
   public func peripheral(
     _ peripheral: CBPeripheral, didDiscoverCharacteristicsFor service: CBService, error: (any Error)?
-  ) { DelegateCall.noteDefaultBody() }
+  ) { noteDefaultBody(of: self) }
   public func peripheral(
     _ peripheral: CBPeripheral, didUpdateValueFor characteristic: CBCharacteristic, error: (any Error)?
-  ) { DelegateCall.noteDefaultBody() }
+  ) { noteDefaultBody(of: self) }
   public func peripheral(
     _ peripheral: CBPeripheral, didWriteValueFor characteristic: CBCharacteristic, error: (any Error)?
-  ) { DelegateCall.noteDefaultBody() }
+  ) { noteDefaultBody(of: self) }
   public func peripheral(
     _ peripheral: CBPeripheral, didUpdateNotificationStateFor characteristic: CBCharacteristic, error: (any Error)?
-  ) { DelegateCall.noteDefaultBody() }
+  ) { noteDefaultBody(of: self) }
   public func peripheral(
     _ peripheral: CBPeripheral, didDiscoverDescriptorsFor characteristic: CBCharacteristic, error: (any Error)?
-  ) { DelegateCall.noteDefaultBody() }
+  ) { noteDefaultBody(of: self) }
   public func peripheral(
     _ peripheral: CBPeripheral, didUpdateValueFor descriptor: CBDescriptor, error: (any Error)?
-  ) { DelegateCall.noteDefaultBody() }
+  ) { noteDefaultBody(of: self) }
   public func peripheral(
     _ peripheral: CBPeripheral, didWriteValueFor descriptor: CBDescriptor, error: (any Error)?
-  ) { DelegateCall.noteDefaultBody() }
+  ) { noteDefaultBody(of: self) }
   public func peripheralIsReady(toSendWriteWithoutResponse peripheral: CBPeripheral) {
-    DelegateCall.noteDefaultBody()
+    noteDefaultBody(of: self)
   }
   public func peripheral(_ peripheral: CBPeripheral, didOpen channel: CBL2CAPChannel?, error: (any Error)?) {
-    DelegateCall.noteDefaultBody()
+    noteDefaultBody(of: self)
   }
   public func peripheral(
     _ peripheral: CBPeripheral, didReceive results: CBChannelSoundingProcedureResults?, error: (any Error)?
-  ) { DelegateCall.noteDefaultBody() }
+  ) { noteDefaultBody(of: self) }
   public func peripheral(_ peripheral: CBPeripheral, didCompleteChannelSoundingSession error: (any Error)?) {
-    DelegateCall.noteDefaultBody()
+    noteDefaultBody(of: self)
   }
+}
+
+private func noteDefaultBody(of delegate: any CBPeripheralDelegate, _ method: String = #function) {
+  DelegateCall.noteDefaultBody(of: delegate, method) { $0 is any CBPeripheralDelegate.Type }
 }

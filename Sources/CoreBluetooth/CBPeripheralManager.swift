@@ -61,11 +61,12 @@ open class CBPeripheralManager: CBManager, @unchecked Sendable {
   @discardableResult
   public init(delegate: (any CBPeripheralManagerDelegate)?, queue: DispatchQueue?, options: [String: Any]? = nil) {
     currentDelegate = delegate
-    super.init(
-      creation: Self.creation(
+    super.init()
+    prepare(
+      Self.creation(
         role: .peripheral, options: options, key: CBPeripheralManagerOptionRestoreIdentifierKey,
         mode: "bluetooth-peripheral", manager: "CBPeripheralManager"),
-      queue: queue,
+      queue,
       showsPowerAlert: Self.showsPowerAlert(options, CBPeripheralManagerOptionShowPowerAlertKey, "CBPeripheralManager"))
     session.register(self)
   }
@@ -76,7 +77,7 @@ open class CBPeripheralManager: CBManager, @unchecked Sendable {
   }
 
   @discardableResult
-  public convenience init() { self.init(delegate: nil, queue: nil, options: nil) }
+  public convenience override init() { self.init(delegate: nil, queue: nil, options: nil) }
 
   open weak var delegate: (any CBPeripheralManagerDelegate)? {
     get { locked { currentDelegate } }

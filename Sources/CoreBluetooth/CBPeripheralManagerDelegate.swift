@@ -26,36 +26,40 @@ public protocol CBPeripheralManagerDelegate: NSObjectProtocol {
 
 extension CBPeripheralManagerDelegate {
   public func peripheralManager(_ peripheral: CBPeripheralManager, willRestoreState dict: [String: Any]) {
-    DelegateCall.noteDefaultBody()
+    noteDefaultBody(of: self)
   }
   public func peripheralManagerDidStartAdvertising(_ peripheral: CBPeripheralManager, error: (any Error)?) {
-    DelegateCall.noteDefaultBody()
+    noteDefaultBody(of: self)
   }
   public func peripheralManager(
     _ peripheral: CBPeripheralManager, didAdd service: CBService, error: (any Error)?
-  ) { DelegateCall.noteDefaultBody() }
+  ) { noteDefaultBody(of: self) }
   public func peripheralManager(
     _ peripheral: CBPeripheralManager, central: CBCentral, didSubscribeTo characteristic: CBCharacteristic
-  ) { DelegateCall.noteDefaultBody() }
+  ) { noteDefaultBody(of: self) }
   public func peripheralManager(
     _ peripheral: CBPeripheralManager, central: CBCentral, didUnsubscribeFrom characteristic: CBCharacteristic
-  ) { DelegateCall.noteDefaultBody() }
+  ) { noteDefaultBody(of: self) }
   public func peripheralManager(_ peripheral: CBPeripheralManager, didReceiveRead request: CBATTRequest) {
-    DelegateCall.noteDefaultBody()
+    noteDefaultBody(of: self)
   }
   public func peripheralManager(_ peripheral: CBPeripheralManager, didReceiveWrite requests: [CBATTRequest]) {
-    DelegateCall.noteDefaultBody()
+    noteDefaultBody(of: self)
   }
   public func peripheralManagerIsReady(toUpdateSubscribers peripheral: CBPeripheralManager) {
-    DelegateCall.noteDefaultBody()
+    noteDefaultBody(of: self)
   }
   public func peripheralManager(
     _ peripheral: CBPeripheralManager, didPublishL2CAPChannel PSM: CBL2CAPPSM, error: (any Error)?
-  ) { DelegateCall.noteDefaultBody() }
+  ) { noteDefaultBody(of: self) }
   public func peripheralManager(
     _ peripheral: CBPeripheralManager, didUnpublishL2CAPChannel PSM: CBL2CAPPSM, error: (any Error)?
-  ) { DelegateCall.noteDefaultBody() }
+  ) { noteDefaultBody(of: self) }
   public func peripheralManager(
     _ peripheral: CBPeripheralManager, didOpen channel: CBL2CAPChannel?, error: (any Error)?
-  ) { DelegateCall.noteDefaultBody() }
+  ) { noteDefaultBody(of: self) }
+}
+
+private func noteDefaultBody(of delegate: any CBPeripheralManagerDelegate, _ method: String = #function) {
+  DelegateCall.noteDefaultBody(of: delegate, method) { $0 is any CBPeripheralManagerDelegate.Type }
 }

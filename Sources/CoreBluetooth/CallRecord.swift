@@ -66,7 +66,8 @@ extension Event.Body {
       .writeRequested(_, let central, _, _, _, _), .channelOpened(let central, _, _, _):
       central.identifier
     case .managerRejected, .stateChanged, .willRestoreCentral, .willRestorePeripheral, .serviceAdded,
-      .advertisingStarted, .requestExpired, .actionRequested, .updateCredit, .channelPublished, .channelUnpublished:
+      .advertisingStarted, .requestExpired, .actionRequested, .questionAsked, .updateCredit, .channelPublished,
+      .channelUnpublished:
       nil
     }
   }

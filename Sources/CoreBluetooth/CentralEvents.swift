@@ -49,7 +49,7 @@ extension CBCentralManager {
     }
     guard let delegate else { return }
     tells("willRestoreState")
-    guard DelegateCall.reachesDelegate({ delegate.centralManager(self, willRestoreState: state) }) else {
+    guard DelegateCall.reaches(delegate, { delegate.centralManager(self, willRestoreState: state) }) else {
       fatalError(
         "a CBCentralManager has the restore identifier \"\(restoreIdentifier)\", but its delegate "
           + "\(type(of: delegate)) does not implement centralManager(_:willRestoreState:)")
@@ -112,7 +112,7 @@ extension CBCentralManager {
     let appError = error?.appError
     tells("didDisconnectPeripheral", peripheral, error: appError)
     // If a delegate has both methods, the older one is called, as Apple's header says.
-    let hasOlder = DelegateCall.reachesDelegate {
+    let hasOlder = DelegateCall.reaches(delegate) {
       delegate.centralManager(self, didDisconnectPeripheral: peripheral, error: appError)
     }
     guard !hasOlder else { return }

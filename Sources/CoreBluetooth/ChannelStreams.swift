@@ -61,6 +61,16 @@ final class ChannelStreamState: @unchecked Sendable {
 
   func remove(_ runLoop: RunLoop, _ mode: RunLoop.Mode) { lock.withLock { schedule.remove(runLoop, mode) } }
 
+  func choose(_ queue: DispatchQueue?) {
+    let events = lock.withLock {
+      schedule.choose(queue)
+      guard queue != nil else { return [Stream.Event]() }
+      defer { untold = [] }
+      return untold
+    }
+    for event in events { post(event) }
+  }
+
   /// Tells the delegate, on the run loop, unless the stream has been closed in the meantime.
   func post(_ event: Stream.Event) {
     lock.withLock {
@@ -120,6 +130,7 @@ final class ChannelInputStream: InputStream {
   override func setProperty(_ property: AnyObject?, forKey key: Stream.PropertyKey) -> Bool { false }
   override func schedule(in runLoop: RunLoop, forMode mode: RunLoop.Mode) { state.add(runLoop, mode) }
   override func remove(from runLoop: RunLoop, forMode mode: RunLoop.Mode) { state.remove(runLoop, mode) }
+  func choose(_ queue: DispatchQueue?) { state.choose(queue) }
   override func getBuffer(
     _ buffer: UnsafeMutablePointer<UnsafeMutablePointer<UInt8>?>, length: UnsafeMutablePointer<Int>
   ) -> Bool { false }
@@ -236,6 +247,7 @@ final class ChannelOutputStream: OutputStream {
   override func setProperty(_ property: AnyObject?, forKey key: Stream.PropertyKey) -> Bool { false }
   override func schedule(in runLoop: RunLoop, forMode mode: RunLoop.Mode) { state.add(runLoop, mode) }
   override func remove(from runLoop: RunLoop, forMode mode: RunLoop.Mode) { state.remove(runLoop, mode) }
+  func choose(_ queue: DispatchQueue?) { state.choose(queue) }
 
   override var hasSpaceAvailable: Bool {
     state.status == .open && lock.withLock({ socket })?.hasRoom == true

@@ -25,10 +25,10 @@ extension ConnectOptions {
 
   private static func flag(_ key: String, in options: [String: Any]) -> Bool {
     guard let value = options[key] else { return false }
-    guard let flag = value as? Bool else {
+    guard let isSet = booleanOption(value) else {
       fatalError("connect(_:options:): \(key) has to be a Bool, not \(value) (\(type(of: value)))")
     }
-    return flag
+    return isSet
   }
 }
 
@@ -56,12 +56,12 @@ extension ScanRequest {
   init(services: [CBUUID]?, appOptions: [String: Any]?) {
     self.init(services: services.map { $0.map(\.bluetoothUUID) })
     if let value = appOptions?[CBCentralManagerScanOptionAllowDuplicatesKey] {
-      guard let flag = value as? Bool else {
+      guard let allows = booleanOption(value) else {
         fatalError(
           "scanForPeripherals(withServices:options:): \(CBCentralManagerScanOptionAllowDuplicatesKey) has to be a "
             + "Bool, not \(value)")
       }
-      allowDuplicates = flag
+      allowDuplicates = allows
     }
     if let value = appOptions?[CBCentralManagerScanOptionSolicitedServiceUUIDsKey] {
       guard let uuids = value as? [CBUUID] else {

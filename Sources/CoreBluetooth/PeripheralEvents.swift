@@ -51,7 +51,7 @@ extension CBPeripheralManager {
     }
     guard let delegate else { return }
     tells("willRestoreState")
-    guard DelegateCall.reachesDelegate({ delegate.peripheralManager(self, willRestoreState: state) }) else {
+    guard DelegateCall.reaches(delegate, { delegate.peripheralManager(self, willRestoreState: state) }) else {
       fatalError(
         "a CBPeripheralManager has the restore identifier \"\(restoreIdentifier)\", but its delegate "
           + "\(type(of: delegate)) does not implement peripheralManager(_:willRestoreState:)")
@@ -129,17 +129,21 @@ extension CBPeripheralManager {
         offset: offset, value: value, isRead: value == nil, needsResponse: withResponse)
     }
     guard let request else { return }
-    let delegate = delegate
     tells(
       request.isRead ? "didReceiveRead" : "didReceiveWrite", request.central, request.characteristic, value: value)
-    let isHeard = DelegateCall.reachesDelegate {
-      if request.isRead {
-        delegate?.peripheralManager(self, didReceiveRead: request)
+    let isHeard =
+      if let delegate {
+        DelegateCall.reaches(delegate) {
+          if request.isRead {
+            delegate.peripheralManager(self, didReceiveRead: request)
+          } else {
+            delegate.peripheralManager(self, didReceiveWrite: [request])
+          }
+        }
       } else {
-        delegate?.peripheralManager(self, didReceiveWrite: [request])
+        false
       }
-    }
-    if delegate == nil || !isHeard { respond(to: request, withResult: .requestNotSupported) }
+    if !isHeard { respond(to: request, withResult: .requestNotSupported) }
   }
 
   private func gainCredit(_ count: Int) {

@@ -147,7 +147,7 @@ extension CBPeripheral {
 
   /// A delegate that has only the older method is told with that one.
   private func tellSignal(_ signal: NSNumber, _ error: (any Error)?, _ delegate: any CBPeripheralDelegate) {
-    let hasNewer = DelegateCall.reachesDelegate { delegate.peripheral(self, didReadRSSI: signal, error: error) }
+    let hasNewer = DelegateCall.reaches(delegate) { delegate.peripheral(self, didReadRSSI: signal, error: error) }
     if !hasNewer { (OldMethods(delegate: delegate) as any DeprecatedMethods).tellSignal(self, error) }
   }
 
@@ -184,7 +184,8 @@ extension CBCentralManager {
     let peripheral = done.peripheral
     if case .openChannel(let psm) = done.operation, case .channel(let socket, let mtu) = result {
       // A channel that nobody takes ends with its socket.
-      let channel = CBL2CAPChannel(peer: peripheral, psm: psm, socket: socket, mtu: mtu, queue: queue)
+      let channel = CBL2CAPChannel(
+        peer: peripheral, psm: psm, socket: socket, mtu: mtu, queue: queue, delivery: delivery)
       peripheral.delegate?.peripheral(peripheral, didOpen: channel, error: nil)
     } else if case .failed(let error) = result {
       peripheral.tellFailure(of: done.operation, done.subject, error.appError)

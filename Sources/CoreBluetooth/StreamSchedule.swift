@@ -5,24 +5,34 @@ import Foundation
 ///
 /// The main run loop's calls come through the main queue, so that they come in a program that uses `dispatchMain()` as well.
 /// A manager's delegate may run on a queue of its own, where `RunLoop.current` never runs: a stream that is scheduled there
-/// calls its delegate on that queue.
+/// calls its delegate on that queue. An app may also choose a queue itself, in place of run loops.
 struct StreamSchedule {
   private enum Target {
     case main
-    case queue(DispatchQueue)
+    case queue(SerialDelivery)
     case runLoop(RunLoop, RunLoop.Mode)
   }
 
   private var targets: [(runLoop: RunLoop, mode: RunLoop.Mode, target: Target)] = []
-  private static let queueKey = DispatchSpecificKey<DispatchQueue>()
+  private var chosenQueue: SerialDelivery?
+  private static let queueKey = DispatchSpecificKey<SerialDelivery>()
 
-  /// Lets code on a manager's queue be recognised.
-  static func mark(_ queue: DispatchQueue) { queue.setSpecific(key: queueKey, value: queue) }
+  /// Lets code on a manager's queue be recognised. What runs there takes turns with the manager's own calls.
+  static func mark(_ queue: DispatchQueue, _ delivery: SerialDelivery) {
+    queue.setSpecific(key: queueKey, value: delivery)
+  }
 
-  var isEmpty: Bool { targets.isEmpty }
+  var isEmpty: Bool { targets.isEmpty && chosenQueue == nil }
+
+  /// The stream calls its delegate on this queue, and on no run loop. `nil` takes that back.
+  mutating func choose(_ queue: DispatchQueue?) {
+    targets = []
+    chosenQueue = queue.map { SerialDelivery($0) }
+  }
 
   mutating func add(_ runLoop: RunLoop, _ mode: RunLoop.Mode) {
     guard !targets.contains(where: { $0.runLoop === runLoop && $0.mode == mode }) else { return }
+    chosenQueue = nil
     let target: Target =
       if runLoop === RunLoop.main {
         .main
@@ -38,11 +48,12 @@ struct StreamSchedule {
     targets.removeAll { $0.runLoop === runLoop && $0.mode == mode }
   }
 
-  /// Runs `work` on the first of them.
+  /// Runs `work` on the chosen queue, or else on the first run loop.
   func perform(_ work: @escaping @Sendable () -> Void) {
+    if let chosenQueue { return chosenQueue.async(work) }
     switch targets.first?.target {
     case .main: DispatchQueue.main.async(execute: work)
-    case .queue(let queue): queue.async(execute: work)
+    case .queue(let delivery): delivery.async(work)
     case .runLoop(let runLoop, let mode):
       // A timer wakes a run loop of another thread, which `perform(inModes:)` does not.
       let timer = Timer(fire: Date(), interval: 0, repeats: false) { _ in work() }

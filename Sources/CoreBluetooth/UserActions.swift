@@ -8,21 +8,38 @@ import Synchronization
 public final class UserAction: Sendable {
   /// The name of the action, defined by the app.
   public let name: String
-  private let completion: Mutex<(@Sendable (String?) -> Void)?>
+  /// What the user's question is about, in a form defined by the app, or `nil` if this is not a question. It may be
+  /// secret: the system does not record it.
+  public let argument: String?
+  private let completion: Mutex<(@Sendable (Outcome) -> Void)?>
 
-  init(name: String, completion: @escaping @Sendable (String?) -> Void) {
+  enum Outcome {
+    case done
+    case answered(String)
+    case failed(String)
+  }
+
+  init(name: String, argument: String?, completion: @escaping @Sendable (Outcome) -> Void) {
     self.name = name
+    self.argument = argument
     self.completion = Mutex(completion)
   }
 
   /// Tells the user that the action is done, or why it could not be. Only the first call counts.
   ///
   /// - Parameter failure: a line for a person, of at most 512 bytes, or `nil` if the action is done.
-  public func complete(failure: String? = nil) {
+  public func complete(failure: String? = nil) { end(failure.map { .failed($0) } ?? .done) }
+
+  /// Answers the user's question. Only the first call counts.
+  ///
+  /// - Parameter answer: at most 65,536 bytes, in a form defined by the app. An action's user does not see it.
+  public func complete(answer: String) { end(.answered(answer)) }
+
+  private func end(_ outcome: Outcome) {
     completion.withLock { completion in
       defer { completion = nil }
       return completion
-    }?(failure)
+    }?(outcome)
   }
 }
 

@@ -345,7 +345,7 @@ final class HomeEngine: @unchecked Sendable {
       }
     case .queryReply(let token, let result): queryReplies[token] = result
     case .controlReply(_, .failure(let error)): note(name, "control refused: \(error)")
-    case .controlReply(_, .success): break
+    case .controlReply(_, .success), .controlText: break
     case .launch(let bundleIdentifier, let options): launch(bundleIdentifier, on: name, options)
     case .adopt(let bundleIdentifier, let identity):
       if machines[name]?.apps[bundleIdentifier]?.process?.processIdentifier != identity.processIdentifier {

@@ -18,6 +18,8 @@ package struct HomePolicy: Sendable {
   var watch: SignalWatch
   var offeredAt: Instant?
   var offerReadsLeft = 0
+  /// What the owner wants done besides, until the lock has answered.
+  var errand: Errand?
   /// The command whose answer is awaited.
   var awaited: (command: HomeCommand, operation: UInt64)?
   /// Offers in a row that arrived while an answer was awaited.
@@ -66,7 +68,9 @@ package struct HomePolicy: Sendable {
   package var isApproaching: Bool { state.isLinked && state.approach != nil && state.opening == nil }
 
   /// When `handle(.timePassed)` must be called at the latest; `nil` if nothing is due.
-  package var nextDeadline: Instant? { [signalDue, offerDue, answerDue, wordDue, storeDue].compactMap { $0 }.min() }
+  package var nextDeadline: Instant? {
+    [signalDue, offerDue, answerDue, wordDue, errand?.due, storeDue].compactMap { $0 }.min()
+  }
 
   /// Handles what happened. Returns what to do, in order.
   package mutating func handle(
@@ -83,6 +87,7 @@ package struct HomePolicy: Sendable {
       if awaited?.command == .unlock(.approach) || awaited?.command == .unlockIfLeft { refusals += 1 }
       commandIsLost()
     case .unlockAsked: unlockAsked(at: time, using: &random)
+    case .errandAsked(let kind): errandAsked(kind, at: time, using: &random)
     case .storeFailed: storeFailed(at: time)
     case .timePassed: timePassed(at: time)
     }
@@ -186,6 +191,7 @@ package struct HomePolicy: Sendable {
     isLockedOut = false
     stopAsking()
     concludeWord(.linkLost)
+    concludeErrand(.linkLost)
     store()
   }
 
@@ -282,6 +288,7 @@ package struct HomePolicy: Sendable {
       if offeredAt == nil { readOffer(at: time) }
     }
     if let due = wordDue, due <= time.instant { concludeWord(.noAnswer) }
+    if let due = errand?.due, due <= time.instant { concludeErrand(.noAnswer) }
     if let due = storeDue, due <= time.instant {
       storeDue = nil
       offerReadsLeft = configuration.offerReads
@@ -316,6 +323,8 @@ package struct HomePolicy: Sendable {
       write(.status, operation: opening.operation, at: time)
     } else if let opening = state.opening, opening.because == .word {
       unlock(opening, at: time)
+    } else if let errand {
+      write(errand.command, operation: errand.operation, at: time)
     } else if state.approach != nil {
       guard watch.isAtDoor(at: time.instant) else { return }
       unlock(state.opening ?? newOpening(.approach, at: time, using: &random), at: time)

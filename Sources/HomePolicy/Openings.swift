@@ -73,10 +73,12 @@ extension HomePolicy {
   ) {
     guard let awaited else { return }
     let doubt = doubt
+    let isErrand = awaited.operation == errand?.operation
     commandIsLost()
     interruptions = 0
     isKnown = true
-    owesPresence = false
+    // Somebody who looks has not been announced to be here.
+    if !isErrand { owesPresence = false }
     spareOfferUntil = time.instant + configuration.offerPatience
     readingsLeft = configuration.signalReadings
     state.lastHeard = time
@@ -84,6 +86,7 @@ extension HomePolicy {
     answeredAt = time.instant
     if bolt == .unlocked { stopAsking() }
     if let doubt { ask(doubt, at: time) }
+    if isErrand { concludeErrand(.answered) }
     guard let opening = state.opening, opening.isWritten, opening.operation == awaited.operation else { return }
     switch answer {
     case .done: conclude(opening)
@@ -100,6 +103,11 @@ extension HomePolicy {
         retry(opening, as: newOperation(&random), attempts: opening.attempts + 1, at: time)
       }
     case .lockedAtHome: isNotBelieved(opening, at: time, using: &random)
+    case .somebodyInside:
+      // More evidence of an approach changes nothing: the person inside decides, or this phone's own.
+      giveUp()
+      ask(.somebodyInside, at: time)
+    case .refused: conclude(opening)
     }
     if state.opening == nil { concludeWord(answer == .done ? .done : .failed) }
     store()
@@ -117,11 +125,17 @@ extension HomePolicy {
     if isWord || isSeenToCome, mayRepeat(opening, at: time) {
       retry(opening, as: newOperation(&random), attempts: opening.attempts + 1, at: time)
     } else {
-      state.opening = nil
-      state.approach = nil
-      isDoubtful = true
+      giveUp()
       ask(.lockedAtHome, at: time)
     }
+  }
+
+  /// This approach opens nothing.
+  private mutating func giveUp() {
+    state.opening = nil
+    state.approach = nil
+    state.hasLeft = nil
+    isDoubtful = true
   }
 
   /// The opening is over, and so is the approach that it was for. An approach that began later is another arrival.

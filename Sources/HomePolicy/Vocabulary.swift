@@ -86,6 +86,8 @@ package enum HomeEvent: Sendable, Hashable {
   case writeFailed
   /// The owner commands: open.
   case unlockAsked
+  /// The owner wants this done at the lock, now.
+  case errandAsked(HomeErrand)
   /// `store` could not be carried out, nor any effect after it.
   case storeFailed
   /// The time that `nextDeadline` named.
@@ -103,6 +105,10 @@ package enum HomeAnswer: Sendable, Hashable {
   /// The bolt was locked while a phone was here, or the door's sensor shows that this phone has not left; and a phone that
   /// never left could have made this approach.
   case lockedAtHome
+  /// Somebody locked the bolt from inside and has not come out since.
+  case somebodyInside
+  /// The lock can't or may not move its bolt now, and asking again does not help: its battery, or its mode.
+  case refused
 }
 
 /// The bolt's position according to the lock.
@@ -124,6 +130,28 @@ package enum HomeEffect: Sendable, Hashable {
   case stopAsking
   /// The outcome of the owner's command.
   case answerWord(WordOutcome)
+  /// The end of the errand.
+  case answerErrand(ErrandOutcome)
+}
+
+/// What an owner wants of the lock besides an open door. It is for now: nothing is kept for later, and nothing is stored.
+package enum HomeErrand: Sendable, Hashable {
+  /// Lock the door.
+  case lock
+  /// Have the lock answer, so that more can be asked of it. Moves nothing, and announces nobody.
+  case look
+}
+
+/// How an errand ended.
+package enum ErrandOutcome: String, Sendable, Hashable {
+  /// The lock has answered. The answer says whether it was done.
+  case answered
+  /// There is no link to the lock.
+  case notLinked
+  /// The link was lost before the lock answered.
+  case linkLost
+  /// The lock did not answer in time.
+  case noAnswer
 }
 
 package enum HomeCommand: Sendable, Hashable {
@@ -133,6 +161,8 @@ package enum HomeCommand: Sendable, Hashable {
   case unlockUnlessHome
   /// Unlock for a phone that was seen to leave and is back, if the door's sensor saw it leave as well.
   case unlockIfLeft
+  /// Lock, on a person's command.
+  case lock
   /// Moves nothing; announces the phone's presence, and asks for the outcome of an operation (0 for none).
   case status
 }
@@ -145,6 +175,8 @@ package enum Doubt: String, Sendable, Hashable {
   case noSignal
   /// The bolt was locked while a phone was here, and there is not enough evidence that this phone left and came back.
   case lockedAtHome
+  /// Somebody locked the bolt from inside, and the door has not been opened since.
+  case somebodyInside
 }
 
 /// The outcome of a person's command.

@@ -17,7 +17,12 @@ extension Recorded {
     case statusAnswered = "status.answered"
     case unlockWritten = "unlock.written"
     case unlockAnswered = "unlock.answered"
+    case lockWritten = "lock.written"
+    case lockAnswered = "lock.answered"
     case unlockAsked = "unlock.asked"
+    case questionAsked = "question.asked"
+    case questionAnswered = "question.answered"
+    case logTrouble = "log.trouble"
     case wordGiven = "word.given"
     case wordAnswered = "word.answered"
 
@@ -32,9 +37,12 @@ extension Recorded {
       case .didDisconnect: [.peripheral, .error]
       case .subscribed, .subscriptionAlive, .offerAsked, .offerReceived, .wordGiven: []
       case .approachBegan: [.signal]
-      case .statusWritten: [.operation]
+      case .statusWritten, .lockWritten: [.operation]
       case .unlockWritten: [.operation, .because]
-      case .statusAnswered, .unlockAnswered: [.result, .lockState, .doorState, .operation, .record]
+      case .questionAsked: [.about]
+      case .questionAnswered: [.about, .outcome]
+      case .logTrouble: [.text]
+      case .statusAnswered, .unlockAnswered, .lockAnswered: [.result, .lockState, .doorState, .operation, .record]
       case .unlockAsked: [.because]
       case .wordAnswered: [.outcome]
       }

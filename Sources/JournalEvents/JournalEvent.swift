@@ -13,15 +13,18 @@ extension JournalEvent {
 
 /// The name of a field of an event.
 package enum JournalField: String, CaseIterable, Hashable, Sendable {
-  case about, action, address, advice, answer, app, attempt, attempts
+  case about, action, address, advice, alarm, answer, app, attempt, attempts
   case awayAtLeast = "away.at-least"
   case because, bolt, bytes, capability, cause, central, centrals, centralsToRestore, command, connected, deadline
   case device, devices, door, doorState, error
   case fromX = "from.x"
   case fromY = "from.y"
-  case how, interval, kind, link, links, lockState, machine, mark, milliseconds, name, on, operation, outcome, over,
+  case how, interval, kind, level, link, links, lockState, machine, mark, milliseconds, mode, name, on, operation,
+    outcome, over,
     peripheral
-  case peripherals, pid, present, program, reason, record, records, refused, restoreIdentifier, result, role, said
+  case percent, peripherals, pid, present, program, reason, record, records, refused, request, restoreIdentifier,
+    result, role,
+    said
   case services, set, signal, state, states, status, succeeded, text, times, to, told, untold, wanted, way, x, y
 }
 

@@ -7,9 +7,15 @@ extension Recorded {
     case offerSent = "offer.sent"
     case commandAccepted = "command.accepted"
     case commandRefused = "command.refused"
+    case requestAccepted = "request.accepted"
+    case requestRefused = "request.refused"
     case boltMoved = "bolt.moved"
     case boltJammed = "bolt.jammed"
     case boltInterrupted = "bolt.interrupted"
+    case alarmRaised = "alarm.raised"
+    case alarmCleared = "alarm.cleared"
+    case batteryChanged = "battery.changed"
+    case modeChanged = "mode.changed"
 
     package static let processes = [Recorded.lock]
 
@@ -21,8 +27,13 @@ extension Recorded {
       case .offerSent: [.central]
       case .commandAccepted: [.central, .command, .operation]
       case .commandRefused: [.central, .reason, .untold]
+      case .requestAccepted: [.central, .request]
+      case .requestRefused: [.central]
       case .boltMoved, .boltJammed: [.to, .cause, .record]
       case .boltInterrupted: [.record]
+      case .alarmRaised, .alarmCleared: [.alarm, .record]
+      case .batteryChanged: [.level, .percent]
+      case .modeChanged: [.mode]
       }
     }
   }

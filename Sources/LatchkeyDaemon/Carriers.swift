@@ -107,6 +107,10 @@ final class Carriers: Sendable {
         guard let question = names.withLock({ $0.controls.removeValue(forKey: token) }) else { return }
         server.withLock { $0 }?.reply(to: question, result.map { Optional($0) })
       },
+      controlText: { [self] token, text in
+        guard let question = names.withLock({ $0.controls.removeValue(forKey: token) }) else { return }
+        server.withLock { $0 }?.reply(to: question, text: text)
+      },
       statusChanged: { [self] number in server.withLock { $0 }?.statusChanged(number) })
   }
 

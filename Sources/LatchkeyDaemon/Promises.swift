@@ -22,7 +22,8 @@ extension AppLink.Request {
     case .peripheral(_, let request): request.asksForPromise
     case .destroyManager: true
     // An empty manager is not worth storing. A resumed manager repeats what was promised to it before.
-    case .createManager, .resumeManager, .respond, .handled, .completeAction, .showAlert, .report: false
+    case .createManager, .resumeManager, .respond, .handled, .completeAction, .answerQuestion, .showAlert, .report:
+      false
     }
   }
 
@@ -30,7 +31,7 @@ extension AppLink.Request {
   /// user, and asks for nothing.
   var isAnswer: Bool {
     switch self {
-    case .respond, .handled, .completeAction, .showAlert, .report: true
+    case .respond, .handled, .completeAction, .answerQuestion, .showAlert, .report: true
     default: false
     }
   }
@@ -60,7 +61,7 @@ extension ControlRequest {
   var asksForPromise: Bool {
     switch self {
     case .quitApp, .allowApp, .setBluetooth: true
-    case .openApp, .leaveApp, .reclaimApp, .reclaimMemory, .performAction: false
+    case .openApp, .leaveApp, .reclaimApp, .reclaimMemory, .performAction, .askApp: false
     case .status, .watchStatus, .attendPairings, .answerPairing, .pair: false
     }
   }

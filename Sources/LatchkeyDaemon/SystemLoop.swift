@@ -16,6 +16,8 @@ package struct SystemPorts: Sendable {
   package var attachReply: @Sendable (AnswerToken, Result<AttachReply, AppLinkError>) -> Void
   package var queryReply: @Sendable (AnswerToken, Result<QueryReply, AppLinkError>) -> Void
   package var controlReply: @Sendable (AnswerToken, Result<SystemStatus, AppLinkError>) -> Void
+  /// The answer to what the user asked of an app.
+  package var controlText: @Sendable (AnswerToken, String) -> Void
   /// The status has changed. It is called only while `SystemLoop.watchStatus` says so; its number grows.
   package var statusChanged: @Sendable (UInt64) -> Void
 
@@ -25,6 +27,7 @@ package struct SystemPorts: Sendable {
     attachReply: @escaping @Sendable (AnswerToken, Result<AttachReply, AppLinkError>) -> Void,
     queryReply: @escaping @Sendable (AnswerToken, Result<QueryReply, AppLinkError>) -> Void,
     controlReply: @escaping @Sendable (AnswerToken, Result<SystemStatus, AppLinkError>) -> Void,
+    controlText: @escaping @Sendable (AnswerToken, String) -> Void = { _, _ in },
     statusChanged: @escaping @Sendable (UInt64) -> Void = { _ in }
   ) {
     self.bluez = bluez
@@ -32,6 +35,7 @@ package struct SystemPorts: Sendable {
     self.attachReply = attachReply
     self.queryReply = queryReply
     self.controlReply = controlReply
+    self.controlText = controlText
     self.statusChanged = statusChanged
   }
 }
@@ -221,6 +225,7 @@ package final class SystemLoop: Sendable {
             status.storeTrouble = trouble
             return status
           })
+      case .controlText(let token, let text): ports.controlText(token, text)
       case .launch(let name, let options): launch(name, options)
       case .adopt(let name, let process): supervisor.adopt(name, process)
       case .suspend(let name, let process): supervisor.suspend(name, process)

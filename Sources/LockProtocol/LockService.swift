@@ -5,6 +5,10 @@
 /// | Offer | read, notify; encrypted link | the lock's fresh ephemeral key, the first handshake message: 32 bytes |
 /// | Command | write with response; encrypted link | the second handshake message, with a `LockCommand` in it |
 /// | Answer | notify; encrypted link | the first transport message, with a `LockAnswer` in it |
+/// | Request | write with response; encrypted link | a fragment of what the phone asks after the answer (`Conversation`) |
+/// | Reply | notify; encrypted link | a fragment of the lock's reply |
+///
+/// A lock of an earlier version has only the first three.
 package enum LockService {
   /// The primary service.
   package static let serviceUUID = "b126f569-34d9-4140-a7ad-42cd26d0ff85"
@@ -15,6 +19,10 @@ package enum LockService {
   package static let commandUUID = "91cf470b-0c9c-4243-b5a9-37212bdd4ee8"
   /// The result of the command.
   package static let answerUUID = "d40ff2ee-283e-41ef-92a2-4d0b4638abd6"
+  /// The characteristic for what the phone asks after the answer.
+  package static let requestUUID = "1dc41928-00ef-428a-9998-5bb18df99102"
+  /// The replies.
+  package static let replyUUID = "7887665d-c151-49e1-b130-15a2ed43dcf0"
 
   /// The version that both sides bind into the session. If the versions differ, nothing decrypts. A new kind of command
   /// needs no new version: a lock that does not know it refuses the write and moves nothing, and its phone falls back.

@@ -55,6 +55,16 @@ package enum LockState: UInt8, Equatable, Sendable {
 package enum DoorState: UInt8, Equatable, Sendable {
   case open = 0
   case closed = 1
+  case jammed = 2
+  /// It was opened while the bolt was locked, and has not been closed since.
+  case forcedOpen = 3
+  /// The sensor fails.
+  case error = 4
+  /// It has been open for longer than it should be.
+  case ajar = 5
+
+  /// `open` or `closed`: what an answer of this version says, since a phone of an earlier release knows no more.
+  package var inAnswer: DoorState { self == .closed ? .closed : .open }
 }
 
 /// The result of a command.
@@ -74,6 +84,12 @@ package enum LockResult: UInt8, Equatable, Sendable {
   /// `unlockUnlessHome` for a bolt that was locked while a phone was here; `unlockUnlessInside` and `unlockIfLeft` where the
   /// door's sensor does not bear them out.
   case lockedAtHome = 6
+  /// The battery can't finish this turn, or could not finish the next one: see `LockConfiguration.battery`.
+  case insufficientBattery = 16
+  /// An approach's command for a bolt that somebody locked from inside, in a door that has not been opened since.
+  case somebodyInside = 17
+  /// The lock's operating mode does not allow it (Matter's `Restricted`): privacy, or no remote operation.
+  case restricted = 18
 }
 
 /// A lock's answer to a command.

@@ -23,6 +23,8 @@ package struct LockSession<Cryptography: NoiseCryptography> {
   package let offer: [UInt8]
   private var handshake: HandshakeState<Cryptography>
   private var transport: NoiseTransport<Cryptography>?
+  /// What follows the answer, once it is sealed.
+  package private(set) var conversation: Conversation<Cryptography>?
 
   /// A session with a fresh offer.
   package init(
@@ -59,7 +61,11 @@ package struct LockSession<Cryptography: NoiseCryptography> {
   package mutating func seal(_ answer: LockAnswer) throws(LockSessionError) -> [UInt8] {
     guard var transport else { throw .used }
     self.transport = nil
-    do { return try transport.fromInitiator.encrypt(answer.encoded) } catch { throw .authenticationFailed }
+    do {
+      let message = try transport.fromInitiator.encrypt(answer.encoded)
+      conversation = Conversation(transport, role: .initiator, handshakeHash: handshake.handshakeHash)
+      return message
+    } catch { throw .authenticationFailed }
   }
 }
 
@@ -68,6 +74,8 @@ package struct PhoneSession<Cryptography: NoiseCryptography> {
   private var handshake: HandshakeState<Cryptography>
   private var transport: NoiseTransport<Cryptography>?
   private var operation: UInt64?
+  /// What may follow the answer, once it is open.
+  package private(set) var conversation: Conversation<Cryptography>?
 
   /// - Parameter lockKey: the static public key of the lock at which this phone was enrolled. Only that lock can read
   ///   what this session writes, or learn which phone wrote it.
@@ -104,6 +112,7 @@ package struct PhoneSession<Cryptography: NoiseCryptography> {
     let plaintext: [UInt8]
     do { plaintext = try transport.fromInitiator.decrypt(message) } catch { throw .authenticationFailed }
     self.transport = nil
+    conversation = Conversation(transport, role: .responder, handshakeHash: handshake.handshakeHash)
     let answer: LockAnswer
     do { answer = try LockAnswer(decoding: plaintext) } catch { throw .malformed }
     guard answer.operation == operation else { throw .otherOperation }

@@ -66,9 +66,12 @@ extension ScenarioRun {
     case .door(let machine, let isOpen):
       try mark(.fault, machine: machine, message: words, fields: [.door: isOpen ? "open" : "shut"])
       try world.machine(machine).lockHardware().moveDoor(isOpen: isOpen)
-    case .turnBolt(let machine, let isLocked):
+    case .turnBolt(let machine, let isLocked, let side):
       try mark(.fault, machine: machine, message: words)
-      try world.machine(machine).lockHardware().turnBolt(isLocked: isLocked)
+      try world.machine(machine).lockHardware().turnBolt(isLocked: isLocked, from: side)
+    case .lock(let machine, let hand):
+      try mark(.fault, machine: machine, message: words)
+      try world.machine(machine).lockHardware().perform(hand)
     case .passDays(let days):
       try mark(.timePassed, message: words)
       try pass(until: world.now + scaled(days: days))

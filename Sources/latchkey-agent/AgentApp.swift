@@ -1,3 +1,4 @@
+import AgentQuestions
 import CoreBluetooth
 import HomePolicy
 import Journal
@@ -21,7 +22,7 @@ final class AgentApp: @unchecked Sendable {
   private var radio: AgentCentral?
   private var alarm: (any Alarm)?
   private var terminationSource: (any DispatchSourceSignal)?
-  private var hasStarted = false
+  private(set) var hasStarted = false
   private var reports = DoorReports()
   private var offer: [UInt8]?
   /// The offer that the latest command used. It must not be used again.
@@ -31,6 +32,11 @@ final class AgentApp: @unchecked Sendable {
   /// Callers that wait for the outcome of the owner's command.
   private var words: [UserAction] = []
   private static let maximumWordCount = 4
+  /// The lock's latest answer on this link, and what can be asked after it.
+  private(set) var latestAnswer: LockAnswer?
+  private(set) var latestConversation: Conversation<SwiftCryptography>?
+  @MainActor private(set) lazy var desk = QuestionDesk(self, time: time, logger: logger)
+  @MainActor private(set) lazy var log = SeenLog(store, logger: logger) { [time] in time.unixSeconds }
 
   init(
     _ configuration: HomeConfiguration, keys: PhoneKeys, store: AgentStore, boot: String, time: any TimeSource,
@@ -64,8 +70,17 @@ final class AgentApp: @unchecked Sendable {
   // MARK: Owner
 
   private func userAsks(_ action: UserAction) {
-    guard action.name == "unlock" else {
-      return action.complete(failure: "The agent knows no \"\(action.name)\"; it knows: unlock.")
+    guard action.name == AgentQuestion.unlock.rawValue else {
+      guard AgentQuestion(rawValue: action.name) != nil, action.argument != nil else {
+        let known = AgentQuestion.allCases.map(\.rawValue).joined(separator: ", ")
+        return action.complete(failure: "The agent knows no \"\(action.name)\"; it knows: \(known).")
+      }
+      return MainActor.assumeIsolated { desk.ask(action) }
+    }
+    if let argument = action.argument {
+      do {
+        _ = try door(named: try JSONDecoder().decode(DoorQuestion.self, from: Data(argument.utf8)).door)
+      } catch { return action.complete(failure: (error as? NoAnswer)?.reason ?? "The question can't be read.") }
     }
     guard words.count < Self.maximumWordCount else {
       return action.complete(failure: "An unlock is under way already.")
@@ -90,8 +105,28 @@ final class AgentApp: @unchecked Sendable {
       }
     let waiting = words
     words = []
-    for action in waiting { action.complete(failure: failure) }
+    for action in waiting {
+      guard failure == nil, action.argument != nil, let latestAnswer,
+        let text = try? JSONEncoder().encode(BoltAnswer(door: Self.doorName, latestAnswer))
+      else {
+        action.complete(failure: failure)
+        continue
+      }
+      action.complete(answer: String(decoding: text, as: UTF8.self))
+    }
   }
+
+  /// What the phone's one door is called.
+  static let doorName = "door"
+
+  /// - Throws: `NoAnswer` if there is no such door.
+  func door(named name: String?) throws -> String {
+    guard let name, name != Self.doorName else { return Self.doorName }
+    throw NoAnswer("There is no door \"\(name.prefix(64))\" here; there is: \(Self.doorName).")
+  }
+
+  /// This phone's public key, by which the lock's log knows it.
+  var publicKey: [UInt8] { Array(keys.staticKey.publicKey.rawRepresentation) }
 
   private func ask(_ doubt: Doubt) {
     logger.record(Recorded.Agent.unlockAsked, [.because: doubt.rawValue], level: .warning)
@@ -99,6 +134,7 @@ final class AgentApp: @unchecked Sendable {
       switch doubt {
       case .noApproach: "nothing shows that you came to it"
       case .noSignal: "the link's signal can't be read"
+      case .somebodyInside: "somebody inside has locked it"
       case .lockedAtHome: "somebody was at home when it was locked, or you have not left through it"
       }
     UserAlert.show("You seem to be at your locked door, but \(reason). To open it: latchkey unlock")
@@ -118,6 +154,7 @@ final class AgentApp: @unchecked Sendable {
       hasStarted = true
       happens(.started(isLinked: isLinked))
       if !words.isEmpty { happens(.unlockAsked) }
+      MainActor.assumeIsolated { desk.radioIsReady() }
     }
   }
 
@@ -131,6 +168,9 @@ final class AgentApp: @unchecked Sendable {
     offer = nil
     session = nil
     command = nil
+    latestAnswer = nil
+    latestConversation = nil
+    MainActor.assumeIsolated { desk.linkDown() }
     if !hasStarted, !words.isEmpty { answerWord(.notLinked) }
     happens(.linkDown)
   }
@@ -145,6 +185,18 @@ final class AgentApp: @unchecked Sendable {
     logger.record(Recorded.Agent.offerReceived)
     happens(.offerReceived)
   }
+
+  // What is asked after an answer.
+
+  func listenToReplies() { radio?.listenToReplies() }
+
+  func write(request: [UInt8], tag: UInt8) { radio?.write(request: request, tag: tag) }
+
+  func listensToReplies(_ failure: NoAnswer?) { MainActor.assumeIsolated { desk.listens(failure) } }
+
+  func replyReceived(_ fragment: [UInt8]) { MainActor.assumeIsolated { desk.received(fragment) } }
+
+  func requestFailed() { MainActor.assumeIsolated { desk.requestFailed() } }
 
   func signalRead(_ signal: Int?) { happens(.signalRead(signal)) }
 
@@ -161,6 +213,9 @@ final class AgentApp: @unchecked Sendable {
     guard let command else { return logger.info("an answer to nothing that was asked") }
     do {
       guard let answer = try session?.open(value) else { return }
+      latestAnswer = answer
+      latestConversation = session?.conversation
+      MainActor.assumeIsolated { log.compare(index: answer.logIndex) }
       session = nil
       self.command = nil
       lockIsProven()
@@ -180,6 +235,7 @@ final class AgentApp: @unchecked Sendable {
     ]
     switch command.kind {
     case .unlock, .unlockUnlessHome, .unlockIfLeft: logger.record(Recorded.Agent.unlockAnswered, fields)
+    case .lock: logger.record(Recorded.Agent.lockAnswered, fields)
     case .status: logger.record(Recorded.Agent.statusAnswered, fields, level: .info)
     }
   }
@@ -194,7 +250,7 @@ final class AgentApp: @unchecked Sendable {
 
   // MARK: Events and effects
 
-  private func happens(_ event: HomeEvent) {
+  func happens(_ event: HomeEvent) {
     dispatchPrecondition(condition: .onQueue(.main))
     guard hasStarted else { return }
     let now = HomeTime(boot: boot, instant: time.now, unixSeconds: time.unixSeconds)
@@ -232,6 +288,7 @@ final class AgentApp: @unchecked Sendable {
     case .ask(let doubt): ask(doubt)
     case .stopAsking: UserAlert.clear()
     case .answerWord(let outcome): answerWord(outcome)
+    case .answerErrand(let outcome): MainActor.assumeIsolated { desk.errandEnded(outcome) }
     }
     return true
   }
@@ -253,6 +310,7 @@ final class AgentApp: @unchecked Sendable {
           Recorded.Agent.unlockWritten, [.operation: String(operation, radix: 16), .because: reason.rawValue])
       case .unlockUnlessHome, .unlockIfLeft:
         logger.record(Recorded.Agent.unlockWritten, [.operation: String(operation, radix: 16), .because: "approach"])
+      case .lock: logger.record(Recorded.Agent.lockWritten, [.operation: String(operation, radix: 16)])
       case .status:
         logger.record(Recorded.Agent.statusWritten, [.operation: String(operation, radix: 16)], level: .info)
       }
@@ -273,6 +331,8 @@ extension HomeAnswer {
     case .unknownOperation: self = .unknownOperation
     case .failed, .doorOpen, .busy: self = .failed
     case .lockedAtHome: self = .lockedAtHome
+    case .somebodyInside: self = .somebodyInside
+    case .insufficientBattery, .restricted: self = .refused
     }
   }
 }
@@ -284,6 +344,7 @@ extension LockCommand.Kind {
     case .unlock(.approach): self = .unlockUnlessInside
     case .unlockUnlessHome: self = .unlockUnlessHome
     case .unlockIfLeft: self = .unlockIfLeft
+    case .lock: self = .lock
     case .status: self = .status
     }
   }

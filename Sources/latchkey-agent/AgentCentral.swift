@@ -9,21 +9,27 @@ import Timekeeping
 final class AgentCentral: NSObject, CBCentralManagerDelegate, CBPeripheralDelegate, @unchecked Sendable {
   // Everything here happens on the main queue.
   static let restoreIdentifier = "org.latchkey.agent.central"
-  private static let serviceUUID = CBUUID(string: LockService.serviceUUID)
+  static let serviceUUID = CBUUID(string: LockService.serviceUUID)
   private static let offerUUID = CBUUID(string: LockService.offerUUID)
   private static let commandUUID = CBUUID(string: LockService.commandUUID)
   private static let answerUUID = CBUUID(string: LockService.answerUUID)
+  static let requestUUID = CBUUID(string: LockService.requestUUID)
+  static let replyUUID = CBUUID(string: LockService.replyUUID)
 
-  private unowned let app: AgentApp
+  unowned let app: AgentApp
   private let logger: Logger
   private var manager: CBCentralManager?
   /// The lock, or the device being tested as the lock.
-  private var peripheral: CBPeripheral?
+  private(set) var peripheral: CBPeripheral?
   /// The radio was off since the peripheral object was obtained.
   private var isStale = false
   private var offer: CBCharacteristic?
   private var command: CBCharacteristic?
   private var answer: CBCharacteristic?
+  /// What an older lock does not have.
+  private(set) var request: CBCharacteristic?
+  private(set) var reply: CBCharacteristic?
+  var wantsReplies = false
   private var search = LockSearch()
   /// The devices in the search.
   private var candidates: [UUID: CBPeripheral] = [:]
@@ -252,6 +258,8 @@ final class AgentCentral: NSObject, CBCentralManagerDelegate, CBPeripheralDelega
       case Self.offerUUID: offer = characteristic
       case Self.commandUUID: command = characteristic
       case Self.answerUUID: answer = characteristic
+      case Self.requestUUID: request = characteristic
+      case Self.replyUUID: reply = characteristic
       default: break
       }
     }
@@ -261,6 +269,9 @@ final class AgentCentral: NSObject, CBCentralManagerDelegate, CBPeripheralDelega
     offer = nil
     command = nil
     answer = nil
+    request = nil
+    reply = nil
+    wantsReplies = false
   }
 
   func peripheral(_ peripheral: CBPeripheral, didModifyServices invalidatedServices: [CBService]) {
@@ -278,12 +289,14 @@ final class AgentCentral: NSObject, CBCentralManagerDelegate, CBPeripheralDelega
       logger.warning("the lock service is not there: \(error.map { "\($0)" } ?? "no error")")
       return isNoLock(peripheral)
     }
-    peripheral.discoverCharacteristics([Self.offerUUID, Self.commandUUID, Self.answerUUID], for: service)
+    peripheral.discoverCharacteristics(
+      [Self.offerUUID, Self.commandUUID, Self.answerUUID, Self.requestUUID, Self.replyUUID], for: service)
   }
 
   func peripheral(_ peripheral: CBPeripheral, didDiscoverCharacteristicsFor service: CBService, error: (any Error)?) {
     guard peripheral == self.peripheral else { return }
     findCharacteristics(peripheral)
+    if wantsReplies { return listenToReplies() }
     guard offer != nil, command != nil, answer != nil else {
       logger.warning("the lock service is not whole: \(error.map { "\($0)" } ?? "no error")")
       return isNoLock(peripheral)
@@ -295,6 +308,10 @@ final class AgentCentral: NSObject, CBCentralManagerDelegate, CBPeripheralDelega
     _ peripheral: CBPeripheral, didUpdateNotificationStateFor characteristic: CBCharacteristic, error: (any Error)?
   ) {
     guard peripheral == self.peripheral else { return }
+    if characteristic.uuid == Self.replyUUID {
+      return app.listensToReplies(
+        error.map { NoAnswer("The lock's replies can't be heard: \($0.localizedDescription)") })
+    }
     guard let error else {
       if characteristic.uuid == Self.offerUUID, characteristic.isNotifying { logger.record(Recorded.Agent.subscribed) }
       return
@@ -340,6 +357,7 @@ final class AgentCentral: NSObject, CBCentralManagerDelegate, CBPeripheralDelega
       app.answerReceived(Array(value))
       // Only a device with the lock's private key can answer.
       if search.isSearching, app.knownLock == peripheral.identifier { endSearch(with: peripheral) }
+    case Self.replyUUID: app.replyReceived(Array(value))
     default: break
     }
   }
@@ -350,7 +368,9 @@ final class AgentCentral: NSObject, CBCentralManagerDelegate, CBPeripheralDelega
   }
 
   func peripheral(_ peripheral: CBPeripheral, didWriteValueFor characteristic: CBCharacteristic, error: (any Error)?) {
-    guard peripheral == self.peripheral, characteristic.uuid == Self.commandUUID, let error else { return }
+    guard peripheral == self.peripheral, let error else { return }
+    if characteristic.uuid == Self.requestUUID { return app.requestFailed() }
+    guard characteristic.uuid == Self.commandUUID else { return }
     app.writeFailed(error)
     if search.isSearching { perform(search.refused(peripheral.identifier, at: time.now)) }
   }

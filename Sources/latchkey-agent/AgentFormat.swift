@@ -63,12 +63,15 @@ extension AgentFormat {
     /// Missing: no lock has proven itself yet.
     var lock: UUID?
     var home: Home
+    /// Missing: nothing was seen of the lock's log.
+    var log: Log?
 
     enum CodingKeys: String, CodingKey {
       case version = "version"
       case writer = "writer"
       case lock = "lock"
       case home = "home"
+      case log = "log"
     }
 
     init(_ state: AgentState) {
@@ -76,9 +79,12 @@ extension AgentFormat {
       writer = LatchkeyVersion.current
       lock = state.lock
       home = Home(state.home)
+      log = state.log == SeenLogState() ? nil : Log(state.log)
     }
 
-    var state: AgentState { get throws { AgentState(lock: lock, home: try home.state) } }
+    var state: AgentState {
+      get throws { AgentState(lock: lock, home: try home.state, log: try log?.state ?? SeenLogState()) }
+    }
   }
 
   private struct Home: Codable {

@@ -8,6 +8,7 @@ struct AgentState: Equatable {
   /// The lock, as the system identifies it, once it has proven to be the one that the keys belong to.
   var lock: UUID?
   var home = HomeState()
+  var log = SeenLogState()
 }
 
 /// Why the agent's state can't be used.

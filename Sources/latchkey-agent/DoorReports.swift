@@ -32,6 +32,9 @@ struct DoorReports {
     case .failed: UserReport.movement("not unlocked: its bolt did not move", of: Self.subject)
     case .doorOpen: UserReport.movement("not unlocked: the door is open", of: Self.subject)
     case .busy: UserReport.movement("not unlocked: the lock is busy", of: Self.subject)
+    case .somebodyInside: UserReport.movement("not unlocked: somebody inside has locked it", of: Self.subject)
+    case .insufficientBattery: UserReport.movement("not unlocked: its battery is empty", of: Self.subject)
+    case .restricted: UserReport.movement("not unlocked: its mode does not allow it", of: Self.subject)
     case .lockedAtHome:
       UserReport.movement("not unlocked: somebody was at home when it was locked", of: Self.subject)
     }

@@ -10,6 +10,11 @@ enum SystemControl {
     try reporting { try MachineControl(address: nil).perform(request, limit: .seconds(limitSeconds)) }
   }
 
+  /// Asks an app something. Returns its answer.
+  static func ask(app: String, name: String, argument: String) throws -> String {
+    try MachineControl(address: nil).ask(app: app, name: name, argument: argument)
+  }
+
   /// Ends with a line on the error output and status 1 if `work` fails.
   static func reporting<Outcome>(_ work: () throws -> Outcome) throws -> Outcome {
     do {

@@ -4,6 +4,7 @@ extension Sample {
   static let controlRequests: [ControlRequest] = [
     .openApp(bundleIdentifier: "a"), .leaveApp(bundleIdentifier: "b"), .quitApp(bundleIdentifier: "c"),
     .reclaimApp(bundleIdentifier: "d"), .reclaimMemory, .performAction(bundleIdentifier: "e", name: "unlock"),
+    .askApp(bundleIdentifier: "e", name: "door", argument: "{}"),
     .allowApp(bundleIdentifier: "f", isAllowed: false), .allowApp(bundleIdentifier: "g", isAllowed: true),
     .setBluetooth(on: true),
     .setBluetooth(on: false), .status, .watchStatus,

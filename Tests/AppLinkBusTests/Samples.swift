@@ -90,6 +90,7 @@ enum Sample {
       .respond(RemoteRequestIdentifier(.max), result: nil, value: [1, 2, 3]),
       .respond(RemoteRequestIdentifier(1), result: .readNotPermitted, value: nil),
       .completeAction(ActionIdentifier(3), error: nil), .completeAction(ActionIdentifier(.max), error: "no link"),
+      .answerQuestion(ActionIdentifier(4), text: "{\"bolt\":\"locked\"}"),
       .showAlert("the door is locked"), .showAlert(nil),
       .report(AppReport(.movement, subject: "Haustür", text: "opened")),
       .report(AppReport(.state, subject: "Haustür", text: "locked")),
@@ -144,6 +145,7 @@ enum Sample {
       .requestExpired(RemoteRequestIdentifier(2)), .updateCredit(10),
       .channelPublished(psm: 0x80, error: nil), .channelUnpublished(psm: 0x80, error: nil),
       .actionRequested(ActionIdentifier(3), name: "unlock"),
+      .questionAsked(ActionIdentifier(4), name: "door", argument: "{}"),
     ]
     for error in errors {
       bodies += [
@@ -155,7 +157,7 @@ enum Sample {
     }
     bodies += results.map { .operationCompleted(peer, operation, $0) }
     return bodies.enumerated().map { index, body in
-      let isAppsOwn = if case .actionRequested = body { true } else { false }
+      let isAppsOwn = body.kind == .actionRequested
       return Event(sequence: EventSequence(UInt64(index + 1)), manager: isAppsOwn ? nil : manager, body: body)
     }
   }()

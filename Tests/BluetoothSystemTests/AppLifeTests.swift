@@ -315,7 +315,7 @@ struct AppLifeTests {
     var desk = Desk()
     desk.connectAndSubscribe()
     let last = EventSequence(desk.lastSequence)
-    let services = desk.system.managers.values.first?.peripherals[desk.peer]?.services
+    let services = desk.system.held.holders(of: desk.peer).first?.peripheral.services
     desk.restartSystem()
     desk.appear(connected: true)
     desk.attach(lastEvent: last)

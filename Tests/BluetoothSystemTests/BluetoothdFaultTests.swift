@@ -284,6 +284,18 @@ struct BluetoothdFaultTests {
     #expect(desk.asked { $0 == .startNotify } == 1)
   }
 
+  @Test("BlueZ 15: a subscription is renewed on every link, because bluetoothd may have forgotten it without a word")
+  func forgottenSubscription() {
+    var desk = Desk()
+    desk.connectAndSubscribe()
+    for _ in 1...3 {
+      desk.linkDown()
+      desk.forget()
+      desk.linkUp()
+      #expect(desk.asked { $0 == .startNotify } == 1)
+    }
+  }
+
   @Test("BlueZ 20: a device that somebody else's Disconnect may have disarmed is armed again")
   func foreignDisconnect() {
     var desk = waiting()

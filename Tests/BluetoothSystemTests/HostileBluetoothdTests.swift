@@ -262,8 +262,10 @@ struct Bedlam {
           .propertiesChanged(
             path: Desk.devicePath, interface: InterfaceName.device, changed: properties, invalidated: []))))
     pass(.seconds(10))
-    let wanted = system.managers.values.filter { $0.key.app == "org.example.phone" }.flatMap(\.peripherals.values)
-    if !wanted.contains(where: { $0.isWanted }), guests[0].app.view.scan == nil { complain("the phone wants nothing") }
+    let wanted = system.held.peers.flatMap(system.held.holders).filter { $0.manager.app == "org.example.phone" }
+    if !wanted.contains(where: \.peripheral.isWanted), guests[0].app.view.scan == nil {
+      complain("the phone wants nothing")
+    }
     let published = system.publishing.services.values.filter { $0.manager.app == "org.example.door" }
     let isWanted = system.managers.values.contains { $0.key.app == "org.example.door" && !$0.services.isEmpty }
     let registrations = system.publishing.applications

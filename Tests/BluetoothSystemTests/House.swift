@@ -175,7 +175,7 @@ struct House {
       machines[name]?.app.isSuspended = false
       if machine.app.link == nil { attachApp(name) }
     case .kill: endProcess(name)
-    case .queryReply, .controlReply, .record: break
+    case .queryReply, .controlReply, .controlText, .record: break
     }
   }
 

@@ -24,7 +24,7 @@ struct Maxima: CustomStringConvertible {
     operations = max(operations, system.operations.values.reduce(0) { $0 + $1.waitingCount })
     remoteRequests = max(remoteRequests, system.remoteRequests.count)
     managers = max(managers, system.managers.count)
-    peripherals = max(peripherals, system.managers.values.reduce(0) { $0 + $1.peripherals.count })
+    peripherals = max(peripherals, system.held.peers.reduce(0) { $0 + system.held.holders(of: $1).count })
     records = max(records, system.stored.records.count)
     identifiers = max(identifiers, system.identifiers.count)
     self.effects = max(self.effects, effects.count)

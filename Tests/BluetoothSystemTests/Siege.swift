@@ -255,7 +255,7 @@ struct Siege {
     if completed != [lastOperation] { complain("operation \(lastOperation) was answered by \(completed)") }
     readDoor()
     let key = ManagerKey(app: Self.good, role: .central, restoreIdentifier: "good")
-    if system.managers[key]?.peripherals[away]?.isWanted != true { complain("its request is not held any more") }
+    if system.held[key, away]?.isWanted != true { complain("its request is not held any more") }
   }
 
   private mutating func readDoor() {

@@ -48,8 +48,10 @@ struct ChannelStreamTests {
       close(number)
       released.put(number)
     }
+    let queue = DispatchQueue(label: "test.channel")
     let channel = CBL2CAPChannel(
-      peer: CBPeer(Example.phone), psm: 0x80, socket: descriptor, mtu: mtu, queue: DispatchQueue(label: "test.channel"))
+      peer: CBPeer(Example.phone), psm: 0x80, socket: descriptor, mtu: mtu, queue: queue,
+      delivery: SerialDelivery(queue))
     return (channel, Other(ends[1]), released)
   }
 

@@ -120,6 +120,27 @@ struct RealCodeTests {
     #expect(app.beatsPerMinute == 300)
   }
 
+  @Test("C8: a subclass of a manager inherits its initializers, those without arguments and with a queue")
+  func subclasses() async throws {
+    let system = ScriptedSystem()
+    system.attach()
+    let (peripherals, powered) = system.run {
+      (SharedPeripheralManager(), PoweredCentralManager(delegate: nil, queue: DispatchQueue(label: "test")))
+    }
+    for role in [Role.peripheral, .central] {
+      while true {
+        if case .createManager(_, let creation) = try await system.requests.next() {
+          #expect(creation.role == role)
+          break
+        }
+      }
+    }
+    #expect(peripherals.state == .unknown)
+    powered.scanForPeripherals(withServices: nil)
+    #expect(powered.isScanning)
+    #expect(powered.state == .poweredOn)
+  }
+
   @Test("C8: a wrapper for async/await runs as written")
   func asyncWrapper() async throws {
     let system = ScriptedSystem()

@@ -17,6 +17,7 @@ struct Phone {
   /// Every question to the owner, and the outcome of each command of the owner.
   var questions: [Doubt] = []
   var wordOutcomes: [WordOutcome] = []
+  var errandOutcomes: [ErrandOutcome] = []
 
   var unlocks: [UInt64] { writes.filter { $0.command != .status }.map(\.operation) }
 
@@ -56,6 +57,7 @@ struct Phone {
       case .readSignal:
         isAskedForSignal = true
       case .readOffer, .stopAsking: break
+      case .answerErrand(let outcome): errandOutcomes.append(outcome)
       }
     }
     return effects

@@ -217,7 +217,7 @@ import TimeTypes
           }
           if carriedOut.insert(write.operation).inserted { movements += 1 }
           answer = .done
-        case .status: answer = carriedOut.contains(write.operation) ? .done : .unknownOperation
+        case .status, .lock: answer = carriedOut.contains(write.operation) ? .done : .unknownOperation
         }
       }
       seen = phone.writes.count

@@ -60,7 +60,7 @@ struct DaysAwayTests {
 
   @Test(
     "L3: unplugged, blocked, crashed and rebooted meanwhile, behind private addresses, or the lock hangs: the door opens",
-    arguments: ["machine-faults", "private-addresses", "lock-faults", "open-request"])
+    arguments: ["machine-faults", "private-addresses", "lock-faults", "open-request", "jammed-bolt"])
   func machinesStories(_ story: String) async throws {
     let command = try await LatchkeyCommand(["prove", story])
     let outcome = try await command.finish()

@@ -33,8 +33,14 @@ struct Bench {
   /// Turns of the bolt so far, with the length of the log when each began.
   var turns: [(target: BoltTarget, logCount: Int)] = []
   var door = DoorState.closed
+  /// How many times the motor was told to stop.
+  var stops = 0
+  /// What the lock stores of its mode.
+  var mode = OperatingMode.normal
   var offers: [UInt64: [UInt8]] = [:]
   var answers: [UInt64: [[UInt8]]] = [:]
+  /// Replies on their way to each phone, sealed.
+  var replies: [UInt64: [(tag: UInt8, message: [UInt8])]] = [:]
   var notes: [LockNote] = []
   var responses: [Bool] = []
   /// What the lock stores about centrals that have proven themselves.
@@ -71,6 +77,10 @@ struct Bench {
       case .answerRead(let central, let offer): offers[central.low] = offer
       case .respond(_, let isAccepted): responses.append(isAccepted)
       case .sendAnswer(let central, let answer): answers[central.low, default: []].append(answer)
+      case .sendReply(let central, let tag, let message):
+        replies[central.low, default: []].append((tag, message))
+      case .readLog(let question):
+        perform(firmware.handle(.logRead(question, page(from: question.from, count: question.count)), at: time))
       case .appendRecord(let record): unstored.append(record)
       case .turnBolt(let target):
         // A turn that takes too long is jammed, and another may be tried.
@@ -81,9 +91,24 @@ struct Bench {
         turning = target
         position = .between
       case .storeTrusted(let trusted): self.trusted = trusted
+      // The bolt may arrive all the same.
+      case .stopBolt: stops += 1
+      case .storeMode(let mode): self.mode = mode
+      case .forgetPhones: configuration.enrolledPhones = []
       case .note(let note): notes.append(note)
       }
     }
+  }
+
+  /// What a log on a disk would read.
+  private func page(from: UInt64, count: Int) -> LogPage {
+    var ends = [LogHead.empty]
+    for record in log { ends.append(ends[ends.count - 1].followed(by: record.encoded, using: SwiftCryptography.self)) }
+    let start = min(max(from, 1), UInt64(log.count) + 1)
+    let records = log.dropFirst(Int(start) - 1).prefix(count)
+    return LogPage(
+      first: log.isEmpty ? 0 : 1, head: ends[log.count], before: count == 0 ? ends[log.count] : ends[Int(start) - 1],
+      records: records.map(\.encoded))
   }
 
   mutating func store() {
@@ -126,7 +151,7 @@ struct Bench {
     offers = [:]
     firmware = LockFirmware(
       configuration, staticKey: lockKey, using: SwiftCryptography(), records: log.suffix(200),
-      trusted: trusted, position: position, door: door, at: time)
+      trusted: trusted, position: position, door: door, mode: mode, at: time)
     happens(.timePassed)
   }
 
@@ -153,6 +178,32 @@ struct Bench {
   func answer(_ session: PhoneSession<SwiftCryptography>, by phone: Int = 0) throws -> LockAnswer {
     var session = session
     return try session.open(try #require(answers[UInt64(phone + 1)]?.last))
+  }
+
+  /// A phone asks something after an answer. Returns the reply, or `nil` if none came.
+  mutating func ask(
+    _ request: [UInt8], in conversation: inout Conversation<SwiftCryptography>, over central: CentralIdentifier = alice
+  ) throws -> LockReply? {
+    let count = replies[central.low]?.count ?? 0
+    for fragment in Fragments.cut(try conversation.seal(request), tag: conversation.tag, valueByteCount: 20) {
+      happens(.requestWritten(central, fragment))
+    }
+    guard let reply = replies[central.low]?.dropFirst(count).first else { return nil }
+    var text: [UInt8]?
+    for fragment in Fragments.cut(reply.message, tag: reply.tag, valueByteCount: 20) {
+      text = conversation.take(fragment)
+    }
+    return try LockReply(decoding: try #require(text))
+  }
+
+  /// A phone's conversation after a command that moves nothing.
+  mutating func conversation(
+    by phone: Int = 0, key: PrivateKey? = nil, over central: CentralIdentifier? = nil
+  ) throws -> Conversation<SwiftCryptography> {
+    var session = try command(.status, 1_000_000 + UInt64(milliseconds), by: phone, key: key, over: central)
+    let place = central?.low ?? UInt64(phone + 1)
+    _ = try session.open(try #require(answers[place]?.last))
+    return try #require(session.conversation)
   }
 
   /// A phone comes and unlocks.

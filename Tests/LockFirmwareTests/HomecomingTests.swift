@@ -51,7 +51,7 @@ struct Household {
         bench.happens(.offerRead(Bench.alice))
       case .write(let command, let operation): write(command, operation)
       case .ask: questions += 1
-      case .stopAsking, .answerWord: break
+      case .stopAsking, .answerWord, .answerErrand: break
       }
     }
   }

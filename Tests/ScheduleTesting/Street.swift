@@ -164,7 +164,14 @@ package struct Street: Sendable {
 
   private mutating func take(_ outputs: [SimulatedWorld.Output]) {
     for output in outputs {
-      if let trace, case .event(let event) = output { trace("\(now) \(event)") }
+      if let trace {
+        switch output {
+        case .event(let event): trace("\(now) \(event)")
+        case .send(let name, _, let message): trace("\(now) \(name) hears: \(message)")
+        case .broadcast(let name, let signal): trace("\(now) \(name) hears: \(signal)")
+        default: break
+        }
+      }
       switch output {
       case .send(let name, let client, let message):
         if machines[name]?.client == client { open.append(.system(name, .daemon(message))) }
@@ -205,7 +212,7 @@ package struct Street: Sendable {
       endProcess(name, bundle)
     case .record(let event, let fields):
       if event == .deadlineOverdue { trouble("\(name): a deadline was left: \(fields)") }
-    case .queryReply, .controlReply: break
+    case .queryReply, .controlReply, .controlText: break
     }
   }
 

@@ -36,6 +36,17 @@ struct ScheduleTests {
     #expect(world.broken.map(\.complaint) == [])
   }
 
+  @Test("C5, S6: a subscription outlives links that are lost at any moment while bluetoothd subscribes again")
+  func shortLinks() throws {
+    for milliseconds in stride(from: 100, through: 3000, by: 100) {
+      let steps =
+        "open lock; publish lock; open bob; connect bob.1 lock; subscribe bob.1 lock; pass 20000; away phone; pass 9000; "
+        + "near phone; pass \(milliseconds); away phone; pass 9000"
+      let schedule = Schedule(seed: 1, steps: try Schedule.steps(steps).get())
+      #expect(Trial(schedule).complaints == [], "lost after \(milliseconds) ms")
+    }
+  }
+
   /// Schedules that have shown faults of the system. They stay.
   @Test(
     "S6, S10, C5: what schedules have found stays mended",
@@ -83,6 +94,13 @@ struct ScheduleTests {
         696,
         "open heart; publish heart; publish lock; open dan; connect dan.1 lock; subscribe dan.1 lock; pass 16271; "
           + "away door; pass 2051; kill-system strap 1; drop dan.1"
+      ),
+      // latchkeyd died between storing that an app was quit and ending its process, and the next one adopted it.
+      (
+        1109,
+        "open cat; publish cat; open lock; publish lock; open ann; make ann.2; connect ann.2 cat; open bob; "
+          + "connect bob.1 lock; subscribe bob.1 lock; pass 10000; away phone; pass 10872; kill-system phone 4; "
+          + "pass 31595; quit ann"
       ),
       // bluetoothd went on with an attempt that a latchkeyd had begun that has died since.
       (

@@ -47,6 +47,10 @@ enum RestartCases {
         try await stage.success(stage.lock.main.registerAdvertisement())
         try await stage.need("the link", atMost: .seconds(60)) { stage.phone.isResolved && stage.lock.isConnected }
       }
+      // A link that was lost while the phone's bluetoothd subscribed again has cost it the session.
+      try await stage.step("the phone subscribes once more") {
+        try await stage.success(stage.phone.characteristic("offer", "StartNotify"))
+      }
       stage.expect(
         stage.lock.main.incoming("offer.StartNotify") != nil,
         "after a restart of the lock's bluetoothd its application hears StartNotify")

@@ -17,6 +17,9 @@ extension BluetoothSystem {
     case .performAction(let name, let action):
       guard isKnown(name, token) else { return }
       return performAction(action, app: name, token)
+    case .askApp(let name, let question, let argument):
+      guard isKnown(name, token) else { return }
+      return performAction(question, argument: argument, app: name, token)
     case .allowApp(let name, let isAllowed):
       guard isKnown(name, token) else { return }
       allow(name, isAllowed)
@@ -44,7 +47,7 @@ extension BluetoothSystem {
       if apps[name]?.leave(at: now, configuration) == true { persistApp(name) }
     case .quitApp: quit(name)
     case .reclaimApp: end(name, because: "reclaimed")
-    case .performAction, .allowApp, .reclaimMemory, .setBluetooth, .status, .watchStatus, .attendPairings,
+    case .performAction, .askApp, .allowApp, .reclaimMemory, .setBluetooth, .status, .watchStatus, .attendPairings,
       .answerPairing, .pair:
       break
     }
@@ -78,7 +81,7 @@ extension BluetoothSystem {
     failActions(ofApp: name, onlyTold: false, "The app was quit.")
     persistApp(name)
     end(name, because: "quit")
-    for key in managers.keys.sorted() where key.app == name { removeManager(key) }
+    for key in managers.keys where key.app == name { removeManager(key) }
   }
 
   /// The switch in Settings. Switching Bluetooth off clears the preserved state of apps that are not running.
@@ -90,7 +93,7 @@ extension BluetoothSystem {
         adapter, .set(\Adapter1.powered, to: on), for: .ignored)
     }
     guard !on else { return }
-    for key in managers.keys.sorted() {
+    for key in managers.keys {
       guard let app = apps[key.app], app.process == nil, app.state == .notRunning, !app.declaration.keepAlive else {
         continue
       }

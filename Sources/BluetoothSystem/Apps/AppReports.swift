@@ -78,7 +78,7 @@ extension BluetoothSystem {
   }
 
   var reportedStates: [ReportedState] {
-    apps.keys.sorted().flatMap { name in
+    appNames.flatMap { name in
       (apps[name]?.reports.states ?? []).map { state in
         ReportedState(
           app: name, subject: state.subject, text: state.text, sinceUnixSeconds: state.sinceUnixSeconds)
@@ -88,7 +88,7 @@ extension BluetoothSystem {
 
   /// Oldest first.
   var reportedMovements: [ReportedMovement] {
-    apps.keys.sorted().flatMap { name in
+    appNames.flatMap { name in
       (apps[name]?.reports.movements ?? []).map { movement in
         ReportedMovement(
           app: name, subject: movement.subject, text: movement.text, unixSeconds: movement.unixSeconds)

@@ -4,8 +4,6 @@ import TimeTypes
 
 /// Starts, wakes, suspends and ends apps: carries out what `App` decides.
 extension BluetoothSystem {
-  var appNames: [String] { apps.keys.sorted() }
-
   mutating func persistApp(_ name: String) {
     if let app = apps[name] { persist(.app(app.record)) }
   }
@@ -35,6 +33,11 @@ extension BluetoothSystem {
       guard let process = apps[name]?.process else { continue }
       apps[name]?.adopt(at: now, configuration)
       emit(.adopt(name, process))
+      if apps[name]?.quitByUser == true {
+        // The last latchkeyd died between storing the user's word and ending the process.
+        end(name, because: "quit")
+        continue
+      }
       // The stored state may not have been carried out yet.
       let state = apps[name]?.state
       if state == .suspended { emit(.suspend(name, process)) } else { emit(.resume(name, process)) }
@@ -102,8 +105,8 @@ extension BluetoothSystem {
   func restorable(_ name: String) -> (centrals: [String], peripherals: [String]) {
     var centrals: [String] = []
     var peripherals: [String] = []
-    for key in managers.keys.sorted() where key.app == name {
-      guard let identifier = key.restoreIdentifier, managers[key]?.hasSomethingToRestore == true else { continue }
+    for key in managers.keys where key.app == name {
+      guard let identifier = key.restoreIdentifier, hasSomethingToRestore(key) else { continue }
       if key.role == .central { centrals.append(identifier) } else { peripherals.append(identifier) }
     }
     return (centrals, peripherals)
@@ -141,7 +144,7 @@ extension BluetoothSystem {
     failRemoteRequests(ofApp: name)
     failActions(ofApp: name, onlyTold: true, "The app ended before it was done.")
     forgetOperations(ofApp: name)
-    for key in managers.keys.sorted() where key.app == name {
+    for key in managers.keys where key.app == name {
       if key.restoreIdentifier == nil { removeManager(key) } else { managers[key]?.rest() }
     }
     tellAgain(name)

@@ -22,17 +22,17 @@ extension BluetoothSystem {
     journal(.appAuthorization, [.app: name, .state: isAllowed ? "allowed" : "denied"])
     guard !isAllowed else { return }
     failRemoteRequests(ofApp: name)
-    for key in managers.keys.sorted() where key.app == name {
+    for key in managers.keys where key.app == name {
       if managers[key]?.number == nil { removeManager(key) } else { forgetRequests(of: key) }
     }
   }
 
   /// The manager's process goes on, and everything that the manager asked for ends.
   private mutating func forgetRequests(of key: ManagerKey) {
-    for peer in managers[key]?.peripherals.keys.sorted() ?? [] {
+    for peer in held.peers(of: key).sorted() {
       failOperations(peer, of: key, Self.notAllowed)
       releaseConnection(key, peer)
-      managers[key]?.peripherals[peer] = nil
+      held[key, peer] = nil
       erase(PeripheralRecord.key(key, peer))
       releasePeer(peer)
     }

@@ -7,7 +7,7 @@ extension BluetoothSystem {
   package var status: SystemStatus {
     let apps = appNames.compactMap { self.apps[$0].map { status(of: $0) } }
     // By identifier, so that a device keeps its place.
-    let links = bluez.devices.values.filter(\.isConnected).sorted { $0.peer < $1.peer }
+    let links = bluez.devices.connectedDevices.sorted { $0.peer < $1.peer }
     let shownLinks = links.prefix(SystemStatus.Limit.links)
     let wakes = wakeRecords
     let (states, movements) = (reportedStates, reportedMovements)
@@ -28,7 +28,9 @@ extension BluetoothSystem {
   private func status(of app: App) -> AppStatus {
     let name = app.declaration.bundleIdentifier
     let managers = managers.values.filter { $0.key.app == name }
-    let wanted = managers.flatMap(\.peripherals).filter(\.value.isWanted)
+    let wanted = managers.flatMap { manager in
+      held.peers(of: manager.key).compactMap { peer in held[manager.key, peer].map { (key: peer, value: $0) } }
+    }.filter(\.value.isWanted)
     let connected = wanted.filter(\.value.isConnected).sorted { $0.key < $1.key }
     let requested = wanted.filter { !$0.value.isConnected }.sorted { $0.key < $1.key }
     let shown = (connected + requested).prefix(SystemStatus.Limit.peersPerApp)

@@ -2,19 +2,22 @@ import AppLink
 import FoundationEssentials
 import TimeTypes
 
-/// An action that the user asked an app for, by a name known to the app, not answered yet.
+/// What the user asked of an app, by a name known to the app, not answered yet: an action, or a question.
 struct UserAction: Sendable {
   let identifier: ActionIdentifier
   let name: String
+  /// A question's argument; an action has none.
+  let argument: String?
   let token: AnswerToken
   /// When the user is told that the app did not answer.
   let deadline: Instant
   /// The app's present process has been told.
   fileprivate(set) var isTold = false
 
-  init(identifier: ActionIdentifier, name: String, token: AnswerToken, at now: Instant) {
+  init(identifier: ActionIdentifier, name: String, argument: String?, token: AnswerToken, at now: Instant) {
     self.identifier = identifier
     self.name = name
+    self.argument = argument
     self.token = token
     deadline = now + Self.patience
   }
@@ -23,6 +26,9 @@ struct UserAction: Sendable {
   static let nameByteLimit = 64
   /// The longest line that an app may show or answer with, in bytes.
   static let textByteLimit = 512
+  /// The longest argument of a question, and the longest answer to one, in bytes.
+  static let argumentByteLimit = 4096
+  static let answerByteLimit = 64 * 1024
   /// How long the app has to answer, including its launch.
   static let patience: Duration = .seconds(45)
 }
@@ -72,8 +78,13 @@ struct UserActions: Sendable {
 /// (`UNUserNotificationCenterDelegate.userNotificationCenter(_:didReceive:withCompletionHandler:)`). The same holds
 /// here.
 extension BluetoothSystem {
-  mutating func performAction(_ action: String, app name: String, _ token: AnswerToken) {
+  /// - Parameter argument: what a question is about; `nil` for an action.
+  mutating func performAction(_ action: String, argument: String? = nil, app name: String, _ token: AnswerToken) {
     guard var app = apps[name] else { return }
+    guard argument?.utf8.count ?? 0 <= UserAction.argumentByteLimit else {
+      refuse(token, .invalidArguments, "An argument has at most \(UserAction.argumentByteLimit) bytes.")
+      return
+    }
     guard !action.isEmpty, action.utf8.count <= UserAction.nameByteLimit else {
       refuse(token, .invalidArguments, "An action's name has 1 to \(UserAction.nameByteLimit) bytes.")
       return
@@ -83,7 +94,8 @@ extension BluetoothSystem {
       return
     }
     lastAction += 1
-    app.actions.add(UserAction(identifier: ActionIdentifier(lastAction), name: action, token: token, at: now))
+    app.actions.add(
+      UserAction(identifier: ActionIdentifier(lastAction), name: action, argument: argument, token: token, at: now))
     app.wasAsked(at: now)
     apps[name] = app
     persistApp(name)
@@ -94,7 +106,10 @@ extension BluetoothSystem {
   mutating func tellActions(_ name: String) {
     guard let app = apps[name], app.isReceiving, let link = app.link else { return }
     for action in apps[name]?.actions.takeUntold() ?? [] {
-      send(.actionRequested(action.identifier, name: action.name), to: nil, of: name, link)
+      let event: AppLink.Event.Body =
+        action.argument.map { .questionAsked(action.identifier, name: action.name, argument: $0) }
+        ?? .actionRequested(action.identifier, name: action.name)
+      send(event, to: nil, of: name, link)
     }
   }
 
@@ -103,8 +118,25 @@ extension BluetoothSystem {
     journal(.actionCompleted, [.app: name, .action: action.name, .succeeded: String(error == nil)])
     if let error {
       refuse(action.token, .unavailable, Self.bounded(error))
+    } else if action.argument != nil {
+      // An app that knows only actions has done what its name says, and has nothing to tell.
+      emit(.controlText(action.token, ""))
     } else {
       emit(.controlReply(action.token, .success(status)))
+    }
+  }
+
+  mutating func answerQuestion(_ identifier: ActionIdentifier, _ text: String, app name: String) {
+    guard text.utf8.count <= UserAction.answerByteLimit else {
+      return completeAction(
+        identifier, "The app's answer is longer than \(UserAction.answerByteLimit) bytes.", app: name)
+    }
+    guard let action = apps[name]?.actions.complete(identifier) else { return }
+    journal(.actionCompleted, [.app: name, .action: action.name, .succeeded: "true"])
+    if action.argument == nil {
+      emit(.controlReply(action.token, .success(status)))
+    } else {
+      emit(.controlText(action.token, text))
     }
   }
 

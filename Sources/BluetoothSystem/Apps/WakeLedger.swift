@@ -71,7 +71,7 @@ extension BluetoothSystem {
 
   /// The wakes of all apps, oldest first.
   var wakeRecords: [WakeRecord] {
-    apps.keys.sorted().flatMap { apps[$0]?.wakes.records(app: $0, at: now) ?? [] }
+    appNames.flatMap { apps[$0]?.wakes.records(app: $0, at: now) ?? [] }
       .sorted { ($0.unixSeconds, $0.app) < ($1.unixSeconds, $1.app) }
   }
 }

@@ -2,6 +2,7 @@ import AppLink
 import BlueZ
 import BluetoothTypes
 import BusValue
+import HashTreeCollections
 import TimeTypes
 
 /// The GattProfile1 application that keeps bonded devices on the kernel's accept list. One registration serves all
@@ -11,12 +12,16 @@ struct AcceptListProfile: Sendable {
   private(set) var root: ObjectPath?
   private var isUnregistering = false
   /// Devices that were bonded when the registration was made and have not been disarmed since.
-  private(set) var armed: Set<PeerIdentifier> = []
+  private(set) var armed: TreeSet<PeerIdentifier> = []
+  /// The registration under way: which devices were bonded when it was asked for, and those of them that it changes,
+  /// because they were not armed then, or have been disarmed since.
+  private var arming: TreeSet<PeerIdentifier> = []
+  private var newlyArmed: TreeSet<PeerIdentifier> = []
 
   /// What to ask of bluetoothd now to arm these devices. Only a registration made after a device was paired arms it,
   /// so each newly paired device needs a new registration.
-  mutating func steps(arming devices: [Device], exports: inout ExportPaths, at now: Instant) -> [AdapterCall] {
-    guard !armed.isSuperset(of: devices.map(\.peer)), registration.mayAsk(at: now), !isUnregistering else { return [] }
+  mutating func steps(for work: ConnectionWork, exports: inout ExportPaths, at now: Instant) -> [AdapterCall] {
+    guard !work.unarmed.isEmpty, registration.mayAsk(at: now), !isUnregistering else { return [] }
     var calls: [AdapterCall] = []
     if let root {
       isUnregistering = true
@@ -25,30 +30,38 @@ struct AcceptListProfile: Sendable {
     let root = exports.next("profiles")
     self.root = root
     registration.ask()
-    let uuids = Set(devices.flatMap(\.tellingServices)).sorted()
+    (arming, newlyArmed) = (work.armable, work.unarmed)
     var object = PropertyValues<GattProfile1>()
-    object.uuids = uuids.map(\.description)
+    object.uuids = work.services.map(\.description)
     calls.append(
       AdapterCall(
         .registerApplication(root: root, objects: [root.appending("profile"): object.interfaces]),
-        for: .registerProfile(root: root, arming: Set(devices.map(\.peer)))))
+        for: .registerProfile(root: root)))
     return calls
   }
 
-  /// bluetoothd has answered. Returns `false` if the answer is for an earlier registration.
-  mutating func registered(
-    _ root: ObjectPath, _ arming: Set<PeerIdentifier>, isAccepted: Bool, at now: Instant
-  ) -> Bool {
-    guard self.root == root else { return false }
+  struct Answer {
+    /// Devices that were not armed before.
+    var newlyArmed: TreeSet<PeerIdentifier> = []
+    /// How many devices the registration was for.
+    var count: Int
+  }
+
+  /// bluetoothd has answered. Returns `nil` if the answer is for an earlier registration.
+  mutating func registered(_ root: ObjectPath, isAccepted: Bool, at now: Instant) -> Answer? {
+    guard self.root == root else { return nil }
+    var answer = Answer(count: arming.count)
     if isAccepted {
       registration.succeed()
       // Devices that were paired or changed after the call are not armed by it.
-      armed.formUnion(arming)
+      answer.newlyArmed = newlyArmed
+      for peer in newlyArmed { armed.insert(peer) }
     } else {
       self.root = nil
       registration.fail(at: now)
     }
-    return true
+    (arming, newlyArmed) = ([], [])
+    return answer
   }
 
   mutating func unregistered() { isUnregistering = false }
@@ -59,30 +72,36 @@ struct AcceptListProfile: Sendable {
   }
 
   /// The device has left the accept list. Returns whether it was on it.
-  @discardableResult mutating func disarm(_ peer: PeerIdentifier) -> Bool { armed.remove(peer) != nil }
-  mutating func disarmAll() { armed = [] }
+  mutating func disarm(_ peer: PeerIdentifier) -> Bool {
+    if arming.contains(peer) { newlyArmed.insert(peer) }
+    return armed.remove(peer) != nil
+  }
+
+  mutating func disarmAll() {
+    armed = []
+    newlyArmed = arming
+  }
 }
 
 extension BluetoothSystem {
   func isArmable(_ device: Device) -> Bool { device.isBonded && !device.uuids.isEmpty }
 
-  mutating func armBonded(_ wanted: Set<PeerIdentifier>) {
+  mutating func armBonded() {
     guard let adapter = bluez.adapter else { return }
-    let devices = wanted.compactMap { bluez.device($0) }.filter(isArmable)
-    trust(devices.filter { !$0.isTrusted && !$0.isTrustRequested })
-    for step in profile.steps(arming: devices, exports: &exports, at: now) {
+    let changed = changedPeers().filter { connections.armable.contains($0) }.compactMap { bluez.device($0) }
+    trust(changed.filter { !$0.isTrusted && !$0.isTrustRequested })
+    for step in profile.steps(for: connections, exports: &exports, at: now) {
       call(adapter, step.request, for: step.pending)
     }
   }
 
-  mutating func profileRegistered(
-    _ root: ObjectPath, _ arming: Set<PeerIdentifier>, _ result: Result<Reply, BlueZError>
-  ) {
-    guard profile.registered(root, arming, isAccepted: (try? result.get()) != nil, at: now) else { return }
+  mutating func profileRegistered(_ root: ObjectPath, _ result: Result<Reply, BlueZError>) {
+    guard let answer = profile.registered(root, isAccepted: (try? result.get()) != nil, at: now) else { return }
     switch result {
     case .success:
+      changes.add(Set(answer.newlyArmed))
       rereading.renew()
-      journal(.profileRegistered, [.peripherals: String(arming.count)])
+      journal(.profileRegistered, [.peripherals: String(answer.count)])
     case .failure(let error): journal(.profileRefused, [.error: error.description])
     }
   }

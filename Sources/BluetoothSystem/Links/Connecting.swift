@@ -7,26 +7,16 @@ import TimeTypes
 
 /// Brings bluetoothd's connections in line with what apps want of them.
 extension BluetoothSystem {
-  /// Every peripheral that some app wants by now.
-  private var wanted: Set<PeerIdentifier> {
-    var result: Set<PeerIdentifier> = []
-    for manager in managers.values where manager.key.role == .central && apps[manager.key.app] != nil {
-      for (peer, peripheral) in manager.peripherals where peripheral.isDue(at: now) {
-        result.insert(peer)
-      }
-    }
-    return result
-  }
-
   mutating func reconcileConnections() {
     guard bluez.state == .poweredOn else { return }
+    judgeConnections()
     giveUpConnects()
-    let wanted = wanted
-    armBonded(wanted)
-    let unbonded = connectUnbonded(wanted)
+    judgeConnections()
+    armBonded()
+    let unbonded = connectUnbonded()
     reconcileDiscovery(needed: unbonded || pairing.wish?.isSearching == true)
-    dropUnwanted(wanted)
-    reconcileRereading(wanted)
+    dropUnwanted()
+    reconcileRereading()
   }
 
   var reconcilerDeadline: Instant? {
@@ -36,12 +26,8 @@ extension BluetoothSystem {
       earliest = earliest.map { min($0, time) } ?? time
     }
     guard bluez.isPresent else { return nil }
-    for attempt in attempts.values { consider(attempt.deadline) }
-    for manager in managers.values {
-      for peripheral in manager.peripherals.values where peripheral.isPending {
-        consider(peripheral.notBefore)
-      }
-    }
+    consider(attempts.deadline(after: now))
+    consider(held.deadline(after: now))
     for registration in [profile.registration, discovery.registration, pairing.agent] {
       consider(registration.deadline)
     }
@@ -58,25 +44,11 @@ extension BluetoothSystem {
   // MARK: Peers without a bond: find them by a scan, then connect
 
   /// Returns whether a scan has to look for any of them.
-  private mutating func connectUnbonded(_ wanted: Set<PeerIdentifier>) -> Bool {
-    var needsScan = false
-    var ready: [(PeerIdentifier, ObjectPath)] = []
-    for peer in wanted {
-      let device = bluez.device(peer)
-      if let device, device.isConnected { continue }
-      let attempt = attempts[peer] ?? ConnectionAttempt()
-      if attempt.isConnecting { continue }
-      if let device, isArmable(device), !attempt.isSighted { continue }
-      if attempt.isPausing(at: now) { continue }
-      if let device, attempt.isSighted || attempt.failures == 0 {
-        ready.append((peer, device.path))
-      } else {
-        needsScan = true
-      }
-    }
+  private mutating func connectUnbonded() -> Bool {
+    let needsScan = connections.isSeeking
     // One at a time: a controller has one initiator.
-    guard !attempts.values.contains(where: \.isConnecting) else { return needsScan }
-    if let (peer, path) = ready.min(by: { $0.1 < $1.1 }) {
+    guard connections.connecting.isEmpty else { return needsScan }
+    if let (peer, path) = connections.firstReady {
       attempts[peer, default: ConnectionAttempt()].begin(at: now)
       if !needsScan, pairing.wish?.isSearching != true { reconcileDiscovery(needed: false) }
       call(path, .connect, for: .connect(peer))
@@ -111,13 +83,13 @@ extension BluetoothSystem {
   private mutating func cancelAnothersAttempt(_ peer: PeerIdentifier) {
     guard let device = bluez.device(peer) else { return }
     journal(.connectCancelled, [.peripheral: peer.uuidString, .because: "another's attempt does not end"])
-    profile.disarm(peer)
+    disarm(peer)
     call(device.path, .disconnect, for: .ignored)
   }
 
   /// Gives up `Connect` calls that bluetoothd has forgotten.
   private mutating func giveUpConnects() {
-    for (peer, attempt) in attempts.sorted(by: { $0.key < $1.key }) where attempt.hasTimedOut(at: now) {
+    for peer in connections.connecting.sorted() where attempts[peer]?.hasTimedOut(at: now) == true {
       calls.forget(.connect(peer))
       if let device = bluez.device(peer) { call(device.path, .disconnect, for: .ignored) }
       connectCompleted(peer, .failure(.failed("no answer")))
@@ -138,12 +110,11 @@ extension BluetoothSystem {
 
   /// Drops links that no app wants any more and that came up because a device was still on the accept list. If apps
   /// publish services, a link may belong to a central, so it stays unless its end was decided.
-  private mutating func dropUnwanted(_ wanted: Set<PeerIdentifier>) {
-    let mayBeCentrals = managers.values.contains { !$0.services.isEmpty }
-    let unwanted = bluez.devices.values.filter { device in
-      device.isConnected && !device.isDisconnecting && !wanted.contains(device.peer)
-        && peers[device.peer]?.wasRequested == true && !isPairing(device)
-        && (!mayBeCentrals || peers[device.peer]?.isEnding == true)
+  private mutating func dropUnwanted() {
+    guard !connections.unwantedLinks.isEmpty else { return }
+    let mayBeCentrals = isServing
+    let unwanted = connections.unwantedLinks.compactMap { bluez.device($0) }.filter { device in
+      !isPairing(device) && (!mayBeCentrals || peers[device.peer]?.isEnding == true)
     }
     for device in unwanted.sorted(by: { $0.path < $1.path }) { dropLink(device.peer) }
   }
@@ -151,7 +122,7 @@ extension BluetoothSystem {
   /// Ends the link and takes the device off the accept list: `Disconnect` disarms only a device that is not trusted.
   mutating func dropLink(_ peer: PeerIdentifier) {
     guard let device = bluez.device(peer), !device.isDisconnecting else { return }
-    let isArmed = profile.disarm(peer)
+    let isArmed = disarm(peer)
     // A latchkeyd that has died since may have left an attempt behind.
     let isUnderWay = attempts[peer]?.isUnderWay == true
     guard device.isConnected || isArmed || isUnderWay else { return }

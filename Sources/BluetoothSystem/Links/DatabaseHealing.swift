@@ -74,10 +74,7 @@ extension BluetoothSystem {
   mutating func reconcileDatabases() {
     for peer in uncheckedDatabases.sorted() { checkDatabase(peer) }
     uncheckedDatabases = []
-    for peer in healings.keys.sorted() {
-      guard let dropAt = healings[peer]?.dropAt, dropAt <= now else { continue }
-      dropForMissing(peer)
-    }
+    for peer in healings.due(at: now) { dropForMissing(peer) }
   }
 
   private mutating func checkDatabase(_ peer: PeerIdentifier) {
@@ -127,7 +124,7 @@ extension BluetoothSystem {
       .servicesMissing,
       [.peripheral: peer.uuidString, .services: names, .attempt: String(healing.attempts)])
     // The link should come back by itself, so the device is armed again: `Disconnect` may disarm it.
-    profile.disarm(peer)
+    disarm(peer)
     // With the device bluetoothd forgets its database. That costs no keys if there are none.
     if healing.attempts == DatabaseHealing.attemptLimit, !device.isBonded, let adapter = bluez.adapter {
       attempts[peer] = nil

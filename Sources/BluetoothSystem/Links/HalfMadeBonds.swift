@@ -51,7 +51,7 @@ extension BluetoothSystem {
       ])
     setBondUnproven(peer, false)
     attempts[peer] = nil
-    profile.disarm(peer)
+    disarm(peer)
     call(adapter, .removeDevice(device.path), for: .ignored)
     tellIfAddressIsPrivate(peer)
   }

@@ -146,7 +146,7 @@ extension BluetoothSystem {
     guard before != mtu else { return }
     for key in managers.keys.sorted() {
       guard let manager = managers[key],
-        manager.peripherals[peer]?.isConnected == true
+        held[key, peer]?.isConnected == true
           || manager.subscribers.values.contains(where: { $0.contains(peer) })
       else { continue }
       tell(key, .mtuChanged(peer, mtu: UInt16(mtu)))

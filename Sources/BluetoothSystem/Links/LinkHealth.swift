@@ -165,7 +165,7 @@ extension BluetoothSystem {
     removeHalfMadeBond(peer)
     // Another client's `Disconnect` may have disarmed the device, so it is armed again. If its links keep breaking
     // off, it counts as armed.
-    if !isDoubtful(peer) { profile.disarm(peer) }
+    if !isDoubtful(peer) { disarm(peer) }
   }
 
   /// bluetoothd says why a link ended (Device1.Disconnected, later than BlueZ 5.82).
@@ -186,17 +186,17 @@ extension BluetoothSystem {
         .peripheral: peer.uuidString,
         .advice: "The device has removed its pairing: remove it here too (bluetoothctl remove) and pair it again.",
       ])
-    for key in sortedManagers(.central) where managers[key]?.peripherals[peer]?.isWanted == true {
+    for key in sortedManagers(.central) where held[key, peer]?.isWanted == true {
       let error = PeerError.coreBluetooth(.peerRemovedPairingInformation, message: "Peer removed pairing information.")
       failOperations(peer, of: key, error)
-      if managers[key]?.peripherals[peer]?.isConnected == true {
+      if held[key, peer]?.isConnected == true {
         tell(
           key,
           .disconnected(peer, error: error, unixSeconds: unixSeconds, isReconnecting: false))
       } else {
         tell(key, .failedToConnect(peer, error))
       }
-      managers[key]?.peripherals[peer]?.hasFailed()
+      held[key, peer]?.hasFailed()
       releaseConnection(key, peer)
       persistPeripheral(key, peer)
     }
@@ -207,7 +207,7 @@ extension BluetoothSystem {
   /// Checks links that existed before this system started: bluetoothd may believe in a link that the kernel does not
   /// have. The controller knows.
   mutating func probeAdoptedLinks() {
-    for device in bluez.devices.values.sorted(by: { $0.path < $1.path }) where device.isConnected {
+    for device in bluez.devices.connectedDevices {
       guard isWanted(device.peer) else { continue }
       links[device.peer, default: LinkHealth()].wasFound(isResolved: device.isResolved, at: now)
       call(device.path, .readConnectionRSSI, for: .probe(device.peer))
@@ -223,7 +223,8 @@ extension BluetoothSystem {
   }
 
   mutating func reconcileLinks() {
-    for (peer, health) in links.sorted(by: { $0.key < $1.key }) where links[peer]?.takeCheck(at: now) == true {
+    for peer in links.due(at: now) {
+      guard let health = links[peer], links[peer]?.takeCheck(at: now) == true else { continue }
       guard let device = bluez.device(peer), device.isConnected else { continue }
       if device.isDisconnecting {
         journal(.linkStuck, [.peripheral: peer.uuidString, .times: String(health.ends)])
@@ -233,7 +234,7 @@ extension BluetoothSystem {
         endDeadLink(device)
       }
     }
-    for (peer, queue) in operations.sorted(by: { $0.key < $1.key }) where queue.hasTimedOut(at: now) {
+    for peer in operations.due(at: now) where operations[peer]?.hasTimedOut(at: now) == true {
       journal(.operationUnanswered, [.peripheral: peer.uuidString])
       failCurrentOperation(peer, .coreBluetooth(.connectionTimeout, message: "The peripheral does not answer."))
       if let device = bluez.device(peer), device.isUsable { endDeadLink(device) }
@@ -244,7 +245,7 @@ extension BluetoothSystem {
   private mutating func endDeadLink(_ device: Device) {
     links[device.peer, default: LinkHealth()].isEndedAsDead(at: now)
     bluez.devices[device.path]?.isDisconnecting = true
-    profile.disarm(device.peer)
+    disarm(device.peer)
     call(device.path, .disconnect, for: .disconnect(device.peer))
   }
 
@@ -254,7 +255,8 @@ extension BluetoothSystem {
   mutating func wokeFromSleep() {
     journal(.machineResumed)
     profile.disarmAll()
-    for peer in attempts.keys { attempts[peer]?.renew() }
+    for peer in Array(attempts.keys) { attempts[peer]?.renew() }
+    changedEverything()
     probeAdoptedLinks()
   }
 }

@@ -22,12 +22,17 @@ struct Rereading: Sendable {
     dueAt = nil
   }
 
-  /// Called while a device is awaited. Returns whether to read everything now.
-  mutating func isDue(at now: Instant) -> Bool {
+  /// With more devices than this, everything is read more rarely: the answer is as long as they are many.
+  private static let devicesReadOften = 64
+
+  /// Called while devices are awaited. Returns whether to read everything now.
+  /// - Parameter count: how many are awaited.
+  mutating func isDue(at now: Instant, awaiting count: Int) -> Bool {
     if let dueAt, dueAt > now { return false }
     let isAsked = dueAt != nil
     if isAsked { rounds += 1 }
-    dueAt = now + BackOff.patient.wait(afterFailures: rounds + 1)
+    let wait = BackOff.patient.wait(afterFailures: rounds + 1) * max(1, count / Self.devicesReadOften)
+    dueAt = now + min(wait, BackOff.patient.longest)
     return isAsked
   }
 }
@@ -53,11 +58,10 @@ extension BluetoothSystem {
   }
 
   /// One question covers all devices that are armed and away.
-  mutating func reconcileRereading(_ wanted: Set<PeerIdentifier>) {
-    guard wanted.contains(where: { profile.armed.contains($0) && bluez.device($0)?.isConnected == false }) else {
-      return rereading.renew()
-    }
-    if rereading.isDue(at: now) { call(.root, .getManagedObjects, for: .rereadAll) }
+  mutating func reconcileRereading() {
+    judgeConnections()
+    guard connections.away > 0 else { return rereading.renew() }
+    if rereading.isDue(at: now, awaiting: connections.away) { call(.root, .getManagedObjects, for: .rereadAll) }
   }
 
   mutating func rereadAll(_ result: Result<Reply, BlueZError>) {

@@ -8,7 +8,7 @@ import TimeTypes
 extension BluetoothSystem {
   mutating func connect(_ key: ManagerKey, _ peer: PeerIdentifier, _ options: ConnectOptions) {
     let options = options.bounded
-    let known = managers[key]?.peripherals[peer]
+    let known = held[key, peer]
     guard known != nil || hasRoomForPeripheral(key) else {
       tell(
         key,
@@ -25,7 +25,7 @@ extension BluetoothSystem {
     }
     var peripheral = known ?? Peripheral()
     let isNew = peripheral.request(options, at: now, unixSeconds: unixSeconds)
-    managers[key]?.peripherals[peer] = peripheral
+    held[key, peer] = peripheral
     if isNew { apps[key.app]?.overtook(key, peer) }
     if !isNew, peripheral.isConnected { tell(key, .connected(snapshot(peer, key))) }
     persistPeripheral(key, peer)
@@ -38,14 +38,13 @@ extension BluetoothSystem {
   /// Makes room if there is none, by forgetting peripherals that the app no longer uses.
   private mutating func hasRoomForPeripheral(_ key: ManagerKey) -> Bool {
     func isFull() -> Bool {
-      managers[key]?.peripherals.count ?? 0 >= configuration.peripheralLimit
-        || managers.values.reduce(0) { $0 + ($1.key.app == key.app ? $1.peripherals.count : 0) }
+      held.count(of: key) >= configuration.peripheralLimit
+        || managers.keys(.central).reduce(0) { $0 + ($1.app == key.app ? held.count(of: $1) : 0) }
           >= configuration.appPeripheralLimit
     }
     guard isFull() else { return true }
-    let idle = (managers[key]?.peripherals ?? [:]).filter(\.value.isIdle)
-    for peer in idle.keys.sorted() {
-      managers[key]?.peripherals[peer] = nil
+    for peer in held.idle(of: key).sorted() {
+      held[key, peer] = nil
       erase(PeripheralRecord.key(key, peer))
       releasePeer(peer)
     }
@@ -53,12 +52,12 @@ extension BluetoothSystem {
   }
 
   mutating func cancelConnection(_ key: ManagerKey, _ peer: PeerIdentifier) {
-    guard let peripheral = managers[key]?.peripherals[peer], peripheral.isWanted else { return }
+    guard let peripheral = held[key, peer], peripheral.isWanted else { return }
     failOperations(peer, of: key, .coreBluetooth(.operationCancelled, message: "The connection was cancelled."))
     tell(
       key,
       .disconnected(peer, error: nil, unixSeconds: unixSeconds, isReconnecting: false))
-    managers[key]?.peripherals[peer]?.isTakenBack()
+    held[key, peer]?.isTakenBack()
     apps[key.app]?.overtook(key, peer)
     releaseConnection(key, peer)
     persistPeripheral(key, peer)
@@ -66,17 +65,15 @@ extension BluetoothSystem {
 
   /// The manager no longer wants the peripheral. The link ends when no other manager wants it either.
   mutating func releaseConnection(_ key: ManagerKey, _ peer: PeerIdentifier) {
-    guard managers[key]?.peripherals[peer]?.isWanted == true else { return }
-    managers[key]?.peripherals[peer]?.release()
+    guard held[key, peer]?.isWanted == true else { return }
+    held[key, peer]?.release()
     guard !isWanted(peer) else { return }
     attempts[peer]?.forgetFailures()
     dropLink(peer)
     if attempts[peer]?.isConnecting != true { attempts[peer] = nil }
   }
 
-  func isWanted(_ peer: PeerIdentifier) -> Bool {
-    managers.values.contains { $0.peripherals[peer]?.isWanted == true }
-  }
+  func isWanted(_ peer: PeerIdentifier) -> Bool { held.isWanted(peer) }
 
   // MARK: Telling apps
 
@@ -85,19 +82,18 @@ extension BluetoothSystem {
     // Until bluetoothd has been heard for the first time, nothing is known about links.
     guard bluez.wasEverPresent else { return }
     let isOn = bluez.state == .poweredOn
-    for key in sortedManagers(.central) {
-      let lost = managers[key]?.peripherals.filter { peer, peripheral in
-        peripheral.isWanted && peripheral.isConnected && !(isOn && isUsable(bluez.device(peer)))
-      }
-      for peer in (lost ?? [:]).keys.sorted() { tellLost(key, peer) }
+    let changed = changedPeers()
+    let lost = peripherals(among: changed) { peripheral, device in
+      peripheral.isWanted && peripheral.isConnected && !(isOn && isUsable(device))
     }
+    for (key, peer) in lost { tellLost(key, peer) }
   }
 
   private mutating func tellLost(_ key: ManagerKey, _ peer: PeerIdentifier) {
-    guard var peripheral = managers[key]?.peripherals[peer] else { return }
+    guard var peripheral = held[key, peer] else { return }
     failOperations(peer, of: key, .peripheralGone)
     peripheral.linkIsLost(isBonded: bluez.device(peer)?.isBonded, unixSeconds: unixSeconds)
-    managers[key]?.peripherals[peer] = peripheral
+    held[key, peer] = peripheral
     tell(
       key,
       .disconnected(
@@ -110,17 +106,22 @@ extension BluetoothSystem {
   /// Tells apps about connections that they wait for.
   mutating func tellConnections() {
     guard bluez.state == .poweredOn else { return }
-    for key in sortedManagers(.central) where mayWork(key) || apps[key.app]?.process != nil {
-      let done = managers[key]?.peripherals.filter { peer, peripheral in
-        peripheral.isPending && peripheral.isDue(at: now) && isUsable(bluez.device(peer))
+    changes.add(untoldConnections)
+    untoldConnections = []
+    let changed = changedPeers()
+    let done = peripherals(among: changed) { peripheral, device in
+      peripheral.isPending && peripheral.isDue(at: now) && isUsable(device)
+    }
+    for (key, peer) in done {
+      guard mayWork(key) || apps[key.app]?.process != nil else {
+        untoldConnections.insert(peer)
+        continue
       }
-      for peer in (done ?? [:]).keys.sorted() {
-        managers[key]?.peripherals[peer]?.linkIsUp(unixSeconds: unixSeconds)
-        attempts[peer] = nil
-        journal(.requestCompleted, [.app: key.app, .peripheral: peer.uuidString])
-        tell(key, .connected(snapshot(peer, key)))
-        alert(key, peer, managers[key]?.peripherals[peer]?.options.notifyOnConnection ?? false, "connected")
-      }
+      held[key, peer]?.linkIsUp(unixSeconds: unixSeconds)
+      attempts[peer] = nil
+      journal(.requestCompleted, [.app: key.app, .peripheral: peer.uuidString])
+      tell(key, .connected(snapshot(peer, key)))
+      alert(key, peer, held[key, peer]?.options.notifyOnConnection ?? false, "connected")
     }
   }
 
@@ -133,22 +134,22 @@ extension BluetoothSystem {
     let scan = isRefused ? managers[key]?.scan?.request : view.scan
     managers[key]?.scan = scan.map { Scan($0, reported: Set(view.discovered.prefix(configuration.peripheralLimit))) }
     let seen = Dictionary(view.peripherals.map { ($0.identifier, $0) }, uniquingKeysWith: { first, _ in first })
-    let known = managers[key]?.peripherals ?? [:]
-    for peer in known.keys.sorted()
+    for peer in held.peers(of: key).sorted()
     where seen[peer] == nil || seen[peer]?.state == .disconnected || seen[peer]?.state == .disconnecting {
-      guard known[peer]?.isWanted == true else { continue }
+      guard held[key, peer]?.isWanted == true else { continue }
       releaseConnection(key, peer)
-      managers[key]?.peripherals[peer]?.isTakenBack()
+      held[key, peer]?.isTakenBack()
       persistPeripheral(key, peer)
     }
     for shown in view.peripherals.prefix(configuration.peripheralLimit)
     where shown.state == .connected || shown.state == .connecting {
       let peer = shown.identifier
-      guard known[peer] != nil || hasRoomForPeripheral(key), keepPeer(peer, wasRequested: true) else { continue }
-      var peripheral = known[peer] ?? Peripheral()
+      let known = held[key, peer]
+      guard known != nil || hasRoomForPeripheral(key), keepPeer(peer, wasRequested: true) else { continue }
+      var peripheral = known ?? Peripheral()
       let isSmall = shown.services.map { $0.attributeCount <= configuration.viewLimit } ?? false
       peripheral.resume(as: shown.state, view.connectOptions[peer]?.bounded, isSmall ? shown.services : nil)
-      managers[key]?.peripherals[peer] = peripheral
+      held[key, peer] = peripheral
       persistPeripheral(key, peer)
     }
   }

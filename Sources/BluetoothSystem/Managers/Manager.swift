@@ -10,7 +10,6 @@ struct Manager: Sendable {
 
   // Central role
   var scan: Scan?
-  var peripherals: [PeerIdentifier: Peripheral] = [:]
   var watched: WatchedConnections?
 
   // Peripheral role
@@ -56,9 +55,6 @@ struct Manager: Sendable {
   /// The state that the delegate knew while the system was away.
   mutating func knew(_ state: ManagerState?) { toldState = state }
 
-  /// A connection that the app last knew of is restored as connected even if it was lost since. The loss is told
-  /// next.
-  var hasSomethingToRestore: Bool {
-    scan != nil || advertisement != nil || !services.isEmpty || peripherals.values.contains(where: \.isRestored)
-  }
+  /// Whether it asked for something besides peripherals.
+  var asksForSomething: Bool { scan != nil || advertisement != nil || !services.isEmpty }
 }

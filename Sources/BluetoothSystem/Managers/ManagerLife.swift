@@ -5,8 +5,13 @@ import TimeTypes
 
 /// Creation, restoration and removal of managers.
 extension BluetoothSystem {
-  func sortedManagers(_ role: Role) -> [ManagerKey] {
-    managers.keys.filter { $0.role == role }.sorted()
+  func sortedManagers(_ role: Role) -> [ManagerKey] { managers.keys(role) }
+
+  /// A connection that the app last knew of is restored as connected even if it was lost since. The loss is told
+  /// next.
+  func hasSomethingToRestore(_ key: ManagerKey) -> Bool {
+    guard let manager = managers[key] else { return false }
+    return manager.asksForSomething || held.hasSomethingToRestore(key)
   }
 
   func managerKey(_ number: ManagerIdentifier, _ app: String, _ role: Role) -> ManagerKey? {
@@ -18,7 +23,7 @@ extension BluetoothSystem {
   }
 
   mutating func persistPeripheral(_ key: ManagerKey, _ peer: PeerIdentifier) {
-    guard let peripheral = managers[key]?.peripherals[peer] else {
+    guard let peripheral = held[key, peer] else {
       erase(PeripheralRecord.key(key, peer))
       return
     }
@@ -34,7 +39,7 @@ extension BluetoothSystem {
   mutating func createManager(_ number: ManagerIdentifier, _ creation: ManagerCreation, app name: String) {
     guard let key = claim(number, creation, app: name), let link = apps[name]?.link else { return }
     apps[name]?.restored()
-    if managers[key]?.hasSomethingToRestore == true { sendRestoration(key, number, name, link) }
+    if hasSomethingToRestore(key) { sendRestoration(key, number, name, link) }
     sendCreditFirst(key, number, name, link)
     tellStateFirst(key, number, name, link)
     journal(
@@ -63,7 +68,7 @@ extension BluetoothSystem {
     // What came over a link that is gone comes before the news of its end.
     for waiting in fromAir {
       guard let peer = waiting.body.valuePeer, bluez.device(peer)?.isConnected != true,
-        managers[key]?.peripherals[peer]?.isConnected == true
+        held[key, peer]?.isConnected == true
       else { continue }
       apps[name]?.queue.append(waiting)
     }
@@ -121,9 +126,9 @@ extension BluetoothSystem {
     guard let manager = managers[key] else { return }
     switch key.role {
     case .central:
-      let peripherals = manager.peripherals.filter(\.value.isRestored)
-        .keys.sorted()
-        .map { snapshot($0, key, state: manager.peripherals[$0]?.delivered) }
+      let peripherals = held.peers(of: key).filter { held[key, $0]?.isRestored == true }
+        .sorted()
+        .map { snapshot($0, key, state: held[key, $0]?.delivered) }
       send(
         .willRestoreCentral(CentralRestoration(peripherals: peripherals, scan: manager.scan?.request)), to: number,
         of: name,
@@ -154,7 +159,7 @@ extension BluetoothSystem {
   }
 
   mutating func tellManagerStates() {
-    for key in managers.keys.sorted() where managers[key]?.number != nil {
+    for key in managers.keys where managers[key]?.number != nil {
       let state = state(for: key)
       guard state != .unknown, managers[key]?.takes(state) == true else { continue }
       tell(key, .stateChanged(state))
@@ -164,7 +169,8 @@ extension BluetoothSystem {
 
   mutating func removeManager(_ key: ManagerKey) {
     guard let manager = managers[key] else { return }
-    for peer in manager.peripherals.keys.sorted() {
+    let peers = held.peers(of: key).sorted()
+    for peer in peers {
       releaseConnection(key, peer)
       erase(PeripheralRecord.key(key, peer))
     }
@@ -172,7 +178,8 @@ extension BluetoothSystem {
     removeChannels(of: key)
     heldUpdates.forget(key)
     managers[key] = nil
-    for peer in manager.peripherals.keys.sorted() { releasePeer(peer) }
+    for peer in peers { held[key, peer] = nil }
+    for peer in peers { releasePeer(peer) }
     apps[key.app]?.queue.removeAll { $0.manager == key }
     apps[key.app]?.overtook(key)
     erase(StoreKey(.manager, key.text))

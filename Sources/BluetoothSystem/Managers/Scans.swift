@@ -19,7 +19,7 @@ extension BluetoothSystem {
     managers[key]?.scan = Scan(request)
     persistManager(key)
     // Devices that bluetoothd sees right now will not be announced again.
-    for device in bluez.devices.values.sorted(by: { $0.path < $1.path }) where device.rssi != nil {
+    for device in bluez.devices.devicesInSight {
       reportSighting(device.peer)
     }
   }
@@ -77,7 +77,7 @@ extension BluetoothSystem {
       if case .failure(let error) = result { journal(.discoveryRefused, [.error: error.description]) }
       return
     }
-    for device in bluez.devices.values.sorted(by: { $0.path < $1.path }) where device.rssi != nil {
+    for device in bluez.devices.devicesInSight {
       sighted(device.peer)
     }
   }

@@ -5,33 +5,41 @@ import BluetoothTypes
 struct WatchedConnections: Sendable {
   private let services: Set<BluetoothUUID>
   private let peers: Set<PeerIdentifier>
-  private var known: Set<PeerIdentifier>
+  private(set) var known: Set<PeerIdentifier>
 
   /// - Parameter connected: what is connected already. That is no event.
   init(_ watch: ConnectionWatch, connected: [Device]) {
     services = Set(watch.services)
     peers = Set(watch.peripherals)
     known = []
-    known = matching(connected)
+    known = Set(connected.lazy.filter(matches).map(\.peer))
   }
 
-  private func matching(_ devices: [Device]) -> Set<PeerIdentifier> {
-    Set(devices.lazy.filter { peers.contains($0.peer) || $0.uuids.contains(where: services.contains) }.map(\.peer))
+  private func matches(_ device: Device) -> Bool {
+    peers.contains(device.peer) || device.uuids.contains(where: services.contains)
   }
 
   /// What has changed since the last call, losses first.
-  mutating func changes(connected: [Device]) -> [(peer: PeerIdentifier, isConnected: Bool)] {
-    let present = matching(connected)
-    defer { known = present }
-    return known.subtracting(present).sorted().map { ($0, false) }
-      + present.subtracting(known).sorted().map { ($0, true) }
+  /// - Parameters:
+  ///   - changed: the peers of which something has changed since the last call.
+  ///   - connected: the device of such a peer, if it is connected.
+  mutating func changes(
+    of changed: Set<PeerIdentifier>, connected: (PeerIdentifier) -> Device?
+  ) -> [(peer: PeerIdentifier, isConnected: Bool)] {
+    var (lost, found): ([PeerIdentifier], [PeerIdentifier]) = ([], [])
+    for peer in changed {
+      let isPresent = connected(peer).map(matches) ?? false
+      if isPresent, known.insert(peer).inserted { found.append(peer) }
+      if !isPresent, known.remove(peer) != nil { lost.append(peer) }
+    }
+    return lost.sorted().map { ($0, false) } + found.sorted().map { ($0, true) }
   }
 }
 
 /// `registerForConnectionEvents(options:)`: any link counts, whichever app or side made it.
 extension BluetoothSystem {
   private var connectedDevices: [Device] {
-    bluez.state == .poweredOn ? bluez.devices.values.filter(\.isUsable) : []
+    bluez.state == .poweredOn ? bluez.devices.connectedDevices.filter(\.isUsable) : []
   }
 
   mutating func watchConnections(_ key: ManagerKey, _ watch: ConnectionWatch?) {
@@ -50,9 +58,13 @@ extension BluetoothSystem {
   mutating func tellConnectionEvents() {
     let watchers = sortedManagers(.central).filter { managers[$0]?.watched != nil }
     guard !watchers.isEmpty else { return }
-    let connected = connectedDevices
+    let changed = changedPeers()
+    let (isOn, mirror) = (bluez.state == .poweredOn, bluez)
     for key in watchers {
-      let changes = managers[key]?.watched?.changes(connected: connected) ?? []
+      let changes =
+        managers[key]?.watched?.changes(of: changed) { peer in
+          mirror.device(peer).flatMap { isOn && $0.isUsable ? $0 : nil }
+        } ?? []
       for change in changes {
         tell(key, .connectionEvent(snapshot(change.peer, key), isConnected: change.isConnected))
       }

@@ -177,7 +177,9 @@ extension BluetoothSystem {
   mutating func released(_ path: ObjectPath, _ interface: String) {
     switch interface {
     case InterfaceName.advertisement: publishing.released(path)
-    case InterfaceName.gattProfile: profile.released(path)
+    case InterfaceName.gattProfile:
+      profile.released(path)
+      changedEverything()
     case InterfaceName.agent:
       pairing.agentIsGone()
       cancelQuestions()

@@ -5,8 +5,10 @@ import BluetoothTypes
 struct RememberedSubscriptions: Sendable {
   private var centrals: [LocalAttributeIdentifier: Set<PeerIdentifier>] = [:]
 
-  func centrals(of characteristic: LocalAttributeIdentifier) -> [PeerIdentifier] {
-    (centrals[characteristic] ?? []).sorted()
+  /// - Parameter some: if not `nil`, only these.
+  func centrals(of characteristic: LocalAttributeIdentifier, among some: Set<PeerIdentifier>?) -> [PeerIdentifier] {
+    let all = centrals[characteristic] ?? []
+    return (some.map { all.intersection($0) } ?? all).sorted()
   }
 
   func includes(_ central: PeerIdentifier) -> Bool { centrals.values.contains { $0.contains(central) } }

@@ -11,12 +11,13 @@ import TimeTypes
 extension BluetoothSystem {
   /// Devices that may be our centrals: linked, and not because an app of this machine asked for it.
   private var linkedCentrals: [Device] {
-    bluez.devices.values.filter { $0.isConnected && !isWanted($0.peer) }.sorted { $0.path < $1.path }
+    bluez.devices.connectedDevices.filter { !isWanted($0.peer) }
   }
 
   mutating func startNotify(_ path: ObjectPath) {
     guard let (service, key, characteristic) = publishing.characteristic(at: path) else { return }
     let wasNotifying = publishing.setNotifying(true, characteristic, of: service)
+    haveSubscriptionsChanged = true
     for device in linkedCentrals {
       visitShowsLife(device.path)
       remember(device, characteristic)
@@ -42,6 +43,7 @@ extension BluetoothSystem {
   mutating func stopNotify(_ path: ObjectPath) {
     guard let (service, key, characteristic) = publishing.characteristic(at: path) else { return }
     _ = publishing.setNotifying(false, characteristic, of: service)
+    haveSubscriptionsChanged = true
     for device in linkedCentrals {
       forget(device.peer, characteristic)
       tellUnsubscribed(key, device.peer, characteristic)
@@ -53,6 +55,7 @@ extension BluetoothSystem {
     _ = keepPeer(device.peer, wasRequested: false)
     let record = SubscriptionRecord(central: device.peer, characteristic: characteristic)
     if remembered.add(record) { persist(.subscription(record)) }
+    changes.add([device.peer])
   }
 
   private mutating func forget(_ peer: PeerIdentifier, _ characteristic: LocalAttributeIdentifier) {
@@ -90,11 +93,16 @@ extension BluetoothSystem {
   /// has kept its subscription.
   mutating func reconcileSubscriptions() {
     guard bluez.wasEverPresent else { return }
+    let changed = changedPeers()
+    let changesAll = haveSubscriptionsChanged
+    haveSubscriptionsChanged = false
+    guard changesAll || !changed.isEmpty else { return }
     for key in sortedManagers(.peripheral) {
       for (characteristic, subscribers) in (managers[key]?.subscribers ?? [:]).sorted(by: {
         $0.key < $1.key
       }) {
-        for peer in subscribers.sorted()
+        let examined = changesAll ? subscribers : subscribers.intersection(changed)
+        for peer in examined.sorted()
         where bluez.device(peer)?.isConnected != true {
           tellUnsubscribed(key, peer, characteristic)
         }
@@ -103,7 +111,7 @@ extension BluetoothSystem {
     let services = publishing.services.sorted { $0.key < $1.key }.map(\.value)
     for service in services {
       for characteristic in service.notifying.sorted() {
-        for peer in remembered.centrals(of: characteristic)
+        for peer in remembered.centrals(of: characteristic, among: changesAll ? nil : changed)
         where bluez.device(peer)?.isConnected == true {
           tellSubscribed(service.manager, peer, characteristic)
         }

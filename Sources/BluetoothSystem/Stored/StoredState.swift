@@ -1,9 +1,12 @@
+import HashTreeCollections
+
 /// Everything the system has promised, as it is on disk: small records by key, so that a change affects one row.
 ///
 /// Each kind of record has its own file in this folder: what the system keeps (`PeerRecord`), and its form on disk
 /// (`PeerRecord.OnDisk`). `StoreFormat` says how the format may change.
 package struct StoredState: Sendable, Hashable {
-  package private(set) var records: [StoreKey: StoredRecord] = [:]
+  // A tree: while a turn may have to be undone, a change copies a few nodes and not everything that is stored.
+  package private(set) var records: TreeDictionary<StoreKey, StoredRecord> = [:]
   package init() {}
 
   package init(_ records: some Sequence<StoredRecord>) {

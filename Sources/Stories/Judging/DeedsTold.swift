@@ -20,7 +20,8 @@ enum DeedsTold {
     case .move(let machine, _, .departure, _): (.ownerLeft, machine, nil)
     case .move(let machine, _, .arrival, _): (.ownerReturned, machine, nil)
     case .move(let machine, _, nil, _): (.moved, machine, nil)
-    case .fault(let machine, _), .bluetooth(let machine, _), .door(let machine, _), .turnBolt(let machine, _):
+    case .fault(let machine, _), .bluetooth(let machine, _), .door(let machine, _), .turnBolt(let machine, _, _),
+      .lock(let machine, _):
       (.fault, machine, nil)
     case .passDays, .pass, .wait, .check: nil
     }

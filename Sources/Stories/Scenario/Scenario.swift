@@ -122,7 +122,9 @@ package enum Action: Sendable, Equatable {
   /// The lock's door sensor.
   case door(machine: String, isOpen: Bool)
   /// The lock's thumb-turn, by hand.
-  case turnBolt(machine: String, isLocked: Bool)
+  case turnBolt(machine: String, isLocked: Bool, from: LockHand.Side? = nil)
+  /// What else can be done to a simulated lock.
+  case lock(machine: String, LockHand)
   /// Days pass, scaled by `--days`.
   case passDays(Double)
   /// Time passes, not scaled.
@@ -208,8 +210,9 @@ extension Action {
     case .move(let machine, let place, let occasion, let over):
       MachineFault.move(to: place, occasion: occasion, over: over).summary(on: machine)
     case .door(let machine, let isOpen): "the door at \(machine) is \(isOpen ? "opened" : "shut")"
-    case .turnBolt(let machine, let isLocked):
-      "somebody \(isLocked ? "locks" : "unlocks") the lock at \(machine) by hand"
+    case .turnBolt(let machine, let isLocked, let side):
+      "somebody \(isLocked ? "locks" : "unlocks") the lock at \(machine) by hand\(side.map { ", from \($0.rawValue)" } ?? "")"
+    case .lock(let machine, let hand): hand.summary(on: machine)
     case .passDays(let days): "\(days) days pass"
     case .pass(let duration): "\(DurationText.format(duration)) pass"
     case .wait(let pattern, _): "wait for \(pattern)"

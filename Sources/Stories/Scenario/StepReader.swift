@@ -100,9 +100,38 @@ struct StepReader {
       return .door(machine: machine, isOpen: try reader.flag("to", whenTrue: "open", whenFalse: "shut"))
     },
     Kind(name: "turn bolt") { (step) throws(ScenarioError) in
-      let (reader, machine) = try step.machine(["to"])
+      let (reader, machine) = try step.machine(["to", "from"])
       return .turnBolt(
-        machine: machine, isLocked: try reader.flag("to", whenTrue: "locked", whenFalse: "unlocked"))
+        machine: machine, isLocked: try reader.flag("to", whenTrue: "locked", whenFalse: "unlocked"),
+        from: reader.has("from") ? try reader.choice("from", LockHand.Side.self) : nil)
+    },
+    Kind(name: "lock motor") { (step) throws(ScenarioError) in
+      let (reader, machine) = try step.machine(["to"])
+      return .lock(machine: machine, .motor(try reader.choice("to", LockHand.Motor.self)))
+    },
+    Kind(name: "lock battery") { (step) throws(ScenarioError) in
+      let (reader, machine) = try step.machine(["percent", "drain"])
+      guard reader.has("percent") || reader.has("drain") else {
+        throw reader.error("step 'lock battery' says nothing of its battery", choices: ["percent", "drain"])
+      }
+      return .lock(
+        machine: machine,
+        .battery(
+          percent: reader.has("percent") ? Int(try reader.number("percent", in: 0...100)) : nil,
+          drain: reader.has("drain") ? Int(try reader.number("drain", in: 0...100)) : nil))
+    },
+    Kind(name: "lock cover") { (step) throws(ScenarioError) in
+      let (reader, machine) = try step.machine(["to"])
+      return .lock(machine: machine, .cover(isOff: try reader.flag("to", whenTrue: "off", whenFalse: "on")))
+    },
+    Kind(name: "lock mode") { (step) throws(ScenarioError) in
+      let (reader, machine) = try step.machine(["to"])
+      return .lock(machine: machine, .mode(try reader.choice("to", LockHand.Mode.self)))
+    },
+    Kind(name: "lock reset") { (step) throws(ScenarioError) in
+      let (reader, machine) = try step.machine(["to"])
+      return .lock(
+        machine: machine, .resetButton(isPressed: try reader.flag("to", whenTrue: "pressed", whenFalse: "released")))
     },
     Kind(name: "malformed advertisement") { (step) throws(ScenarioError) in
       try step.fault(.malformedAdvertisement)

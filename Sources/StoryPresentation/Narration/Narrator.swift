@@ -92,8 +92,16 @@ package struct Narrator: Sendable {
     case .boltJammed: entry.deed(.trouble, "the bolt jams on its way to \(entry[.to] ?? "the other position")")
     case .boltInterrupted: entry.deed(.trouble, "the lock started in the middle of a movement of the bolt")
     case .commandRefused: entry.deed(.trouble, "the lock refuses a command: \(Self.refusal(entry[.reason]))")
+    case .alarmRaised: entry.deed(.trouble, "the lock raises an alarm: \(Self.alarm(entry[.alarm]))")
+    case .alarmCleared: entry.deed(.door, "an alarm of the lock is over: \(Self.alarm(entry[.alarm]))")
+    case .batteryChanged:
+      entry.deed(
+        entry[.level] == "ok" ? .door : .trouble,
+        "the lock's battery is \(entry[.level] ?? "unknown") (\(entry[.percent] ?? "?") %)")
+    case .modeChanged: entry.deed(.door, "the lock's mode is \(entry[.mode] ?? "unknown") now")
     case .willRestoreState: entry.deed(.system, "the lock gets its state back")
-    case .stateUpdated, .offerSent, .commandAccepted: nil
+    case .requestRefused: entry.deed(.trouble, "the lock refuses to talk to somebody who has proven nothing")
+    case .stateUpdated, .offerSent, .commandAccepted, .requestAccepted: nil
     }
   }
 
@@ -103,8 +111,25 @@ package struct Narrator: Sendable {
     case "phone": "as the phone asked"
     case "leaving": "because its owner has left"
     case "relock": "because it was open for long enough"
+    case "unexplained": "and nothing shows by whom"
     case let other?: "because of \(other)"
     case nil: "for an unknown reason"
+    }
+  }
+
+  private static func alarm(_ alarm: String?) -> String {
+    switch alarm {
+    case "lockJammed": "its bolt is jammed"
+    case "lockFactoryReset": "it has forgotten its phones"
+    case "wrongCodeEntryLimit": "strangers have tried too often"
+    case "frontEscutcheonRemoved": "its cover is off"
+    case "doorForcedOpen": "its door was forced open"
+    case "doorAjar": "its door was left open"
+    case "mechanismFailed": "its mechanism does not answer"
+    case "batteryCritical": "its battery is nearly empty"
+    case "batteryEmpty": "its battery is too empty to lock"
+    case let other?: other
+    case nil: "it does not say which"
     }
   }
 
@@ -138,10 +163,13 @@ package struct Narrator: Sendable {
     case .unlockAnswered: return entry.deed(.system, "the lock answers the agent: \(Self.result(entry[.result]))")
     case .unlockAsked:
       return entry.deed(.door, "the agent does not open, and asks its owner: \(Self.doubt(entry[.because]))")
+    case .lockWritten: return entry.deed(.system, "the agent asks the lock to lock, because its owner said so")
+    case .lockAnswered: return entry.deed(.system, "the lock answers the agent: \(Self.result(entry[.result]))")
+    case .logTrouble: return entry.deed(.trouble, "the agent finds the lock's log changed: \(entry[.text] ?? "")")
     case .wordGiven: return entry.deed(.system, "the agent has its owner's command")
     case .wordAnswered: return entry.deed(.door, "the owner's command: \(Self.outcome(entry[.outcome]))")
     case .started, .stateUpdated, .didDisconnect, .discoveryStarted, .servicesChanged, .offerAsked, .offerReceived,
-      .statusWritten, .statusAnswered:
+      .statusWritten, .statusAnswered, .questionAsked, .questionAnswered:
       return nil
     }
   }
@@ -160,6 +188,9 @@ package struct Narrator: Sendable {
     case "done": "done"
     case "jammed": "the bolt is jammed"
     case "unknownOperation": "it does not know this command"
+    case "insufficientBattery": "its battery is too empty"
+    case "somebodyInside": "somebody inside has locked it, and the door was not opened since"
+    case "restricted": "its mode does not allow it"
     case let other?: other
     case nil: "nothing that can be read"
     }
@@ -169,6 +200,7 @@ package struct Narrator: Sendable {
     switch because {
     case "noApproach": "nothing shows that the phone came from elsewhere"
     case "noSignal": "it can't read how strong the signal is"
+    case "somebodyInside": "somebody inside has locked the door, and it was not opened since"
     case "lockedAtHome": "somebody at home locked the door, and nothing shows that its owner was away since"
     case let other?: other
     case nil: "it does not say why"

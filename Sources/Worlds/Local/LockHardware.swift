@@ -8,14 +8,48 @@ import Timekeeping
 package struct LockHardware {
   package let stateFolder: String
 
-  package func moveDoor(isOpen: Bool) throws { try ask(["door": isOpen ? "open" : "shut"]) }
-  package func turnBolt(isLocked: Bool) throws { try ask(["turn": isLocked ? "locked" : "unlocked"]) }
+  package func moveDoor(isOpen: Bool) throws { try ask(["door": .text(isOpen ? "open" : "shut")]) }
+  /// - Parameter side: where the hand is, if the lock can tell.
+  package func turnBolt(isLocked: Bool, from side: LockHand.Side? = nil) throws {
+    var request: [String: Value] = ["turn": .text(isLocked ? "locked" : "unlocked")]
+    if let side { request["from"] = .text(side.rawValue) }
+    try ask(request)
+  }
+
+  package func perform(_ hand: LockHand) throws {
+    switch hand {
+    case .motor(let fault): try ask(["fault": .text(fault.rawValue)])
+    case .battery(let percent, let drain):
+      var request: [String: Value] = [:]
+      if let percent { request["battery"] = .number(percent) }
+      if let drain { request["drain"] = .number(drain) }
+      try ask(request)
+    case .cover(let isOff): try ask(["tamper": .flag(isOff)])
+    case .mode(let mode): try ask(["mode": .text(mode.rawValue)])
+    case .resetButton(let isPressed): try ask(["reset": .text(isPressed ? "pressed" : "released")])
+    }
+  }
+
+  private enum Value: Encodable {
+    case text(String)
+    case number(Int)
+    case flag(Bool)
+
+    func encode(to encoder: any Encoder) throws {
+      var container = encoder.singleValueContainer()
+      switch self {
+      case .text(let text): try container.encode(text)
+      case .number(let number): try container.encode(number)
+      case .flag(let flag): try container.encode(flag)
+      }
+    }
+  }
 
   private struct Answer: Decodable {
     var error: String?
   }
 
-  private func ask(_ request: [String: String]) throws {
+  private func ask(_ request: [String: Value]) throws {
     // By way of the folder's descriptor, because a socket's address has room for 107 bytes and a path may be longer.
     let folder = open(stateFolder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard folder >= 0 else { throw WorldError.system("the lock's state \(stateFolder)", errno) }

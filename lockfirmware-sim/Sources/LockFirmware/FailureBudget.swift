@@ -33,6 +33,11 @@ struct FailureBudget: Sendable {
     return failuresInWindow >= LockLimit.failuresPerWindow && windowEnd > now ? windowEnd : nil
   }
 
+  /// Whether all strangers together have failed as often as they may for now.
+  func isWindowFull(at now: Int64) -> Bool {
+    failuresInWindow >= LockLimit.failuresPerWindow && windowStart + LockLimit.windowMilliseconds > now
+  }
+
   mutating func fail(_ central: CentralIdentifier, at now: Int64) {
     if isTrusted(central) { return }
     if now >= windowStart + LockLimit.windowMilliseconds {

@@ -21,7 +21,7 @@ extension LockFirmware {
 
   /// Locks when a phone has gone, or when the time for an unlocked bolt is over, as soon as the door is shut.
   mutating func lockIfDue() {
-    guard movement == nil, queued == nil else { return }
+    guard movement == nil, queued == nil, !isMechanismFailed else { return }
     let now = self.now
     if position == .locked {
       hasGivenUpLocking = false
@@ -29,9 +29,18 @@ extension LockFirmware {
       relockDue = nil
       return
     }
+    if mode == .passage {
+      // A bolt that is half way is brought to its end all the same.
+      departures.removeAll()
+      if position == .unlocked { relockDue = nil }
+    }
     let hasLeft = departures.contains { $0.due <= now }
     let isRelockDue = relockDue.map { $0 <= now } ?? false
     guard hasLeft || isRelockDue, door == .closed else { return }
+    guard battery.suffices(for: .locked, configuration.battery) else {
+      // What is due stays due: a new battery carries it out.
+      return raiseAlarm(.batteryEmpty)
+    }
     departures.removeAll { $0.due <= now }
     relockDue = nil
     start(Movement(target: .locked, cause: hasLeft ? .leaving : .relock))
@@ -51,7 +60,10 @@ extension LockFirmware {
     retryLocking()
   }
 
-  mutating func doorChanged(_ state: DoorState) {
+  mutating func doorChanged(_ reported: DoorState) {
+    // Ajar and forced open are this lock's own conclusions.
+    let state = reported.inAnswer
+    if state != door { doorMoves(to: state) }
     let isShutting = state == .closed && door != .closed
     door = state
     doorWatch.moved(to: state, beside: links.compactMap { $0.isSubscribed ? $0.phone : nil }, at: now)

@@ -15,6 +15,8 @@ struct Link<Cryptography: NoiseCryptography> {
   /// The session whose command is being carried out, and below, the command's operation.
   var answering: LockSession<Cryptography>?
   var operation: OperationMemory.Key?
+  /// What phones may ask about on this link, after their answers; the latest two.
+  var conversations: [Conversation<Cryptography>] = []
   /// The phone that proved its key on this link.
   var phone: [UInt8]?
   /// After a restart: the phone that may be behind this link, unproven.
@@ -109,6 +111,7 @@ extension LockFirmware {
     let isOfEarlierRun = refusal == .authenticationFailed && (links[index].earlierRunUntil ?? now) > now
     links[index].earlierRunUntil = nil
     refuse(central, isOfEarlierRun ? .earlierRun : RefusalReason(refusal))
+    if failures.isWindowFull(at: now) { tooManyWrongCodes() }
     if let blockedUntil = failures.blockedUntil(central, at: now) { links[index].nextOffer = blockedUntil }
   }
 
@@ -143,9 +146,10 @@ extension LockFirmware {
       links[index].operation = nil
       let answer = LockAnswer(
         result: result, lockState: lockState, doorState: door, operation: key.operation,
-        logIndex: nextRecordIndex - 1)
+        logIndex: durableRecordIndex)
       do throws(LockSessionError) {
         effects.append(.sendAnswer(links[index].central, try session.seal(answer)))
+        if let conversation = session.conversation { converse(conversation, on: index) }
       } catch {
         // A session that accepted a command seals one answer. If it can't, sending nothing is the safe choice.
       }

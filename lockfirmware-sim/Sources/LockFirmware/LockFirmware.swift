@@ -6,7 +6,7 @@ import LockProtocol
 /// The bolt moves for three reasons: an enrolled phone's command in its own session, the lock's own decision to lock,
 /// and a hand. There is no other path to `turnBolt`, and every path leads through a durable record.
 package struct LockFirmware<Cryptography: NoiseCryptography> {
-  package let configuration: LockConfiguration
+  package internal(set) var configuration: LockConfiguration
   let staticKey: Cryptography.PrivateKey
   var cryptography: Cryptography
 
@@ -14,6 +14,8 @@ package struct LockFirmware<Cryptography: NoiseCryptography> {
   package internal(set) var position: BoltPosition
   package internal(set) var door: DoorState
   var movement: Movement?
+  /// The latest movement, if it took too long and nothing has moved the bolt since.
+  var overdue: Movement?
   /// A command for the other direction that arrived while the bolt was moving.
   var queued: Movement?
   var links: [Link<Cryptography>] = []
@@ -22,6 +24,8 @@ package struct LockFirmware<Cryptography: NoiseCryptography> {
   /// Records on their way to the log, oldest first.
   var pendingRecords: [PendingRecord] = []
   package internal(set) var nextRecordIndex: UInt64
+  /// What the bolt did last, or `nil` if the log does not reach back to it.
+  var latestMovement: LockRecord?
   /// The phone that unlocked last, unless the bolt was locked since. A restarted lock must not miss its leaving.
   var unlockedBy: [UInt8]?
   /// The bolt was locked while a phone was here, or a phone has since said that it is. It opens only on a person's
@@ -29,6 +33,22 @@ package struct LockFirmware<Cryptography: NoiseCryptography> {
   package internal(set) var isLockedAtHome = false
   /// What the door's sensor shows of who is here. A restart knows nothing of it.
   var doorWatch: DoorWatch
+  /// Nothing is known of the mechanism. Until it answers again, nothing moves.
+  package internal(set) var isMechanismFailed = false
+  /// What the switches showed before.
+  var positionBeforeFailure: BoltPosition?
+  package internal(set) var battery = Battery()
+  package internal(set) var mode: OperatingMode
+  /// The alarms whose reasons still exist.
+  package internal(set) var alarms: [LockAlarm] = []
+  /// Somebody locked the bolt from inside, and the door has not been opened since.
+  package internal(set) var isLockedFromInside = false
+  /// When the open door counts as ajar.
+  var ajarDue: Int64?
+  /// When the reset button has been held for long enough.
+  var resetDue: Int64?
+  /// When writes of strangers were last alarming.
+  var wrongCodeAlarmAt: Int64?
   var departures: [Departure] = []
   /// When the bolt is thrown by itself.
   var relockDue: Int64?
@@ -43,10 +63,14 @@ package struct LockFirmware<Cryptography: NoiseCryptography> {
   /// - records: the newest records of its log, oldest first; `LockLimit.operations * 3` are enough.
   /// - trusted: what the last run stored by `storeTrusted`.
   /// - position: what the bolt's switches report. It takes precedence over the log.
+  /// - mode: what the last run stored by `storeMode`.
   package init(
     _ configuration: LockConfiguration, staticKey: Cryptography.PrivateKey, using cryptography: Cryptography,
-    records: [LockRecord], trusted: [TrustedCentral] = [], position: BoltPosition, door: DoorState, at time: LockTime
+    records: [LockRecord], trusted: [TrustedCentral] = [], position: BoltPosition, door: DoorState,
+    mode: OperatingMode = .normal, at time: LockTime
   ) {
+    let door = door.inAnswer
+    self.mode = mode
     failures = FailureBudget(trusted: trusted.filter { configuration.enrolledPhones.contains($0.phone) })
     self.configuration = configuration
     self.staticKey = staticKey
@@ -57,11 +81,13 @@ package struct LockFirmware<Cryptography: NoiseCryptography> {
     self.time = time
     nextRecordIndex = (records.last?.index ?? 0) + 1
     recover(records)
+    doorRests()
   }
 
   /// The bolt's position, for anyone who asks.
   package var lockState: LockState {
     if case .turning = movement?.phase { return .notFullyLocked }
+    if isMechanismFailed { return .notFullyLocked }
     return position.lockState
   }
 
@@ -77,15 +103,27 @@ package struct LockFirmware<Cryptography: NoiseCryptography> {
     case .linkDown(let central): linkDown(central)
     case .offerRead(let central): offerRead(central)
     case .commandWritten(let central, let bytes): commandWritten(central, bytes)
+    case .requestWritten(let central, let bytes): requestWritten(central, bytes)
+    case .logRead(let question, let page): logRead(question, page)
     case .recordAppended(let index): recordAppended(index)
     case .recordFailed(let index): recordFailed(index)
     case .boltStopped(let position): boltStopped(position)
-    case .boltTurnedByHand(let position): boltTurnedByHand(position)
+    case .boltTurnedByHand(let position, let side): boltTurnedByHand(position, from: side)
     case .doorChanged(let state): doorChanged(state)
+    case .boltFound(let position): boltFound(position)
+    case .mechanismFailed: mechanismFailed()
+    case .mechanismRestored(let position, let door): mechanismRestored(position, door)
+    case .batteryChanged(let percent): batteryChanged(percent)
+    case .tamperChanged(let isOpen):
+      if isOpen { raiseAlarm(.frontEscutcheonRemoved) } else { clearAlarm(.frontEscutcheonRemoved) }
+    case .modeSet(let mode): set(mode)
+    case .resetButton(let isPressed): resetButton(isPressed: isPressed)
     }
     forgetUnheard()
     refreshOffers()
     watchTurn()
+    watchDoor()
+    watchResetButton()
     lockIfDue()
     defer { effects = [] }
     return effects
@@ -105,6 +143,8 @@ package struct LockFirmware<Cryptography: NoiseCryptography> {
     }
     for departure in departures { consider(departure.due) }
     consider(relockDue)
+    consider(ajarDue)
+    consider(resetDue)
     if case .turning(let deadline) = movement?.phase { consider(deadline) }
     return earliest.map { LockTime(milliseconds: $0, unixSeconds: time.unixSeconds) }
   }
@@ -114,16 +154,22 @@ package struct LockFirmware<Cryptography: NoiseCryptography> {
   /// Restores the state from the log and the bolt's switches.
   private mutating func recover(_ records: [LockRecord]) {
     var open: LockRecord?
+    // Where the log says that the bolt may be; none if it says nothing.
+    var explained: [BoltPosition] = []
     // The lock's own decision to lock, until it is carried out.
     var owesLocking = false
     for record in records {
+      if record.isMovementDone { latestMovement = record }
       let key = OperationMemory.Key(phone: record.phone, operation: record.operation)
       switch record.kind {
       case .movement:
-        open = record.cause == .hand ? nil : record
+        let isDone = record.cause == .hand || record.cause == .unexplained
+        open = isDone ? nil : record
+        if isDone { explained = [.between] } else if !explained.contains(.between) { explained.append(.between) }
+        explained.append(record.target.position)
         switch (record.target, record.cause) {
         case (.unlocked, let cause): unlockedBy = cause == .phone ? record.phone : nil
-        case (.locked, .hand): unlockedBy = nil
+        case (.locked, .hand), (.locked, .unexplained): unlockedBy = nil
         // Until the bolt has arrived, the phone that unlocked has left an unlocked door.
         case (.locked, _): break
         }
@@ -131,6 +177,7 @@ package struct LockFirmware<Cryptography: NoiseCryptography> {
         if record.cause == .phone { operations.remember(key, .failed) }
       case .outcome:
         open = nil
+        if record.result == .done { explained = [record.target.position] }
         if record.target == .locked, record.result == .done {
           unlockedBy = nil
           owesLocking = false
@@ -140,6 +187,7 @@ package struct LockFirmware<Cryptography: NoiseCryptography> {
         // The leaving of a phone that wants the bolt unlocked and finds it so counts, too.
         if record.target == .unlocked, record.result == .notNeeded { unlockedBy = unlockedBy ?? record.phone }
         operations.remember(key, record.result)
+      case .alarm, .alarmCleared, .mode: break
       }
     }
     if let open {
@@ -153,10 +201,15 @@ package struct LockFirmware<Cryptography: NoiseCryptography> {
         operations.remember(OperationMemory.Key(phone: open.phone, operation: open.operation), result)
       }
     }
+    if !explained.isEmpty, !explained.contains(position) { recordFound(position) }
     // The log does not say whether a phone was here when it was locked. Every locking counts, except the lock's own
     // behind its owner.
     let latest = records.last { $0.kind == .movement && $0.target == .locked }
     isLockedAtHome = position == .locked && latest.map { $0.cause != .leaving } ?? false
+    // A door can't have been opened meanwhile, because its bolt is locked.
+    if position == .locked, door == .closed, let latest, latest.cause == .hand {
+      isLockedFromInside = latest.detail == HandSide.inside.rawValue
+    }
     if position == .between { relockDue = now + configuration.leavingDelayMilliseconds }
     if position == .unlocked {
       if let unlockedBy {

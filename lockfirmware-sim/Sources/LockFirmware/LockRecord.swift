@@ -9,6 +9,12 @@ package struct LockRecord: Equatable, Sendable {
     case outcome = 2
     /// A command that moved nothing, and why.
     case command = 3
+    /// An alarm, with its number in `detail`.
+    case alarm = 16
+    /// The reason for an alarm is gone.
+    case alarmCleared = 17
+    /// The operating mode was set, with its number in `detail`.
+    case mode = 18
   }
 
   package var kind: Kind
@@ -24,10 +30,12 @@ package struct LockRecord: Equatable, Sendable {
   package var phone: [UInt8]
   /// The command's operation, or 0 if there was none.
   package var operation: UInt64
+  /// A `LockAlarm`, an `OperatingMode`, or the `HandSide` of a movement by hand. Otherwise 0.
+  package var detail: UInt8
 
   package init(
     _ kind: Kind, index: UInt64, unixSeconds: Int64, target: BoltTarget, cause: MovementCause, result: LockResult,
-    phone: [UInt8], operation: UInt64
+    phone: [UInt8], operation: UInt64, detail: UInt8 = 0
   ) {
     self.kind = kind
     self.index = index
@@ -37,7 +45,11 @@ package struct LockRecord: Equatable, Sendable {
     self.result = result
     self.phone = phone
     self.operation = operation
+    self.detail = detail
   }
+
+  /// Whether it says that the bolt has reached an end.
+  var isMovementDone: Bool { kind == .outcome && result == .done || kind == .movement && cause == .hand }
 
   /// No phone.
   package static var nobody: [UInt8] { [UInt8](repeating: 0, count: NoiseSize.keyByteCount) }
@@ -53,7 +65,8 @@ package struct LockRecord: Equatable, Sendable {
     writer.write(target.rawValue)
     writer.write(cause.rawValue)
     writer.write(result.rawValue)
-    writer.write([0, 0, 0])
+    writer.write(detail)
+    writer.write([0, 0])
     writer.write(index)
     writer.write(UInt64(bitPattern: unixSeconds))
     writer.write(operation)
@@ -67,13 +80,22 @@ package struct LockRecord: Equatable, Sendable {
     guard reader.readByte() == Self.formatVersion else { throw .unknownVersion }
     guard let kind = Kind(rawValue: reader.readByte()), let target = BoltTarget(rawValue: reader.readByte()),
       let cause = MovementCause(rawValue: reader.readByte()), let result = LockResult(rawValue: reader.readByte()),
-      reader.readBytes(3) == [0, 0, 0]
+      case let detail = reader.readByte(), reader.readBytes(2) == [0, 0], Self.isKnown(detail, in: kind, cause)
     else { throw .unknownValue }
     let index = reader.readUInt64()
     let unixSeconds = Int64(bitPattern: reader.readUInt64())
     let operation = reader.readUInt64()
     self.init(
       kind, index: index, unixSeconds: unixSeconds, target: target, cause: cause, result: result,
-      phone: reader.readBytes(NoiseSize.keyByteCount), operation: operation)
+      phone: reader.readBytes(NoiseSize.keyByteCount), operation: operation, detail: detail)
+  }
+
+  private static func isKnown(_ detail: UInt8, in kind: Kind, _ cause: MovementCause) -> Bool {
+    switch (kind, cause) {
+    case (.alarm, _), (.alarmCleared, _): LockAlarm(rawValue: detail) != nil
+    case (.mode, _): OperatingMode(rawValue: detail) != nil
+    case (.movement, .hand): HandSide(rawValue: detail) != nil
+    default: detail == 0
+    }
   }
 }

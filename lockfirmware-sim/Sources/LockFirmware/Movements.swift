@@ -26,6 +26,8 @@ struct PendingRecord: Sendable {
     case nothing
     case turnBolt
     case answer([(OperationMemory.Key, LockResult)])
+    /// The reset of a lock is recorded, so it may begin.
+    case forgetPhones
   }
 
   var index: UInt64
@@ -51,6 +53,10 @@ extension LockFirmware {
       doorWatch.comes(phone, isOnApproach: false, at: now)
       move(.unlocked, for: key)
     case .unlockUnlessHome, .unlockUnlessInside, .unlockIfLeft:
+      if isSomebodyInside {
+        operations.remember(key, nil)
+        return conclude(key, .unlocked, .somebodyInside)
+      }
       guard isLocked, !opens(command.kind, to: phone) else {
         doorWatch.comes(phone, isOnApproach: true, at: now)
         return move(.unlocked, for: key)
@@ -86,7 +92,7 @@ extension LockFirmware {
 
   private mutating func move(_ target: BoltTarget, for key: OperationMemory.Key) {
     operations.remember(key, nil)
-    if target == .locked, door == .open { return conclude(key, target, .doorOpen) }
+    if let refusal = refusal(of: target) { return conclude(key, target, refusal) }
     guard let current = movement else {
       if position == target.position { return conclude(key, target, .notNeeded) }
       return start(Movement(target: target, cause: .phone, key: key))
@@ -106,6 +112,17 @@ extension LockFirmware {
     }
   }
 
+  /// Why a phone's command can't be carried out at all now; `nil` if it can.
+  private func refusal(of target: BoltTarget) -> LockResult? {
+    if isMechanismFailed { return .failed }
+    if !allowsPhones(target) { return .restricted }
+    if target == .locked, door == .open { return .doorOpen }
+    if position != target.position, !battery.suffices(for: target, configuration.battery) {
+      return .insufficientBattery
+    }
+    return nil
+  }
+
   /// A command that moves nothing: it is recorded, then answered.
   private mutating func conclude(_ key: OperationMemory.Key, _ target: BoltTarget, _ result: LockResult) {
     append(.command, target: target, cause: .phone, result: result, key: key, then: .answer([(key, result)]))
@@ -121,17 +138,19 @@ extension LockFirmware {
   mutating func start(_ movement: Movement) {
     var movement = movement
     movement.record = nextRecordIndex
+    overdue = nil
     self.movement = movement
     append(.movement, target: movement.target, cause: movement.cause, result: .done, key: movement.key, then: .turnBolt)
   }
 
   mutating func append(
     _ kind: LockRecord.Kind, target: BoltTarget, cause: MovementCause, result: LockResult,
-    key: OperationMemory.Key?, then continuation: PendingRecord.Continuation
+    key: OperationMemory.Key?, detail: UInt8 = 0, then continuation: PendingRecord.Continuation
   ) {
     let record = LockRecord(
       kind, index: nextRecordIndex, unixSeconds: time.unixSeconds, target: target, cause: cause, result: result,
-      phone: key?.phone ?? LockRecord.nobody, operation: key?.operation ?? 0)
+      phone: key?.phone ?? LockRecord.nobody, operation: key?.operation ?? 0, detail: detail)
+    if record.isMovementDone { latestMovement = record }
     pendingRecords.append(PendingRecord(index: nextRecordIndex, continuation: continuation))
     nextRecordIndex += 1
     effects.append(.appendRecord(record))
@@ -143,6 +162,7 @@ extension LockFirmware {
       switch first.continuation {
       case .nothing: break
       case .turnBolt: turn()
+      case .forgetPhones: forgetPhones()
       case .answer(let answers):
         for (key, result) in answers {
           operations.remember(key, result)
@@ -151,6 +171,9 @@ extension LockFirmware {
       }
     }
   }
+
+  /// The newest record that is durable. A phone that has been told of a record may take its loss for a cut.
+  var durableRecordIndex: UInt64 { (pendingRecords.first?.index ?? nextRecordIndex) - 1 }
 
   /// If the log can't be written, the bolt stops: what was to be recorded does not happen.
   mutating func recordFailed(_ index: UInt64) {
@@ -161,7 +184,7 @@ extension LockFirmware {
     effects.append(.note(.recordFailed(first.index)))
     for record in failed {
       switch record.continuation {
-      case .nothing: break
+      case .nothing, .forgetPhones: break
       case .turnBolt: abandonMovement()
       case .answer(let answers):
         for (key, result) in answers {
@@ -187,6 +210,7 @@ extension LockFirmware {
 
   private mutating func turn() {
     guard let current = movement, current.phase == .recording else { return }
+    guard !isMechanismFailed else { return finish(current, .failed) }
     guard current.target == .unlocked || door == .closed else {
       // The door opened while the record was being written.
       return finish(current, .doorOpen)
@@ -197,29 +221,50 @@ extension LockFirmware {
   }
 
   mutating func boltStopped(_ position: BoltPosition) {
-    self.position = position
-    guard let current = movement, case .turning = current.phase else { return }
-    let isThere = position == current.target.position
-    if isThere {
-      effects.append(.note(.boltMoved(current.target, cause: current.cause, record: current.record)))
-      unlockedBy = current.target == .unlocked && current.cause == .phone ? current.key?.phone : nil
-      isLockedAtHome = current.target == .locked && current.cause != .leaving && isSomebodyHere
-      lockAttempts = 0
-      hasGivenUpLocking = false
-      if current.target == .unlocked {
-        if current.cause == .phone { doorWatch.unlocked(at: now) }
-        relockDue = configuration.relockDelayMilliseconds.map { now + $0 }
+    guard let current = movement, case .turning = current.phase else {
+      guard movement == nil, let late = overdue, position == late.target.position else {
+        // Nobody started the motor, so the bolt is where it was not expected.
+        return boltFound(position)
       }
-    } else {
-      effects.append(.note(.boltJammed(current.target, cause: current.cause, record: current.record)))
+      self.position = position
+      arrived(late)
+      return append(
+        .outcome, target: late.target, cause: late.cause, result: .done, key: late.key, then: .nothing)
     }
-    finish(current, isThere ? .done : .failed)
+    self.position = position
+    guard position == current.target.position else {
+      effects.append(.note(.boltJammed(current.target, cause: current.cause, record: current.record)))
+      raiseAlarm(.lockJammed)
+      return finish(current, .failed)
+    }
+    arrived(current)
+    finish(current, .done)
   }
 
-  private mutating func finish(_ current: Movement, _ result: LockResult) {
+  /// The bolt is where this movement was to take it.
+  private mutating func arrived(_ arrived: Movement) {
+    effects.append(.note(.boltMoved(arrived.target, cause: arrived.cause, record: arrived.record)))
+    overdue = nil
+    unlockedBy = arrived.target == .unlocked && arrived.cause == .phone ? arrived.key?.phone : nil
+    isLockedAtHome = arrived.target == .locked && arrived.cause != .leaving && isSomebodyHere
+    isLockedFromInside = false
+    clearAlarm(.lockJammed)
+    lockAttempts = 0
+    hasGivenUpLocking = false
+    if arrived.target == .unlocked {
+      if arrived.cause == .phone { doorWatch.unlocked(at: now) }
+      relockDue = configuration.relockDelayMilliseconds.map { now + $0 }
+    }
+  }
+
+  mutating func finish(_ current: Movement, _ result: LockResult) {
     movement = nil
-    if result != .done, current.target == .locked, current.cause != .phone {
-      if result == .doorOpen { retryLocking() } else { retryJammedLocking() }
+    if result != .done, current.target == .locked {
+      if result != .doorOpen {
+        retryJammedLocking()
+      } else if current.cause != .phone {
+        retryLocking()
+      }
     }
     var answers: [(OperationMemory.Key, LockResult)] = []
     if let key = current.key { answers.append((key, result)) }
@@ -237,11 +282,9 @@ extension LockFirmware {
   private mutating func startQueued() {
     guard movement == nil, let next = queued else { return }
     queued = nil
-    let refusal: LockResult? =
-      if next.target == .locked, door == .open { .doorOpen } else if position == next.target.position {
-        .notNeeded
-      } else { nil }
-    guard let refusal else { return start(next) }
+    guard let refusal = refusal(of: next.target) ?? (position == next.target.position ? .notNeeded : nil) else {
+      return start(next)
+    }
     for key in keys(of: next) { conclude(key, next.target, refusal) }
   }
 
@@ -254,20 +297,29 @@ extension LockFirmware {
   /// A turn that takes too long counts as jammed.
   mutating func watchTurn() {
     guard case .turning(let deadline) = movement?.phase, deadline <= now else { return }
+    effects.append(.stopBolt)
+    let late = movement
     boltStopped(.between)
+    // A motor may arrive all the same, just before it is stopped.
+    overdue = late
   }
 
   /// A hand moved the bolt. That can only be recorded.
-  mutating func boltTurnedByHand(_ position: BoltPosition) {
+  mutating func boltTurnedByHand(_ position: BoltPosition, from side: HandSide) {
     guard position != self.position else { return }
     if let movement, movement.phase != .recording { return }
     self.position = position
+    overdue = nil
+    isLockedFromInside = position == .locked && side == .inside && door == .closed
+    if position == .unlocked { endPrivacy() }
+    if position != .between { clearAlarm(.lockJammed) }
     isLockedAtHome = position == .locked && isSomebodyHere
     let target: BoltTarget = position == .locked ? .locked : .unlocked
     if position != .between {
       effects.append(.note(.boltMoved(target, cause: .hand, record: nextRecordIndex)))
     }
-    append(.movement, target: target, cause: .hand, result: .done, key: nil, then: .nothing)
+    append(
+      .movement, target: target, cause: .hand, result: .done, key: nil, detail: side.rawValue, then: .nothing)
     // If another movement is about to begin, it decides the rest.
     guard movement == nil else { return }
     unlockedBy = nil

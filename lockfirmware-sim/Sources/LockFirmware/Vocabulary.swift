@@ -86,6 +86,13 @@ package struct LockConfiguration: Sendable {
   package var turnTimeoutMilliseconds: Int64 = 5_000
   /// How long the lock waits before it tries again to lock by itself, after a failure.
   package var retryDelayMilliseconds: Int64 = 30_000
+  /// Whether the door has a sensor. Without one it counts as closed.
+  package var hasDoorSensor = true
+  /// How long the door may stand open before it counts as ajar, or `nil` for any time.
+  package var ajarDelayMilliseconds: Int64? = defaultAjarDelayMilliseconds
+  package static let defaultAjarDelayMilliseconds: Int64 = 300_000
+  /// What the battery must have left for what.
+  package var battery = BatteryThresholds()
 
   package init(identity: LockIdentity, enrolledPhones: [[UInt8]]) {
     self.identity = identity
@@ -116,6 +123,10 @@ package enum LockLimit {
   package static let windowMilliseconds: Int64 = 60_000
   /// The least time between an offer and the one after it that asks for a look, in milliseconds.
   package static let lookPauseMilliseconds: Int64 = 1_000
+  /// The least time between two alarms about strangers' writes, in milliseconds: a flood fills no log.
+  package static let wrongCodeAlarmPauseMilliseconds: Int64 = 600_000
+  /// How long the reset button must be held, in milliseconds.
+  package static let resetHoldMilliseconds: Int64 = 10_000
   /// How many times the lock tries again by itself to lock.
   package static let lockAttempts = 3
 }
@@ -131,6 +142,10 @@ package enum LockEvent: Equatable, Sendable {
   case linkDown(CentralIdentifier)
   case offerRead(CentralIdentifier)
   case commandWritten(CentralIdentifier, [UInt8])
+  /// A fragment of what a phone asks after the answer.
+  case requestWritten(CentralIdentifier, [UInt8])
+  /// What `readLog` asked for, or `nil` if it can't be read.
+  case logRead(LogReading, LogPage?)
   /// The record with this index, and each before it, is durable.
   case recordAppended(UInt64)
   /// The record with this index could not be made durable, nor could any after it.
@@ -138,8 +153,22 @@ package enum LockEvent: Equatable, Sendable {
   /// The bolt has come to rest after `turnBolt`.
   case boltStopped(BoltPosition)
   /// Someone turned the bolt by hand.
-  case boltTurnedByHand(BoltPosition)
+  case boltTurnedByHand(BoltPosition, from: HandSide = .unknown)
   case doorChanged(DoorState)
+  /// The switches show this position, and neither the motor nor a hand accounts for it.
+  case boltFound(BoltPosition)
+  /// Nothing is known of the mechanism any more: its driver has ended, hangs, or contradicts its switches.
+  case mechanismFailed
+  /// The mechanism answers again, or for the first time. Its switches show this.
+  case mechanismRestored(BoltPosition, DoorState)
+  /// The battery's charge in percent, or `nil` if there is no battery.
+  case batteryChanged(UInt8?)
+  /// The lock's cover was taken off, or put back.
+  case tamperChanged(isOpen: Bool)
+  /// Someone inside set the operating mode, with the lock's own button.
+  case modeSet(OperatingMode)
+  /// The reset button on the inside is pressed, or let go.
+  case resetButton(isPressed: Bool)
 }
 
 /// What a lock wants done.
@@ -152,6 +181,10 @@ package enum LockEffect: Equatable, Sendable {
   case respond(CentralIdentifier, isAccepted: Bool)
   /// Notify this central of its Answer.
   case sendAnswer(CentralIdentifier, [UInt8])
+  /// Notify this central of a reply, in fragments with this tag (`Fragments`).
+  case sendReply(CentralIdentifier, tag: UInt8, [UInt8])
+  /// Read from the log, then report `logRead`.
+  case readLog(LogReading)
   /// Make this record durable, then report `recordAppended` or `recordFailed`.
   case appendRecord(LockRecord)
   /// Keep these for the next start, instead of earlier ones. Nothing waits for this: if they are lost, their phones
@@ -159,6 +192,12 @@ package enum LockEffect: Equatable, Sendable {
   case storeTrusted([TrustedCentral])
   /// Turn the bolt, then report `boltStopped`.
   case turnBolt(BoltTarget)
+  /// Stop the motor: the turn has taken too long, and counts as jammed. Nothing waits for this.
+  case stopBolt
+  /// Keep this mode for the next start, durably.
+  case storeMode(OperatingMode)
+  /// Factory reset: forget every phone, durably.
+  case forgetPhones
   /// For observers; nothing depends on it.
   case note(LockNote)
 }
@@ -168,6 +207,10 @@ package enum LockNote: Equatable, Sendable {
   case offerSent(CentralIdentifier)
   case commandAccepted(CentralIdentifier, LockCommand)
   case commandRefused(CentralIdentifier, RefusalReason)
+  /// A phone that has proven its key asks something after its answer.
+  case requestAccepted(CentralIdentifier, LockRequest.Kind)
+  /// A question from one who has proven nothing, or of a conversation that is over.
+  case requestRefused(CentralIdentifier)
   case boltMoved(BoltTarget, cause: MovementCause, record: UInt64)
   /// The bolt did not reach its end.
   case boltJammed(BoltTarget, cause: MovementCause, record: UInt64)
@@ -175,6 +218,10 @@ package enum LockNote: Equatable, Sendable {
   case turnWasInterrupted(record: UInt64)
   /// A record could not be stored, so what it was for does not happen.
   case recordFailed(UInt64)
+  case alarmRaised(LockAlarm, record: UInt64)
+  case alarmCleared(LockAlarm, record: UInt64)
+  case batteryChanged(BatteryLevel, percent: UInt8)
+  case modeChanged(OperatingMode)
 }
 
 /// Why a command was refused. The central is told only that it was.
@@ -204,4 +251,7 @@ package enum MovementCause: UInt8, Equatable, Sendable {
   case relock = 3
   /// The thumb-turn.
   case hand = 4
+  /// The switches show a position that the log does not account for, for example after a turn by hand while the lock had
+  /// no power.
+  case unexplained = 16
 }

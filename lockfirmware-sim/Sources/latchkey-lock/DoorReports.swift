@@ -10,16 +10,23 @@ struct DoorReports {
   private var early: [String] = []
 
   /// The bolt or the door may be elsewhere than before. The first call is when the lock has its radio.
-  mutating func tell(_ mechanism: SimulatedMechanism) {
+  mutating func tell(
+    _ lock: LockState, _ door: DoorState, isTurning: Bool, isWorking: Bool, _ battery: Battery
+  ) {
     let bolt =
-      switch (mechanism.turning, mechanism.position) {
-      case (_?, _): "turning"
-      case (nil, .between): "neither locked nor unlocked"
-      case (nil, .locked): "locked"
-      case (nil, .unlocked): "unlocked"
+      switch lock {
+      case _ where isTurning: "turning"
+      case _ where !isWorking: "unknown, its mechanism does not answer"
+      case .notFullyLocked: "neither locked nor unlocked"
+      case .locked: "locked"
+      case .unlocked: "unlocked"
       }
+    var text = "\(bolt), door \(Self.words(door))"
+    if battery.level != .ok, let percent = battery.percent {
+      text += ", battery \(battery.level == .critical ? "nearly empty" : "low") (\(percent) %)"
+    }
     // What the lock finds at its start has been so for some time.
-    UserReport.state("\(bolt), door \(mechanism.doorWord)", of: Self.subject, isNew: hasReported)
+    UserReport.state(text, of: Self.subject, isNew: hasReported)
     hasReported = true
     for text in early { UserReport.movement(text, of: Self.subject) }
     early = []
@@ -33,7 +40,11 @@ struct DoorReports {
     case .boltJammed(let target, let cause, _): move("stuck on its way to \(target), \(Self.words(cause))")
     case .turnWasInterrupted: move("found half turned when the lock started")
     case .recordFailed: move("not turned, because the lock's log can't be written")
-    case .offerSent, .commandAccepted, .commandRefused: break
+    case .alarmRaised(let alarm, _): move(Self.words(alarm))
+    case .alarmCleared(.mechanismFailed, _): move("its mechanism answers again")
+    case .modeChanged(let mode): move("set to \(mode)")
+    case .alarmCleared, .batteryChanged: break
+    case .offerSent, .commandAccepted, .commandRefused, .requestAccepted, .requestRefused: break
     }
   }
 
@@ -47,6 +58,32 @@ struct DoorReports {
     case .leaving: "because its owner has left"
     case .relock: "by itself"
     case .hand: "by hand"
+    case .unexplained: "and nothing tells by whom"
+    }
+  }
+
+  private static func words(_ door: DoorState) -> String {
+    switch door {
+    case .closed: "shut"
+    case .open: "open"
+    case .ajar: "open for long"
+    case .forcedOpen: "forced open"
+    case .jammed: "jammed"
+    case .error: "unknown"
+    }
+  }
+
+  private static func words(_ alarm: LockAlarm) -> String {
+    switch alarm {
+    case .lockJammed: "jammed"
+    case .lockFactoryReset: "reset: it has forgotten its phones"
+    case .wrongCodeEntryLimit: "tried by strangers, too often"
+    case .frontEscutcheonRemoved: "opened: its cover is off"
+    case .doorForcedOpen: "forced open: the bolt was locked"
+    case .doorAjar: "left open"
+    case .mechanismFailed: "without its mechanism, which does not answer"
+    case .batteryCritical: "nearly out of battery"
+    case .batteryEmpty: "not locked: its battery is empty"
     }
   }
 }

@@ -13,11 +13,12 @@ import Timekeeping
 @main struct LatchkeyLock: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "latchkey-lock",
-    abstract: "A door lock: its firmware on Linux, with a simulated bolt.",
+    abstract: "A door lock: its firmware on Linux, with a simulated bolt, or with the driver of a real one.",
     discussion: """
-      latchkeyd starts it as an app, and sets the folders of its state and keys. Its door sensor and its thumb-turn \
-      are at STATE/hardware.sock: lines of JSON, {"door": "open"}, {"door": "shut"}, {"turn": "unlocked"}, \
-      {"turn": "locked"}, {"status": true}, each answered by one line.
+      latchkeyd starts it as an app, and sets the folders of its state and keys. The simulated bolt's door sensor and \
+      thumb-turn are at STATE/hardware.sock: lines of JSON, {"door": "open"}, {"door": "shut"}, {"turn": "unlocked"}, \
+      {"turn": "locked"}, {"status": true}, each answered by one line. A real bolt has a driver, a program with its motor \
+      and its sensors: docs/lock-driver.md.
       """,
     version: LatchkeyVersion.current)
 
@@ -36,6 +37,12 @@ import Timekeeping
   @Option(help: "Milliseconds that a turn of the bolt takes.")
   var turnTime = 600
 
+  @Option(help: "Seconds that the door may stand open before it counts as ajar; 0 for any time.")
+  var ajarDelay = Double(LockConfiguration.defaultAjarDelayMilliseconds) / 1000
+
+  @Option(help: "The program that drives the bolt, with its arguments. Default: a simulated bolt.")
+  var driver: String?
+
   @Flag(help: "The home has another way out: the door's sensor does not show who has left.")
   var otherWayOut = false
 
@@ -48,6 +55,14 @@ import Timekeeping
     }
     guard (1...86400).contains(relockDelay ?? 1) else {
       throw ValidationError("--relock-delay is from 1 to 86400 seconds.")
+    }
+    guard (0...86400).contains(ajarDelay) else {
+      throw ValidationError("--ajar-delay is from 0 to 86400 seconds, not \(ajarDelay).")
+    }
+    if let driver {
+      do throws(MechanismError) { _ = try DriverCommand(driver) } catch {
+        throw ValidationError("--driver: \(error.description).")
+      }
     }
     guard (0...4000).contains(turnTime) else {
       throw ValidationError("--turn-time is from 0 to 4000 milliseconds: beyond 5000 the bolt counts as jammed.")
@@ -67,16 +82,25 @@ import Timekeeping
       let keys = try LockKeys.read(
         fromDirectory: try folder(
           credentials, environment["CREDENTIALS_DIRECTORY"], "credentials", variable: "CREDENTIALS_DIRECTORY"))
-      var configuration = LockConfiguration(identity: keys.identity, enrolledPhones: keys.enrolledPhones)
+      let settings = try LockSettings(directory: stateDirectory)
+      var configuration = LockConfiguration(
+        identity: keys.identity, enrolledPhones: settings.remaining(of: keys))
       configuration.leavingDelayMilliseconds = Int64(leavingDelay * 1000)
       configuration.relockDelayMilliseconds = relockDelay.map { Int64($0 * 1000) }
       configuration.isOnlyWayOut = !otherWayOut
-      let mechanism = try SimulatedMechanism(
-        directory: stateDirectory, turnTime: .milliseconds(turnTime), time: time, logger: logger)
+      configuration.ajarDelayMilliseconds = ajarDelay > 0 ? Int64(ajarDelay * 1000) : nil
       let log = try RecordLog(path: stateDirectory + "/records.log", logger: logger)
+      let mechanism: any LockMechanism =
+        if let driver {
+          DriverMechanism(try DriverCommand(driver), logger: logger)
+        } else {
+          try SimulatedMechanism(
+            directory: stateDirectory, turnTime: .milliseconds(turnTime), time: time, logger: logger)
+        }
+      configuration.hasDoorSensor = mechanism.hasDoorSensor
       app = LockApp(
         configuration, keys: keys, log: log, trusted: TrustedStore(directory: stateDirectory, logger: logger),
-        mechanism: mechanism, time: time, logger: logger)
+        settings: settings, mechanism: mechanism, time: time, logger: logger)
       let socket = try HardwareSocket(directory: stateDirectory, logger: logger) { [app] line in
         app.answerHardware(line)
       }

@@ -13,11 +13,12 @@ final class LockApp: @unchecked Sendable {
   // Everything here happens on the main queue.
   private var firmware: LockFirmware<SwiftCryptography>
   private let log: RecordLog
-  private let mechanism: SimulatedMechanism
+  private let mechanism: any LockMechanism
   private let time: any TimeSource
   private let logger: Logger
   private let keys: LockKeys
   private let trusted: TrustedStore
+  private let settings: LockSettings
   private var refusals = RefusalLines()
   private var reports = DoorReports()
   private var radio: LockPeripheral?
@@ -34,9 +35,10 @@ final class LockApp: @unchecked Sendable {
 
   init(
     _ configuration: LockConfiguration, keys: LockKeys, log: RecordLog, trusted: TrustedStore,
-    mechanism: SimulatedMechanism, time: any TimeSource, logger: Logger
+    settings: LockSettings, mechanism: any LockMechanism, time: any TimeSource, logger: Logger
   ) {
     self.trusted = trusted
+    self.settings = settings
     self.keys = keys
     self.log = log
     self.mechanism = mechanism
@@ -44,7 +46,8 @@ final class LockApp: @unchecked Sendable {
     self.logger = logger
     firmware = LockFirmware(
       configuration, staticKey: keys.staticKey, using: SwiftCryptography(), records: log.latest,
-      trusted: trusted.read(), position: mechanism.position, door: mechanism.door, at: LockTime(time))
+      trusted: trusted.read(), position: mechanism.position, door: mechanism.door, mode: settings.mode,
+      at: LockTime(time))
   }
 
   func start(_ socket: HardwareSocket) {
@@ -55,9 +58,10 @@ final class LockApp: @unchecked Sendable {
       Recorded.Lock.started,
       [.bolt: mechanism.positionWord, .door: mechanism.doorWord, .records: String(log.recordCount)])
     endOnSignal()
+    mechanism.start()
     happens(.timePassed)
     radio = LockPeripheral(self, logger: logger)
-    reports.tell(mechanism)
+    tellUser()
     socket.start()
   }
 
@@ -83,6 +87,13 @@ final class LockApp: @unchecked Sendable {
     return isWriteAccepted
   }
 
+  /// Whether a fragment of a question was accepted. The reply follows later.
+  func writeRequest(_ bytes: [UInt8], _ central: CentralIdentifier) -> Bool {
+    isWriteAccepted = false
+    happens(.requestWritten(central, bytes))
+    return isWriteAccepted
+  }
+
   // MARK: Events and effects
 
   private func happens(_ event: LockEvent) {
@@ -97,15 +108,28 @@ final class LockApp: @unchecked Sendable {
     }
     isHandling = false
     // The user is told of nothing before the lock has its radio.
-    if radio != nil { reports.tell(mechanism) }
+    if radio != nil { tellUser() }
     alarm?.set(firmware.nextDeadline.map { Instant(nanoseconds: $0.milliseconds * 1_000_000) })
     if isEnding, mechanism.turning == nil { end() }
+  }
+
+  private func tellUser() {
+    reports.tell(
+      firmware.lockState, firmware.doorState, isTurning: mechanism.turning != nil,
+      isWorking: !firmware.isMechanismFailed,
+      firmware.battery)
   }
 
   private func perform(_ effect: LockEffect) {
     switch effect {
     case .sendOffer(let central, let offer): radio?.sendOffer(offer, to: central)
     case .sendAnswer(let central, let answer): radio?.sendAnswer(answer, to: central)
+    case .sendReply(let central, let tag, let message): radio?.sendReply(message, tag: tag, to: central)
+    case .readLog(let question):
+      do { waiting.append(.logRead(question, try log.page(from: question.from, count: question.count))) } catch {
+        logger.error("the log can't be read: \(error)")
+        waiting.append(.logRead(question, nil))
+      }
     case .answerRead(_, let offer): readAnswer = offer
     case .respond(_, let isAccepted): isWriteAccepted = isAccepted
     case .appendRecord(let record):
@@ -118,7 +142,16 @@ final class LockApp: @unchecked Sendable {
       }
     case .storeTrusted(let centrals): trusted.write(centrals)
     case .turnBolt(let target): mechanism.turn(to: target)
+    case .stopBolt: mechanism.stop()
+    case .storeMode(let mode): keep { try settings.write(mode) }
+    case .forgetPhones: keep { try settings.forget(keys) }
     case .note(let note): tell(note)
+    }
+  }
+
+  private func keep(_ write: () throws -> Void) {
+    do { try write() } catch {
+      logger.error("the lock's settings can't be stored, and hold until its next start: \(error)")
     }
   }
 
@@ -135,6 +168,11 @@ final class LockApp: @unchecked Sendable {
       var fields: [JournalField: String] = [.central: central.text, .reason: "\(reason)"]
       if untold > 0 { fields[.untold] = String(untold) }
       logger.record(Recorded.Lock.commandRefused, fields, level: .warning)
+    case .requestAccepted(let central, let kind):
+      logger.record(Recorded.Lock.requestAccepted, [.central: central.text, .request: "\(kind)"])
+    case .requestRefused(let central):
+      guard refusals.tell(at: LockTime(time).milliseconds) != nil else { return }
+      logger.record(Recorded.Lock.requestRefused, [.central: central.text], level: .warning)
     case .boltMoved(let target, let cause, let record):
       logger.record(Recorded.Lock.boltMoved, [.to: "\(target)", .cause: "\(cause)", .record: String(record)])
     case .boltJammed(let target, let cause, let record):
@@ -142,46 +180,48 @@ final class LockApp: @unchecked Sendable {
         Recorded.Lock.boltJammed, [.to: "\(target)", .cause: "\(cause)", .record: String(record)], level: .error)
     case .turnWasInterrupted(let record):
       logger.record(Recorded.Lock.boltInterrupted, [.record: String(record)], level: .warning)
+    case .alarmRaised(let alarm, let record):
+      logger.record(Recorded.Lock.alarmRaised, [.alarm: "\(alarm)", .record: String(record)], level: .warning)
+    case .alarmCleared(let alarm, let record):
+      logger.record(Recorded.Lock.alarmCleared, [.alarm: "\(alarm)", .record: String(record)])
+    case .batteryChanged(let level, let percent):
+      logger.record(
+        Recorded.Lock.batteryChanged, [.level: "\(level)", .percent: String(percent)],
+        level: level == .ok ? .info : .warning)
+    case .modeChanged(let mode): logger.record(Recorded.Lock.modeChanged, [.mode: "\(mode)"])
     case .recordFailed(let record): logger.error("the bolt stays as it is: record \(record) was not stored")
     }
   }
 
   // MARK: World
 
-  private struct HardwareRequest: Decodable {
-    var door: String?
-    var turn: String?
-    var status: Bool?
-  }
-
   private struct HardwareStatus: Encodable {
     var bolt: String
     var door: String
     var isTurning: Bool
     var records: Int
+    var lockState: String
+    var doorState: String
+    var mode: String
+    var alarms: [String]
+    var battery: Int?
+    var batteryLevel: String?
   }
 
   /// Answers one line of the hardware socket.
   func answerHardware(_ line: String) -> String {
-    guard let request = try? JSONDecoder().decode(HardwareRequest.self, from: Data(line.utf8)) else {
-      return
-        #"{"error":"not a request: {\"door\":\"open\"|\"shut\"}, {\"turn\":\"locked\"|\"unlocked\"}, {\"status\":true}"}"#
-    }
-    if let word = request.door {
-      guard let found = SimulatedMechanism.doors.first(where: { $0.word == word }) else {
-        return #"{"error":"a door is open or shut"}"#
+    guard let request = HardwareRequest(line: line) else { return HardwareRequest.help }
+    if request.isAction {
+      do throws(MechanismError) { try mechanism.perform(request) } catch {
+        return #"{"error":\#(error.description.debugDescription)}"#
       }
-      mechanism.move(door: found.value)
     }
-    if let word = request.turn {
-      guard word == "locked" || word == "unlocked" else {
-        return #"{"error":"a bolt is turned to locked or to unlocked"}"#
-      }
-      mechanism.turnByHand(to: word == "locked" ? .locked : .unlocked)
-    }
+    let battery = firmware.battery.percent
     let status = HardwareStatus(
       bolt: mechanism.positionWord, door: mechanism.doorWord, isTurning: mechanism.turning != nil,
-      records: Int(clamping: log.recordCount))
+      records: Int(clamping: log.recordCount), lockState: "\(firmware.lockState)", doorState: "\(firmware.doorState)",
+      mode: "\(firmware.mode)", alarms: firmware.alarms.map { "\($0)" }, battery: battery.map { Int($0) },
+      batteryLevel: battery.map { _ in "\(firmware.battery.level)" })
     let encoder = JSONEncoder()
     encoder.outputFormatting = .sortedKeys
     guard let data = try? encoder.encode(status) else { return #"{"error":"no status"}"# }
@@ -204,6 +244,7 @@ final class LockApp: @unchecked Sendable {
   }
 
   private func end() {
+    mechanism.end()
     logger.info("the lock ends on SIGTERM")
     exit(0)
   }

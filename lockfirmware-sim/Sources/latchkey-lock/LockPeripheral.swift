@@ -13,19 +13,23 @@ final class LockPeripheral: NSObject, CBPeripheralManagerDelegate, @unchecked Se
   private static let offerUUID = CBUUID(string: LockService.offerUUID)
   private static let commandUUID = CBUUID(string: LockService.commandUUID)
   private static let answerUUID = CBUUID(string: LockService.answerUUID)
+  private static let requestUUID = CBUUID(string: LockService.requestUUID)
+  private static let replyUUID = CBUUID(string: LockService.replyUUID)
 
   private unowned let app: LockApp
   private let logger: Logger
   private var manager: CBPeripheralManager?
   private var offer: CBMutableCharacteristic?
   private var answer: CBMutableCharacteristic?
+  private var reply: CBMutableCharacteristic?
   private var isRestored = false
   private var wasPoweredOn = false
   /// The centrals that are subscribed to offers.
   private var centrals: [CBCentral] = []
   /// Values that the system could not accept yet, oldest first. Without a central, a value is for all of them.
   private var unsent: [(characteristic: CBMutableCharacteristic, central: CBCentral?, value: Data)] = []
-  private static let maximumUnsentCount = 64
+  /// More than the fragments of one reply on a link with the smallest MTU.
+  private static let maximumUnsentCount = 256
 
   init(_ app: LockApp, logger: Logger) {
     self.app = app
@@ -45,6 +49,16 @@ final class LockPeripheral: NSObject, CBPeripheralManagerDelegate, @unchecked Se
   }
 
   func sendAnswer(_ bytes: [UInt8], to central: CentralIdentifier) { send(bytes, answer, central) }
+
+  /// The fragments of one reply, or none of them.
+  func sendReply(_ message: [UInt8], tag: UInt8, to identifier: CentralIdentifier) {
+    guard let reply, let central = centrals.first(where: { CentralIdentifier($0) == identifier }) else { return }
+    let fragments = Fragments.cut(message, tag: tag, valueByteCount: central.maximumUpdateValueLength)
+    guard unsent.count + fragments.count <= Self.maximumUnsentCount else {
+      return logger.warning("a reply is dropped: \(unsent.count) values wait for the radio")
+    }
+    for fragment in fragments { enqueue((reply, central, Data(fragment))) }
+  }
 
   private func send(_ bytes: [UInt8], _ characteristic: CBMutableCharacteristic?, _ identifier: CentralIdentifier) {
     guard let characteristic, let central = centrals.first(where: { CentralIdentifier($0) == identifier }) else {
@@ -79,11 +93,15 @@ final class LockPeripheral: NSObject, CBPeripheralManagerDelegate, @unchecked Se
       switch characteristic.uuid {
       case Self.offerUUID: offer = characteristic as? CBMutableCharacteristic
       case Self.answerUUID: answer = characteristic as? CBMutableCharacteristic
+      case Self.replyUUID: reply = characteristic as? CBMutableCharacteristic
       default: break
       }
     }
-    isRestored = offer != nil && answer != nil
+    isRestored = isWhole
   }
+
+  /// Whether every characteristic is published. What a lock of an earlier version published was not.
+  private var isWhole: Bool { offer != nil && answer != nil && reply != nil }
 
   func peripheralManagerDidUpdateState(_ peripheral: CBPeripheralManager) {
     logger.record(Recorded.Lock.stateUpdated, [.state: "\(peripheral.state)"])
@@ -96,10 +114,11 @@ final class LockPeripheral: NSObject, CBPeripheralManagerDelegate, @unchecked Se
       unsent = []
       offer = nil
       answer = nil
+      reply = nil
       return
     }
     wasPoweredOn = true
-    if offer != nil, answer != nil {
+    if isWhole {
       // All of them first, because each offer depends on how many there are.
       centrals = offer?.subscribedCentrals ?? []
       for central in centrals { linkUp(central, isRestored: isRestored) }
@@ -120,10 +139,17 @@ final class LockPeripheral: NSObject, CBPeripheralManagerDelegate, @unchecked Se
     let answer = CBMutableCharacteristic(
       type: Self.answerUUID, properties: [.notifyEncryptionRequired], value: nil,
       permissions: [.readEncryptionRequired])
+    let request = CBMutableCharacteristic(
+      type: Self.requestUUID, properties: [.write], value: nil, permissions: [.writeEncryptionRequired])
+    let reply = CBMutableCharacteristic(
+      type: Self.replyUUID, properties: [.notifyEncryptionRequired], value: nil,
+      permissions: [.readEncryptionRequired])
     let service = CBMutableService(type: Self.serviceUUID, primary: true)
-    service.characteristics = [offer, command, answer]
+    // The first three are where earlier versions have them.
+    service.characteristics = [offer, command, answer, request, reply]
     self.offer = offer
     self.answer = answer
+    self.reply = reply
     manager?.add(service)
   }
 
@@ -197,10 +223,12 @@ final class LockPeripheral: NSObject, CBPeripheralManagerDelegate, @unchecked Se
   /// Answers at once, whatever the bolt has to do: a response that waits for a motor would come too late.
   func peripheralManager(_ peripheral: CBPeripheralManager, didReceiveWrite requests: [CBATTRequest]) {
     guard let request = requests.first else { return }
-    guard requests.count == 1, request.characteristic.uuid == Self.commandUUID, request.offset == 0 else {
+    let isCommand = request.characteristic.uuid == Self.commandUUID
+    guard requests.count == 1, isCommand || request.characteristic.uuid == Self.requestUUID, request.offset == 0 else {
       return peripheral.respond(to: request, withResult: .requestNotSupported)
     }
-    let isAccepted = app.writeCommand(Array(request.value ?? Data()), CentralIdentifier(request.central))
+    let (value, central) = (Array(request.value ?? Data()), CentralIdentifier(request.central))
+    let isAccepted = isCommand ? app.writeCommand(value, central) : app.writeRequest(value, central)
     peripheral.respond(to: request, withResult: isAccepted ? .success : .insufficientAuthorization)
   }
 }

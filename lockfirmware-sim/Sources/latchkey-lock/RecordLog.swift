@@ -18,7 +18,12 @@ final class RecordLog {
   private(set) var latest: [LockRecord]
   /// How many records the lock has ever made.
   var recordCount: UInt64 { latest.last?.index ?? 0 }
-  private let path: String
+  let path: String
+  /// The hash chain over the present file, and where those of all files begin.
+  private(set) var chain: RecordChain
+  private(set) var beginnings: ChainBeginnings
+  /// Of files that were set aside, by their last record; computed when a phone reads that far back.
+  var olderChains: [UInt64: RecordChain] = [:]
   private let logger: Logger
   private let lock: LogLock
   private let limit: Int
@@ -66,6 +71,12 @@ final class RecordLog {
       close(opened)
       throw error
     }
+    let read = ChainBeginnings.read(Self.chainPath(path))
+    beginnings = read.beginnings
+    let before = (RecordLogFormat.record(at: 0, in: bytes)?.index ?? 1) - 1
+    let known = before == 0 ? .empty : read.beginnings.beginning(after: before)
+    chain = RecordChain(base: known ?? LogHead(index: before, hash: LogHead.empty.hash))
+    for number in 0..<content.recordCount { chain.append(RecordLogFormat.encoded(at: number, in: bytes)) }
     // From here on `deinit` closes it, even if this throws.
     descriptor = opened
     latest = content.latest
@@ -73,6 +84,11 @@ final class RecordLog {
     length = off_t(content.validByteCount)
     if content.validByteCount < bytes.count { try keepAside(Array(bytes[content.validByteCount...])) }
     if count.last < recordCount { try count.write(recordCount) }
+    if read.isDamaged {
+      logger.error(
+        "\(beginnings.path) is damaged: phones will report that the log does not continue what they have seen")
+    }
+    try beginnings.add(chain.base)
     reserve.take()
   }
 
@@ -107,6 +123,7 @@ final class RecordLog {
     }
     length += off_t(entry.count)
     countInFile += 1
+    chain.append(record.encoded)
     latest.append(record)
     if latest.count > RecordLogFormat.keptCount { latest.removeFirst() }
   }
@@ -146,6 +163,12 @@ final class RecordLog {
   /// Sets the file aside, and continues in a new one. If that fails, the file keeps growing.
   private func putBeside() {
     do {
+      // Before the file that it is about: if the power fails in between, it is of no use, and does no harm.
+      let first = recordCount - UInt64(latest.count) + 1
+      let page = try page(from: first, count: 1)
+      try beginnings.add(page.before)
+      var nextChain = RecordChain(base: page.before)
+      for record in latest { nextChain.append(record.encoded) }
       let next = path + ".next"
       try DurableFile.replace(next, with: RecordLogFormat.header + latest.flatMap(RecordLogFormat.entry))
       let older = Self.olderPath(path, recordCount)
@@ -159,6 +182,7 @@ final class RecordLog {
       }
       close(descriptor)
       descriptor = opened
+      chain = nextChain
       countInFile = latest.count
       length = off_t(RecordLogFormat.header.count + countInFile * RecordLogFormat.entryByteCount)
       logger.notice("the log has grown long: the records up to \(recordCount) are in \(older)")
@@ -166,15 +190,20 @@ final class RecordLog {
     } catch { logger.error("the log has grown long, and can't be put beside: \(error)") }
   }
 
-  private func removeOldest() {
+  /// The files that were set aside, each with its last record, oldest first.
+  func olderFiles() -> [(path: String, last: UInt64)] {
     let folder = (path as NSString).deletingLastPathComponent
     let prefix = (Self.olderPath(path, nil) as NSString).lastPathComponent
     let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
     let numbers = names.filter { $0.hasPrefix(prefix) }.compactMap { UInt64($0.dropFirst(prefix.count)) }.sorted()
-    for number in numbers.dropLast(Self.olderFileLimit) {
-      let oldest = Self.olderPath(path, number)
-      logger.notice("the oldest records are removed: \(oldest)")
-      try? DurableFile.remove(oldest)
+    return numbers.map { (Self.olderPath(path, $0), $0) }
+  }
+
+  private func removeOldest() {
+    for oldest in olderFiles().dropLast(Self.olderFileLimit) {
+      logger.notice("the oldest records are removed: \(oldest.path)")
+      olderChains[oldest.last] = nil
+      try? DurableFile.remove(oldest.path)
     }
   }
 
@@ -186,6 +215,7 @@ final class RecordLog {
 // MARK: - Beginning
 
 extension RecordLog {
+  static func chainPath(_ path: String) -> String { (path as NSString).deletingPathExtension + ".chain" }
   static func countPath(_ path: String) -> String { (path as NSString).deletingPathExtension + ".count" }
 
   /// A sign that there was a lock's log in this folder. A new lock's bolt has never moved.

@@ -73,6 +73,23 @@ enum RecordLogFormat {
     return encoded + checkSum(encoded)
   }
 
+  /// Where the record with this number, counted from 0 within its file, begins.
+  static func offset(ofRecord number: Int) -> Int { header.count + number * entryByteCount }
+
+  /// How many complete records fit into so many bytes.
+  static func recordCount(ofByteCount count: Int) -> Int { max(0, count - header.count) / entryByteCount }
+
+  /// A record's bytes, without their check sum.
+  static func encoded(at number: Int, in bytes: [UInt8]) -> [UInt8] {
+    Array(bytes[offset(ofRecord: number)..<offset(ofRecord: number) + LockRecord.byteCount])
+  }
+
+  /// `nil` if there is no such record.
+  static func record(at number: Int, in bytes: [UInt8]) -> LockRecord? {
+    guard number < recordCount(ofByteCount: bytes.count) else { return nil }
+    return try? LockRecord(decoding: encoded(at: number, in: bytes))
+  }
+
   static func read(_ bytes: [UInt8], path: String) -> Content {
     var content = Content()
     guard bytes.count >= header.count else {

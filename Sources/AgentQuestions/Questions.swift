@@ -1,0 +1,159 @@
+/// What a person asks the agent through the `latchkey` command (`ControlRequest.askApp`), by name. Arguments and answers are
+/// JSON.
+package enum AgentQuestion: String, Sendable, CaseIterable {
+  /// Opens a door: `DoorQuestion`, answered by `BoltAnswer`.
+  case unlock
+  /// Locks a door: `DoorQuestion`, answered by `BoltAnswer`.
+  case lock
+  /// How a door is: `DoorQuestion`, answered by `DoorAnswer`.
+  case door
+  /// A piece of a lock's log: `LogQuestion`, answered by `LogAnswer`.
+  case log
+}
+
+/// A question about a door.
+package struct DoorQuestion: Codable, Equatable, Sendable {
+  /// The door's name. It may be left out if the phone has one door.
+  package var door: String?
+
+  package init(door: String?) { self.door = door }
+}
+
+/// The end of a lock's log as a phone saw it.
+package struct SeenHead: Codable, Equatable, Sendable {
+  package var index: UInt64
+  /// In hexadecimal.
+  package var hash: String
+
+  package init(index: UInt64, hash: String) {
+    self.index = index
+    self.hash = hash
+  }
+}
+
+/// A question about a lock's log.
+package struct LogQuestion: Codable, Equatable, Sendable {
+  package var door: String?
+  /// The newest so many records.
+  package var last: Int?
+  /// Records from this index on. Without `last` and `from`, what follows `after`.
+  package var from: UInt64?
+  /// Where the last answer ended, which this one continues.
+  package var after: SeenHead?
+  /// The owner accepts what was found to be wrong with the log: it is told once more, and then forgotten.
+  package var isAccepted: Bool?
+
+  /// The most records in one answer.
+  package static let maximumCount = 128
+
+  package init(door: String?, last: Int? = nil, from: UInt64? = nil, after: SeenHead? = nil) {
+    self.door = door
+    self.last = last
+    self.from = from
+    self.after = after
+  }
+}
+
+/// The bolt after a command.
+package struct BoltAnswer: Codable, Equatable, Sendable {
+  package var door: String
+  /// `locked`, `unlocked` or `between`.
+  package var bolt: String
+  /// `open` or `shut`.
+  package var position: String
+  /// `done`, or `notNeeded` if the bolt was there already.
+  package var result: String
+
+  package init(door: String, bolt: String, position: String, result: String) {
+    self.door = door
+    self.bolt = bolt
+    self.position = position
+    self.result = result
+  }
+}
+
+/// How a door is.
+package struct DoorAnswer: Codable, Equatable, Sendable {
+  package var door: String
+  /// `locked`, `unlocked` or `between`.
+  package var bolt: String
+  /// `open` or `shut`.
+  package var position: String
+  /// In percent, or nothing if the lock does not measure it.
+  package var battery: Int?
+  /// The last movement of the bolt, or nothing if the lock remembers none.
+  package var lastMovement: RecordAnswer?
+  /// How many records the lock has made.
+  package var records: UInt64
+  /// What is wrong with the log.
+  package var troubles: [String]
+
+  package init(
+    door: String, bolt: String, position: String, battery: Int?, lastMovement: RecordAnswer?, records: UInt64,
+    troubles: [String]
+  ) {
+    self.door = door
+    self.bolt = bolt
+    self.position = position
+    self.battery = battery
+    self.lastMovement = lastMovement
+    self.records = records
+    self.troubles = troubles
+  }
+}
+
+/// One record of a lock's log.
+package struct RecordAnswer: Codable, Equatable, Sendable {
+  package var index: UInt64
+  /// By the lock's own calendar, in seconds since 1970-01-01 UTC.
+  package var unixSeconds: Int64
+  /// `movement`, `outcome` or `command`.
+  package var kind: String
+  /// `locked` or `unlocked`.
+  package var bolt: String
+  /// Why: `phone`, `leaving`, `relock` or `hand`.
+  package var cause: String
+  package var result: String
+  /// Who, by name; nothing if no phone was involved.
+  package var by: String?
+  /// The phone's public key in hexadecimal.
+  package var key: String?
+
+  package init(
+    index: UInt64, unixSeconds: Int64, kind: String, bolt: String, cause: String, result: String, by: String?,
+    key: String?
+  ) {
+    self.index = index
+    self.unixSeconds = unixSeconds
+    self.kind = kind
+    self.bolt = bolt
+    self.cause = cause
+    self.result = result
+    self.by = by
+    self.key = key
+  }
+}
+
+/// A piece of a lock's log.
+package struct LogAnswer: Codable, Equatable, Sendable {
+  package var door: String
+  /// The oldest record that the lock still has, and the newest.
+  package var first: UInt64
+  package var last: UInt64
+  package var records: [RecordAnswer]
+  /// Where this answer ends. The next question continues there, unless it is the newest record.
+  package var end: SeenHead
+  /// What is wrong with the log: records that this phone saw are missing or were changed.
+  package var troubles: [String]
+
+  package init(
+    door: String, first: UInt64, last: UInt64, records: [RecordAnswer], end: SeenHead, troubles: [String]
+  ) {
+    self.door = door
+    self.first = first
+    self.last = last
+    self.records = records
+    self.end = end
+    self.troubles = troubles
+  }
+}

@@ -1,0 +1,123 @@
+import AppLink
+import BlueZ
+import BluetoothTypes
+import BusValue
+import HashTreeCollections
+import TimeTypes
+
+/// Which peripherals something has to be done for: to be connected, armed, looked for, or dropped. Each is judged anew
+/// when something about it has changed.
+struct ConnectionWork: Sendable {
+  private struct Ready: Sendable, Comparable {
+    let path: ObjectPath
+    let peer: PeerIdentifier
+    static func < (left: Self, right: Self) -> Bool {
+      left.path == right.path ? left.peer < right.peer : left.path < right.path
+    }
+  }
+
+  /// What is done for one peripheral.
+  struct Judgement: Sendable, Hashable {
+    /// It can be connected at this path.
+    var readyAt: ObjectPath?
+    /// A scan has to look for it.
+    var isSought = false
+    var isConnecting = false
+    /// The services by which the accept list's profile finds it, if it is bonded and wanted.
+    var services: [BluetoothUUID]?
+    /// It is on the accept list and has no link.
+    var isAway = false
+    var isUnarmed = false
+    /// It has a link that only an earlier request explains.
+    var hasUnwantedLink = false
+
+    var isIdle: Bool { self == Judgement() }
+  }
+
+  // Trees: while a turn may have to be undone, a change copies a few nodes and not everything.
+  private var judgements: TreeDictionary<PeerIdentifier, Judgement> = [:]
+  private var ready = ChunkedSortedSet<Ready>()
+  private var sought = 0
+  private(set) var away = 0
+  private(set) var connecting: Set<PeerIdentifier> = []
+  private(set) var unarmed: TreeSet<PeerIdentifier> = []
+  private(set) var unwantedLinks: Set<PeerIdentifier> = []
+  private(set) var armable: TreeSet<PeerIdentifier> = []
+  /// How many armable peripherals have each service.
+  private var serviceCounts: [BluetoothUUID: Int] = [:]
+
+  var isSeeking: Bool { sought > 0 }
+  /// The first that can be connected, by its path.
+  var firstReady: (peer: PeerIdentifier, path: ObjectPath)? { ready.first.map { ($0.peer, $0.path) } }
+  /// The services of all armable peripherals.
+  var services: [BluetoothUUID] { serviceCounts.keys.sorted() }
+  /// Every peripheral for which something is done.
+  var known: some Collection<PeerIdentifier> { judgements.keys }
+
+  /// What would change if the peripheral were judged like this, in words. `nil` if nothing.
+  func difference(_ peer: PeerIdentifier, from new: Judgement) -> String? {
+    let old = judgements[peer] ?? Judgement()
+    return old == new ? nil : "\(old), and not \(new)"
+  }
+
+  mutating func judge(_ peer: PeerIdentifier, as new: Judgement) {
+    let old = judgements[peer] ?? Judgement()
+    guard new != old else { return }
+    judgements[peer] = new.isIdle ? nil : new
+    if let path = old.readyAt { ready.remove(Ready(path: path, peer: peer)) }
+    if let path = new.readyAt { ready.insert(Ready(path: path, peer: peer)) }
+    sought += (new.isSought ? 1 : 0) - (old.isSought ? 1 : 0)
+    away += (new.isAway ? 1 : 0) - (old.isAway ? 1 : 0)
+    if new.isConnecting { connecting.insert(peer) } else { connecting.remove(peer) }
+    if new.isUnarmed { unarmed.insert(peer) } else { unarmed.remove(peer) }
+    if new.hasUnwantedLink { unwantedLinks.insert(peer) } else { unwantedLinks.remove(peer) }
+    guard new.services != old.services else { return }
+    if new.services != nil { armable.insert(peer) } else { armable.remove(peer) }
+    for service in Set(old.services ?? []) {
+      let left = (serviceCounts[service] ?? 0) - 1
+      serviceCounts[service] = left > 0 ? left : nil
+    }
+    for service in Set(new.services ?? []) { serviceCounts[service, default: 0] += 1 }
+  }
+}
+
+extension BluetoothSystem {
+  /// Judges every peripheral anew that has changed.
+  mutating func judgeConnections() {
+    for peer in changedPeers() { connections.judge(peer, as: judgement(of: peer)) }
+  }
+
+  func judgement(of peer: PeerIdentifier) -> ConnectionWork.Judgement {
+    var result = ConnectionWork.Judgement()
+    let device = bluez.device(peer)
+    let attempt = attempts[peer]
+    result.isConnecting = attempt?.isConnecting ?? false
+    guard isWantedByNow(peer) else {
+      result.hasUnwantedLink = device.map { $0.isUsable && peers[peer]?.wasRequested == true } ?? false
+      return result
+    }
+    if let device, isArmable(device) {
+      let isArmed = profile.armed.contains(peer)
+      result.services = device.tellingServices
+      result.isUnarmed = !isArmed
+    }
+    if let device, !device.isConnected { result.isAway = profile.armed.contains(peer) }
+    if device?.isConnected == true || result.isConnecting { return result }
+    let isSighted = attempt?.isSighted ?? false
+    if let device, isArmable(device), !isSighted { return result }
+    if attempt?.isPausing(at: now) == true { return result }
+    if let device, isSighted || attempt?.failures ?? 0 == 0 {
+      result.readyAt = device.path
+    } else {
+      result.isSought = true
+    }
+    return result
+  }
+
+  /// Whether some app wants the peripheral by now.
+  private func isWantedByNow(_ peer: PeerIdentifier) -> Bool {
+    held.holders(of: peer).contains { holding in
+      holding.manager.role == .central && holding.peripheral.isDue(at: now) && apps[holding.manager.app] != nil
+    }
+  }
+}

@@ -1,0 +1,52 @@
+import Dispatch
+import Foundation
+
+/// Runs pieces of work on an app's queue in the order in which they came, one at a time.
+///
+/// An app may pass a concurrent queue, such as `DispatchQueue.global()`. Apple's systems then call the delegate in order all the
+/// same, and never twice at once.
+final class SerialDelivery: @unchecked Sendable {
+  private let queue: DispatchQueue
+  private let lock = NSLock()
+  private var arriving: [@Sendable () -> Void] = []
+  /// The next ones, the first of them last.
+  private var leaving: [@Sendable () -> Void] = []
+  private var isRunning = false
+  /// Blocks that came to the queue while a piece of work ran on another thread. Whoever ran it does theirs as well.
+  private var owed = 0
+
+  init(_ queue: DispatchQueue) { self.queue = queue }
+
+  /// On a serial queue this is the same as the queue's own `async`.
+  func async(_ work: @escaping @Sendable () -> Void) {
+    lock.withLock { arriving.append(work) }
+    queue.async { [self] in
+      let isFree = lock.withLock {
+        if isRunning { owed += 1 }
+        defer { isRunning = true }
+        return !isRunning
+      }
+      guard isFree else { return }
+      repeat { takeNext()() } while owesMore()
+    }
+  }
+
+  /// There is one: each block on the queue was put there after a piece of work.
+  private func takeNext() -> @Sendable () -> Void {
+    lock.withLock {
+      if leaving.isEmpty {
+        leaving = arriving.reversed()
+        arriving = []
+      }
+      return leaving.removeLast()
+    }
+  }
+
+  private func owesMore() -> Bool {
+    lock.withLock {
+      isRunning = owed > 0
+      if isRunning { owed -= 1 }
+      return isRunning
+    }
+  }
+}

@@ -1,0 +1,43 @@
+import TimeTypes
+
+/// Something that the owner wants of the lock, until it has answered.
+struct Errand: Sendable {
+  var kind: HomeErrand
+  /// Its number at the lock. If it is written twice, the bolt moves once.
+  var operation: UInt64
+  var due: Instant
+
+  var command: HomeCommand {
+    switch kind {
+    case .lock: .lock
+    case .look: .status
+    }
+  }
+}
+
+extension HomePolicy {
+  /// One errand at a time: a new one takes the place of one that has not been answered.
+  mutating func errandAsked(_ kind: HomeErrand, at time: HomeTime, using random: inout some RandomNumberGenerator) {
+    concludeErrand(.noAnswer)
+    guard state.isLinked else {
+      spoken.append(.answerErrand(.notLinked))
+      return
+    }
+    errand = Errand(
+      kind: kind, operation: UInt64.random(in: 1 ... .max, using: &random),
+      due: time.instant + configuration.wordLifetime)
+    offerReadsLeft = configuration.offerReads
+    offerDue = nil
+    guard kind == .lock else { return }
+    // Who locks a door does not want it opened by the approach that brought them there.
+    state.approach = nil
+    if state.opening?.isWritten == false { state.opening = nil }
+    store()
+  }
+
+  mutating func concludeErrand(_ outcome: ErrandOutcome) {
+    guard errand != nil else { return }
+    errand = nil
+    spoken.append(.answerErrand(outcome))
+  }
+}

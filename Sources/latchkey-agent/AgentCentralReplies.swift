@@ -1,0 +1,35 @@
+import CoreBluetooth
+import Foundation
+import LockProtocol
+
+/// What is asked of the lock after an answer, and its replies.
+extension AgentCentral {
+  /// Subscribes to replies, which are asked for so seldom that an arrival does without. `AgentApp.listensToReplies` follows.
+  func listenToReplies() {
+    guard let peripheral, peripheral.state == .connected else {
+      return DispatchQueue.main.async { self.app.listensToReplies(.notLinked) }
+    }
+    guard request != nil, let reply else {
+      // What was discovered by an earlier version of this program, or at an earlier version of the lock.
+      guard !wantsReplies, let service = peripheral.services?.first(where: { $0.uuid == Self.serviceUUID }) else {
+        wantsReplies = false
+        return DispatchQueue.main.async { self.app.listensToReplies(.olderLock) }
+      }
+      wantsReplies = true
+      return peripheral.discoverCharacteristics([Self.requestUUID, Self.replyUUID], for: service)
+    }
+    wantsReplies = false
+    guard !reply.isNotifying else { return DispatchQueue.main.async { self.app.listensToReplies(nil) } }
+    peripheral.setNotifyValue(true, for: reply)
+  }
+
+  func write(request message: [UInt8], tag: UInt8) {
+    guard let peripheral, let request, peripheral.state == .connected else {
+      return DispatchQueue.main.async { self.app.requestFailed() }
+    }
+    let room = peripheral.maximumWriteValueLength(for: .withoutResponse)
+    for fragment in Fragments.cut(message, tag: tag, valueByteCount: room) {
+      peripheral.writeValue(Data(fragment), for: request, type: .withResponse)
+    }
+  }
+}

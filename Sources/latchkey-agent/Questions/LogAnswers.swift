@@ -1,0 +1,106 @@
+import AgentQuestions
+import Foundation
+import LockCryptography
+import LockFirmware
+import LockProtocol
+
+/// Answers about the lock's log. Each piece is followed along the hash chain, through the end that this phone saw last.
+extension QuestionDesk {
+  func log(_ question: LogQuestion) async throws -> LogAnswer {
+    let door = try app.door(named: question.door)
+    try await beginConversation()
+    let end = try await page(from: 0, count: 0)
+    guard end.head.index > 0 else {
+      return answer(door, end, records: [], at: end.head, isAccepted: question.isAccepted)
+    }
+    let wanted: UInt64
+    if let after = question.after {
+      wanted = after.index + 1
+    } else if let from = question.from {
+      wanted = max(from, end.first)
+    } else {
+      let count = UInt64(min(max(question.last ?? 0, 1), LogQuestion.maximumCount))
+      wanted = max(end.first, end.head.index > count ? end.head.index - count + 1 : 1)
+    }
+    app.log.noteGap(oldest: end.first)
+    guard wanted <= end.head.index else {
+      app.log.compare(end.head)
+      return answer(door, end, records: [], at: end.head, isAccepted: question.isAccepted)
+    }
+    // From the end that was seen last, so that what is new is known to follow it.
+    var start = question.after == nil ? min(wanted, app.log.seen.map { $0.index + 1 } ?? wanted) : wanted
+    start = max(start, end.first)
+    var walk = LogWalk(log: app.log, after: question.after)
+    var records: [[UInt8]] = []
+    while start <= end.head.index, records.count < LogQuestion.maximumCount {
+      let room = start < wanted ? LogPage.maximumCount : LogQuestion.maximumCount - records.count
+      let page = try await page(from: start, count: min(room, LogPage.maximumCount))
+      guard !page.records.isEmpty, page.before.index == start - 1 else {
+        throw NoAnswer("The lock's log can't be read: it does not have the records that it says it has.")
+      }
+      walk.take(page)
+      for (number, record) in page.records.enumerated() where start + UInt64(number) >= wanted {
+        records.append(record)
+      }
+      start += UInt64(page.records.count)
+    }
+    walk.finish(end.head)
+    return answer(door, end, records: records, at: walk.end ?? end.head, isAccepted: question.isAccepted)
+  }
+
+  private func page(from: UInt64, count: Int) async throws -> LogPage {
+    let reply = try await ask(.log(from: from, count: UInt8(count)))
+    do { return try LogPage(decoding: reply.body) } catch { throw NoAnswer.olderLock }
+  }
+
+  private func answer(
+    _ door: String, _ page: LogPage, records: [[UInt8]], at end: LogHead, isAccepted: Bool?
+  ) -> LogAnswer {
+    defer { if isAccepted == true { app.log.forgetTroubles() } }
+    return LogAnswer(
+      door: door, first: page.first, last: page.head.index,
+      records: records.compactMap { try? LockRecord(decoding: $0) }.map { RecordAnswer($0, own: app.publicKey) },
+      end: SeenHead(index: end.index, hash: Hex.text(end.hash)), troubles: app.log.troubles)
+  }
+}
+
+/// Follows a log's chain from page to page.
+@MainActor private struct LogWalk {
+  let log: SeenLog
+  private(set) var end: LogHead?
+  private var hasPassedSeen = false
+
+  /// - Parameter after: where the piece before this one ended.
+  init(log: SeenLog, after: SeenHead?) {
+    self.log = log
+    end = after.flatMap { after in Hex.bytes(after.hash).map { LogHead(index: after.index, hash: $0) } }
+  }
+
+  mutating func take(_ page: LogPage) {
+    if let end, end != page.before {
+      log.isBroken("the records up to \(end.index) are not those that the lock sent a moment ago")
+    }
+    var head = page.before
+    check(head)
+    for record in page.records {
+      head = head.followed(by: record, using: SwiftCryptography.self)
+      check(head)
+    }
+    end = head
+  }
+
+  /// The log's end, as the lock said before the first page. It may have grown since.
+  mutating func finish(_ head: LogHead) {
+    guard let end else { return }
+    if end.index == head.index, end.hash != head.hash {
+      return log.isBroken("its records do not make up the end that the lock claims")
+    }
+    if hasPassedSeen || log.seen == nil { log.see(end) }
+  }
+
+  private mutating func check(_ head: LogHead) {
+    guard let seen = log.seen, seen.index == head.index else { return }
+    log.compare(head)
+    hasPassedSeen = log.seen != nil
+  }
+}

@@ -1,0 +1,90 @@
+import CoreBluetooth
+import Foundation
+import Journal
+import JournalEvents
+import LockProtocol
+import Logging
+
+/// What this phone has seen of its lock's log, stored so that a log that was cut or changed is found out, by whomever and
+/// whenever that was done.
+struct SeenLogState: Equatable {
+  /// The newest end that was seen.
+  var head: LogHead?
+  /// What was found to be wrong, each with its time, oldest first.
+  var troubles: [Trouble] = []
+
+  struct Trouble: Equatable {
+    var text: String
+    var unixSeconds: Double
+  }
+
+  static let troubleLimit = 8
+}
+
+/// Compares what the lock says of its log with what was seen of it.
+@MainActor final class SeenLog {
+  private let store: AgentStore
+  private let logger: Logger
+  private let now: () -> Double
+
+  init(_ store: AgentStore, logger: Logger, now: @escaping () -> Double) {
+    self.store = store
+    self.logger = logger
+    self.now = now
+  }
+
+  var seen: LogHead? { store.state.log.head }
+
+  /// What is wrong, for a person.
+  var troubles: [String] {
+    store.state.log.troubles.map { trouble in
+      let date = Date(timeIntervalSince1970: trouble.unixSeconds).formatted(.iso8601)
+      return "\(trouble.text) (found \(date))"
+    }
+  }
+
+  /// Every answer says how long the log is.
+  func compare(index: UInt64) {
+    guard let seen, index < seen.index else { return }
+    isBroken("it ends with record \(index), and this phone has seen record \(seen.index): its end was cut off")
+  }
+
+  /// An end of the log, now or in between.
+  func compare(_ head: LogHead) {
+    compare(index: head.index)
+    guard let seen, seen.index == head.index, seen.hash != head.hash else { return }
+    isBroken("record \(seen.index) or one before it is not the one that this phone has seen: the log was changed")
+  }
+
+  /// A lock keeps a limited number of records.
+  func noteGap(oldest: UInt64) {
+    guard let seen, seen.index > 0, oldest > seen.index + 1 else { return }
+    isBroken("records \(seen.index + 1) to \(oldest - 1) were not read in time, and are not in the lock any more")
+  }
+
+  /// From now on the log has to continue this end.
+  func see(_ head: LogHead) {
+    guard head != seen else { return }
+    write { $0.head = head }
+  }
+
+  /// Tells the user, once: afterwards the log counts from where it is.
+  func isBroken(_ trouble: String) {
+    let text = "The lock's log is not what it was: \(trouble)."
+    logger.record(Recorded.Agent.logTrouble, [.text: text], level: .error)
+    UserAlert.show(text)
+    write { state in
+      state.head = nil
+      state.troubles.append(SeenLogState.Trouble(text: text, unixSeconds: now()))
+      state.troubles = Array(state.troubles.suffix(SeenLogState.troubleLimit))
+    }
+  }
+
+  func forgetTroubles() { write { $0.troubles = [] } }
+
+  private func write(_ change: (inout SeenLogState) -> Void) {
+    var state = store.state
+    change(&state.log)
+    do { try store.write(state) } catch { logger.error("what was seen of the lock's log can't be stored: \(error)") }
+  }
+}

@@ -1,0 +1,107 @@
+import AgentQuestions
+import ArgumentParser
+import ConsoleOutput
+import Foundation
+
+/// What every command about a door takes.
+struct DoorOptions: ParsableArguments {
+  @Argument(help: "The door's name. It may be left out if the phone has one door.") var door: String?
+  @Flag(help: "Print one JSON object, for programs. The manual describes its keys.") var json = false
+  @Option(help: "The bundle identifier of the app that has the keys.") var app = "org.latchkey.agent"
+
+  /// Asks the app that has the keys.
+  func ask<Answer: Decodable>(_ question: AgentQuestion, _ argument: some Encodable, _ type: Answer.Type) throws
+    -> Answer
+  {
+    try Agent(app: app).ask(question, argument, type)
+  }
+
+  /// Prints an answer as JSON, or as these lines.
+  func show(_ answer: some Encodable, _ lines: [String]) throws {
+    Console.say(json ? try Agent.json(answer) : lines.joined(separator: "\n"))
+  }
+}
+
+/// The app that has the keys.
+struct Agent {
+  let app: String
+
+  /// Asks it, through this machine's latchkeyd. Ends with a line on the error output and status 1 if there is no answer.
+  func ask<Answer: Decodable>(_ question: AgentQuestion, _ argument: some Encodable, _ type: Answer.Type) throws
+    -> Answer
+  {
+    try SystemControl.reporting {
+      let text = try SystemControl.ask(app: app, name: question.rawValue, argument: Self.json(argument))
+      do { return try JSONDecoder().decode(type, from: Data(text.utf8)) } catch {
+        throw AgentProblem(
+          description: "the answer of \(app) can't be read: install latchkey and the app from one release")
+      }
+    }
+  }
+
+  static func json(_ value: some Encodable) throws -> String {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    return String(decoding: try encoder.encode(value), as: UTF8.self)
+  }
+}
+
+struct AgentProblem: Error, CustomStringConvertible {
+  let description: String
+}
+
+/// Passes the owner's command to this machine's agent.
+struct UnlockCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "unlock", abstract: "Opens the door, if the agent asks or at any time in range.",
+    discussion: """
+      The agent is started or woken, and sends the command to the lock. This needs a link: nothing is kept for later. \
+      Exits with 0 if the lock reports that its bolt is open, and with 1 otherwise.
+      """)
+  @OptionGroup var options: DoorOptions
+
+  func run() throws {
+    // An app that knows only actions answers with nothing.
+    let text = try SystemControl.reporting {
+      try SystemControl.ask(
+        app: options.app, name: AgentQuestion.unlock.rawValue,
+        argument: try Agent.json(DoorQuestion(door: options.door)))
+    }
+    Console.say(options.json ? (text.isEmpty ? "{}" : text) : "The door is unlocked.")
+  }
+}
+
+struct LockDoorCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "lock", abstract: "Locks the door.",
+    discussion: """
+      The agent is started or woken, and sends the command to the lock. This needs a link: nothing is kept for later. \
+      Exits with 0 if the lock reports that its bolt is thrown, and with 1 otherwise.
+      """)
+  @OptionGroup var options: DoorOptions
+
+  func run() throws {
+    let answer = try options.ask(.lock, DoorQuestion(door: options.door), BoltAnswer.self)
+    try options.show(answer, [answer.result == "notNeeded" ? "The door was locked already." : "The door is locked."])
+  }
+}
+
+struct DoorCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "door", abstract: "Shows how the door is: its bolt, its battery, and who moved the bolt last.",
+    discussion: "The lock is asked, so this needs a link. Exits with 1 if it does not answer.")
+  @OptionGroup var options: DoorOptions
+
+  func run() throws {
+    let answer = try options.ask(.door, DoorQuestion(door: options.door), DoorAnswer.self)
+    let bolt = answer.bolt == "between" ? "neither locked nor unlocked" : answer.bolt
+    var lines = ["\(answer.door): \(bolt), \(answer.position)"]
+    lines.append("battery: \(answer.battery.map { "\($0) %" } ?? "not measured")")
+    lines.append(
+      "last: \(answer.lastMovement.map { "\(RecordText.moment($0.unixSeconds)), \(RecordText.words($0))" } ?? "nothing")"
+    )
+    lines.append("log: \(answer.records) records")
+    lines += answer.troubles.map { "trouble: \($0)" }
+    try options.show(answer, lines)
+  }
+}

@@ -1,0 +1,87 @@
+import AgentQuestions
+import ArgumentParser
+import ConsoleOutput
+import Foundation
+import MachinePresentation
+
+struct LogCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "log", abstract: "Shows the lock's log: every movement of the bolt, when, why and by whom.",
+    discussion: """
+      The lock is asked, so this needs a link. The records are followed along their hash chain from the end that this \
+      phone saw last. Exits with 1 if the lock does not answer, or if records that this phone saw are missing or were \
+      changed; what was found is on standard error, until it is accepted.
+      """)
+  @OptionGroup var options: DoorOptions
+  @Option(help: "How many of the newest records.") var last = 20
+  @Flag(help: "All records that the lock still has.") var all = false
+  @Flag(help: "Forgets what was found to be wrong with the log, after showing it.") var accept = false
+
+  func validate() throws {
+    guard (1...LogQuestion.maximumCount).contains(last) else {
+      throw ValidationError("--last is from 1 to \(LogQuestion.maximumCount), not \(last). For more, --all.")
+    }
+  }
+
+  func run() throws {
+    var question = LogQuestion(door: options.door)
+    if all { question.from = 1 } else { question.last = last }
+    question.isAccepted = accept ? true : nil
+    var answer = try options.ask(.log, question, LogAnswer.self)
+    var whole = answer
+    while true {
+      if !options.json, !answer.records.isEmpty {
+        Console.say(answer.records.map(RecordText.line).joined(separator: "\n"))
+      }
+      guard all, answer.end.index < answer.last, !answer.records.isEmpty else { break }
+      answer = try options.ask(.log, LogQuestion(door: options.door, after: answer.end), LogAnswer.self)
+      whole.records += answer.records
+      (whole.last, whole.end, whole.troubles) = (answer.last, answer.end, answer.troubles)
+    }
+    if options.json {
+      Console.say(try Agent.json(whole))
+    } else if whole.records.isEmpty {
+      Console.say("There are no records.")
+    }
+    for trouble in whole.troubles { Console.complain("latchkey: \(trouble)") }
+    if !whole.troubles.isEmpty, !accept { throw ExitCode(1) }
+  }
+}
+
+/// A record of a lock's log in words.
+enum RecordText {
+  static func line(_ record: RecordAnswer) -> String {
+    let number = "#\(record.index)"
+    return
+      "\(number)\(String(repeating: " ", count: max(1, 7 - number.count)))\(moment(record.unixSeconds))  \(words(record))"
+  }
+
+  static func words(_ record: RecordAnswer) -> String {
+    let verb = record.bolt == "locked" ? "lock" : "unlock"
+    let why =
+      switch record.cause {
+      case "phone": "by \(record.by ?? "a phone")"
+      case "leaving": "because its owner has left"
+      case "relock": "by itself"
+      case "hand": "by hand"
+      case let other: other
+      }
+    switch (record.kind, record.result) {
+    case ("movement", _) where record.cause == "hand": return "\(record.bolt) \(why)"
+    case ("movement", _): return "begins to \(verb), \(why)"
+    case ("outcome", "done"): return "\(record.bolt), \(why)"
+    case ("outcome", "doorOpen"): return "did not \(verb), \(why): the door was open"
+    case ("outcome", _): return "did not \(verb), \(why): the bolt stopped on its way"
+    case (_, "notNeeded"): return "asked to \(verb), \(why): it was \(record.bolt) already"
+    case (_, "doorOpen"): return "asked to \(verb), \(why): the door was open"
+    case (_, "busy"): return "asked to \(verb), \(why), while the bolt was moving"
+    case (_, "lockedAtHome"): return "asked to \(verb), \(why): refused, because nothing showed that the phone had left"
+    case (_, let result): return "asked to \(verb), \(why): \(result)"
+    }
+  }
+
+  /// In this machine's time zone.
+  static func moment(_ unixSeconds: Int64) -> String {
+    LocalClock.machine.second(Double(unixSeconds), now: Date().timeIntervalSince1970)
+  }
+}

@@ -1,0 +1,125 @@
+import AgentQuestions
+import Foundation
+import ProcessTesting
+import Testing
+
+@testable import Worlds
+
+/// What a person types about a door, with the lock, the agent, and a latchkeyd for each, in real processes.
+@Suite("Commands about a door", .serialized, .timeLimit(.minutes(10)))
+struct DoorCommandTests {
+  private func read<Answer: Decodable>(_ type: Answer.Type, _ outcome: TestProcess.Outcome) throws -> Answer {
+    try JSONDecoder().decode(type, from: Data(outcome.output.utf8))
+  }
+
+  @Test("L8: a person unlocks, locks and looks at a door by command, and reads who did what in its log")
+  func commands() async throws {
+    let home = try await Household(phones: ["alice"])
+    try await home.bringHome("alice")
+    let first = try await home.latchkey("alice", "door", "--json")
+    #expect(first.status == 0, "\(first)")
+    let before = try read(DoorAnswer.self, first)
+    #expect(before.bolt == "locked" && before.position == "shut" && before.lastMovement == nil && before.battery == nil)
+    #expect(before.records == 0 && before.troubles.isEmpty)
+
+    let unlocked = try await home.latchkey("alice", "unlock")
+    #expect(unlocked.status == 0 && unlocked.output == "The door is unlocked.\n", "\(unlocked)")
+    let looked = try await home.latchkey("alice", "door")
+    #expect(
+      looked.status == 0 && looked.output.hasPrefix("door: unlocked, shut\nbattery: not measured\nlast: "), "\(looked)")
+    #expect(looked.output.contains("unlocked, by this phone\nlog: 2 records\n"), "\(looked)")
+
+    try home.hardware.moveDoor(isOpen: true)
+    let refused = try await home.latchkey("alice", "lock")
+    #expect(refused.status == 1 && refused.errors.contains("The door is open: shut it first."), "\(refused)")
+    try home.hardware.moveDoor(isOpen: false)
+    let locked = try await home.latchkey("alice", "lock", "--json")
+    let bolt = try read(BoltAnswer.self, locked)
+    #expect(bolt == BoltAnswer(door: "door", bolt: "locked", position: "shut", result: "done"))
+    let again = try await home.latchkey("alice", "lock", "door")
+    #expect(again.status == 0 && again.output == "The door was locked already.\n", "\(again)")
+    let unknown = try await home.latchkey("alice", "lock", "shed")
+    #expect(
+      unknown.status == 1 && unknown.errors.contains("There is no door \"shed\" here; there is: door."), "\(unknown)")
+
+    try home.hardware.turnBolt(isLocked: false)
+    let log = try await home.latchkey("alice", "log")
+    #expect(log.status == 0, "\(log)")
+    let lines = log.output.split(separator: "\n").map { $0.split(separator: "  ").last.map(String.init) }
+    #expect(
+      lines == [
+        "begins to unlock, by this phone", "unlocked, by this phone", "asked to lock, by this phone: the door was open",
+        "begins to lock, by this phone", "locked, by this phone", "asked to lock, by this phone: it was locked already",
+        "unlocked by hand",
+      ], "\(log)")
+    let all = try read(LogAnswer.self, try await home.latchkey("alice", "log", "--all", "--json"))
+    #expect(all.records.map(\.index) == Array(1...7) && all.first == 1 && all.last == 7 && all.end.index == 7)
+    let last = try read(LogAnswer.self, try await home.latchkey("alice", "log", "--last", "2", "--json"))
+    #expect(last.records.map(\.index) == [6, 7] && last.end == all.end)
+  }
+
+  @Test("L5: a log that was cut or changed while the lock was off is found out by the phone, and told once")
+  func cutLog() async throws {
+    let home = try await Household(phones: ["alice"])
+    try await home.bringHome("alice")
+    for command in ["unlock", "lock", "unlock", "lock"] {
+      let outcome = try await home.latchkey("alice", command)
+      #expect(outcome.status == 0, "\(outcome)")
+    }
+    let seen = try await home.latchkey("alice", "log")
+    #expect(seen.status == 0 && seen.errors.isEmpty, "\(seen)")
+    // Somebody takes the last unlocking out of the log, with all that the lock itself checks.
+    let state = home.stateFolder(Household.door, .lock)
+    try await home.stop(Household.door)
+    let file = URL(fileURLWithPath: state + "/records.log")
+    let bytes = try Data(contentsOf: file)
+    try bytes.dropLast(4 * 68).write(to: file)
+    try FileManager.default.removeItem(atPath: state + "/records.count")
+    try await home.startDaemon(Household.door)
+    try await home.hear("lock.started", on: Household.door)
+    try await home.hear("status.answered", on: "alice")
+    let found = try await home.latchkey("alice", "log")
+    #expect(found.status == 1, "\(found)")
+    #expect(
+      found.errors.contains("it ends with record 4, and this phone has seen record 8: its end was cut off"), "\(found)")
+    let accepted = try await home.latchkey("alice", "log", "--accept")
+    #expect(accepted.status == 0 && accepted.errors.contains("was cut off"), "\(accepted)")
+    let after = try await home.latchkey("alice", "log")
+    #expect(after.status == 0 && after.errors.isEmpty, "\(after)")
+
+    // A record is exchanged for another, with the right check sum.
+    try await home.stop(Household.door)
+    var changed = try Data(contentsOf: file)
+    changed[changed.count - 68 + 30] ^= 1
+    let record = [UInt8](changed.suffix(68).dropLast(4))
+    changed.replaceSubrange((changed.count - 4)..., with: checkSum(record))
+    try changed.write(to: file)
+    try await home.startDaemon(Household.door)
+    try await home.hear("lock.started", on: Household.door)
+    try await home.hear("status.answered", on: "alice")
+    let exchanged = try await home.latchkey("alice", "log")
+    #expect(exchanged.status == 1 && exchanged.errors.contains("the log was changed"), "\(exchanged)")
+  }
+
+  /// CRC-32, as the log has it.
+  private func checkSum(_ bytes: [UInt8]) -> [UInt8] {
+    var remainder: UInt32 = .max
+    for byte in bytes {
+      remainder ^= UInt32(byte)
+      for _ in 0..<8 { remainder = remainder & 1 == 1 ? remainder >> 1 ^ 0xEDB8_8320 : remainder >> 1 }
+    }
+    return [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: ~remainder >> $0) }
+  }
+
+  @Test("L8: out of range, every command says so, and nothing is kept for later")
+  func outOfRange() async throws {
+    let home = try await Household(phones: ["alice"])
+    try await home.bringHome("alice")
+    try await home.stop(Household.door)
+    try await home.hear("didDisconnect", on: "alice")
+    for command in ["unlock", "lock", "door", "log"] {
+      let outcome = try await home.latchkey("alice", command)
+      #expect(outcome.status == 1 && outcome.errors.contains("There is no link to the lock"), "\(command): \(outcome)")
+    }
+  }
+}

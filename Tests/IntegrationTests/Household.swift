@@ -1,0 +1,147 @@
+import ChildProcesses
+import Foundation
+import Glibc
+import Journal
+import JournalEvents
+import LockCryptography
+import ProcessTesting
+
+@testable import Worlds
+
+/// A door with its lock, and phones with their agents, each machine with its latchkeyd, in real processes and in real time.
+/// Tests use it as people do: by the `latchkey` command. All of it ends with this object, even when the tests are killed.
+final class Household: @unchecked Sendable {
+  static let door = "door"
+  private let folder: String
+  private let guardian: TestProcess
+  private let environment: [String: String]
+  private var buses: [BusDaemon] = []
+  private var simulator: TestProcess?
+  private var daemons: [String: TestProcess] = [:]
+  /// What all programs record, as it is written.
+  private(set) var journal: TestProcess?
+
+  /// - Parameters:
+  ///   - phones: the names of the phones' machines. Each is an owner's.
+  init(phones: [String]) async throws {
+    var template = Array("/tmp/latchkey-household-XXXXXX".utf8CString)
+    guard mkdtemp(&template) != nil else { throw TestProcess.Failure("a folder in /tmp: errno \(errno)") }
+    folder = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    let mark = "household-\(getpid())-\(folder.suffix(6))"
+    try mark.write(toFile: "\(folder)/\(RunFolder.ownerFile)", atomically: true, encoding: .utf8)
+    guard FileManager.default.createFile(atPath: "\(folder)/journal.jsonl", contents: nil) else {
+      throw TestProcess.Failure("a journal in \(folder)")
+    }
+    environment = ProcessInfo.processInfo.environment
+      .filter { name, _ in
+        !name.hasPrefix("LATCHKEY_") && !name.hasPrefix("DBUS_")
+          && !["NOTIFY_SOCKET", "JOURNAL_STREAM", "STATE_DIRECTORY", "CREDENTIALS_DIRECTORY"].contains(name)
+      }
+      .merging([WorldProcesses.worldVariable: mark, "LATCHKEY_JOURNAL": "\(folder)/journal.jsonl", "TZ": "UTC"]) { $1 }
+    guardian = try await TestProcess(
+      LatchkeyCommand.programs + "/latchkey", ["guard", "--world", mark, "--folder", folder],
+      environment: environment.filter { $0.key != WorldProcesses.worldVariable }, endsWithInput: true)
+    journal = try await TestProcess(
+      "/usr/bin/tail", ["--follow=name", "--lines=+1", "\(folder)/journal.jsonl"], environment: environment)
+    for machine in [Self.door] + phones {
+      try FileManager.default.createDirectory(atPath: "\(folder)/\(machine)", withIntermediateDirectories: false)
+      buses.append(
+        try BusDaemon(socket: "\(folder)/bus-\(machine)", folder: "\(folder)/\(machine)", environment: environment))
+    }
+    let simulator = try await TestProcess(
+      LatchkeyCommand.programs + "/bluez-simulator",
+      ([Self.door] + phones).flatMap { ["--machine", "\($0)=unix:path=\(folder)/bus-\($0)"] },
+      environment: environment, mergesErrors: true)
+    self.simulator = simulator
+    try await simulator.hear("\"ready\"")
+    try provision(phones)
+    try await start(.lock, on: Self.door)
+    for phone in phones { try await start(.agent, on: phone) }
+  }
+
+  private func credentials(_ machine: String, _ app: InstalledApp) -> String {
+    "\(folder)/\(machine)/credentials/\(app.bundleIdentifier)"
+  }
+
+  private func provision(_ phones: [String]) throws {
+    guard let first = phones.first else { return }
+    let lockFolder = credentials(Self.door, .lock)
+    try Provisioning.provision(lockDirectory: lockFolder, phoneDirectory: credentials(first, .agent))
+    let lock = LockIntroduction(try LockKeys.read(fromDirectory: lockFolder))
+    for phone in phones.dropFirst() {
+      let keys = try Provisioning.makePhone(directory: credentials(phone, .agent), lock: lock)
+      _ = try LockKeys.enroll(PhoneIntroduction(keys), inDirectory: lockFolder)
+    }
+  }
+
+  private func start(_ app: InstalledApp, on machine: String) async throws {
+    let place = "\(folder)/\(machine)/apps/\(app.name)"
+    try FileManager.default.createDirectory(atPath: place, withIntermediateDirectories: true)
+    let program = app == .lock ? "latchkey-lock" : "latchkey-agent"
+    try AppDescription(app, home: "\(folder)/\(machine)/state", machine: machine)
+      .propertyList(executable: LatchkeyCommand.programs + "/" + program)
+      .write(to: URL(fileURLWithPath: place + "/Info.plist"))
+    try await startDaemon(machine)
+  }
+
+  /// Starts latchkeyd.
+  func startDaemon(_ machine: String) async throws {
+    daemons[machine] = try await TestProcess(
+      LatchkeyCommand.programs + "/latchkeyd",
+      [
+        "--state", "\(folder)/\(machine)/state", "--apps", "\(folder)/\(machine)/apps", "--credentials",
+        "\(folder)/\(machine)/credentials",
+      ], environment: environment(on: machine), mergesErrors: true)
+    // It serves as soon as it has read its store. The test's own limit ends this if it never does.
+    while try await latchkey(machine, "status").status != 0 { try Task.checkCancellation() }
+  }
+
+  private func environment(on machine: String) -> [String: String] {
+    environment.merging([
+      WorldProcesses.machineVariable: machine, "DBUS_SYSTEM_BUS_ADDRESS": "unix:path=\(folder)/bus-\(machine)",
+    ]) { $1 }
+  }
+
+  /// Runs `latchkey` on a machine, until it ends.
+  func latchkey(_ machine: String, _ arguments: String...) async throws -> TestProcess.Outcome {
+    let command = try await TestProcess(
+      LatchkeyCommand.programs + "/latchkey", arguments, environment: environment(on: machine))
+    command.closeInput()
+    return try await command.finish()
+  }
+
+  /// Opens a phone's agent, and waits until the lock knows that the phone is here.
+  func bringHome(_ phone: String) async throws {
+    let opened = try await latchkey(phone, "open", "org.latchkey.agent")
+    guard opened.status == 0 else { throw TestProcess.Failure(opened.errors) }
+    try await hear(Recorded.Agent.statusAnswered.rawValue, on: phone)
+  }
+
+  /// Reads the journal on until an event of a machine.
+  func hear(_ event: String, on machine: String) async throws {
+    while true {
+      try await journal?.hear("\"event\":\"\(event)\"")
+      let rest = try await journal?.hear("\n") ?? ""
+      if rest.contains("\"machine\":\"\(machine)\"") { return }
+    }
+  }
+
+  /// What a hand does at the lock.
+  var hardware: LockHardware { LockHardware(stateFolder: stateFolder(Self.door, .lock)) }
+
+  /// Where an app keeps its state.
+  func stateFolder(_ machine: String, _ app: InstalledApp) -> String {
+    "\(folder)/\(machine)/state/apps/\(app.bundleIdentifier)"
+  }
+
+  /// Ends a machine's latchkeyd, and kills its apps.
+  func stop(_ machine: String) async throws {
+    daemons[machine]?.signal(SIGTERM)
+    _ = try await daemons[machine]?.finish()
+    daemons[machine] = nil
+    // Apps outlive it: its next run takes them over.
+    var reader = try JournalReader(path: "\(folder)/journal.jsonl")
+    let launches = try reader.read().filter { $0.is(Recorded.Daemon.appLaunched) && $0.machine == machine }
+    for process in launches.compactMap({ $0[.pid].flatMap { Int32($0) } }) { kill(process, SIGKILL) }
+  }
+}

@@ -1,0 +1,85 @@
+import LockFirmware
+import LockProtocol
+import Testing
+
+@testable import latchkey_lock
+
+@Suite("What a driver says") struct DriverSessionTests {
+  private func session() throws -> DriverSession {
+    var session = DriverSession()
+    #expect(session.start() == [.send(.hello)])
+    #expect(try session.hear(#"{"type":"hello","version":1,"name":"test"}"#).isEmpty)
+    let ready = try session.hear(
+      #"{"type":"state","locked":true,"unlocked":false,"door":"closed","battery":40,"tamper":false}"#)
+    #expect(ready.dropFirst() == [.report(.batteryChanged(40)), .report(.tamperChanged(isOpen: false))])
+    return session
+  }
+
+  @Test("L6: a turn ends where the switches say, and a hand is told from the motor") func turns() throws {
+    var session = try session()
+    #expect(session.turn(to: .unlocked) == [.send(.retract(1))])
+    #expect(
+      try session.hear(#"{"type":"state","locked":false,"unlocked":false,"door":"closed"}"#).first
+        == .report(.batteryChanged(nil)))
+    #expect(try session.hear(#"{"type":"state","locked":false,"unlocked":true,"door":"closed"}"#).isEmpty)
+    #expect(try session.hear(#"{"type":"stopped","id":1,"at":"unlocked"}"#) == [.report(.boltStopped(.unlocked))])
+    #expect(
+      try session.hear(#"{"type":"state","locked":true,"unlocked":false,"door":"open","hand":"inside"}"#) == [
+        .report(.boltTurnedByHand(.locked, from: .inside)), .report(.doorChanged(.open)),
+      ])
+    #expect(
+      try session.hear(#"{"type":"state","locked":false,"unlocked":true,"door":"open"}"#) == [
+        .report(.boltFound(.unlocked))
+      ])
+    #expect(try session.hear(#"{"type":"mode","mode":"privacy"}"#) == [.report(.modeSet(.privacy))])
+    #expect(try session.hear(#"{"type":"reset","pressed":true}"#) == [.report(.resetButton(isPressed: true))])
+  }
+
+  @Test("L6: a lock that was frozen for days does not blame its driver") func frozen() throws {
+    var session = try session()
+    // Each tick sends one ping. However long a tick took, its answer comes after it.
+    for number in 1...1000 as ClosedRange<UInt64> {
+      #expect(try session.tick() == [.send(.ping(number))])
+      #expect(try session.hear(#"{"type":"pong","id":\#(number)}"#).isEmpty)
+    }
+    for _ in 0..<DriverSession.unansweredLimit { _ = try session.tick() }
+    #expect(throws: DriverFault.self) { try session.tick() }
+  }
+
+  @Test("L6: a motor that was told to stop must say so") func stops() throws {
+    var session = try session()
+    _ = session.turn(to: .unlocked)
+    #expect(session.stop() == [.send(.stop)])
+    for number in 1...3 as ClosedRange<UInt64> {
+      _ = try session.tick()
+      _ = try session.hear(#"{"type":"pong","id":\#(number)}"#)
+    }
+    #expect(throws: DriverFault.self) { try session.tick() }
+  }
+
+  @Test(
+    "L6: what is no report is refused",
+    arguments: [
+      "", "[]", "{}", #"{"type":"state"}"#, #"{"type":"state","locked":1,"unlocked":0}"#,
+      #"{"type":"state","locked":true,"unlocked":true}"#,
+      #"{"type":"state","locked":true,"unlocked":false,"door":"shut"}"#,
+      #"{"type":"state","locked":true,"unlocked":false,"battery":101}"#, #"{"type":"stopped","id":-1,"at":"locked"}"#,
+      #"{"type":"stopped","id":9,"at":"locked"}"#, #"{"type":"pong","id":7}"#, #"{"type":"mode","mode":"vacation"}"#,
+      #"{"type":"hello","version":1}"#, #"{"type":"open sesame"}"#,
+    ])
+  func refused(_ line: String) throws {
+    var session = try session()
+    #expect(throws: DriverFault.self) { try session.hear(line) }
+  }
+
+  @Test("L6: a command is words, and no shell") func commands() throws {
+    let command = try DriverCommand(#" /usr/bin/env  python3 'a b'c "d\"e" f\ g $HOME ; "" "#)
+    #expect(command.program == "/usr/bin/env")
+    #expect(command.arguments == ["python3", "a bc", "d\"e", "f g", "$HOME", ";", ""])
+    for wrong in ["", "  ", "'a", "a\\", "\"\""] { #expect(throws: MechanismError.self) { try DriverCommand(wrong) } }
+  }
+}
+
+extension DriverSession {
+  fileprivate mutating func hear(_ line: String) throws(DriverFault) -> [Action] { try receive(Array(line.utf8)) }
+}

@@ -1,0 +1,80 @@
+import LockProtocol
+
+/// What the log is read for.
+package struct LogReading: Equatable, Sendable {
+  /// Who gets the reply, and in which conversation.
+  package var central: CentralIdentifier
+  package var tag: UInt8
+  package var request: LockRequest
+  /// The first record that is wanted.
+  package var from: UInt64
+  /// The most records that are wanted. With 0 only the log's end is.
+  package var count: Int
+}
+
+extension LockFirmware {
+  /// A phone may ask more, after the answer to its command.
+  mutating func converse(_ conversation: Conversation<Cryptography>, on index: Int) {
+    // A phone may write its next command while the reply to an earlier question is on its way.
+    if links[index].conversations.count > 1 { links[index].conversations.removeFirst() }
+    links[index].conversations.append(conversation)
+  }
+
+  /// A fragment of a question. Only one who has proven a key, and knows that session's secrets, can ask.
+  mutating func requestWritten(_ central: CentralIdentifier, _ fragment: [UInt8]) {
+    guard let index = links.firstIndex(where: { $0.central == central }), let phone = links[index].phone,
+      let place = links[index].conversations.lastIndex(where: { $0.tag == fragment.first })
+    else {
+      effects.append(.respond(central, isAccepted: false))
+      return effects.append(.note(.requestRefused(central)))
+    }
+    effects.append(.respond(central, isAccepted: true))
+    links[index].unheardDue = links[index].isSubscribed ? nil : now + configuration.unheardDelayMilliseconds
+    guard let text = links[index].conversations[place].take(fragment) else { return }
+    let tag = links[index].conversations[place].tag
+    guard isEnrolled(phone) else { return reply(LockReply(nil, .notEntitled), to: central, tag) }
+    let request: LockRequest
+    do { request = try LockRequest(decoding: text) } catch {
+      return reply(LockReply(nil, .malformed), to: central, tag)
+    }
+    effects.append(.note(.requestAccepted(central, request.kind)))
+    switch request {
+    case .state: effects.append(.readLog(LogReading(central: central, tag: tag, request: request, from: 0, count: 0)))
+    case .log(let from, let count):
+      let count = min(Int(count), LogPage.maximumCount)
+      effects.append(.readLog(LogReading(central: central, tag: tag, request: request, from: from, count: count)))
+    }
+  }
+
+  mutating func logRead(_ question: LogReading, _ page: LogPage?) {
+    let kind = question.request.kind
+    guard let page else { return reply(LockReply(kind, .failed), to: question.central, question.tag) }
+    let body: [UInt8]
+    switch question.request {
+    case .state:
+      body =
+        LockStateReport(
+          lockState: lockState, doorState: door, battery: nil, unixSeconds: nil, head: page.head,
+          lastMovement: latestMovement?.encoded
+        ).encoded
+    case .log: body = page.encoded
+    }
+    reply(LockReply(kind, .done, body), to: question.central, question.tag)
+  }
+
+  /// Sends a reply, if its conversation is still there.
+  mutating func reply(_ reply: LockReply, to central: CentralIdentifier, _ tag: UInt8) {
+    guard let index = links.firstIndex(where: { $0.central == central }),
+      let place = links[index].conversations.lastIndex(where: { $0.tag == tag })
+    else { return }
+    do throws(LockSessionError) {
+      let message = try links[index].conversations[place].seal(reply.encoded)
+      effects.append(.sendReply(central, tag: tag, message))
+    } catch {
+      // A conversation whose keys are used up is over. The phone begins another one with its next command.
+      links[index].conversations.remove(at: place)
+    }
+  }
+
+  func isEnrolled(_ phone: [UInt8]) -> Bool { configuration.enrolledPhones.contains(phone) }
+}

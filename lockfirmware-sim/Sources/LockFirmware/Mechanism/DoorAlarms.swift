@@ -1,0 +1,43 @@
+import LockProtocol
+
+/// What the door's sensor shows apart from who is here: a door that was forced, or that stands open for too long.
+extension LockFirmware {
+  /// The door, for anyone who asks: more than the sensor says by itself.
+  package var doorState: DoorState {
+    guard door == .open else { return .closed }
+    if alarms.contains(.doorForcedOpen) { return .forcedOpen }
+    return alarms.contains(.doorAjar) ? .ajar : .open
+  }
+
+  /// Somebody locked the bolt from inside and has not come out since, as far as the sensor shows. A home with another way
+  /// out shows nothing.
+  var isSomebodyInside: Bool {
+    isLockedFromInside && position == .locked && configuration.isOnlyWayOut && configuration.hasDoorSensor
+  }
+
+  /// The door begins to be open or closed.
+  mutating func doorMoves(to state: DoorState) {
+    if state == .closed {
+      ajarDue = nil
+      clearAlarm(.doorAjar)
+      clearAlarm(.doorForcedOpen)
+      return
+    }
+    isLockedFromInside = false
+    endPrivacy()
+    ajarDue = configuration.ajarDelayMilliseconds.map { now + $0 }
+    // A bolt that turns may already be out of the frame.
+    if position == .locked, movement == nil, !isMechanismFailed { raiseAlarm(.doorForcedOpen) }
+  }
+
+  /// The lock has just started. A door that is open may have been so for long.
+  mutating func doorRests() {
+    if door == .open { ajarDue = configuration.ajarDelayMilliseconds.map { now + $0 } }
+  }
+
+  mutating func watchDoor() {
+    guard let due = ajarDue, due <= now else { return }
+    ajarDue = nil
+    raiseAlarm(.doorAjar)
+  }
+}

@@ -1,0 +1,35 @@
+import LockProtocol
+
+/// Factory reset, by a physical act: the button on the inside, held for ten seconds while the bolt is unlocked or the door
+/// is open. A burglar who reaches the button is already in, and still opens nothing with it later.
+extension LockFirmware {
+  private var mayReset: Bool { position == .unlocked || door == .open }
+
+  mutating func resetButton(isPressed: Bool) {
+    resetDue = isPressed && mayReset ? now + LockLimit.resetHoldMilliseconds : nil
+  }
+
+  mutating func watchResetButton() {
+    guard let due = resetDue, due <= now else { return }
+    resetDue = nil
+    guard mayReset else { return }
+    recordAlarm(.lockFactoryReset, then: .forgetPhones)
+  }
+
+  /// The reset is recorded: no phone that was enrolled opens this lock any more, nor does any session that is open.
+  mutating func forgetPhones() {
+    configuration.enrolledPhones = []
+    failures = FailureBudget()
+    unlockedBy = nil
+    departures = []
+    for index in links.indices {
+      links[index].offered = nil
+      links[index].previouslyOffered = nil
+      links[index].phone = nil
+      links[index].presumedPhone = nil
+    }
+    if let waiting = queued, waiting.cause == .phone { queued = nil }
+    effects.append(.forgetPhones)
+    effects.append(.storeTrusted([]))
+  }
+}

@@ -1,0 +1,72 @@
+import LockProtocol
+
+/// A mechanism that fails, and positions that nothing explains. The lock never says that it is locked without a mechanism
+/// that shows it, and never shows another position without a record of it.
+extension LockFirmware {
+  /// The mechanism does not answer, or contradicts itself. A turn that is under way has failed.
+  mutating func mechanismFailed() {
+    guard !isMechanismFailed else { return }
+    isMechanismFailed = true
+    positionBeforeFailure = position
+    position = .between
+    overdue = nil
+    raiseAlarm(.mechanismFailed)
+    if let current = movement, case .turning = current.phase {
+      effects.append(.note(.boltJammed(current.target, cause: current.cause, record: current.record)))
+      finish(current, .failed)
+    }
+  }
+
+  /// The mechanism answers again.
+  mutating func mechanismRestored(_ found: BoltPosition, _ door: DoorState) {
+    guard isMechanismFailed else {
+      if door.inAnswer != self.door { doorChanged(door) }
+      return boltFound(found)
+    }
+    isMechanismFailed = false
+    clearAlarm(.mechanismFailed)
+    let before = positionBeforeFailure
+    positionBeforeFailure = nil
+    // The door may have been opened by whoever turned the bolt meanwhile, so the bolt comes first.
+    if found != before, found != .between {
+      recordFound(found)
+    } else {
+      position = found
+    }
+    if door.inAnswer != self.door { doorChanged(door) }
+    lockAttempts = 0
+    hasGivenUpLocking = false
+    // A turn that failed with the mechanism need not wait for long: the bolt is not jammed.
+    if found == .between { relockDue = min(relockDue ?? .max, now + configuration.leavingDelayMilliseconds) }
+  }
+
+  /// The switches show a position that neither the motor nor a hand accounts for.
+  mutating func boltFound(_ found: BoltPosition) {
+    if let movement, movement.phase != .recording { return }
+    guard !isMechanismFailed, found != position else { return }
+    if found == .between {
+      // Somebody is turning it, or it slips. It is thrown again unless it arrives somewhere.
+      position = .between
+      relockDue = relockDue ?? now + configuration.leavingDelayMilliseconds
+    } else {
+      recordFound(found)
+    }
+  }
+
+  /// Records a position that was found, as a movement by nobody known.
+  mutating func recordFound(_ found: BoltPosition) {
+    position = found
+    overdue = nil
+    let target: BoltTarget = found == .locked ? .locked : .unlocked
+    if found != .between {
+      clearAlarm(.lockJammed)
+      effects.append(.note(.boltMoved(target, cause: .unexplained, record: nextRecordIndex)))
+    }
+    append(.movement, target: target, cause: .unexplained, result: .done, key: nil, then: .nothing)
+    isLockedFromInside = false
+    isLockedAtHome = found == .locked
+    if found == .unlocked {
+      relockDue = relockDue ?? configuration.relockDelayMilliseconds.map { now + $0 }
+    }
+  }
+}

@@ -1,0 +1,151 @@
+import Foundation
+import LockFirmware
+import LockProtocol
+
+/// The lines between the lock and its driver, docs/lock-driver.md. This is version 1.
+enum DriverProtocol {
+  static let version = 1
+  /// The longest line, without its end.
+  static let maximumLineByteCount = 1024
+  /// How many lines a driver may send at once, and how many more each second.
+  static let lineBurst = 200
+  static let linesPerSecond = 50
+}
+
+/// What the lock says to its driver.
+enum DriverRequest: Equatable {
+  case hello
+  case extend(UInt64)
+  case retract(UInt64)
+  case stop
+  case ping(UInt64)
+  case bye
+
+  /// - Parameter watchdog: after that many milliseconds without a line, the driver must stop its motor.
+  func line(watchdog: Int64) -> String {
+    switch self {
+    case .hello: #"{"type":"hello","versions":[\#(DriverProtocol.version)],"watchdog":\#(watchdog)}"#
+    case .extend(let id): #"{"type":"extend","id":\#(id)}"#
+    case .retract(let id): #"{"type":"retract","id":\#(id)}"#
+    case .stop: #"{"type":"stop"}"#
+    case .ping(let id): #"{"type":"ping","id":\#(id)}"#
+    case .bye: #"{"type":"bye"}"#
+    }
+  }
+}
+
+/// What a driver says to the lock.
+enum DriverReport: Equatable {
+  /// Everything that the sensors show at one moment.
+  struct Sensors: Equatable {
+    var position: BoltPosition
+    /// `nil` if there is no such sensor.
+    var door: DoorState?
+    var battery: UInt8?
+    var isCoverOff: Bool?
+    /// A hand turned the bolt there.
+    var hand: HandSide?
+  }
+
+  case hello(name: String)
+  case state(Sensors)
+  case stopped(UInt64, at: BoltPosition)
+  case pong(UInt64)
+  case mode(OperatingMode)
+  case resetButton(isPressed: Bool)
+
+  private struct Line: Decodable {
+    var type: String
+    var version: Int?
+    var name: String?
+    var id: UInt64?
+    var at: String?
+    var locked: Bool?
+    var unlocked: Bool?
+    var door: String?
+    var battery: Int?
+    var tamper: Bool?
+    var hand: String?
+    var mode: String?
+    var pressed: Bool?
+  }
+
+  init(line: [UInt8]) throws(DriverFault) {
+    guard let read = try? JSONDecoder().decode(Line.self, from: Data(line)) else { throw .unreadable(line) }
+    switch read.type {
+    case "hello":
+      guard read.version == DriverProtocol.version else { throw .wrongVersion(read.version) }
+      self = .hello(name: String((read.name ?? "unnamed").prefix(64)))
+    case "state":
+      guard let isLocked = read.locked, let isUnlocked = read.unlocked else { throw .unreadable(line) }
+      guard !(isLocked && isUnlocked) else { throw .contradiction("both of its switches are on") }
+      var door: DoorState?
+      switch read.door {
+      case nil: break
+      case "open": door = .open
+      case "closed": door = .closed
+      default: throw .unreadable(line)
+      }
+      guard (0...100).contains(read.battery ?? 0) else { throw .unreadable(line) }
+      var hand: HandSide?
+      if let side = read.hand {
+        guard let known = HandSide.named(side == "unknown" ? nil : side) else { throw .unreadable(line) }
+        hand = known
+      }
+      self = .state(
+        Sensors(
+          position: isLocked ? .locked : isUnlocked ? .unlocked : .between, door: door,
+          battery: read.battery.map { UInt8($0) }, isCoverOff: read.tamper, hand: hand))
+    case "stopped":
+      guard let id = read.id, let at = SimulatedMechanism.positions.first(where: { $0.word == read.at }) else {
+        throw .unreadable(line)
+      }
+      self = .stopped(id, at: at.value)
+    case "pong":
+      guard let id = read.id else { throw .unreadable(line) }
+      self = .pong(id)
+    case "mode":
+      guard let mode = read.mode.flatMap(OperatingMode.named) else { throw .unreadable(line) }
+      self = .mode(mode)
+    case "reset":
+      guard let isPressed = read.pressed else { throw .unreadable(line) }
+      self = .resetButton(isPressed: isPressed)
+    default: throw .unreadable(line)
+    }
+  }
+}
+
+/// Why a driver is not trusted any more: it is killed and started again.
+enum DriverFault: Error, Equatable, CustomStringConvertible {
+  case notStarted(String)
+  case ended(String)
+  /// It did not answer in time.
+  case silent(String)
+  /// It does not read what it is told.
+  case deaf
+  case unreadable([UInt8])
+  case lineTooLong
+  case tooManyLines
+  case wrongVersion(Int?)
+  /// What it says can't all be true.
+  case contradiction(String)
+
+  var description: String {
+    switch self {
+    case .notStarted(let reason): "it can't be started: \(reason)"
+    case .ended(let end): "it has ended (\(end))"
+    case .silent(let what): "it is silent: \(what)"
+    case .deaf: "it does not read what it is told"
+    case .unreadable(let line):
+      "it sent a line that is no report of version \(DriverProtocol.version): "
+        + String(decoding: line.prefix(100), as: UTF8.self).debugDescription
+    case .lineTooLong: "it sent a line of more than \(DriverProtocol.maximumLineByteCount) bytes"
+    case .tooManyLines:
+      "it babbles: more than \(DriverProtocol.lineBurst) lines at once, or \(DriverProtocol.linesPerSecond) a second"
+    case .wrongVersion(let version):
+      "it speaks \(version.map { "version \($0)" } ?? "no version") of the protocol, and this lock version "
+        + "\(DriverProtocol.version)"
+    case .contradiction(let what): "it contradicts itself: \(what)"
+    }
+  }
+}

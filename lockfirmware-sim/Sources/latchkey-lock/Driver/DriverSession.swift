@@ -1,0 +1,135 @@
+import LockFirmware
+import LockProtocol
+
+/// One run of a driver, from its start to its end: what it is asked, what its lines mean, and when it is not trusted any
+/// more. A state machine: no process, no clock.
+struct DriverSession {
+  enum Action: Equatable {
+    case send(DriverRequest)
+    /// The sensors are known for the first time.
+    case ready(DriverReport.Sensors)
+    case report(LockEvent)
+  }
+
+  /// The driver must stop its motor after that long without a line, and the lock kills a driver that leaves pings of that
+  /// long unanswered; in milliseconds.
+  static let watchdogMilliseconds: Int64 = 3_000
+  /// A ping goes out that often.
+  static let pingMilliseconds = watchdogMilliseconds / 3
+  /// How many pings may be unanswered. They are counted instead of timed: a lock that was frozen for days has sent none.
+  static let unansweredLimit = 3
+  /// How many ticks the hello and the first state may take.
+  static let startTickLimit = 5
+
+  private(set) var name = ""
+  private(set) var sensors: DriverReport.Sensors?
+  private(set) var turning: BoltTarget?
+  private var isKnown = false
+  private var turn: UInt64 = 0
+  private var ping: UInt64 = 0
+  private var unanswered = 0
+  private var ticksBeforeReady = 0
+  /// The motor was told to stop, so many ticks ago.
+  private var ticksSinceStop: Int?
+  /// Lines that may still come, refilled with every tick.
+  private var lines = DriverProtocol.lineBurst
+
+  /// The driver has been started.
+  mutating func start() -> [Action] { [.send(.hello)] }
+
+  /// One `pingMilliseconds` has passed.
+  mutating func tick() throws(DriverFault) -> [Action] {
+    lines = min(DriverProtocol.lineBurst, lines + DriverProtocol.linesPerSecond * Int(Self.pingMilliseconds) / 1000)
+    guard sensors != nil else {
+      ticksBeforeReady += 1
+      guard ticksBeforeReady < Self.startTickLimit else {
+        throw .silent(isKnown ? "no state after its hello" : "no hello")
+      }
+      return []
+    }
+    guard unanswered < Self.unansweredLimit else { throw .silent("\(unanswered) pings are unanswered") }
+    if let ticks = ticksSinceStop {
+      guard ticks < Self.unansweredLimit else {
+        throw .silent("it was told to stop its motor, and does not say that it did")
+      }
+      ticksSinceStop = ticks + 1
+    }
+    ping += 1
+    unanswered += 1
+    return [.send(.ping(ping))]
+  }
+
+  mutating func turn(to target: BoltTarget) -> [Action] {
+    turn += 1
+    turning = target
+    ticksSinceStop = nil
+    return [.send(target == .locked ? .extend(turn) : .retract(turn))]
+  }
+
+  mutating func stop() -> [Action] {
+    guard turning != nil else { return [] }
+    ticksSinceStop = 0
+    return [.send(.stop)]
+  }
+
+  /// - Parameter line: without its end.
+  mutating func receive(_ line: [UInt8]) throws(DriverFault) -> [Action] {
+    guard lines > 0 else { throw .tooManyLines }
+    lines -= 1
+    let report = try DriverReport(line: line)
+    if case .hello(let name) = report {
+      guard !isKnown else { throw .contradiction("it says hello twice") }
+      isKnown = true
+      self.name = name
+      return []
+    }
+    guard isKnown else { throw .contradiction("it did not say hello first") }
+    switch report {
+    case .hello: return []
+    case .state(let new): return changed(to: new)
+    case .stopped(let id, let claimed): return try stopped(id, claimed)
+    case .pong(let id):
+      guard id <= ping else { throw .contradiction("it answers a ping that was not sent") }
+      if id == ping { unanswered = 0 }
+      return []
+    case .mode(let mode): return sensors == nil ? [] : [.report(.modeSet(mode))]
+    case .resetButton(let isPressed): return sensors == nil ? [] : [.report(.resetButton(isPressed: isPressed))]
+    }
+  }
+
+  private mutating func changed(to new: DriverReport.Sensors) -> [Action] {
+    guard let old = sensors else {
+      sensors = new
+      var actions: [Action] = [.ready(new)]
+      if let battery = new.battery { actions.append(.report(.batteryChanged(battery))) }
+      if let isOpen = new.isCoverOff { actions.append(.report(.tamperChanged(isOpen: isOpen))) }
+      return actions
+    }
+    sensors = new
+    var actions: [Action] = []
+    // Where a turn ends, `stopped` tells.
+    if new.position != old.position, turning == nil {
+      if let side = new.hand, new.position != .between {
+        actions.append(.report(.boltTurnedByHand(new.position, from: side)))
+      } else {
+        actions.append(.report(.boltFound(new.position)))
+      }
+    }
+    if let door = new.door, door != old.door { actions.append(.report(.doorChanged(door))) }
+    if new.battery != old.battery { actions.append(.report(.batteryChanged(new.battery))) }
+    if let isOpen = new.isCoverOff, isOpen != old.isCoverOff {
+      actions.append(.report(.tamperChanged(isOpen: isOpen)))
+    }
+    return actions
+  }
+
+  private mutating func stopped(_ id: UInt64, _ claimed: BoltPosition) throws(DriverFault) -> [Action] {
+    guard turning != nil, id == turn, let sensors else { throw .contradiction("a turn ended that was not under way") }
+    guard claimed == sensors.position else {
+      throw .contradiction("it says that the bolt is \(claimed), and its switches say \(sensors.position)")
+    }
+    turning = nil
+    ticksSinceStop = nil
+    return [.report(.boltStopped(claimed))]
+  }
+}

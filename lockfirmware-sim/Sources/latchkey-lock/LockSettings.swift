@@ -1,0 +1,69 @@
+import DurableFiles
+import Foundation
+import LockCryptography
+import LockFirmware
+
+/// What a person has set at the lock itself: its operating mode, and a factory reset. Durable.
+final class LockSettings {
+  static let fileName = "settings.json"
+  private static let maximumByteCount = 64 * 1024
+
+  private let path: String
+  private var stored = Stored()
+
+  private struct Stored: Codable {
+    var version = 1
+    var mode: UInt8 = 0
+    var reset: Reset?
+  }
+
+  /// The keys are not the lock's to change: they may be a credential of its unit. So it keeps whom it has forgotten.
+  private struct Reset: Codable {
+    /// The lock's identity then, in hexadecimal. `latchkey setup undo` and a new setup make another one.
+    var identity: String
+    /// The public keys of the phones, in hexadecimal.
+    var phones: [String]
+  }
+
+  /// - Throws: if they are damaged. What a reset has forgotten must not come back by that.
+  init(directory: String) throws {
+    path = directory + "/" + Self.fileName
+    guard FileManager.default.fileExists(atPath: path) else { return }
+    let handle = try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
+    let data = try handle.read(upToCount: Self.maximumByteCount) ?? Data()
+    guard let read = try? JSONDecoder().decode(Stored.self, from: data), read.version == 1,
+      OperatingMode(rawValue: read.mode) != nil
+    else {
+      throw StartError(
+        description:
+          "\(path) is damaged, or of a newer latchkey-lock; it was left as it is. Restore it from a backup, or "
+          + "remove it: the mode is then normal, and a factory reset is undone")
+    }
+    stored = read
+  }
+
+  var mode: OperatingMode { OperatingMode(rawValue: stored.mode) ?? .normal }
+
+  /// The phones that may open the lock: those that no reset has forgotten.
+  func remaining(of keys: LockKeys) -> [[UInt8]] {
+    guard let reset = stored.reset, reset.identity == Hex.text(keys.identity.bytes) else { return keys.enrolledPhones }
+    return keys.enrolledPhones.filter { !reset.phones.contains(Hex.text($0)) }
+  }
+
+  func write(_ mode: OperatingMode) throws {
+    stored.mode = mode.rawValue
+    try write()
+  }
+
+  /// A factory reset: the phones that are enrolled now open nothing any more.
+  func forget(_ keys: LockKeys) throws {
+    stored.reset = Reset(identity: Hex.text(keys.identity.bytes), phones: keys.enrolledPhones.map(Hex.text))
+    try write()
+  }
+
+  private func write() throws {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
+    try DurableFile.replace(path, with: Array(try encoder.encode(stored)))
+  }
+}

@@ -1,0 +1,33 @@
+import LockFirmware
+import LockProtocol
+
+/// The bolt, its motor and the sensors. Everything happens on the main queue.
+protocol LockMechanism: AnyObject {
+  /// The bolt's position according to its switches; `between` while nothing is known of it.
+  var position: BoltPosition { get }
+  var door: DoorState { get }
+  var hasDoorSensor: Bool { get }
+  /// Where the motor is turning the bolt to.
+  var turning: BoltTarget? { get }
+  /// Called with what happens: `boltStopped`, `doorChanged` and the like.
+  var report: ((LockEvent) -> Void)? { get set }
+  /// Called once, when `report` is set: what is known beyond the position and the door is reported.
+  func start()
+  /// Starts the motor. `boltStopped` follows.
+  func turn(to target: BoltTarget)
+  /// Stops the motor. Where the bolt is then is reported as any other change.
+  func stop()
+  /// The lock ends, while nothing turns.
+  func end()
+  /// Answers a request from the hardware socket, or says why not.
+  func perform(_ request: HardwareRequest) throws(MechanismError)
+}
+
+extension LockMechanism {
+  var positionWord: String { SimulatedMechanism.positions.first { $0.value == position }?.word ?? "between" }
+  var doorWord: String { SimulatedMechanism.doors.first { $0.value == door }?.word ?? "open" }
+}
+
+struct MechanismError: Error, CustomStringConvertible {
+  let description: String
+}

@@ -1,0 +1,85 @@
+import Foundation
+import LockCryptography
+import LockFirmware
+import LockProtocol
+
+/// Pages of the log, for phones that read it.
+extension RecordLog {
+  /// The log's end.
+  var head: LogHead { chain.head }
+
+  /// Records in a row, from this index or from the oldest one that there is. With a count of 0 only the log's end.
+  func page(from: UInt64, count: Int) throws -> LogPage {
+    let count = min(count, LogPage.maximumCount)
+    let files = try self.files()
+    let oldest = files.first?.chain.base.index ?? chain.base.index
+    let first = head.index == 0 ? 0 : oldest + 1
+    guard count > 0, from <= head.index, head.index > 0 else {
+      return LogPage(first: first, head: head, before: head, records: [])
+    }
+    let start = max(from, oldest + 1)
+    let file = files.last { $0.chain.base.index < start } ?? PageFile(path: path, chain: chain)
+    let mark = file.chain.mark(before: start)
+    let last = min(start + UInt64(count) - 1, file.chain.head.index)
+    let records = try file.records(from: mark.index + 1, through: last)
+    let skipped = Int(start - 1 - mark.index)
+    var before = mark
+    for record in records.prefix(skipped) { before = before.followed(by: record, using: SwiftCryptography.self) }
+    return LogPage(first: first, head: head, before: before, records: Array(records.dropFirst(skipped)))
+  }
+
+  /// The files whose chain is known and without a gap up to the present one, oldest first.
+  private func files() throws -> [PageFile] {
+    var found = [PageFile(path: path, chain: chain)]
+    for older in olderFiles().reversed() {
+      guard let next = found.first, older.last >= next.chain.base.index else { break }
+      guard let chain = try olderChain(older) else { break }
+      found.insert(PageFile(path: older.path, chain: chain), at: 0)
+    }
+    return found
+  }
+
+  /// The chain of a file that was set aside. It does not change any more, so it is computed once.
+  private func olderChain(_ file: (path: String, last: UInt64)) throws -> RecordChain? {
+    if let known = olderChains[file.last] { return known }
+    let bytes = [UInt8](try Data(contentsOf: URL(fileURLWithPath: file.path), options: .alwaysMapped))
+    guard bytes.starts(with: RecordLogFormat.header),
+      let first = RecordLogFormat.record(at: 0, in: bytes),
+      let base = first.index == 1 ? .empty : beginnings.beginning(after: first.index - 1)
+    else { return nil }
+    var chain = RecordChain(base: base)
+    for number in 0..<RecordLogFormat.recordCount(ofByteCount: bytes.count) {
+      chain.append(RecordLogFormat.encoded(at: number, in: bytes))
+    }
+    guard chain.head.index == file.last else { return nil }
+    olderChains[file.last] = chain
+    return chain
+  }
+}
+
+/// One file of the log, for reading.
+private struct PageFile {
+  var path: String
+  var chain: RecordChain
+
+  /// The encoded records between these indexes. There are few.
+  func records(from: UInt64, through last: UInt64) throws -> [[UInt8]] {
+    let handle = try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
+    let offset = RecordLogFormat.offset(ofRecord: Int(from - 1 - chain.base.index))
+    try handle.seek(toOffset: UInt64(offset))
+    let count = Int(last - from + 1)
+    let bytes = [UInt8](try handle.read(upToCount: count * RecordLogFormat.entryByteCount) ?? Data())
+    guard bytes.count == count * RecordLogFormat.entryByteCount else {
+      throw RecordLogError.damaged(path: path, record: last)
+    }
+    return try (0..<count).map { number in
+      let start = number * RecordLogFormat.entryByteCount
+      let encoded = Array(bytes[start..<start + LockRecord.byteCount])
+      guard
+        bytes[(start + LockRecord.byteCount)..<(start + RecordLogFormat.entryByteCount)].elementsEqual(
+          RecordLogFormat.checkSum(encoded))
+      else { throw RecordLogError.damaged(path: path, record: from + UInt64(number)) }
+      return encoded
+    }
+  }
+}
