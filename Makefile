@@ -15,6 +15,7 @@
 # make test-disk-cut  the same on a separate file system, without a machine; needs root; minutes.
 # make docs  the documentation of both products, in .build/docs.
 # make bench  measures, and writes Benchmarks/results.
+# make bench-check  measures ratios, and fails if one got worse by a tenth.
 # make bench-vm  compares Latchkey's agent with a bleak program, on virtual machines; see Benchmarks/README.md.
 # make deb    builds the Debian packages into .build/packages.
 # make test-deb  installs, removes and purges them in Debian 12 and Debian 13; needs root.
@@ -38,7 +39,7 @@ BENCH_ARGUMENTS ?=
 # The time limit of the tests: ten times what they need.
 TEST_LIMIT_SECONDS ?= 1800
 
-.PHONY: demo test soak fuzz test-systemd vm test-air test-vm test-warp bench deb test-deb lint clean
+.PHONY: demo test soak fuzz test-systemd vm test-air test-vm test-warp bench bench-check deb test-deb lint clean
 .PHONY: docs test-outside bench-vm test-bluez test-doctor test-pairing test-power-cut test-disk-cut dependencies test-dependencies package-dependencies
 
 demo: dependencies
@@ -118,6 +119,10 @@ bench: dependencies
 	$(SWIFT) build -c release --product latchkey-bench
 	mkdir -p Benchmarks/results
 	"$$($(SWIFT) build -c release --show-bin-path)/latchkey-bench" | tee Benchmarks/results/latest.md
+
+bench-check: dependencies
+	$(SWIFT) build -c release --product latchkey-bench
+	"$$($(SWIFT) build -c release --show-bin-path)/latchkey-bench" --baseline Benchmarks/baseline.json $(BENCH_ARGUMENTS)
 
 # After `make deb`.
 bench-vm: dependencies

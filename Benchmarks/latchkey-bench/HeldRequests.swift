@@ -41,14 +41,8 @@ struct HeldRequests {
     }
   }
 
-  /// Starts with this many requests, and has a number of events happen.
-  static func carryOutEvents(holding count: Int, rounds: Int) {
-    var holder = HeldRequests(records(count), count)
-    for _ in 0..<rounds { holder.carryOutRound() }
-  }
-
-  /// The events of one round.
-  static let eventsInRound = 6
+  /// Starts with this many requests.
+  init(holding count: Int) { self.init(Self.records(count), count) }
 
   private init(_ stored: StoredState, _ count: Int) {
     system = BluetoothSystem(
@@ -65,7 +59,7 @@ struct HeldRequests {
   }
 
   /// Time passes, a link comes and goes, a request is cancelled and made again, and a signal arrives.
-  private mutating func carryOutRound() {
+  mutating func carryOutRound() {
     now = now + .seconds(1)
     carryOut(.timePassed)
     change(["Connected": .bool(true)])
@@ -134,7 +128,8 @@ struct HeldRequests {
       objects[path(number)] = [
         InterfaceName.device: [
           "Address": .string(address(number).description), "AddressType": .string("public"), "Bonded": .bool(true),
-          "Paired": .bool(true), "Connected": .bool(false), "UUIDs": .array(of: "s", [.string(service)]),
+          "Paired": .bool(true), "Trusted": .bool(true), "Connected": .bool(false),
+          "UUIDs": .array(of: "s", [.string(service)]),
         ]
       ]
     }

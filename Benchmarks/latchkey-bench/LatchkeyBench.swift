@@ -22,13 +22,26 @@ import Worlds
   @Option(help: "Only measure the decisions about this many connection requests of one app, in this process.")
   var held: Int?
 
+  @Option(help: "Only measure this many days with a departure, a kill and a return each, in this process.")
+  var days: Int?
+
+  @Option(
+    help: "Only measure ratios, and compare them with this file; the status is 1 if one got worse by a tenth.")
+  var baseline: String?
+
+  @Flag(help: "With --baseline: write the file anew.")
+  var record = false
+
   func validate() throws {
+    guard (1...100_000).contains(days ?? 1) else { throw ValidationError("--days must be from 1 to 100000") }
     guard (1...100_000).contains(held ?? 1) else { throw ValidationError("--held must be from 1 to 100000") }
     guard (1...1000).contains(relaunches) else { throw ValidationError("--relaunches must be from 1 to 1000") }
-    guard (1...4096).contains(requests) else { throw ValidationError("--requests must be from 1 to 4096") }
+    guard (1...10_000).contains(requests) else { throw ValidationError("--requests must be from 1 to 10000") }
   }
 
   func run() async throws {
+    if let baseline { return try compare(with: baseline) }
+    if let days { return print(Self.number(await HomeBenchmark.commutingDaysPerSecond(days: days))) }
     if let held {
       let figures = try HeldRequests.measure(held)
       return print(
@@ -71,6 +84,19 @@ import Worlds
       | at rest, one request held | \(Self.number(days.atRest)) |
       | a departure and an arrival with a relaunch each day | \(Self.number(days.commuting)) |
       """)
+  }
+
+  private func compare(with path: String) throws {
+    let figures = Ratios.measure { FileHandle.standardError.write(Data(($0 + "\n").utf8)) }
+    if record {
+      return try Baseline(machine: Self.machine(), date: Self.date(), figures: figures).write(path)
+    }
+    let baseline = try Baseline.read(path)
+    print(baseline.table(figures))
+    let worse = baseline.worse(figures)
+    guard !worse.isEmpty else { return }
+    print("worse by more than a tenth: " + worse.map(\.name).joined(separator: "; "))
+    throw ExitCode(1)
   }
 
   private static func row(_ requests: Int, _ rest: Benchmark.Rest) -> String {
