@@ -55,7 +55,8 @@ struct BleakTests {
     func facts(_ name: String) -> [Step] { steps.filter { $0.step == name } }
     #expect(
       facts("paired and connected").first?.characteristics == [
-        Lock.offer: ["notify", "read"], Lock.command: ["write"], Lock.answer: ["notify"],
+        Lock.offer: ["notify", "read"], Lock.command: ["write"], Lock.answer: ["notify"], Lock.request: ["write"],
+        Lock.reply: ["notify"],
       ])
     // 32 bytes, and new for every link.
     let offers = ["notified", "read", "connected again"].flatMap { facts($0).compactMap(\.value) }

@@ -7,6 +7,8 @@ enum Lock {
   static let offer = "33818d1d-5751-4a1b-9838-98ab845634f9"
   static let command = "91cf470b-0c9c-4243-b5a9-37212bdd4ee8"
   static let answer = "d40ff2ee-283e-41ef-92a2-4d0b4638abd6"
+  static let request = "1dc41928-00ef-428a-9998-5bb18df99102"
+  static let reply = "7887665d-c151-49e1-b130-15a2ed43dcf0"
   /// The length of a Command.
   static let commandByteCount = 106
 }
