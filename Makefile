@@ -13,6 +13,7 @@
 # make test-doctor  `latchkey doctor` on two virtual machines: the faults that are made are named, and mended by its commands.
 # make test-power-cut  cuts a machine's power 30 times, right after answers; half an hour.
 # make test-disk-cut  the same on a separate file system, without a machine; needs root; minutes.
+# make firmware  cross-compiles the lock's firmware for a Cortex-M4, reports its sizes, and runs it in QEMU; minutes.
 # make docs  the documentation of both products, in .build/docs.
 # make bench  measures, and writes Benchmarks/results.
 # make bench-check  measures ratios, and fails if one got worse by a tenth.
@@ -40,7 +41,7 @@ BENCH_ARGUMENTS ?=
 TEST_LIMIT_SECONDS ?= 1800
 
 .PHONY: demo test soak fuzz test-systemd vm test-air test-vm test-warp bench bench-check deb test-deb lint clean
-.PHONY: docs test-outside bench-vm test-bluez test-doctor test-pairing test-power-cut test-disk-cut dependencies test-dependencies package-dependencies
+.PHONY: firmware docs test-outside bench-vm test-bluez test-doctor test-pairing test-power-cut test-disk-cut dependencies test-dependencies package-dependencies
 
 demo: dependencies
 	$(SWIFT) build -c release --product latchkeyd
@@ -137,6 +138,9 @@ test-deb: package-dependencies test-dependencies
 	scripts/test-packages
 	scripts/with-systemd --bind $(CURDIR)/.build/packages:/packages --bind $(CURDIR)/scripts:/scripts -- \
 	  /scripts/test-packages.booted
+
+firmware: test-dependencies
+	scripts/firmware
 
 lint:
 	$(SWIFT) format lint --strict -r Sources Tests Benchmarks Examples lockfirmware-sim Package.swift

@@ -151,6 +151,7 @@ let package = Package(
     library("AgentQuestions"),
     library("HomePolicy", ["TimeTypes"]),
     library("LockFirmware", ["LockProtocol"], path: "lockfirmware-sim/Sources/LockFirmware"),
+    library("LockScript", ["LockFirmware", "LockProtocol"], path: "lockfirmware-sim/Sources/LockScript"),
 
     // Machines and their processes, and the scenarios that run on them and are checked.
     library(
@@ -323,6 +324,7 @@ let package = Package(
         "DurableFiles", "LockFirmware", "ProcessTesting", "RandomTesting", "LockProtocol", "LockCryptography",
         "HomePolicy", "latchkey", "latchkey-lock", "TimeTypes", crypto, log,
       ], resources: [.copy("Files")], excluding: ["Drivers"]),
+    tests("BoardTests", ["LockScript", "LockProtocol", "LockCryptography", "ProcessTesting", crypto]),
     tests(
       "HomePolicyTests",
       ["HomePolicy", "RandomTesting", "latchkey-agent", "LockProtocol", "TimeTypes", "LatchkeyVersion", log],

@@ -58,6 +58,9 @@ if [ "${1:-}" = tests ]; then
   # For a machine over ssh, on loopback. The tests start their own server.
   need openssh-client '/usr/bin/ssh'
   need openssh-server '/usr/sbin/sshd'
+  # For the firmware on a board.
+  need qemu-system-arm '/usr/bin/qemu-system-arm'
+  need gcc-arm-none-eabi '/usr/bin/arm-none-eabi-gcc'
   # For the machine that the tests boot.
   need systemd '/usr/lib/systemd/systemd' '/lib/systemd/systemd'
   need polkitd '/usr/lib/polkit-1/polkitd' '/usr/libexec/polkitd'
