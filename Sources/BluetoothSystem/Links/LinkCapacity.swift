@@ -9,7 +9,7 @@ import TimeTypes
 /// until the MTU is agreed on, notifications are cut to 18 bytes and a longer write ends after its first piece, with
 /// success. bluetoothd announces neither of these moments. It shows them, though: `GattCharacteristic1.MTU` is missing,
 /// then 23, then what was agreed on. So whatever can't go yet waits, and while something waits, the system asks.
-struct LinkCapacity: Sendable {
+struct LinkCapacity: Sendable, Equatable {
   /// When the link came up.
   let since: Instant
   /// When to ask next; `nil` if nothing waits for the answer, or it is on its way.
@@ -87,7 +87,8 @@ extension BluetoothSystem {
 
   /// Asks bluetoothd how far the links are for which something waits, and ends what is known.
   mutating func reconcileCapacities() {
-    for peer in capacities.keys.sorted() {
+    for peer in changedPeers().sorted() {
+      guard let capacity = capacities[peer] else { continue }
       guard let device = bluez.device(peer), device.isConnected else {
         capacities[peer] = nil
         continue
@@ -102,15 +103,20 @@ extension BluetoothSystem {
       guard device.isResolved else {
         let isHeld = heldUpdates.waits(for: peer)
         let isNeeded = characteristic != nil && (isHeld || operationWaitsForLink(peer))
-        if capacities[peer]?.ask(isNeeded: isNeeded, isHeld: isHeld, at: now) == true, let characteristic {
-          askForMTU(characteristic, peer)
-        }
+        var next = capacity
+        let asks = next.ask(isNeeded: isNeeded, isHeld: isHeld, at: now)
+        // What has not changed is not written, because whatever is written is looked at again.
+        if next != capacity { capacities[peer] = next }
+        if asks, let characteristic { askForMTU(characteristic, peer) }
         continue
       }
       // The first exchange of every link is over by now. Without an attribute there is nothing to ask.
-      if let characteristic, peers[peer] != nil, capacities[peer]?.askLast() == true {
+      var last = capacity
+      let asksLast = characteristic != nil && peers[peer] != nil && last.askLast()
+      if last != capacity { capacities[peer] = last }
+      if asksLast, let characteristic {
         askForMTU(characteristic, peer)
-      } else if characteristic == nil || peers[peer] == nil || capacities[peer]?.isDone == true {
+      } else if characteristic == nil || peers[peer] == nil || capacity.isDone {
         capacities[peer] = nil
         if let mtu = device.linkMTU { linkCarries(mtu, peer) }
       }

@@ -50,6 +50,7 @@ extension BluetoothSystem {
     let update = HeldUpdates.Update(
       path: path, value: value, receivers: meant.filter { bluez.device($0)?.isConnected == true })
     heldUpdates.add(update, of: key)
+    changes.add(update.receivers)
     sendHeldUpdates(of: key)
   }
 
