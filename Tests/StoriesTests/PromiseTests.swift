@@ -47,6 +47,21 @@ struct PromiseTests {
     #expect(result.kept, "\(result.reason)")
   }
 
+  @Test("L8: a lock that stays open for a phone that stays breaks no promise, and one that stays open for nobody does")
+  func somebodyStays() throws {
+    var entries = Self.dead.without(Recorded.Lock.boltMoved)
+    let left = try #require(entries.firstIndex { $0.isMark(.ownerLeft) })
+    func phone2(_ event: Recorded.Agent, after nanoseconds: Int64) -> JournalEntry {
+      JournalEntry(
+        t: entries[left].t + nanoseconds, wall: entries[left].wall + nanoseconds, machine: "phone2",
+        process: Recorded.agent, pid: 7, level: "info", event: event.rawValue, message: "", fields: [:])
+    }
+    entries.insert(phone2(.statusAnswered, after: 0), at: left)
+    #expect(try judge("locked-on-leaving", evidence(entries)).judgement == .notJudged)
+    entries.insert(phone2(.didDisconnect, after: 1), at: left + 2)
+    #expect(try judge("locked-on-leaving", evidence(entries)).judgement == .broken)
+  }
+
   @Test("H1: every promise can break, and no two have one name")
   func complete() {
     let names = Promise.all.map(\.name)

@@ -46,6 +46,9 @@ enum LeavingPromises {
       if let locked = hand.first(where: { $0[.to] == "locked" }) {
         return evidence.neverJudged("a hand had locked the bolt before the lock did", [left, locked])
       }
+      if let machine = stayed(evidence, absence) {
+        return evidence.neverJudged("\(machine) stayed: the lock locks behind the last phone that leaves", [left])
+      }
       return evidence.missing(
         "the bolt did not lock while the owner was away", since: absence.departure, moves.isEmpty ? [left] : moves)
     }
@@ -57,6 +60,21 @@ enum LeavingPromises {
       return .broken("the bolt moved \(moves.count) times while the owner was away", moves)
     }
     return .kept("locked \(elapsed(from: left, to: first)) after leaving", [first])
+  }
+
+  /// A machine whose phone had proven itself to the lock before, and kept its link all the time.
+  private static func stayed(_ evidence: Evidence, _ absence: Absence) -> String? {
+    let proofs = evidence.all(in: 0..<absence.departure) {
+      $0.machine != absence.phone
+        && ($0.isAgent(.statusAnswered) || $0.isAgent(.unlockAnswered) || $0.isAgent(.lockAnswered))
+    }
+    return proofs.map(\.machine).first { machine in
+      // Programs of real machines do not record links.
+      evidence.isLinked(machine, before: absence.departure) != false
+        && evidence.all(in: absence.away) {
+          ($0.isLink(.linkDown) && $0[.central] == machine) || ($0.isAgent(.didDisconnect) && $0.machine == machine)
+        }.isEmpty
+    }
   }
 
   private static func linkLost(_ evidence: Evidence, _ absence: Absence) -> Finding {
