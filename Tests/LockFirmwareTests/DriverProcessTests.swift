@@ -71,8 +71,9 @@ import Testing
   func misbehaves(_ way: String, _ reason: String) async throws {
     let lock = try await Lock()
     let process = try await lock.startMisbehaving(way)
-    let before = try await process.hear("alarm.cleared alarm=mechanismFailed")
-    #expect(before.contains(reason))
+    // On a busy machine a driver may be too late at the start already; that alarm is over before this one.
+    let until = try await process.hear(reason)
+    let before = until + (try await process.hear("alarm.cleared alarm=mechanismFailed"))
     #expect(before.contains("alarm.raised alarm=mechanismFailed"))
     #expect(!before.contains("bolt.moved cause=relock"), "nothing said that it was locked")
     try await process.hear("bolt.moved cause=relock")

@@ -19,6 +19,7 @@ struct NoAnswer: Error {
     "There is no link to the lock: come nearer, and check that Bluetooth is on there and here.")
   static let linkLost = NoAnswer("The link to the lock was lost before it answered.")
   static let silent = NoAnswer("The lock did not answer; try again.")
+  static let refused = NoAnswer("The lock refused what was asked; try again.")
   static let olderLock = NoAnswer("This lock has an older firmware, which does not answer that.")
 }
 
@@ -118,13 +119,26 @@ struct NoAnswer: Error {
     let argument = Data((action.argument ?? "{}").utf8)
     switch AgentQuestion(rawValue: action.name) {
     case .lock: return try json(await lock(read(DoorQuestion.self, argument)))
-    case .door: return try json(await door(read(DoorQuestion.self, argument)))
-    case .log: return try json(await log(read(LogQuestion.self, argument)))
+    case .door:
+      let question = try read(DoorQuestion.self, argument)
+      return try json(await askingTwice { try await self.door(question) })
+    case .log:
+      let question = try read(LogQuestion.self, argument)
+      return try json(await askingTwice { try await self.log(question) })
     case .invite: return try json(await invite(read(InviteQuestion.self, argument)))
     case .guests: return try json(guests(read(DoorQuestion.self, argument)))
     case .revoke: return try json(await revoke(read(RevokeQuestion.self, argument)))
     case .carry: return try json(await carry(read(CarryQuestion.self, argument)))
     case .unlock, .accept, .guestKey, nil: throw NoAnswer("The agent knows no \"\(action.name)\".")
+    }
+  }
+
+  /// The lock refuses a question of a conversation that is over, as after a restart or another command. Then another
+  /// conversation may begin, once, for what only reads.
+  private func askingTwice<Answer>(_ ask: () async throws -> Answer) async throws -> Answer {
+    do { return try await ask() } catch let error as NoAnswer where error.reason == NoAnswer.refused.reason {
+      conversation = nil
+      return try await ask()
     }
   }
 
@@ -222,7 +236,7 @@ struct NoAnswer: Error {
     replying = nil
   }
 
-  func requestFailed() { fail(NoAnswer("The lock refused what was asked; try again.")) }
+  func requestFailed() { fail(NoAnswer.refused) }
 
   func linkDown() {
     isClockChecked = false
