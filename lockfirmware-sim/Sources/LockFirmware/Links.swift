@@ -142,7 +142,7 @@ extension LockFirmware {
     forgetOtherLinks(of: phone, than: central)
     effects.append(.respond(central, isAccepted: true))
     effects.append(.note(.commandAccepted(central, command)))
-    execute(command, from: phone)
+    execute(command, from: phone, grant)
   }
 
   /// An authentic grant does not allow the command. The guest learns why; as far as the lock is concerned, nobody has come.
@@ -150,7 +150,8 @@ extension LockFirmware {
     _ command: LockCommand, of grant: Grant, _ refusal: LockResult, _ session: LockSession<Cryptography>, on index: Int
   ) {
     let central = links[index].central
-    // Each refusal is a record, so a guest who goes on is made to wait.
+    // Each refusal is a record, so a guest who goes on is made to wait, also one whose commands were accepted before.
+    if failures.distrust(central) { effects.append(.storeTrusted(failures.trusted)) }
     failures.fail(central, at: now)
     let key = OperationMemory.Key(phone: grant.phone, operation: command.operation)
     links[index].offered = nil

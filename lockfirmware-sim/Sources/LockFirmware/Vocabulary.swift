@@ -70,7 +70,7 @@ package struct LockConfiguration: Sendable {
   /// Whether this door is the only way out. If so, its sensor shows which phones have not left.
   package var isOnlyWayOut = true
   /// Whether the bolt is thrown when any phone leaves. Otherwise it is when the last one that has proven its key has left.
-  package var locksOnAnyDeparture = true
+  package var locksOnAnyDeparture = false
   /// How long after an authenticated phone's link is lost the bolt is thrown, if the door is shut.
   package var leavingDelayMilliseconds = defaultLeavingDelayMilliseconds
   package static let defaultLeavingDelayMilliseconds: Int64 = 10_000
@@ -207,8 +207,9 @@ package enum LockEffect: Equatable, Sendable {
   case stopBolt
   /// Keep this mode for the next start, durably.
   case storeMode(OperatingMode)
-  /// Factory reset: forget every phone, durably.
-  case forgetPhones
+  /// Factory reset: forget every phone, durably. If that fails, the record (by its index) says at the next start that it is
+  /// still to be done.
+  case forgetPhones(record: UInt64)
   /// For observers; nothing depends on it.
   case note(LockNote)
 }
