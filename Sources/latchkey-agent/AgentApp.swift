@@ -16,9 +16,9 @@ final class AgentApp: @unchecked Sendable {
   let name: String
   /// Where everything about this door is stored.
   let folder: String
-  private let keys: PhoneKeys
+  private var keys: PhoneKeys
   /// A guest's; an owner has none.
-  let grant: Grant?
+  private(set) var grant: Grant?
   private let store: AgentStore
   private let boot: String
   private let time: any TimeSource
@@ -62,6 +62,12 @@ final class AgentApp: @unchecked Sendable {
   func start() {
     alarm = time.makeAlarm { [weak self] in DispatchQueue.main.async { self?.happens(.timePassed) } }
     radio = AgentCentral(self, restoreIdentifier: restoreIdentifier, time: time, logger: logger)
+  }
+
+  /// A new invitation for the same lock replaces the last one.
+  func renew(_ door: DoorKeys) {
+    keys = door.keys
+    grant = door.grant
   }
 
   // MARK: Owner
