@@ -212,8 +212,8 @@ let package = Package(
       "latchkey",
       [
         "Stories", "StoryPresentation", "Worlds", "MachinePresentation", "MachineSetup", "MachineDiagnosis",
-        "AgentQuestions", "LockCryptography", "LatchkeyVersion", "AppLink", "AppLinkBus", "BusValue", "ConsoleOutput",
-        "SystemBus",
+        "AgentQuestions", "CoreBluetooth", "LockProtocol", "LockCryptography", "LatchkeyVersion", "AppLink",
+        "AppLinkBus", "BusValue", "ConsoleOutput", "SystemBus",
         "Threads",
         "TimeTypes", arguments, system,
       ]),

@@ -27,6 +27,6 @@ struct LatchkeyCommand: ParsableCommand {
       LeaveCommand.self, QuitCommand.self, ReclaimCommand.self, AllowCommand.self, BluetoothCommand.self,
       StatusCommand.self, WatchCommand.self, WakesCommand.self, AlertsCommand.self, PairCommand.self,
       PairingsCommand.self, DoctorCommand.self,
-      GuardCommand.self,
+      GuardCommand.self, BurglarCommand.self,
     ])
 }

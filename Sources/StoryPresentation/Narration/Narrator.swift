@@ -50,8 +50,8 @@ package struct Narrator: Sendable {
     case .ownerLeft, .ownerReturned, .moved:
       toldApproach.remove(entry.machine)
       return entry.deed(.person, entry.message)
-    case .appOpened, .appLeft, .appQuit, .appReclaimed, .userUnlocked, .appKilled, .appHung, .appContinued,
-      .daemonKilled, .machineDown, .machineUp, .fault:
+    case .appOpened, .appLeft, .appQuit, .appReclaimed, .userUnlocked, .userAsked, .userAnswered, .appKilled, .appHung,
+      .appContinued, .daemonKilled, .machineDown, .machineUp, .fault:
       return entry.deed(.person, entry.message)
     }
   }

@@ -152,7 +152,9 @@ extension LockFirmware {
   mutating func told(_ asked: Asked) {
     effects.append(.note(.accessChanged))
     reply(asked, .done)
-    // Who was revoked is nobody any more.
+    // Who was revoked is nobody any more, and waits like a stranger.
+    let revoked = failures.trusted.map(\.phone).filter { isRevoked(phone: $0) }
+    if failures.distrust(phones: revoked) { effects.append(.storeTrusted(failures.trusted)) }
     for index in links.indices {
       guard let phone = links[index].phone, isRevoked(phone, links[index].grant) else { continue }
       links[index].phone = nil
