@@ -244,7 +244,7 @@ final class AgentApp: @unchecked Sendable {
       self.command = nil
       lockIsProven()
       tell(answer, to: command)
-      reports.answered(answer, because: policy.state.opening?.because)
+      reports.answered(answer, to: command.kind, because: policy.state.opening?.because)
       happens(.answered(HomeAnswer(answer), bolt: HomeBolt(answer.lockState)))
       MainActor.assumeIsolated { desk.lockIsHere() }
     } catch {
