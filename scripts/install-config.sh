@@ -25,9 +25,11 @@ put polkit/50-latchkey.rules usr/share/polkit-1/rules.d/50-latchkey.rules
 for app in org.latchkey.agent org.latchkey.lock; do
   put "apps/$app/Info.plist" "usr/share/latchkey/apps/$app/Info.plist"
 done
-for driver in simulated-bolt raspberry-pi-bolt latchkey_driver.py; do
-  install -D -m 0755 "$config/../lockfirmware-sim/drivers/$driver" "$root/usr/share/latchkey/drivers/$driver"
+drivers=$config/../lockfirmware-sim/drivers
+for driver in simulated-bolt raspberry-pi-bolt; do
+  install -D -m 0755 "$drivers/$driver" "$root/usr/share/latchkey/drivers/$driver"
 done
+install -D -m 0644 "$drivers/latchkey_driver.py" "$root/usr/share/latchkey/drivers/latchkey_driver.py"
 for scenario in "$config"/scenarios/*.yaml; do
   put "scenarios/${scenario##*/}" "usr/share/latchkey/scenarios/${scenario##*/}"
 done

@@ -103,9 +103,14 @@ package final class AppLinkServer: Sendable {
     session.withLock { $0 }?.reply(to: token, result)
   }
 
+  /// Answers a query. An app to which the answer is `notAttached` may attach again: the system has forgotten its link, for
+  /// example because the process that the system itself had started for it has ended.
   package func reply(to token: QueryToken, _ result: Result<QueryReply, AppLinkError>) {
-    session.withLock { $0 }?.reply(
-      to: token.call, result.map { [$0.busValue] }.mapError { BusError($0) })
+    let session = session.withLock { $0 }
+    if case .failure(let error) = result, error.code == .notAttached {
+      session?.cutOff(AppConnection(name: token.call.sender))
+    }
+    session?.reply(to: token.call, result.map { [$0.busValue] }.mapError { BusError($0) })
   }
 
   /// Answers the user: with the status if it was asked for, otherwise with `nil`.

@@ -80,6 +80,10 @@ actor AppLinkServerSession {
     bus.enqueue { _ in self.assumeIsolated { $0.finishAttach(token, result) } }
   }
 
+  nonisolated func cutOff(_ connection: AppConnection) {
+    bus.enqueue { _ in self.assumeIsolated { $0.detached(connection) } }
+  }
+
   nonisolated func handled(_ connection: AppConnection) {
     bus.enqueue { _ in self.assumeIsolated { $0.finishOldest(of: connection) } }
   }

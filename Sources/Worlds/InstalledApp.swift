@@ -83,7 +83,7 @@ extension InstalledApp {
     return InstalledApp(
       name: name, bundleIdentifier: identifier, executable: "latchkey-\(name)",
       // Strings and truth values always have a form as a property list.
-      propertyList: (try? PropertyListSerialization.data(fromPropertyList: keys, format: .xml, options: 0)) ?? Data(),
+      propertyList: (try? WrittenPropertyList.data(keys)) ?? Data(),
       unit: "latchkey-\(name).service", isDescribed: false)
   }
 }

@@ -15,8 +15,10 @@ struct DoorReports {
 
   mutating func linkDown() { tell("out of reach") }
 
-  /// - Parameter because: why the door was to be opened, if it was.
-  mutating func answered(_ answer: LockAnswer, because reason: OpeningReason?) {
+  /// - Parameters:
+  ///   - command: what the lock was asked.
+  ///   - because: why the door was to be opened, if it was.
+  mutating func answered(_ answer: LockAnswer, to command: HomeCommand, because reason: OpeningReason?) {
     let bolt =
       switch answer.lockState {
       case .locked: "locked"
@@ -28,20 +30,23 @@ struct DoorReports {
     UserReport.state(state, of: subject)
     // Without an operation, the agent only said that it is there.
     guard answer.operation != 0 else { return }
+    let isLocking = command == .lock
+    let not = isLocking ? "not locked" : "not unlocked"
     switch answer.result {
+    case .done where isLocking: UserReport.movement("locked, as you asked", of: subject)
     case .done:
       UserReport.movement(reason == .word ? "unlocked, as you asked" : "unlocked, because you came", of: subject)
     case .notNeeded, .unknownOperation: break
-    case .failed: UserReport.movement("not unlocked: its bolt did not move", of: subject)
-    case .doorOpen: UserReport.movement("not unlocked: the door is open", of: subject)
-    case .busy: UserReport.movement("not unlocked: the lock is busy", of: subject)
-    case .somebodyInside: UserReport.movement("not unlocked: somebody inside has locked it", of: subject)
-    case .insufficientBattery: UserReport.movement("not unlocked: its battery is empty", of: subject)
-    case .restricted: UserReport.movement("not unlocked: its mode does not allow it", of: subject)
+    case .failed: UserReport.movement("\(not): its bolt did not move", of: subject)
+    case .doorOpen: UserReport.movement("\(not): the door is open", of: subject)
+    case .busy: UserReport.movement("\(not): the lock is busy", of: subject)
+    case .somebodyInside: UserReport.movement("\(not): somebody inside has locked it", of: subject)
+    case .insufficientBattery: UserReport.movement("\(not): its battery is empty", of: subject)
+    case .restricted: UserReport.movement("\(not): its mode does not allow it", of: subject)
     case .outsideSchedule, .expired, .revoked, .usedUp, .clockUnknown, .notPermitted:
-      UserReport.movement("not unlocked: \(answer.result.refusal)", of: subject)
+      UserReport.movement("\(not): \(answer.result.refusal)", of: subject)
     case .lockedAtHome:
-      UserReport.movement("not unlocked: somebody was at home when it was locked", of: subject)
+      UserReport.movement("\(not): somebody was at home when it was locked", of: subject)
     }
   }
 

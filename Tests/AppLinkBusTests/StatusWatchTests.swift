@@ -76,7 +76,16 @@ struct StatusWatchTests {
       _ = try await reply
     }
     try await ask(.watchStatus)
+    // Its answer is sent after the changes, so they can't come after the next question.
+    async let other = watcher.call(ControlCall.call(.setBluetooth(on: true)))
+    let asked = try await system.events.next()
+    guard case .control(.setBluetooth, _, let token) = asked else {
+      Issue.record("not the other question: \(asked)")
+      return
+    }
     for number in UInt64(1)...5 { system.server.statusChanged(number) }
+    system.server.reply(to: token, .success(nil))
+    _ = try await other
     try await ask(.status)
     system.server.statusChanged(6)
     #expect(try await signals.next() == 1)

@@ -36,6 +36,11 @@ struct DoorCommandTests {
     let locked = try await home.latchkey("alice", "lock", "--json")
     let bolt = try read(BoltAnswer.self, locked)
     #expect(bolt == BoltAnswer(door: "door", bolt: "locked", position: "shut", result: "done"))
+    let status = try await home.latchkey("alice", "status").output
+    let told = status.split(separator: "\n").filter { $0.contains("  Door: ") }.map {
+      $0.split(separator: ": ").dropFirst().joined(separator: ": ")
+    }
+    #expect(told == ["locked, as you asked", "not locked: the door is open", "unlocked, as you asked"], "\(status)")
     let again = try await home.latchkey("alice", "lock", "door")
     #expect(again.status == 0 && again.output == "The door was locked already.\n", "\(again)")
     let unknown = try await home.latchkey("alice", "lock", "shed")

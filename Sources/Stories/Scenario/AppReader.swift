@@ -111,7 +111,7 @@ struct AppReader {
   }
 
   private func data(_ keys: [String: Any], _ reader: MappingReader) throws(ScenarioError) -> Data {
-    do { return try PropertyListSerialization.data(fromPropertyList: keys, format: .binary, options: 0) } catch {
+    do { return try WrittenPropertyList.data(keys) } catch {
       throw reader.error("its Info.plist has a value that a property list can't have", at: "info plist")
     }
   }

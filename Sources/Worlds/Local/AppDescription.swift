@@ -35,9 +35,9 @@ struct AppDescription {
     if app.clock == .machine { variables["LATCHKEY_CLOCK"] = "" }
     keys["LSEnvironment"] = variables.isEmpty ? nil : variables
     do {
-      return try PropertyListSerialization.data(fromPropertyList: keys, format: .xml, options: 0)
+      return try WrittenPropertyList.data(keys)
     } catch {
-      throw WorldError("the Info.plist of the app '\(app.name)' can't be written: \(error.localizedDescription)")
+      throw WorldError("the Info.plist of the app '\(app.name)' can't be written: \(error)")
     }
   }
 

@@ -86,6 +86,8 @@ package struct LockConfiguration: Sendable {
   package var offerRepeatMilliseconds: Int64 = 10_000
   /// How many times that happens on one link: for a quarter of an hour, as long as a phone's approach may take.
   package var offerRepeatCount = 90
+  /// Whether the radio notifies one central alone. bluetoothd notifies every subscriber.
+  package var notifiesOneAlone = false
   /// The longest time for a turn of the bolt. After that the bolt counts as jammed.
   package var turnTimeoutMilliseconds: Int64 = 5_000
   /// How long the lock waits before it tries again to lock by itself, after a failure.
@@ -181,8 +183,9 @@ package enum LockEvent: Equatable, Sendable {
 
 /// What a lock wants done.
 package enum LockEffect: Equatable, Sendable {
-  /// Notify this central of its Offer.
-  case sendOffer(CentralIdentifier, [UInt8])
+  /// Notify this central of its Offer with each of these values, in order. They replace what still waits of earlier ones. If
+  /// the radio can't notify one central alone, all of them hear it.
+  case sendOffer(CentralIdentifier, [[UInt8]])
   /// Answer this central's read of its Offer. `nil` means refusal.
   case answerRead(CentralIdentifier, [UInt8]?)
   /// Answer this central's write: accepted or refused.

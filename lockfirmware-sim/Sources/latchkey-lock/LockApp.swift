@@ -128,7 +128,7 @@ final class LockApp: @unchecked Sendable {
 
   private func perform(_ effect: LockEffect) {
     switch effect {
-    case .sendOffer(let central, let offer): radio?.sendOffer(offer, to: central)
+    case .sendOffer(let central, let values): radio?.sendOffer(values, to: central)
     case .sendAnswer(let central, let answer): radio?.sendAnswer(answer, to: central)
     case .sendReply(let central, let tag, let message): radio?.sendReply(message, tag: tag, to: central)
     case .readLog(let question):

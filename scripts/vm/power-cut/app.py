@@ -20,10 +20,17 @@ class App:
 
     def __init__(self) -> None:
         dbus.mainloop.glib.DBusGMainLoop(set_as_default=True)
-        self.bus = dbus.SystemBus(private=True)
-        self.bus.set_exit_on_disconnect(False)
         self.loop = GLib.MainContext.default()
         self.events: list[tuple[str, tuple[Any, ...]]] = []
+        self.follows_bluetooth = False
+        self.operation = 0
+        self.connect()
+
+    def connect(self) -> None:
+        self.bus = dbus.SystemBus(private=True)
+        self.bus.set_exit_on_disconnect(False)
+        if self.follows_bluetooth:
+            self.follow_bluetooth()
         self.bus.add_signal_receiver(
             lambda *arguments, member: self.events.append((member, arguments)),
             dbus_interface="org.latchkey.System1", member_keyword="member",
@@ -32,7 +39,6 @@ class App:
             self.bus.get_object("org.latchkey.System1", "/org/latchkey/System1", introspect=False),
             "org.latchkey.System1",
         )
-        self.operation = 0
 
     def call(self, name: str, *arguments: Any) -> Any:
         method = self.system.get_dbus_method(name)
@@ -42,9 +48,11 @@ class App:
             if problem.get_dbus_name() != "org.latchkey.Error.NotAttached":
                 raise
         # The system has just launched the app for an event. The launched program is /bin/true, and the system takes
-        # its exit for ours.
+        # its exit for ours. A latchkeyd that has not noticed that our connection is over needs a new one.
+        self.bus.close()
+        self.connect()
         self.attach()
-        return method(*arguments, timeout=120)
+        return self.system.get_dbus_method(name)(*arguments, timeout=120)
 
     def wait(self, *names: str, seconds: float = 180, operation: int | None = None) -> tuple[Any, ...]:
         """Returns the first event, old or new, with one of these names; with `operation`, the end of this operation."""
@@ -80,7 +88,17 @@ class App:
         return dropped
 
     def attach(self) -> None:
-        self.call("Attach", dbus.UInt32(1), APP, dbus.Array([], signature="t"))
+        deadline = time.monotonic() + 60
+        while True:
+            try:
+                self.call("Attach", dbus.UInt32(1), APP, dbus.Array([], signature="t"))
+                break
+            except dbus.DBusException as problem:
+                # The launched program is just ending, or our earlier connection is.
+                passing = ("org.latchkey.Error.NotThatApp", "org.latchkey.Error.AlreadyAttached")
+                if problem.get_dbus_name() not in passing or time.monotonic() > deadline:
+                    raise
+            self.await_more(time.monotonic() + 1)
         self.call("CreateManager", dbus.UInt32(CENTRAL), "central", ["promises.central"])
         self.call("CreateManager", dbus.UInt32(PERIPHERAL), "peripheral", ["promises.peripheral"])
 
@@ -115,6 +133,7 @@ class App:
 
     def follow_bluetooth(self) -> None:
         """From now on `await_more` returns at each change of one of bluetoothd's devices."""
+        self.follows_bluetooth = True
         self.bus.add_signal_receiver(
             lambda *_: None, signal_name="PropertiesChanged", dbus_interface="org.freedesktop.DBus.Properties",
             arg0="org.bluez.Device1",
