@@ -129,6 +129,9 @@ struct StepReader {
       return .lock(
         machine: machine, .resetButton(isPressed: try reader.flag("to", whenTrue: "pressed", whenFalse: "released")))
     },
+    Kind(name: "lock enrolment") { (step) throws(ScenarioError) in
+      .lock(machine: try step.machine().name, .enrolmentButton)
+    },
     Kind(name: "malformed advertisement") { (step) throws(ScenarioError) in
       try step.fault(.malformedAdvertisement)
     },
