@@ -138,7 +138,7 @@ final class EnrolmentRadio: NSObject, CBCentralManagerDelegate, CBPeripheralDele
   func centralManagerDidUpdateState(_ central: CBCentralManager) {
     guard !isDone else { return }
     switch central.state {
-    case .poweredOn: central.scanForPeripherals(withServices: [AgentCentral.serviceUUID], options: nil)
+    case .poweredOn: central.scanForPeripherals(withServices: [LockCharacteristics.serviceUUID], options: nil)
     case .unknown, .resetting: break
     default: finish(.failure(NoAnswer("Bluetooth is off, or this app may not use it: latchkey status.")))
     }
@@ -182,7 +182,7 @@ final class EnrolmentRadio: NSObject, CBCentralManagerDelegate, CBPeripheralDele
 
   func centralManager(_ central: CBCentralManager, didConnect peripheral: CBPeripheral) {
     guard !isDone, peripheral == current else { return }
-    peripheral.discoverServices([AgentCentral.serviceUUID])
+    peripheral.discoverServices([LockCharacteristics.serviceUUID])
   }
 
   func centralManager(_ central: CBCentralManager, didFailToConnect peripheral: CBPeripheral, error: (any Error)?) {
@@ -199,7 +199,7 @@ final class EnrolmentRadio: NSObject, CBCentralManagerDelegate, CBPeripheralDele
 
   func peripheral(_ peripheral: CBPeripheral, didDiscoverServices error: (any Error)?) {
     guard !isDone, peripheral == current else { return }
-    guard let service = peripheral.services?.first(where: { $0.uuid == AgentCentral.serviceUUID }) else {
+    guard let service = peripheral.services?.first(where: { $0.uuid == LockCharacteristics.serviceUUID }) else {
       return endAttempt(nil)
     }
     peripheral.discoverCharacteristics([Self.enrolmentUUID], for: service)
