@@ -94,7 +94,7 @@ extension LockFirmware {
 
   /// Who else hears what is notified.
   private func isAlone(_ index: Int) -> Bool {
-    configuration.notifiesOneAlone || links.count(where: \.isSubscribed) == 1
+    configuration.notifiesOneAlone || links.count(where: { $0.isSubscribed }) == 1
   }
 
   /// The values that carry an offer, or `nil` if the phone must read it, because others would hear it and the lock can't
