@@ -197,7 +197,8 @@ package final class ScenarioRun {
       fingerprint: whole.map { .init(digest: $0.text, events: $0.events) }, virtualSeconds: world.now.seconds,
       wallSeconds: wall,
       beganAt: chronicle.beginning, stage: scenario.machines.map { Report.StageMachine($0) },
-      rangeMetres: world is LocalWorld ? scenario.radio.clearRange : nil, damagedLines: world.damagedLines)
+      rangeMetres: world is LocalWorld ? scenario.radio.clearRange : nil, damagedLines: world.damagedLines,
+      energy: world is LocalWorld ? EnergyUse.of(chronicle.inOrder()) : nil)
   }
 
   private func tell(_ chapter: Chapter) throws {

@@ -39,6 +39,8 @@ package struct Report: Sendable, Codable {
   package var rangeMetres: Double?
   /// Lines of the journal that could not be read.
   package var damagedLines: Int
+  /// What it cost each machine; `nil` in reports of earlier versions, and on machines.
+  package var energy: [EnergyUse]?
 
   /// What every version of the format has.
   package struct Version: Decodable {

@@ -120,6 +120,21 @@ package struct TimelineScreen: Sendable {
   package var lines: [String] {
     let times = report.journals == nil ? "virtual time, wall time" : "since the story began, the same in seconds"
     return ["", "Timeline (\(times), where, who, what)", ""]
-      + report.timeline.map { Terminal.printable($0.line(since: report.beganAt)) }
+      + report.timeline.map { Terminal.printable($0.line(since: report.beganAt)) } + energy
+  }
+
+  /// What a day of the story cost each machine.
+  private var energy: [String] {
+    guard let energy = report.energy, !energy.isEmpty else { return [] }
+    return ["", "Energy a day (the radio's time is computed: docs/arrival.md)", ""]
+      + energy.map { use in
+        let days = max(use.seconds / 86_400, 1.0 / 86_400)
+        func text(_ seconds: Double) -> String { DurationText.format(.nanoseconds(Int64(seconds / days * 1e9))) }
+        return "\(Terminal.printable(use.machine)): woken \((Double(use.wakes) / days * 10).rounded() / 10) times, "
+          + "for \(text(use.awakeSeconds)); radio on \(text(use.radioSeconds)): "
+          + "waiting for a link \(text(use.scanSeconds * EnergyUse.scanShare)), "
+          + "linked \(text(use.linkSeconds * EnergyUse.linkShare)), "
+          + "advertising \(text(use.advertisingSeconds * EnergyUse.advertisingShare))"
+      }
   }
 }
