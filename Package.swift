@@ -222,9 +222,16 @@ let package = Package(
       [
         "Stories", "Worlds", "Journal", "JournalEvents", "TimeTypes", "AppLinkBus", "CoreBluetooth",
         "CoreBluetoothTestKit", "LatchkeyDaemon", "BluetoothSystem", "AppLink", "BlueZ", "BlueZModel", "BusValue",
-        "BluetoothTypes", arguments,
+        "BluetoothTypes", "ArrivalTimes", arguments,
       ],
       path: "Benchmarks/latchkey-bench"),
+    // How long thousands of simulated arrivals take.
+    library(
+      "ArrivalTimes",
+      [
+        "CoreBluetooth", "CoreBluetoothTestKit", "LockFirmware", "LockProtocol", "LockCryptography", "Radio",
+        "BluetoothTypes", "TimeTypes", crypto,
+      ], path: "Benchmarks/ArrivalTimes"),
     // Tries the policy's thresholds on thousands of simulated approaches.
     library(
       "ApproachTrials", ["HomePolicy", "LockFirmware", "Radio", "BluetoothTypes", "TimeTypes"],
@@ -313,6 +320,7 @@ let package = Package(
     outsideTests("TestKitXCTests"),
     // A use of every declaration of the API. `scripts/generate-api-uses` writes it.
     outsideCode("APIUses", path: "Tests/AppCode/API", .v6, excluding: ["symbols.txt"]),
+    tests("ArrivalTimesTests", ["ArrivalTimes"]),
     // Pseudorandom numbers from a fixed seed.
     library("RandomTesting", path: "Tests/RandomTesting"),
     tests(

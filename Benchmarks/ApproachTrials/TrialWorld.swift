@@ -244,7 +244,7 @@ package struct TrialWorld {
     let time = HomeTime(boot: "trial", instant: now, unixSeconds: now.seconds)
     for effect in policy.handle(event, at: time, using: &random) {
       switch effect {
-      case .store, .readOffer, .stopAsking, .answerWord, .answerErrand: break
+      case .store, .readOffer, .writeAgain, .stopAsking, .answerWord, .answerErrand: break
       case .readSignal:
         let reading = link.flatMap { radio.rssi(of: $0, at: Self.phone) }.map(Int.init)
         pending.append((now + .milliseconds(5), .signalRead(reading)))

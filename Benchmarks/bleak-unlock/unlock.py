@@ -59,13 +59,18 @@ async def visit(keys: dict[str, str]) -> None:
         # is read as well; a later one replaces it. The lock sends answers only to subscribers.
         offers: list[bytes] = []
 
+        def notified(_: object, value: bytearray) -> None:
+            # Fragments are of an offer that is read as well.
+            if len(value) == 32:
+                offers.append(bytes(value))
+
         async def read() -> None:
             offers.append(bytes(await lock.read_gatt_char(OFFER)))
 
         await asyncio.gather(
             read(),
             lock.start_notify(ANSWER, lambda _, value: answers.put_nowait(bytes(value))),
-            lock.start_notify(OFFER, lambda _, value: offers.append(bytes(value))),
+            lock.start_notify(OFFER, notified),
         )
         session = PhoneSession(
             offers[-1],

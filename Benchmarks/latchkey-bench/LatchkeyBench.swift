@@ -1,4 +1,5 @@
 import ArgumentParser
+import ArrivalTimes
 import Foundation
 import Stories
 import Worlds
@@ -25,6 +26,9 @@ import Worlds
   @Option(help: "Only measure this many days with a departure, a kill and a return each, in this process.")
   var days: Int?
 
+  @Option(help: "Only measure this many arrivals in each of six cases, in this process and in simulated time.")
+  var arrivals: Int?
+
   @Option(
     help: "Only measure ratios, and compare them with this file; the status is 1 if one got worse by a tenth.")
   var baseline: String?
@@ -34,6 +38,7 @@ import Worlds
 
   func validate() throws {
     guard (1...100_000).contains(days ?? 1) else { throw ValidationError("--days must be from 1 to 100000") }
+    guard (1...100_000).contains(arrivals ?? 1) else { throw ValidationError("--arrivals must be from 1 to 100000") }
     guard (1...100_000).contains(held ?? 1) else { throw ValidationError("--held must be from 1 to 100000") }
     guard (1...1000).contains(relaunches) else { throw ValidationError("--relaunches must be from 1 to 1000") }
     guard (1...10_000).contains(requests) else { throw ValidationError("--requests must be from 1 to 10000") }
@@ -41,6 +46,7 @@ import Worlds
 
   func run() async throws {
     if let baseline { return try compare(with: baseline) }
+    if let arrivals { return try await Self.measure(arrivals) }
     if let days { return print(Self.number(await HomeBenchmark.commutingDaysPerSecond(days: days))) }
     if let held {
       let figures = try HeldRequests.measure(held)
@@ -84,6 +90,18 @@ import Worlds
       | at rest, one request held | \(Self.number(days.atRest)) |
       | a departure and an arrival with a relaunch each day | \(Self.number(days.commuting)) |
       """)
+  }
+
+  private static func measure(_ arrivals: Int) async throws {
+    print(ArrivalTable.header)
+    for interval in [Duration.microseconds(7500), .milliseconds(15), .milliseconds(50)] {
+      for isDead in [false, true] {
+        guard
+          let row = await ArrivalTable.row(arrivals, seed: 1, connectionInterval: interval, isDead: isDead)
+        else { throw ValidationError("The simulated phone and lock do not meet.") }
+        print(ArrivalTable.line(row))
+      }
+    }
   }
 
   private func compare(with path: String) throws {

@@ -10,13 +10,13 @@ import Timekeeping
 actor BlueZServerSession {
   /// How many clients are served at a time, and how many applications and advertisements each may have.
   private static let clientLimit = 256
-  private static let registrationLimit = 32
+  static let registrationLimit = 32
   /// A database has no room for more attributes.
-  private static let objectLimit = 65_535
+  static let objectLimit = 65_535
   /// How long a client may take to describe its objects (libdbus's own limit for an answer).
-  private static let fetchLimit = Duration.seconds(25)
+  static let fetchLimit = Duration.seconds(25)
 
-  private struct Client {
+  struct Client {
     var watch: Bus.NameWatch
     /// The objects of its applications.
     var applications: [Registration: ManagedObjects] = [:]
@@ -28,7 +28,7 @@ actor BlueZServerSession {
     var matches: Set<MatchRule> = []
   }
 
-  private struct Fetch {
+  struct Fetch {
     var number: UInt64
     var call: IncomingCall
     /// The answer to the call if the registration is withdrawn.
@@ -41,15 +41,15 @@ actor BlueZServerSession {
     let request: Request
   }
 
-  private nonisolated let bus: Bus
+  nonisolated let bus: Bus
   private let logger: Logger
   private let onEvent: @Sendable (BlueZServerEvent) -> Void
   private var mirror: ObjectMirror
-  private var clients: [String: Client] = [:]
+  var clients: [String: Client] = [:]
   private var openCalls: [CallIdentifier: OpenCall] = [:]
   private var lastCall: UInt64 = 0
-  private var lastFetch: UInt64 = 0
-  private let time: (any TimeSource)?
+  var lastFetch: UInt64 = 0
+  let time: (any TimeSource)?
   private var isClosed = false
 
   nonisolated var unownedExecutor: UnownedSerialExecutor { bus.unownedExecutor }
@@ -96,7 +96,7 @@ actor BlueZServerSession {
     await withCheckedContinuation { continuation in bus.enqueue { _ in continuation.resume() } }
   }
 
-  private func deliver(_ event: BlueZServerEvent) {
+  func deliver(_ event: BlueZServerEvent) {
     if !isClosed { onEvent(event) }
   }
 
@@ -145,7 +145,7 @@ actor BlueZServerSession {
     }
   }
 
-  private func reply(_ identifier: CallIdentifier, _ result: Result<Reply, BlueZError>) {
+  func reply(_ identifier: CallIdentifier, _ result: Result<Reply, BlueZError>) {
     // The descriptor belongs to this function from here on. The message holds a duplicate.
     defer { if case .success(.channel(let descriptor, _)) = result { Glibc.close(descriptor) } }
     guard let open = openCalls.removeValue(forKey: identifier) else { return }
@@ -232,7 +232,7 @@ actor BlueZServerSession {
     }
   }
 
-  private func deliver(_ call: IncomingCall, _ request: Request) {
+  func deliver(_ call: IncomingCall, _ request: Request) {
     lastCall += 1
     let identifier = CallIdentifier(lastCall)
     openCalls[identifier] = OpenCall(call: call, request: request)
@@ -264,132 +264,6 @@ actor BlueZServerSession {
       for rule in client.matches { bus.removeMatch(rule) }
     }
     deliver(.clientVanished(name))
-  }
-
-  // MARK: Objects of clients
-
-  /// Whether this call withdraws a registration whose objects are still being fetched. For bluetoothd the
-  /// registration exists from its call on.
-  private func withdraws(_ request: Request, _ call: IncomingCall) -> Bool {
-    switch request {
-    case .unregisterApplication, .unregisterAdvertisement, .unregisterMonitor:
-      Registration(request, with: call.path).map { withdrawFetch(of: $0, call.sender) } ?? false
-    default: false
-    }
-  }
-
-  private func fetchApplication(_ call: IncomingCall, _ root: ObjectPath) throws(BusError) {
-    let client = call.sender
-    let registration = Registration(kind: .application, adapter: call.path, path: root)
-    guard let known = clients[client], known.applications[registration] == nil, known.fetching[registration] == nil
-    else { throw BusError(.alreadyExists) }
-    guard known.applications.count < Self.registrationLimit else {
-      throw BusError(name: BusError.Name.limitsExceeded, message: "too many applications")
-    }
-    listen(to: client, .changes(of: client))
-    // BlueZ's own words for it (src/gatt-database.c).
-    let error = BlueZError.failed("No object received")
-    fetchObjects(call, registration, .objects(of: client, root), else: error) { session, values in
-      guard let objects = ObjectCoding.objects(values?.first), objects.keys.allSatisfy({ $0.isWithin(root) }) else {
-        return session.refuse(call, error)
-      }
-      guard objects.count <= Self.objectLimit else {
-        return session.refuse(call, .failed("Failed to create entry in database"))
-      }
-      session.clients[client]?.applications[registration] = objects
-      session.deliver(call, .registerApplication(root: root, objects: objects))
-    }
-  }
-
-  private func fetchAdvertisement(_ call: IncomingCall, _ path: ObjectPath) throws(BusError) {
-    let client = call.sender
-    let registration = Registration(kind: .advertisement, adapter: call.path, path: path)
-    guard let known = clients[client], known.fetching[registration] == nil else { throw BusError(.alreadyExists) }
-    listen(to: client, .changes(of: client))
-    let error = BlueZError.failed("Failed to parse advertisement.")
-    fetchObjects(call, registration, .advertisement(of: client, path), else: error) { session, values in
-      guard let properties = values?.first?.propertiesValue else { return session.refuse(call, error) }
-      session.deliver(call, .registerAdvertisement(path: path, properties: properties))
-    }
-  }
-
-  /// A client that does not describe its objects is accepted all the same, and has no monitors yet
-  /// (src/adv_monitor.c, app_ready_cb).
-  private func fetchMonitors(_ call: IncomingCall, _ root: ObjectPath) throws(BusError) {
-    let client = call.sender
-    let registration = Registration(kind: .monitors, adapter: call.path, path: root)
-    guard let known = clients[client], !known.monitors.contains(registration), known.fetching[registration] == nil
-    else { throw BusError(.alreadyExists) }
-    guard known.monitors.count < Self.registrationLimit else {
-      throw BusError(name: BusError.Name.limitsExceeded, message: "too many roots of monitors")
-    }
-    listen(to: client, .arrivals(of: client))
-    fetchObjects(
-      call, registration, .objects(of: client, root), else: .failed("Adv Monitor app destroyed")
-    ) { session, values in
-      let objects = (ObjectCoding.objects(values?.first) ?? [:]).filter { $0.key.isWithin(root) }
-      session.clients[client]?.monitors.insert(registration)
-      session.deliver(call, .registerMonitor(root: root, objects: objects))
-    }
-  }
-
-  /// Listens to a client's signals that match the rule, from now on.
-  private func listen(to client: String, _ rule: MatchRule) {
-    guard clients[client]?.matches.insert(rule).inserted == true else { return }
-    bus.assumeIsolated { $0.addMatch(rule) }
-  }
-
-  /// Asks a client for the objects that it registers. The result is `nil` if the client does not know them or takes
-  /// too long. If the client withdraws the registration in the meantime, it is refused.
-  private func fetchObjects(
-    _ call: IncomingCall, _ registration: Registration, _ fetch: MethodCall, else error: BlueZError,
-    _ then: @escaping @Sendable (isolated BlueZServerSession, [Value]?) -> Void
-  ) {
-    let client = call.sender
-    lastFetch += 1
-    let number = lastFetch
-    let alarm = time.map { time in
-      let alarm = time.makeAlarm { [weak self, bus] in
-        bus.enqueue { [weak self] _ in
-          self?.assumeIsolated { $0.endFetch(number, of: registration, client, with: nil, then) }
-        }
-      }
-      alarm.set(time.now + Self.fetchLimit)
-      return alarm
-    }
-    clients[client]?.fetching[registration] = Fetch(number: number, call: call, error: error, alarm: alarm)
-    bus.assumeIsolated { bus in
-      bus.call(fetch) { result in
-        self.assumeIsolated { $0.endFetch(number, of: registration, client, with: try? result.get(), then) }
-      }
-    }
-  }
-
-  private func endFetch(
-    _ number: UInt64, of registration: Registration, _ client: String, with values: [Value]?,
-    _ then: (isolated BlueZServerSession, [Value]?) -> Void
-  ) {
-    guard clients[client]?.fetching[registration]?.number == number else { return }
-    removeFetch(of: registration, client)
-    then(self, values)
-  }
-
-  @discardableResult
-  private func removeFetch(of registration: Registration, _ client: String) -> Fetch? {
-    let fetch = clients[client]?.fetching.removeValue(forKey: registration)
-    fetch?.alarm?.set(nil)
-    return fetch
-  }
-
-  /// Returns whether there was a fetch to withdraw.
-  private func withdrawFetch(of registration: Registration, _ client: String) -> Bool {
-    guard let fetch = removeFetch(of: registration, client) else { return false }
-    refuse(fetch.call, fetch.error)
-    return true
-  }
-
-  private func refuse(_ call: IncomingCall, _ error: BlueZError) {
-    bus.assumeIsolated { $0.reply(to: call, with: .failure(BusError(error))) }
   }
 
   /// Handles a signal. It is used only if it changes something that the sender has registered: a characteristic's

@@ -67,7 +67,6 @@ extension BlueZModel {
   }
 
   func initiatorParameters(_ targets: Set<InitiatorTarget>) -> InitiatorParameters {
-    // The kernel asks for 30 to 50 ms between connection events. Controllers tend to choose the shortest.
-    InitiatorParameters(targets: targets, ownAddress: ownAddress, connectionInterval: .milliseconds(30))
+    InitiatorParameters(targets: targets, ownAddress: ownAddress, connectionInterval: configuration.connectionInterval)
   }
 }

@@ -76,6 +76,7 @@ package struct SimulatedWorld: Sendable {
       seed: mixer.next())
     configuration.adapterNumber = machine.adapterNumber
     configuration.isExperimental = machine.isExperimental
+    configuration.connectionInterval = machine.connectionInterval
     machines[machine.name] = BlueZModel(configuration: configuration, storage: machine.storage)
     pending.append(.radio(.addController(controller, at: machine.position)))
     pending.append(.model(machine.name, .control(.start)))

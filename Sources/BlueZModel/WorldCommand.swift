@@ -14,6 +14,8 @@ package struct SimulatedMachine: Sendable {
   package var adapterNumber = 0
   /// bluetoothd's `--experimental`, which provides AdvertisementMonitorManager1.
   package var isExperimental = false
+  /// Of the links that it makes (`BlueZConfiguration.connectionInterval`).
+  package var connectionInterval: Duration = .milliseconds(30)
   package init(
     name: String, position: Position = Position(x: 0, y: 0), address: DeviceAddress? = nil, isPrivate: Bool = false,
     storage: BlueZStorage = BlueZStorage()

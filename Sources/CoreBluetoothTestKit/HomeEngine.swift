@@ -31,6 +31,7 @@ final class HomeEngine: @unchecked Sendable {
   var isLooking = false
   var holds = 0
   private(set) var journal: [String] = []
+  private(set) var latestLinkUp: Instant?
 
   struct Machine {
     var system: BluetoothSystem
@@ -321,7 +322,9 @@ final class HomeEngine: @unchecked Sendable {
       case .channel: break
       case .unannounced: break
       case .shutDown(let name): note(name, "machine.shutDown")
-      case .event(let event): note("world", "\(event)")
+      case .event(let event):
+        if case .linkUp = event { latestLinkUp = clock.now }
+        note("world", "\(event)")
       case .refused(let reason): note("world", "refused: \(reason)")
       }
     }

@@ -56,9 +56,19 @@ package struct HomeConfiguration: Sendable, Hashable {
   package var questionInterval: Duration = .seconds(600)
   /// How long an offer is used after it arrived. The lock's own limit is longer.
   package var offerLifetime: Duration = .seconds(45)
-  /// How long to wait for an offer after a link came up, before reading it: what the lock notifies before the link's
-  /// MTU is agreed on arrives truncated or not at all (seen with bluetoothd 5.82), and a read costs one round trip.
-  package var offerPatience: Duration = .milliseconds(250)
+  /// How long to wait for an offer after a link came up, before reading it: the lock sends its offer again and again until a
+  /// command arrives, and with the slowest usual connection interval of 100 ms the first is heard after half a second.
+  package var offerPatience: Duration = .seconds(1)
+  /// How soon after an answer the offer for the next command comes.
+  package var spareOfferPatience: Duration = .milliseconds(250)
+  /// How long after a write an offer that the lock sends again shows that it has not received the command. One that was on
+  /// its way already shows nothing.
+  package var writingPatience: Duration = .milliseconds(200)
+  /// How many times a command is written again for that.
+  package var rewrites = 4
+  /// How long to wait for an answer before a command is written again, this time to be confirmed. A bolt takes about a
+  /// second.
+  package var confirmationPatience: Duration = .seconds(3)
   /// How many reads of the offer in a row may fail before waiting for the lock to offer by itself.
   package var offerReads = 4
   /// How long to wait for an answer before asking about the command's outcome.

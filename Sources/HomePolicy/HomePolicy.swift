@@ -22,6 +22,8 @@ package struct HomePolicy: Sendable {
   var errand: Errand?
   /// The command whose answer is awaited.
   var awaited: (command: HomeCommand, operation: UInt64)?
+  /// It may not have arrived.
+  var rewriting: Rewriting?
   /// Offers in a row that arrived while an answer was awaited.
   var interruptions = 0
   /// Whether the lock has not yet been told on this link, or since its own restart, that the phone is here.
@@ -69,7 +71,7 @@ package struct HomePolicy: Sendable {
 
   /// When `handle(.timePassed)` must be called at the latest; `nil` if nothing is due.
   package var nextDeadline: Instant? {
-    [signalDue, offerDue, answerDue, wordDue, errand?.due, storeDue].compactMap { $0 }.min()
+    [signalDue, offerDue, answerDue, rewriting?.due, wordDue, errand?.due, storeDue].compactMap { $0 }.min()
   }
 
   /// Handles what happened. Returns what to do, in order.
@@ -81,6 +83,10 @@ package struct HomePolicy: Sendable {
     case .linkUp: linkUp(at: time)
     case .linkDown: linkDown(at: time)
     case .offerReceived: offerReceived(at: time)
+    case .offerRepeated:
+      if rewriting?.offerRepeated(at: time.instant, configuration) == true {
+        effects.append(.writeAgain(isConfirmed: false))
+      }
     case .signalRead(let signal): signalRead(signal, at: time)
     case .answered(let answer, let bolt): answered(answer, bolt, at: time, using: &random)
     case .writeFailed:
@@ -282,6 +288,7 @@ package struct HomePolicy: Sendable {
       offerDue = nil
       readOffer(at: time)
     }
+    if rewriting?.takeDue(at: time.instant) == true { effects.append(.writeAgain(isConfirmed: true)) }
     if let due = answerDue, due <= time.instant {
       commandIsLost()
       // An offer that arrived instead of the answer is still good.
@@ -365,43 +372,6 @@ package struct HomePolicy: Sendable {
     isReadingSignal = true
     signalDue = time.instant + configuration.signalPatience
     effects.append(.readSignal)
-  }
-
-  mutating func write(_ command: HomeCommand, operation: UInt64, at time: HomeTime) {
-    guard let offeredAt else {
-      if offerDue == nil, offerReadsLeft > 0 { readOffer(at: time) }
-      return
-    }
-    guard isFresh(offeredAt, at: time) else { return readOffer(at: time) }
-    self.offeredAt = nil
-    awaited = (command, operation)
-    answerDue = time.instant + configuration.answerPatience
-    effects.append(.write(command, operation: operation))
-  }
-
-  func isFresh(_ offeredAt: Instant, at time: HomeTime) -> Bool {
-    time.instant - offeredAt <= configuration.offerLifetime
-  }
-
-  /// Asks for an offer, and a few times again if none comes. The lock offers by itself when it can.
-  mutating func readOffer(at time: HomeTime) {
-    offeredAt = nil
-    guard offerReadsLeft > 0 else { return }
-    offerReadsLeft -= 1
-    offerDue = time.instant + configuration.answerPatience
-    effects.append(.readOffer)
-  }
-
-  private mutating func expectOffer(at time: HomeTime) {
-    offerReadsLeft = configuration.offerReads
-    offerDue = time.instant + configuration.offerPatience
-  }
-
-  mutating func commandIsLost() {
-    awaited = nil
-    answerDue = nil
-    // If the phone is still near, it is still in doubt.
-    doubt = nil
   }
 
   mutating func store() {

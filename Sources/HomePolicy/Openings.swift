@@ -79,7 +79,7 @@ extension HomePolicy {
     isKnown = true
     // Somebody who looks has not been announced to be here.
     if !isErrand { owesPresence = false }
-    spareOfferUntil = time.instant + configuration.offerPatience
+    spareOfferUntil = time.instant + configuration.spareOfferPatience
     readingsLeft = configuration.signalReadings
     state.lastHeard = time
     isLockedOut = bolt == .locked

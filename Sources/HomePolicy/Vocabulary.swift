@@ -78,6 +78,8 @@ package enum HomeEvent: Sendable, Hashable {
   case linkDown
   /// The lock made an offer, so a command can be written.
   case offerReceived
+  /// The lock sent the offer again that the latest command used.
+  case offerRepeated
   /// The link's signal in dBm, or `nil` if it can't be read.
   case signalRead(Int?)
   /// The lock's authenticated answer to the last command, and the bolt's position according to the lock.
@@ -125,6 +127,8 @@ package enum HomeEffect: Sendable, Hashable {
   case readOffer
   /// Write this command with the latest offer, which is then used up.
   case write(HomeCommand, operation: UInt64)
+  /// Write the very bytes of the latest command again: the lock carries them out once.
+  case writeAgain(isConfirmed: Bool)
   /// The owner seems to be at a locked door, and nothing shows that they came there: ask.
   case ask(Doubt)
   /// The question is over: the door is open, or its owner is gone.

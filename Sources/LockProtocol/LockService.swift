@@ -4,19 +4,24 @@
 /// |---|---|---|
 /// | Offer | read, notify; encrypted link | the lock's fresh ephemeral key, the first handshake message: 32 bytes |
 /// | Command | write with response; encrypted link | the second handshake message, with a `LockCommand` in it |
+/// | Quick Command | write without response; encrypted link | the same |
 /// | Answer | notify; encrypted link | the first transport message, with a `LockAnswer` in it |
 /// | Request | write with response; encrypted link | a fragment of what the phone asks after the answer (`Conversation`) |
 /// | Reply | notify; encrypted link | a fragment of the lock's reply |
 ///
-/// A lock of an earlier version has only the first three.
+/// A lock of an earlier version has only Offer, Command and Answer, or no Quick Command.
 package enum LockService {
   /// The primary service.
   package static let serviceUUID = "b126f569-34d9-4140-a7ad-42cd26d0ff85"
-  /// The lock's fresh ephemeral key, which is readable. At link-up and after each command, the key or `offerHint` is
-  /// notified.
+  /// The lock's fresh ephemeral key, which is readable. At link-up and after each command it is notified: in fragments
+  /// (`OfferFragments`), whole, or as `offerHint`.
   package static let offerUUID = "33818d1d-5751-4a1b-9838-98ab845634f9"
-  /// The characteristic for the phone's one write.
+  /// The characteristic for the phone's one write, with a response.
   package static let commandUUID = "91cf470b-0c9c-4243-b5a9-37212bdd4ee8"
+  /// The same without a response, in one packet: bluetoothd sends it before all that it has queued itself. It is a
+  /// characteristic of its own, because bluetoothd asks nobody about a write with response where both are allowed, so that a
+  /// lock could not refuse it.
+  package static let quickCommandUUID = "ff80a739-4311-4931-84a8-faadf4509150"
   /// The result of the command.
   package static let answerUUID = "d40ff2ee-283e-41ef-92a2-4d0b4638abd6"
   /// The characteristic for what the phone asks after the answer.
@@ -29,8 +34,8 @@ package enum LockService {
   package static let protocolVersion: UInt8 = 2
   /// The length of an Offer in bytes.
   package static let offerByteCount = NoiseSize.keyByteCount
-  /// Notified instead of an offer when several phones are subscribed and the radio, like bluetoothd, can't address
-  /// one of them. It means that there is an offer, and each phone reads its own.
+  /// Notified instead of an offer when several phones are subscribed, the radio, like bluetoothd, can't address one of
+  /// them, and the lock does not know which phone this is. It means that there is an offer, and each phone reads its own.
   package static var offerHint: [UInt8] { [0] }
   /// The length of a Command in bytes: an ephemeral key, an encrypted static key, an encrypted `LockCommand`.
   package static let commandByteCount =

@@ -16,9 +16,9 @@ final class AgentApp: @unchecked Sendable {
   let name: String
   /// Where everything about this door is stored.
   let folder: String
-  private let keys: PhoneKeys
+  private var keys: PhoneKeys
   /// A guest's; an owner has none.
-  let grant: Grant?
+  private(set) var grant: Grant?
   private let store: AgentStore
   private let boot: String
   private let time: any TimeSource
@@ -32,7 +32,12 @@ final class AgentApp: @unchecked Sendable {
   private var offer: [UInt8]?
   /// The offer that the latest command used. It must not be used again.
   private var usedOffer: [UInt8]?
+  private var offers = OfferReader()
+  /// The lock sends this phone's offers in fragments on this link, so what it says to others is not for us.
+  private(set) var hearsOwnOffers = false
   private var session: PhoneSession<SwiftCryptography>?
+  /// The latest command, sealed.
+  private var message: [UInt8] = []
   private var command: (kind: HomeCommand, operation: UInt64)?
   /// Callers that wait for the outcome of the owner's command.
   private var words: [UserAction] = []
@@ -62,6 +67,12 @@ final class AgentApp: @unchecked Sendable {
   func start() {
     alarm = time.makeAlarm { [weak self] in DispatchQueue.main.async { self?.happens(.timePassed) } }
     radio = AgentCentral(self, restoreIdentifier: restoreIdentifier, time: time, logger: logger)
+  }
+
+  /// A new invitation for the same lock replaces the last one.
+  func renew(_ door: DoorKeys) {
+    keys = door.keys
+    grant = door.grant
   }
 
   // MARK: Owner
@@ -168,7 +179,10 @@ final class AgentApp: @unchecked Sendable {
   func linkDown() {
     reports.linkDown()
     offer = nil
+    offers = OfferReader()
+    hearsOwnOffers = false
     session = nil
+    message = []
     command = nil
     latestAnswer = nil
     latestConversation = nil
@@ -178,11 +192,19 @@ final class AgentApp: @unchecked Sendable {
   }
 
   func offerReceived(_ value: [UInt8]) {
-    guard value.count == LockService.offerByteCount else {
+    guard value.count != LockService.offerByteCount else { return hear(offer: value) }
+    guard value.count == OfferFragments.byteCount else {
       return logger.warning("a notification of \(value.count) bytes is not an offer")
     }
-    // A read may return what a notification has already brought.
-    guard value != offer, value != usedOffer else { return }
+    guard let offer = offers.take(value, phone: publicKey, using: SwiftCryptography.self) else { return }
+    hearsOwnOffers = true
+    hear(offer: offer)
+  }
+
+  private func hear(offer value: [UInt8]) {
+    if value == usedOffer { return happens(.offerRepeated) }
+    // A read may return what a notification has already brought, and the lock says it again until it has a command.
+    guard value != offer else { return }
     offer = value
     logger.record(Recorded.Agent.offerReceived)
     happens(.offerReceived)
@@ -288,6 +310,9 @@ final class AgentApp: @unchecked Sendable {
       logger.record(Recorded.Agent.offerAsked, level: .info)
       radio?.readOffer()
     case .write(let kind, let operation): write(kind, operation)
+    case .writeAgain(let isConfirmed):
+      logger.info("the command is written again, because there is no sign that the lock has it")
+      radio?.write(message, isConfirmed: isConfirmed)
     case .ask(let doubt): ask(doubt)
     case .stopAsking: UserAlert.clear()
     case .answerWord(let outcome): answerWord(outcome)
@@ -317,7 +342,8 @@ final class AgentApp: @unchecked Sendable {
       case .status:
         logger.record(Recorded.Agent.statusWritten, [.operation: String(operation, radix: 16)], level: .info)
       }
-      radio.write(message)
+      self.message = message
+      radio.write(message, isConfirmed: false)
     } catch {
       // Later, because the policy is still handling an event.
       DispatchQueue.main.async { self.writeFailed(error) }

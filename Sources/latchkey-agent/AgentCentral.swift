@@ -3,18 +3,13 @@ import Journal
 import JournalEvents
 import LockProtocol
 import Logging
+import TimeTypes
 import Timekeeping
 
 /// The agent's radio: a `CBCentralManager` that requests one link to the lock, once.
 final class AgentCentral: NSObject, CBCentralManagerDelegate, CBPeripheralDelegate, @unchecked Sendable {
   // Everything here happens on the main queue.
   static let restoreIdentifier = "org.latchkey.agent.central"
-  static let serviceUUID = CBUUID(string: LockService.serviceUUID)
-  private static let offerUUID = CBUUID(string: LockService.offerUUID)
-  private static let commandUUID = CBUUID(string: LockService.commandUUID)
-  private static let answerUUID = CBUUID(string: LockService.answerUUID)
-  static let requestUUID = CBUUID(string: LockService.requestUUID)
-  static let replyUUID = CBUUID(string: LockService.replyUUID)
 
   unowned let app: AgentApp
   private let logger: Logger
@@ -23,15 +18,13 @@ final class AgentCentral: NSObject, CBCentralManagerDelegate, CBPeripheralDelega
   private(set) var peripheral: CBPeripheral?
   /// The radio was off since the peripheral object was obtained.
   private var isStale = false
-  private var offer: CBCharacteristic?
-  private var command: CBCharacteristic?
-  private var answer: CBCharacteristic?
-  /// What an older lock does not have.
-  private(set) var request: CBCharacteristic?
-  private(set) var reply: CBCharacteristic?
+  private(set) var known = LockCharacteristics()
   var wantsReplies = false
   /// The offer is read as soon as it can be: a lock with several subscribers is not told of this one.
   private var isOfferWanted = false
+  /// When it is read although the subscription is new: a lock sends an offer to a new subscriber, if it is told of it.
+  private var offerReadDue: Instant?
+  private static let offerPatience: Duration = .seconds(1)
   private var search = LockSearch()
   /// The devices in the search.
   private var candidates: [UUID: CBPeripheral] = [:]
@@ -57,22 +50,37 @@ final class AgentCentral: NSObject, CBCentralManagerDelegate, CBPeripheralDelega
     peripheral.readRSSI()
   }
 
+  private func forgetWantedOffer() {
+    isOfferWanted = false
+    offerReadDue = nil
+  }
+
   func readOffer() {
     guard let peripheral, peripheral.state == .connected else { return }
-    guard let offer, offer.isNotifying else {
+    guard let offer = known.offer, offer.isNotifying else {
       // A first meeting: the lock's service is being discovered, or the two are pairing.
       isOfferWanted = true
       return
     }
-    isOfferWanted = false
+    forgetWantedOffer()
     peripheral.readValue(for: offer)
   }
 
-  func write(_ message: [UInt8]) {
-    guard let peripheral, let command, peripheral.state == .connected else {
+  /// Writes a command: in one packet without a response, which overtakes whatever the two systems have to say to each other
+  /// at a link's beginning. The lock's answer confirms it.
+  /// - Parameter isConfirmed: with a response, so that it is known whether it arrived, and was refused.
+  func write(_ message: [UInt8], isConfirmed: Bool) {
+    guard let peripheral, let command = known.command, peripheral.state == .connected else {
       return DispatchQueue.main.async { self.app.writeFailed(CBError(.notConnected)) }
     }
-    peripheral.writeValue(Data(message), for: command, type: .withResponse)
+    let data = Data(message)
+    // A device in the search is told from the lock by its refusal.
+    if !isConfirmed, !search.isSearching, let quickCommand = known.quickCommand,
+      data.count <= peripheral.maximumWriteValueLength(for: .withoutResponse), peripheral.canSendWriteWithoutResponse
+    {
+      return peripheral.writeValue(data, for: quickCommand, type: .withoutResponse)
+    }
+    peripheral.writeValue(data, for: command, type: .withResponse)
   }
 
   // MARK: The manager
@@ -141,7 +149,7 @@ final class AgentCentral: NSObject, CBCentralManagerDelegate, CBPeripheralDelega
     logger.record(Recorded.Agent.didConnect, [.peripheral: peripheral.identifier.uuidString])
     offerRetries.linkBegan()
     answerRetries.linkBegan()
-    isOfferWanted = false
+    forgetWantedOffer()
     app.linkUp()
     explore(peripheral)
   }
@@ -190,7 +198,7 @@ final class AgentCentral: NSObject, CBCentralManagerDelegate, CBPeripheralDelega
     guard let manager, manager.state == .poweredOn else { return }
     for effect in effects {
       switch effect {
-      case .scan: manager.scanForPeripherals(withServices: [Self.serviceUUID], options: nil)
+      case .scan: manager.scanForPeripherals(withServices: [LockCharacteristics.serviceUUID], options: nil)
       case .stopScan: manager.stopScan()
       case .connect(let identifier): candidates[identifier].map { manager.connect($0, options: nil) }
       case .cancel(let identifier): candidates[identifier].map { manager.cancelPeripheralConnection($0) }
@@ -215,14 +223,15 @@ final class AgentCentral: NSObject, CBCentralManagerDelegate, CBPeripheralDelega
   }
 
   private func setAlarm() {
-    let due = [search.nextDeadline, offerRetries.due, answerRetries.due].compactMap(\.self).min()
+    let due = [search.nextDeadline, offerRetries.due, answerRetries.due, offerReadDue].compactMap(\.self).min()
     alarm?.set(due)
   }
 
   private func timePassed() {
     perform(search.passed(at: time.now))
-    if offerRetries.takeDue(at: time.now) { subscribe(to: offer) }
-    if answerRetries.takeDue(at: time.now) { subscribe(to: answer) }
+    if let due = offerReadDue, due <= time.now { readOffer() }
+    if offerRetries.takeDue(at: time.now) { subscribe(to: known.offer) }
+    if answerRetries.takeDue(at: time.now) { subscribe(to: known.answer) }
     setAlarm()
   }
 
@@ -237,15 +246,15 @@ final class AgentCentral: NSObject, CBCentralManagerDelegate, CBPeripheralDelega
     self.peripheral = peripheral
     peripheral.delegate = self
     forgetCharacteristics()
-    findCharacteristics(peripheral)
+    known.find(in: peripheral)
   }
 
   // MARK: The lock's service
 
   /// Uses what is known of the lock's service, and discovers the rest.
   private func explore(_ peripheral: CBPeripheral) {
-    findCharacteristics(peripheral)
-    guard let offer, let answer, command != nil else { return discover(peripheral) }
+    known.find(in: peripheral)
+    guard let offer = known.offer, let answer = known.answer, known.isWhole else { return discover(peripheral) }
     if offer.isNotifying, answer.isNotifying {
       logger.record(Recorded.Agent.subscriptionAlive)
       return
@@ -257,34 +266,18 @@ final class AgentCentral: NSObject, CBCentralManagerDelegate, CBPeripheralDelega
 
   private func discover(_ peripheral: CBPeripheral) {
     logger.record(Recorded.Agent.discoveryStarted, [.peripheral: peripheral.identifier.uuidString])
-    peripheral.discoverServices([Self.serviceUUID])
-  }
-
-  private func findCharacteristics(_ peripheral: CBPeripheral) {
-    let service = peripheral.services?.first { $0.uuid == Self.serviceUUID }
-    for characteristic in service?.characteristics ?? [] {
-      switch characteristic.uuid {
-      case Self.offerUUID: offer = characteristic
-      case Self.commandUUID: command = characteristic
-      case Self.answerUUID: answer = characteristic
-      case Self.requestUUID: request = characteristic
-      case Self.replyUUID: reply = characteristic
-      default: break
-      }
-    }
+    peripheral.discoverServices([LockCharacteristics.serviceUUID])
   }
 
   private func forgetCharacteristics() {
-    offer = nil
-    command = nil
-    answer = nil
-    request = nil
-    reply = nil
+    known = LockCharacteristics()
     wantsReplies = false
   }
 
   func peripheral(_ peripheral: CBPeripheral, didModifyServices invalidatedServices: [CBService]) {
-    guard peripheral == self.peripheral, invalidatedServices.contains(where: { $0.uuid == Self.serviceUUID }) else {
+    guard peripheral == self.peripheral,
+      invalidatedServices.contains(where: { $0.uuid == LockCharacteristics.serviceUUID })
+    else {
       return
     }
     logger.record(Recorded.Agent.servicesChanged, [.peripheral: peripheral.identifier.uuidString])
@@ -294,19 +287,18 @@ final class AgentCentral: NSObject, CBCentralManagerDelegate, CBPeripheralDelega
 
   func peripheral(_ peripheral: CBPeripheral, didDiscoverServices error: (any Error)?) {
     guard peripheral == self.peripheral else { return }
-    guard let service = peripheral.services?.first(where: { $0.uuid == Self.serviceUUID }) else {
+    guard let service = peripheral.services?.first(where: { $0.uuid == LockCharacteristics.serviceUUID }) else {
       logger.warning("the lock service is not there: \(error.map { "\($0)" } ?? "no error")")
       return isNoLock(peripheral)
     }
-    peripheral.discoverCharacteristics(
-      [Self.offerUUID, Self.commandUUID, Self.answerUUID, Self.requestUUID, Self.replyUUID], for: service)
+    peripheral.discoverCharacteristics(LockCharacteristics.all, for: service)
   }
 
   func peripheral(_ peripheral: CBPeripheral, didDiscoverCharacteristicsFor service: CBService, error: (any Error)?) {
     guard peripheral == self.peripheral else { return }
-    findCharacteristics(peripheral)
+    known.find(in: peripheral)
     if wantsReplies { return listenToReplies() }
-    guard offer != nil, command != nil, answer != nil else {
+    guard known.isWhole else {
       logger.warning("the lock service is not whole: \(error.map { "\($0)" } ?? "no error")")
       return isNoLock(peripheral)
     }
@@ -317,21 +309,21 @@ final class AgentCentral: NSObject, CBCentralManagerDelegate, CBPeripheralDelega
     _ peripheral: CBPeripheral, didUpdateNotificationStateFor characteristic: CBCharacteristic, error: (any Error)?
   ) {
     guard peripheral == self.peripheral else { return }
-    if characteristic.uuid == Self.replyUUID {
+    if characteristic.uuid == LockCharacteristics.replyUUID {
       return app.listensToReplies(
         error.map { NoAnswer("The lock's replies can't be heard: \($0.localizedDescription)") })
     }
     guard let error else {
-      guard characteristic.uuid == Self.offerUUID, characteristic.isNotifying else { return }
+      guard characteristic.uuid == LockCharacteristics.offerUUID, characteristic.isNotifying else { return }
       logger.record(Recorded.Agent.subscribed)
-      if isOfferWanted { readOffer() }
-      return
+      if isOfferWanted { offerReadDue = time.now + Self.offerPatience }
+      return setAlarm()
     }
     // If the link was lost, the next one makes up for it.
     guard peripheral.state == .connected else {
       return logger.info("no subscription to \(characteristic.uuid): \(error)")
     }
-    let isOffer = characteristic.uuid == Self.offerUUID
+    let isOffer = characteristic.uuid == LockCharacteristics.offerUUID
     if isOffer { offerRetries.failed(at: time.now) } else { answerRetries.failed(at: time.now) }
     setAlarm()
     let isLast = isOffer ? offerRetries.isExhausted : answerRetries.isExhausted
@@ -344,7 +336,7 @@ final class AgentCentral: NSObject, CBCentralManagerDelegate, CBPeripheralDelega
     // If it failed before, for example before the bond existed, this is the time to retry.
     guard answerRetries.due != nil else { return }
     answerRetries.linkBegan()
-    subscribe(to: answer)
+    subscribe(to: known.answer)
   }
 
   func peripheral(_ peripheral: CBPeripheral, didReadRSSI signal: NSNumber, error: (any Error)?) {
@@ -361,14 +353,19 @@ final class AgentCentral: NSObject, CBCentralManagerDelegate, CBPeripheralDelega
       return logger.warning("no value of \(characteristic.uuid): \(error.map { "\($0)" } ?? "none given")")
     }
     switch characteristic.uuid {
-    case Self.offerUUID:
+    case LockCharacteristics.offerUUID:
       subscribeToAnswer()
-      if Array(value) == LockService.offerHint { readOffer() } else { app.offerReceived(Array(value)) }
-    case Self.answerUUID:
+      if Array(value) != LockService.offerHint {
+        forgetWantedOffer()
+        app.offerReceived(Array(value))
+      } else if !app.hearsOwnOffers {
+        readOffer()
+      }
+    case LockCharacteristics.answerUUID:
       app.answerReceived(Array(value))
       // Only a device with the lock's private key can answer.
       if search.isSearching, app.knownLock == peripheral.identifier { endSearch(with: peripheral) }
-    case Self.replyUUID: app.replyReceived(Array(value))
+    case LockCharacteristics.replyUUID: app.replyReceived(Array(value))
     default: break
     }
   }
@@ -380,8 +377,8 @@ final class AgentCentral: NSObject, CBCentralManagerDelegate, CBPeripheralDelega
 
   func peripheral(_ peripheral: CBPeripheral, didWriteValueFor characteristic: CBCharacteristic, error: (any Error)?) {
     guard peripheral == self.peripheral, let error else { return }
-    if characteristic.uuid == Self.requestUUID { return app.requestFailed() }
-    guard characteristic.uuid == Self.commandUUID else { return }
+    if characteristic.uuid == LockCharacteristics.requestUUID { return app.requestFailed() }
+    guard characteristic.uuid == LockCharacteristics.commandUUID else { return }
     app.writeFailed(error)
     if search.isSearching { perform(search.refused(peripheral.identifier, at: time.now)) }
   }

@@ -9,14 +9,17 @@ extension AgentCentral {
     guard let peripheral, peripheral.state == .connected else {
       return DispatchQueue.main.async { self.app.listensToReplies(.notLinked) }
     }
-    guard request != nil, let reply else {
+    guard known.request != nil, let reply = known.reply else {
       // What was discovered by an earlier version of this program, or at an earlier version of the lock.
-      guard !wantsReplies, let service = peripheral.services?.first(where: { $0.uuid == Self.serviceUUID }) else {
+      guard !wantsReplies,
+        let service = peripheral.services?.first(where: { $0.uuid == LockCharacteristics.serviceUUID })
+      else {
         wantsReplies = false
         return DispatchQueue.main.async { self.app.listensToReplies(.olderLock) }
       }
       wantsReplies = true
-      return peripheral.discoverCharacteristics([Self.requestUUID, Self.replyUUID], for: service)
+      return peripheral.discoverCharacteristics(
+        [LockCharacteristics.requestUUID, LockCharacteristics.replyUUID], for: service)
     }
     wantsReplies = false
     guard !reply.isNotifying else { return DispatchQueue.main.async { self.app.listensToReplies(nil) } }
@@ -24,7 +27,7 @@ extension AgentCentral {
   }
 
   func write(request message: [UInt8], tag: UInt8) {
-    guard let peripheral, let request, peripheral.state == .connected else {
+    guard let peripheral, let request = known.request, peripheral.state == .connected else {
       return DispatchQueue.main.async { self.app.requestFailed() }
     }
     let room = peripheral.maximumWriteValueLength(for: .withoutResponse)

@@ -136,6 +136,9 @@ final class Doors: @unchecked Sendable {
     }
     let invitation = try Invitation(question.invitation)
     let keys = try invitation.keys { try self.waitingKey() }
+    if let door = doors.first(where: { $0.lock.identity == invitation.lock.identity }) {
+      return try renew(door, keys, invitation, question.name)
+    }
     guard !doors.contains(where: { $0.name == question.name }) else {
       throw NoAnswer("There is a door \"\(question.name)\" already: choose another name with --as.")
     }
@@ -145,5 +148,21 @@ final class Doors: @unchecked Sendable {
     try add(door)
     doors.last?.start()
     return AcceptAnswer(door: question.name, name: String(decoding: invitation.grant.name, as: UTF8.self))
+  }
+
+  /// Two doors for one lock would both answer its offers.
+  private func renew(
+    _ door: AgentApp, _ keys: PhoneKeys, _ invitation: Invitation, _ name: String
+  ) throws -> AcceptAnswer {
+    guard door.grant != nil else {
+      throw NoAnswer("This phone opens that lock already, as an owner's: \"\(door.name)\".")
+    }
+    guard door.name == name else {
+      throw NoAnswer("This phone opens that lock already: to replace the invitation, use --as \(door.name).")
+    }
+    let renewed = DoorKeys(name: name, keys: keys, grant: invitation.grant)
+    try renewed.write(toDirectory: keyFolder)
+    door.renew(renewed)
+    return AcceptAnswer(door: name, name: String(decoding: invitation.grant.name, as: UTF8.self))
   }
 }

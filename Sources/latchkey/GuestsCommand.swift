@@ -35,7 +35,7 @@ struct InviteGuestCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "invite", abstract: "Invites a guest, and prints the invitation.",
     discussion: """
-      The lock must be within reach: it learns this owner's signing key and the time. Dates are YYYY-MM-DD, with or \
+      For the first guest the lock must be within reach: it learns this owner's signing key and the time. Dates are YYYY-MM-DD, with or \
       without HH:MM, in this machine's time zone. Without --phone the invitation contains a key: whoever has it opens the \
       door. Only the invitation is on standard output.
       """)

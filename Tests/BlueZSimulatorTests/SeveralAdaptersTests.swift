@@ -115,7 +115,7 @@ import Testing
     for _ in 0..<20 { _ = phone.begin(offer, .readValue(offset: 0)) }
     try await door.until { $0.callbacks.contains { if case .readValue = $0.callback { true } else { false } } }
     #expect(try await stage.obey(.shield(machine: "phone", isOn: true)).error == nil)
-    try await door.until { !$0.isPresent }
+    // Its absence may be over before this test looks.
     try await door.until { $0.appearances == 2 }
     for adapter in [Self.first, Self.second] {
       try await door.until { $0.property(adapter, InterfaceName.adapter, "Powered") == .bool(true) }

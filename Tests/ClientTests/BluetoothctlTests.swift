@@ -6,6 +6,7 @@ enum Lock {
   static let service = "b126f569-34d9-4140-a7ad-42cd26d0ff85"
   static let offer = "33818d1d-5751-4a1b-9838-98ab845634f9"
   static let command = "91cf470b-0c9c-4243-b5a9-37212bdd4ee8"
+  static let quickCommand = "ff80a739-4311-4931-84a8-faadf4509150"
   static let answer = "d40ff2ee-283e-41ef-92a2-4d0b4638abd6"
   static let request = "1dc41928-00ef-428a-9998-5bb18df99102"
   static let reply = "7887665d-c151-49e1-b130-15a2ed43dcf0"

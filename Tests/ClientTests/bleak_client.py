@@ -45,7 +45,8 @@ async def story(**notify_options: object) -> None:
         )
         await lock.start_notify(OFFER, take, **notify_options)
         await lock.start_notify(ANSWER, lambda _, value: say("answered", value=value.hex()), **notify_options)
-        notified = await offers.get()
+        # An offer comes in two fragments, with a mark of two bytes each.
+        notified = (await offers.get())[2:] + (await offers.get())[2:]
         say("notified", value=notified.hex())
         value = bytes(await lock.read_gatt_char(OFFER))
         say("read", value=value.hex())

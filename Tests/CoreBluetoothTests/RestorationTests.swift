@@ -84,7 +84,7 @@ struct RestorationTests {
     #expect(setup.manager.isScanning)
   }
 
-  @Test("S12: a restored peripheral carries its state, what was discovered, and what is subscribed to")
+  @Test("S4, S12: a restored peripheral carries its state, what was discovered, and what is subscribed to")
   func peripheral() async throws {
     let setup = try await CentralSetup(restoreIdentifier: "door", restoring: restoration)
     let peripherals = try await setup.recorder.restored.next()

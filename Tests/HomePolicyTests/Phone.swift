@@ -14,6 +14,9 @@ struct Phone {
   /// Every write, and whether the decision to it was on disk by then.
   var writes: [(command: HomeCommand, operation: UInt64, isStored: Bool)] = []
 
+  /// Every time when a command was written again: whether to be confirmed.
+  var rewrites: [Bool] = []
+
   /// Every question to the owner, and the outcome of each command of the owner.
   var questions: [Doubt] = []
   var wordOutcomes: [WordOutcome] = []
@@ -56,6 +59,7 @@ struct Phone {
       case .answerWord(let outcome): wordOutcomes.append(outcome)
       case .readSignal:
         isAskedForSignal = true
+      case .writeAgain(let isConfirmed): rewrites.append(isConfirmed)
       case .readOffer, .stopAsking: break
       case .answerErrand(let outcome): errandOutcomes.append(outcome)
       }

@@ -36,4 +36,30 @@ import TimeTypes
     phone.happens(.offerReceived)
     #expect(phone.writes.count == linked + 2)
   }
+
+  @Test("L2: a command that the lock seems not to have is written again, a few times, and at last to be confirmed")
+  func rewriting() {
+    var phone = Phone()
+    phone.settle()
+    phone.happens(.unlockAsked)
+    #expect(phone.writes.last?.command == .unlock(.word))
+    phone.happens(.offerRepeated)
+    #expect(phone.rewrites.isEmpty, "what was on its way already shows nothing")
+    for _ in 0..<10 {
+      phone.pass(0.25)
+      phone.happens(.offerRepeated)
+    }
+    #expect(phone.rewrites == [false, false, false, false])
+    phone.pass(0.6)
+    phone.happens(.timePassed)
+    phone.pass(5)
+    phone.happens(.timePassed)
+    #expect(phone.rewrites == [false, false, false, false, true])
+    #expect(phone.writes.count { $0.command == .unlock(.word) } == 1)
+
+    phone.happens(.answered(.done, bolt: .unlocked))
+    phone.pass(1)
+    phone.happens(.offerRepeated)
+    #expect(phone.rewrites.count == 5, "nothing is awaited")
+  }
 }

@@ -181,7 +181,7 @@ struct BackgroundStoryTests {
           """))
   }
 
-  @Test("S13: an app that the user quit is not relaunched until it is opened, and keeps its managers' state")
+  @Test("W1, S13: an app that the user quit is not relaunched until it is opened, and keeps its managers' state")
   func quit() async throws {
     _ = try await keeps(
       AppStory(

@@ -15,7 +15,7 @@ struct ExampleTests {
     return told
   }
 
-  @Test("B1, S10, S12: the heart-rate collector loses no value of a day, though it is removed from memory and crashes")
+  @Test("B1, S4, S10, S12, H6: the heart-rate collector loses no value of a day, though it is reclaimed and crashes")
   func collector() async throws {
     let told = try await tell("HeartRateCollector")
     func energies(_ event: String, of app: String) -> [Int] {

@@ -50,6 +50,18 @@ struct GuestCommandTests {
     #expect(refused.status == 1 && refused.errors.contains("Your invitation was revoked."), "\(refused)")
     let after = try await home.latchkey("bob", "log", "--last", "3")
     #expect(after.output.contains("by Ben: refused, the invitation was revoked"), "\(after)")
+
+    // Still away, Alice invites him once more: the lock knows her signature.
+    let again = try await home.latchkey("alice", "guests", "invite", "Ben")
+    #expect(again.status == 0, "\(again)")
+    let other = try await home.latchkey("ben", "guests", "accept", "--as", "villa", input: again.output)
+    #expect(other.status == 1 && other.errors.contains("use --as alices"), "\(other)")
+    let renewed = try await home.latchkey("ben", "guests", "accept", "--as", "alices", input: again.output)
+    #expect(renewed.status == 0, "\(renewed)")
+    let reopened = try await home.latchkey("ben", "unlock")
+    #expect(reopened.status == 0, "\(reopened)")
+    let own = try await home.latchkey("bob", "guests", "accept", "--as", "alices", input: again.output)
+    #expect(own.status == 1 && own.errors.contains("as an owner's"), "\(own)")
   }
 
   @Test("L5: an invitation for a phone's own key is not secret, and is of no use elsewhere") func ownKey() async throws
@@ -71,5 +83,31 @@ struct GuestCommandTests {
     let journal = try home.journalText()
     let secret = invited.output.trimmingCharacters(in: .whitespacesAndNewlines)
     #expect(!journal.contains(secret) && !journal.contains(String(secret.suffix(64))), "no invitation is recorded")
+  }
+
+  @Test("L5: what the lock does not take is not called revoked: a lost book of guests, a list of an unknown owner")
+  func notRevoked() async throws {
+    let home = try await Household(phones: ["alice", "bob"])
+    try await home.bringHome("alice")
+    let first = String(repeating: "ab", count: 16)
+    let second = String(repeating: "cd", count: 16)
+    let revoked = try await home.latchkey("alice", "guests", "revoke", "--key", first)
+    #expect(revoked.status == 0 && revoked.output == "Revoked: the lock knows it.\n", "\(revoked)")
+    try FileManager.default.removeItem(atPath: "\(home.stateFolder("alice", .agent))/guests.json")
+    let lost = try await home.latchkey("alice", "guests", "revoke", "--key", second)
+    #expect(lost.status == 1 && lost.errors.contains("Not revoked: the lock has list 1"), "\(lost)")
+    let repeated = try await home.latchkey("alice", "guests", "revoke", "--key", second)
+    #expect(repeated.status == 0 && repeated.output == "Revoked: the lock knows it.\n", "\(repeated)")
+
+    try await home.startDaemon("bob", isOutOfReach: true)
+    let away = try await home.latchkey("bob", "guests", "revoke", "--key", second)
+    #expect(away.status == 0 && away.output.hasPrefix("revoke-1-"), "\(away)")
+    let list = away.output.trimmingCharacters(in: .whitespacesAndNewlines)
+    let carried = try await home.latchkey("alice", "guests", "carry", list)
+    #expect(carried.status == 1 && carried.errors.contains("does not believe this list"), "\(carried)")
+    let unknown = try await home.latchkey("bob", "guests", "invite", "Ben")
+    #expect(unknown.status == 1 && unknown.errors.contains("within reach of the lock"), "\(unknown)")
+    let turning = try await home.latchkey("alice", "guests", "invite", "B\u{202E}en")
+    #expect(turning.status == 1 && turning.errors.contains("without control characters"), "\(turning)")
   }
 }

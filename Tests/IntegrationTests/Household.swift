@@ -124,6 +124,27 @@ final class Household: @unchecked Sendable {
     return try await command.finish()
   }
 
+  /// Does something to the simulated world, in the simulator's own words.
+  func world(_ command: String) async throws {
+    try await simulator?.ask("{\"id\":8,\"command\":\(command)}", "\"id\":8")
+  }
+
+  /// Listens to the calls that a machine's bluetoothd gets for characteristics. They are what goes over the air, besides
+  /// what bluetoothd does for itself.
+  func listenToCharacteristics(on machine: String) async throws -> TestProcess {
+    let monitor = try await TestProcess(
+      "/usr/bin/dbus-monitor",
+      [
+        "--address", "unix:path=\(folder)/bus-\(machine)", "--monitor",
+        "type='method_call',interface='org.bluez.GattCharacteristic1'",
+        "type='signal',interface='org.freedesktop.DBus',member='NameAcquired'",
+      ],
+      environment: environment, mergesErrors: true)
+    // A monitor gets and loses its own name when it begins to listen.
+    try await monitor.hear("NameLost")
+    return monitor
+  }
+
   /// Opens a phone's agent, and waits until the lock knows that the phone is here.
   func bringHome(_ phone: String) async throws {
     let opened = try await latchkey(phone, "open", "org.latchkey.agent")

@@ -32,9 +32,12 @@ import Testing
     bench.happens(.commandWritten(Bench.alice, write))
     bench.finishTurn()
     bench.happens(.commandWritten(Bench.alice, write))
-    #expect(bench.responses == [true, false, false])
-    #expect(bench.refusals == [.noOffer, .authenticationFailed])
+    // It is the same command, so it is answered as before, by the very same bytes.
+    #expect(bench.responses == [true, true, true])
+    #expect(bench.answers[1]?.count == 2)
+    #expect(Set(bench.answers[1] ?? []).count == 1)
     #expect(bench.turns.count == 1)
+    #expect(bench.notes.count { if case .commandAccepted = $0 { true } else { false } } == 1)
   }
 
   @Test("L4 case 3: no offer is ever made twice") func freshOffers() throws {

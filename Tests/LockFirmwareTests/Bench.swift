@@ -38,6 +38,10 @@ struct Bench {
   /// What the lock stores of its mode.
   var mode = OperatingMode.normal
   var offers: [UInt64: [UInt8]] = [:]
+  /// Every value of the Offer that was notified, with its central.
+  var notified: [(central: CentralIdentifier, value: [UInt8])] = []
+  private var readers: [UInt64: OfferReader] = [:]
+  private var latestOffers: [UInt64: [UInt8]] = [:]
   var answers: [UInt64: [[UInt8]]] = [:]
   /// Replies on their way to each phone, sealed.
   var replies: [UInt64: [(tag: UInt8, message: [UInt8])]] = [:]
@@ -75,7 +79,7 @@ struct Bench {
   private mutating func perform(_ effects: [LockEffect]) {
     for effect in effects {
       switch effect {
-      case .sendOffer(let central, let offer): offers[central.low] = offer
+      case .sendOffer(let central, let values): hear(values, central)
       case .answerRead(let central, let offer): offers[central.low] = offer
       case .respond(_, let isAccepted): responses.append(isAccepted)
       case .sendAnswer(let central, let answer): answers[central.low, default: []].append(answer)
@@ -102,6 +106,23 @@ struct Bench {
       case .forgetPhones: configuration.enrolledPhones = []
       case .note(let note): notes.append(note)
       }
+    }
+  }
+
+  /// Like a phone: an offer comes whole, in fragments, or must be read; and more than once.
+  private mutating func hear(_ values: [[UInt8]], _ central: CentralIdentifier) {
+    for value in values {
+      notified.append((central, value))
+      let key = Int(exactly: central.low).flatMap { keys.indices.contains($0 - 1) ? keys[$0 - 1] : nil }
+      let offer =
+        value.count == LockService.offerByteCount
+        ? value
+        : readers[central.low, default: OfferReader()].take(
+          value, phone: key.map { Array($0.publicKey.rawRepresentation) } ?? [], using: SwiftCryptography.self)
+      if value == LockService.offerHint { perform(firmware.handle(.offerRead(central), at: time)) }
+      guard let offer, offer != latestOffers[central.low] else { continue }
+      latestOffers[central.low] = offer
+      offers[central.low] = offer
     }
   }
 

@@ -244,7 +244,7 @@ import Testing
   }
 
   @Test("L7: a parcel for who is at home, and of who is away nothing is known any more") func householdParcel() throws {
-    var bench = try inside()
+    var bench = try inside { $0.locksOnAnyDeparture = true }
     bench.happens(.linkUp(Bench.bob))
     try bench.command(.status, 0, by: 1)
     walkThrough(&bench)

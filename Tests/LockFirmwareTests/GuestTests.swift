@@ -4,81 +4,10 @@ import LockFirmware
 import LockProtocol
 import Testing
 
-/// An owner who signs, and a guest, at a lock on the bench.
-private struct Party {
-  static let monday: Int64 = 1_795_996_800  // 2026-11-30 00:00 UTC
-  var bench: Bench
-  let owner = OwnerKey(key: Curve25519.Signing.PrivateKey())
-  let guestKey = Bench.PrivateKey()
-  let guest = CentralIdentifier(high: 0, low: 7)
-  var operation: UInt64 = 100
-
-  init(introduces: Bool = true) throws {
-    bench = try Bench()
-    bench.finishesTurns = true
-    bench.happens(.linkUp(Bench.alice))
-    bench.happens(.linkUp(guest))
-    guard introduces else { return }
-    #expect(try tell(.introduce(signingKey: owner.publicKey, name: Array("Alice".utf8))) == .done)
-  }
-
-  func grant(
-    _ schedule: GrantSchedule = .always, uses: UInt16 = 0, permissions: Grant.Permissions = [.unlock, .lock],
-    lock: LockIdentity? = nil
-  ) throws -> Grant {
-    try owner.sign(
-      Grant(
-        lock: lock ?? bench.configuration.identity, identifier: [UInt8](repeating: 9, count: 16),
-        phone: Array(guestKey.publicKey.rawRepresentation), issuer: owner.publicKey, schedule: schedule, uses: uses,
-        permissions: permissions, name: Array("Ben".utf8)))
-  }
-
-  func list(_ version: UInt64, _ entries: [RevocationList.Entry], by key: OwnerKey? = nil) throws -> RevocationList {
-    let key = key ?? owner
-    return try key.sign(
-      RevocationList(
-        lock: bench.configuration.identity, issuer: key.publicKey, version: version, entries: entries))
-  }
-
-  /// An owner's phone tells the lock something.
-  mutating func tell(_ request: LockRequest, by phone: Int = 0) throws -> LockReplyStatus? {
-    bench.milliseconds += 1
-    bench.happens(.offerRead(phone == 0 ? Bench.alice : Bench.bob))
-    var conversation = try bench.conversation(by: phone)
-    return try bench.ask(request.encoded, in: &conversation, over: phone == 0 ? Bench.alice : Bench.bob)?.status
-  }
-
-  /// The guest's conversation after a command that moves nothing.
-  mutating func conversation(with grant: [UInt8]) throws -> Conversation<SwiftCryptography> {
-    bench.happens(.offerRead(guest))
-    var session = try bench.session(guest, key: guestKey)
-    let command = try session.seal(LockCommand(.status, operation: 77), grant: grant, using: &bench.cryptography)
-    bench.happens(.commandWritten(guest, command))
-    let answer = try #require(bench.answers[guest.low]?.last)
-    _ = try session.open(answer)
-    return try #require(session.conversation)
-  }
-
-  /// The guest comes with a grant. Returns the lock's answer, or `nil` if the command was refused without one.
-  mutating func come(_ kind: LockCommand.Kind = .unlock, with grant: [UInt8]) throws -> LockResult? {
-    operation += 1
-    bench.pass(310)
-    bench.happens(.offerRead(guest))
-    let before = bench.answers[guest.low]?.count ?? 0
-    var session = try bench.session(guest, key: guestKey)
-    bench.happens(
-      .commandWritten(
-        guest, try session.seal(LockCommand(kind, operation: operation), grant: grant, using: &bench.cryptography)))
-    bench.pass(1)
-    guard let answer = bench.answers[guest.low]?.dropFirst(before).first else { return nil }
-    return try session.open(answer).result
-  }
-}
-
 @Suite("Guests, owners and what they revoke") struct GuestTests {
   @Test("L5: a guest opens with a grant that an owner has signed, by one write, and the log has the guest's name")
   func opens() throws {
-    var party = try Party()
+    var party = try GuestParty()
     #expect(try party.come(with: party.grant().encoded) == .done)
     #expect(party.bench.position == .unlocked)
     #expect(party.bench.log.last?.phone == Array(party.guestKey.publicKey.rawRepresentation))
@@ -90,7 +19,7 @@ private struct Party {
   }
 
   @Test("attack 7: each guest has a key and a grant of their own; another phone can't use them") func shared() throws {
-    var party = try Party()
+    var party = try GuestParty()
     let grant = try party.grant()
     let thief = Bench.PrivateKey()
     var session = try party.bench.session(party.guest, key: thief)
@@ -103,37 +32,41 @@ private struct Party {
 
   @Test("attack 8: dates, weekdays and hours are checked by the lock, with the time that an owner has set")
   func schedule() throws {
-    var party = try Party()
+    var party = try GuestParty()
     let day: Int64 = 86_400
     // Mondays to Fridays, 8:00 to 17:30, two hours east of UTC, for two weeks.
     let schedule = GrantSchedule(
-      from: Party.monday, until: Party.monday + 14 * day, weekdays: 0b0011111, start: 480, end: 1050, offset: 120,
+      from: GuestParty.monday, until: GuestParty.monday + 14 * day, weekdays: 0b0011111, start: 480, end: 1050,
+      offset: 120,
       offsetChange: .max, laterOffset: 120)
     let grant = try party.grant(schedule).encoded
     #expect(try party.come(with: grant) == .clockUnknown, "without a clock it fails closed")
     for (time, expected) in [
-      (Party.monday - day, LockResult.outsideSchedule), (Party.monday + 5 * 3600, .outsideSchedule),
-      (Party.monday + 8 * 3600, .done), (Party.monday + 15 * 3600, .done), (Party.monday + 16 * 3600, .outsideSchedule),
-      (Party.monday + 5 * day + 8 * 3600, .outsideSchedule), (Party.monday + 7 * day + 8 * 3600, .done),
-      (Party.monday + 14 * day + 8 * 3600, .expired),
+      (GuestParty.monday - day, LockResult.outsideSchedule), (GuestParty.monday + 5 * 3600, .outsideSchedule),
+      (GuestParty.monday + 8 * 3600, .done), (GuestParty.monday + 15 * 3600, .done),
+      (GuestParty.monday + 16 * 3600, .outsideSchedule),
+      (GuestParty.monday + 5 * day + 8 * 3600, .outsideSchedule), (GuestParty.monday + 7 * day + 8 * 3600, .done),
+      (GuestParty.monday + 14 * day + 8 * 3600, .expired),
     ] {
       #expect(try party.tell(.setClock(time - 310)) == .done)
-      #expect(try party.come(with: grant) == expected, "\((time - Party.monday) / 3600)")
+      #expect(try party.come(with: grant) == expected, "\((time - GuestParty.monday) / 3600)")
       if expected == .done { #expect(try party.come(.lock, with: party.grant().encoded) == .done) }
     }
   }
 
   @Test("attack 19: only an owner sets the clock, and a clock that has run for long is not trusted near a limit")
   func clock() throws {
-    var party = try Party()
+    var party = try GuestParty()
     let grant = try party.grant(
       GrantSchedule(
-        from: Party.monday, until: Party.monday + 100 * 86_400, weekdays: GrantSchedule.everyDay, start: 0, end: 1440,
+        from: GuestParty.monday, until: GuestParty.monday + 100 * 86_400, weekdays: GrantSchedule.everyDay, start: 0,
+        end: 1440,
         offset: 0, offsetChange: .max, laterOffset: 0))
     #expect(try party.come(with: party.grant().encoded) == .done)
     var conversation = try party.conversation(with: party.grant().encoded)
     for request in [
-      LockRequest.setClock(Party.monday + 86_400), .introduce(signingKey: [UInt8](repeating: 1, count: 32), name: []),
+      LockRequest.setClock(GuestParty.monday + 86_400),
+      .introduce(signingKey: [UInt8](repeating: 1, count: 32), name: []),
       .log(from: 1, count: 1), .names(from: 0),
     ] {
       #expect(try party.bench.ask(request.encoded, in: &conversation, over: party.guest)?.status == .notEntitled)
@@ -141,7 +74,7 @@ private struct Party {
     #expect(try party.tell(.setClock(0)) == .malformed)
     #expect(try party.tell(.setClock(.max)) == .malformed)
     // 60 days later the clock may be 17 minutes wrong, and the grant ends in 10.
-    #expect(try party.tell(.setClock(Party.monday + 39 * 86_400)) == .done)
+    #expect(try party.tell(.setClock(GuestParty.monday + 39 * 86_400)) == .done)
     party.bench.pass(60 * 86_400)
     #expect(try party.come(with: grant.encoded) == .notNeeded)
     party.bench.pass(86_400 - 310 - 600)
@@ -154,7 +87,7 @@ private struct Party {
   }
 
   @Test("L5: a grant opens as often as it may, also over restarts of the lock") func uses() throws {
-    var party = try Party()
+    var party = try GuestParty()
     let grant = try party.grant(uses: 2).encoded
     #expect(try party.come(with: grant) == .done)
     #expect(try party.come(with: grant) == .notNeeded, "the bolt did not turn for it")
@@ -168,7 +101,7 @@ private struct Party {
   }
 
   @Test("attack 9: a guest does what the grant allows, and nothing else") func permissions() throws {
-    var party = try Party()
+    var party = try GuestParty()
     let grant = try party.grant(permissions: .lock).encoded
     #expect(try party.come(with: grant) == .notPermitted)
     #expect(try party.come(.unlockUnlessInside, with: grant) == .notPermitted)
@@ -177,7 +110,7 @@ private struct Party {
   }
 
   @Test("attack 16: what an owner revokes does not open any more, whoever brought the list") func revoked() throws {
-    var party = try Party()
+    var party = try GuestParty()
     let grant = try party.grant()
     #expect(try party.come(with: grant.encoded) == .done)
     #expect(try party.come(.lock, with: grant.encoded) == .done)
@@ -192,7 +125,7 @@ private struct Party {
   }
 
   @Test("attack 18: an older list, or an old one under a new owner's name, is refused") func rollBack() throws {
-    var party = try Party()
+    var party = try GuestParty()
     let grant = try party.grant()
     let first = try party.list(1, []).encoded
     let second = try party.list(2, [.grant(grant.identifier)])
@@ -216,7 +149,7 @@ private struct Party {
 
   @Test("L5: a lost phone of an owner is revoked by another owner: it opens nothing, and what it signed counts no more")
   func lostPhone() throws {
-    var party = try Party()
+    var party = try GuestParty()
     let grant = try party.grant().encoded
     let bob = OwnerKey(key: Curve25519.Signing.PrivateKey())
     party.bench.happens(.linkUp(Bench.bob))
@@ -239,7 +172,7 @@ private struct Party {
 
   @Test("attacks 11, 30: a grant with any bit flipped, of an unknown owner, or for another lock opens nothing")
   func forged() throws {
-    var party = try Party()
+    var party = try GuestParty()
     let good = try party.grant().encoded
     for position in stride(from: 0, to: good.count, by: 3) {
       var bytes = good
@@ -249,12 +182,12 @@ private struct Party {
     #expect(party.bench.firmware.wouldAdmit(Array(party.guestKey.publicKey.rawRepresentation), good))
     let elsewhere = try #require(LockIdentity([UInt8](repeating: 4, count: 16)))
     #expect(try party.come(with: party.grant(lock: elsewhere).encoded) == nil)
-    var unknown = try Party(introduces: false)
+    var unknown = try GuestParty(introduces: false)
     #expect(try unknown.come(with: unknown.grant().encoded) == nil)
   }
 
   @Test("L5: what can't be stored does not count") func fullDisk() throws {
-    var party = try Party()
+    var party = try GuestParty()
     party.bench.storesAtOnce = false
     let grant = try party.grant()
     let list = try party.list(1, [.grant(grant.identifier)]).encoded
@@ -272,7 +205,7 @@ private struct Party {
     let fridayNight = GrantSchedule(
       from: .min, until: .max, weekdays: 1 << 4, start: 22 * 60, end: 6 * 60, offset: 0, offsetChange: .max,
       laterOffset: 0)
-    let friday = Party.monday + 4 * 86_400
+    let friday = GuestParty.monday + 4 * 86_400
     #expect(fridayNight.verdict(at: friday + 21 * 3600) == .outsideHours)
     #expect(fridayNight.verdict(at: friday + 22 * 3600) == .counts)
     #expect(fridayNight.verdict(at: friday + 29 * 3600) == .counts)

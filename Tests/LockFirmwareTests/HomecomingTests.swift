@@ -16,6 +16,8 @@ struct Household {
   var random: SeededGenerator
   var session: PhoneSession<SwiftCryptography>?
   var offer: [UInt8]?
+  /// The latest command.
+  var message: [UInt8]?
   var answersSeen = 0
   var isLinked = false
   /// When the owner came into range, on the way to the door.
@@ -50,6 +52,10 @@ struct Household {
         offer = nil
         bench.happens(.offerRead(Bench.alice))
       case .write(let command, let operation): write(command, operation)
+      case .writeAgain:
+        // The same bytes, after the same fate: the lock must answer as before.
+        guard isLinked, let message, !isLost() else { break }
+        bench.happens(.commandWritten(Bench.alice, message))
       case .ask: questions += 1
       case .stopAsking, .answerWord, .answerErrand: break
       }
@@ -68,6 +74,7 @@ struct Household {
     else { return }
     self.offer = nil
     self.session = session
+    self.message = message
     guard !isLost() else { return }
     bench.happens(.commandWritten(Bench.alice, message))
     if bench.responses.last == false {

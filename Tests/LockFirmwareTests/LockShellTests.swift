@@ -1,8 +1,10 @@
 import Foundation
-import LockFirmware
+import LockCryptography
+import LockProtocol
 import Logging
 import Testing
 
+@testable import LockFirmware
 @testable import latchkey_lock
 
 /// The lock's program around the firmware on Linux.
@@ -56,5 +58,49 @@ import Testing
     // After a quiet time there is room for a few again.
     #expect(lines.tell(at: 9_000_000) != nil)
     #expect(lines.tell(at: 9_000_000) == 0)
+  }
+
+  @Test("L6: a reset that is in the log and nowhere else, because the power failed, is finished at the next start")
+  func unfinishedReset() throws {
+    try inFolder { trusted, _ in
+      let phone = [UInt8](repeating: 9, count: 32)
+      let keys = try LockKeys(
+        identity: #require(LockIdentity([UInt8](repeating: 3, count: 16))), staticKey: .init(), enrolledPhones: [phone])
+      let access = AccessStore(directory: directory)
+      func settings(after records: [LockRecord]) throws -> LockSettings {
+        let settings = try LockSettings(directory: directory)
+        try settings.finishReset(records, of: keys, access, trusted)
+        return settings
+      }
+      func tellAccess() throws {
+        var state = AccessState()
+        let isIntroduced = state.introduce(.init(phone: phone, signingKey: phone, name: []))
+        #expect(isIntroduced)
+        try access.write(state.encoded)
+      }
+      func alarm(_ alarm: LockAlarm, _ index: UInt64) -> LockRecord {
+        LockRecord(
+          .alarm, index: index, unixSeconds: 0, target: .locked, cause: .unexplained, result: .done,
+          phone: LockRecord.nobody, operation: 0, detail: alarm.rawValue)
+      }
+      try tellAccess()
+      trusted.write([TrustedCentral(central: CentralIdentifier(high: 1, low: 1), phone: phone)])
+      #expect(try settings(after: [alarm(.doorAjar, 4)]).remaining(of: keys) == [phone])
+      #expect(try !access.read().owners.isEmpty)
+      let records = [alarm(.doorAjar, 4), alarm(.lockFactoryReset, 5)]
+      #expect(try settings(after: records).remaining(of: keys).isEmpty)
+      #expect(try access.read() == AccessState() && trusted.read().isEmpty)
+      // Only the phones were forgotten.
+      try tellAccess()
+      #expect(try settings(after: records).remaining(of: keys).isEmpty)
+      #expect(try access.read() == AccessState())
+      // The lock was set up again since, with another phone, and an owner has told it something.
+      let told = LockRecord(.ownerIntroduced, index: 6, unixSeconds: 0, phone: phone, number: 0)
+      try tellAccess()
+      let other = [UInt8](repeating: 8, count: 32)
+      let newKeys = LockKeys(identity: keys.identity, staticKey: keys.staticKey, enrolledPhones: [other])
+      #expect(try settings(after: records + [told]).remaining(of: newKeys) == [other])
+      #expect(try !access.read().owners.isEmpty)
+    }
   }
 }

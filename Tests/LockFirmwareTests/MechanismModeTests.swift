@@ -121,6 +121,22 @@ import Testing
     #expect(bench.firmware.lockState == .locked)
   }
 
+  @Test("L6: a reset forgets the phones first; what owners have told goes after them") func resetOrder() throws {
+    var bench = try Bench()
+    try bench.comeHome(1)
+    bench.storesAtOnce = false
+    bench.happens(.resetButton(isPressed: true))
+    bench.pass(11)
+    let index = try #require(bench.unstored.last?.index)
+    let stores = bench.firmware.handle(.recordAppended(index), at: bench.time).filter {
+      switch $0 {
+      case .forgetPhones, .storeTrusted, .storeAccess: true
+      default: false
+      }
+    }
+    #expect(stores == [.forgetPhones(record: index), .storeTrusted([]), .storeAccess(AccessState().encoded)])
+  }
+
   @Test("L6: a button behind a locked bolt in a shut door resets nothing, nor does a lock whose log can't be written")
   func noReset() throws {
     var bench = try Bench()

@@ -87,6 +87,9 @@ import Testing
     for low in 1000..<1100 as Range<UInt64> { bench.happens(.linkUp(CentralIdentifier(high: 0, low: low))) }
     bench.happens(.linkDown(CentralIdentifier(high: 0, low: 1)))
     bench.pass(11)
+    #expect(bench.turns.count == 1)
+    for low in 2...40 as ClosedRange<UInt64> { bench.happens(.linkDown(CentralIdentifier(high: 0, low: low))) }
+    bench.pass(11)
     #expect(bench.turns.map(\.target) == [.unlocked, .locked])
   }
 

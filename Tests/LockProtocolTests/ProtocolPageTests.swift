@@ -23,6 +23,9 @@ import Testing
     let operation: UInt64 = 0x0102_0304_0506_0708
 
     var lock = try LockSession(identity: identity, staticKey: lockKey, using: &atLock)
+    let fragments = OfferFragments.cut(lock.offer, using: SwiftCryptography.self)
+    let phonesKey = Array(phoneKey.publicKey.rawRepresentation)
+    let ownFragments = OfferFragments.cut(lock.offer, for: phonesKey, using: SwiftCryptography.self)
     var phone = try PhoneSession<SwiftCryptography>(
       offer: lock.offer, identity: identity, lockKey: lockKey.publicKey, phoneKey: phoneKey)
     let command = try phone.seal(LockCommand(.unlock, operation: operation), using: &atPhone)
@@ -66,7 +69,9 @@ import Testing
     let records = [record(1, 1), record(2, 2)]
     let end = records.reduce(LogHead.empty) { $0.followed(by: $1, using: SwiftCryptography.self) }
     return [
-      ("offer", lock.offer), ("command", command), ("answer", answer), ("handshake tag", [asking.tag]),
+      ("offer", lock.offer), ("offer fragment 1", fragments[0]), ("offer fragment 2", fragments[1]),
+      ("its fragment 1 for this phone alone", ownFragments[0]), ("command", command), ("answer", answer),
+      ("handshake tag", [asking.tag]),
       ("request fragment 1", request[0]), ("sealed reply", reply), ("grant", grant.encoded), ("list", list.encoded),
       ("record 1", records[0]), ("record 2", records[1]), ("hash 2", end.hash),
     ]
@@ -91,8 +96,8 @@ import Testing
   @Test("issue 12: the page's lengths and UUIDs are those of the program") func lengths() throws {
     let text = try String(contentsOf: Self.page, encoding: .utf8)
     for uuid in [
-      LockService.serviceUUID, LockService.offerUUID, LockService.commandUUID, LockService.answerUUID,
-      LockService.requestUUID, LockService.replyUUID,
+      LockService.serviceUUID, LockService.offerUUID, LockService.commandUUID, LockService.quickCommandUUID,
+      LockService.answerUUID, LockService.requestUUID, LockService.replyUUID,
     ] { #expect(text.contains("`\(uuid)`")) }
     #expect(
       LockService.offerByteCount == 32 && LockService.commandByteCount == 106 && LockService.answerByteCount == 36)

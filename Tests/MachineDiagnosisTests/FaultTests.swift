@@ -48,6 +48,16 @@ private struct Case: CustomTestStringConvertible {
     #expect(Diagnosis(wrong.machine).keepsPromise == (finding.weight != .broken))
   }
 
+  @Test("L2: that a lock's links could be faster is said, and is no fault") func pace() throws {
+    var machine = HealthyMachine.lock
+    let slow = try #require(MachineCheck.settings(machine).first)
+    #expect(slow.name == nil && slow.found.contains("setup lock --radio-settings"))
+    machine.settings = Self.settings("[LE]\nMaxConnectionInterval = 12")
+    let fast = try #require(MachineCheck.settings(machine).first)
+    #expect(fast.name == nil && !fast.found.contains("--radio-settings"))
+    #expect(MachineCheck.settings(HealthyMachine.phone).allSatisfy { !$0.found.contains("--radio-settings") })
+  }
+
   @Test("Every fault that the doctor knows is found on some machine, and its name begins with its check's")
   func complete() {
     #expect(Set(Self.cases.map(\.fault)) == Set(Fault.allCases))

@@ -17,7 +17,7 @@ struct LinkCapacity: Sendable, Equatable {
   private var isAsked = false
   /// The services are resolved and the last question was asked: what bluetoothd says then is final.
   private(set) var isLast = false
-  /// Values for subscribers are sent at this time at the latest, while some wait.
+  /// Values for subscribers that wait may go at this time, the short ones or all.
   private(set) var giveUpAt: Instant?
 
   init(at now: Instant) { since = now }
@@ -25,6 +25,10 @@ struct LinkCapacity: Sendable, Equatable {
   /// Values wait for a link for at most this long. With the slowest usual connection interval of 100 ms, the MTU is agreed
   /// on after half a second.
   static let patience: Duration = .seconds(5)
+  /// How long after the link came up a value that needs no agreed MTU waits, if there is nothing to ask: bluetoothd shows no
+  /// characteristic of many phones. The attribute protocol works on it two connection events after bluetoothd has shown
+  /// the link: 100 ms with its own interval of 50 ms. (Notifications after 150 ms were all heard, and after 30 ms none.)
+  static let attachPatience: Duration = .milliseconds(150)
   /// An MTU of more than this has been agreed on. Everything else shows as this.
   static let unagreed = ATTLimits.defaultMTU
 
@@ -40,7 +44,7 @@ struct LinkCapacity: Sendable, Equatable {
   /// Returns whether to ask now.
   /// - Parameter isHeld: values for subscribers wait.
   mutating func ask(isNeeded: Bool, isHeld: Bool, at now: Instant) -> Bool {
-    giveUpAt = isHeld ? since + Self.patience : nil
+    giveUpAt = isHeld ? since + (now < since + Self.attachPatience ? Self.attachPatience : Self.patience) : nil
     guard isNeeded, !isAsked else {
       askAt = nil
       return false
@@ -85,6 +89,19 @@ extension BluetoothSystem {
     return mtu > LinkCapacity.unagreed || bytes <= room
   }
 
+  /// Any characteristic of the peer's shows how far the link is.
+  private func characteristicToAsk(_ device: Device) -> ObjectPath? {
+    device.attributes.values.lazy.filter { $0.kind == .characteristic }.min { $0.handle < $1.handle }?.path
+  }
+
+  /// Whether the attribute protocol should work on the peer's link by now, where bluetoothd can't be asked.
+  func shouldBeAttached(_ peer: PeerIdentifier) -> Bool {
+    guard let capacity = capacities[peer], let device = bluez.device(peer), characteristicToAsk(device) == nil else {
+      return false
+    }
+    return capacity.since + LinkCapacity.attachPatience <= now
+  }
+
   /// Asks bluetoothd how far the links are for which something waits, and ends what is known.
   mutating func reconcileCapacities() {
     for peer in changedPeers().sorted() {
@@ -98,8 +115,7 @@ extension BluetoothSystem {
         linkCarries(mtu, peer)
         continue
       }
-      let characteristic = device.attributes.values.lazy.filter { $0.kind == .characteristic }
-        .min { $0.handle < $1.handle }?.path
+      let characteristic = characteristicToAsk(device)
       guard device.isResolved else {
         let isHeld = heldUpdates.waits(for: peer)
         let isNeeded = characteristic != nil && (isHeld || operationWaitsForLink(peer))

@@ -72,6 +72,7 @@ extension BluetoothSystem {
   private func mayGo(_ update: HeldUpdates.Update) -> Bool {
     update.receivers.allSatisfy { peer in
       mayCarry(update.value.count, room: Self.earlyRoom, peer)
+        || (update.value.count <= Self.earlyRoom && shouldBeAttached(peer))
         || capacities[peer].map { $0.since + LinkCapacity.patience <= now } ?? true
     }
   }

@@ -19,6 +19,22 @@ extension QuestionDesk {
     return key
   }
 
+  /// An owner may be far from the door. What the lock has learned once is enough: it checks grants alone.
+  private func introduceOrSign(_ book: inout GuestBook) async throws -> OwnerKey {
+    do {
+      let key = try await introduce()
+      book.isIntroduced = true
+      return key
+    } catch let reason as NoAnswer where reason.isAboutLink {
+      guard book.isIntroduced == true else {
+        throw NoAnswer(
+          "The lock does not know this owner's signing key yet: invite the first guest within reach of the lock. "
+            + reason.reason)
+      }
+      return try OwnerKey.readOrMake(inDirectory: app.folder)
+    }
+  }
+
   func invite(_ question: InviteQuestion) async throws -> InviteAnswer {
     guard let name = Self.name(question.name) else {
       throw NoAnswer("A guest's name has 1 to \(KeyName.nameByteLimit) bytes, without control characters.")
@@ -46,7 +62,7 @@ extension QuestionDesk {
     guard schedule.verdict(at: Int64(app.unixSeconds)) != .over, schedule.from < schedule.until else {
       throw NoAnswer("The invitation would be over before it begins: --until is not after --from, or in the past.")
     }
-    let key = try await introduce()
+    let key = try await introduceOrSign(&book)
     let grant = try key.sign(
       Grant(
         lock: app.lock.identity, identifier: Self.random(Grant.identifierByteCount), phone: phone,
@@ -113,9 +129,27 @@ extension QuestionDesk {
     var isDelivered = false
     do {
       _ = try await introduce()
-      isDelivered = try await deliver() == 0
-    } catch let reason as NoAnswer { logger.notice("the list waits for the lock: \(reason.reason)") }
+      let reply = try await deliver()[text]
+      if reply?.status == .older { throw try isForgotten(reply, &book) }
+      if reply?.status == .notBelieved { throw NoAnswer("The lock does not believe this phone's lists any more.") }
+      isDelivered = reply?.status == .done
+    } catch let reason as NoAnswer where reason.isAboutLink {
+      logger.notice("the list waits for the lock: \(reason.reason)")
+    }
     return RevokeAnswer(door: app.name, version: book.listVersion, isDelivered: isDelivered, list: ListText.write(list))
+  }
+
+  /// The lock has a newer list of this phone than the phone remembers.
+  private func isForgotten(_ reply: LockReply?, _ book: inout GuestBook) throws -> NoAnswer {
+    guard var reader = try? ByteReader(reply?.body ?? [], count: 8) else { return .olderLock }
+    let known = reader.readUInt64()
+    book = try GuestBook.read(bookPath)
+    book.listVersion = max(book.listVersion, known)
+    try book.write(bookPath)
+    return NoAnswer(
+      "Not revoked: the lock has list \(known) of this phone, which the phone does not remember, so \(bookPath) was lost or "
+        + "is an old one. Restore it; or repeat the command, and revoke again whom you had revoked: the new list replaces "
+        + "the one in the lock.")
   }
 
   /// Takes over another owner's list, and delivers it now or when the lock is there.
@@ -132,22 +166,29 @@ extension QuestionDesk {
     try book.write(bookPath)
     do {
       try await beginConversation()
-      let left = try await deliver()
-      return CarryAnswer(door: app.name, isDelivered: left == 0)
-    } catch let reason as NoAnswer {
+      let reply = try await deliver()[Hex.text(list.encoded)]
+      if reply?.status == .notBelieved {
+        throw NoAnswer(
+          "The lock does not believe this list: its owner was revoked, or has not been at the lock since it was set up. "
+            + "That owner's phone has to come by.")
+      }
+      return CarryAnswer(door: app.name, isDelivered: reply?.status == .done || reply?.status == .older)
+    } catch let reason as NoAnswer where reason.isAboutLink {
       logger.notice("the list waits for the lock: \(reason.reason)")
       return CarryAnswer(door: app.name, isDelivered: false)
     }
   }
 
   /// Brings what waits, in the present conversation.
-  /// - Returns: how many still wait.
+  /// - Returns: what the lock replied, by the list.
   @discardableResult
-  func deliver() async throws -> Int {
+  func deliver() async throws -> [String: LockReply] {
     var book = try GuestBook.read(bookPath)
+    var replies: [String: LockReply] = [:]
     for text in book.undelivered {
       guard let bytes = Hex.bytes(text) else { continue }
       let reply = try await exchange(.deliver(bytes))
+      replies[text] = reply
       switch reply.status {
       // A newer one is there, so this one has nothing to add; one that is not believed never will be.
       case .done, .older, .notBelieved, .malformed: book.undelivered.removeAll { $0 == text }
@@ -156,10 +197,11 @@ extension QuestionDesk {
       if reply.status != .done { logger.warning("the lock does not take a revocation list: \(reply.status)") }
     }
     try book.write(bookPath)
-    return book.undelivered.count
+    return replies
   }
 
-  /// An owner who has guests keeps the lock's clock right: it has no time after its machine was off.
+  /// An owner who has guests keeps the lock's clock right, which has no time after its machine was off, and its own name known,
+  /// which the lock forgets at a factory reset.
   var hasToCheckClock: Bool {
     guard app.grant == nil, !isClockChecked else { return false }
     return ((try? GuestBook.read(bookPath))?.guests.contains { !$0.isRevoked } ?? false)
@@ -169,10 +211,16 @@ extension QuestionDesk {
   func checkClock() async throws {
     guard hasToCheckClock else { return }
     isClockChecked = true
+    try await introduceAgain()
     let report = try LockStateReport(decoding: try await ask(.state).body)
     let now = Int64(app.unixSeconds)
     if let time = report.unixSeconds, abs(time - now) <= Self.clockTolerance { return }
     _ = try await ask(.setClock(now))
+  }
+
+  private func introduceAgain() async throws {
+    let key = try OwnerKey.readOrMake(inDirectory: app.folder)
+    _ = try await ask(.introduce(signingKey: key.publicKey, name: Array(app.ownerName.utf8)))
   }
 
   /// In seconds. Each setting is a record in the lock's log.
@@ -187,10 +235,8 @@ extension QuestionDesk {
 
   private static func name(_ text: String) -> [UInt8]? {
     let bytes = Array(text.utf8)
-    guard (1...KeyName.nameByteLimit).contains(bytes.count),
-      !text.unicodeScalars.contains(where: { $0.value < 32 || $0.value == 127 })
-    else { return nil }
-    return bytes
+    let isPlain = text.unicodeScalars.allSatisfy(\.isPlain)
+    return (1...KeyName.nameByteLimit).contains(bytes.count) && isPlain ? bytes : nil
   }
 
   private static func random(_ count: Int) -> [UInt8] {

@@ -20,6 +20,8 @@ struct GuestBook: Codable, Equatable {
   var listVersion: UInt64 = 0
   /// A list that the lock does not have yet, or another owner's that this phone carries, in hexadecimal.
   var undelivered: [String] = []
+  /// The lock has learned this owner's signing key.
+  var isIntroduced: Bool?
 
   static let guestLimit = 256
   static let carriedLimit = 8

@@ -21,6 +21,19 @@ struct NoAnswer: Error {
   static let silent = NoAnswer("The lock did not answer; try again.")
   static let refused = NoAnswer("The lock refused what was asked; try again.")
   static let olderLock = NoAnswer("This lock has an older firmware, which does not answer that.")
+
+  /// Whether the lock was out of reach, so that it is worth trying when it is there.
+  var isAboutLink: Bool { [Self.notLinked, .linkLost, .silent].contains { $0.reason == reason } }
+}
+
+extension Unicode.Scalar {
+  /// Whether it is only itself in a line: no control, and nothing that turns the direction of what follows.
+  var isPlain: Bool {
+    switch properties.generalCategory {
+    case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate: false
+    default: true
+    }
+  }
 }
 
 /// Answers what a person asks about a door, one question after the other.
@@ -110,7 +123,7 @@ struct NoAnswer: Error {
     }
     for name in found {
       // A name from outside must not move the cursor of who reads it.
-      let text = String(decoding: name.name, as: UTF8.self).unicodeScalars.filter { $0.value >= 32 && $0.value != 127 }
+      let text = String(decoding: name.name, as: UTF8.self).unicodeScalars.filter(\.isPlain)
       names[name.key] = String(String.UnicodeScalarView(text))
     }
   }

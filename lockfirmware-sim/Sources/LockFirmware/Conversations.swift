@@ -32,7 +32,7 @@ extension LockFirmware {
     links[index].unheardDue = links[index].isSubscribed ? nil : now + configuration.unheardDelayMilliseconds
     guard let text = links[index].conversations[place].take(fragment) else { return }
     let tag = links[index].conversations[place].tag
-    guard isOwner(phone) || links[index].grant != nil else {
+    guard isEntitled(phone, links[index].grant) else {
       return reply(LockReply(nil, .notEntitled), to: central, tag)
     }
     let request: LockRequest
@@ -48,9 +48,7 @@ extension LockFirmware {
     case .introduce(let signingKey, let name): introduce(signingKey, name, asked)
     case .deliver(let list): deliver(list, asked)
     case .log(let from, let count):
-      guard isOwner(phone) || links[index].grant?.permissions.contains(.readLog) == true else {
-        return reply(asked, .notEntitled)
-      }
+      guard mayReadLog(asked) else { return reply(asked, .notEntitled) }
       let count = min(Int(count), LogPage.maximumCount)
       effects.append(.readLog(LogReading(central: central, tag: tag, request: request, from: from, count: count)))
     }

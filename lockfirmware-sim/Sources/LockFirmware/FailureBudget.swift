@@ -63,6 +63,14 @@ struct FailureBudget: Sendable {
     entries.append(entry)
   }
 
+  /// The phone behind this central is not allowed what it asks for, so its failures count like a stranger's.
+  /// - Returns: whether the list of trusted centrals has changed.
+  mutating func distrust(_ central: CentralIdentifier) -> Bool {
+    guard isTrusted(central) else { return false }
+    trusted.removeAll { $0.central == central }
+    return true
+  }
+
   /// - Returns: whether the list of trusted centrals has changed.
   mutating func succeed(_ central: CentralIdentifier, phone: [UInt8]) -> Bool {
     entries.removeAll { $0.central == central }

@@ -30,6 +30,10 @@ struct Link<Cryptography: NoiseCryptography> {
   /// When to make a new offer.
   var nextOffer: Int64?
   var repeatsLeft: Int
+  /// How often the present offer was sent again, and is to be.
+  var resending = OfferResending()
+  /// The latest command that was accepted.
+  var received: ReceivedCommand?
 
   /// Whether an offer has a phone look at its signal: one that is known, listens, and waits for nothing.
   var isLooking: Bool { isSubscribed && phone != nil && answering == nil }
@@ -84,9 +88,11 @@ extension LockFirmware {
 
   mutating func commandWritten(_ central: CentralIdentifier, _ bytes: [UInt8]) {
     guard failures.blockedUntil(central, at: now) == nil else { return refuse(central, .waiting) }
-    guard let index = links.firstIndex(where: { $0.central == central }), let current = links[index].offered else {
-      return refuse(central, .noOffer)
-    }
+    guard let index = links.firstIndex(where: { $0.central == central }) else { return refuse(central, .noOffer) }
+    links[index].resending.end()
+    let digest = Cryptography.hash(bytes)
+    if let received = links[index].received, received.digest == digest { return receivedAgain(received, central) }
+    guard let current = links[index].offered else { return refuse(central, .noOffer) }
     guard now - links[index].offeredAt <= configuration.offerLifetimeMilliseconds else {
       refuse(central, .offerExpired)
       return offer(index)
@@ -102,6 +108,7 @@ extension LockFirmware {
       var session = offered
       do throws(LockSessionError) {
         let (phone, command, grant) = try session.accept(bytes) { admits($0, $1) }
+        links[index].received = ReceivedCommand(digest: digest)
         return accepted(command, from: phone, grant, session, on: index)
       } catch { if number == 0 || error != .authenticationFailed { refusal = error } }
     }
@@ -142,7 +149,7 @@ extension LockFirmware {
     forgetOtherLinks(of: phone, than: central)
     effects.append(.respond(central, isAccepted: true))
     effects.append(.note(.commandAccepted(central, command)))
-    execute(command, from: phone)
+    execute(command, from: phone, grant)
   }
 
   /// An authentic grant does not allow the command. The guest learns why; as far as the lock is concerned, nobody has come.
@@ -150,7 +157,8 @@ extension LockFirmware {
     _ command: LockCommand, of grant: Grant, _ refusal: LockResult, _ session: LockSession<Cryptography>, on index: Int
   ) {
     let central = links[index].central
-    // Each refusal is a record, so a guest who goes on is made to wait.
+    // Each refusal is a record, so a guest who goes on is made to wait, also one whose commands were accepted before.
+    if failures.distrust(central) { effects.append(.storeTrusted(failures.trusted)) }
     failures.fail(central, at: now)
     let key = OperationMemory.Key(phone: grant.phone, operation: command.operation)
     links[index].offered = nil
@@ -178,7 +186,9 @@ extension LockFirmware {
         result: result, lockState: lockState, doorState: door, operation: key.operation,
         logIndex: durableRecordIndex)
       do throws(LockSessionError) {
-        effects.append(.sendAnswer(links[index].central, try session.seal(answer)))
+        let sealed = try session.seal(answer)
+        links[index].received?.answer = sealed
+        effects.append(.sendAnswer(links[index].central, sealed))
         if links[index].phone == key.phone, let conversation = session.conversation {
           converse(conversation, on: index)
         }
@@ -186,45 +196,6 @@ extension LockFirmware {
         // A session that accepted a command seals one answer. If it can't, sending nothing is the safe choice.
       }
       offer(index)
-    }
-  }
-
-  /// Makes new offers when they are due: to phones that haven't answered yet or had to wait.
-  mutating func refreshOffers() {
-    for index in links.indices {
-      guard let due = links[index].nextOffer, due <= now else { continue }
-      offer(index)
-    }
-  }
-
-  private mutating func offer(_ index: Int) {
-    let central = links[index].central
-    if let blockedUntil = failures.blockedUntil(central, at: now) {
-      links[index].nextOffer = blockedUntil
-      return
-    }
-    makeOffer(index)
-    guard let session = links[index].offered, links[index].isSubscribed else { return }
-    effects.append(.sendOffer(central, session.offer))
-    effects.append(.note(.offerSent(central)))
-    if links[index].repeatsLeft > 0 {
-      links[index].repeatsLeft -= 1
-      links[index].nextOffer = now + configuration.offerRepeatMilliseconds
-    } else if links[index].isLooking, doorWatch.isSomebodyLeaving(at: now) {
-      links[index].nextOffer = now + configuration.offerRepeatMilliseconds
-    }
-  }
-
-  private mutating func makeOffer(_ index: Int) {
-    links[index].nextOffer = nil
-    links[index].previouslyOffered = links[index].offered
-    links[index].previouslyOfferedAt = links[index].offeredAt
-    links[index].offeredAt = now
-    do throws(LockSessionError) {
-      links[index].offered = try LockSession(
-        identity: configuration.identity, staticKey: staticKey, using: &cryptography)
-    } catch {
-      links[index].offered = nil
     }
   }
 

@@ -143,6 +143,7 @@ package struct LockFirmware<Cryptography: NoiseCryptography> {
     }
     for link in links {
       consider(link.nextOffer)
+      consider(link.resending.due)
       consider(link.unheardDue)
     }
     for departure in departures { consider(departure.due) }

@@ -60,6 +60,9 @@ package struct LockRecord: Equatable, Sendable {
   /// What an owner has told, if this record is about that.
   package var change: AccessChange? { kind == .access ? AccessChange(rawValue: detail) : nil }
 
+  /// Whether it says that the lock forgets its phones.
+  package var isFactoryReset: Bool { kind == .alarm && detail == LockAlarm.lockFactoryReset.rawValue }
+
   /// Whether it says that the bolt has reached an end.
   var isMovementDone: Bool { kind == .outcome && result == .done || kind == .movement && cause == .hand }
 

@@ -13,6 +13,8 @@ struct Movement: Sendable {
   var cause: MovementCause
   /// The command for which it was started.
   var key: OperationMemory.Key?
+  /// The grant that the phone brought with that command, if it is a guest's.
+  var grant: Grant?
   /// Other commands with the same target.
   var joined: [OperationMemory.Key] = []
   var phase = Phase.recording
@@ -37,8 +39,9 @@ struct PendingRecord: Sendable {
 }
 
 extension LockFirmware {
-  /// Carries out the command of an enrolled phone in its session. The only caller has just authenticated it.
-  mutating func execute(_ command: LockCommand, from phone: [UInt8]) {
+  /// Carries out the command of a phone in its session. The only caller has just authenticated it.
+  /// - Parameter grant: the grant that allows it, if it is a guest's.
+  mutating func execute(_ command: LockCommand, from phone: [UInt8], _ grant: Grant?) {
     let key = OperationMemory.Key(phone: phone, operation: command.operation)
     if operations.knows(key) {
       // If it is under way, the link waits for the end with the others.
@@ -50,10 +53,10 @@ extension LockFirmware {
       // A phone that only announces itself is not on the way to the door, and finds it locked.
       if command.operation == 0, position == .locked { isLockedAtHome = true }
       answer(key, .unknownOperation)
-    case .lock: move(.locked, for: key)
+    case .lock: move(.locked, for: key, grant)
     case .unlock:
       doorWatch.comes(phone, isOnApproach: false, at: now)
-      move(.unlocked, for: key)
+      move(.unlocked, for: key, grant)
     case .unlockUnlessHome, .unlockUnlessInside, .unlockIfLeft:
       if isSomebodyInside {
         operations.remember(key, nil)
@@ -61,7 +64,7 @@ extension LockFirmware {
       }
       guard isLocked, !opens(command.kind, to: phone) else {
         doorWatch.comes(phone, isOnApproach: true, at: now)
-        return move(.unlocked, for: key)
+        return move(.unlocked, for: key, grant)
       }
       operations.remember(key, nil)
       conclude(key, .unlocked, .lockedAtHome)
@@ -92,12 +95,12 @@ extension LockFirmware {
     return movement.cause != .leaving && isSomebodyHere
   }
 
-  private mutating func move(_ target: BoltTarget, for key: OperationMemory.Key) {
+  private mutating func move(_ target: BoltTarget, for key: OperationMemory.Key, _ grant: Grant?) {
     operations.remember(key, nil)
     if let refusal = refusal(of: target) { return conclude(key, target, refusal) }
     guard let current = movement else {
       if position == target.position { return conclude(key, target, .notNeeded) }
-      return start(Movement(target: target, cause: .phone, key: key))
+      return start(Movement(target: target, cause: .phone, key: key, grant: grant))
     }
     if queued == nil, current.target == target {
       guard current.joined.count < LockLimit.joinedCommands else { return conclude(key, target, .busy) }
@@ -110,7 +113,7 @@ extension LockFirmware {
       recordJoining(key, target)
       queued?.joined.append(key)
     } else {
-      queued = Movement(target: target, cause: .phone, key: key)
+      queued = Movement(target: target, cause: .phone, key: key, grant: grant)
     }
   }
 
@@ -170,7 +173,7 @@ extension LockFirmware {
       case .nothing: break
       case .turnBolt: turn()
       case .told(let asked, _): told(asked)
-      case .forgetPhones: forgetPhones()
+      case .forgetPhones: forgetPhones(first.index)
       case .answer(let answers):
         for (key, result) in answers {
           operations.remember(key, result)
@@ -291,7 +294,10 @@ extension LockFirmware {
   private mutating func startQueued() {
     guard movement == nil, let next = queued else { return }
     queued = nil
-    guard let refusal = refusal(of: next.target) ?? (position == next.target.position ? .notNeeded : nil) else {
+    guard
+      let refusal = refusal(of: next) ?? refusal(of: next.target)
+        ?? (position == next.target.position ? .notNeeded : nil)
+    else {
       return start(next)
     }
     for key in keys(of: next) { conclude(key, next.target, refusal) }

@@ -70,7 +70,7 @@ package struct LockConfiguration: Sendable {
   /// Whether this door is the only way out. If so, its sensor shows which phones have not left.
   package var isOnlyWayOut = true
   /// Whether the bolt is thrown when any phone leaves. Otherwise it is when the last one that has proven its key has left.
-  package var locksOnAnyDeparture = true
+  package var locksOnAnyDeparture = false
   /// How long after an authenticated phone's link is lost the bolt is thrown, if the door is shut.
   package var leavingDelayMilliseconds = defaultLeavingDelayMilliseconds
   package static let defaultLeavingDelayMilliseconds: Int64 = 10_000
@@ -86,6 +86,8 @@ package struct LockConfiguration: Sendable {
   package var offerRepeatMilliseconds: Int64 = 10_000
   /// How many times that happens on one link: for a quarter of an hour, as long as a phone's approach may take.
   package var offerRepeatCount = 90
+  /// Whether the radio notifies one central alone. bluetoothd notifies every subscriber.
+  package var notifiesOneAlone = false
   /// The longest time for a turn of the bolt. After that the bolt counts as jammed.
   package var turnTimeoutMilliseconds: Int64 = 5_000
   /// How long the lock waits before it tries again to lock by itself, after a failure.
@@ -181,8 +183,9 @@ package enum LockEvent: Equatable, Sendable {
 
 /// What a lock wants done.
 package enum LockEffect: Equatable, Sendable {
-  /// Notify this central of its Offer.
-  case sendOffer(CentralIdentifier, [UInt8])
+  /// Notify this central of its Offer with each of these values, in order. They replace what still waits of earlier ones. If
+  /// the radio can't notify one central alone, all of them hear it.
+  case sendOffer(CentralIdentifier, [[UInt8]])
   /// Answer this central's read of its Offer. `nil` means refusal.
   case answerRead(CentralIdentifier, [UInt8]?)
   /// Answer this central's write: accepted or refused.
@@ -207,8 +210,9 @@ package enum LockEffect: Equatable, Sendable {
   case stopBolt
   /// Keep this mode for the next start, durably.
   case storeMode(OperatingMode)
-  /// Factory reset: forget every phone, durably.
-  case forgetPhones
+  /// Factory reset: forget every phone, durably. If that fails, the record (by its index) says at the next start that it is
+  /// still to be done.
+  case forgetPhones(record: UInt64)
   /// For observers; nothing depends on it.
   case note(LockNote)
 }

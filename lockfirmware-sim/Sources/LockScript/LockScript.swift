@@ -27,6 +27,7 @@ package struct LockScript<Cryptography: ScriptCryptography> {
   private var isMechanismFailed = false
   /// The latest offer to each central, and the session that waits for an answer.
   private var offers: [[UInt8]?]
+  private var readers: [OfferReader]
   private var sessions: [PhoneSession<Cryptography>?]
   private var waiting: [LockEvent] = []
   private var nextOperation: UInt64 = 1
@@ -72,6 +73,7 @@ package struct LockScript<Cryptography: ScriptCryptography> {
     self.configuration = configuration
     self.random = random
     offers = Array(repeating: nil, count: Self.centralCount)
+    readers = Array(repeating: OfferReader(), count: Self.centralCount)
     sessions = Array(repeating: nil, count: Self.centralCount)
   }
 
@@ -298,11 +300,11 @@ package struct LockScript<Cryptography: ScriptCryptography> {
 
   private mutating func perform(_ effect: LockEffect) {
     switch effect {
-    case .sendOffer(let central, let bytes):
+    case .sendOffer(let central, let values):
       trace.mix(1 as UInt8)
       trace.mix(central.low)
-      trace.mix(bytes)
-      offers[Int(central.low)] = bytes
+      for value in values { trace.mix(value) }
+      hear(values, Int(central.low))
     case .answerRead(let central, let bytes):
       trace.mix(2 as UInt8)
       trace.mix(bytes ?? [])
@@ -362,6 +364,20 @@ package struct LockScript<Cryptography: ScriptCryptography> {
       // A script's phones ask nothing after the answer to their command.
       waiting.append(.logRead(question, nil))
     case .note(let note): trace.mix(note)
+    }
+  }
+
+  /// An offer comes whole, in fragments, or must be read.
+  private mutating func hear(_ values: [[UInt8]], _ who: Int) {
+    for value in values {
+      if value.count == LockService.offerByteCount {
+        offers[who] = value
+      } else if value == LockService.offerHint {
+        waiting.append(.offerRead(CentralIdentifier(high: 7, low: UInt64(who))))
+      } else {
+        let key = who < phoneKeys.count ? configuration.enrolledPhones[who] : []
+        if let offer = readers[who].take(value, phone: key, using: Cryptography.self) { offers[who] = offer }
+      }
     }
   }
 

@@ -86,6 +86,10 @@ import Timekeeping
         fromDirectory: try folder(
           credentials, environment["CREDENTIALS_DIRECTORY"], "credentials", variable: "CREDENTIALS_DIRECTORY"))
       let settings = try LockSettings(directory: stateDirectory)
+      let access = AccessStore(directory: stateDirectory)
+      let trusted = TrustedStore(directory: stateDirectory, logger: logger)
+      let log = try RecordLog(path: stateDirectory + "/records.log", logger: logger)
+      try settings.finishReset(log.latest, of: keys, access, trusted)
       var configuration = LockConfiguration(
         identity: keys.identity, enrolledPhones: settings.remaining(of: keys))
       configuration.leavingDelayMilliseconds = Int64(leavingDelay * 1000)
@@ -94,7 +98,6 @@ import Timekeeping
       configuration.ajarDelayMilliseconds = ajarDelay > 0 ? Int64(ajarDelay * 1000) : nil
       configuration.locksOnAnyDeparture = lockWhenAnyLeaves
       configuration.boot = try Self.boot()
-      let log = try RecordLog(path: stateDirectory + "/records.log", logger: logger)
       let mechanism: any LockMechanism =
         if let driver {
           DriverMechanism(try DriverCommand(driver), logger: logger)
@@ -104,9 +107,8 @@ import Timekeeping
         }
       configuration.hasDoorSensor = mechanism.hasDoorSensor
       app = try LockApp(
-        configuration, keys: keys, log: log, trusted: TrustedStore(directory: stateDirectory, logger: logger),
-        access: AccessStore(directory: stateDirectory), settings: settings, mechanism: mechanism, time: time,
-        logger: logger)
+        configuration, keys: keys, log: log, trusted: trusted, access: access, settings: settings,
+        mechanism: mechanism, time: time, logger: logger)
       let socket = try HardwareSocket(directory: stateDirectory, logger: logger) { [app] line in
         app.answerHardware(line)
       }

@@ -128,7 +128,7 @@ final class LockApp: @unchecked Sendable {
 
   private func perform(_ effect: LockEffect) {
     switch effect {
-    case .sendOffer(let central, let offer): radio?.sendOffer(offer, to: central)
+    case .sendOffer(let central, let values): radio?.sendOffer(values, to: central)
     case .sendAnswer(let central, let answer): radio?.sendAnswer(answer, to: central)
     case .sendReply(let central, let tag, let message): radio?.sendReply(message, tag: tag, to: central)
     case .readLog(let question):
@@ -156,14 +156,16 @@ final class LockApp: @unchecked Sendable {
     case .turnBolt(let target): mechanism.turn(to: target)
     case .stopBolt: mechanism.stop()
     case .storeMode(let mode): keep { try settings.write(mode) }
-    case .forgetPhones: keep { try settings.forget(keys) }
+    case .forgetPhones(let record): keep { try settings.forget(keys, record: record) }
     case .note(let note): tell(note)
     }
   }
 
   private func keep(_ write: () throws -> Void) {
     do { try write() } catch {
-      logger.error("the lock's settings can't be stored, and hold until its next start: \(error)")
+      logger.error(
+        "the lock's settings can't be stored; a mode holds until the next start, and a reset is finished then: \(error)"
+      )
     }
   }
 

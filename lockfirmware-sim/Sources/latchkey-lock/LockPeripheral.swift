@@ -12,6 +12,7 @@ final class LockPeripheral: NSObject, CBPeripheralManagerDelegate, @unchecked Se
   private static let serviceUUID = CBUUID(string: LockService.serviceUUID)
   private static let offerUUID = CBUUID(string: LockService.offerUUID)
   private static let commandUUID = CBUUID(string: LockService.commandUUID)
+  private static let quickCommandUUID = CBUUID(string: LockService.quickCommandUUID)
   private static let answerUUID = CBUUID(string: LockService.answerUUID)
   private static let requestUUID = CBUUID(string: LockService.requestUUID)
   private static let replyUUID = CBUUID(string: LockService.replyUUID)
@@ -22,6 +23,7 @@ final class LockPeripheral: NSObject, CBPeripheralManagerDelegate, @unchecked Se
   private var offer: CBMutableCharacteristic?
   private var answer: CBMutableCharacteristic?
   private var reply: CBMutableCharacteristic?
+  private var quickCommand: CBMutableCharacteristic?
   private var isRestored = false
   private var wasPoweredOn = false
   /// The centrals that are subscribed to offers.
@@ -40,12 +42,12 @@ final class LockPeripheral: NSObject, CBPeripheralManagerDelegate, @unchecked Se
       options: [CBPeripheralManagerOptionRestoreIdentifierKey: Self.restoreIdentifier])
   }
 
-  /// A value for one central reaches all subscribers (`updateValue(_:for:onSubscribedCentrals:)`), which could not
-  /// tell another's offer from their own. So if there are several, they are told to read their offers.
-  func sendOffer(_ bytes: [UInt8], to central: CentralIdentifier) {
-    guard centrals.count > 1 else { return send(bytes, offer, central) }
-    guard let offer, !unsent.contains(where: { $0.central == nil }) else { return }
-    enqueue((offer, nil, Data(LockService.offerHint)))
+  /// The values of one central's offer. What waits of its earlier ones is outdated.
+  func sendOffer(_ values: [[UInt8]], to central: CentralIdentifier) {
+    unsent.removeAll { value in
+      value.characteristic === offer && value.central.map { CentralIdentifier($0) == central } == true
+    }
+    for value in values { send(value, offer, central) }
   }
 
   func sendAnswer(_ bytes: [UInt8], to central: CentralIdentifier) { send(bytes, answer, central) }
@@ -94,6 +96,7 @@ final class LockPeripheral: NSObject, CBPeripheralManagerDelegate, @unchecked Se
       case Self.offerUUID: offer = characteristic as? CBMutableCharacteristic
       case Self.answerUUID: answer = characteristic as? CBMutableCharacteristic
       case Self.replyUUID: reply = characteristic as? CBMutableCharacteristic
+      case Self.quickCommandUUID: quickCommand = characteristic as? CBMutableCharacteristic
       default: break
       }
     }
@@ -101,7 +104,7 @@ final class LockPeripheral: NSObject, CBPeripheralManagerDelegate, @unchecked Se
   }
 
   /// Whether every characteristic is published. What a lock of an earlier version published was not.
-  private var isWhole: Bool { offer != nil && answer != nil && reply != nil }
+  private var isWhole: Bool { offer != nil && answer != nil && reply != nil && quickCommand != nil }
 
   func peripheralManagerDidUpdateState(_ peripheral: CBPeripheralManager) {
     logger.record(Recorded.Lock.stateUpdated, [.state: "\(peripheral.state)"])
@@ -115,6 +118,7 @@ final class LockPeripheral: NSObject, CBPeripheralManagerDelegate, @unchecked Se
       offer = nil
       answer = nil
       reply = nil
+      quickCommand = nil
       return
     }
     wasPoweredOn = true
@@ -144,12 +148,16 @@ final class LockPeripheral: NSObject, CBPeripheralManagerDelegate, @unchecked Se
     let reply = CBMutableCharacteristic(
       type: Self.replyUUID, properties: [.notifyEncryptionRequired], value: nil,
       permissions: [.readEncryptionRequired])
+    let quickCommand = CBMutableCharacteristic(
+      type: Self.quickCommandUUID, properties: [.writeWithoutResponse], value: nil,
+      permissions: [.writeEncryptionRequired])
     let service = CBMutableService(type: Self.serviceUUID, primary: true)
-    // The first three are where earlier versions have them.
-    service.characteristics = [offer, command, answer, request, reply]
+    // Those of earlier versions are where those have them.
+    service.characteristics = [offer, command, answer, request, reply, quickCommand]
     self.offer = offer
     self.answer = answer
     self.reply = reply
+    self.quickCommand = quickCommand
     manager?.add(service)
   }
 
@@ -223,7 +231,7 @@ final class LockPeripheral: NSObject, CBPeripheralManagerDelegate, @unchecked Se
   /// Answers at once, whatever the bolt has to do: a response that waits for a motor would come too late.
   func peripheralManager(_ peripheral: CBPeripheralManager, didReceiveWrite requests: [CBATTRequest]) {
     guard let request = requests.first else { return }
-    let isCommand = request.characteristic.uuid == Self.commandUUID
+    let isCommand = [Self.commandUUID, Self.quickCommandUUID].contains(request.characteristic.uuid)
     guard requests.count == 1, isCommand || request.characteristic.uuid == Self.requestUUID, request.offset == 0 else {
       return peripheral.respond(to: request, withResult: .requestNotSupported)
     }

@@ -23,6 +23,8 @@ final class LockSettings {
     var identity: String
     /// The public keys of the phones, in hexadecimal.
     var phones: [String]
+    /// The index of the reset's record in the log.
+    var record: UInt64?
   }
 
   /// - Throws: if they are damaged. What a reset has forgotten must not come back by that.
@@ -56,9 +58,24 @@ final class LockSettings {
   }
 
   /// A factory reset: the phones that are enrolled now open nothing any more.
-  func forget(_ keys: LockKeys) throws {
-    stored.reset = Reset(identity: Hex.text(keys.identity.bytes), phones: keys.enrolledPhones.map(Hex.text))
+  /// - Parameter record: the index of its record in the log.
+  func forget(_ keys: LockKeys, record: UInt64) throws {
+    stored.reset = Reset(
+      identity: Hex.text(keys.identity.bytes), phones: keys.enrolledPhones.map(Hex.text), record: record)
     try write()
+  }
+
+  /// Finishes a factory reset that the log tells of, if the last run could not: its power failed, or its disk.
+  /// - Parameter latest: the log's newest records.
+  func finishReset(_ latest: [LockRecord], of keys: LockKeys, _ access: AccessStore, _ trusted: TrustedStore) throws {
+    guard let reset = latest.last(where: \.isFactoryReset) else { return }
+    let isForgotten = stored.reset.map { ($0.record ?? .max) >= reset.index } ?? false
+    if !isForgotten { try forget(keys, record: reset.index) }
+    // What owners have told since is another life's.
+    guard !latest.contains(where: { $0.change != nil && $0.index > reset.index }) else { return }
+    guard try access.read() != AccessState() else { return }
+    trusted.write([])
+    try access.write(AccessState().encoded)
   }
 
   private func write() throws {

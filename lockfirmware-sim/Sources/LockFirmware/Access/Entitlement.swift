@@ -65,14 +65,30 @@ extension LockFirmware {
     return (time - error, time + error)
   }
 
-  /// The grant with which this phone is here.
-  func grant(of phone: [UInt8]) -> Grant? { links.last { $0.phone == phone }?.grant }
+  /// Why a movement that had to wait is not allowed any more; `nil` if it still is.
+  func refusal(of movement: Movement) -> LockResult? {
+    guard let phone = movement.key?.phone else { return nil }
+    guard let grant = movement.grant else { return isOwner(phone) ? nil : .revoked }
+    guard isBelieved(grant.issuer) else { return .revoked }
+    return refusal(of: grant, for: movement.target == .locked ? .lock : .unlock)
+  }
+
+  /// Whether who has proven a key on a link may still ask: an owner, or a guest whose grant counts now.
+  func isEntitled(_ phone: [UInt8], _ grant: Grant?) -> Bool {
+    guard let grant else { return isOwner(phone) }
+    return isBelieved(grant.issuer) && refusal(of: grant, for: .status) == nil
+  }
+
+  /// Whether this phone may read the log, and the names in it.
+  func mayReadLog(_ asked: Asked) -> Bool {
+    if isOwner(asked.phone) { return true }
+    let link = links.first { $0.central == asked.central }
+    return link?.grant?.permissions.contains(.readLog) == true
+  }
 
   /// A counted grant opens: that is stored before the record, so before the bolt turns. If it can't be, the bolt stays.
   mutating func countUse(_ movement: Movement) {
-    guard movement.target == .unlocked, movement.cause == .phone, let phone = movement.key?.phone,
-      let grant = grant(of: phone), grant.uses > 0
-    else { return }
+    guard movement.target == .unlocked, let grant = movement.grant, grant.uses > 0 else { return }
     access.count(grant.identifier)
     storeAccess()
   }
@@ -138,13 +154,18 @@ extension LockFirmware {
     reply(asked, .done)
     // Who was revoked is nobody any more.
     for index in links.indices {
-      guard let phone = links[index].phone else { continue }
-      let isGuest = links[index].grant.map { refusal(of: $0, for: .status) == nil } ?? false
-      guard !isOwner(phone), !isGuest else { continue }
+      guard let phone = links[index].phone, isRevoked(phone, links[index].grant) else { continue }
       links[index].phone = nil
       links[index].grant = nil
       links[index].conversations = []
+      // The door that it has opened is locked as if it had left.
+      depart(phone, isNoticed: false)
     }
+  }
+
+  private func isRevoked(_ phone: [UInt8], _ grant: Grant?) -> Bool {
+    guard let grant else { return !isOwner(phone) }
+    return !isBelieved(grant.issuer) || refusal(of: grant, for: .status) == .revoked
   }
 
   /// What was told can't be stored, so it does not count.
@@ -154,9 +175,7 @@ extension LockFirmware {
   }
 
   mutating func replyNames(from: UInt8, _ asked: Asked) {
-    guard isOwner(asked.phone) || grant(of: asked.phone)?.permissions.contains(.readLog) == true else {
-      return reply(asked, .notEntitled)
-    }
+    guard mayReadLog(asked) else { return reply(asked, .notEntitled) }
     let all = access.owners.map { KeyName(key: $0.phone, name: $0.name) } + access.guests
     let names = Array(all.dropFirst(Int(from)).prefix(KeyName.maximumCount))
     reply(asked, .done, KeyName.encoded(names, ofAll: all.count))

@@ -16,8 +16,11 @@ extension LockFirmware {
     recordAlarm(.lockFactoryReset, then: .forgetPhones)
   }
 
-  /// The reset is recorded: no phone that was enrolled opens this lock any more, nor does any session that is open.
-  mutating func forgetPhones() {
+  /// The reset is recorded: no phone that was enrolled opens this lock any more, nor does any session that is open. That is
+  /// stored first: whatever fails after it, no phone comes back.
+  mutating func forgetPhones(_ record: UInt64) {
+    effects.append(.forgetPhones(record: record))
+    effects.append(.storeTrusted([]))
     configuration.enrolledPhones = []
     failures = FailureBudget()
     unlockedBy = nil
@@ -33,7 +36,5 @@ extension LockFirmware {
     access = AccessState()
     storeAccess()
     if let waiting = queued, waiting.cause == .phone { queued = nil }
-    effects.append(.forgetPhones)
-    effects.append(.storeTrusted([]))
   }
 }

@@ -1,0 +1,41 @@
+import CoreBluetooth
+import LockProtocol
+
+/// What is known of the lock's service.
+struct LockCharacteristics {
+  static let serviceUUID = CBUUID(string: LockService.serviceUUID)
+  static let offerUUID = CBUUID(string: LockService.offerUUID)
+  static let commandUUID = CBUUID(string: LockService.commandUUID)
+  static let quickCommandUUID = CBUUID(string: LockService.quickCommandUUID)
+  static let answerUUID = CBUUID(string: LockService.answerUUID)
+  static let requestUUID = CBUUID(string: LockService.requestUUID)
+  static let replyUUID = CBUUID(string: LockService.replyUUID)
+  static let all = [offerUUID, commandUUID, quickCommandUUID, answerUUID, requestUUID, replyUUID]
+
+  private(set) var offer: CBCharacteristic?
+  private(set) var command: CBCharacteristic?
+  private(set) var answer: CBCharacteristic?
+  // What an older lock does not have.
+  private(set) var quickCommand: CBCharacteristic?
+  private(set) var request: CBCharacteristic?
+  private(set) var reply: CBCharacteristic?
+
+  /// Whether a command can be written and its answer heard.
+  var isWhole: Bool { offer != nil && command != nil && answer != nil }
+
+  /// Adds what has been discovered.
+  mutating func find(in peripheral: CBPeripheral) {
+    let service = peripheral.services?.first { $0.uuid == Self.serviceUUID }
+    for characteristic in service?.characteristics ?? [] {
+      switch characteristic.uuid {
+      case Self.offerUUID: offer = characteristic
+      case Self.commandUUID: command = characteristic
+      case Self.quickCommandUUID: quickCommand = characteristic
+      case Self.answerUUID: answer = characteristic
+      case Self.requestUUID: request = characteristic
+      case Self.replyUUID: reply = characteristic
+      default: break
+      }
+    }
+  }
+}

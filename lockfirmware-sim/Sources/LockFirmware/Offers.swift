@@ -1,0 +1,128 @@
+import LockProtocol
+
+/// An offer is sent again, after ever longer pauses, until a command arrives: the first moments of a link lose what is
+/// notified before the other side listens.
+struct OfferResending: Sendable {
+  /// How often a link's first offer is sent again: after 50, 100, 200 … 1600 ms, which is twice what the slowest usual link
+  /// takes to be ready.
+  private static let limit = 6
+  private static let firstPause: Int64 = 50
+  /// The offers after that wake a phone. One of an earlier version is woken by its own form, and a new one is still awake.
+  private static let laterPause: Int64 = 400
+
+  private(set) var due: Int64?
+  private var left = 0
+  private var pause = OfferResending.firstPause
+  /// Whether the next one is the last.
+  var isLast: Bool { left == 1 }
+
+  mutating func begin(isFirst: Bool, at now: Int64) {
+    left = isFirst ? Self.limit : 1
+    pause = isFirst ? Self.firstPause : Self.laterPause
+    due = now + pause
+  }
+
+  mutating func hasSent(at now: Int64) {
+    left -= 1
+    pause *= 2
+    due = left > 0 ? now + pause : nil
+  }
+
+  mutating func end() { due = nil }
+}
+
+/// A command that was accepted. If the phone did not hear that, it writes the same bytes again, and nothing else happens
+/// than that it gets the same answer: a session seals one answer.
+struct ReceivedCommand: Sendable {
+  /// Of all its bytes.
+  let digest: [UInt8]
+  /// Once it is sent.
+  var answer: [UInt8]?
+}
+
+extension LockFirmware {
+  /// Makes new offers when they are due: to phones that haven't answered yet or had to wait. Sends others again.
+  mutating func refreshOffers() {
+    for index in links.indices {
+      if let due = links[index].nextOffer, due <= now { offer(index) }
+      if let due = links[index].resending.due, due <= now { resend(index) }
+    }
+  }
+
+  mutating func offer(_ index: Int) {
+    let central = links[index].central
+    links[index].resending.end()
+    if let blockedUntil = failures.blockedUntil(central, at: now) {
+      links[index].nextOffer = blockedUntil
+      return
+    }
+    makeOffer(index)
+    guard let session = links[index].offered, links[index].isSubscribed else { return }
+    let isFirst = links[index].repeatsLeft == configuration.offerRepeatCount
+    if let values = values(of: session.offer, for: index) {
+      effects.append(.sendOffer(central, values))
+      // A phone of an earlier version can use what is whole.
+      let isWhole = values[0].count == LockService.offerByteCount
+      let isSpare = links[index].phone != nil && !isLookedFor(index)
+      if !isWhole, !isSpare { links[index].resending.begin(isFirst: isFirst, at: now) }
+    } else {
+      effects.append(.sendOffer(central, [LockService.offerHint]))
+    }
+    effects.append(.note(.offerSent(central)))
+    if links[index].repeatsLeft > 0 {
+      links[index].repeatsLeft -= 1
+      links[index].nextOffer = now + configuration.offerRepeatMilliseconds
+    } else if isLookedFor(index) {
+      links[index].nextOffer = now + configuration.offerRepeatMilliseconds
+    }
+  }
+
+  private func isLookedFor(_ index: Int) -> Bool { links[index].isLooking && doorWatch.isSomebodyLeaving(at: now) }
+
+  mutating func makeOffer(_ index: Int) {
+    links[index].nextOffer = nil
+    links[index].previouslyOffered = links[index].offered
+    links[index].previouslyOfferedAt = links[index].offeredAt
+    links[index].offeredAt = now
+    do throws(LockSessionError) {
+      links[index].offered = try LockSession(
+        identity: configuration.identity, staticKey: staticKey, using: &cryptography)
+    } catch {
+      links[index].offered = nil
+    }
+  }
+
+  /// Who else hears what is notified.
+  private func isAlone(_ index: Int) -> Bool {
+    configuration.notifiesOneAlone || links.count(where: \.isSubscribed) == 1
+  }
+
+  /// The values that carry an offer, or `nil` if the phone must read it, because others would hear it and the lock can't
+  /// tell whose it is.
+  private func values(of offer: [UInt8], for index: Int) -> [[UInt8]]? {
+    if isAlone(index) {
+      // A link over which an answer has gone carries the whole.
+      return links[index].phone != nil ? [offer] : OfferFragments.cut(offer, using: Cryptography.self)
+    }
+    let known = failures.trusted.first { $0.central == links[index].central }?.phone
+    return (links[index].phone ?? known).map { OfferFragments.cut(offer, for: $0, using: Cryptography.self) }
+  }
+
+  /// The last time in the form that phones of earlier versions know: whole, or, if others hear it, to be read.
+  private mutating func resend(_ index: Int) {
+    let isLast = links[index].resending.isLast
+    links[index].resending.hasSent(at: now)
+    guard let session = links[index].offered, links[index].isSubscribed else { return links[index].resending.end() }
+    if !isLast, let values = values(of: session.offer, for: index) {
+      effects.append(.sendOffer(links[index].central, values))
+    } else {
+      effects.append(.sendOffer(links[index].central, [isAlone(index) ? session.offer : LockService.offerHint]))
+    }
+  }
+
+  /// The phone did not hear that its command arrived, or what became of it.
+  mutating func receivedAgain(_ received: ReceivedCommand, _ central: CentralIdentifier) {
+    effects.append(.respond(central, isAccepted: true))
+    if let answer = received.answer { effects.append(.sendAnswer(central, answer)) }
+  }
+}
