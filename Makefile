@@ -5,6 +5,7 @@
 # make test-outside  builds a package that depends on the products, as an app's own package does; minutes.
 # make test-systemd  Latchkey under a booted systemd, with 1,000 kills; needs root.
 # make test-bluez  runs the suite of BlueZ behaviour on the simulator and on bluetoothd; prints the differences.
+#             AGAIN=1 runs only those on bluetoothd that have no good result from an earlier run.
 # make vm     builds the image of the virtual machines, once; see docs/machines.md.
 # make test-air  tests only the radio link between virtual machines; seconds.
 # make test-warp five days away on a real kernel's clock, in one virtual machine; minutes.
@@ -79,7 +80,7 @@ vm:
 test-bluez: vm
 	$(SWIFT) build --product bluez-simulator
 	$(SWIFT) build --product bluez-conformance
-	scripts/vm/test-bluez "$$($(SWIFT) build --show-bin-path)" .build/test-bluez
+	scripts/vm/test-bluez $(if $(AGAIN),--again) "$$($(SWIFT) build --show-bin-path)" .build/test-bluez
 
 test-air:
 	@scripts/install-dependencies.sh vm

@@ -227,6 +227,7 @@ extension BlueZModel {
       } else {
         setMTU(UInt16(ATTLimits.defaultMTU), on: identifier)
       }
+      mtuExchanged(on: identifier)
     case .readServerFeatures, .writeClientFeatures, .subscribeToServiceChanged: break
     case .readDatabaseHash: databaseHashArrived(pdu, on: identifier)
     case .refreshDatabaseHash: refreshedHashArrived(pdu, on: identifier)

@@ -41,8 +41,13 @@ extension BlueZModel {
   mutating func attach(_ identifier: LinkIdentifier) {
     guard let path = links[identifier]?.device, let device = devices[path] else { return }
     // Clients' subscriptions are written before anything is read.
-    enqueue(
-      [.exchangeMTU] + liveSubscriptions(of: device) + [.readServerFeatures, .readDatabaseHash], on: identifier)
+    enqueue([.exchangeMTU] + liveSubscriptions(of: device), on: identifier)
+  }
+
+  /// Only then does bluetoothd read (src/shared/gatt-client.c, `exchange_mtu_cb`): what clients asked for in the meantime
+  /// goes out before.
+  mutating func mtuExchanged(on identifier: LinkIdentifier) {
+    enqueue([.readServerFeatures, .readDatabaseHash], on: identifier)
   }
 
   mutating func databaseHashArrived(_ pdu: ATTPDU, on identifier: LinkIdentifier) {

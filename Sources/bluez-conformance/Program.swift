@@ -15,17 +15,23 @@ struct Program: AsyncParsableCommand {
 
 struct List: ParsableCommand {
   static let configuration = CommandConfiguration(abstract: "Lists the cases.")
-  func run() { for one in ConformanceCase.all { print(one.name) } }
+
+  @OptionGroup var choice: Choice
+
+  func run() throws { for one in try choice.cases() { print(one.name) } }
 }
 
 struct Choice: ParsableArguments {
   @Option(name: .customLong("case"), help: "Only cases whose names contain this; may be repeated.")
   var names: [String] = []
 
+  @Option(help: ArgumentHelp("Not the cases that this transcript has; may be repeated.", valueName: "transcript"))
+  var done: [String] = []
+
   @Option(help: ArgumentHelp("Of the cases chosen only every so many, from one of them on.", valueName: "of/count"))
   var part = "1/1"
 
-  @Option(help: "The file for the transcript.")
+  @Option(help: "The file for the transcript. Cases that fail are not in it, but in one with .failed after its name.")
   var transcript: String?
 
   func cases() throws -> [ConformanceCase] {
@@ -37,7 +43,10 @@ struct Choice: ParsableArguments {
     guard numbers.count == 2, numbers[0] >= 1, numbers[0] <= numbers[1] else {
       throw ValidationError("--part: '\(part)' is not as 2/3")
     }
-    return chosen.enumerated().filter { $0.offset % numbers[1] == numbers[0] - 1 }.map(\.element)
+    let finished = Set(try done.flatMap { try Transcript(file: $0).cases.map(\.name) })
+    return chosen.filter { !finished.contains($0.name) }.enumerated().filter {
+      $0.offset % numbers[1] == numbers[0] - 1
+    }.map(\.element)
   }
 
   /// Written at once, even into a pipe.
@@ -47,19 +56,24 @@ struct Choice: ParsableArguments {
   func run(on world: any ConformanceWorld, time: any TimeSource) async throws -> Bool {
     let run = ConformanceRun(world: world, time: time)
     var seen = Transcript(subject: world.subject)
-    var isGood = true
+    var failed = seen
     for one in try cases() {
       let started = time.now
       let result = await run.run(one)
       let seconds = (time.now - started) / .seconds(1)
       say("\(result.failures.isEmpty ? "ok    " : "FAILED") \(one.name) (\(Int(seconds.rounded())) s)")
       for failure in result.failures { say("       \(failure)") }
-      isGood = isGood && result.failures.isEmpty
-      seen.cases.append(result.seen)
-      if let transcript { try seen.text.write(toFile: transcript, atomically: true, encoding: .utf8) }
+      if result.failures.isEmpty { seen.cases.append(result.seen) } else { failed.cases.append(result.seen) }
+      // After every case, so that what ends this run early takes none of them with it.
+      if let transcript {
+        try seen.text.write(toFile: transcript, atomically: true, encoding: .utf8)
+        if !failed.cases.isEmpty {
+          try failed.text.write(toFile: transcript + ".failed", atomically: true, encoding: .utf8)
+        }
+      }
     }
     await world.end()
-    return isGood
+    return failed.cases.isEmpty
   }
 }
 
@@ -118,11 +132,8 @@ struct Compare: ParsableCommand {
   var partial = false
 
   func run() throws {
-    func read(_ path: String) throws -> Transcript {
-      try Transcript(text: String(contentsOfFile: path, encoding: .utf8))
-    }
-    var left = try read(simulator)
-    let parts = try bluetoothd.map(read)
+    var left = try Transcript(file: simulator)
+    let parts = try bluetoothd.map(Transcript.init(file:))
     var right = Transcript(subject: "bluetoothd", cases: parts.flatMap(\.cases))
     if partial {
       left.cases.removeAll { one in !right.cases.contains { $0.name == one.name } }
@@ -133,5 +144,16 @@ struct Compare: ParsableCommand {
     if partial { verdict.stale = [] }
     print(verdict.text)
     if !verdict.isGood { throw ExitCode.failure }
+  }
+}
+
+extension Transcript {
+  /// - Throws: what is wrong with the file, with its name.
+  fileprivate init(file: String) throws {
+    do {
+      try self.init(text: String(contentsOfFile: file, encoding: .utf8))
+    } catch let error as Malformed {
+      throw ValidationError("\(file): \(error)")
+    }
   }
 }

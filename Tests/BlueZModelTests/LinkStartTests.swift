@@ -72,6 +72,15 @@ import TimeTypes
     #expect(written(bench).last == value)
   }
 
+  @Test("H4: a write that begins before the MTU is agreed on is answered before the services are resolved")
+  func earlyWriteIsFirst() throws {
+    var (bench, _, command) = try early()
+    #expect(bench.changes(InterfaceName.device, "ServicesResolved").isEmpty)
+    let write = bench.ask(Bench.phone, command, .writeValue([UInt8](0..<100), WriteOptions(kind: .request)))
+    #expect(write?.isSuccess == true)
+    #expect(bench.changes(InterfaceName.device, "ServicesResolved").isEmpty)
+  }
+
   @Test("H4: a linked lock advertises again at the kernel's next rotation, and after a loss at once")
   func rotation() throws {
     var bench = Bench()

@@ -21,10 +21,11 @@ enum LinkStartCases {
     try await stage.step("lost") { try await stage.lose() }
   }
 
-  /// What the phone's bluetoothd shows of the link now; `nil` if nothing.
+  /// What the phone's bluetoothd shows of the link now; `nil` if nothing. How often one asks is chance, and not recorded.
   private static func mtu(_ stage: Stage) async throws -> Value? {
     let call = stage.phone.main.call(
-      offer, "org.freedesktop.DBus.Properties", "GetAll", [.string(InterfaceName.gattCharacteristic)])
+      offer, "org.freedesktop.DBus.Properties", "GetAll", [.string(InterfaceName.gattCharacteristic)],
+      quietly: true)
     return try await stage.success(call).first?.propertiesValue?["MTU"]
   }
 
@@ -35,10 +36,31 @@ enum LinkStartCases {
     }
   }
 
-  /// The link can be used, and its MTU is not agreed on.
-  private static func early(_ stage: Stage) async throws {
-    try await returns(stage)
-    while try await mtu(stage) == nil { await stage.recorder.pass(.milliseconds(5)) }
+  /// The phone returns, and something is done when the link can be used and its MTU is not agreed on. That takes a tenth of a
+  /// second, which a busy host may miss: then the phone leaves and returns again.
+  ///
+  /// - Parameter wasLate: whether it was done later, as is seen when the services are resolved.
+  private static func early(
+    _ stage: Stage, _ body: () async throws -> Void, wasLate: () -> Bool
+  ) async throws {
+    for _ in 1...8 {
+      try await returns(stage)
+      var seen = try await mtu(stage)
+      while seen == nil {
+        await stage.recorder.pass(.milliseconds(5))
+        seen = try await mtu(stage)
+      }
+      if seen == .uint16(23) {
+        try await body()
+        try await stage.need("the services") { stage.phone.isResolved && stage.lock.isResolved }
+        if !wasLate() { return }
+      }
+      try await stage.need("the services") { stage.phone.isResolved && stage.lock.isResolved }
+      try await stage.lose()
+      await stage.recorder.settle(quiet: stage.world.quiet, atMost: .seconds(60))
+      stage.recorder.forgetThisStep()
+    }
+    throw Stuck(description: "eight times, nothing can be done before the MTU is agreed on, or it makes no difference")
   }
 
   static let mtu = ConformanceCase("the MTU of a link") { stage in
@@ -57,13 +79,14 @@ enum LinkStartCases {
     try await away(stage)
     try await stage.step("back") {
       try await returns(stage)
-      try await stage.expectError(stage.phone.read("offer"), "org.bluez.Error.Failed", "Not connected")
+      let read = stage.phone.read("offer")
       stage.lock.main.emit(long, from: ConformanceService.path("offer"))
+      try await stage.expectError(read, "org.bluez.Error.Failed", "Not connected")
       try await stage.need("the services") { stage.phone.isResolved && stage.lock.isResolved }
     }
     stage.expect(
       stage.phone.property(offer, InterfaceName.gattCharacteristic, "Value") != .bytes(long),
-      "nobody has heard the value")
+      "nobody has heard the whole value")
     try await stage.step("later") { stage.lock.main.emit(long, from: ConformanceService.path("offer")) }
     stage.expect(
       stage.phone.property(offer, InterfaceName.gattCharacteristic, "Value") == .bytes(long), "the value has arrived")
@@ -72,8 +95,12 @@ enum LinkStartCases {
   static let cutWrite = ConformanceCase("a long write before the MTU is agreed on") { stage in
     try await away(stage)
     try await stage.step("back") {
-      try await early(stage)
-      try await stage.success(stage.phone.write("command", long))
+      try await early(stage) {
+        stage.lock.main.forgetIncoming("command.WriteValue")
+        try await stage.success(stage.phone.write("command", long))
+      } wasLate: {
+        stage.lock.main.incoming("command.WriteValue")?.first == .bytes(long)
+      }
     }
     stage.expect(
       stage.lock.main.incoming("command.WriteValue")?.first == .bytes(Array(long.prefix(18))),
@@ -83,9 +110,11 @@ enum LinkStartCases {
   static let cutValue = ConformanceCase("a value before the MTU is agreed on") { stage in
     try await away(stage)
     try await stage.step("back") {
-      try await early(stage)
-      stage.lock.main.emit(long, from: ConformanceService.path("offer"))
-      try await stage.need("the services") { stage.phone.isResolved && stage.lock.isResolved }
+      try await early(stage) {
+        stage.lock.main.emit(long, from: ConformanceService.path("offer"))
+      } wasLate: {
+        stage.phone.property(offer, InterfaceName.gattCharacteristic, "Value") == .bytes(long)
+      }
     }
     stage.expect(
       stage.phone.property(offer, InterfaceName.gattCharacteristic, "Value") == .bytes(Array(long.prefix(18))),

@@ -65,6 +65,11 @@ package struct Explanation: Sendable, Hashable, CustomStringConvertible {
     Explanation(
       in: "a read while many services come", steps: ["they come"], simulator: ["lock UUIDs = "],
       bluetoothd: ["lock UUIDs = "], moved: ["lock/door/offer", "+ lock/c0f0e"], heading: chance, isChance: true),
+    // Whether the value comes before the lock's bluetoothd has the link's attribute protocol, or just after it.
+    Explanation(
+      in: "used too early", steps: ["back"],
+      bluetoothd: ["lock/door/offer Value = <000102030405060708090a0b0c0d0e0f1011>"],
+      heading: chance, isChance: true),
     // The requests of one side and the reports of a loss are independent of each other.
     Explanation(
       in: "a battery", steps: ["the phone pairs"], moved: ["phone Modalias = "], heading: chance, isChance: true),

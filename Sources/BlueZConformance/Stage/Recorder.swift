@@ -53,6 +53,13 @@ final class Recorder: Sendable {
   /// What came before the first step does not belong to the case.
   func forget() { state.withLock { $0.steps = [] } }
 
+  /// The step begins again.
+  func forgetThisStep() {
+    state.withLock { state in
+      if let last = state.steps.indices.last { state.steps[last].columns = [] }
+    }
+  }
+
   func fail(_ text: String) {
     state.withLock { $0.failures.append("\($0.steps.last?.title ?? ""): \(text)") }
   }
