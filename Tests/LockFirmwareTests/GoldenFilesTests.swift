@@ -59,6 +59,39 @@ import Testing
     #expect(Data(written) == golden)
   }
 
+  @Test("L5: what owners have told is read from the golden state, and written as it is there, byte by byte")
+  func access() throws {
+    try inFolder {
+      let golden = try golden("format-1-access.state")
+      let path = folder + "/" + AccessStore.fileName
+      try write(golden, path)
+      let store = AccessStore(directory: folder)
+      let state = try store.read()
+      let issuer = [UInt8](repeating: 2, count: 32)
+      #expect(state.clock?.unixSeconds == 1_800_000_000 && state.clock?.milliseconds == 86_400_000)
+      #expect(state.owners.map(\.name) == [Array("alice".utf8), Array("Žofie".utf8)])
+      #expect(state.owners.map(\.phone) == [[UInt8](repeating: 1, count: 32), [UInt8](repeating: 3, count: 32)])
+      #expect(state.lists.map(\.version) == [7] && state.lists.map(\.issuer) == [issuer])
+      #expect(
+        state.lists.first?.entries == [
+          .grant([UInt8](repeating: 5, count: 16)), .phone([UInt8](repeating: 6, count: 16)),
+        ])
+      #expect(state.uses.map(\.count) == [1, 65535])
+      #expect(state.guests == [KeyName(key: [UInt8](repeating: 10, count: 32), name: Array("Ben".utf8))])
+      try store.write(state.encoded)
+      #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == golden)
+      // What is cut off or changed is not taken for less.
+      for count in [0, 20, golden.count - 1] {
+        try write(golden.prefix(count), path)
+        #expect(throws: StartError.self) { try store.read() }
+      }
+      var changed = golden
+      changed[60] ^= 1
+      try write(changed, path)
+      #expect(throws: StartError.self) { try store.read() }
+    }
+  }
+
   @Test("L6: a log of the first release, which had no count, is continued; so is one with a count")
   func goesOn() throws {
     for (log, hasCount) in [("format-1-door.log", false), ("format-1-counted.log", true)] {
