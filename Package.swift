@@ -176,7 +176,7 @@ let package = Package(
     // Configures a machine as a lock or a phone.
     library(
       "MachineSetup",
-      ["ChildProcesses", "LockCryptography", "AppLink", "BlueZ", "BusValue", "SystemBus", "AppLinkBus"]),
+      ["ChildProcesses", "LockProtocol", "LockCryptography", "AppLink", "BlueZ", "BusValue", "SystemBus", "AppLinkBus"]),
 
     // Examines a machine: whether it can keep the promise, and if not, what mends it.
     library(
@@ -212,8 +212,8 @@ let package = Package(
       "latchkey",
       [
         "Stories", "StoryPresentation", "Worlds", "MachinePresentation", "MachineSetup", "MachineDiagnosis",
-        "AgentQuestions", "LockCryptography", "LatchkeyVersion", "AppLink", "AppLinkBus", "BusValue", "ConsoleOutput",
-        "SystemBus",
+        "AgentQuestions", "CoreBluetooth", "LockProtocol", "LockCryptography", "LatchkeyVersion", "AppLink",
+        "AppLinkBus", "BusValue", "ChildProcesses", "ConsoleOutput", "SystemBus",
         "Threads",
         "TimeTypes", arguments, system,
       ]),
@@ -394,7 +394,8 @@ let package = Package(
     tests(
       "IntegrationTests",
       [
-        "AgentQuestions", "ChildProcesses", "LockCryptography", "Stories", "StoryTesting", "Worlds", "BusTesting",
+        "AgentQuestions", "ChildProcesses", "LockProtocol", "LockCryptography", "Stories", "StoryTesting", "Worlds",
+        "BusTesting",
         "ProcessTesting", "Journal", "JournalEvents", "MachinePresentation", "AppLink", "AppLinkBus", "BusValue",
         "SystemBus", "latchkey", "latchkeyd",
         "latchkey-agent", "latchkey-lock", "bluez-simulator", "story-teller", "saboteur", "hostile-app", "trial-app",

@@ -21,6 +21,10 @@ package enum AgentQuestion: String, Sendable, CaseIterable {
   case accept
   /// The key of this phone for which an owner can invite it: `DoorQuestion`, answered by `GuestKeyAnswer`.
   case guestKey
+  /// Enrols this phone at a lock by its code: `EnrollQuestion`, answered by `EnrollAnswer`.
+  case enroll
+  /// The owners of a door: `DoorQuestion`, answered by `OwnersAnswer`.
+  case owners
 }
 
 /// A question about a door.

@@ -29,6 +29,8 @@ enum Limit {
   static let listLength = 4096
   static let byteCount = 65536
   static let textByteCount = 4096
+  /// A question to an app or its answer, such as a piece of a lock's log. The system has limits of its own below it.
+  static let longTextByteCount = 65536
 }
 
 func malformed(_ message: String) -> BusError {
@@ -130,6 +132,23 @@ extension String: BusRepresentable {
       throw malformed("a text is longer than \(Limit.textByteCount) bytes")
     }
     self = value
+  }
+}
+
+/// A text that may be long, because it is between an app and its user.
+struct LongText: BusRepresentable {
+  var text: String
+
+  init(_ text: String) { self.text = text }
+
+  static var signature: String { "s" }
+  var busValue: Value { .string(text) }
+  init(busValue: Value) throws(BusError) {
+    guard case .string(let value) = busValue else { throw malformed("a string is wanted") }
+    guard value.utf8.count <= Limit.longTextByteCount else {
+      throw malformed("a text is longer than \(Limit.longTextByteCount) bytes")
+    }
+    text = value
   }
 }
 

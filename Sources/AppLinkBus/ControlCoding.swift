@@ -18,7 +18,10 @@ enum ControlCoding {
   private static let performAction = Message(
     "PerformAction", ["bundle_identifier", "name"], ControlRequest.performAction)
   private static let askApp = Message(
-    "AskApp", ["bundle_identifier", "name", "argument"], returns: [.init("answer", String.self)], ControlRequest.askApp)
+    "AskApp", ["bundle_identifier", "name", "argument"], returns: [.init("answer", String.self)]
+  ) { (app: String, name: String, argument: LongText) in
+    ControlRequest.askApp(bundleIdentifier: app, name: name, argument: argument.text)
+  }
   private static let allowApp = Message("AllowApp", ["bundle_identifier", "is_allowed"], ControlRequest.allowApp)
   private static let setBluetooth = Message("SetBluetooth", ["on"], ControlRequest.setBluetooth)
   private static let getStatus = Message("GetStatus", returns: [.init("status", SystemStatus.self)]) {
@@ -49,7 +52,7 @@ enum ControlCoding {
     case .reclaimApp(let app): reclaimApp(app)
     case .reclaimMemory: reclaimMemory()
     case .performAction(let app, let name): performAction(app, name)
-    case .askApp(let app, let name, let argument): askApp(app, name, argument)
+    case .askApp(let app, let name, let argument): askApp(app, name, LongText(argument))
     case .allowApp(let app, let isAllowed): allowApp(app, isAllowed)
     case .setBluetooth(let on): setBluetooth(on)
     case .status: getStatus()

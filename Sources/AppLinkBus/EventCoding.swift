@@ -123,8 +123,10 @@ enum EventCoding {
   // MARK: The user
 
   private static let actionRequested = Message("ActionRequested", ["action", "name"], Event.Body.actionRequested)
-  private static let questionAsked = Message(
-    "QuestionAsked", ["action", "name", "argument"], Event.Body.questionAsked)
+  private static let questionAsked = Message("QuestionAsked", ["action", "name", "argument"]) {
+    (action: ActionIdentifier, name: String, argument: LongText) in
+    Event.Body.questionAsked(action, name: name, argument: argument.text)
+  }
 
   // MARK: Writing
 
@@ -160,7 +162,7 @@ enum EventCoding {
     case .channelUnpublished(let psm, let error): channelUnpublished(psm, error)
     case .channelOpened(let central, let psm, let socket, let mtu): channelOpened(central, psm, socket, mtu)
     case .actionRequested(let action, let name): actionRequested(action, name)
-    case .questionAsked(let action, let name, let argument): questionAsked(action, name, argument)
+    case .questionAsked(let action, let name, let argument): questionAsked(action, name, LongText(argument))
     }
   }
 

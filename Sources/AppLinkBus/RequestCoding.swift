@@ -122,7 +122,9 @@ enum RequestCoding {
   // MARK: The user, and receipts for events
 
   private static let completeAction = Message("CompleteAction", ["action", "error"], Request.completeAction)
-  private static let answerQuestion = Message("AnswerQuestion", ["action", "text"], Request.answerQuestion)
+  private static let answerQuestion = Message("AnswerQuestion", ["action", "text"]) {
+    (action: ActionIdentifier, answer: LongText) in Request.answerQuestion(action, text: answer.text)
+  }
   private static let showAlert = Message("ShowAlert", ["text"], Request.showAlert)
   private static let report = Message("Report", ["kind", "subject", "text"]) {
     (kind: AppReport.Kind, subject: String, text: String) in
@@ -143,7 +145,7 @@ enum RequestCoding {
     case .peripheral(let manager, let request): message(manager, request)
     case .respond(let request, let error, let value): respond(request, error, value)
     case .completeAction(let action, let error): completeAction(action, error)
-    case .answerQuestion(let action, let text): answerQuestion(action, text)
+    case .answerQuestion(let action, let text): answerQuestion(action, LongText(text))
     case .showAlert(let text): showAlert(text)
     case .report(let news): report(news.kind, news.subject, news.text)
     case .handled(let sequence): handled(sequence)

@@ -32,6 +32,27 @@ extension BluetoothSystem {
     persistPeripheral(key, peer)
   }
 
+  /// An attribute is there. If an app has discovered another one at its handle, what the app knows of that service is
+  /// invalid: handles, and bluetoothd's paths with them, may come back with another meaning.
+  mutating func attributeAdded(_ peer: PeerIdentifier, _ attribute: RemoteAttribute) {
+    guard attribute.kind != .descriptor else { return }
+    for key in sortedManagers(.central) {
+      guard var peripheral = held[key, peer], let changed = peripheral.services?.first(where: { $0.isOther(attribute) })
+      else { continue }
+      peripheral.services?.removeAll { $0.handle == changed.handle }
+      held[key, peer] = peripheral
+      persistPeripheral(key, peer)
+      tell(key, .servicesModified(peer, invalidated: [changed.handle]))
+    }
+  }
+
+  /// Whether an app speaks of a characteristic that it has discovered, and that is still what it was then.
+  func knows(_ attribute: RemoteAttribute, _ peer: PeerIdentifier, _ key: ManagerKey) -> Bool {
+    guard attribute.kind == .characteristic else { return true }
+    guard let view = held[key, peer]?.services, let place = view.place(of: attribute.handle) else { return false }
+    return view[place.service].characteristics?[place.characteristic].uuid == attribute.uuid
+  }
+
   /// An attribute was removed. Whatever apps discovered below it is invalid now.
   mutating func attributeRemoved(_ peer: PeerIdentifier, _ attribute: RemoteAttribute) {
     guard attribute.kind == .service else { return }
@@ -90,6 +111,14 @@ extension RemoteAttribute {
 }
 
 extension ServiceSnapshot {
+  /// Whether this attribute is where this service, or one of its characteristics, was, and is something else.
+  fileprivate func isOther(_ attribute: RemoteAttribute) -> Bool {
+    if handle == attribute.handle { return attribute.kind != .service || attribute.uuid != uuid }
+    return characteristics?.contains {
+      $0.handle == attribute.handle && (attribute.kind != .characteristic || attribute.uuid != $0.uuid)
+    } ?? false
+  }
+
   var hasSubscription: Bool { characteristics?.contains(where: \.isNotifying) ?? false }
 }
 

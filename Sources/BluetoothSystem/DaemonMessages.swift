@@ -110,6 +110,11 @@ extension BluetoothSystem {
     for (interface, kind) in BlueZMirror.attributeKinds {
       guard let properties = interfaces[interface] else { continue }
       bluez.addAttribute(path, kind, properties, limit: configuration.mirrorAttributeLimit)
+      if let owner = bluez.owners[path], let device = bluez.devices[owner.device],
+        let attribute = device.attributes[owner.handle]
+      {
+        attributeAdded(device.peer, attribute)
+      }
       if kind == .service, let owner = bluez.owners[path], let peer = bluez.devices[owner.device]?.peer {
         uncheckedDatabases.insert(peer)
       }

@@ -98,6 +98,7 @@ extension BluetoothSystem {
       // The attribute may be about to be announced.
       return device.isResolved ? .finished(.failed(.att(.invalidHandle))) : .wait
     }
+    guard knows(attribute, peer, item.manager) else { return .finished(.failed(.att(.invalidHandle))) }
     let properties = attribute.characteristicProperties
     switch item.operation {
     case .readCharacteristic:

@@ -6,6 +6,12 @@ package struct FinishedProcess: Sendable, Equatable {
   package var output: String
   package var errors: String
 
+  package init(end: ProcessEnd, output: String, errors: String) {
+    self.end = end
+    self.output = output
+    self.errors = errors
+  }
+
   /// Runs a program to its end; blocks. Its output and its error output are collected here, unless `start` has places for
   /// them.
   ///

@@ -82,4 +82,8 @@ package struct HomeConfiguration: Sendable, Hashable {
   package var unlockAttempts = 3
 
   package init() {}
+
+  /// From now on no signal counts as being near the door, so that nothing but a person's command opens it: a relay, which
+  /// makes the phone near without its owner's doing, opens nothing.
+  package mutating func opensByCommandAlone() { nearSignal = Int(Int8.max) }
 }

@@ -23,6 +23,7 @@ extension Recorded {
     case questionAsked = "question.asked"
     case questionAnswered = "question.answered"
     case logTrouble = "log.trouble"
+    case enrolled = "agent.enrolled"
     case wordGiven = "word.given"
     case wordAnswered = "word.answered"
 
@@ -33,7 +34,7 @@ extension Recorded {
       case .started: [.centralsToRestore]
       case .willRestoreState: [.peripherals, .states, .services]
       case .stateUpdated: [.state]
-      case .didConnect, .discoveryStarted, .servicesChanged: [.peripheral]
+      case .didConnect, .discoveryStarted, .servicesChanged, .enrolled: [.peripheral]
       case .didDisconnect: [.peripheral, .error]
       case .subscribed, .subscriptionAlive, .offerAsked, .offerReceived, .wordGiven: []
       case .approachBegan: [.signal]

@@ -17,6 +17,10 @@ extension Recorded {
     case alarmCleared = "alarm.cleared"
     case batteryChanged = "battery.changed"
     case modeChanged = "mode.changed"
+    case enrolmentOpened = "enrolment.opened"
+    case enrolmentClosed = "enrolment.closed"
+    case enrolmentRefused = "enrolment.refused"
+    case phoneEnrolled = "phone.enrolled"
 
     package static let processes = [Recorded.lock]
 
@@ -36,6 +40,10 @@ extension Recorded {
       case .alarmRaised, .alarmCleared: [.alarm, .record]
       case .batteryChanged: [.level, .percent]
       case .modeChanged: [.mode]
+      case .enrolmentOpened: []
+      case .enrolmentClosed: [.because]
+      case .enrolmentRefused: [.central, .reason]
+      case .phoneEnrolled: [.record]
       }
     }
   }

@@ -11,6 +11,8 @@ extension Recorded {
     case appQuit = "app.quit"
     case appReclaimed = "app.reclaim"
     case userUnlocked = "user.unlock"
+    case userAsked = "user.ask"
+    case userAnswered = "user.answer"
     case appKilled = "app.kill"
     case appHung = "app.hang"
     case appContinued = "app.continue"
@@ -32,6 +34,8 @@ extension Recorded {
       case .ownerLeft, .ownerReturned, .moved: [.x, .y, .fromX, .fromY, .way, .over, .awayAtLeast]
       case .walkEnded: [.machine, .x, .y]
       case .appOpened, .appLeft, .appQuit, .appReclaimed, .userUnlocked, .appHung, .appContinued: [.app]
+      case .userAsked: [.app, .about]
+      case .userAnswered: [.about, .outcome]
       case .appKilled: [.app, .pid]
       case .processFailed: [.pid, .program]
       case .fault: [.door]

@@ -2,15 +2,15 @@ import Crypto
 import Foundation
 import LockProtocol
 
-/// The keys of one door that a phone got over an invitation: one file a door, mode 0600, in a folder of the agent.
+/// The keys of one door that a phone got over an invitation, or by a lock's code: one file a door, mode 0600, in a folder of the agent.
 package struct DoorKeys: Sendable {
   /// What the phone's user calls the door.
   package let name: String
   package let keys: PhoneKeys
-  /// A guest's grant.
-  package let grant: Grant
+  /// A guest's grant; an owner has none.
+  package let grant: Grant?
 
-  package init(name: String, keys: PhoneKeys, grant: Grant) {
+  package init(name: String, keys: PhoneKeys, grant: Grant?) {
     self.name = name
     self.keys = keys
     self.grant = grant
@@ -22,7 +22,8 @@ package struct DoorKeys: Sendable {
     var privateKey: String
     var lockIdentity: String
     var lockPublicKey: String
-    var grant: String
+    /// In version 1 there is always one.
+    var grant: String?
   }
 
   /// Whether a door can have this name: letters, digits, and `-` or `_` between them, at most 32.
@@ -38,6 +39,22 @@ package struct DoorKeys: Sendable {
       }
   }
 
+  /// What a lock calls itself, without characters that would move the cursor of who reads it.
+  package static func printable(_ bytes: [UInt8]) -> String {
+    let text = String(decoding: bytes, as: UTF8.self).unicodeScalars.filter { $0.value >= 32 && $0.value != 127 }
+    return String(String.UnicodeScalarView(text))
+  }
+
+  /// A door's name made from what its lock calls itself.
+  package static func name(from lockName: String) -> String {
+    let letters = lockName.lowercased().utf8.map { byte -> Character in
+      let text = Character(UnicodeScalar(byte))
+      return isName(String(text)) ? text : "-"
+    }
+    let name = String(letters.drop { $0 == "-" }.prefix(28))
+    return isName(name) ? name : "door"
+  }
+
   /// Reads the keys of all doors in a folder, in the order of their names. There are none if there is no folder.
   package static func read(fromDirectory directory: String) throws(KeyFileError) -> [DoorKeys] {
     let names = ((try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []).sorted()
@@ -49,18 +66,19 @@ package struct DoorKeys: Sendable {
   private static func read(file path: String) throws(KeyFileError) -> DoorKeys {
     let file = KeyFile(path: path)
     let stored = try file.read(Stored.self)
-    guard stored.version == 1 else { throw .unknownVersion(path: path, version: stored.version) }
+    guard stored.version == 1 || stored.version == 2 else { throw .unknownVersion(path: path, version: stored.version) }
     let lockBytes = try file.bytes(stored.lockPublicKey, "lockPublicKey", count: NoiseSize.keyByteCount)
     guard isName(stored.name), let lockKey = try? Curve25519.KeyAgreement.PublicKey(rawRepresentation: lockBytes),
-      let identity = LockIdentity(try file.bytes(stored.lockIdentity, "lockIdentity", count: LockIdentity.byteCount)),
-      let bytes = Hex.bytes(stored.grant), let grant = try? Grant(decoding: bytes)
-    else { throw .damaged(path: path, problem: "name, lockPublicKey or grant") }
+      let identity = LockIdentity(try file.bytes(stored.lockIdentity, "lockIdentity", count: LockIdentity.byteCount))
+    else { throw .damaged(path: path, problem: "name or lockPublicKey") }
+    let grant = stored.grant.flatMap { Hex.bytes($0) }.flatMap { try? Grant(decoding: $0) }
+    guard (grant == nil) == (stored.version == 2) else { throw .damaged(path: path, problem: "grant") }
     let key = try file.privateKey(stored.privateKey)
     return DoorKeys(
       name: stored.name, keys: PhoneKeys(staticKey: key, lockIdentity: identity, lockKey: lockKey), grant: grant)
   }
 
-  /// Writes the file, completely or not at all. An invitation for the same lock replaces an earlier one.
+  /// Writes the file, completely or not at all. Other keys for the same door are replaced.
   package func write(toDirectory directory: String) throws(KeyFileError) {
     do {
       try FileManager.default.createDirectory(
@@ -68,9 +86,9 @@ package struct DoorKeys: Sendable {
     } catch { throw .notWritable(path: directory, reason: "\(error)") }
     try KeyFile(path: directory + "/\(name).json").replace(
       with: Stored(
-        version: 1, name: name, privateKey: Hex.text(Array(keys.staticKey.rawRepresentation)),
+        version: grant == nil ? 2 : 1, name: name, privateKey: Hex.text(Array(keys.staticKey.rawRepresentation)),
         lockIdentity: Hex.text(keys.lockIdentity.bytes), lockPublicKey: Hex.text(Array(keys.lockKey.rawRepresentation)),
-        grant: Hex.text(grant.encoded)))
+        grant: grant.map { Hex.text($0.encoded) }))
   }
 }
 

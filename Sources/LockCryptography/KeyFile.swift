@@ -56,6 +56,8 @@ struct KeyFile {
       throw .notReadable(path: path, reason: "\(error)")
     }
     defer { ProcessMemory.wipe(&data) }
+    // A unit's credential that is not there: LoadCredential= needs a default, or the unit would not start.
+    guard data != Data("none".utf8) else { throw .missing(path: path) }
     guard data.count <= Self.maximumByteCount else { throw .damaged(path: path, problem: "too long") }
     do { return try JSONDecoder().decode(type, from: data) } catch {
       throw .damaged(path: path, problem: "not the JSON that was written")

@@ -11,10 +11,14 @@ package struct LockKeys: Sendable {
   package let staticKey: Curve25519.KeyAgreement.PrivateKey
   /// The static public keys of the phones that may open it, 32 bytes each.
   package let enrolledPhones: [[UInt8]]
+  /// The code that is printed on the lock. One of an earlier version has none until `addCode`.
+  package let code: EnrolmentCode?
 
   package init(
-    identity: LockIdentity, staticKey: Curve25519.KeyAgreement.PrivateKey, enrolledPhones: [[UInt8]]
+    identity: LockIdentity, staticKey: Curve25519.KeyAgreement.PrivateKey, enrolledPhones: [[UInt8]],
+    code: EnrolmentCode? = nil
   ) {
+    self.code = code
     self.identity = identity
     self.staticKey = staticKey
     self.enrolledPhones = enrolledPhones
@@ -25,6 +29,7 @@ package struct LockKeys: Sendable {
     var identity: String
     var privateKey: String
     var enrolledPhones: [String]
+    var enrolmentCode: String?
   }
 
   /// Reads the keys from a folder. Changes nothing.
@@ -41,8 +46,14 @@ package struct LockKeys: Sendable {
     for text in stored.enrolledPhones {
       phones.append(try file.bytes(text, "enrolledPhones", count: NoiseSize.keyByteCount))
     }
+    var code: EnrolmentCode?
+    if let text = stored.enrolmentCode {
+      do throws(EnrolmentCodeError) { code = try EnrolmentCode(text) } catch {
+        throw .damaged(path: file.path, problem: "enrolmentCode")
+      }
+    }
     return LockKeys(
-      identity: identity, staticKey: try file.privateKey(stored.privateKey), enrolledPhones: phones)
+      identity: identity, staticKey: try file.privateKey(stored.privateKey), enrolledPhones: phones, code: code)
   }
 
   /// The most phones one lock can have enrolled.
@@ -72,15 +83,30 @@ package struct LockKeys: Sendable {
     let path = directory + "/" + fileName
     guard keys.enrolledPhones.count < maximumPhoneCount else { throw .tooManyPhones(path: path) }
     let enrolled = LockKeys(
-      identity: keys.identity, staticKey: keys.staticKey, enrolledPhones: keys.enrolledPhones + [phone.publicKey])
+      identity: keys.identity, staticKey: keys.staticKey, enrolledPhones: keys.enrolledPhones + [phone.publicKey],
+      code: keys.code)
     try KeyFile(path: path).replace(with: enrolled.stored)
     return enrolled
+  }
+
+  /// Gives the lock a code, if it has none yet. The file is replaced as a whole.
+  package static func addCode(inDirectory directory: String) throws(KeyFileError) -> LockKeys {
+    let path = directory + "/" + fileName
+    return try KeyFile(path: path).exclusively { () throws(KeyFileError) in
+      let keys = try read(fromDirectory: directory)
+      guard keys.code == nil else { return keys }
+      let new = LockKeys(
+        identity: keys.identity, staticKey: keys.staticKey, enrolledPhones: keys.enrolledPhones, code: .draw())
+      try KeyFile(path: path).replace(with: new.stored)
+      return new
+    }
   }
 
   private var stored: Stored {
     Stored(
       version: 1, identity: Hex.text(identity.bytes), privateKey: Hex.text(Array(staticKey.rawRepresentation)),
-      enrolledPhones: enrolledPhones.map(Hex.text))
+      enrolledPhones: enrolledPhones.map(Hex.text),
+      enrolmentCode: code?.words)
   }
 }
 

@@ -34,7 +34,8 @@ package enum Provisioning {
       preconditionFailure("an identity has just as many bytes as were drawn")
     }
     let keys = LockKeys(
-      identity: identity, staticKey: Curve25519.KeyAgreement.PrivateKey(), enrolledPhones: enrolledPhones)
+      identity: identity, staticKey: Curve25519.KeyAgreement.PrivateKey(), enrolledPhones: enrolledPhones,
+      code: .draw())
     try keys.write(toDirectory: directory)
     return keys
   }

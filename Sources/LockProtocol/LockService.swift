@@ -8,8 +8,9 @@
 /// | Answer | notify; encrypted link | the first transport message, with a `LockAnswer` in it |
 /// | Request | write with response; encrypted link | a fragment of what the phone asks after the answer (`Conversation`) |
 /// | Reply | notify; encrypted link | a fragment of the lock's reply |
+/// | Enrolment | read; write with response and notify: encrypted link | `EnrolmentStatus`; a fragment of an enrolment |
 ///
-/// A lock of an earlier version has only Offer, Command and Answer, or no Quick Command.
+/// A lock of an earlier version has only Offer, Command and Answer, or no Quick Command, or no Enrolment.
 package enum LockService {
   /// The primary service.
   package static let serviceUUID = "b126f569-34d9-4140-a7ad-42cd26d0ff85"
@@ -28,6 +29,9 @@ package enum LockService {
   package static let requestUUID = "1dc41928-00ef-428a-9998-5bb18df99102"
   /// The replies.
   package static let replyUUID = "7887665d-c151-49e1-b130-15a2ed43dcf0"
+
+  /// Read: whether the lock enrols phones now (`EnrolmentStatus`). Written and notified: the messages of an enrolment.
+  package static let enrolmentUUID = "33550af9-bbd5-46a1-a051-9ae564fb5c3f"
 
   /// The version that both sides bind into the session. If the versions differ, nothing decrypts. A new kind of command
   /// needs no new version: a lock that does not know it refuses the write and moves nothing, and its phone falls back.

@@ -2,13 +2,16 @@ import AppLink
 import AppLinkBus
 import Foundation
 import LockCryptography
+import LockProtocol
 
 /// The result of setting up a machine.
 package struct SetupOutcome: Sendable, Equatable {
   /// The text that introduces this side to the other.
   package var introduction: String
-  /// Whether this side has been told about the other.
+  /// Whether this side has been told about the other, or the agent knows a door.
   package var isComplete: Bool
+  /// The code by which phones are enrolled at this lock.
+  package var code: EnrolmentCode?
 }
 
 /// Carries out a plan on this machine.
@@ -49,7 +52,8 @@ package final class MachineSetup {
     if isRoot {
       switch role {
       case .lock where files.fileExists(atPath: "\(role.keyFolder)/\(LockKeys.fileName)"):
-        keys = .lock(phones: try LockKeys.read(fromDirectory: role.keyFolder).enrolledPhones)
+        let read = try LockKeys.read(fromDirectory: role.keyFolder)
+        keys = .lock(phones: read.enrolledPhones, hasCode: read.code != nil)
       case .phone where files.fileExists(atPath: "\(role.keyFolder)/\(PhoneKeys.fileName)"):
         keys = .phone(lock: LockIntroduction(try PhoneKeys.read(fromDirectory: role.keyFolder)))
       case .phone where files.fileExists(atPath: "\(role.keyFolder)/\(PendingPhoneKey.fileName)"): keys = .pendingPhone
@@ -70,14 +74,22 @@ package final class MachineSetup {
     switch (role, try Self.facts(role).keys) {
     case (.lock, _):
       let keys = try LockKeys.read(fromDirectory: role.keyFolder)
-      return SetupOutcome(introduction: LockIntroduction(keys).text, isComplete: !keys.enrolledPhones.isEmpty)
+      return SetupOutcome(
+        introduction: LockIntroduction(keys).text, isComplete: !keys.enrolledPhones.isEmpty,
+        code: keys.code)
     case (.phone, .pendingPhone):
       let key = try PendingPhoneKey.read(fromDirectory: role.keyFolder)
-      return SetupOutcome(introduction: PhoneIntroduction(key).text, isComplete: false)
+      return SetupOutcome(introduction: PhoneIntroduction(key).text, isComplete: Self.hasDoors)
     case (.phone, _):
       let keys = try PhoneKeys.read(fromDirectory: role.keyFolder)
       return SetupOutcome(introduction: PhoneIntroduction(keys).text, isComplete: true)
     }
+  }
+
+  /// Whether the agent was enrolled at a lock, or invited to a door.
+  private static var hasDoors: Bool {
+    let files = (try? FileManager.default.contentsOfDirectory(atPath: SetupRole.doorFolder)) ?? []
+    return files.contains { $0.hasSuffix(".json") }
   }
 
   func perform(_ step: SetupStep) throws {
@@ -102,6 +114,9 @@ package final class MachineSetup {
     case .enroll(let phone):
       let keys = try LockKeys.enroll(phone, inDirectory: role.keyFolder)
       progress("the lock opens for the phone; it knows \(keys.enrolledPhones.count)")
+    case .addCode:
+      _ = try LockKeys.addCode(inDirectory: role.keyFolder)
+      progress("the lock has a code, by which phones are enrolled")
     case .makePendingPhone:
       _ = try Provisioning.makePendingPhone(directory: role.keyFolder)
       progress("the phone has its key, in \(role.keyFolder)")

@@ -41,6 +41,12 @@ package struct MachineUndo {
         }
         progress("\(RadioSettings.path) is as it was before the setup")
       case .remove(let file):
+        var status = stat()
+        if lstat(file, &status) == 0, status.st_mode & S_IFMT == S_IFDIR {
+          do { try FileManager.default.removeItem(atPath: file) } catch {
+            throw .fileStays(path: file, reason: "\(error)")
+          }
+        }
         guard unlink(file) == 0 || errno == ENOENT else {
           throw .fileStays(path: file, reason: String(cString: strerror(errno)))
         }

@@ -18,8 +18,8 @@ package enum SetupRequest: Sendable, Equatable {
 /// The keys that a machine already has.
 package enum PresentKeys: Sendable, Equatable {
   case none
-  /// A lock's keys, with the public keys of its phones.
-  case lock(phones: [[UInt8]])
+  /// A lock's keys, with the public keys of its phones. Those of an earlier version have no code.
+  case lock(phones: [[UInt8]], hasCode: Bool = true)
   /// A phone's key that waits for its lock.
   case pendingPhone
   /// A phone's keys, and the lock that they belong to.
@@ -54,6 +54,8 @@ package enum SetupStep: Sendable, Equatable {
   case powerAdapter
   case makeLock(phone: PhoneIntroduction?)
   case enroll(PhoneIntroduction)
+  /// The lock's keys are of an earlier version, and get a code by which phones are enrolled.
+  case addCode
   /// A phone's key, before its lock is known.
   case makePendingPhone
   case makePhone(lock: LockIntroduction)
@@ -89,14 +91,12 @@ package struct SetupPlan: Sendable, Equatable {
     if let radio { steps.append(.writeRadioSettings(radio)) }
     steps.append(.powerAdapter)
     if let keys { steps.append(keys) }
-    if Self.waitsForLock(request, facts.keys) {
-      self.steps = steps
-      return
-    }
+    let needsCode = if case .lock(_, hasCode: false) = facts.keys { true } else { false }
+    if needsCode { steps.append(.addCode) }
     steps += [.enable(unit: "latchkeyd.service"), .turnBluetoothOn]
     switch role {
     case .lock:
-      if keys != nil { steps.append(.endApp) }
+      if keys != nil || needsCode { steps.append(.endApp) }
       steps.append(.startApp)
     // Its next process retries a lock that has refused this one.
     case .phone: steps += [.endApp, .openApp]
@@ -104,16 +104,9 @@ package struct SetupPlan: Sendable, Equatable {
     self.steps = steps
   }
 
-  /// Whether the agent would have no lock to look for.
-  private static func waitsForLock(_ request: SetupRequest, _ present: PresentKeys) -> Bool {
-    guard request == .phone(lock: nil) else { return false }
-    if case .phone = present { return false }
-    return true
-  }
-
   private static func keys(_ request: SetupRequest, _ present: PresentKeys) throws(SetupProblem) -> SetupStep? {
     switch (request, present) {
-    case (.lock(let phone), .lock(let phones)):
+    case (.lock(let phone), .lock(let phones, _)):
       guard let phone, !phones.contains(phone.publicKey) else { return nil }
       return .enroll(phone)
     case (.lock(let phone), _): return .makeLock(phone: phone)

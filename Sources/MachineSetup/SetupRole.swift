@@ -12,5 +12,7 @@ package enum SetupRole: String, Sendable, CaseIterable {
   package var keyFolder: String { self == .lock ? "/etc/latchkey/lock" : "/etc/latchkey/agent" }
   /// The file that declares it to latchkeyd.
   package var declaration: String { "/usr/share/latchkey/apps/\(app)/Info.plist" }
+  /// Where the agent keeps the keys of the doors at which it was enrolled, or to which it was invited.
+  package static var doorFolder: String { "/var/lib/latchkey-agent/doors" }
   var other: SetupRole { self == .lock ? .phone : .lock }
 }

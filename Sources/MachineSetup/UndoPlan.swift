@@ -83,12 +83,17 @@ package struct UndoPlan: Sendable, Equatable {
 }
 
 extension SetupRole {
-  /// Files that a setup or the app made, which are of no use without each other: the keys, and what the agent knows of
-  /// its lock.
+  /// Files and folders that a setup or the app made, which are of no use without each other: the keys, whom the lock was told of over
+  /// the air, what the agent knows of its locks, and the guests that it has invited.
   var keyFiles: [String] {
     let keys = self == .lock ? [LockKeys.fileName] : [PhoneKeys.fileName, PendingPhoneKey.fileName]
     // A power cut while keys are written may leave the new file beside the old one.
     let files = keys.flatMap { ["\(keyFolder)/\($0)", "\(keyFolder)/\($0).new"] }
-    return self == .lock ? files : files + ["/var/lib/latchkey-agent/agent.json"]
+    let folder = "/var/lib/\(package)"
+    let made =
+      self == .lock
+      ? ["access.state", "trusted.json"]
+      : ["agent.json", "agent.json.made", "owner-key.json", "guests.json", "doors", "guest", "enrolment"]
+    return files + made.map { "\(folder)/\($0)" }
   }
 }

@@ -57,6 +57,8 @@ package final class ScenarioRun {
   var departed: Instant?
   /// The last move of each machine.
   var ways: [String: Way] = [:]
+  /// What people of the story have given each other.
+  var papers = PassedPapers()
   /// Where waiting steps begin to look: at the last action on the world, at first its boot.
   var waitsFrom = 0
   /// Events that a wait has found. Later waits don't find them again.

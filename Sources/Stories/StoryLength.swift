@@ -19,6 +19,14 @@ enum StoryLength {
     for chapter in scenario.chapters {
       let beginning = seconds
       for step in chapter.steps {
+        if scale != 1, case .ask(_, let question) = step.action, case .invite(let terms) = question.matter,
+          terms.hasCalendar
+        {
+          throw ScenarioError(
+            file: scenario.name, line: step.line,
+            problem: "'weekdays' and 'hours' of an invitation are the calendar's: such a story has its own days, and "
+              + "neither --days nor --pace")
+        }
         switch step.time {
         case .next: break
         case .later(let duration): seconds += duration.seconds * scale
@@ -41,6 +49,7 @@ extension Action {
     switch self {
     case .passDays(let days): days * scale * 86400
     case .pass(let duration), .wait(_, let duration): duration.seconds
+    case .ask(_, let question): question.limit.seconds
     case .killDaemon(_, let downtime), .reboot(_, let downtime), .cutPower(_, let downtime): downtime.seconds
     default: 0
     }

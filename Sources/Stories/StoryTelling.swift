@@ -39,6 +39,8 @@ extension ScenarioRun {
       try mark(
         .userUnlocked, machine: machine, message: words, fields: [.app: InstalledApp.agent.bundleIdentifier])
       try world.machine(machine).say(request)
+    case .ask(let machine, let question): try ask(question, on: machine, words)
+    case .provision(let machine, let door): try provision(machine, at: door, words)
     case .killApp(let machine, let app):
       let pid = try world.machine(machine).process(of: app)
       try mark(

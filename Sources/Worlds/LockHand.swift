@@ -1,5 +1,5 @@
 /// What is done to a simulated lock beyond its door and its thumb-turn: what the steps `lock motor`, `lock battery`, `lock
-/// cover`, `lock mode` and `lock reset` stand for.
+/// cover`, `lock mode`, `lock reset` and `lock enrolment` stand for.
 package enum LockHand: Sendable, Equatable {
   /// What is wrong with its motor.
   package enum Motor: String, Sendable, CaseIterable {
@@ -30,6 +30,8 @@ package enum LockHand: Sendable, Equatable {
   case cover(isOff: Bool)
   case mode(Mode)
   case resetButton(isPressed: Bool)
+  /// The button that opens the window for enrolments.
+  case enrolmentButton
 
   /// For people.
   package func summary(on machine: String) -> String {
@@ -43,6 +45,7 @@ package enum LockHand: Sendable, Equatable {
     case .mode(let mode): "somebody inside sets the lock at \(machine) to \(mode.rawValue)"
     case .resetButton(let isPressed):
       "somebody \(isPressed ? "presses" : "lets go of") the reset button of the lock at \(machine)"
+    case .enrolmentButton: "somebody presses the button for enrolments of the lock at \(machine)"
     }
   }
 }

@@ -24,6 +24,12 @@ package protocol Machine: AnyObject {
   func control(_ request: ControlRequest) throws
   /// The same, but waits only until latchkeyd has received it: its consequences take the world's time.
   func say(_ request: ControlRequest) throws
+  /// A person types `latchkey` with these words.
+  ///
+  /// - Parameter input: what they enter when it asks.
+  func type(_ words: [String], input: String?) throws -> any TypedCommand
+  /// The public key with which the agent of this machine was provisioned, in hexadecimal.
+  func phoneKey() throws -> String
   /// Whether and how `perform` can do this.
   func ability(_ fault: MachineFault) -> Ability
   /// Throws if `ability` says that it is unsupported.

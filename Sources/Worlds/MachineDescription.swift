@@ -5,12 +5,17 @@ package struct MachineDescription: Sendable, Equatable {
   package var apps: [InstalledApp]
   /// Its addresses on the air are resolvable private addresses (`Privacy = device`).
   package var hasPrivateAddresses: Bool
+  /// Its agent and the lock know each other when the story begins.
+  package var isEnrolled: Bool
 
-  package init(name: String, position: Place, apps: [InstalledApp], hasPrivateAddresses: Bool = false) {
+  package init(
+    name: String, position: Place, apps: [InstalledApp], hasPrivateAddresses: Bool = false, isEnrolled: Bool = true
+  ) {
     self.name = name
     self.position = position
     self.apps = apps
     self.hasPrivateAddresses = hasPrivateAddresses
+    self.isEnrolled = isEnrolled
   }
 }
 

@@ -10,6 +10,11 @@ package protocol World: AnyObject {
   /// How this world differs from the story's, for the reader of the verdict.
   var remarks: [String] { get }
 
+  /// The calendar time at a moment of the world, in seconds since 1970-01-01 UTC.
+  func unixSeconds(at instant: Instant) -> Int64
+  /// Introduces a phone and the lock to each other, as `latchkey provision` does, after the world has begun. The lock
+  /// knows it from its next start on.
+  func provision(phone: String) throws
   /// Starts the machines.
   func boot() throws
   /// The story begins: machines that were kept apart during their preparation can meet from now on.
@@ -32,4 +37,10 @@ package protocol World: AnyObject {
 
 extension World {
   package func meet() {}
+  package func unixSeconds(at instant: Instant) -> Int64 {
+    unixNanoseconds() / 1_000_000_000 + (instant.nanoseconds - now.nanoseconds) / 1_000_000_000
+  }
+  package func provision(phone: String) throws {
+    throw WorldError("\(phone) can't be provisioned in the middle of a story here: only simulated machines can")
+  }
 }

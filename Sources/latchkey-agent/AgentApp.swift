@@ -129,8 +129,18 @@ final class AgentApp: @unchecked Sendable {
 
   var lock: LockIntroduction { LockIntroduction(keys) }
 
+  /// This phone was enrolled at its lock once more. What was begun with the old keys is not answered any more.
+  func enrolledAgain(_ keys: PhoneKeys) {
+    self.keys = keys
+    grant = nil
+    session = nil
+    latestConversation = nil
+  }
+
   /// What the lock calls this phone's owner: what the machine is called.
-  var ownerName: String {
+  var ownerName: String { Self.ownerName }
+
+  static var ownerName: String {
     let host = ProcessInfo.processInfo.hostName.split(separator: ".").first.map(String.init) ?? ""
     let name = ProcessInfo.processInfo.environment["LATCHKEY_MACHINE"] ?? host
     return String(decoding: name.utf8.prefix(KeyName.nameByteLimit), as: UTF8.self)

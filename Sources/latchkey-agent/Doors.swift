@@ -2,6 +2,8 @@ import AgentQuestions
 import CoreBluetooth
 import Foundation
 import HomePolicy
+import Journal
+import JournalEvents
 import LockCryptography
 import LockProtocol
 import Logging
@@ -19,6 +21,7 @@ final class Doors: @unchecked Sendable {
   private let time: any TimeSource
   private let logger: Logger
   private var terminationSource: (any DispatchSourceSignal)?
+  private var enrolment: EnrolmentRadio?
   private static let limit = 16
   private var keyFolder: String { state + "/doors" }
   private var guestKeyFolder: String { state + "/guest" }
@@ -36,9 +39,18 @@ final class Doors: @unchecked Sendable {
     do { try add(AgentApp.doorName, PhoneKeys.read(fromDirectory: credentials), nil, folder: state) } catch KeyFileError
       .missing
     {
-      logger.notice("there are no keys at \(credentials): this phone opens only doors to which it was invited")
+      logger.notice(
+        "there are no keys at \(credentials): this phone opens the doors at which it was enrolled or to which it was invited"
+      )
     }
-    for door in try DoorKeys.read(fromDirectory: keyFolder) { try add(door) }
+    for door in try DoorKeys.read(fromDirectory: keyFolder) {
+      // Keys from an enrolment take the place of those from the setup.
+      if door.grant == nil, let known = doors.first(where: { $0.lock.identity == door.keys.lockIdentity }) {
+        known.enrolledAgain(door.keys)
+      } else {
+        try add(door)
+      }
+    }
   }
 
   func start() {
@@ -57,15 +69,24 @@ final class Doors: @unchecked Sendable {
     }
   }
 
-  private func add(_ door: DoorKeys) throws {
+  /// - Parameter lock: the lock, as the system identifies it, if that is known.
+  private func add(_ door: DoorKeys, lock: UUID? = nil) throws {
     let folder = keyFolder + "/" + door.name
     try FileManager.default.createDirectory(
       atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
-    try add(door.name, door.keys, door.grant, folder: folder)
+    let isTaken = doors.contains { $0.name == door.name }
+    try add(isTaken ? freeName(door.name) : door.name, door.keys, door.grant, folder: folder, lock: lock)
   }
 
-  private func add(_ name: String, _ keys: PhoneKeys, _ grant: Grant?, folder: String) throws {
+  private func add(
+    _ name: String, _ keys: PhoneKeys, _ grant: Grant?, folder: String, lock: UUID? = nil
+  ) throws {
     let store = try AgentStore(directory: folder, logger: logger)
+    if let lock, store.state.lock != lock {
+      var state = store.state
+      state.lock = lock
+      try store.write(state)
+    }
     doors.append(
       AgentApp(
         configuration, name: name, keys: keys, grant: grant, folder: folder, store: store, boot: boot, time: time,
@@ -78,6 +99,7 @@ final class Doors: @unchecked Sendable {
     switch AgentQuestion(rawValue: action.name) {
     case .accept: answer(action) { try self.accept(JSONDecoder().decode(AcceptQuestion.self, from: data)) }
     case .guestKey: answer(action) { try self.guestKey() }
+    case .enroll: enroll(action, data)
     case nil:
       let known = AgentQuestion.allCases.map(\.rawValue).joined(separator: ", ")
       action.complete(failure: "The agent knows no \"\(action.name)\"; it knows: \(known).")
@@ -105,10 +127,95 @@ final class Doors: @unchecked Sendable {
       return door
     }
     guard let first = doors.first else {
-      throw NoAnswer("This phone opens no door yet: latchkey setup phone, or latchkey guests accept.")
+      throw NoAnswer("This phone opens no door yet: latchkey enroll, or latchkey guests accept.")
     }
     guard doors.count == 1 || first.name == AgentApp.doorName else { throw NoAnswer("Name a door: \(names).") }
     return first
+  }
+
+  // MARK: Enrolment
+
+  private var enrolmentFolder: String { state + "/enrolment" }
+
+  /// Enrols this phone at a lock within range, whose window is open.
+  private func enroll(_ action: UserAction, _ argument: Data) {
+    logger.record(Recorded.Agent.questionAsked, [.about: action.name])
+    let code: EnrolmentCode
+    let key: PendingPhoneKey
+    let question: EnrollQuestion
+    do {
+      guard let read = try? JSONDecoder().decode(EnrollQuestion.self, from: argument) else {
+        throw NoAnswer("The question can't be read; install latchkey and latchkey-agent from one release.")
+      }
+      question = read
+      do throws(EnrolmentCodeError) { code = try EnrolmentCode(question.code) } catch { throw NoAnswer("\(error)") }
+      guard enrolment == nil else { throw NoAnswer("An enrolment is under way already; wait for it.") }
+      if let name = question.name { try check(newDoor: name) }
+      guard doors.count < Self.limit else {
+        throw NoAnswer("This phone has \(Self.limit) doors, and room for no more.")
+      }
+      // The same key for each attempt: if the last one's confirmation was lost, the lock knows it.
+      do { key = try PendingPhoneKey.read(fromDirectory: enrolmentFolder) } catch KeyFileError.missing {
+        key = try Provisioning.makePendingPhone(directory: enrolmentFolder)
+      }
+    } catch { return enrolmentEnded(action, .failure(error)) }
+    enrolment = EnrolmentRadio(
+      code: code, key: key, ownerName: AgentApp.ownerName, time: time, logger: logger
+    ) { [weak self] outcome in
+      guard let self else { return }
+      self.enrolmentEnded(action, outcome.flatMap { outcome in Result { try self.enrolled(outcome, question, key) } })
+    }
+    enrolment?.start()
+  }
+
+  /// The lock has confirmed: its keys are stored, and from now on its door is one of this phone's.
+  private func enrolled(
+    _ outcome: EnrolmentRadio.Outcome, _ question: EnrollQuestion, _ key: PendingPhoneKey
+  ) throws -> EnrollAnswer {
+    guard case .enrolled(let identity, let lockKey, let lockName, let peripheral) = outcome else {
+      return EnrollAnswer(outcome: outcome.word, door: nil, lock: nil)
+    }
+    let text = DoorKeys.printable(lockName)
+    let keys = PhoneKeys(staticKey: key.staticKey, lockIdentity: identity, lockKey: lockKey)
+    let known = doors.first { $0.lock.identity == identity }
+    let name = known?.name ?? question.name ?? freeName(DoorKeys.name(from: text))
+    try DoorKeys(name: name, keys: keys, grant: nil).write(toDirectory: keyFolder)
+    unlink(enrolmentFolder + "/" + PendingPhoneKey.fileName)
+    if let known {
+      known.enrolledAgain(keys)
+    } else {
+      try add(DoorKeys(name: name, keys: keys, grant: nil), lock: peripheral)
+      doors.last?.start()
+    }
+    return EnrollAnswer(outcome: outcome.word, door: name, lock: text)
+  }
+
+  private func enrolmentEnded(_ action: UserAction, _ result: Result<EnrollAnswer, any Error>) {
+    let outcome = (try? result.get())?.outcome ?? "failed"
+    logger.record(Recorded.Agent.questionAnswered, [.about: action.name, .outcome: outcome])
+    answer(action) { try result.get() }
+    // The link stays until the door's own manager has asked for it.
+    enrolment?.release { [weak self] in self?.enrolment = nil }
+  }
+
+  private func check(newDoor name: String) throws {
+    guard DoorKeys.isName(name) else {
+      throw NoAnswer("A door's name has 1 to 32 small letters, digits, - and _, and does not begin with -.")
+    }
+    guard !doors.contains(where: { $0.name == name }) else {
+      throw NoAnswer("There is a door \"\(name)\" already: choose another name with --as.")
+    }
+  }
+
+  /// The name, or the first of `name-2`, `name-3` … that no door has.
+  private func freeName(_ name: String) -> String {
+    var free = name
+    var number = 2
+    while doors.contains(where: { $0.name == free }) {
+      free = "\(name.prefix(28))-\(number)"
+      number += 1
+    }
+    return free
   }
 
   // MARK: Invitations

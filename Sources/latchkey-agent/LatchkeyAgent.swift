@@ -32,6 +32,9 @@ import Timekeeping
   @Option(help: "The weakest signal that counts as being near the door, in dBm.")
   var near = HomeConfiguration().nearSignal
 
+  @Flag(help: "Never open by itself, whatever comes near: on the owner's command alone.")
+  var byCommandOnly = false
+
   func validate() throws {
     guard (0...86400).contains(away) else {
       throw ValidationError("--away is from 0 to 86400 seconds, not \(away).")
@@ -63,6 +66,7 @@ import Timekeeping
       configuration.awayDuration = .seconds(away)
       configuration.weakSignal = weak
       configuration.nearSignal = near
+      if byCommandOnly { configuration.opensByCommandAlone() }
       doors = try Doors(
         configuration, credentials: credentials, state: state, boot: try BootIdentifier.ofThisBoot(), time: time,
         logger: logger)

@@ -23,10 +23,12 @@ struct LatchkeyCommand: ParsableCommand {
       ProveCommand.self, JudgeCommand.self, ShowCommand.self, SetupCommand.self, ProvisionCommand.self,
       AppsCommand.self,
       OpenCommand.self,
-      UnlockCommand.self, LockDoorCommand.self, DoorCommand.self, LogCommand.self, GuestsCommand.self,
+      UnlockCommand.self, LockDoorCommand.self, DoorCommand.self, LogCommand.self, EnrollCommand.self,
+      OwnersCommand.self,
+      GuestsCommand.self,
       LeaveCommand.self, QuitCommand.self, ReclaimCommand.self, AllowCommand.self, BluetoothCommand.self,
       StatusCommand.self, WatchCommand.self, WakesCommand.self, AlertsCommand.self, PairCommand.self,
       PairingsCommand.self, DoctorCommand.self,
-      GuardCommand.self,
+      GuardCommand.self, BurglarCommand.self,
     ])
 }

@@ -2,20 +2,24 @@ import ArgumentParser
 import ConsoleOutput
 import Foundation
 import LockCryptography
+import LockProtocol
 import MachineSetup
 
 struct SetupCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "setup", abstract: "Sets this machine up as a lock, or as a phone that opens one; or takes that back.",
     discussion: """
-      Creates the keys, turns Bluetooth on, and starts the units now and after every boot. The phone's setup prints a \
-      text for the lock, and the setup of the lock prints one for the phone: only this text is on standard output, and \
-      everything else is on standard error. On a terminal each asks for the other's text. Neither text is secret. What \
-      was set up before stays as it is.
+      Creates the keys, turns Bluetooth on, and starts the units now and after every boot. The lock's setup shows the code \
+      that is to be printed on the lock; the phone's setup asks for it on a terminal, and enrols the phone while the lock's \
+      window is open (`latchkey enroll`). What was set up before stays as it is.
 
-      Without terminals, in this order: `setup phone`, `setup lock --phone TEXT`, `setup phone --lock TEXT`.
+      For scripts, keys can be exchanged as texts instead, in this order: `setup phone`, `setup lock --phone TEXT`, `setup \
+      phone --lock TEXT`. Only this side's text is on standard output, and everything else is on standard error. Neither text \
+      is secret.
       """,
-    subcommands: [SetupLockCommand.self, SetupPhoneCommand.self, SetupUndoCommand.self])
+    subcommands: [
+      SetupLockCommand.self, SetupPhoneCommand.self, SetupCodeCommand.self, SetupUndoCommand.self,
+    ])
 }
 
 struct SetupLockCommand: ParsableCommand {
@@ -29,21 +33,16 @@ struct SetupLockCommand: ParsableCommand {
   var radioSettings: Bool?
 
   func run() throws {
-    var text = phone
-    if text == nil, Dialogue.isPossible, try !Dialogue.hasPhones() {
-      Dialogue.say("On the phone's machine, run `latchkey setup phone`.")
-      text = Dialogue.ask("The text that it prints, or return alone to do that later: ")
-    }
-    let phone = try text.map { text in try Dialogue.read { () throws(IntroductionError) in try PhoneIntroduction(text) }
+    let phone = try phone.map { text in
+      try Dialogue.read { () throws(IntroductionError) in try PhoneIntroduction(text) }
     }
     let radio = RadioSettingsQuestion(RadioSettings(.lock), isWanted: radioSettings).answer
     let outcome = try Dialogue.perform(.lock(phone: phone), radio: radio)
-    Console.say(outcome.introduction)
+    // On a terminal, nobody needs it: phones are enrolled by the code.
+    if !Dialogue.isPossible { Console.say(outcome.introduction) }
+    if let code = outcome.code { Dialogue.show(code) }
     Dialogue.say(
-      outcome.isComplete
-        ? "Done. Give the text above to `latchkey setup phone`, if the phone does not have it yet."
-        : "No phone is enrolled yet: run `latchkey setup lock --phone TEXT`, with what `latchkey setup phone` prints."
-    )
+      "To enrol a phone: press the lock's button, and run `latchkey enroll` on the phone within two minutes.")
   }
 }
 
@@ -62,18 +61,44 @@ struct SetupPhoneCommand: ParsableCommand {
   func run() throws {
     let lock = try lock.map { text in try Dialogue.read { () throws(IntroductionError) in try LockIntroduction(text) } }
     let radio = scanAlways.map { RadioSettings(.phone, scansAlways: $0) }
-    var outcome = try Dialogue.perform(.phone(lock: lock), radio: radio)
-    Console.say(outcome.introduction)
-    if !outcome.isComplete, Dialogue.isPossible {
-      Dialogue.say("On the lock's machine, give the text above to `latchkey setup lock`.")
-      guard let text = Dialogue.ask("The text that it prints, or return alone to do that later: ") else { return }
-      let lock = try Dialogue.read { () throws(IntroductionError) in try LockIntroduction(text) }
-      outcome = try Dialogue.perform(.phone(lock: lock))
+    let outcome = try Dialogue.perform(.phone(lock: lock), radio: radio)
+    if !Dialogue.isPossible { Console.say(outcome.introduction) }
+    if outcome.isComplete {
+      return Dialogue.say("Done. The agent meets the lock when it is in range: `latchkey status`.")
     }
-    Dialogue.say(
-      outcome.isComplete
-        ? "Done. The agent meets the lock when it is in range: `latchkey status`."
-        : "The phone has no lock yet: run `latchkey setup phone --lock TEXT`, with what `latchkey setup lock` prints.")
+    if Dialogue.isPossible, let code = try Dialogue.askForCode() {
+      Dialogue.say("Now press the lock's button.")
+      return Dialogue.say(Enrolling.words(try Enrolling().enroll(code, as: nil)))
+    }
+    Dialogue.say("The phone has no lock yet: press the lock's button, and run `latchkey enroll` here.")
+  }
+}
+
+struct SetupCodeCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "code", abstract: "Shows the code by which phones are enrolled at this lock.",
+    discussion: """
+      The code is on standard output; on a terminal with a QR code, if qrencode is installed. Keep it as a key: with it, and \
+      with a press of the lock's button, anybody enrols a phone.
+      """)
+
+  @Option(help: ArgumentHelp("The lock's folder of keys.", valueName: "folder"))
+  var lock = SetupRole.lock.keyFolder
+
+  func run() throws {
+    let code: EnrolmentCode
+    do {
+      guard let found = try LockKeys.read(fromDirectory: lock).code else {
+        Dialogue.say("latchkey: the lock has no code yet; run `latchkey setup lock` once more.")
+        throw ExitCode(1)
+      }
+      code = found
+    } catch let error as KeyFileError {
+      Dialogue.say("latchkey: \(error)")
+      throw ExitCode(1)
+    }
+    Console.say(code.words)
+    if Dialogue.isPossible, let picture = CodePicture.lines(code) { Dialogue.say(picture) }
   }
 }
 
@@ -85,7 +110,10 @@ struct SetupUndoCommand: ParsableCommand {
       given; what a setup wrote into bluetoothd's settings is taken out. Says what it did and what stays. Repeating it does no harm.
       """)
 
-  @Flag(help: "Also removes the keys, and what the agent knows of its lock. Asks first.")
+  @Flag(
+    help:
+      "Also removes the keys, whom the lock has enrolled, what the agent knows of its locks, and its guests. Asks first."
+  )
   var forgetKeys = false
 
   @Flag(help: "Removes the keys without asking.")
@@ -164,11 +192,19 @@ private enum Dialogue {
     do { return try read() } catch { throw ValidationError("\(error)") }
   }
 
-  static func hasPhones() throws -> Bool {
-    do {
-      if case .lock(let phones) = try MachineSetup.facts(.lock).keys { return !phones.isEmpty }
-    } catch { throw failure(error) }
-    return false
+  /// The lock's code, for the label on it.
+  static func show(_ code: EnrolmentCode) {
+    if let picture = isPossible ? CodePicture.lines(code) : nil { say(picture) }
+    say("The code of this lock: \(code.words)")
+    say("Put it on the lock's inside. `latchkey setup code` shows it again.")
+  }
+
+  /// `nil` if there is to be none now.
+  static func askForCode() throws -> EnrolmentCode? {
+    while let text = ask("The code on the lock, or return alone to do that later with `latchkey enroll`: ") {
+      do throws(EnrolmentCodeError) { return try EnrolmentCode(text) } catch { say("\(error).") }
+    }
+    return nil
   }
 
   static func ask(_ question: String) -> String? {

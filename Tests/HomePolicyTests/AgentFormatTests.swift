@@ -116,7 +116,7 @@ import TimeTypes
   }
 
   @Test(
-    "L4 case 34: an impossible state counts as damage, and never overflows",
+    "attack 34: an impossible state counts as damage, and never overflows",
     arguments: [
       ("\"nanoseconds\" : 5", "\"nanoseconds\" : 9223372036854775807"),
       ("\"nanoseconds\" : 5", "\"nanoseconds\" : -9223372036854775808"),

@@ -31,7 +31,7 @@ import TimeTypes
     #expect(phone.writes.count == 3)
   }
 
-  @Test("L4 case 15: away and back without a command or an approach, the phone only announces itself")
+  @Test("attack 15: away and back without a command or an approach, the phone only announces itself")
   func nearAtOnce() {
     var phone = Phone()
     phone.settle()
@@ -44,7 +44,7 @@ import TimeTypes
     #expect(phone.writes.last?.command == .status)
   }
 
-  @Test("L4 case 35: killed between the write and its answer, the phone asks instead of repeating")
+  @Test("attack 35: killed between the write and its answer, the phone asks instead of repeating")
   func killedAfterWrite() {
     var phone = arrived()
     let operation = phone.unlocks[0]
@@ -62,7 +62,7 @@ import TimeTypes
     #expect(phone.disk.opening == nil)
   }
 
-  @Test("L4 case 35: an unlock that the lock never had is written again under the same name")
+  @Test("attack 35: an unlock that the lock never had is written again under the same name")
   func lostWrite() {
     var phone = arrived()
     let operation = phone.unlocks[0]

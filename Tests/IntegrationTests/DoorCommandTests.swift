@@ -63,6 +63,17 @@ struct DoorCommandTests {
     #expect(last.records.map(\.index) == [6, 7] && last.end == all.end)
   }
 
+  @Test("L8: a log of many records is shown as any other, in answers of more than a short text's length")
+  func longLog() async throws {
+    let home = try await Household(phones: ["alice"])
+    try await home.bringHome("alice")
+    for number in 1...40 { try home.hardware.turnBolt(isLocked: number % 2 == 0) }
+    let log = try await home.latchkey("alice", "log", "--last", "40")
+    #expect(log.status == 0 && log.output.split(separator: "\n").count == 40, "\(log)")
+    let all = try read(LogAnswer.self, try await home.latchkey("alice", "log", "--all", "--json"))
+    #expect(all.records.map(\.index) == Array(1...40))
+  }
+
   @Test("L5: a log that was cut or changed while the lock was off is found out by the phone, and told once")
   func cutLog() async throws {
     let home = try await Household(phones: ["alice"])

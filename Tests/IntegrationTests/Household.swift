@@ -4,6 +4,7 @@ import Glibc
 import Journal
 import JournalEvents
 import LockCryptography
+import LockProtocol
 import ProcessTesting
 
 @testable import Worlds
@@ -24,7 +25,8 @@ final class Household: @unchecked Sendable {
   /// - Parameters:
   ///   - phones: the names of the owners' phones.
   ///   - guests: phones that have no keys yet. Their agents run already.
-  init(phones: [String], guests: [String] = []) async throws {
+  ///   - strangers: phones with keys for another lock.
+  init(phones: [String], guests: [String] = [], strangers: [String] = []) async throws {
     var template = Array("/tmp/latchkey-household-XXXXXX".utf8CString)
     guard mkdtemp(&template) != nil else { throw TestProcess.Failure("a folder in /tmp: errno \(errno)") }
     folder = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
@@ -44,20 +46,25 @@ final class Household: @unchecked Sendable {
       environment: environment.filter { $0.key != WorldProcesses.worldVariable }, endsWithInput: true)
     journal = try await TestProcess(
       "/usr/bin/tail", ["--follow=name", "--lines=+1", "\(folder)/journal.jsonl"], environment: environment)
-    for machine in [Self.door] + phones + guests {
+    for machine in [Self.door] + phones + guests + strangers {
       try FileManager.default.createDirectory(atPath: "\(folder)/\(machine)", withIntermediateDirectories: false)
       buses.append(
         try BusDaemon(socket: "\(folder)/bus-\(machine)", folder: "\(folder)/\(machine)", environment: environment))
     }
     let simulator = try await TestProcess(
       LatchkeyCommand.programs + "/bluez-simulator",
-      ([Self.door] + phones + guests).flatMap { ["--machine", "\($0)=unix:path=\(folder)/bus-\($0)"] },
+      ([Self.door] + phones + guests + strangers).flatMap { ["--machine", "\($0)=unix:path=\(folder)/bus-\($0)"] },
       environment: environment, mergesErrors: true)
     self.simulator = simulator
     try await simulator.hear("\"ready\"")
     try provision(phones)
     try await start(.lock, on: Self.door)
     for phone in phones { try await start(.agent, on: phone) }
+    for stranger in strangers {
+      try Provisioning.provision(
+        lockDirectory: "\(folder)/\(stranger)/lock", phoneDirectory: credentials(stranger, .agent))
+      try await start(.agent, on: stranger)
+    }
     for guest in guests {
       try FileManager.default.createDirectory(
         atPath: credentials(guest, .agent), withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
@@ -70,8 +77,11 @@ final class Household: @unchecked Sendable {
   }
 
   private func provision(_ phones: [String]) throws {
-    guard let first = phones.first else { return }
     let lockFolder = credentials(Self.door, .lock)
+    guard let first = phones.first else {
+      _ = try Provisioning.makeLock(directory: lockFolder, enrolledPhones: [])
+      return
+    }
     try Provisioning.provision(lockDirectory: lockFolder, phoneDirectory: credentials(first, .agent))
     let lock = LockIntroduction(try LockKeys.read(fromDirectory: lockFolder))
     for phone in phones.dropFirst() {
@@ -163,6 +173,20 @@ final class Household: @unchecked Sendable {
 
   /// Everything that was recorded.
   func journalText() throws -> String { try String(contentsOfFile: "\(folder)/journal.jsonl", encoding: .utf8) }
+
+  /// The code that is printed on the lock.
+  func lockCode() throws -> EnrolmentCode {
+    guard let code = try LockKeys.read(fromDirectory: credentials(Self.door, .lock)).code else {
+      throw TestProcess.Failure("the lock has no code")
+    }
+    return code
+  }
+
+  /// Somebody presses the lock's button for enrolments.
+  func press() async throws {
+    try hardware.perform(.enrolmentButton)
+    try await hear(Recorded.Lock.enrolmentOpened.rawValue, on: Self.door)
+  }
 
   /// What a hand does at the lock.
   var hardware: LockHardware { LockHardware(stateFolder: stateFolder(Self.door, .lock)) }

@@ -165,6 +165,12 @@ extension Saboteur {
       promise: "opened-only-on-arrival", what: "an agent that opens the door to whoever is near",
       steps: "  - open app: {machine: phone, app: agent}\n  - pass: 1min\n", rogue: ("latchkey-agent", "unlocks")),
     Saboteur(
+      promise: "opened only for: []", what: "an agent that opens the door to whoever is near",
+      steps: "  - open app: {machine: phone, app: agent}\n  - pass: 1min\n", rogue: ("latchkey-agent", "unlocks")),
+    Saboteur(
+      promise: "refusals-logged", what: "a phone that is told of refusals, of which the log has nothing",
+      steps: "  - open app: {machine: phone, app: agent}\n  - pass: 1min\n", rogue: ("latchkey-agent", "refused")),
+    Saboteur(
       promise: "asked-without-evidence", what: "an agent that neither opens nor asks",
       steps: rogueAtHome + back, rogue: ("latchkey-agent", "is idle")),
     Saboteur(
@@ -262,6 +268,6 @@ struct SaboteurTests {
 
   @Test("H7: every promise has a saboteur")
   func complete() {
-    #expect(Set(Saboteur.all.map(\.promise)) == Set(Promise.all.map(\.name)))
+    #expect(Set(Saboteur.all.map(\.promise).filter { !$0.contains(":") }) == Set(Promise.all.map(\.name)))
   }
 }

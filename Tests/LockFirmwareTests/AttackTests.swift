@@ -7,7 +7,7 @@ import RandomTesting
 import Testing
 
 @Suite("Attacks on the lock", .serialized, .ownThread) struct AttackTests {
-  @Test("L4 case 1: a captured write opens nothing on a later link") func replayLater() throws {
+  @Test("attack 1: a captured write opens nothing on a later link") func replayLater() throws {
     var bench = try Bench()
     bench.happens(.linkUp(Bench.alice))
     var session = try bench.session(Bench.alice, key: bench.keys[0])
@@ -23,7 +23,7 @@ import Testing
     #expect(bench.log.isEmpty)
   }
 
-  @Test("L4 case 2: a write delivered twice turns the bolt once") func duplicate() throws {
+  @Test("attack 2: a write delivered twice turns the bolt once") func duplicate() throws {
     var bench = try Bench()
     bench.happens(.linkUp(Bench.alice))
     var session = try bench.session(Bench.alice, key: bench.keys[0])
@@ -40,7 +40,7 @@ import Testing
     #expect(bench.notes.count { if case .commandAccepted = $0 { true } else { false } } == 1)
   }
 
-  @Test("L4 case 3: no offer is ever made twice") func freshOffers() throws {
+  @Test("attack 3: no offer is ever made twice") func freshOffers() throws {
     var bench = try Bench()
     var seen: [[UInt8]] = []
     for index in 0..<50 {
@@ -54,7 +54,7 @@ import Testing
     #expect(Set(seen).count == seen.count)
   }
 
-  @Test("L4 cases 4, 26: a central that fails too often must wait, longer each time") func backOff() throws {
+  @Test("attacks 4, 26: a central that fails too often must wait, longer each time") func backOff() throws {
     var bench = try Bench { $0.offerRepeatCount = 0 }
     bench.happens(.linkUp(Bench.alice))
     let garbage = [UInt8](repeating: 1, count: LockService.commandByteCount)
@@ -84,7 +84,7 @@ import Testing
     #expect(bench.turns.count == 1)
   }
 
-  @Test("L4 case 26: strangers together use up their budget, and don't lock the owner out") func budget() throws {
+  @Test("attack 26: strangers together use up their budget, and don't lock the owner out") func budget() throws {
     var bench = try Bench()
     try bench.comeHome(1)
     let garbage = [UInt8](repeating: 1, count: LockService.commandByteCount)
@@ -100,14 +100,14 @@ import Testing
     #expect(bench.turns.last?.target == .locked)
   }
 
-  @Test("L4 case 25: silent links do not take the place of new ones") func hogging() throws {
+  @Test("attack 25: silent links do not take the place of new ones") func hogging() throws {
     var bench = try Bench()
     for low in 1000..<1100 as Range<UInt64> { bench.happens(.linkUp(CentralIdentifier(high: 0, low: low))) }
     try bench.comeHome(1)
     #expect(bench.turns.count == 1)
   }
 
-  @Test("L4 cases 5, 6: a command in plaintext is refused, whatever its length") func plaintext() throws {
+  @Test("attacks 5, 6: a command in plaintext is refused, whatever its length") func plaintext() throws {
     var bench = try Bench()
     bench.happens(.linkUp(Bench.alice))
     let plain = LockCommand(.unlock, operation: 1).encoded
@@ -119,7 +119,7 @@ import Testing
     #expect(bench.turns.isEmpty)
   }
 
-  @Test("L4 case 11: a command with one bit flipped is refused") func bitFlip() throws {
+  @Test("attack 11: a command with one bit flipped is refused") func bitFlip() throws {
     var bench = try Bench()
     for bit in stride(from: 0, to: LockService.commandByteCount * 8, by: 13) {
       bench.happens(.linkUp(Bench.alice))
@@ -133,7 +133,7 @@ import Testing
     #expect(bench.turns.isEmpty)
   }
 
-  @Test("L4 case 12: garbage of every length leaves the lock as it is", arguments: 0..<8 as Range<UInt64>)
+  @Test("attack 12: garbage of every length leaves the lock as it is", arguments: 0..<8 as Range<UInt64>)
   func fuzz(seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)
     var bench = try Bench()
@@ -161,7 +161,7 @@ import Testing
     #expect(bench.turns.count == 1)
   }
 
-  @Test("L4 case 28: a write that was jammed and kept expires with its offer") func expiry() throws {
+  @Test("attack 28: a write that was jammed and kept expires with its offer") func expiry() throws {
     var bench = try Bench { $0.offerRepeatCount = 0 }
     bench.happens(.linkUp(Bench.alice))
     var session = try bench.session(Bench.alice, key: bench.keys[0])
@@ -178,7 +178,7 @@ import Testing
     #expect(bench.turns.count == 1)
   }
 
-  @Test("L4 case 29: the lock's own messages, sent back to it, are refused") func reflection() throws {
+  @Test("attack 29: the lock's own messages, sent back to it, are refused") func reflection() throws {
     var bench = try Bench()
     try bench.comeHome(1)
     bench.happens(.commandWritten(Bench.alice, try #require(bench.offers[1])))
@@ -187,7 +187,7 @@ import Testing
     #expect(bench.turns.count == 1)
   }
 
-  @Test("L4 case 30: a phone enrolled at another lock is a stranger here") func wrongLock() throws {
+  @Test("attack 30: a phone enrolled at another lock is a stranger here") func wrongLock() throws {
     var bench = try Bench()
     bench.happens(.linkUp(Bench.alice))
     try bench.command(.unlock, 1, key: Curve25519.KeyAgreement.PrivateKey())
@@ -202,7 +202,7 @@ import Testing
     #expect(bench.turns.isEmpty)
   }
 
-  @Test("L4 case 35: an operation asked for again, on any link, moves the bolt once and is answered alike")
+  @Test("attack 35: an operation asked for again, on any link, moves the bolt once and is answered alike")
   func idempotence() throws {
     var bench = try Bench()
     bench.happens(.linkUp(Bench.alice))
@@ -234,7 +234,7 @@ import Testing
     #expect(bench.turns.count == 3)
   }
 
-  @Test("L4 case 39: an answer goes to the command that it belongs to") func correlation() throws {
+  @Test("attack 39: an answer goes to the command that it belongs to") func correlation() throws {
     var bench = try Bench()
     bench.happens(.linkUp(Bench.alice))
     bench.happens(.linkUp(Bench.bob))
@@ -249,7 +249,7 @@ import Testing
     #expect(throws: LockSessionError.authenticationFailed) { try other.open(foreign) }
   }
 
-  @Test("L4 case 42: two phones that arrive together turn the bolt once") func twoPhones() throws {
+  @Test("attack 42: two phones that arrive together turn the bolt once") func twoPhones() throws {
     var bench = try Bench()
     bench.happens(.linkUp(Bench.alice))
     bench.happens(.linkUp(Bench.bob))

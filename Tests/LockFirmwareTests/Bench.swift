@@ -47,6 +47,9 @@ struct Bench {
   var replies: [UInt64: [(tag: UInt8, message: [UInt8])]] = [:]
   var notes: [LockNote] = []
   var responses: [Bool] = []
+  /// How writes to Enrolment were answered, and what came back.
+  var enrolmentAnswers: [EnrolmentStatus] = []
+  var enrolmentMessages: [UInt64: [(tag: UInt8, message: [UInt8])]] = [:]
   /// What the lock stores about centrals that have proven themselves.
   var trusted: [TrustedCentral] = []
   /// What the lock stores of what owners have told it.
@@ -104,6 +107,9 @@ struct Bench {
       case .stopBolt: stops += 1
       case .storeMode(let mode): self.mode = mode
       case .forgetPhones: configuration.enrolledPhones = []
+      case .respondToEnrolment(_, let status): enrolmentAnswers.append(status)
+      case .sendEnrolment(let central, let tag, let message):
+        enrolmentMessages[central.low, default: []].append((tag, message))
       case .note(let note): notes.append(note)
       }
     }

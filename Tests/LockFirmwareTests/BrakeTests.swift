@@ -117,7 +117,7 @@ import Testing
     #expect(bench.refusals.last == .waiting)
   }
 
-  @Test("L4 case 26: an enrolled phone that floods with proofs can't make others strangers") func flood() throws {
+  @Test("attack 26: an enrolled phone that floods with proofs can't make others strangers") func flood() throws {
     var bench = try Bench()
     try bench.comeHome(1)
     for low in 2000..<2100 as Range<UInt64> {

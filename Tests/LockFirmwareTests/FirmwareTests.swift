@@ -145,7 +145,7 @@ import Testing
   }
 
   @Test(
-    "L4 case 36: after a crash during a turn the bolt is not fully locked, and never reported as locked",
+    "attack 36: after a crash during a turn the bolt is not fully locked, and never reported as locked",
     arguments: [true, false])
   func crashInMidTurn(_ isUnlocking: Bool) throws {
     var bench = try Bench()

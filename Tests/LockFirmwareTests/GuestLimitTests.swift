@@ -109,6 +109,28 @@ import Testing
     #expect(try party.tell(.state) == .done)
   }
 
+  @Test("attacks 16, 26: a lost phone that was revoked waits like a stranger, and costs the lock no more than one")
+  func revokedPhoneWaits() throws {
+    var party = try GuestParty()
+    party.bench.happens(.linkUp(Bench.bob))
+    try party.bench.command(.status, 0, by: 1)
+    #expect(party.bench.trusted.contains { $0.central == Bench.bob })
+    let lost = Array(party.bench.keys[1].publicKey.rawRepresentation.prefix(RevocationList.entryByteCount))
+    #expect(try party.tell(.deliver(party.list(1, [.phone(lost)]).encoded)) == .done)
+    #expect(!party.bench.trusted.contains { $0.central == Bench.bob })
+    for number in 1...10 as ClosedRange<UInt64> {
+      party.bench.milliseconds += 100
+      party.bench.happens(.offerRead(Bench.bob))
+      if party.bench.offers[Bench.bob.low] != nil { try party.bench.command(.unlock, number, by: 1) }
+    }
+    #expect(party.bench.turns.isEmpty)
+    // It gets no offer, and what it writes all the same costs no key agreement.
+    #expect(party.bench.refusals.count < 5 && party.bench.refusals.allSatisfy { $0 == .notEnrolled })
+    party.bench.happens(.commandWritten(Bench.bob, [UInt8](repeating: 1, count: LockService.commandByteCount)))
+    #expect(party.bench.refusals.last == .waiting)
+    #expect(try party.tell(.state) == .done)
+  }
+
   @Test("L5, L8: a revoked guest who stays in range does not keep the door from locking behind the others")
   func revokedStays() throws {
     var party = try GuestParty()

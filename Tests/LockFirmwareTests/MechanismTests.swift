@@ -138,7 +138,7 @@ import Testing
     #expect(bench.alarms == [.doorAjar, .doorAjar])
   }
 
-  @Test("L6, case 43: a door that opens while the bolt is locked was forced") func forced() throws {
+  @Test("attack 43: a door that opens while the bolt is locked was forced") func forced() throws {
     var bench = try Bench()
     bench.move(door: .open)
     #expect(bench.firmware.doorState == .forcedOpen)
@@ -159,7 +159,7 @@ import Testing
     #expect(try bench.answer(session).doorState == .open)
   }
 
-  @Test("L6, case 43: a cover that is taken off is an alarm until it is back") func tamper() throws {
+  @Test("attack 43: a cover that is taken off is an alarm until it is back") func tamper() throws {
     var bench = try Bench()
     bench.happens(.tamperChanged(isOpen: true))
     bench.happens(.tamperChanged(isOpen: true))
@@ -169,7 +169,7 @@ import Testing
     #expect(bench.log.map(\.kind) == [.alarm, .alarmCleared])
   }
 
-  @Test("L6, case 43: strangers who reach the limit of wrong writes are an alarm, once in ten minutes")
+  @Test("attack 43: strangers who reach the limit of wrong writes are an alarm, once in ten minutes")
   func wrongCodes() throws {
     var bench = try Bench()
     for number in 0..<200 as Range<UInt64> {

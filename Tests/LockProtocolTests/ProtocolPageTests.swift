@@ -57,6 +57,18 @@ import Testing
       RevocationList(lock: identity, issuer: owner.publicKey, version: 1, entries: [.grant(grant.identifier)]))
     #expect(grant.isSigned(using: SwiftCryptography.self) && list.isSigned(using: SwiftCryptography.self))
 
+    let code = try #require(EnrolmentCode(random: Array(0..<19)))
+    let secret = code.secret(using: SwiftCryptography.self)
+    var enrolling = try EnrolmentOfPhone<SwiftCryptography>(secret: secret, staticKey: phoneKey, using: &atPhone)
+    var enroller = try EnrolmentOfLock<SwiftCryptography>(
+      secret: secret, staticKey: lockKey, start: enrolling.start, using: &atLock)
+    let proof = try enrolling.answer(enroller.reply, name: Array("Ann".utf8), using: &atPhone)
+    let enrolled = try enroller.accept(proof)
+    #expect(enrolled.key == Array(phoneKey.publicKey.rawRepresentation) && enrolled.name == Array("Ann".utf8))
+    let confirmation = try enroller.confirm(identity, name: Array("Front".utf8))
+    let learned = try enrolling.finish(confirmation)
+    #expect(learned.lock == identity && learned.lockName == Array("Front".utf8))
+
     func record(_ kind: UInt8, _ index: UInt64) -> [UInt8] {
       var writer = ByteWriter()
       writer.write([1, kind, 2, 1, 0, 0, 0, 0])
@@ -73,6 +85,8 @@ import Testing
       ("its fragment 1 for this phone alone", ownFragments[0]), ("command", command), ("answer", answer),
       ("handshake tag", [asking.tag]),
       ("request fragment 1", request[0]), ("sealed reply", reply), ("grant", grant.encoded), ("list", list.encoded),
+      ("code", code.text), ("secret", secret), ("enrolment 1", enrolling.start), ("enrolment 2", enroller.reply),
+      ("enrolment 3", proof), ("enrolment 4", confirmation),
       ("record 1", records[0]), ("record 2", records[1]), ("hash 2", end.hash),
     ]
   }
@@ -97,11 +111,12 @@ import Testing
     let text = try String(contentsOf: Self.page, encoding: .utf8)
     for uuid in [
       LockService.serviceUUID, LockService.offerUUID, LockService.commandUUID, LockService.quickCommandUUID,
-      LockService.answerUUID, LockService.requestUUID, LockService.replyUUID,
+      LockService.answerUUID, LockService.requestUUID, LockService.replyUUID, LockService.enrolmentUUID,
     ] { #expect(text.contains("`\(uuid)`")) }
     #expect(
       LockService.offerByteCount == 32 && LockService.commandByteCount == 106 && LockService.answerByteCount == 36)
     #expect(text.contains("106 + \(Grant.byteCounts.lowerBound) to 106 + \(Grant.byteCounts.upperBound) bytes"))
+    #expect(Enrolment.startByteCount == 48 && Enrolment.replyByteCount == 96 && EnrolmentStatus.closed.attError == 0x81)
     #expect(LockStateReport.byteCount == 115 && text.contains("115 bytes"))
     #expect(RevocationList.maximumCount == 128 && LogPage.maximumCount == 32 && KeyName.nameByteLimit == 32)
     #expect(RevocationList.maximumByteCount + 2 <= Conversation<SwiftCryptography>.maximumByteCount)

@@ -44,7 +44,7 @@ struct Pair {
     #expect(try phone.open(try lock.seal(answer)) == answer)
   }
 
-  @Test("L4 case 1: a write captured in one session opens nothing in a later one") func replayLater() throws {
+  @Test("attack 1: a write captured in one session opens nothing in a later one") func replayLater() throws {
     var pair = try Pair()
     let first = try pair.lockSession()
     var phone = try pair.phoneSession(first.offer)
@@ -55,7 +55,7 @@ struct Pair {
     }
   }
 
-  @Test("L4 case 2: a write delivered twice is accepted once") func duplicate() throws {
+  @Test("attack 2: a write delivered twice is accepted once") func duplicate() throws {
     var pair = try Pair()
     var lock = try pair.lockSession()
     var phone = try pair.phoneSession(lock.offer)
@@ -66,7 +66,7 @@ struct Pair {
     #expect(throws: LockSessionError.used) { try lock.seal(answer) }
   }
 
-  @Test("L4 case 3: an offer that is used again does not make the phone's write usable") func reusedOffer() throws {
+  @Test("attack 3: an offer that is used again does not make the phone's write usable") func reusedOffer() throws {
     // A false lock sends an old offer again. It has the phone's earlier write to that offer, and gains nothing.
     var pair = try Pair()
     var lock = try pair.lockSession()
@@ -82,7 +82,7 @@ struct Pair {
     #expect(try phone.open(sealed) == answer)
   }
 
-  @Test("L4 cases 5, 6: there is no plaintext command and no other version") func plaintext() throws {
+  @Test("attacks 5, 6: there is no plaintext command and no other version") func plaintext() throws {
     var pair = try Pair()
     var lock = try pair.lockSession()
     #expect(throws: LockSessionError.wrongLength) { try lock.accept(unlock.encoded, isEnrolled: { _ in true }) }
@@ -114,7 +114,7 @@ struct Pair {
     #expect(throws: LockSessionError.malformed) { try current.accept(write, isEnrolled: pair.isEnrolled) }
   }
 
-  @Test("L4 case 11: no bit of a command or an answer can be flipped") func bitFlips() throws {
+  @Test("attack 11: no bit of a command or an answer can be flipped") func bitFlips() throws {
     var pair = try Pair()
     for bit in 0..<(LockService.commandByteCount * 8) {
       var lock = try pair.lockSession()
@@ -136,7 +136,7 @@ struct Pair {
     #expect(try phone.open(sealed) == answer)
   }
 
-  @Test("L4 case 12: garbage of any length is refused", arguments: [1, 2, 3] as [UInt64]) func garbage(seed: UInt64)
+  @Test("attack 12: garbage of any length is refused", arguments: [1, 2, 3] as [UInt64]) func garbage(seed: UInt64)
     throws
   {
     var random = SeededGenerator(seed: seed)
@@ -156,7 +156,7 @@ struct Pair {
     }
   }
 
-  @Test("L4 cases 20, 21: a false lock learns neither the command nor who wrote it") func falseLock() throws {
+  @Test("attacks 20, 21: a false lock learns neither the command nor who wrote it") func falseLock() throws {
     var pair = try Pair()
     // The false lock knows the true lock's public key and identity, and makes its own ephemeral key.
     let falseKey = Curve25519.KeyAgreement.PrivateKey()
@@ -180,7 +180,7 @@ struct Pair {
     }
   }
 
-  @Test("L4 case 29: the lock's own messages, sent back to it, are refused") func reflection() throws {
+  @Test("attack 29: the lock's own messages, sent back to it, are refused") func reflection() throws {
     var pair = try Pair()
     var lock = try pair.lockSession()
     #expect(throws: LockSessionError.wrongLength) { try lock.accept(lock.offer, isEnrolled: { _ in true }) }
@@ -199,7 +199,7 @@ struct Pair {
     #expect(throws: NoiseError.authenticationFailed) { try transport.toInitiator.decrypt(own) }
   }
 
-  @Test("L4 case 30: a command for one lock is nothing to another, even with the same key") func wrongLock() throws {
+  @Test("attack 30: a command for one lock is nothing to another, even with the same key") func wrongLock() throws {
     var here = try Pair(identity: 1)
     var there = try Pair(identity: 2)
     there.lockKey = here.lockKey
@@ -221,7 +221,7 @@ struct Pair {
     #expect(throws: LockSessionError.used) { try lock.seal(answer) }
   }
 
-  @Test("L4 case 39: the answer to an earlier operation does not answer a later one") func staleAnswer() throws {
+  @Test("attack 39: the answer to an earlier operation does not answer a later one") func staleAnswer() throws {
     var pair = try Pair()
     var lock = try pair.lockSession()
     var phone = try pair.phoneSession(lock.offer)

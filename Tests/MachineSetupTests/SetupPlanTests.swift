@@ -1,3 +1,4 @@
+import Foundation
 import LockCryptography
 import LockProtocol
 import Testing
@@ -33,6 +34,23 @@ import Testing
       try SetupPlan(.lock(phone: keys.phone), facts(.lock(phones: [keys.phone.publicKey]))).steps == steps)
   }
 
+  @Test("issue 12: a lock of an earlier version gets a code, and its process reads it")
+  func codeForAnOlderLock() throws {
+    let steps = try SetupPlan(.lock(phone: nil), facts(.lock(phones: [], hasCode: false))).steps
+    #expect(steps.contains(.addCode) && steps.suffix(2) == [.endApp, .startApp])
+    let folder = TestFolder()
+    _ = try Provisioning.makeLock(directory: folder.path, enrolledPhones: [keys.phone.publicKey])
+    let path = folder.path + "/" + LockKeys.fileName
+    let old = try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n")
+      .filter { !$0.contains("enrolmentCode") }.joined(separator: "\n")
+    try old.write(toFile: path, atomically: false, encoding: .utf8)
+    #expect(try LockKeys.read(fromDirectory: folder.path).code == nil)
+    let code = try #require(try LockKeys.addCode(inDirectory: folder.path).code)
+    #expect(try LockKeys.addCode(inDirectory: folder.path).code == code, "an existing code stays")
+    let read = try LockKeys.read(fromDirectory: folder.path)
+    #expect(read.code == code && read.enrolledPhones == [keys.phone.publicKey])
+  }
+
   @Test("H2: a phone is added to an existing lock, whose process is ended so that it reads its keys again")
   func enroll() throws {
     let steps = try SetupPlan(.lock(phone: keys.phone), facts(.lock(phones: [[UInt8](repeating: 1, count: 32)]))).steps
@@ -64,15 +82,15 @@ import Testing
     }
   }
 
-  @Test("H2: a phone without a lock gets a key, and its agent is not started yet") func pendingPhone() throws {
+  @Test("issue 12: a phone without a lock gets a key, and its agent runs, so that it can be enrolled or invited")
+  func pendingPhone() throws {
+    let end: [SetupStep] = [.enable(unit: "latchkeyd.service"), .turnBluetoothOn, .endApp, .openApp]
     #expect(
-      try SetupPlan(.phone(lock: nil), facts()).steps == [
-        .enable(unit: "bluetooth.service"), .powerAdapter, .makePendingPhone,
-      ])
+      try SetupPlan(.phone(lock: nil), facts()).steps
+        == [.enable(unit: "bluetooth.service"), .powerAdapter, .makePendingPhone] + end)
     #expect(
-      try SetupPlan(.phone(lock: nil), facts(.pendingPhone)).steps == [
-        .enable(unit: "bluetooth.service"), .powerAdapter,
-      ])
+      try SetupPlan(.phone(lock: nil), facts(.pendingPhone)).steps
+        == [.enable(unit: "bluetooth.service"), .powerAdapter] + end)
     #expect(
       try SetupPlan(.phone(lock: keys.lock), facts(.pendingPhone)).steps.contains(.makePhone(lock: keys.lock)))
   }

@@ -49,7 +49,13 @@ import Testing
   @Test("Undo: every file that a setup makes is known, also half-written ones")
   func files() {
     #expect(
-      SetupRole.lock.keyFiles == ["/etc/latchkey/lock/lock-keys.json", "/etc/latchkey/lock/lock-keys.json.new"])
+      SetupRole.lock.keyFiles == [
+        "/etc/latchkey/lock/lock-keys.json", "/etc/latchkey/lock/lock-keys.json.new",
+        "/var/lib/latchkey-lock/access.state", "/var/lib/latchkey-lock/trusted.json",
+      ])
+    for name in ["owner-key.json", "guests.json", "doors", "guest", "enrolment"] {
+      #expect(SetupRole.phone.keyFiles.contains("/var/lib/latchkey-agent/" + name))
+    }
     #expect(SetupRole.phone.keyFiles.contains("/etc/latchkey/agent/pending-phone-key.json"))
     #expect(SetupRole.phone.keyFiles.contains("/var/lib/latchkey-agent/agent.json"))
   }
@@ -78,19 +84,40 @@ import Testing
     #expect(told.count == 6 && told.last == "\(file) is removed")
   }
 
+  @Test("issue 12: a folder of keys is removed with what is in it; a link to one is removed alone") func folders()
+    throws
+  {
+    let folder = TestFolder()
+    let (doors, elsewhere) = (folder.path + "/doors", folder.path + "/elsewhere")
+    for path in [doors + "/home", elsewhere] {
+      try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+      try Data("secret".utf8).write(to: URL(fileURLWithPath: path + "/key"))
+    }
+    try FileManager.default.createSymbolicLink(atPath: folder.path + "/link", withDestinationPath: elsewhere)
+    let plan = try UndoPlan(forgetsKeys: true, facts(keys: [doors, folder.path + "/link"]))
+    for _ in 1...2 {
+      try MachineUndo(systemctl: Systemctl { _ in Systemctl.Ending(status: 0, errors: "") }) { _ in }.run(plan)
+    }
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["elsewhere"])
+    #expect(FileManager.default.fileExists(atPath: elsewhere + "/key"))
+  }
+
   @Test("Undo: the keys stay if a unit does not end, and the error is systemd's; a file that stays is named")
   func failures() throws {
     let folder = TestFolder()
-    try FileManager.default.createDirectory(atPath: folder.path + "/keys", withIntermediateDirectories: true)
-    let plan = try UndoPlan(forgetsKeys: true, facts(keys: [folder.path + "/keys"]))
+    try FileManager.default.createDirectory(atPath: folder.path, withIntermediateDirectories: true)
+    try Data("secret".utf8).write(to: URL(fileURLWithPath: folder.path + "/file"))
+    // What is below a file is no file.
+    let kept = folder.path + "/file/keys"
+    let plan = try UndoPlan(forgetsKeys: true, facts(keys: [kept]))
     let refusing = Systemctl { _ in Systemctl.Ending(status: 1, errors: "Access denied\n") }
     #expect(
       throws: SetupProblem.failed(
         command: "systemctl disable --quiet --now latchkeyd.service", reason: "Access denied")
     ) { try MachineUndo(systemctl: refusing) { _ in }.run(plan) }
-    #expect(FileManager.default.fileExists(atPath: folder.path + "/keys"))
+    #expect(FileManager.default.fileExists(atPath: folder.path + "/file"))
     let obeying = Systemctl { _ in Systemctl.Ending(status: 0, errors: "") }
     let problem = #expect(throws: SetupProblem.self) { try MachineUndo(systemctl: obeying) { _ in }.run(plan) }
-    #expect(problem?.description.contains(folder.path + "/keys can't be removed") == true)
+    #expect(problem?.description.contains(kept + " can't be removed") == true)
   }
 }

@@ -35,6 +35,11 @@ extension PromiseTests {
     .init(
       "link-lost-on-leaving", "link came up far away",
       dead.inserting(Recorded.Radio.linkUp, before: Recorded.Story.daemonKilled)),
+    .init("refusals-logged", "refused without a record", dead.with(Recorded.Agent.unlockAnswered, .result, "revoked")),
+    .init(
+      "refusals-logged", "an older record",
+      dead.with(Recorded.Agent.unlockAnswered, .result, "revoked").with(Recorded.Agent.unlockAnswered, .record, "2")),
+    .init("refusals-logged", "nobody refused", dead, .notJudged),
     .init("request-held", "never completed", dead.without(Recorded.Daemon.requestCompleted)),
     .init("request-held", "completed twice", dead.twice(Recorded.Daemon.requestCompleted)),
     .init(

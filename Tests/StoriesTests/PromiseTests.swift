@@ -30,7 +30,8 @@ struct PromiseTests {
   @Test("H1: a story that went well keeps every promise about it")
   func kept() throws {
     for promise in Promise.all
-    where !["woken-on-arrival", "asked-without-evidence"].contains(promise.name) && !Self.faults.contains(promise.name)
+    where !["woken-on-arrival", "asked-without-evidence", "refusals-logged"].contains(promise.name)
+      && !Self.faults.contains(promise.name)
     {
       let result = promise.judge(evidence(Self.dead), scope: "test")
       #expect(result.kept, "\(promise.name): \(result.reason)")
@@ -193,6 +194,45 @@ struct PromiseTests {
       .inserting(Recorded.Daemon.appEnded, Self.crash(StoryJournal.lock), before: Recorded.Story.ownerReturned)
       .inserting(Recorded.Story.appKilled, StoryJournal.agent, before: Recorded.Daemon.appEnded)
     #expect(try judge("nothing-crashed", evidence(story)).judgement == .broken)
+  }
+
+  @Test("L5: a refusal counts as logged if the answer names a record that is newer than all before it")
+  func refusalsLogged() throws {
+    let refused = Self.dead.with(Recorded.Agent.unlockAnswered, .result, "revoked")
+      .with(Recorded.Agent.unlockAnswered, .record, "99")
+    #expect(try judge("refusals-logged", evidence(refused)).kept)
+    // The same answer again is of the same record.
+    #expect(try judge("refusals-logged", evidence(refused.twice(Recorded.Agent.unlockAnswered))).kept)
+    let jammed = Self.dead.with(Recorded.Agent.unlockAnswered, .result, "jammed")
+    #expect(try judge("refusals-logged", evidence(jammed)).judgement == .notJudged)
+  }
+
+  @Test("L4: a door may open for certain phones only, and for none whose write nobody recorded")
+  func openedOnlyFor() {
+    func judge(_ phones: [String], _ entries: [JournalEntry]) -> Judgement {
+      Expectation(kind: .openedOnlyFor, app: nil, machines: phones).promise.judge(evidence(entries), scope: "test")
+        .judgement
+    }
+    #expect(judge(["phone"], Self.dead) == .kept)
+    #expect(judge([], Self.dead) == .broken)
+    #expect(judge(["other"], Self.dead) == .broken)
+    #expect(judge(["phone"], Self.dead.without(Recorded.Agent.unlockWritten)) == .broken)
+    #expect(judge([], Self.dead.without(Recorded.Lock.boltMoved)) == .kept)
+    #expect(judge([], Self.dead.filter { $0.process != Recorded.lock }) == .notJudged)
+  }
+
+  @Test("A1: a command that was refused opens nothing later")
+  func refusedWord() throws {
+    let opening = Self.dead.filter {
+      $0.is(Recorded.Agent.unlockWritten) || $0.is(Recorded.Lock.commandAccepted) || $0.is(Recorded.Lock.boltMoved)
+    }.suffix(3)
+      .map { $0 }.with(Recorded.Agent.unlockWritten, .because, "word")
+    let asked = StoryJournal.jumped.afterwards(opening)
+    let said = asked.inserting(Recorded.Story.userUnlocked, StoryJournal.agent, before: Recorded.Agent.unlockWritten)
+    let refused = said.inserting(
+      Recorded.Story.userAnswered, [.about: "unlock", .outcome: "refused"], before: Recorded.Agent.unlockWritten)
+    #expect(try judge("opened-only-on-arrival", evidence(said)).kept)
+    #expect(try judge("opened-only-on-arrival", evidence(refused)).judgement == .broken)
   }
 
   @Test("A1: a phone opens on its owner's word, once for each time it was given, and not on its agent's alone")

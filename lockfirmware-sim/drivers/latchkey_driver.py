@@ -52,7 +52,8 @@ class Bolt:
         return "unknown"
 
     def buttons(self):
-        """What was pressed since the last call: a list of {"type": "mode", ...} and {"type": "reset", ...}."""
+        """What was pressed since the last call: a list of {"type": "mode", ...}, {"type": "reset", ...} and
+        {"type": "enroll"}."""
         return []
 
     def close(self):

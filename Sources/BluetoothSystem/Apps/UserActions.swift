@@ -27,7 +27,7 @@ struct UserAction: Sendable {
   /// The longest line that an app may show or answer with, in bytes.
   static let textByteLimit = 512
   /// The longest argument of a question, and the longest answer to one, in bytes.
-  static let argumentByteLimit = 4096
+  static let argumentByteLimit = 16 * 1024
   static let answerByteLimit = 64 * 1024
   /// How long the app has to answer, including its launch.
   static let patience: Duration = .seconds(45)

@@ -34,15 +34,17 @@ package enum Fragments {
 }
 
 /// Puts the fragments of one conversation together again. Fragments arrive in order, or the message is lost.
-struct FragmentReader: Sendable {
+package struct FragmentReader: Sendable {
   private var message: [UInt8] = []
   private var next: UInt8 = 0
+
+  package init() {}
 
   /// Takes a fragment. Returns the message if this was its last one.
   ///
   /// A first fragment begins a message, whatever came before it. One that does not follow the one before it ends the
   /// message that had begun.
-  mutating func take(_ fragment: [UInt8]) -> [UInt8]? {
+  package mutating func take(_ fragment: [UInt8]) -> [UInt8]? {
     guard fragment.count > Fragments.headerByteCount else {
       message = []
       return nil

@@ -13,6 +13,8 @@ package enum LockRequest: Equatable, Sendable {
   case introduce(signingKey: [UInt8], name: [UInt8])
   /// An owner's signed revocation list (`RevocationList`), whoever brings it.
   case deliver([UInt8])
+  /// The owners' phones and their names, from the one with this number on. Owners only.
+  case owners(from: UInt8)
 
   /// The encoding's version. A lock answers a version that it does not know with `.malformed`.
   package static let version: UInt8 = 1
@@ -24,6 +26,7 @@ package enum LockRequest: Equatable, Sendable {
     case setClock = 4
     case introduce = 5
     case deliver = 6
+    case owners = 7
   }
 
   package var kind: Kind {
@@ -34,6 +37,7 @@ package enum LockRequest: Equatable, Sendable {
     case .setClock: .setClock
     case .introduce: .introduce
     case .deliver: .deliver
+    case .owners: .owners
     }
   }
 
@@ -46,7 +50,7 @@ package enum LockRequest: Equatable, Sendable {
     case .log(let from, let count):
       writer.write(from)
       writer.write(count)
-    case .names(let from): writer.write(from)
+    case .names(let from), .owners(let from): writer.write(from)
     case .setClock(let unixSeconds): writer.write(UInt64(bitPattern: unixSeconds))
     case .introduce(let signingKey, let name):
       writer.write(signingKey)
@@ -72,6 +76,9 @@ package enum LockRequest: Equatable, Sendable {
     case .names:
       var reader = try ByteReader(body, count: 1)
       self = .names(from: reader.readByte())
+    case .owners:
+      var reader = try ByteReader(body, count: 1)
+      self = .owners(from: reader.readByte())
     case .setClock:
       var reader = try ByteReader(body, count: 8)
       self = .setClock(Int64(bitPattern: reader.readUInt64()))

@@ -88,19 +88,20 @@ extension MachineCheck {
       return [
         Finding(
           .noPhone, "the lock knows no phone", because: "it opens for nobody",
-          mend: "latchkey setup lock --phone TEXT, with what `latchkey setup phone` prints on the phone")
+          mend: "press the lock's button, and on the phone: latchkey enroll")
       ]
     case .pendingPhone:
       return [
         Finding(
           .noLock, "the phone knows no lock yet", because: "it has no door to open",
-          mend: "latchkey setup phone --lock TEXT, with what `latchkey setup lock` prints on the lock")
+          mend: "press the lock's button, and here: latchkey enroll")
       ]
     case .missing:
       return [
         Finding(
           .keysMissing, "the \(role.rawValue) has no keys (\(keys.folder))",
-          because: "without them it does not run", mend: "latchkey setup \(role.rawValue)")
+          because: role == .lock ? "without them it does not run" : "without them it opens no door",
+          mend: "latchkey setup \(role.rawValue)")
       ]
     case .open(let reason): return [open(reason)]
     case .unusable(let reason):

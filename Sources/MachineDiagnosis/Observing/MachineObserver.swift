@@ -185,8 +185,28 @@ package struct MachineObserver {
       // Without units, latchkeyd has a folder with a folder for each app.
       let folder = daemon.process?.option("--credentials").map { "\($0)/\(role.app)" } ?? role.keyFolder
       keys[role] = observeKeys(role, folder)
+      // A latchkeyd without units has its apps' state elsewhere.
+      guard folder == role.keyFolder, case .known(var known)? = keys[role] else { continue }
+      switch (role, known.state) {
+      case (.phone, .missing), (.phone, .pendingPhone): if hasDoors { known.state = .phone }
+      case (.lock, .lock(phones: 0)): if hasEnrolledPhones { known.state = .lock(phones: 1) }
+      default: continue
+      }
+      keys[role] = .known(known)
     }
     return keys
+  }
+
+  /// Whether the agent was enrolled at a lock, or invited to a door.
+  private var hasDoors: Bool { ((try? access.names(SetupRole.doorFolder)) ?? []).contains { $0.hasSuffix(".json") } }
+
+  /// Whether a phone was enrolled by the lock's code: then what the lock stores of owners is of version 2 (docs/store.md).
+  private var hasEnrolledPhones: Bool {
+    let head = Array("latchkey lock access".utf8) + [1]
+    guard let bytes = try? access.read("/var/lib/latchkey-lock/access.state", 1 << 20), bytes.starts(with: head),
+      bytes.count > head.count
+    else { return false }
+    return bytes[head.count] == 2
   }
 
   private func observeKeys(_ role: SetupRole, _ folder: String) -> Observed<ObservedKeys> {

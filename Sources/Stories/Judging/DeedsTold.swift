@@ -12,6 +12,9 @@ enum DeedsTold {
     case .quitApp(let machine, let app): (.appQuit, machine, app)
     case .reclaimApp(let machine, let app): (.appReclaimed, machine, app)
     case .unlock(let machine): (.userUnlocked, machine, .agent)
+    case .ask(let machine, let question):
+      (question.matter == .unlock ? .userUnlocked : .userAsked, machine, .agent)
+    case .provision(let machine, _): (.fault, machine, nil)
     case .killApp(let machine, let app): (.appKilled, machine, app)
     case .hangApp(let machine, let app): (.appHung, machine, app)
     case .continueApp(let machine, let app): (.appContinued, machine, app)

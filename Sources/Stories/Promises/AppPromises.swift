@@ -46,7 +46,7 @@ private struct AppJudge {
     case .relaunched, .notRelaunched: relaunched
     case .alerted, .notAlerted: counted(alerts, "alerted")
     case .recorded, .notRecorded: counted(records, "recorded")
-    case .onTheAir, .notOnTheAir, .scanned, .notScanned: evidence.neverJudged("this is about a radio")
+    case .onTheAir, .notOnTheAir, .scanned, .notScanned, .openedOnlyFor: evidence.neverJudged("this is about a radio")
     }
   }
 

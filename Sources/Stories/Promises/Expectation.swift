@@ -22,6 +22,7 @@ package struct Expectation: Sendable, Equatable {
     case notOnTheAir = "not on the air"
     case scanned
     case notScanned = "not scanned"
+    case openedOnlyFor = "opened only for"
   }
 
   /// How often something is to happen.
@@ -46,7 +47,7 @@ package struct Expectation: Sendable, Equatable {
   package var kind: Kind
   /// The app, unless the promise is about a radio.
   package var app: InstalledApp?
-  /// The machines with the app, or with the radio. It holds on each of them.
+  /// The machines with the app, or with the radio: it holds on each of them. The phones for which the door may open.
   package var machines: [String]
   package var times = Times.once
   /// The event: of the system for `told` and `woken`, of the app for `recorded`. `nil`: any.
@@ -61,6 +62,7 @@ package struct Expectation: Sendable, Equatable {
 
   /// The name in the verdict.
   package var name: String {
+    if kind == .openedOnlyFor, machines.isEmpty { return "\(kind.rawValue): nobody" }
     var text = "\(kind.rawValue): \(app?.name ?? machines.joined(separator: ", "))"
     if let event { text += ", \(event)" }
     for (key, value) in fields.sorted(by: { $0.key < $1.key }) { text += " \(key)=\(value)" }
@@ -70,10 +72,14 @@ package struct Expectation: Sendable, Equatable {
     return text
   }
 
+  /// Whether it is about what is on the air.
+  var concernsAir: Bool { [.onTheAir, .notOnTheAir, .scanned, .notScanned].contains(kind) }
+
   /// The promise with its check.
   var promise: Promise {
-    Promise(name: name, rows: [], meaning: meaning) { evidence in
-      .all(machines.map { AppPromises.judge(self, on: $0, evidence) }, of: "machine")
+    Promise(name: name, rows: kind == .openedOnlyFor ? ["L4"] : [], meaning: meaning) { evidence in
+      if kind == .openedOnlyFor { return RefusalPromises.openedOnlyFor(machines, evidence) }
+      return .all(machines.map { AppPromises.judge(self, on: $0, evidence) }, of: "machine")
     }
   }
 
@@ -89,6 +95,7 @@ package struct Expectation: Sendable, Equatable {
     case .alerted, .notAlerted: "What the user is told in \(app)'s name."
     case .recorded, .notRecorded: "What \(app) itself records."
     case .onTheAir, .notOnTheAir: "What others can receive from the machine."
+    case .openedOnlyFor: "No phone opens the door but these; a hand at the lock may."
     case .scanned, .notScanned: "Whether the machine listens for advertisements."
     }
   }

@@ -21,7 +21,7 @@ package struct Promise: Sendable {
 
   package static let all: [Promise] =
     LeavingPromises.all + AwayPromises.all + ArrivalPromises.all + DoorPromises.all + SafetyPromises.all
-    + LockFaultPromises.all + SoundnessPromises.all
+    + RefusalPromises.all + LockFaultPromises.all + SoundnessPromises.all
 
   /// Checks this promise over what was recorded.
   ///

@@ -21,7 +21,7 @@ extension JournalEntry {
   func concerns(_ app: String) -> Bool { self[.app] == app }
 
   /// The user opens the app, or sends it a command, for which its system starts it.
-  var isUsersCall: Bool { isMark(.appOpened) || isMark(.userUnlocked) }
+  var isUsersCall: Bool { isMark(.appOpened) || isMark(.userUnlocked) || isMark(.userAsked) }
 
   /// Whether a line about a link is about one of this machine's links. The simulator and the air name both ends; a
   /// bluetoothd reports only its own machine's links.

@@ -46,6 +46,9 @@ enum SafetyPromises {
       let walk = Int64((Double(entry[.over] ?? "") ?? 0) * 1e9)
       switch (entry.mark, entry.event(as: Recorded.Lock.self)) {
       case (.userUnlocked?, _): words[entry.machine, default: 0] += 1
+      // A command that was refused opens nothing later.
+      case (.userAnswered?, _) where entry[.about] == "unlock" && entry[.outcome] == "refused":
+        words[entry.machine] = max(0, words[entry.machine, default: 0] - 1)
       case (.ownerLeft?, _): approaches[entry.machine] = nil
       case (.ownerReturned?, _):
         let isOpen = evidence.bolt(of: door, before: index) == "unlocked"
@@ -88,7 +91,7 @@ enum SafetyPromises {
   }
 
   /// The agent's write that moved the bolt: that of the latest operation that the lock had accepted.
-  private static func cause(_ evidence: Evidence, of index: Int, door: String) -> JournalEntry? {
+  static func cause(_ evidence: Evidence, of index: Int, door: String) -> JournalEntry? {
     let moved = evidence.entries[index]
     let accepted = evidence.last(before: index) {
       $0.isLock(.commandAccepted) && $0.machine == door && $0[.command] != "status" && $0.t <= moved.t

@@ -17,11 +17,27 @@ struct ExpectationReader {
     guard let kind = Expectation.Kind(rawValue: name) else {
       throw outer.error("unknown promise '\(name)'", at: name, choices: Expectation.Kind.allCases.map(\.rawValue))
     }
+    if kind == .openedOnlyFor { return try openedOnlyFor(outer) }
     let reader = try MappingReader(try outer.required(name), subject: "promise '\(name)'", file: file)
     switch kind {
     case .onTheAir, .notOnTheAir, .scanned, .notScanned: return try radio(kind, reader)
     default: return try app(kind, reader)
     }
+  }
+
+  // MARK: The door
+
+  private func openedOnlyFor(_ outer: MappingReader) throws(ScenarioError) -> Expectation {
+    let key = Expectation.Kind.openedOnlyFor.rawValue
+    let phones = machines.filter { $0.apps.contains(.agent) }.map(\.name)
+    var expectation = Expectation(kind: .openedOnlyFor, app: nil, machines: [])
+    for node in try outer.list(key) {
+      guard let name = node.scalar?.string, phones.contains(name) else {
+        throw outer.error("'\(key)' lists machines with the agent, or nobody: []", at: key, choices: phones)
+      }
+      expectation.machines.append(name)
+    }
+    return expectation
   }
 
   // MARK: Apps

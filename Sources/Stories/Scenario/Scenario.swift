@@ -102,6 +102,10 @@ package enum Action: Sendable, Equatable {
   case reclaimApp(machine: String, app: InstalledApp)
   /// The owner's command to the agent (`latchkey unlock`). Its outcome is in the journal.
   case unlock(machine: String)
+  /// A person asks the agent, and waits for the answer.
+  case ask(machine: String, Question)
+  /// A phone and the lock are introduced to each other, as `latchkey provision` does; the lock starts again.
+  case provision(machine: String, door: String)
   /// SIGKILL from outside.
   case killApp(machine: String, app: InstalledApp)
   /// SIGSTOP from outside: it stays alive and does nothing, until it is continued.
@@ -186,7 +190,7 @@ extension Scenario {
 
   /// Whether what is on the air has to be recorded. It is much.
   package var concernsAir: Bool {
-    everyPromise.contains { $0.expectation.map { $0.app == nil } ?? false }
+    everyPromise.contains { $0.expectation?.concernsAir ?? false }
   }
 }
 
@@ -199,6 +203,8 @@ extension Action {
     case .quitApp(let machine, let app): "the user force-quits the \(app) on \(machine)"
     case .reclaimApp(let machine, let app): "\(machine) reclaims the \(app)'s memory"
     case .unlock(let machine): "the owner says on \(machine) that the door is to open"
+    case .ask(let machine, let question): question.summary(on: machine)
+    case .provision(let machine, _): "the phone \(machine) and the lock are given each other's keys"
     case .killApp(let machine, let app): "SIGKILL for the \(app) on \(machine)"
     case .hangApp(let machine, let app): "the \(app) on \(machine) hangs (SIGSTOP)"
     case .continueApp(let machine, let app): "the \(app) on \(machine) goes on (SIGCONT)"

@@ -50,18 +50,19 @@ package struct ScenarioParser {
     let days = reader.has("days") ? try reader.number("days", in: 0.001...36500) : 1
 
     var chapters: [Chapter] = []
+    var made = StoryPapers()
     switch (reader.has("chapters"), reader.has("steps")) {
     case (true, true), (false, false):
       throw reader.error("a scenario has either 'steps', or 'chapters' that have 'steps'")
     case (false, true):
-      chapters = [Chapter(name: "the story", steps: try parser.steps(reader), promises: [])]
+      chapters = [Chapter(name: "the story", steps: try parser.steps(reader, &made), promises: [])]
     case (true, false):
       for node in try reader.list("chapters") {
         let chapter = try MappingReader(node, subject: "a chapter", file: file)
         try chapter.allow(["name", "steps", "promises"])
         chapters.append(
           Chapter(
-            name: try chapter.text("name"), steps: try parser.steps(chapter),
+            name: try chapter.text("name"), steps: try parser.steps(chapter, &made),
             promises: try parser.promises(chapter, "promises")))
       }
     }
@@ -112,7 +113,7 @@ package struct ScenarioParser {
     named name: String, _ node: Node, apps described: [InstalledApp], file: String
   ) throws(ScenarioError) -> MachineDescription {
     let reader = try MappingReader(node, subject: "machine '\(name)'", file: file)
-    try reader.allow(["position", "apps", "private addresses"])
+    try reader.allow(["position", "apps", "private addresses", "enrolled"])
     // The name is used as a folder and as part of an argument.
     guard isName(name) else {
       throw reader.error("a machine's name is at most 32 of a-z, 0-9 and '-', not '\(name)'")
@@ -137,10 +138,15 @@ package struct ScenarioParser {
       }
       apps.append(app)
     }
+    let isEnrolled = reader.has("enrolled") ? try reader.flag("enrolled", whenTrue: "yes", whenFalse: "no") : true
+    guard isEnrolled || apps.contains(.agent) else {
+      throw reader.error("machine '\(name)' has no agent, which alone could be enrolled", at: "enrolled")
+    }
     return MachineDescription(
       name: name, position: try reader.place("position"), apps: apps,
       hasPrivateAddresses: reader.has("private addresses")
-        ? try reader.flag("private addresses", whenTrue: "on", whenFalse: "off") : false)
+        ? try reader.flag("private addresses", whenTrue: "on", whenFalse: "off") : false,
+      isEnrolled: isEnrolled)
   }
 
   /// Whether it can name a machine or an app: it becomes the name of a folder.
@@ -169,14 +175,18 @@ package struct ScenarioParser {
     return references
   }
 
-  private func steps(_ reader: MappingReader) throws(ScenarioError) -> [Step] {
+  private func steps(_ reader: MappingReader, _ made: inout StoryPapers) throws(ScenarioError) -> [Step] {
     var steps: [Step] = []
-    for node in try reader.list("steps") { steps.append(try step(node)) }
+    for node in try reader.list("steps") {
+      let step = try step(node, made)
+      made.take(step.action)
+      steps.append(step)
+    }
     guard !steps.isEmpty else { throw reader.error("'steps' of \(reader.subject) is empty", at: "steps") }
     return steps
   }
 
-  private func step(_ node: Node) throws(ScenarioError) -> Step {
+  private func step(_ node: Node, _ made: StoryPapers) throws(ScenarioError) -> Step {
     let reader = try MappingReader(node, subject: "a step", file: file)
     let kinds = reader.keys.filter { !["day", "at", "note"].contains($0) }
     guard kinds.count == 1, let kind = kinds.first else {
@@ -201,7 +211,7 @@ package struct ScenarioParser {
       time = .later(duration)
     case (false, false): time = .next
     }
-    let stepReader = StepReader(file: file, machines: machines, kind: kind, outer: reader) {
+    let stepReader = StepReader(file: file, machines: machines, kind: kind, outer: reader, made: made) {
       reader, key throws(ScenarioError) in try promises(reader, key)
     }
     return Step(

@@ -7,6 +7,8 @@ struct StepReader {
   let machines: [MachineDescription]
   let kind: String
   let outer: MappingReader
+  /// What earlier steps have made.
+  let made: StoryPapers
   let promises: (MappingReader, String) throws(ScenarioError) -> [PromiseReference]
 
   struct Kind: Sendable {
@@ -14,7 +16,9 @@ struct StepReader {
     let read: @Sendable (StepReader) throws(ScenarioError) -> Action
   }
 
-  static let kinds: [Kind] = [
+  static let kinds = ownKinds + questionKinds
+
+  private static let ownKinds: [Kind] = [
     Kind(name: "open app") { (step) throws(ScenarioError) in
       try step.app { .openApp(machine: $0, app: $1) }
     },
@@ -26,14 +30,6 @@ struct StepReader {
     },
     Kind(name: "reclaim app") { (step) throws(ScenarioError) in
       try step.app { .reclaimApp(machine: $0, app: $1) }
-    },
-    Kind(name: "unlock") { (step) throws(ScenarioError) in
-      let name = try step.machine().name
-      let installed = step.machines.first { $0.name == name }?.apps ?? []
-      guard installed.contains(.agent) else {
-        throw step.outer.error("machine '\(name)' has no agent, whose door it would be", at: step.kind)
-      }
-      return .unlock(machine: name)
     },
     Kind(name: "kill app") { (step) throws(ScenarioError) in
       try step.app { .killApp(machine: $0, app: $1) }
@@ -132,6 +128,9 @@ struct StepReader {
       let (reader, machine) = try step.machine(["to"])
       return .lock(
         machine: machine, .resetButton(isPressed: try reader.flag("to", whenTrue: "pressed", whenFalse: "released")))
+    },
+    Kind(name: "lock enrolment") { (step) throws(ScenarioError) in
+      .lock(machine: try step.machine().name, .enrolmentButton)
     },
     Kind(name: "malformed advertisement") { (step) throws(ScenarioError) in
       try step.fault(.malformedAdvertisement)

@@ -50,8 +50,8 @@ package struct Narrator: Sendable {
     case .ownerLeft, .ownerReturned, .moved:
       toldApproach.remove(entry.machine)
       return entry.deed(.person, entry.message)
-    case .appOpened, .appLeft, .appQuit, .appReclaimed, .userUnlocked, .appKilled, .appHung, .appContinued,
-      .daemonKilled, .machineDown, .machineUp, .fault:
+    case .appOpened, .appLeft, .appQuit, .appReclaimed, .userUnlocked, .userAsked, .userAnswered, .appKilled, .appHung,
+      .appContinued, .daemonKilled, .machineDown, .machineUp, .fault:
       return entry.deed(.person, entry.message)
     }
   }
@@ -99,6 +99,12 @@ package struct Narrator: Sendable {
         entry[.level] == "ok" ? .door : .trouble,
         "the lock's battery is \(entry[.level] ?? "unknown") (\(entry[.percent] ?? "?") %)")
     case .modeChanged: entry.deed(.door, "the lock's mode is \(entry[.mode] ?? "unknown") now")
+    case .enrolmentOpened:
+      entry.deed(.person, "somebody presses the lock's button: it takes a new phone for two minutes")
+    case .enrolmentClosed:
+      entry[.because] == "phoneEnrolled" ? nil : entry.deed(.door, "the lock takes no new phone any more")
+    case .enrolmentRefused: entry.deed(.trouble, "the lock refuses a phone that wants to be enrolled")
+    case .phoneEnrolled: entry.deed(.door, "the lock has enrolled a phone")
     case .willRestoreState: entry.deed(.system, "the lock gets its state back")
     case .requestRefused: entry.deed(.trouble, "the lock refuses to talk to somebody who has proven nothing")
     case .accessChanged: entry.deed(.system, "the lock takes in what an owner says")
@@ -167,6 +173,7 @@ package struct Narrator: Sendable {
       return entry.deed(.door, "the agent does not open, and asks its owner: \(Self.doubt(entry[.because]))")
     case .lockWritten: return entry.deed(.system, "the agent asks the lock to lock, because its owner said so")
     case .lockAnswered: return entry.deed(.system, "the lock answers the agent: \(Self.result(entry[.result]))")
+    case .enrolled: return entry.deed(.system, "the agent is enrolled at the lock, and has its keys")
     case .logTrouble: return entry.deed(.trouble, "the agent finds the lock's log changed: \(entry[.text] ?? "")")
     case .wordGiven: return entry.deed(.system, "the agent has its owner's command")
     case .wordAnswered: return entry.deed(.door, "the owner's command: \(Self.outcome(entry[.outcome]))")

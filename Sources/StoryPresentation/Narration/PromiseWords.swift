@@ -23,6 +23,7 @@ enum PromiseWords {
     "opened-only-on-arrival": "only an owner's arrival or word opens the door",
     "asked-without-evidence": "in doubt the agent asks, and does not open",
     "every-movement-recorded": "the lock keeps a record of each movement",
+    "refusals-logged": "who is refused is in the lock's log",
     "nothing-refused": "the lock refuses no command",
     "death-unseen": "the phone does not notice that the lock's app died",
     "answered-for-the-app": "what a hung lock leaves open is answered for it",

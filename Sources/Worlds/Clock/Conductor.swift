@@ -33,6 +33,8 @@ package final class Conductor {
   /// Real time between two signs of life.
   package var signOfLifeInterval = Duration.seconds(5)
   private static let realTimeFactor = 15.0
+  /// The calendar time at which simulated worlds begin: Thursday 2026-01-01, 00:00 UTC.
+  package static let unixSecondsAtZero: Int64 = 1_767_225_600
   /// Usually the world is idle before this many checks.
   private static let looksBeforeCounting = 8
   /// How many times one process may be woken at the same moment. More means that its alarm is always in the past.
@@ -51,8 +53,9 @@ package final class Conductor {
   ///     Otherwise only what `add` names, and the descendants of that: of those whose parent ends, as long as this
   ///     process adopts orphans.
   /// - Throws: `ConductorError` if the folder can't be used.
-  package init(directory: String, unixSecondsAtZero: Int64 = 1_767_225_600, includesEveryDescendant: Bool = true) throws
-  {
+  package init(
+    directory: String, unixSecondsAtZero: Int64 = Conductor.unixSecondsAtZero, includesEveryDescendant: Bool = true
+  ) throws {
     self.directory = directory
     world = ConductorWorld(includesEveryDescendant: includesEveryDescendant)
     // A thread of the world that can't be watched would not be waited for.

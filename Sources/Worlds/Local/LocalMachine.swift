@@ -5,6 +5,7 @@ import ChildProcesses
 import Foundation
 import Glibc
 import JournalEvents
+import LockCryptography
 import TimeTypes
 
 /// A machine of a simulated world: a folder, a private bus, a latchkeyd, and a Bluetooth of the simulator. The
@@ -26,6 +27,8 @@ final class LocalMachine: Machine {
   /// Whether the simulator is running this machine's Bluetooth.
   private var hasBluetooth = true
   private var restarts = 0
+  /// How many commands were typed here.
+  private var commands = 0
   static let maximumRestarts = 5
 
   var name: String { description.name }
@@ -158,6 +161,18 @@ final class LocalMachine: Machine {
   }
 
   func say(_ request: ControlRequest) throws { try openControl().say(request) }
+
+  func type(_ words: [String], input: String?) throws -> any TypedCommand {
+    guard isUp else { throw WorldError("\(name) is down") }
+    commands += 1
+    return try LocalCommand(
+      "latchkey \(words.first ?? "") on \(name)", executable: executables.latchkey, words: words, input: input,
+      environment: environment.merging(["TZ": "UTC"]) { $1 }, folder: "\(folder)/command-\(commands)")
+  }
+
+  func phoneKey() throws -> String {
+    Hex.text(Array(try PhoneKeys.read(fromDirectory: credentials(of: .agent)).staticKey.publicKey.rawRepresentation))
+  }
 
   private func openControl() throws -> MachineControl {
     guard isUp else { throw WorldError("\(name) is down") }

@@ -97,7 +97,10 @@ package final class LocalWorld: World {
   /// or every phone is missing from the story, their half of the keys is not used.
   private func provision() throws {
     let locks = simulated.filter { $0.description.apps.contains(.lock) }
-    let phones = simulated.filter { $0.description.apps.contains(.agent) }
+    let all = simulated.filter { $0.description.apps.contains(.agent) }
+    // Guests' phones, and phones that are bought later, have no keys yet.
+    for phone in all where !phone.description.isEnrolled { try RunFolder.make(phone.credentials(of: .agent)) }
+    let phones = all.filter(\.description.isEnrolled)
     guard locks.count <= 1 else { throw WorldError("a scenario can have one machine with the lock") }
     guard !locks.isEmpty || !phones.isEmpty else { return }
     let lockFolder = locks.first?.credentials(of: .lock) ?? "\(run.files)/unused-lock-keys"
@@ -109,6 +112,23 @@ package final class LocalWorld: World {
       let keys = try Provisioning.makePhone(directory: phone.credentials(of: .agent), lock: lock)
       _ = try LockKeys.enroll(PhoneIntroduction(keys), inDirectory: lockFolder)
     }
+  }
+
+  package func unixSeconds(at instant: Instant) -> Int64 {
+    Conductor.unixSecondsAtZero + instant.nanoseconds / 1_000_000_000
+  }
+
+  package func provision(phone name: String) throws {
+    guard let door = simulated.first(where: { $0.description.apps.contains(.lock) }) else {
+      throw WorldError("the story has no lock that \(name) could be introduced to")
+    }
+    guard let phone = simulated.first(where: { $0.name == name }) else {
+      throw WorldError("there is no machine '\(name)' in this world")
+    }
+    let lockFolder = door.credentials(of: .lock)
+    let lock = LockIntroduction(try LockKeys.read(fromDirectory: lockFolder))
+    let keys = try Provisioning.makePhone(directory: phone.credentials(of: .agent), lock: lock)
+    _ = try LockKeys.enroll(PhoneIntroduction(keys), inDirectory: lockFolder)
   }
 
   package func boot() throws {

@@ -26,6 +26,7 @@ package struct LockHardware {
       try ask(request)
     case .cover(let isOff): try ask(["tamper": .flag(isOff)])
     case .mode(let mode): try ask(["mode": .text(mode.rawValue)])
+    case .enrolmentButton: try ask(["enroll": .text("pressed")])
     case .resetButton(let isPressed): try ask(["reset": .text(isPressed ? "pressed" : "released")])
     }
   }

@@ -1,5 +1,6 @@
 import AppLink
 import AppLinkBus
+import ChildProcesses
 import Foundation
 import Journal
 import Synchronization
@@ -139,6 +140,24 @@ final class RemoteMachine: Machine {
   }
 
   func say(_ request: ControlRequest) throws { try openControl().say(request) }
+
+  func type(_ words: [String], input: String?) throws -> any TypedCommand {
+    guard isUp else { throw WorldError("\(name) is down") }
+    // A pipe takes as much without a reader.
+    let entered = Array("\(input ?? "")\n".utf8.prefix(60_000))
+    let pipe = try makePipe()
+    defer { close(pipe.reading) }
+    _ = entered.withUnsafeBytes { write(pipe.writing, $0.baseAddress, $0.count) }
+    close(pipe.writing)
+    return FinishedCommand(
+      try shell.perform(
+        "TZ=UTC latchkey " + words.map(SecureShell.quoted).joined(separator: " "), input: pipe.reading,
+        limit: .seconds(120)))
+  }
+
+  func phoneKey() throws -> String {
+    throw WorldError("the key of \(name)'s phone is only known on a simulated machine")
+  }
 
   private func openControl() throws -> MachineControl {
     guard isUp else { throw WorldError("\(name) is down") }

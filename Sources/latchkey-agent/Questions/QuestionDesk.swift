@@ -142,7 +142,8 @@ extension Unicode.Scalar {
     case .guests: return try json(guests(read(DoorQuestion.self, argument)))
     case .revoke: return try json(await revoke(read(RevokeQuestion.self, argument)))
     case .carry: return try json(await carry(read(CarryQuestion.self, argument)))
-    case .unlock, .accept, .guestKey, nil: throw NoAnswer("The agent knows no \"\(action.name)\".")
+    case .owners: return try json(await askingTwice { try await self.owners() })
+    case .unlock, .accept, .guestKey, .enroll, nil: throw NoAnswer("The agent knows no \"\(action.name)\".")
     }
   }
 

@@ -12,7 +12,7 @@ import Timekeeping
 /// Its ways to misbehave: "discovers" looks for services at every connection; "resubscribes" subscribes at every
 /// connection; "unordered" creates its manager anew when it should restore it; "doubled" has two managers for one
 /// lock; "unlocks" writes an unlock for every offer, "deaf" one and never hears the answer, "garbage" what no lock
-/// can read; "errors" logs an error.
+/// can read; "refused" believes that it was refused, though it asked nothing; "errors" logs an error.
 final class RogueAgent: NSObject, CBCentralManagerDelegate, CBPeripheralDelegate, @unchecked Sendable {
   // Everything here happens on the main queue.
   private static let service = CBUUID(string: LockService.serviceUUID)
@@ -172,6 +172,10 @@ final class RogueAgent: NSObject, CBCentralManagerDelegate, CBPeripheralDelegate
     switch way {
     case "unlocks": break
     case "deaf": guard writes == 0 else { return }
+    case "refused":
+      return logger.record(
+        Recorded.Agent.unlockAnswered,
+        [.result: "revoked", .lockState: "locked", .doorState: "closed", .operation: "1", .record: "0"])
     case "garbage":
       guard writes == 0 else { return }
       writes += 1

@@ -44,6 +44,7 @@ extension LockFirmware {
     switch request {
     case .state: effects.append(.readLog(LogReading(central: central, tag: tag, request: request, from: 0, count: 0)))
     case .names(let from): replyNames(from: from, asked)
+    case .owners(let from): replyOwners(from: from, asked)
     case .setClock(let unixSeconds): setClock(unixSeconds, asked)
     case .introduce(let signingKey, let name): introduce(signingKey, name, asked)
     case .deliver(let list): deliver(list, asked)
@@ -67,7 +68,7 @@ extension LockFirmware {
           lastMovement: latestMovement?.encoded
         ).encoded
     case .log: body = page.encoded
-    case .names, .setClock, .introduce, .deliver: return
+    case .names, .setClock, .introduce, .deliver, .owners: return
     }
     reply(LockReply(kind, .done, body), to: question.central, question.tag)
   }

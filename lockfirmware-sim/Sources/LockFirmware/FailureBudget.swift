@@ -71,6 +71,13 @@ struct FailureBudget: Sendable {
     return true
   }
 
+  /// The same for every central of these phones, which were revoked.
+  mutating func distrust(phones: [[UInt8]]) -> Bool {
+    guard trusted.contains(where: { phones.contains($0.phone) }) else { return false }
+    trusted.removeAll { phones.contains($0.phone) }
+    return true
+  }
+
   /// - Returns: whether the list of trusted centrals has changed.
   mutating func succeed(_ central: CentralIdentifier, phone: [UInt8]) -> Bool {
     entries.removeAll { $0.central == central }

@@ -12,6 +12,8 @@ package struct LockFirmware<Cryptography: NoiseCryptography> {
 
   /// What owners have told over the air.
   package internal(set) var access: AccessState
+  /// The window in which phones are enrolled.
+  var enrolment = EnrolmentWindow<Cryptography>()
   /// The bolt's last resting position.
   package internal(set) var position: BoltPosition
   package internal(set) var door: DoorState
@@ -74,7 +76,11 @@ package struct LockFirmware<Cryptography: NoiseCryptography> {
   ) {
     let door = door.inAnswer
     self.mode = mode
-    failures = FailureBudget(trusted: trusted.filter { configuration.enrolledPhones.contains($0.phone) })
+    failures = FailureBudget(
+      trusted: trusted.filter { proven in
+        configuration.enrolledPhones.contains(proven.phone) || access.isEnrolled(proven.phone)
+          || access.guests.contains { $0.key == proven.phone }
+      })
     self.access = access
     self.configuration = configuration
     self.staticKey = staticKey
@@ -122,12 +128,15 @@ package struct LockFirmware<Cryptography: NoiseCryptography> {
       if isOpen { raiseAlarm(.frontEscutcheonRemoved) } else { clearAlarm(.frontEscutcheonRemoved) }
     case .modeSet(let mode): set(mode)
     case .resetButton(let isPressed): resetButton(isPressed: isPressed)
+    case .enrolmentButton: enrolmentButton()
+    case .enrolmentWritten(let central, let fragment): enrolmentWritten(central, fragment)
     }
     forgetUnheard()
     refreshOffers()
     watchTurn()
     watchDoor()
     watchResetButton()
+    watchEnrolment()
     lockIfDue()
     defer { effects = [] }
     return effects
@@ -150,6 +159,8 @@ package struct LockFirmware<Cryptography: NoiseCryptography> {
     consider(relockDue)
     consider(ajarDue)
     consider(resetDue)
+    consider(enrolment.openUntil)
+    consider(enrolment.lockedOutUntil)
     if case .turning(let deadline) = movement?.phase { consider(deadline) }
     return earliest.map { LockTime(milliseconds: $0, unixSeconds: time.unixSeconds) }
   }

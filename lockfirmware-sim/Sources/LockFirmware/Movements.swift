@@ -30,6 +30,8 @@ struct PendingRecord: Sendable {
     case answer([(OperationMemory.Key, LockResult)])
     /// An owner has told something. If it can't be stored, what was before counts.
     case told(Asked, AccessState)
+    /// A phone is enrolled. If that can't be stored, what was before counts.
+    case enrolled(Enrolled, AccessState)
     /// The reset of a lock is recorded, so it may begin.
     case forgetPhones
   }
@@ -173,6 +175,7 @@ extension LockFirmware {
       case .nothing: break
       case .turnBolt: turn()
       case .told(let asked, _): told(asked)
+      case .enrolled(let phone, _): confirm(phone, record: first.index)
       case .forgetPhones: forgetPhones(first.index)
       case .answer(let answers):
         for (key, result) in answers {
@@ -198,6 +201,7 @@ extension LockFirmware {
       case .nothing, .forgetPhones: break
       case .turnBolt: abandonMovement()
       case .told(let asked, let previous): untold(asked, previous)
+      case .enrolled(_, let previous): unenrolled(previous)
       case .answer(let answers):
         for (key, result) in answers {
           operations.remember(key, result)

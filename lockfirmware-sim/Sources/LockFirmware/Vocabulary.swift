@@ -97,6 +97,10 @@ package struct LockConfiguration: Sendable {
   /// How long the door may stand open before it counts as ajar, or `nil` for any time.
   package var ajarDelayMilliseconds: Int64? = defaultAjarDelayMilliseconds
   package static let defaultAjarDelayMilliseconds: Int64 = 300_000
+  /// The secret of the code that is printed on the lock, 32 bytes (`EnrolmentCode.secret`), or `nil` if it has none.
+  package var enrolmentSecret: [UInt8]?
+  /// What the lock calls itself, in at most 32 bytes of UTF-8. A phone that is enrolled learns it.
+  package var name: [UInt8] = []
   /// What the battery must have left for what.
   package var battery = BatteryThresholds()
 
@@ -137,6 +141,18 @@ package enum LockLimit {
   package static let wrongCodeAlarmPauseMilliseconds: Int64 = 600_000
   /// How long the reset button must be held, in milliseconds.
   package static let resetHoldMilliseconds: Int64 = 10_000
+  /// How long the button opens the window for enrolments, in milliseconds.
+  package static let enrolmentWindowMilliseconds: Int64 = 120_000
+  /// Wrong codes in one window. With the last of them it closes, and the button does nothing for a while.
+  package static let wrongEnrolmentCodes = 5
+  /// That while, in milliseconds.
+  package static let enrolmentLockOutMilliseconds: Int64 = 300_000
+  /// Enrolments that may be begun in one window, and those that may be under way at the same time: each costs the lock some
+  /// milliseconds of work, and memory.
+  package static let enrolmentStarts = 64
+  static let simultaneousEnrolments = 4
+  /// Phones that can be enrolled, with those of the lock's key file.
+  package static let phones = 64
   /// How many times the lock tries again by itself to lock.
   package static let lockAttempts = 3
 }
@@ -179,6 +195,10 @@ package enum LockEvent: Equatable, Sendable {
   case modeSet(OperatingMode)
   /// The reset button on the inside is pressed, or let go.
   case resetButton(isPressed: Bool)
+  /// The button for enrolments on the inside was pressed.
+  case enrolmentButton
+  /// A fragment of an enrolment.
+  case enrolmentWritten(CentralIdentifier, [UInt8])
 }
 
 /// What a lock wants done.
@@ -213,6 +233,10 @@ package enum LockEffect: Equatable, Sendable {
   /// Factory reset: forget every phone, durably. If that fails, the record (by its index) says at the next start that it is
   /// still to be done.
   case forgetPhones(record: UInt64)
+  /// Answer this central's write to Enrolment: `open` if it was taken, otherwise why not.
+  case respondToEnrolment(CentralIdentifier, EnrolmentStatus)
+  /// Notify this central of a message of its enrolment, in fragments with this tag.
+  case sendEnrolment(CentralIdentifier, tag: UInt8, [UInt8])
   /// For observers; nothing depends on it.
   case note(LockNote)
 }
@@ -239,6 +263,11 @@ package enum LockNote: Equatable, Sendable {
   case alarmCleared(LockAlarm, record: UInt64)
   case batteryChanged(BatteryLevel, percent: UInt8)
   case modeChanged(OperatingMode)
+  /// The button has opened the window for enrolments.
+  case enrolmentOpened
+  case enrolmentClosed(EnrolmentEnd)
+  case enrolmentRefused(CentralIdentifier, EnrolmentStatus)
+  case phoneEnrolled(record: UInt64)
 }
 
 /// Why a command was refused. The central is told only that it was.

@@ -363,6 +363,12 @@ package struct LockScript<Cryptography: ScriptCryptography> {
       trace.mix(question.from)
       // A script's phones ask nothing after the answer to their command.
       waiting.append(.logRead(question, nil))
+    case .respondToEnrolment(_, let status):
+      trace.mix(14 as UInt8)
+      trace.mix(status.rawValue)
+    case .sendEnrolment(_, _, let bytes):
+      trace.mix(15 as UInt8)
+      trace.mix(bytes)
     case .note(let note): trace.mix(note)
     }
   }

@@ -45,6 +45,16 @@ extension TraceHash {
       mix(29 as UInt8)
       mix(level.rawValue)
       mix(percent)
+    case .enrolmentOpened: mix(34 as UInt8)
+    case .enrolmentClosed(let end):
+      mix(35 as UInt8)
+      mix(end.rawValue)
+    case .enrolmentRefused(_, let status):
+      mix(36 as UInt8)
+      mix(status.rawValue)
+    case .phoneEnrolled(let record):
+      mix(37 as UInt8)
+      mix(record)
     case .modeChanged(let mode):
       mix(30 as UInt8)
       mix(mode.rawValue)

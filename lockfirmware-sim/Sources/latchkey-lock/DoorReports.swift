@@ -43,7 +43,10 @@ struct DoorReports {
     case .alarmRaised(let alarm, _): move(Self.words(alarm))
     case .alarmCleared(.mechanismFailed, _): move("its mechanism answers again")
     case .modeChanged(let mode): move("set to \(mode)")
-    case .alarmCleared, .batteryChanged: break
+    case .enrolmentOpened: move("open for a new phone, for two minutes")
+    case .enrolmentClosed(let end): if end != .phoneEnrolled { move("closed for new phones again") }
+    case .phoneEnrolled: move("known to a new phone, which opens it from now on")
+    case .enrolmentRefused, .alarmCleared, .batteryChanged: break
     case .offerSent, .commandAccepted, .commandRefused, .requestAccepted, .requestRefused,
       .accessChanged:
       break

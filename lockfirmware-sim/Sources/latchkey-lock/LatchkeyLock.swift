@@ -6,6 +6,7 @@ import JournalEvents
 import LatchkeyVersion
 import LockCryptography
 import LockFirmware
+import LockProtocol
 import Logging
 import Timekeeping
 
@@ -17,7 +18,7 @@ import Timekeeping
     discussion: """
       latchkeyd starts it as an app, and sets the folders of its state and keys. The simulated bolt's door sensor and \
       thumb-turn are at STATE/hardware.sock: lines of JSON, {"door": "open"}, {"door": "shut"}, {"turn": "unlocked"}, \
-      {"turn": "locked"}, {"status": true}, each answered by one line. A real bolt has a driver, a program with its motor \
+      {"turn": "locked"}, {"enroll": "pressed"}, {"status": true}, each answered by one line. A real bolt has a driver, a program with its motor \
       and its sensors: docs/lock-driver.md.
       """,
     version: LatchkeyVersion.current)
@@ -43,6 +44,9 @@ import Timekeeping
   @Option(help: "Seconds that the door may stand open before it counts as ajar; 0 for any time.")
   var ajarDelay = Double(LockConfiguration.defaultAjarDelayMilliseconds) / 1000
 
+  @Option(help: "What the lock calls itself. A phone that is enrolled learns it. [default: the machine's name]")
+  var name: String?
+
   @Option(help: "The program that drives the bolt, with its arguments. Default: a simulated bolt.")
   var driver: String?
 
@@ -58,6 +62,9 @@ import Timekeeping
     }
     guard (1...86400).contains(relockDelay ?? 1) else {
       throw ValidationError("--relock-delay is from 1 to 86400 seconds.")
+    }
+    guard (1...KeyName.nameByteLimit).contains(name?.utf8.count ?? 1) else {
+      throw ValidationError("--name has 1 to \(KeyName.nameByteLimit) bytes.")
     }
     guard (0...86400).contains(ajarDelay) else {
       throw ValidationError("--ajar-delay is from 0 to 86400 seconds, not \(ajarDelay).")
@@ -92,6 +99,8 @@ import Timekeeping
       try settings.finishReset(log.latest, of: keys, access, trusted)
       var configuration = LockConfiguration(
         identity: keys.identity, enrolledPhones: settings.remaining(of: keys))
+      configuration.enrolmentSecret = keys.code?.secret(using: SwiftCryptography.self)
+      configuration.name = Array((name ?? Self.machineName(environment)).utf8.prefix(KeyName.nameByteLimit))
       configuration.leavingDelayMilliseconds = Int64(leavingDelay * 1000)
       configuration.relockDelayMilliseconds = relockDelay.map { Int64($0 * 1000) }
       configuration.isOnlyWayOut = !otherWayOut
@@ -131,6 +140,11 @@ import Timekeeping
       throw StartError(description: "/proc/sys/kernel/random/boot_id can't be read")
     }
     return bytes
+  }
+
+  private static func machineName(_ environment: [String: String]) -> String {
+    if let name = environment["LATCHKEY_MACHINE"], !name.isEmpty { return name }
+    return ProcessInfo.processInfo.hostName.split(separator: ".").first.map(String.init) ?? "lock"
   }
 
   private func acceptLoss() throws {

@@ -35,6 +35,7 @@ final class LockApp: @unchecked Sendable {
   /// The firmware's answers to the radio within the same event.
   private var readAnswer: [UInt8]?
   private var isWriteAccepted = false
+  private var enrolmentAnswer = EnrolmentStatus.closed
 
   init(
     _ configuration: LockConfiguration, keys: LockKeys, log: RecordLog, trusted: TrustedStore, access: AccessStore,
@@ -99,6 +100,16 @@ final class LockApp: @unchecked Sendable {
     return isWriteAccepted
   }
 
+  /// Whether phones are enrolled now.
+  var enrolmentStatus: EnrolmentStatus { firmware.enrolmentStatus }
+
+  /// `open` if a fragment of an enrolment was taken, otherwise why not.
+  func writeEnrolment(_ bytes: [UInt8], _ central: CentralIdentifier) -> EnrolmentStatus {
+    enrolmentAnswer = .closed
+    happens(.enrolmentWritten(central, bytes))
+    return enrolmentAnswer
+  }
+
   // MARK: Events and effects
 
   private func happens(_ event: LockEvent) {
@@ -138,6 +149,8 @@ final class LockApp: @unchecked Sendable {
       }
     case .answerRead(_, let offer): readAnswer = offer
     case .respond(_, let isAccepted): isWriteAccepted = isAccepted
+    case .respondToEnrolment(_, let status): enrolmentAnswer = status
+    case .sendEnrolment(let central, let tag, let message): radio?.sendEnrolment(message, tag: tag, to: central)
     case .appendRecord(let record):
       guard !hasAccessFailed else { return waiting.append(.recordFailed(record.index)) }
       do {
@@ -203,6 +216,13 @@ final class LockApp: @unchecked Sendable {
       logger.record(
         Recorded.Lock.batteryChanged, [.level: "\(level)", .percent: String(percent)],
         level: level == .ok ? .info : .warning)
+    case .enrolmentOpened: logger.record(Recorded.Lock.enrolmentOpened)
+    case .enrolmentClosed(let end): logger.record(Recorded.Lock.enrolmentClosed, [.because: "\(end)"])
+    case .enrolmentRefused(let central, let status):
+      guard refusals.tell(at: LockTime(time).milliseconds) != nil else { return }
+      logger.record(
+        Recorded.Lock.enrolmentRefused, [.central: central.text, .reason: "\(status)"], level: .warning)
+    case .phoneEnrolled(let record): logger.record(Recorded.Lock.phoneEnrolled, [.record: String(record)])
     case .modeChanged(let mode): logger.record(Recorded.Lock.modeChanged, [.mode: "\(mode)"])
     case .recordFailed(let record): logger.error("the bolt stays as it is: record \(record) was not stored")
     }
@@ -219,6 +239,8 @@ final class LockApp: @unchecked Sendable {
     var doorState: String
     var mode: String
     var alarms: [String]
+    /// Whether phones are enrolled now: `open`, `closed`, `lockedOut`, or `noCode`.
+    var enrolment: String
     var battery: Int?
     var batteryLevel: String?
   }
@@ -235,7 +257,8 @@ final class LockApp: @unchecked Sendable {
     let status = HardwareStatus(
       bolt: mechanism.positionWord, door: mechanism.doorWord, isTurning: mechanism.turning != nil,
       records: Int(clamping: log.recordCount), lockState: "\(firmware.lockState)", doorState: "\(firmware.doorState)",
-      mode: "\(firmware.mode)", alarms: firmware.alarms.map { "\($0)" }, battery: battery.map { Int($0) },
+      mode: "\(firmware.mode)", alarms: firmware.alarms.map { "\($0)" },
+      enrolment: "\(firmware.enrolmentStatus)", battery: battery.map { Int($0) },
       batteryLevel: battery.map { _ in "\(firmware.battery.level)" })
     let encoder = JSONEncoder()
     encoder.outputFormatting = .sortedKeys

@@ -16,6 +16,7 @@ final class LockPeripheral: NSObject, CBPeripheralManagerDelegate, @unchecked Se
   private static let answerUUID = CBUUID(string: LockService.answerUUID)
   private static let requestUUID = CBUUID(string: LockService.requestUUID)
   private static let replyUUID = CBUUID(string: LockService.replyUUID)
+  private static let enrolmentUUID = CBUUID(string: LockService.enrolmentUUID)
 
   private unowned let app: LockApp
   private let logger: Logger
@@ -24,10 +25,13 @@ final class LockPeripheral: NSObject, CBPeripheralManagerDelegate, @unchecked Se
   private var answer: CBMutableCharacteristic?
   private var reply: CBMutableCharacteristic?
   private var quickCommand: CBMutableCharacteristic?
+  private var enrolment: CBMutableCharacteristic?
   private var isRestored = false
   private var wasPoweredOn = false
   /// The centrals that are subscribed to offers.
   private var centrals: [CBCentral] = []
+  /// Those that are subscribed to Enrolment.
+  private var enrolling: [CBCentral] = []
   /// Values that the system could not accept yet, oldest first. Without a central, a value is for all of them.
   private var unsent: [(characteristic: CBMutableCharacteristic, central: CBCentral?, value: Data)] = []
   /// More than the fragments of one reply on a link with the smallest MTU.
@@ -60,6 +64,14 @@ final class LockPeripheral: NSObject, CBPeripheralManagerDelegate, @unchecked Se
       return logger.warning("a reply is dropped: \(unsent.count) values wait for the radio")
     }
     for fragment in fragments { enqueue((reply, central, Data(fragment))) }
+  }
+
+  /// A message of an enrolment, in fragments, or none of it.
+  func sendEnrolment(_ message: [UInt8], tag: UInt8, to identifier: CentralIdentifier) {
+    guard let enrolment, let central = enrolling.first(where: { CentralIdentifier($0) == identifier }) else { return }
+    let fragments = Fragments.cut(message, tag: tag, valueByteCount: central.maximumUpdateValueLength)
+    guard unsent.count + fragments.count <= Self.maximumUnsentCount else { return }
+    for fragment in fragments { enqueue((enrolment, central, Data(fragment))) }
   }
 
   private func send(_ bytes: [UInt8], _ characteristic: CBMutableCharacteristic?, _ identifier: CentralIdentifier) {
@@ -97,6 +109,7 @@ final class LockPeripheral: NSObject, CBPeripheralManagerDelegate, @unchecked Se
       case Self.answerUUID: answer = characteristic as? CBMutableCharacteristic
       case Self.replyUUID: reply = characteristic as? CBMutableCharacteristic
       case Self.quickCommandUUID: quickCommand = characteristic as? CBMutableCharacteristic
+      case Self.enrolmentUUID: enrolment = characteristic as? CBMutableCharacteristic
       default: break
       }
     }
@@ -104,7 +117,9 @@ final class LockPeripheral: NSObject, CBPeripheralManagerDelegate, @unchecked Se
   }
 
   /// Whether every characteristic is published. What a lock of an earlier version published was not.
-  private var isWhole: Bool { offer != nil && answer != nil && reply != nil && quickCommand != nil }
+  private var isWhole: Bool {
+    offer != nil && answer != nil && reply != nil && quickCommand != nil && enrolment != nil
+  }
 
   func peripheralManagerDidUpdateState(_ peripheral: CBPeripheralManager) {
     logger.record(Recorded.Lock.stateUpdated, [.state: "\(peripheral.state)"])
@@ -119,12 +134,15 @@ final class LockPeripheral: NSObject, CBPeripheralManagerDelegate, @unchecked Se
       answer = nil
       reply = nil
       quickCommand = nil
+      enrolment = nil
+      enrolling = []
       return
     }
     wasPoweredOn = true
     if isWhole {
       // All of them first, because each offer depends on how many there are.
       centrals = offer?.subscribedCentrals ?? []
+      enrolling = enrolment?.subscribedCentrals ?? []
       for central in centrals { linkUp(central, isRestored: isRestored) }
       isRestored = false
       advertise()
@@ -151,20 +169,25 @@ final class LockPeripheral: NSObject, CBPeripheralManagerDelegate, @unchecked Se
     let quickCommand = CBMutableCharacteristic(
       type: Self.quickCommandUUID, properties: [.writeWithoutResponse], value: nil,
       permissions: [.writeEncryptionRequired])
+    // Anyone may read whether the window is open, before a bond exists.
+    let enrolment = CBMutableCharacteristic(
+      type: Self.enrolmentUUID, properties: [.read, .write, .notifyEncryptionRequired], value: nil,
+      permissions: [.readable, .writeEncryptionRequired])
     let service = CBMutableService(type: Self.serviceUUID, primary: true)
     // Those of earlier versions are where those have them.
-    service.characteristics = [offer, command, answer, request, reply, quickCommand]
+    service.characteristics = [offer, command, answer, request, reply, quickCommand, enrolment]
     self.offer = offer
     self.answer = answer
     self.reply = reply
     self.quickCommand = quickCommand
+    self.enrolment = enrolment
     manager?.add(service)
   }
 
   func peripheralManager(_ peripheral: CBPeripheralManager, didAdd service: CBService, error: (any Error)?) {
     if let error {
-      logger.error("the lock service can't be published: \(error)")
-    } else {
+      logger.error("the service \(service.uuid) can't be published: \(error)")
+    } else if service.uuid == Self.serviceUUID {
       advertise()
     }
   }
@@ -184,6 +207,10 @@ final class LockPeripheral: NSObject, CBPeripheralManagerDelegate, @unchecked Se
   func peripheralManager(
     _ peripheral: CBPeripheralManager, central: CBCentral, didSubscribeTo characteristic: CBCharacteristic
   ) {
+    if characteristic.uuid == Self.enrolmentUUID {
+      enrolling.removeAll { $0.identifier == central.identifier }
+      enrolling.append(central)
+    }
     guard characteristic.uuid == Self.offerUUID else { return }
     linkUp(central, isRestored: false)
   }
@@ -197,6 +224,10 @@ final class LockPeripheral: NSObject, CBPeripheralManagerDelegate, @unchecked Se
         app.linkDown(CentralIdentifier(central))
       }
       return
+    }
+    if characteristic.uuid == Self.enrolmentUUID {
+      enrolling.removeAll { $0.identifier == central.identifier }
+      unsent.removeAll { $0.central?.identifier == central.identifier && $0.characteristic == enrolment }
     }
     guard characteristic.uuid == Self.offerUUID else { return }
     centrals.removeAll { $0.identifier == central.identifier }
@@ -215,10 +246,13 @@ final class LockPeripheral: NSObject, CBPeripheralManagerDelegate, @unchecked Se
   // MARK: Requests
 
   func peripheralManager(_ peripheral: CBPeripheralManager, didReceiveRead request: CBATTRequest) {
-    guard request.characteristic.uuid == Self.offerUUID else {
-      return peripheral.respond(to: request, withResult: .readNotPermitted)
+    let value: [UInt8]?
+    switch request.characteristic.uuid {
+    case Self.offerUUID: value = app.readOffer(CentralIdentifier(request.central))
+    case Self.enrolmentUUID: value = app.enrolmentStatus.encoded
+    default: return peripheral.respond(to: request, withResult: .readNotPermitted)
     }
-    guard let value = app.readOffer(CentralIdentifier(request.central)) else {
+    guard let value else {
       return peripheral.respond(to: request, withResult: .insufficientResources)
     }
     guard request.offset <= value.count else {
@@ -231,6 +265,11 @@ final class LockPeripheral: NSObject, CBPeripheralManagerDelegate, @unchecked Se
   /// Answers at once, whatever the bolt has to do: a response that waits for a motor would come too late.
   func peripheralManager(_ peripheral: CBPeripheralManager, didReceiveWrite requests: [CBATTRequest]) {
     guard let request = requests.first else { return }
+    if requests.count == 1, request.characteristic.uuid == Self.enrolmentUUID, request.offset == 0 {
+      let status = app.writeEnrolment(Array(request.value ?? Data()), CentralIdentifier(request.central))
+      let refusal = CBATTError.Code(rawValue: Int(status.attError)) ?? .insufficientAuthorization
+      return peripheral.respond(to: request, withResult: status == .open ? .success : refusal)
+    }
     let isCommand = [Self.commandUUID, Self.quickCommandUUID].contains(request.characteristic.uuid)
     guard requests.count == 1, isCommand || request.characteristic.uuid == Self.requestUUID, request.offset == 0 else {
       return peripheral.respond(to: request, withResult: .requestNotSupported)

@@ -35,6 +35,8 @@ package struct AccessState: Equatable, Sendable {
   /// The names of guests who were here, the latest last.
   package var guests: [KeyName] = []
   package var clock: Clock?
+  /// The owners' phones that were enrolled by the lock's code, in that order. Those of the lock's key file are not among them.
+  package var phones: [KeyName] = []
 
   package init() {}
 
@@ -43,12 +45,14 @@ package struct AccessState: Equatable, Sendable {
   package static let listLimit = 64
   package static let useLimit = 1024
   package static let guestLimit = 128
+  /// 1 until a phone is enrolled: an earlier release reads that, and refuses to start with what it does not know.
   private static let version: UInt8 = 1
+  private static let versionWithPhones: UInt8 = 2
   static let bootByteCount = 16
 
   package var encoded: [UInt8] {
     var writer = ByteWriter()
-    writer.write(Self.version)
+    writer.write(phones.isEmpty ? Self.version : Self.versionWithPhones)
     writer.write(UInt8(clock == nil ? 0 : 1))
     if let clock {
       writer.write(clock.boot)
@@ -77,6 +81,11 @@ package struct AccessState: Equatable, Sendable {
       writer.write(guest.key)
       Self.write(guest.name, to: &writer)
     }
+    if !phones.isEmpty { writer.write(UInt8(clamping: phones.count)) }
+    for phone in phones {
+      writer.write(phone.key)
+      Self.write(phone.name, to: &writer)
+    }
     return writer.bytes
   }
 
@@ -89,7 +98,8 @@ package struct AccessState: Equatable, Sendable {
   /// Reads what `encoded` wrote.
   package init(decoding bytes: [UInt8]) throws(LockMessageError) {
     var reader = BoundedReader(bytes)
-    guard try reader.byte() == Self.version else { throw .unknownVersion }
+    let version = try reader.byte()
+    guard version == Self.version || version == Self.versionWithPhones else { throw .unknownVersion }
     if try reader.byte() == 1 {
       clock = Clock(
         boot: try reader.bytes(Self.bootByteCount), milliseconds: try reader.integer(),
@@ -111,12 +121,20 @@ package struct AccessState: Equatable, Sendable {
     for _ in 0..<(try reader.byte()) {
       guests.append(KeyName(key: try reader.bytes(NoiseSize.keyByteCount), name: try reader.name()))
     }
+    if version == Self.versionWithPhones {
+      for _ in 0..<(try reader.byte()) {
+        phones.append(KeyName(key: try reader.bytes(NoiseSize.keyByteCount), name: try reader.name()))
+      }
+      guard (1...LockLimit.phones).contains(phones.count) else { throw .wrongLength }
+    }
     guard reader.isAtEnd, owners.count <= Self.ownerLimit, lists.count <= Self.listLimit, uses.count <= Self.useLimit,
       guests.count <= Self.guestLimit
     else { throw .wrongLength }
   }
 
   // MARK: Rules
+
+  func isEnrolled(_ phone: [UInt8]) -> Bool { phones.contains { $0.key == phone } }
 
   func signer(_ signingKey: [UInt8]) -> Owner? { owners.first { $0.signingKey == signingKey } }
 

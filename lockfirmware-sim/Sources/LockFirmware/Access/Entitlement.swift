@@ -4,7 +4,7 @@ import LockProtocol
 extension LockFirmware {
   /// Whether the phone is an owner's: enrolled, and not revoked by another owner.
   func isOwner(_ phone: [UInt8]) -> Bool {
-    configuration.enrolledPhones.contains(phone) && !isRevoked(phone: phone)
+    (configuration.enrolledPhones.contains(phone) || access.isEnrolled(phone)) && !isRevoked(phone: phone)
   }
 
   /// Whether a phone's proven key entitles it to be heard: an owner's, or a guest's who brings a grant for it that an owner
@@ -152,7 +152,9 @@ extension LockFirmware {
   mutating func told(_ asked: Asked) {
     effects.append(.note(.accessChanged))
     reply(asked, .done)
-    // Who was revoked is nobody any more.
+    // Who was revoked is nobody any more, and waits like a stranger.
+    let revoked = failures.trusted.map(\.phone).filter { isRevoked(phone: $0) }
+    if failures.distrust(phones: revoked) { effects.append(.storeTrusted(failures.trusted)) }
     for index in links.indices {
       guard let phone = links[index].phone, isRevoked(phone, links[index].grant) else { continue }
       links[index].phone = nil
@@ -176,7 +178,9 @@ extension LockFirmware {
 
   mutating func replyNames(from: UInt8, _ asked: Asked) {
     guard mayReadLog(asked) else { return reply(asked, .notEntitled) }
-    let all = access.owners.map { KeyName(key: $0.phone, name: $0.name) } + access.guests
+    let all =
+      access.owners.map { KeyName(key: $0.phone, name: $0.name) }
+      + access.phones.filter { phone in !access.owners.contains { $0.phone == phone.key } } + access.guests
     let names = Array(all.dropFirst(Int(from)).prefix(KeyName.maximumCount))
     reply(asked, .done, KeyName.encoded(names, ofAll: all.count))
   }
@@ -202,4 +206,6 @@ package enum AccessChange: UInt8, Equatable, Sendable {
   case listAccepted = 2
   /// The clock was set; the record's number is the time.
   case clockSet = 3
+  /// A phone was enrolled by the lock's code. The record's phone is the new one.
+  case phoneEnrolled = 4
 }

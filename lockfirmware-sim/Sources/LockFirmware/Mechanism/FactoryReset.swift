@@ -33,6 +33,7 @@ extension LockFirmware {
       links[index].grant = nil
       links[index].conversations = []
     }
+    closeEnrolment(.reset)
     access = AccessState()
     storeAccess()
     if let waiting = queued, waiting.cause == .phone { queued = nil }

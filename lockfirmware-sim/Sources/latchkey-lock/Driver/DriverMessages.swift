@@ -53,6 +53,7 @@ enum DriverReport: Equatable {
   case pong(UInt64)
   case mode(OperatingMode)
   case resetButton(isPressed: Bool)
+  case enrolmentButton
 
   private struct Line: Decodable {
     var type: String
@@ -110,6 +111,7 @@ enum DriverReport: Equatable {
     case "reset":
       guard let isPressed = read.pressed else { throw .unreadable(line) }
       self = .resetButton(isPressed: isPressed)
+    case "enroll": self = .enrolmentButton
     default: throw .unreadable(line)
     }
   }

@@ -93,6 +93,7 @@ struct DriverSession {
       if id == ping { unanswered = 0 }
       return []
     case .mode(let mode): return sensors == nil ? [] : [.report(.modeSet(mode))]
+    case .enrolmentButton: return sensors == nil ? [] : [.report(.enrolmentButton)]
     case .resetButton(let isPressed): return sensors == nil ? [] : [.report(.resetButton(isPressed: isPressed))]
     }
   }

@@ -18,12 +18,15 @@ struct HardwareRequest: Decodable {
   var mode: String?
   /// The reset button: `pressed` or `released`.
   var reset: String?
+  /// The button for enrolments: `pressed`.
+  var enroll: String?
   var status: Bool?
 
   static let help = #"""
     {"error":"not a request: {\"door\":\"open\"|\"shut\"}, {\"turn\":\"locked\"|\"unlocked\",\"from\":\"inside\"|\"outside\"}, \#
     {\"fault\":\"jam\"|\"stall\"|\"none\"}, {\"battery\":0…100}, {\"drain\":0…100}, {\"tamper\":true|false}, \#
     {\"mode\":\"normal\"|\"privacy\"|\"passage\"|\"noRemoteLockUnlock\"}, {\"reset\":\"pressed\"|\"released\"}, \#
+    {\"enroll\":\"pressed\"}, \#
     {\"status\":true}"}
     """#
 
@@ -35,7 +38,7 @@ struct HardwareRequest: Decodable {
   /// Whether the world does anything; otherwise only the status is wanted.
   var isAction: Bool {
     door != nil || turn != nil || fault != nil || battery != nil || drain != nil || tamper != nil || mode != nil
-      || reset != nil
+      || reset != nil || enroll != nil
   }
 }
 

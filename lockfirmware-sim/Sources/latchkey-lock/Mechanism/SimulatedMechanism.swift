@@ -96,6 +96,7 @@ final class SimulatedMechanism: LockMechanism, @unchecked Sendable {
       "a mode is normal, privacy, passage or noRemoteLockUnlock")
     let isPressed = try Self.value(
       request.reset, [("pressed", true), ("released", false)], "the reset button is pressed or released")
+    _ = try Self.value(request.enroll, [("pressed", ())], "the button for enrolments is pressed")
     guard (0...100).contains(request.battery ?? 0), (0...100).contains(request.drain ?? 0) else {
       throw MechanismError(description: "battery and drain are from 0 to 100 percent")
     }
@@ -117,6 +118,7 @@ final class SimulatedMechanism: LockMechanism, @unchecked Sendable {
     }
     if let mode { report?(.modeSet(mode)) }
     if let isPressed { report?(.resetButton(isPressed: isPressed)) }
+    if request.enroll != nil { report?(.enrolmentButton) }
   }
 
   private static func value<Value>(

@@ -1,0 +1,108 @@
+import Worlds
+
+/// What a person asks their phone's agent with the `latchkey` command, and the answer that the story expects.
+package struct Question: Sendable, Equatable {
+  package enum Matter: Sendable, Equatable {
+    case unlock
+    case lock
+    case door
+    case log
+    case invite(GuestTerms)
+    case guests
+    /// The invitation that was made for this guest, under the name that the door gets here.
+    case accept(guest: String, door: String)
+    case revoke(Revoked)
+    /// The list that was made when these were revoked.
+    case carry(Revoked)
+  }
+
+  /// Whom an owner revokes.
+  package enum Revoked: Sendable, Hashable {
+    case guest(String)
+    /// The phone of a machine, by its key.
+    case phone(machine: String)
+
+    package var name: String {
+      switch self {
+      case .guest(let name), .phone(let name): name
+      }
+    }
+  }
+
+  package enum Outcome: String, Sendable, CaseIterable {
+    /// The command does what it is for, and ends with 0.
+    case done
+    /// The lock or the agent refuses, and the command says why.
+    case refused
+  }
+
+  package var matter: Matter
+  package var expects = Outcome.done
+  /// What the answer contains, among other things.
+  package var saying: [String] = []
+  /// How long the answer may take, in the world's time.
+  package var limit = Duration.seconds(60)
+
+  package init(_ matter: Matter) { self.matter = matter }
+
+  static func day(_ number: Double) -> String { number == number.rounded() ? "\(Int(number))" : "\(number)" }
+
+  var isInvitation: Bool { if case .invite = matter { true } else { false } }
+
+  /// The command's words without the question's own, for records: `guests invite`.
+  package var command: String {
+    switch matter {
+    case .unlock: "unlock"
+    case .lock: "lock"
+    case .door: "door"
+    case .log: "log"
+    case .invite: "guests invite"
+    case .guests: "guests list"
+    case .accept: "guests accept"
+    case .revoke: "guests revoke"
+    case .carry: "guests carry"
+    }
+  }
+
+  /// What a person does, for people.
+  package func summary(on machine: String) -> String {
+    switch matter {
+    case .unlock: "\(machine)'s owner says that the door is to open"
+    case .lock: "\(machine)'s owner says that the door is to lock"
+    case .door: "\(machine)'s owner looks at the door on the phone"
+    case .log: "\(machine)'s owner reads the lock's log"
+    case .invite(let terms): "\(machine)'s owner invites \(terms.guest)\(terms.words)"
+    case .guests: "\(machine)'s owner looks whom they have invited"
+    case .accept(let guest, _): "\(machine)'s owner accepts the invitation for \(guest)"
+    case .revoke(.guest(let name)): "\(machine)'s owner revokes \(name)"
+    case .revoke(.phone(let phone)): "\(machine)'s owner revokes the phone \(phone)"
+    case .carry(let revoked): "\(machine)'s owner gets the list that revokes \(revoked.name), for the lock"
+    }
+  }
+}
+
+/// An invitation as a story has it.
+package struct GuestTerms: Sendable, Equatable {
+  package var guest: String
+  /// In days of the chapter, which scale.
+  package var from: Double?
+  package var until: Double?
+  /// As the command takes them: `sat,sun`, `10:00-18:00`. They are of the calendar, in UTC, and don't scale.
+  package var weekdays: String?
+  package var hours: String?
+  package var uses: Int?
+  package var mayReadLog = false
+
+  /// Something in it is of the calendar, which has no other scale than its own.
+  var hasCalendar: Bool { weekdays != nil || hours != nil }
+
+  var words: String {
+    var parts: [String] = []
+    if let from { parts.append("from day \(Question.day(from))") }
+    if let until { parts.append("until day \(Question.day(until))") }
+    if let weekdays { parts.append(weekdays) }
+    if let hours { parts.append(hours) }
+    if let uses { parts.append("to open \(count(uses, "time"))") }
+    return parts.isEmpty ? "" : ", " + parts.joined(separator: ", ")
+  }
+}

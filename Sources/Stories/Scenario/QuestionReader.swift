@@ -1,0 +1,156 @@
+import Worlds
+
+/// Reads steps that ask an agent something. What a later step refers to, an earlier one must have made.
+extension StepReader {
+  static let questionKinds: [Kind] = [
+    Kind(name: "unlock") { (step) throws(ScenarioError) in
+      let (reader, machine) = try step.asker([])
+      // Without an expectation, the story goes on at once.
+      guard ["expect", "saying", "within"].contains(where: reader.has) else { return .unlock(machine: machine) }
+      return try step.ask(.unlock, reader, machine)
+    },
+    Kind(name: "lock") { (step) throws(ScenarioError) in
+      let (reader, machine) = try step.asker([])
+      return try step.ask(.lock, reader, machine)
+    },
+    Kind(name: "look at door") { (step) throws(ScenarioError) in
+      let (reader, machine) = try step.asker([])
+      return try step.ask(.door, reader, machine)
+    },
+    Kind(name: "read log") { (step) throws(ScenarioError) in
+      let (reader, machine) = try step.asker([])
+      return try step.ask(.log, reader, machine)
+    },
+    Kind(name: "invite guest") { (step) throws(ScenarioError) in
+      let (reader, machine) = try step.asker(["guest", "from", "until", "weekdays", "hours", "uses", "may read log"])
+      return try step.ask(.invite(try step.terms(reader)), reader, machine)
+    },
+    Kind(name: "list guests") { (step) throws(ScenarioError) in
+      let (reader, machine) = try step.asker([])
+      return try step.ask(.guests, reader, machine)
+    },
+    Kind(name: "accept invitation") { (step) throws(ScenarioError) in
+      let (reader, machine) = try step.asker(["guest", "as"])
+      let guest = try reader.text("guest")
+      guard step.made.invited.contains(guest) else {
+        throw reader.error(
+          "no earlier step invites a guest '\(guest)'", at: "guest", choices: step.made.invited.sorted())
+      }
+      return try step.ask(.accept(guest: guest, door: try reader.optionalText("as") ?? "home"), reader, machine)
+    },
+    Kind(name: "revoke") { (step) throws(ScenarioError) in
+      let (reader, machine) = try step.asker(["guest", "phone"])
+      let revoked = try step.revoked(reader)
+      if case .guest(let name) = revoked, !step.made.invited.contains(name) {
+        throw reader.error(
+          "no earlier step invites a guest '\(name)'", at: "guest", choices: step.made.invited.sorted())
+      }
+      return try step.ask(.revoke(revoked), reader, machine)
+    },
+    Kind(name: "carry list") { (step) throws(ScenarioError) in
+      let (reader, machine) = try step.asker(["guest", "phone"])
+      let revoked = try step.revoked(reader)
+      guard step.made.revoked.contains(revoked) else {
+        throw reader.error(
+          "no earlier step revokes '\(revoked.name)'", at: reader.has("guest") ? "guest" : "phone",
+          choices: step.made.revoked.map(\.name).sorted())
+      }
+      return try step.ask(.carry(revoked), reader, machine)
+    },
+    Kind(name: "provision") { (step) throws(ScenarioError) in
+      let (reader, name) = try step.machine([])
+      guard let machine = step.machines.first(where: { $0.name == name }), machine.apps.contains(.agent),
+        !machine.isEnrolled
+      else {
+        throw reader.error(
+          "machine '\(name)' has no agent that waits for its keys; that takes `enrolled: no`", at: "machine",
+          choices: step.machines.filter { !$0.isEnrolled }.map(\.name))
+      }
+      guard let door = step.machines.first(where: { $0.apps.contains(.lock) }) else {
+        throw reader.error("no machine has a lock to which '\(name)' could be introduced", at: "machine")
+      }
+      return .provision(machine: name, door: door.name)
+    },
+  ]
+
+  /// The machine whose person asks, which must have an agent.
+  private func asker(_ further: [String]) throws(ScenarioError) -> (reader: MappingReader, machine: String) {
+    let (reader, name) = try machine(["expect", "saying", "within"] + further)
+    guard machines.first(where: { $0.name == name })?.apps.contains(.agent) == true else {
+      throw outer.error("machine '\(name)' has no agent, whose door it would be", at: kind)
+    }
+    return (reader, name)
+  }
+
+  private func ask(_ matter: Question.Matter, _ reader: MappingReader, _ machine: String) throws(ScenarioError)
+    -> Action
+  {
+    var question = Question(matter)
+    if reader.has("expect") { question.expects = try reader.choice("expect", Question.Outcome.self) }
+    if reader.has("within") { question.limit = try reader.duration("within") }
+    if let node = reader.node("saying") {
+      for text in node.sequence.map(Array.init) ?? [node] {
+        guard let text = text.scalar?.string, !text.isEmpty, text.utf8.count <= 1000 else {
+          throw reader.error("'saying' of \(reader.subject) is a text of the answer, or a list of texts", at: "saying")
+        }
+        question.saying.append(text)
+      }
+    }
+    return .ask(machine: machine, question)
+  }
+
+  private func terms(_ reader: MappingReader) throws(ScenarioError) -> GuestTerms {
+    var terms = GuestTerms(guest: try reader.text("guest"))
+    guard terms.guest.utf8.count <= 32, !terms.guest.hasPrefix("-"),
+      !terms.guest.unicodeScalars.contains(where: { $0.value < 32 || $0.value == 127 })
+    else {
+      throw reader.error("a guest's name has at most 32 bytes, and does not begin with '-'", at: "guest")
+    }
+    if reader.has("from") { terms.from = try reader.number("from", in: 0...36500) }
+    if reader.has("until") { terms.until = try reader.number("until", in: 0...36500) }
+    if let from = terms.from, let until = terms.until, until <= from {
+      throw reader.error("'until' of \(reader.subject) is not after its 'from'", at: "until")
+    }
+    terms.weekdays = try reader.optionalText("weekdays")
+    terms.hours = try reader.optionalText("hours")
+    if reader.has("uses") {
+      let number = try reader.number("uses", in: 1...65535)
+      guard number == number.rounded() else {
+        throw reader.error("'uses' of \(reader.subject) is a whole number", at: "uses")
+      }
+      terms.uses = Int(number)
+    }
+    if reader.has("may read log") {
+      terms.mayReadLog = try reader.flag("may read log", whenTrue: "yes", whenFalse: "no")
+    }
+    return terms
+  }
+
+  private func revoked(_ reader: MappingReader) throws(ScenarioError) -> Question.Revoked {
+    switch (try reader.optionalText("guest"), try reader.optionalText("phone")) {
+    case (let guest?, nil): return .guest(guest)
+    case (nil, let phone?):
+      let phones = machines.filter { $0.apps.contains(.agent) }.map(\.name)
+      guard phones.contains(phone) else {
+        throw reader.error("machine '\(phone)' is no phone of the story", at: "phone", choices: phones)
+      }
+      return .phone(machine: phone)
+    default: throw reader.error("\(reader.subject) names a 'guest' or a 'phone'", choices: ["guest", "phone"])
+    }
+  }
+}
+
+/// What earlier steps have made, for later ones to refer to.
+struct StoryPapers: Sendable {
+  var invited: Set<String> = []
+  var revoked: Set<Question.Revoked> = []
+
+  mutating func take(_ action: Action) {
+    guard case .ask(_, let question) = action, question.expects == .done else { return }
+    switch question.matter {
+    case .invite(let terms): invited.insert(terms.guest)
+    case .revoke(let whom): revoked.insert(whom)
+    default: break
+    }
+  }
+}

@@ -1,0 +1,74 @@
+import Foundation
+import LockCryptography
+import LockProtocol
+import ProcessTesting
+import Testing
+
+@testable import Worlds
+
+/// Phones are enrolled by the code on the lock, by the commands that people type, with real processes.
+@Suite("Enrolment at a door", .serialized, .timeLimit(.minutes(10)))
+struct EnrollCommandTests {
+  private static func key(_ text: String, of name: String) -> String? {
+    text.split(separator: "\n").first { $0.hasPrefix(name) }?.split(separator: " ").last.map(String.init)
+  }
+
+  @Test("issue 12: the first phone is enrolled by code and button, opens, and is replaced by another when it is lost")
+  func enroll() async throws {
+    let home = try await Household(phones: [], guests: ["alice", "second"])
+    let code = try home.lockCode().words
+    let none = try await home.latchkey("alice", "unlock")
+    #expect(none.status == 1 && none.errors.contains("latchkey enroll"), "\(none)")
+    let mistyped = try await home.latchkey("alice", "enroll", input: "0" + code.dropFirst() + "\n")
+    #expect(mistyped.status == 64 || code.hasPrefix("0"), "\(mistyped)")
+
+    // Nobody has pressed the button.
+    let closed = try await home.latchkey("alice", "enroll", "--wait", "0", input: code + "\n")
+    #expect(closed.status == 1 && closed.errors.contains("press its button"), "\(closed)")
+
+    try await home.press()
+    let wrong = try await home.latchkey("alice", "enroll", "--wait", "0", input: EnrolmentCode.draw().words + "\n")
+    #expect(wrong.status == 1 && wrong.errors.contains("refuses the code"), "\(wrong)")
+    let enrolled = try await home.latchkey("alice", "enroll", "--as", "home", input: code.lowercased() + "\n")
+    #expect(enrolled.status == 0 && enrolled.output.contains("latchkey unlock home"), "\(enrolled)")
+    try await home.hear("status.answered", on: "alice")
+    let opened = try await home.latchkey("alice", "unlock")
+    #expect(opened.status == 0, "\(opened)")
+
+    // The success has closed the window. A second phone needs the button again.
+    let late = try await home.latchkey("second", "enroll", "--wait", "0", input: code + "\n")
+    #expect(late.status == 1 && late.errors.contains("press its button"), "\(late)")
+    try await home.press()
+    let second = try await home.latchkey("second", "enroll", "--code", code, "--json")
+    #expect(second.status == 0 && second.output.contains(#""door":"door""#), "\(second)")
+    try await home.hear("status.answered", on: "second")
+
+    // The first one is lost.
+    let owners = try await home.latchkey("second", "owners")
+    #expect(owners.output.contains("alice: key ") && owners.output.contains("second (this phone): key "), "\(owners)")
+    let lost = try #require(Self.key(owners.output, of: "alice"))
+    let revoked = try await home.latchkey("second", "guests", "revoke", "--key", lost)
+    #expect(revoked.status == 0 && revoked.output.contains("the lock knows it"), "\(revoked)")
+    let refused = try await home.latchkey("alice", "unlock")
+    #expect(refused.status == 1, "\(refused)")
+    let left = try await home.latchkey("second", "owners")
+    #expect(!left.output.contains("alice"), "\(left)")
+    let log = try await home.latchkey("second", "log")
+    #expect(log.output.contains("alice was enrolled with the lock's code"), "\(log)")
+    #expect(log.output.contains("this phone was enrolled with the lock's code"), "\(log)")
+
+    // After a restart of everything on the phone, the keys are still there.
+    try await home.stop("second")
+    try await home.startDaemon("second")
+    try await home.bringHome("second")
+    let locked = try await home.latchkey("second", "lock")
+    #expect(locked.status == 0, "\(locked)")
+    let file = home.stateFolder("second", .agent) + "/doors/door.json"
+    let mode = try FileManager.default.attributesOfItem(atPath: file)[.posixPermissions] as? Int
+    #expect(mode == 0o600)
+
+    let journal = try home.journalText()
+    #expect(!journal.contains(code) && !journal.lowercased().contains(code.lowercased()), "no code is recorded")
+    #expect(journal.contains("\"event\":\"enrolment.opened\"") && journal.contains("\"event\":\"phone.enrolled\""))
+  }
+}

@@ -1,0 +1,159 @@
+import Foundation
+import JournalEvents
+import Testing
+
+@testable import Stories
+
+/// What the lock's mechanism can do and suffer, beyond turning: the lock, its phone and its hands in processes of their own.
+@Suite("The lock's mechanism, with real processes", .serialized, .timeLimit(.minutes(15)))
+struct MechanismStoryTests {
+  private func tell(_ steps: String) async throws -> Report {
+    let folder = NSTemporaryDirectory() + "/latchkey-mechanism-\(UUID().uuidString)"
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    try """
+    name: a mechanism
+    days: 1
+    radio: clear
+    machines:
+      door: {position: [0, 0], apps: [lock]}
+      phone: {position: [1, 0], apps: [agent]}
+    steps:
+      - open app: {machine: phone, app: agent}
+      - wait for: {event: status.answered, machine: phone, within: 2min}
+    \(steps)
+    promises: [every-movement-recorded, nothing-crashed]
+    """.write(toFile: folder + "/story.yaml", atomically: true, encoding: .utf8)
+    let outcome = try await LatchkeyCommand.run(["prove", folder + "/story.yaml", "--json", folder + "/report"])
+    #expect(outcome.status == 0, "\(outcome.output)\n\(outcome.errors)")
+    return try JSONDecoder().decode(Report.self, from: Data(contentsOf: URL(fileURLWithPath: folder + "/report")))
+  }
+
+  private static func alarm(_ name: String, _ event: String = "alarm.raised", within: String = "1min") -> String {
+    "  - wait for: {event: \(event), machine: door, fields: {alarm: \(name)}, within: \(within)}\n"
+  }
+
+  @Test("L6: in privacy no phone opens, not even its owner's by command, until somebody inside opens")
+  func privacy() async throws {
+    let report = try await tell(
+      """
+        - unlock: {machine: phone, saying: The door is unlocked}
+        - lock mode: {machine: door, to: privacy}
+        - wait for: {event: bolt.moved, machine: door, fields: {to: locked}, within: 1min}
+        - unlock: {machine: phone, expect: refused}
+        - lock: {machine: phone, saying: The door was locked already}
+        - turn bolt: {machine: door, to: unlocked, from: inside}
+        - wait for: {event: mode.changed, machine: door, fields: {mode: normal}, within: 1min}
+        - lock: {machine: phone, saying: The door is locked}
+        - unlock: {machine: phone, saying: The door is unlocked}
+        - lock mode: {machine: door, to: noRemoteLockUnlock}
+        - lock: {machine: phone, expect: refused, saying: The lock's operating mode does not allow it}
+        - read log: {machine: phone, saying: ["the mode was set to privacy", "refused by the lock's mode"]}
+      """)
+    #expect(report.kept)
+  }
+
+  @Test("L6: in passage the bolt stays open behind who leaves, and locks again when that is over")
+  func passage() async throws {
+    let report = try await tell(
+      """
+        - turn bolt: {machine: door, to: unlocked}
+        - lock mode: {machine: door, to: passage}
+        - leave app: {machine: phone, app: agent}
+        - move: {machine: phone, to: [200, 0]}
+        - wait for: {event: link.down, within: 4min}
+        - pass: 1h
+        - check: ["opened only for": []]
+        - move: {machine: phone, to: [1, 0]}
+        - wait for: {event: link.up, within: 4min}
+        - look at door: {machine: phone, saying: "unlocked, shut"}
+        - lock mode: {machine: door, to: normal}
+        - move: {machine: phone, to: [200, 0]}
+        - wait for: {event: bolt.moved, machine: door, fields: {to: locked, cause: leaving}, within: 5min}
+      """)
+    #expect(report.kept)
+  }
+
+  @Test("L6: a door that stands open, one that is forced, and a cover that is off are alarms, recorded and shown")
+  func alarms() async throws {
+    let report = try await tell(
+      """
+        - turn bolt: {machine: door, to: unlocked}
+        - door: {machine: door, to: open}
+
+      """ + Self.alarm("doorAjar", within: "1h") + """
+          - door: {machine: door, to: shut}
+
+        """ + Self.alarm("doorAjar", "alarm.cleared") + """
+            - lock: {machine: phone, saying: The door is locked}
+            - door: {machine: door, to: open}
+
+          """ + Self.alarm("doorForcedOpen") + """
+            - look at door: {machine: phone, saying: ": locked, open"}
+            - door: {machine: door, to: shut}
+
+          """ + Self.alarm("doorForcedOpen", "alarm.cleared") + """
+            - lock cover: {machine: door, to: off}
+
+          """ + Self.alarm("frontEscutcheonRemoved") + """
+            - kill app: {machine: door, app: lock}
+            - wait for: {event: lock.started, machine: door, within: 1min}
+            - wait for: {event: status.answered, machine: phone, within: 1min}
+            - lock cover: {machine: door, to: on}
+
+          """ + Self.alarm("frontEscutcheonRemoved", "alarm.cleared") + """
+            - read log: {machine: phone, saying: ["alarm: the door stands open", "alarm: the door was forced open", "alarm: the lock's cover is off", "no more: the lock's cover is off"]}
+          """)
+    #expect(report.kept)
+  }
+
+  @Test("L6: a battery warns, then does not open what it could not lock again, and then does not turn at all")
+  func battery() async throws {
+    let report = try await tell(
+      """
+        - lock battery: {machine: door, percent: 18}
+        - wait for: {event: battery.changed, machine: door, fields: {level: warning}, within: 1min}
+        - unlock: {machine: phone, saying: The door is unlocked}
+        - lock battery: {machine: door, percent: 9}
+
+      """ + Self.alarm("batteryCritical") + """
+          - look at door: {machine: phone, saying: "battery: 9 %"}
+          - lock battery: {machine: door, percent: 5}
+          - lock: {machine: phone, saying: The door is locked}
+          - unlock: {machine: phone, expect: refused}
+          - lock battery: {machine: door, percent: 1}
+          - turn bolt: {machine: door, to: unlocked}
+          - lock: {machine: phone, expect: refused, saying: battery is too low}
+          - leave app: {machine: phone, app: agent}
+          - move: {machine: phone, to: [200, 0]}
+
+        """ + Self.alarm("batteryEmpty", within: "5min") + """
+            - lock battery: {machine: door, percent: 100}
+            - wait for: {event: bolt.moved, machine: door, fields: {to: locked}, within: 5min}
+          """)
+    #expect(report.kept)
+  }
+
+  @Test("L7: somebody inside has locked: an approach opens nothing and asks, a word opens")
+  func somebodyInside() async throws {
+    let report = try await tell(
+      """
+        - turn bolt: {machine: door, to: unlocked}
+        - leave app: {machine: phone, app: agent}
+        - door: {machine: door, to: open}
+        - pass: 3s
+        - door: {machine: door, to: shut}
+        - move: {machine: phone, to: [200, 0], over: 140s, as: departure}
+        - pass: 1s
+        - turn bolt: {machine: door, to: locked, from: inside}
+        - wait for: {event: link.down, within: 4min}
+        - pass: 3h
+        - move: {machine: phone, to: [1, 0], over: 140s, as: arrival}
+        - wait for: {event: unlock.asked, machine: phone, fields: {because: somebodyInside}, within: 5min}
+        - wait for: {event: walk.ended, fields: {machine: phone}, within: 5min}
+        - check: ["opened only for": []]
+        - unlock: {machine: phone, saying: The door is unlocked}
+      """)
+    #expect(report.kept)
+  }
+}

@@ -1,0 +1,109 @@
+import Testing
+
+@testable import Stories
+@testable import Worlds
+
+@Suite("Steps in which a person asks their phone")
+struct QuestionReaderTests {
+  private static let head = """
+    name: small
+    machines:
+      door: {position: [0, 0], apps: [lock]}
+      alice: {position: [1, 0], apps: [agent]}
+      ben: {position: [2, 0], apps: [agent], enrolled: no}
+    steps:
+
+    """
+
+  private func actions(_ steps: String) throws -> [Action] {
+    try ScenarioParser.parse(Self.head + steps, file: "small.yaml").chapters.flatMap(\.steps).map(\.action)
+  }
+
+  private func refusal(_ steps: String) -> String? {
+    do throws(ScenarioError) {
+      _ = try ScenarioParser.parse(Self.head + steps, file: "small.yaml")
+      return nil
+    } catch { return "\(error)" }
+  }
+
+  @Test("H1 L8: what a person asks is read as it is written, with the answer that is expected")
+  func everyQuestion() throws {
+    let read = try actions(
+      """
+        - unlock: alice
+        - unlock: {machine: alice, expect: refused, saying: over, within: 30s}
+        - lock: alice
+        - look at door: {machine: alice, saying: [locked, shut]}
+        - read log: alice
+        - invite guest: {machine: alice, guest: Ben, from: 1.5, until: 3, weekdays: "sat,sun", hours: "10:00-18:00", uses: 2, may read log: yes}
+        - list guests: alice
+        - accept invitation: {machine: ben, guest: Ben, as: alices}
+        - revoke: {machine: alice, guest: Ben}
+        - carry list: {machine: alice, guest: Ben}
+        - revoke: {machine: alice, phone: ben}
+        - carry list: {machine: alice, phone: ben, expect: refused}
+        - provision: ben
+      """)
+    var refused = Question(.unlock)
+    (refused.expects, refused.saying, refused.limit) = (.refused, ["over"], .seconds(30))
+    var look = Question(.door)
+    look.saying = ["locked", "shut"]
+    var terms = GuestTerms(guest: "Ben")
+    (terms.from, terms.until, terms.weekdays, terms.hours) = (1.5, 3, "sat,sun", "10:00-18:00")
+    (terms.uses, terms.mayReadLog) = (2, true)
+    var carried = Question(.carry(.phone(machine: "ben")))
+    carried.expects = .refused
+    #expect(
+      read == [
+        .unlock(machine: "alice"), .ask(machine: "alice", refused), .ask(machine: "alice", Question(.lock)),
+        .ask(machine: "alice", look), .ask(machine: "alice", Question(.log)),
+        .ask(machine: "alice", Question(.invite(terms))), .ask(machine: "alice", Question(.guests)),
+        .ask(machine: "ben", Question(.accept(guest: "Ben", door: "alices"))),
+        .ask(machine: "alice", Question(.revoke(.guest("Ben")))),
+        .ask(machine: "alice", Question(.carry(.guest("Ben")))),
+        .ask(machine: "alice", Question(.revoke(.phone(machine: "ben")))), .ask(machine: "alice", carried),
+        .provision(machine: "ben", door: "door"),
+      ])
+    #expect(read.map(\.summary).allSatisfy { !$0.isEmpty && !$0.contains("Optional") })
+  }
+
+  @Test(
+    "H1: a question that can't be asked is refused before the story begins, with its line",
+    arguments: [
+      ("  - unlock: door", "machine 'door' has no agent"),
+      ("  - lock: {machine: alice, expect: maybe}", "done, refused"),
+      ("  - lock: {machine: alice, saying: {a: b}}", "a text of the answer"),
+      ("  - read log: {machine: alice, last: 3}", "unknown key 'last'"),
+      ("  - invite guest: {machine: alice}", "'guest'"),
+      ("  - invite guest: {machine: alice, guest: Ben, from: 3, until: 2}", "'until'"),
+      ("  - invite guest: {machine: alice, guest: Ben, uses: 1.5}", "a whole number"),
+      ("  - invite guest: {machine: alice, guest: Ben, uses: 0}", "'uses'"),
+      ("  - invite guest: {machine: alice, guest: --json}", "does not begin with '-'"),
+      ("  - accept invitation: {machine: ben, guest: Ben}", "no earlier step invites a guest 'Ben'"),
+      ("  - revoke: {machine: alice, guest: Ben}", "no earlier step invites a guest 'Ben'"),
+      ("  - revoke: {machine: alice}", "a 'guest' or a 'phone'"),
+      ("  - revoke: {machine: alice, phone: door}", "no phone of the story"),
+      ("  - carry list: {machine: alice, phone: ben}", "no earlier step revokes 'ben'"),
+      ("  - provision: alice", "enrolled: no"),
+      ("  - unlock: alice\npromises: [opened only for: [door]]", "lists machines with the agent"),
+      ("  - unlock: alice\npromises: [opened only for: alice]", "must be a list"),
+    ])
+  func refused(_ steps: String, _ reason: String) throws {
+    let said = try #require(refusal(steps))
+    #expect(said.contains(reason) && said.hasPrefix("small.yaml:"), "\(said)")
+  }
+
+  @Test("H1: an invitation for hours of the day has no other calendar: its story can't be stretched")
+  func calendar() throws {
+    let scenario = try ScenarioParser.parse(
+      Self.head + "  - invite guest: {machine: alice, guest: Ben, hours: '10:00-18:00'}", file: "small.yaml")
+    try StoryLength.check(scenario, days: scenario.days, pace: nil)
+    #expect(throws: ScenarioError.self) { try StoryLength.check(scenario, days: 2 * scenario.days, pace: nil) }
+  }
+
+  @Test("H1: only a machine with an agent can be without keys")
+  func enrolled() {
+    let yaml = Self.head.replacing("apps: [lock]", with: "apps: [lock], enrolled: no") + "  - lock: alice"
+    #expect(throws: ScenarioError.self) { try ScenarioParser.parse(yaml, file: "small.yaml") }
+  }
+}

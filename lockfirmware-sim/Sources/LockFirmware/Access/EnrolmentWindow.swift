@@ -1,0 +1,196 @@
+import LockProtocol
+
+/// The time in which a lock enrols phones: from a press of its button until a phone is enrolled, too many codes were wrong, or two
+/// minutes have passed.
+struct EnrolmentWindow<Cryptography: NoiseCryptography> {
+  /// One central's enrolment.
+  struct Attempt {
+    let central: CentralIdentifier
+    var reader = FragmentReader()
+    /// What the fragments of the message that is being read begin with.
+    var tag: UInt8
+    /// Once the first message was read.
+    var session: EnrolmentOfLock<Cryptography>?
+  }
+
+  /// `nil` if it is closed.
+  var openUntil: Int64?
+  /// Until when the button does nothing.
+  var lockedOutUntil: Int64?
+  var wrongCodes = 0
+  var starts = 0
+  /// The latest last.
+  var attempts: [Attempt] = []
+  /// The phone has proven the code, and its key is being stored.
+  var completing: (central: CentralIdentifier, session: EnrolmentOfLock<Cryptography>)?
+}
+
+/// A phone that has proven the code.
+struct Enrolled: Sendable {
+  var central: CentralIdentifier
+  var phone: KeyName
+}
+
+/// Why the window for enrolments has closed.
+package enum EnrolmentEnd: UInt8, Equatable, Sendable {
+  case phoneEnrolled = 0
+  case tooManyWrongCodes = 1
+  case timeOver = 2
+  /// A factory reset.
+  case reset = 3
+}
+
+extension LockFirmware {
+  /// Whether the lock enrols phones now, as anyone may read.
+  package var enrolmentStatus: EnrolmentStatus {
+    if configuration.enrolmentSecret == nil { return .noCode }
+    if let until = enrolment.lockedOutUntil, until > now { return .lockedOut }
+    return enrolment.openUntil == nil ? .closed : .open
+  }
+
+  /// Somebody is at the lock. To press again makes the window last longer.
+  mutating func enrolmentButton() {
+    guard configuration.enrolmentSecret != nil, enrolmentStatus != .lockedOut else { return }
+    if enrolment.openUntil == nil {
+      enrolment = EnrolmentWindow()
+      effects.append(.note(.enrolmentOpened))
+    }
+    enrolment.openUntil = now + LockLimit.enrolmentWindowMilliseconds
+  }
+
+  mutating func watchEnrolment() {
+    if let until = enrolment.lockedOutUntil, until <= now { enrolment.lockedOutUntil = nil }
+    if let until = enrolment.openUntil, until <= now { closeEnrolment(.timeOver) }
+  }
+
+  mutating func closeEnrolment(_ end: EnrolmentEnd) {
+    guard enrolment.openUntil != nil else { return }
+    enrolment.openUntil = nil
+    enrolment.attempts = []
+    effects.append(.note(.enrolmentClosed(end)))
+  }
+
+  /// A fragment of an enrolment. Its sender has proven nothing until the third message is read.
+  mutating func enrolmentWritten(_ central: CentralIdentifier, _ fragment: [UInt8]) {
+    guard let secret = configuration.enrolmentSecret, enrolmentStatus == .open else {
+      return refuseEnrolment(central, enrolmentStatus)
+    }
+    var attempt = takeAttempt(central, fragment)
+    guard let message = attempt.reader.take(fragment) else {
+      enrolment.attempts.append(attempt)
+      return effects.append(.respondToEnrolment(central, .open))
+    }
+    if message.count == Enrolment.startByteCount {
+      begin(attempt, message, secret)
+    } else {
+      finish(attempt, message)
+    }
+  }
+
+  /// This central's attempt, taken out of the list; a new one if there is none. The oldest makes room for a new one.
+  private mutating func takeAttempt(
+    _ central: CentralIdentifier, _ fragment: [UInt8]
+  ) -> EnrolmentWindow<Cryptography>.Attempt {
+    let tag = fragment.first ?? 0
+    if let index = enrolment.attempts.firstIndex(where: { $0.central == central }) {
+      var attempt = enrolment.attempts.remove(at: index)
+      if attempt.tag != tag {
+        attempt.reader = FragmentReader()
+        attempt.tag = tag
+      }
+      return attempt
+    }
+    if enrolment.attempts.count >= LockLimit.simultaneousEnrolments { enrolment.attempts.removeFirst() }
+    return EnrolmentWindow.Attempt(central: central, tag: tag)
+  }
+
+  private mutating func begin(
+    _ attempt: EnrolmentWindow<Cryptography>.Attempt, _ message: [UInt8], _ secret: [UInt8]
+  ) {
+    guard enrolment.starts < LockLimit.enrolmentStarts else { return refuseEnrolment(attempt.central, .noRoom) }
+    enrolment.starts += 1
+    var attempt = attempt
+    do throws(LockSessionError) {
+      let session = try EnrolmentOfLock<Cryptography>(
+        secret: secret, staticKey: staticKey, start: message, using: &cryptography)
+      attempt.session = session
+      effects.append(.respondToEnrolment(attempt.central, .open))
+      effects.append(.sendEnrolment(attempt.central, tag: session.tag, session.reply))
+      enrolment.attempts.append(attempt)
+    } catch { codeWasWrong(attempt.central) }
+  }
+
+  private mutating func finish(_ attempt: EnrolmentWindow<Cryptography>.Attempt, _ message: [UInt8]) {
+    let central = attempt.central
+    guard var session = attempt.session else { return codeWasWrong(central) }
+    let phone: KeyName
+    do throws(LockSessionError) { phone = try session.accept(message) } catch { return codeWasWrong(central) }
+    guard !isRevoked(phone: phone.key), isOwner(phone.key) || phoneCount < LockLimit.phones else {
+      return refuseEnrolment(central, .noRoom)
+    }
+    closeEnrolment(.phoneEnrolled)
+    enrolment.completing = (central, session)
+    effects.append(.respondToEnrolment(central, .open))
+    let previous = access
+    access.phones.removeAll { $0.key == phone.key }
+    if !configuration.enrolledPhones.contains(phone.key) { access.phones.append(phone) }
+    storeAccess()
+    append(
+      LockRecord(.phoneEnrolled, index: nextRecordIndex, unixSeconds: time.unixSeconds, phone: phone.key, number: 0),
+      then: .enrolled(Enrolled(central: central, phone: phone), previous))
+  }
+
+  private var phoneCount: Int { configuration.enrolledPhones.count + access.phones.count }
+
+  /// Each wrong code is a guess, and there are few in one window.
+  private mutating func codeWasWrong(_ central: CentralIdentifier) {
+    refuseEnrolment(central, .wrongCode)
+    enrolment.wrongCodes += 1
+    guard enrolment.wrongCodes >= LockLimit.wrongEnrolmentCodes else { return }
+    enrolment.lockedOutUntil = now + LockLimit.enrolmentLockOutMilliseconds
+    closeEnrolment(.tooManyWrongCodes)
+    wrongCodeAlarmAt = now
+    recordAlarm(.wrongCodeEntryLimit)
+  }
+
+  private mutating func refuseEnrolment(_ central: CentralIdentifier, _ status: EnrolmentStatus) {
+    effects.append(.respondToEnrolment(central, status))
+    effects.append(.note(.enrolmentRefused(central, status)))
+  }
+
+  /// The phone's key is stored, so the phone may rely on it.
+  mutating func confirm(_ phone: Enrolled, record: UInt64) {
+    effects.append(.note(.phoneEnrolled(record: record)))
+    guard let completing = enrolment.completing, completing.central == phone.central else { return }
+    enrolment.completing = nil
+    var session = completing.session
+    do throws(LockSessionError) {
+      let message = try session.confirm(configuration.identity, name: configuration.name)
+      effects.append(.sendEnrolment(phone.central, tag: session.tag, message))
+    } catch {
+      // A session that has read the phone's proof confirms once. If it can't, the phone is enrolled and does not know it.
+    }
+  }
+
+  /// The phone's key can't be stored, so the phone is told nothing, and opens nothing.
+  mutating func unenrolled(_ previous: AccessState) {
+    access = previous
+    enrolment.completing = nil
+  }
+}
+
+extension LockFirmware {
+  /// Who opens this lock as an owner, with the names that the owners gave themselves.
+  mutating func replyOwners(from: UInt8, _ asked: Asked) {
+    guard isOwner(asked.phone) else { return reply(asked, .notEntitled) }
+    var all: [KeyName] = []
+    let phones = configuration.enrolledPhones + access.phones.map { $0.key }
+    for phone in phones where isOwner(phone) {
+      guard !all.contains(where: { $0.key == phone }) else { continue }
+      let introduced = access.owners.first { $0.phone == phone }?.name
+      all.append(KeyName(key: phone, name: introduced ?? access.phones.first { $0.key == phone }?.name ?? []))
+    }
+    let owners = Array(all.dropFirst(Int(from)).prefix(KeyName.maximumCount))
+    reply(asked, .done, KeyName.encoded(owners, ofAll: all.count))
+  }
+}
