@@ -39,7 +39,10 @@ package struct LockCommand: Equatable, Sendable {
     var reader = try ByteReader(bytes, count: Self.byteCount)
     guard reader.readByte() == LockService.protocolVersion else { throw .unknownVersion }
     guard let kind = Kind(rawValue: reader.readByte()) else { throw .unknownValue }
-    self.init(kind, operation: reader.readUInt64())
+    let operation = reader.readUInt64()
+    // A second command without a number would be taken for a repetition of the first.
+    guard operation != 0 || kind == .status else { throw .unknownValue }
+    self.init(kind, operation: operation)
   }
 }
 

@@ -143,4 +143,43 @@ import Testing
     party.bench.pass(11)
     #expect(party.bench.position == .locked)
   }
+
+  @Test("attack 9: a guest's conversation stays a guest's, though an owner proves a key on the same link later")
+  func mixed() throws {
+    var party = try GuestParty()
+    var conversation = try party.conversation(with: party.grant().encoded)
+    // An owner's command, relayed over the guest's link.
+    party.bench.happens(.offerRead(party.guest))
+    try party.bench.command(.status, 0, over: party.guest)
+    for request in [
+      LockRequest.setClock(GuestParty.monday), .introduce(signingKey: [UInt8](repeating: 7, count: 32), name: []),
+      .log(from: 1, count: 1),
+    ] {
+      #expect(try party.bench.ask(request.encoded, in: &conversation, over: party.guest)?.status == .notEntitled)
+    }
+    #expect(try party.bench.ask(LockRequest.state.encoded, in: &conversation, over: party.guest)?.status == .done)
+    // Revoked, it is over, although the owner is still behind that link.
+    let list = try party.list(1, [.grant(party.grant().identifier)]).encoded
+    #expect(try party.tell(.deliver(list)) == .done)
+    #expect(try party.bench.ask(LockRequest.state.encoded, in: &conversation, over: party.guest) == nil)
+  }
+
+  @Test("L5: an announcement that a grant did not allow is judged anew the next time") func laterStatus() throws {
+    var party = try GuestParty()
+    let night = GrantSchedule(
+      from: GuestParty.monday, until: GuestParty.monday + 86_400, weekdays: GrantSchedule.everyDay, start: 0, end: 1440,
+      offset: 0, offsetChange: .max, laterOffset: 0)
+    let grant = try party.grant(night).encoded
+    #expect(try party.tell(.setClock(GuestParty.monday - 320)) == .done)
+    #expect(try party.announce(with: grant) == .outsideSchedule)
+    party.bench.pass(400)
+    #expect(try party.announce(with: grant) == .unknownOperation)
+  }
+
+  @Test("L3: a command that moves the bolt has a number; without one it is refused") func unnumbered() throws {
+    var bench = try Bench()
+    bench.happens(.linkUp(Bench.alice))
+    try bench.command(.unlock, 0)
+    #expect(bench.refusals == [.malformed] && bench.turns.isEmpty)
+  }
 }

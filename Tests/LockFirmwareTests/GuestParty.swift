@@ -59,6 +59,17 @@ struct GuestParty {
     return try #require(session.conversation)
   }
 
+  /// The guest's phone announces itself. Returns the lock's answer.
+  mutating func announce(with grant: [UInt8]) throws -> LockResult? {
+    bench.happens(.offerRead(guest))
+    var session = try bench.session(guest, key: guestKey)
+    bench.happens(
+      .commandWritten(
+        guest, try session.seal(LockCommand(.status, operation: 0), grant: grant, using: &bench.cryptography)))
+    guard let answer = bench.answers[guest.low]?.last else { return nil }
+    return try session.open(answer).result
+  }
+
   /// The guest writes a command, and hears no answer yet.
   mutating func write(_ kind: LockCommand.Kind, with grant: [UInt8]) throws {
     operation += 1

@@ -56,13 +56,15 @@ import Testing
     var session = try bench.session(Bench.alice, key: bench.keys[0])
     let command = try session.seal(LockCommand(.status, operation: 0), using: &bench.cryptography)
     bench.happens(.commandWritten(Bench.alice, command))
+    // The very same bytes are a repetition: they get the same answer, and do nothing.
+    bench.happens(.commandWritten(Bench.alice, command))
     let forged = [
-      command, [UInt8](repeating: 0, count: LockService.commandByteCount), [1], [],
+      [UInt8](repeating: 0, count: LockService.commandByteCount), [1], [],
       Array(command.reversed()), command + [0],
     ]
     for message in forged { bench.happens(.commandWritten(Bench.alice, message)) }
     #expect(bench.turns.isEmpty)
-    #expect(bench.responses == [true] + forged.map { _ in false })
+    #expect(bench.responses == [true, true] + forged.map { _ in false })
     bench.happens(.offerRead(Bench.alice))
     try bench.command(.unlock, 7)
     #expect(bench.turns.map(\.target) == [.unlocked])

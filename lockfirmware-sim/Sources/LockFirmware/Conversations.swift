@@ -12,9 +12,18 @@ package struct LogReading: Equatable, Sendable {
   package var count: Int
 }
 
+/// What a phone may ask about, with the rights of the phone whose command began it: another phone's command on the same link
+/// changes nothing about them.
+struct OpenConversation<Cryptography: NoiseCryptography> {
+  var conversation: Conversation<Cryptography>
+  let phone: [UInt8]
+  /// The grant that the phone brought with its command, if it is a guest's.
+  let grant: Grant?
+}
+
 extension LockFirmware {
   /// A phone may ask more, after the answer to its command.
-  mutating func converse(_ conversation: Conversation<Cryptography>, on index: Int) {
+  mutating func converse(_ conversation: OpenConversation<Cryptography>, on index: Int) {
     // A phone may write its next command while the reply to an earlier question is on its way.
     if links[index].conversations.count > 1 { links[index].conversations.removeFirst() }
     links[index].conversations.append(conversation)
@@ -22,17 +31,18 @@ extension LockFirmware {
 
   /// A fragment of a question. Only one who has proven a key, and knows that session's secrets, can ask.
   mutating func requestWritten(_ central: CentralIdentifier, _ fragment: [UInt8]) {
-    guard let index = links.firstIndex(where: { $0.central == central }), let phone = links[index].phone,
-      let place = links[index].conversations.lastIndex(where: { $0.tag == fragment.first })
+    guard let index = links.firstIndex(where: { $0.central == central }),
+      let place = links[index].conversations.lastIndex(where: { $0.conversation.tag == fragment.first })
     else {
       effects.append(.respond(central, isAccepted: false))
       return effects.append(.note(.requestRefused(central)))
     }
     effects.append(.respond(central, isAccepted: true))
     links[index].unheardDue = links[index].isSubscribed ? nil : now + configuration.unheardDelayMilliseconds
-    guard let text = links[index].conversations[place].take(fragment) else { return }
-    let tag = links[index].conversations[place].tag
-    guard isEntitled(phone, links[index].grant) else {
+    guard let text = links[index].conversations[place].conversation.take(fragment) else { return }
+    let (phone, grant) = (links[index].conversations[place].phone, links[index].conversations[place].grant)
+    let tag = links[index].conversations[place].conversation.tag
+    guard isEntitled(phone, grant) else {
       return reply(LockReply(nil, .notEntitled), to: central, tag)
     }
     let request: LockRequest
@@ -40,7 +50,7 @@ extension LockFirmware {
       return reply(LockReply(nil, .malformed), to: central, tag)
     }
     effects.append(.note(.requestAccepted(central, request.kind)))
-    let asked = Asked(central: central, tag: tag, phone: phone, kind: request.kind)
+    let asked = Asked(central: central, tag: tag, phone: phone, grant: grant, kind: request.kind)
     switch request {
     case .state: effects.append(.readLog(LogReading(central: central, tag: tag, request: request, from: 0, count: 0)))
     case .names(let from): replyNames(from: from, asked)
@@ -76,10 +86,10 @@ extension LockFirmware {
   /// Sends a reply, if its conversation is still there.
   mutating func reply(_ reply: LockReply, to central: CentralIdentifier, _ tag: UInt8) {
     guard let index = links.firstIndex(where: { $0.central == central }),
-      let place = links[index].conversations.lastIndex(where: { $0.tag == tag })
+      let place = links[index].conversations.lastIndex(where: { $0.conversation.tag == tag })
     else { return }
     do throws(LockSessionError) {
-      let message = try links[index].conversations[place].seal(reply.encoded)
+      let message = try links[index].conversations[place].conversation.seal(reply.encoded)
       effects.append(.sendReply(central, tag: tag, message))
     } catch {
       // A conversation whose keys are used up is over. The phone begins another one with its next command.

@@ -16,7 +16,7 @@ struct Link<Cryptography: NoiseCryptography> {
   var answering: LockSession<Cryptography>?
   var operation: OperationMemory.Key?
   /// What phones may ask about on this link, after their answers; the latest two.
-  var conversations: [Conversation<Cryptography>] = []
+  var conversations: [OpenConversation<Cryptography>] = []
   /// The grant that this phone brought, if it is a guest's.
   var grant: Grant?
   /// The phone that proved its key on this link.
@@ -168,12 +168,18 @@ extension LockFirmware {
     links[index].nextOffer = nil
     effects.append(.respond(central, isAccepted: true))
     effects.append(.note(.commandRefused(central, .notAllowed)))
+    let target: BoltTarget = command.kind == .lock ? .locked : .unlocked
+    guard command.kind != .status else {
+      // It is no operation with an outcome: the next one is judged anew.
+      append(.command, target: target, cause: .phone, result: refusal, key: key, then: .nothing)
+      return answer(key, refusal)
+    }
     if operations.knows(key) {
       if let result = operations.result(of: key) { answer(key, result) }
       return
     }
     operations.remember(key, nil)
-    conclude(key, command.kind == .lock ? .locked : .unlocked, refusal)
+    conclude(key, target, refusal)
   }
 
   /// Tells every link that waits for this operation its outcome, and makes new offers.
@@ -190,7 +196,8 @@ extension LockFirmware {
         links[index].received?.answer = sealed
         effects.append(.sendAnswer(links[index].central, sealed))
         if links[index].phone == key.phone, let conversation = session.conversation {
-          converse(conversation, on: index)
+          converse(
+            OpenConversation(conversation: conversation, phone: key.phone, grant: links[index].grant), on: index)
         }
       } catch {
         // A session that accepted a command seals one answer. If it can't, sending nothing is the safe choice.

@@ -81,9 +81,7 @@ extension LockFirmware {
 
   /// Whether this phone may read the log, and the names in it.
   func mayReadLog(_ asked: Asked) -> Bool {
-    if isOwner(asked.phone) { return true }
-    let link = links.first { $0.central == asked.central }
-    return link?.grant?.permissions.contains(.readLog) == true
+    isOwner(asked.phone) || asked.grant?.permissions.contains(.readLog) == true
   }
 
   /// A counted grant opens: that is stored before the record, so before the bolt turns. If it can't be, the bolt stays.
@@ -153,13 +151,13 @@ extension LockFirmware {
     effects.append(.note(.accessChanged))
     reply(asked, .done)
     // Who was revoked is nobody any more, and waits like a stranger.
-    let revoked = failures.trusted.map(\.phone).filter { isRevoked(phone: $0) }
+    let revoked = failures.trusted.map { $0.phone }.filter { isRevoked(phone: $0) }
     if failures.distrust(phones: revoked) { effects.append(.storeTrusted(failures.trusted)) }
     for index in links.indices {
+      links[index].conversations = links[index].conversations.filter { !isRevoked($0.phone, $0.grant) }
       guard let phone = links[index].phone, isRevoked(phone, links[index].grant) else { continue }
       links[index].phone = nil
       links[index].grant = nil
-      links[index].conversations = []
       // The door that it has opened is locked as if it had left.
       depart(phone, isNoticed: false)
     }
@@ -195,6 +193,8 @@ struct Asked: Sendable {
   var central: CentralIdentifier
   var tag: UInt8
   var phone: [UInt8]
+  /// With which the phone began the conversation, if it is a guest's.
+  var grant: Grant?
   var kind: LockRequest.Kind
 }
 
