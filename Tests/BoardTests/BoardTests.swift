@@ -96,8 +96,8 @@ import Testing
     #expect(late.peak <= 32 * 1024)
     #expect(late.cuts > 100)
     #expect((standIn + real).allSatisfy { $0.violations == 0 })
-    #expect((Self.figure("stack", in: outcome.output) ?? .max) < 32 * 1024)
-    #expect((Self.figure("text", in: outcome.output) ?? .max) < 256 * 1024)
+    #expect((Self.figure("stack", in: outcome.output) ?? .max) < 48 * 1024)
+    #expect((Self.figure("text", in: outcome.output) ?? .max) < 320 * 1024)
   }
 
   @Test(

@@ -59,6 +59,7 @@ struct BleakTests {
         Lock.reply: ["notify"],
         // bluetoothd would answer such a write as if it had been accepted; nobody needs it.
         Lock.quickCommand: ["write", "write-without-response"],
+        Lock.enrolment: ["notify", "read", "write"],
       ])
     // 32 bytes, and new for every link.
     let offers = ["notified", "read", "connected again"].flatMap { facts($0).compactMap(\.value) }

@@ -10,6 +10,7 @@ enum Lock {
   static let answer = "d40ff2ee-283e-41ef-92a2-4d0b4638abd6"
   static let request = "1dc41928-00ef-428a-9998-5bb18df99102"
   static let reply = "7887665d-c151-49e1-b130-15a2ed43dcf0"
+  static let enrolment = "33550af9-bbd5-46a1-a051-9ae564fb5c3f"
   /// The length of a Command.
   static let commandByteCount = 106
 }
