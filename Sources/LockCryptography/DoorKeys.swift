@@ -2,7 +2,8 @@ import Crypto
 import Foundation
 import LockProtocol
 
-/// The keys of one door that a phone got over an invitation, or by a lock's code: one file a door, mode 0600, in a folder of the agent.
+/// The keys of one door that a phone got over an invitation, or by a lock's code: one file a door, mode 0600, in a folder of
+/// the agent.
 package struct DoorKeys: Sendable {
   /// What the phone's user calls the door.
   package let name: String
@@ -37,12 +38,6 @@ package struct DoorKeys: Sendable {
         default: false
         }
       }
-  }
-
-  /// What a lock calls itself, without characters that would move the cursor of who reads it.
-  package static func printable(_ bytes: [UInt8]) -> String {
-    let text = String(decoding: bytes, as: UTF8.self).unicodeScalars.filter { $0.value >= 32 && $0.value != 127 }
-    return String(String.UnicodeScalarView(text))
   }
 
   /// A door's name made from what its lock calls itself.

@@ -69,12 +69,6 @@ final class AgentApp: @unchecked Sendable {
     radio = AgentCentral(self, restoreIdentifier: restoreIdentifier, time: time, logger: logger)
   }
 
-  /// A new invitation for the same lock replaces the last one.
-  func renew(_ door: DoorKeys) {
-    keys = door.keys
-    grant = door.grant
-  }
-
   // MARK: Owner
 
   func userAsks(_ action: UserAction) {
@@ -129,10 +123,11 @@ final class AgentApp: @unchecked Sendable {
 
   var lock: LockIntroduction { LockIntroduction(keys) }
 
-  /// This phone was enrolled at its lock once more. What was begun with the old keys is not answered any more.
-  func enrolledAgain(_ keys: PhoneKeys) {
-    self.keys = keys
-    grant = nil
+  /// This phone was enrolled at its lock once more, or has a new invitation for it. What was begun with the old keys is not
+  /// answered any more.
+  func take(_ door: DoorKeys) {
+    keys = door.keys
+    grant = door.grant
     session = nil
     latestConversation = nil
   }

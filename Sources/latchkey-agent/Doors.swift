@@ -46,7 +46,7 @@ final class Doors: @unchecked Sendable {
     for door in try DoorKeys.read(fromDirectory: keyFolder) {
       // Keys from an enrolment take the place of those from the setup.
       if door.grant == nil, let known = doors.first(where: { $0.lock.identity == door.keys.lockIdentity }) {
-        known.enrolledAgain(door.keys)
+        known.take(door)
       } else {
         try add(door)
       }
@@ -150,10 +150,7 @@ final class Doors: @unchecked Sendable {
       question = read
       do throws(EnrolmentCodeError) { code = try EnrolmentCode(question.code) } catch { throw NoAnswer("\(error)") }
       guard enrolment == nil else { throw NoAnswer("An enrolment is under way already; wait for it.") }
-      if let name = question.name { try check(newDoor: name) }
-      guard doors.count < Self.limit else {
-        throw NoAnswer("This phone has \(Self.limit) doors, and room for no more.")
-      }
+      try check(newDoor: question.name)
       // The same key for each attempt: if the last one's confirmation was lost, the lock knows it.
       do { key = try PendingPhoneKey.read(fromDirectory: enrolmentFolder) } catch KeyFileError.missing {
         key = try Provisioning.makePendingPhone(directory: enrolmentFolder)
@@ -175,16 +172,17 @@ final class Doors: @unchecked Sendable {
     guard case .enrolled(let identity, let lockKey, let lockName, let peripheral) = outcome else {
       return EnrollAnswer(outcome: outcome.word, door: nil, lock: nil)
     }
-    let text = DoorKeys.printable(lockName)
+    let text = PlainText.of(lockName)
     let keys = PhoneKeys(staticKey: key.staticKey, lockIdentity: identity, lockKey: lockKey)
     let known = doors.first { $0.lock.identity == identity }
     let name = known?.name ?? question.name ?? freeName(DoorKeys.name(from: text))
-    try DoorKeys(name: name, keys: keys, grant: nil).write(toDirectory: keyFolder)
+    let door = DoorKeys(name: name, keys: keys, grant: nil)
+    try door.write(toDirectory: keyFolder)
     unlink(enrolmentFolder + "/" + PendingPhoneKey.fileName)
     if let known {
-      known.enrolledAgain(keys)
+      known.take(door)
     } else {
-      try add(DoorKeys(name: name, keys: keys, grant: nil), lock: peripheral)
+      try add(door, lock: peripheral)
       doors.last?.start()
     }
     return EnrollAnswer(outcome: outcome.word, door: name, lock: text)
@@ -198,7 +196,10 @@ final class Doors: @unchecked Sendable {
     enrolment?.release { [weak self] in self?.enrolment = nil }
   }
 
-  private func check(newDoor name: String) throws {
+  /// - Parameter name: `nil` if the door gets a free name.
+  private func check(newDoor name: String?) throws {
+    guard doors.count < Self.limit else { throw NoAnswer("This phone has \(Self.limit) doors, and room for no more.") }
+    guard let name else { return }
     guard DoorKeys.isName(name) else {
       throw NoAnswer("A door's name has 1 to 32 small letters, digits, - and _, and does not begin with -.")
     }
@@ -246,15 +247,12 @@ final class Doors: @unchecked Sendable {
     if let door = doors.first(where: { $0.lock.identity == invitation.lock.identity }) {
       return try renew(door, keys, invitation, question.name)
     }
-    guard !doors.contains(where: { $0.name == question.name }) else {
-      throw NoAnswer("There is a door \"\(question.name)\" already: choose another name with --as.")
-    }
-    guard doors.count < Self.limit else { throw NoAnswer("This phone has \(Self.limit) doors, and room for no more.") }
+    try check(newDoor: question.name)
     let door = DoorKeys(name: question.name, keys: keys, grant: invitation.grant)
     try door.write(toDirectory: keyFolder)
     try add(door)
     doors.last?.start()
-    return AcceptAnswer(door: question.name, name: String(decoding: invitation.grant.name, as: UTF8.self))
+    return AcceptAnswer(door: question.name, name: PlainText.of(invitation.grant.name))
   }
 
   /// Two doors for one lock would both answer its offers.
@@ -269,7 +267,7 @@ final class Doors: @unchecked Sendable {
     }
     let renewed = DoorKeys(name: name, keys: keys, grant: invitation.grant)
     try renewed.write(toDirectory: keyFolder)
-    door.renew(renewed)
-    return AcceptAnswer(door: name, name: String(decoding: invitation.grant.name, as: UTF8.self))
+    door.take(renewed)
+    return AcceptAnswer(door: name, name: PlainText.of(invitation.grant.name))
   }
 }

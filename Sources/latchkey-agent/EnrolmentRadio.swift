@@ -50,8 +50,8 @@ final class EnrolmentRadio: NSObject, CBCentralManagerDelegate, CBPeripheralDele
   private var manager: CBCentralManager?
   private var alarm: (any Alarm)?
   private var isDone = false
-  private var end: Instant
-  private var wholeEnd: Instant
+  private var end = Instant.zero
+  private var wholeEnd = Instant.zero
   private var attemptEnd: Instant?
   private var released: (() -> Void)?
 
@@ -79,8 +79,6 @@ final class EnrolmentRadio: NSObject, CBCentralManagerDelegate, CBPeripheralDele
     self.time = time
     self.logger = logger
     self.done = done
-    end = time.now + Self.searchLimit
-    wholeEnd = time.now + Self.wholeLimit
     super.init()
   }
 

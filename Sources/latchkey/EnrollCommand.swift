@@ -13,8 +13,6 @@ struct EnrollCommand: ParsableCommand {
       The lock must be within reach, and somebody must press its button: from then on it enrols one phone, for two minutes. \
       Reads the code from standard input: other users see the arguments of a program that runs.
       """)
-  @Option(help: "The code. Other users of this machine can see it here; without it, it is read from standard input.")
-  var code: String?
   @Option(name: .customLong("as"), help: ArgumentHelp("What the door is called here.", valueName: "name"))
   var doorName: String?
   @Option(help: "For how many seconds to wait for the lock and its button.") var wait: UInt16 = 120
@@ -22,12 +20,11 @@ struct EnrollCommand: ParsableCommand {
   @Option(help: "The bundle identifier of the app that has the keys.") var app = "org.latchkey.agent"
 
   func validate() throws {
-    if let code { _ = try Enrolling.read(code) }
     guard wait <= 3600 else { throw ValidationError("--wait is from 0 to 3600 seconds, not \(wait).") }
   }
 
   func run() throws {
-    let code = try Enrolling.read(try code ?? Enrolling.askForCode())
+    let code = try Enrolling.read(Enrolling.askForCode())
     let answer = try Enrolling(app: app, wait: .seconds(Int64(wait))).enroll(code, as: doorName)
     Console.say(json ? try Agent.json(answer) : Enrolling.words(answer))
   }

@@ -13,7 +13,7 @@ struct EnrollCommandTests {
     text.split(separator: "\n").first { $0.hasPrefix(name) }?.split(separator: " ").last.map(String.init)
   }
 
-  @Test("issue 12: the first phone is enrolled by code and button, opens, and is replaced by another when it is lost")
+  @Test("L5: the first phone is enrolled by code and button, opens, and is replaced by another when it is lost")
   func enroll() async throws {
     let home = try await Household(phones: [], guests: ["alice", "second"])
     let code = try home.lockCode().words
@@ -39,7 +39,7 @@ struct EnrollCommandTests {
     let late = try await home.latchkey("second", "enroll", "--wait", "0", input: code + "\n")
     #expect(late.status == 1 && late.errors.contains("press its button"), "\(late)")
     try await home.press()
-    let second = try await home.latchkey("second", "enroll", "--code", code, "--json")
+    let second = try await home.latchkey("second", "enroll", "--json", input: code + "\n")
     #expect(second.status == 0 && second.output.contains(#""door":"door""#), "\(second)")
     try await home.hear("status.answered", on: "second")
 

@@ -107,14 +107,23 @@ final class Household: @unchecked Sendable {
       try await simulator?.ask(
         "{\"id\":7,\"command\":{\"move\":{\"machine\":\"\(machine)\",\"x\":500,\"y\":0}}}", "\"id\":7")
     }
-    daemons[machine] = try await TestProcess(
+    // The last one holds the state folder until it has ended.
+    if let last = daemons.removeValue(forKey: machine) {
+      last.signal(SIGTERM)
+      _ = try await last.finish()
+    }
+    let daemon = try await TestProcess(
       LatchkeyCommand.programs + "/latchkeyd",
       [
         "--state", "\(folder)/\(machine)/state", "--apps", "\(folder)/\(machine)/apps", "--credentials",
         "\(folder)/\(machine)/credentials",
       ], environment: environment(on: machine), mergesErrors: true)
-    // It serves as soon as it has read its store. The test's own limit ends this if it never does.
-    while try await latchkey(machine, "status").status != 0 { try Task.checkCancellation() }
+    daemons[machine] = daemon
+    // It serves as soon as it has read its store.
+    while try await latchkey(machine, "status").status != 0 {
+      guard daemon.isRunning else { throw TestProcess.Failure("latchkeyd has ended: \(try await daemon.finish())") }
+      try Task.checkCancellation()
+    }
   }
 
   private func environment(on machine: String) -> [String: String] {

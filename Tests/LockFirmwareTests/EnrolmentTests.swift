@@ -43,7 +43,7 @@ import Testing
   }
 
   @Test(
-    "issue 12: who has the code and presses the button becomes an owner, with a record, and opens",
+    "L5: who has the code and presses the button becomes an owner, with a record, and opens",
     arguments: [20, 512])
   func enrols(valueByteCount: Int) throws {
     var bench = try bench(phones: 0)
@@ -70,7 +70,7 @@ import Testing
     #expect(try KeyName.decode(reply.body).names.map(\.name) == [Array("Carol".utf8)])
   }
 
-  @Test("issue 12: outside the window there is one answer, and nothing of the lock's key") func closed() throws {
+  @Test("L5: outside the window there is one answer, and nothing of the lock's key") func closed() throws {
     var bench = try bench()
     #expect(try enrol(Key(), on: &bench) == nil)
     #expect(Set(bench.enrolmentAnswers) == [.closed] && bench.enrolmentMessages.isEmpty)
@@ -143,7 +143,7 @@ import Testing
     }
   }
 
-  @Test("issue 12: what can't be stored is not told, and opens nothing") func notStored() throws {
+  @Test("L5: what can't be stored is not told, and opens nothing") func notStored() throws {
     var bench = try bench()
     bench.happens(.enrolmentButton)
     bench.storesAtOnce = false
@@ -153,13 +153,15 @@ import Testing
     bench.unstored = []
     bench.happens(.recordFailed(record.index))
     #expect(bench.enrolmentMessages[3]?.count == 1, "the lock's second message only")
+    let isThere = bench.access.phones.contains { $0.key == Array(key.publicKey.rawRepresentation) }
+    #expect(!isThere, "nor is it there after a restart")
     bench.storesAtOnce = true
     bench.happens(.linkUp(Self.carol))
     try bench.command(.unlock, 1, key: key, over: Self.carol)
     #expect(bench.refusals == [.notEnrolled] && bench.turns.isEmpty)
   }
 
-  @Test("issue 12: a lost phone is replaced, and a factory reset forgets those who were enrolled by the code")
+  @Test("L5: a lost phone is replaced, and a factory reset forgets those who were enrolled by the code")
   func replaced() throws {
     var bench = try bench()
     let (lost, new) = (Key(), Key())
@@ -181,7 +183,7 @@ import Testing
     #expect(try enrol(new, on: &bench) != nil)
   }
 
-  @Test("issue 12: what a lock stored before there was enrolment is read, and written as it was") func olderState()
+  @Test("L5: what a lock stored before there was enrolment is read, and written as it was") func olderState()
     throws
   {
     var state = AccessState()

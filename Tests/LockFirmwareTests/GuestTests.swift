@@ -197,6 +197,16 @@ import Testing
     party.bench.unstored = []
     party.bench.happens(.recordFailed(record.index))
     #expect(party.bench.firmware.access.lists.isEmpty)
+    #expect(party.bench.access.lists.isEmpty, "nor after a restart")
+    // Two that fail together: neither counts.
+    for request in [LockRequest.deliver(list), .setClock(GuestParty.monday)] {
+      #expect(try party.bench.ask(request.encoded, in: &conversation) == nil)
+    }
+    let first = try #require(party.bench.unstored.first)
+    party.bench.unstored = []
+    party.bench.happens(.recordFailed(first.index))
+    #expect(party.bench.firmware.access.lists.isEmpty && party.bench.firmware.access.clock == nil)
+    #expect(party.bench.access == party.bench.firmware.access)
     party.bench.storesAtOnce = true
     #expect(try party.come(with: grant.encoded) == .done)
   }

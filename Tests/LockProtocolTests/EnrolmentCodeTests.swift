@@ -3,7 +3,7 @@ import LockProtocol
 import Testing
 
 @Suite("Enrolment codes") struct EnrolmentCodeTests {
-  @Test("issue 12: a code is read as people type it") func forgiving() throws {
+  @Test("L5: a code is read as people type it") func forgiving() throws {
     let code = try #require(EnrolmentCode(random: Array(0..<19)))
     #expect(code.words.hasPrefix("01234-56789-ABCDE-FGHJ"))
     let typed = code.words.lowercased().replacing("-", with: " ").replacing("0", with: "o").replacing("1", with: "l")
@@ -17,7 +17,7 @@ import Testing
     #expect(throws: EnrolmentCodeError.wrongLength) { try EnrolmentCode(String(repeating: "0", count: 100_000)) }
   }
 
-  @Test("issue 12: one wrong symbol is noticed, and so are two that were exchanged") func check() throws {
+  @Test("L5: one wrong symbol is noticed, and so are two that were exchanged") func check() throws {
     let alphabet = EnrolmentCode.alphabet
     for _ in 0..<3 {
       let text = Array(EnrolmentCode.draw().text.filter { $0 != UInt8(ascii: "-") })
@@ -36,7 +36,7 @@ import Testing
     }
   }
 
-  @Test("issue 12: codes differ, and so do their secrets") func drawn() {
+  @Test("L5: codes differ, and so do their secrets") func drawn() {
     let codes = (0..<100).map { _ in EnrolmentCode.draw() }
     #expect(Set(codes.map(\.words)).count == 100)
     #expect(Set(codes.map { $0.secret(using: SwiftCryptography.self) }).count == 100)

@@ -91,7 +91,7 @@ import Testing
     ]
   }
 
-  @Test("issue 12: the page's worked examples are what both sides compute") func page() throws {
+  @Test("L4: the page's worked examples are what both sides compute") func page() throws {
     var text = try String(contentsOf: Self.page, encoding: .utf8)
     for (name, bytes) in try examples() {
       let line = try #require(
@@ -107,7 +107,7 @@ import Testing
     }
   }
 
-  @Test("issue 12: the page's lengths and UUIDs are those of the program") func lengths() throws {
+  @Test("L4: the page's lengths and UUIDs are those of the program") func lengths() throws {
     let text = try String(contentsOf: Self.page, encoding: .utf8)
     for uuid in [
       LockService.serviceUUID, LockService.offerUUID, LockService.commandUUID, LockService.quickCommandUUID,

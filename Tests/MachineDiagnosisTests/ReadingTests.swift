@@ -1,6 +1,7 @@
 import BlueZ
 import BusValue
 import Foundation
+import MachineSetup
 import SystemBus
 import Testing
 
@@ -149,6 +150,39 @@ import Testing
       #expect(machine.rights.hasPolicy.content == (isMissing ? false : nil))
       let faults = Diagnosis(machine).findings.compactMap(\.name)
       #expect(faults.contains(.busMissing) && faults.contains(.systemdMissing) && faults.contains(.clockStopsAsleep))
+    }
+  }
+
+  @Test("L5: a phone without keys from the setup has its own when it was enrolled at a door, or invited to one")
+  func doors() {
+    func state(_ files: [String]) -> ObservedKeys.State? {
+      let access = MachineAccess(
+        isRoot: true, unixSeconds: 1_800_000_000,
+        read: { _, _ throws(AccessProblem) in throw AccessProblem("it is not there", isMissing: true) },
+        names: { path throws(AccessProblem) in path == SetupRole.doorFolder ? files : [] },
+        information: { path throws(AccessProblem) in
+          guard path == SetupRole.phone.declaration || path == SetupRole.phone.keyFolder else {
+            throw AccessProblem("it is not there", isMissing: true)
+          }
+          return MachineAccess.Information(mode: 0o700, owner: 0)
+        },
+        fileSystem: { _ throws(AccessProblem) in MachineAccess.FileSystem(isReadOnly: false, freeBytes: 1 << 40) },
+        target: { _ throws(AccessProblem) in throw AccessProblem("it is not there", isMissing: true) },
+        run: { _, _ throws(AccessProblem) in MachineAccess.Outcome(status: 1, output: "", errors: "") },
+        connect: { _ throws(BusError) in throw BusError.disconnected }, uptime: { (100, 100) }, kernel: "6.12")
+      return MachineObserver(access, programFolder: nil).observe().keys[.phone]?.content?.state
+    }
+    #expect(state([]) == .missing)
+    #expect(state(["home.json.old"]) == .missing)
+    #expect(state(["home.json"]) == .phone)
+  }
+
+  @Test("L5: what a lock has stored of owners shows whether a phone was enrolled by its code")
+  func enrolledPhones() {
+    let head = Array("latchkey lock access".utf8) + [1]
+    #expect(MachineObserver.showsEnrolledPhones(head + [2, 0, 0]))
+    for bytes in [[], head, head + [1, 0, 0], [2], Array(head.reversed()) + [2]] {
+      #expect(!MachineObserver.showsEnrolledPhones(bytes))
     }
   }
 

@@ -34,7 +34,7 @@ import Testing
       try SetupPlan(.lock(phone: keys.phone), facts(.lock(phones: [keys.phone.publicKey]))).steps == steps)
   }
 
-  @Test("issue 12: a lock of an earlier version gets a code, and its process reads it")
+  @Test("L5: a lock of an earlier version gets a code, and its process reads it")
   func codeForAnOlderLock() throws {
     let steps = try SetupPlan(.lock(phone: nil), facts(.lock(phones: [], hasCode: false))).steps
     #expect(steps.contains(.addCode) && steps.suffix(2) == [.endApp, .startApp])
@@ -82,7 +82,7 @@ import Testing
     }
   }
 
-  @Test("issue 12: a phone without a lock gets a key, and its agent runs, so that it can be enrolled or invited")
+  @Test("L5: a phone without a lock gets a key, and its agent runs, so that it can be enrolled or invited")
   func pendingPhone() throws {
     let end: [SetupStep] = [.enable(unit: "latchkeyd.service"), .turnBluetoothOn, .endApp, .openApp]
     #expect(

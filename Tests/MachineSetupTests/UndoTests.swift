@@ -84,7 +84,7 @@ import Testing
     #expect(told.count == 6 && told.last == "\(file) is removed")
   }
 
-  @Test("issue 12: a folder of keys is removed with what is in it; a link to one is removed alone") func folders()
+  @Test("L5: a folder of keys is removed with what is in it; a link to one is removed alone") func folders()
     throws
   {
     let folder = TestFolder()

@@ -200,13 +200,15 @@ package struct MachineObserver {
   /// Whether the agent was enrolled at a lock, or invited to a door.
   private var hasDoors: Bool { ((try? access.names(SetupRole.doorFolder)) ?? []).contains { $0.hasSuffix(".json") } }
 
-  /// Whether a phone was enrolled by the lock's code: then what the lock stores of owners is of version 2 (docs/store.md).
   private var hasEnrolledPhones: Bool {
+    ((try? access.read("/var/lib/latchkey-lock/access.state", 1 << 20)).map(Self.showsEnrolledPhones)) ?? false
+  }
+
+  /// Whether a phone was enrolled by the lock's code: then what the lock stores of owners is of version 2. The doctor does not
+  /// read more of it.
+  static func showsEnrolledPhones(_ bytes: [UInt8]) -> Bool {
     let head = Array("latchkey lock access".utf8) + [1]
-    guard let bytes = try? access.read("/var/lib/latchkey-lock/access.state", 1 << 20), bytes.starts(with: head),
-      bytes.count > head.count
-    else { return false }
-    return bytes[head.count] == 2
+    return bytes.starts(with: head) && bytes.dropFirst(head.count).first == 2
   }
 
   private func observeKeys(_ role: SetupRole, _ folder: String) -> Observed<ObservedKeys> {

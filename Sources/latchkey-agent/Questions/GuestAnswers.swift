@@ -235,8 +235,7 @@ extension QuestionDesk {
 
   private static func name(_ text: String) -> [UInt8]? {
     let bytes = Array(text.utf8)
-    let isPlain = text.unicodeScalars.allSatisfy(\.isPlain)
-    return (1...KeyName.nameByteLimit).contains(bytes.count) && isPlain ? bytes : nil
+    return (1...KeyName.nameByteLimit).contains(bytes.count) && PlainText.isPlain(text) ? bytes : nil
   }
 
   private static func random(_ count: Int) -> [UInt8] {

@@ -17,7 +17,7 @@ extension QuestionDesk {
       door: app.name,
       owners: found.map { owner in
         OwnerAnswer(
-          name: DoorKeys.printable(owner.name), key: Hex.text(owner.key), isThisPhone: owner.key == app.publicKey)
+          name: PlainText.of(owner.name), key: Hex.text(owner.key), isThisPhone: owner.key == app.publicKey)
       })
   }
 }

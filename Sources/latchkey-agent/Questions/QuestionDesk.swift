@@ -26,16 +26,6 @@ struct NoAnswer: Error {
   var isAboutLink: Bool { [Self.notLinked, .linkLost, .silent].contains { $0.reason == reason } }
 }
 
-extension Unicode.Scalar {
-  /// Whether it is only itself in a line: no control, and nothing that turns the direction of what follows.
-  var isPlain: Bool {
-    switch properties.generalCategory {
-    case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate: false
-    default: true
-    }
-  }
-}
-
 /// Answers what a person asks about a door, one question after the other.
 @MainActor final class QuestionDesk {
   unowned let app: AgentApp
@@ -121,11 +111,7 @@ extension Unicode.Scalar {
       found += page.names
       guard found.count < page.count else { break }
     }
-    for name in found {
-      // A name from outside must not move the cursor of who reads it.
-      let text = String(decoding: name.name, as: UTF8.self).unicodeScalars.filter(\.isPlain)
-      names[name.key] = String(String.UnicodeScalarView(text))
-    }
+    for name in found { names[name.key] = PlainText.of(name.name) }
   }
 
   private func answer(_ action: UserAction) async throws -> String {

@@ -34,6 +34,14 @@ struct PendingRecord: Sendable {
     case enrolled(Enrolled, AccessState)
     /// The reset of a lock is recorded, so it may begin.
     case forgetPhones
+
+    /// What was told to the lock before this.
+    var previousAccess: AccessState? {
+      switch self {
+      case .told(_, let previous), .enrolled(_, let previous): previous
+      case .nothing, .turnBolt, .answer, .forgetPhones: nil
+      }
+    }
   }
 
   var index: UInt64
@@ -196,12 +204,13 @@ extension LockFirmware {
     pendingRecords.removeAll { $0.index >= index }
     nextRecordIndex = first.index
     effects.append(.note(.recordFailed(first.index)))
+    takeBackAccess(failed)
     for record in failed {
       switch record.continuation {
       case .nothing, .forgetPhones: break
       case .turnBolt: abandonMovement()
-      case .told(let asked, let previous): untold(asked, previous)
-      case .enrolled(_, let previous): unenrolled(previous)
+      case .told(let asked, _): untold(asked)
+      case .enrolled: unenrolled()
       case .answer(let answers):
         for (key, result) in answers {
           operations.remember(key, result)

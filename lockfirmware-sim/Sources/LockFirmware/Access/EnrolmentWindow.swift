@@ -172,11 +172,8 @@ extension LockFirmware {
     }
   }
 
-  /// The phone's key can't be stored, so the phone is told nothing, and opens nothing.
-  mutating func unenrolled(_ previous: AccessState) {
-    access = previous
-    enrolment.completing = nil
-  }
+  /// The phone's key or its record can't be stored, so the phone is told nothing, and opens nothing, also after a restart.
+  mutating func unenrolled() { enrolment.completing = nil }
 }
 
 extension LockFirmware {

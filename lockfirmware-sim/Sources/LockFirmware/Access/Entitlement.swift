@@ -169,9 +169,15 @@ extension LockFirmware {
   }
 
   /// What was told can't be stored, so it does not count.
-  mutating func untold(_ asked: Asked, _ previous: AccessState) {
-    access = previous
-    reply(asked, .failed)
+  mutating func untold(_ asked: Asked) { reply(asked, .failed) }
+
+  /// Records can't be stored: what was changed for the first of them, and since, does not count, now or after a restart.
+  mutating func takeBackAccess(_ failed: [PendingRecord]) {
+    for record in failed {
+      guard let previous = record.continuation.previousAccess else { continue }
+      access = previous
+      return storeAccess()
+    }
   }
 
   mutating func replyNames(from: UInt8, _ asked: Asked) {
