@@ -13,7 +13,12 @@ extension BluetoothSystem {
     let result = view.discover(operation, of: device)
     if case .failed = result { return result }
     held[key, device.peer]?.services = view
-    if case .services = result { expectServices(view.map(\.uuid), of: device.peer) }
+    if case .services = result {
+      held[key, device.peer]?.invalidServices = []
+      let services = device.attributes.values.lazy.filter { $0.kind == .service }
+      held[key, device.peer]?.seenServices = Set(services.map(\.handle))
+      expectServices(view.map(\.uuid), of: device.peer)
+    }
     persistPeripheral(key, device.peer)
     return result
   }
@@ -65,6 +70,8 @@ extension BluetoothSystem {
       // A subscription survives a restart of the server if the attributes come back with the same handles.
       if peripheral.services?.first(where: { $0.handle == attribute.handle })?.hasSubscription != true {
         peripheral.services?.removeAll { $0.handle == attribute.handle }
+      } else {
+        peripheral.invalidServices.insert(attribute.handle)
       }
       held[key, peer] = peripheral
       persistPeripheral(key, peer)
@@ -135,6 +142,8 @@ extension [ServiceSnapshot] {
   }
 
   private mutating func discoverServices(_ uuids: [BluetoothUUID]?, of device: Device) -> OperationResult {
+    // A service that was kept for its subscriptions has not come back to its place, so it is gone, and they with it.
+    removeAll { !device.hasService($0) }
     for service in device.children(of: nil, .service, uuids) where service.isPrimary && !service.isOfTheSystem {
       if !contains(where: { $0.handle == service.handle }), let snapshot = service.serviceSnapshot { append(snapshot) }
     }

@@ -51,6 +51,8 @@ package struct BluetoothSystem: Sendable {
   var rereading = Rereading()
   /// Peers whose attributes changed in this turn, and peers that lack services they should have.
   var uncheckedDatabases: Set<PeerIdentifier> = []
+  /// Services that have appeared on a link and that apps were not told of.
+  var newServices: [PeerIdentifier: Set<AttributeHandle>] = [:]
   var healings = PeerTable<DatabaseHealing>()
   var sessions = NotifySessions()
   var publishing = Publishing()

@@ -65,6 +65,7 @@ extension BluetoothSystem {
     publishedChannels.forgetAsked()
     forgetPairings()
     uncheckedDatabases = []
+    newServices = [:]
     healings = PeerTable()
     links = PeerTable()
     capacities = PeerTable()
@@ -114,6 +115,7 @@ extension BluetoothSystem {
         let attribute = device.attributes[owner.handle]
       {
         attributeAdded(device.peer, attribute)
+        serviceAppeared(attribute, on: device)
       }
       if kind == .service, let owner = bluez.owners[path], let peer = bluez.devices[owner.device]?.peer {
         uncheckedDatabases.insert(peer)

@@ -39,6 +39,12 @@ struct OperationQueue: Sendable {
   var heldCount: Int { running?.heldValues.count ?? 0 }
   func waitingCount(of app: String) -> Int { (waiting + discoveries).count { $0.manager.app == app } }
   func hasAny(of app: String) -> Bool { current?.manager.app == app || waitingCount(of: app) > 0 }
+  func discoversServices(for manager: ManagerKey) -> Bool {
+    discoveries.contains { item in
+      guard item.manager == manager, case .discoverServices = item.operation else { return false }
+      return true
+    }
+  }
   func hasTimedOut(at now: Instant) -> Bool { running.map { $0.givenUpAt <= now } ?? false }
 
   /// When the current operation is given up, or the first one is tried again.

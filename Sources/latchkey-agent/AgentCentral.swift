@@ -275,8 +275,9 @@ final class AgentCentral: NSObject, CBCentralManagerDelegate, CBPeripheralDelega
   }
 
   func peripheral(_ peripheral: CBPeripheral, didModifyServices invalidatedServices: [CBService]) {
+    // Where the lock's service is not known, it may be what is new.
     guard peripheral == self.peripheral,
-      invalidatedServices.contains(where: { $0.uuid == LockCharacteristics.serviceUUID })
+      !known.isWhole || invalidatedServices.contains(where: { $0.uuid == LockCharacteristics.serviceUUID })
     else {
       return
     }

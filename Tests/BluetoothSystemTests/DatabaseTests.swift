@@ -65,7 +65,7 @@ struct DatabaseTests {
     )
     // An app finds what the device has now.
     desk.say(.central(Desk.central, .perform(desk.peer, OperationIdentifier(8), .discoverServices(nil))))
-    #expect(desk.bodies == ["operationCompleted"])
+    #expect(desk.bodies == ["servicesModified", "operationCompleted"])
     desk.linkDown()
     desk.say(.central(Desk.central, .connect(desk.peer, ConnectOptions())))
     desk.linkUp()

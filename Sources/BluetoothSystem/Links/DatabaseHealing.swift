@@ -82,6 +82,7 @@ extension BluetoothSystem {
       isWanted(peer)
     else {
       healings[peer]?.linkIsGone()
+      newServices[peer] = nil
       return
     }
     let missing = missingServices(of: device)
@@ -89,7 +90,7 @@ extension BluetoothSystem {
       if let healing = healings.removeValue(forKey: peer), healing.attempts > 0 {
         journal(.servicesBack, [.peripheral: peer.uuidString, .attempts: String(healing.attempts)])
       }
-      return
+      return tellDatabaseChanges(of: device)
     }
     healings[peer, default: DatabaseHealing()].misses(missing, at: now)
   }
@@ -112,6 +113,7 @@ extension BluetoothSystem {
     healings[peer] = healing
     guard isTriedAgain else {
       forgetServices(healing.missing, of: peer)
+      tellDatabaseChanges(of: device, gone: healing.missing)
       journal(
         .servicesGone,
         [

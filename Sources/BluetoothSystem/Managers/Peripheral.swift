@@ -10,6 +10,10 @@ struct Peripheral: Sendable {
   private(set) var told = PeripheralState.disconnected
   private(set) var delivered = PeripheralState.disconnected
   var services: [ServiceSnapshot]?
+  /// Services that the app was told are invalid, and that are kept for their subscriptions.
+  var invalidServices: Set<AttributeHandle> = []
+  /// All services that were there when the app last looked for some, and since. `nil` if it has not looked.
+  var seenServices: Set<AttributeHandle>?
   /// The time from which the request counts, as set by the app.
   private(set) var notBefore = Instant.zero
   /// When the app asked for it, or when its link came up, in seconds since 1970. It is for people, and is not on disk:
@@ -78,6 +82,8 @@ struct Peripheral: Sendable {
 
   mutating func linkIsUp(unixSeconds: Double) {
     told = .connected
+    // With the link the app is shown all that is kept, and may use it again.
+    invalidServices = []
     sinceUnixSeconds = unixSeconds
   }
 

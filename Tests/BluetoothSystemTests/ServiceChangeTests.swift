@@ -1,0 +1,150 @@
+import AppLink
+import BlueZ
+import BluetoothTypes
+import BusValue
+import Testing
+
+@testable import BluetoothSystem
+
+/// A peripheral's program starts anew and registers its services once more: bluetoothd gives them other handles.
+@Suite("Services that move and services that are new")
+struct ServiceChangeTests {
+  private static let newPath = Desk.devicePath.appending("service0021")
+  private static let other = BluetoothUUID(high: 0x1234_5678_0000_4000, low: 0x8000_0000_0000_0098)
+
+  private func goes(_ desk: inout Desk) {
+    desk.handle(.daemon(.signal(.interfacesRemoved(path: Desk.characteristicPath, [InterfaceName.gattCharacteristic]))))
+    desk.handle(.daemon(.signal(.interfacesRemoved(path: Desk.servicePath, [InterfaceName.gattService]))))
+  }
+
+  private func appears(_ uuid: BluetoothUUID, at path: ObjectPath = newPath, _ desk: inout Desk) {
+    desk.handle(
+      .daemon(
+        .signal(
+          .interfacesAdded(
+            path: path, [InterfaceName.gattService: ["UUID": .string(uuid.description), "Primary": .bool(true)]]))))
+  }
+
+  private func invalidated(_ desk: Desk) -> [[AttributeHandle]] {
+    desk.events.compactMap { if case .servicesModified(_, let handles) = $0.body { handles } else { nil } }
+  }
+
+  private func found(_ desk: Desk) -> [AttributeHandle]? {
+    desk.events.compactMap { event -> [AttributeHandle]? in
+      guard case .operationCompleted(_, _, .services(let services)) = event.body else { return nil }
+      return services.map(\.handle)
+    }.last
+  }
+
+  private func discover(_ desk: inout Desk) {
+    desk.say(.central(Desk.central, .perform(desk.peer, OperationIdentifier(9), .discoverServices([Desk.service]))))
+  }
+
+  @Test("C7: a subscribed service that comes back elsewhere is invalid once, and a discovery finds it only where it is")
+  func moved() {
+    var desk = Desk()
+    desk.connectAndSubscribe()
+    desk.forget()
+    goes(&desk)
+    #expect(invalidated(desk) == [[0x0a]])
+    discover(&desk)
+    #expect(found(desk) == nil, "it may come back")
+    appears(Desk.service, &desk)
+    #expect(found(desk) == [0x21])
+    #expect(invalidated(desk) == [[0x0a]], "it is told once")
+    #expect(desk.system.held[desk.centralKey, desk.peer]?.services?.map(\.handle) == [0x21])
+  }
+
+  @Test("C7: a service that has moved while the peripheral was away is told as invalid on the next link")
+  func movedWhileAway() {
+    var desk = Desk()
+    desk.connectAndSubscribe()
+    desk.linkDown()
+    goes(&desk)
+    desk.say(.central(Desk.central, .connect(desk.peer, ConnectOptions())))
+    appears(Desk.service, &desk)
+    desk.forget()
+    desk.linkUp()
+    #expect(desk.bodies == ["connected", "servicesModified"])
+    #expect(invalidated(desk) == [[0x0a]])
+    discover(&desk)
+    #expect(found(desk) == [0x21])
+  }
+
+  @Test("C7: what was kept for its subscription, shown with the next link, and has moved, is told as invalid there")
+  func movedAfterALoss() {
+    var desk = Desk()
+    desk.connectAndSubscribe()
+    goes(&desk)
+    desk.linkDown()
+    desk.say(.central(Desk.central, .connect(desk.peer, ConnectOptions())))
+    desk.forget()
+    desk.linkUp()
+    appears(Desk.service, &desk)
+    #expect(invalidated(desk) == [[0x0a]])
+  }
+
+  @Test("C7: a service that is back where it was keeps its subscription, and is told as invalid only as it goes")
+  func cameBack() {
+    var desk = Desk()
+    desk.connectAndSubscribe()
+    desk.forget()
+    goes(&desk)
+    appears(Desk.service, at: Desk.servicePath, &desk)
+    #expect(invalidated(desk) == [[0x0a]])
+    #expect(desk.system.held[desk.centralKey, desk.peer]?.services?.first?.hasSubscription == true)
+  }
+
+  @Test("C7: a service that is new on a link is told with nothing invalid, to those who have looked for services")
+  func new() {
+    var desk = Desk()
+    desk.appear()
+    desk.open()
+    desk.createCentral()
+    desk.say(.central(Desk.central, .connect(desk.peer, ConnectOptions())))
+    desk.linkUp()
+    desk.forget()
+    appears(Self.other, &desk)
+    #expect(invalidated(desk).isEmpty, "this app has not looked yet")
+    discover(&desk)
+    appears(Self.other, at: Desk.devicePath.appending("service0031"), &desk)
+    #expect(invalidated(desk) == [[]])
+  }
+
+  @Test("C7: services that appear while a link is being resolved are not new")
+  func beforeResolution() {
+    var desk = Desk()
+    desk.connectAndSubscribe()
+    desk.linkDown()
+    desk.say(.central(Desk.central, .connect(desk.peer, ConnectOptions())))
+    desk.linkBegins()
+    desk.forget()
+    appears(Self.other, &desk)
+    desk.linkUp()
+    #expect(invalidated(desk).isEmpty)
+  }
+
+  @Test("C7: a service that does not come back is told as invalid when it is given up")
+  func gone() {
+    var desk = Desk()
+    desk.connectAndSubscribe()
+    desk.linkDown()
+    goes(&desk)
+    appears(Self.other, &desk)
+    for _ in 1...3 {
+      desk.say(.central(Desk.central, .connect(desk.peer, ConnectOptions())))
+      desk.linkUp()
+      desk.pass(.seconds(5))
+      desk.linkDown()
+    }
+    desk.say(.central(Desk.central, .connect(desk.peer, ConnectOptions())))
+    desk.linkUp()
+    desk.forget()
+    desk.pass(.seconds(60))
+    #expect(invalidated(desk) == [[0x0a]])
+  }
+}
+
+extension Desk {
+  fileprivate var centralKey: ManagerKey { ManagerKey(app: Self.bundle, role: .central, restoreIdentifier: "central") }
+}
