@@ -100,6 +100,9 @@ final class LockApp: @unchecked Sendable {
     return isWriteAccepted
   }
 
+  /// The battery's charge in percent, or `nil` if it is not measured.
+  var battery: UInt8? { firmware.battery.percent }
+
   /// Whether phones are enrolled now.
   var enrolmentStatus: EnrolmentStatus { firmware.enrolmentStatus }
 
@@ -124,6 +127,7 @@ final class LockApp: @unchecked Sendable {
       if case .doorChanged(let door) = event { reports.doorMoved(door) }
     }
     isHandling = false
+    radio?.tell(battery: firmware.battery.percent)
     // The user is told of nothing before the lock has its radio.
     if radio != nil { tellUser() }
     alarm?.set(firmware.nextDeadline.map { Instant(nanoseconds: $0.milliseconds * 1_000_000) })

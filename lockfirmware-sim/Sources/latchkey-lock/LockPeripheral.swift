@@ -26,6 +26,7 @@ final class LockPeripheral: NSObject, CBPeripheralManagerDelegate, @unchecked Se
   private var reply: CBMutableCharacteristic?
   private var quickCommand: CBMutableCharacteristic?
   private var enrolment: CBMutableCharacteristic?
+  private var standard = StandardServices()
   private var isRestored = false
   private var wasPoweredOn = false
   /// The centrals that are subscribed to offers.
@@ -113,12 +114,13 @@ final class LockPeripheral: NSObject, CBPeripheralManagerDelegate, @unchecked Se
       default: break
       }
     }
+    standard.restore(services)
     isRestored = isWhole
   }
 
   /// Whether every characteristic is published. What a lock of an earlier version published was not.
   private var isWhole: Bool {
-    offer != nil && answer != nil && reply != nil && quickCommand != nil && enrolment != nil
+    offer != nil && answer != nil && reply != nil && quickCommand != nil && enrolment != nil && standard.isWhole
   }
 
   func peripheralManagerDidUpdateState(_ peripheral: CBPeripheralManager) {
@@ -136,6 +138,7 @@ final class LockPeripheral: NSObject, CBPeripheralManagerDelegate, @unchecked Se
       quickCommand = nil
       enrolment = nil
       enrolling = []
+      standard = StandardServices()
       return
     }
     wasPoweredOn = true
@@ -182,6 +185,14 @@ final class LockPeripheral: NSObject, CBPeripheralManagerDelegate, @unchecked Se
     self.quickCommand = quickCommand
     self.enrolment = enrolment
     manager?.add(service)
+    for service in standard.make() { manager?.add(service) }
+  }
+
+  /// Tells those who are subscribed to the battery's level, if it has changed. What the radio can't take now is told with the next
+  /// change; a read has the level of its moment.
+  func tell(battery percent: UInt8?) {
+    guard let level = standard.changedLevel(percent) else { return }
+    _ = manager?.updateValue(Data([percent ?? 0]), for: level, onSubscribedCentrals: nil)
   }
 
   func peripheralManager(_ peripheral: CBPeripheralManager, didAdd service: CBService, error: (any Error)?) {
@@ -250,6 +261,7 @@ final class LockPeripheral: NSObject, CBPeripheralManagerDelegate, @unchecked Se
     switch request.characteristic.uuid {
     case Self.offerUUID: value = app.readOffer(CentralIdentifier(request.central))
     case Self.enrolmentUUID: value = app.enrolmentStatus.encoded
+    case StandardServices.batteryLevelUUID: value = app.battery.map { [$0] }
     default: return peripheral.respond(to: request, withResult: .readNotPermitted)
     }
     guard let value else {
