@@ -264,7 +264,7 @@ let package = Package(
     tests("ChildProcessesTests", ["ChildProcesses", "Threads"]),
     tests("TimekeepingTests", ["Timekeeping", "LatchkeyTime", "Journal", "JournalEvents", "TimeTypes", log]),
     // A private dbus-daemon for tests over a bus.
-    library("BusTesting", ["SystemBus", "ChildProcesses"], path: "Tests/BusTesting"),
+    library("BusTesting", ["SystemBus", "ChildProcesses", "Threads"], path: "Tests/BusTesting"),
     // Processes and threads that tests start.
     library("ProcessTesting", [subprocess, system, "CSystemd", "Threads"], path: "Tests/ProcessTesting"),
     tests("ProcessTestingTests", ["ProcessTesting"]),

@@ -21,6 +21,18 @@ actor AppLinkServerSession {
     var isAttached = false
     /// The user it belongs to, or `nil` until the bus has said.
     var user: UInt32?
+    /// Sent behind the attachment, and delivered when the system has accepted it.
+    var early: [IncomingCall] = []
+    var earlyBytes = 0
+
+    /// Keeps a call, or returns false if there is no room.
+    mutating func keep(_ call: IncomingCall) -> Bool {
+      let size = call.byteCount
+      guard early.count < Flow.earlyLimit, earlyBytes + size <= Flow.earlyByteLimit else { return false }
+      early.append(call)
+      earlyBytes += size
+      return true
+    }
   }
 
   private struct Watcher {
@@ -183,7 +195,8 @@ actor AppLinkServerSession {
       return try attach(call, connection, try AttachCoding.attachment(reader))
     }
     guard connections[connection]?.isAttached == true else {
-      throw BusError(AppLinkError(.notAttached, "an app attaches first, and waits until it is accepted"))
+      if connections[connection]?.keep(call) == true { return }
+      throw Self.notAttached
     }
     if let query = try QueryCoding.query(call.member, reader) {
       try admit(call, from: connection, isReplied: false)
@@ -193,6 +206,9 @@ actor AppLinkServerSession {
     try admit(call, from: connection)
     deliver(.request(connection, request))
   }
+
+  private static let notAttached = BusError(
+    AppLinkError(.notAttached, "an app attaches first, and waits until it is accepted"))
 
   /// Admits a call or cuts the connection off. If only one request of many were refused, the app and the system would
   /// disagree about what holds. So the app has to attach again, and repeat what it wants.
@@ -334,9 +350,9 @@ actor AppLinkServerSession {
       guard session.connections[connection] != nil else { return }
       let claims = session.connections.values.count { !$0.isAttached && $0.user == credentials.userIdentifier }
       guard claims < Self.userClaimLimit else {
-        session.forget(connection)
         let error = AppLinkError(.limitReached, "\(claims) processes of this user wait to be attached; try again")
         session.bus.assumeIsolated { $0.reply(to: call, with: .failure(BusError(error))) }
+        session.forget(connection)
         return
       }
       session.connections[connection]?.user = credentials.userIdentifier
@@ -348,27 +364,31 @@ actor AppLinkServerSession {
     }
   }
 
-  private func forget(_ connection: AppConnection) {
-    guard let gone = connections.removeValue(forKey: connection) else { return }
-    bus.assumeIsolated { $0.unwatch(gone.watch) }
+  @discardableResult
+  private func forget(_ connection: AppConnection) -> Connection? {
+    guard let gone = connections.removeValue(forKey: connection) else { return nil }
+    bus.assumeIsolated { bus in
+      bus.unwatch(gone.watch)
+      for call in gone.early { bus.reply(to: call, with: .failure(Self.notAttached)) }
+    }
+    return gone
   }
 
   private func finishAttach(_ token: AttachToken, _ result: Result<AttachReply, AppLinkError>) {
     switch result {
     case .success(let reply):
+      let early = connections[token.connection]?.early ?? []
       connections[token.connection]?.isAttached = true
+      connections[token.connection]?.early = []
       bus.assumeIsolated { $0.reply(to: token.call, with: .success(AttachCoding.values(reply))) }
+      for call in early { receive(call) }
     case .failure(let error):
-      if let refused = connections.removeValue(forKey: token.connection) {
-        bus.assumeIsolated { $0.unwatch(refused.watch) }
-      }
       bus.assumeIsolated { $0.reply(to: token.call, with: .failure(BusError(error))) }
+      forget(token.connection)
     }
   }
 
   private func detached(_ connection: AppConnection) {
-    guard let gone = connections.removeValue(forKey: connection) else { return }
-    bus.assumeIsolated { $0.unwatch(gone.watch) }
-    if gone.isKnown { deliver(.detached(connection)) }
+    if forget(connection)?.isKnown == true { deliver(.detached(connection)) }
   }
 }

@@ -19,6 +19,11 @@ enum Flow {
   /// The largest message accepted has a megabyte, which is up to 6 MB of values; it is accepted while less than this
   /// limit is waiting.
   static let connectionByteLimit = 4 << 20
+  /// How many requests of a connection are kept until it is accepted as an app's. An app sends one for each manager that it
+  /// has made by then.
+  static let earlyLimit = 32
+  /// The same in bytes, as `Value.byteCount` counts them.
+  static let earlyByteLimit = 64 << 10
   /// How many requests of users may wait in the system, in all. Each has a text of 4 kB at most.
   static let controlLimit = 64
   /// How many clients may watch the status.

@@ -127,7 +127,8 @@ package final class AppSession: AppLinkDelegate, @unchecked Sendable {
       managers[manager.managerIdentifier] = WeakManager(manager: manager)
       switch phase {
       case .attached: create(manager)
-      case .away: break
+      case .away:
+        manager.isKnownToSystem = connection?.createEarly(manager.managerIdentifier, manager.creation) ?? false
       case .refused(let error): deliverState(Self.state(for: error), to: manager)
       case .unusable: deliverState(.unsupported, to: manager)
       }
@@ -168,7 +169,11 @@ package final class AppSession: AppLinkDelegate, @unchecked Sendable {
   func forget(_ identifier: ManagerIdentifier) {
     locked {
       guard managers.removeValue(forKey: identifier) != nil else { return }
-      if case .attached = phase { connection?.send(.destroyManager(identifier)) }
+      switch phase {
+      case .attached: connection?.send(.destroyManager(identifier))
+      case .away: connection?.destroyEarly(identifier)
+      case .refused, .unusable: break
+      }
     }
   }
 
@@ -208,7 +213,7 @@ package final class AppSession: AppLinkDelegate, @unchecked Sendable {
     locked {
       phase = .attached(reply)
       for manager in managers.values.compactMap(\.manager) where !manager.isRejected {
-        if manager.hasHeard { bringBack(manager) } else { create(manager) }
+        if manager.hasHeard { bringBack(manager) } else if !manager.isKnownToSystem { create(manager) }
       }
       if let alert { connection?.send(.showAlert(alert)) }
       for (subject, text) in states {

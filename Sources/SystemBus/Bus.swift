@@ -34,14 +34,17 @@ package actor Bus {
   private nonisolated let thread: BusThread
   private nonisolated let connection: BusConnection
   private nonisolated let hasStarted = Atomic<Bool>(false)
+  /// Empty until the bus has answered the greeting.
+  private nonisolated let givenName = Mutex("")
   private var handlers: BusHandlers?
   private var watches: [NameWatch: Watch] = [:]
   private var watchersOfName: [String: [NameWatch]] = [:]
   private var lastWatch: UInt64 = 0
   private var isOpen = true
 
-  /// This connection's name on the bus, such as `:1.7`.
-  package nonisolated let uniqueName: String
+  /// This connection's name on the bus, such as `:1.7`. Empty before `start` if the connection was made by
+  /// `init(connectingTo:)`.
+  package nonisolated var uniqueName: String { givenName.withLock { $0 } }
   package nonisolated let address: BusAddress
 
   /// The bus's thread. Another actor that returns it runs on that thread too, and reaches this actor with
@@ -58,13 +61,23 @@ package actor Bus {
   {
     self.address = address
     connection = try BusConnection(address: address, name: name, limits: limits)
-    uniqueName = connection.uniqueName
+    let greeted = try connection.greet()
+    thread = try BusThread()
+    givenName.withLock { $0 = greeted }
+  }
+
+  /// Connects, and leaves it to `start` to wait for the bus's answer. Calls that are enqueued before `start` leave
+  /// together with the greeting, so they cost no round trip of their own. `start` then throws what the other
+  /// initializer does.
+  package init(connectingTo address: BusAddress, limits: MessageLimits = MessageLimits()) throws(BusError) {
+    self.address = address
+    connection = try BusConnection(address: address, name: nil, limits: limits)
     thread = try BusThread()
   }
 
   deinit { thread.stop() }
 
-  /// Starts the thread. Called once, before any other use.
+  /// Starts the thread. Called once, before any other use but `enqueue`.
   package nonisolated func start(_ handlers: BusHandlers = BusHandlers()) throws(BusError) {
     connection.handlers = BusConnection.Handlers(
       onCall: { [weak self] call in self?.assumeIsolated { $0.handlers?.onCall($0, call) } },
@@ -74,8 +87,33 @@ package actor Bus {
     // Queued before the thread runs, which at once handles what has arrived so far: the name is owned, and a client
     // may already have called.
     enqueue { $0.handlers = handlers }
+    let isGreeted = givenName.withLock { !$0.isEmpty }
+    let greeted = DispatchSemaphore(value: 0)
+    let outcome = Mutex<Result<Void, BusError>>(.success(()))
+    if !isGreeted {
+      // Behind everything that is to leave with the greeting.
+      enqueue { bus in
+        let result = bus.greet()
+        outcome.withLock { $0 = result }
+        greeted.signal()
+      }
+    }
     try thread.start(connection)
     hasStarted.store(true, ordering: .releasing)
+    guard !isGreeted else { return }
+    greeted.wait()
+    try outcome.withLock { $0 }.get()
+  }
+
+  private func greet() -> Result<Void, BusError> {
+    do throws(BusError) {
+      let name = try connection.greet()
+      givenName.withLock { $0 = name }
+      return .success(())
+    } catch {
+      leave()
+      return .failure(error)
+    }
   }
 
   /// Runs `work` on the bus's thread after everything enqueued before. Work enqueued by one thread runs in its order.
@@ -126,6 +164,14 @@ package actor Bus {
     _ call: MethodCall, timeout: Duration? = nil, completion: @escaping @Sendable (Result<[Value], BusError>) -> Void
   ) {
     connection.call(call, timeout: timeout, completion: completion)
+  }
+
+  /// Calls a method of whoever owns a name, and tells by which unique name it was answered; see
+  /// `call(_:timeout:completion:)`. The answer may be the bus's own, or none (an empty name).
+  package func callOwner(
+    _ call: MethodCall, completion: @escaping @Sendable (String, Result<[Value], BusError>) -> Void
+  ) {
+    connection.call(call, timeout: nil, signedCompletion: completion)
   }
 
   /// Calls a method and returns its results; see `call(_:timeout:completion:)`.

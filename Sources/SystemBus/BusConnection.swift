@@ -6,6 +6,8 @@ import Glibc
 /// first the one that creates it, then its `BusThread`.
 final class BusConnection: @unchecked Sendable {
   typealias Completion = @Sendable (Result<[Value], BusError>) -> Void
+  /// With the unique name of the peer that answered. It is empty if the connection itself gave up.
+  typealias SignedCompletion = @Sendable (String, Result<[Value], BusError>) -> Void
 
   /// What the connection tells its user, on the thread.
   struct Handlers {
@@ -18,8 +20,8 @@ final class BusConnection: @unchecked Sendable {
   private final class PendingCall {
     unowned let connection: BusConnection
     let acceptsFileDescriptors: Bool
-    let completion: Completion
-    init(_ connection: BusConnection, acceptsFileDescriptors: Bool, completion: @escaping Completion) {
+    let completion: SignedCompletion
+    init(_ connection: BusConnection, acceptsFileDescriptors: Bool, completion: @escaping SignedCompletion) {
       self.connection = connection
       self.acceptsFileDescriptors = acceptsFileDescriptors
       self.completion = completion
@@ -39,17 +41,18 @@ final class BusConnection: @unchecked Sendable {
   private var openCalls: [UInt64: OpenCall] = [:]
   private var lastToken: UInt64 = 0
   var handlers: Handlers?
-  let uniqueName: String
+  private let address: BusAddress
 
-  /// Connects and waits for the bus's answer to Hello; then requests `name`.
+  /// Connects. Calls may follow at once: they leave right behind the greeting, in order. `greet` waits for its answer.
+  /// - Parameter name: requested by `greet`.
   init(address: BusAddress, name: String?, limits: MessageLimits) throws(BusError) {
+    self.address = address
     self.limits = limits
     self.name = name
     var bus: OpaquePointer?
     try check(sd_bus_new(&bus), "make a bus connection")
     do {
-      uniqueName = try Self.connect(bus, to: address)
-      if let name { try Self.request(name, bus) }
+      try Self.connect(bus, to: address)
     } catch {
       sd_bus_close_unref(bus)
       throw error
@@ -59,30 +62,35 @@ final class BusConnection: @unchecked Sendable {
 
   deinit { close() }
 
-  private static func connect(_ bus: OpaquePointer?, to address: BusAddress) throws(BusError) -> String {
-    func noBus(_ result: Int32) -> BusError {
-      // A client that is not admitted learns that only from the closed connection.
-      let isRefused = [ENOTCONN, ECONNRESET, EPIPE, EACCES, EPERM].contains(-result)
-      guard !isRefused else {
-        return BusError(
-          name: BusError.Name.noServer,
-          message: "the bus at \(address) does not let user \(geteuid()) in: "
-            + "\(String(cString: strerror(-result))); it must know the user (/etc/passwd), and its policy allow it")
-      }
+  private static func noBus(_ address: BusAddress, _ result: Int32) -> BusError {
+    // A client that is not admitted learns that only from the closed connection.
+    let isRefused = [ENOTCONN, ECONNRESET, EPIPE, EACCES, EPERM].contains(-result)
+    guard !isRefused else {
       return BusError(
         name: BusError.Name.noServer,
-        message: "no bus at \(address): \(String(cString: strerror(-result))); dbus-daemon must run there "
-          + "(DBUS_SYSTEM_BUS_ADDRESS says where the bus is)")
+        message: "the bus at \(address) does not let user \(geteuid()) in: "
+          + "\(String(cString: strerror(-result))); it must know the user (/etc/passwd), and its policy allow it")
     }
+    return BusError(
+      name: BusError.Name.noServer,
+      message: "no bus at \(address): \(String(cString: strerror(-result))); dbus-daemon must run there "
+        + "(DBUS_SYSTEM_BUS_ADDRESS says where the bus is)")
+  }
+
+  private static func connect(_ bus: OpaquePointer?, to address: BusAddress) throws(BusError) {
     var result = sd_bus_set_address(bus, address.text)
     guard result >= 0 else { throw .invalidArguments("'\(address)' is no D-Bus address") }
     try check(sd_bus_set_bus_client(bus, 1), "set up the bus connection")
     result = sd_bus_start(bus)
-    guard result >= 0 else { throw noBus(result) }
+    guard result >= 0 else { throw noBus(address, result) }
+  }
+
+  /// Waits for the bus's answer to the greeting, and requests the name. Returns this connection's unique name.
+  func greet() throws(BusError) -> String {
     var text: UnsafePointer<CChar>?
-    // Waits for the reply to Hello.
-    result = sd_bus_get_unique_name(bus, &text)
-    guard result >= 0, let text else { throw noBus(result < 0 ? result : -ENOTCONN) }
+    let result = sd_bus_get_unique_name(bus, &text)
+    guard result >= 0, let text else { throw Self.noBus(address, result < 0 ? result : -ENOTCONN) }
+    if let name { try Self.request(name, bus) }
     return String(cString: text)
   }
 
@@ -158,7 +166,7 @@ final class BusConnection: @unchecked Sendable {
     sd_bus_flush_close_unref(bus)
     let unanswered = pending.values
     pending = [:]
-    for call in unanswered { call.completion(.failure(.disconnected)) }
+    for call in unanswered { call.completion("", .failure(.disconnected)) }
   }
 
   // MARK: Sending
@@ -166,7 +174,12 @@ final class BusConnection: @unchecked Sendable {
   /// Makes a call. `completion` is called once. Without a timeout, the call waits until it is answered or the callee
   /// is gone.
   func call(_ call: MethodCall, timeout: Duration?, completion: @escaping Completion) {
-    guard let bus else { return completion(.failure(.disconnected)) }
+    self.call(call, timeout: timeout, signedCompletion: { _, result in completion(result) })
+  }
+
+  /// Makes a call, and tells who has answered.
+  func call(_ call: MethodCall, timeout: Duration?, signedCompletion completion: @escaping SignedCompletion) {
+    guard let bus else { return completion("", .failure(.disconnected)) }
     do throws(BusError) {
       let message = try methodCall(call)
       defer { sd_bus_message_unref(message) }
@@ -185,7 +198,7 @@ final class BusConnection: @unchecked Sendable {
       try check(result, "call \(call.interface).\(call.member)")
       pending[ObjectIdentifier(waiting)] = waiting
     } catch {
-      completion(.failure(error))
+      completion("", .failure(error))
     }
   }
 
@@ -299,17 +312,18 @@ final class BusConnection: @unchecked Sendable {
 
   private func finish(_ call: PendingCall, with reply: OpaquePointer) {
     guard pending.removeValue(forKey: ObjectIdentifier(call)) != nil else { return }
+    let sender = sd_bus_message_get_sender(reply).map { String(cString: $0) } ?? ""
     if sd_bus_message_is_method_error(reply, nil) > 0, let error = sd_bus_message_get_error(reply)?.pointee {
       let name = error.name.map { String(cString: $0) } ?? BusError.Name.failed
       let message = error.message.map { String(cString: $0) } ?? ""
-      return call.completion(.failure(BusError(name: name, message: message)))
+      return call.completion(sender, .failure(BusError(name: name, message: message)))
     }
     do throws(BusError) {
       let values = try MessageDecoder.decode(
         reply, limits: limits, acceptsFileDescriptors: call.acceptsFileDescriptors)
-      call.completion(.success(values))
+      call.completion(sender, .success(values))
     } catch {
-      call.completion(.failure(error))
+      call.completion(sender, .failure(error))
     }
   }
 

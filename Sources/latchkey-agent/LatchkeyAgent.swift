@@ -75,9 +75,11 @@ import Timekeeping
       logger.critical("the agent can't start: \(error)")
       throw StartError(description: "\(error)")
     }
+    // Before the question why it was launched, so that what the managers are to be told comes with the answer. They are told
+    // it on the main queue, when this function waits no more.
+    doors.start()
     let restored = ApplicationLaunch.options()?[.bluetoothCentrals] as? [String] ?? []
     logger.record(Recorded.Agent.started, [.centralsToRestore: restored.joined(separator: " ")])
-    doors.start()
     // Tells systemd, if it runs this unit, that the unit is up.
     sd_notify(0, "READY=1")
     // The system holds a manager's delegate weakly, and Dispatch holds only an alarm's handler.

@@ -1,0 +1,366 @@
+import AppLink
+import BusValue
+import DequeModule
+import Logging
+import Synchronization
+import SystemBus
+import TimeTypes
+import Timekeeping
+
+/// How much has been sent to one owner of the system's name.
+private struct Amount {
+  var count: UInt64 = 0
+  var bytes = 0
+}
+
+/// The one connection of an `AppLinkClient`. It lives on the bus's thread.
+actor AppLinkClientSession {
+  private nonisolated let bus: Bus
+  private let logger: Logger
+  private var time: (any TimeSource)?
+  /// Rings when a refused attachment is to be tried again.
+  private var alarm: (any Alarm)?
+  /// The alarm is set, and no new owner has appeared since.
+  private var isAwaitingAlarm = false
+  private weak var delegate: (any AppLinkDelegate)?
+  private var owner: String?
+  private var isAttached = false
+  /// An attachment is under way to whoever owns the name. Its answer says who that is.
+  private var isAskingByName = false
+  /// An attachment is under way.
+  private var isAttaching = false
+  private var isClosed = false
+  private var early = EarlyManagers()
+  /// Grows with each owner, so that a reply of an earlier one can be recognised.
+  private var generation: UInt64 = 0
+  /// How many times in a row the present owner has refused the app.
+  private var refusals = 0
+  /// Accepted from the library, and not sent yet.
+  private var waiting: Deque<Request> = []
+  private var sent = Amount()
+  /// How much of that the system is known to have handled.
+  private var receipted = Amount()
+  /// How much was sent when a receipt was last requested.
+  private var askedFor = Amount()
+  /// The owner while attached, for threads that ask.
+  private nonisolated let attachedOwner = Mutex<String?>(nil)
+
+  nonisolated var unownedExecutor: UnownedSerialExecutor { bus.unownedExecutor }
+
+  init(bus: Bus, logger: Logger, time: (any TimeSource)?, delegate: (any AppLinkDelegate)?) {
+    self.bus = bus
+    self.logger = logger
+    self.time = time
+    self.delegate = delegate
+  }
+
+  /// The greeting to the bus, the question who the system is, and the attachment leave together: what an app is started for
+  /// comes after one round trip.
+  nonisolated func start() throws(BusError) {
+    bus.enqueue { bus in
+      bus.watchOwner(of: AppLinkName.busName) { _, owner in self.assumeIsolated { $0.ownerChanged(owner) } }
+      self.assumeIsolated { $0.attachByName() }
+    }
+    try bus.start(
+      BusHandlers(
+        onSignal: { _, signal in self.assumeIsolated { $0.receive(signal) } },
+        onClose: { _, _ in self.assumeIsolated { $0.busEnded() } }))
+  }
+
+  nonisolated func close() {
+    attachedOwner.withLock { $0 = nil }
+    bus.enqueue { _ in
+      self.assumeIsolated { session in
+        session.sendAllWaiting()
+        session.isClosed = true
+        session.alarm?.set(nil)
+      }
+    }
+    bus.close()
+  }
+
+  nonisolated func send(_ request: Request) {
+    bus.performSoon { _ in self.assumeIsolated { $0.take(request) } }
+  }
+
+  nonisolated func createEarly(_ manager: ManagerIdentifier, _ creation: ManagerCreation) {
+    bus.performSoon { _ in self.assumeIsolated { $0.takeEarly(manager, creation) } }
+  }
+
+  nonisolated func destroyEarly(_ manager: ManagerIdentifier) {
+    bus.performSoon { _ in self.assumeIsolated { $0.endEarly(manager) } }
+  }
+
+  nonisolated func query(_ query: Query) throws(AppLinkError) -> QueryReply {
+    guard let owner = attachedOwner.withLock({ $0 }) else {
+      throw AppLinkError(.unavailable, "this app isn't attached to latchkeyd")
+    }
+    // The answer to a query depends on the requests before it, so they are sent first.
+    bus.performSoon { _ in self.assumeIsolated { $0.sendAllWaiting() } }
+    let call = Self.call(QueryCoding.message(query), to: owner)
+    do throws(BusError) {
+      let reply = try bus.callAndWait(call)
+      return try QueryReply(busValue: reply.first ?? .bool(false))
+    } catch {
+      throw AppLinkError(error)
+    }
+  }
+
+  private static func call(_ message: WireMessage, to owner: String) -> MethodCall {
+    MethodCall(
+      to: owner, path: AppLinkName.path, interface: AppLinkName.appInterface, member: message.name,
+      arguments: message.arguments)
+  }
+
+  private func takeEarly(_ manager: ManagerIdentifier, _ creation: ManagerCreation) {
+    guard !isAttached else { return take(.createManager(manager, creation)) }
+    guard !isClosed else { return }
+    early.add(manager, creation, isAttaching: isAttaching).map(sendEarly)
+  }
+
+  private func endEarly(_ manager: ManagerIdentifier) {
+    if isAttached { take(.destroyManager(manager)) } else { early.end(manager) }
+  }
+
+  /// Sends a request behind an attachment that is under way.
+  private func sendEarly(_ sent: EarlyManagers.Sent) {
+    let call = Self.call(RequestCoding.message(sent.request), to: owner ?? AppLinkName.busName)
+    bus.assumeIsolated { bus in
+      bus.call(call) { result in self.assumeIsolated { $0.earlyAnswered(sent, result) } }
+    }
+  }
+
+  private func earlyAnswered(_ sent: EarlyManagers.Sent, _ result: Result<[Value], BusError>) {
+    var isTaken = true
+    // A system that left before it answered has not taken it either.
+    if case .failure(let error) = result { isTaken = ![.notAttached, .unavailable].contains(AppLinkError(error).code) }
+    if early.answered(sent, isTaken: isTaken, isAttached: isAttached) { take(sent.request) }
+  }
+
+  private func take(_ request: Request) {
+    guard isAttached, !isClosed else { return }
+    waiting.append(request)
+    sendWaiting()
+  }
+
+  /// Sends waiting requests, as far as the system has handled those sent before.
+  private func sendWaiting() {
+    guard let owner, isAttached, !isClosed else { return }
+    while sent.count - receipted.count < Flow.window, sent.bytes - receipted.bytes < Flow.windowBytes,
+      let request = waiting.popFirst()
+    {
+      let call = Self.call(RequestCoding.message(request), to: owner)
+      note(call)
+      let wantsReceipt =
+        sent.count.isMultiple(of: Flow.receiptInterval) || sent.bytes - askedFor.bytes >= Flow.windowBytes / 2
+      if wantsReceipt { askedFor = sent }
+      let (amount, generation) = (sent, generation)
+      bus.assumeIsolated { bus in
+        if wantsReceipt {
+          return bus.call(call) { result in self.assumeIsolated { $0.receipted(amount, generation, result) } }
+        }
+        do throws(BusError) {
+          try bus.callWithoutReply(call)
+        } catch {
+          self.assumeIsolated { $0.noteUnsent(error) }
+        }
+      }
+    }
+  }
+
+  private func note(_ call: MethodCall) {
+    sent.count += 1
+    sent.bytes += call.arguments.byteCount
+  }
+
+  /// The system has handled this much.
+  private func receipted(_ amount: Amount, _ generation: UInt64, _ result: Result<[Value], BusError>) {
+    guard generation == self.generation else { return }
+    if case .failure(let error) = result {
+      noteUnsent(error)
+      // The system has cut this app off, so the app attaches again and repeats what it holds.
+      if [.notAttached, .limitReached].contains(AppLinkError(error).code) { return attachAnew() }
+    }
+    if amount.count > receipted.count { receipted = amount }
+    sendWaiting()
+  }
+
+  /// Sends every waiting request, each after the system has handled the one before. Blocks the bus's thread.
+  private func sendAllWaiting() {
+    guard let owner, isAttached, !isClosed else { return }
+    while let request = waiting.popFirst() {
+      let call = Self.call(RequestCoding.message(request), to: owner)
+      note(call)
+      do throws(BusError) {
+        _ = try bus.callAndWait(call)
+        (receipted, askedFor) = (sent, sent)
+      } catch {
+        noteUnsent(error)
+      }
+    }
+  }
+
+  private func noteUnsent(_ error: BusError) {
+    logger.error("a request was not sent", metadata: ["error": "\(error)"])
+  }
+
+  // MARK: The system comes and goes
+
+  private func ownerChanged(_ newOwner: String?) {
+    detach()
+    owner = newOwner
+    refusals = 0
+    // The answer to the first attachment says whether the present owner has it.
+    if !isAskingByName { attach() }
+  }
+
+  /// The first attachment goes to whoever owns the name, without waiting to be told who that is.
+  private func attachByName() {
+    guard let attachment = delegate?.attachment else { return }
+    isAskingByName = true
+    isAttaching = true
+    let call = Self.call(AttachCoding.message(attachment), to: AppLinkName.busName)
+    bus.assumeIsolated { bus in
+      bus.callOwner(call) { sender, result in self.assumeIsolated { $0.finishAttachByName(sender, result) } }
+    }
+    early.begin().forEach(sendEarly)
+  }
+
+  /// The bus has told by now who owned the name when the call came to it: it was asked before, and reports changes in order.
+  private func finishAttachByName(_ sender: String, _ result: Result<[Value], BusError>) {
+    isAskingByName = false
+    isAttaching = false
+    guard owner != nil, !isClosed else { return }
+    if sender == owner { return finishAttach(result, generation) }
+    if sender == BusName.bus, case .failure(let error) = result, !Self.saysThatNobodyAnswers(error) {
+      // The bus itself does not let the app speak to the system.
+      return finishAttach(result, generation)
+    }
+    // Another system owns the name now.
+    attach()
+  }
+
+  private func attach() {
+    guard let owner, !isClosed, !isAttached, let attachment = delegate?.attachment else { return }
+    isAttaching = true
+    let generation = generation
+    let call = Self.call(AttachCoding.message(attachment), to: owner)
+    bus.assumeIsolated { bus in
+      bus.call(call) { result in self.assumeIsolated { $0.finishAttach(result, generation) } }
+    }
+    early.begin().forEach(sendEarly)
+  }
+
+  /// An owner that has left has not refused the app. Its successor is awaited.
+  private static func saysThatNobodyAnswers(_ error: BusError) -> Bool {
+    [
+      BusError.Name.noReply, BusError.Name.serviceUnknown, BusError.Name.nameHasNoOwner, BusError.Name.disconnected,
+    ].contains(error.name)
+  }
+
+  private func finishAttach(_ result: Result<[Value], BusError>, _ generation: UInt64) {
+    guard generation == self.generation, !isClosed else { return }
+    isAttaching = false
+    do throws(BusError) {
+      let reply = try AttachCoding.reply(try result.get())
+      isAttached = true
+      refusals = 0
+      attachedOwner.withLock { [owner] in $0 = owner }
+      for request in early.attached() { take(request) }
+      delegate?.linkDidAttach(reply)
+    } catch {
+      guard !Self.saysThatNobodyAnswers(error) else { return }
+      refused(AppLinkError(error))
+    }
+  }
+
+  /// Handles a refusal. If the system could not verify the app in time, or has no room now, that may pass. If
+  /// something is wrong with the app itself or its installation, only another system can accept it.
+  private func refused(_ refusal: AppLinkError) {
+    refusals += 1
+    let mayPass: Bool =
+      switch refusal.code {
+      case .wrongVersion, .unknownApp, .invalidArguments: false
+      case .notThatApp, .notAttached, .alreadyAttached, .limitReached, .notFound, .unavailable: true
+      }
+    if !mayPass || refusals == Self.refusalsUntilTold {
+      logger.error("the system refuses this app", metadata: ["error": "\(refusal)"])
+      early.forgetAll()
+      delegate?.linkWasRefused(refusal)
+    }
+    if mayPass { attachAgain(after: Self.pause(refusals)) }
+  }
+
+  /// A new owner of the name is asked at once, which cancels this.
+  private func attachAgain(after pause: Duration) {
+    do {
+      let time = try time ?? ProcessClock.fromEnvironment()
+      self.time = time
+      let alarm =
+        alarm
+        ?? time.makeAlarm { [weak self] in
+          guard let self else { return }
+          bus.enqueue { _ in self.assumeIsolated { $0.alarmRings() } }
+        }
+      self.alarm = alarm
+      isAwaitingAlarm = true
+      alarm.set(time.now + pause)
+    } catch {
+      logger.error("the request is not repeated, because there is no clock", metadata: ["error": "\(error)"])
+    }
+  }
+
+  private func alarmRings() {
+    guard isAwaitingAlarm else { return }
+    isAwaitingAlarm = false
+    attach()
+  }
+
+  /// The app is not told of a refusal that passes within this many attempts.
+  private static let refusalsUntilTold = 3
+
+  /// 0.25, 0.5, 1 … 32 s.
+  private static func pause(_ refusals: Int) -> Duration { .milliseconds(250 << min(max(refusals, 1) - 1, 7)) }
+
+  private func attachAnew() {
+    let owner = owner
+    detach()
+    self.owner = owner
+    attach()
+  }
+
+  private func detach() {
+    generation += 1
+    alarm?.set(nil)
+    isAwaitingAlarm = false
+    isAttaching = isAskingByName
+    owner = nil
+    // The library repeats what still matters when the system is back.
+    waiting = []
+    (sent, receipted, askedFor) = (Amount(), Amount(), Amount())
+    attachedOwner.withLock { $0 = nil }
+    guard isAttached else { return }
+    isAttached = false
+    early.forgetAll()
+    if !isClosed { delegate?.linkDidDetach() }
+  }
+
+  private func busEnded() {
+    guard !isClosed else { return }
+    logger.error("the bus has ended")
+    detach()
+    isClosed = true
+  }
+
+  private func receive(_ signal: IncomingSignal) {
+    guard isAttached, !isClosed, signal.sender == owner, signal.path == AppLinkName.path,
+      signal.interface == AppLinkName.appInterface
+    else { return signal.arguments.closeDescriptors() }
+    do throws(BusError) {
+      delegate?.linkDidReceive(try EventCoding.event(signal.member, signal.arguments))
+    } catch {
+      logger.error(
+        "an event of the system's is malformed", metadata: ["event": "\(signal.member)", "error": "\(error)"])
+    }
+  }
+}
