@@ -123,6 +123,7 @@ bench: dependencies
 	"$$($(SWIFT) build -c release --show-bin-path)/latchkey-bench" | tee Benchmarks/results/latest.md
 
 bench-check: dependencies
+	$(SWIFT) build -c release --product latchkey-agent
 	$(SWIFT) build -c release --product latchkey-bench
 	"$$($(SWIFT) build -c release --show-bin-path)/latchkey-bench" --baseline Benchmarks/baseline.json $(BENCH_ARGUMENTS)
 

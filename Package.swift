@@ -222,7 +222,7 @@ let package = Package(
       [
         "Stories", "Worlds", "Journal", "JournalEvents", "TimeTypes", "AppLinkBus", "CoreBluetooth",
         "CoreBluetoothTestKit", "LatchkeyDaemon", "BluetoothSystem", "AppLink", "BlueZ", "BlueZModel", "BusValue",
-        "BluetoothTypes", "ArrivalTimes", arguments,
+        "BluetoothTypes", "ChildProcesses", "LockCryptography", "ArrivalTimes", arguments, log,
       ],
       path: "Benchmarks/latchkey-bench"),
     // How long thousands of simulated arrivals take.

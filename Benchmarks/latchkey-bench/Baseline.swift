@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import Worlds
 
 /// A ratio: a figure that is nearly the same on every machine.
 struct Figure: Sendable, Codable {
@@ -56,10 +57,19 @@ struct Baseline: Sendable, Codable {
   }
 }
 
-/// What is compared for `make bench-check`: ratios of times of this thread's processor, taken side by side. The least of
-/// many short times is used, so that a busy machine changes little.
+/// What is compared for `make bench-check`: ratios of processor times and of page faults, taken side by side. The least of
+/// many is used, so that a busy machine changes little.
 enum Ratios {
-  static func measure(progress: (String) -> Void) -> [Figure] {
+  static func measure(executables: Executables, progress: (String) -> Void) throws -> [Figure] {
+    let starts = try AppStart.measure(41, executables: executables, progress: progress)
+    return decisions(progress) + [
+      Figure("the agent's start to its first event, dbus-send's = 1", starts.agent.seconds / starts.least.seconds),
+      Figure(
+        "page faults of that, dbus-send's = 1", Double(starts.agent.pageFaults) / Double(starts.least.pageFaults)),
+    ]
+  }
+
+  private static func decisions(_ progress: (String) -> Void) -> [Figure] {
     progress("events with 1, 1,000 and 10,000 requests held")
     var holders = [1, 1000, 10_000].map { HeldRequests(holding: $0) }
     var least = holders.map { _ in Double.infinity }

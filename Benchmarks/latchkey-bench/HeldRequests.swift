@@ -5,6 +5,7 @@ import BluetoothTypes
 import BusValue
 import Foundation
 import Glibc
+import LatchkeyDaemon
 import TimeTypes
 import Worlds
 
@@ -12,7 +13,12 @@ import Worlds
 /// request, the time from the start to the app's restoration, and what single events cost after that.
 struct HeldRequests {
   struct Figures {
+    /// From the opening of the store to the records in it.
+    var reading: Double
+    /// From there to the app's restoration.
     var seconds: Double
+    /// Both, of the processor.
+    var processorSeconds: Double
     var bytesPerRequest: Double
     var restored: Int
   }
@@ -29,16 +35,43 @@ struct HeldRequests {
 
   /// Starts with this many requests, for devices that are bonded and away, and restores the app.
   static func measure(_ count: Int) throws -> Figures {
-    let stored = records(count)
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("latchkey-bench-\(UUID())").path
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    try fill(folder, count)
     let before = try ProcessFigures(pid: getpid()).residentKiB
+    let begin = processorSeconds()
+    var stored = StoredState()
+    let reading = try ContinuousClock().measure {
+      let stateFolder = try StateFolder(path: folder, machine: "bench")
+      let store = try Store(stateFolder)
+      stored = try store.load()
+      store.close()
+      withExtendedLifetime(stateFolder) {}
+    }
     var holder: HeldRequests?
     let took = ContinuousClock().measure { holder = HeldRequests(stored, count) }
+    let processorSeconds = processorSeconds() - begin
     let after = try ProcessFigures(pid: getpid()).residentKiB
     return withExtendedLifetime(holder) {
       Figures(
-        seconds: Double(took.components.seconds) + Double(took.components.attoseconds) / 1e18,
+        reading: reading / .seconds(1), seconds: took / .seconds(1), processorSeconds: processorSeconds,
         bytesPerRequest: Double(after - before) * 1024 / Double(count), restored: holder?.restored ?? 0)
     }
+  }
+
+  private static func fill(_ folder: String, _ count: Int) throws {
+    let stateFolder = try StateFolder(path: folder, machine: "bench")
+    let store = try Store(stateFolder)
+    try store.write(records(count).records.values.map { .put($0) })
+    store.close()
+    // The folder must be unlocked before it is taken again.
+    withExtendedLifetime(stateFolder) {}
+  }
+
+  private static func processorSeconds() -> Double {
+    var time = timespec()
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
+    return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
   }
 
   /// Starts with this many requests.
@@ -81,10 +114,12 @@ struct HeldRequests {
   /// Carries out an event, and the answers to what it asks of bluetoothd and of the app.
   private mutating func carryOut(_ event: BluetoothSystem.Event) {
     var open = [event]
-    while !open.isEmpty {
+    var next = 0
+    while next < open.count {
+      defer { next += 1 }
       // As latchkeyd does: a turn that could not be written is undone.
       let before = system
-      for effect in system.handle(open.removeFirst(), at: now) {
+      for effect in system.handle(open[next], at: now) {
         switch effect {
         case .bluez(.call(let call, _, _)): open.append(.daemon(.reply(call, .success(.none))))
         case .event(let event, _):

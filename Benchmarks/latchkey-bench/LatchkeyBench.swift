@@ -51,7 +51,9 @@ import Worlds
     if let held {
       let figures = try HeldRequests.measure(held)
       return print(
-        "| \(held) | \(figures.restored) | \(Self.number(figures.seconds * 1000)) ms "
+        "| \(held) | \(figures.restored) | \(Self.number(figures.reading * 1000)) ms "
+          + "| \(Self.number(figures.seconds * 1000)) ms "
+          + "| \(Self.number(figures.processorSeconds * 1000)) ms "
           + "| \(Self.number(figures.bytesPerRequest / 1024)) KiB |")
     }
     let executables = try Executables(folder: try Executables.ownFolder())
@@ -105,7 +107,9 @@ import Worlds
   }
 
   private func compare(with path: String) throws {
-    let figures = Ratios.measure { FileHandle.standardError.write(Data(($0 + "\n").utf8)) }
+    let figures = try Ratios.measure(executables: try Executables(folder: try Executables.ownFolder())) {
+      FileHandle.standardError.write(Data(($0 + "\n").utf8))
+    }
     if record {
       return try Baseline(machine: Self.machine(), date: Self.date(), figures: figures).write(path)
     }

@@ -2,7 +2,7 @@ import BluetoothTypes
 import BusValue
 
 /// A controller (BlueZ, doc/org.bluez.Adapter.rst).
-package struct Adapter1: InterfaceTable {
+package final class Adapter1: InterfaceTable {
   package static let interface = InterfaceName.adapter
   package static let table = Adapter1()
 
@@ -42,7 +42,7 @@ package struct PowerState: RawRepresentable, Sendable, Hashable {
 }
 
 /// A controller's advertisements (doc/org.bluez.LEAdvertisingManager.rst).
-package struct LEAdvertisingManager1: InterfaceTable {
+package final class LEAdvertisingManager1: InterfaceTable {
   package static let interface = InterfaceName.advertisingManager
   package static let table = LEAdvertisingManager1()
 
@@ -55,7 +55,7 @@ package struct LEAdvertisingManager1: InterfaceTable {
 }
 
 /// A controller's monitors (doc/org.bluez.AdvertisementMonitorManager.rst).
-package struct AdvertisementMonitorManager1: InterfaceTable {
+package final class AdvertisementMonitorManager1: InterfaceTable {
   package static let interface = InterfaceName.advertisementMonitorManager
   package static let table = AdvertisementMonitorManager1()
 
@@ -64,7 +64,7 @@ package struct AdvertisementMonitorManager1: InterfaceTable {
 }
 
 /// A controller's media functions (doc/org.bluez.Media.rst).
-package struct Media1: InterfaceTable {
+package final class Media1: InterfaceTable {
   package static let interface = InterfaceName.media
   package static let table = Media1()
 
@@ -72,7 +72,7 @@ package struct Media1: InterfaceTable {
 }
 
 /// A controller's access to a SIM card.
-package struct SimAccess1: InterfaceTable {
+package final class SimAccess1: InterfaceTable {
   package static let interface = InterfaceName.simAccess
   package static let table = SimAccess1()
 

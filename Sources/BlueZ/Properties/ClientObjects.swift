@@ -2,7 +2,7 @@ import BluetoothTypes
 import BusValue
 
 /// A client's advertisement (BlueZ, doc/org.bluez.LEAdvertisement.rst).
-package struct LEAdvertisement1: InterfaceTable {
+package final class LEAdvertisement1: InterfaceTable {
   package static let interface = InterfaceName.advertisement
   package static let table = LEAdvertisement1()
 
@@ -27,7 +27,7 @@ package struct LEAdvertisement1: InterfaceTable {
 }
 
 /// A client's rule for the advertisements it wants to hear of (doc/org.bluez.AdvertisementMonitor.rst).
-package struct AdvertisementMonitor1: InterfaceTable {
+package final class AdvertisementMonitor1: InterfaceTable {
   package static let interface = InterfaceName.advertisementMonitor
   package static let table = AdvertisementMonitor1()
 

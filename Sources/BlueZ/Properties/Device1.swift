@@ -2,7 +2,7 @@ import BluetoothTypes
 import BusValue
 
 /// A device that an adapter knows (BlueZ, doc/org.bluez.Device.rst).
-package struct Device1: InterfaceTable {
+package final class Device1: InterfaceTable {
   package static let interface = InterfaceName.device
   package static let table = Device1()
 
@@ -44,7 +44,7 @@ extension PropertyValues<Device1> {
 }
 
 /// A device's battery (doc/org.bluez.Battery.rst).
-package struct Battery1: InterfaceTable {
+package final class Battery1: InterfaceTable {
   package static let interface = InterfaceName.battery
   package static let table = Battery1()
 

@@ -2,7 +2,7 @@ import BluetoothTypes
 import BusValue
 
 /// A service of a peer or of an application (BlueZ, doc/org.bluez.GattService.rst).
-package struct GattService1: InterfaceTable {
+package final class GattService1: InterfaceTable {
   package static let interface = InterfaceName.gattService
   package static let table = GattService1()
 
@@ -14,7 +14,7 @@ package struct GattService1: InterfaceTable {
 }
 
 /// A characteristic (doc/org.bluez.GattCharacteristic.rst).
-package struct GattCharacteristic1: InterfaceTable {
+package final class GattCharacteristic1: InterfaceTable {
   package static let interface = InterfaceName.gattCharacteristic
   package static let table = GattCharacteristic1()
 
@@ -31,7 +31,7 @@ package struct GattCharacteristic1: InterfaceTable {
 }
 
 /// A descriptor (doc/org.bluez.GattDescriptor.rst).
-package struct GattDescriptor1: InterfaceTable {
+package final class GattDescriptor1: InterfaceTable {
   package static let interface = InterfaceName.gattDescriptor
   package static let table = GattDescriptor1()
 
@@ -44,7 +44,7 @@ package struct GattDescriptor1: InterfaceTable {
 }
 
 /// A client's request for devices that have certain services (doc/org.bluez.GattProfile.rst).
-package struct GattProfile1: InterfaceTable {
+package final class GattProfile1: InterfaceTable {
   package static let interface = InterfaceName.gattProfile
   package static let table = GattProfile1()
 

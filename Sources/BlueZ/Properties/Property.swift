@@ -45,7 +45,8 @@ package struct PropertyKind<Typed: Sendable>: Sendable {
   let write: @Sendable (Typed) -> Value
 }
 
-/// The properties of one kind of object, as a struct whose stored members are `Property`s.
+/// The properties of one kind of object, whose stored members are `Property`s. It is a class where a start reads thousands of
+/// objects with it: a struct's members would be copied for each property.
 package protocol PropertyTable: Sendable {
   static var table: Self { get }
 }

@@ -10,8 +10,7 @@ extension BluetoothSystem {
   mutating func reconcileConnections() {
     guard bluez.state == .poweredOn else { return }
     judgeConnections()
-    giveUpConnects()
-    judgeConnections()
+    if giveUpConnects() { judgeConnections() }
     armBonded()
     let unbonded = connectUnbonded()
     reconcileDiscovery(needed: unbonded || pairing.wish?.isSearching == true)
@@ -87,13 +86,16 @@ extension BluetoothSystem {
     call(device.path, .disconnect, for: .ignored)
   }
 
-  /// Gives up `Connect` calls that bluetoothd has forgotten.
-  private mutating func giveUpConnects() {
+  /// Gives up `Connect` calls that bluetoothd has forgotten. Returns whether there were any.
+  private mutating func giveUpConnects() -> Bool {
+    var isAnyLate = false
     for peer in connections.connecting.sorted() where attempts[peer]?.hasTimedOut(at: now) == true {
+      isAnyLate = true
       calls.forget(.connect(peer))
       if let device = bluez.device(peer) { call(device.path, .disconnect, for: .ignored) }
       connectCompleted(peer, .failure(.failed("no answer")))
     }
+    return isAnyLate
   }
 
   /// A scan has seen the device, so this is the moment to connect.

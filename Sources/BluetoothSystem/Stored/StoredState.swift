@@ -45,6 +45,6 @@ package struct StoreKey: Sendable, Hashable, Comparable {
     self.name = name
   }
   package static func < (left: Self, right: Self) -> Bool {
-    (left.kind.rawValue, left.name) < (right.kind.rawValue, right.name)
+    left.kind == right.kind ? left.name < right.name : left.kind.rawValue < right.kind.rawValue
   }
 }
