@@ -192,9 +192,11 @@ package struct LockScript<Cryptography: ScriptCryptography> {
       sessions[index] = nil
     }
     waiting = []
-    var memory = store.memory
+    // The old store keeps nothing of it: while two share it, the first byte that is programmed copies it all.
+    var memory = MemoryFlash(pageCount: 0, pageByteCount: 0)
+    store.withMemory { swap(&$0, &memory) }
     memory.revive()
-    do throws(FlashStoreError) { store = try FlashStore(memory) } catch {
+    do throws(FlashStoreError) { store = try FlashStore(consume memory) } catch {
       violationCount += 1
       return
     }

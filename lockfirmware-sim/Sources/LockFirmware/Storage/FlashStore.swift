@@ -59,22 +59,24 @@ package struct FlashStore<Memory: Flash> {
 
   /// Reads what is there. A new memory is empty.
   package init(_ memory: Memory) throws(FlashStoreError) {
+    // Nothing reads the argument once it is ours, so that memory that is an array is not copied when it is first programmed.
+    let (pageCount, pageByteCount) = (memory.pageCount, memory.pageByteCount)
     self.memory = memory
-    guard memory.pageCount >= 3,
-      memory.pageByteCount >= Self.headerByteCount + 2 * (Self.frameByteCount + LockRecord.byteCount)
+    guard pageCount >= 3,
+      pageByteCount >= Self.headerByteCount + 2 * (Self.frameByteCount + LockRecord.byteCount)
     else { throw .tooSmall }
-    for index in 0..<memory.pageCount {
+    for index in 0..<pageCount {
       guard let number = pageNumber(index) else { continue }
       let place = pages.firstIndex { $0.number > number } ?? pages.count
       pages.insert(Page(index: index, number: number, end: Self.headerByteCount), at: place)
     }
     for position in pages.indices { scan(position) }
     // A page whose beginning or erasing was cut off counts for nothing. One is always kept erased.
-    for index in 0..<memory.pageCount where !pages.contains(where: { $0.index == index }) && !isBlank(index) {
+    for index in 0..<pageCount where !pages.contains(where: { $0.index == index }) && !isBlank(index) {
       try erase(index)
     }
     if pages.isEmpty { try begin(page: 0, number: 1) }
-    while pages.count >= memory.pageCount { try dropOldest() }
+    while pages.count >= pageCount { try dropOldest() }
   }
 
   /// A value, or `nil` if it was never set.
