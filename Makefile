@@ -1,5 +1,6 @@
 # make demo   installs missing dependencies, builds in release mode, and runs the main scenario.
 # make test   lint, build, every test: what CI runs.
+# make explore       carries out every order of seven events of a small world (EVENTS=n: of n events).
 # make soak SEEDS=n  carries out random schedules of calls, deaths and faults in release mode; docs/schedules.md.
 # make fuzz SECONDS=n  gives mutated bytes to everything that reads from the air or from the lock's flash, with libFuzzer.
 # make test-outside  builds a package that depends on the products, as an app's own package does; minutes.
@@ -41,7 +42,7 @@ BENCH_ARGUMENTS ?=
 # The time limit of the tests: ten times what they need.
 TEST_LIMIT_SECONDS ?= 1800
 
-.PHONY: demo test soak fuzz test-systemd vm test-air test-vm test-warp bench bench-check deb test-deb lint clean
+.PHONY: demo test soak explore fuzz test-systemd vm test-air test-vm test-warp bench bench-check deb test-deb lint clean
 .PHONY: firmware docs test-outside bench-vm test-bluez test-doctor test-pairing test-power-cut test-disk-cut dependencies test-dependencies package-dependencies
 
 demo: dependencies
@@ -56,12 +57,19 @@ test: test-dependencies lint
 	$(SWIFT) build --build-tests
 	scripts/check-products "$$($(SWIFT) build --show-bin-path)"
 	$(MAKE) soak SEEDS=250
+	$(MAKE) explore EVENTS=3
 	scripts/run-tests $(TEST_LIMIT_SECONDS) $(SWIFT) test --skip-build
 
 # At least so many seeds, and as many as those seconds hold.
 soak: dependencies
 	$(SWIFT) build -c release --product schedule-soak
 	"$$($(SWIFT) build -c release --show-bin-path)/schedule-soak" --seeds $(SEEDS) --seconds $(SECONDS_AT_LEAST) $(SOAK_ARGUMENTS)
+
+# Every order of so many events of a small world.
+EVENTS ?= 7
+explore: dependencies
+	$(SWIFT) build -c release --product schedule-soak
+	"$$($(SWIFT) build -c release --show-bin-path)/schedule-soak" --exhaustive $(EVENTS)
 
 fuzz:
 	scripts/fuzz $(or $(SECONDS),$(error fuzz: SECONDS=n is missing))

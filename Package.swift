@@ -302,7 +302,8 @@ let package = Package(
     library(
       "ScheduleTesting",
       [
-        "AppLink", "BlueZ", "BlueZModel", "BluetoothSystem", "BluetoothTypes", "Radio", "RandomTesting", "TimeTypes",
+        "AppLink", "BlueZ", "BlueZModel", "BluetoothSystem", "BluetoothTypes", "BusValue", "Radio", "RandomTesting",
+        "TimeTypes",
       ], path: "Tests/ScheduleTesting"),
     program("schedule-soak", ["ScheduleTesting", arguments], path: "Tests/Support/schedule-soak"),
     tests("ScheduleTests", ["ScheduleTesting", "ProcessTesting"]),

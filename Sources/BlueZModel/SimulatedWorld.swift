@@ -40,6 +40,8 @@ package struct SimulatedWorld: Sendable {
   private var radio: Radio
   private let seed: UInt64
   private var machines: [String: BlueZModel] = [:]
+  /// When the next thing happens by itself on each machine. It is looked up more often than it changes.
+  private var deadlines: [String: Instant] = [:]
   private var links: [LinkIdentifier: WorldLink] = [:]
   private var outputs: [Output] = []
   private var pending: [Step] = []
@@ -100,13 +102,10 @@ package struct SimulatedWorld: Sendable {
 
   /// When the next thing happens by itself, or `nil` while nothing can.
   package var nextDeadline: Instant? {
-    let deadlines = machines.values.map(\.nextDeadline) + walks.values.map(\.ends)
-    return deadlines.reduce(radio.nextDeadline) { earliest, deadline in
-      switch (earliest, deadline) {
-      case (let a?, let b?): min(a, b)
-      case (let a, let b): a ?? b
-      }
-    }
+    var earliest = radio.nextDeadline
+    for deadline in deadlines.values { earliest = earliest.map { min($0, deadline) } ?? deadline }
+    for walk in walks.values { earliest = earliest.map { min($0, walk.ends) } ?? walk.ends }
+    return earliest
   }
 
   package var machineNames: [String] { machines.keys.sorted() }
@@ -143,6 +142,7 @@ package struct SimulatedWorld: Sendable {
   /// Sets which of bluetoothd's known bugs are simulated, for tests.
   package mutating func setQuirks(_ quirks: BlueZConfiguration.Quirks, of machine: String) {
     machines[machine]?.setQuirks(quirks)
+    deadlines[machine] = machines[machine]?.nextDeadline
   }
 
   // MARK: The loop
@@ -163,7 +163,7 @@ package struct SimulatedWorld: Sendable {
     }
     if let due = radio.nextDeadline, due <= instant { pending.append(.radio(.timePassed)) }
     for name in machineNames {
-      if let due = machines[name]?.nextDeadline, due <= instant { pending.append(.model(name, .timePassed)) }
+      if let due = deadlines[name], due <= instant { pending.append(.model(name, .timePassed)) }
     }
     drain(at: instant)
   }
@@ -186,6 +186,7 @@ package struct SimulatedWorld: Sendable {
         if case .setPower(_, false) = input { forgetLinksThatBothLost() }
       case .model(let name, let event):
         for effect in machines[name]?.handle(event, at: now) ?? [] { take(effect, of: name, at: now) }
+        deadlines[name] = machines[name]?.nextDeadline
       }
     }
     pending = []
@@ -300,6 +301,7 @@ package struct SimulatedWorld: Sendable {
     case .boot: pending.append(.model(name, .control(.boot)))
     case .remember(_, let devices):
       if let reason = machines[name]?.remember(devices) { outputs.append(.refused("\(name): \(reason)")) }
+      deadlines[name] = machines[name]?.nextDeadline
     case .hear(_, let input):
       guard let event = badInput(input, at: name) else {
         outputs.append(.refused("\(name) has no link to hear that on"))

@@ -1,6 +1,12 @@
 import AppLink
 import BluetoothSystem
 
+/// How many links there were between two machines. Only which of two is more matters.
+struct LinkNumber: Sendable, Hashable, Comparable {
+  var value = 0
+  static func < (left: Self, right: Self) -> Bool { left.value < right.value }
+}
+
 /// What apps have been promised, in the plainest terms: what each manager has asked for, what it was told, and which
 /// links there were. It listens to the requests and the events, and complains about an event that breaks a promise.
 struct Reference: Sendable {
@@ -15,7 +21,7 @@ struct Reference: Sendable {
     /// Asked for again while connected.
     var askedAgain: Set<PeerIdentifier> = []
     /// How many links there had been when the app was last told that the link is gone.
-    var linksWhenLost: [PeerIdentifier: Int] = [:]
+    var linksWhenLost: [PeerIdentifier: LinkNumber] = [:]
     var scan: ScanRequest?
     /// What the scan has found since it was asked for.
     var found: Set<PeerIdentifier> = []
@@ -35,7 +41,7 @@ struct Reference: Sendable {
   /// Apps whose process the user or a schedule wants to end.
   private var endWanted: Set<String> = []
   /// Links between two machines, the central's first: how many there were, and how many there are.
-  private var links: [[String]: (were: Int, are: Int)] = [:]
+  private var links: [[String]: (were: LinkNumber, are: Int)] = [:]
   private(set) var complaints: [String] = []
 
   init(_ cast: Cast) { self.cast = cast }
@@ -49,12 +55,12 @@ struct Reference: Sendable {
   // MARK: Links
 
   mutating func linkUp(_ central: String, _ peripheral: String) {
-    links[[central, peripheral], default: (0, 0)].were += 1
-    links[[central, peripheral], default: (0, 0)].are += 1
+    links[[central, peripheral], default: (LinkNumber(), 0)].were.value += 1
+    links[[central, peripheral], default: (LinkNumber(), 0)].are += 1
   }
 
   mutating func linkDown(_ central: String, _ peripheral: String) {
-    links[[central, peripheral], default: (0, 0)].are -= 1
+    links[[central, peripheral], default: (LinkNumber(), 0)].are -= 1
   }
 
   // MARK: What apps ask
@@ -132,12 +138,12 @@ struct Reference: Sendable {
       }
     case .connected(let snapshot):
       let peer = snapshot.identifier
-      let link = links[[machine, target.map(cast.machine) ?? ""]] ?? (0, 0)
+      let link = links[[machine, target.map(cast.machine) ?? ""]] ?? (LinkNumber(), 0)
       if !book.held.contains(peer) {
         complain(caller, "told of a connection that it does not ask for")
       } else if book.connected.contains(peer), !book.askedAgain.contains(peer) {
         complain(caller, "told twice of a connection")
-      } else if link.are == 0, link.were <= book.linksWhenLost[peer] ?? 0 {
+      } else if link.are == 0, link.were <= book.linksWhenLost[peer] ?? LinkNumber() {
         complain(caller, "told of a connection to \(target?.rawValue ?? "?") that there was not")
       }
       book.askedAgain.remove(peer)
@@ -149,7 +155,7 @@ struct Reference: Sendable {
       book.cancelled.remove(peer)
       book.askedAgain.remove(peer)
       if book.connected.remove(peer) != nil, !isReconnecting { book.held.remove(peer) }
-      book.linksWhenLost[peer] = links[[machine, target.map(cast.machine) ?? ""]]?.were ?? 0
+      book.linksWhenLost[peer] = links[[machine, target.map(cast.machine) ?? ""]]?.were ?? LinkNumber()
     case .failedToConnect(let peer, _):
       book.held.remove(peer)
       if books.contains(where: {

@@ -10,7 +10,6 @@ import TimeTypes
 /// Schedules are carried out on it. It is a value: a copy goes on independently.
 package struct Street: Sendable {
   struct Machine: Sendable {
-    var system: BluetoothSystem
     var stored = StoredState()
     var apps: [String: ModelApp] = [:]
     var client: ClientIdentifier
@@ -35,6 +34,10 @@ package struct Street: Sendable {
   package let cast: Cast
   var world: SimulatedWorld
   var machines: [String: Machine] = [:]
+  /// Apart from the machines, because they are large and machines are often copied.
+  var systems: [String: BluetoothSystem] = [:]
+  /// When the next thing happens by itself in each system.
+  private var deadlines: [String: Instant] = [:]
   var reference: Reference
   var now = Instant.zero
   var open: [Work] = []
@@ -61,9 +64,8 @@ package struct Street: Sendable {
     let machineNames = cast.machines
     for (place, name) in machineNames.enumerated() {
       let actors = cast.actors.filter { $0.machine == name }
-      machines[name] = Machine(
-        system: BluetoothSystem(apps: actors.map(\.declaration), stored: StoredState(), seed: seed),
-        client: ClientIdentifier(":\(name).1"))
+      systems[name] = BluetoothSystem(apps: actors.map(\.declaration), stored: StoredState(), seed: seed)
+      machines[name] = Machine(client: ClientIdentifier(":\(name).1"))
       for actor in actors { machines[name]?.apps[actor.bundle] = ModelApp(actor, targets: cast.targets(of: actor)) }
       take(
         world.addMachine(
@@ -82,7 +84,7 @@ package struct Street: Sendable {
       now = max(now, next)
       if let due = world.nextDeadline, due <= now { open.append(.world(.timePassed)) }
       for name in machines.keys.sorted() {
-        if let due = machines[name]?.system.nextDeadline, due <= now { open.append(.system(name, .timePassed)) }
+        if let due = deadlines[name], due <= now { open.append(.system(name, .timePassed)) }
       }
       run()
     }
@@ -93,9 +95,7 @@ package struct Street: Sendable {
 
   private var nextDeadline: Instant? {
     var next = world.nextDeadline
-    for machine in machines.values {
-      if let deadline = machine.system.nextDeadline { next = next.map { min($0, deadline) } ?? deadline }
-    }
+    for deadline in deadlines.values { next = next.map { min($0, deadline) } ?? deadline }
     return next
   }
 
@@ -130,7 +130,8 @@ package struct Street: Sendable {
     if case .appEnded(let bundle, _, _) = event, let app = machines[name]?.apps[bundle] {
       reference.processEnded(app.actor.name)
     }
-    guard var effects = machines[name]?.system.handle(event, at: now) else { return }
+    guard var effects = systems[name]?.handle(event, at: now) else { return }
+    deadlines[name] = systems[name]?.nextDeadline
     if sabotage != nil { effects = sabotage?.change(effects, at: now) ?? [] }
     // All of a turn's changes are stored in one transaction.
     let stores = effects.prefix { if case .store = $0 { true } else { false } }
@@ -319,7 +320,7 @@ package struct Street: Sendable {
     open.append(.world(.clientVanished(machine: name, machine.client)))
     machine.lives += 1
     machine.client = ClientIdentifier(":\(name).\(machine.lives)")
-    machine.system = BluetoothSystem(
+    systems[name] = BluetoothSystem(
       apps: machine.apps.values.map(\.actor.declaration), stored: machine.stored, seed: seed &+ machine.lives)
     machine.fuse = nil
     machine.attaching = [:]

@@ -29,13 +29,6 @@ struct ScheduleTests {
     }
   }
 
-  @Test("S1–S13: a small world, in every order of two events")
-  func small() {
-    let world = SmallWorld(events: 2)
-    #expect(world.orders > 100)
-    #expect(world.broken.map(\.complaint) == [])
-  }
-
   @Test("C5, S6: a subscription outlives links that are lost at any moment while bluetoothd subscribes again")
   func shortLinks() throws {
     for milliseconds in stride(from: 100, through: 3000, by: 100) {

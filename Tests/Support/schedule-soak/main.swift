@@ -76,16 +76,17 @@ struct ScheduleSoak: ParsableCommand {
 
   private func explore(_ events: Int, _ fault: Fault?) throws {
     let began = Date()
+    @Sendable func seconds() -> Int { Int(Date().timeIntervalSince(began)) }
     let world = SmallWorld(events: events, fault: fault) { world in
-      say("\(world.orders) orders, \(world.broken.count) broken, \(Int(Date().timeIntervalSince(began))) s")
+      if let (schedule, complaint) = world.justBroken {
+        say("\(complaint)\n  schedule-soak --pair --first \(schedule.seed) --replay '\(schedule)'")
+      } else {
+        say("\(world.states) states, \(world.steps) steps, \(world.broken.count) broken, \(seconds()) s")
+      }
     }
-    for (schedule, complaint) in world.broken {
-      say(complaint)
-      say("  schedule-soak --pair --first \(schedule.seed) --replay '\(schedule)'")
-    }
-    say(
-      "\(world.orders) orders of at most \(events) of \(SmallWorld.events.count) events, \(world.idle) left out because "
-        + "their last event changed nothing, \(world.broken.count) broken, \(Int(Date().timeIntervalSince(began))) s")
+    let levels = world.levels.map { "\($0)" }.joined(separator: ", ")
+    say("States first reached by an order of 0, 1, 2 … of \(SmallWorld.events.count) events: \(levels).")
+    say("\(world.states) states, \(world.steps) steps, \(world.broken.count) broken, \(seconds()) s")
     if !world.broken.isEmpty { throw ExitCode(1) }
   }
 
