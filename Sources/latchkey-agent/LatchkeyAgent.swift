@@ -83,7 +83,9 @@ import Timekeeping
     // Tells systemd, if it runs this unit, that the unit is up.
     sd_notify(0, "READY=1")
     // The system holds a manager's delegate weakly, and Dispatch holds only an alarm's handler.
-    withExtendedLifetime(doors) { dispatchMain() }
+    // Where nothing follows, an optimised build may release what is no longer named, whatever withExtendedLifetime says.
+    _ = Unmanaged.passRetained(doors)
+    dispatchMain()
   }
 
   private func folder(_ option: String?, _ variableValue: String?, _ name: String, variable: String) throws -> String {

@@ -44,7 +44,9 @@ final class RogueAgent: NSObject, CBCentralManagerDelegate, CBPeripheralDelegate
     let restored = ApplicationLaunch.options()?[.bluetoothCentrals] as? [String] ?? []
     agent.logger.record(Recorded.Agent.started, [.centralsToRestore: restored.joined(separator: " ")])
     agent.start(isRestored: !restored.isEmpty)
-    withExtendedLifetime(agent) { dispatchMain() }
+    // Where nothing follows, an optimised build may release what is no longer named, whatever withExtendedLifetime says.
+    _ = Unmanaged.passRetained(agent)
+    dispatchMain()
   }
 
   private func start(isRestored: Bool) {

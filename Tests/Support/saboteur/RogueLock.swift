@@ -24,7 +24,9 @@ final class RogueLock: NSObject, CBPeripheralManagerDelegate, @unchecked Sendabl
       DispatchQueue.main.sync { lock.turn(way, to: line.contains("unlocked") ? "unlocked" : "locked") }
       return "{}"
     }
-    withExtendedLifetime(lock) { dispatchMain() }
+    // Where nothing follows, an optimised build may release what is no longer named, whatever withExtendedLifetime says.
+    _ = Unmanaged.passRetained(lock)
+    dispatchMain()
   }
 
   func peripheralManagerDidUpdateState(_ peripheral: CBPeripheralManager) {}

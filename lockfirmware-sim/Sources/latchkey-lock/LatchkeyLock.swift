@@ -130,7 +130,9 @@ import Timekeeping
       throw ExitCode.failure
     }
     // The system holds a manager's delegate weakly, and Dispatch holds only an alarm's handler.
-    withExtendedLifetime(app) { dispatchMain() }
+    // Where nothing follows, an optimised build may release what is no longer named, whatever withExtendedLifetime says.
+    _ = Unmanaged.passRetained(app)
+    dispatchMain()
   }
 
   /// The kernel's identifier of this boot, drawn at random at each.
