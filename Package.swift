@@ -411,8 +411,8 @@ let package = Package(
     tests(
       "ClientTests",
       [
-        "ChildProcesses", "Worlds", "ProcessTesting", "Journal", "JournalEvents", "latchkey", "latchkeyd",
-        "latchkey-lock", "bluez-simulator",
+        "ChildProcesses", "Worlds", "ProcessTesting", "Journal", "JournalEvents", "LatchkeyVersion", "latchkey",
+        "latchkeyd", "latchkey-lock", "bluez-simulator",
       ],
       excluding: ["bleak_client.py", "bleak_passive.py"]),
   ]

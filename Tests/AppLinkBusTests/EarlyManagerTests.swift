@@ -51,18 +51,24 @@ struct EarlyManagerTests {
     system.server.close()
   }
 
+  /// An app that makes its manager as it starts.
+  private func client(of app: App, on bus: PrivateBus) throws -> AppLinkClient {
+    let client = AppLinkClient(address: bus.address.text, logger: logger, delegate: app)
+    try client.start()
+    #expect(client.createEarly(Sample.manager, Self.creation))
+    return client
+  }
+
   @Test("L2: a manager is asked for behind the attachment, before that is answered, and once")
   func behindTheAttachment() async throws {
     let bus = try PrivateBus()
     let system = try BareSystem(on: bus)
     let app = App()
-    let client = AppLinkClient(address: bus.address.text, logger: logger, delegate: app)
-    try client.start()
-    #expect(client.createEarly(Sample.manager, Self.creation))
+    let client = try client(of: app, on: bus)
     let attachment = try await system.calls.next()
     #expect(attachment.member == "Attach")
     let creation = try await system.calls.next()
-    #expect(try RequestCoding.request(creation.member, ArgumentReader(creation.arguments)) == Self.request)
+    isAsked(creation)
     system.accept(attachment)
     #expect(try await app.told.next() == .attached(TestSystem.reply))
     system.answer(creation, .success([]))
@@ -77,15 +83,13 @@ struct EarlyManagerTests {
     let bus = try PrivateBus()
     let system = try BareSystem(on: bus)
     let app = App()
-    let client = AppLinkClient(address: bus.address.text, logger: logger, delegate: app)
-    try client.start()
-    #expect(client.createEarly(Sample.manager, Self.creation))
+    let client = try client(of: app, on: bus)
     let (attachment, creation) = (try await system.calls.next(), try await system.calls.next())
     if refusesFirst { system.answer(creation, .failure(Self.refusal)) }
     system.accept(attachment)
     if !refusesFirst { system.answer(creation, .failure(Self.refusal)) }
     let again = try await system.calls.next()
-    #expect(try RequestCoding.request(again.member, ArgumentReader(again.arguments)) == Self.request)
+    isAsked(again)
     client.close()
     system.close()
   }
@@ -93,17 +97,15 @@ struct EarlyManagerTests {
   @Test("L2: a system that leaves before it answers is followed by the next one, which is asked for the same managers")
   func nextSystem() async throws {
     let bus = try PrivateBus()
-    let app = App()
-    let client = AppLinkClient(address: bus.address.text, logger: logger, delegate: app)
     let first = try BareSystem(on: bus)
-    try client.start()
-    #expect(client.createEarly(Sample.manager, Self.creation))
+    let app = App()
+    let client = try client(of: app, on: bus)
     for member in ["Attach", "CreateManager"] { #expect(try await first.calls.next().member == member) }
     first.close()
     let second = try BareSystem(on: bus)
     let attachment = try await second.calls.next()
     #expect(attachment.member == "Attach")
-    system(second, isAsked: try await second.calls.next())
+    isAsked(try await second.calls.next())
     second.accept(attachment)
     #expect(try await app.told.next() == .attached(TestSystem.reply))
     // Gone from an app that was attached: now the library repeats what still matters.
@@ -118,7 +120,8 @@ struct EarlyManagerTests {
     third.close()
   }
 
-  private func system(_ system: BareSystem, isAsked call: IncomingCall) {
+  /// It is the request for the manager.
+  private func isAsked(_ call: IncomingCall) {
     #expect((try? RequestCoding.request(call.member, ArgumentReader(call.arguments))) == Self.request)
   }
 
@@ -127,9 +130,7 @@ struct EarlyManagerTests {
     let bus = try PrivateBus()
     let system = try BareSystem(on: bus)
     let app = App()
-    let client = AppLinkClient(address: bus.address.text, logger: logger, delegate: app)
-    try client.start()
-    #expect(client.createEarly(Sample.manager, Self.creation))
+    let client = try client(of: app, on: bus)
     let (attachment, creation) = (try await system.calls.next(), try await system.calls.next())
     client.destroyEarly(Sample.manager)
     system.accept(attachment)

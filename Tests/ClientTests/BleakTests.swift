@@ -1,4 +1,5 @@
 import Foundation
+import LatchkeyVersion
 import ProcessTesting
 import Testing
 
@@ -10,6 +11,8 @@ struct BleakTests {
     var value: String?
     var error: String?
     var characteristics: [String: [String]]?
+    var texts: [String]?
+    var battery: Int?
   }
 
   private static let python = LockedDoor.package + "/.build/python/bin/python3"
@@ -49,8 +52,8 @@ struct BleakTests {
     }
     #expect(
       steps.map(\.step) == [
-        "discovered", "paired and connected", "notified", "read", "refused to be read", "refused to be written",
-        "refused to be written", "stopped", "disconnected", "connected again", "unpaired",
+        "discovered", "paired and connected", "read of itself", "notified", "read", "refused to be read",
+        "refused to be written", "refused to be written", "stopped", "disconnected", "connected again", "unpaired",
       ], "\(outcome.output)")
     func facts(_ name: String) -> [Step] { steps.filter { $0.step == name } }
     #expect(
@@ -61,6 +64,8 @@ struct BleakTests {
         Lock.quickCommand: ["write", "write-without-response"],
         Lock.enrolment: ["notify", "read", "write"],
       ])
+    #expect(facts("read of itself").first?.texts == ["Latchkey", "latchkey-lock", LatchkeyVersion.current])
+    #expect(facts("read of itself").first?.battery == LockedDoor.batteryPercent)
     // 32 bytes, and new for every link.
     let offers = ["notified", "read", "connected again"].flatMap { facts($0).compactMap(\.value) }
     #expect(offers.count == 3 && offers.allSatisfy { $0.count == 64 }, "\(offers)")

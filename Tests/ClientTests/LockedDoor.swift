@@ -15,6 +15,9 @@ final class LockedDoor: @unchecked Sendable {
   static let package = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
     .deletingLastPathComponent().path
 
+  /// The charge of the lock's battery.
+  static let batteryPercent = 80
+
   private let folder: String
   private let mark: String
   private let guardian: TestProcess
@@ -82,13 +85,28 @@ final class LockedDoor: @unchecked Sendable {
     guard provisioned.status == 0 else { throw TestProcess.Failure("the lock's keys: \(provisioned.output)") }
     try FileManager.default.createDirectory(
       atPath: "\(folder)/door/apps/lock", withIntermediateDirectories: true)
+    // A lock reads its battery when it starts. A state folder in which only an app has lived is no folder of latchkeyd's, so
+    // latchkeyd makes it first, without an app.
+    let first = try await latchkeyd(credentials, isHeard: true)
+    try await first.hear("daemon.started")
+    first.signal(SIGTERM)
+    _ = try await first.finish()
+    let state = "\(folder)/door/state/apps/\(InstalledApp.lock.bundleIdentifier)"
+    try FileManager.default.createDirectory(
+      atPath: state, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+    try "\(Self.batteryPercent)".write(toFile: state + "/battery", atomically: true, encoding: .utf8)
     try AppDescription(.lock, home: "\(folder)/door/state", machine: "door")
       .propertyList(executable: Self.programs + "/latchkey-lock")
       .write(to: URL(fileURLWithPath: "\(folder)/door/apps/lock/Info.plist"))
-    daemon = try await TestProcess(
+    daemon = try await latchkeyd(credentials)
+  }
+
+  /// - Parameter isHeard: whether it writes its events to its output, not to the journal.
+  private func latchkeyd(_ credentials: String, isHeard: Bool = false) async throws -> TestProcess {
+    try await TestProcess(
       Self.programs + "/latchkeyd",
       ["--state", "\(folder)/door/state", "--apps", "\(folder)/door/apps", "--credentials", credentials],
-      environment: self.environment(on: "door"), mergesErrors: true)
+      environment: environment(on: "door").filter { !isHeard || $0.key != "LATCHKEY_JOURNAL" }, mergesErrors: true)
   }
 
   private func busSocket(_ machine: String) -> String { "\(folder)/bus-\(machine)" }

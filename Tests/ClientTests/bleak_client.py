@@ -14,6 +14,8 @@ SERVICE = "b126f569-34d9-4140-a7ad-42cd26d0ff85"
 OFFER = "33818d1d-5751-4a1b-9838-98ab845634f9"
 COMMAND = "91cf470b-0c9c-4243-b5a9-37212bdd4ee8"
 ANSWER = "d40ff2ee-283e-41ef-92a2-4d0b4638abd6"
+MANUFACTURER, MODEL, FIRMWARE_REVISION = (f"00002a{n}-0000-1000-8000-00805f9b34fb" for n in ("29", "24", "26"))
+BATTERY_LEVEL = "00002a19-0000-1000-8000-00805f9b34fb"
 # As long as a command, but not a valid one.
 GARBAGE = bytes(range(106))
 
@@ -43,6 +45,8 @@ async def story(**notify_options: object) -> None:
             "paired and connected",
             characteristics={c.uuid: sorted(c.properties) for c in service.characteristics},
         )
+        texts = [bytes(await lock.read_gatt_char(text)).decode() for text in (MANUFACTURER, MODEL, FIRMWARE_REVISION)]
+        say("read of itself", texts=texts, battery=(await lock.read_gatt_char(BATTERY_LEVEL))[0])
         await lock.start_notify(OFFER, take, **notify_options)
         await lock.start_notify(ANSWER, lambda _, value: say("answered", value=value.hex()), **notify_options)
         # An offer comes in two fragments, with a mark of two bytes each.

@@ -185,12 +185,17 @@ final class LockPeripheral: NSObject, CBPeripheralManagerDelegate, @unchecked Se
     self.quickCommand = quickCommand
     self.enrolment = enrolment
     manager?.add(service)
-    for service in standard.make() { manager?.add(service) }
+    manager?.add(standard.makeInformation())
+    if let battery = standard.makeBattery(app.battery) { manager?.add(battery) }
   }
 
   /// Tells those who are subscribed to the battery's level, if it has changed. What the radio can't take now is told with the next
   /// change; a read has the level of its moment.
   func tell(battery percent: UInt8?) {
+    // Until the others are published it waits for them.
+    if standard.isWhole, manager?.state == .poweredOn, let battery = standard.makeBattery(percent) {
+      manager?.add(battery)
+    }
     guard let level = standard.changedLevel(percent) else { return }
     _ = manager?.updateValue(Data([percent ?? 0]), for: level, onSubscribedCentrals: nil)
   }

@@ -10,27 +10,34 @@ struct StandardServices {
   static let batteryLevelUUID = CBUUID(string: "2A19")
 
   private var information: CBMutableService?
-  private var battery: CBMutableService?
   private var level: CBMutableCharacteristic?
   private var told: UInt8?
 
-  /// Whether both are published.
-  var isWhole: Bool { information != nil && level != nil }
+  /// Whether what every lock has is published.
+  var isWhole: Bool { information != nil }
 
-  /// New services, to be published.
-  mutating func make() -> [CBMutableService] {
+  /// Device Information, to be published.
+  mutating func makeInformation() -> CBMutableService {
     let information = CBMutableService(type: Self.informationUUID, primary: true)
     let texts = [("2A29", "Latchkey"), ("2A24", "latchkey-lock"), ("2A26", LatchkeyVersion.current)]
     information.characteristics = texts.map { uuid, text in
       CBMutableCharacteristic(
         type: CBUUID(string: uuid), properties: [.read], value: Data(text.utf8), permissions: [.readEncryptionRequired])
     }
+    self.information = information
+    return information
+  }
+
+  /// Battery, to be published, if there is a charge and it is not published yet. A lock without a battery does not have it: each
+  /// phone's bluetoothd would read it in vain.
+  mutating func makeBattery(_ percent: UInt8?) -> CBMutableService? {
+    guard percent != nil, level == nil else { return nil }
     let level = CBMutableCharacteristic(
       type: Self.batteryLevelUUID, properties: [.read, .notify], value: nil, permissions: [.readable])
     let battery = CBMutableService(type: Self.batteryUUID, primary: true)
     battery.characteristics = [level]
-    (self.information, self.battery, self.level) = (information, battery, level)
-    return [information, battery]
+    (self.level, told) = (level, percent)
+    return battery
   }
 
   /// Those that the system has kept for an earlier process.
@@ -39,7 +46,7 @@ struct StandardServices {
     // What an earlier version published says that it is that version.
     let versions = information?.characteristics?.filter { $0.value == Data(LatchkeyVersion.current.utf8) }
     if versions?.isEmpty ?? true { information = nil }
-    battery = services.first { $0.uuid == Self.batteryUUID }
+    let battery = services.first { $0.uuid == Self.batteryUUID }
     level = battery?.characteristics?.first { $0.uuid == Self.batteryLevelUUID } as? CBMutableCharacteristic
   }
 
