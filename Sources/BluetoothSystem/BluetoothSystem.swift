@@ -56,6 +56,7 @@ package struct BluetoothSystem: Sendable {
   var healings = PeerTable<DatabaseHealing>()
   var sessions = NotifySessions()
   var publishing = Publishing()
+  var renewals = PeerTable<SubscriptionRenewal>()
   var heldUpdates = HeldUpdates()
   var publishedChannels = PublishedChannels()
   var exports = ExportPaths()
@@ -151,7 +152,7 @@ package struct BluetoothSystem: Sendable {
       appsDeadline, remoteRequests.deadline, reconcilerDeadline, pairing.deadline, bluez.adapterAwaitedUntil,
       operations.deadline, signalReadings.values.lazy.compactMap(\.deadline).min(),
       managers.values.lazy.compactMap(\.credit.deadline).min(), healings.deadline, links.deadline,
-      capacities.deadline,
+      capacities.deadline, renewals.deadline,
     ]
     return parts.lazy.compactMap(\.self).min()
   }
@@ -188,6 +189,7 @@ package struct BluetoothSystem: Sendable {
     reconcilePublished()
     reconcileChannels()
     reconcileSubscriptions()
+    reconcileRenewals()
     // What a link carries, before what goes over it.
     reconcileCapacities()
     sendHeldUpdates()
