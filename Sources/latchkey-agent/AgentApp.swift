@@ -130,6 +130,7 @@ final class AgentApp: @unchecked Sendable {
     grant = door.grant
     session = nil
     latestConversation = nil
+    happens(.keysChanged)
   }
 
   /// What the lock calls this phone's owner: what the machine is called.
