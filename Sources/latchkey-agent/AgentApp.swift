@@ -139,7 +139,7 @@ final class AgentApp: @unchecked Sendable {
   static var ownerName: String {
     let host = ProcessInfo.processInfo.hostName.split(separator: ".").first.map(String.init) ?? ""
     let name = ProcessInfo.processInfo.environment["LATCHKEY_MACHINE"] ?? host
-    return String(decoding: name.utf8.prefix(KeyName.nameByteLimit), as: UTF8.self)
+    return String(decoding: KeyName.name(from: name), as: UTF8.self)
   }
 
   var unixSeconds: Double { time.unixSeconds }

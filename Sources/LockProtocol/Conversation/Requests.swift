@@ -86,8 +86,9 @@ package enum LockRequest: Equatable, Sendable {
       guard body.count >= NoiseSize.keyByteCount, body.count <= NoiseSize.keyByteCount + KeyName.nameByteLimit else {
         throw .wrongLength
       }
-      self = .introduce(
-        signingKey: Array(body.prefix(NoiseSize.keyByteCount)), name: Array(body.dropFirst(NoiseSize.keyByteCount)))
+      let name = Array(body.dropFirst(NoiseSize.keyByteCount))
+      guard KeyName.isName(name) else { throw .unknownValue }
+      self = .introduce(signingKey: Array(body.prefix(NoiseSize.keyByteCount)), name: name)
     case .deliver:
       guard body.count <= RevocationList.maximumByteCount else { throw .wrongLength }
       self = .deliver(body)
@@ -106,7 +107,7 @@ package enum LockReplyStatus: UInt8, Equatable, Sendable {
   case failed = 3
   /// The lock has a newer list of this owner. The body is its version, 8 bytes.
   case older = 4
-  /// It is for another lock, or not signed by one whom this lock believes.
+  /// It is for another lock, or not signed by one whom this lock believes; or a signing key that is another phone's, or none.
   case notBelieved = 5
   /// There is no room for another.
   case noRoom = 6

@@ -19,9 +19,10 @@ extension LockFirmware {
   /// The same, for anyone who asks.
   package func wouldAdmit(_ phone: [UInt8], _ grant: [UInt8]) -> Bool { admits(phone, grant) }
 
-  /// Whether the lock believes what is signed with this key: an owner's who has introduced it, and who is still an owner.
+  /// Whether the lock believes what is signed with this key: an owner's who has introduced it, and who is still an owner. A lock
+  /// of an earlier version may have stored a key with which everybody can sign.
   func isBelieved(_ signingKey: [UInt8]) -> Bool {
-    guard let owner = access.signer(signingKey) else { return false }
+    guard !SigningKey.isOfLowOrder(signingKey), let owner = access.signer(signingKey) else { return false }
     return isOwner(owner.phone)
   }
 
@@ -105,6 +106,8 @@ extension LockFirmware {
 
   mutating func introduce(_ signingKey: [UInt8], _ name: [UInt8], _ asked: Asked) {
     guard isOwner(asked.phone) else { return reply(asked, .notEntitled) }
+    // A key with which everybody can sign is nobody's.
+    guard !SigningKey.isOfLowOrder(signingKey) else { return reply(asked, .notBelieved) }
     // A key belongs to one owner. Otherwise one owner could make another's signatures void.
     if let signer = access.signer(signingKey), signer.phone != asked.phone { return reply(asked, .notBelieved) }
     let owner = AccessState.Owner(phone: asked.phone, signingKey: signingKey, name: name)
