@@ -104,22 +104,6 @@ extension LockFirmware {
     store(asked, .clockSet, number: UInt64(bitPattern: unixSeconds), previous)
   }
 
-  mutating func introduce(_ signingKey: [UInt8], _ name: [UInt8], _ asked: Asked) {
-    guard isOwner(asked.phone) else { return reply(asked, .notEntitled) }
-    // A key with which everybody can sign is nobody's.
-    guard !SigningKey.isOfLowOrder(signingKey) else { return reply(asked, .notBelieved) }
-    // A key belongs to one owner. Otherwise one owner could make another's signatures void.
-    if let signer = access.signer(signingKey), signer.phone != asked.phone { return reply(asked, .notBelieved) }
-    let owner = AccessState.Owner(phone: asked.phone, signingKey: signingKey, name: name)
-    guard !access.owners.contains(owner) else { return reply(asked, .done) }
-    let previous = access
-    guard access.introduce(owner) else {
-      access = previous
-      return reply(asked, .noRoom)
-    }
-    store(asked, .ownerIntroduced, number: 0, previous)
-  }
-
   mutating func deliver(_ bytes: [UInt8], _ asked: Asked) {
     guard let list = try? RevocationList(decoding: bytes) else { return reply(asked, .malformed) }
     guard list.lock == configuration.identity, isBelieved(list.issuer), list.isSigned(using: Cryptography.self) else {
@@ -142,10 +126,14 @@ extension LockFirmware {
   }
 
   /// Stores what was told, then its record, then replies.
-  private mutating func store(_ asked: Asked, _ change: AccessChange, number: UInt64, _ previous: AccessState) {
+  /// - Parameter phone: whom the record is about, if it is not the phone that asks.
+  mutating func store(
+    _ asked: Asked, _ change: AccessChange, number: UInt64, about phone: [UInt8]? = nil, _ previous: AccessState
+  ) {
     storeAccess()
     append(
-      LockRecord(change, index: nextRecordIndex, unixSeconds: time.unixSeconds, phone: asked.phone, number: number),
+      LockRecord(
+        change, index: nextRecordIndex, unixSeconds: time.unixSeconds, phone: phone ?? asked.phone, number: number),
       then: .told(asked, previous))
   }
 
