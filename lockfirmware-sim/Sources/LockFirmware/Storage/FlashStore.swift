@@ -58,10 +58,10 @@ package struct FlashStore<Memory: Flash> {
   private static var blank: UInt8 { 0xFF }
 
   /// Reads what is there. A new memory is empty.
-  package init(_ memory: Memory) throws(FlashStoreError) {
-    // Nothing reads the argument once it is ours, so that memory that is an array is not copied when it is first programmed.
+  package init(_ memory: consuming Memory) throws(FlashStoreError) {
+    // The argument is given away, so that memory that is an array is not copied when it is first programmed.
     let (pageCount, pageByteCount) = (memory.pageCount, memory.pageByteCount)
-    self.memory = memory
+    self.memory = consume memory
     guard pageCount >= 3,
       pageByteCount >= Self.headerByteCount + 2 * (Self.frameByteCount + LockRecord.byteCount)
     else { throw .tooSmall }
