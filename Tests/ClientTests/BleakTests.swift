@@ -76,7 +76,7 @@ struct BleakTests {
     #expect(facts("refused to be written").map(\.error) == Array(repeating: "INSUFFICIENT_AUTHORIZATION", count: 2))
 
     #expect(
-      try door.events(.commandRefused).map { $0[.reason] } == ["authenticationFailed", "wrongLength"])
+      try door.events(.commandRefused).map { $0[.reason] } == ["unsubscribed", "authenticationFailed", "wrongLength"])
     #expect(try door.events(.commandAccepted, .boltMoved).isEmpty)
   }
 }

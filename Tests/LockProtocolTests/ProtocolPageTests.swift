@@ -55,6 +55,11 @@ import Testing
         name: Array("Ben".utf8)))
     let list = try owner.sign(
       RevocationList(lock: identity, issuer: owner.publicKey, version: 1, entries: [.grant(grant.identifier)]))
+    let introduction = try SealedIntroduction(
+      signingKey: owner.publicKey, name: Array("Ann".utf8), to: identity, lockKey: lockKey.publicKey, from: phoneKey,
+      using: &atPhone)
+    let introduced = try introduction.open(at: identity, lockKey: lockKey, using: SwiftCryptography.self)
+    #expect(introduced.signingKey == owner.publicKey && introduced.name == Array("Ann".utf8))
     #expect(grant.isSigned(using: SwiftCryptography.self) && list.isSigned(using: SwiftCryptography.self))
 
     let code = try #require(EnrolmentCode(random: Array(0..<19)))
@@ -85,6 +90,7 @@ import Testing
       ("its fragment 1 for this phone alone", ownFragments[0]), ("command", command), ("answer", answer),
       ("handshake tag", [asking.tag]),
       ("request fragment 1", request[0]), ("sealed reply", reply), ("grant", grant.encoded), ("list", list.encoded),
+      ("introduction", introduction.encoded),
       ("code", code.text), ("secret", secret), ("enrolment 1", enrolling.start), ("enrolment 2", enroller.reply),
       ("enrolment 3", proof), ("enrolment 4", confirmation),
       ("record 1", records[0]), ("record 2", records[1]), ("hash 2", end.hash),
@@ -117,6 +123,8 @@ import Testing
       LockService.offerByteCount == 32 && LockService.commandByteCount == 106 && LockService.answerByteCount == 36)
     #expect(text.contains("106 + \(Grant.byteCounts.lowerBound) to 106 + \(Grant.byteCounts.upperBound) bytes"))
     #expect(Enrolment.startByteCount == 48 && Enrolment.replyByteCount == 96 && EnrolmentStatus.closed.attError == 0x81)
+    #expect(SealedIntroduction.byteCounts == 112...144 && text.contains("112 to 144 bytes"))
+    #expect(LockService.unsubscribedError == 0x80 && EnrolmentStatus.badName.attError == 0x86)
     #expect(LockStateReport.byteCount == 115 && text.contains("115 bytes"))
     #expect(RevocationList.maximumCount == 128 && LogPage.maximumCount == 32 && KeyName.nameByteLimit == 32)
     #expect(RevocationList.maximumByteCount + 2 <= Conversation<SwiftCryptography>.maximumByteCount)

@@ -150,6 +150,7 @@ package struct Narrator: Sendable {
     case "malformed": "it can't be read"
     case "notAllowed": "the guest's grant does not allow it"
     case "waiting": "there were too many wrong ones before"
+    case "unsubscribed": "its phone could not hear the answer"
     case let other?: other
     case nil: "it does not say why"
     }

@@ -93,6 +93,9 @@ final class LockApp: @unchecked Sendable {
     return isWriteAccepted
   }
 
+  /// The radio has refused a command, because its phone is subscribed to nothing.
+  func commandIsUnanswerable(_ central: CentralIdentifier) { recordRefusal(central, "unsubscribed") }
+
   /// Whether a fragment of a question was accepted. The reply follows later.
   func writeRequest(_ bytes: [UInt8], _ central: CentralIdentifier) -> Bool {
     isWriteAccepted = false
@@ -194,11 +197,7 @@ final class LockApp: @unchecked Sendable {
       logger.record(
         Recorded.Lock.commandAccepted,
         [.central: central.text, .command: "\(command.kind)", .operation: String(command.operation, radix: 16)])
-    case .commandRefused(let central, let reason):
-      guard let untold = refusals.tell(at: LockTime(time).milliseconds) else { return }
-      var fields: [JournalField: String] = [.central: central.text, .reason: "\(reason)"]
-      if untold > 0 { fields[.untold] = String(untold) }
-      logger.record(Recorded.Lock.commandRefused, fields, level: .warning)
+    case .commandRefused(let central, let reason): recordRefusal(central, "\(reason)")
     case .requestAccepted(let central, let kind):
       logger.record(Recorded.Lock.requestAccepted, [.central: central.text, .request: "\(kind)"])
     case .requestRefused(let central):
@@ -230,6 +229,13 @@ final class LockApp: @unchecked Sendable {
     case .modeChanged(let mode): logger.record(Recorded.Lock.modeChanged, [.mode: "\(mode)"])
     case .recordFailed(let record): logger.error("the bolt stays as it is: record \(record) was not stored")
     }
+  }
+
+  private func recordRefusal(_ central: CentralIdentifier, _ reason: String) {
+    guard let untold = refusals.tell(at: LockTime(time).milliseconds) else { return }
+    var fields: [JournalField: String] = [.central: central.text, .reason: reason]
+    if untold > 0 { fields[.untold] = String(untold) }
+    logger.record(Recorded.Lock.commandRefused, fields, level: .warning)
   }
 
   // MARK: World

@@ -300,6 +300,7 @@ final class LockPeripheral: NSObject, CBPeripheralManagerDelegate, @unchecked Se
     let (value, central) = (Array(request.value ?? Data()), CentralIdentifier(request.central))
     if isCommand, !hearers.contains(where: { CentralIdentifier($0) == central }) {
       // Nothing is done of which its phone could never learn.
+      app.commandIsUnanswerable(central)
       let refusal = CBATTError.Code(rawValue: Int(LockService.unsubscribedError)) ?? .insufficientAuthorization
       return peripheral.respond(to: request, withResult: refusal)
     }
