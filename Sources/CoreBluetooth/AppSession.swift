@@ -43,6 +43,7 @@ package final class AppSession: AppLinkDelegate, @unchecked Sendable {
   private var waitingActions: [UserAction] = []
   /// The alert that the app shows the user now. It is repeated to a system that comes back.
   private var alert: String?
+  private var admission: CentralAdmission?
   /// What the app has said of the things that it controls, in the order of their first mention. It is repeated as well.
   private var states: [(subject: String, text: String)] = []
   /// Movements that the system has not been told of, because it is away.
@@ -215,6 +216,7 @@ package final class AppSession: AppLinkDelegate, @unchecked Sendable {
       for manager in managers.values.compactMap(\.manager) where !manager.isRejected {
         if manager.hasHeard { bringBack(manager) } else if !manager.isKnownToSystem { create(manager) }
       }
+      if let admission { connection?.send(.admit(admission)) }
       if let alert { connection?.send(.showAlert(alert)) }
       for (subject, text) in states {
         connection?.send(.report(AppReport(.knownState, subject: subject, text: text)))
@@ -313,6 +315,14 @@ package final class AppSession: AppLinkDelegate, @unchecked Sendable {
     locked {
       alert = text
       if case .attached = phase { connection?.send(.showAlert(text)) }
+    }
+  }
+
+  func admit(_ admission: CentralAdmission) {
+    locked {
+      guard self.admission != admission else { return }
+      self.admission = admission
+      if case .attached = phase { connection?.send(.admit(admission)) }
     }
   }
 
