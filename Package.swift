@@ -336,7 +336,10 @@ let package = Package(
     tests("BoardTests", ["LockScript", "LockProtocol", "LockCryptography", "ProcessTesting", crypto]),
     tests(
       "HomePolicyTests",
-      ["HomePolicy", "RandomTesting", "latchkey-agent", "LockProtocol", "TimeTypes", "LatchkeyVersion", log],
+      [
+        "HomePolicy", "RandomTesting", "latchkey-agent", "LockProtocol", "LockFirmware", "LockCryptography",
+        "TimeTypes", "LatchkeyVersion", log,
+      ],
       resources: [.copy("States")]),
     // A process for the tests of the world's clock.
     program("world-puppet", ["Timekeeping", "CSystemd", "TimeTypes"], path: "Tests/Support/world-puppet"),

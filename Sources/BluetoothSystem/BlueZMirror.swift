@@ -82,6 +82,9 @@ struct Device: Sendable {
   private(set) var address: DeviceAddress?
   /// `nil` before BlueZ 5.66, where only `Paired` exists.
   private var isMarkedBonded: Bool?
+  /// Services by which the peer has been known since bluetoothd shows it, advertised or found.
+  private(set) var announced: Set<BluetoothUUID> = []
+  private static let announcedLimit = 32
   private var isPaired: Bool?
   var isBonded: Bool { isMarkedBonded ?? isPaired ?? false }
 
@@ -105,7 +108,10 @@ struct Device: Sendable {
     if let isPaired = changes.paired { self.isPaired = isPaired }
     if let rssi = changes.rssi { self.rssi = rssi }
     if let name = changes.name { advertisement.localName = name }
-    if let uuids = changes.uuids { advertisement.serviceUUIDs = uuids ?? [] }
+    if let uuids = changes.uuids {
+      advertisement.serviceUUIDs = uuids ?? []
+      announce(advertisement.serviceUUIDs)
+    }
     if let appearance = changes.appearance { advertisement.appearance = appearance }
     if let power = changes.txPower { advertisement.transmitPowerLevel = power }
     if let data = changes.advertisingData { advertisement.solicitedServiceUUIDs = Self.solicitedServices(data ?? [:]) }
@@ -115,6 +121,11 @@ struct Device: Sendable {
     if let text = changes.address { addressText = text }
     if let kind = changes.addressType { addressKind = kind }
     address = addressText.flatMap { DeviceAddress($0, kind: addressKind ?? .public) }
+  }
+
+  /// `UUIDs` loses those of services that bluetoothd removes from its database of the peer, though the peer may advertise them.
+  private mutating func announce(_ uuids: [BluetoothUUID]) {
+    for uuid in uuids where uuid.isTelling && announced.count < Self.announcedLimit { announced.insert(uuid) }
   }
 
   /// The services that a peripheral asks a central for, in the three lists of an advertisement (Core Specification

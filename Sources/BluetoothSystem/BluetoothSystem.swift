@@ -58,6 +58,7 @@ package struct BluetoothSystem: Sendable {
   var unproven = UnprovenLinks()
   var sessions = NotifySessions()
   var publishing = Publishing()
+  var renewals = PeerTable<SubscriptionRenewal>()
   var heldUpdates = HeldUpdates()
   var publishedChannels = PublishedChannels()
   var exports = ExportPaths()
@@ -153,7 +154,7 @@ package struct BluetoothSystem: Sendable {
       appsDeadline, remoteRequests.deadline, reconcilerDeadline, pairing.deadline, bluez.adapterAwaitedUntil,
       operations.deadline, signalReadings.values.lazy.compactMap(\.deadline).min(),
       managers.values.lazy.compactMap(\.credit.deadline).min(), healings.deadline, links.deadline,
-      capacities.deadline,
+      capacities.deadline, renewals.deadline,
     ]
     return parts.lazy.compactMap(\.self).min()
   }
@@ -190,6 +191,7 @@ package struct BluetoothSystem: Sendable {
     reconcilePublished()
     reconcileChannels()
     reconcileSubscriptions()
+    reconcileRenewals()
     // What a link carries, before what goes over it.
     reconcileCapacities()
     sendHeldUpdates()

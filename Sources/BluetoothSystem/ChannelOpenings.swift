@@ -57,9 +57,13 @@ extension BluetoothSystem {
     }
   }
 
+  mutating func forgetChannelOpenings(where matches: (ChannelOpening) -> Bool) {
+    for opening in openings where matches(opening) { calls.forget(.openChannel(opening)) }
+  }
+
   /// The app's process has ended or left, and its channels with it.
   mutating func forgetChannels(ofApp name: String) {
-    for opening in openings where opening.manager.app == name { calls.forget(.openChannel(opening)) }
+    forgetChannelOpenings { $0.manager.app == name }
     for key in managers.keys where key.app == name { removeChannels(of: key) }
   }
 }

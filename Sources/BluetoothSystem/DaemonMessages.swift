@@ -62,6 +62,7 @@ extension BluetoothSystem {
     discovery = Discovery()
     sessions = NotifySessions()
     publishing.forgetAll()
+    renewals = PeerTable()
     publishedChannels.forgetAsked()
     forgetPairings()
     uncheckedDatabases = []
@@ -117,7 +118,9 @@ extension BluetoothSystem {
         attributeAdded(device.peer, attribute)
         serviceAppeared(attribute, on: device)
       }
-      if kind == .service, let owner = bluez.owners[path], let peer = bluez.devices[owner.device]?.peer {
+      if let owner = bluez.owners[path], let peer = bluez.devices[owner.device]?.peer,
+        kind == .service || healings[peer] != nil
+      {
         uncheckedDatabases.insert(peer)
       }
     }
@@ -144,7 +147,10 @@ extension BluetoothSystem {
     guard let address = PropertyValues<Device1>(properties).deviceAddress else { return }
     let peer = identifier(for: address)
     // A device that an app has asked for is always admitted, however many others there are.
-    guard bluez.devices[path] != nil || bluez.devices.count < configuration.deviceLimit || peers[peer] != nil else {
+    guard
+      bluez.devices[path] != nil || bluez.devices.count < configuration.deviceLimit || peers[peer] != nil
+        || isWanted(peer)
+    else {
       bluez.refused += 1
       if bluez.refused & (bluez.refused - 1) == 0 {
         journal(.bluetoothCrowded, [.devices: String(bluez.devices.count), .refused: String(bluez.refused)])
@@ -161,6 +167,7 @@ extension BluetoothSystem {
     }
     bluez.devices[path] = device
     bluez.devicePaths[peer] = path
+    if peers[peer] == nil, isWanted(peer) { _ = keepPeer(peer, wasRequested: true) }
     if device.isConnected, old?.isConnected != true { capacityOfNewLink(peer) }
     uncheckedDatabases.insert(peer)
     noteName(peer)
@@ -196,6 +203,7 @@ extension BluetoothSystem {
   private mutating func forgetDevice(_ path: ObjectPath, _ peer: PeerIdentifier) {
     rereading.answered(path)
     publishing.mark.forgetVisit(of: peer)
+    renewals[peer] = nil
     noteEnded(peer)
     guard !isWanted(peer) else { return }
     releasePeer(peer)
@@ -292,6 +300,7 @@ extension BluetoothSystem {
     } else {
       noteEnded(peer)
       capacities[peer] = nil
+      renewals[peer] = nil
       attempts[peer]?.linkWentDown()
       healthOfLostLink(peer, wasResolved: wasResolved)
       if let path = bluez.devicePaths[peer] { sessions.forgetFailures(of: peer, at: path) }

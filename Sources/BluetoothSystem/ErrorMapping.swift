@@ -8,8 +8,6 @@ extension PeerError {
   static let peripheralGone = PeerError.coreBluetooth(
     .peripheralDisconnected, message: "The specified device has disconnected from us.")
   static let notConnected = PeerError.coreBluetooth(.notConnected, message: "The peripheral is not connected.")
-  static let unknownDevice = PeerError.coreBluetooth(
-    .unknownDevice, message: "No device with this identifier has been seen; scan for it first.")
   static func limit(_ what: String) -> PeerError { .coreBluetooth(.outOfSpace, message: what) }
 
   /// Why a link ended that the app did not end. Where bluetoothd gives no reason, a lost link is by far the most frequent.

@@ -29,7 +29,10 @@ extension BluetoothSystem {
     case .openChannel(let psm):
       openChannel(psm, item, peer)
       return
-    case .discoverServices, .discoverIncludedServices, .discoverCharacteristics, .discoverDescriptors:
+    case .discoverServices(let uuids):
+      queue.addDiscovery(item)
+      expectAsked(uuids, peer)
+    case .discoverIncludedServices, .discoverCharacteristics, .discoverDescriptors:
       queue.addDiscovery(item)
     default: queue.add(item)
     }
@@ -169,6 +172,9 @@ extension BluetoothSystem {
       setNotifying(on, handle, peer, item.manager)
       finish(item, peer, .notifying(on))
     case (_, .failure(let error)):
+      if case .setNotify(true, let handle) = item.operation, error.kind == .notSupported {
+        doubtService(of: handle, peer)
+      }
       let isRead = if case .readCharacteristic = item.operation { true } else { false }
       finish(item, peer, .failed(PeerError(error, reading: isRead)))
     default: finish(item, peer, .failed(.coreBluetooth(.unknown, message: "bluetoothd's answer makes no sense.")))
@@ -200,8 +206,18 @@ extension BluetoothSystem {
 
   /// The app's process has ended, so its operations need no answer.
   mutating func forgetOperations(ofApp name: String) {
-    forgetSignalReadings(ofApp: name)
     forgetChannels(ofApp: name)
-    for peer in Array(operations.keys) { _ = removeOperations(peer) { $0.manager.app == name } }
+    forgetOperations { $0.manager.app == name }
+  }
+
+  /// The manager is gone, and its number may be given to another one.
+  mutating func forgetOperations(of key: ManagerKey) {
+    forgetChannelOpenings { $0.manager == key }
+    forgetOperations { $0.manager == key }
+  }
+
+  private mutating func forgetOperations(where matches: (OperationQueue.Item) -> Bool) {
+    forgetSignalReadings(where: matches)
+    for peer in Array(operations.keys) { _ = removeOperations(peer, where: matches) }
   }
 }

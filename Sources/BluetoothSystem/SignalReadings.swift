@@ -95,8 +95,8 @@ extension BluetoothSystem {
     for item in signalReadings[peer]?.remove(where: { $0.manager == key }) ?? [] { finish(item, peer, .failed(error)) }
   }
 
-  mutating func forgetSignalReadings(ofApp name: String) {
-    for peer in signalReadings.keys { _ = signalReadings[peer]?.remove { $0.manager.app == name } }
+  mutating func forgetSignalReadings(where matches: (OperationQueue.Item) -> Bool) {
+    for peer in signalReadings.keys { _ = signalReadings[peer]?.remove(where: matches) }
   }
 
   /// bluetoothd is gone and will not answer, so all readings end.

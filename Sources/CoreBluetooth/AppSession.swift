@@ -38,16 +38,10 @@ package final class AppSession: AppLinkDelegate, @unchecked Sendable {
   private var lastManager: UInt32 = 0
   private var lastOperation: UInt64 = 0
   private var lastEvent: EventSequence?
-  /// The handler of user actions, and the actions that were asked for before it was set.
-  private var actionHandler: (queue: DispatchQueue, handle: @Sendable (UserAction) -> Void)?
-  private var waitingActions: [UserAction] = []
-  /// The alert that the app shows the user now. It is repeated to a system that comes back.
-  private var alert: String?
+  private var actions = RequestedActions()
+  private var told = ToldUser()
+  /// Whom the app lets in. It is repeated to a system that comes back.
   private var admission: CentralAdmission?
-  /// What the app has said of the things that it controls, in the order of their first mention. It is repeated as well.
-  private var states: [(subject: String, text: String)] = []
-  /// Movements that the system has not been told of, because it is away.
-  private var movements: [AppReport] = []
   /// Events whose delegate call has not returned, and managers that have not been brought back yet.
   private var outstanding = 0
   private let phaseChanged = NSCondition()
@@ -217,12 +211,7 @@ package final class AppSession: AppLinkDelegate, @unchecked Sendable {
         if manager.hasHeard { bringBack(manager) } else if !manager.isKnownToSystem { create(manager) }
       }
       if let admission { connection?.send(.admit(admission)) }
-      if let alert { connection?.send(.showAlert(alert)) }
-      for (subject, text) in states {
-        connection?.send(.report(AppReport(.knownState, subject: subject, text: text)))
-      }
-      for movement in movements { connection?.send(.report(movement)) }
-      movements = []
+      for request in told.takeUntold() { connection?.send(request) }
       announceIfIdle()
     }
     wakeWaiters()
@@ -296,27 +285,14 @@ package final class AppSession: AppLinkDelegate, @unchecked Sendable {
         }
       locked { self?.connection?.send(request) }
     }
-    if let actionHandler {
-      actionHandler.queue.async { actionHandler.handle(action) }
-    } else {
-      waitingActions.append(action)
-    }
+    actions.perform(action)
   }
 
   func setActionHandler(_ queue: DispatchQueue, _ handle: @escaping @Sendable (UserAction) -> Void) {
-    locked {
-      actionHandler = (queue, handle)
-      for action in waitingActions { queue.async { handle(action) } }
-      waitingActions = []
-    }
+    locked { actions.setHandler(queue, handle) }
   }
 
-  func showAlert(_ text: String?) {
-    locked {
-      alert = text
-      if case .attached = phase { connection?.send(.showAlert(text)) }
-    }
-  }
+  func showAlert(_ text: String?) { tell { told in told.showAlert(text) } }
 
   func admit(_ admission: CentralAdmission) {
     locked {
@@ -326,35 +302,18 @@ package final class AppSession: AppLinkDelegate, @unchecked Sendable {
     }
   }
 
-  func report(_ report: AppReport) {
-    locked {
-      if report.kind != .movement {
-        if let index = states.firstIndex(where: { $0.subject == report.subject }) {
-          guard states[index].text != report.text else { return }
-          states[index].text = report.text
-        } else {
-          states.append((report.subject, report.text))
-          if states.count > AppReport.Limit.subjects { states.removeFirst() }
-        }
-      }
-      if case .attached = phase {
-        connection?.send(.report(report))
-      } else if report.kind == .movement {
-        movements.append(report)
-        if movements.count > AppReport.Limit.movements { movements.removeFirst() }
-      }
-    }
+  func report(_ report: AppReport) { tell { told in told.report(report) } }
+
+  /// Shows that Bluetooth is off, or no longer. Called under the lock.
+  func showPowerAlert(after before: ManagerState?, now state: ManagerState) {
+    tell { told in told.showPowerAlert(after: before, now: state) }
   }
 
-  private static let powerAlert = "Bluetooth is off. Switch it on, so that this app can use it: latchkey bluetooth on"
-
-  /// Shows that Bluetooth is off to an app's user who has just started it, unless the app shows something itself. Takes it
-  /// back when Bluetooth is on. Called under the lock.
-  func showPowerAlert(after before: ManagerState?, now state: ManagerState) {
-    if state == .poweredOff, before == nil || before == .unknown, alert == nil {
-      showAlert(Self.powerAlert)
-    } else if state == .poweredOn, alert == Self.powerAlert {
-      showAlert(nil)
+  /// Tells the system what there is to tell, if it is there. Otherwise it is told when it comes back.
+  private func tell(_ change: (inout ToldUser) -> Request?) {
+    locked {
+      guard let request = change(&told) else { return }
+      if case .attached = phase { connection?.send(request) } else { told.keep(request) }
     }
   }
 

@@ -37,6 +37,8 @@ package struct HomePolicy: Sendable {
   var isKnown = false
   /// The lock makes offers although it knows that this phone is here: somebody may be leaving, perhaps this phone.
   var isLooking = false
+  /// On this link the lock has said that this phone's grant does not count now. To announce it again changes nothing.
+  var isRefused = false
   /// Writes in a row that failed, of commands that an older lock does not know.
   var refusals = 0
   /// The link came up after a loss, and nothing shows that its phone came from elsewhere.
@@ -94,6 +96,9 @@ package struct HomePolicy: Sendable {
       commandIsLost()
     case .unlockAsked: unlockAsked(at: time, using: &random)
     case .errandAsked(let kind): errandAsked(kind, at: time, using: &random)
+    case .keysChanged:
+      isRefused = false
+      owesPresence = state.isLinked
     case .storeFailed: storeFailed(at: time)
     case .timePassed: timePassed(at: time)
     }
@@ -152,6 +157,7 @@ package struct HomePolicy: Sendable {
       interruptions = 0
       isLockedOut = false
       isKnown = false
+      isRefused = false
       refusals = 0
       expectOffer(at: time)
     }
@@ -224,7 +230,7 @@ package struct HomePolicy: Sendable {
       // A lock whose answers never arrive offers again after each command. After a few of those, wait as usual.
       if interruptions <= configuration.interruptions { commandIsLost() }
     }
-    owesPresence = true
+    owesPresence = !isRefused
     readingsLeft = configuration.signalReadings
     if isKnown { isLooking = true }
   }

@@ -77,8 +77,9 @@ extension HomePolicy {
     commandIsLost()
     interruptions = 0
     isKnown = true
+    isRefused = answer == .refused && awaited.command == .status
     // Somebody who looks has not been announced to be here.
-    if !isErrand { owesPresence = false }
+    if !isErrand || isRefused { owesPresence = false }
     spareOfferUntil = time.instant + configuration.spareOfferPatience
     readingsLeft = configuration.signalReadings
     state.lastHeard = time

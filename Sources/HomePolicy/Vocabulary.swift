@@ -90,6 +90,8 @@ package enum HomeEvent: Sendable, Hashable {
   case unlockAsked
   /// The owner wants this done at the lock, now.
   case errandAsked(HomeErrand)
+  /// The phone has other keys for this lock, or another grant.
+  case keysChanged
   /// `store` could not be carried out, nor any effect after it.
   case storeFailed
   /// The time that `nextDeadline` named.

@@ -61,6 +61,7 @@ extension Recorded {
     case servicesMissing = "services.missing"
     case servicesGone = "services.gone"
     case servicesBack = "services.back"
+    case subscriptionsUnrenewed = "subscriptions.unrenewed"
 
     // Pairing.
     case agentRegistered = "agent.registered"
@@ -99,6 +100,7 @@ extension Recorded {
       case .subscriptionFailed, .connectFailed: [.peripheral, .error]
       case .valueRefused: [.peripheral, .bytes]
       case .appLaunchFailed, .serviceRefused, .advertisementRefused: [.app, .error]
+      case .subscriptionsUnrenewed: [.central]
       case .databaseMarked: [.central, .mark]
       case .databaseMarkRefused, .profileRefused, .discoveryRefused, .discoveryFilterRefused, .agentRefused: [.error]
       case .bluetoothState: [.state, .because]

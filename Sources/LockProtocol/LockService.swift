@@ -48,6 +48,10 @@ package enum LockService {
   /// The length of an Answer in bytes: an encrypted `LockAnswer`.
   package static let answerByteCount = LockAnswer.byteCount + NoiseSize.tagByteCount
 
+  /// The code of ATT's range for applications with which a command is refused whose writer has subscribed neither to Offer nor
+  /// to Answer: its answer could not be sent.
+  package static let unsubscribedError: UInt8 = 0x80
+
   /// What both sides know before they begin: the purpose, the version and the lock.
   static func prologue(_ identity: LockIdentity) -> [UInt8] {
     let purpose: StaticString = "Latchkey lock session"

@@ -123,6 +123,13 @@ final class AgentApp: @unchecked Sendable {
 
   var lock: LockIntroduction { LockIntroduction(keys) }
 
+  /// What the lock must know of this owner to believe what the owner signs, for another phone to bring.
+  func introduction(of key: OwnerKey) throws -> SealedIntroduction {
+    try SealedIntroduction(
+      signingKey: key.publicKey, name: KeyName.name(from: ownerName), to: keys.lockIdentity, lockKey: keys.lockKey,
+      from: keys.staticKey, using: &cryptography)
+  }
+
   /// This phone was enrolled at its lock once more, or has a new invitation for it. What was begun with the old keys is not
   /// answered any more.
   func take(_ door: DoorKeys) {
@@ -130,6 +137,7 @@ final class AgentApp: @unchecked Sendable {
     grant = door.grant
     session = nil
     latestConversation = nil
+    happens(.keysChanged)
   }
 
   /// What the lock calls this phone's owner: what the machine is called.
@@ -138,7 +146,7 @@ final class AgentApp: @unchecked Sendable {
   static var ownerName: String {
     let host = ProcessInfo.processInfo.hostName.split(separator: ".").first.map(String.init) ?? ""
     let name = ProcessInfo.processInfo.environment["LATCHKEY_MACHINE"] ?? host
-    return String(decoding: name.utf8.prefix(KeyName.nameByteLimit), as: UTF8.self)
+    return String(decoding: KeyName.name(from: name), as: UTF8.self)
   }
 
   var unixSeconds: Double { time.unixSeconds }
@@ -355,45 +363,6 @@ final class AgentApp: @unchecked Sendable {
     } catch {
       // Later, because the policy is still handling an event.
       DispatchQueue.main.async { self.writeFailed(error) }
-    }
-  }
-}
-
-extension HomeAnswer {
-  init(_ answer: LockAnswer) {
-    switch answer.result {
-    case .done: self = .done
-    // Another phone's command was to move the bolt, and the bolt stopped on its way.
-    case .notNeeded: self = answer.lockState == .notFullyLocked ? .failed : .done
-    case .unknownOperation: self = .unknownOperation
-    case .failed, .doorOpen, .busy: self = .failed
-    case .lockedAtHome: self = .lockedAtHome
-    case .somebodyInside: self = .somebodyInside
-    case .insufficientBattery, .restricted, .outsideSchedule, .expired, .revoked, .usedUp, .clockUnknown, .notPermitted:
-      self = .refused
-    }
-  }
-}
-
-extension LockCommand.Kind {
-  init(_ command: HomeCommand) {
-    switch command {
-    case .unlock(.word): self = .unlock
-    case .unlock(.approach): self = .unlockUnlessInside
-    case .unlockUnlessHome: self = .unlockUnlessHome
-    case .unlockIfLeft: self = .unlockIfLeft
-    case .lock: self = .lock
-    case .status: self = .status
-    }
-  }
-}
-
-extension HomeBolt {
-  init(_ state: LockState) {
-    switch state {
-    case .locked: self = .locked
-    case .unlocked: self = .unlocked
-    case .notFullyLocked: self = .between
     }
   }
 }

@@ -298,6 +298,7 @@ final class EnrolmentRadio: NSObject, CBCentralManagerDelegate, CBPeripheralDele
     }
     switch refusal {
     case .wrongCode: endAttempt(NoAnswer("The lock refuses the code: look at the lock again. It takes few wrong ones."))
+    case .badName: endAttempt(NoAnswer("The lock refuses this machine's name, which is not UTF-8."))
     case .noRoom: endAttempt(NoAnswer("The lock has no room for another phone; its journal says why."))
     case .closed, .lockedOut, .noCode:
       statuses.append(refusal ?? .closed)

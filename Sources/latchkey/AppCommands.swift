@@ -15,6 +15,12 @@ enum SystemControl {
     try MachineControl(address: nil).ask(app: app, name: name, argument: argument)
   }
 
+  /// Whether this machine has an app; not, if that can't be told.
+  static func knows(_ app: String) -> Bool {
+    let status = try? MachineControl(address: nil).perform(.status)
+    return status?.apps.contains { $0.bundleIdentifier == app } ?? false
+  }
+
   /// Ends with a line on the error output and status 1 if `work` fails.
   static func reporting<Outcome>(_ work: () throws -> Outcome) throws -> Outcome {
     do {

@@ -7,7 +7,7 @@ import Foundation
 struct DoorOptions: ParsableArguments {
   @Argument(help: "The door's name. It may be left out if the phone has one door.") var door: String?
   @Flag(help: "Print one JSON object, for programs. The manual describes its keys.") var json = false
-  @Option(help: "The bundle identifier of the app that has the keys.") var app = "org.latchkey.agent"
+  @Option(help: "The bundle identifier of the app that has the keys.") var app = Agent.standard
 
   /// Asks the app that has the keys.
   func ask<Answer: Decodable>(_ question: AgentQuestion, _ argument: some Encodable, _ type: Answer.Type) throws
@@ -20,34 +20,6 @@ struct DoorOptions: ParsableArguments {
   func show(_ answer: some Encodable, _ lines: [String]) throws {
     Console.say(json ? try Agent.json(answer) : lines.joined(separator: "\n"))
   }
-}
-
-/// The app that has the keys.
-struct Agent {
-  let app: String
-
-  /// Asks it, through this machine's latchkeyd. Ends with a line on the error output and status 1 if there is no answer.
-  func ask<Answer: Decodable>(_ question: AgentQuestion, _ argument: some Encodable, _ type: Answer.Type) throws
-    -> Answer
-  {
-    try SystemControl.reporting {
-      let text = try SystemControl.ask(app: app, name: question.rawValue, argument: Self.json(argument))
-      do { return try JSONDecoder().decode(type, from: Data(text.utf8)) } catch {
-        throw AgentProblem(
-          description: "the answer of \(app) can't be read: install latchkey and the app from one release")
-      }
-    }
-  }
-
-  static func json(_ value: some Encodable) throws -> String {
-    let encoder = JSONEncoder()
-    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-    return String(decoding: try encoder.encode(value), as: UTF8.self)
-  }
-}
-
-struct AgentProblem: Error, CustomStringConvertible {
-  let description: String
 }
 
 /// Passes the owner's command to this machine's agent.
@@ -63,9 +35,7 @@ struct UnlockCommand: ParsableCommand {
   func run() throws {
     // An app that knows only actions answers with nothing.
     let text = try SystemControl.reporting {
-      try SystemControl.ask(
-        app: options.app, name: AgentQuestion.unlock.rawValue,
-        argument: try Agent.json(DoorQuestion(door: options.door)))
+      try Agent(app: options.app).text(.unlock, DoorQuestion(door: options.door))
     }
     Console.say(options.json ? (text.isEmpty ? "{}" : text) : "The door is unlocked.")
   }

@@ -17,7 +17,7 @@ struct EnrollCommand: ParsableCommand {
   var doorName: String?
   @Option(help: "For how many seconds to wait for the lock and its button.") var wait: UInt16 = 120
   @Flag(help: "Print one JSON object, for programs. The manual describes its keys.") var json = false
-  @Option(help: "The bundle identifier of the app that has the keys.") var app = "org.latchkey.agent"
+  @Option(help: "The bundle identifier of the app that has the keys.") var app = Agent.standard
 
   func validate() throws {
     guard wait <= 3600 else { throw ValidationError("--wait is from 0 to 3600 seconds, not \(wait).") }
@@ -32,7 +32,7 @@ struct EnrollCommand: ParsableCommand {
 
 /// Asks the agent to enrol this phone, until somebody has pressed the lock's button.
 struct Enrolling {
-  var app = "org.latchkey.agent"
+  var app = Agent.standard
   var wait: Duration = .seconds(120)
 
   /// - Throws: `ValidationError` if it is no code.

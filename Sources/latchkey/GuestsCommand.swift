@@ -21,7 +21,7 @@ struct GuestsCommand: ParsableCommand {
 struct GuestOptions: ParsableArguments {
   @Option(help: "The door's name. It may be left out if the phone has one door.") var door: String?
   @Flag(help: "Print one JSON object, for programs. The manual describes its keys.") var json = false
-  @Option(help: "The bundle identifier of the app that has the keys.") var app = "org.latchkey.agent"
+  @Option(help: "The bundle identifier of the app that has the keys.") var app = Agent.standard
 
   func ask<Answer: Decodable>(
     _ question: AgentQuestion, _ argument: some Encodable, _ type: Answer.Type

@@ -246,4 +246,28 @@ struct CentralTests {
     #expect(desk.asked(\.isProfileRegistration) == 1)
     #expect(desk.system.nextDeadline == nil)
   }
+
+  @Test("C1: a request for a peripheral that has not been seen since latchkeyd's restart holds until it shows up")
+  func seenBeforeTheRestart() {
+    var desk = Desk()
+    desk.appear(bonded: false)
+    desk.open()
+    desk.createCentral()
+    let peer = desk.peer
+    desk.restartSystem()
+    desk.appear(withDevice: false)
+    desk.attach()
+    desk.say(
+      .resumeManager(
+        Desk.central, ManagerCreation(role: .central, restoreIdentifier: "central"), ManagerView(state: .poweredOn)))
+    desk.say(.central(Desk.central, .connect(peer, ConnectOptions())))
+    #expect(desk.asked { $0 == .connect } == 0 && desk.bodies == [])
+    desk.restartSystem()
+    desk.appear(bonded: false)
+    desk.change(["RSSI": .int16(-50)])
+    #expect(desk.asked { $0 == .connect } == 1)
+    #expect(desk.system.peers[peer]?.address == Desk.address)
+    desk.linkUp()
+    #expect(desk.system.held.holders(of: peer).first?.peripheral.isConnected == true)
+  }
 }

@@ -74,6 +74,122 @@ struct DatabaseTests {
     #expect(desk.asked { $0 == .disconnect } == 0)
   }
 
+  // MARK: Discoveries that were cut short before an app had found anything
+
+  /// An app's first link to a lock that announces a service, of which bluetoothd shows another one only.
+  private func firstLink() -> Desk {
+    var desk = Desk()
+    desk.appear()
+    desk.handle(.daemon(.signal(.interfacesRemoved(path: Desk.characteristicPath, [InterfaceName.gattCharacteristic]))))
+    desk.handle(.daemon(.signal(.interfacesRemoved(path: Desk.servicePath, [InterfaceName.gattService]))))
+    desk.handle(
+      .daemon(
+        .signal(
+          .interfacesAdded(
+            path: Desk.devicePath.appending("service0001"),
+            [InterfaceName.gattService: ["UUID": .string("00001801-0000-1000-8000-00805f9b34fb")]]))))
+    desk.open()
+    desk.createCentral()
+    desk.say(.central(Desk.central, .connect(desk.peer, ConnectOptions())))
+    desk.forget()
+    desk.linkUp()
+    return desk
+  }
+
+  private func discover(_ uuids: [BluetoothUUID]?, _ desk: inout Desk) {
+    desk.say(.central(Desk.central, .perform(desk.peer, OperationIdentifier(7), .discoverServices(uuids))))
+  }
+
+  @Test("BlueZ 7: a service that a peripheral announces and lacks is waited for if an app looks for it")
+  func announced() {
+    var desk = firstLink()
+    // bluetoothd has removed it from its database, and from `UUIDs`.
+    desk.change(["UUIDs": .strings(["00001801-0000-1000-8000-00805f9b34fb"])])
+    discover([Desk.service], &desk)
+    #expect(desk.bodies == ["connected"])
+    desk.handle(.daemon(Self.serviceObject))
+    #expect(desk.bodies == ["connected", "operationCompleted"])
+    desk.pass(.seconds(60))
+    #expect(desk.asked { $0 == .disconnect } == 0)
+  }
+
+  @Test("BlueZ 7: if it stays away, three links are ended for it, and no more")
+  func announcedInVain() {
+    var desk = firstLink()
+    for attempt in 1...5 {
+      desk.forget()
+      discover([Desk.service], &desk)
+      desk.pass(.seconds(6))
+      #expect(desk.asked { $0 == .disconnect } == (attempt <= 3 ? 1 : 0), "attempt \(attempt)")
+      let found = desk.events.contains { event in
+        if case .operationCompleted(_, _, .services([])) = event.body { true } else { false }
+      }
+      #expect(found == (attempt > 3))
+      desk.linkDown()
+      desk.say(.central(Desk.central, .connect(desk.peer, ConnectOptions())))
+      desk.linkUp()
+    }
+  }
+
+  @Test("BlueZ 7: an app that looks for any service, or for one that is not announced, is content with what there is")
+  func notAnnounced() {
+    for uuids in [nil, [BluetoothUUID(UInt16(0x1805))]] {
+      var desk = firstLink()
+      discover(uuids, &desk)
+      #expect(desk.bodies == ["connected", "operationCompleted"])
+      desk.pass(.seconds(60))
+      #expect(desk.asked { $0 == .disconnect } == 0)
+    }
+  }
+
+  @Test(
+    "BlueZ 7: a characteristic to which bluetoothd can't subscribe, because it has found no configuration, is found anew",
+    arguments: [true, false])
+  func torn(_ hasConfiguration: Bool) throws {
+    var desk = Desk()
+    desk.appear()
+    desk.open()
+    desk.createCentral()
+    desk.say(.central(Desk.central, .connect(desk.peer, ConnectOptions())))
+    desk.linkUp()
+    if hasConfiguration {
+      desk.handle(
+        .daemon(
+          .signal(
+            .interfacesAdded(
+              path: Desk.characteristicPath.appending("desc000c"),
+              [InterfaceName.gattDescriptor: ["UUID": .string("00002902-0000-1000-8000-00805f9b34fb")]]))))
+    }
+    discover(nil, &desk)
+    desk.say(
+      .central(
+        Desk.central, .perform(desk.peer, OperationIdentifier(8), .discoverCharacteristics(nil, service: 0x0a))))
+    desk.forget()
+    desk.answersCalls = false
+    desk.say(
+      .central(Desk.central, .perform(desk.peer, OperationIdentifier(9), .setNotify(true, characteristic: 0x0b))))
+    let call = try #require(desk.lastCall(.startNotify))
+    desk.handle(.daemon(.reply(call, .failure(.notSupported))))
+    desk.pass(.seconds(5))
+    #expect(desk.asked { $0 == .disconnect } == (hasConfiguration ? 0 : 1))
+  }
+
+  @Test("C3: a request that is taken back while its link is made anew is taken off the accept list as well")
+  func takenBackMeanwhile() {
+    var desk = comeBackEmpty()
+    desk.change(["Trusted": .bool(true)])
+    desk.pass(.seconds(5))
+    #expect(desk.asked { $0 == .disconnect } == 1)
+    desk.say(.central(Desk.central, .connect(desk.peer, ConnectOptions())))
+    desk.forget()
+    desk.say(.central(Desk.central, .cancelConnection(desk.peer)))
+    // `Disconnect` disarms only a device that is not trusted.
+    #expect(
+      desk.requests.map(\.request).suffix(2) == [
+        .setProperty(interface: InterfaceName.device, name: "Trusted", value: .bool(false)), .disconnect,
+      ])
+  }
+
   // MARK: The peripheral side
 
   private func lock() -> Desk {
@@ -132,6 +248,36 @@ struct DatabaseTests {
     desk.pass(how == 1 ? .seconds(11) : .seconds(3))
     desk.linkDown()
     #expect(marks(desk).isEmpty)
+  }
+
+  @Test("BlueZ 7: of two linked centrals, another one's subscription shows no life")
+  func anothersSubscription() throws {
+    var desk = Desk()
+    desk.appear()
+    desk.open()
+    desk.say(.createManager(Desk.central, ManagerCreation(role: .peripheral, restoreIdentifier: "lock")))
+    desk.say(.peripheral(Desk.central, .addService(PeripheralRoleTests.definition)))
+    let offer = try #require(
+      desk.requests.compactMap { request -> ObjectPath? in
+        guard case .registerApplication(let root, _) = request.request else { return nil }
+        return root.appending("service").appending("characteristic0")
+      }.last)
+    desk.handle(
+      .daemon(
+        .signal(
+          .interfacesAdded(
+            path: WellKnown.firstAdapter.appending("dev_C0_FF_EE_00_00_02"),
+            [
+              InterfaceName.device: [
+                "Address": .string("C0:FF:EE:00:00:02"), "AddressType": .string("random"), "Bonded": .bool(true),
+                "Connected": .bool(true),
+              ]
+            ]))))
+    desk.linkUp()
+    desk.handle(.daemon(.callback(CallbackIdentifier(1), path: offer, .startNotify)))
+    desk.pass(.seconds(3))
+    desk.linkDown()
+    #expect(marks(desk).count == 1)
   }
 
   @Test("No central is invited before the app's services are in bluetoothd's database")

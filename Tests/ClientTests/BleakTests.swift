@@ -52,8 +52,9 @@ struct BleakTests {
     }
     #expect(
       steps.map(\.step) == [
-        "discovered", "paired and connected", "read of itself", "notified", "read", "refused to be read",
-        "refused to be written", "refused to be written", "stopped", "disconnected", "connected again", "unpaired",
+        "discovered", "paired and connected", "read of itself", "refused unsubscribed", "refused to be written",
+        "notified", "read", "refused to be read", "refused to be written", "stopped",
+        "disconnected", "connected again", "unpaired",
       ], "\(outcome.output)")
     func facts(_ name: String) -> [Step] { steps.filter { $0.step == name } }
     #expect(
@@ -70,6 +71,7 @@ struct BleakTests {
     let offers = ["notified", "read", "connected again"].flatMap { facts($0).compactMap(\.value) }
     #expect(offers.count == 3 && offers.allSatisfy { $0.count == 64 }, "\(offers)")
     #expect(offers.first != offers.last)
+    #expect(facts("refused unsubscribed").map(\.error) == ["0x80"])
     #expect(facts("refused to be read").map(\.error) == ["READ_NOT_PERMITTED"])
     #expect(facts("refused to be written").map(\.error) == Array(repeating: "INSUFFICIENT_AUTHORIZATION", count: 2))
 

@@ -47,8 +47,18 @@ async def story(**notify_options: object) -> None:
         )
         texts = [bytes(await lock.read_gatt_char(text)).decode() for text in (MANUFACTURER, MODEL, FIRMWARE_REVISION)]
         say("read of itself", texts=texts, battery=(await lock.read_gatt_char(BATTERY_LEVEL))[0])
-        await lock.start_notify(OFFER, take, **notify_options)
+        # It reads its offer, and could not hear an answer. Then it could.
+        await lock.read_gatt_char(OFFER)
+        try:
+            await lock.write_gatt_char(COMMAND, GARBAGE, response=True)
+        except BleakGATTProtocolError as error:
+            say("refused unsubscribed", error=hex(error.code.value))
         await lock.start_notify(ANSWER, lambda _, value: say("answered", value=value.hex()), **notify_options)
+        try:
+            await lock.write_gatt_char(COMMAND, GARBAGE, response=True)
+        except BleakGATTProtocolError as error:
+            say("refused to be written", error=error.code.name)
+        await lock.start_notify(OFFER, take, **notify_options)
         # An offer comes in two fragments, with a mark of two bytes each.
         notified = (await offers.get())[2:] + (await offers.get())[2:]
         say("notified", value=notified.hex())
@@ -58,11 +68,10 @@ async def story(**notify_options: object) -> None:
             await lock.read_gatt_char(COMMAND)
         except BleakGATTProtocolError as error:
             say("refused to be read", error=error.code.name)
-        for garbage in (GARBAGE, GARBAGE[:3]):
-            try:
-                await lock.write_gatt_char(COMMAND, garbage, response=True)
-            except BleakGATTProtocolError as error:
-                say("refused to be written", error=error.code.name)
+        try:
+            await lock.write_gatt_char(COMMAND, GARBAGE[:3], response=True)
+        except BleakGATTProtocolError as error:
+            say("refused to be written", error=error.code.name)
         await lock.stop_notify(OFFER)
         say("stopped")
     say("disconnected")

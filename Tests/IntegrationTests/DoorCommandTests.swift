@@ -63,6 +63,24 @@ struct DoorCommandTests {
     #expect(last.records.map(\.index) == [6, 7] && last.end == all.end)
   }
 
+  @Test("L8: on a machine without an agent, what asks one says so, and what to do; other apps are named as ever")
+  func noAgent() async throws {
+    let home = try await Household(phones: [])
+    let commands = [["door"], ["unlock"], ["lock"], ["log"], ["owners"], ["guests", "list"], ["enroll"]]
+    for command in commands {
+      let outcome = try await home.latchkey(Household.door, command, input: try home.lockCode().words)
+      #expect(outcome.status == 1 && outcome.output.isEmpty, "\(outcome)")
+      #expect(
+        outcome.errors
+          == "latchkey: this is the lock's machine, and it has no agent, which has the keys: run this on the phone's "
+          + "machine. `latchkey status` shows the lock here\n", "\(outcome)")
+    }
+    let other = try await home.latchkey(Household.door, "door", "--app", "org.example.keys")
+    #expect(
+      other.status == 1 && other.errors.contains("no app \"org.example.keys\" here; there are: org.latchkey.lock."),
+      "\(other)")
+  }
+
   @Test("L8: a log of many records is shown as any other, in answers of more than a short text's length")
   func longLog() async throws {
     let home = try await Household(phones: ["alice"])

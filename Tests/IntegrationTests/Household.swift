@@ -136,6 +136,10 @@ final class Household: @unchecked Sendable {
   func latchkey(
     _ machine: String, _ arguments: String..., input: String? = nil
   ) async throws -> TestProcess.Outcome {
+    try await latchkey(machine, arguments, input: input)
+  }
+
+  func latchkey(_ machine: String, _ arguments: [String], input: String? = nil) async throws -> TestProcess.Outcome {
     let command = try await TestProcess(
       LatchkeyCommand.programs + "/latchkey", arguments, environment: environment(on: machine))
     if let input { command.say(input) }

@@ -74,8 +74,8 @@ struct QuestionStoryTests {
         - move: {machine: ben, to: [200, 0]}
         - wait for: {event: link.down, within: 2min}
         - day: 1.375
-          move: {machine: ben, to: [2, 0]}
-        - wait for: {event: command.accepted, machine: door, within: 5min}
+          move: {machine: ben, to: [2, 0], over: 140s}
+        - wait for: {event: unlock.answered, machine: ben, within: 5min}
         - unlock: {machine: ben, saying: The door is unlocked}
         - lock: ben
         - move: {machine: ben, to: [200, 0]}

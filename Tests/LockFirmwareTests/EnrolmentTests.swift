@@ -21,13 +21,13 @@ import Testing
   /// What a phone does with a code. Returns what it learns of the lock, or `nil` if the lock did not confirm.
   private func enrol(
     _ key: Key, _ code: EnrolmentCode = Self.code, over central: CentralIdentifier = carol, on bench: inout Bench,
-    valueByteCount: Int = 20
+    valueByteCount: Int = 20, name: [UInt8] = Array("Carol".utf8)
   ) throws -> (lock: LockIdentity, lockKey: Key.PublicKey, lockName: [UInt8])? {
     var cryptography = SwiftCryptography()
     var session = try EnrolmentOfPhone<SwiftCryptography>(
       secret: code.secret(using: SwiftCryptography.self), staticKey: key, using: &cryptography)
     guard let reply = write(session.start, session.tag, central, valueByteCount, on: &bench) else { return nil }
-    let proof = try session.answer(reply, name: Array("Carol".utf8), using: &cryptography)
+    let proof = try session.answer(reply, name: name, using: &cryptography)
     guard let confirmation = write(proof, session.tag, central, valueByteCount, on: &bench) else { return nil }
     return try session.finish(confirmation)
   }
@@ -90,6 +90,18 @@ import Testing
     old.happens(.enrolmentButton)
     #expect(old.firmware.enrolmentStatus == .noCode)
     #expect(try enrol(Key(), on: &old) == nil)
+  }
+
+  @Test("L5: with the right code and a name that is not UTF-8 nobody is enrolled, which is said, and is no wrong code")
+  func badName() throws {
+    var bench = try bench(phones: 0)
+    bench.happens(.enrolmentButton)
+    for _ in 0...LockLimit.wrongEnrolmentCodes {
+      #expect(try enrol(Key(), on: &bench, name: [0x43, 0xE2, 0x82]) == nil)
+      #expect(bench.enrolmentAnswers.last == .badName)
+    }
+    #expect(bench.log.isEmpty && bench.access.phones.isEmpty && bench.firmware.enrolmentStatus == .open)
+    #expect(try enrol(Key(), on: &bench) != nil)
   }
 
   @Test(

@@ -14,7 +14,6 @@ import Testing
     arguments: [
       ("link.stuck", "request.completed"), ("link.barren", "request.completed"), ("services.gone", "services.back"),
       ("pairing.gone", "request.held"), ("store.failed", "store.recovered"), ("store.failed", "daemon.started"),
-      ("app.launchFailed", "app.launched"),
     ])
   func healed(_ trouble: String, by event: String) throws {
     let fields = ["peripheral": "P", "app": "A"]
@@ -35,6 +34,43 @@ import Testing
     machine.record(trouble, ago: 60, fields)
     #expect(found(machine).map(\.weight) == [.broken])
     #expect(found(machine).first?.found.contains("2 times") == true)
+  }
+
+  @Test("H7: failed starts from before a start that has lasted are none of today's troubles: as before a setup")
+  func setUpSince() {
+    var machine = HealthyMachine.lock
+    for ago in [5000, 4990, 4960, 4900] { machine.record("app.launchFailed", ago: Double(ago), ["app": "A"]) }
+    #expect(found(machine).map(\.weight) == [.broken])
+    machine.record("app.launched", ago: 4000, ["app": "B"])
+    #expect(found(machine).map(\.weight) == [.broken], "another app's start says nothing")
+    // The setup ends the app once more.
+    machine.record("app.launched", ago: 3600, ["app": "A"])
+    machine.record("app.ended", ago: 3595, ["app": "A"])
+    #expect(found(machine).map(\.weight) == [.warning], "it was up for five seconds")
+    machine.record("app.launched", ago: 3590, ["app": "A"])
+    #expect(found(machine) == [])
+    // It ends, as apps do, and is started again.
+    machine.record("app.ended", ago: 1000, ["app": "A"])
+    #expect(found(machine) == [])
+    machine.record("app.launchFailed", ago: 900, ["app": "A"])
+    let now = found(machine)
+    #expect(now.map(\.weight) == [.broken])
+    #expect(now.first?.found.contains("times") == false, "those from before the setup don't count")
+    machine.record("app.launched", ago: 30, ["app": "A"])
+    #expect(found(machine).map(\.weight) == [.warning], "half a minute is too soon to tell")
+    #expect(found(machine).first?.found.contains("healed") == true)
+  }
+
+  @Test("H7: an app that needs several attempts again and again is a trouble, although it was up each time")
+  func failsAgainAndAgain() {
+    var machine = HealthyMachine.lock
+    for day in [3.0, 2, 1] {
+      #expect(found(machine) == [])
+      machine.record("app.launchFailed", ago: day * 86_400, ["app": "A"])
+      machine.record("app.launched", ago: day * 86_400 - 20, ["app": "A"])
+    }
+    #expect(found(machine).map(\.weight) == [.warning])
+    #expect(found(machine).first?.found.contains("3 times") == true)
   }
 
   @Test("A stuck link is over when bluetoothd has been restarted since")

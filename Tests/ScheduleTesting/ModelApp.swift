@@ -139,13 +139,8 @@ package struct ModelApp: Sendable {
       return isReconnecting ? [] : reconnect(to: peer, number)
     case .failedToConnect(let peer, let error):
       managers[number]?.setState(nil, of: peer)
-      guard error.isAboutUnknownDevice, let target = target(peer) else {
-        complain("failed to connect: \(error)")
-        return []
-      }
-      // A device that nobody asks for may be forgotten. Then the app looks for it again.
-      disk.identifiers[target] = nil
-      return connect(number, target)
+      complain("failed to connect: \(error)")
+      return []
     case .operationCompleted(let peer, let operation, let result): return completed(peer, operation, result, number)
     case .valueUpdated(let peer, _, let value):
       valueUpdated(peer, value, number)
@@ -341,10 +336,4 @@ package struct ModelApp: Sendable {
 extension UInt32 {
   init(bytes: [UInt8]) { self = bytes.prefix(4).reversed().reduce(0) { $0 << 8 | UInt32($1) } }
   var bytes: [UInt8] { (0..<4).map { UInt8(truncatingIfNeeded: self >> (8 * UInt32($0))) } }
-}
-
-extension PeerError {
-  fileprivate var isAboutUnknownDevice: Bool {
-    if case .coreBluetooth(.unknownDevice, _) = self { true } else { false }
-  }
 }

@@ -96,3 +96,4 @@ extension OperationQueue: Scheduled {}
 extension LinkCapacity: Scheduled {}
 extension LinkHealth: Scheduled { var deadline: Instant? { checkAt } }
 extension DatabaseHealing: Scheduled { var deadline: Instant? { dropAt } }
+extension SubscriptionRenewal: Scheduled { var deadline: Instant? { endsAt } }

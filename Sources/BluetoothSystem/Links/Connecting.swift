@@ -125,7 +125,8 @@ extension BluetoothSystem {
 
   /// Ends the link and takes the device off the accept list: `Disconnect` disarms only a device that is not trusted.
   mutating func dropLink(_ peer: PeerIdentifier) {
-    guard let device = bluez.device(peer), !device.isDisconnecting else { return }
+    guard let device = bluez.device(peer) else { return }
+    guard !device.isDisconnecting else { return endsForGood(device) }
     let isArmed = disarm(peer)
     // A latchkeyd that has died since may have left an attempt behind.
     let isUnderWay = attempts[peer]?.isUnderWay == true
@@ -134,12 +135,27 @@ extension BluetoothSystem {
     askForEnd(device)
   }
 
+  /// The link is ending already, but perhaps only to be made anew: then the device was still trusted when its end was asked
+  /// for, and stays on the accept list.
+  private mutating func endsForGood(_ device: Device) {
+    guard peers[device.peer]?.isEnding != true else { return }
+    disarm(device.peer)
+    noteEnding(device.peer)
+    guard distrust(device) else { return }
+    call(device.path, .disconnect, for: .ignored)
+  }
+
+  /// Returns whether the device was trusted.
+  @discardableResult private mutating func distrust(_ device: Device) -> Bool {
+    guard device.isTrusted || device.isTrustRequested else { return false }
+    call(device.path, .set(\Device1.trusted, to: false), for: .ignored)
+    bluez.devices[device.path]?.isTrustRequested = false
+    return true
+  }
+
   /// `Disconnect` also ends an attempt to connect (src/device.c).
   mutating func askForEnd(_ device: Device) {
-    if device.isTrusted || device.isTrustRequested {
-      call(device.path, .set(\Device1.trusted, to: false), for: .ignored)
-      bluez.devices[device.path]?.isTrustRequested = false
-    }
+    distrust(device)
     bluez.devices[device.path]?.isDisconnecting = true
     if device.isConnected { links[device.peer, default: LinkHealth()].isAskedToEnd(at: now) }
     call(device.path, .disconnect, for: .disconnect(device.peer))

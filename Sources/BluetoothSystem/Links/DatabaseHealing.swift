@@ -18,6 +18,10 @@ struct DatabaseHealing: Sendable {
   /// When the link will be ended. `nil` without a link, or when no more tries are made.
   private(set) var dropAt: Instant?
   private var hasGivenUp = false
+  /// Services that apps look for, and that the peripheral announces.
+  private(set) var asked: Set<BluetoothUUID> = []
+  /// Services with a characteristic to which bluetoothd could not subscribe.
+  private(set) var doubted: Set<BluetoothUUID> = []
 
   static let attemptLimit = 3
   /// How long late services may take; well below `DatabaseMark.visitLimit`.
@@ -28,6 +32,12 @@ struct DatabaseHealing: Sendable {
     missing = uuids
     guard !hasGivenUp, dropAt == nil else { return }
     dropAt = now + Self.patience[min(attempts, Self.patience.count - 1)]
+  }
+
+  mutating func expects(_ uuids: Set<BluetoothUUID>) { asked.formUnion(uuids) }
+  mutating func doubts(_ uuid: BluetoothUUID) {
+    asked.insert(uuid)
+    doubted.insert(uuid)
   }
 
   /// The link was lost by itself. The next one is examined afresh.
@@ -65,6 +75,17 @@ extension BluetoothSystem {
     persist(.peer(record))
   }
 
+  /// An app looks for these services. Those that the peripheral announces should be there, although no app has found
+  /// them yet: the very first discovery may have been cut short.
+  mutating func expectAsked(_ uuids: [BluetoothUUID]?, _ peer: PeerIdentifier) {
+    // A peripheral may announce services that it does not have. An app that looks for any is content with those there are.
+    guard let uuids, let device = bluez.device(peer), device.isConnected else { return }
+    let asked = device.announced.intersection(uuids)
+    guard !asked.isEmpty, !device.isResolved || !asked.isSubset(of: presentServices(of: device)) else { return }
+    healings[peer, default: DatabaseHealing()].expects(asked)
+    uncheckedDatabases.insert(peer)
+  }
+
   /// Whether a discovery waits for services that have not appeared yet.
   func mustWait(_ operation: PeripheralOperation, _ peer: PeerIdentifier) -> Bool {
     guard case .discoverServices(let uuids) = operation else { return false }
@@ -95,11 +116,17 @@ extension BluetoothSystem {
     healings[peer, default: DatabaseHealing()].misses(missing, at: now)
   }
 
+  private func presentServices(of device: Device) -> Set<BluetoothUUID> {
+    device.presentServices(doubting: healings[device.peer]?.doubted ?? [])
+  }
+
   private func missingServices(of device: Device) -> Set<BluetoothUUID> {
-    let present = Set(device.attributes.values.lazy.filter { $0.kind == .service }.compactMap(\.uuid))
     // There are no service objects at all: the announcement is late, or the discovery has failed.
-    if present.isEmpty { return Set(device.uuids.filter(\.isTelling)).union(peers[device.peer]?.services ?? []) }
-    return Set(peers[device.peer]?.services ?? []).subtracting(present)
+    guard device.attributes.values.contains(where: { $0.kind == .service }) else {
+      return Set(device.uuids.filter(\.isTelling)).union(peers[device.peer]?.services ?? [])
+    }
+    let present = presentServices(of: device)
+    return Set(peers[device.peer]?.services ?? []).union(healings[device.peer]?.asked ?? []).subtracting(present)
   }
 
   private mutating func dropForMissing(_ peer: PeerIdentifier) {

@@ -19,10 +19,9 @@ extension BluetoothSystem {
             message: "This app holds too many connection requests; cancel those that it no longer needs.")))
       return
     }
-    guard keepPeer(peer, wasRequested: true) else {
-      tell(key, .failedToConnect(peer, .unknownDevice))
-      return
-    }
+    // Without its address, because it has not been seen since this system started, it is kept when it shows up: an
+    // identifier is computed from the address.
+    _ = keepPeer(peer, wasRequested: true)
     var peripheral = known ?? Peripheral()
     let isNew = peripheral.request(options, at: now, unixSeconds: unixSeconds)
     held[key, peer] = peripheral
@@ -145,7 +144,8 @@ extension BluetoothSystem {
     where shown.state == .connected || shown.state == .connecting {
       let peer = shown.identifier
       let known = held[key, peer]
-      guard known != nil || hasRoomForPeripheral(key), keepPeer(peer, wasRequested: true) else { continue }
+      guard known != nil || hasRoomForPeripheral(key) else { continue }
+      _ = keepPeer(peer, wasRequested: true)
       var peripheral = known ?? Peripheral()
       let isSmall = shown.services.map { $0.attributeCount <= configuration.viewLimit } ?? false
       peripheral.resume(as: shown.state, view.connectOptions[peer]?.bounded, isSmall ? shown.services : nil)

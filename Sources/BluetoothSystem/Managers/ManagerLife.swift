@@ -157,6 +157,11 @@ extension BluetoothSystem {
     let state = state(for: key)
     guard state != .unknown else { return }
     _ = managers[key]?.takes(state)
+    // The app may have made the manager just before it was suspended.
+    guard apps[name]?.isReceiving == true else {
+      apps[name]?.queue.insert(App.Waiting(manager: key, body: .stateChanged(state)), at: 0)
+      return
+    }
     send(.stateChanged(state), to: number, of: name, link)
   }
 
@@ -177,6 +182,7 @@ extension BluetoothSystem {
       erase(PeripheralRecord.key(key, peer))
     }
     for service in manager.services.keys.sorted() { removeService(key, service) }
+    forgetOperations(of: key)
     removeChannels(of: key)
     heldUpdates.forget(key)
     managers[key] = nil

@@ -145,7 +145,11 @@ extension BluetoothSystem {
       guard let service = publishing.services[identifier], service.root == root else { continue }
       let key = service.manager
       let isNew = managers[key]?.unannounced.remove(identifier) != nil
-      if let refusal { journal(.serviceRefused, [.app: key.app, .error: refusal.description]) }
+      if let refusal {
+        journal(.serviceRefused, [.app: key.app, .error: refusal.description])
+      } else {
+        awaitRenewals(of: service)
+      }
       guard isNew else { continue }
       tell(
         key,

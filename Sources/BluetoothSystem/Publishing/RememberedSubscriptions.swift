@@ -11,6 +11,10 @@ struct RememberedSubscriptions: Sendable {
     return (some.map { all.intersection($0) } ?? all).sorted()
   }
 
+  func includes(_ central: PeerIdentifier, of characteristic: LocalAttributeIdentifier) -> Bool {
+    centrals[characteristic]?.contains(central) == true
+  }
+
   func includes(_ central: PeerIdentifier) -> Bool { centrals.values.contains { $0.contains(central) } }
 
   /// Returns whether the subscription is new.

@@ -10,7 +10,7 @@ import TimeTypes
 /// itself, and goes by the links.
 extension BluetoothSystem {
   /// Devices that may be our centrals: linked, and not because an app of this machine asked for it.
-  private var linkedCentrals: [Device] {
+  var linkedCentrals: [Device] {
     bluez.devices.connectedDevices.filter { !isWanted($0.peer) }
   }
 
@@ -18,8 +18,11 @@ extension BluetoothSystem {
     guard let (service, key, characteristic) = publishing.characteristic(at: path) else { return }
     let wasNotifying = publishing.setNotifying(true, characteristic, of: service)
     haveSubscriptionsChanged = true
-    for device in linkedCentrals {
-      visitShowsLife(device.path)
+    let centrals = linkedCentrals
+    // Of several centrals, another one may show no life at all.
+    if centrals.count == 1 { visitShowsLife(centrals[0].path) }
+    for device in centrals {
+      subscriptionRenewed(characteristic, by: device.peer)
       remember(device, characteristic)
       // A central that was subscribed before this registration has now subscribed again.
       if !wasNotifying { tellUnsubscribed(key, device.peer, characteristic) }

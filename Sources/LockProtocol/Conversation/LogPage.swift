@@ -75,6 +75,12 @@ package struct LogPage: Equatable, Sendable {
     for _ in 0..<count { records.append(reader.readBytes(Self.recordByteCount)) }
   }
 
+  /// Which record these bytes say that they are; `nil` if they have another format than the one that is known.
+  package static func index(of record: [UInt8]) -> UInt64? {
+    guard record.count == recordByteCount, record[0] == 1 else { return nil }
+    return record[8..<16].reduce(0) { $0 << 8 | UInt64($1) }
+  }
+
   /// The end of the log after this page's records.
   package func end<Cryptography: NoiseCryptography>(using cryptography: Cryptography.Type) -> LogHead {
     records.reduce(before) { $0.followed(by: $1, using: cryptography) }

@@ -13,6 +13,8 @@ package enum LockRequest: Equatable, Sendable {
   case introduce(signingKey: [UInt8], name: [UInt8])
   /// An owner's signed revocation list (`RevocationList`), whoever brings it.
   case deliver([UInt8])
+  /// An owner's introduction that another phone brings (`SealedIntroduction`), whoever brings it.
+  case bringIntroduction([UInt8])
   /// The owners' phones and their names, from the one with this number on. Owners only.
   case owners(from: UInt8)
 
@@ -27,6 +29,7 @@ package enum LockRequest: Equatable, Sendable {
     case introduce = 5
     case deliver = 6
     case owners = 7
+    case bringIntroduction = 8
   }
 
   package var kind: Kind {
@@ -38,6 +41,7 @@ package enum LockRequest: Equatable, Sendable {
     case .introduce: .introduce
     case .deliver: .deliver
     case .owners: .owners
+    case .bringIntroduction: .bringIntroduction
     }
   }
 
@@ -56,6 +60,7 @@ package enum LockRequest: Equatable, Sendable {
       writer.write(signingKey)
       writer.write(Array(name.prefix(KeyName.nameByteLimit)))
     case .deliver(let list): writer.write(list)
+    case .bringIntroduction(let introduction): writer.write(introduction)
     }
     return writer.bytes
   }
@@ -86,11 +91,15 @@ package enum LockRequest: Equatable, Sendable {
       guard body.count >= NoiseSize.keyByteCount, body.count <= NoiseSize.keyByteCount + KeyName.nameByteLimit else {
         throw .wrongLength
       }
-      self = .introduce(
-        signingKey: Array(body.prefix(NoiseSize.keyByteCount)), name: Array(body.dropFirst(NoiseSize.keyByteCount)))
+      let name = Array(body.dropFirst(NoiseSize.keyByteCount))
+      guard KeyName.isName(name) else { throw .unknownValue }
+      self = .introduce(signingKey: Array(body.prefix(NoiseSize.keyByteCount)), name: name)
     case .deliver:
       guard body.count <= RevocationList.maximumByteCount else { throw .wrongLength }
       self = .deliver(body)
+    case .bringIntroduction:
+      guard SealedIntroduction.byteCounts.contains(body.count) else { throw .wrongLength }
+      self = .bringIntroduction(body)
     }
   }
 }
@@ -106,7 +115,7 @@ package enum LockReplyStatus: UInt8, Equatable, Sendable {
   case failed = 3
   /// The lock has a newer list of this owner. The body is its version, 8 bytes.
   case older = 4
-  /// It is for another lock, or not signed by one whom this lock believes.
+  /// It is for another lock, or not signed by one whom this lock believes; or a signing key that is another phone's, or none.
   case notBelieved = 5
   /// There is no room for another.
   case noRoom = 6

@@ -94,6 +94,7 @@ package struct Grant: Equatable, Sendable {
     let count = Int(reader.readByte())
     guard bytes.count == Self.fixedByteCount + count else { throw .wrongLength }
     name = reader.readBytes(count)
+    guard KeyName.isName(name) else { throw .unknownValue }
     signature = reader.readBytes(Self.signatureByteCount)
   }
 

@@ -2,7 +2,7 @@
 package struct KeyName: Equatable, Sendable {
   /// The phone's static public key, 32 bytes.
   package var key: [UInt8]
-  /// In UTF-8. It can be any bytes.
+  /// In UTF-8. A lock of an earlier version may have stored any bytes.
   package var name: [UInt8]
 
   package init(key: [UInt8], name: [UInt8]) {
@@ -14,6 +14,27 @@ package struct KeyName: Equatable, Sendable {
   package static let nameByteLimit = 32
   /// The most names in one reply.
   package static let maximumCount = 32
+
+  /// Whether these bytes are a name: UTF-8, and not too long. It may be empty.
+  package static func isName(_ bytes: some Collection<UInt8>) -> Bool {
+    guard bytes.count <= nameByteLimit else { return false }
+    var parser = Unicode.UTF8.ForwardParser()
+    var iterator = bytes.makeIterator()
+    while true {
+      switch parser.parseScalar(from: &iterator) {
+      case .valid: continue
+      case .emptyInput: return true
+      case .error: return false
+      }
+    }
+  }
+
+  /// As much of a text as a name can have, without half a character at its end.
+  package static func name(from text: String) -> [UInt8] {
+    var bytes = Array(text.utf8.prefix(nameByteLimit))
+    while !isName(bytes) { bytes.removeLast() }
+    return bytes
+  }
 
   /// The number of all names, how many follow, and for each its key, its length and its bytes.
   package static func encoded(_ names: [KeyName], ofAll count: Int) -> [UInt8] {

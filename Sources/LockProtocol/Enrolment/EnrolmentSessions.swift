@@ -39,6 +39,8 @@ package enum EnrolmentStatus: UInt8, Equatable, Sendable, CaseIterable {
   case wrongCode = 4
   /// The lock has room for no other phone, or can't store it. Only in refusals.
   case noRoom = 5
+  /// The code was right, and the owner's name is not UTF-8. Only in refusals.
+  case badName = 6
 
   /// The value of the characteristic: the version and the status.
   package var encoded: [UInt8] { [Enrolment.version, rawValue] }
@@ -135,15 +137,19 @@ package struct EnrolmentOfLock<Cryptography: NoiseCryptography> {
   }
 
   /// Reads the third message, which proves that the phone has the code. Whatever else comes ends the enrolment.
+  /// - Throws: `malformed` if the code was right, and the name is none.
   package mutating func accept(_ proof: [UInt8]) throws(LockSessionError) -> KeyName {
     guard Enrolment.proofByteCounts.contains(proof.count) else { throw .wrongLength }
+    let phone: KeyName
     do throws(NoiseError) {
       let text = try handshake.readMessage(proof)
       guard let key = handshake.remoteStaticKey else { throw NoiseError.missingKey }
       transport = try handshake.split()
       guard text[0] == Enrolment.version else { throw NoiseError.authenticationFailed }
-      return KeyName(key: Cryptography.bytes(of: key), name: Array(text[1...]))
+      phone = KeyName(key: Cryptography.bytes(of: key), name: Array(text[1...]))
     } catch { throw error == .outOfTurn ? .used : .authenticationFailed }
+    guard KeyName.isName(phone.name) else { throw .malformed }
+    return phone
   }
 
   /// Writes the fourth message, once: the phone's key is stored.

@@ -34,8 +34,8 @@ enum DaemonNarration {
       .requestAbandoned, .requestMisplaced, .subscriptionFailed, .valueRefused, .serviceRefused, .advertisementRefused,
       .databaseMarked, .databaseMarkRefused, .bluetoothCrowded, .profileRegistered, .profileRefused, .connectFailed,
       .connectCancelled, .discoveryRefused, .discoveryFilterRefused, .linkPhantom, .linkUnheard, .linkUnresolved,
-      .operationUnanswered, .servicesMissing, .servicesBack, .agentRegistered, .agentRefused, .pairingAsks,
-      .pairingAnswered, .pairingGone, .pairingRefused, .linkUnproven:
+      .operationUnanswered, .servicesMissing, .servicesBack, .subscriptionsUnrenewed, .agentRegistered, .agentRefused,
+      .pairingAsks, .pairingAnswered, .pairingGone, .pairingRefused, .linkUnproven:
       // Some of these are warnings. What latchkeyd does about them is not a part of the story.
       nil
     }

@@ -5,7 +5,7 @@ import LockProtocol
 
 /// Guests: owners invite them, and revoke them again.
 extension QuestionDesk {
-  private var bookPath: String { app.folder + "/guests.json" }
+  private var bookPath: String { GuestBook.path(in: app.folder) }
 
   /// Makes the lock know this owner's signing key, and the time.
   private func introduce() async throws -> OwnerKey {
@@ -14,7 +14,7 @@ extension QuestionDesk {
     }
     let key = try OwnerKey.readOrMake(inDirectory: app.folder)
     try await beginConversation()
-    _ = try await ask(.introduce(signingKey: key.publicKey, name: Array(app.ownerName.utf8)))
+    _ = try await ask(.introduce(signingKey: key.publicKey, name: KeyName.name(from: app.ownerName)))
     _ = try await ask(.setClock(Int64(app.unixSeconds)))
     return key
   }
@@ -129,6 +129,7 @@ extension QuestionDesk {
     var isDelivered = false
     do {
       _ = try await introduce()
+      book.isIntroduced = true
       let reply = try await deliver()[text]
       if reply?.status == .older { throw try isForgotten(reply, &book) }
       if reply?.status == .notBelieved { throw NoAnswer("The lock does not believe this phone's lists any more.") }
@@ -136,7 +137,11 @@ extension QuestionDesk {
     } catch let reason as NoAnswer where reason.isAboutLink {
       logger.notice("the list waits for the lock: \(reason.reason)")
     }
-    return RevokeAnswer(door: app.name, version: book.listVersion, isDelivered: isDelivered, list: ListText.write(list))
+    // A lock that does not know this owner yet must be able to believe the list, whoever brings it.
+    let introduction = book.isIntroduced == true ? nil : try app.introduction(of: key)
+    return RevokeAnswer(
+      door: app.name, version: book.listVersion, isDelivered: isDelivered,
+      list: ListText(list: list, introduction: introduction).text)
   }
 
   /// The lock has a newer list of this phone than the phone remembers.
@@ -154,15 +159,17 @@ extension QuestionDesk {
 
   /// Takes over another owner's list, and delivers it now or when the lock is there.
   func carry(_ question: CarryQuestion) async throws -> CarryAnswer {
-    guard let list = ListText.read(question.list) else {
+    guard let text = ListText(question.list) else {
       throw NoAnswer(
         "This is not a revocation list, which `latchkey guests revoke` prints and which begins with revoke-1-.")
     }
+    let list = text.list
     guard list.lock == app.lock.identity else { throw NoAnswer("The list is for another lock than \(app.name)'s.") }
     var book = try GuestBook.read(bookPath)
     book.undelivered = Array(
       (book.undelivered.filter { !Self.isList($0, of: list.issuer) } + [Hex.text(list.encoded)])
         .suffix(GuestBook.carriedLimit))
+    book.carry(text.introduction, of: list.issuer)
     try book.write(bookPath)
     do {
       try await beginConversation()
@@ -187,6 +194,7 @@ extension QuestionDesk {
     var replies: [String: LockReply] = [:]
     for text in book.undelivered {
       guard let bytes = Hex.bytes(text) else { continue }
+      guard try await introduceSigner(of: bytes, &book) else { continue }
       let reply = try await exchange(.deliver(bytes))
       replies[text] = reply
       switch reply.status {
@@ -196,8 +204,27 @@ extension QuestionDesk {
       }
       if reply.status != .done { logger.warning("the lock does not take a revocation list: \(reply.status)") }
     }
+    book.dropIntroductions()
     try book.write(bookPath)
     return replies
+  }
+
+  /// The lock believes no list of an owner whom it does not know: this phone's own, or another's who has sent an introduction.
+  /// - Returns: whether it is worth delivering the list now.
+  private func introduceSigner(of list: [UInt8], _ book: inout GuestBook) async throws -> Bool {
+    guard let issuer = (try? RevocationList(decoding: list))?.issuer else { return true }
+    let reply: LockReply
+    if let introduction = book.introduction(of: issuer) {
+      reply = try await exchange(.bringIntroduction(introduction))
+    } else {
+      guard app.grant == nil, book.isIntroduced != true else { return true }
+      let key = try OwnerKey.readOrMake(inDirectory: app.folder)
+      guard key.publicKey == issuer else { return true }
+      reply = try await exchange(.introduce(signingKey: key.publicKey, name: KeyName.name(from: app.ownerName)))
+      book.isIntroduced = reply.status == .done ? true : nil
+    }
+    if reply.status != .done { logger.warning("the lock does not take an introduction: \(reply.status)") }
+    return reply.status != .failed && reply.status != .noRoom
   }
 
   /// An owner who has guests keeps the lock's clock right, which has no time after its machine was off, and its own name known,
@@ -220,7 +247,7 @@ extension QuestionDesk {
 
   private func introduceAgain() async throws {
     let key = try OwnerKey.readOrMake(inDirectory: app.folder)
-    _ = try await ask(.introduce(signingKey: key.publicKey, name: Array(app.ownerName.utf8)))
+    _ = try await ask(.introduce(signingKey: key.publicKey, name: KeyName.name(from: app.ownerName)))
   }
 
   /// In seconds. Each setting is a record in the lock's log.
@@ -241,21 +268,5 @@ extension QuestionDesk {
   private static func random(_ count: Int) -> [UInt8] {
     var random = SystemRandomNumberGenerator()
     return (0..<count).map { _ in UInt8.random(in: .min ... .max, using: &random) }
-  }
-}
-
-/// A revocation list as a word.
-enum ListText {
-  private static let prefix = "revoke-1-"
-
-  static func write(_ list: RevocationList) -> String { prefix + Hex.text(list.encoded) }
-
-  /// `nil` if it is none. Its signature is the lock's to check.
-  static func read(_ text: String) -> RevocationList? {
-    let word = text.trimmingCharacters(in: .whitespacesAndNewlines).lowercased()
-    guard word.hasPrefix(prefix), word.utf8.count <= prefix.utf8.count + 2 * RevocationList.maximumByteCount else {
-      return nil
-    }
-    return Hex.bytes(String(word.dropFirst(prefix.count))).flatMap { try? RevocationList(decoding: $0) }
   }
 }

@@ -22,10 +22,14 @@ struct GuestBook: Codable, Equatable {
   var undelivered: [String] = []
   /// The lock has learned this owner's signing key.
   var isIntroduced: Bool?
+  /// The introductions of other owners whose lists this phone carries, by their signing keys, in hexadecimal.
+  var introductions: [String: String]?
 
   static let guestLimit = 256
   static let carriedLimit = 8
   private static let maximumByteCount = 1 << 20
+
+  static func path(in folder: String) -> String { folder + "/guests.json" }
 
   static func read(_ path: String) throws -> GuestBook {
     guard FileManager.default.fileExists(atPath: path) else { return GuestBook() }
@@ -41,6 +45,30 @@ struct GuestBook: Codable, Equatable {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
     try DurableFile.replace(path, with: Array(try encoder.encode(self)))
+  }
+
+  /// - Parameter introduction: what came with the list. A list without one takes none away.
+  mutating func carry(_ introduction: SealedIntroduction?, of issuer: [UInt8]) {
+    guard let introduction else { return }
+    introductions = (introductions ?? [:]).merging([Hex.text(issuer): Hex.text(introduction.encoded)]) { $1 }
+    dropIntroductions()
+  }
+
+  func introduction(of issuer: [UInt8]) -> [UInt8]? { introductions?[Hex.text(issuer)].flatMap { Hex.bytes($0) } }
+
+  /// This phone was enrolled once more, so the lock may have forgotten whom it knew.
+  static func lockMayHaveForgotten(_ path: String) throws {
+    var book = try read(path)
+    guard book.isIntroduced == true else { return }
+    book.isIntroduced = nil
+    try book.write(path)
+  }
+
+  /// Those of owners of whom this phone carries nothing any more.
+  mutating func dropIntroductions() {
+    let lists = undelivered.compactMap { Hex.bytes($0) }.compactMap { try? RevocationList(decoding: $0) }
+    let kept = introductions?.filter { issuer, _ in lists.contains { Hex.text($0.issuer) == issuer } } ?? [:]
+    introductions = kept.isEmpty ? nil : kept
   }
 
   /// Everything that is revoked and still matters.

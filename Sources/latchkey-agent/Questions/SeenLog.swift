@@ -68,9 +68,10 @@ struct SeenLogState: Equatable {
     write { $0.head = head }
   }
 
-  /// Tells the user, once: afterwards the log counts from where it is.
+  /// Tells the user, once, until the user accepts it: afterwards the log counts from where it is.
   func isBroken(_ trouble: String) {
     let text = "The lock's log is not what it was: \(trouble)."
+    guard !store.state.log.troubles.contains(where: { $0.text == text }) else { return write { $0.head = nil } }
     logger.record(Recorded.Agent.logTrouble, [.text: text], level: .error)
     UserAlert.show(text)
     write { state in

@@ -58,6 +58,7 @@ extension LockFirmware {
     case .setClock(let unixSeconds): setClock(unixSeconds, asked)
     case .introduce(let signingKey, let name): introduce(signingKey, name, asked)
     case .deliver(let list): deliver(list, asked)
+    case .bringIntroduction(let introduction): takeIntroduction(introduction, asked)
     case .log(let from, let count):
       guard mayReadLog(asked) else { return reply(asked, .notEntitled) }
       let count = min(Int(count), LogPage.maximumCount)
@@ -78,7 +79,7 @@ extension LockFirmware {
           lastMovement: latestMovement?.encoded
         ).encoded
     case .log: body = page.encoded
-    case .names, .setClock, .introduce, .deliver, .owners: return
+    case .names, .setClock, .introduce, .deliver, .owners, .bringIntroduction: return
     }
     reply(LockReply(kind, .done, body), to: question.central, question.tag)
   }

@@ -41,6 +41,7 @@ struct FailureBudget: Sendable {
     failuresInWindow >= LockLimit.failuresPerWindow && windowStart + LockLimit.windowMilliseconds > now
   }
 
+  /// A write that nobody who is entitled to anything would write.
   mutating func fail(_ central: CentralIdentifier, at now: Int64) {
     if isTrusted(central) { return }
     if now >= windowStart + LockLimit.windowMilliseconds {
@@ -48,6 +49,16 @@ struct FailureBudget: Sendable {
       failuresInWindow = 0
     }
     failuresInWindow += 1
+    count(central, at: now, longestWait: LockLimit.longestWaitMilliseconds)
+  }
+
+  /// An authentic command that does not count yet. It attacks nothing, so it is none of the strangers' failures, and its sender
+  /// never waits for long: their time may come.
+  mutating func delay(_ central: CentralIdentifier, at now: Int64) {
+    count(central, at: now, longestWait: LockLimit.earlyWaitMilliseconds)
+  }
+
+  private mutating func count(_ central: CentralIdentifier, at now: Int64, longestWait: Int64) {
     var entry = Entry(central: central, count: 0, latest: now, blockedUntil: now)
     if let index = entries.firstIndex(where: { $0.central == central }) {
       entry = entries.remove(at: index)
@@ -61,7 +72,7 @@ struct FailureBudget: Sendable {
     entry.latest = now
     if entry.count >= LockLimit.freeFailures {
       let doublings = min(entry.count - LockLimit.freeFailures, 20)
-      entry.blockedUntil = now + min(1000 << Int64(doublings), LockLimit.longestWaitMilliseconds)
+      entry.blockedUntil = now + min(1000 << Int64(doublings), longestWait)
     }
     entries.append(entry)
   }

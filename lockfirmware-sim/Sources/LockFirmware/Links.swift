@@ -159,9 +159,14 @@ extension LockFirmware {
     _ command: LockCommand, of grant: Grant, _ refusal: LockResult, _ session: LockSession<Cryptography>, on index: Int
   ) {
     let central = links[index].central
-    // Each refusal is a record, so a guest who goes on is made to wait, also one whose commands were accepted before.
-    if failures.distrust(central) { effects.append(.storeTrusted(failures.trusted)) }
-    failures.fail(central, at: now)
+    // A guest who waits at the door for their time does no harm by saying so.
+    let isEarly = refusal == .outsideSchedule || refusal == .clockUnknown
+    if !isEarly || command.kind != .status {
+      // Each refusal is a record, so a guest who goes on is made to wait, also one whose commands were accepted before.
+      if failures.distrust(central) { effects.append(.storeTrusted(failures.trusted)) }
+      if isEarly { failures.delay(central, at: now) } else { failures.fail(central, at: now) }
+    }
+    // Who is known to owners is no stranger to the radio.
     if refusal != .revoked { failures.turnAway(central, phone: grant.phone) }
     links[index].isExpected = refusal != .revoked && refusal != .expired
     let key = OperationMemory.Key(phone: grant.phone, operation: command.operation)
@@ -170,11 +175,14 @@ extension LockFirmware {
     links[index].answering = session
     links[index].operation = key
     links[index].nextOffer = nil
+    // The phone has answered the offer. It comes back when there is something new.
+    links[index].repeatsLeft = 0
     effects.append(.respond(central, isAccepted: true))
     effects.append(.note(.commandRefused(central, .notAllowed)))
     let target: BoltTarget = command.kind == .lock ? .locked : .unlocked
     guard command.kind != .status else {
       // It is no operation with an outcome: the next one is judged anew.
+      if isEarly { return answer(key, refusal) }
       append(.command, target: target, cause: .phone, result: refusal, key: key, then: .nothing)
       return answer(key, refusal)
     }

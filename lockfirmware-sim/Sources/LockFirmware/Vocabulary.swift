@@ -131,6 +131,8 @@ package enum LockLimit {
   package static let freeFailures = 3
   /// The longest that one central must wait, in milliseconds.
   package static let longestWaitMilliseconds: Int64 = 300_000
+  /// The longest that one must wait who brings an authentic grant that does not count yet, in milliseconds.
+  package static let earlyWaitMilliseconds: Int64 = 10_000
   /// Failures of all centrals together in one window, before strangers must wait until it ends.
   package static let failuresPerWindow = 30
   /// That window, in milliseconds.

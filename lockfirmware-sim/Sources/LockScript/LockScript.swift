@@ -4,9 +4,6 @@ import LockProtocol
 /// A script of events for a lock, from a seed, and the trace of everything that the lock decided. The same script on Linux
 /// and on a board must leave the same trace. What is around the lock, phones, a motor and a log, is played here.
 package struct LockScript<Cryptography: ScriptCryptography> {
-  /// How many of the newest records the log keeps for a restart; a board has no room for more in memory.
-  package static var keptRecordCount: Int { 24 }
-
   private let lockKey: Cryptography.PrivateKey
   private let phoneKeys: [Cryptography.PrivateKey]
   private let configuration: LockConfiguration
@@ -14,13 +11,7 @@ package struct LockScript<Cryptography: ScriptCryptography> {
   private var firmware: LockFirmware<Cryptography>
   private var random: ScriptRandom
   private var milliseconds: Int64 = 1000
-  private var store: FlashStore<MemoryFlash>
-  /// The newest records that were stored, and what must be stored of values.
-  private var stored: [LockRecord] = []
-  private var values: [(key: FlashKey, bytes: [UInt8])] = []
-  /// What was being stored when the power failed: it may be there, or not.
-  private var unfinishedRecord: LockRecord?
-  private var unfinishedValue: (key: FlashKey, bytes: [UInt8])?
+  private var store: WitnessedStore
   private var position = BoltPosition.locked
   private var door = DoorState.closed
   private var turning: BoltTarget?
@@ -41,7 +32,7 @@ package struct LockScript<Cryptography: ScriptCryptography> {
   /// How many times the power failed while something was being stored.
   package private(set) var powerCutCount: UInt64 = 0
   /// How many times the store had neither the old nor the new, or the log did not explain an unlocked bolt.
-  package private(set) var violationCount: UInt64 = 0
+  package var violationCount: UInt64 { store.violationCount }
 
   private static var phoneCount: Int { 2 }
   /// Phones, and strangers after them.
@@ -62,12 +53,8 @@ package struct LockScript<Cryptography: ScriptCryptography> {
     firmware = LockFirmware(
       configuration, staticKey: lockKey, using: cryptography, records: [], position: .locked, door: .closed,
       at: LockTime(milliseconds: 1000, unixSeconds: 0))
-    do throws(FlashStoreError) {
-      store = try FlashStore(MemoryFlash(pageCount: 8, pageByteCount: 512))
-      let phones = configuration.enrolledPhones.reduce([]) { $0 + $1 }
-      try store.set(.phones, phones)
-      values.append((.phones, phones))
-    } catch { preconditionFailure("an empty flash of this size is a store") }
+    store = WitnessedStore()
+    store.keep(.phones, configuration.enrolledPhones.reduce([]) { $0 + $1 })
     self.lockKey = lockKey
     self.phoneKeys = phoneKeys
     self.configuration = configuration
@@ -83,7 +70,7 @@ package struct LockScript<Cryptography: ScriptCryptography> {
   /// The next event, and what follows from it.
   package mutating func step() {
     happen()
-    guard store.memory.isDead else { return }
+    guard store.isDead else { return }
     powerCutCount += 1
     restart()
   }
@@ -192,23 +179,13 @@ package struct LockScript<Cryptography: ScriptCryptography> {
       sessions[index] = nil
     }
     waiting = []
-    // The old store keeps nothing of it: while two share it, the first byte that is programmed copies it all.
-    var memory = MemoryFlash(pageCount: 0, pageByteCount: 0)
-    store.withMemory { swap(&$0, &memory) }
-    memory.revive()
-    do throws(FlashStoreError) { store = try FlashStore(consume memory) } catch {
-      violationCount += 1
-      return
-    }
-    let records = store.records(Self.keptRecordCount)
-    checkStore(records)
-    stored = records
+    guard let records = store.restart() else { return }
     firmware = LockFirmware(
       configuration, staticKey: lockKey, using: cryptography, records: records, trusted: trusted, access: access,
       position: position, door: door, mode: mode,
       at: LockTime(milliseconds: milliseconds, unixSeconds: milliseconds / 1000))
     happens(.timePassed)
-    checkBolt()
+    store.checkBolt(position)
   }
 
   private var mode: OperatingMode { store.value(of: .mode).flatMap { OperatingMode(rawValue: $0[0]) } ?? .normal }
@@ -233,53 +210,7 @@ package struct LockScript<Cryptography: ScriptCryptography> {
     return trusted
   }
 
-  /// How many of the newest records must outlive any power cut. Values and entries that were cut off take room as well.
-  private static var leastRecordCount: Int { 8 }
   private static var trustedByteCount: Int { 8 + NoiseSize.keyByteCount }
-
-  /// There must be what was there, or what was being stored.
-  private mutating func checkStore(_ found: [LockRecord]) {
-    let before = stored.suffix(found.count)
-    var after = stored
-    if let unfinishedRecord { after.append(unfinishedRecord) }
-    let isOld = found.count == before.count && found == Array(before)
-    let isNew = unfinishedRecord != nil && found.count <= after.count && found == Array(after.suffix(found.count))
-    if !(isOld || isNew) || found.count < min(stored.count, Self.leastRecordCount) { violationCount += 1 }
-    for (index, value) in values.enumerated() {
-      let found = store.value(of: value.key)
-      if found == value.bytes { continue }
-      if let new = unfinishedValue, new.key == value.key, found == new.bytes {
-        values[index].bytes = new.bytes
-      } else {
-        violationCount += 1
-      }
-    }
-    if let new = unfinishedValue, !values.contains(where: { $0.key == new.key }), let found = store.value(of: new.key) {
-      if found == new.bytes { values.append(new) } else { violationCount += 1 }
-    }
-    if store.memory.isMisused { violationCount += 1 }
-    unfinishedRecord = nil
-    unfinishedValue = nil
-  }
-
-  /// An unlocked bolt is what the log's latest movement was for, or what that movement has not ended yet.
-  private mutating func checkBolt() {
-    guard position == .unlocked, let latest = stored.lastIndex(where: { $0.kind == .movement }),
-      stored[latest].target == .locked
-    else { return }
-    let isDone = stored[latest].cause == .hand || stored[latest].cause == .unexplained
-    if isDone || stored[latest...].contains(where: { $0.kind == .outcome && $0.result == .done }) {
-      violationCount += 1
-    }
-  }
-
-  private mutating func keep(_ key: FlashKey, _ bytes: [UInt8]) {
-    do throws(FlashStoreError) {
-      try store.set(key, bytes)
-      values.removeAll { $0.key == key }
-      values.append((key, bytes))
-    } catch { unfinishedValue = (key, bytes) }
-  }
 
   // MARK: What the lock decides
 
@@ -292,7 +223,7 @@ package struct LockScript<Cryptography: ScriptCryptography> {
       for effect in firmware.handle(event, at: time) {
         perform(effect)
         // Without power nothing happens any more.
-        if store.memory.isDead { return }
+        if store.isDead { return }
       }
     }
     trace.mix(firmware.lockState.rawValue)
@@ -322,12 +253,7 @@ package struct LockScript<Cryptography: ScriptCryptography> {
     case .appendRecord(let record):
       trace.mix(5 as UInt8)
       trace.mix(record.encoded)
-      do throws(FlashStoreError) {
-        try store.append(record)
-        if stored.count == Self.keptRecordCount { stored.removeFirst() }
-        stored.append(record)
-        waiting.append(.recordAppended(record.index))
-      } catch { unfinishedRecord = record }
+      if store.append(record) { waiting.append(.recordAppended(record.index)) }
     case .storeTrusted(let centrals):
       trace.mix(6 as UInt8)
       trace.mix(UInt64(centrals.count))
@@ -336,7 +262,7 @@ package struct LockScript<Cryptography: ScriptCryptography> {
         writer.write(proven.central.low)
         writer.write(proven.phone)
       }
-      keep(.trusted, writer.bytes)
+      store.keep(.trusted, writer.bytes)
     case .turnBolt(let target):
       trace.mix(7 as UInt8)
       trace.mix(target.rawValue)
@@ -349,12 +275,12 @@ package struct LockScript<Cryptography: ScriptCryptography> {
     case .storeMode(let mode):
       trace.mix(9 as UInt8)
       trace.mix(mode.rawValue)
-      keep(.mode, [mode.rawValue])
+      store.keep(.mode, [mode.rawValue])
     case .forgetPhones: trace.mix(10 as UInt8)
     case .storeAccess(let content):
       trace.mix(11 as UInt8)
       trace.mix(content)
-      keep(.access, content)
+      store.keep(.access, content)
     case .sendReply(let central, let tag, let bytes):
       trace.mix(12 as UInt8)
       trace.mix(central.low)

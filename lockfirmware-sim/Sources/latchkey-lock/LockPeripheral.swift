@@ -55,7 +55,13 @@ final class LockPeripheral: NSObject, CBPeripheralManagerDelegate, @unchecked Se
     for value in values { send(value, offer, central) }
   }
 
-  func sendAnswer(_ bytes: [UInt8], to central: CentralIdentifier) { send(bytes, answer, central) }
+  func sendAnswer(_ bytes: [UInt8], to identifier: CentralIdentifier) {
+    guard let answer, let central = hearers.first(where: { CentralIdentifier($0) == identifier }) else { return }
+    enqueue((answer, central, Data(bytes)))
+  }
+
+  /// Who can be answered. One that reads its offers need not subscribe to them.
+  private var hearers: [CBCentral] { centrals + (answer?.subscribedCentrals ?? []) }
 
   /// The fragments of one reply, or none of them.
   func sendReply(_ message: [UInt8], tag: UInt8, to identifier: CentralIdentifier) {
@@ -289,6 +295,11 @@ final class LockPeripheral: NSObject, CBPeripheralManagerDelegate, @unchecked Se
       return peripheral.respond(to: request, withResult: .requestNotSupported)
     }
     let (value, central) = (Array(request.value ?? Data()), CentralIdentifier(request.central))
+    if isCommand, !hearers.contains(where: { CentralIdentifier($0) == central }) {
+      // Nothing is done of which its phone could never learn.
+      let refusal = CBATTError.Code(rawValue: Int(LockService.unsubscribedError)) ?? .insufficientAuthorization
+      return peripheral.respond(to: request, withResult: refusal)
+    }
     let isAccepted = isCommand ? app.writeCommand(value, central) : app.writeRequest(value, central)
     peripheral.respond(to: request, withResult: isAccepted ? .success : .insufficientAuthorization)
   }

@@ -124,7 +124,9 @@ extension LockFirmware {
     let central = attempt.central
     guard var session = attempt.session else { return codeWasWrong(central) }
     let phone: KeyName
-    do throws(LockSessionError) { phone = try session.accept(message) } catch { return codeWasWrong(central) }
+    do throws(LockSessionError) { phone = try session.accept(message) } catch {
+      return error == .malformed ? refuseEnrolment(central, .badName) : codeWasWrong(central)
+    }
     guard !isRevoked(phone: phone.key), isOwner(phone.key) || phoneCount < LockLimit.phones else {
       return refuseEnrolment(central, .noRoom)
     }

@@ -19,9 +19,10 @@ extension LockFirmware {
   /// The same, for anyone who asks.
   package func wouldAdmit(_ phone: [UInt8], _ grant: [UInt8]) -> Bool { admits(phone, grant) }
 
-  /// Whether the lock believes what is signed with this key: an owner's who has introduced it, and who is still an owner.
+  /// Whether the lock believes what is signed with this key: an owner's who has introduced it, and who is still an owner. A lock
+  /// of an earlier version may have stored a key with which everybody can sign.
   func isBelieved(_ signingKey: [UInt8]) -> Bool {
-    guard let owner = access.signer(signingKey) else { return false }
+    guard !SigningKey.isOfLowOrder(signingKey), let owner = access.signer(signingKey) else { return false }
     return isOwner(owner.phone)
   }
 
@@ -103,20 +104,6 @@ extension LockFirmware {
     store(asked, .clockSet, number: UInt64(bitPattern: unixSeconds), previous)
   }
 
-  mutating func introduce(_ signingKey: [UInt8], _ name: [UInt8], _ asked: Asked) {
-    guard isOwner(asked.phone) else { return reply(asked, .notEntitled) }
-    // A key belongs to one owner. Otherwise one owner could make another's signatures void.
-    if let signer = access.signer(signingKey), signer.phone != asked.phone { return reply(asked, .notBelieved) }
-    let owner = AccessState.Owner(phone: asked.phone, signingKey: signingKey, name: name)
-    guard !access.owners.contains(owner) else { return reply(asked, .done) }
-    let previous = access
-    guard access.introduce(owner) else {
-      access = previous
-      return reply(asked, .noRoom)
-    }
-    store(asked, .ownerIntroduced, number: 0, previous)
-  }
-
   mutating func deliver(_ bytes: [UInt8], _ asked: Asked) {
     guard let list = try? RevocationList(decoding: bytes) else { return reply(asked, .malformed) }
     guard list.lock == configuration.identity, isBelieved(list.issuer), list.isSigned(using: Cryptography.self) else {
@@ -139,10 +126,14 @@ extension LockFirmware {
   }
 
   /// Stores what was told, then its record, then replies.
-  private mutating func store(_ asked: Asked, _ change: AccessChange, number: UInt64, _ previous: AccessState) {
+  /// - Parameter phone: whom the record is about, if it is not the phone that asks.
+  mutating func store(
+    _ asked: Asked, _ change: AccessChange, number: UInt64, about phone: [UInt8]? = nil, _ previous: AccessState
+  ) {
     storeAccess()
     append(
-      LockRecord(change, index: nextRecordIndex, unixSeconds: time.unixSeconds, phone: asked.phone, number: number),
+      LockRecord(
+        change, index: nextRecordIndex, unixSeconds: time.unixSeconds, phone: phone ?? asked.phone, number: number),
       then: .told(asked, previous))
   }
 

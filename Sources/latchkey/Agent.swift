@@ -1,0 +1,55 @@
+import AgentQuestions
+import AppLink
+import Foundation
+import MachineSetup
+
+/// The app that has the keys.
+struct Agent {
+  let app: String
+
+  /// Ours.
+  static let standard = SetupRole.phone.app
+
+  /// Asks it, through this machine's latchkeyd. Ends with a line on the error output and status 1 if there is no answer.
+  func ask<Answer: Decodable>(_ question: AgentQuestion, _ argument: some Encodable, _ type: Answer.Type) throws
+    -> Answer
+  {
+    try SystemControl.reporting {
+      let text = try text(question, argument)
+      do { return try JSONDecoder().decode(type, from: Data(text.utf8)) } catch {
+        throw AgentProblem(
+          description: "the answer of \(app) can't be read: install latchkey and the app from one release")
+      }
+    }
+  }
+
+  /// Asks it, and returns its answer as it is.
+  /// - Throws: `AgentProblem` if there is no agent on this machine, and `AppLinkError`.
+  func text(_ question: AgentQuestion, _ argument: some Encodable) throws -> String {
+    do {
+      return try SystemControl.ask(app: app, name: question.rawValue, argument: Self.json(argument))
+    } catch let error as AppLinkError where error.code == .unknownApp && app == Self.standard {
+      throw AgentProblem.noAgent(isLock: SystemControl.knows(SetupRole.lock.app))
+    }
+  }
+
+  static func json(_ value: some Encodable) throws -> String {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    return String(decoding: try encoder.encode(value), as: UTF8.self)
+  }
+}
+
+struct AgentProblem: Error, CustomStringConvertible {
+  let description: String
+
+  /// Whoever asks an agent where there is none is most often at the wrong machine.
+  static func noAgent(isLock: Bool) -> AgentProblem {
+    AgentProblem(
+      description: isLock
+        ? "this is the lock's machine, and it has no agent, which has the keys: run this on the phone's machine. "
+          + "`latchkey status` shows the lock here"
+        : "this machine has no agent, which has the keys: run this on the phone's machine, or make this one a phone's: "
+          + "install the package latchkey-agent, then `latchkey setup phone`")
+  }
+}

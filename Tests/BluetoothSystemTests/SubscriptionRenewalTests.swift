@@ -1,0 +1,93 @@
+import AppLink
+import BlueZ
+import BluetoothTypes
+import BusValue
+import Testing
+import TimeTypes
+
+@testable import BluetoothSystem
+
+/// Seen in schedules: latchkeyd died while a subscribed central's link came up, and the central never subscribed again.
+@Suite("Subscriptions after a new registration")
+struct SubscriptionRenewalTests {
+  private func lock() -> Desk {
+    var desk = Desk(modes: ["bluetooth-peripheral"], keepAlive: true)
+    desk.appear()
+    desk.launchAndAttach()
+    publish(&desk)
+    desk.linkUp()
+    return desk
+  }
+
+  private func publish(_ desk: inout Desk) {
+    desk.say(.createManager(Desk.central, ManagerCreation(role: .peripheral, restoreIdentifier: "lock")))
+    desk.say(.peripheral(Desk.central, .addService(PeripheralRoleTests.definition)))
+  }
+
+  private func offer(_ desk: Desk) -> ObjectPath? {
+    desk.requests.compactMap { request -> ObjectPath? in
+      guard request.request.isServiceRegistration, case .registerApplication(let root, _) = request.request else {
+        return nil
+      }
+      return root.appending("service").appending("characteristic0")
+    }.last
+  }
+
+  private func subscribe(_ desk: inout Desk) throws {
+    desk.handle(.daemon(.callback(CallbackIdentifier(1), path: try #require(offer(desk)), .startNotify)))
+  }
+
+  /// latchkeyd comes back on a link of a subscribed central.
+  private func restarted() throws -> Desk {
+    var desk = lock()
+    try subscribe(&desk)
+    desk.pass(.seconds(30))
+    desk.restartSystem()
+    desk.appear(connected: true)
+    desk.attach()
+    desk.say(
+      .resumeManager(
+        Desk.central, ManagerCreation(role: .peripheral, restoreIdentifier: "lock"),
+        ManagerView(state: .poweredOn, services: [PeripheralRoleTests.definition])))
+    #expect(offer(desk) != nil)
+    return desk
+  }
+
+  private func ends(_ desk: Desk) -> Int { desk.asked { $0 == .disconnect } }
+
+  @Test("C6: a link on which a subscribed central does not subscribe again after a new registration is ended, once")
+  func ended() throws {
+    var desk = try restarted()
+    desk.pass(SubscriptionRenewal.patience - .milliseconds(1))
+    #expect(ends(desk) == 0)
+    desk.pass(.milliseconds(1))
+    #expect(ends(desk) == 1)
+    #expect(desk.recorded(.subscriptionsUnrenewed) > 0)
+    desk.linkDown()
+    desk.linkUp()
+    desk.pass(.seconds(600))
+    #expect(ends(desk) == 1, "the next link has its own beginning")
+  }
+
+  @Test("C6: a central that subscribes again keeps its link")
+  func renewed() throws {
+    var desk = try restarted()
+    desk.pass(.seconds(9))
+    try subscribe(&desk)
+    desk.pass(.seconds(600))
+    #expect(ends(desk) == 0)
+  }
+
+  @Test(
+    "C6: a central that was not subscribed, and one that left meanwhile, owe no subscription", arguments: [true, false])
+  func owesNothing(_ leaves: Bool) throws {
+    var desk = leaves ? try restarted() : lock()
+    if leaves {
+      desk.pass(.seconds(5))
+      desk.linkDown()
+      desk.linkUp()
+    }
+    desk.pass(.seconds(600))
+    #expect(ends(desk) == 0)
+  }
+}

@@ -1,0 +1,80 @@
+import Foundation
+import LockCryptography
+import LockFirmware
+import LockProtocol
+import Logging
+import Testing
+
+@testable import latchkey_agent
+
+/// A phone reads its lock's log, page after page.
+@Suite("A lock's log, as a phone reads it") @MainActor struct LogWalkTests {
+  private let directory = NSTemporaryDirectory() + "latchkey-agent-" + UUID().uuidString
+  private let logger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
+
+  private func withLog(_ body: (SeenLog) throws -> Void) throws {
+    try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(atPath: directory) }
+    let store = try AgentStore(directory: directory, logger: logger)
+    try body(SeenLog(store, logger: logger) { 1_800_000_000 })
+  }
+
+  private func record(_ index: UInt64) -> [UInt8] {
+    LockRecord(
+      .movement, index: index, unixSeconds: 0, target: .locked, cause: .hand, result: .done, phone: LockRecord.nobody,
+      operation: 0
+    ).encoded
+  }
+
+  private func walk(_ records: [[UInt8]], in log: SeenLog) {
+    var walk = LogWalk(log: log, after: nil)
+    let head = records.reduce(LogHead.empty) { $0.followed(by: $1, using: SwiftCryptography.self) }
+    let half = records.count / 2
+    let middle = records[..<half].reduce(LogHead.empty) { $0.followed(by: $1, using: SwiftCryptography.self) }
+    walk.take(LogPage(first: 1, head: head, before: .empty, records: Array(records[..<half])))
+    walk.take(LogPage(first: 1, head: head, before: middle, records: Array(records[half...])))
+    walk.finish(head)
+  }
+
+  @Test("L5: a log whose records are in their places is in order, also with records of kinds that are not known")
+  func inOrder() throws {
+    try withLog { log in
+      var unknown = record(3)
+      unknown[1] = 99
+      walk([record(1), record(2), unknown, record(4)], in: log)
+      #expect(log.troubles == [] && log.seen?.index == 4)
+    }
+  }
+
+  @Test("L5: a record whose index is not its place is told, once, and again after it was accepted")
+  func misplaced() throws {
+    var unknown = record(9)
+    unknown[1] = 99
+    for (records, place, index) in [
+      ([record(1), record(2), record(2), record(4)], 3, 2), ([record(5), record(2)], 1, 5),
+      ([record(1), record(2), record(3), unknown], 4, 9),
+    ] {
+      try withLog { log in
+        walk(records, in: log)
+        #expect(log.troubles.count == 1)
+        let told = "The lock's log is not what it was: the record in place \(place) says that it is record \(index)."
+        #expect(log.troubles.first?.hasPrefix(told) == true, "\(log.troubles)")
+        #expect(log.seen?.index == UInt64(records.count), "what follows it has to continue it")
+        walk(records, in: log)
+        #expect(log.troubles.count == 1)
+        log.forgetTroubles()
+        walk(records, in: log)
+        #expect(log.troubles.count == 1, "it is still there")
+      }
+    }
+  }
+
+  @Test("L5: a record in a wrong place hides no other change of the log") func changedAsWell() throws {
+    try withLog { log in
+      walk([record(1), record(2)], in: log)
+      walk([record(7), record(2), record(3)], in: log)
+      #expect(log.troubles.count == 2)
+      #expect(log.troubles.contains { $0.contains("is not the one that this phone has seen") })
+    }
+  }
+}

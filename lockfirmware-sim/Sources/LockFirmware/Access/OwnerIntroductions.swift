@@ -1,0 +1,39 @@
+import LockProtocol
+
+/// Owners introduce the keys with which they sign.
+extension LockFirmware {
+  /// An owner does so in their own session. A new key takes the place of the old one.
+  mutating func introduce(_ signingKey: [UInt8], _ name: [UInt8], _ asked: Asked) {
+    guard isOwner(asked.phone) else { return reply(asked, .notEntitled) }
+    introduce(AccessState.Owner(phone: asked.phone, signingKey: signingKey, name: name), asked)
+  }
+
+  /// Another phone brings what an owner has written elsewhere. It may be old, so it takes the place of nothing.
+  mutating func takeIntroduction(_ bytes: [UInt8], _ asked: Asked) {
+    guard let sealed = try? SealedIntroduction(decoding: bytes) else { return reply(asked, .malformed) }
+    guard isOwner(sealed.phone) else { return reply(asked, .notBelieved) }
+    let signingKey: [UInt8]
+    let name: [UInt8]
+    do throws(LockSessionError) {
+      (signingKey, name) = try sealed.open(at: configuration.identity, lockKey: staticKey, using: Cryptography.self)
+    } catch { return reply(asked, error == .malformed ? .malformed : .notBelieved) }
+    if let known = access.owners.first(where: { $0.phone == sealed.phone }) {
+      return reply(asked, known.signingKey == signingKey ? .done : .notBelieved)
+    }
+    introduce(AccessState.Owner(phone: sealed.phone, signingKey: signingKey, name: name), asked)
+  }
+
+  private mutating func introduce(_ owner: AccessState.Owner, _ asked: Asked) {
+    // A key with which everybody can sign is nobody's.
+    guard !SigningKey.isOfLowOrder(owner.signingKey) else { return reply(asked, .notBelieved) }
+    // A key belongs to one owner. Otherwise one owner could make another's signatures void.
+    if let signer = access.signer(owner.signingKey), signer.phone != owner.phone { return reply(asked, .notBelieved) }
+    guard !access.owners.contains(owner) else { return reply(asked, .done) }
+    let previous = access
+    guard access.introduce(owner) else {
+      access = previous
+      return reply(asked, .noRoom)
+    }
+    store(asked, .ownerIntroduced, number: 0, about: owner.phone, previous)
+  }
+}
