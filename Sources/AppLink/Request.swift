@@ -30,6 +30,8 @@ package enum Request: Sendable, Hashable {
   case showAlert(String?)
   /// Tells the user about something that the app controls. It neither wakes the app nor keeps it awake.
   case report(AppReport)
+  /// Which centrals the app lets in that publishes services. It neither wakes the app nor keeps it awake.
+  case admit(CentralAdmission)
 
   /// The app's delegates have returned from every event up to this one, and the library is idle.
   case handled(through: EventSequence)

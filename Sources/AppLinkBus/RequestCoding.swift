@@ -16,7 +16,7 @@ enum RequestCoding {
     setNotify, readDescriptor, writeDescriptor, readRSSI, openChannel, addService, removeService, removeAllServices,
     startAdvertising, stopAdvertising, updateValue, publishChannel, unpublishChannel, respond, completeAction,
     answerQuestion,
-    showAlert, report, handled,
+    showAlert, report, admit, handled,
   ])
 
   /// `nil` if no request has this name. The arguments' signature fits the shape.
@@ -130,6 +130,10 @@ enum RequestCoding {
     (kind: AppReport.Kind, subject: String, text: String) in
     Request.report(AppReport(kind, subject: subject, text: text))
   }
+  private static let admit = Message("Admit", ["accepts_pairings", "proven", "known"]) {
+    (acceptsPairings: Bool, proven: [PeerIdentifier], known: [PeerIdentifier]) in
+    Request.admit(CentralAdmission(acceptsPairings: acceptsPairings, proven: proven, known: known))
+  }
   private static let handled = Message("Handled", ["through"], Request.handled)
 
   // MARK: Writing
@@ -148,6 +152,7 @@ enum RequestCoding {
     case .answerQuestion(let action, let text): answerQuestion(action, LongText(text))
     case .showAlert(let text): showAlert(text)
     case .report(let news): report(news.kind, news.subject, news.text)
+    case .admit(let admission): admit(admission.acceptsPairings, admission.proven, admission.known)
     case .handled(let sequence): handled(sequence)
     }
   }

@@ -44,10 +44,13 @@ package struct AppDeclaration: Sendable, Hashable {
   package var displayName: String?
   /// How often the app's advertisements go out while it is in the foreground, in milliseconds. `nil` for 152.
   package var advertisingMilliseconds: UInt32?
+  /// The app says which centrals it lets in; until it has, nobody (`CentralAdmission`).
+  package var admitsCentrals: Bool
   package init(
     bundleIdentifier: String, backgroundModes: [String] = [], keepAlive: Bool = false, wakeBudget: Duration? = nil,
-    displayName: String? = nil, advertisingMilliseconds: UInt32? = nil
+    displayName: String? = nil, advertisingMilliseconds: UInt32? = nil, admitsCentrals: Bool = false
   ) {
+    self.admitsCentrals = admitsCentrals
     self.advertisingMilliseconds = advertisingMilliseconds
     self.bundleIdentifier = bundleIdentifier
     self.backgroundModes = backgroundModes

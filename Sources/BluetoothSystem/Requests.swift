@@ -16,6 +16,7 @@ extension BluetoothSystem {
     }
     // It asks for nothing, so it neither keeps the app awake nor counts as what the app did.
     if case .report(let report) = request { return self.report(report, app: name) }
+    if case .admit(let admission) = request { return admit(admission, app: name) }
     apps[name]?.spoke(at: now)
     apps[name]?.wakes.said()
     // Answers to the app's own requests fill the queue that it does not read.
@@ -47,7 +48,7 @@ extension BluetoothSystem {
       } else {
         misplaced(name, "It has no peripheral manager \(number.rawValue).")
       }
-    case .handled, .report: break
+    case .handled, .report, .admit: break
     }
   }
 

@@ -40,6 +40,8 @@ package final class AppSession: AppLinkDelegate, @unchecked Sendable {
   private var lastEvent: EventSequence?
   private var actions = RequestedActions()
   private var told = ToldUser()
+  /// Whom the app lets in. It is repeated to a system that comes back.
+  private var admission: CentralAdmission?
   /// Events whose delegate call has not returned, and managers that have not been brought back yet.
   private var outstanding = 0
   private let phaseChanged = NSCondition()
@@ -208,6 +210,7 @@ package final class AppSession: AppLinkDelegate, @unchecked Sendable {
       for manager in managers.values.compactMap(\.manager) where !manager.isRejected {
         if manager.hasHeard { bringBack(manager) } else if !manager.isKnownToSystem { create(manager) }
       }
+      if let admission { connection?.send(.admit(admission)) }
       for request in told.takeUntold() { connection?.send(request) }
       announceIfIdle()
     }
@@ -290,6 +293,14 @@ package final class AppSession: AppLinkDelegate, @unchecked Sendable {
   }
 
   func showAlert(_ text: String?) { tell { told in told.showAlert(text) } }
+
+  func admit(_ admission: CentralAdmission) {
+    locked {
+      guard self.admission != admission else { return }
+      self.admission = admission
+      if case .attached = phase { connection?.send(.admit(admission)) }
+    }
+  }
 
   func report(_ report: AppReport) { tell { told in told.report(report) } }
 

@@ -50,8 +50,9 @@ package struct HomeConfiguration: Sendable, Hashable {
   package var approachInterruption: Duration = .seconds(120)
   /// How long a person's command is valid.
   package var wordLifetime: Duration = .seconds(20)
-  /// How old the lock's report that it is locked may be when its owner is asked.
-  package var answerLifetime: Duration = .milliseconds(250)
+  /// How old the lock's report that it is locked may be when its owner is asked. It outlives the next reading of the signal, which
+  /// shows that the phone is near: otherwise the lock would be asked twice.
+  package var answerLifetime: Duration = .milliseconds(350)
   /// The shortest time between two questions.
   package var questionInterval: Duration = .seconds(600)
   /// How long an offer is used after it arrived. The lock's own limit is longer.
@@ -67,8 +68,8 @@ package struct HomeConfiguration: Sendable, Hashable {
   /// How many times a command is written again for that.
   package var rewrites = 4
   /// How long to wait for an answer before a command is written again, this time to be confirmed. A bolt takes about a
-  /// second.
-  package var confirmationPatience: Duration = .seconds(3)
+  /// second, and a system that has nothing to tell suspends the phone's app after two.
+  package var confirmationPatience: Duration = .milliseconds(1800)
   /// How many reads of the offer in a row may fail before waiting for the lock to offer by itself.
   package var offerReads = 4
   /// How long to wait for an answer before asking about the command's outcome.

@@ -68,6 +68,8 @@ extension Recorded {
     case agentRefused = "agent.refused"
     case pairingAsks = "pairing.asks"
     case pairingAnswered = "pairing.answered"
+    case pairingRefused = "pairing.refused"
+    case linkUnproven = "link.unproven"
     case pairingGone = "pairing.gone"
     case bondHalfMade = "bond.halfMade"
 
@@ -116,6 +118,8 @@ extension Recorded {
       case .agentRegistered: [.capability]
       case .pairingAsks: [.address, .kind]
       case .pairingAnswered: [.address, .answer]
+      case .pairingRefused: [.address, .untold]
+      case .linkUnproven: [.peripheral, .untold]
       case .bondHalfMade: [.peripheral, .links, .because]
       }
     }

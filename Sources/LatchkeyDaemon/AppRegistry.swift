@@ -94,7 +94,8 @@ package struct AppRegistry: Sendable {
         keepAlive: try value("LatchkeyKeepAlive", Bool.self, "true or false") ?? false,
         wakeBudget: try wakeBudget(plist, path),
         displayName: try name(displayName ?? bundleName, path),
-        advertisingMilliseconds: try advertisingInterval(plist, path)),
+        advertisingMilliseconds: try advertisingInterval(plist, path),
+        admitsCentrals: try value("LatchkeyAdmitsCentrals", Bool.self, "true or false") ?? false),
       executable: program, arguments: try value("LatchkeyArguments", [String].self, "an array of strings") ?? [],
       infoPlist: path, systemdUnit: unit,
       environment: try environment(value("LSEnvironment", [String: String].self, "a dictionary of strings"), path))

@@ -23,7 +23,7 @@ extension AppLink.Request {
     case .destroyManager: true
     // An empty manager is not worth storing. A resumed manager repeats what was promised to it before.
     case .createManager, .resumeManager, .heldPeripherals, .respond, .handled, .completeAction, .answerQuestion,
-      .showAlert, .report:
+      .showAlert, .report, .admit:
       false
     }
   }
@@ -32,7 +32,7 @@ extension AppLink.Request {
   /// user, and asks for nothing.
   var isAnswer: Bool {
     switch self {
-    case .respond, .handled, .completeAction, .answerQuestion, .showAlert, .report: true
+    case .respond, .handled, .completeAction, .answerQuestion, .showAlert, .report, .admit: true
     default: false
     }
   }

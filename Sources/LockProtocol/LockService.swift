@@ -2,12 +2,12 @@
 ///
 /// | characteristic | properties | value |
 /// |---|---|---|
-/// | Offer | read, notify; encrypted link | the lock's fresh ephemeral key, the first handshake message: 32 bytes |
-/// | Command | write with response; encrypted link | the second handshake message, with a `LockCommand` in it |
-/// | Quick Command | write without response; encrypted link | the same |
-/// | Answer | notify; encrypted link | the first transport message, with a `LockAnswer` in it |
-/// | Request | write with response; encrypted link | a fragment of what the phone asks after the answer (`Conversation`) |
-/// | Reply | notify; encrypted link | a fragment of the lock's reply |
+/// | Offer | read, notify | the lock's fresh ephemeral key, the first handshake message: 32 bytes |
+/// | Command | write with response | the second handshake message, with a `LockCommand` in it |
+/// | Quick Command | write without response | the same |
+/// | Answer | notify | the first transport message, with a `LockAnswer` in it |
+/// | Request | write with response | a fragment of what the phone asks after the answer (`Conversation`) |
+/// | Reply | notify | a fragment of the lock's reply |
 /// | Enrolment | read; write with response and notify: encrypted link | `EnrolmentStatus`; a fragment of an enrolment |
 ///
 /// A lock of an earlier version has only Offer, Command and Answer, or no Quick Command, or no Enrolment.

@@ -70,15 +70,16 @@ extension InstalledApp {
   /// The phone's side of the lock.
   package static let agent = own("agent", mode: "bluetooth-central")
   /// A lock's system runs its firmware whenever it has power. A phone runs an app when the user opens it.
-  package static let lock = own("lock", mode: "bluetooth-peripheral", keepAlive: true)
+  package static let lock = own("lock", mode: "bluetooth-peripheral", keepAlive: true, admits: true)
 
   /// The apps of this package, which every scenario knows.
   package static let own: [InstalledApp] = [agent, lock]
 
-  private static func own(_ name: String, mode: String, keepAlive: Bool = false) -> InstalledApp {
+  private static func own(_ name: String, mode: String, keepAlive: Bool = false, admits: Bool = false) -> InstalledApp {
     let identifier = "org.latchkey.\(name)"
     let keys: [String: Any] = [
       "CFBundleIdentifier": identifier, "UIBackgroundModes": [mode], "LatchkeyKeepAlive": keepAlive,
+      "LatchkeyAdmitsCentrals": admits,
     ]
     return InstalledApp(
       name: name, bundleIdentifier: identifier, executable: "latchkey-\(name)",

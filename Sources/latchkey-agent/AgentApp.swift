@@ -168,6 +168,9 @@ final class AgentApp: @unchecked Sendable {
 
   // MARK: Radio
 
+  /// Whether the lock has answered on this link, and this phone is an owner's or a guest's who is or will be welcome.
+  var isAdmitted: Bool { latestAnswer.map { $0.result != .expired && $0.result != .revoked } ?? false }
+
   /// The lock, as the system identifies it, or `nil` until one has proven to be it.
   var knownLock: UUID? { store.state.lock }
 

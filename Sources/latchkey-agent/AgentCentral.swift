@@ -30,6 +30,7 @@ final class AgentCentral: NSObject, CBCentralManagerDelegate, CBPeripheralDelega
   private var candidates: [UUID: CBPeripheral] = [:]
   private var offerRetries = SubscriptionRetries()
   private var answerRetries = SubscriptionRetries()
+  var bond = BondRequest()
   private let time: any TimeSource
   private var alarm: (any Alarm)?
 
@@ -150,6 +151,7 @@ final class AgentCentral: NSObject, CBCentralManagerDelegate, CBPeripheralDelega
     offerRetries.linkBegan()
     answerRetries.linkBegan()
     forgetWantedOffer()
+    bond.linkBegan()
     app.linkUp()
     explore(peripheral)
   }
@@ -266,11 +268,12 @@ final class AgentCentral: NSObject, CBCentralManagerDelegate, CBPeripheralDelega
 
   private func discover(_ peripheral: CBPeripheral) {
     logger.record(Recorded.Agent.discoveryStarted, [.peripheral: peripheral.identifier.uuidString])
-    peripheral.discoverServices([LockCharacteristics.serviceUUID])
+    peripheral.discoverServices([LockCharacteristics.serviceUUID, LockCharacteristics.informationUUID])
   }
 
   private func forgetCharacteristics() {
     known = LockCharacteristics()
+    bond = BondRequest()
     wantsReplies = false
   }
 
@@ -297,6 +300,7 @@ final class AgentCentral: NSObject, CBCentralManagerDelegate, CBPeripheralDelega
 
   func peripheral(_ peripheral: CBPeripheral, didDiscoverCharacteristicsFor service: CBService, error: (any Error)?) {
     guard peripheral == self.peripheral else { return }
+    if service.uuid == LockCharacteristics.informationUUID { return readInformation(of: service, at: peripheral) }
     known.find(in: peripheral)
     if wantsReplies { return listenToReplies() }
     guard known.isWhole else {
@@ -350,6 +354,7 @@ final class AgentCentral: NSObject, CBCentralManagerDelegate, CBPeripheralDelega
     _ peripheral: CBPeripheral, didUpdateValueFor characteristic: CBCharacteristic, error: (any Error)?
   ) {
     guard peripheral == self.peripheral else { return }
+    if characteristic.uuid == LockCharacteristics.firmwareRevisionUUID { bond.ended(error) }
     guard error == nil, let value = characteristic.value else {
       return logger.warning("no value of \(characteristic.uuid): \(error.map { "\($0)" } ?? "none given")")
     }
@@ -364,6 +369,7 @@ final class AgentCentral: NSObject, CBCentralManagerDelegate, CBPeripheralDelega
       }
     case LockCharacteristics.answerUUID:
       app.answerReceived(Array(value))
+      if app.isAdmitted { askForBond() }
       // Only a device with the lock's private key can answer.
       if search.isSearching, app.knownLock == peripheral.identifier { endSearch(with: peripheral) }
     case LockCharacteristics.replyUUID: app.replyReceived(Array(value))

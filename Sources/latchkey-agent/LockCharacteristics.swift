@@ -10,6 +10,9 @@ struct LockCharacteristics {
   static let answerUUID = CBUUID(string: LockService.answerUUID)
   static let requestUUID = CBUUID(string: LockService.requestUUID)
   static let replyUUID = CBUUID(string: LockService.replyUUID)
+  /// Device Information, of which a version is read over an encrypted link.
+  static let informationUUID = CBUUID(string: "180A")
+  static let firmwareRevisionUUID = CBUUID(string: "2A26")
   static let all = [offerUUID, commandUUID, quickCommandUUID, answerUUID, requestUUID, replyUUID]
 
   private(set) var offer: CBCharacteristic?

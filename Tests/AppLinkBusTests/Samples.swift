@@ -96,6 +96,8 @@ enum Sample {
       .report(AppReport(.movement, subject: "Haustür", text: "opened")),
       .report(AppReport(.state, subject: "Haustür", text: "locked")),
       .report(AppReport(.knownState, subject: "", text: "")),
+      .admit(CentralAdmission(acceptsPairings: true, proven: [peer], known: [peer])),
+      .admit(CentralAdmission()),
       .handled(through: EventSequence(99)),
     ] + operations.map { .central(manager, .perform(peer, operation, $0)) }
 

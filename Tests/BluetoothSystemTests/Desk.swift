@@ -40,12 +40,12 @@ struct Desk {
   init(
     modes: [String] = ["bluetooth-central", "bluetooth-peripheral"], keepAlive: Bool = false,
     configuration: BluetoothSystem.Configuration = .init(), wakeBudget: Duration? = nil,
-    displayName: String? = nil, advertisingMilliseconds: UInt32? = nil
+    displayName: String? = nil, advertisingMilliseconds: UInt32? = nil, admitsCentrals: Bool = false
   ) {
     apps = [
       AppDeclaration(
         bundleIdentifier: Self.bundle, backgroundModes: modes, keepAlive: keepAlive, wakeBudget: wakeBudget,
-        displayName: displayName, advertisingMilliseconds: advertisingMilliseconds)
+        displayName: displayName, advertisingMilliseconds: advertisingMilliseconds, admitsCentrals: admitsCentrals)
     ]
     system = BluetoothSystem(configuration: configuration, apps: apps, stored: stored, seed: seed)
     handle(.started)

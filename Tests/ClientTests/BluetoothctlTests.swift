@@ -99,6 +99,17 @@ struct BluetoothctlTests {
     #expect(try await control.finish().status == 0)
   }
 
+  @Test("attack 25: who connects to the lock and proves nothing loses the link after 30 s")
+  func provesNothing() async throws {
+    let door = try await LockedDoor()
+    let control = try await bluetoothctl(door, on: "phone")
+    let address = try await discover(control)
+    try await control.ask("connect \(address)", "Connection successful")
+    try await control.hear("Connected: no")
+    control.say("quit")
+    #expect(try await control.finish().status == 0)
+  }
+
   @Test("H4: both users of bluetoothctl are asked about the same passkey; a no ends the pairing, a yes makes the bond")
   func agents() async throws {
     let door = try await LockedDoor(hasLock: false)

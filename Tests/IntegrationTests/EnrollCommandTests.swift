@@ -13,6 +13,52 @@ struct EnrollCommandTests {
     text.split(separator: "\n").first { $0.hasPrefix(name) }?.split(separator: " ").last.map(String.init)
   }
 
+  @Test("attack 33: an owner and a guest who come while the window is closed bond when they have proven their keys")
+  func bonds() async throws {
+    let home = try await Household(phones: ["alice"], guests: ["ben"])
+    try await home.bringHome("alice")
+    // The phone's system waits for a bonded lock by a registration.
+    try await home.hear("profile.registered", on: "alice")
+    let invited = try await home.latchkey("alice", "guests", "invite", "Ben")
+    let accepted = try await home.latchkey("ben", "guests", "accept", "--as", "alices", input: invited.output)
+    #expect(accepted.status == 0, "\(accepted)")
+    try await home.hear("status.answered", on: "ben")
+    try await home.hear("profile.registered", on: "ben")
+  }
+
+  @Test("attack 33: a guest who is too early bonds, keeps the link, and is told why") func tooEarly()
+    async throws
+  {
+    let home = try await Household(phones: ["alice"], guests: ["ben"])
+    try await home.bringHome("alice")
+    let invited = try await home.latchkey("alice", "guests", "invite", "Ben", "--from", "2098-01-01")
+    #expect(invited.status == 0, "\(invited)")
+    let accepted = try await home.latchkey("ben", "guests", "accept", "--as", "alices", input: invited.output)
+    #expect(accepted.status == 0, "\(accepted)")
+    try await home.hear("status.answered", on: "ben")
+    try await home.hear("profile.registered", on: "ben")
+    for _ in 1...2 {
+      let refused = try await home.latchkey("ben", "unlock")
+      #expect(refused.status == 1 && refused.errors.contains("does not count at this time"), "\(refused)")
+    }
+    let journal = try home.journalText()
+    #expect(!journal.contains("pairing.refused") && !journal.contains("link.unproven"))
+  }
+
+  @Test("attack 33: a phone with the keys of another lock asks this one for no bond")
+  func otherKeys() async throws {
+    let home = try await Household(phones: ["alice"], strangers: ["mallory"])
+    try await home.bringHome("alice")
+    // A phone with keys for another lock takes this one for its own, until it has tried.
+    let sent = try await home.latchkey("mallory", "open", "org.latchkey.agent")
+    #expect(sent.status == 0, "\(sent)")
+    try await home.hear("command.refused", on: "door")
+    let opened = try await home.latchkey("alice", "unlock")
+    #expect(opened.status == 0, "\(opened)")
+    let journal = try home.journalText()
+    #expect(!journal.contains("pairing.refused"), "an agent asks for no bond before it has an answer")
+  }
+
   @Test("L5: the first phone is enrolled by code and button, opens, and is replaced by another when it is lost")
   func enroll() async throws {
     let home = try await Household(phones: [], guests: ["alice", "second"])

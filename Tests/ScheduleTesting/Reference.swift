@@ -73,7 +73,7 @@ struct Reference: Sendable {
     case .destroyManager(let manager): books[Caller(app, Int(manager.rawValue))] = nil
     case .resumeManager(let manager, _, let view): resumed(view, Caller(app, Int(manager.rawValue)))
     case .createManager(let manager, _): books[Caller(app, Int(manager.rawValue))]?.discovered = []
-    case .heldPeripherals, .respond, .completeAction, .answerQuestion, .showAlert, .report, .handled: break
+    case .heldPeripherals, .respond, .completeAction, .answerQuestion, .showAlert, .report, .admit, .handled: break
     }
   }
 

@@ -35,6 +35,8 @@ struct App: Sendable {
   /// What it has told its user about the things that it controls.
   var reports = AppReports()
   var wakes = WakeLedger()
+  /// Whom it lets in, as soon as it has said so.
+  var admission: CentralAdmission?
 
   /// An event for a manager that may not yet exist in the app's process. Its number is filled in when the event is
   /// sent.

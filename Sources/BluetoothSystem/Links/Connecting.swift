@@ -15,6 +15,7 @@ extension BluetoothSystem {
     let unbonded = connectUnbonded()
     reconcileDiscovery(needed: unbonded || pairing.wish?.isSearching == true)
     dropUnwanted()
+    endUnprovenLinks()
     reconcileRereading()
   }
 
@@ -32,6 +33,7 @@ extension BluetoothSystem {
     }
     consider(discovery.turn(after: now))
     for deadline in publishing.deadlines { consider(deadline) }
+    consider(unproven.deadline)
     return earliest
   }
 

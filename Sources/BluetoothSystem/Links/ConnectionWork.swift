@@ -30,6 +30,8 @@ struct ConnectionWork: Sendable {
     var isUnarmed = false
     /// It has a link that only an earlier request explains.
     var hasUnwantedLink = false
+    /// It has a link, and no app asked for one: as far as is known, it is a central.
+    var hasIncomingLink = false
 
     var isIdle: Bool { self == Judgement() }
   }
@@ -42,6 +44,7 @@ struct ConnectionWork: Sendable {
   private(set) var connecting: Set<PeerIdentifier> = []
   private(set) var unarmed: TreeSet<PeerIdentifier> = []
   private(set) var unwantedLinks: Set<PeerIdentifier> = []
+  private(set) var incomingLinks: Set<PeerIdentifier> = []
   private(set) var armable: TreeSet<PeerIdentifier> = []
   /// How many armable peripherals have each service.
   private var serviceCounts: [BluetoothUUID: Int] = [:]
@@ -71,6 +74,7 @@ struct ConnectionWork: Sendable {
     if new.isConnecting { connecting.insert(peer) } else { connecting.remove(peer) }
     if new.isUnarmed { unarmed.insert(peer) } else { unarmed.remove(peer) }
     if new.hasUnwantedLink { unwantedLinks.insert(peer) } else { unwantedLinks.remove(peer) }
+    if new.hasIncomingLink { incomingLinks.insert(peer) } else { incomingLinks.remove(peer) }
     guard new.services != old.services else { return }
     if new.services != nil { armable.insert(peer) } else { armable.remove(peer) }
     for service in Set(old.services ?? []) {
@@ -93,6 +97,7 @@ extension BluetoothSystem {
     let attempt = attempts[peer]
     result.isConnecting = attempt?.isConnecting ?? false
     guard isWantedByNow(peer) else {
+      result.hasIncomingLink = device?.isConnected ?? false
       result.hasUnwantedLink = device.map { $0.isUsable && peers[peer]?.wasRequested == true } ?? false
       return result
     }

@@ -6,9 +6,9 @@ import TimeTypes
 /// The pairing agent, and the user that it asks.
 ///
 /// While no user is there to answer, the agent can neither show nor ask anything. Pairing is then Just Works, for
-/// devices that an app of this machine uses, and whatever would need a person is refused. While the user attends
-/// (`latchkey pairings`, `latchkey pair`) the agent can do both, so pairings compare numbers, and it passes on every
-/// question.
+/// devices that an app of this machine uses or lets in (`CentralAdmission`), and whatever would need a person is
+/// refused. While the user attends (`latchkey pairings`, `latchkey pair`) the agent can do both, so pairings compare
+/// numbers, and it passes on every question.
 struct Pairing: Sendable {
   struct OpenQuestion: Sendable {
     let question: PairingQuestion
@@ -36,6 +36,8 @@ struct Pairing: Sendable {
     }
   }
 
+  /// Strangers who are refused.
+  var refusals = RareLine()
   /// If bluetoothd refuses, it is asked again every half minute. Unlike a service, the agent is not awaited by apps.
   private(set) var agent = Registration(backOff: BackOff(first: .seconds(30), doublings: 0))
   /// The capability with which the agent is registered or being registered.

@@ -37,10 +37,10 @@ extension BluetoothSystem {
     }
   }
 
-  /// Whether an app asked for this device, or publishes services for any central.
+  /// Whether an app asked for this device, or publishes services for any central and does not say no (`CentralAdmission`).
   func mayPair(_ path: ObjectPath) -> Bool {
     guard let device = bluez.devices[path] else { return false }
-    return isWanted(device.peer) || managers.values.contains { !$0.services.isEmpty }
+    return isWanted(device.peer) || acceptsPairing(of: device.peer)
   }
 
   /// The user is pairing this device, so its link is wanted even without an app's request.
@@ -74,6 +74,11 @@ extension BluetoothSystem {
   ) {
     guard let device = bluez.devices[path], pairing.mayAsk(at: now) else {
       let isGranted = kind == .authorize && mayPair(path)
+      if kind == .authorize, !isGranted, let address = bluez.devices[path]?.address,
+        let untold = pairing.refusals.tell(at: now)
+      {
+        journal(.pairingRefused, [.address: address.description, .untold: String(untold)])
+      }
       answer(callback, isGranted ? .success(.none) : .failure(.rejected))
       return
     }

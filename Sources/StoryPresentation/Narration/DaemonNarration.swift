@@ -35,8 +35,7 @@ enum DaemonNarration {
       .databaseMarked, .databaseMarkRefused, .bluetoothCrowded, .profileRegistered, .profileRefused, .connectFailed,
       .connectCancelled, .discoveryRefused, .discoveryFilterRefused, .linkPhantom, .linkUnheard, .linkUnresolved,
       .operationUnanswered, .servicesMissing, .servicesBack, .subscriptionsUnrenewed, .agentRegistered, .agentRefused,
-      .pairingAsks,
-      .pairingAnswered, .pairingGone:
+      .pairingAsks, .pairingAnswered, .pairingGone, .pairingRefused, .linkUnproven:
       // Some of these are warnings. What latchkeyd does about them is not a part of the story.
       nil
     }

@@ -36,7 +36,7 @@ public func fuzzLock(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
   guard count > 0 else { return 0 }
   let input = Array(UnsafeBufferPointer(start: start, count: count))
   let bytes = Array(input.dropFirst())
-  switch input[0] % 12 {
+  switch input[0] % 16 {
   case 0: same((try? LockCommand(decoding: bytes))?.encoded, bytes)
   case 1: same((try? LockAnswer(decoding: bytes))?.encoded, bytes)
   case 2: same((try? LockRequest(decoding: bytes))?.encoded, bytes)
@@ -50,9 +50,135 @@ public func fuzzLock(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
   case 8: _ = try? KeyName.decode(bytes)
   case 9: same((try? AccessState(decoding: bytes))?.encoded, bytes, isFlag: true)
   case 10: same((try? LockRecord(decoding: bytes))?.encoded, bytes)
-  default: talk(bytes)
+  case 11: talk(bytes)
+  case 12: fragments(bytes)
+  case 13: offers(bytes)
+  case 14: enrolmentOfPhone(bytes)
+  default: enrolmentOfLock(bytes)
   }
   return 0
+}
+
+/// The input in pieces: a byte with the length of each, before it.
+private func pieces(_ bytes: [UInt8]) -> [[UInt8]] {
+  var pieces: [[UInt8]] = []
+  var rest = bytes[...]
+  while let length = rest.popFirst() {
+    pieces.append(Array(rest.prefix(Int(length))))
+    rest = rest.dropFirst(Int(length))
+  }
+  return pieces
+}
+
+/// A message in fragments is read as it was cut; whatever else comes as fragments stays within bounds.
+private func fragments(_ bytes: [UInt8]) {
+  var reader = FragmentReader()
+  for piece in pieces(bytes) {
+    guard let message = reader.take(piece) else { continue }
+    precondition((1...Fragments.maximumMessageByteCount).contains(message.count), "a message without bounds")
+  }
+  guard !bytes.isEmpty, bytes.count <= Fragments.maximumMessageByteCount else { return }
+  let cut = Fragments.cut(bytes, tag: bytes[0], valueByteCount: Int(bytes[bytes.count / 2]) * 2)
+  var read: [UInt8]?
+  for fragment in cut {
+    precondition(read == nil, "it ended too soon")
+    read = reader.take(fragment)
+  }
+  precondition(read == bytes, "cut and read differ")
+}
+
+private func offers(_ bytes: [UInt8]) {
+  var reader = OfferReader()
+  let phone = [UInt8](repeating: 1, count: 32)
+  for piece in pieces(bytes) {
+    let offer = reader.take(piece, phone: phone, using: HollowCryptography.self)
+    precondition(offer == nil || offer?.count == LockService.offerByteCount, "no offer")
+  }
+  guard bytes.count == LockService.offerByteCount else { return }
+  var offer: [UInt8]?
+  for fragment in OfferFragments.cut(bytes, for: phone, using: HollowCryptography.self).reversed() {
+    offer = reader.take(fragment, phone: phone, using: HollowCryptography.self)
+  }
+  precondition(offer == bytes, "cut and read differ")
+}
+
+/// What a lock, or one who poses as one, sends to a phone that is being enrolled; and a code as it is typed.
+private func enrolmentOfPhone(_ bytes: [UInt8]) {
+  _ = try? EnrolmentStatus(decoding: bytes)
+  if let code = try? EnrolmentCode(reading: bytes) {
+    precondition((try? EnrolmentCode(reading: code.text)) == code, "written and read differ")
+  }
+  var cryptography = HollowCryptography()
+  guard
+    var phone = try? EnrolmentOfPhone<HollowCryptography>(
+      secret: [UInt8](repeating: 7, count: 32), staticKey: [UInt8](repeating: 6, count: 32), using: &cryptography)
+  else { preconditionFailure("it can't begin") }
+  for piece in pieces(bytes) {
+    _ = try? phone.answer(piece, name: piece, using: &cryptography)
+    if let enrolled = try? phone.finish(piece) {
+      precondition(enrolled.lockName.count <= KeyName.nameByteLimit, "a name without bounds")
+    }
+  }
+}
+
+/// A lock whose window is opened, and two centrals that write to it. Only what is recorded is confirmed.
+private func enrolmentOfLock(_ bytes: [UInt8]) {
+  guard let identity = LockIdentity([UInt8](repeating: 0, count: 16)) else { return }
+  var configuration = LockConfiguration(identity: identity, enrolledPhones: [])
+  configuration.enrolmentSecret = [UInt8](repeating: 7, count: 32)
+  var lock = LockFirmware<HollowCryptography>(
+    configuration, staticKey: [UInt8](repeating: 5, count: 32), using: HollowCryptography(), records: [],
+    position: .locked, door: .closed, at: LockTime(milliseconds: 0, unixSeconds: 0))
+  var milliseconds: Int64 = 1
+  var (confirmed, recorded) = (0, 0)
+  func happens(_ event: LockEvent) {
+    var events = [event]
+    while !events.isEmpty {
+      let next = events.removeFirst()
+      for effect in lock.handle(next, at: LockTime(milliseconds: milliseconds, unixSeconds: 0)) {
+        switch effect {
+        case .appendRecord(let record):
+          if record.change == .phoneEnrolled { recorded += 1 }
+          // Every third record can't be stored.
+          events.append(record.index % 3 == 0 ? .recordFailed(record.index) : .recordAppended(record.index))
+        case .note(.phoneEnrolled):
+          confirmed += 1
+          precondition(confirmed <= recorded, "confirmed without a record")
+        case .storeAccess(let content):
+          precondition((try? AccessState(decoding: content)) != nil, "it can't be read again")
+        case .turnBolt: preconditionFailure("an enrolment moves nothing")
+        default: break
+        }
+      }
+    }
+  }
+  for piece in pieces(bytes) {
+    guard let first = piece.first else {
+      milliseconds += 20_000
+      happens(.timePassed)
+      continue
+    }
+    let central = CentralIdentifier(high: 0, low: UInt64(first & 1))
+    let rest = Array(piece.dropFirst())
+    switch first >> 1 & 3 {
+    case 0: happens(.enrolmentButton)
+    case 1: happens(.enrolmentWritten(central, rest))
+    // A whole message, in fragments.
+    case 2:
+      for fragment in Fragments.cut(rest, tag: rest.first ?? 0, valueByteCount: 100) {
+        happens(.enrolmentWritten(central, fragment))
+      }
+    // The first message, and the third one that fits it, with a name of the input's.
+    default:
+      let start = [UInt8](repeating: first, count: 48)
+      for message in [start, start + [Enrolment.version] + rest.prefix(40) + [UInt8](repeating: 0, count: 16)] {
+        for fragment in Fragments.cut(message, tag: first, valueByteCount: 100) {
+          happens(.enrolmentWritten(central, fragment))
+        }
+      }
+    }
+    _ = (lock.acceptsBonds, lock.provenCentrals, lock.knownCentrals)
+  }
 }
 
 /// What can be read has one form only.

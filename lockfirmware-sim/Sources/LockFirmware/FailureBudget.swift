@@ -13,6 +13,9 @@ struct FailureBudget: Sendable {
   /// In the order in which they proved themselves. Of each phone only the latest few are kept, so that no phone
   /// crowds out others.
   private(set) var trusted: [TrustedCentral] = []
+  /// Guests' phones that have proven their keys and may not do what they asked for: they wait like strangers, and are none. One
+  /// central of each, the oldest first; none after a restart.
+  private(set) var turnedAway: [TrustedCentral] = []
   private var windowStart: Int64 = 0
   private var failuresInWindow = 0
 
@@ -77,13 +80,22 @@ struct FailureBudget: Sendable {
   /// The phone behind this central is not allowed what it asks for, so its failures count like a stranger's.
   /// - Returns: whether the list of trusted centrals has changed.
   mutating func distrust(_ central: CentralIdentifier) -> Bool {
+    turnedAway.removeAll { $0.central == central }
     guard isTrusted(central) else { return false }
     trusted.removeAll { $0.central == central }
     return true
   }
 
+  /// A guest's phone has proven its key over this central and was refused, though nobody has revoked it.
+  mutating func turnAway(_ central: CentralIdentifier, phone: [UInt8]) {
+    turnedAway.removeAll { $0.central == central || $0.phone == phone }
+    if turnedAway.count == LockLimit.links { turnedAway.removeFirst() }
+    turnedAway.append(TrustedCentral(central: central, phone: phone))
+  }
+
   /// The same for every central of these phones, which were revoked.
   mutating func distrust(phones: [[UInt8]]) -> Bool {
+    turnedAway.removeAll { phones.contains($0.phone) }
     guard trusted.contains(where: { phones.contains($0.phone) }) else { return false }
     trusted.removeAll { phones.contains($0.phone) }
     return true
@@ -92,6 +104,7 @@ struct FailureBudget: Sendable {
   /// - Returns: whether the list of trusted centrals has changed.
   mutating func succeed(_ central: CentralIdentifier, phone: [UInt8]) -> Bool {
     entries.removeAll { $0.central == central }
+    turnedAway.removeAll { $0.central == central }
     let proven = TrustedCentral(central: central, phone: phone)
     if trusted.contains(proven) { return false }
     trusted.removeAll { $0.central == central }

@@ -21,6 +21,8 @@ struct Link<Cryptography: NoiseCryptography> {
   var grant: Grant?
   /// The phone that proved its key on this link.
   var phone: [UInt8]?
+  /// A guest's phone has proven its key on this link, and may come at another time or for something else.
+  var isExpected = false
   /// After a restart: the phone that may be behind this link, unproven.
   var presumedPhone: [UInt8]?
   /// After a restart: until when the first command may still belong to an offer of the previous run.
@@ -164,6 +166,9 @@ extension LockFirmware {
       if failures.distrust(central) { effects.append(.storeTrusted(failures.trusted)) }
       if isEarly { failures.delay(central, at: now) } else { failures.fail(central, at: now) }
     }
+    // Who is known to owners is no stranger to the radio.
+    if refusal != .revoked { failures.turnAway(central, phone: grant.phone) }
+    links[index].isExpected = refusal != .revoked && refusal != .expired
     let key = OperationMemory.Key(phone: grant.phone, operation: command.operation)
     links[index].offered = nil
     links[index].previouslyOffered = nil

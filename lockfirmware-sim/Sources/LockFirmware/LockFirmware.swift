@@ -78,8 +78,10 @@ package struct LockFirmware<Cryptography: NoiseCryptography> {
     self.mode = mode
     failures = FailureBudget(
       trusted: trusted.filter { proven in
-        configuration.enrolledPhones.contains(proven.phone) || access.isEnrolled(proven.phone)
+        let isKnown =
+          configuration.enrolledPhones.contains(proven.phone) || access.isEnrolled(proven.phone)
           || access.guests.contains { $0.key == proven.phone }
+        return isKnown && !access.lists.contains { $0.revokes(phone: proven.phone) }
       })
     self.access = access
     self.configuration = configuration

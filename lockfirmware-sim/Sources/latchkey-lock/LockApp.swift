@@ -67,6 +67,7 @@ final class LockApp: @unchecked Sendable {
     mechanism.start()
     happens(.timePassed)
     radio = LockPeripheral(self, logger: logger)
+    admitCentrals()
     tellUser()
     socket.start()
   }
@@ -125,7 +126,10 @@ final class LockApp: @unchecked Sendable {
     isHandling = true
     while !waiting.isEmpty {
       let event = waiting.removeFirst()
-      for effect in firmware.handle(event, at: LockTime(time)) { perform(effect) }
+      let effects = firmware.handle(event, at: LockTime(time))
+      // Before the answer, because a phone that has it may bond.
+      admitCentrals()
+      for effect in effects { perform(effect) }
       hasAccessFailed = false
       if case .doorChanged(let door) = event { reports.doorMoved(door) }
     }
@@ -135,6 +139,13 @@ final class LockApp: @unchecked Sendable {
     if radio != nil { tellUser() }
     alarm?.set(firmware.nextDeadline.map { Instant(nanoseconds: $0.milliseconds * 1_000_000) })
     if isEnding, mechanism.turning == nil { end() }
+  }
+
+  private func admitCentrals() {
+    guard radio != nil else { return }
+    CentralPolicy.admit(
+      acceptsPairings: firmware.acceptsBonds, proven: firmware.provenCentrals.map(\.uuid),
+      known: firmware.knownCentrals.map(\.uuid))
   }
 
   private func tellUser() {

@@ -162,26 +162,23 @@ final class LockPeripheral: NSObject, CBPeripheralManagerDelegate, @unchecked Se
 
   private func publish() {
     manager?.removeAllServices()
-    let offer = CBMutableCharacteristic(
-      type: Self.offerUUID, properties: [.read, .notifyEncryptionRequired], value: nil,
-      permissions: [.readEncryptionRequired])
-    let command = CBMutableCharacteristic(
-      type: Self.commandUUID, properties: [.write], value: nil, permissions: [.writeEncryptionRequired])
-    let answer = CBMutableCharacteristic(
-      type: Self.answerUUID, properties: [.notifyEncryptionRequired], value: nil,
-      permissions: [.readEncryptionRequired])
-    let request = CBMutableCharacteristic(
-      type: Self.requestUUID, properties: [.write], value: nil, permissions: [.writeEncryptionRequired])
-    let reply = CBMutableCharacteristic(
-      type: Self.replyUUID, properties: [.notifyEncryptionRequired], value: nil,
-      permissions: [.readEncryptionRequired])
-    let quickCommand = CBMutableCharacteristic(
-      type: Self.quickCommandUUID, properties: [.writeWithoutResponse], value: nil,
-      permissions: [.writeEncryptionRequired])
+    // None of these needs an encrypted link: the session proves and encrypts all that matters, and who has proven nothing does not
+    // bond (`LockFirmware.acceptsBonds`).
+    func characteristic(
+      _ uuid: CBUUID, _ properties: CBCharacteristicProperties, _ permissions: CBAttributePermissions
+    ) -> CBMutableCharacteristic {
+      CBMutableCharacteristic(type: uuid, properties: properties, value: nil, permissions: permissions)
+    }
+    let offer = characteristic(Self.offerUUID, [.read, .notify], .readable)
+    let command = characteristic(Self.commandUUID, .write, .writeable)
+    let answer = characteristic(Self.answerUUID, .notify, .readable)
+    let request = characteristic(Self.requestUUID, .write, .writeable)
+    let reply = characteristic(Self.replyUUID, .notify, .readable)
+    // bluetoothd allows both for one that is encrypted, and clients know it so.
+    let quickCommand = characteristic(Self.quickCommandUUID, [.writeWithoutResponse, .write], .writeable)
     // Anyone may read whether the window is open, before a bond exists.
-    let enrolment = CBMutableCharacteristic(
-      type: Self.enrolmentUUID, properties: [.read, .write, .notifyEncryptionRequired], value: nil,
-      permissions: [.readable, .writeEncryptionRequired])
+    let enrolment = characteristic(
+      Self.enrolmentUUID, [.read, .write, .notifyEncryptionRequired], [.readable, .writeEncryptionRequired])
     let service = CBMutableService(type: Self.serviceUUID, primary: true)
     // Those of earlier versions are where those have them.
     service.characteristics = [offer, command, answer, request, reply, quickCommand, enrolment]

@@ -142,7 +142,7 @@ extension LockFirmware {
     effects.append(.note(.accessChanged))
     reply(asked, .done)
     // Who was revoked is nobody any more, and waits like a stranger.
-    let revoked = failures.trusted.map { $0.phone }.filter { isRevoked(phone: $0) }
+    let revoked = (failures.trusted + failures.turnedAway).map { $0.phone }.filter { isRevoked(phone: $0) }
     if failures.distrust(phones: revoked) { effects.append(.storeTrusted(failures.trusted)) }
     for index in links.indices {
       links[index].conversations = links[index].conversations.filter { !isRevoked($0.phone, $0.grant) }

@@ -1,0 +1,43 @@
+import CoreBluetooth
+import Foundation
+
+/// A lock bonds with a phone that has proven its key, and a bonded lock is found by the system without a search. Apps can't ask for a
+/// bond, but the system makes one when a value needs an encrypted link, such as those of Device Information. So one of them is
+/// read after an answer, once for as long as this process runs.
+struct BondRequest {
+  private var isAsked = false
+  private var failures = 0
+  private static let failureLimit = 3
+
+  /// Whether to ask now. From then on it has been asked.
+  mutating func take() -> Bool {
+    defer { isAsked = true }
+    return !isAsked
+  }
+
+  mutating func ended(_ error: (any Error)?) { failures = error == nil ? 0 : failures + 1 }
+
+  /// What failed on the last link may succeed on this one.
+  mutating func linkBegan() {
+    if failures > 0, failures < Self.failureLimit { isAsked = false }
+  }
+}
+
+extension AgentCentral {
+  /// The lock has answered on this link, so it bonds with this phone (`AgentApp.isAdmitted`). It refuses others, and a refusal may
+  /// cost the link.
+  func askForBond() {
+    guard let peripheral, peripheral.identifier == app.knownLock else { return }
+    // A lock without this service is of an earlier version, and asks for the bond by itself. One on bluetoothd has two.
+    let services = (peripheral.services ?? []).filter { $0.uuid == LockCharacteristics.informationUUID }
+    guard !services.isEmpty, bond.take() else { return }
+    for service in services {
+      peripheral.discoverCharacteristics([LockCharacteristics.firmwareRevisionUUID], for: service)
+    }
+  }
+
+  func readInformation(of service: CBService, at peripheral: CBPeripheral) {
+    let revision = service.characteristics?.first { $0.uuid == LockCharacteristics.firmwareRevisionUUID }
+    if let revision { peripheral.readValue(for: revision) }
+  }
+}
