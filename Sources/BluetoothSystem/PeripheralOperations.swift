@@ -99,6 +99,9 @@ extension BluetoothSystem {
   private mutating func begin(_ item: OperationQueue.Item, _ device: Device, _ peer: PeerIdentifier) -> Beginning {
     guard let handle = item.operation.attribute, let attribute = device.attributes[handle] else {
       // The attribute may be about to be announced.
+      if device.isResolved, let handle = item.operation.attribute {
+        doubtService(lacking: handle, peer, of: item.manager)
+      }
       return device.isResolved ? .finished(.failed(.att(.invalidHandle))) : .wait
     }
     guard knows(attribute, peer, item.manager) else { return .finished(.failed(.att(.invalidHandle))) }

@@ -174,6 +174,25 @@ struct DatabaseTests {
     #expect(desk.asked { $0 == .disconnect } == (hasConfiguration ? 0 : 1))
   }
 
+  @Test("BlueZ 7: a service that comes back without the characteristics that an app has found is found anew")
+  func emptied() {
+    var desk = Desk()
+    desk.connectAndSubscribe()
+    desk.linkDown()
+    desk.handle(.daemon(.signal(.interfacesRemoved(path: Desk.characteristicPath, [InterfaceName.gattCharacteristic]))))
+    desk.say(.central(Desk.central, .connect(desk.peer, ConnectOptions())))
+    desk.linkUp()
+    desk.pass(.seconds(10))
+    desk.forget()
+    desk.say(
+      .central(
+        Desk.central,
+        .perform(desk.peer, OperationIdentifier(9), .writeCharacteristic(0x0b, value: [1], withResponse: true))))
+    desk.settle()
+    desk.pass(.seconds(5))
+    #expect(desk.asked { $0 == .disconnect } == 1)
+  }
+
   @Test("C3: a request that is taken back while its link is made anew is taken off the accept list as well")
   func takenBackMeanwhile() {
     var desk = comeBackEmpty()
@@ -184,6 +203,27 @@ struct DatabaseTests {
     desk.forget()
     desk.say(.central(Desk.central, .cancelConnection(desk.peer)))
     // `Disconnect` disarms only a device that is not trusted.
+    #expect(
+      desk.requests.map(\.request).suffix(2) == [
+        .setProperty(interface: InterfaceName.device, name: "Trusted", value: .bool(false)), .disconnect,
+      ])
+  }
+
+  @Test("C3: a request that is taken back while Bluetooth is off is taken off the accept list as well")
+  func takenBackWhileOff() {
+    var desk = Desk()
+    desk.connectAndSubscribe()
+    desk.change(["Trusted": .bool(true)])
+    desk.linkDown()
+    desk.say(.central(Desk.central, .connect(desk.peer, ConnectOptions())))
+    desk.handle(
+      .daemon(
+        .signal(
+          .propertiesChanged(
+            path: WellKnown.firstAdapter, interface: InterfaceName.adapter, changed: ["Powered": .bool(false)],
+            invalidated: []))))
+    desk.forget()
+    desk.say(.central(Desk.central, .cancelConnection(desk.peer)))
     #expect(
       desk.requests.map(\.request).suffix(2) == [
         .setProperty(interface: InterfaceName.device, name: "Trusted", value: .bool(false)), .disconnect,

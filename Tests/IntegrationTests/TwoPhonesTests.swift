@@ -15,6 +15,7 @@ struct TwoPhonesTests {
     try """
     name: two phones
     days: 1
+    radio: clear
     machines:
       door: {position: [0, 0], apps: [lock]}
       first: {position: [1, 0], apps: [agent]}

@@ -63,6 +63,11 @@ struct Reference: Sendable {
     links[[central, peripheral], default: (LinkNumber(), 0)].are -= 1
   }
 
+  /// A link may outlive bluetoothd. The next bluetoothd finds it, and to apps it is another one.
+  mutating func bluetoothdStarted(_ machine: String) {
+    for (ends, link) in links where ends.contains(machine) && link.are > 0 { links[ends]?.were.value += 1 }
+  }
+
   // MARK: What apps ask
 
   /// The system takes this request of a manager.

@@ -180,6 +180,7 @@ package struct Street: Sendable {
       case .started(let name, let objects): open.append(.system(name, .daemon(.appeared(objects))))
       case .stopped(let name): open.append(.system(name, .daemon(.vanished)))
       case .event(.linkUp(let central, let peripheral, _)): reference.linkUp(central, peripheral)
+      case .event(.bluetoothdStarted(let machine)): reference.bluetoothdStarted(machine)
       case .event(.linkDown(let central, let peripheral, _, _)): reference.linkDown(central, peripheral)
       case .refused(let reason): trouble(reason)
       case .unannounced, .shutDown, .event, .channel: break

@@ -130,7 +130,8 @@ extension BluetoothSystem {
     let isArmed = disarm(peer)
     // A latchkeyd that has died since may have left an attempt behind.
     let isUnderWay = attempts[peer]?.isUnderWay == true
-    guard device.isConnected || isArmed || isUnderWay else { return }
+    // A trusted device stays on the accept list while Bluetooth is off, and would be connected once it is on.
+    guard device.isConnected || isArmed || isUnderWay || device.isTrusted || device.isTrustRequested else { return }
     noteEnding(peer)
     askForEnd(device)
   }

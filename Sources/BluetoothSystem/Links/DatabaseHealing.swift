@@ -20,7 +20,7 @@ struct DatabaseHealing: Sendable {
   private var hasGivenUp = false
   /// Services that apps look for, and that the peripheral announces.
   private(set) var asked: Set<BluetoothUUID> = []
-  /// Services with a characteristic to which bluetoothd could not subscribe.
+  /// Services that lack something that an app needs.
   private(set) var doubted: Set<BluetoothUUID> = []
 
   static let attemptLimit = 3

@@ -4,8 +4,8 @@ import BluetoothTypes
 
 /// Services of which bluetoothd has found only a part.
 ///
-/// A peripheral may take a service away while bluetoothd reads it. bluetoothd then keeps what it has read so far, for example
-/// a characteristic without its configuration, to which nobody can subscribe. The peripheral's notice (Service Changed)
+/// A peripheral may take a service away while bluetoothd reads it. bluetoothd then keeps what it has read so far: a service
+/// without characteristics, or a characteristic without its configuration, to which nobody can subscribe. The peripheral's notice (Service Changed)
 /// corrects that, unless the link is lost first. The service may then come back as it was, with the same Database Hash,
 /// and bluetoothd believes what it has.
 extension Device {
@@ -13,15 +13,20 @@ extension Device {
   private static let configuration = BluetoothUUID(UInt16(0x2902))
 
   /// The services that are there.
-  /// - Parameter doubted: services with a characteristic to which bluetoothd could not subscribe. Those of them that lack a
-  ///   configuration don't count.
+  /// - Parameter doubted: services that lack something, as far as it is known. Those of them that lack a configuration, or
+  ///   have no characteristics, don't count.
   func presentServices(doubting doubted: Set<BluetoothUUID>) -> Set<BluetoothUUID> {
-    let torn = doubted.isEmpty ? [] : servicesWithoutConfiguration
+    let torn = doubted.isEmpty ? [] : servicesWithoutConfiguration.union(servicesWithoutCharacteristics)
     return Set(
       attributes.values.lazy.filter { attribute in
         guard attribute.kind == .service else { return false }
         return !torn.contains(attribute.handle) || attribute.uuid.map(doubted.contains) != true
       }.compactMap(\.uuid))
+  }
+
+  private var servicesWithoutCharacteristics: Set<AttributeHandle> {
+    let services = attributes.values.lazy.filter { $0.kind == .service }.map(\.handle)
+    return Set(services).subtracting(attributes.values.lazy.filter { $0.kind == .characteristic }.compactMap(\.parent))
   }
 
   /// Services with a characteristic that notifies or indicates and has no configuration (Core Specification, Volume 3,
@@ -45,7 +50,24 @@ extension BluetoothSystem {
       !characteristic.characteristicProperties.isDisjoint(with: [.notify, .indicate]),
       let uuid = characteristic.parent.flatMap({ device.attributes[$0]?.uuid })
     else { return }
-    healings[peer, default: DatabaseHealing()].doubts(uuid)
+    doubt(uuid, peer)
+  }
+
+  /// An app has found an attribute that bluetoothd does not show any more, in a service that is where it was.
+  mutating func doubtService(lacking handle: AttributeHandle, _ peer: PeerIdentifier, of key: ManagerKey) {
+    let known = held[key, peer]?.services?.first { service in
+      service.characteristics?.contains { characteristic in
+        characteristic.handle == handle || characteristic.descriptors?.contains { $0.handle == handle } == true
+      } == true
+    }
+    guard let known, let shown = bluez.device(peer)?.attributes[known.handle], shown.kind == .service,
+      shown.uuid == known.uuid
+    else { return }
+    doubt(known.uuid, peer)
+  }
+
+  private mutating func doubt(_ service: BluetoothUUID, _ peer: PeerIdentifier) {
+    healings[peer, default: DatabaseHealing()].doubts(service)
     uncheckedDatabases.insert(peer)
   }
 }
