@@ -6,17 +6,25 @@ import Testing
 
 @Suite("What goes over the air from the link to the bolt", .serialized, .timeLimit(.minutes(5)))
 struct ArrivalWriteTests {
-  /// What a monitor has printed of calls for characteristics: reads, and the values that were written. One that was
-  /// written again, as on a machine with much to do, counts once.
+  /// What a monitor has printed of calls for characteristics of the lock's service: reads, and the values that were written.
+  /// One that was written again, as on a machine with much to do, counts once. Once it has its answer, a phone that was never
+  /// here reads something of another service, for which it must bond.
   private func operations(_ output: String) -> (reads: Int, written: Set<String>) {
     let calls = output.components(separatedBy: "method call ").dropFirst()
+    let writes = calls.filter { $0.contains("member=WriteValue") }
+    let services = Set(writes.compactMap(service(of:)))
     return (
-      calls.count { $0.contains("member=ReadValue") },
+      calls.count { call in call.contains("member=ReadValue") && service(of: call).map(services.contains) != false },
       Set(
-        calls.filter { $0.contains("member=WriteValue") }.compactMap { call in
+        writes.compactMap { call in
           call.components(separatedBy: "array of bytes [").dropFirst().first?.components(separatedBy: "]").first
         })
     )
+  }
+
+  /// The path of the service whose characteristic a call is for.
+  private func service(of call: String) -> String? {
+    call.components(separatedBy: "path=").dropFirst().first?.components(separatedBy: "/char").first
   }
 
   @Test("L2: one write and no read, of a phone that was never here, and of one that returns with its agent dead")
