@@ -21,8 +21,7 @@ struct DatabaseTests {
     var desk = Desk()
     desk.connectAndSubscribe()
     desk.linkDown()
-    desk.handle(.daemon(.signal(.interfacesRemoved(path: Desk.characteristicPath, [InterfaceName.gattCharacteristic]))))
-    desk.handle(.daemon(.signal(.interfacesRemoved(path: Desk.servicePath, [InterfaceName.gattService]))))
+    desk.serviceGoes()
     desk.say(.central(Desk.central, .connect(desk.peer, ConnectOptions())))
     desk.forget()
     desk.linkUp()
@@ -80,8 +79,7 @@ struct DatabaseTests {
   private func firstLink() -> Desk {
     var desk = Desk()
     desk.appear()
-    desk.handle(.daemon(.signal(.interfacesRemoved(path: Desk.characteristicPath, [InterfaceName.gattCharacteristic]))))
-    desk.handle(.daemon(.signal(.interfacesRemoved(path: Desk.servicePath, [InterfaceName.gattService]))))
+    desk.serviceGoes()
     desk.handle(
       .daemon(
         .signal(

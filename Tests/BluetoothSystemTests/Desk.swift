@@ -132,6 +132,11 @@ struct Desk {
             path: Self.devicePath, interface: InterfaceName.device, changed: properties, invalidated: []))))
   }
 
+  mutating func serviceGoes() {
+    handle(.daemon(.signal(.interfacesRemoved(path: Self.characteristicPath, [InterfaceName.gattCharacteristic]))))
+    handle(.daemon(.signal(.interfacesRemoved(path: Self.servicePath, [InterfaceName.gattService]))))
+  }
+
   mutating func linkUp() { change(["Connected": .bool(true), "ServicesResolved": .bool(true)]) }
   mutating func linkDown() { change(["Connected": .bool(false), "ServicesResolved": .bool(false)]) }
 

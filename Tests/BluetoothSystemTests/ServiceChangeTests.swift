@@ -12,11 +12,6 @@ struct ServiceChangeTests {
   private static let newPath = Desk.devicePath.appending("service0021")
   private static let other = BluetoothUUID(high: 0x1234_5678_0000_4000, low: 0x8000_0000_0000_0098)
 
-  private func goes(_ desk: inout Desk) {
-    desk.handle(.daemon(.signal(.interfacesRemoved(path: Desk.characteristicPath, [InterfaceName.gattCharacteristic]))))
-    desk.handle(.daemon(.signal(.interfacesRemoved(path: Desk.servicePath, [InterfaceName.gattService]))))
-  }
-
   private func appears(_ uuid: BluetoothUUID, at path: ObjectPath = newPath, _ desk: inout Desk) {
     desk.handle(
       .daemon(
@@ -45,7 +40,7 @@ struct ServiceChangeTests {
     var desk = Desk()
     desk.connectAndSubscribe()
     desk.forget()
-    goes(&desk)
+    desk.serviceGoes()
     #expect(invalidated(desk) == [[0x0a]])
     discover(&desk)
     #expect(found(desk) == nil, "it may come back")
@@ -60,7 +55,7 @@ struct ServiceChangeTests {
     var desk = Desk()
     desk.connectAndSubscribe()
     desk.linkDown()
-    goes(&desk)
+    desk.serviceGoes()
     desk.say(.central(Desk.central, .connect(desk.peer, ConnectOptions())))
     appears(Desk.service, &desk)
     desk.forget()
@@ -75,7 +70,7 @@ struct ServiceChangeTests {
   func movedAfterALoss() {
     var desk = Desk()
     desk.connectAndSubscribe()
-    goes(&desk)
+    desk.serviceGoes()
     desk.linkDown()
     desk.say(.central(Desk.central, .connect(desk.peer, ConnectOptions())))
     desk.forget()
@@ -89,7 +84,7 @@ struct ServiceChangeTests {
     var desk = Desk()
     desk.connectAndSubscribe()
     desk.forget()
-    goes(&desk)
+    desk.serviceGoes()
     appears(Desk.service, at: Desk.servicePath, &desk)
     #expect(invalidated(desk) == [[0x0a]])
     #expect(desk.system.held[desk.centralKey, desk.peer]?.services?.first?.hasSubscription == true)
@@ -129,7 +124,7 @@ struct ServiceChangeTests {
     var desk = Desk()
     desk.connectAndSubscribe()
     desk.linkDown()
-    goes(&desk)
+    desk.serviceGoes()
     appears(Self.other, &desk)
     for _ in 1...3 {
       desk.say(.central(Desk.central, .connect(desk.peer, ConnectOptions())))

@@ -157,6 +157,11 @@ extension BluetoothSystem {
   /// `Disconnect` also ends an attempt to connect (src/device.c).
   mutating func askForEnd(_ device: Device) {
     distrust(device)
+    askToDisconnect(device)
+  }
+
+  /// From now on the link counts as gone.
+  mutating func askToDisconnect(_ device: Device) {
     bluez.devices[device.path]?.isDisconnecting = true
     if device.isConnected { links[device.peer, default: LinkHealth()].isAskedToEnd(at: now) }
     call(device.path, .disconnect, for: .disconnect(device.peer))

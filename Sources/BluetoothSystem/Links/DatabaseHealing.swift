@@ -159,9 +159,7 @@ extension BluetoothSystem {
       attempts[peer] = nil
       return call(adapter, .removeDevice(device.path), for: .ignored)
     }
-    bluez.devices[device.path]?.isDisconnecting = true
-    links[peer, default: LinkHealth()].isAskedToEnd(at: now)
-    call(device.path, .disconnect, for: .disconnect(peer))
+    askToDisconnect(device)
   }
 
   private mutating func forgetServices(_ uuids: Set<BluetoothUUID>, of peer: PeerIdentifier) {

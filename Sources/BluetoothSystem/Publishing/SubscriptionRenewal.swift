@@ -61,9 +61,7 @@ extension BluetoothSystem {
     }
     guard isOwed else { return }
     journal(.subscriptionsUnrenewed, [.central: peer.uuidString])
-    bluez.devices[device.path]?.isDisconnecting = true
-    links[peer, default: LinkHealth()].isAskedToEnd(at: now)
-    call(device.path, .disconnect, for: .disconnect(peer))
+    askToDisconnect(device)
   }
 
   private func countsAsSubscribed(

@@ -13,7 +13,7 @@ package enum LockRequest: Equatable, Sendable {
   case introduce(signingKey: [UInt8], name: [UInt8])
   /// An owner's signed revocation list (`RevocationList`), whoever brings it.
   case deliver([UInt8])
-  /// An owner's introduction that another phone brings (`SealedIntroduction`), whoever brings it.
+  /// An owner's introduction (`SealedIntroduction`), whoever brings it.
   case bringIntroduction([UInt8])
   /// The owners' phones and their names, from the one with this number on. Owners only.
   case owners(from: UInt8)
