@@ -213,13 +213,13 @@ struct DatabaseTests {
     desk.connectAndSubscribe()
     desk.change(["Trusted": .bool(true)])
     desk.linkDown()
-    desk.say(.central(Desk.central, .connect(desk.peer, ConnectOptions())))
     desk.handle(
       .daemon(
         .signal(
           .propertiesChanged(
             path: WellKnown.firstAdapter, interface: InterfaceName.adapter, changed: ["Powered": .bool(false)],
             invalidated: []))))
+    desk.say(.central(Desk.central, .connect(desk.peer, ConnectOptions())))
     desk.forget()
     desk.say(.central(Desk.central, .cancelConnection(desk.peer)))
     #expect(
