@@ -16,6 +16,29 @@ package struct TrialRandom: RandomNumberGenerator, Sendable {
   }
 }
 
+/// What a lock can tell of its door.
+package struct TrialLock: Sendable, Hashable, CaseIterable {
+  /// The door has a sensor.
+  package var hasSensor: Bool
+  /// The thumb-turn and a key are told apart.
+  package var tellsHands: Bool
+
+  package static let allCases = [
+    TrialLock(hasSensor: false, tellsHands: false), TrialLock(hasSensor: false, tellsHands: true),
+    TrialLock(hasSensor: true, tellsHands: false), TrialLock(hasSensor: true, tellsHands: true),
+  ]
+
+  /// In words.
+  package var description: String {
+    switch (hasSensor, tellsHands) {
+    case (false, false): "neither"
+    case (false, true): "hands"
+    case (true, false): "sensor"
+    case (true, true): "both"
+    }
+  }
+}
+
 /// A door and a phone on one radio, with the real radio model and the real policy. In between is only as much of a
 /// lock, of bluetoothd and of latchkeyd as a trial of thresholds needs. It is meant for many thousands of runs; the
 /// stories test the real processes.
@@ -37,8 +60,10 @@ package struct TrialWorld {
   package private(set) var openings: [Opening] = []
   package private(set) var questions = 0
   package var isBoltLocked = true
-  /// As in the lock: LockFirmware, `isLockedAtHome`.
+  /// As in the lock: LockFirmware, `isLockedAtHome` and `isLockedFromInside`.
   private var isLockedAtHome = false
+  private var isLockedFromInside = false
+  private let tellsHands: Bool
   /// The door's sensor, as the lock has it; `nil` where the lock has none.
   private var sensor: DoorWatch?
   private var linkedSince = Instant.zero
@@ -65,7 +90,7 @@ package struct TrialWorld {
   /// - Parameter connectionInterval: bluetoothd uses 50 ms. A longer one makes hours of a weak link quick to
   ///   simulate.
   package init(
-    seed: UInt64, physics: RadioPhysics, phoneAt place: (Double, Double), isAppDead: Bool, hasSensor: Bool = false,
+    seed: UInt64, physics: RadioPhysics, phoneAt place: (Double, Double), isAppDead: Bool, lock: TrialLock,
     connectionInterval: Duration = .milliseconds(50), configuration: HomeConfiguration = HomeConfiguration()
   ) {
     random = TrialRandom(seed: seed)
@@ -73,7 +98,8 @@ package struct TrialWorld {
     policy = HomePolicy(configuration, state: HomeState())
     self.place = Position(x: place.0, y: place.1)
     self.connectionInterval = connectionInterval
-    sensor = hasSensor ? DoorWatch(isOnlyWay: true, door: .closed) : nil
+    sensor = lock.hasSensor ? DoorWatch(isOnlyWay: true, door: .closed) : nil
+    tellsHands = lock.tellsHands
     isAppAsleep = isAppDead
     tellingTime = isAppDead ? Self.launchTime : Self.thawTime
     put(.addController(Self.door, at: Position(x: 0, y: 0)))
@@ -106,10 +132,14 @@ package struct TrialWorld {
 
   package mutating func pass(_ duration: Duration) { run(until: now + duration) }
 
+  /// Where the hand is that turns the bolt: at the thumb-turn, or at the key.
+  package enum Hand: Sendable { case inside, outside }
+
   /// A person turns the bolt by hand.
-  package mutating func turnByHand(isLocked: Bool) {
+  package mutating func turnByHand(isLocked: Bool, from side: Hand) {
     isBoltLocked = isLocked
     isLockedAtHome = isLocked && isLinked
+    isLockedFromInside = isLocked && side == .inside && tellsHands
     leavesAt = nil
   }
 
@@ -222,6 +252,7 @@ package struct TrialWorld {
         leavesAt = nil
         isBoltLocked = true
         isLockedAtHome = false
+        isLockedFromInside = false
       }
       if let due = lookDue, due <= now {
         lookDue = nil
@@ -273,7 +304,9 @@ package struct TrialWorld {
     // Nobody asks for that in a trial.
     case .lock: break
     case .unlock, .unlockUnlessHome, .unlockIfLeft:
-      if isBoltLocked, !isEnough(command) {
+      if isBoltLocked, isLockedFromInside {
+        answer(.somebodyInside, after: .milliseconds(120))
+      } else if isBoltLocked, !isEnough(command) {
         answer(.lockedAtHome, after: .milliseconds(120))
       } else {
         open(because: .approach)
@@ -302,6 +335,7 @@ package struct TrialWorld {
     }
     isBoltLocked = false
     isLockedAtHome = false
+    isLockedFromInside = false
     answer(.done, after: .milliseconds(700))
   }
 

@@ -59,13 +59,14 @@ package enum Trial: String, Sendable, CaseIterable {
   }
 
   /// Runs the trial once for each seed.
-  package func run(seeds: Range<UInt64>, physics: RadioPhysics, hasSensor: Bool) -> TrialFigures {
+  package func run(seeds: Range<UInt64>, physics: RadioPhysics, lock: TrialLock) -> TrialFigures {
     var figures = TrialFigures()
-    for seed in seeds { run(seed, physics, hasSensor, &figures) }
+    for seed in seeds { run(seed, physics, lock, &figures) }
     return figures
   }
 
-  private func run(_ seed: UInt64, _ physics: RadioPhysics, _ hasSensor: Bool, _ figures: inout TrialFigures) {
+  private func run(_ seed: UInt64, _ physics: RadioPhysics, _ lock: TrialLock, _ figures: inout TrialFigures) {
+    let hasSensor = lock.hasSensor
     figures.runs += 1
     var dice = TrialRandom(seed: seed ^ 0xA11CE)
     func draw(_ range: ClosedRange<Double>) -> Double { Double.random(in: range, using: &dice) }
@@ -74,12 +75,12 @@ package enum Trial: String, Sendable, CaseIterable {
     case .approach, .lockedOnTheWayOut, .shortAbsence, .stopOnTheWay, .fast:
       var world = TrialWorld(
         seed: seed, physics: physics, phoneAt: hasSensor ? (-2, 1) : (0.8, 0.4), isAppDead: isAppDead,
-        hasSensor: hasSensor, configuration: Self.configuration)
+        lock: lock, configuration: Self.configuration)
       // At home first, because the very first link does not count as an arrival.
       world.isBoltLocked = false
       world.pass(.seconds(30))
       if hasSensor { world.goOut() }
-      if self == .lockedOnTheWayOut { world.turnByHand(isLocked: true) }
+      if self == .lockedOnTheWayOut { world.turnByHand(isLocked: true, from: .outside) }
       let bearing = draw(-1.2...1.2)
       let outside = (x: cosine(bearing) * 130, y: sine(bearing) * 130)
       let leavingSpeed = self == .shortAbsence ? 8 : hasSensor ? draw(0.7...2) : 1.4
@@ -115,7 +116,7 @@ package enum Trial: String, Sendable, CaseIterable {
       var world = TrialWorld(
         seed: seed, physics: physics,
         phoneAt: hasSensor ? (-2, 1) : (cosine(bearing) * distance, sine(bearing) * distance),
-        isAppDead: isAppDead, hasSensor: hasSensor, connectionInterval: .milliseconds(250),
+        isAppDead: isAppDead, lock: lock, connectionInterval: .milliseconds(250),
         configuration: Self.configuration)
       if hasSensor { world.comeHome(&dice) }
       if self == .jamAfterParcel {
@@ -126,7 +127,7 @@ package enum Trial: String, Sendable, CaseIterable {
       // The phone was carried to this place.
       world.walk(to: cosine(bearing) * (distance + 0.5), sine(bearing) * distance, metresPerSecond: 1)
       world.pass(.seconds(self == .jamAfterParcel ? draw(1...300) : hasSensor ? draw(660...3600) : 60))
-      world.turnByHand(isLocked: true)
+      world.turnByHand(isLocked: true, from: .inside)
       if self == .jamAfterParcel { world.pass(.seconds(draw(0...240))) }
       if Self.isTracing { print(seed, "jam", world.trace) }
       world.jam(true)
@@ -140,10 +141,10 @@ package enum Trial: String, Sendable, CaseIterable {
     case .eveningAtHome:
       var world = TrialWorld(
         seed: seed, physics: physics, phoneAt: (-2, 1), isAppDead: isAppDead,
-        hasSensor: hasSensor, connectionInterval: .milliseconds(250), configuration: Self.configuration)
+        lock: lock, connectionInterval: .milliseconds(250), configuration: Self.configuration)
       if hasSensor { world.comeHome(&dice) }
       world.pass(.seconds(60))
-      world.turnByHand(isLocked: Bool.random(using: &dice))
+      world.turnByHand(isLocked: Bool.random(using: &dice), from: .inside)
       for _ in 0..<3 {
         if hasSensor {
           world.stayAtHome(660, &dice)
@@ -164,7 +165,7 @@ package enum Trial: String, Sendable, CaseIterable {
     case .walkingPast:
       var world = TrialWorld(
         seed: seed, physics: physics, phoneAt: hasSensor ? (-2, 1) : (0.8, 0.4), isAppDead: isAppDead,
-        hasSensor: hasSensor, configuration: Self.configuration)
+        lock: lock, configuration: Self.configuration)
       world.isBoltLocked = false
       world.pass(.seconds(30))
       if hasSensor { world.goOut() }
@@ -232,11 +233,11 @@ extension TrialWorld {
   mutating func answerTheDoor(seconds: Double) {
     walk(to: -0.7, 0.2, metresPerSecond: 1.2)
     let wasLocked = isBoltLocked
-    if wasLocked { turnByHand(isLocked: false) }
+    if wasLocked { turnByHand(isLocked: false, from: .inside) }
     door(isOpen: true)
     pass(.seconds(seconds))
     door(isOpen: false)
-    if wasLocked { turnByHand(isLocked: true) }
+    if wasLocked { turnByHand(isLocked: true, from: .inside) }
   }
 
   /// Stands at the door looking for the keys: steps from one foot to the other, and turns.

@@ -20,8 +20,8 @@ import Radio
   @Option(help: "The first seed.")
   var from: UInt64 = 0
 
-  @Flag(help: "Only locks with a door's sensor.")
-  var sensor = false
+  @Option(help: "Only locks that can tell this of their door: neither, hands, sensor, both.")
+  var lock: String?
 
   @Option(help: "HomeConfiguration's fadedSignal, in dBm.")
   var faded: Int?
@@ -41,20 +41,20 @@ import Radio
     if let fading { Trial.configuration.fadingDuration = .seconds(fading) }
     let levels: [(String, RadioPhysics)] = [("calm", .calm), ("ordinary", .ordinary), ("harsh", .harsh)]
     print(
-      "| trial | noise | runs | false opens | refused | opened twice | asked | s from 3 m: p50, p95, max | m at command: p50 |"
+      "| trial | noise | lock | runs | false opens | refused | opened twice | asked | s from 3 m: p50, p95, max | m at command: p50 |"
     )
-    print("|---|---|---|---|---|---|---|---|---|")
+    print("|---|---|---|---|---|---|---|---|---|---|")
     for trial in Trial.allCases where only.map({ trial.rawValue.contains($0) }) ?? true {
       for (name, physics) in levels where noise.map({ name == $0 }) ?? true {
-        for hasSensor in [false, true] where hasSensor || !sensor {
-          let figures = trial.run(seeds: from..<from + runs, physics: physics, hasSensor: hasSensor)
+        for kind in TrialLock.allCases where lock.map({ kind.description == $0 }) ?? true {
+          let figures = trial.run(seeds: from..<from + runs, physics: physics, lock: kind)
           let seconds = figures.secondsFromThreeMetres.sorted()
           let metres = figures.metresAtCommand.sorted()
           let times =
             seconds.isEmpty
             ? "" : "\(rounded(at(seconds, 0.5))), \(rounded(at(seconds, 0.95))), \(rounded(at(seconds, 1)))"
           print(
-            "| \(trial.rawValue) | \(name) | \(hasSensor ? "yes" : "no") | \(figures.runs) | \(trial.isArrival ? "" : "\(figures.falseOpens)") "
+            "| \(trial.rawValue) | \(name) | \(kind.description) | \(figures.runs) | \(trial.isArrival ? "" : "\(figures.falseOpens)") "
               + "| \(trial.isArrival ? "\(figures.refused)" : "") | \(trial.isArrival ? "\(figures.openedTwice)" : "") "
               + "| \(figures.asked) | \(times) | \(metres.isEmpty ? "" : rounded(at(metres, 0.5))) |")
           if !figures.seeds.isEmpty { print("  seeds to look at: \(figures.seeds)") }

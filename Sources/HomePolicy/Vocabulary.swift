@@ -182,7 +182,7 @@ package enum Doubt: String, Sendable, Hashable {
   case noSignal
   /// The bolt was locked while a phone was here, and there is not enough evidence that this phone left and came back.
   case lockedAtHome
-  /// Somebody locked the bolt from inside, and the door has not been opened since.
+  /// Somebody locked the bolt from inside, and it has not been turned since.
   case somebodyInside
 }
 

@@ -89,7 +89,7 @@ package enum LockResult: UInt8, Equatable, Sendable {
   case lockedAtHome = 6
   /// The battery can't finish this turn, or could not finish the next one: see `LockConfiguration.battery`.
   case insufficientBattery = 16
-  /// An approach's command for a bolt that somebody locked from inside, in a door that has not been opened since.
+  /// An approach's command for a bolt that somebody locked from inside, and that nobody has turned since.
   case somebodyInside = 17
   /// The lock's operating mode does not allow it (Matter's `Restricted`): privacy, or no remote operation.
   case restricted = 18

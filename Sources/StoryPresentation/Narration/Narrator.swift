@@ -199,7 +199,7 @@ package struct Narrator: Sendable {
     case "jammed": "the bolt is jammed"
     case "unknownOperation": "it does not know this command"
     case "insufficientBattery": "its battery is too empty"
-    case "somebodyInside": "somebody inside has locked it, and the door was not opened since"
+    case "somebodyInside": "somebody inside has locked it, and nobody has turned it since"
     case "restricted": "its mode does not allow it"
     case let other?: other
     case nil: "nothing that can be read"
@@ -210,7 +210,7 @@ package struct Narrator: Sendable {
     switch because {
     case "noApproach": "nothing shows that the phone came from elsewhere"
     case "noSignal": "it can't read how strong the signal is"
-    case "somebodyInside": "somebody inside has locked the door, and it was not opened since"
+    case "somebodyInside": "somebody inside has locked the door, and nobody has turned the bolt since"
     case "lockedAtHome": "somebody at home locked the door, and nothing shows that its owner was away since"
     case let other?: other
     case nil: "it does not say why"

@@ -45,7 +45,8 @@ package struct LockFirmware<Cryptography: NoiseCryptography> {
   package internal(set) var mode: OperatingMode
   /// The alarms whose reasons still exist.
   package internal(set) var alarms: [LockAlarm] = []
-  /// Somebody locked the bolt from inside, and the door has not been opened since.
+  /// Somebody locked the bolt from inside, and it has not been turned since. Where a sensor shows that the door opened all the
+  /// same, somebody may have gone.
   package internal(set) var isLockedFromInside = false
   /// When the open door counts as ajar.
   var ajarDue: Int64?

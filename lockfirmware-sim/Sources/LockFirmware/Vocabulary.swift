@@ -92,8 +92,6 @@ package struct LockConfiguration: Sendable {
   package var turnTimeoutMilliseconds: Int64 = 5_000
   /// How long the lock waits before it tries again to lock by itself, after a failure.
   package var retryDelayMilliseconds: Int64 = 30_000
-  /// Whether the door has a sensor. Without one it counts as closed.
-  package var hasDoorSensor = true
   /// How long the door may stand open before it counts as ajar, or `nil` for any time.
   package var ajarDelayMilliseconds: Int64? = defaultAjarDelayMilliseconds
   package static let defaultAjarDelayMilliseconds: Int64 = 300_000

@@ -50,7 +50,7 @@ import Timekeeping
   @Option(help: "The program that drives the bolt, with its arguments. Default: a simulated bolt.")
   var driver: String?
 
-  @Flag(help: "The home has another way out: the door's sensor does not show who has left.")
+  @Flag(help: "The home has another way out: neither the door's sensor nor the thumb-turn shows who has left.")
   var otherWayOut = false
 
   @Flag(help: "Accept the loss of records: keep what is readable in the log, report what was done, and exit.")
@@ -114,7 +114,6 @@ import Timekeeping
           try SimulatedMechanism(
             directory: stateDirectory, turnTime: .milliseconds(turnTime), time: time, logger: logger)
         }
-      configuration.hasDoorSensor = mechanism.hasDoorSensor
       app = try LockApp(
         configuration, keys: keys, log: log, trusted: trusted, access: access, settings: settings,
         mechanism: mechanism, time: time, logger: logger)

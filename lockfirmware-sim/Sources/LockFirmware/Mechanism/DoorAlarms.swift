@@ -9,11 +9,9 @@ extension LockFirmware {
     return alarms.contains(.doorAjar) ? .ajar : .open
   }
 
-  /// Somebody locked the bolt from inside and has not come out since, as far as the sensor shows. A home with another way
-  /// out shows nothing.
-  var isSomebodyInside: Bool {
-    isLockedFromInside && position == .locked && configuration.isOnlyWayOut && configuration.hasDoorSensor
-  }
+  /// Somebody locked the bolt from inside and has not come out since: whoever goes out has to turn the bolt first, so the bolt
+  /// itself shows it, and no sensor of the door is needed. A home with another way out shows nothing.
+  var isSomebodyInside: Bool { isLockedFromInside && position == .locked && configuration.isOnlyWayOut }
 
   /// The door begins to be open or closed.
   mutating func doorMoves(to state: DoorState) {

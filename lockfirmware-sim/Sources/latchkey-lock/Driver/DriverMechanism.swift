@@ -11,7 +11,6 @@ final class DriverMechanism: LockMechanism, @unchecked Sendable {
   // Everything here happens on the main queue.
   private(set) var position = BoltPosition.between
   private(set) var door = DoorState.closed
-  private(set) var hasDoorSensor = true
   var report: ((LockEvent) -> Void)?
   var turning: BoltTarget? { session.turning }
   private let command: DriverCommand
@@ -156,7 +155,6 @@ final class DriverMechanism: LockMechanism, @unchecked Sendable {
         isReady = true
         position = sensors.position
         door = sensors.door ?? .closed
-        hasDoorSensor = sensors.door != nil
         logger.info("the driver \(session.name) is ready: the bolt is \(positionWord), the door \(doorWord)")
         tell(.mechanismRestored(position, door))
       case .report(let event):

@@ -6,7 +6,6 @@ protocol LockMechanism: AnyObject {
   /// The bolt's position according to its switches; `between` while nothing is known of it.
   var position: BoltPosition { get }
   var door: DoorState { get }
-  var hasDoorSensor: Bool { get }
   /// Where the motor is turning the bolt to.
   var turning: BoltTarget? { get }
   /// Called with what happens: `boltStopped`, `doorChanged` and the like.

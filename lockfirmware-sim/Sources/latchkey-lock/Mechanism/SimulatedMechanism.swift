@@ -22,7 +22,6 @@ final class SimulatedMechanism: LockMechanism, @unchecked Sendable {
   // Everything here happens on the main queue.
   private(set) var position: BoltPosition
   private(set) var door: DoorState
-  let hasDoorSensor = true
   var report: ((LockEvent) -> Void)?
   private(set) var turning: BoltTarget?
   private var fault: Fault
