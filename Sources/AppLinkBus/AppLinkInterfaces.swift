@@ -52,9 +52,17 @@ extension AppLinkError {
       }
     }
     switch error.name {
-    case BusError.Name.serviceUnknown, BusError.Name.nameHasNoOwner, BusError.Name.noReply,
-      BusError.Name.disconnected:
-      self.init(.unavailable, "latchkeyd is not there (\(AppLinkName.busName) has no owner on the bus)")
+    case BusError.Name.serviceUnknown, BusError.Name.nameHasNoOwner:
+      self.init(
+        .unavailable,
+        "latchkeyd is not there (nobody owns \(AppLinkName.busName) on the bus); start it with `systemctl start latchkeyd`, "
+          + "or see with `latchkey doctor` what is wrong")
+    case BusError.Name.noReply:
+      self.init(
+        .unavailable, "latchkeyd has not answered in time; see with `journalctl -u latchkeyd` what it is doing")
+    case BusError.Name.disconnected:
+      self.init(.unavailable, "latchkeyd is not there any more: the connection to its bus has ended")
+    case BusError.Name.noServer: self.init(.unavailable, error.message)
     default: self.init(.unavailable, error.description)
     }
   }

@@ -26,7 +26,7 @@ enum SystemControl {
     do {
       return try work()
     } catch {
-      Console.complain("latchkey: \(error)")
+      Console.complain("latchkey: \(Complaint.words(for: error))")
       throw ExitCode(1)
     }
   }

@@ -144,7 +144,7 @@ final class DesktopNotifications: Sendable {
       do {
         try await ControlClient().perform(.openApp(bundleIdentifier: app))
       } catch {
-        Console.complain("latchkey: \(app) is not opened: \(error)")
+        Console.complain("latchkey: \(app) is not opened: \(Complaint.words(for: error))")
       }
     }
   }

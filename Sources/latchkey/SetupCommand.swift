@@ -216,7 +216,7 @@ private enum Dialogue {
   static func say(_ line: String) { Console.complain(line) }
 
   private static func failure(_ error: any Error) -> ExitCode {
-    say("latchkey: \(error)")
+    say("latchkey: \(Complaint.words(for: error))")
     return ExitCode(1)
   }
 }

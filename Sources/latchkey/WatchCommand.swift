@@ -76,7 +76,7 @@ struct WatchCommand: ParsableCommand {
       mailbox = box
       follower = try StatusFollower { box.put($0) }
     } catch {
-      return .failure("\(error)")
+      return .failure(Complaint.words(for: error))
     }
     defer { follower.close() }
     let host = ProcessInfo.processInfo.hostName

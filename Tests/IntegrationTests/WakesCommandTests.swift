@@ -150,7 +150,9 @@ struct WakesCommandTests {
     let nobody = try await wakes(bus: bus.address.text)
     #expect(nobody.status == 1)
     #expect(nobody.output.isEmpty)
-    #expect(nobody.errors.contains("latchkeyd is not there"))
+    #expect(nobody.errors.hasPrefix("latchkey: latchkeyd is not there"))
+    #expect(nobody.errors.contains("`systemctl start latchkeyd`"))
+    #expect(nobody.errors.split(separator: "\n").count == 1)
 
     let folder = NSTemporaryDirectory() + "/latchkey-wakes-\(UUID().uuidString)"
     defer { try? FileManager.default.removeItem(atPath: folder) }
@@ -181,6 +183,6 @@ struct WakesCommandTests {
     #expect(many.errors.contains("Unexpected argument 'org.latchkey.lock'"))
     let nowhere = try await wakes(bus: "unix:path=\(folder)/nothing")
     #expect(nowhere.status == 1)
-    #expect(nowhere.errors.contains("no bus at unix:path=\(folder)/nothing"))
+    #expect(nowhere.errors.hasPrefix("latchkey: no bus at unix:path=\(folder)/nothing"))
   }
 }
