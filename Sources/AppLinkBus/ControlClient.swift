@@ -8,10 +8,13 @@ package final class ControlClient: Sendable {
   private let bus: Bus
 
   /// Connects to the bus. `address` is by default the system bus's, or that in `DBUS_SYSTEM_BUS_ADDRESS`. Throws
-  /// `BusError` if there is no bus.
-  package init(address: String? = nil) throws(BusError) {
-    bus = try Bus(address: address.map { BusAddress($0) } ?? .system)
-    try bus.start()
+  /// `unavailable` if there is no bus.
+  package init(address: String? = nil) throws(AppLinkError) {
+    bus = try ControlCall.connected { () throws(BusError) in
+      let bus = try Bus(address: address.map { BusAddress($0) } ?? .system)
+      try bus.start()
+      return bus
+    }
   }
 
   deinit { bus.close() }
@@ -96,6 +99,11 @@ enum ControlCall {
       AppLinkError(.unavailable, "only root and members of the group latchkey may use latchkeyd")
     default: AppLinkError(error)
     }
+  }
+
+  /// Runs `work`, and says an error of the bus as this module's clients are told of it.
+  static func connected<Outcome>(_ work: () throws(BusError) -> Outcome) throws(AppLinkError) -> Outcome {
+    do throws(BusError) { return try work() } catch { throw Self.error(error) }
   }
 
   private static func otherVersion(_ version: String?) -> AppLinkError {

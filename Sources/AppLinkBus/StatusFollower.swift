@@ -27,17 +27,19 @@ package final class StatusFollower: Sendable {
   private let onNews: @Sendable (News) -> Void
   private let state = Mutex(State())
 
-  /// Connects. Throws `BusError` if there is no bus.
+  /// Connects. Throws `unavailable` if there is no bus.
   /// - Parameter onNews: is called on the bus's thread.
-  package init(address: String? = nil, onNews: @escaping @Sendable (News) -> Void) throws(BusError) {
+  package init(address: String? = nil, onNews: @escaping @Sendable (News) -> Void) throws(AppLinkError) {
     self.onNews = onNews
-    bus = try Bus(address: address.map { BusAddress($0) } ?? .system)
-    try bus.start(
-      BusHandlers(
-        onSignal: { [weak self] bus, signal in self?.receive(signal, bus) },
-        onClose: { [weak self] _, _ in
-          self?.end(AppLinkError(.unavailable, "the bus on which latchkeyd is has ended"))
-        }))
+    bus = try ControlCall.connected { () throws(BusError) in
+      try Bus(address: address.map { BusAddress($0) } ?? .system)
+    }
+    let handlers = BusHandlers(
+      onSignal: { [weak self] bus, signal in self?.receive(signal, bus) },
+      onClose: { [weak self] _, _ in
+        self?.end(AppLinkError(.unavailable, "the bus on which latchkeyd is has ended"))
+      })
+    try ControlCall.connected { () throws(BusError) in try bus.start(handlers) }
     bus.enqueue { [weak self] bus in
       bus.watchOwner(of: AppLinkName.busName) { [weak self] bus, owner in self?.ownerChanged(owner, bus) }
     }
