@@ -118,7 +118,13 @@ package enum Trial: String, Sendable, CaseIterable {
         phoneAt: hasSensor ? (-2, 1) : (cosine(bearing) * distance, sine(bearing) * distance),
         isAppDead: isAppDead, lock: lock, connectionInterval: .milliseconds(250),
         configuration: Self.configuration)
-      if hasSensor { world.comeHome(&dice) }
+      if hasSensor {
+        world.comeHome(&dice)
+      } else {
+        // Whoever is at home has locked behind them.
+        world.pass(.seconds(60))
+        world.turnByHand(isLocked: true, from: .inside)
+      }
       if self == .jamAfterParcel {
         world.walk(to: cosine(bearing) * distance, sine(bearing) * distance, metresPerSecond: 1)
         world.pass(.seconds(draw(660...3600)))
