@@ -10,7 +10,14 @@ open class CBPeripheral: CBPeer, @unchecked Sendable {
   private(set) weak var manager: CBCentralManager?
   private weak var currentDelegate: (any CBPeripheralDelegate)?
   var currentName: String?
-  var currentState = CBPeripheralState.disconnected
+  var currentState = CBPeripheralState.disconnected {
+    didSet { if currentState != .connected { isToldConnected = false } }
+  }
+  /// The delegate was told of the present connection.
+  var isToldConnected = false
+  /// The delegate need not be told again: a request that the app repeated while the connection was on its way asked for
+  /// nothing more.
+  var isConnectionKnown: Bool { isToldConnected && !isAwaitingConnection }
   /// The app, or the system on its behalf, wants a connection that does not exist yet.
   var isAwaitingConnection = false
   var serviceList: [CBService]?

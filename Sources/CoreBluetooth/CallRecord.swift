@@ -14,6 +14,12 @@ enum CallRecord {
     guard isWanted, body.kind != .updateCredit else { return }
     // A part of what the next event restores.
     if case .restoredPeripherals = body { return }
+    // The delegate is not told again.
+    if case .connected(let snapshot) = body, let central = manager as? CBCentralManager,
+      locked({ central.table[snapshot.identifier]?.peripheral?.isConnectionKnown ?? false })
+    {
+      return
+    }
     let line =
       DelegateRecord.mark + DelegateRecord.event
       + fields(body, manager).map { " \($0.rawValue)=\"\(escaped($1))\"" }.joined() + "\n"

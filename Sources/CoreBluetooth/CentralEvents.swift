@@ -79,11 +79,13 @@ extension CBCentralManager {
       let peripheral = self.peripheral(snapshot.identifier)
       // The app cancelled while the event was on its way. `disconnected` follows.
       guard peripheral.currentState != .disconnecting else { return nil }
+      let isKnown = peripheral.isConnectionKnown
       peripheral.apply(snapshot)
       peripheral.currentState = .connected
+      peripheral.isToldConnected = true
       peripheral.isAwaitingConnection = false
       held[snapshot.identifier] = peripheral
-      return peripheral
+      return isKnown ? nil : peripheral
     }
     guard let peripheral else { return }
     tells("didConnect", peripheral)

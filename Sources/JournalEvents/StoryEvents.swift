@@ -1,4 +1,7 @@
 extension Recorded {
+  /// What a `fault` is about that a hand does at a lock. It ends no link.
+  package static let atTheLock = "lock"
+
   /// The orchestrator's own events, so that promises know what was done to the world.
   package enum Story: String, JournalEvent {
     case chapterBegan = "chapter.began"
@@ -38,7 +41,7 @@ extension Recorded {
       case .userAnswered: [.about, .outcome]
       case .appKilled: [.app, .pid]
       case .processFailed: [.pid, .program]
-      case .fault: [.door]
+      case .fault: [.door, .about]
       case .daemonKilled, .machineDown, .machineUp, .notDone, .waited, .waitFailed, .timePassed: []
       }
     }

@@ -3,6 +3,7 @@ import CSystemd
 import Foundation
 import Glibc
 import Synchronization
+import Timekeeping
 
 /// Runs apps as plain child processes. They outlive latchkeyd, and its successor adopts them.
 package final class ChildProcessSupervisor: Supervisor {
@@ -196,7 +197,5 @@ extension ProcessIdentity {
     return ProcessIdentity(processIdentifier: processIdentifier, startTicks: ticks, boot: boot)
   }
 
-  private static let boot =
-    (try? String(contentsOfFile: "/proc/sys/kernel/random/boot_id", encoding: .utf8))?
-    .trimmingCharacters(in: .whitespacesAndNewlines) ?? ""
+  private static let boot = (try? BootIdentifier.ofThisBoot()) ?? ""
 }

@@ -27,6 +27,9 @@ package struct DoorKeys: Sendable {
     var grant: String?
   }
 
+  /// The name of the door whose keys a phone has from its setup.
+  package static let ownName = "door"
+
   /// Whether a door can have this name: letters, digits, and `-` or `_` between them, at most 32.
   package static func isName(_ name: String) -> Bool {
     (1...32).contains(name.utf8.count) && name.utf8.first != UInt8(ascii: "-")

@@ -54,7 +54,8 @@ package final class ScenarioRun {
   private(set) var chapterWindow = 0
   /// When the previous step was done. The time until its records were read counts as part of a following pause.
   private(set) var stepDone = Instant.zero
-  var departed: Instant?
+  /// When each owner left in this chapter.
+  var departed: [String: Instant] = [:]
   /// The last move of each machine.
   var ways: [String: Way] = [:]
   /// What people of the story have given each other.
@@ -207,7 +208,7 @@ package final class ScenarioRun {
     try mark(.chapterBegan, message: "chapter: \(chapter.name)", fields: [.name: chapter.name])
     chapterWindow = chronicle.entries.count - 1
     chaptersBegun += 1
-    departed = nil
+    departed = [:]
     var problem: (any Error)?
     var stepsTaken = 0
     do {
@@ -270,8 +271,9 @@ package final class ScenarioRun {
     try tend()
     do {
       try perform(step)
-    } catch let stopped as Stopped {
-      throw Stopped(reason: "line \(step.line.map(String.init) ?? "?"): \(stopped.reason)")
+    } catch {
+      let reason = (error as? Stopped)?.reason ?? String(describing: error)
+      throw Stopped(reason: "line \(step.line.map(String.init) ?? "?"): \(reason)")
     }
     stepDone = world.now
     try world.settle()

@@ -69,10 +69,10 @@ extension ScenarioRun {
       try mark(.fault, machine: machine, message: words, fields: [.door: isOpen ? "open" : "shut"])
       try world.machine(machine).lockHardware().moveDoor(isOpen: isOpen)
     case .turnBolt(let machine, let isLocked, let side):
-      try mark(.fault, machine: machine, message: words)
+      try mark(.fault, machine: machine, message: words, fields: [.about: Recorded.atTheLock])
       try world.machine(machine).lockHardware().turnBolt(isLocked: isLocked, from: side)
     case .lock(let machine, let hand):
-      try mark(.fault, machine: machine, message: words)
+      try mark(.fault, machine: machine, message: words, fields: [.about: Recorded.atTheLock])
       try world.machine(machine).lockHardware().perform(hand)
     case .passDays(let days):
       try mark(.timePassed, message: words)
@@ -136,10 +136,10 @@ extension ScenarioRun {
     ways[machine] = Way(from: here, to: place, began: world.now, over: over ?? .zero)
     switch occasion {
     case .departure:
-      departed = world.now
+      departed[machine] = world.now
       try mark(.ownerLeft, machine: machine, message: words, fields: fields)
     case .arrival:
-      if let departed, case .day(let day) = step.time {
+      if let departed = departed[machine], case .day(let day) = step.time {
         fields[.awayAtLeast] = "\((chapterBegan + scaled(days: day) - departed).wholeNanoseconds)"
       }
       try mark(.ownerReturned, machine: machine, message: words, fields: fields)

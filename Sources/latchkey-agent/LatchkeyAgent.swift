@@ -100,15 +100,6 @@ import Timekeeping
   }
 }
 
-/// Identifies the boot of the machine.
-enum BootIdentifier {
-  /// The kernel's own identifier, drawn at random at each boot.
-  static func ofThisBoot() throws -> String {
-    try String(contentsOfFile: "/proc/sys/kernel/random/boot_id", encoding: .utf8)
-      .trimmingCharacters(in: .whitespacesAndNewlines)
-  }
-}
-
 /// Why the process can't do its work, apart from wrong arguments.
 struct StartError: Error, CustomStringConvertible {
   let description: String

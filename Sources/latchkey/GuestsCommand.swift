@@ -98,37 +98,18 @@ struct InviteGuestCommand: ParsableCommand {
     throw ValidationError("\(option) is a date like 2026-11-27, or 2026-11-27 18:00, not \(text).")
   }
 
-  private static let names = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
-
   private static func weekdays(_ text: String) throws -> UInt8 {
-    var days: UInt8 = 0
-    for part in text.lowercased().split(separator: ",", omittingEmptySubsequences: false) {
-      let ends = part.split(separator: "-", omittingEmptySubsequences: false).map { names.firstIndex(of: String($0)) }
-      guard ends.count <= 2, let first = ends.first ?? nil, let last = ends.last ?? nil else {
-        throw ValidationError("--days are names like mon-fri or sat,sun, not \(text).")
-      }
-      var day = first
-      while true {
-        days |= 1 << UInt8(day)
-        if day == last { break }
-        day = (day + 1) % 7
-      }
+    guard let days = GuestCalendar.weekdays(text) else {
+      throw ValidationError("--days are names like mon-fri or sat,sun, not \(text).")
     }
     return days
   }
 
   private static func hours(_ text: String) throws -> (UInt16, UInt16) {
-    let ends = text.split(separator: "-", omittingEmptySubsequences: false).map { end -> UInt16? in
-      let parts = end.split(separator: ":", omittingEmptySubsequences: false).map { UInt16($0) }
-      guard parts.count == 2, let hour = parts[0], let minute = parts[1], minute < 60,
-        hour < 24 || (hour == 24 && minute == 0)
-      else { return nil }
-      return hour * 60 + minute
-    }
-    guard ends.count == 2, let start = ends[0], let end = ends[1], start < 1440 else {
+    guard let hours = GuestCalendar.hours(text) else {
       throw ValidationError("--hours are like 08:00-17:30, not \(text).")
     }
-    return (start, end)
+    return hours
   }
 
   /// The lock knows no time zones: it is told this one's offset, and the next change of it while the grant counts.

@@ -121,7 +121,18 @@ struct ProveCommand: ParsableCommand {
   /// The command that runs the same story again, or `nil` if it would not be the same.
   private func again(_ report: Report) -> String? {
     guard on == nil, let scenario else { return nil }
-    return "\(Self.ownName) prove \(scenario) --seed \(report.seed)" + (days.map { " --days \($0)" } ?? "")
+    return "\(Self.quoted(Self.ownName)) prove \(Self.quoted(scenario)) --seed \(report.seed)"
+      + (days.map { " --days \($0)" } ?? "")
+  }
+
+  /// As a shell takes it for one word.
+  private static func quoted(_ word: String) -> String {
+    let isPlain = word.utf8.allSatisfy { byte in
+      byte >= 0x80 || "-_./,:=+@%".utf8.contains(byte)
+        || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+        || (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20)
+    }
+    return isPlain ? word : "'" + word.replacing("'", with: "'\\''") + "'"
   }
 
   /// How this program is called from here, for commands that it suggests.

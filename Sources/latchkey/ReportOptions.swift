@@ -24,6 +24,17 @@ struct ReportOptions: ParsableArguments {
   func validate() throws {
     try jsonFile?.check()
     try htmlFile?.check()
+    if let json, let html, Self.isSame(json, html) {
+      throw ValidationError("--json and --html name the same file, \(json)")
+    }
+  }
+
+  private static func isSame(_ one: String, _ other: String) -> Bool {
+    func path(_ name: String) -> String {
+      URL(fileURLWithPath: name).standardizedFileURL.resolvingSymlinksInPath().path
+    }
+    // What is written to a device does not replace what was written before.
+    return path(one) == path(other) && !path(one).hasPrefix("/dev/")
   }
 
   /// Prints a story that was not printed while it happened.

@@ -20,6 +20,8 @@ import TimeTypes
     }
   }
 
+  private func kills(_ desk: Desk) -> Int { desk.effects.count { if case .kill = $0 { true } else { false } } }
+
   private func actions(_ desk: Desk) -> [ActionIdentifier] {
     desk.events.compactMap { event in
       if case .actionRequested(let identifier, "unlock") = event.body { identifier } else { nil }
@@ -95,6 +97,30 @@ import TimeTypes
     #expect(throws: AppLinkError.self) { try #require(replies(silent).first).get() }
     silent.say(.completeAction(try #require(actions(silent).first), error: nil))
     #expect(replies(silent).count == 1, "an answer that comes too late is none")
+  }
+
+  @Test("L7: a hung app that has not taken a request when it expires is ended, so that it does not do it later")
+  func untaken() throws {
+    var hung = Desk()
+    hung.connectAndSubscribe()
+    hung.settle()
+    hung.leave()
+    hung.forget()
+    ask(&hung)
+    hung.pass(.seconds(46))
+    #expect(throws: AppLinkError.self) { try #require(replies(hung).first).get() }
+    #expect(kills(hung) == 1)
+
+    // One that has taken it and is busy knows that its user has waited for too long.
+    var slow = Desk()
+    slow.connectAndSubscribe()
+    slow.settle()
+    slow.forget()
+    ask(&slow)
+    slow.settle()
+    slow.pass(.seconds(46))
+    #expect(throws: AppLinkError.self) { try #require(replies(slow).first).get() }
+    #expect(kills(slow) == 0)
   }
 
   @Test("L8: the number of requests is limited, and unknown apps are named")

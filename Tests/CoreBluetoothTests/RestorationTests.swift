@@ -118,6 +118,28 @@ struct RestorationTests {
     #expect(try await setup.recorder.calls.next() == "didConnect")
   }
 
+  @Test("S10, C3: an app that repeats its request while the connection is on its way is told of it once")
+  func connectRestoredConnecting() async throws {
+    let setup = try await CentralSetup(restoreIdentifier: "door", restoring: restoration)
+    let lock = try #require(try await setup.recorder.restored.next().first { $0.identifier == Example.lock.rawValue })
+    #expect(lock.state == .connecting)
+    setup.manager.connect(lock)
+    let connected = PeripheralSnapshot(identifier: Example.lock, state: .connected)
+    setup.system.emit(.connected(connected))
+    // The answer to the repeated request.
+    setup.system.emit(.connected(connected))
+    setup.system.emit(.disconnected(Example.lock, error: nil, unixSeconds: 0, isReconnecting: false))
+    #expect(try await setup.recorder.calls.next() == "didConnect")
+    #expect(try await setup.recorder.calls.next().hasPrefix("didDisconnect"))
+    setup.manager.connect(lock)
+    setup.system.emit(.connected(connected))
+    #expect(try await setup.recorder.calls.next() == "didConnect")
+    // A request for what is connected already is answered, as on Apple's systems.
+    setup.manager.connect(lock)
+    setup.system.emit(.connected(connected))
+    #expect(try await setup.recorder.calls.next() == "didConnect")
+  }
+
   @Test("S9: launch options list the restore identifiers, and only where there are any")
   func launchOptions() async throws {
     let system = ScriptedSystem()

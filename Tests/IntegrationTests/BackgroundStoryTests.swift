@@ -45,6 +45,27 @@ struct BackgroundStoryTests {
     #expect(values == values.sorted() && Set(values).count == values.count, "\(values)")
   }
 
+  @Test("S10, C3: an app that is relaunched by its connection and asks for it again is told of it once")
+  func asksAgain() async throws {
+    _ = try await keeps(
+      AppStory(
+        app: AppStory.collector, other: AppStory.band,
+        chapters: """
+            - name: away, and dead
+              steps:
+          \(AppStory.left("collector", until: "value"))
+                - move: {machine: wrist, to: [300, 0]}
+                - pass: 1h
+                - reclaim app: {machine: phone, app: collector}
+                - move: {machine: wrist, to: [0, 0]}
+                - pass: 10min
+              promises:
+                - relaunched: {app: collector, restoring: [main], exactly: 1}
+                - restored in order: {app: collector}
+                - told nothing twice: {app: collector}
+          """))
+  }
+
   @Test("F1, F4: without a background mode a suspended app learns nothing, and hears it all in order when it is opened")
   func modeless() async throws {
     let told = try await keeps(

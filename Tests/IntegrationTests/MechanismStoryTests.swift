@@ -120,7 +120,7 @@ struct MechanismStoryTests {
           - look at door: {machine: phone, saying: "battery: 9 %"}
           - lock battery: {machine: door, percent: 5}
           - lock: {machine: phone, saying: The door is locked}
-          - unlock: {machine: phone, expect: refused}
+          - unlock: {machine: phone, expect: refused, saying: battery is too low}
           - lock battery: {machine: door, percent: 1}
           - turn bolt: {machine: door, to: unlocked}
           - lock: {machine: phone, expect: refused, saying: battery is too low}

@@ -50,6 +50,61 @@ struct QuestionStoryTests {
     return (report, outcome.status)
   }
 
+  @Test("L7: a command that a hung agent has not taken when it expires opens nothing when the agent goes on")
+  func hungAgent() async throws {
+    let (report, status) = try await tell(
+      """
+        - lock: {machine: alice, saying: locked}
+        - hang app: {machine: alice, app: agent}
+        - unlock: {machine: alice, expect: refused, saying: did not answer}
+        - pass: 2h
+        - continue app: {machine: alice, app: agent}
+        - pass: 5min
+      """, promises: "opened only for: [], nothing-crashed")
+    #expect(status == 0, "\(report.problem ?? "")\n\(report.promises.map(\.reason))")
+  }
+
+  @Test("L5 L7: a lock whose power was cut has no time, so a guest whose invitation ends must wait for an owner")
+  func noTime() async throws {
+    let (report, status) = try await tell(
+      """
+        - open app: {machine: ben, app: agent}
+        - invite guest: {machine: alice, guest: Ben, until: 1}
+        - accept invitation: {machine: ben, guest: Ben}
+        - wait for: {event: status.answered, machine: ben, within: 2min}
+        - unlock: {machine: ben, saying: The door is unlocked}
+        - lock: ben
+        - move: {machine: alice, to: [200, 0]}
+        - pass: 1min
+        - cut power: {machine: door, for: 1min}
+        - pass: 2min
+        - unlock: {machine: ben, expect: refused, saying: does not know the time}
+        - move: {machine: alice, to: [1, 0]}
+        - wait for: {event: status.answered, machine: alice, within: 2min}
+        - pass: 10s
+        - unlock: {machine: ben, saying: The door is unlocked}
+      """)
+    #expect(status == 0, "\(report.problem ?? "")\n\(report.promises.map(\.reason))")
+  }
+
+  @Test("L7 H4: an approach does not outlive its phone's reboot: the owner is asked, and the door stays shut")
+  func rebootOnTheWay() async throws {
+    let (report, status) = try await tell(
+      """
+        - turn bolt: {machine: door, to: unlocked}
+        - leave app: {machine: alice, app: agent}
+        - move: {machine: alice, to: [200, 0], over: 140s, as: departure}
+        - wait for: {event: bolt.moved, machine: door, fields: {to: locked}, within: 5min}
+        - day: 0.5
+          move: {machine: alice, to: [1, 0], over: 140s, as: arrival}
+        - wait for: {event: approach.began, machine: alice, within: 3min}
+        - reboot: {machine: alice, for: 15s}
+        - wait for: {event: unlock.asked, machine: alice, within: 3min}
+        - pass: 5min
+      """, promises: "opened only for: [], opened-only-on-arrival, nothing-crashed")
+    #expect(status == 0, "\(report.problem ?? "")\n\(report.promises.map(\.reason))")
+  }
+
   @Test("L5: an invitation for weekdays and hours of the story's calendar, which begins on a Thursday")
   func hours() async throws {
     let (report, status) = try await tell(

@@ -113,6 +113,22 @@ struct AppReaderTests {
         "collector: {info plist: {CFBundleIdentifier: org.example.a, LatchkeyKeepAlive: always}, executable: a}",
         "LatchkeyKeepAlive of app 'collector' is not true or false"
       ),
+      (
+        "collector: {info plist: {CFBundleIdentifier: org.example.a, LatchkeyWakeBudgetSeconds: 0}, executable: a}",
+        "LatchkeyWakeBudgetSeconds of app 'collector' is not a number from 1 to 600"
+      ),
+      (
+        "collector: {info plist: {CFBundleIdentifier: org.example.a, LatchkeyAdvertisingIntervalMilliseconds: 5}, executable: a}",
+        "is not a whole number from 20 to 10240"
+      ),
+      (
+        "collector: {info plist: {CFBundleIdentifier: org.example.a, UIBackgroundMode: [voip]}, executable: a}",
+        "the key 'UIBackgroundMode', which nothing reads (valid: UIBackgroundModes"
+      ),
+      (
+        "collector: {info plist: {CFBundleIdentifier: org.example.a, LatchkeyKeepalive: true}, executable: a}",
+        "(valid: LatchkeyKeepAlive"
+      ),
       ("collector: {info plist: INLINE, executable: a, clok: world}", "unknown key 'clok'"),
       ("collector: {info plist: INLINE, executable: a, clock: sun}", "(valid: world, machine)"),
       ("collector: {info plist: INLINE, executable: a, arguments: a}", "must be a list"),
@@ -176,6 +192,11 @@ struct AppReaderTests {
       ("recorded: {app: collector}", "has no 'event'"),
       ("on the air: {machine: wrist}", "unknown machine 'wrist' (valid: phone)"),
       ("on the air: {machine: phone, lists: [heart]}", "lists service UUIDs"),
+      (
+        "on the air: {machine: phone, interval at least: 5s, interval at most: 1s}",
+        "is more than its 'interval at most'"
+      ),
+      ("recorded: {app: collector, event: told, fields: {cal: x}}", "the event 'told' has no field 'cal'"),
       ("{woken: {app: collector}, relaunched: {app: collector}}", "a promise is one word, or one key"),
     ])
   func promises(_ promise: String, _ reason: String?) throws {

@@ -146,6 +146,117 @@ struct PromiseTests {
     }
   }
 
+  @Test("H1: an absence that goes on through a chapter is judged there")
+  func wholeChapterAway() throws {
+    let killed = try #require(Self.dead.firstIndex { $0.isMark(.daemonKilled) })
+    let opened = Self.dead.inserting(
+      Recorded.Lock.boltMoved, [.to: "unlocked", .cause: "hand", .record: "90"], before: Recorded.Story.daemonKilled)
+    for (story, judgement) in [(Self.dead, Judgement.kept), (opened, .broken)] {
+      let result = try judge(
+        "never-unlocked-while-away", Evidence(story, window: killed..<killed + 2, machines: StoryJournal.machines))
+      #expect(result.judgement == judgement, "\(result.reason)")
+    }
+  }
+
+  @Test("H1: a phone that is far away is at nobody's home, whether or not its owner departed by the story's word")
+  func farPhone() throws {
+    let opened = Self.dead.inserting(
+      Recorded.Lock.boltMoved, [.to: "unlocked", .cause: "hand", .record: "90"], before: Recorded.Story.daemonKilled)
+    func judged(_ place: Place, _ entries: [JournalEntry]) throws -> PromiseResult {
+      let guest = MachineDescription(name: "guest", position: place, apps: [.agent])
+      return try judge("never-unlocked-while-away", Evidence(entries, machines: StoryJournal.machines + [guest]))
+    }
+    #expect(try judged(Place(x: 2, y: 0), opened).judgement == .notJudged)
+    #expect(try judged(Place(x: 300, y: 0), opened).judgement == .broken)
+    let carried = opened.inserting(
+      Recorded.Story.moved, [.x: "300", .y: "0", .fromX: "2", .fromY: "0", .way: "jump"],
+      before: Recorded.Story.ownerLeft
+    ).map { entry in
+      var entry = entry
+      if entry.isMark(.moved) { entry.machine = "guest" }
+      return entry
+    }
+    #expect(try judged(Place(x: 2, y: 0), carried).judgement == .broken)
+  }
+
+  @Test("L4: an unlock whose answer was lost with the link is answered when the phone asks what became of it")
+  func answeredLater() throws {
+    func told(_ result: String) throws -> PromiseResult {
+      let answer: [JournalField: String] = [.operation: "3", .result: result]
+      return try judge(
+        "unlock-answered",
+        evidence(
+          Self.dead.inserting(Recorded.Agent.statusAnswered, answer, before: Recorded.Agent.unlockAnswered).without(
+            Recorded.Agent.unlockAnswered)))
+    }
+    #expect(try told("done").kept)
+    #expect(try told("failed").judgement == .broken)
+    #expect(try told("unknownOperation").judgement == .broken)
+  }
+
+  @Test(
+    "H1: what the story itself does to a link after the lock's death is not the lock's death that the phone notices")
+  func disturbed() throws {
+    // The phone reboots after it has talked with the relaunched lock, or before.
+    for (place, judgement) in [(Recorded.Story.appHung, Judgement.kept), (.appKilled, .broken)] {
+      var story = Self.lockFaults.inserting(Recorded.Radio.linkDown, before: place)
+      if place == .appHung { story = story.inserting(Recorded.Story.machineDown, before: Recorded.Radio.linkDown) }
+      if place == .appKilled {
+        story = Self.lockFaults.inserting(Recorded.Radio.linkDown, before: Recorded.Agent.statusAnswered)
+      }
+      let result = try judge("death-unseen", evidence(story))
+      #expect(result.judgement == judgement, "\(result.reason)")
+    }
+    let early = Self.lockFaults.inserting(Recorded.Story.fault, before: Recorded.Agent.statusAnswered)
+      .inserting(Recorded.Radio.linkDown, before: Recorded.Agent.statusAnswered)
+    #expect(try judge("death-unseen", evidence(early)).judgement == .notJudged)
+    // A hand at the lock ends no link.
+    let hand = Self.lockFaults.inserting(
+      Recorded.Story.fault, [.about: Recorded.atTheLock], before: Recorded.Agent.statusAnswered
+    ).inserting(Recorded.Radio.linkDown, before: Recorded.Agent.statusAnswered)
+    #expect(try judge("death-unseen", evidence(hand)).judgement == .broken)
+  }
+
+  @Test("H1: another phone's lost link has nothing to do with the request of the one that asked a hung lock")
+  func otherPhonesLink() throws {
+    let other: [JournalField: String] = [.central: "guest", .peripheral: "door", .link: "9"]
+    let stays = Self.lockFaults.inserting(Recorded.Radio.linkDown, other, before: Recorded.Story.appContinued)
+    #expect(try judge("answered-for-the-app", evidence(stays)).kept)
+    let closed = Self.lockFaults.without(Recorded.Radio.linkDown).without(Recorded.Daemon.requestAbandoned)
+      .inserting(Recorded.Radio.linkDown, other, before: Recorded.Story.appContinued, last: true)
+    #expect(try judge("closed-with-its-link", evidence(closed)).judgement == .notJudged)
+  }
+
+  @Test("H1: a door that stayed shut on an arrival stayed so for a reason, which the verdict names")
+  func causes() throws {
+    let shut = Self.dead.filter { !$0.isOpening }
+    func reason(_ story: [JournalEntry]) throws -> String {
+      let result = try judge("opened-once", evidence(story))
+      #expect(result.judgement == .broken)
+      return result.reason
+    }
+    let jam: [JournalField: String] = [.to: "unlocked", .cause: "phone", .record: "3"]
+    #expect(
+      try reason(shut.inserting(Recorded.Lock.boltJammed, jam, before: Recorded.Agent.unlockAnswered)).hasSuffix(
+        "it jammed"))
+    #expect(
+      try reason(shut.with(Recorded.Agent.unlockAnswered, .result, "restricted")).hasSuffix(
+        "the lock answered phone with restricted"))
+    let mute = shut.without(Recorded.Agent.unlockAnswered).without(Recorded.Agent.unlockWritten)
+    #expect(
+      try reason(
+        mute.inserting(Recorded.Agent.unlockAsked, [.because: "noApproach"], before: Recorded.Lock.commandAccepted)
+      )
+      .hasSuffix("phone asked its owner (noApproach)"))
+    #expect(try reason(mute).hasSuffix("phone wrote no unlock"))
+    #expect(
+      try reason(mute.filter { !$0.is(Recorded.Radio.linkUp) || $0[.link] == "1" }).hasSuffix(
+        "no link of phone came up"))
+    #expect(
+      try reason(mute.inserting(Recorded.Story.appQuit, Self.agent, before: Recorded.Story.ownerReturned)).hasSuffix(
+        "the user had quit the agent on phone"))
+  }
+
   @Test("H1: a good story that stops anywhere breaks nothing: what it did not come to is not reached")
   func cutOff() {
     for story in [Self.dead, Self.suspended, Self.lockFaults, StoryJournal.jumped] {

@@ -79,6 +79,20 @@ struct QuestionReaderTests {
       ("  - invite guest: {machine: alice, guest: Ben, uses: 1.5}", "a whole number"),
       ("  - invite guest: {machine: alice, guest: Ben, uses: 0}", "'uses'"),
       ("  - invite guest: {machine: alice, guest: --json}", "does not begin with '-'"),
+      ("  - invite guest: {machine: alice, guest: \"B\\u200Ben\"}", "can all be seen"),
+      ("  - invite guest: {machine: alice, guest: Ben, weekdays: sunday}", "(valid: mon-fri, sat,sun)"),
+      ("  - invite guest: {machine: alice, guest: Ben, hours: 10-18}", "(valid: 08:00-17:30, 22:00-06:00)"),
+      ("  - invite guest: {machine: alice, guest: Ben, hours: '24:00-08:00'}", "can't be '24:00-08:00'"),
+      (
+        "  - invite guest: {machine: alice, guest: Ben}\n  - accept invitation: {machine: ben, guest: Ben, as: Alice's}",
+        "small letters, digits"
+      ),
+      (
+        "  - invite guest: {machine: alice, guest: Ben}\n  - accept invitation: {machine: ben, guest: Ben, as: door}",
+        "is not 'door'"
+      ),
+      ("  - lock: {machine: alice, saying: []}", "lists no text"),
+      ("  - accept invitation: ben", "small.yaml:7: step 'accept invitation' has no 'guest'"),
       ("  - accept invitation: {machine: ben, guest: Ben}", "no earlier step invites a guest 'Ben'"),
       ("  - revoke: {machine: alice, guest: Ben}", "no earlier step invites a guest 'Ben'"),
       ("  - revoke: {machine: alice}", "a 'guest' or a 'phone'"),

@@ -1,3 +1,4 @@
+import Journal
 import JournalEvents
 import ProcessTesting
 import Radio
@@ -120,7 +121,22 @@ struct ScenarioParserTests {
       ("- move: {machine: phone}", 6, "step 'move' has no 'to'", ""),
       ("- move: {machine: phone, to: [1, 0], over: 0s}", 6, "'over' of step 'move' must be longer than no time", "45s"),
       ("- move: {machine: phone, to: [1, 0], over: quick}", 6, "must be a duration, not 'quick'", "10s"),
-      ("- move: phone", nil, "step 'move' has no 'to'", ""),
+      ("- move: phone", 6, "step 'move' has no 'to'", "[400, 0]"),
+      ("- adapter power: phone", 6, "step 'adapter power' has no 'to'", "off"),
+      ("- open app: phone", 6, "step 'open app' has no 'app'", "agent"),
+      ("- door: {machine: phone, to: open}", 6, "machine 'phone' has no lock, which step 'door' needs", "door"),
+      ("- turn bolt: {machine: phone, to: locked}", 6, "machine 'phone' has no lock", "door"),
+      ("- lock motor: {machine: phone, to: jam}", 6, "machine 'phone' has no lock", "door"),
+      ("- lock battery: {machine: phone, percent: 5}", 6, "machine 'phone' has no lock", "door"),
+      ("- lock cover: {machine: phone, to: off}", 6, "machine 'phone' has no lock", "door"),
+      ("- lock mode: {machine: phone, to: privacy}", 6, "machine 'phone' has no lock", "door"),
+      ("- lock reset: {machine: phone, to: pressed}", 6, "machine 'phone' has no lock", "door"),
+      ("- lock enrolment: phone", 6, "machine 'phone' has no lock", "door"),
+      ("- lock battery: {machine: door, percent: 50.5}", 6, "a whole number from 0 to 100, not '50.5'", ""),
+      ("- wait for: {event: bolt.moved, machine: phone}", 6, "which machine 'phone' does not have", "door"),
+      ("- wait for: {event: unlock.written, machine: door}", 6, "which machine 'door' does not have", "phone"),
+      ("- check: []", 6, "names no promise", "[nothing-crashed]"),
+      ("- {pass: 1s, pass: 2s}", 6, "'pass' stands twice", ""),
       ("- pass: a while", 6, "must be a duration, not 'a while'", "5min"),
       ("- pass: -1s", 6, "must be a duration", ""),
       ("- check: [door-is-nice]", 6, "unknown promise 'door-is-nice'", "unlocked-once"),
@@ -149,6 +165,7 @@ struct ScenarioParserTests {
       ("name: x\nsteps: [{pass: 1s}]\n", "has no 'machines'"),
       (head, "either 'steps', or 'chapters'"),
       (head + "steps: [{pass: 1s}]\nchapters: []\n", "either 'steps', or 'chapters'"),
+      (head + "chapters: []\n", "small.yaml:5: 'chapters' is empty"),
       (head + "steps: [{pass: 1s}]\nspeed: 3\n", "unknown key 'speed'"),
       (head + "steps: [{pass: 1s}]\nseed: -3\n", "'seed' must be"),
       (head + "steps: [{pass: 1s}]\ndays: 0\n", "'days' of the scenario must be"),
@@ -159,6 +176,26 @@ struct ScenarioParserTests {
   func badHead(_ yaml: String, problem: String) throws {
     let error = try #require(refusal(yaml))
     #expect("\(error)".contains(problem), "\(error)")
+  }
+
+  @Test("H1: what the simulator records about a machine or its link comes from that machine, for a step that waits")
+  func radioEvents() throws {
+    let scenario = try ScenarioParser.parse(
+      Self.head
+        + "steps: [{wait for: {event: link.up, machine: phone}}, {wait for: {event: walk.ended, machine: phone}}]",
+      file: "small.yaml")
+    let patterns = scenario.chapters[0].steps.compactMap { step in
+      if case .wait(let pattern, _) = step.action { pattern } else { nil }
+    }
+    func line(_ event: Recorded.Radio, _ fields: [JournalField: String]) -> JournalEntry {
+      JournalEntry(
+        t: 0, wall: 0, machine: "", process: Recorded.simulator, pid: 1, level: "notice", event: event.rawValue,
+        message: "", fields: fields.named)
+    }
+    #expect(patterns[0].matches(line(.linkUp, [.central: "phone", .peripheral: "door"])))
+    #expect(!patterns[0].matches(line(.linkUp, [.central: "other", .peripheral: "door"])))
+    #expect(patterns[1].matches(line(.walkEnded, [.machine: "phone"])))
+    #expect(!patterns[1].matches(line(.walkEnded, [.machine: "other"])))
   }
 
   @Test(

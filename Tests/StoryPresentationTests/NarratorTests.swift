@@ -46,6 +46,21 @@ struct NarratorTests {
     #expect(StorySummary.text(Reports.of([])) == nil)
   }
 
+  @Test("H7: nothing that latchkeyd records is told by the event's own name")
+  func everyEventOfTheDaemon() {
+    let told = told(
+      Recorded.Daemon.allCases.map { event in
+        JournalEntry(
+          t: 0, wall: 0, machine: "phone", process: Recorded.daemon, pid: 1, level: "warning", event: event.rawValue,
+          message: event.rawValue, fields: [:])
+      })
+    #expect(told.count > 20)
+    for deed in told {
+      #expect(
+        !Recorded.Daemon.allCases.contains { deed.text.contains($0.rawValue) && $0.rawValue.contains(".") }, "\(deed)")
+    }
+  }
+
   @Test("A15: a warning without an event is trouble, and ordinary messages are not told")
   func warnings() {
     func entry(_ level: String) -> JournalEntry {

@@ -13,6 +13,8 @@ struct UserAction: Sendable {
   let deadline: Instant
   /// The app's present process has been told.
   fileprivate(set) var isTold = false
+  /// The number of the event by which that process was told.
+  fileprivate(set) var event: UInt64?
 
   init(identifier: ActionIdentifier, name: String, argument: String?, token: AnswerToken, at now: Instant) {
     self.identifier = identifier
@@ -52,6 +54,11 @@ struct UserActions: Sendable {
     let untold = waiting.filter { !$0.isTold }
     for index in waiting.indices { waiting[index].isTold = true }
     return untold
+  }
+
+  mutating func sent(_ identifier: ActionIdentifier, as event: UInt64?) {
+    guard let index = waiting.firstIndex(where: { $0.identifier == identifier }) else { return }
+    waiting[index].event = event
   }
 
   /// The app has answered.
@@ -110,6 +117,8 @@ extension BluetoothSystem {
         action.argument.map { .questionAsked(action.identifier, name: action.name, argument: $0) }
         ?? .actionRequested(action.identifier, name: action.name)
       send(event, to: nil, of: name, link)
+      let number = apps[name]?.life.process?.lastSequence
+      apps[name]?.actions.sent(action.identifier, as: number)
     }
   }
 
@@ -141,10 +150,18 @@ extension BluetoothSystem {
   }
 
   mutating func expireActions(_ name: String) {
-    for action in apps[name]?.actions.takeExpired(at: now) ?? [] {
+    let expired = apps[name]?.actions.takeExpired(at: now) ?? []
+    for action in expired {
       journal(.actionExpired, [.app: name, .action: action.name])
       refuse(action.token, .unavailable, "The app did not answer within \(UserAction.patience.components.seconds) s.")
     }
+    // What a hung process was told can't be taken back: it would do it whenever it goes on, long after its user was
+    // told that it was not done.
+    guard let process = apps[name]?.life.process, apps[name]?.isEnding == false,
+      expired.contains(where: { $0.event.map { $0 > process.handledSequence } ?? false })
+    else { return }
+    journal(.appUnresponsive, [.app: name])
+    end(name, because: "did not take its user's request")
   }
 
   /// - Parameter onlyTold: keep the actions that this process was not told of; they are for the next one.

@@ -46,10 +46,10 @@ extension Evidence {
     return absences
   }
 
-  /// Judges each absence that began or ended in this window.
+  /// Judges each absence that began, went on or ended in this window.
   func eachAbsence(_ judge: (Absence) -> Finding) -> Finding {
     let absences = everyAbsence().filter {
-      window.contains($0.departure) || $0.arrival.map(window.contains) == true
+      window.contains($0.departure) || $0.arrival.map(window.contains) ?? true
     }
     guard !absences.isEmpty else { return nobodyLeft() }
     return .all(absences.map(judge), of: "absence")

@@ -78,9 +78,11 @@ extension Evidence {
         switch entry[.how] ?? "" {
         // latchkeyd ended it on request.
         case "reclaimed", "quit": continue
-        // The system ends an app that overruns or never attaches, which is expected in a story that makes processes
-        // hang.
-        case "overran its wake budget" where hasHung, "never attached" where hasHung: continue
+        // The system ends an app that overruns, never attaches or takes no request, which is expected in a story that
+        // makes processes hang.
+        case "overran its wake budget" where hasHung, "never attached" where hasHung,
+          "did not take its user's request" where hasHung:
+          continue
         default: ends.append(UnexplainedEnd(index: index, what: app.name))
         }
       default: continue

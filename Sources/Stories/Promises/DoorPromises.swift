@@ -102,6 +102,14 @@ enum DoorPromises {
     return evidence.neverJudged("the bolt was unlocked already when the owner came home")
   }
 
+  private static func notOpened(
+    _ evidence: Evidence, _ absence: Absence, _ home: Range<Int>, door: String, _ moves: [JournalEntry]
+  ) -> Finding {
+    let cause = evidence.whyNotOpened(absence, home, door: door)
+    return evidence.missing(
+      "the bolt did not open on arrival: \(cause.reason)", since: home.lowerBound, moves + cause.lines)
+  }
+
   private static func unlockedOnce(
     _ evidence: Evidence, _ absence: Absence, _ home: Range<Int>, door: String
   ) -> Finding {
@@ -119,7 +127,7 @@ enum DoorPromises {
     // An owner who comes back soon may be on the way while the bolt is still locking behind them.
     let after = Array(moved.drop { !$0.isOpening })
     guard let open = after.first else {
-      return evidence.missing("the bolt did not open on arrival", since: home.lowerBound, moved)
+      return notOpened(evidence, absence, home, door: door, moved)
     }
     guard after.count == 1 else {
       return .broken("the bolt moved \(count(after.count, "time")) on arrival", after)
@@ -148,7 +156,7 @@ enum DoorPromises {
       earlier = move
     }
     guard let open = moves.first(where: \.isOpening) else {
-      return evidence.missing("the bolt did not open on arrival", since: home.lowerBound, moves)
+      return notOpened(evidence, absence, home, door: door, moves)
     }
     guard !open.isByHand else {
       return evidence.neverJudged("a hand opened the door before a phone did", [open])
@@ -167,14 +175,24 @@ enum DoorPromises {
         return finding
       }
       guard written.isEmpty else { return evidence.neverJudged("another phone opened the door", written) }
-      return evidence.missing("no unlock was written, so nothing was answered", since: home.lowerBound)
+      let cause = evidence.doors.first.map { evidence.whyNotOpened(absence, home, door: $0) }
+      let why = cause.map { ": \($0.reason)" } ?? ""
+      return evidence.missing(
+        "no unlock was written, so nothing was answered\(why)", since: home.lowerBound, cause?.lines ?? [])
     }
-    let answers = evidence.all(in: home) { $0.isAgent(.unlockAnswered) && $0.machine == absence.phone }
+    // If the link was lost first, the phone asks what became of its operation.
+    let operations = Set(written.filter { $0.machine == absence.phone }.compactMap { $0[.operation] })
+    let answers = evidence.all(in: home) {
+      guard $0.machine == absence.phone else { return false }
+      return $0.isAgent(.unlockAnswered)
+        || ($0.isAgent(.statusAnswered) && operations.contains($0[.operation] ?? "")
+          && $0[.result] != "unknownOperation")
+    }
     guard let answer = answers.last else {
       return evidence.missing("no answer reached the agent", since: home.lowerBound, written)
     }
     var seen: [String: JournalEntry] = [:]
-    for answer in answers {
+    for answer in answers where answer.isAgent(.unlockAnswered) {
       let operation = answer[.operation] ?? ""
       if let earlier = seen[operation] { return .broken("one unlock was answered twice", [earlier, answer]) }
       seen[operation] = answer
@@ -193,7 +211,10 @@ enum DoorPromises {
     let absences = evidence.everyAbsence()
     // Another owner who is at home may open the door at any time.
     func isAnybodyHome(at index: Int) -> Bool {
-      evidence.phones.contains { phone in !absences.contains { $0.phone == phone && $0.away.contains(index) } }
+      evidence.phones.contains { phone in
+        !absences.contains { $0.phone == phone && $0.away.contains(index) }
+          && !evidence.isFar(phone, from: door, at: index)
+      }
     }
     let wrong = opened.filter { !isAnybodyHome(at: $0) }.map { evidence.entries[$0] }
     guard wrong.isEmpty else { return .broken("the bolt opened while the owner was away", wrong) }

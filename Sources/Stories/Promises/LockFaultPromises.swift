@@ -25,8 +25,12 @@ enum LockFaultPromises {
             return evidence.notJudged("no phone asked the lock for anything while it hung")
           }
           // Its system has 5 s to answer. A link lost before that was not lost because of the request.
-          let limit = evidence.entries[asked].t + 5_000_000_000
-          let lost = evidence.first(in: asked..<hung.upperBound) { $0.isLink(.linkDown) && $0.t < limit }
+          let isRead = evidence.entries[asked].isAgent(.offerAsked)
+          let limit = evidence.entries[asked].t + (isRead ? 0 : confirmationLimit) + 5_000_000_000
+          let phone = evidence.entries[asked].machine
+          let lost = evidence.first(in: asked..<hung.upperBound) {
+            $0.isLink(.linkDown) && $0.isLink(of: phone) && $0.t < limit
+          }
           if let lost {
             return evidence.neverJudged("the link was lost first", [evidence.entries[lost]])
           }
@@ -34,9 +38,14 @@ enum LockFaultPromises {
             "its system answered nothing for it", since: asked,
             [hung.lowerBound, asked].map { evidence.entries[$0] })
         }
-        // An owner who leaves loses the link anyway.
-        let left = evidence.firstMark(.ownerLeft, in: expired..<hung.upperBound)
-        let lost = evidence.all(in: expired..<(left ?? hung.upperBound)) { $0.isLink(.linkDown) }
+        // Other phones' links have nothing to do with it, and what the story does to this one ends it anyway.
+        let asked = evidence.last(before: expired, where: isQuestion).map { evidence.entries[$0].machine }
+        let phone = asked.map { [$0] } ?? evidence.phones
+        let door = evidence.entries[expired].machine
+        let end = disturbance(evidence, in: expired..<hung.upperBound, of: phone + [door])
+        let lost = evidence.all(in: expired..<(end ?? hung.upperBound)) { entry in
+          entry.isLink(.linkDown) && phone.contains(where: entry.isLink)
+        }
         guard lost.isEmpty else { return .broken("the link was lost over it", lost) }
         return .kept("answered, and the link stayed", [evidence.entries[expired]])
       }
@@ -62,17 +71,29 @@ enum LockFaultPromises {
           || ($0.isMark(.appKilled) && $0.concerns(Recorded.lockIdentifier))
       } ?? evidence.window.upperBound
     let signs: [Recorded.Agent] = [.didDisconnect, .servicesChanged, .discoveryStarted, .subscribed]
-    let noticed = evidence.all(in: kill..<end) { entry in
+    let noticed = evidence.indices(in: kill..<end) { entry in
       (entry.isLink(.linkDown) && entry.isLink(of: phone))
         || (entry.machine == phone && signs.contains { entry.isAgent($0) })
     }
-    guard noticed.isEmpty else { return .broken("the phone noticed it", noticed) }
-    let started = evidence.first(in: kill..<end) { $0.isLock(.started) && $0.machine == killed.machine }
-    guard let started else { return evidence.missing("the lock did not start again", since: kill, [killed]) }
-    let answered = evidence.first(in: started..<end) { $0.isAgent(.statusAnswered) && $0.machine == phone }
+    // What the phone notices after the story has done something else to one of them is not the lock's death.
+    let other = disturbance(evidence, in: (kill + 1)..<end, of: [phone, killed.machine])
+    let isDisturbed = noticed.first.map { other ?? end < $0 } ?? false
+    guard noticed.isEmpty || isDisturbed else {
+      return .broken("the phone noticed it", noticed.map { evidence.entries[$0] })
+    }
+    let until = isDisturbed ? other ?? end : end
+    func missing(_ reason: String, _ line: JournalEntry) -> Finding {
+      isDisturbed
+        ? evidence.neverJudged(
+          "the story did something else before the relaunched lock and \(phone) talked",
+          [killed, evidence.entries[until]])
+        : evidence.missing(reason, since: kill, [line])
+    }
+    let started = evidence.first(in: kill..<until) { $0.isLock(.started) && $0.machine == killed.machine }
+    guard let started else { return missing("the lock did not start again", killed) }
+    let answered = evidence.first(in: started..<until) { $0.isAgent(.statusAnswered) && $0.machine == phone }
     guard let answered else {
-      return evidence.missing(
-        "the relaunched lock and the phone did not talk", since: kill, [evidence.entries[started]])
+      return missing("the relaunched lock and the phone did not talk", evidence.entries[started])
     }
     return .kept(
       "they talk again \(elapsed(from: killed, to: evidence.entries[answered])) after its death",
@@ -81,18 +102,19 @@ enum LockFaultPromises {
 
   private static func closedWithLink(_ evidence: Evidence, _ hung: Range<Int>) -> Finding {
     guard let closed = answer(.requestAbandoned, evidence, hung) else {
-      guard let down = evidence.first(in: hung, where: { $0.isLink(.linkDown) }) else {
-        return evidence.notJudged("no link was lost while the lock hung")
+      let losses = evidence.indices(in: hung) { $0.isLink(.linkDown) }
+      guard let first = losses.first else { return evidence.notJudged("no link was lost while the lock hung") }
+      for down in losses {
+        let loss = evidence.entries[down]
+        let asked = evidence.last(before: down) { isOpenQuestion($0, at: loss.t) && loss.isLink(of: $0.machine) }
+        guard let asked, asked >= hung.lowerBound, answer(.requestExpired, evidence, asked..<down) == nil else {
+          continue
+        }
+        return evidence.missing(
+          "its system did not close the request that was open", since: down,
+          [asked, down].map { evidence.entries[$0] })
       }
-      let expired = answer(.requestExpired, evidence, hung)
-      guard let asked = evidence.last(before: down, where: isQuestion), asked >= hung.lowerBound,
-        expired.map({ $0 < asked || $0 > down }) ?? true
-      else {
-        return evidence.neverJudged("no request was open when the link was lost", [evidence.entries[down]])
-      }
-      return evidence.missing(
-        "its system did not close the request that was open", since: down,
-        [asked, down].map { evidence.entries[$0] })
+      return evidence.neverJudged("no request was open when the link was lost", [evidence.entries[first]])
     }
     // The only crash that is expected here, seen either by the service manager or by latchkeyd.
     let gone = evidence.all(in: evidence.rest(from: closed)) {
@@ -129,9 +151,28 @@ enum LockFaultPromises {
       }, of: "hanging")
   }
 
+  /// The first step that ends links of these machines, or that their apps notice by itself.
+  private static func disturbance(_ evidence: Evidence, in range: Range<Int>, of machines: [String]) -> Int? {
+    evidence.first(in: range) { entry in
+      guard machines.contains(entry.machine) else { return false }
+      return switch entry.mark {
+      case .machineDown, .daemonKilled, .ownerLeft, .ownerReturned, .moved: true
+      case .fault: entry[.door] == nil && entry[.about] != Recorded.atTheLock
+      default: false
+      }
+    }
+  }
+
   /// A phone asks the lock for something that the lock must answer.
   private static func isQuestion(_ entry: JournalEntry) -> Bool {
     entry.isAgent(.offerAsked) || entry.isAgent(.statusWritten) || entry.isAgent(.unlockWritten)
+  }
+
+  /// A command is first written without a response. Until it is written again to be confirmed, no request is open.
+  private static let confirmationLimit: Int64 = 3_000_000_000
+
+  private static func isOpenQuestion(_ entry: JournalEntry, at t: Int64) -> Bool {
+    entry.isAgent(.offerAsked) || (isQuestion(entry) && entry.t + confirmationLimit <= t)
   }
 
   private static func answer(_ event: Recorded.Daemon, _ evidence: Evidence, _ range: Range<Int>) -> Int? {

@@ -31,6 +31,12 @@ extension JournalEntry {
     return process != Recorded.bluetoothd || self.machine == machine
   }
 
+  /// Whether a machine recorded this, or the simulator recorded it about this machine or one of its links.
+  func isOf(_ machine: String) -> Bool {
+    if self.machine == machine { return true }
+    return self.machine.isEmpty && [self[.machine], self[.central], self[.peripheral]].contains(machine)
+  }
+
   /// The bolt was moved to its open end.
   var isOpening: Bool { isLock(.boltMoved) && self[.to] == "unlocked" }
   var isOpeningByPhone: Bool { isOpening && self[.cause] == "phone" }

@@ -82,6 +82,14 @@ enum SafetyPromises {
         guard let cause else {
           return .broken("a phone opened the door, and no agent of the story had written it", [entry])
         }
+        let moved = evidence.last(before: index) {
+          $0.machine == phone && ($0.isMark(.moved) || $0.isMark(.ownerLeft) || $0.isMark(.ownerReturned))
+        }.map { evidence.entries[$0] }
+        if let moved, moved.isMark(.moved), moved.isOnWay {
+          return .broken(
+            "\(phone) opened the door after a walk that the story does not call an arrival (`as: arrival`)",
+            [moved, cause, entry])
+        }
         return .broken("\(phone) opened the door, and its owner had not come home on a way", [cause, entry])
       default: continue
       }

@@ -1,3 +1,4 @@
+import BluetoothSystem
 import Foundation
 import JournalEvents
 import Worlds
@@ -42,6 +43,7 @@ struct AppReader {
     let keys = try propertyList(reader)
     let identifier = try identifier(keys, reader)
     try checkModes(keys, reader)
+    try checkNames(keys, reader)
     try checkTypes(keys, reader)
     let executable = try executable(keys, reader)
     return InstalledApp(
@@ -147,12 +149,51 @@ struct AppReader {
       choices: EventNames.nearest(to: unknown, among: Set(Self.backgroundModes)))
   }
 
+  /// The keys that latchkeyd knows.
+  static let keys: Set = [
+    "CFBundleIdentifier", "CFBundleExecutable", "CFBundleDisplayName", "CFBundleName", "UIBackgroundModes",
+    "LSEnvironment", "LatchkeyKeepAlive", "LatchkeyArguments", "LatchkeyWakeBudgetSeconds",
+    "LatchkeyAdvertisingIntervalMilliseconds", "LatchkeyAdmitsCentrals", "LatchkeySystemdUnit",
+  ]
+
+  /// An `Info.plist` may have any keys. But one that is almost a known one would silently be none.
+  private func checkNames(_ keys: [String: Any], _ reader: MappingReader) throws(ScenarioError) {
+    for key in keys.keys.sorted() where !Self.keys.contains(key) {
+      let nearest = EventNames.nearest(to: key, among: Self.keys)
+      guard let likely = nearest.first, key.hasPrefix("Latchkey") || EventNames.distance(key, likely) == 1 else {
+        continue
+      }
+      throw reader.error(
+        "the Info.plist of \(reader.subject) has the key '\(key)', which nothing reads", at: "info plist",
+        choices: nearest)
+    }
+  }
+
   /// latchkeyd leaves an app out if one of these is of another type.
   private func checkTypes(_ keys: [String: Any], _ reader: MappingReader) throws(ScenarioError) {
     func check<Value>(_ key: String, _ type: Value.Type, _ what: String) throws(ScenarioError) {
       guard let any = keys[key], !(any is Value) else { return }
       throw reader.error("\(key) of \(reader.subject) is not \(what)", at: "info plist")
     }
+    /// - Parameter isValid: of a number, which is no truth value.
+    func checkNumber(_ key: String, _ what: String, _ isValid: (Double) -> Bool) throws(ScenarioError) {
+      guard let any = keys[key] else { return }
+      let number = (any as? NSNumber).flatMap { String(cString: $0.objCType) == "c" ? nil : $0.doubleValue }
+      guard let number = number ?? (any as? Double) ?? (any as? Int).map(Double.init), isValid(number) else {
+        throw reader.error("\(key) of \(reader.subject) is not \(what)", at: "info plist")
+      }
+    }
+    let budget = AppDeclaration.wakeBudgetSeconds
+    try checkNumber(
+      "LatchkeyWakeBudgetSeconds", "a number from \(Int(budget.lowerBound)) to \(Int(budget.upperBound))",
+      budget.contains)
+    let interval = AppDeclaration.advertisingMillisecondsRange
+    try checkNumber(
+      "LatchkeyAdvertisingIntervalMilliseconds", "a whole number from \(interval.lowerBound) to \(interval.upperBound)"
+    ) { UInt32(exactly: $0).map(interval.contains) ?? false }
+    try check("LatchkeyAdmitsCentrals", Bool.self, "true or false")
+    try check("CFBundleDisplayName", String.self, "a string")
+    try check("CFBundleName", String.self, "a string")
     try check("CFBundleExecutable", String.self, "a string")
     try check("LatchkeyKeepAlive", Bool.self, "true or false")
     try check("LatchkeyArguments", [String].self, "an array of strings")

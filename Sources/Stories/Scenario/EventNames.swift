@@ -46,6 +46,26 @@ enum EventNames {
     throw reader.error("the event '\(event)' has no field '\(field)'", at: field, choices: known.sorted())
   }
 
+  /// An event of the agent or of the lock comes from a machine that has it.
+  static func check(
+    places machines: [MachineDescription], of pattern: EventPattern, _ reader: MappingReader
+  ) throws(ScenarioError) {
+    let known = Recorded.vocabularies.filter { kind in
+      eventFields(pattern.event, kind) != nil && pattern.process.map { kind.processes.contains($0) } ?? true
+    }
+    let programs = Set(known.flatMap { $0.processes })
+    let apps = InstalledApp.own.filter { programs.contains($0.program) }
+    // Every machine has the other programs.
+    guard !programs.isEmpty, programs.allSatisfy({ program in apps.contains { $0.program == program } }) else { return }
+    let places = machines.filter { machine in apps.contains { machine.apps.contains($0) } }.map(\.name)
+    guard !places.isEmpty, pattern.machine.map(places.contains) ?? true else {
+      throw reader.error(
+        "'\(pattern.event)' is recorded by the \(apps.map(\.name).joined(separator: " or the ")), which "
+          + (pattern.machine.map { "machine '\($0)' does not have" } ?? "no machine has"),
+        at: pattern.machine == nil ? "event" : "machine", choices: places)
+    }
+  }
+
   private static func eventNames<Event: JournalEvent>(_ kind: Event.Type) -> [String] { kind.allCases.map(\.rawValue) }
 
   private static func eventFields<Event: JournalEvent>(_ event: String, _ kind: Event.Type) -> Set<String>? {

@@ -78,11 +78,14 @@ struct ExpectationReader {
     case .recorded, .notRecorded:
       let event = try reader.text("event")
       expectation.event = event
+      let known = try EventNames.check(event, of: app.process, apps: app.isDescribed ? [app.name] : [], reader)
       if let node = reader.node("fields") {
         let fields = try MappingReader(node, subject: "'fields' of \(reader.subject)", file: file)
-        for key in fields.keys { expectation.fields[key] = try fields.text(key) }
+        for key in fields.keys {
+          expectation.fields[key] = try fields.text(key)
+          try EventNames.check(field: key, of: event, known: known, fields)
+        }
       }
-      if !app.isDescribed { _ = try EventNames.check(event, of: app.process, reader) }
     default: break
     }
     return expectation
@@ -158,6 +161,10 @@ struct ExpectationReader {
     expectation.air.omits = try services("omits", reader)
     if reader.has("interval at least") { expectation.air.intervalAtLeast = try reader.duration("interval at least") }
     if reader.has("interval at most") { expectation.air.intervalAtMost = try reader.duration("interval at most") }
+    if let least = expectation.air.intervalAtLeast, let most = expectation.air.intervalAtMost, least > most {
+      throw reader.error(
+        "'interval at least' of \(reader.subject) is more than its 'interval at most'", at: "interval at least")
+    }
     return expectation
   }
 

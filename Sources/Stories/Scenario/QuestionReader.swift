@@ -1,3 +1,5 @@
+import AgentQuestions
+import LockCryptography
 import Worlds
 
 /// Reads steps that ask an agent something. What a later step refers to, an earlier one must have made.
@@ -36,7 +38,7 @@ extension StepReader {
         throw reader.error(
           "no earlier step invites a guest '\(guest)'", at: "guest", choices: step.made.invited.sorted())
       }
-      return try step.ask(.accept(guest: guest, door: try reader.optionalText("as") ?? "home"), reader, machine)
+      return try step.ask(.accept(guest: guest, door: try step.doorName(reader)), reader, machine)
     },
     Kind(name: "revoke") { (step) throws(ScenarioError) in
       let (reader, machine) = try step.asker(["guest", "phone"])
@@ -89,7 +91,11 @@ extension StepReader {
     if reader.has("expect") { question.expects = try reader.choice("expect", Question.Outcome.self) }
     if reader.has("within") { question.limit = try reader.duration("within") }
     if let node = reader.node("saying") {
-      for text in node.sequence.map(Array.init) ?? [node] {
+      let texts = node.sequence.map(Array.init) ?? [node]
+      guard !texts.isEmpty else {
+        throw reader.error("'saying' of \(reader.subject) lists no text of the answer", at: "saying")
+      }
+      for text in texts {
         guard let text = text.scalar?.string, !text.isEmpty, text.utf8.count <= 1000 else {
           throw reader.error("'saying' of \(reader.subject) is a text of the answer, or a list of texts", at: "saying")
         }
@@ -101,29 +107,47 @@ extension StepReader {
 
   private func terms(_ reader: MappingReader) throws(ScenarioError) -> GuestTerms {
     var terms = GuestTerms(guest: try reader.text("guest"))
-    guard terms.guest.utf8.count <= 32, !terms.guest.hasPrefix("-"),
-      !terms.guest.unicodeScalars.contains(where: { $0.value < 32 || $0.value == 127 })
-    else {
-      throw reader.error("a guest's name has at most 32 bytes, and does not begin with '-'", at: "guest")
+    guard terms.guest.utf8.count <= 32, !terms.guest.hasPrefix("-"), PlainText.isPlain(terms.guest) else {
+      throw reader.error(
+        "a guest's name has at most 32 bytes that can all be seen, and does not begin with '-'", at: "guest")
     }
     if reader.has("from") { terms.from = try reader.number("from", in: 0...36500) }
     if reader.has("until") { terms.until = try reader.number("until", in: 0...36500) }
     if let from = terms.from, let until = terms.until, until <= from {
       throw reader.error("'until' of \(reader.subject) is not after its 'from'", at: "until")
     }
-    terms.weekdays = try reader.optionalText("weekdays")
-    terms.hours = try reader.optionalText("hours")
-    if reader.has("uses") {
-      let number = try reader.number("uses", in: 1...65535)
-      guard number == number.rounded() else {
-        throw reader.error("'uses' of \(reader.subject) is a whole number", at: "uses")
-      }
-      terms.uses = Int(number)
+    terms.weekdays = try calendar("weekdays", GuestCalendar.weekdayExamples, reader) {
+      GuestCalendar.weekdays($0) != nil
     }
+    terms.hours = try calendar("hours", GuestCalendar.hourExamples, reader) { GuestCalendar.hours($0) != nil }
+    if reader.has("uses") { terms.uses = try reader.wholeNumber("uses", in: 1...65535) }
     if reader.has("may read log") {
       terms.mayReadLog = try reader.flag("may read log", whenTrue: "yes", whenFalse: "no")
     }
     return terms
+  }
+
+  private func calendar(
+    _ key: String, _ examples: [String], _ reader: MappingReader, _ isValid: (String) -> Bool
+  ) throws(ScenarioError) -> String? {
+    guard reader.has(key) else { return nil }
+    let text = try reader.text(key, examples)
+    guard isValid(text) else {
+      throw reader.error("'\(key)' of \(reader.subject) can't be '\(text)'", at: key, choices: examples)
+    }
+    return text
+  }
+
+  /// What the door is called on a guest's phone.
+  private func doorName(_ reader: MappingReader) throws(ScenarioError) -> String {
+    guard let name = try reader.optionalText("as") else { return "home" }
+    guard DoorKeys.isName(name), name != DoorKeys.ownName else {
+      throw reader.error(
+        "'as' of \(reader.subject) has 1 to 32 small letters, digits, - and _, and is not '\(DoorKeys.ownName)'",
+        at: "as",
+        choices: ["home", "alices"])
+    }
+    return name
   }
 
   private func revoked(_ reader: MappingReader) throws(ScenarioError) -> Question.Revoked {

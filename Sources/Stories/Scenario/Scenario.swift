@@ -164,7 +164,7 @@ package struct EventPattern: Sendable, Equatable, CustomStringConvertible {
   }
 
   package func matches(_ entry: JournalEntry) -> Bool {
-    entry.event == event && (machine.map { $0 == entry.machine } ?? true)
+    entry.event == event && (machine.map(entry.isOf) ?? true)
       && (process.map { $0 == entry.process } ?? true) && fields.allSatisfy { entry.fields[$0.key] == $0.value }
   }
 

@@ -65,6 +65,7 @@ package struct ScenarioParser {
             name: try chapter.text("name"), steps: try parser.steps(chapter, &made),
             promises: try parser.promises(chapter, "promises")))
       }
+      guard !chapters.isEmpty else { throw reader.error("'chapters' is empty", at: "chapters") }
     }
     guard chapters.reduce(0, { $0 + $1.steps.count }) <= maximumSteps else {
       throw reader.error("a scenario has at most \(maximumSteps) steps")
@@ -97,7 +98,11 @@ package struct ScenarioParser {
   /// The error, without the surrounding lines, which may be long.
   private static func problem(of error: any Error) -> String {
     switch error as? YamlError {
-    case .scanner(_, let problem, _, _), .parser(_, let problem, _, _), .composer(_, let problem, _, _): problem
+    case .scanner(_, let problem, _, _), .parser(_, let problem, _, _), .composer(_, let problem, _, _),
+      .reader(let problem, _, _, _):
+      problem
+    case .duplicatedKeysInMapping(let keys, _):
+      "\(keys.map { "'\($0)'" }.joined(separator: " and ")) stands twice in the mapping that begins here"
     default: "\(error)"
     }
   }
@@ -105,6 +110,8 @@ package struct ScenarioParser {
   private static func line(of error: any Error) -> Int? {
     switch error as? YamlError {
     case .scanner(_, _, let mark, _), .parser(_, _, let mark, _), .composer(_, _, let mark, _): mark.line
+    case .duplicatedKeysInMapping(_, let context): context.mark.line
+    case .reader(_, let offset?, _, let yaml): 1 + yaml.utf8.prefix(offset).count { $0 == 0x0A }
     default: nil
     }
   }

@@ -92,45 +92,45 @@ struct StepReader {
       try step.fault(.radio(isBlocked: false))
     },
     Kind(name: "door") { (step) throws(ScenarioError) in
-      let (reader, machine) = try step.machine(["to"])
+      let (reader, machine) = try step.lock(["to"])
       return .door(machine: machine, isOpen: try reader.flag("to", whenTrue: "open", whenFalse: "shut"))
     },
     Kind(name: "turn bolt") { (step) throws(ScenarioError) in
-      let (reader, machine) = try step.machine(["to", "from"])
+      let (reader, machine) = try step.lock(["to", "from"])
       return .turnBolt(
         machine: machine, isLocked: try reader.flag("to", whenTrue: "locked", whenFalse: "unlocked"),
         from: reader.has("from") ? try reader.choice("from", LockHand.Side.self) : nil)
     },
     Kind(name: "lock motor") { (step) throws(ScenarioError) in
-      let (reader, machine) = try step.machine(["to"])
+      let (reader, machine) = try step.lock(["to"])
       return .lock(machine: machine, .motor(try reader.choice("to", LockHand.Motor.self)))
     },
     Kind(name: "lock battery") { (step) throws(ScenarioError) in
-      let (reader, machine) = try step.machine(["percent", "drain"])
+      let (reader, machine) = try step.lock(["percent", "drain"])
       guard reader.has("percent") || reader.has("drain") else {
         throw reader.error("step 'lock battery' says nothing of its battery", choices: ["percent", "drain"])
       }
       return .lock(
         machine: machine,
         .battery(
-          percent: reader.has("percent") ? Int(try reader.number("percent", in: 0...100)) : nil,
-          drain: reader.has("drain") ? Int(try reader.number("drain", in: 0...100)) : nil))
+          percent: reader.has("percent") ? try reader.wholeNumber("percent", in: 0...100) : nil,
+          drain: reader.has("drain") ? try reader.wholeNumber("drain", in: 0...100) : nil))
     },
     Kind(name: "lock cover") { (step) throws(ScenarioError) in
-      let (reader, machine) = try step.machine(["to"])
+      let (reader, machine) = try step.lock(["to"])
       return .lock(machine: machine, .cover(isOff: try reader.flag("to", whenTrue: "off", whenFalse: "on")))
     },
     Kind(name: "lock mode") { (step) throws(ScenarioError) in
-      let (reader, machine) = try step.machine(["to"])
+      let (reader, machine) = try step.lock(["to"])
       return .lock(machine: machine, .mode(try reader.choice("to", LockHand.Mode.self)))
     },
     Kind(name: "lock reset") { (step) throws(ScenarioError) in
-      let (reader, machine) = try step.machine(["to"])
+      let (reader, machine) = try step.lock(["to"])
       return .lock(
         machine: machine, .resetButton(isPressed: try reader.flag("to", whenTrue: "pressed", whenFalse: "released")))
     },
     Kind(name: "lock enrolment") { (step) throws(ScenarioError) in
-      .lock(machine: try step.machine().name, .enrolmentButton)
+      .lock(machine: try step.lock().name, .enrolmentButton)
     },
     Kind(name: "malformed advertisement") { (step) throws(ScenarioError) in
       try step.fault(.malformedAdvertisement)
@@ -146,7 +146,11 @@ struct StepReader {
     },
     Kind(name: "wait for") { (step) throws(ScenarioError) in try step.wait() },
     Kind(name: "check") { (step) throws(ScenarioError) in
-      .check(try step.promises(step.outer, step.kind))
+      let promises = try step.promises(step.outer, step.kind)
+      guard !promises.isEmpty else {
+        throw step.outer.error("step 'check' names no promise", at: step.kind, choices: ["[nothing-crashed]"])
+      }
+      return .check(promises)
     },
   ]
 
@@ -159,12 +163,22 @@ struct StepReader {
       }
       try check(machine: name, outer.lineNumber(of: kind))
       // An empty reader: if the step needs more than the machine, the error comes where that is read.
-      return (try MappingReader(.mapping(.init([])), subject: "step '\(kind)'", file: file), name)
+      return (MappingReader(emptyAt: outer.lineNumber(of: kind), subject: "step '\(kind)'", file: file), name)
     }
     let reader = try MappingReader(node, subject: "step '\(kind)'", file: file)
     try reader.allow(["machine"] + further)
-    let name = try reader.text("machine")
+    let name = try reader.text("machine", machines.map(\.name))
     try check(machine: name, reader.lineNumber(of: "machine"))
+    return (reader, name)
+  }
+
+  /// The same for a step that is done to a lock.
+  private func lock(_ further: [String] = []) throws(ScenarioError) -> (reader: MappingReader, name: String) {
+    let (reader, name) = try machine(further)
+    let doors = machines.filter { $0.apps.contains(.lock) }.map(\.name)
+    guard doors.contains(name) else {
+      throw reader.error("machine '\(name)' has no lock, which step '\(kind)' needs", at: "machine", choices: doors)
+    }
     return (reader, name)
   }
 
@@ -181,8 +195,8 @@ struct StepReader {
 
   private func app(_ make: (String, InstalledApp) -> Action) throws(ScenarioError) -> Action {
     let (reader, machine) = try machine(["app"])
-    let name = try reader.text("app")
     let installed = machines.first { $0.name == machine }?.apps ?? []
+    let name = try reader.text("app", installed.map(\.name))
     guard let app = installed.first(where: { $0.name == name }) else {
       throw reader.error("machine '\(machine)' has no app '\(name)'", at: "app", choices: installed.map(\.name))
     }
@@ -205,6 +219,7 @@ struct StepReader {
         try EventNames.check(field: key, of: pattern.event, known: known, fields)
       }
     }
+    try EventNames.check(places: machines, of: pattern, reader)
     return .wait(pattern, limit: reader.has("within") ? try reader.duration("within") : .seconds(60))
   }
 }

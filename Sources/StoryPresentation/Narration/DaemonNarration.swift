@@ -27,8 +27,14 @@ enum DaemonNarration {
     case .actionExpired: entry.deed(.trouble, "\(app) did not carry out its user's command in time")
     case .storeFailed: entry.deed(.trouble, "latchkeyd can't write to its store: \(entry[.reason] ?? entry.message)")
     case .storeRecovered: entry.deed(.system, "latchkeyd can write to its store again")
-    case .deadlineOverdue, .eventDropped, .linkBarren, .linkStuck, .servicesGone, .adapterMissing, .bondHalfMade:
-      entry.deed(.trouble, entry.message)
+    case .deadlineOverdue: entry.deed(.trouble, "latchkeyd has not done in time what was due")
+    case .eventDropped: entry.deed(.trouble, "latchkeyd drops an event for \(app), which takes none")
+    case .linkBarren:
+      entry.deed(.trouble, "connections to a device are lost again and again before they carry anything")
+    case .linkStuck: entry.deed(.trouble, "a connection does not end, though latchkeyd ends it")
+    case .servicesGone: entry.deed(.trouble, "services of a device are gone")
+    case .adapterMissing: entry.deed(.trouble, "the Bluetooth adapter that latchkeyd is to use is not there")
+    case .bondHalfMade: entry.deed(.trouble, "a pairing was left half made; it is removed, and made anew")
     case .wakeEnded, .userReport, .actionRequested, .actionCompleted, .managerCreated, .requestCompleted,
       .requestExpired,
       .requestAbandoned, .requestMisplaced, .subscriptionFailed, .valueRefused, .serviceRefused, .advertisementRefused,

@@ -7,6 +7,7 @@ import Glibc
 import JournalEvents
 import LockCryptography
 import TimeTypes
+import Timekeeping
 
 /// A machine of a simulated world: a folder, a private bus, a latchkeyd, and a Bluetooth of the simulator. The
 /// orchestrator is its init.
@@ -27,6 +28,7 @@ final class LocalMachine: Machine {
   /// Whether the simulator is running this machine's Bluetooth.
   private var hasBluetooth = true
   private var restarts = 0
+  private var boots = 0
   /// How many commands were typed here.
   private var commands = 0
   static let maximumRestarts = 5
@@ -75,7 +77,18 @@ final class LocalMachine: Machine {
     worldEnvironment.merging([
       WorldProcesses.machineVariable: name,
       "DBUS_SYSTEM_BUS_ADDRESS": busAddress,
+      BootIdentifier.variable: bootIdentifier,
     ]) { $1 }
+  }
+
+  /// A UUID of this machine's present boot, the same in each run of a story.
+  private var bootIdentifier: String {
+    // The hash of the name (FNV-1a), because each machine has its own.
+    let number = name.utf8.reduce(UInt64(0xcbf2_9ce4_8422_2325)) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
+    let digits = String(number & 0xffff_ffff, radix: 16)
+    let count = String(boots, radix: 16)
+    return String(repeating: "0", count: 8 - digits.count) + digits + "-0000-4000-8000-"
+      + String(repeating: "0", count: 12 - count.count) + count
   }
 
   private func startBus() throws {
@@ -86,6 +99,7 @@ final class LocalMachine: Machine {
 
   func boot() throws {
     guard !isUp else { throw WorldError("\(name) is up already") }
+    boots += 1
     if bus == nil { try startBus() }
     if !hasBluetooth {
       try simulator.send(.boot(machine: name))
@@ -113,12 +127,16 @@ final class LocalMachine: Machine {
     try daemon.waitForEnd()
   }
 
-  func process(of app: InstalledApp) throws -> Int32 {
+  private func processes(of app: InstalledApp) -> [WorldProcesses.Found] {
     let plist = "\(folder)/apps/\(app.name)/Info.plist"
     let all = WorldProcesses(world: run.world).all().filter { $0.machine == name && $0.infoPlist == plist }
     // What an app starts has its environment, too.
     let pids = Set(all.map(\.pid))
-    let found = all.filter { !pids.contains($0.parent) }
+    return all.filter { !pids.contains($0.parent) }
+  }
+
+  func process(of app: InstalledApp) throws -> Int32 {
+    let found = processes(of: app)
     guard let process = found.first else { throw WorldError("the \(app) does not run on \(name)") }
     guard found.count == 1 else { throw WorldError("\(found.count) processes of the \(app) run on \(name)") }
     return process.pid
@@ -130,6 +148,8 @@ final class LocalMachine: Machine {
   }
 
   func hold(_ app: InstalledApp, isHung: Bool) throws {
+    // Its system may have ended an app that hung. Then there is nothing to continue.
+    if !isHung, processes(of: app).isEmpty { return }
     let pid = try process(of: app)
     WorldProcesses(world: run.world).signal(isHung ? SIGSTOP : SIGCONT) { $0.pid == pid }
   }
@@ -203,6 +223,12 @@ final class LocalMachine: Machine {
 
   func lockHardware() throws -> LockHardware {
     guard description.apps.contains(.lock) else { throw WorldError("\(name) has no lock") }
+    // The simulated mechanism is part of its process.
+    if let pid = try? process(of: .lock), WorldProcesses.isStopped(pid) {
+      throw WorldError(
+        "the lock on \(name) hangs, and its simulated bolt and door with it: nothing can be done to them before "
+          + "`continue app`")
+    }
     return LockHardware(stateFolder: state(of: .lock))
   }
 

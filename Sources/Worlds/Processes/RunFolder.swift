@@ -39,7 +39,9 @@ package struct RunFolder: Sendable {
     do {
       try Self.makeOne(path)
       let inside = try FileManager.default.contentsOfDirectory(atPath: path)
-      guard !inside.contains(Self.ownerFile) else { throw WorldError("\(path) belongs to another run") }
+      guard !inside.contains(Self.ownerFile) else {
+        throw WorldError("\(path) belongs to another run: name a folder that is new or empty")
+      }
       guard inside.isEmpty else {
         throw WorldError("\(path) is not empty: a run keeps its files in a folder of its own")
       }

@@ -71,7 +71,7 @@ package final class SimulatorProcess: Sendable {
     }
     try peer.say(try JSONEncoder().encode(SimulatorRequest(id: identifier, command: command)))
     let reply = try wait("to answer") { $0.byIdentifier.removeValue(forKey: identifier) }
-    if let error = reply.error { throw WorldError("bluez-simulator refused \(command): \(error)") }
+    if let error = reply.error { throw WorldError("the simulated radio can't do that: \(error)") }
   }
 
   @discardableResult

@@ -58,10 +58,17 @@ package struct WorldProcesses: Sendable {
 
   /// 0 if it is gone.
   private static func parent(of pid: pid_t) -> pid_t {
-    guard let data = FileManager.default.contents(atPath: "/proc/\(pid)/stat") else { return 0 }
-    // The program's name is in parentheses and may contain anything. The state and the parent follow.
-    let fields = String(decoding: data, as: UTF8.self).split(separator: ")").last?.split(separator: " ") ?? []
+    let fields = status(of: pid)
     return fields.count > 1 ? pid_t(fields[1]) ?? 0 : 0
+  }
+
+  /// Whether it was stopped by a signal (proc_pid_stat(5)).
+  static func isStopped(_ pid: pid_t) -> Bool { status(of: pid).first == "T" }
+
+  private static func status(of pid: pid_t) -> [Substring] {
+    guard let data = FileManager.default.contents(atPath: "/proc/\(pid)/stat") else { return [] }
+    // The program's name is in parentheses and may contain anything. The state and the parent follow.
+    return String(decoding: data, as: UTF8.self).split(separator: ")").last?.split(separator: " ") ?? []
   }
 
   private static func program(of pid: pid_t) -> String {

@@ -33,6 +33,15 @@ package struct MappingReader {
     self.keys = keys
   }
 
+  /// A mapping without keys, for the short form of what could have some.
+  package init(emptyAt line: Int?, subject: String, file: String) {
+    self.file = file
+    self.subject = subject
+    self.line = line
+    entries = [:]
+    keys = []
+  }
+
   /// Every key must be one of these.
   package func allow(_ valid: [String]) throws(ScenarioError) {
     for key in keys where !valid.contains(key) {
@@ -48,14 +57,15 @@ package struct MappingReader {
   package func has(_ key: String) -> Bool { entries[key] != nil }
   package func node(_ key: String) -> Node? { entries[key]?.value }
 
-  package func required(_ key: String) throws(ScenarioError) -> Node {
-    guard let node = node(key) else { throw error("\(subject) has no '\(key)'") }
+  /// - Parameter choices: what could stand there.
+  package func required(_ key: String, _ choices: [String] = []) throws(ScenarioError) -> Node {
+    guard let node = node(key) else { throw error("\(subject) has no '\(key)'", choices: choices) }
     return node
   }
 
-  package func text(_ key: String) throws(ScenarioError) -> String {
-    guard let text = try required(key).scalar?.string, !text.isEmpty else {
-      throw error("'\(key)' of \(subject) must be a word or a line of text", at: key)
+  package func text(_ key: String, _ choices: [String] = []) throws(ScenarioError) -> String {
+    guard let text = try required(key, choices).scalar?.string, !text.isEmpty else {
+      throw error("'\(key)' of \(subject) must be a word or a line of text", at: key, choices: choices)
     }
     // It is printed to terminals, which treat some characters as commands.
     if let scalar = text.unicodeScalars.first(where: { $0.properties.generalCategory == .control }) {
@@ -80,12 +90,21 @@ package struct MappingReader {
     return value
   }
 
-  package func duration(_ key: String) throws(ScenarioError) -> Duration {
+  package func wholeNumber(_ key: String, in range: ClosedRange<Int>) throws(ScenarioError) -> Int {
     let text = try text(key)
-    guard let duration = DurationText.parse(text) else {
+    guard let value = DurationText.number(text).flatMap({ Int(exactly: $0) }), range.contains(value) else {
       throw error(
-        "'\(key)' of \(subject) must be a duration, not '\(text)'", at: key,
-        choices: ["250ms", "10s", "5min", "2h", "1.5d"])
+        "'\(key)' of \(subject) must be a whole number from \(range.lowerBound) to \(range.upperBound), not '\(text)'",
+        at: key)
+    }
+    return value
+  }
+
+  package func duration(_ key: String) throws(ScenarioError) -> Duration {
+    let examples = ["250ms", "10s", "5min", "2h", "1.5d"]
+    let text = try text(key, examples)
+    guard let duration = DurationText.parse(text) else {
+      throw error("'\(key)' of \(subject) must be a duration, not '\(text)'", at: key, choices: examples)
     }
     return duration
   }
@@ -103,21 +122,21 @@ package struct MappingReader {
 
   /// One of two words for a state: `on` and `off`, `open` and `shut`.
   package func flag(_ key: String, whenTrue: String, whenFalse: String) throws(ScenarioError) -> Bool {
-    let text = try text(key)
+    let text = try text(key, [whenTrue, whenFalse])
     if text == whenTrue { return true }
     if text == whenFalse { return false }
     throw error("'\(key)' of \(subject) can't be '\(text)'", at: key, choices: [whenTrue, whenFalse])
   }
 
-  package func list(_ key: String) throws(ScenarioError) -> [Node] {
-    guard let sequence = try required(key).sequence else {
+  package func list(_ key: String, _ choices: [String] = []) throws(ScenarioError) -> [Node] {
+    guard let sequence = try required(key, choices).sequence else {
       throw error("'\(key)' of \(subject) must be a list", at: key)
     }
     return Array(sequence)
   }
 
   package func place(_ key: String) throws(ScenarioError) -> Place {
-    let values = try list(key).map { $0.scalar.flatMap { DurationText.number($0.string) } }
+    let values = try list(key, ["[400, 0]"]).map { $0.scalar.flatMap { DurationText.number($0.string) } }
     guard values.count == 2, let x = values[0], let y = values[1], abs(x) <= 1e6, abs(y) <= 1e6 else {
       throw error("'\(key)' of \(subject) must be two numbers in metres, as in [400, 0]", at: key)
     }
@@ -127,10 +146,10 @@ package struct MappingReader {
   package func choice<Choice: RawRepresentable & CaseIterable>(
     _ key: String, _ kind: Choice.Type
   ) throws(ScenarioError) -> Choice where Choice.RawValue == String {
-    let text = try text(key)
+    let choices = Choice.allCases.map(\.rawValue)
+    let text = try text(key, choices)
     guard let choice = Choice(rawValue: text) else {
-      throw error(
-        "'\(key)' of \(subject) can't be '\(text)'", at: key, choices: Choice.allCases.map(\.rawValue))
+      throw error("'\(key)' of \(subject) can't be '\(text)'", at: key, choices: choices)
     }
     return choice
   }

@@ -10,15 +10,9 @@ extension QuestionDesk {
     let answer = try await errand(.lock)
     switch answer.result {
     case .done, .notNeeded: break
-    case .doorOpen: throw NoAnswer("The door is open: shut it first.")
-    case .busy: throw NoAnswer("The lock is busy; try again.")
-    case .insufficientBattery:
-      throw NoAnswer("The lock's battery is too low to turn the bolt: change it, and lock by hand until then.")
-    case .restricted:
-      throw NoAnswer("The lock's operating mode does not allow it; change the mode at the lock.")
-    case let result where result.isRefusalOfGrant: throw NoAnswer(result.refusal)
-    default:
-      throw NoAnswer("The lock says that its bolt did not move; look at the door, and try again.")
+    case let result:
+      throw NoAnswer(
+        result.hindrance ?? "The lock says that its bolt did not move; look at the door, and try again.")
     }
     guard answer.lockState != .notFullyLocked else {
       throw NoAnswer("The bolt stopped on its way; look at the door, and try again.")
@@ -78,6 +72,18 @@ extension RecordAnswer {
 }
 
 extension LockResult {
+  /// What hinders the lock, for the person who wants its bolt turned; `nil` if it does not say.
+  var hindrance: String? {
+    switch self {
+    case .doorOpen: "The door is open: shut it first."
+    case .busy: "The lock is busy; try again."
+    case .insufficientBattery: "The lock's battery is too low to turn the bolt: change it, and use the key until then."
+    case .restricted: "The lock's operating mode does not allow it; change the mode at the lock."
+    case let result where result.isRefusalOfGrant: result.refusal
+    default: nil
+    }
+  }
+
   /// Why a guest's grant does not allow something, for a person.
   var refusal: String {
     switch self {

@@ -134,11 +134,10 @@ import Timekeeping
     dispatchMain()
   }
 
-  /// The kernel's identifier of this boot, drawn at random at each.
   private static func boot() throws -> [UInt8] {
-    let text = try String(contentsOfFile: "/proc/sys/kernel/random/boot_id", encoding: .utf8)
+    let text = try BootIdentifier.ofThisBoot()
     guard let bytes = Hex.bytes(text.filter(\.isHexDigit)), bytes.count == 16 else {
-      throw StartError(description: "/proc/sys/kernel/random/boot_id can't be read")
+      throw StartError(description: "the identifier of this boot, \(text.prefix(64)), is no UUID")
     }
     return bytes
   }

@@ -1,0 +1,45 @@
+import Journal
+import JournalEvents
+
+extension Evidence {
+  /// What a door's staying shut came from, as far as it was recorded after an owner's return.
+  func whyNotOpened(
+    _ absence: Absence, _ home: Range<Int>, door: String
+  ) -> (reason: String, lines: [JournalEntry]) {
+    let phone = absence.phone
+    func latest(_ matches: (JournalEntry) -> Bool) -> JournalEntry? { all(in: home, where: matches).last }
+    func cause(_ reason: String, _ line: JournalEntry?) -> (reason: String, lines: [JournalEntry]) {
+      (reason, line.map { [$0] } ?? [])
+    }
+    if let jammed = latest({ $0.isLock(.boltJammed) && $0.machine == door && $0[.to] == "unlocked" }) {
+      return cause("it jammed", jammed)
+    }
+    let answered = latest { $0.isAgent(.unlockAnswered) && $0.machine == phone }
+    if let answered, let result = answered[.result], !["done", "notNeeded"].contains(result) {
+      return cause("the lock answered \(phone) with \(result)", answered)
+    }
+    if let asked = latest({ $0.isAgent(.unlockAsked) && $0.machine == phone }) {
+      return cause("\(phone) asked its owner (\(asked[.because] ?? "no reason"))", asked)
+    }
+    if let written = latest({ $0.isAgent(.unlockWritten) && $0.machine == phone }) {
+      if let refused = latest({ $0.isLock(.commandRefused) && $0.machine == door && $0.t >= written.t }) {
+        return cause("the lock refused a command (\(refused[.reason] ?? "no reason"))", refused)
+      }
+      return cause("\(phone) wrote an unlock, and the lock did not carry it out", written)
+    }
+    let user = last(before: home.upperBound) {
+      $0.machine == phone && $0.concerns(Recorded.agentIdentifier) && ($0.isUsersCall || $0.isMark(.appQuit))
+    }
+    if let user, entries[user].isMark(.appQuit) {
+      return cause("the user had quit the agent on \(phone)", entries[user])
+    }
+    if let approach = latest({ $0.isAgent(.approachBegan) && $0.machine == phone }) {
+      return cause("\(phone) saw an approach, which did not get to the door", approach)
+    }
+    let isLinked = isLinked(phone, before: home.upperBound)
+    if isLinked == false, latest({ $0.isLink(.linkUp) && $0.isLink(of: phone) }) == nil {
+      return cause("no link of \(phone) came up", entries[home.lowerBound])
+    }
+    return cause("\(phone) wrote no unlock", entries[home.lowerBound])
+  }
+}

@@ -1,0 +1,36 @@
+import Foundation
+import Journal
+import JournalEvents
+import Worlds
+
+extension Evidence {
+  /// No phone beyond this is at the door's home, in metres. Radios reach less far.
+  private static let homeRadius = 50.0
+
+  /// Whether the story has taken a machine far away from the door, or has it there from the beginning. `false` if its
+  /// place is not known, as that of a real machine.
+  func isFar(_ machine: String, from door: String, at index: Int) -> Bool {
+    guard let place = positions(of: machine, at: index), let home = positions(of: door, at: index) else { return false }
+    return place.allSatisfy { place in
+      home.allSatisfy { hypot(place.x - $0.x, place.y - $0.y) > Self.homeRadius }
+    }
+  }
+
+  /// Where a machine is: one place, or both ends of the walk that it is on. `nil` if it is not known.
+  private func positions(of machine: String, at index: Int) -> [Place]? {
+    let moved = last(before: index) {
+      $0.machine == machine && ($0.isMark(.moved) || $0.isMark(.ownerLeft) || $0.isMark(.ownerReturned))
+    }
+    guard let moved else { return machines.first { $0.name == machine }.map { [$0.position] } }
+    let mark = entries[moved]
+    guard let end = place(mark, .x, .y) else { return nil }
+    let walk = Int64((Double(mark[.over] ?? "") ?? 0) * 1e9)
+    guard walk > 0, index < entries.count, entries[index].t < mark.t + walk else { return [end] }
+    return place(mark, .fromX, .fromY).map { [$0, end] }
+  }
+
+  private func place(_ entry: JournalEntry, _ x: JournalField, _ y: JournalField) -> Place? {
+    guard let x = entry[x].flatMap({ Double($0) }), let y = entry[y].flatMap({ Double($0) }) else { return nil }
+    return Place(x: x, y: y)
+  }
+}
