@@ -19,6 +19,8 @@ package enum ClientMessage: Sendable, Hashable {
   case call(CallIdentifier, path: ObjectPath, Request)
   /// A GattCharacteristic1 that the client exports changed its Value. bluetoothd notifies subscribers.
   case valueChanged(path: ObjectPath, value: [UInt8])
+  /// A GattService1 of the application registered at `root` is gone. bluetoothd removes it and all of its values.
+  case serviceRemoved(root: ObjectPath, path: ObjectPath)
   /// An LEAdvertisement1 that the client exports changed some properties and lost others. bluetoothd updates what it
   /// advertises.
   case advertisementChanged(path: ObjectPath, Properties, gone: [String])

@@ -51,6 +51,8 @@ package enum Callback: Sendable, Hashable {
   /// Asks for a socket instead of signals or, below, instead of WriteValue.
   case acquireNotify(RemoteRequest)
   case acquireWrite(RemoteRequest)
+  /// Tells the object which handle it got: it is written into its property Handle, which asked for any.
+  case assignHandle(interface: String, AttributeHandle)
 
   /// AdvertisementMonitor1
   case monitor(MonitorCall)

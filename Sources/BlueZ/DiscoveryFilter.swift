@@ -6,19 +6,26 @@ package struct DiscoveryFilter: Sendable, Hashable {
   package var uuids: [BluetoothUUID]
   /// Only devices at least this strong, in dBm.
   package var rssi: Int16?
+  /// Only devices whose signal has lost at most this much, in dB. bluetoothd 5.82 accepts it and does not apply it
+  /// (src/adapter.c, is_filter_match).
+  package var pathloss: UInt16?
   package var transport: String?
-  /// `nil` means BlueZ's default, true: every advertisement emits a change.
+  /// Whether every advertisement emits a change of its data. Without it, only one with other data does.
   package var duplicateData: Bool?
+  /// Whether the adapter is discoverable while the client discovers.
+  package var discoverable: Bool?
   /// Only devices whose address or name starts with this.
   package var pattern: String?
   package init(
-    uuids: [BluetoothUUID] = [], rssi: Int16? = nil, transport: String? = nil, duplicateData: Bool? = nil,
-    pattern: String? = nil
+    uuids: [BluetoothUUID] = [], rssi: Int16? = nil, pathloss: UInt16? = nil, transport: String? = nil,
+    duplicateData: Bool? = nil, discoverable: Bool? = nil, pattern: String? = nil
   ) {
     self.uuids = uuids
     self.rssi = rssi
+    self.pathloss = pathloss
     self.transport = transport
     self.duplicateData = duplicateData
+    self.discoverable = discoverable
     self.pattern = pattern
   }
 }
@@ -44,8 +51,10 @@ extension DiscoveryFilter {
     var members = PropertyValues<Table>()
     if !uuids.isEmpty { members.uuids = uuids }
     members.rssi = rssi
+    members.pathloss = pathloss
     members.transport = transport
     members.duplicateData = duplicateData
+    members.discoverable = discoverable
     members.pattern = pattern
     return members.all
   }
@@ -59,10 +68,10 @@ extension DiscoveryFilter {
         uuids: try members.read(\.uuids) ?? [], rssi: try members.read(\.rssi),
         transport: try members.read(\.transport),
         duplicateData: try members.read(\.duplicateData), pattern: try members.read(\.pattern))
-      // Known to BlueZ, but without an effect here.
-      _ = try members.read(\.discoverable)
+      discoverable = try members.read(\.discoverable)
+      pathloss = try members.read(\.pathloss)
       // Limits of src/adapter.c, parse_rssi and parse_pathloss.
-      if let pathloss = try members.read(\.pathloss), pathloss > 137 || rssi != nil { return nil }
+      if let pathloss, pathloss > 137 || rssi != nil { return nil }
     } catch {
       return nil
     }

@@ -148,6 +148,10 @@ actor BlueZClientSession {
       var changed = PropertyValues<GattCharacteristic1>()
       changed.value = value
       tell(owner, path, GattCharacteristic1.interface, changed.all)
+    case .serviceRemoved(let root, let path):
+      guard let owner, exports.change(path, to: nil, below: root) else { return }
+      tell(
+        owner, root, BusName.objectManager, "InterfacesRemoved", [.path(path), .strings([InterfaceName.gattService])])
     case .advertisementChanged(let path, let properties, let gone):
       guard let owner, exports.change(properties, gone: gone, ofAdvertisement: path) else { return }
       tell(owner, path, InterfaceName.advertisement, properties, gone: gone)

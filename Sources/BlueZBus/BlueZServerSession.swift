@@ -8,9 +8,10 @@ import Timekeeping
 
 /// The one connection of a `BlueZServer`. It lives on the bus's thread.
 actor BlueZServerSession {
-  /// How many clients are served at a time, and how many applications and advertisements each may have.
-  private static let clientLimit = 256
-  static let registrationLimit = 32
+  /// How many clients are served at a time, and how many applications and advertisements each may have. bluetoothd has no
+  /// such limits; these are beyond what anyone needs.
+  private static let clientLimit = 4096
+  static let registrationLimit = 512
   /// A database has no room for more attributes.
   static let objectLimit = 65_535
   /// How long a client may take to describe its objects (libdbus's own limit for an answer).
@@ -267,16 +268,21 @@ actor BlueZServerSession {
   }
 
   /// Handles a signal. It is used only if it changes something that the sender has registered: a characteristic's
-  /// value, an advertisement's content, or the list of monitors.
+  /// value, an application's services, an advertisement's content, or the list of monitors.
   private func receive(_ signal: IncomingSignal) {
     guard let client = clients[signal.sender], let change = ObjectCoding.signal(signal) else { return }
     func hasMonitors(at root: ObjectPath) -> Bool { client.monitors.contains { $0.path == root } }
     switch change {
-    case .propertiesChanged(let path, InterfaceName.gattCharacteristic, let changed, _):
-      guard let value = PropertyValues<GattCharacteristic1>(changed).value,
-        client.applications.values.contains(where: { $0[path]?[InterfaceName.gattCharacteristic] != nil })
-      else { return }
-      deliver(.message(from: signal.sender, .valueChanged(path: path, value: value)))
+    case .propertiesChanged(let path, InterfaceName.gattCharacteristic, let changed, let gone):
+      guard client.applications.values.contains(where: { $0[path]?[InterfaceName.gattCharacteristic] != nil }) else {
+        return
+      }
+      let name = GattCharacteristic1.name(\.value)
+      if let value = changed[name]?.rawBytes {
+        deliver(.message(from: signal.sender, .valueChanged(path: path, value: value)))
+      }
+      // bluetoothd takes a value that is no longer valid for an empty one (src/gatt-database.c, property_changed_cb).
+      if gone.contains(name) { deliver(.message(from: signal.sender, .valueChanged(path: path, value: []))) }
     case .propertiesChanged(let path, InterfaceName.advertisement, let changed, let gone):
       guard client.advertisements.contains(where: { $0.path == path }) else { return }
       deliver(.message(from: signal.sender, .advertisementChanged(path: path, changed, gone: gone)))
@@ -286,8 +292,15 @@ actor BlueZServerSession {
       else { return }
       deliver(.message(from: signal.sender, .monitorAdded(root: signal.path, path: path, properties)))
     case .interfacesRemoved(let path, let interfaces):
-      guard interfaces.contains(InterfaceName.advertisementMonitor), hasMonitors(at: signal.path) else { return }
-      deliver(.message(from: signal.sender, .monitorRemoved(root: signal.path, path: path)))
+      if interfaces.contains(InterfaceName.advertisementMonitor), hasMonitors(at: signal.path) {
+        deliver(.message(from: signal.sender, .monitorRemoved(root: signal.path, path: path)))
+      }
+      let applications = client.applications.filter { registration, objects in
+        registration.path == signal.path && objects[path]?[InterfaceName.gattService] != nil
+          && interfaces.contains { objects[path]?[$0] != nil }
+      }
+      guard !applications.isEmpty else { return }
+      deliver(.message(from: signal.sender, .serviceRemoved(root: signal.path, path: path)))
     default: break
     }
   }

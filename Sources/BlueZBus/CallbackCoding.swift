@@ -22,6 +22,10 @@ enum CallbackCoding {
     case .confirm: return attribute("Confirm")
     case .acquireNotify(let request): return attribute("AcquireNotify", [.properties(properties(request))])
     case .acquireWrite(let request): return attribute("AcquireWrite", [.properties(properties(request))])
+    case .assignHandle(let interface, let handle):
+      return RequestCoding.Call(
+        interface: InterfaceName.properties, member: "Set",
+        arguments: [.string(interface), .string("Handle"), .variant(.uint16(handle))])
     case .monitor(let call): return self.call(call)
     case .release(let interface): return RequestCoding.Call(interface: interface, member: "Release")
     case .requestPinCode(let device): return agent("RequestPinCode", [.path(device)])
@@ -100,11 +104,17 @@ enum CallbackCoding {
     }
   }
 
-  /// What the client's object returned, or `InvalidArgs` if the method returned something else.
+  /// What the client's object returned. If the method returned something else, that is an error: `NotSupported` for a
+  /// value, as for bluetoothd (src/gatt-database.c, read_reply_cb and write_reply_cb), otherwise `InvalidArgs`.
   static func reply(_ values: [Value], to callback: Callback) -> Result<CallbackReply, BlueZError> {
     let reply: CallbackReply?
     switch (callback, values.first) {
-    case (.readValue, let value): reply = value?.bytesValue.map { .bytes($0) }
+    case (.readValue, let value):
+      guard let bytes = value?.rawBytes else { return .failure(.notSupported) }
+      reply = .bytes(bytes)
+    case (.writeValue, _):
+      guard values.count < 2 else { return .failure(.notSupported) }
+      reply = CallbackReply.none
     case (.requestPinCode, .string(let code)?): reply = .pinCode(code)
     case (.requestPasskey, .uint32(let passkey)?): reply = .passkey(passkey)
     case (.acquireNotify, .fileDescriptor(let descriptor)?), (.acquireWrite, .fileDescriptor(let descriptor)?):
@@ -114,7 +124,9 @@ enum CallbackCoding {
     case (.requestPinCode, _), (.requestPasskey, _), (.acquireNotify, _), (.acquireWrite, _): reply = nil
     default: reply = CallbackReply.none
     }
-    guard let reply else { return .failure(.failed("the client's object returned what the method doesn't")) }
+    guard let reply else {
+      return .failure(BlueZError(.invalidArgs, "the client's object returned what the method doesn't"))
+    }
     return .success(reply)
   }
 
@@ -135,6 +147,41 @@ enum CallbackCoding {
     if case .uint16(let offset)? = properties["offset"] { request.offset = offset }
     request.isPreparation = properties["prepare-authorize"]?.boolValue == true
     return request
+  }
+}
+
+extension Value {
+  /// What bluetoothd takes for the bytes of a value. It asks for an array, and not for the type of its elements: of an
+  /// array of numbers it takes as many bytes as there are elements, from the beginning of the array's memory
+  /// (src/gatt-database.c, dbus_message_iter_get_fixed_array). `nil` for anything else.
+  var rawBytes: [UInt8]? {
+    if let bytesValue { return bytesValue }
+    guard case .array(_, let elements) = self else { return nil }
+    var memory: [UInt8] = []
+    for element in elements where memory.count < elements.count {
+      guard let bytes = element.littleEndianBytes else { return nil }
+      memory += bytes
+    }
+    return Array(memory.prefix(elements.count))
+  }
+
+  /// The bytes of a number in a message, or `nil` for a value of another kind.
+  private var littleEndianBytes: [UInt8]? {
+    func bytes(_ number: some FixedWidthInteger) -> [UInt8] {
+      withUnsafeBytes(of: number.littleEndian) { Array($0) }
+    }
+    return switch self {
+    case .byte(let value): [value]
+    case .bool(let value): bytes(UInt32(value ? 1 : 0))
+    case .int16(let value): bytes(value)
+    case .uint16(let value): bytes(value)
+    case .int32(let value): bytes(value)
+    case .uint32(let value): bytes(value)
+    case .int64(let value): bytes(value)
+    case .uint64(let value): bytes(value)
+    case .double(let value): bytes(value.bitPattern)
+    case .string, .path, .signature, .bytes, .array, .dictionary, .structure, .variant, .fileDescriptor: nil
+    }
   }
 }
 

@@ -27,6 +27,7 @@ extension BlueZServerSession {
       throw BusError(name: BusError.Name.limitsExceeded, message: "too many applications")
     }
     listen(to: client, .changes(of: client))
+    listen(to: client, .arrivals(of: client))
     // BlueZ's own words for it (src/gatt-database.c).
     let error = BlueZError.failed("No object received")
     fetchObjects(call, registration, .objects(of: client, root), else: error) { session, values in

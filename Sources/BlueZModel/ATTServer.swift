@@ -111,7 +111,8 @@ extension BlueZModel {
     case .application(let client, let path):
       let request = remoteRequest(on: link)
       if attribute.givesWriteChannel {
-        return writeThroughChannel(attribute, value, request, isCommand: false, on: link)
+        return writeThroughChannel(
+          attribute, AwaitingWrite(link: link, value: value, request: request, isCommand: false))
       }
       // Seen on bluetoothd: if the value may also be written without a response, bluetoothd does not wait for the
       // application, so the write can't be refused.
@@ -137,27 +138,10 @@ extension BlueZModel {
       value.count <= ATTLimits.maximumValueLength, case .application(let client, let path) = attribute.source
     else { return }
     let request = remoteRequest(on: link)
-    if attribute.givesWriteChannel { return writeThroughChannel(attribute, value, request, isCommand: true, on: link) }
+    if attribute.givesWriteChannel {
+      return writeThroughChannel(attribute, AwaitingWrite(link: link, value: value, request: request, isCommand: true))
+    }
     callWithoutAnswer(client, path, .writeValue(value, request))
-  }
-
-  private mutating func writeThroughChannel(
-    _ attribute: LocalAttribute, _ value: [UInt8], _ request: RemoteRequest, isCommand: Bool, on link: LinkIdentifier
-  ) {
-    guard case .application(let client, let path) = attribute.source else { return }
-    if let channel = channels.channel(.writesToApplication(attribute.handle)) {
-      outbox.append(.channel(.data(channel, value)))
-      if !isCommand { send(.writeResponse, on: link) }
-      return
-    }
-    let identifier = call(
-      client, path, .acquireWrite(request),
-      .acquireWrite(link, attribute.handle, value, request, isCommand: isCommand),
-      within: configuration.timings.application)
-    if !isCommand {
-      links[link]?.server.pending = ATTServing.PendingRequest(
-        callback: identifier, opcode: 0x12, handle: attribute.handle)
-    }
   }
 
   func remoteRequest(on link: LinkIdentifier, offset: UInt16 = 0) -> RemoteRequest {
@@ -233,7 +217,8 @@ extension BlueZModel {
     if let pending = link.server.pending { peerLeft(waitingFor: pending.callback) }
     if devices[link.device]?.bond == nil {
       server.configurations[link.device] = nil
-      refreshServerSubscriptions()
+      refreshServerSubscriptions(hasLeft: true)
     }
+    closeChannels(ofPeer: link.identifier)
   }
 }

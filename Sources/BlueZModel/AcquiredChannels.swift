@@ -8,21 +8,23 @@ import Radio
 struct AcquiredChannels: Sendable {
   private var next: UInt64 = 1
   private(set) var open: [ChannelIdentifier: Use] = [:]
+  /// The open channels, the oldest first.
+  private var sequence: [ChannelIdentifier] = []
 
   enum Use: Sendable, Hashable {
     /// Incoming data is written to a peer's characteristic, without a response.
     case writesToPeer(ObjectPath, RemoteValue)
     /// A peer's notifications are sent into the channel.
     case notifiesClient(ObjectPath, RemoteValue)
-    /// Incoming data is notified to subscribers.
-    case notifiesPeers(AttributeHandle)
-    /// What peers write is sent into the channel.
-    case writesToApplication(AttributeHandle)
+    /// Incoming data is notified to one subscriber.
+    case notifiesPeer(AttributeHandle, LinkIdentifier)
+    /// What one peer writes is sent into the channel.
+    case writesToApplication(AttributeHandle, LinkIdentifier)
 
     var remoteValue: RemoteValue? {
       switch self {
       case .writesToPeer(_, let value), .notifiesClient(_, let value): value
-      case .notifiesPeers, .writesToApplication: nil
+      case .notifiesPeer, .writesToApplication: nil
       }
     }
   }
@@ -37,18 +39,24 @@ struct AcquiredChannels: Sendable {
   mutating func make(_ use: Use) -> ChannelIdentifier {
     defer { next += 1 }
     let channel = ChannelIdentifier(next)
-    open[channel] = use
+    take(channel, as: use)
     return channel
   }
 
   /// Accepts a channel that an application supplied.
-  mutating func take(_ channel: ChannelIdentifier, as use: Use) { open[channel] = use }
+  mutating func take(_ channel: ChannelIdentifier, as use: Use) {
+    open[channel] = use
+    sequence.append(channel)
+  }
 
-  mutating func close(_ channel: ChannelIdentifier) -> Use? { open.removeValue(forKey: channel) }
+  mutating func close(_ channel: ChannelIdentifier) -> Use? {
+    sequence.removeAll { $0 == channel }
+    return open.removeValue(forKey: channel)
+  }
 
   /// Removes all channels and returns them in order.
   mutating func closeAll() -> [ChannelIdentifier] {
-    defer { open = [:] }
+    defer { (open, sequence) = ([:], []) }
     return open.keys.sorted()
   }
 
@@ -66,6 +74,9 @@ struct AcquiredChannels: Sendable {
   }
 
   func channel(_ use: Use) -> ChannelIdentifier? { open.first { $0.value == use }?.key }
+
+  /// The channels whose use matches a rule, the oldest first.
+  func all(where rule: (Use) -> Bool) -> [ChannelIdentifier] { sequence.filter { open[$0].map(rule) ?? false } }
 }
 
 /// Channels acquired by clients.
@@ -134,7 +145,7 @@ extension BlueZModel {
     switch use {
     case .writesToPeer(let path, _): changed(path, \GattCharacteristic1.writeAcquired)
     case .notifiesClient(let path, _): changed(path, \GattCharacteristic1.notifyAcquired)
-    case .notifiesPeers, .writesToApplication: break
+    case .notifiesPeer, .writesToApplication: break
     }
   }
 
@@ -146,7 +157,7 @@ extension BlueZModel {
     case (.data(let value), .writesToPeer(_, let target)):
       guard let link = devices[target.device]?.link, value.count <= (links[link]?.mtu ?? 0) - 3 else { return }
       send(.writeCommand(target.valueHandle, value), on: link)
-    case (.data(let value), .notifiesPeers(let handle)): notifyPeers(handle, value)
+    case (.data(let value), .notifiesPeer(let handle, let link)): notify(handle, value, through: channel, on: link)
     case (.data, .notifiesClient), (.data, .writesToApplication), (.taken, _): break
     case (.closed, _): close(channel)
     }
@@ -175,57 +186,5 @@ extension BlueZModel {
   /// bluetoothd ends, or its adapter is removed.
   mutating func closeAllChannels() {
     for channel in channels.closeAll() { outbox.append(.channel(.close(channel))) }
-  }
-}
-
-/// Channels supplied by applications.
-extension BlueZModel {
-  /// An application answered AcquireNotify. Without a channel, it gets StartNotify as other applications do.
-  mutating func notifyAcquired(_ handle: AttributeHandle, _ result: Result<CallbackReply, BlueZError>) {
-    switch result {
-    case .success(.channel(let descriptor, _)):
-      take(ChannelIdentifier(given: descriptor), as: .notifiesPeers(handle), of: handle)
-    case .failure(let error) where error.name.hasSuffix(".Failed") || error.name.hasSuffix(".NoReply"): break
-    default: tellApplication(of: handle, .startNotify)
-    }
-  }
-
-  /// An application answered AcquireWrite, about a value that a peer wrote. The value goes through the channel or,
-  /// without one, into a method call. Returns the error for the peer.
-  mutating func writeAcquired(
-    _ handle: AttributeHandle, _ value: [UInt8], _ result: Result<CallbackReply, BlueZError>,
-    from request: RemoteRequest
-  ) -> ATTError? {
-    if case .success(.channel(let descriptor, _)) = result {
-      let channel = ChannelIdentifier(given: descriptor)
-      take(channel, as: .writesToApplication(handle), of: handle)
-      outbox.append(.channel(.data(channel, value)))
-      return nil
-    }
-    if case .failure(let error) = result {
-      let code = error.attError(forRead: false)
-      if code != .unlikelyError { return code }
-    }
-    if case .application(let client, let path)? = server.database.attribute(handle)?.source {
-      callWithoutAnswer(client, path, .writeValue(value, request))
-    }
-    return nil
-  }
-
-  private mutating func take(
-    _ channel: ChannelIdentifier, as use: AcquiredChannels.Use, of handle: AttributeHandle
-  ) {
-    if server.database.attribute(handle) == nil {
-      outbox.append(.channel(.close(channel)))
-    } else {
-      channels.take(channel, as: use)
-    }
-  }
-
-  /// The application of a value is gone.
-  mutating func closeChannels(ofAttribute handle: AttributeHandle) {
-    for use in [AcquiredChannels.Use.notifiesPeers(handle), .writesToApplication(handle)] {
-      if let channel = channels.channel(use) { close(channel) }
-    }
   }
 }

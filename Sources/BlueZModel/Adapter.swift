@@ -10,6 +10,9 @@ struct AdapterState: Sendable {
   var powerTransition: PowerState?
   var alias: String?
   var isDiscoverable = false
+  /// The adapter is discoverable for clients that discover, and only as long as they do.
+  var isDiscoverableForDiscovery = false
+  var isConnectable = false
   var discoverableTimeoutSeconds: UInt32 = 180
   var discoverableDeadline: Instant?
   var pairableTimeoutSeconds: UInt32 = 0
@@ -17,6 +20,8 @@ struct AdapterState: Sendable {
 
   mutating func setDiscoverable(_ isOn: Bool, at now: Instant) {
     isDiscoverable = isOn
+    isConnectable = isOn
+    isDiscoverableForDiscovery = false
     discoverableDeadline = isOn ? Self.end(after: discoverableTimeoutSeconds, at: now) : nil
   }
 
@@ -27,6 +32,8 @@ struct AdapterState: Sendable {
 
   mutating func discoverableEnded() {
     isDiscoverable = false
+    isConnectable = false
+    isDiscoverableForDiscovery = false
     discoverableDeadline = nil
   }
 
@@ -160,12 +167,14 @@ extension BlueZModel {
 
   // MARK: Power
 
-  mutating func powerOn() {
+  /// - Parameter caller: is answered before the power is reported.
+  mutating func powerOn(for caller: PendingCall? = nil) {
     guard !adapter.isPowered, kernel.isPlugged, !kernel.isBlocked else { return }
     tellPower(true)
     adapter.powerTransition = .turningOn
     changed(adapterPath, \Adapter1.powerState)
     flushChanges()
+    if let caller { reply(to: caller, .success(.none)) }
     adapter.powerTransition = nil
     adapter.isPowered = true
     changed(adapterPath, \Adapter1.powered, \.powerState)
@@ -177,7 +186,7 @@ extension BlueZModel {
 
   /// A client switches the adapter off. Before the power goes, monitors lose what they have found, and devices that
   /// were only discovered are removed. (A blocked adapter does neither.)
-  private mutating func switchOff() {
+  mutating func switchOff(for caller: PendingCall) {
     guard adapter.isPowered else { return }
     tell(monitors.losePower())
     for path in devices.keys.sorted() {
@@ -186,11 +195,13 @@ extension BlueZModel {
       }
       removeDevice(path)
     }
-    powerOff()
+    powerOff(for: caller)
   }
 
   /// Links, scans and pending connections end. The kernel's lists stay and take effect again when power is back.
-  mutating func powerOff() {
+  ///
+  /// - Parameter caller: is answered before the power is reported.
+  mutating func powerOff(for caller: PendingCall? = nil) {
     guard adapter.isPowered else { return }
     if !kernel.isBlocked {
       adapter.powerTransition = .turningOff
@@ -209,12 +220,18 @@ extension BlueZModel {
     // Sessions end without any message except the property change.
     discovery.endAll()
     refreshDiscovery()
-    adapter.discoverableEnded()
+    if let caller { reply(to: caller, .success(.none)) }
+    let wasDiscoverable = adapter.isDiscoverable
+    let wasConnectable = adapter.isConnectable
+    // The kernel keeps what has no time limit.
+    if adapter.discoverableTimeoutSeconds > 0, adapter.isDiscoverable { adapter.discoverableEnded() }
     kernel.scan = nil
     kernel.initiator = nil
     kernel.advertisingSets = []
     tellPower(false)
-    changed(adapterPath, \Adapter1.powered, \.powerState, \.discoverable, \.connectable)
+    changed(adapterPath, \Adapter1.powered, \.powerState)
+    if adapter.isDiscoverable != wasDiscoverable { changed(adapterPath, \Adapter1.discoverable) }
+    if adapter.isConnectable != wasConnectable { changed(adapterPath, \Adapter1.connectable) }
     outbox.append(.powered(false))
   }
 
@@ -300,40 +317,5 @@ extension BlueZModel {
 
   var ownAddress: OwnAddress {
     configuration.isPrivate ? .resolvable(configuration.identityKey) : .fixed(configuration.address)
-  }
-}
-
-/// The properties of Adapter1 that clients may set.
-extension BlueZModel {
-  /// - Parameter assigned: the property that is set.
-  mutating func setAdapterProperty(
-    _ assigned: PropertyValues<Adapter1>
-  ) throws(PropertyError) -> Result<Reply, BlueZError>? {
-    if let isOn = try assigned.read(\.powered) {
-      if isOn, kernel.isBlocked { return .failure(.failed("Failed")) }
-      if isOn { powerOn() } else { switchOff() }
-    } else if let alias = try assigned.read(\.alias) {
-      guard alias.utf8.count <= 248 else { return .failure(.invalidArguments("Invalid arguments in method call")) }
-      adapter.alias = alias.isEmpty ? nil : alias
-      storage.alias = adapter.alias
-      changed(adapterPath, \Adapter1.alias)
-    } else if let isOn = try assigned.read(\.discoverable) {
-      guard adapter.isPowered || !isOn else { return .failure(.failed("Not Powered")) }
-      adapter.setDiscoverable(isOn, at: now)
-      changed(adapterPath, \Adapter1.discoverable, \.connectable)
-    } else if let seconds = try assigned.read(\.discoverableTimeoutSeconds) {
-      adapter.setDiscoverableTimeout(seconds: seconds, at: now)
-      changed(adapterPath, \Adapter1.discoverableTimeoutSeconds)
-    } else if let isOn = try assigned.read(\.pairable) {
-      kernel.isPairable = isOn
-      adapter.pairableWasSet(isOn, at: now)
-      changed(adapterPath, \Adapter1.pairable)
-    } else if let seconds = try assigned.read(\.pairableTimeoutSeconds) {
-      adapter.setPairableTimeout(seconds: seconds, isPairable: kernel.isPairable, at: now)
-      changed(adapterPath, \Adapter1.pairableTimeoutSeconds)
-    } else {
-      return nil
-    }
-    return .success(.none)
   }
 }

@@ -1,4 +1,5 @@
 import BluetoothTypes
+import Radio
 
 /// AD structures, as they appear in advertisements (Core Specification Supplement, Part A).
 enum AdvertisementCodec {
@@ -35,6 +36,19 @@ enum AdvertisementCodec {
     }
     data = result
     return true
+  }
+
+  /// The services in the lists of an advertisement and its scan response, without those that it only has data for.
+  static func listedServices(_ report: AdvertisementReport) -> Set<BluetoothUUID> {
+    var data = AdvertisementData()
+    for bytes in [report.data, report.scanResponse ?? []] {
+      var reader = ByteReader(bytes)
+      while let length = reader.byte(), length > 0 {
+        guard let kind = reader.byte(), let body = reader.bytes(Int(length) - 1) else { break }
+        if (Kind.incomplete16...Kind.complete128).contains(kind) { _ = take(kind, body, &data) }
+      }
+    }
+    return Set(data.serviceUUIDs)
   }
 
   private static func take(_ kind: UInt8, _ body: [UInt8], _ data: inout AdvertisementData) -> Bool {

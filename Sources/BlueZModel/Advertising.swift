@@ -93,6 +93,19 @@ struct Advertising: Sendable {
     instances[set] = instance
   }
 
+  /// The adapter has changed, and what advertisements say of it. Returns those with other content.
+  mutating func reread(on adapter: Surroundings) -> [UInt8] {
+    sets.filter { set in
+      guard let instance = instances[set] else { return false }
+      let reader = adapter.reader(instance.properties, hasDiscoverableEnded: instance.hasDiscoverableEnded)
+      guard let parameters = try? reader.parameters(adapter.ownAddress), parameters != instance.parameters else {
+        return false
+      }
+      instances[set]?.parameters = parameters
+      return true
+    }
+  }
+
   /// The advertisement's `DiscoverableTimeout` has passed. Returns whether its content changes.
   mutating func hide(_ set: UInt8, on adapter: Surroundings) -> Bool {
     guard let instance = instances[set] else { return false }
@@ -210,6 +223,11 @@ extension BlueZModel {
     guard adapter.isPowered, let parameters = advertising.parameters(of: set) else { return }
     kernel.advertisingSets.insert(set)
     tell(.setAdvertising(configuration.controller, set: set, parameters))
+  }
+
+  /// The adapter's name has changed, or whether it is discoverable.
+  mutating func refreshAdvertisements() {
+    for set in advertising.reread(on: surroundings) { advertise(set) }
   }
 
   /// Power is back, or a link is gone.

@@ -21,6 +21,13 @@ struct ApplicationReader {
   /// By characteristic.
   private let descriptors: [ObjectPath: [Object<GattDescriptor1>]]
 
+  /// A handle that was given to an object with the property Handle, and any handle as its value.
+  struct Assignment: Sendable {
+    let path: ObjectPath
+    let interface: String
+    let handle: AttributeHandle
+  }
+
   /// Why an application is refused, in bluetoothd's words (src/gatt-database.c).
   struct Failure: Error {
     var reason: String
@@ -64,20 +71,21 @@ struct ApplicationReader {
     return result
   }
 
-  func services() throws(Failure) -> [LocalService] {
+  func services() throws(Failure) -> (services: [LocalService], assigned: [Assignment]) {
     var scratch = database
+    var assigned: [Assignment] = []
     var result: [LocalService] = []
     /// Only services already read from this application can be included.
     var known: [ObjectPath: LocalService] = [:]
     try checkParents()
     for object in serviceObjects {
-      let service = try read(object, at: scratch.nextHandle, among: known)
+      let service = try read(object, at: scratch.nextHandle, among: known, &assigned)
       guard scratch.isFree(service.range) else { throw .unfit }
       scratch.insert(service)
       known[object.path] = service
       result.append(service)
     }
-    return result
+    return (result, assigned)
   }
 
   /// An object without its parent makes the whole application invalid.
@@ -87,31 +95,39 @@ struct ApplicationReader {
   }
 
   private func read(
-    _ object: Object<GattService1>, at next: Int, among known: [ObjectPath: LocalService]
+    _ object: Object<GattService1>, at next: Int, among known: [ObjectPath: LocalService],
+    _ assigned: inout [Assignment]
   ) throws(Failure) -> LocalService {
     let properties = object.properties
     let uuid = try Self.uuid(properties.uuid)
-    guard let isPrimary = properties.primary, let includes = properties.has(\.includes) ? properties.includes : []
-    else { throw .unfit }
+    guard let isPrimary = properties.primary, let includes = try Self.includes(properties) else { throw .unfit }
     do {
-      var builder = ServiceBuilder(
-        uuid, isPrimary: isPrimary, at: Self.handle(properties.handle).map { Int($0) } ?? next)
+      let first = try Self.handle(properties).map { Int($0) } ?? next
+      var builder = ServiceBuilder(uuid, isPrimary: isPrimary, at: first)
+      Self.assign(object, UInt16(clamping: first), &assigned)
       for included in includes.compactMap({ known[$0] }) { try builder.addInclude(included.range, included.uuid) }
       // Handles are reserved for included services that are missing, too.
       let missing = includes.count { known[$0] == nil }
       for characteristic in characteristics[object.path] ?? [] {
         let properties = characteristic.properties
         let flags = try CharacteristicFlags(properties.flags)
+        // The handle that it asks for is its value's. Its declaration comes before it.
         let value = try builder.addCharacteristic(
           Self.uuid(properties.uuid), flags.properties, flags.permissions, .application(client, characteristic.path),
-          at: Self.handle(properties.handle), subscription: flags.subscription, extended: flags.extended)
+          at: Self.handle(properties).map { $0 - 1 }, subscription: flags.subscription, extended: flags.extended)
+        Self.assign(characteristic, value, &assigned)
         builder.giveChannels(value, notify: properties.has(\.notifyAcquired), write: properties.has(\.writeAcquired))
         for descriptor in descriptors[characteristic.path] ?? [] {
           let properties = descriptor.properties
-          try builder.addDescriptor(
+          let handle = try builder.addDescriptor(
             Self.uuid(properties.uuid), CharacteristicFlags(properties.flags).permissions,
-            .application(client, descriptor.path), at: Self.handle(properties.handle))
+            .application(client, descriptor.path), at: Self.handle(properties))
+          Self.assign(descriptor, handle, &assigned)
         }
+      }
+      // bluetoothd reserves as many handles as there are attributes, so no handle may be asked for beyond them.
+      guard let last = builder.attributes.last, Int(last.handle) - first < builder.attributes.count + missing else {
+        throw Failure.unfit
       }
       return builder.service(path: object.path, spare: missing)
     } catch let failure as Failure {
@@ -122,7 +138,35 @@ struct ApplicationReader {
   }
 
   /// The handle that an object asks for. Zero or no value means any handle.
-  private static func handle(_ handle: AttributeHandle?) -> AttributeHandle? { handle == 0 ? nil : handle }
+  private static func handle<Table>(_ properties: PropertyValues<Table>) throws(Failure) -> AttributeHandle? {
+    switch properties.all[Self.handleName] {
+    case nil, .uint16(0): return nil
+    case .uint16(let handle): return handle
+    case .some: throw .unfit
+    }
+  }
+
+  private static let handleName = GattService1.name(\.handle)
+
+  /// An object that asks for any handle is told which one it got.
+  private static func assign<Table: InterfaceTable>(
+    _ object: Object<Table>, _ handle: AttributeHandle, _ assigned: inout [Assignment]
+  ) {
+    guard object.properties.all[Self.handleName] == .uint16(0) else { return }
+    assigned.append(Assignment(path: object.path, interface: Table.interface, handle: handle))
+  }
+
+  /// Without the property there are none. `nil` if it is not a list of paths.
+  private static func includes(_ properties: PropertyValues<GattService1>) throws(Failure) -> [ObjectPath]? {
+    switch properties.all[GattService1.name(\.includes)] {
+    case nil: []
+    case .array("o", _)?: properties.includes
+    case .array(_, let elements)?: elements.isEmpty ? [] : nil
+    case .bytes(let bytes)?: bytes.isEmpty ? [] : nil
+    case .dictionary(_, _, let members)?: members.isEmpty ? [] : nil
+    case .some: nil
+    }
+  }
 
   private static func uuid(_ uuid: BluetoothUUID?) throws(Failure) -> BluetoothUUID {
     guard let uuid,

@@ -12,8 +12,12 @@ struct GATTServer: Sendable {
   var configurations: [ObjectPath: [AttributeHandle: UInt16]] = [:]
   /// Values that a peer may send in pieces, because their applications have agreed.
   var authorizedPreparations: Set<AttributeHandle> = []
-  /// Values with subscribers, of which their applications were told by StartNotify.
-  var subscribed: Set<AttributeHandle> = []
+  /// The subscribers of each value.
+  var subscribers: [AttributeHandle: Set<ObjectPath>] = [:]
+  /// How many times each value's application was asked to notify, and not to stop.
+  var notifyCounts: [AttributeHandle: Int] = [:]
+  /// What waits for applications' sockets.
+  var awaitingWrites: [AttributeHandle: AwaitingWrites] = [:]
 
   init() {}
 
@@ -32,9 +36,19 @@ struct GATTServer: Sendable {
   /// Removes an application's services, and returns them.
   mutating func remove(at index: Int) -> [LocalService] {
     let application = applications.remove(at: index)
-    let paths = Set(application.services)
+    return remove(Set(application.services), of: application.client)
+  }
+
+  /// Removes one of an application's services, if it has it.
+  mutating func remove(_ service: ObjectPath, ofApplicationAt index: Int) -> [LocalService] {
+    guard applications[index].services.contains(service) else { return [] }
+    applications[index].services.removeAll { $0 == service }
+    return remove([service], of: applications[index].client)
+  }
+
+  private mutating func remove(_ paths: Set<ObjectPath>, of client: ClientIdentifier) -> [LocalService] {
     let leaving = database.services.filter { service in
-      service.path.map { paths.contains($0) } == true && service.isOf(application.client)
+      service.path.map { paths.contains($0) } == true && service.isOf(client)
     }
     let ranges = Set(leaving.map(\.range))
     if !ranges.isEmpty { database.services.removeAll { ranges.contains($0.range) } }
@@ -43,16 +57,31 @@ struct GATTServer: Sendable {
 
   /// Forgets everything about an attribute that was removed.
   mutating func forget(_ handle: AttributeHandle) {
-    subscribed.remove(handle)
+    subscribers[handle] = nil
+    notifyCounts[handle] = nil
     authorizedPreparations.remove(handle)
     for device in configurations.keys { configurations[device]?[handle] = nil }
   }
 
-  /// The values that have gained their first subscriber, and those that have lost their last.
-  mutating func subscriptionChanges() -> (new: [AttributeHandle], gone: [AttributeHandle]) {
-    let wanted = configurations.values.reduce(into: Set<AttributeHandle>()) { $0.formUnion($1.keys) }
-    defer { subscribed = wanted }
-    return (wanted.subtracting(subscribed).sorted(), subscribed.subtracting(wanted).sorted())
+  /// A subscriber of a value.
+  struct Subscription: Hashable, Comparable {
+    var handle: AttributeHandle
+    var device: ObjectPath
+    static func < (left: Self, right: Self) -> Bool { (left.handle, left.device) < (right.handle, right.device) }
+  }
+
+  /// The subscriptions that are new, and those that have ended.
+  mutating func subscriptionChanges() -> (new: [Subscription], gone: [Subscription]) {
+    var wanted: [AttributeHandle: Set<ObjectPath>] = [:]
+    for (device, configuration) in configurations {
+      for handle in configuration.keys { wanted[handle, default: []].insert(device) }
+    }
+    func all(_ subscribers: [AttributeHandle: Set<ObjectPath>]) -> Set<Subscription> {
+      Set(subscribers.flatMap { handle, devices in devices.map { Subscription(handle: handle, device: $0) } })
+    }
+    let (before, after) = (all(subscribers), all(wanted))
+    subscribers = wanted
+    return (after.subtracting(before).sorted(), before.subtracting(after).sorted())
   }
 
   /// The value that an application has at a path.
@@ -81,11 +110,11 @@ extension BlueZModel {
       return .failure(.alreadyExists)
     }
     let reader = ApplicationReader(client: client, objects: objects, database: server.database)
-    let services: [LocalService]
+    let (services, assigned): ([LocalService], [ApplicationReader.Assignment])
     let profiles: [(path: ObjectPath, uuids: Set<BluetoothUUID>)]
     do {
       profiles = try reader.profiles()
-      services = try reader.services()
+      (services, assigned) = try reader.services()
     } catch {
       return .failure(.failed(error.reason))
     }
@@ -96,6 +125,9 @@ extension BlueZModel {
     if !services.isEmpty {
       changed(adapterPath, \Adapter1.uuids)
       for service in services { announceChange(of: service.range) }
+    }
+    for object in assigned {
+      callWithoutAnswer(client, object.path, .assignHandle(interface: object.interface, object.handle))
     }
     let uuids = profiles.reduce(into: Set<BluetoothUUID>()) { $0.formUnion($1.uuids) }
     if !uuids.isEmpty { armAll(for: uuids) }
@@ -115,8 +147,15 @@ extension BlueZModel {
   }
 
   /// The application's services are removed at once. What its profiles put on the kernel's list stays there.
-  private mutating func removeApplication(at index: Int) {
-    let leaving = server.remove(at: index)
+  private mutating func removeApplication(at index: Int) { take(away: server.remove(at: index)) }
+
+  /// One of an application's services is gone. The others, and the application, stay registered.
+  mutating func serviceRemoved(_ path: ObjectPath, of root: ObjectPath, from client: ClientIdentifier) {
+    guard let index = server.index(of: root, client) else { return }
+    take(away: server.remove(path, ofApplicationAt: index))
+  }
+
+  private mutating func take(away leaving: [LocalService]) {
     guard !leaving.isEmpty else { return }
     for service in leaving {
       for attribute in service.attributes {
@@ -138,7 +177,7 @@ extension BlueZModel {
     writer.write(range.upperBound)
     for identifier in links.keys.sorted() {
       guard let device = links[identifier]?.device, server.configurations[device]?[handle] ?? 0 != 0 else { continue }
-      queueIndication(handle, writer.bytes, nil, on: identifier)
+      queueIndication(handle, writer.bytes, .nobody, on: identifier)
     }
   }
 }

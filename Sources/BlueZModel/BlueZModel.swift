@@ -172,6 +172,7 @@ package struct BlueZModel: Sendable {
     switch message {
     case .call(let call, let path, let request): dispatch(request, path: path, from: client, call)
     case .valueChanged(let path, let value): applicationValueChanged(path, value, from: client)
+    case .serviceRemoved(let root, let path): serviceRemoved(path, of: root, from: client)
     case .advertisementChanged(let path, let properties, let gone):
       advertisementChanged(path, properties, gone: gone, from: client)
     case .monitorAdded(let root, let path, let properties): monitorAdded(path, properties, below: root, of: client)
@@ -194,6 +195,7 @@ package struct BlueZModel: Sendable {
 
   /// A client left the bus. What it registered is removed at once. What the kernel was told on its behalf stays.
   private mutating func forget(_ client: ClientIdentifier) {
+    endPairings(for: client)
     dropCallbacks(of: client)
     if discovery.forget(client) { refreshDiscovery() }
     forgetSubscriptions(of: client)

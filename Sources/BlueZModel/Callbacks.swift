@@ -20,16 +20,17 @@ struct Callbacks: Sendable {
   enum Purpose: Sendable {
     /// A peer's read or write.
     case attribute(LinkIdentifier, opcode: UInt8, AttributeHandle)
-    /// An application's socket for its own values, or for values that peers write. The first value waits for it.
-    case acquireNotify(AttributeHandle)
-    case acquireWrite(LinkIdentifier, AttributeHandle, [UInt8], RemoteRequest, isCommand: Bool)
+    /// An application's socket for its values to one peer, or for what that peer writes. Values that are written wait
+    /// for it.
+    case acquireNotify(AttributeHandle, LinkIdentifier)
+    case acquireWrite(AttributeHandle, LinkIdentifier)
     /// An agent's decision on a pairing.
     case agent(LinkIdentifier)
 
     /// The attribute that the call is about.
     var handle: AttributeHandle? {
       switch self {
-      case .attribute(_, _, let handle), .acquireNotify(let handle), .acquireWrite(_, let handle, _, _, _): handle
+      case .attribute(_, _, let handle), .acquireNotify(let handle, _), .acquireWrite(let handle, _): handle
       case .agent: nil
       }
     }
@@ -125,15 +126,14 @@ extension BlueZModel {
     settle(open, result)
   }
 
-  private mutating func settle(_ open: Callbacks.Open, _ result: Result<CallbackReply, BlueZError>) {
+  /// - Parameter isOverdue: there was no answer in time.
+  private mutating func settle(
+    _ open: Callbacks.Open, _ result: Result<CallbackReply, BlueZError>, isOverdue: Bool = false
+  ) {
     switch open.purpose {
     case .agent(let link): agentAnswered(link, result)
-    case .acquireNotify(let handle): notifyAcquired(handle, result)
-    case .acquireWrite(let link, let handle, let value, let request, let isCommand):
-      let error = writeAcquired(handle, value, result, from: request)
-      guard !isCommand, links[link] != nil else { return }
-      links[link]?.server.pending = nil
-      send(error.map { .errorResponse(request: 0x12, handle: handle, error: $0) } ?? .writeResponse, on: link)
+    case .acquireNotify(let handle, let link): notifyAcquired(handle, link, result)
+    case .acquireWrite(let handle, let link): writeAcquired(handle, link, result, isOverdue: isOverdue)
     case .attribute(let link, let opcode, let handle):
       guard links[link] != nil else { return }
       let piece = links[link]?.server.pending?.piece
@@ -147,10 +147,11 @@ extension BlueZModel {
         case 0x16: if let piece { preparationAllowed(piece, on: link) }
         case 0x18: send(.executeWriteResponse, on: link)
         default:
-          guard case .bytes(let value) = reply, value.count <= ATTLimits.maximumValueLength else {
-            return send(.errorResponse(request: opcode, handle: handle, error: .unlikelyError), on: link)
+          guard case .bytes(let value) = reply else {
+            return send(.errorResponse(request: opcode, handle: handle, error: .requestNotSupported), on: link)
           }
-          sendRead(opcode, value, on: link)
+          // bluetoothd cuts what is too long.
+          sendRead(opcode, Array(value.prefix(ATTLimits.maximumValueLength)), on: link)
         }
       }
     }
@@ -161,7 +162,7 @@ extension BlueZModel {
     if open.isOrphaned {
       stop(.crashed)
     } else {
-      settle(open, .failure(BlueZError(.noReply, "")))
+      settle(open, .failure(BlueZError(.noReply, "")), isOverdue: true)
     }
   }
 
@@ -196,10 +197,11 @@ extension BlueZError {
   func attError(forRead isRead: Bool) -> ATTError {
     switch name {
     case "org.bluez.Error.Failed":
-      // An application may name an application error code in the message.
-      let digits = message.hasPrefix("0x") ? UInt8(message.dropFirst(2), radix: 16) : UInt8(message)
-      return digits.flatMap { (0x80...0x9F).contains($0) ? ATTError(rawValue: $0) : nil } ?? ATTError(rawValue: 0x80)
+      // An application may name an application error code in the message. Any other number is an error of its own.
+      guard let code = message.integer else { return ATTError(rawValue: 0x80) }
+      return (0x80...0x9F).contains(code) ? ATTError(rawValue: UInt8(code)) : .unlikelyError
     case "org.bluez.Error.InProgress": return .procedureAlreadyInProgress
+    case "org.bluez.Error.ImproperlyConfigured": return .improperlyConfigured
     case "org.bluez.Error.NotSupported": return .requestNotSupported
     case "org.bluez.Error.NotAuthorized": return .insufficientAuthorization
     case "org.bluez.Error.InvalidValueLength": return .invalidAttributeValueLength
@@ -207,5 +209,26 @@ extension BlueZError {
     case "org.bluez.Error.NotPermitted": return isRead ? .readNotPermitted : .writeNotPermitted
     default: return .unlikelyError
     }
+  }
+}
+
+extension String {
+  /// The text as C's `strtol` reads it, with any base, if it is a number as a whole. An empty text is 0.
+  fileprivate var integer: Int64? {
+    var digits = self[...].drop { $0.isWhitespace && $0.isASCII }
+    let isNegative = digits.first == "-"
+    if isNegative || digits.first == "+" { digits = digits.dropFirst() }
+    guard !digits.isEmpty else { return isEmpty ? 0 : nil }
+    var radix = 10
+    if digits.hasPrefix("0x") || digits.hasPrefix("0X") {
+      radix = 16
+      digits = digits.dropFirst(2)
+    } else if digits.first == "0" {
+      radix = 8
+    }
+    guard digits.allSatisfy({ $0.isASCII && Int(String($0), radix: radix) != nil }), !digits.isEmpty else { return nil }
+    // A number that is too large is out of every range.
+    let number = Int64(digits, radix: radix) ?? .max
+    return isNegative ? -number : number
   }
 }

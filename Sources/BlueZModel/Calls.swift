@@ -13,7 +13,7 @@ extension BlueZModel {
     case .getAllProperties(let interface):
       return reply(to: pending, allProperties(path, interface))
     case .setProperty(let interface, let name, let value):
-      return reply(to: pending, setProperty(path, interface, name, value))
+      return setProperty(path, interface, name, value, pending)
     default: break
     }
     if path == WellKnown.managerPath {
@@ -37,8 +37,7 @@ extension BlueZModel {
     case .getDiscoveryFilters:
       reply(to: pending, .success(.strings(DiscoveryFilter.memberNames)))
     case .removeDevice(let device):
-      guard devices[device] != nil else { return reply(to: pending, .failure(.doesNotExist)) }
-      removeDevice(device, for: pending)
+      forgetDevice(device, pending)
     case .registerApplication(let root, let objects):
       reply(to: pending, registerApplication(root, objects, from: pending.client))
     case .unregisterApplication(let root):
@@ -117,23 +116,26 @@ extension BlueZModel {
   }
 
   private mutating func setProperty(
-    _ path: ObjectPath, _ interface: String, _ name: String, _ value: Value
-  ) -> Result<Reply, BlueZError> {
-    guard let interfaces = interfaces(of: path) else { return .failure(.unknownObject(path)) }
-    guard let properties = interfaces[interface] else { return .failure(.unknownInterface(interface)) }
-    guard properties[name] != nil || Self.isOptional(interface, name) else { return .failure(.noSuchProperty(name)) }
+    _ path: ObjectPath, _ interface: String, _ name: String, _ value: Value, _ pending: PendingCall
+  ) {
+    guard let interfaces = interfaces(of: path) else { return reply(to: pending, .failure(.unknownObject(path))) }
+    guard let properties = interfaces[interface] else {
+      return reply(to: pending, .failure(.unknownInterface(interface)))
+    }
+    guard properties[name] != nil || Self.isOptional(interface, name) else {
+      return reply(to: pending, .failure(.noSuchProperty(name)))
+    }
     let assigned = [name: value.unwrapped]
-    var answer: Result<Reply, BlueZError>?
     do {
       switch interface {
-      case Adapter1.interface: answer = try setAdapterProperty(PropertyValues(assigned))
-      case Device1.interface: answer = try setDeviceProperty(path, PropertyValues(assigned))
+      case Adapter1.interface: if try setAdapterProperty(PropertyValues(assigned), for: pending) { return }
+      case Device1.interface: if try setDeviceProperty(path, PropertyValues(assigned), for: pending) { return }
       default: break
       }
+      reply(to: pending, .failure(.propertyReadOnly(name)))
     } catch {
-      return .failure(.invalidSignature(name))
+      reply(to: pending, .failure(.invalidSignature(name)))
     }
-    return answer ?? .failure(.propertyReadOnly(name))
   }
 
   /// Whether an object may lack this property.
@@ -141,29 +143,41 @@ extension BlueZModel {
     InterfaceTables.all[interface]?.contains { $0.name == name && $0.use == .sometimes } == true
   }
 
+  /// Answers the call, unless the property can't be set. A value that the property has already is no change.
+  ///
   /// - Parameter assigned: the property that is set.
+  /// - Returns: whether the call was answered.
   private mutating func setDeviceProperty(
-    _ path: ObjectPath, _ assigned: PropertyValues<Device1>
-  ) throws(PropertyError) -> Result<Reply, BlueZError>? {
+    _ path: ObjectPath, _ assigned: PropertyValues<Device1>, for caller: PendingCall
+  ) throws(PropertyError) -> Bool {
     if let isTrusted = try assigned.read(\.trusted) {
-      devices[path]?.isTrusted = isTrusted
-      changed(path, \Device1.trusted)
-    } else if let isBlocked = try assigned.read(\.blocked) {
-      devices[path]?.isBlocked = isBlocked
-      if isBlocked {
-        disconnectNow(path)
-        refreshInitiator()
+      if devices[path]?.isTrusted != isTrusted {
+        devices[path]?.isTrusted = isTrusted
+        changed(path, \Device1.trusted)
       }
-      changed(path, \Device1.blocked)
+    } else if let isBlocked = try assigned.read(\.blocked) {
+      if devices[path]?.isBlocked != isBlocked { setBlocked(path, isBlocked) }
     } else if let alias = try assigned.read(\.alias) {
-      guard alias.utf8.count <= 248 else { return .failure(.invalidArguments("Invalid arguments in method call")) }
-      devices[path]?.alias = alias.isEmpty ? nil : alias
-      changed(path, \Device1.alias)
+      let new = alias.isEmpty ? nil : alias
+      if devices[path]?.alias != new {
+        devices[path]?.alias = new
+        changed(path, \Device1.alias)
+      }
     } else {
-      return nil
+      return false
     }
     store(path)
-    return .success(.none)
+    reply(to: caller, .success(.none))
+    return true
+  }
+
+  private mutating func setBlocked(_ path: ObjectPath, _ isBlocked: Bool) {
+    devices[path]?.isBlocked = isBlocked
+    if isBlocked {
+      disconnectNow(path)
+      refreshInitiator()
+    }
+    changed(path, \Device1.blocked)
   }
 }
 

@@ -58,6 +58,8 @@ package struct BlueZConfiguration: Sendable {
     package var transaction: Duration = .seconds(30)
     /// How long a GATT server application has for its answer.
     package var application: Duration = .seconds(5)
+    /// How long bluetoothd waits for other answers of clients (libdbus's own limit).
+    package var busCall: Duration = .seconds(25)
     /// A link that no process holds (the kernel's HCI_DISCONN_TIMEOUT).
     package var orphanedLink: Duration = .seconds(2)
     /// How long an agent has for its answer.

@@ -40,20 +40,24 @@ extension BlueZModel {
 
   /// A device that is not connected is disconnected and disarmed as well, whether the adapter is on or not.
   mutating func disconnect(_ path: ObjectPath, _ pending: PendingCall) {
-    guard let device = devices[path] else { return reply(to: pending, .failure(.unknownObject(path))) }
+    guard devices[path] != nil else { return reply(to: pending, .failure(.unknownObject(path))) }
     if devices[path]?.isToBeParked == true {
       disarm(path)
       devices[path]?.isAutoConnectParked = true
     }
-    if device.link == nil {
+    endPairing(of: path)
+    if devices[path]?.link == nil {
       failConnect(path, .failed("br-connection-canceled"))
       refreshInitiator()
       return reply(to: pending, .success(.none))
     }
     devices[path]?.disconnectCalls.append(pending)
-    if device.disconnectDeadline == nil {
-      devices[path]?.disconnectDeadline = now + configuration.timings.disconnect
-    }
+    scheduleDisconnection(of: path)
+  }
+
+  mutating func scheduleDisconnection(of path: ObjectPath) {
+    guard devices[path]?.disconnectDeadline == nil else { return }
+    devices[path]?.disconnectDeadline = now + configuration.timings.disconnect
   }
 
   mutating func disconnectNow(_ path: ObjectPath) {
@@ -139,6 +143,7 @@ extension BlueZModel {
     devices[path]?.lastSeen = now
     devices[path]?.disconnectDeadline = nil
     devices[path]?.disconnectCalls = []
+    devices[path]?.removalCalls = []
     if wasResolved { changed(path, \Device1.servicesResolved) }
     changed(path, \Device1.connected)
     linkShowsMTU(path)
@@ -157,6 +162,10 @@ extension BlueZModel {
       // Seen on bluetoothd: after a loss it does not reconnect to an unbonded peer.
       disarm(path)
       makeTemporaryIfUnwanted(path)
+    }
+    if let caller = device.removalCalls.first {
+      for call in device.removalCalls.dropFirst() { reply(to: call, .success(.none)) }
+      return removeDevice(path, for: caller)
     }
     refreshInitiator()
   }

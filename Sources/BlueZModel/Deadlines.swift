@@ -67,9 +67,7 @@ extension BlueZModel {
     switch due {
     case .restart: start()
     case .orphan(let link): orphanTimedOut(link)
-    case .discoverable:
-      adapter.discoverableEnded()
-      changed(adapterPath, \Adapter1.discoverable, \.connectable)
+    case .discoverable: discoverableTimedOut()
     case .pairable:
       adapter.pairableDeadline = nil
       kernel.isPairable = false

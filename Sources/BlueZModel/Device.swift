@@ -32,8 +32,9 @@ struct Device: Sendable {
   var link: LinkIdentifier?
   var isResolved = false
   var pendingConnect: PendingConnect?
-  /// Calls that wait for the end of the link.
+  /// Calls that wait for the end of the link: of Disconnect, and of RemoveDevice.
   var disconnectCalls: [PendingCall] = []
+  var removalCalls: [PendingCall] = []
   var disconnectDeadline: Instant?
   var pairCall: PendingCall?
   /// A `Pair()` call that has made the bond and waits for the services.
@@ -129,21 +130,34 @@ extension BlueZModel {
     return device.path
   }
 
+  /// A client wants a device removed. If there is a link, it is ended first, in the time that `Disconnect()` takes
+  /// (src/adapter.c, remove_device).
+  mutating func forgetDevice(_ path: ObjectPath, _ pending: PendingCall) {
+    guard let device = devices[path] else { return reply(to: pending, .failure(.doesNotExist)) }
+    guard adapter.isPowered else { return reply(to: pending, .failure(.notReady)) }
+    endPairing(of: path)
+    guard device.link != nil, devices[path]?.link != nil else { return removeDevice(path, for: pending) }
+    devices[path]?.removalCalls.append(pending)
+    scheduleDisconnection(of: path)
+  }
+
   /// Removes a device and everything about it: link, bond, auto-connect, objects.
   ///
   /// - Parameter caller: is answered when the link has ended, before the objects leave the bus.
   mutating func removeDevice(_ path: ObjectPath, for caller: PendingCall? = nil) {
     guard let device = devices[path] else { return }
     if let link = device.link {
+      devices[path]?.removalCalls = []
       tell(.disconnect(configuration.controller, link, .remoteUserTerminated))
       endLink(link, .localHostTerminated)
+      for call in device.removalCalls { reply(to: call, .success(.none)) }
     }
     failPendingCalls(of: path, .failed("br-connection-canceled"))
     if let caller { reply(to: caller, .success(.none)) }
     storage.forget(device.address)
     disarm(path)
     server.configurations[path] = nil
-    refreshServerSubscriptions()
+    refreshServerSubscriptions(hasLeft: true)
     unexport(path)
     endBattery(of: path)
     monitors.forget(path)

@@ -47,7 +47,7 @@ struct Discovery: Sendable {
     guard !sessions.isEmpty else { return nil }
     return ScanParameters(
       interval: .microseconds(11_250), window: .microseconds(11_250), isActive: true,
-      filtersDuplicates: !tellsDuplicates(to: sessions))
+      filtersDuplicates: !hearsDuplicates)
   }
 
   mutating func scheduleRestart(_ scan: ScanParameters, after limit: Duration, at now: Instant) {
@@ -57,40 +57,63 @@ struct Discovery: Sendable {
 
   func add(to deadlines: inout Deadlines) { deadlines.add(restartDeadline, .discoveryRestart) }
 
-  /// The clients whose filters let an advertisement through.
-  func interested(in data: AdvertisementData, _ report: AdvertisementReport, name: String?) -> Set<ClientIdentifier> {
-    sessions.filter { filters[$0]?.admits(data, report, name: name) ?? true }
+  /// Whether the kernel passes an advertisement on (net/bluetooth/mgmt.c, is_filter_match). It knows the clients' filters
+  /// as one: the services that any looks for, and the weakest signal, unless a client wants everything. It goes by lists
+  /// of services alone.
+  func hears(_ report: AdvertisementReport) -> Bool {
+    guard !sessions.isEmpty else { return false }
+    guard isFiltered, !sessions.contains(where: { filters[$0]?.isTrivial ?? true }) else { return true }
+    let all = sessions.compactMap { filters[$0] }
+    guard all.contains(where: { $0.transport != "bredr" }) else { return false }
+    let signals = all.compactMap(\.rssi)
+    if signals.count == all.count, let weakest = signals.min(), Int16(report.rssi) < weakest { return false }
+    guard all.allSatisfy({ !$0.uuids.isEmpty }) else { return true }
+    return !AdvertisementCodec.listedServices(report).isDisjoint(with: all.flatMap(\.uuids))
   }
 
-  func tellsDuplicates(to clients: Set<ClientIdentifier>) -> Bool {
-    clients.contains { filters[$0]?.duplicateData ?? true }
-  }
+  /// Whether a client has a filter that bluetoothd makes one of the kernel's.
+  private var isFiltered: Bool { sessions.contains { filters[$0]?.isTrivial == false } }
 
-  func tellsEveryRSSI(to clients: Set<ClientIdentifier>) -> Bool { clients.contains { filters[$0]?.rssi != nil } }
+  private var hearsDuplicates: Bool { sessions.contains { filters[$0]?.duplicateData ?? true } }
 
-  /// Whether a client has asked for every advertisement. Newer data then replaces older data instead of adding to it.
+  /// Whether every other signal strength is reported, and not only one that differs much. (bluetoothd reports them if any
+  /// filter is set, and gets fewer to report: a controller filters duplicates.)
+  var tellsEveryRSSI: Bool { isFiltered || hearsDuplicates }
+
+  /// Whether a client has asked for every advertisement. Newer data then replaces older data instead of adding to it, and
+  /// is reported even if it is the same.
   var wantsEach: Bool { sessions.contains { filters[$0]?.duplicateData == true } }
 
-  /// Whether an advertisement's content is reported: if the peer is discoverable, or if a client looks for services,
-  /// for near devices, or for a name that matches.
-  func tells(of data: AdvertisementData, _ interested: Set<ClientIdentifier>) -> Bool {
-    let limitedOrGeneral: UInt8 = 0x03
-    if (data.flags ?? 0) & limitedOrGeneral != 0 { return true }
-    let looksForSome = sessions.contains { client in
-      filters[client].map { !$0.uuids.isEmpty || $0.rssi != nil } ?? false
+  /// Whether a client wants the adapter to be discoverable while it discovers.
+  var wantsDiscoverable: Bool { sessions.contains { filters[$0]?.discoverable == true } }
+
+  /// Whether a peer counts as discoverable: by its own word, or if any client has a filter. If a client has a pattern, only
+  /// what matches one does, for all clients (src/adapter.c, device_is_discoverable).
+  func admits(_ data: AdvertisementData, from address: DeviceAddress) -> Bool {
+    let patterns = sessions.compactMap { filters[$0]?.pattern }
+    guard patterns.isEmpty else {
+      let texts = [address.description, data.localName ?? ""]
+      return patterns.contains { pattern in texts.contains { $0.hasPrefix(pattern) } }
     }
-    return looksForSome || interested.contains { filters[$0]?.pattern?.isEmpty == false }
+    let limitedOrGeneral: UInt8 = 0x03
+    return isFiltered || (data.flags ?? 0) & limitedOrGeneral != 0
+  }
+
+  /// Whether what an advertisement says is reported: that of a discoverable peer that fits a client's filter.
+  func tells(of data: AdvertisementData, from address: DeviceAddress) -> Bool {
+    guard admits(data, from: address) else { return false }
+    return !isFiltered
+      || sessions.contains { client in
+        guard let filter = filters[client], !filter.uuids.isEmpty else { return true }
+        return !Set(filter.uuids).isDisjoint(with: data.serviceUUIDs)
+      }
   }
 }
 
 extension DiscoveryFilter {
-  fileprivate func admits(_ data: AdvertisementData, _ report: AdvertisementReport, name: String?) -> Bool {
-    if !uuids.isEmpty, Set(uuids).isDisjoint(with: data.serviceUUIDs) { return false }
-    if let rssi, Int16(report.rssi) < rssi { return false }
-    if transport == "bredr" { return false }
-    if let pattern, !pattern.isEmpty {
-      guard report.address.description.hasPrefix(pattern) || name?.hasPrefix(pattern) == true else { return false }
-    }
-    return true
+  /// Whether it asks for nothing that needs a filter of the kernel, on a controller for Low Energy alone (src/adapter.c,
+  /// merge_discovery_filters).
+  fileprivate var isTrivial: Bool {
+    uuids.isEmpty && rssi == nil && pathloss == nil && transport != "bredr" && duplicateData != true && pattern == nil
   }
 }

@@ -33,6 +33,7 @@ extension BlueZModel {
 
   mutating func refreshDiscovery() {
     let isActive = !discovery.sessions.isEmpty
+    refreshDiscoverable()
     if let scan = discovery.scan {
       tellScan(scan)
       discovery.scheduleRestart(scan, after: configuration.timings.discoveryRestart, at: now)
@@ -69,23 +70,20 @@ extension BlueZModel {
       return
     }
     let matching = monitors.matching(report)
-    guard discovery.isActive || !matching.isEmpty else { return }
+    guard discovery.hears(report) || !matching.isEmpty else { return }
     let known = device(onAir: report.address)
-    let name = data.localName ?? known.flatMap { devices[$0]?.name }
-    let interested = discovery.interested(in: data, report, name: name)
-    guard !interested.isEmpty || !matching.isEmpty else { return }
     // What a monitor matches is always reported.
-    guard discovery.tells(of: data, interested) || !matching.isEmpty else {
+    guard discovery.tells(of: data, from: report.address) || !matching.isEmpty else {
       // The object is shown, but not what the advertisement says (src/adapter.c, btd_adapter_device_found).
       if let known {
         devices[known]?.wasSeen(at: now)
-      } else {
+      } else if report.isConnectable || discovery.admits(data, from: report.address) {
         added(makeDevice(report.address))
       }
       return
     }
     if let known {
-      update(known, data, report, interested)
+      update(known, data, report)
       tell(monitors.heard(known, rssi: report.rssi, by: matching, at: now))
     } else {
       let path = makeDevice(report.address)
@@ -97,15 +95,13 @@ extension BlueZModel {
     }
   }
 
-  private mutating func update(
-    _ path: ObjectPath, _ data: AdvertisementData, _ report: AdvertisementReport, _ interested: Set<ClientIdentifier>
-  ) {
+  private mutating func update(_ path: ObjectPath, _ data: AdvertisementData, _ report: AdvertisementReport) {
     guard let before = devices[path] else { return }
     devices[path]?.hear(data, report, replacing: discovery.wantsEach, at: now)
-    let tellsDuplicates = discovery.tellsDuplicates(to: interested)
+    let wantsEach = discovery.wantsEach
     let difference = before.rssi.map { abs(Int($0) - Int(report.rssi)) }
-    if difference == nil || (discovery.tellsEveryRSSI(to: interested) && difference != 0)
-      || difference ?? 0 >= Discovery.rssiThreshold || (tellsDuplicates && difference != 0)
+    if difference == nil || (discovery.tellsEveryRSSI && difference != 0)
+      || difference ?? 0 >= Discovery.rssiThreshold
     {
       changed(path, \Device1.rssi)
     } else {
@@ -115,10 +111,10 @@ extension BlueZModel {
     let (said, says) = (before.advertised, after.advertised)
     if said.transmitPowerLevel != says.transmitPowerLevel { changed(path, \Device1.txPower) }
     if said.flags != says.flags { changed(path, \Device1.advertisingFlags) }
-    if said.manufacturerData != says.manufacturerData || (tellsDuplicates && !data.manufacturerData.isEmpty) {
+    if said.manufacturerData != says.manufacturerData || (wantsEach && !data.manufacturerData.isEmpty) {
       changed(path, \Device1.manufacturerData)
     }
-    if said.serviceData != says.serviceData || (tellsDuplicates && !data.serviceData.isEmpty) {
+    if said.serviceData != says.serviceData || (wantsEach && !data.serviceData.isEmpty) {
       changed(path, \Device1.serviceData)
     }
     if after.appearance != before.appearance {

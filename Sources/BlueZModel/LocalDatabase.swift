@@ -177,12 +177,14 @@ struct ServiceBuilder {
     attributes[index].givesWriteChannel = write
   }
 
+  /// Returns its handle.
   mutating func addDescriptor(
     _ uuid: BluetoothUUID, _ permissions: LocalPermissions, _ source: LocalAttribute.Source,
     at wanted: AttributeHandle? = nil
-  ) throws(Failure) {
+  ) throws(Failure) -> AttributeHandle {
     let handle = try take(wanted)
     attributes.append(LocalAttribute(handle: handle, type: uuid, source: source, permissions: permissions))
+    return handle
   }
 
   /// - Parameter last: the last handle that the service reserves, if it reserves more than its attributes need.

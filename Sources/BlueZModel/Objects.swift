@@ -90,7 +90,7 @@ extension BlueZModel {
     properties.uuids = uuids.sorted()
     properties.modalias = PlugAndPlay.own.modalias
     properties.roles = ["central", "peripheral"]
-    properties.connectable = adapter.isDiscoverable
+    properties.connectable = adapter.isConnectable
     properties.manufacturer = 0xFFFF
     properties.version = 9
     return properties.all

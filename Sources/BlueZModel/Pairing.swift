@@ -9,7 +9,9 @@ extension BlueZModel {
   mutating func pair(_ path: ObjectPath, _ pending: PendingCall) {
     guard let device = devices[path] else { return reply(to: pending, .failure(.unknownObject(path))) }
     guard device.bond == nil else { return reply(to: pending, .failure(.alreadyExists)) }
-    guard adapter.isPowered else { return reply(to: pending, .failure(.notReady)) }
+    guard adapter.isPowered else {
+      return reply(to: pending, .failure(.authenticationFailed("Authentication Failed")))
+    }
     guard device.pairCall == nil, device.bondedCall == nil, device.pendingConnect == nil,
       device.link.flatMap({ links[$0]?.pairing }) == nil
     else { return reply(to: pending, .failure(.inProgress)) }
@@ -32,6 +34,16 @@ extension BlueZModel {
       failConnect(path, .authenticationCanceled)
     }
     return .success(.none)
+  }
+
+  /// A client ends the link that is being paired, or has called `Pair()` and left the bus (src/device.c,
+  /// bonding_request_cancel).
+  mutating func endPairing(of path: ObjectPath) {
+    if devices[path]?.pairCall != nil { _ = cancelPairing(path) }
+  }
+
+  mutating func endPairings(for client: ClientIdentifier) {
+    for path in devices.keys.sorted() where devices[path]?.pairCall?.client == client { endPairing(of: path) }
   }
 
   /// Begins pairing as the central. A peripheral asks the central to begin.
@@ -242,7 +254,7 @@ extension BlueZModel {
 
   mutating func pairingTimedOut(_ identifier: LinkIdentifier) {
     failPairing(
-      identifier, SecurityManager.Failure.unspecified, .authenticationFailed("Authentication Timeout"),
+      identifier, SecurityManager.Failure.unspecified, .authenticationFailed("Authentication Failed"),
       tellsPeer: true)
   }
 

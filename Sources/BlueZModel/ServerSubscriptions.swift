@@ -5,38 +5,61 @@ import Radio
 
 /// Delivery of applications' values: Client Characteristic Configurations, notifications and indications.
 extension BlueZModel {
-  /// A peer wrote its configuration. The application gets StartNotify only with the first subscriber, so not when a
-  /// bonded peer whose configuration is still in memory writes it again.
+  /// A peer wrote its configuration. The application is asked to notify for every peer that subscribes, but not when a
+  /// bonded peer whose configuration is still in memory writes it again (src/gatt-database.c, gatt_ccc_write_cb and
+  /// ccc_write_cb).
   mutating func configure(_ handle: AttributeHandle, _ value: UInt16, on link: LinkIdentifier) {
     guard let device = links[link]?.device else { return }
     server.configurations[device, default: [:]][handle] = value == 0 ? nil : value
-    refreshServerSubscriptions()
+    refreshServerSubscriptions(hasLeft: false)
   }
 
-  /// Tells applications which of their values gained their first or lost their last subscriber.
-  mutating func refreshServerSubscriptions() {
+  /// Tells applications about peers that have subscribed to their values or have ended that.
+  ///
+  /// - Parameter hasLeft: those that have ended it are gone.
+  mutating func refreshServerSubscriptions(hasLeft: Bool) {
     let (new, gone) = server.subscriptionChanges()
-    for handle in gone {
-      if let channel = channels.channel(.notifiesPeers(handle)) {
-        close(channel)
-      } else {
-        tellApplication(of: handle, .stopNotify)
-      }
-    }
-    for handle in new { beginNotifying(handle) }
+    for subscription in gone { endNotifying(subscription, hasLeft: hasLeft) }
+    for subscription in new { beginNotifying(subscription) }
   }
 
-  private mutating func beginNotifying(_ handle: AttributeHandle) {
+  private mutating func beginNotifying(_ subscription: GATTServer.Subscription) {
+    let handle = subscription.handle
     guard let attribute = server.database.attribute(handle), attribute.givesNotifyChannel,
-      case .application(let client, let path) = attribute.source,
-      let link = links.values.filter({ server.configurations[$0.device]?[handle] ?? 0 != 0 }).map(\.identifier).min()
-    else { return tellApplication(of: handle, .startNotify) }
-    _ = call(
-      client, path, .acquireNotify(remoteRequest(on: link)), .acquireNotify(handle),
-      within: configuration.timings.application)
+      case .application(let client, let path) = attribute.source, let link = devices[subscription.device]?.link
+    else { return askToNotify(handle) }
+    if channels.channel(.notifiesPeer(handle, link)) != nil {
+      server.notifyCounts[handle, default: 0] += 1
+    } else {
+      _ = call(
+        client, path, .acquireNotify(remoteRequest(on: link)), .acquireNotify(handle, link),
+        within: configuration.timings.busCall)
+    }
   }
 
-  mutating func tellApplication(of handle: AttributeHandle, _ callback: Callback) {
+  mutating func askToNotify(_ handle: AttributeHandle) {
+    server.notifyCounts[handle, default: 0] += 1
+    tellApplication(of: handle, .startNotify)
+  }
+
+  /// The end of a subscription closes its socket, if there is one. Otherwise the application is told when it was the last
+  /// one. For a peer that has left, bluetoothd 5.82 closes the oldest socket of the value, whoever it is for (bluez#1452).
+  private mutating func endNotifying(_ subscription: GATTServer.Subscription, hasLeft: Bool) {
+    let handle = subscription.handle
+    guard let count = server.notifyCounts[handle], count > 0 else { return }
+    let link = devices[subscription.device]?.link
+    let sockets = channels.all { use in
+      if case .notifiesPeer(handle, let peer) = use { hasLeft || peer == link } else { false }
+    }
+    server.notifyCounts[handle] = count - 1
+    if let socket = sockets.first {
+      close(socket)
+    } else if count == 1 {
+      tellApplication(of: handle, .stopNotify)
+    }
+  }
+
+  private mutating func tellApplication(of handle: AttributeHandle, _ callback: Callback) {
     guard case .application(let client, let path)? = server.database.attribute(handle)?.source else { return }
     callWithoutAnswer(client, path, callback)
   }
@@ -44,45 +67,35 @@ extension BlueZModel {
   /// An application changed a Value. Every subscriber gets it; one whose link is not encrypted yet gets it once it
   /// is.
   mutating func applicationValueChanged(_ path: ObjectPath, _ value: [UInt8], from client: ClientIdentifier) {
-    if let attribute = server.value(at: path, of: client) { notify(attribute, value) }
+    guard let attribute = server.value(at: path, of: client) else { return }
+    for link in links.keys.sorted() { notify(attribute, value, on: link, .application(client, path)) }
   }
 
-  /// A value came through an application's socket.
-  mutating func notifyPeers(_ handle: AttributeHandle, _ value: [UInt8]) {
-    if let attribute = server.database.attribute(handle) { notify(attribute, value) }
-  }
-
-  private mutating func notify(_ attribute: LocalAttribute, _ value: [UInt8]) {
-    for identifier in links.keys.sorted() {
-      guard let link = links[identifier],
-        let configuration = server.configurations[link.device]?[attribute.handle]
-      else { continue }
-      guard configuration != 0 else { continue }
+  /// Sends a value to a peer, if it is subscribed.
+  ///
+  /// - Parameter confirmation: who is told when the peer confirms it.
+  mutating func notify(
+    _ attribute: LocalAttribute, _ value: [UInt8], on identifier: LinkIdentifier, _ confirmation: Indications.Receiver
+  ) {
+    guard let link = links[identifier],
       // Seen on bluetoothd, eight times of eight: before the attribute protocol works, nobody hears the value, and before
       // the MTU is agreed on, it is cut.
-      guard link.isAttached else { continue }
-      sendValue(value, of: attribute, configuration, on: identifier)
-    }
-  }
-
-  private mutating func sendValue(
-    _ value: [UInt8], of attribute: LocalAttribute, _ configuration: UInt16, on identifier: LinkIdentifier
-  ) {
-    guard let link = links[identifier] else { return }
+      link.isAttached,
+      let configuration = server.configurations[link.device]?[attribute.handle], configuration != 0
+    else { return }
     if configuration & 1 != 0, attribute.properties.contains(.notify) {
       // Towards another bluetoothd every notification is a Handle Multiple Value Notification, with four bytes before
       // the value.
       send(.notification(attribute.handle, Array(value.prefix(link.mtu - 5))), on: identifier)
     } else if configuration & 2 != 0, attribute.properties.contains(.indicate) {
-      queueIndication(
-        attribute.handle, Array(value.prefix(link.mtu - 3)), attribute.source, on: identifier)
+      queueIndication(attribute.handle, Array(value.prefix(link.mtu - 3)), confirmation, on: identifier)
     }
   }
 
   mutating func queueIndication(
-    _ handle: AttributeHandle, _ value: [UInt8], _ application: LocalAttribute.Source?, on link: LinkIdentifier
+    _ handle: AttributeHandle, _ value: [UInt8], _ receiver: Indications.Receiver, on link: LinkIdentifier
   ) {
-    links[link]?.server.indications.append(handle, value, application)
+    links[link]?.server.indications.append(Indications.Indication(handle: handle, value: value, receiver: receiver))
     sendNextIndication(link)
   }
 
@@ -92,19 +105,35 @@ extension BlueZModel {
 
   mutating func indicationConfirmed(on link: LinkIdentifier) {
     guard let done = links[link]?.server.indications.confirm() else { return }
-    if case .application(let client, let path)? = done.application { callWithoutAnswer(client, path, .confirm) }
+    switch done.receiver {
+    case .application(let client, let path): callWithoutAnswer(client, path, .confirm)
+    case .channel(let channel): if channels.open[channel] != nil { outbox.append(.channel(.data(channel, [1]))) }
+    case .nobody: break
+    }
     sendNextIndication(link)
   }
 }
 
 /// Indications are sent one at a time, each after the previous one was confirmed.
 struct Indications: Sendable {
-  private var queue: [(handle: AttributeHandle, value: [UInt8], application: LocalAttribute.Source?)] = []
+  /// Who is told of the confirmation.
+  enum Receiver: Sendable {
+    case application(ClientIdentifier, ObjectPath)
+    /// The socket through which the value came. It gets one byte.
+    case channel(ChannelIdentifier)
+    case nobody
+  }
+
+  struct Indication: Sendable {
+    var handle: AttributeHandle
+    var value: [UInt8]
+    var receiver: Receiver
+  }
+
+  private var queue: [Indication] = []
   private var awaitsConfirmation = false
 
-  mutating func append(_ handle: AttributeHandle, _ value: [UInt8], _ application: LocalAttribute.Source?) {
-    queue.append((handle, value, application))
-  }
+  mutating func append(_ indication: Indication) { queue.append(indication) }
 
   /// The indication to send now, or `nil` if one is under way or none is queued.
   mutating func next() -> ATTPDU? {
@@ -114,7 +143,7 @@ struct Indications: Sendable {
   }
 
   /// The peer has confirmed. Returns the confirmed indication, or `nil` if none was under way.
-  mutating func confirm() -> (handle: AttributeHandle, value: [UInt8], application: LocalAttribute.Source?)? {
+  mutating func confirm() -> Indication? {
     guard awaitsConfirmation, !queue.isEmpty else { return nil }
     awaitsConfirmation = false
     return queue.removeFirst()

@@ -33,7 +33,8 @@ package enum SimulatorLineReader {
     guard let object = (try? JSONSerialization.jsonObject(with: data)) as? [String: Any] else {
       throw Failure(id: 0, reason: "not a command: the line is not a JSON object, such as \(example)")
     }
-    let id = (object["id"] as? NSNumber)?.uint64Value
+    // Only a number that the answer can repeat: not a fraction, not below zero, not a Boolean.
+    let id = (try? JSONDecoder().decode(Identified.self, from: data))?.id
     guard let command = object["command"] as? [String: Any], command.count == 1, let name = command.keys.first else {
       throw Failure(id: id ?? 0, reason: "not a command: \"command\" is an object with one key, as in \(example)")
     }
@@ -47,6 +48,8 @@ package enum SimulatorLineReader {
       throw Failure(id: id, reason: "not a command: \(explain(error, name))")
     }
   }
+
+  private struct Identified: Decodable { var id: UInt64 }
 
   private static let example = "{\"id\":1,\"command\":{\"move\":{\"machine\":\"phone\",\"x\":40,\"y\":0}}}"
 

@@ -70,7 +70,7 @@ extension BlueZSimulator {
         let (own, number) = AdapterName.split(callback)
         guard all.indices.contains(number) else { return [] }
         return [.message(machine: all[number], from: client, .answer(own, result))]
-      case .valueChanged, .advertisementChanged, .monitorAdded, .monitorRemoved:
+      case .valueChanged, .serviceRemoved, .advertisementChanged, .monitorAdded, .monitorRemoved:
         return all.map { .message(machine: $0, from: client, message) }
       }
     }

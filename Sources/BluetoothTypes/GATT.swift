@@ -55,6 +55,7 @@ package struct ATTError: RawRepresentable, Error, Sendable, Hashable, Codable, C
   package static let insufficientEncryption = Self(rawValue: 0x0F)
   package static let unsupportedGroupType = Self(rawValue: 0x10)
   package static let insufficientResources = Self(rawValue: 0x11)
+  package static let improperlyConfigured = Self(rawValue: 0xFD)
   package static let procedureAlreadyInProgress = Self(rawValue: 0xFE)
 
   package var description: String {

@@ -115,7 +115,7 @@ import Testing
     #expect(bench.ask(Bench.phone, remark, .startNotify)?.isSuccess == true)
     let asked = try #require(
       bench.unanswered.last { if case .acquireNotify = $0.3 { true } else { false } })
-    bench.run(.seconds(6))
+    bench.run(.seconds(26))
     bench.send(Bench.door, .answer(asked.identifier, .success(.channel(fileDescriptor: 9, mtu: 23))))
     #expect(bench.channels == [.close(ChannelIdentifier(given: 9))])
   }

@@ -18,7 +18,7 @@ extension BluetoothSystem {
     case .stopNotify:
       stopNotify(path)
       answer(identifier, .success(.none))
-    case .confirm: answer(identifier, .success(.none))
+    case .confirm, .assignHandle: answer(identifier, .success(.none))
     // None of our objects claims to offer sockets or to be a monitor.
     case .acquireNotify, .acquireWrite, .monitor: answer(identifier, .failure(.notSupported))
     case .release(let interface):

@@ -1,0 +1,166 @@
+import BlueZ
+import BlueZModel
+import BluetoothTypes
+import BusValue
+import Radio
+import Testing
+import TimeTypes
+
+/// Adapter1's properties and discovery (src/adapter.c of BlueZ 5.82).
+@Suite struct AdapterTests {
+  private func set(_ name: String, _ value: Value, _ bench: inout Bench) -> Result<Reply, BlueZError>? {
+    bench.ask(Bench.phone, Bench.adapter, .setProperty(interface: InterfaceName.adapter, name: name, value: value))
+  }
+
+  private func value(_ name: String, _ bench: Bench) -> Value? {
+    bench.phoneObjects[Bench.adapter]?[InterfaceName.adapter]?[name]
+  }
+
+  @Test(
+    "H4: a value that a property has already is no change",
+    arguments: [
+      ("Powered", Value.bool(true)), ("Discoverable", .bool(true)), ("Connectable", .bool(true)),
+      ("Pairable", .bool(true)),
+      ("Alias", .string("a phone")), ("Alias", .string("")),
+    ])
+  func unchanged(name: String, value: Value) {
+    var bench = Bench()
+    #expect(set(name, value, &bench)?.isSuccess == true)
+    bench.signals = []
+    #expect(set(name, value, &bench)?.isSuccess == true)
+    #expect(bench.signals.isEmpty)
+  }
+
+  @Test("H4: a client is answered before its change of a property is reported")
+  func answeredFirst() throws {
+    var world = SimulatedWorld(seed: 1)
+    _ = world.addMachine(SimulatedMachine(name: "phone"), at: .zero)
+    for (number, name) in ["Discoverable", "Pairable", "Powered"].enumerated() {
+      let request = Request.setProperty(
+        interface: InterfaceName.adapter, name: name, value: .bool(name != "Powered"))
+      let outputs = world.handle(
+        .message(
+          machine: "phone", from: ClientIdentifier(":1.1"),
+          .call(CallIdentifier(UInt64(number)), path: Bench.adapter, request)), at: .zero)
+      let answer = outputs.firstIndex { if case .send(_, _, .reply) = $0 { true } else { false } }
+      let report = outputs.firstIndex { output in
+        if case .broadcast(_, .propertiesChanged(_, _, let changed, _)) = output { changed[name] != nil } else { false }
+      }
+      #expect(try #require(answer) < #require(report), "\(name)")
+    }
+  }
+
+  @Test("H4: Connectable can be set, and goes with Discoverable")
+  func connectable() {
+    var bench = Bench()
+    #expect(set("Connectable", .bool(true), &bench)?.isSuccess == true)
+    #expect(value("Connectable", bench) == .bool(true) && value("Discoverable", bench) == .bool(false))
+    #expect(set("Discoverable", .bool(true), &bench)?.isSuccess == true)
+    #expect(set("Connectable", .bool(false), &bench)?.isSuccess == true)
+    #expect(value("Connectable", bench) == .bool(false) && value("Discoverable", bench) == .bool(false))
+  }
+
+  @Test("H4: an adapter that is off becomes discoverable only without a time limit, and stays so without one")
+  func discoverableOff() {
+    var bench = Bench()
+    #expect(set("Powered", .bool(false), &bench)?.isSuccess == true)
+    for isOn in [true, false] {
+      #expect(set("Discoverable", .bool(isOn), &bench)?.error == .failed("Not Powered"))
+    }
+    #expect(set("DiscoverableTimeout", .uint32(0), &bench)?.isSuccess == true)
+    #expect(set("Discoverable", .bool(true), &bench)?.isSuccess == true)
+    for isOn in [true, false] {
+      #expect(set("Powered", .bool(isOn), &bench)?.isSuccess == true)
+      #expect(value("Discoverable", bench) == .bool(true))
+    }
+  }
+
+  @Test("H4: a long Alias is cut to 247 bytes, unless that would cut a character")
+  func longAlias() {
+    var bench = Bench()
+    #expect(set("Alias", .string(String(repeating: "x", count: 300)), &bench)?.isSuccess == true)
+    #expect(value("Alias", bench) == .string(String(repeating: "x", count: 247)))
+    #expect(
+      set("Alias", .string(String(repeating: "é", count: 130)), &bench)?.error
+        == .invalidArguments("Invalid arguments in method call"))
+  }
+
+  @Test("H4: a client that discovers may want the adapter to be discoverable, as long as it discovers")
+  func discoverableFilter() {
+    var bench = Bench()
+    bench.call(Bench.phone, Bench.adapter, .setDiscoveryFilter(DiscoveryFilter(discoverable: true)))
+    #expect(value("Discoverable", bench) == .bool(false))
+    bench.call(Bench.phone, Bench.adapter, .startDiscovery)
+    #expect(value("Discoverable", bench) == .bool(true))
+    bench.run(.seconds(200))
+    #expect(value("Discoverable", bench) == .bool(true))
+    bench.vanish(Bench.phone)
+    #expect(value("Discoverable", bench) == .bool(false))
+  }
+
+  /// The phone's clients discover with filters, one each, while the door advertises.
+  private func discover(
+    _ filters: [DiscoveryFilter?], discoverable: Bool = true, door: Position? = nil
+  ) -> (isShown: Bool, isTold: Bool) {
+    var bench = Bench()
+    bench.serveLock(isDiscoverable: discoverable)
+    if let door { bench.command(.move(machine: Bench.door, x: door.x, y: door.y)) }
+    for (number, filter) in filters.enumerated() {
+      let client = ClientIdentifier(":1.\(50 + number)")
+      if let filter { _ = bench.ask(Bench.phone, Bench.adapter, .setDiscoveryFilter(filter), from: client) }
+      _ = bench.ask(Bench.phone, Bench.adapter, .startDiscovery, from: client)
+    }
+    bench.run(.seconds(8))
+    return (bench.phoneObjects.keys.contains { $0.parent == Bench.adapter }, bench.lockPath != nil)
+  }
+
+  @Test("H4: the kernel knows clients' filters as one, so a client hears what another looks for")
+  func mergedFilters() {
+    let other = BluetoothUUID(UInt16(0x180F))
+    let strong = DiscoveryFilter(rssi: 0)
+    #expect(discover([DiscoveryFilter(uuids: [other])]) == (false, false))
+    #expect(discover([strong]) == (false, false))
+    #expect(discover([DiscoveryFilter(uuids: [other]), DiscoveryFilter(uuids: [Bench.service])]) == (true, true))
+    #expect(discover([strong, DiscoveryFilter(uuids: [Bench.service])]) == (true, true))
+    #expect(discover([strong, nil]) == (true, true))
+    // A path loss is not applied.
+    #expect(discover([DiscoveryFilter(pathloss: 1)]) == (true, true))
+    #expect(discover([DiscoveryFilter(transport: "bredr")]) == (false, false))
+  }
+
+  @Test("H4: with a filter everyone counts as discoverable; with a pattern only who matches it, for all clients")
+  func discoverableAndPatterns() {
+    #expect(discover([nil], discoverable: false) == (true, false))
+    #expect(discover([DiscoveryFilter(transport: "le")], discoverable: false) == (true, false))
+    for filter in [
+      DiscoveryFilter(duplicateData: true), DiscoveryFilter(pathloss: 100), DiscoveryFilter(rssi: -127),
+      DiscoveryFilter(pattern: ""), DiscoveryFilter(pattern: "Front"),
+    ] {
+      #expect(discover([filter], discoverable: false) == (true, true), "\(filter)")
+    }
+    #expect(discover([DiscoveryFilter(pattern: "Back")]) == (true, false))
+    #expect(discover([DiscoveryFilter(pattern: "Back"), nil]) == (true, false))
+    #expect(discover([DiscoveryFilter(pattern: "Back"), DiscoveryFilter(pattern: "Front d")]) == (true, true))
+  }
+
+  @Test("H4: data that has not changed is reported again only to a client that asked for every advertisement")
+  func duplicates() {
+    for wanted in [nil, false, true] {
+      var bench = Bench()
+      bench.call(
+        Bench.door, Bench.adapter,
+        .registerAdvertisement(
+          path: ObjectPath(unchecked: "/advertisement"),
+          properties: [
+            "Type": .string("peripheral"), "Discoverable": .bool(true), "MinInterval": .uint32(100),
+            "MaxInterval": .uint32(100),
+            "ManufacturerData": .dictionary(key: "q", value: "v", [.uint16(1): .variant(.bytes([1, 2]))]),
+          ]))
+      bench.call(Bench.phone, Bench.adapter, .setDiscoveryFilter(DiscoveryFilter(duplicateData: wanted)))
+      bench.call(Bench.phone, Bench.adapter, .startDiscovery)
+      bench.run(.seconds(5))
+      let reports = bench.changes(InterfaceName.device, "ManufacturerData").count
+      #expect(wanted == true ? reports > 10 : reports == 0, "\(String(describing: wanted)): \(reports)")
+    }
+  }
+}
