@@ -40,7 +40,7 @@ struct MechanismStoryTests {
         - unlock: {machine: phone, saying: The door is unlocked}
         - lock mode: {machine: door, to: privacy}
         - wait for: {event: bolt.moved, machine: door, fields: {to: locked}, within: 1min}
-        - unlock: {machine: phone, expect: refused}
+        - unlock: {machine: phone, expect: refused, saying: The lock's operating mode does not allow it}
         - lock: {machine: phone, saying: The door was locked already}
         - turn bolt: {machine: door, to: unlocked, from: inside}
         - wait for: {event: mode.changed, machine: door, fields: {mode: normal}, within: 1min}
@@ -120,7 +120,7 @@ struct MechanismStoryTests {
           - look at door: {machine: phone, saying: "battery: 9 %"}
           - lock battery: {machine: door, percent: 5}
           - lock: {machine: phone, saying: The door is locked}
-          - unlock: {machine: phone, expect: refused}
+          - unlock: {machine: phone, expect: refused, saying: battery is too low}
           - lock battery: {machine: door, percent: 1}
           - turn bolt: {machine: door, to: unlocked}
           - lock: {machine: phone, expect: refused, saying: battery is too low}

@@ -10,15 +10,8 @@ extension QuestionDesk {
     let answer = try await errand(.lock)
     switch answer.result {
     case .done, .notNeeded: break
-    case .doorOpen: throw NoAnswer("The door is open: shut it first.")
-    case .busy: throw NoAnswer("The lock is busy; try again.")
-    case .insufficientBattery:
-      throw NoAnswer("The lock's battery is too low to turn the bolt: change it, and lock by hand until then.")
-    case .restricted:
-      throw NoAnswer("The lock's operating mode does not allow it; change the mode at the lock.")
-    case let result where result.isRefusalOfGrant: throw NoAnswer(result.refusal)
-    default:
-      throw NoAnswer("The lock says that its bolt did not move; look at the door, and try again.")
+    case let result:
+      throw NoAnswer(result.refusal ?? "The lock says that its bolt did not move; look at the door, and try again.")
     }
     guard answer.lockState != .notFullyLocked else {
       throw NoAnswer("The bolt stopped on its way; look at the door, and try again.")
@@ -31,7 +24,7 @@ extension QuestionDesk {
     try await beginConversation()
     let report: LockStateReport
     do { report = try LockStateReport(decoding: try await ask(.state).body) } catch is LockMessageError {
-      throw NoAnswer.olderLock
+      throw NoAnswer.unreadable
     }
     app.log.compare(report.head)
     if report.lastMovement != nil { try await learnNames() }
@@ -78,9 +71,14 @@ extension RecordAnswer {
 }
 
 extension LockResult {
-  /// Why a guest's grant does not allow something, for a person.
-  var refusal: String {
+  /// Why the bolt did not move, for a person; `nil` if the lock knows no more than that.
+  var refusal: String? {
     switch self {
+    case .doorOpen: "The door is open: shut it first."
+    case .busy: "The lock is busy; try again."
+    case .insufficientBattery:
+      "The lock's battery is too low to turn the bolt: change it, and use the key until then."
+    case .restricted: "The lock's operating mode does not allow it; change the mode at the lock."
     case .outsideSchedule: "Your invitation does not count at this time."
     case .expired: "Your invitation is over."
     case .revoked: "Your invitation was revoked."
@@ -88,7 +86,8 @@ extension LockResult {
     case .clockUnknown:
       "The lock does not know the time, and your invitation depends on it: an owner's phone has to come by."
     case .notPermitted: "Your invitation does not allow that."
-    default: "The lock refuses that."
+    case .unrecognised: "The lock refuses that, for a reason that this phone does not know: the lock has a newer firmware."
+    case .done, .notNeeded, .unknownOperation, .failed, .lockedAtHome, .somebodyInside: nil
     }
   }
 }
