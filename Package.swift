@@ -151,6 +151,10 @@ let package = Package(
     library("AgentQuestions"),
     library("HomePolicy", ["TimeTypes"]),
     library("LockFirmware", ["LockProtocol"], path: "lockfirmware-sim/Sources/LockFirmware"),
+    // The lock's log on disk.
+    library(
+      "LockRecords", ["LockFirmware", "LockProtocol", "LockCryptography", "DurableFiles", log],
+      path: "lockfirmware-sim/Sources/LockRecords"),
     library("LockScript", ["LockFirmware", "LockProtocol"], path: "lockfirmware-sim/Sources/LockScript"),
 
     // Machines and their processes, and the scenarios that run on them and are checked.
@@ -223,7 +227,8 @@ let package = Package(
       [
         "Stories", "Worlds", "Journal", "JournalEvents", "TimeTypes", "AppLinkBus", "CoreBluetooth",
         "CoreBluetoothTestKit", "LatchkeyDaemon", "BluetoothSystem", "AppLink", "BlueZ", "BlueZModel", "BusValue",
-        "BluetoothTypes", "ChildProcesses", "LockCryptography", "ArrivalTimes", arguments, log,
+        "BluetoothTypes", "ChildProcesses", "LockCryptography", "ArrivalTimes", "LockProtocol", "LockFirmware",
+        "LockRecords", crypto, arguments, log,
       ],
       path: "Benchmarks/latchkey-bench"),
     // How long thousands of simulated arrivals take.
@@ -249,8 +254,8 @@ let package = Package(
     program(
       "latchkey-lock",
       [
-        "CoreBluetooth", "LockFirmware", "LockProtocol", "LockCryptography", "LatchkeyVersion", "Timekeeping",
-        "ChildProcesses", "Journal", "JournalEvents", "CSystemd", "DurableFiles", "TimeTypes", arguments, log,
+        "CoreBluetooth", "LockFirmware", "LockProtocol", "LockRecords", "LockCryptography", "LatchkeyVersion",
+        "Timekeeping", "ChildProcesses", "Journal", "JournalEvents", "CSystemd", "DurableFiles", "TimeTypes", arguments, log,
       ],
       path: "lockfirmware-sim/Sources/latchkey-lock"),
 
@@ -331,7 +336,8 @@ let package = Package(
     tests(
       "LockFirmwareTests",
       [
-        "DurableFiles", "LockFirmware", "ProcessTesting", "RandomTesting", "LockProtocol", "LockCryptography",
+        "DurableFiles", "LockFirmware", "LockRecords", "ProcessTesting", "RandomTesting", "LockProtocol",
+        "LockCryptography",
         "HomePolicy", "latchkey", "latchkey-lock", "TimeTypes", crypto, log,
       ], resources: [.copy("Files")], excluding: ["Drivers"]),
     tests("BoardTests", ["LockScript", "LockProtocol", "LockCryptography", "ProcessTesting", crypto]),

@@ -12,6 +12,12 @@ package struct AcceptanceTimes: Sendable {
   /// What the phone wrote and read, in all arrivals.
   package private(set) var writes = 0
   package private(set) var reads = 0
+  /// Messages of the attribute protocol from the link to the lock's acceptance, both sides' and their bluetoothds', in all arrivals.
+  package private(set) var messages = 0
+  /// The same of the first meeting, when the phone has discovered nothing yet.
+  package private(set) var firstMessages = 0
+  package private(set) var firstWrites = 0
+  package private(set) var firstReads = 0
 
   private static let app = "org.example.visitor"
 
@@ -36,10 +42,18 @@ package struct AcceptanceTimes: Sendable {
     }
     home.open("org.example.door")
     home.open(app)
-    await home.advance(by: .seconds(60))
-    home.leave(app)
     // An app is there when its process has run for a moment.
+    var spent = Duration.zero
+    while spent < .seconds(60), (home.app("org.example.door") as? Door)?.accepted.isEmpty != false {
+      await home.advance(by: .milliseconds(10))
+      spent += .milliseconds(10)
+    }
     guard let door = home.app("org.example.door") as? Door, !door.accepted.isEmpty else { return nil }
+    result.firstMessages = home.attributeFrameCount
+    (result.firstWrites, result.firstReads) = (writes.count, door.readCount)
+    await home.advance(by: .seconds(60) - spent)
+    home.leave(app)
+    let readsBefore = door.readCount
     writes.count = 0
     for number in 0..<count {
       home.move("phone", x: 500)
@@ -47,18 +61,19 @@ package struct AcceptanceTimes: Sendable {
       await home.advance(by: .milliseconds(15_000 + number * 7919 % 1000))
       if isDead { home.kill(app) }
       await home.advance(by: .seconds(1))
-      let (accepted, moved) = (door.accepted.count, home.clock.now)
+      let (accepted, moved, sent) = (door.accepted.count, home.clock.now, home.attributeFrameCount)
       home.move("phone", x: 2)
       let came = await home.advance(by: .seconds(10)) { door.accepted.count > accepted }
       guard came, let at = door.accepted.last, let up = home.latestLinkUp, up >= moved else {
         result.missed += 1
         continue
       }
+      result.messages += home.attributeFrameCount - sent
       result.times.append((at - up) / .seconds(1))
       await home.advance(by: .seconds(2))
     }
     result.writes = writes.count
-    result.reads = door.readCount
+    result.reads = door.readCount - readsBefore
     return result
   }
 }

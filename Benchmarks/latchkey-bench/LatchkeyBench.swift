@@ -26,6 +26,9 @@ import Worlds
   @Option(help: "Only measure this many days with a departure, a kill and a return each, in this process.")
   var days: Int?
 
+  @Flag(help: "Only measure the lock's protocol and its log, in this process, and count what an arrival sends.")
+  var lock = false
+
   @Option(help: "Only measure this many arrivals in each of six cases, in this process and in simulated time.")
   var arrivals: Int?
 
@@ -46,6 +49,7 @@ import Worlds
 
   func run() async throws {
     if let baseline { return try compare(with: baseline) }
+    if lock { return print(try await ProtocolCosts.report()) }
     if let arrivals { return try await Self.measure(arrivals) }
     if let days { return print(Self.number(await HomeBenchmark.commutingDaysPerSecond(days: days))) }
     if let held {

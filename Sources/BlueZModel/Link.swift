@@ -54,7 +54,7 @@ struct Link: Sendable {
 enum Channel {
   /// Stands in for link layer control (see `Radio.Frame`).
   static let linkLayer: UInt16 = 0
-  static let attributes: UInt16 = 4
+  static let attributes = Frame.attributes
   /// The LE signalling channel.
   static let signaling: UInt16 = 5
   static let security: UInt16 = 6

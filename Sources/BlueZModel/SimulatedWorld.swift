@@ -38,6 +38,8 @@ package struct SimulatedWorld: Sendable {
   /// Whether advertisements and scans are among the events. They are many.
   package var recordsAir = false
   private var radio: Radio
+  /// How many messages of the attribute protocol all machines have sent so far.
+  package var attributeFrameCount: Int { radio.attributeFrameCount }
   private let seed: UInt64
   private var machines: [String: BlueZModel] = [:]
   /// When the next thing happens by itself on each machine. It is looked up more often than it changes.

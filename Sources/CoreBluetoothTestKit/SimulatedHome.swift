@@ -61,6 +61,9 @@ public final class SimulatedHome: Sendable {
     engine.run { $0.latestLinkUp.map { .nanoseconds($0.nanoseconds) } }
   }
 
+  /// How many messages of the attribute protocol all machines have sent so far.
+  package var attributeFrameCount: Int { engine.run { $0.world.attributeFrameCount } }
+
   static let peripheralPrefix = "org.latchkey.testkit.peripheral."
 
   /// Adds a peripheral that the test writes itself: a machine of its own, which advertises these services under its name

@@ -106,6 +106,8 @@ package enum LockResult: UInt8, Equatable, Sendable {
   case clockUnknown = 36
   /// It does not allow this command.
   case notPermitted = 37
+  /// What a phone makes of a number that a later lock has answered with. No lock sends or records it.
+  case unrecognised = 255
 
   /// Whether a grant does not allow it.
   package var isRefusalOfGrant: Bool {
@@ -145,12 +147,13 @@ package struct LockAnswer: Equatable, Sendable {
     return writer.bytes
   }
 
-  /// Reads exactly `byteCount` bytes of this version.
+  /// Reads exactly `byteCount` bytes of this version. A result that is not known becomes `.unrecognised`.
   package init(decoding bytes: [UInt8]) throws(LockMessageError) {
     var reader = try ByteReader(bytes, count: Self.byteCount)
     guard reader.readByte() == LockService.protocolVersion else { throw .unknownVersion }
-    guard let result = LockResult(rawValue: reader.readByte()), let lockState = LockState(rawValue: reader.readByte()),
-      let doorState = DoorState(rawValue: reader.readByte())
+    // A phone that could not read a later lock's refusal would ask about that operation for ever.
+    let result = LockResult(rawValue: reader.readByte()) ?? .unrecognised
+    guard let lockState = LockState(rawValue: reader.readByte()), let doorState = DoorState(rawValue: reader.readByte())
     else { throw .unknownValue }
     self.init(
       result: result, lockState: lockState, doorState: doorState, operation: reader.readUInt64(),

@@ -11,6 +11,8 @@ package struct Radio: Sendable {
   var controllers: [ControllerIdentifier: Controller] = [:]
   var links: [LinkIdentifier: Link] = [:]
   var linkCount: UInt64 = 0
+  /// How many messages of the attribute protocol were sent so far.
+  package private(set) var attributeFrameCount = 0
 
   /// The most controllers in a world.
   static let controllerLimit = 256
@@ -100,7 +102,9 @@ package struct Radio: Sendable {
     case .setScan(let identifier, let parameters): try setScan(identifier, parameters)
     case .setInitiator(let identifier, let parameters): try setInitiator(identifier, parameters)
     case .disconnect(let identifier, let link, let reason): try disconnect(identifier, link, reason)
-    case .send(let identifier, let link, let frame): try send(identifier, link, frame)
+    case .send(let identifier, let link, let frame):
+      try send(identifier, link, frame)
+      if frame.channel == Frame.attributes { attributeFrameCount += 1 }
     case .timePassed: break
     }
   }

@@ -58,6 +58,8 @@ package enum RadioInput: Sendable, Hashable {
 /// An L2CAP frame on a fixed channel (Bluetooth Core, Vol 3, Part A, 2.1): 0x0004 is ATT, 0x0006 the Security Manager.
 /// Channel 0 stands in for link layer control, which real hosts reach by HCI (encryption start and change).
 package struct Frame: Sendable, Hashable {
+  /// The channel of the attribute protocol.
+  package static let attributes: UInt16 = 4
   package var channel: UInt16
   package var payload: [UInt8]
   package init(channel: UInt16, payload: [UInt8]) {

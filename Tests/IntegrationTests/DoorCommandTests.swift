@@ -12,6 +12,21 @@ struct DoorCommandTests {
     try JSONDecoder().decode(type, from: Data(outcome.output.utf8))
   }
 
+  @Test("L8, W2: a lock that has a link and answers nothing: whoever asks is told so, by an agent that waits to the end")
+  func silentLock() async throws {
+    let home = try await Household(phones: ["alice"])
+    try await home.bringHome("alice")
+    home.freeze(Household.door)
+    for command in ["unlock", "door"] {
+      let asked = try await home.latchkey("alice", command)
+      #expect(asked.status == 1, "\(asked)")
+      #expect(
+        asked.errors.contains("The lock did not answer") || asked.errors.contains("The link to the lock was lost"),
+        "\(asked)")
+    }
+    #expect(try !home.journalText().contains("app.overran"))
+  }
+
   @Test("L8: a person unlocks, locks and looks at a door by command, and reads who did what in its log")
   func commands() async throws {
     let home = try await Household(phones: ["alice"])

@@ -209,6 +209,9 @@ final class Household: @unchecked Sendable {
     "\(folder)/\(machine)/state/apps/\(app.bundleIdentifier)"
   }
 
+  /// Stops a machine's latchkeyd as a debugger would: its links stay, and nothing over them is answered.
+  func freeze(_ machine: String) { daemons[machine]?.signal(SIGSTOP) }
+
   /// Ends a machine's latchkeyd, and kills its apps.
   func stop(_ machine: String) async throws {
     daemons[machine]?.signal(SIGTERM)

@@ -40,7 +40,7 @@ struct MechanismStoryTests {
         - unlock: {machine: phone, saying: The door is unlocked}
         - lock mode: {machine: door, to: privacy}
         - wait for: {event: bolt.moved, machine: door, fields: {to: locked}, within: 1min}
-        - unlock: {machine: phone, expect: refused}
+        - unlock: {machine: phone, expect: refused, saying: The lock's operating mode does not allow it}
         - lock: {machine: phone, saying: The door was locked already}
         - turn bolt: {machine: door, to: unlocked, from: inside}
         - wait for: {event: mode.changed, machine: door, fields: {mode: normal}, within: 1min}

@@ -92,6 +92,19 @@ import Testing
     #expect(bench.replies[Bench.alice.low]?.count == 1)
   }
 
+  @Test("L4: a value too short for a fragment is refused, whosever tag it has, and ends no conversation") func tooShort()
+    throws
+  {
+    var bench = try Bench()
+    bench.happens(.linkUp(Bench.alice))
+    var conversation = try bench.conversation()
+    for value in [[], [conversation.tag], [conversation.tag, 0xC0]] {
+      bench.happens(.requestWritten(Bench.alice, value))
+      #expect(bench.responses.last == false, "\(value.count) bytes")
+    }
+    #expect(try bench.ask(LockRequest.state.encoded, in: &conversation)?.status == .done)
+  }
+
   @Test("L4: a question that this lock does not know is answered as such") func unknown() throws {
     var bench = try Bench()
     bench.happens(.linkUp(Bench.alice))

@@ -4,6 +4,7 @@ import Logging
 import ProcessTesting
 import Testing
 
+@testable import LockRecords
 @testable import latchkey_lock
 
 /// The lock's program with drivers that are processes of their own, and misbehave.

@@ -4,6 +4,7 @@ import LockProtocol
 import Logging
 import Testing
 
+@testable import LockRecords
 @testable import latchkey_lock
 
 @Suite("The lock's files in every format that was ever released") struct GoldenFilesTests {

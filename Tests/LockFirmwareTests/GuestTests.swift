@@ -73,6 +73,8 @@ import Testing
     }
     #expect(try party.tell(.setClock(0)) == .malformed)
     #expect(try party.tell(.setClock(.max)) == .malformed)
+    #expect(try party.tell(.setClock(4_102_444_800)) == .malformed, "2100 begins")
+    #expect(try party.tell(.setClock(4_102_444_799)) == .done)
     // 60 days later the clock may be 17 minutes wrong, and the grant ends in 10.
     #expect(try party.tell(.setClock(GuestParty.monday + 39 * 86_400)) == .done)
     party.bench.pass(60 * 86_400)

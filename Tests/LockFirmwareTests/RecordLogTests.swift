@@ -4,6 +4,7 @@ import LockFirmware
 import Logging
 import Testing
 
+@testable import LockRecords
 @testable import latchkey_lock
 
 @Suite("The log on disk") struct RecordLogTests {

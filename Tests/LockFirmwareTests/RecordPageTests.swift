@@ -5,6 +5,7 @@ import LockProtocol
 import Logging
 import Testing
 
+@testable import LockRecords
 @testable import latchkey_lock
 
 @Suite("Pages of the log") struct RecordPageTests {

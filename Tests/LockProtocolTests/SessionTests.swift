@@ -270,7 +270,15 @@ struct Pair {
       try LockCommand(decoding: [LockService.protocolVersion, 0] + good.dropFirst(2))
     }
     #expect(throws: LockMessageError.unknownValue) {
-      try LockAnswer(decoding: [LockService.protocolVersion, 200] + [UInt8](repeating: 0, count: 18))
+      try LockAnswer(decoding: [LockService.protocolVersion, 0, 200] + [UInt8](repeating: 0, count: 17))
     }
+  }
+
+  @Test("L4: a result that only a later lock has is an answer all the same, so that a phone does not ask for it for ever")
+  func laterResult() throws {
+    var bytes = LockAnswer(result: .failed, lockState: .locked, doorState: .closed, operation: 7, logIndex: 1).encoded
+    bytes[1] = 200
+    let answer = try LockAnswer(decoding: bytes)
+    #expect(answer.result == .unrecognised && answer.operation == 7)
   }
 }

@@ -11,8 +11,7 @@ extension QuestionDesk {
     switch answer.result {
     case .done, .notNeeded: break
     case let result:
-      throw NoAnswer(
-        result.hindrance ?? "The lock says that its bolt did not move; look at the door, and try again.")
+      throw NoAnswer(result.refusal ?? "The lock says that its bolt did not move; look at the door, and try again.")
     }
     guard answer.lockState != .notFullyLocked else {
       throw NoAnswer("The bolt stopped on its way; look at the door, and try again.")
@@ -25,7 +24,7 @@ extension QuestionDesk {
     try await beginConversation()
     let report: LockStateReport
     do { report = try LockStateReport(decoding: try await ask(.state).body) } catch is LockMessageError {
-      throw NoAnswer.olderLock
+      throw NoAnswer.unreadable
     }
     app.log.compare(report.head)
     if report.lastMovement != nil { try await learnNames() }
@@ -72,21 +71,14 @@ extension RecordAnswer {
 }
 
 extension LockResult {
-  /// What hinders the lock, for the person who wants its bolt turned; `nil` if it does not say.
-  var hindrance: String? {
+  /// Why the bolt did not move, for a person; `nil` if the lock knows no more than that.
+  var refusal: String? {
     switch self {
     case .doorOpen: "The door is open: shut it first."
     case .busy: "The lock is busy; try again."
-    case .insufficientBattery: "The lock's battery is too low to turn the bolt: change it, and use the key until then."
+    case .insufficientBattery:
+      "The lock's battery is too low to turn the bolt: change it, and use the key until then."
     case .restricted: "The lock's operating mode does not allow it; change the mode at the lock."
-    case let result where result.isRefusalOfGrant: result.refusal
-    default: nil
-    }
-  }
-
-  /// Why a guest's grant does not allow something, for a person.
-  var refusal: String {
-    switch self {
     case .outsideSchedule: "Your invitation does not count at this time."
     case .expired: "Your invitation is over."
     case .revoked: "Your invitation was revoked."
@@ -94,7 +86,8 @@ extension LockResult {
     case .clockUnknown:
       "The lock does not know the time, and your invitation depends on it: an owner's phone has to come by."
     case .notPermitted: "Your invitation does not allow that."
-    default: "The lock refuses that."
+    case .unrecognised: "The lock refuses that, for a reason that this phone does not know: the lock has a newer firmware."
+    case .done, .notNeeded, .unknownOperation, .failed, .lockedAtHome, .somebodyInside: nil
     }
   }
 }

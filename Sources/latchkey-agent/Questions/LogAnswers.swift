@@ -51,7 +51,7 @@ extension QuestionDesk {
 
   private func page(from: UInt64, count: Int) async throws -> LogPage {
     let reply = try await ask(.log(from: from, count: UInt8(count)))
-    do { return try LogPage(decoding: reply.body) } catch { throw NoAnswer.olderLock }
+    do { return try LogPage(decoding: reply.body) } catch { throw NoAnswer.unreadable }
   }
 
   private func answer(

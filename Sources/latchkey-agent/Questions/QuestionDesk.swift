@@ -21,6 +21,7 @@ struct NoAnswer: Error {
   static let silent = NoAnswer("The lock did not answer; try again.")
   static let refused = NoAnswer("The lock refused what was asked; try again.")
   static let olderLock = NoAnswer("This lock has an older firmware, which does not answer that.")
+  static let unreadable = NoAnswer("The lock's reply can't be read: it has a newer firmware.")
 
   /// Whether the lock was out of reach, so that it is worth trying when it is there.
   var isAboutLink: Bool { [Self.notLinked, .linkLost, .silent].contains { $0.reason == reason } }
@@ -232,7 +233,7 @@ struct NoAnswer: Error {
     do {
       let reply = try LockReply(decoding: text)
       replying?.resume(returning: reply)
-    } catch { replying?.resume(throwing: NoAnswer("The lock's reply can't be read: it has a newer firmware.")) }
+    } catch { replying?.resume(throwing: NoAnswer.unreadable) }
     replying = nil
   }
 

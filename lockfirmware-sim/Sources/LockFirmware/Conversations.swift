@@ -31,7 +31,7 @@ extension LockFirmware {
 
   /// A fragment of a question. Only one who has proven a key, and knows that session's secrets, can ask.
   mutating func requestWritten(_ central: CentralIdentifier, _ fragment: [UInt8]) {
-    guard let index = links.firstIndex(where: { $0.central == central }),
+    guard fragment.count > Fragments.headerByteCount, let index = links.firstIndex(where: { $0.central == central }),
       let place = links[index].conversations.lastIndex(where: { $0.conversation.tag == fragment.first })
     else {
       effects.append(.respond(central, isAccepted: false))
@@ -42,12 +42,12 @@ extension LockFirmware {
     guard let text = links[index].conversations[place].conversation.take(fragment) else { return }
     let (phone, grant) = (links[index].conversations[place].phone, links[index].conversations[place].grant)
     let tag = links[index].conversations[place].conversation.tag
-    guard isEntitled(phone, grant) else {
-      return reply(LockReply(nil, .notEntitled), to: central, tag)
-    }
     let request: LockRequest
     do { request = try LockRequest(decoding: text) } catch {
       return reply(LockReply(nil, .malformed), to: central, tag)
+    }
+    guard isEntitled(phone, grant) else {
+      return reply(LockReply(request.kind, .notEntitled), to: central, tag)
     }
     effects.append(.note(.requestAccepted(central, request.kind)))
     let asked = Asked(central: central, tag: tag, phone: phone, grant: grant, kind: request.kind)

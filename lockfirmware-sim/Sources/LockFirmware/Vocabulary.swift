@@ -121,8 +121,8 @@ package enum LockLimit {
   package static let operations = 64
   /// How far the clock may go wrong, in parts per million: several times what a quartz does in cold and heat.
   static let clockDriftPerMillion: Int64 = 200
-  /// Times that an owner can set: from 2024 to 2100.
-  static let possibleTimes: ClosedRange<Int64> = 1_704_067_200...4_102_444_800
+  /// Times that an owner can set: in the years 2024 to 2099.
+  static let possibleTimes: Range<Int64> = 1_704_067_200..<4_102_444_800
   /// Centrals whose failures are remembered.
   package static let centralsWithFailures = 32
   /// Failures of one central before it must wait.

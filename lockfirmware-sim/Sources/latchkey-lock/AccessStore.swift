@@ -2,6 +2,7 @@ import DurableFiles
 import Foundation
 import LockFirmware
 import LockProtocol
+import LockRecords
 
 /// What owners have told the lock over the air, in one file that is replaced as a whole.
 ///

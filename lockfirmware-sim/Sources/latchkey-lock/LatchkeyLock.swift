@@ -7,6 +7,7 @@ import LatchkeyVersion
 import LockCryptography
 import LockFirmware
 import LockProtocol
+import LockRecords
 import Logging
 import Timekeeping
 

@@ -4,6 +4,7 @@ import JournalEvents
 import LockCryptography
 import LockFirmware
 import LockProtocol
+import LockRecords
 import Logging
 import TimeTypes
 import Timekeeping

@@ -13,11 +13,11 @@ import Logging
 ///
 /// A log that has grown long is set aside, and a new file begins with the newest records. So a start reads one file,
 /// however old the lock is.
-final class RecordLog {
+package final class RecordLog {
   /// The newest records, oldest first; enough for the firmware to restore its state.
-  private(set) var latest: [LockRecord]
+  package private(set) var latest: [LockRecord]
   /// How many records the lock has ever made.
-  var recordCount: UInt64 { latest.last?.index ?? 0 }
+  package var recordCount: UInt64 { latest.last?.index ?? 0 }
   let path: String
   /// The hash chain over the present file, and where those of all files begin.
   private(set) var chain: RecordChain
@@ -35,7 +35,7 @@ final class RecordLog {
   private var hasTornEnd = false
 
   /// Some ten years of a busy door: 4.5 MB, read in well under a second.
-  static let recordsPerFile = 65_536
+  package static let recordsPerFile = 65_536
   /// Room for four thousand records: months with a full disk.
   private var reserve: DiskReserve { DiskReserve(path: path + ".reserve", byteCount: 280_000) }
   /// How many files are kept besides the current one. With 16 times `recordsPerFile` a lock keeps a million records,
@@ -47,7 +47,7 @@ final class RecordLog {
   /// Opens or creates the log.
   /// - Parameter limit: how many records a file has at most.
   /// - Throws: `RecordLogError` if it is damaged, lost or truncated. Nothing is changed then.
-  init(path: String, limit: Int = recordsPerFile, logger: Logger) throws {
+  package init(path: String, limit: Int = recordsPerFile, logger: Logger) throws {
     self.path = path
     self.logger = logger
     self.limit = limit
@@ -100,7 +100,7 @@ final class RecordLog {
   }
 
   /// Makes a record durable. On failure the log is as it was before.
-  func append(_ record: LockRecord) throws {
+  package func append(_ record: LockRecord) throws {
     try removeTornEnd()
     if countInFile >= limit, countInFile.isMultiple(of: limit) { putBeside() }
     if countInFile.isMultiple(of: 64) { reserve.take() }
@@ -239,7 +239,7 @@ extension RecordLog {
   /// A person accepts that records are lost. What can be read is kept in use, and the old log is kept in a separate
   /// file.
   /// - Returns: what was done, for that person.
-  static func acceptLoss(path: String) throws -> String {
+  package static func acceptLoss(path: String) throws -> String {
     let lock = try LogLock(path)
     defer { withExtendedLifetime(lock) {} }
     let stored = (try? RecordCount.read(countPath(path)))?.last

@@ -3,7 +3,7 @@ import LockFirmware
 import LockProtocol
 
 /// Why the log can't be used.
-enum RecordLogError: Error, Equatable, CustomStringConvertible {
+package enum RecordLogError: Error, Equatable, CustomStringConvertible {
   case system(path: String, call: String, number: Int32)
   case inUse(path: String)
   case notALog(path: String)
@@ -18,7 +18,7 @@ enum RecordLogError: Error, Equatable, CustomStringConvertible {
   case missing(path: String, trace: String)
   case countDamaged(path: String)
 
-  var description: String {
+  package var description: String {
     switch self {
     case .system(let path, let call, let number): "\(path): \(call): \(String(cString: strerror(number)))"
     case .inUse(let path): "\(path) is in use by another lock"
@@ -50,7 +50,7 @@ enum RecordLogError: Error, Equatable, CustomStringConvertible {
 }
 
 /// The log's form on disk: a header, then records of one length, each with a check sum, numbered without a gap.
-enum RecordLogFormat {
+package enum RecordLogFormat {
   static let header = Array("latchkey lock log".utf8) + [1]
   static let entryByteCount = LockRecord.byteCount + 4
   /// How many of the newest records are kept in memory; enough for the firmware to restore its state.
@@ -139,7 +139,7 @@ enum RecordLogFormat {
   }
 
   /// CRC-32 (ISO-HDLC), most significant byte first. It detects torn and decayed records, but not forgery.
-  static func checkSum(_ bytes: some Sequence<UInt8>) -> [UInt8] {
+  package static func checkSum(_ bytes: some Sequence<UInt8>) -> [UInt8] {
     var remainder: UInt32 = .max
     for byte in bytes { remainder = remainder >> 8 ^ table[Int(UInt8(truncatingIfNeeded: remainder) ^ byte)] }
     var writer = ByteWriter()

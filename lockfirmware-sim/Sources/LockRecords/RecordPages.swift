@@ -6,10 +6,10 @@ import LockProtocol
 /// Pages of the log, for phones that read it.
 extension RecordLog {
   /// The log's end.
-  var head: LogHead { chain.head }
+  package var head: LogHead { chain.head }
 
   /// Records in a row, from this index or from the oldest one that there is. With a count of 0 only the log's end.
-  func page(from: UInt64, count: Int) throws -> LogPage {
+  package func page(from: UInt64, count: Int) throws -> LogPage {
     let count = min(count, LogPage.maximumCount)
     let files = try self.files()
     let oldest = files.first?.chain.base.index ?? chain.base.index

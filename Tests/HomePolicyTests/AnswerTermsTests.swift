@@ -1,0 +1,23 @@
+import HomePolicy
+import LockProtocol
+import Testing
+
+@testable import latchkey_agent
+
+@Suite("What the policy makes of a lock's answers") struct AnswerTermsTests {
+  @Test("L4: a result that only a later lock has ends the unlock, and is not asked for again")
+  func laterResult() throws {
+    var bytes = LockAnswer(result: .failed, lockState: .locked, doorState: .closed, operation: 7, logIndex: 1).encoded
+    bytes[1] = 200
+    #expect(HomeAnswer(try LockAnswer(decoding: bytes)) == .refused)
+    var phone = Phone(HomeConfiguration())
+    phone.settle()
+    phone.happens(.unlockAsked)
+    phone.happens(.offerReceived)
+    #expect(phone.unlocks.count == 1)
+    phone.happens(.answered(.refused, bolt: .locked))
+    phone.happens(.offerReceived)
+    phone.pass(60)
+    #expect(phone.unlocks.count == 1)
+  }
+}
