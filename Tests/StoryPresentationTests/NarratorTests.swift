@@ -46,19 +46,16 @@ struct NarratorTests {
     #expect(StorySummary.text(Reports.of([])) == nil)
   }
 
-  @Test("H7: nothing that latchkeyd records is told by the event's own name")
+  @Test("H7: nothing that latchkeyd records is told by the message of its line, which is the event's name")
   func everyEventOfTheDaemon() {
     let told = told(
       Recorded.Daemon.allCases.map { event in
         JournalEntry(
           t: 0, wall: 0, machine: "phone", process: Recorded.daemon, pid: 1, level: "warning", event: event.rawValue,
-          message: event.rawValue, fields: [:])
+          message: "the message", fields: [:])
       })
     #expect(told.count > 20)
-    for deed in told {
-      #expect(
-        !Recorded.Daemon.allCases.contains { deed.text.contains($0.rawValue) && $0.rawValue.contains(".") }, "\(deed)")
-    }
+    #expect(!told.contains { $0.text == "the message" })
   }
 
   @Test("A15: a warning without an event is trouble, and ordinary messages are not told")
