@@ -255,7 +255,8 @@ let package = Package(
       "latchkey-lock",
       [
         "CoreBluetooth", "LockFirmware", "LockProtocol", "LockRecords", "LockCryptography", "LatchkeyVersion",
-        "Timekeeping", "ChildProcesses", "Journal", "JournalEvents", "CSystemd", "DurableFiles", "TimeTypes", arguments, log,
+        "Timekeeping", "ChildProcesses", "Journal", "JournalEvents", "CSystemd", "DurableFiles", "TimeTypes", arguments,
+        log,
       ],
       path: "lockfirmware-sim/Sources/latchkey-lock"),
 

@@ -103,6 +103,8 @@ extension HomePolicy {
         // The lock remembers the old operation as failed, so a new attempt is a new operation.
         retry(opening, as: newOperation(&random), attempts: opening.attempts + 1, at: time)
       }
+    // A person's own command needs no evidence, so a lock that asks for some will not open for the next one either.
+    case .lockedAtHome where awaited.command == .unlock(.word): conclude(opening)
     case .lockedAtHome: isNotBelieved(opening, at: time, using: &random)
     case .somebodyInside:
       // More evidence of an approach changes nothing: the person inside decides, or this phone's own.

@@ -96,7 +96,8 @@ final class AgentApp: @unchecked Sendable {
         "There is no link to the lock: come nearer, and check that Bluetooth is on there and here."
       case .linkLost: "The link to the lock was lost before it answered; look whether the door is open."
       case .noAnswer: "The lock did not answer; look whether the door is open, and try again."
-      case .failed: latestAnswer?.result.refusal ?? "The lock says that its bolt did not move; try again, or use the key."
+      case .failed:
+        latestAnswer?.result.refusal ?? "The lock says that its bolt did not move; try again, or use the key."
       case .notStored: "The agent's state can't be stored, and nothing is unlocked without that; is the disk full?"
       }
     let waiting = words

@@ -20,4 +20,17 @@ import Testing
     phone.pass(60)
     #expect(phone.unlocks.count == 1)
   }
+
+  @Test("L8: a lock that asks a person's own command for evidence is told no to once, and not as often as it answers")
+  func evidenceForWord() {
+    var phone = Phone(HomeConfiguration())
+    phone.settle()
+    phone.happens(.unlockAsked)
+    phone.happens(.offerReceived)
+    #expect(phone.unlocks.count == 1)
+    phone.happens(.answered(.lockedAtHome, bolt: .locked))
+    phone.happens(.offerReceived)
+    #expect(phone.unlocks.count == 1)
+    #expect(phone.wordOutcomes == [.failed])
+  }
 }

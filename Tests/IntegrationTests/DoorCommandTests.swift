@@ -12,7 +12,7 @@ struct DoorCommandTests {
     try JSONDecoder().decode(type, from: Data(outcome.output.utf8))
   }
 
-  @Test("L8, W2: a lock that has a link and answers nothing: whoever asks is told so, by an agent that waits to the end")
+  @Test("L8, W2: at a lock that has a link and answers nothing, the agent waits to the end, and says so")
   func silentLock() async throws {
     let home = try await Household(phones: ["alice"])
     try await home.bringHome("alice")

@@ -92,9 +92,8 @@ import Testing
     #expect(bench.replies[Bench.alice.low]?.count == 1)
   }
 
-  @Test("L4: a value too short for a fragment is refused, whosever tag it has, and ends no conversation") func tooShort()
-    throws
-  {
+  @Test("L4: a value too short for a fragment is refused, whosever tag it has, and ends no conversation")
+  func tooShort() throws {
     var bench = try Bench()
     bench.happens(.linkUp(Bench.alice))
     var conversation = try bench.conversation()

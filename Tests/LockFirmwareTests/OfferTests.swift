@@ -28,6 +28,12 @@ import TimeTypes
     #expect(values(bench).dropFirst(8).map(\.count) == [32], "the link carries the next one whole")
     bench.pass(60)
     #expect(values(bench).count == 9)
+
+    var refused = try Bench()
+    refused.happens(.linkUp(Bench.alice))
+    refused.happens(.commandWritten(Bench.alice, [1]))
+    refused.pass(2)
+    #expect(values(refused).count == 2, "a command has arrived, whatever it is")
   }
 
   @Test("L2: a phone of an earlier version gets the offer whole, or, if another hears it, is told to read it")

@@ -274,7 +274,7 @@ struct Pair {
     }
   }
 
-  @Test("L4: a result that only a later lock has is an answer all the same, so that a phone does not ask for it for ever")
+  @Test("L4: a result that only a later lock has is an answer all the same, so that nobody asks for it for ever")
   func laterResult() throws {
     var bytes = LockAnswer(result: .failed, lockState: .locked, doorState: .closed, operation: 7, logIndex: 1).encoded
     bytes[1] = 200

@@ -94,7 +94,8 @@ package struct LockRecord: Equatable, Sendable {
     var reader = try ByteReader(bytes, count: Self.byteCount)
     guard reader.readByte() == Self.formatVersion else { throw .unknownVersion }
     guard let kind = Kind(rawValue: reader.readByte()), let target = BoltTarget(rawValue: reader.readByte()),
-      let cause = MovementCause(rawValue: reader.readByte()), let result = LockResult(rawValue: reader.readByte()), result != .unrecognised,
+      let cause = MovementCause(rawValue: reader.readByte()), let result = LockResult(rawValue: reader.readByte()),
+      result != .unrecognised,
       case let detail = reader.readByte(), reader.readBytes(2) == [0, 0], Self.isKnown(detail, in: kind, cause)
     else { throw .unknownValue }
     let index = reader.readUInt64()
