@@ -136,7 +136,9 @@ let package = Package(
       ]),
     // The story's time for apps, which is the machine's time elsewhere.
     library("LatchkeyTime", ["Timekeeping", "TimeTypes"]),
-    library("CoreBluetooth", ["CSystemd", "JournalEvents", "AppLink", "AppLinkBus", "BluetoothTypes", "Threads", log]),
+    library(
+      "CoreBluetooth",
+      ["CSystemd", "JournalEvents", "AppLink", "AppLinkBus", "BluetoothTypes", "Threads", "Timekeeping", log]),
     library(
       "CoreBluetoothTestKit",
       [

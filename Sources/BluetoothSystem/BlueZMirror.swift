@@ -160,6 +160,11 @@ struct Device: Sendable {
 
   var name: String? { advertisement.localName }
   var uuids: [BluetoothUUID] { advertisement.serviceUUIDs }
+  /// Whether it has said that it has this service, or was found to have it.
+  func offers(_ service: BluetoothUUID) -> Bool {
+    uuids.contains(service) || announced.contains(service)
+      || attributes.values.contains { $0.kind == .service && $0.uuid == service }
+  }
   var isUsable: Bool { isConnected && !isDisconnecting }
 
   /// Services that distinguish this device from others. A profile made of these puts few devices on the accept list.

@@ -117,6 +117,7 @@ extension BluetoothSystem {
       {
         attributeAdded(device.peer, attribute)
         serviceAppeared(attribute, on: device)
+        if kind == .service, let uuid = attribute.uuid { healings[device.peer]?.bringsBack(uuid) }
       }
       if let owner = bluez.owners[path], let peer = bluez.devices[owner.device]?.peer,
         kind == .service || healings[peer] != nil
@@ -194,6 +195,7 @@ extension BluetoothSystem {
       sessions.hasEnded(path)
       if let (device, attribute) = bluez.removeAttribute(path) {
         uncheckedDatabases.insert(device.peer)
+        serviceDisappeared(attribute, from: device)
         attributeRemoved(device.peer, attribute)
       }
     }

@@ -26,7 +26,7 @@ open class CBCentralManager: CBManager, @unchecked Sendable {
   /// The options of every connection that the app asked for.
   var connectOptions: [PeerIdentifier: ConnectOptions] = [:]
   var scan: ScanRequest?
-  /// The peripherals that a scan without duplicates has reported.
+  /// The peripherals that a scan without duplicates has reported. One to which the app was connected meanwhile is reported anew.
   var discovered: Set<PeerIdentifier> = []
   var pending: [OperationIdentifier: PendingOperation] = [:]
   var connectionWatch: ConnectionWatch?
@@ -119,6 +119,7 @@ open class CBCentralManager: CBManager, @unchecked Sendable {
       connectOptions[identifier] = nil
       peripheral.isAwaitingConnection = false
       peripheral.currentState = .disconnecting
+      peripheral.isCancelling = true
       // Retained until the system has answered, because the delegate will be told.
       held[identifier] = peripheral
       session.send(.central(managerIdentifier, .cancelConnection(identifier)), for: self)

@@ -44,8 +44,22 @@ open class CBCharacteristic: CBAttribute, @unchecked Sendable {
     }
   }
 
+  /// As Apple's systems print data: all of up to 24 bytes, else the first 16 and the last 8.
+  private static func text(of data: Data) -> String {
+    func hexadecimal(_ bytes: Data) -> String {
+      var text = ""
+      for (index, byte) in bytes.enumerated() {
+        if data.count > 24, index > 0, index.isMultiple(of: 4) { text += " " }
+        text += String(format: "%02x", byte)
+      }
+      return text
+    }
+    guard data.count > 24 else { return "{length = \(data.count), bytes = 0x\(hexadecimal(data))}" }
+    return "{length = \(data.count), bytes = 0x\(hexadecimal(data.prefix(16))) ... \(hexadecimal(data.suffix(8))) }"
+  }
+
   open override var description: String {
-    let text = value.map { "{length = \($0.count)}" } ?? "(null)"
+    let text = value.map { Self.text(of: $0) } ?? "(null)"
     return "<\(type(of: self)): UUID = \(uuid.uuidString), properties = 0x"
       + "\(String(properties.rawValue, radix: 16, uppercase: true)), value = \(text), "
       + "notifying = \(isNotifying ? "YES" : "NO")>"

@@ -8,7 +8,7 @@ public typealias CBL2CAPPSM = UInt16
 /// A connection-oriented L2CAP channel: two streams of bytes to and from a connected peer.
 ///
 /// Open both streams, schedule them on a run loop, and keep the channel for as long as you use it. The channel ends when both
-/// streams are closed, when the last reference to the channel goes, when the peer closes it, and with the link. A stream's
+/// streams are closed, when the last reference to the channel goes, when the peer closes it, and with the app's connection. A stream's
 /// delegate is told the end by `endEncountered`, after all that came before it. While the app is suspended, what arrives waits,
 /// as much as the peer has credits for; it does not wake the app.
 ///
@@ -20,6 +20,7 @@ open class CBL2CAPChannel: CoreBluetoothObject, @unchecked Sendable {
   private let number: CBL2CAPPSM
   private let input: InputStream
   private let output: OutputStream
+  private weak var socket: ChannelSocket?
 
   init(peer: CBPeer, psm: CBL2CAPPSM, inputStream: InputStream, outputStream: OutputStream) {
     remote = peer
@@ -45,7 +46,11 @@ open class CBL2CAPChannel: CoreBluetoothObject, @unchecked Sendable {
     input.ends(with: output)
     streams.refer(to: input, output)
     self.init(peer: peer, psm: psm, inputStream: input, outputStream: output)
+    self.socket = socket
   }
+
+  /// The app's connection has ended. The link may stay for others, or for a while. What has arrived can still be read.
+  func connectionEnded() { socket?.end() }
 
   /// The device at the other end.
   open var peer: CBPeer! { remote }

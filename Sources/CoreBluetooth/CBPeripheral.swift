@@ -20,6 +20,12 @@ open class CBPeripheral: CBPeer, @unchecked Sendable {
   var isConnectionKnown: Bool { isToldConnected && !isAwaitingConnection }
   /// The app, or the system on its behalf, wants a connection that does not exist yet.
   var isAwaitingConnection = false
+  /// The app has cancelled, and the system has not answered that. What it tells until then is from before.
+  var isCancelling = false
+  /// Channels that were opened on the present connection, with which they end.
+  private var channels: [WeakChannel] = []
+
+  private struct WeakChannel { weak var channel: CBL2CAPChannel? }
   var serviceList: [CBService]?
   var mtu = ATTLimits.defaultMTU
   var lastRSSI: NSNumber?
@@ -82,7 +88,7 @@ open class CBPeripheral: CBPeer, @unchecked Sendable {
 
   // MARK: Discovery
 
-  /// Finds all services, or those in `serviceUUIDs`. Services that belong to the system are never found: Generic Access
+  /// Finds those services that are in `serviceUUIDs`, or all if that is `nil` or empty. Services that belong to the system are never found: Generic Access
   /// (1800), Generic Attribute (1801), Human Interface Device (1812) and Apple's notification centre.
   open func discoverServices(_ serviceUUIDs: [CBUUID]?) {
     perform(.discoverServices(serviceUUIDs.bluetoothUUIDs), for: nil, "discoverServices(_:)")
@@ -179,6 +185,18 @@ open class CBPeripheral: CBPeer, @unchecked Sendable {
     perform(.openChannel(psm: PSM), for: nil, "openL2CAPChannel(_:)")
   }
 
+  /// Called under the lock.
+  func opened(_ channel: CBL2CAPChannel) {
+    channels.removeAll { $0.channel == nil }
+    channels.append(WeakChannel(channel: channel))
+  }
+
+  /// Called under the lock.
+  func endChannels() {
+    for entry in channels { entry.channel?.connectionEnded() }
+    channels = []
+  }
+
   // MARK: Not supported
 
   /// Not supported: `didCompleteChannelSoundingSession` reports `CBError.operationNotSupported`.
@@ -207,10 +225,11 @@ open class CBPeripheral: CBPeer, @unchecked Sendable {
   }
 
   open override var description: String {
-    "<CBPeripheral: identifier = \(identifier), name = \(name ?? "(null)"), state = \(state)>"
+    "<CBPeripheral: identifier = \(identifier), name = \(name ?? "(null)"), mtu = \(locked { mtu }), state = \(state)>"
   }
 }
 
 extension Optional where Wrapped == [CBUUID] {
-  fileprivate var bluetoothUUIDs: [BluetoothUUID]? { map { $0.map(\.bluetoothUUID) } }
+  /// What a discovery looks for; `nil` for everything. On Apple's systems an empty array is everything as well.
+  fileprivate var bluetoothUUIDs: [BluetoothUUID]? { flatMap { $0.isEmpty ? nil : $0.map(\.bluetoothUUID) } }
 }

@@ -77,8 +77,8 @@ extension CBCentralManager {
   private func connected(_ snapshot: PeripheralSnapshot) {
     let peripheral: CBPeripheral? = locked {
       let peripheral = self.peripheral(snapshot.identifier)
-      // The app cancelled while the event was on its way. `disconnected` follows.
-      guard peripheral.currentState != .disconnecting else { return nil }
+      // The app cancelled while the event was on its way, and may have asked again since. `disconnected` follows.
+      guard !peripheral.isCancelling else { return nil }
       let isKnown = peripheral.isConnectionKnown
       peripheral.apply(snapshot)
       peripheral.currentState = .connected
@@ -131,6 +131,10 @@ extension CBCentralManager {
   func connectionEnded(_ peripheral: CBPeripheral) {
     let identifier = peripheral.peer
     pending = pending.filter { $0.value.peripheral !== peripheral }
+    peripheral.isCancelling = false
+    // A scan that goes on tells of it again.
+    discovered.remove(identifier)
+    peripheral.endChannels()
     peripheral.unansweredWrites = 0
     peripheral.isRefusingWrites = false
     if peripheral.isAwaitingConnection {
@@ -186,9 +190,7 @@ extension CBCentralManager {
   private func servicesModified(_ identifier: PeerIdentifier, _ handles: [AttributeHandle]) {
     let found: (CBPeripheral, [CBService])? = locked {
       guard let peripheral = table[identifier]?.peripheral else { return nil }
-      let invalidated = (peripheral.serviceList ?? []).filter { handles.contains($0.handle) }
-      peripheral.serviceList?.removeAll { handles.contains($0.handle) }
-      return (peripheral, invalidated)
+      return (peripheral, peripheral.invalidate(handles))
     }
     guard let (peripheral, invalidated) = found else { return }
     tells("didModifyServices", peripheral)
@@ -201,6 +203,7 @@ extension CBCentralManager {
       held.values.filter { $0.currentState == .disconnecting }.map(\.peer).sorted()
     }
     for identifier in cancelled { disconnected(identifier, nil, Date().timeIntervalSince1970, false) }
+    locked { for entry in table.values { entry.peripheral?.isCancelling = false } }
   }
 
   /// What the delegate has been told so far. Called under the lock.

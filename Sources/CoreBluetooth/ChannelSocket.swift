@@ -120,6 +120,9 @@ final class ChannelSocket: @unchecked Sendable {
     return Glibc.poll(&descriptors, 1, milliseconds) > 0 && descriptors.revents & events != 0
   }
 
+  /// No more is sent or received. Both streams find the end.
+  func end() { shutdown(descriptor.number, Int32(SHUT_RDWR)) }
+
   /// One of the streams is closed.
   func close(_ side: Side) {
     let isOver = lock.withLock {
@@ -128,7 +131,7 @@ final class ChannelSocket: @unchecked Sendable {
     }
     if isOver {
       // The peer learns it now, even while the descriptor is still referred to.
-      shutdown(descriptor.number, Int32(SHUT_RDWR))
+      end()
       cancel()
     }
   }

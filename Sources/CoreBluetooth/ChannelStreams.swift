@@ -47,6 +47,7 @@ final class ChannelStreamState: @unchecked Sendable {
     lock.withLock {
       currentStatus = .closed
       untold = []
+      schedule.removeAll()
     }
   }
 

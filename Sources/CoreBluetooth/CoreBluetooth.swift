@@ -16,6 +16,3 @@ public typealias CFUUID = NSUUID
 // swift-format-ignore: TypeNamesShouldBeCapitalized
 /// The name that Apple's headers give to a dispatch queue.
 public typealias dispatch_queue_t = DispatchQueue
-
-/// The time now, in seconds since 2001-01-01 00:00:00 UTC.
-public func CFAbsoluteTimeGetCurrent() -> CFAbsoluteTime { Date().timeIntervalSinceReferenceDate }

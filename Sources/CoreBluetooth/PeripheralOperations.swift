@@ -186,6 +186,7 @@ extension CBCentralManager {
       // A channel that nobody takes ends with its socket.
       let channel = CBL2CAPChannel(
         peer: peripheral, psm: psm, socket: socket, mtu: mtu, queue: queue, delivery: delivery)
+      locked { peripheral.opened(channel) }
       peripheral.delegate?.peripheral(peripheral, didOpen: channel, error: nil)
     } else if case .failed(let error) = result {
       peripheral.tellFailure(of: done.operation, done.subject, error.appError)

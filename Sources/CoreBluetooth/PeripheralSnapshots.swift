@@ -15,18 +15,40 @@ extension CBPeripheral {
 
   func merge(services snapshots: [ServiceSnapshot]) {
     let services = include(snapshots)
-    serviceList = services
     for (service, snapshot) in zip(services, snapshots) {
       if let characteristics = snapshot.characteristics { service.merge(characteristics: characteristics) }
       if let included = snapshot.includedServices {
         service.includedServiceList = included.compactMap { handle in services.first { $0.handle == handle } }
       }
     }
+    // A secondary service is found only through those that include it.
+    serviceList = services.filter { $0.primary }
+  }
+
+  /// The services found so far, and those that they include.
+  private var allServices: [CBService] {
+    var found: [CBService] = []
+    var open = serviceList ?? []
+    while let service = open.popLast() {
+      guard !found.contains(where: { $0 === service }) else { continue }
+      found.append(service)
+      open += service.includedServiceList ?? []
+    }
+    return found.sorted { $0.handle < $1.handle }
+  }
+
+  /// Forgets services that are not valid any more, and returns them.
+  func invalidate(_ handles: [AttributeHandle]) -> [CBService] {
+    let all = allServices
+    let isInvalid: (CBService) -> Bool = { handles.contains($0.handle) }
+    serviceList?.removeAll(where: isInvalid)
+    for service in all { service.includedServiceList?.removeAll(where: isInvalid) }
+    return all.filter(isInvalid)
   }
 
   /// The objects for these services: existing ones if known, otherwise new ones.
   func include(_ snapshots: [ServiceSnapshot]) -> [CBService] {
-    let known = (serviceList ?? []).flatMap { [$0] + ($0.includedServiceList ?? []) }
+    let known = allServices
     return snapshots.map { snapshot in
       known.first { $0.handle == snapshot.handle && $0.attributeUUID.bluetoothUUID == snapshot.uuid }
         ?? CBService(
@@ -35,19 +57,20 @@ extension CBPeripheral {
   }
 
   func characteristic(_ handle: AttributeHandle) -> CBCharacteristic? {
-    for service in serviceList ?? [] {
-      for candidate in [service] + (service.includedServiceList ?? []) {
-        if let found = candidate.characteristicList?.first(where: { $0.handle == handle }) { return found }
+    func find(in services: [CBService]) -> CBCharacteristic? {
+      for service in services {
+        if let found = service.characteristicList?.first(where: { $0.handle == handle }) { return found }
       }
+      return nil
     }
-    return nil
+    return find(in: serviceList ?? []) ?? find(in: allServices)
   }
 
   var snapshot: PeripheralSnapshot {
     PeripheralSnapshot(
       identifier: peer, name: currentName,
       state: PeripheralState(rawValue: UInt8(currentState.rawValue)) ?? .disconnected,
-      services: serviceList?.map(\.snapshot), mtu: mtu)
+      services: serviceList.map { _ in allServices.map(\.snapshot) }, mtu: mtu)
   }
 }
 

@@ -10,7 +10,8 @@ struct StreamSchedule {
   private enum Target {
     case main
     case queue(SerialDelivery)
-    case runLoop(RunLoop, RunLoop.Mode)
+    /// With the timer that keeps the run loop running: without a source or a timer `run(mode:before:)` returns at once.
+    case runLoop(RunLoop, RunLoop.Mode, staying: Timer)
   }
 
   private var targets: [(runLoop: RunLoop, mode: RunLoop.Mode, target: Target)] = []
@@ -26,7 +27,7 @@ struct StreamSchedule {
 
   /// The stream calls its delegate on this queue, and on no run loop. `nil` takes that back.
   mutating func choose(_ queue: DispatchQueue?) {
-    targets = []
+    removeAll()
     chosenQueue = queue.map { SerialDelivery($0) }
   }
 
@@ -39,13 +40,29 @@ struct StreamSchedule {
       } else if runLoop === RunLoop.current, let queue = DispatchQueue.getSpecific(key: Self.queueKey) {
         .queue(queue)
       } else {
-        .runLoop(runLoop, mode)
+        .runLoop(runLoop, mode, staying: Self.stay(on: runLoop, mode))
       }
     targets.append((runLoop, mode, target))
   }
 
+  private static func stay(on runLoop: RunLoop, _ mode: RunLoop.Mode) -> Timer {
+    let timer = Timer(fire: .distantFuture, interval: 0, repeats: false) { _ in }
+    runLoop.add(timer, forMode: mode)
+    return timer
+  }
+
   mutating func remove(_ runLoop: RunLoop, _ mode: RunLoop.Mode) {
-    targets.removeAll { $0.runLoop === runLoop && $0.mode == mode }
+    remove { $0 === runLoop && $1 == mode }
+  }
+
+  /// Leaves all run loops, as a stream does that is closed.
+  mutating func removeAll() { remove { _, _ in true } }
+
+  private mutating func remove(_ isMeant: (RunLoop, RunLoop.Mode) -> Bool) {
+    for entry in targets where isMeant(entry.runLoop, entry.mode) {
+      if case .runLoop(_, _, let timer) = entry.target { timer.invalidate() }
+    }
+    targets.removeAll { isMeant($0.runLoop, $0.mode) }
   }
 
   /// Runs `work` on the chosen queue, or else on the first run loop.
@@ -54,7 +71,7 @@ struct StreamSchedule {
     switch targets.first?.target {
     case .main: DispatchQueue.main.async(execute: work)
     case .queue(let delivery): delivery.async(work)
-    case .runLoop(let runLoop, let mode):
+    case .runLoop(let runLoop, let mode, _):
       // A timer wakes a run loop of another thread, which `perform(inModes:)` does not.
       let timer = Timer(fire: Date(), interval: 0, repeats: false) { _ in work() }
       runLoop.add(timer, forMode: mode)

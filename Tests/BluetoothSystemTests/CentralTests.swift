@@ -59,6 +59,34 @@ struct CentralTests {
     #expect(filter(of: [Desk.service], findsOverflow: false)?.rssi == nil)
   }
 
+  @Test(
+    "C2: a scan tells of a peripheral once, and once more when the app was connected to it", arguments: [true, false])
+  func discoveredAgain(_ isCancelled: Bool) {
+    func sightings(_ desk: Desk) -> Int {
+      desk.events.count { if case .discovered = $0.body { true } else { false } }
+    }
+    var desk = Desk()
+    desk.appear()
+    desk.open()
+    desk.createCentral()
+    desk.say(.central(Desk.central, .scan(ScanRequest(services: [Desk.service]))))
+    for signal in [-60, -61] as [Int16] { desk.change(["RSSI": .int16(signal)]) }
+    #expect(sightings(desk) == 1)
+    desk.say(.central(Desk.central, .connect(desk.peer, ConnectOptions())))
+    desk.linkUp()
+    desk.change(["RSSI": .int16(-62)])
+    #expect(sightings(desk) == 1, "it is connected")
+    if isCancelled { desk.say(.central(Desk.central, .cancelConnection(desk.peer))) }
+    desk.linkDown()
+    for signal in [-63, -64] as [Int16] { desk.change(["RSSI": .int16(signal)]) }
+    #expect(sightings(desk) == 2)
+    // A request that was never fulfilled changes nothing.
+    desk.say(.central(Desk.central, .connect(desk.peer, ConnectOptions())))
+    desk.say(.central(Desk.central, .cancelConnection(desk.peer)))
+    desk.change(["RSSI": .int16(-65)])
+    #expect(sightings(desk) == 2)
+  }
+
   @Test("C3: a request for a bonded device rests on one GattProfile1 registration, without a scan")
   func bondedRequest() {
     var desk = Desk()

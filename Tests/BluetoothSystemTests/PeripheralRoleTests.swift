@@ -28,9 +28,9 @@ struct PeripheralRoleTests {
         value: [1, 2, 3]),
     ])
 
-  private func lock(advertisingMilliseconds: UInt32? = nil) -> Desk {
+  private func lock(advertisingMilliseconds: UInt32? = nil, withDevice: Bool = true) -> Desk {
     var desk = Desk(advertisingMilliseconds: advertisingMilliseconds)
-    desk.appear()
+    desk.appear(withDevice: withDevice)
     desk.open()
     desk.say(.createManager(Self.manager, ManagerCreation(role: .peripheral, restoreIdentifier: "lock")))
     desk.say(.peripheral(Self.manager, .addService(Self.definition)))
@@ -242,6 +242,61 @@ struct PeripheralRoleTests {
     desk.handle(second(isLinked: false))
     desk.handle(second(isLinked: true))
     #expect(desk.bodies.filter { $0.contains("subscribed") } == ["unsubscribed", "subscribed"])
+  }
+
+  /// The lock's app is connected to the device as well.
+  private func connect(_ desk: inout Desk) {
+    let central = ManagerIdentifier(2)
+    desk.say(.createManager(central, ManagerCreation(role: .central)))
+    desk.say(.central(central, .connect(desk.peer, ConnectOptions())))
+    desk.linkUp()
+    desk.forget()
+  }
+
+  private func device(_ address: String, isLinked: Bool) -> BluetoothSystem.Event {
+    .daemon(
+      .signal(
+        .interfacesAdded(
+          path: WellKnown.firstAdapter.appending("dev_" + address.replacing(":", with: "_")),
+          [
+            InterfaceName.device: [
+              "Address": .string(address), "AddressType": .string("random"), "Connected": .bool(isLinked),
+            ]
+          ])))
+  }
+
+  @Test("C6: a device to which the app is connected subscribes over the same link, gets values, and unsubscribes")
+  func bothRoles() {
+    var desk = lock()
+    let place = path(desk, 0)
+    connect(&desk)
+    desk.handle(.daemon(.callback(CallbackIdentifier(1), path: place, .startNotify)))
+    #expect(desk.bodies == ["subscribed"])
+    let peer = desk.peer
+    desk.say(.peripheral(Self.manager, .updateValue(Self.offer, value: [7], centrals: [peer])))
+    #expect(desk.effects.contains(.bluez(.valueChanged(path: place, value: [7]))))
+    desk.handle(.daemon(.callback(CallbackIdentifier(2), path: place, .stopNotify)))
+    #expect(desk.bodies == ["subscribed", "unsubscribed"])
+  }
+
+  @Test(
+    "C6: if another central is linked, a device to which the app is connected subscribes only if it has the same service",
+    arguments: [true, false])
+  func bothRolesAmongOthers(_ hasService: Bool) {
+    var desk = lock(withDevice: hasService)
+    let place = path(desk, 0)
+    if !hasService { desk.handle(device(Desk.address.description, isLinked: false)) }
+    connect(&desk)
+    let other = "C0:FF:EE:00:00:02"
+    desk.handle(device(other, isLinked: true))
+    desk.forget()
+    desk.handle(.daemon(.callback(CallbackIdentifier(1), path: place, .startNotify)))
+    let subscribers = desk.events.compactMap { event in
+      if case .subscribed(let central, _) = event.body { central.identifier } else { nil }
+    }
+    let second = desk.system.identifier(for: DeviceAddress(other, kind: .random)!)
+    let first = desk.peer
+    #expect(Set(subscribers) == (hasService ? [first, second] : [second]))
   }
 
   @Test("C6: a value for a central that has left in the meantime goes to no other central", arguments: [true, false])

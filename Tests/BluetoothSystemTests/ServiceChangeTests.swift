@@ -119,6 +119,42 @@ struct ServiceChangeTests {
     #expect(invalidated(desk).isEmpty)
   }
 
+  @Test("C7: a peripheral that takes a service away on a link keeps the link, and a discovery finds what is left")
+  func takenAway() {
+    var desk = Desk()
+    desk.connectAndSubscribe()
+    appears(Self.other, &desk)
+    desk.forget()
+    desk.serviceGoes()
+    #expect(invalidated(desk) == [[0x0a]])
+    desk.say(.central(Desk.central, .perform(desk.peer, OperationIdentifier(9), .discoverServices(nil))))
+    #expect(found(desk) == nil, "it may come back")
+    desk.pass(.seconds(2))
+    #expect(found(desk) == [0x21])
+    desk.pass(.seconds(600))
+    #expect(desk.asked { $0 == .disconnect } == 0)
+    #expect(desk.bodies == ["servicesModified", "operationCompleted"])
+    appears(Desk.service, at: Desk.devicePath.appending("service0031"), &desk)
+    #expect(invalidated(desk) == [[0x0a], []], "it is new")
+    discover(&desk)
+    #expect(found(desk) == [0x21, 0x31])
+  }
+
+  @Test("C7: a service that was taken away on a link, and is missing on the next one, is looked for there")
+  func missingAfterwards() {
+    var desk = Desk()
+    desk.connectAndSubscribe()
+    appears(Self.other, &desk)
+    desk.serviceGoes()
+    desk.pass(.seconds(60))
+    desk.linkDown()
+    desk.say(.central(Desk.central, .connect(desk.peer, ConnectOptions())))
+    desk.linkUp()
+    desk.forget()
+    desk.pass(.seconds(5))
+    #expect(desk.asked { $0 == .disconnect } == 1)
+  }
+
   @Test("C7: a service that does not come back is told as invalid when it is given up")
   func gone() {
     var desk = Desk()

@@ -111,6 +111,24 @@ struct CentralManagerTests {
     #expect(peripheral.state == .disconnected)
   }
 
+  @Test("C3: what was on its way when the app cancelled and asked again is not reported, and the new request is")
+  func cancelAndConnect() async throws {
+    let setup = try await CentralSetup()
+    setup.system.answerNextQuery { _ in .success([PeripheralSnapshot(identifier: Example.lock)]) }
+    let peripheral = setup.manager.retrievePeripherals(withIdentifiers: [Example.lock.rawValue])[0]
+    setup.manager.connect(peripheral)
+    setup.manager.cancelPeripheralConnection(peripheral)
+    setup.manager.connect(peripheral)
+    for _ in 1...3 { _ = try await setup.nextCommand() }
+    setup.system.emit(.connected(Example.explored()))
+    setup.system.emit(.disconnected(Example.lock, error: nil, unixSeconds: 0, isReconnecting: false))
+    #expect(try await setup.recorder.calls.next() == "didDisconnect")
+    #expect(peripheral.state == .connecting)
+    setup.system.emit(.connected(Example.explored()))
+    #expect(try await setup.recorder.calls.next() == "didConnect")
+    #expect(peripheral.state == .connected)
+  }
+
   @Test("C3: dropping the last reference to a peripheral cancels its pending request")
   func abandon() async throws {
     let setup = try await CentralSetup()

@@ -159,6 +159,60 @@ struct ChannelStreamTests {
     #expect(other.receive() == nil)
   }
 
+  /// Closes a stream at its end.
+  private final class Closer: NSObject, StreamDelegate, @unchecked Sendable {
+    let events = Inbox<Stream.Event>()
+    func stream(_ stream: Stream, handle event: Stream.Event) {
+      events.put(event)
+      if event == .endEncountered { stream.close() }
+    }
+  }
+
+  @Test("C7: a thread whose run loop has only a channel's streams is called while they are there, and then goes on")
+  func loopOfItsOwn() async throws {
+    let (channel, other, _) = try Self.makeChannel()
+    let (delegate, ended) = (Closer(), Inbox<Void>())
+    channel.inputStream.delegate = delegate
+    Thread.detachNewThread {
+      channel.inputStream.schedule(in: .current, forMode: .default)
+      channel.inputStream.open()
+      while RunLoop.current.run(mode: .default, before: .distantFuture) {}
+      ended.put(())
+    }
+    #expect(try await delegate.events.next() == .openCompleted)
+    other.send([1])
+    #expect(try await delegate.events.next() == .hasBytesAvailable)
+    #expect(ended.pending.isEmpty)
+    var byte: UInt8 = 0
+    #expect(channel.inputStream.read(&byte, maxLength: 1) == 1)
+    shutdown(other.descriptor, Int32(SHUT_RDWR))
+    #expect(try await delegate.events.next() == .endEncountered)
+    _ = try await ended.next()
+  }
+
+  @Test("C7: a channel ends as soon as the app's connection has, after what had arrived")
+  func endOfTheConnection() async throws {
+    let setup = try await CentralSetup()
+    let peripheral = try await setup.connectExplored()
+    peripheral.openL2CAPChannel(0x80)
+    let (operation, _) = try #require(try await setup.nextOperation())
+    var ends: [Int32] = [-1, -1]
+    try #require(socketpair(AF_UNIX, Int32(SOCK_SEQPACKET.rawValue), 0, &ends) == 0)
+    let other = Other(ends[1])
+    setup.complete(operation, .channel(ChannelDescriptor(owning: ends[0]) { _ = close($0) }, mtu: 100))
+    let channel = try await setup.recorder.opened.next()
+    other.send([1])
+    setup.manager.cancelPeripheralConnection(peripheral)
+    setup.system.emit(.disconnected(Example.lock, error: nil, unixSeconds: 0, isReconnecting: false))
+    #expect(try await setup.recorder.calls.next() == "didOpen")
+    #expect(try await setup.recorder.calls.next() == "didDisconnect")
+    #expect(other.receive() == nil)
+    channel.inputStream.open()
+    var byte: UInt8 = 0
+    #expect(channel.inputStream.read(&byte, maxLength: 1) == 1)
+    #expect(channel.inputStream.read(&byte, maxLength: 1) == 0)
+  }
+
   @Test("C7: a writer that gets ahead of its peer is told when there is room again, and loses nothing")
   func fullSocket() async throws {
     let thread = LoopThread()

@@ -55,6 +55,54 @@ struct PeripheralOperationTests {
     #expect(service.characteristics?.first === characteristic)
   }
 
+  @Test("C4: a secondary service is found through the service that includes it, also after the next connection")
+  func secondaryService() async throws {
+    let inner = ServiceSnapshot(
+      handle: 20, uuid: BluetoothUUID(0x1234 as UInt16), isPrimary: false,
+      characteristics: [CharacteristicSnapshot(handle: 22, uuid: BluetoothUUID(0x2A01 as UInt16), properties: .notify)])
+    var explored = Example.explored()
+    explored.services?[0].includedServices = [20]
+    explored.services?.append(inner)
+    let setup = try await CentralSetup()
+    let peripheral = try await setup.connect(explored)
+    let service = try #require(peripheral.services?.first)
+    #expect(peripheral.services?.map(\.uuid.uuidString) == ["180F"])
+    #expect(service.includedServices?.map(\.uuid.uuidString) == ["1234"])
+    let included = try #require(service.includedServices?.first)
+    setup.system.emit(.valueUpdated(Example.lock, characteristic: 22, value: [9]))
+    #expect(try await setup.recorder.calls.next() == "value [9]")
+
+    // The system comes back and is told everything.
+    setup.system.detach()
+    setup.system.attach()
+    guard case .resumeManager(_, _, let view) = try await setup.nextCommand() else {
+      Issue.record("the manager was not resumed")
+      return
+    }
+    #expect(view.peripherals.first?.services == explored.services)
+
+    setup.system.emit(.connected(explored))
+    #expect(try await setup.recorder.calls.next() == "didConnect")
+    #expect(peripheral.services?.count == 1)
+    #expect(service.includedServices?.first === included)
+    setup.system.emit(.servicesModified(Example.lock, invalidated: [20]))
+    #expect(try await setup.recorder.calls.next() == "didModifyServices [\"1234\"]")
+    #expect(service.includedServices?.isEmpty == true)
+  }
+
+  @Test("C4: a discovery of an empty list looks for everything, as many apps write it")
+  func emptyLists() async throws {
+    let setup = try await CentralSetup()
+    let peripheral = try await setup.connectExplored()
+    let service = try #require(peripheral.services?.first)
+    peripheral.discoverServices([])
+    #expect(try await setup.nextOperation()?.1 == .discoverServices(nil))
+    peripheral.discoverCharacteristics([], for: service)
+    #expect(try await setup.nextOperation()?.1 == .discoverCharacteristics(nil, service: 1))
+    peripheral.discoverIncludedServices([], for: service)
+    #expect(try await setup.nextOperation()?.1 == .discoverIncludedServices(nil, service: 1))
+  }
+
   @Test("C5: read, write with response, subscribe, and values that are notified")
   func values() async throws {
     let setup = try await CentralSetup()

@@ -33,6 +33,34 @@ struct RealCodeTests {
     #expect(CBUUID() != CBUUID(string: "0000"))
   }
 
+  @Test("C8: an actor whose executor is its manager's queue is entered by the delegate's calls")
+  func queueActor() async throws {
+    let system = ScriptedSystem()
+    system.attach()
+    let beacons = Beacons()
+    let state = system.run { Task { await beacons.begin() } }
+    _ = try await system.requests.next()
+    system.emit(.stateChanged(.poweredOn))
+    #expect(await state.value == .poweredOn)
+  }
+
+  @Test("C8: descriptions of a peripheral and of a value are Apple's")
+  func descriptions() async throws {
+    let setup = try await CentralSetup()
+    let peripheral = try await setup.connectExplored()
+    #expect(peripheral.description.hasSuffix("name = Front door, mtu = 185, state = connected>"))
+    let characteristic = try #require(peripheral.services?.first?.characteristics?.first)
+    #expect(characteristic.description.contains("value = (null), notifying = NO"))
+    setup.system.emit(.valueUpdated(Example.lock, characteristic: 3, value: [0, 0x55]))
+    _ = try await setup.recorder.calls.next()
+    #expect(characteristic.description.contains("value = {length = 2, bytes = 0x0055}, "))
+    setup.system.emit(.valueUpdated(Example.lock, characteristic: 3, value: Array(0..<32)))
+    _ = try await setup.recorder.calls.next()
+    #expect(
+      characteristic.description.contains(
+        "{length = 32, bytes = 0x00010203 04050607 08090a0b 0c0d0e0f ... 18191a1b 1c1d1e1f }"))
+  }
+
   @Test("C8: properties are read by their names, as older libraries do")
   func valuesByKey() async throws {
     let setup = try await CentralSetup()

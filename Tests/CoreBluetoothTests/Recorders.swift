@@ -12,6 +12,7 @@ final class CentralRecorder: NSObject, CBCentralManagerDelegate, CBPeripheralDel
   let calls = Inbox<String>()
   let restored = Inbox<[CBPeripheral]>()
   let found = Inbox<CBPeripheral>()
+  let opened = Inbox<CBL2CAPChannel>()
   private let lock = NSLock()
   private var lastRestoration: [String: Any] = [:]
   private var lastError: (any Error)?
@@ -78,6 +79,7 @@ final class CentralRecorder: NSObject, CBCentralManagerDelegate, CBPeripheralDel
   }
   func peripheralIsReady(toSendWriteWithoutResponse peripheral: CBPeripheral) { note("isReady") }
   func peripheral(_ peripheral: CBPeripheral, didOpen channel: CBL2CAPChannel?, error: (any Error)?) {
+    if let channel { opened.put(channel) }
     note("didOpen", error)
   }
 }
@@ -193,12 +195,17 @@ struct CentralSetup {
 
   /// Connects to a peripheral that is already explored.
   func connectExplored(isNotifying: Bool = false) async throws -> CBPeripheral {
+    try await connect(Example.explored(isNotifying: isNotifying))
+  }
+
+  /// Connects to a peripheral of which this is known.
+  func connect(_ known: PeripheralSnapshot) async throws -> CBPeripheral {
     system.answerNextQuery { _ in .success([PeripheralSnapshot(identifier: Example.lock)]) }
     let peripheral = manager.retrievePeripherals(withIdentifiers: [Example.lock.rawValue])[0]
     peripheral.delegate = recorder
     manager.connect(peripheral)
     _ = try await nextCommand()
-    system.emit(.connected(Example.explored(isNotifying: isNotifying)))
+    system.emit(.connected(known))
     _ = try await recorder.calls.next()
     return peripheral
   }

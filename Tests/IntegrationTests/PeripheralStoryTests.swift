@@ -73,6 +73,53 @@ struct PeripheralStoryTests {
           """))
   }
 
+  @Test("C6: two machines with one app, central and peripheral to each other over one link, get each other's values")
+  func bothRoles() async throws {
+    func peer(_ name: String) -> AppStory.App {
+      AppStory.App(
+        name: name, modes: "bluetooth-central, bluetooth-peripheral",
+        arguments: [
+          "peripheral", "service=181A", "characteristic=2A6E:read+write+notify", "name=\(name)", "push=3", "central",
+          "connect=181A", "notify=2A6E",
+        ], keepAlive: true)
+    }
+    let told = try await keeps(
+      AppStory(
+        app: peer("left"), other: peer("right"),
+        chapters: """
+            - name: they meet
+              steps:
+                - pass: 1min
+              promises:
+                - recorded: {app: left, event: subscriber, exactly: 1}
+                - recorded: {app: right, event: subscriber, exactly: 1}
+                - recorded: {app: left, event: value, exactly: 3}
+                - recorded: {app: right, event: value, exactly: 3}
+          """))
+    let start = told.records("started", of: "left").first?["at"].flatMap { Double($0) } ?? 0
+    let world = Date(timeIntervalSince1970: 1_767_225_600).timeIntervalSinceReferenceDate
+    #expect(abs(start - world) < 60, "the time that didDisconnectPeripheral gives is the story's as well")
+  }
+
+  @Test("C7: a peripheral that takes its service away keeps the link of its central, which finds what is left")
+  func takenAway() async throws {
+    _ = try await keeps(
+      AppStory(
+        app: Self.sensor.with(Self.sensor.arguments + ["retract=30"], keepAlive: true),
+        other: Self.reader(["notify=2A6E"]),
+        chapters: """
+            - name: it does
+              steps:
+                - wait for: {event: retracted, machine: phone, process: sensor, within: 5min}
+                - pass: 5min
+              promises:
+                - recorded: {app: reader, event: services, fields: {wanted: true}, exactly: 1}
+                - recorded: {app: reader, event: modified, exactly: 1}
+                - recorded: {app: reader, event: services, fields: {wanted: false, error: none}, exactly: 1}
+                - not told: {app: reader, event: disconnected}
+          """))
+  }
+
   @Test("F3: without a background mode a suspended app advertises nothing, and its peers get an error")
   func modeless() async throws {
     let told = try await keeps(

@@ -136,6 +136,7 @@ package struct ModelApp: Sendable {
       return explore(snapshot.identifier, number)
     case .disconnected(let peer, _, _, let isReconnecting):
       managers[number]?.setState(isReconnecting ? .connecting : nil, of: peer)
+      managers[number]?.reported.remove(peer)
       return isReconnecting ? [] : reconnect(to: peer, number)
     case .failedToConnect(let peer, let error):
       managers[number]?.setState(nil, of: peer)

@@ -109,7 +109,7 @@ struct Reference: Sendable {
       book.held.insert(peer)
     case .cancelConnection(let peer):
       if book.held.remove(peer) != nil { book.cancelled.insert(peer) }
-      book.connected.remove(peer)
+      if book.connected.remove(peer) != nil { book.discovered.remove(peer) }
     case .perform, .watchConnections: break
     }
     books[caller] = book
@@ -159,7 +159,11 @@ struct Reference: Sendable {
       }
       book.cancelled.remove(peer)
       book.askedAgain.remove(peer)
-      if book.connected.remove(peer) != nil, !isReconnecting { book.held.remove(peer) }
+      if book.connected.remove(peer) != nil {
+        // It may be discovered again.
+        book.discovered.remove(peer)
+        if !isReconnecting { book.held.remove(peer) }
+      }
       book.linksWhenLost[peer] = links[[machine, target.map(cast.machine) ?? ""]]?.were ?? LinkNumber()
     case .failedToConnect(let peer, _):
       book.held.remove(peer)

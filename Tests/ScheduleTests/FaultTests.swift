@@ -30,7 +30,7 @@ struct FaultTests {
     .losesLosses: (
       1,
       "open cat; publish cat; open ann; connect ann.1 cat; subscribe ann.1 cat; pass 2837; "
-        + "unpublish cat"
+        + "away phone; pass 10000"
     ),
     .losesRestoration: (1, "open cat; connect cat.1 lock; kill cat"),
     .restoresLate: (1, "open cat; connect cat.1 lock; kill cat"),

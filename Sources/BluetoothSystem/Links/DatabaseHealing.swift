@@ -11,6 +11,9 @@ import TimeTypes
 /// (src/shared/gatt-client.c, `db_hash_read_cb`). There is no call that makes it look again. The remaining remedy is
 /// a short link without any requests: a Latchkey peripheral changes its hash after one (`DatabaseMark`). A device
 /// without a bond can also be removed; the last try does that.
+///
+/// A service that was there on the present link, and that the peripheral takes away, may come back soon: its program may have
+/// been started anew. If it does not, nothing is wrong, and the link stays: bluetoothd has heard of the change.
 struct DatabaseHealing: Sendable {
   private(set) var missing: Set<BluetoothUUID> = []
   /// How many links have been ended to heal it.
@@ -22,6 +25,10 @@ struct DatabaseHealing: Sendable {
   private(set) var asked: Set<BluetoothUUID> = []
   /// Services that lack something that an app needs.
   private(set) var doubted: Set<BluetoothUUID> = []
+  /// Services that the peripheral has taken away on the present link.
+  private var takenAway: Set<BluetoothUUID> = []
+  /// What was taken away has been waited for, and has not come back.
+  private var isContent = false
 
   static let attemptLimit = 3
   /// How long late services may take; well below `DatabaseMark.visitLimit`.
@@ -30,7 +37,8 @@ struct DatabaseHealing: Sendable {
   /// These services are missing on the present link.
   mutating func misses(_ uuids: Set<BluetoothUUID>, at now: Instant) {
     missing = uuids
-    guard !hasGivenUp, dropAt == nil else { return }
+    if !uuids.isSubset(of: takenAway) { isContent = false }
+    guard !hasGivenUp, !isContent, dropAt == nil else { return }
     dropAt = now + Self.patience[min(attempts, Self.patience.count - 1)]
   }
 
@@ -40,12 +48,31 @@ struct DatabaseHealing: Sendable {
     doubted.insert(uuid)
   }
 
+  mutating func takesAway(_ uuid: BluetoothUUID) {
+    takenAway.insert(uuid)
+    isContent = false
+  }
+
+  mutating func bringsBack(_ uuid: BluetoothUUID) { takenAway.remove(uuid) }
+
   /// The link was lost by itself. The next one is examined afresh.
-  mutating func linkIsGone() { dropAt = nil }
+  mutating func linkIsGone() {
+    dropAt = nil
+    takenAway = []
+    isContent = false
+  }
 
   /// Whether a discovery of these services waits for what is missing. `nil` means all services.
   func delaysDiscovery(of uuids: [BluetoothUUID]?) -> Bool {
-    !hasGivenUp && uuids.map { !missing.isDisjoint(with: $0) } ?? true
+    !hasGivenUp && !isContent && uuids.map { !missing.isDisjoint(with: $0) } ?? true
+  }
+
+  /// What is missing has been waited for. Returns whether the peripheral has taken all of it away, so that there is nothing to heal.
+  mutating func acceptsLoss() -> Bool {
+    guard missing.isSubset(of: takenAway) else { return false }
+    dropAt = nil
+    isContent = true
+    return true
   }
 
   /// Ends the link once more. Returns `false` after too many tries: the services are gone for good, or bluetoothd
@@ -84,6 +111,14 @@ extension BluetoothSystem {
     guard !asked.isEmpty, !device.isResolved || !asked.isSubset(of: presentServices(of: device)) else { return }
     healings[peer, default: DatabaseHealing()].expects(asked)
     uncheckedDatabases.insert(peer)
+  }
+
+  /// A service has gone. On a link on which bluetoothd had found everything, it was the peripheral that took it away.
+  mutating func serviceDisappeared(_ attribute: RemoteAttribute, from device: Device) {
+    guard attribute.kind == .service, let uuid = attribute.uuid, device.isConnected, device.isResolved,
+      isWanted(device.peer)
+    else { return }
+    healings[device.peer, default: DatabaseHealing()].takesAway(uuid)
   }
 
   /// Whether a discovery waits for services that have not appeared yet.
@@ -135,6 +170,8 @@ extension BluetoothSystem {
       healings[peer]?.linkIsGone()
       return
     }
+    // What was kept for a subscription is kept on: the service may still come back.
+    if healing.acceptsLoss() { return healings[peer] = healing }
     let names = healing.missing.sorted().map(\.description).joined(separator: " ")
     let isTriedAgain = healing.endLink()
     healings[peer] = healing

@@ -35,6 +35,9 @@ struct Scan: Sendable {
 
   mutating func forgetReported() { reported = [] }
 
+  /// The app was connected to this peripheral, and no longer is. It is news again.
+  mutating func forgetReported(_ peer: PeerIdentifier) { reported.remove(peer) }
+
   /// The app will be told of this peripheral.
   mutating func isReported(_ peer: PeerIdentifier) { reported.insert(peer) }
 }

@@ -14,11 +14,23 @@ extension BluetoothSystem {
     bluez.devices.connectedDevices.filter { !isWanted($0.peer) }
   }
 
+  /// Devices that may have subscribed to this service. A device to which an app of this machine has connected may be a central
+  /// too, over the same link: two machines on which the same app runs, such as a chat. It counts if it has the same service,
+  /// or if nobody else could have subscribed.
+  private func possibleSubscribers(_ key: ManagerKey, _ service: LocalAttributeIdentifier) -> [Device] {
+    let linked = bluez.devices.connectedDevices
+    let uuid = managers[key]?.services[service]?.definition.uuid
+    let likely = linked.filter { device in
+      !isWanted(device.peer) || uuid.map { device.offers($0) } == true
+    }
+    return likely.isEmpty ? linked : likely
+  }
+
   mutating func startNotify(_ path: ObjectPath) {
     guard let (service, key, characteristic) = publishing.characteristic(at: path) else { return }
     let wasNotifying = publishing.setNotifying(true, characteristic, of: service)
     haveSubscriptionsChanged = true
-    let centrals = linkedCentrals
+    let centrals = possibleSubscribers(key, service)
     // Of several centrals, another one may show no life at all.
     if centrals.count == 1 { visitShowsLife(centrals[0].path) }
     for device in centrals {
@@ -35,7 +47,7 @@ extension BluetoothSystem {
   /// too.
   mutating func requestShowsSubscriber(_ path: ObjectPath, _ device: ObjectPath) {
     guard let place = publishing.characteristic(at: path), let published = publishing.services[place.service],
-      let device = bluez.devices[device], device.isConnected, !isWanted(device.peer)
+      let device = bluez.devices[device], device.isConnected
     else { return }
     for characteristic in published.notifying.sorted() {
       remember(device, characteristic)
@@ -47,7 +59,7 @@ extension BluetoothSystem {
     guard let (service, key, characteristic) = publishing.characteristic(at: path) else { return }
     _ = publishing.setNotifying(false, characteristic, of: service)
     haveSubscriptionsChanged = true
-    for device in linkedCentrals {
+    for device in bluez.devices.connectedDevices {
       forget(device.peer, characteristic)
       tellUnsubscribed(key, device.peer, characteristic)
     }

@@ -120,7 +120,19 @@ final class TrialCentral: NSObject, CBCentralManagerDelegate, CBPeripheralDelega
     peripheral.discoverServices(setup.uuid("connect").map { [$0] })
   }
 
+  func peripheral(_ peripheral: CBPeripheral, didModifyServices invalidatedServices: [CBService]) {
+    note("modified", ["manager": setup.name, "invalid": invalidatedServices.count])
+    peripheral.discoverServices(nil)
+  }
+
   func peripheral(_ peripheral: CBPeripheral, didDiscoverServices error: (any Error)?) {
+    let wanted = setup.uuid("connect")
+    note(
+      "services",
+      [
+        "manager": setup.name, "wanted": (peripheral.services ?? []).contains { $0.uuid == wanted },
+        "error": error.map { "\(($0 as NSError).code)" } ?? "none",
+      ])
     for service in peripheral.services ?? [] { peripheral.discoverCharacteristics(nil, for: service) }
   }
 

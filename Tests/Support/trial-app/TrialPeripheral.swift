@@ -11,6 +11,7 @@ final class TrialPeripheral: NSObject, CBPeripheralManagerDelegate, @unchecked S
   /// The values that are left to send, and the number of the next.
   private var left = 0
   private var next = 1
+  private var retracts = false
 
   init(_ setup: TrialSetup.Manager) {
     self.setup = setup
@@ -86,6 +87,7 @@ final class TrialPeripheral: NSObject, CBPeripheralManagerDelegate, @unchecked S
     _ peripheral: CBPeripheralManager, central: CBCentral, didSubscribeTo characteristic: CBCharacteristic
   ) {
     record("subscriber", ["manager": setup.name])
+    retract()
     left = setup["push"].flatMap { Int($0) } ?? 0
     guard let seconds = setup["every"].flatMap({ Double($0) }) else { return push() }
     Task { @MainActor in
@@ -102,6 +104,16 @@ final class TrialPeripheral: NSObject, CBPeripheralManagerDelegate, @unchecked S
   ) {
     record("unsubscriber", ["manager": setup.name])
     left = 0
+  }
+
+  private func retract() {
+    guard let seconds = setup["retract"].flatMap({ Double($0) }), !retracts else { return }
+    retracts = true
+    Task { @MainActor in
+      try await Task.sleep(for: .seconds(seconds), clock: .world)
+      manager?.removeAllServices()
+      record("retracted", ["manager": setup.name])
+    }
   }
 
   @discardableResult

@@ -14,6 +14,7 @@
 //     characteristic=UUID:PROPERTY+PROPERTY    read, write, writeWithoutResponse, notify, indicate
 //     name=TEXT        is in its advertisement
 //     push=COUNT       sends that many values to each new subscriber, numbered from 1; `every=SECONDS` apart
+//     retract=SECONDS  takes its service away that long after the first subscription
 //     mute=yes         answers no request
 //     forgets=yes      makes another manager than the one that is to be restored
 //     pretends=order|twice     claims to have been called out of order, or twice
@@ -38,6 +39,7 @@ record(
   [
     "centrals": (options[.bluetoothCentrals] as? [String] ?? []).joined(separator: ","),
     "peripherals": (options[.bluetoothPeripherals] as? [String] ?? []).joined(separator: ","),
+    "at": Int(CFAbsoluteTimeGetCurrent()),
   ])
 let centrals = setup.managers.filter { $0.role == .central }.map { TrialCentral($0) }
 let peripherals = setup.managers.filter { $0.role == .peripheral }.map { TrialPeripheral($0) }
