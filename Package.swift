@@ -140,8 +140,8 @@ let package = Package(
     library(
       "CoreBluetoothTestKit",
       [
-        "CoreBluetooth", "AppLink", "BluetoothSystem", "BlueZModel", "JournalEvents", "Radio", "Timekeeping",
-        "TimeTypes", log,
+        "CoreBluetooth", "AppLink", "BlueZ", "BluetoothSystem", "BluetoothTypes", "BlueZModel", "JournalEvents",
+        "Radio", "Timekeeping", "TimeTypes", log,
       ]),
 
     // The lock and the agent.
@@ -222,7 +222,8 @@ let package = Package(
       [
         "Stories", "Worlds", "Journal", "JournalEvents", "TimeTypes", "AppLinkBus", "CoreBluetooth",
         "CoreBluetoothTestKit", "LatchkeyDaemon", "BluetoothSystem", "AppLink", "BlueZ", "BlueZModel", "BusValue",
-        "BluetoothTypes", "ChildProcesses", "LockCryptography", "ArrivalTimes", arguments, log,
+        "BluetoothTypes", "ChildProcesses", "LockCryptography", "ArrivalTimes", "CSystemd", "Threads", "Timekeeping",
+        arguments, log,
       ],
       path: "Benchmarks/latchkey-bench"),
     // How long thousands of simulated arrivals take.

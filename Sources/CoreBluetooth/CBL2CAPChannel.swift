@@ -32,16 +32,17 @@ open class CBL2CAPChannel: CoreBluetoothObject, @unchecked Sendable {
   ///   - mtu: the longest packet that may be sent, in bytes.
   ///   - queue: the manager's.
   ///   - delivery: how the manager calls its delegate on the queue.
+  ///   - session: of the app, whose code the streams' delegates are.
   convenience init(
     peer: CBPeer, psm: CBL2CAPPSM, socket: ChannelDescriptor, mtu: UInt16, queue: DispatchQueue,
-    delivery: SerialDelivery
+    delivery: SerialDelivery, session: AppSession? = nil
   ) {
     StreamSchedule.mark(queue, delivery)
     let streams = WeakStreams()
-    let socket = ChannelSocket(
-      socket, mtu: mtu, onInput: { streams.inputArrived() }, onOutput: { streams.roomAppeared() })
-    let input = ChannelInputStream(socket)
-    let output = ChannelOutputStream(socket)
+    let end = socket.end ?? ChannelSocket(socket)
+    end.begin(onInput: { streams.inputArrived() }, onOutput: { streams.roomAppeared() })
+    let input = ChannelInputStream(end, session)
+    let output = ChannelOutputStream(end, session, mtu: max(1, Int(mtu)))
     input.ends(with: output)
     streams.refer(to: input, output)
     self.init(peer: peer, psm: psm, inputStream: input, outputStream: output)
