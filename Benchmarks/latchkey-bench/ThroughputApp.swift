@@ -84,7 +84,8 @@ final class ThroughputApp: NSObject, CBCentralManagerDelegate, CBPeripheralDeleg
       throw WorldError("--throughput-app \(text): expected SECONDS,ROUNDS,BURST,FILE")
     }
     let app = ThroughputApp(seconds: seconds, rounds: rounds, burst: burst, file: parts[3])
-    withExtendedLifetime(app) { dispatchMain() }
+    // Not `dispatchMain()`, which traps on any thread but the first. The app ends itself.
+    withExtendedLifetime(app) { DispatchSemaphore(value: 0).wait() }
   }
 
   private func begin() {

@@ -12,7 +12,8 @@ struct CreditSocketTests {
     let (inputs, continuation) = AsyncStream.makeStream(of: ChannelInput.self)
     let (socket, other) = try #require(CreditSocket.pair { continuation.yield($0) })
     socket.send([9])
-    let sent = send(other, [1, 2], 2, 0)
+    let packet: [UInt8] = [1, 2]
+    let sent = send(other, packet, packet.count, 0)
     #expect(sent == 2)
     close(other)
     var all: [ChannelInput] = []
