@@ -120,7 +120,7 @@ test-doctor: vm
 test-pairing: vm
 	scripts/vm/test-pairing
 
-bench: dependencies
+bench: dependencies test-dependencies
 	$(SWIFT) build -c release --product latchkeyd
 	$(SWIFT) build -c release --product bluez-simulator
 	$(SWIFT) build -c release --product latchkey-lock

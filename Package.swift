@@ -142,8 +142,8 @@ let package = Package(
     library(
       "CoreBluetoothTestKit",
       [
-        "CoreBluetooth", "AppLink", "BluetoothSystem", "BlueZModel", "JournalEvents", "Radio", "Timekeeping",
-        "TimeTypes", log,
+        "CoreBluetooth", "AppLink", "BlueZ", "BluetoothSystem", "BluetoothTypes", "BlueZModel", "JournalEvents",
+        "Radio", "Timekeeping", "TimeTypes", log,
       ]),
 
     // The lock and the agent.
@@ -230,7 +230,7 @@ let package = Package(
         "Stories", "Worlds", "Journal", "JournalEvents", "TimeTypes", "AppLinkBus", "CoreBluetooth",
         "CoreBluetoothTestKit", "LatchkeyDaemon", "BluetoothSystem", "AppLink", "BlueZ", "BlueZModel", "BusValue",
         "BluetoothTypes", "ChildProcesses", "LockCryptography", "ArrivalTimes", "LockProtocol", "LockFirmware",
-        "LockRecords", crypto, arguments, log,
+        "LockRecords", "CSystemd", "Threads", "Timekeeping", crypto, arguments, log,
       ],
       path: "Benchmarks/latchkey-bench"),
     // How long thousands of simulated arrivals take.

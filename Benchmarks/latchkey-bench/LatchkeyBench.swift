@@ -39,6 +39,12 @@ import Worlds
   @Flag(help: "With --baseline: write the file anew.")
   var record = false
 
+  @Flag(help: "Only measure notifications and writes a second, beside bleak's and a C program's.")
+  var throughput = false
+
+  @Option(help: .hidden)
+  var throughputApp: String?
+
   func validate() throws {
     guard (1...100_000).contains(days ?? 1) else { throw ValidationError("--days must be from 1 to 100000") }
     guard (1...100_000).contains(arrivals ?? 1) else { throw ValidationError("--arrivals must be from 1 to 100000") }
@@ -48,6 +54,8 @@ import Worlds
   }
 
   func run() async throws {
+    if let throughputApp { return try ThroughputApp.run(throughputApp) }
+    if throughput { return print(Throughput.report(try Throughput.measure(Throughput.Options(), progress: Self.say))) }
     if let baseline { return try compare(with: baseline) }
     if lock { return print(try await ProtocolCosts.report()) }
     if let arrivals { return try await Self.measure(arrivals) }
@@ -69,6 +77,7 @@ import Worlds
     let measured = try Benchmark.relaunches(relaunches, executables: executables, progress: progress)
     let days = await HomeBenchmark.daysPerSecond(days: 1000)
     let rest = try Benchmark.rest(executables: executables, progress: progress)
+    let rates = try Throughput.measure(Throughput.Options(), progress: progress)
     print(
       """
       # Benchmarks
@@ -95,8 +104,14 @@ import Worlds
       |---|---|
       | at rest, one request held | \(Self.number(days.atRest)) |
       | a departure and an arrival with a relaunch each day | \(Self.number(days.commuting)) |
+
+      ## Notifications and writes
+
+      \(Throughput.report(rates))
       """)
   }
+
+  private static func say(_ line: String) { FileHandle.standardError.write(Data((line + "\n").utf8)) }
 
   private static func measure(_ arrivals: Int) async throws {
     print(ArrivalTable.header)

@@ -67,7 +67,9 @@ final class CreditSocket: Sendable {
     let input: ChannelInput? = state.withLock { state in
       guard !state.isClosed, state.isReading else { return nil }
       var buffer = [UInt8](repeating: 0, count: Self.packetLimit)
-      let count = recv(state.descriptor, &buffer, buffer.count, 0)
+      var count = recv(state.descriptor, &buffer, buffer.count, 0)
+      // The app closed before it had read everything. The kernel says so once, ahead of what the app sent before.
+      if count < 0, errno == ECONNRESET { count = recv(state.descriptor, &buffer, buffer.count, 0) }
       if count < 0, errno == EAGAIN || errno == EINTR { return nil }
       state.isReading = false
       readable.suspend()

@@ -1,13 +1,23 @@
-/// The file descriptor of one end of a channel. It is released when nobody refers to it any more, so a channel that nobody
-/// takes ends by itself.
+/// One end of a channel: a file descriptor, or an end inside this process. It is released when nobody refers to it any more, so
+/// a channel that nobody takes ends by itself.
 package final class ChannelDescriptor: Sendable, Hashable {
+  /// -1 for an end inside this process.
   package let number: Int32
+  /// The end itself, if its peer is in this process. `nil` for a file descriptor.
+  package let end: (any ChannelEnd)?
   private let release: @Sendable (Int32) -> Void
 
   /// - Parameter release: closes the descriptor.
   package init(owning number: Int32, release: @escaping @Sendable (Int32) -> Void) {
     self.number = number
     self.release = release
+    end = nil
+  }
+
+  package init(inProcess end: any ChannelEnd) {
+    number = -1
+    release = { _ in }
+    self.end = end
   }
 
   deinit { release(number) }

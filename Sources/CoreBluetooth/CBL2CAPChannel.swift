@@ -20,7 +20,7 @@ open class CBL2CAPChannel: CoreBluetoothObject, @unchecked Sendable {
   private let number: CBL2CAPPSM
   private let input: InputStream
   private let output: OutputStream
-  private weak var socket: ChannelSocket?
+  private weak var end: (any ChannelEnd)?
 
   init(peer: CBPeer, psm: CBL2CAPPSM, inputStream: InputStream, outputStream: OutputStream) {
     remote = peer
@@ -33,24 +33,25 @@ open class CBL2CAPChannel: CoreBluetoothObject, @unchecked Sendable {
   ///   - mtu: the longest packet that may be sent, in bytes.
   ///   - queue: the manager's.
   ///   - delivery: how the manager calls its delegate on the queue.
+  ///   - session: of the app, whose code the streams' delegates are.
   convenience init(
     peer: CBPeer, psm: CBL2CAPPSM, socket: ChannelDescriptor, mtu: UInt16, queue: DispatchQueue,
-    delivery: SerialDelivery
+    delivery: SerialDelivery, session: AppSession? = nil
   ) {
     StreamSchedule.mark(queue, delivery)
     let streams = WeakStreams()
-    let socket = ChannelSocket(
-      socket, mtu: mtu, onInput: { streams.inputArrived() }, onOutput: { streams.roomAppeared() })
-    let input = ChannelInputStream(socket)
-    let output = ChannelOutputStream(socket)
+    let end = socket.end ?? ChannelSocket(socket)
+    end.begin(onInput: { streams.inputArrived() }, onOutput: { streams.roomAppeared() })
+    let input = ChannelInputStream(end, session)
+    let output = ChannelOutputStream(end, session, mtu: max(1, Int(mtu)))
     input.ends(with: output)
     streams.refer(to: input, output)
     self.init(peer: peer, psm: psm, inputStream: input, outputStream: output)
-    self.socket = socket
+    self.end = end
   }
 
   /// The app's connection has ended. The link may stay for others, or for a while. What has arrived can still be read.
-  func connectionEnded() { socket?.end() }
+  func connectionEnded() { end?.end() }
 
   /// The device at the other end.
   open var peer: CBPeer! { remote }

@@ -259,10 +259,15 @@ open class CBPeripheralManager: CBManager, @unchecked Sendable {
   /// - Parameter encryptionRequired: a central without a bond is made to pair first.
   open func publishL2CAPChannel(withEncryption encryptionRequired: Bool) {
     guard acceptsCommands("publishL2CAPChannel(withEncryption:)") else { return }
+    publishChannel(0, requiresEncryption: encryptionRequired)
+  }
+
+  /// - Parameter psm: as the firmware of a simulated peripheral sets it; 0 has the system choose one.
+  package func publishChannel(_ psm: CBL2CAPPSM, requiresEncryption: Bool) {
     locked {
-      publishedChannels.append(PublishedChannel(psm: 0, requiresEncryption: encryptionRequired))
+      publishedChannels.append(PublishedChannel(psm: psm, requiresEncryption: requiresEncryption))
       session.send(
-        .peripheral(managerIdentifier, .publishChannel(psm: 0, requiresEncryption: encryptionRequired)), for: self)
+        .peripheral(managerIdentifier, .publishChannel(psm: psm, requiresEncryption: requiresEncryption)), for: self)
     }
   }
 

@@ -41,7 +41,8 @@ extension CBPeripheralManager {
       publishedChannels.contains { $0.psm == psm } ? self.central(snapshot) : nil
     }
     guard let central else { return }
-    let channel = CBL2CAPChannel(peer: central, psm: psm, socket: socket, mtu: mtu, queue: queue, delivery: delivery)
+    let channel = CBL2CAPChannel(
+      peer: central, psm: psm, socket: socket, mtu: mtu, queue: queue, delivery: delivery, session: session)
     delegate?.peripheralManager(self, didOpen: channel, error: nil)
   }
 }

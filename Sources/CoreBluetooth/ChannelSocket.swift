@@ -5,53 +5,34 @@ import Glibc
 
 /// This app's end of an L2CAP channel: a socket that carries packets. Its two streams share it. It closes when both are
 /// closed, or when nobody refers to them any more.
-final class ChannelSocket: @unchecked Sendable {
-  /// The longest packet that may be sent, in bytes.
-  let mtu: Int
+final class ChannelSocket: ChannelEnd, @unchecked Sendable {
   private let descriptor: ChannelDescriptor
   private let lock = NSLock()
   private let readable: any DispatchSourceRead
   private let writable: any DispatchSourceWrite
   private var isWatchingInput = false
   private var isWatchingOutput = false
-  private var openStreams: Set<Side> = [.input, .output]
+  private var openStreams: Set<ChannelDirection> = [.input, .output]
   private var isCancelled = false
 
-  enum Side { case input, output }
-
-  /// What a system call gave.
-  enum Outcome: Sendable {
-    case bytes(Int)
-    /// Nothing now.
-    case later
-    /// The channel has ended, in order or by a lost link.
-    case end
-    case failure(Int32)
-  }
-
-  /// - Parameters:
-  ///   - onInput: something can be read, or the channel has ended. Called on a queue of the socket's own, once for each
-  ///     `watchInput`.
-  ///   - onOutput: the same for writing.
-  init(
-    _ descriptor: ChannelDescriptor, mtu: UInt16, onInput: @escaping @Sendable () -> Void,
-    onOutput: @escaping @Sendable () -> Void
-  ) {
+  init(_ descriptor: ChannelDescriptor) {
     self.descriptor = descriptor
-    self.mtu = max(1, Int(mtu))
     let queue = DispatchQueue(label: "org.latchkey.channel")
     readable = DispatchSource.makeReadSource(fileDescriptor: descriptor.number, queue: queue)
     writable = DispatchSource.makeWriteSource(fileDescriptor: descriptor.number, queue: queue)
     // Until a source's cancellation is complete, libdispatch may still use the descriptor.
     readable.setCancelHandler { withExtendedLifetime(descriptor) {} }
     writable.setCancelHandler { withExtendedLifetime(descriptor) {} }
+  }
+
+  /// The handlers are called on a queue of the socket's own.
+  func begin(onInput: @escaping @Sendable () -> Void, onOutput: @escaping @Sendable () -> Void) {
     readable.setEventHandler { [weak self] in if self?.rest(.input) == true { onInput() } }
     writable.setEventHandler { [weak self] in if self?.rest(.output) == true { onOutput() } }
   }
 
   deinit { cancel() }
 
-  /// Calls `onInput` once when something can be read.
   func watchInput() {
     lock.withLock {
       guard !isWatchingInput, !isCancelled else { return }
@@ -60,7 +41,6 @@ final class ChannelSocket: @unchecked Sendable {
     }
   }
 
-  /// Calls `onOutput` once when something can be written.
   func watchOutput() {
     lock.withLock {
       guard !isWatchingOutput, !isCancelled else { return }
@@ -69,7 +49,7 @@ final class ChannelSocket: @unchecked Sendable {
     }
   }
 
-  private func rest(_ side: Side) -> Bool {
+  private func rest(_ side: ChannelDirection) -> Bool {
     lock.withLock {
       guard !isCancelled else { return false }
       switch side {
@@ -86,21 +66,21 @@ final class ChannelSocket: @unchecked Sendable {
     }
   }
 
-  /// Receives one packet.
-  func receive(into buffer: inout [UInt8]) -> Outcome {
-    let count = recv(descriptor.number, &buffer, buffer.count, Int32(MSG_DONTWAIT))
+  func receive(into buffer: inout [UInt8]) -> ChannelOutcome {
+    var count = recv(descriptor.number, &buffer, buffer.count, Int32(MSG_DONTWAIT))
+    // The peer closed before it had read everything. The kernel says so once, ahead of the packets that came before.
+    if count < 0, errno == ECONNRESET { count = recv(descriptor.number, &buffer, buffer.count, Int32(MSG_DONTWAIT)) }
     if count > 0 { return .bytes(count) }
     return count == 0 ? .end : Self.outcome(of: errno)
   }
 
-  /// Sends one packet.
-  func send(_ bytes: UnsafeBufferPointer<UInt8>) -> Outcome {
+  func send(_ bytes: UnsafeBufferPointer<UInt8>) -> ChannelOutcome {
     let flags = Int32(MSG_DONTWAIT) | Int32(MSG_NOSIGNAL)
     let count = Glibc.send(descriptor.number, bytes.baseAddress, bytes.count, flags)
     return count >= 0 ? .bytes(count) : Self.outcome(of: errno)
   }
 
-  private static func outcome(of error: Int32) -> Outcome {
+  private static func outcome(of error: Int32) -> ChannelOutcome {
     switch error {
     case EAGAIN, EINTR: .later
     // The link is gone, or the peer has closed the channel.
@@ -109,22 +89,24 @@ final class ChannelSocket: @unchecked Sendable {
     }
   }
 
-  /// Whether a packet can be written now.
   var hasRoom: Bool { poll(for: Int16(POLLOUT), milliseconds: 0) }
 
-  /// Waits until a packet can be written, or the channel has ended.
-  func waitForRoom() { _ = poll(for: Int16(POLLOUT), milliseconds: -1) }
+  func waitForRoom() -> (any ChannelHold)? {
+    _ = poll(for: Int16(POLLOUT), milliseconds: -1)
+    return nil
+  }
 
   private func poll(for events: Int16, milliseconds: Int32) -> Bool {
     var descriptors = pollfd(fd: descriptor.number, events: events, revents: 0)
     return Glibc.poll(&descriptors, 1, milliseconds) > 0 && descriptors.revents & events != 0
   }
 
-  /// No more is sent or received. Both streams find the end.
   func end() { shutdown(descriptor.number, Int32(SHUT_RDWR)) }
 
-  /// One of the streams is closed.
-  func close(_ side: Side) {
+  func holdTime() -> (any ChannelHold)? { nil }
+  func waitBegins() -> (any ChannelWait)? { nil }
+
+  func close(_ side: ChannelDirection) {
     let isOver = lock.withLock {
       openStreams.remove(side)
       return openStreams.isEmpty

@@ -11,6 +11,16 @@ final class ChannelStreamState: @unchecked Sendable {
   private var schedule = StreamSchedule()
   /// Events that the delegate has not been told, because the stream is on no run loop.
   private var untold: [Stream.Event] = []
+  private weak var end: (any ChannelEnd)?
+  private let session: AppSession?
+
+  /// - Parameters:
+  ///   - end: of the channel; `nil` for a stream that belongs to none.
+  ///   - session: of the app, whose code the delegate is.
+  init(_ end: (any ChannelEnd)?, _ session: AppSession?) {
+    self.end = end
+    self.session = session
+  }
 
   func belongs(to stream: Stream) { owner = stream }
 
@@ -80,31 +90,43 @@ final class ChannelStreamState: @unchecked Sendable {
         if !untold.contains(event) { untold.append(event) }
         return
       }
-      schedule.perform { [weak self] in
+      let tell: @Sendable () -> Void = { [weak self] in
         guard let self, status != .closed, let owner else { return }
-        owner.delegate?.stream(owner, handle: event)
+        guard let session else { return Self.tell(owner, event) }
+        session.asApp { Self.tell(owner, event) }
       }
+      schedule.perform(tell, end?.holdTime())
     }
   }
+
+  private static func tell(_ owner: Stream, _ event: Stream.Event) { owner.delegate?.stream(owner, handle: event) }
 }
 
 /// The input stream of an L2CAP channel. Foundation on Linux can't make a stream of a descriptor.
 final class ChannelInputStream: InputStream {
   /// How much is read ahead of the app, in bytes. The rest stays in the socket, and then the peer gets no more credits.
   private static let bufferLimit = 65_536
-  private let state = ChannelStreamState()
+  private let state: ChannelStreamState
   /// Signalled when something has arrived, or the channel has ended.
   private let lock = NSCondition()
-  private var socket: ChannelSocket?
+  private var socket: (any ChannelEnd)?
   private var buffer = Data()
   private var isAtEnd = false
   private var failure: Int32?
   /// The delegate was told of bytes and has not read since.
   private var isTold = false
   private weak var output: ChannelOutputStream?
+  /// The threads that wait in `read`, and how often all of them were woken.
+  private var waits: [any ChannelWait] = []
+  private var wakes: UInt64 = 0
+  /// Virtual time waits until the woken threads have read.
+  private var holds: [any ChannelHold] = []
+  /// A thread of the app's own has read, and virtual time waits until it comes back.
+  private var kept: (any ChannelHold)?
 
-  init(_ socket: ChannelSocket) {
+  init(_ socket: any ChannelEnd, _ session: AppSession?) {
     self.socket = socket
+    state = ChannelStreamState(socket, session)
     super.init(data: Data())
     state.belongs(to: self)
   }
@@ -115,13 +137,14 @@ final class ChannelInputStream: InputStream {
   }
 
   override func close() {
-    let socket = lock.withLock {
-      defer { self.socket = nil }
+    let (socket, hold) = lock.withLock {
+      defer { (self.socket, kept) = (nil, nil) }
       buffer = Data()
-      return self.socket
+      return (self.socket, kept)
     }
+    hold?.release()
     state.close()
-    lock.withLock { lock.broadcast() }
+    lock.withLock { wake() }
     socket?.close(.input)
   }
 
@@ -150,7 +173,11 @@ final class ChannelInputStream: InputStream {
   /// Reads what has arrived; waits if nothing has. Returns 0 at the end, and -1 after an error or before `open()`.
   override func read(_ target: UnsafeMutablePointer<UInt8>, maxLength: Int) -> Int {
     guard maxLength > 0 else { return 0 }
+    var hold: (any ChannelHold)?
+    defer { hold?.release() }
     let count = lock.withLock {
+      hold = kept
+      kept = nil
       while state.status != .notOpen, state.status != .closed {
         fill()
         isTold = false
@@ -163,12 +190,34 @@ final class ChannelInputStream: InputStream {
         if isAtEnd { return failure == nil ? 0 : -1 }
         // Not at the socket itself, from which the socket's queue may take what arrives.
         socket?.watchInput()
-        lock.wait()
+        hold = wait(hold)
       }
       return -1
     }
     if count >= 0 { inputArrived() }
+    if count > 0, hold?.isOfThread == true {
+      lock.withLock { kept = hold }
+      hold = nil
+    }
     return count
+  }
+
+  /// Waits until something has arrived, or the stream is closed. Called under the lock.
+  /// - Parameter hold: is released when the thread waits.
+  private func wait(_ hold: (any ChannelHold)?) -> (any ChannelHold)? {
+    let current = wakes
+    if let wait = socket?.waitBegins() { waits.append(wait) }
+    hold?.release()
+    while wakes == current { lock.wait() }
+    return holds.popLast()
+  }
+
+  /// Wakes the threads that wait in `read`. Called under the lock.
+  private func wake() {
+    holds += waits.map { $0.end() }
+    waits = []
+    wakes &+= 1
+    lock.broadcast()
   }
 
   /// Takes packets from the socket, as long as there is room. Called under the lock.
@@ -191,7 +240,7 @@ final class ChannelInputStream: InputStream {
   func inputArrived() {
     let (tells, ends, error): (Bool, Bool, Int32?) = lock.withLock {
       fill()
-      lock.broadcast()
+      wake()
       if !buffer.isEmpty {
         defer { isTold = true }
         return (!isTold, false, nil)
@@ -211,18 +260,26 @@ final class ChannelInputStream: InputStream {
 
 /// The output stream of an L2CAP channel.
 final class ChannelOutputStream: OutputStream {
-  private let state = ChannelStreamState()
+  private let state: ChannelStreamState
   private let lock = NSLock()
-  private var socket: ChannelSocket?
+  private var socket: (any ChannelEnd)?
+  /// The longest packet that may be sent, in bytes.
+  private let mtu: Int
+  /// Virtual time waits until a thread comes back.
+  private var kept: (any ChannelHold)?
 
-  init(_ socket: ChannelSocket) {
+  init(_ socket: any ChannelEnd, _ session: AppSession?, mtu: Int) {
     self.socket = socket
+    self.mtu = mtu
+    state = ChannelStreamState(socket, session)
     super.init(toMemory: ())
     state.belongs(to: self)
   }
 
   /// A stream without a channel, which Foundation requires. It can't be written to.
   required init(toMemory: ()) {
+    mtu = 1
+    state = ChannelStreamState(nil, nil)
     super.init(toMemory: ())
     state.belongs(to: self)
     state.close()
@@ -239,6 +296,7 @@ final class ChannelOutputStream: OutputStream {
       return self.socket
     }
     state.close()
+    takeKept()?.release()
     socket?.close(.output)
   }
 
@@ -259,15 +317,18 @@ final class ChannelOutputStream: OutputStream {
   override func write(_ source: UnsafePointer<UInt8>, maxLength: Int) -> Int {
     guard maxLength > 0 else { return state.status == .open ? 0 : -1 }
     var written = 0
+    var hold = takeKept()
+    defer { if let hold { keep(hold, if: (1..<maxLength).contains(written)) } }
     while state.status == .open, let socket = lock.withLock({ socket }) {
-      let length = min(socket.mtu, maxLength - written)
+      let length = min(mtu, maxLength - written)
       switch socket.send(UnsafeBufferPointer(start: source + written, count: length)) {
       case .bytes:
         written += length
         guard written == maxLength else { continue }
       case .later:
         guard written > 0 else {
-          socket.waitForRoom()
+          hold?.release()
+          hold = socket.waitForRoom()
           continue
         }
       case .end:
@@ -281,6 +342,19 @@ final class ChannelOutputStream: OutputStream {
       return written
     }
     return -1
+  }
+
+  private func takeKept() -> (any ChannelHold)? {
+    lock.withLock {
+      defer { kept = nil }
+      return kept
+    }
+  }
+
+  /// A thread of the app's own that has not written all of it comes back for the rest.
+  private func keep(_ hold: any ChannelHold, if hasMore: Bool) {
+    guard hasMore, hold.isOfThread else { return hold.release() }
+    lock.withLock { kept = hold }
   }
 
   func roomAppeared() {

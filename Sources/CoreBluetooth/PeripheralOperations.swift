@@ -185,7 +185,7 @@ extension CBCentralManager {
     if case .openChannel(let psm) = done.operation, case .channel(let socket, let mtu) = result {
       // A channel that nobody takes ends with its socket.
       let channel = CBL2CAPChannel(
-        peer: peripheral, psm: psm, socket: socket, mtu: mtu, queue: queue, delivery: delivery)
+        peer: peripheral, psm: psm, socket: socket, mtu: mtu, queue: queue, delivery: delivery, session: session)
       locked { peripheral.opened(channel) }
       peripheral.delegate?.peripheral(peripheral, didOpen: channel, error: nil)
     } else if case .failed(let error) = result {

@@ -6,7 +6,7 @@ import Foundation
 /// An app may pass a concurrent queue, such as `DispatchQueue.global()`. Apple's systems then call the delegate in order all the
 /// same, and never twice at once.
 final class SerialDelivery: @unchecked Sendable {
-  private let queue: DispatchQueue
+  let queue: DispatchQueue
   private let lock = NSLock()
   private var arriving: [@Sendable () -> Void] = []
   /// The next ones, the first of them last.

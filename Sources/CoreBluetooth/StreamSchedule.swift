@@ -1,3 +1,4 @@
+import BluetoothTypes
 import Dispatch
 import Foundation
 
@@ -66,16 +67,35 @@ struct StreamSchedule {
   }
 
   /// Runs `work` on the chosen queue, or else on the first run loop.
-  func perform(_ work: @escaping @Sendable () -> Void) {
-    if let chosenQueue { return chosenQueue.async(work) }
+  /// - Parameter hold: keeps virtual time from passing until `work`, and what it put on its queue, has run.
+  func perform(_ work: @escaping @Sendable () -> Void, _ hold: (any ChannelHold)?) {
+    if let chosenQueue { return chosenQueue.async(Self.releasing(hold, after: work, on: chosenQueue.queue)) }
     switch targets.first?.target {
-    case .main: DispatchQueue.main.async(execute: work)
-    case .queue(let delivery): delivery.async(work)
+    case .main: DispatchQueue.main.async(execute: Self.releasing(hold, after: work, on: .main))
+    case .queue(let delivery): delivery.async(Self.releasing(hold, after: work, on: delivery.queue))
     case .runLoop(let runLoop, let mode, _):
       // A timer wakes a run loop of another thread, which `perform(inModes:)` does not.
-      let timer = Timer(fire: Date(), interval: 0, repeats: false) { _ in work() }
+      let timer = Timer(fire: Date(), interval: 0, repeats: false) { _ in
+        work()
+        hold?.release()
+      }
       runLoop.add(timer, forMode: mode)
-    case nil: break
+      // It may be the run loop of a thread that never runs it.
+      if let hold { DispatchQueue.global().asyncAfter(deadline: .now() + Self.runLoopPatience) { hold.release() } }
+    case nil: hold?.release()
+    }
+  }
+
+  /// How long virtual time waits for a run loop, in the computer's time.
+  private static let runLoopPatience = DispatchTimeInterval.seconds(5)
+
+  private static func releasing(
+    _ hold: (any ChannelHold)?, after work: @escaping @Sendable () -> Void, on queue: DispatchQueue
+  ) -> @Sendable () -> Void {
+    guard let hold else { return work }
+    return {
+      work()
+      queue.async { hold.release() }
     }
   }
 }

@@ -1,3 +1,4 @@
+import BluetoothTypes
 import CoreBluetooth
 import Foundation
 import Timekeeping
@@ -27,6 +28,14 @@ final class AppWatch: SessionObserver, @unchecked Sendable {
   private let clock: ManualClock
   private let lock = NSLock()
   private var live = 0
+  /// Calls of stream delegates that have not returned, calls in which a thread waits in a stream, and threads that are about
+  /// to go on.
+  private var dueCalls = 0
+  private var waitingCalls = 0
+  private var wokenThreads = 0
+  private var usesThreads = false
+  /// The home looks again whether the app does anything. Set once, before the app runs.
+  var onChange: @Sendable () -> Void = {}
 
   init(_ history: AppHistory, launch: Int, clock: ManualClock) {
     (self.history, self.launch, self.clock) = (history, launch, clock)
@@ -52,4 +61,72 @@ final class AppWatch: SessionObserver, @unchecked Sendable {
         time: .nanoseconds(clock.now.nanoseconds), launch: launch, method: news.method, manager: news.manager,
         peer: news.peer, attribute: news.attribute, value: news.value, error: news.error))
   }
+}
+
+/// The streams of L2CAP channels.
+extension AppWatch {
+  /// Released when a call has returned, or a thread has gone on.
+  private final class Hold: ChannelHold, @unchecked Sendable {
+    /// How long time waits for a thread that may never come back, in the computer's time.
+    private static let patience = DispatchTimeInterval.seconds(5)
+    let isOfThread: Bool
+    private let lock = NSLock()
+    private var end: (() -> Void)?
+    init(isOfThread: Bool = false, _ end: @escaping () -> Void) {
+      self.isOfThread = isOfThread
+      self.end = end
+      guard isOfThread else { return }
+      DispatchQueue.global().asyncAfter(deadline: .now() + Self.patience) { [weak self] in self?.release() }
+    }
+    deinit { release() }
+    func release() {
+      let end = lock.withLock {
+        defer { self.end = nil }
+        return self.end
+      }
+      end?()
+    }
+  }
+
+  private func change(_ change: () -> Void) {
+    lock.withLock(change)
+    onChange()
+  }
+
+  /// A stream's delegate is to be called.
+  func callIsDue() -> any ChannelHold {
+    change { dueCalls += 1 }
+    return Hold { self.change { self.dueCalls -= 1 } }
+  }
+
+  /// A thread of the app waits in a stream.
+  private struct Wait: ChannelWait {
+    let watch: AppWatch
+    /// The app has been called on this thread.
+    let isInCall: Bool
+
+    func end() -> any ChannelHold {
+      watch.change {
+        if isInCall { watch.waitingCalls -= 1 }
+        watch.wokenThreads += 1
+      }
+      return Hold(isOfThread: !isInCall) { watch.change { watch.wokenThreads -= 1 } }
+    }
+  }
+
+  /// This thread waits in a stream, until time has passed.
+  func waitBegins() -> any ChannelWait {
+    // A call carries the app's identity to this thread; a thread of the app's own has none, and a task holds no call up.
+    let isInCall = AppSession.current != nil && withUnsafeCurrentTask { $0 == nil }
+    change {
+      if isInCall { waitingCalls += 1 } else { usesThreads = true }
+    }
+    return Wait(watch: self, isInCall: isInCall)
+  }
+
+  var hasDueCalls: Bool { lock.withLock { dueCalls > 0 } }
+  var hasWaitingCalls: Bool { lock.withLock { waitingCalls > 0 } }
+  var hasWokenThreads: Bool { lock.withLock { wokenThreads > 0 } }
+  /// Threads of the app's own wait in streams, now and then.
+  var hasOwnThreads: Bool { lock.withLock { usesThreads } }
 }

@@ -10,7 +10,7 @@ import Timekeeping
 /// and moves the clock when all of them are idle. Everything happens on one thread.
 final class HomeEngine: @unchecked Sendable {
   private let thread = DispatchQueue(label: "org.latchkey.simulated-home")
-  private let onThread = DispatchSpecificKey<Bool>()
+  private let threadKey = DispatchSpecificKey<Bool>()
   private let configuration: BluetoothSystem.Configuration
   let clock: ManualClock
   private let seed: UInt64
@@ -18,6 +18,8 @@ final class HomeEngine: @unchecked Sendable {
   var world: SimulatedWorld
   var machines: [String: Machine] = [:]
   var work: [Work] = []
+  /// The L2CAP channels that are open.
+  var channels: [ChannelKey: ChannelPipe] = [:]
   private var isWorking = false
   var waiter: CheckedContinuation<Void, Never>?
   private var counter: UInt64 = 0
@@ -59,8 +61,10 @@ final class HomeEngine: @unchecked Sendable {
     self.configuration = configuration
     self.clock = clock
     world = SimulatedWorld(seed: seed)
-    thread.setSpecific(key: onThread, value: true)
+    thread.setSpecific(key: threadKey, value: true)
   }
+
+  var isOnThread: Bool { DispatchQueue.getSpecific(key: threadKey) == true }
 
   /// Does something on the engine's thread and carries out all consequences.
   func run<Value>(_ body: (HomeEngine) -> Value) -> Value {
@@ -69,7 +73,7 @@ final class HomeEngine: @unchecked Sendable {
       settle()
       return value
     }
-    return DispatchQueue.getSpecific(key: onThread) == true ? work() : thread.sync(execute: work)
+    return isOnThread ? work() : thread.sync(execute: work)
   }
 
   func enqueue(_ body: @escaping @Sendable (HomeEngine) -> Void) {
@@ -191,7 +195,7 @@ final class HomeEngine: @unchecked Sendable {
 
   /// The app that a test means without naming it.
   func onlyApp() -> String {
-    let installed = machines.values.flatMap(\.apps.keys).filter { !$0.hasPrefix(SimulatedHome.peripheralPrefix) }
+    let installed = machines.values.flatMap(\.apps.keys).filter { !$0.hasPrefix(SimulatedHome.scriptPrefix) }
     precondition(
       installed.count == 1,
       "name the app: this home has \(installed.isEmpty ? "none" : installed.sorted().joined(separator: ", "))")
@@ -215,6 +219,10 @@ final class HomeEngine: @unchecked Sendable {
     let process = SimulatedApp(
       bundleIdentifier: bundleIdentifier, modes: installation.declaration.backgroundModes, machine: name,
       processIdentifier: Int32(truncatingIfNeeded: counter), history: installation.history, watch: watch, engine: self)
+    watch.onChange = { [weak self, weak process] in
+      guard let process else { return }
+      self?.enqueue { _ in process.stir() }
+    }
     machines[name]?.apps[bundleIdentifier]?.process = process
     work.append(.system(name, .appLaunched(bundleIdentifier, identity(of: process))))
     attach(process)
@@ -251,6 +259,7 @@ final class HomeEngine: @unchecked Sendable {
     guard let process = process(bundleIdentifier) else { return }
     machines[process.machine]?.apps[bundleIdentifier]?.process = nil
     let link = process.link
+    endChannels(of: process)
     process.end()
     if let link { work.append(.system(process.machine, .detached(AppLinkIdentifier(link)))) }
     work.append(.system(process.machine, .appEnded(bundleIdentifier, identity(of: process), how: "signal 9")))
@@ -261,6 +270,7 @@ final class HomeEngine: @unchecked Sendable {
     for process in processes { endProcess(process.bundleIdentifier) }
     machines = [:]
     work = []
+    channels = [:]
   }
 
   func receive(_ request: AppLink.Request, from process: SimulatedApp) {
@@ -286,7 +296,7 @@ final class HomeEngine: @unchecked Sendable {
     guard !isWorking else { return }
     drain()
     while !resumed.isEmpty {
-      resumed.removeFirst().ringWaiting()
+      resumed.removeFirst().hearWaiting()
       drain()
     }
   }
@@ -314,12 +324,7 @@ final class HomeEngine: @unchecked Sendable {
       case .broadcast(let name, let signal): work.append(.system(name, .daemon(.signal(signal))))
       case .started(let name, let objects): work.append(.system(name, .daemon(.appeared(objects))))
       case .stopped(let name): work.append(.system(name, .daemon(.vanished)))
-      // Time here would not wait for what goes through a socket, so channels are refused.
-      case .channel(let name, .openCredit(let channel, _, let call, _, _)):
-        let reason = "CoreBluetoothTestKit carries no L2CAP channels; try them in a story"
-        work.append(.system(name, .daemon(.reply(call, .failure(.failed(reason))))))
-        work.append(.world(.channel(machine: name, channel, .closed)))
-      case .channel: break
+      case .channel(let name, let effect): carryOut(effect, of: name)
       case .unannounced: break
       case .shutDown(let name): note(name, "machine.shutDown")
       case .event(let event):
@@ -339,6 +344,7 @@ final class HomeEngine: @unchecked Sendable {
     case .event(let event, let link):
       guard let process = process(link, on: name) else { return }
       process.lastSent = event.sequence.rawValue
+      give(event, to: process)
       process.tell { $0.linkDidReceive(event) }
     case .attachReply(let token, let result):
       guard let process = attaching.removeValue(forKey: token), process.isAlive else { return }

@@ -75,12 +75,13 @@ extension HomeEngine {
   private func move(to target: Instant, once: Bool) -> Bool {
     run { engine in
       while engine.isQuiet {
+        if engine.carryPackets() { continue }
         engine.checkProgress()
         let next = engine.nextDeadline
         guard let next, next <= target else {
           engine.clock.advance(to: target)
           engine.settle()
-          return engine.isQuiet
+          return engine.isQuiet && !engine.carryPackets()
         }
         engine.pass(next)
         if once { return false }

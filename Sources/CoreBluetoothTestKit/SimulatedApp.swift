@@ -20,7 +20,7 @@ final class SimulatedApp: AppLinkConnection, @unchecked Sendable {
   private var liveSession: AppSession?
   private var session: AppSession? { lock.withLock { liveSession } }
   /// Its tasks that have not ended.
-  private let watch: AppWatch
+  let watch: AppWatch
 
   private let lock = NSLock()
   /// What `launch` returned; `nil` before that, and after the end.
@@ -38,8 +38,9 @@ final class SimulatedApp: AppLinkConnection, @unchecked Sendable {
   var lastSent: UInt64 = 0
   var lastHandled: UInt64 = 0
   var isSuspended = false
-  /// Alarms that rang while the app was suspended.
+  /// Alarms that rang while the app was suspended, and what its channels were told.
   private var waitingAlarms: [@Sendable () -> Void] = []
+  private var waitingNotices: [@Sendable () -> Void] = []
   /// How often to look again whether its tasks and queues are done.
   private var looksLeft = 0
 
@@ -63,7 +64,13 @@ final class SimulatedApp: AppLinkConnection, @unchecked Sendable {
   }
 
   /// Whether the app still has something to handle.
-  var isBusy: Bool { isAlive && (isLaunching || untold > 0 || lastHandled < lastSent) }
+  var isBusy: Bool {
+    guard isAlive else { return false }
+    if untold > 0 || watch.hasWokenThreads { return true }
+    // A call that waits in a stream may hold the others up, and goes on when time has passed.
+    guard !watch.hasWaitingCalls else { return false }
+    return isLaunching || lastHandled < lastSent || watch.hasDueCalls
+  }
 
   // MARK: Tasks and queues of the app
 
@@ -77,7 +84,7 @@ final class SimulatedApp: AppLinkConnection, @unchecked Sendable {
   /// Whether its tasks or queues may still be doing something.
   var isStirring: Bool {
     guard isAlive, looksLeft > 0 else { return false }
-    if !watch.isWorking, queues.isEmpty { looksLeft = 0 }
+    if !watch.isWorking, !watch.hasOwnThreads, queues.isEmpty { looksLeft = 0 }
     return looksLeft > 0
   }
 
@@ -116,8 +123,18 @@ final class SimulatedApp: AppLinkConnection, @unchecked Sendable {
     run(body)
   }
 
+  /// The app's end of a channel can be read or written, or has ended. A suspended app learns it when it runs again.
+  func tellOfChannel(_ notice: @escaping @Sendable () -> Void) {
+    guard isAlive else { return }
+    guard !isSuspended else { return waitingNotices.append(notice) }
+    tell { _ in notice() }
+  }
+
   /// The app runs again.
-  func ringWaiting() {
+  func hearWaiting() {
+    let notices = waitingNotices
+    waitingNotices = []
+    for notice in notices { tellOfChannel(notice) }
     let bodies = waitingAlarms
     waitingAlarms = []
     for body in bodies { ring(body) }

@@ -64,7 +64,8 @@ public final class SimulatedHome: Sendable {
   /// How many messages of the attribute protocol all machines have sent so far.
   package var attributeFrameCount: Int { engine.run { $0.world.attributeFrameCount } }
 
-  static let peripheralPrefix = "org.latchkey.testkit.peripheral."
+  /// Of the apps of peripherals and centrals that the test writes.
+  static let scriptPrefix = "org.latchkey.testkit."
 
   /// Adds a peripheral that the test writes itself: a machine of its own, which advertises these services under its name
   /// from the start.
@@ -75,9 +76,20 @@ public final class SimulatedHome: Sendable {
     let peripheral = SimulatedPeripheral(name: name, services: services)
     addMachine(name, x: x, y: y)
     install(
-      Self.peripheralPrefix + name, on: name, backgroundModes: ["bluetooth-peripheral"], keepAlive: true
+      Self.scriptPrefix + "peripheral." + name, on: name, backgroundModes: ["bluetooth-peripheral"], keepAlive: true
     ) { _ in peripheral.launch() }
     return peripheral
+  }
+
+  /// Adds a central that the test writes itself: a machine of its own, which opens L2CAP channels to peripherals.
+  @discardableResult
+  public func addCentral(_ name: String, x: Double = 0, y: Double = 0) -> SimulatedCentral {
+    let central = SimulatedCentral(name: name)
+    addMachine(name, x: x, y: y)
+    install(
+      Self.scriptPrefix + "central." + name, on: name, backgroundModes: ["bluetooth-central"], keepAlive: true
+    ) { launch in central.launch(launch) }
+    return central
   }
 
   /// Installs an app and restarts the machine's system with it, as an installation does.

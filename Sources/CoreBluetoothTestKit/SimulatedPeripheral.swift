@@ -49,6 +49,7 @@ public final class SimulatedPeripheral: @unchecked Sendable {
   private let lock = NSLock()
   private var characteristics: [CBUUID: SimulatedCharacteristic] = [:]
   private var received: [(uuid: CBUUID, value: Data)] = []
+  private var listeners: [SimulatedChannelListener] = []
   /// `nil` while the peripheral is off.
   private weak var run: PeripheralRun?
 
@@ -86,6 +87,42 @@ public final class SimulatedPeripheral: @unchecked Sendable {
     let identifier = known(uuid)
     return lock.withLock { received.filter { $0.uuid == identifier }.map(\.value) }
   }
+
+  // MARK: L2CAP channels
+
+  /// Lets centrals open L2CAP channels to this PSM, from now on and whenever the peripheral is on.
+  /// - Parameters:
+  ///   - psm: 1 to 255, as the peripheral's firmware sets it.
+  ///   - encryptionRequired: A central without a bond is made to pair first.
+  ///   - whenOpened: Is given each channel when a central has opened it, on the home's time.
+  /// - Returns: what tells of the channels.
+  @discardableResult
+  public func publishChannel(
+    psm: CBL2CAPPSM, withEncryption encryptionRequired: Bool = false,
+    whenOpened: @escaping @Sendable (SimulatedChannel) -> Void = { _ in }
+  ) -> SimulatedChannelListener {
+    precondition((1...255).contains(psm), "a PSM over LE is 1 to 255, not \(psm)")
+    let listener = SimulatedChannelListener(psm, requiresEncryption: encryptionRequired, whenOpened)
+    let run = lock.withLock {
+      precondition(!listeners.contains { $0.psm == psm }, "\(name) has published the PSM \(psm) already")
+      listeners.append(listener)
+      return self.run
+    }
+    run?.publish([listener])
+    return listener
+  }
+
+  /// No central can open a channel to this PSM any more. Open channels stay.
+  public func unpublishChannel(psm: CBL2CAPPSM) {
+    let run = lock.withLock {
+      precondition(listeners.contains { $0.psm == psm }, "\(name) has not published the PSM \(psm)")
+      listeners.removeAll { $0.psm == psm }
+      return self.run
+    }
+    run?.unpublish(psm)
+  }
+
+  fileprivate var allListeners: [SimulatedChannelListener] { lock.withLock { listeners } }
 
   private func known(_ text: String) -> CBUUID {
     let uuid = CBUUID(string: text)
@@ -137,6 +174,7 @@ public final class SimulatedPeripheral: @unchecked Sendable {
 /// The peripheral's app: it runs while its machine is on.
 private final class PeripheralRun: NSObject, CBPeripheralManagerDelegate, @unchecked Sendable {
   private let peripheral: SimulatedPeripheral
+  private let queue: DispatchQueue
   private let lock = NSLock()
   private var published: [CBUUID: CBMutableCharacteristic] = [:]
   private var wasOn = false
@@ -146,10 +184,11 @@ private final class PeripheralRun: NSObject, CBPeripheralManagerDelegate, @unche
 
   init(_ peripheral: SimulatedPeripheral) {
     self.peripheral = peripheral
+    queue = DispatchQueue(label: peripheral.name)
     super.init()
     peripheral.begin(self)
     manager = CBPeripheralManager(
-      delegate: self, queue: DispatchQueue(label: peripheral.name),
+      delegate: self, queue: queue,
       options: [CBPeripheralManagerOptionRestoreIdentifierKey: peripheral.name])
   }
 
@@ -193,6 +232,8 @@ private final class PeripheralRun: NSObject, CBPeripheralManagerDelegate, @unche
       wasOn = isOn
     }
     guard isOn else { return }
+    // They end with the radio and with the process, and are not restored.
+    publish(peripheral.allListeners)
     if lock.withLock({ published.isEmpty }) {
       let services = peripheral.makeServices()
       take(services)
@@ -216,6 +257,21 @@ private final class PeripheralRun: NSObject, CBPeripheralManagerDelegate, @unche
       for request in requests { try peripheral.takeWrite(request.value ?? Data(), request.characteristic.uuid) }
       manager.respond(to: first, withResult: .success)
     } catch { manager.respond(to: first, withResult: code(of: error)) }
+  }
+
+  /// Before the radio is on, there is nothing to do: then all are published.
+  func publish(_ listeners: [SimulatedChannelListener]) {
+    guard let manager, manager.state == .poweredOn else { return }
+    for listener in listeners { manager.publishChannel(listener.psm, requiresEncryption: listener.requiresEncryption) }
+  }
+
+  func unpublish(_ psm: CBL2CAPPSM) {
+    if let manager, manager.state == .poweredOn { manager.unpublishL2CAPChannel(psm) }
+  }
+
+  func peripheralManager(_ manager: CBPeripheralManager, didOpen channel: CBL2CAPChannel?, error: (any Error)?) {
+    guard let channel else { return }
+    peripheral.allListeners.first { $0.psm == channel.psm }?.take(channel, on: queue)
   }
 
   func peripheralManagerIsReady(toUpdateSubscribers manager: CBPeripheralManager) { sendUnsent() }

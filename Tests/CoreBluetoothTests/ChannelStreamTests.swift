@@ -28,9 +28,13 @@ struct ChannelStreamTests {
 
   /// Where the app's end's descriptor goes.
   private final class Other: @unchecked Sendable {
-    let descriptor: Int32
+    private(set) var descriptor: Int32
     init(_ descriptor: Int32) { self.descriptor = descriptor }
-    deinit { close(descriptor) }
+    deinit { close() }
+    func close() {
+      if descriptor >= 0 { Glibc.close(descriptor) }
+      descriptor = -1
+    }
     func send(_ bytes: [UInt8]) { #expect(Glibc.send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL)) > 0) }
     /// Waits for a packet; `nil` at the end.
     func receive() -> [UInt8]? {
@@ -211,6 +215,21 @@ struct ChannelStreamTests {
     var byte: UInt8 = 0
     #expect(channel.inputStream.read(&byte, maxLength: 1) == 1)
     #expect(channel.inputStream.read(&byte, maxLength: 1) == 0)
+  }
+
+  @Test("C7: a peer that closes before it has read everything takes nothing back of what it has sent")
+  func unreadAtTheEnd() throws {
+    let (channel, other, _) = try Self.makeChannel()
+    channel.inputStream.open()
+    channel.outputStream.open()
+    #expect(channel.outputStream.write([1, 2], maxLength: 2) == 2)
+    other.send([3])
+    other.send([4])
+    other.close()
+    var bytes = [UInt8](repeating: 0, count: 8)
+    #expect(channel.inputStream.read(&bytes, maxLength: 8) == 2)
+    #expect(bytes.prefix(2) == [3, 4])
+    #expect(channel.inputStream.read(&bytes, maxLength: 8) == 0)
   }
 
   @Test("C7: a writer that gets ahead of its peer is told when there is room again, and loses nothing")

@@ -182,6 +182,19 @@ struct SimulatedHomeTests {
     #expect(body.count <= 30)
   }
 
+  @Test("The page about L2CAP channels shows the test that runs")
+  func channelPage() throws {
+    let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+      .deletingLastPathComponent()
+    func text(_ path: String) throws -> String {
+      try String(contentsOf: root.appending(path: path), encoding: .utf8)
+    }
+    let page = try text("Sources/CoreBluetoothTestKit/CoreBluetoothTestKit.docc/Channels.md")
+    let code = try text("Tests/TestKitTests/ChannelPageTests.swift")
+    #expect(
+      page.contains("```swift\n" + code + "```\n"), "copy Tests/TestKitTests/ChannelPageTests.swift into the page")
+  }
+
   @Test("S10: an app that was killed is launched when its peripheral comes back, and is restored first")
   func relaunch() async throws {
     await home.advance(by: .seconds(60))

@@ -5,6 +5,28 @@ import XCTest
 
 /// The kit in XCTest, as a package of its own would use it.
 final class CollectorXCTests: XCTestCase {
+  func testTheReaderFetchesALogOverAChannel() async {
+    let home = SimulatedHome(seed: 12)
+    let logger = home.addPeripheral("logger", services: [SimulatedService("\(LogReader.service)", [])])
+    let port = logger.publishChannel(psm: LogReader.psm)
+    home.addMachine("phone", x: 2)
+    let shelf = LogShelf()
+    let app = "org.example.reader"
+    home.install(app, on: "phone", backgroundModes: ["bluetooth-central"]) { _ in LogReader(shelf) }
+    home.open(app)
+    let isOpen = await home.advance(by: .seconds(60)) { port.channels.first?.received == Data("log?".utf8) }
+    XCTAssertTrue(isOpen)
+    let log = Data((0..<50_000).map { UInt8(truncatingIfNeeded: $0 &* 7) })
+    port.channels[0].write(log)
+    let isRead = await home.advance(by: .seconds(60)) { shelf.bytes.count == log.count }
+    XCTAssertTrue(isRead, "\(shelf.bytes.count)")
+    XCTAssertEqual(shelf.bytes, log)
+    home.kill(app)
+    let isClosed = await home.advance(by: .seconds(10)) { port.channels[0].isClosed }
+    XCTAssertTrue(isClosed)
+    XCTAssertEqual(home.log(of: app).misuses, [])
+  }
+
   func testTheCollectorOutlivesFaults() async {
     let home = SimulatedHome(seed: 11)
     let measurement = SimulatedCharacteristic("2A37", [.read, .notify])

@@ -1,0 +1,30 @@
+import BlueZ
+import Glibc
+import Synchronization
+import Testing
+
+@testable import BlueZSimulator
+
+@Suite("Sockets of L2CAP channels", .timeLimit(.minutes(10)))
+struct CreditSocketTests {
+  @Test("C7: an app that closes before it has read everything has sent what it has sent")
+  func unreadAtTheEnd() async throws {
+    let (inputs, continuation) = AsyncStream.makeStream(of: ChannelInput.self)
+    let (socket, other) = try #require(CreditSocket.pair { continuation.yield($0) })
+    socket.send([9])
+    let packet: [UInt8] = [1, 2]
+    let sent = send(other, packet, packet.count, 0)
+    #expect(sent == 2)
+    close(other)
+    var all: [ChannelInput] = []
+    socket.readOne()
+    for await input in inputs {
+      guard input != .taken else { continue }
+      all.append(input)
+      if input == .closed { break }
+      socket.readOne()
+    }
+    #expect(all == [.data([1, 2]), .closed])
+    socket.close()
+  }
+}
