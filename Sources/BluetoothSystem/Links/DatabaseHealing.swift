@@ -171,7 +171,10 @@ extension BluetoothSystem {
       return
     }
     // What was kept for a subscription is kept on: the service may still come back.
-    if healing.acceptsLoss() { return healings[peer] = healing }
+    if healing.acceptsLoss() {
+      healings[peer] = healing
+      return
+    }
     let names = healing.missing.sorted().map(\.description).joined(separator: " ")
     let isTriedAgain = healing.endLink()
     healings[peer] = healing
