@@ -15,6 +15,8 @@ final class CreditSocket: Sendable {
     let descriptor: Int32
     var isReading = false
     var isWriting = false
+    /// The other end was closed before everything was read there. libdispatch does not tell of what is left to be read here.
+    var isReset = false
     var waiting: [[UInt8]] = []
     var isEnding = false
     var isClosed = false
@@ -25,10 +27,11 @@ final class CreditSocket: Sendable {
   private nonisolated(unsafe) let readable: any DispatchSourceRead
   private nonisolated(unsafe) let writable: any DispatchSourceWrite
   private let onInput: @Sendable (ChannelInput) -> Void
+  private let queue: DispatchQueue
 
   private init(owning descriptor: Int32, onInput: @escaping @Sendable (ChannelInput) -> Void) {
     self.onInput = onInput
-    let queue = DispatchQueue(label: "channel \(descriptor)")
+    queue = DispatchQueue(label: "channel \(descriptor)")
     readable = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: queue)
     writable = DispatchSource.makeWriteSource(fileDescriptor: descriptor, queue: queue)
     state = Mutex(State(descriptor: descriptor))
@@ -60,6 +63,7 @@ final class CreditSocket: Sendable {
       guard !state.isClosed, !state.isReading else { return }
       state.isReading = true
       readable.resume()
+      if state.isReset { queue.async { [weak self] in self?.read() } }
     }
   }
 
@@ -69,7 +73,10 @@ final class CreditSocket: Sendable {
       var buffer = [UInt8](repeating: 0, count: Self.packetLimit)
       var count = recv(state.descriptor, &buffer, buffer.count, 0)
       // The app closed before it had read everything. The kernel says so once, ahead of what the app sent before.
-      if count < 0, errno == ECONNRESET { count = recv(state.descriptor, &buffer, buffer.count, 0) }
+      if count < 0, errno == ECONNRESET {
+        state.isReset = true
+        count = recv(state.descriptor, &buffer, buffer.count, 0)
+      }
       if count < 0, errno == EAGAIN || errno == EINTR { return nil }
       state.isReading = false
       readable.suspend()

@@ -49,8 +49,10 @@ struct PeripheralOperationTests {
     #expect(try await setup.recorder.calls.next() == "descriptor Bolt")
     #expect(descriptor.value as? String == "Bolt")
 
+    setup.system.emit(.disconnected(Example.lock, error: nil, unixSeconds: 0, isReconnecting: true))
+    #expect(try await setup.recorder.calls.next() == "didDisconnect")
     setup.system.emit(.connected(Example.explored()))
-    _ = try await setup.recorder.calls.next()
+    #expect(try await setup.recorder.calls.next() == "didConnect")
     #expect(peripheral.services?.first === service)
     #expect(service.characteristics?.first === characteristic)
   }
@@ -81,6 +83,8 @@ struct PeripheralOperationTests {
     }
     #expect(view.peripherals.first?.services == explored.services)
 
+    setup.system.emit(.disconnected(Example.lock, error: nil, unixSeconds: 0, isReconnecting: true))
+    #expect(try await setup.recorder.calls.next() == "didDisconnect")
     setup.system.emit(.connected(explored))
     #expect(try await setup.recorder.calls.next() == "didConnect")
     #expect(peripheral.services?.count == 1)

@@ -135,7 +135,6 @@ struct ScenarioParserTests {
       ("- lock battery: {machine: door, percent: 50.5}", 6, "a whole number from 0 to 100, not '50.5'", ""),
       ("- wait for: {event: bolt.moved, machine: phone}", 6, "which machine 'phone' does not have", "door"),
       ("- wait for: {event: unlock.written, machine: door}", 6, "which machine 'door' does not have", "phone"),
-      ("- check: []", 6, "names no promise", "[nothing-crashed]"),
       ("- {pass: 1s, pass: 2s}", 6, "'pass' stands twice", ""),
       ("- pass: a while", 6, "must be a duration, not 'a while'", "5min"),
       ("- pass: -1s", 6, "must be a duration", ""),

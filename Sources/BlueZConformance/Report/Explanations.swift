@@ -79,6 +79,11 @@ package struct Explanation: Sendable, Hashable, CustomStringConvertible {
     Explanation(
       in: "encrypted, with agents", steps: ["read what needs encryption"],
       moved: ["lock/door/secret Value = ", "bluetoothd: secret.ReadValue("], heading: chance, isChance: true),
+    // A scan response that is lost comes with the next advertisement.
+    Explanation(
+      in: "an advertisement that changes", steps: ["the phone listens"],
+      simulator: ["+ lock Device1 Alias=", "lock Alias = first", "lock Name = first"],
+      bluetoothd: ["+ lock Device1 Alias=first", "+ lock Device1 Name=first"], heading: chance, isChance: true),
   ]
 
   /// What the lock's next bluetoothd shows of a link that exists, or is made, while there is no bluetoothd. It may

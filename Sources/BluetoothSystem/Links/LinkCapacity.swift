@@ -44,7 +44,8 @@ struct LinkCapacity: Sendable, Equatable {
   /// Returns whether to ask now.
   /// - Parameter isHeld: values for subscribers wait.
   mutating func ask(isNeeded: Bool, isHeld: Bool, at now: Instant) -> Bool {
-    giveUpAt = isHeld ? since + (now < since + Self.attachPatience ? Self.attachPatience : Self.patience) : nil
+    // What has waited for that long goes in this very turn.
+    giveUpAt = isHeld ? [Self.attachPatience, Self.patience].map { since + $0 }.first { $0 > now } : nil
     guard isNeeded, !isAsked else {
       askAt = nil
       return false
