@@ -164,11 +164,22 @@ struct DoorCommandTests {
   func outOfRange() async throws {
     let home = try await Household(phones: ["alice"])
     try await home.bringHome("alice")
-    try await home.stop(Household.door)
+    try await home.carryAway("alice")
     try await home.hear("didDisconnect", on: "alice")
     for command in ["unlock", "lock", "door", "log"] {
       let outcome = try await home.latchkey("alice", command)
       #expect(outcome.status == 1 && outcome.errors.contains("There is no link to the lock"), "\(command): \(outcome)")
+    }
+  }
+
+  @Test("L8: a lock whose system has stopped answers no command, and the command says so")
+  func noSystem() async throws {
+    let home = try await Household(phones: ["alice"])
+    try await home.bringHome("alice")
+    try await home.stop(Household.door)
+    for command in ["unlock", "door"] {
+      let outcome = try await home.latchkey("alice", command)
+      #expect(outcome.status == 1 && outcome.errors.contains("The lock did not answer"), "\(command): \(outcome)")
     }
   }
 }

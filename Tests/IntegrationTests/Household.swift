@@ -100,13 +100,16 @@ final class Household: @unchecked Sendable {
     try await startDaemon(machine)
   }
 
+  /// Carries a machine out of everybody's reach.
+  func carryAway(_ machine: String) async throws {
+    try await simulator?.ask(
+      "{\"id\":7,\"command\":{\"move\":{\"machine\":\"\(machine)\",\"x\":500,\"y\":0}}}", "\"id\":7")
+  }
+
   /// Starts latchkeyd.
   /// - Parameter isOutOfReach: carry the machine away first.
   func startDaemon(_ machine: String, isOutOfReach: Bool = false) async throws {
-    if isOutOfReach {
-      try await simulator?.ask(
-        "{\"id\":7,\"command\":{\"move\":{\"machine\":\"\(machine)\",\"x\":500,\"y\":0}}}", "\"id\":7")
-    }
+    if isOutOfReach { try await carryAway(machine) }
     // The last one holds the state folder until it has ended.
     if let last = daemons.removeValue(forKey: machine) {
       last.signal(SIGTERM)
