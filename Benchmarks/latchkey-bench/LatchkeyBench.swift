@@ -77,7 +77,6 @@ import Worlds
     let measured = try Benchmark.relaunches(relaunches, executables: executables, progress: progress)
     let days = await HomeBenchmark.daysPerSecond(days: 1000)
     let rest = try Benchmark.rest(executables: executables, progress: progress)
-    let rates = try Throughput.measure(Throughput.Options(), progress: progress)
     print(
       """
       # Benchmarks
@@ -104,10 +103,6 @@ import Worlds
       |---|---|
       | at rest, one request held | \(Self.number(days.atRest)) |
       | a departure and an arrival with a relaunch each day | \(Self.number(days.commuting)) |
-
-      ## Notifications and writes
-
-      \(Throughput.report(rates))
       """)
   }
 
