@@ -42,9 +42,9 @@ extension BluetoothSystem {
     }
   }
 
-  /// A central has sent a request to a service. bluetoothd calls `StartNotify` only for the first subscriber, so a
-  /// request is the first sign of any other. If the service notifies at all, it is assumed to notify this central
-  /// too.
+  /// A central has sent a request to a service. bluetoothd does not call `StartNotify` for a bonded central that returns
+  /// subscribed, so a request may be the first sign of it. If the service notifies at all, it is assumed to notify this
+  /// central too.
   mutating func requestShowsSubscriber(_ path: ObjectPath, _ device: ObjectPath) {
     guard let place = publishing.characteristic(at: path), let published = publishing.services[place.service],
       let device = bluez.devices[device], device.isConnected
