@@ -51,7 +51,7 @@ extension BluetoothSystem {
   mutating func tellAgain(_ name: String) {
     var again: [App.Waiting] = []
     var states: [ManagerKey: [PeerIdentifier: PeripheralState]] = [:]
-    for var waiting in apps[name]?.takeUnhandled() ?? [] {
+    for var waiting in apps[name]?.unhandled.takeAll() ?? [] {
       guard let peer = waiting.body.connectionPeer, let known = held[waiting.manager, peer] else {
         continue
       }

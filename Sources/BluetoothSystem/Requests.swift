@@ -26,10 +26,10 @@ extension BluetoothSystem {
     switch request {
     case .createManager(let number, let creation): createManager(number, creation, app: name)
     case .resumeManager(let number, let creation, let view):
-      let whole = apps[name]?.takeHeld(completing: view, of: number) ?? view
+      let whole = apps[name]?.heldViews.take(completing: view, of: number) ?? view
       resumeManager(number, creation, whole, app: name)
     case .heldPeripherals(let number, let peripherals, let options):
-      apps[name]?.holds(peripherals, options, in: number, limit: configuration.appPeripheralLimit)
+      apps[name]?.heldViews.add(peripherals, options, of: number, limit: configuration.appPeripheralLimit)
     case .destroyManager(let number):
       for key in managers.keys where key.app == name && managers[key]?.number == number { removeManager(key) }
     case .respond(let identifier, let error, let value): respond(identifier, error, value, app: name)

@@ -20,14 +20,14 @@ struct App: Sendable {
 
   var queue: [Waiting] = []
   /// Connection events that were sent and that the process has not handled. If it ends, the next one is told of them.
-  private var unhandled: [(sequence: EventSequence, waiting: Waiting)] = []
+  var unhandled = UnhandledConnections()
   /// The queue length at which the queue is tidied again.
   var tidyAt = 0
   /// Lost events and refused requests, counted for the journal.
   var lostEvents = 0
   var refusedRequests = 0
   /// What its managers hold, as far as it was told before the managers are resumed.
-  private var heldViews: [ManagerIdentifier: ManagerView] = [:]
+  var heldViews = HeldViews()
   /// User actions that the app has not answered yet.
   var actions = UserActions()
   /// The alert that the app shows the user now.
@@ -186,28 +186,7 @@ struct App: Sendable {
 
   mutating func detach(at now: Instant) {
     life.changeProcess { $0.detach(at: now) }
-    heldViews = [:]
-  }
-
-  /// A part of what a manager holds, of which the rest comes when it is resumed. What exceeds the limit is left out.
-  mutating func holds(
-    _ peripherals: [PeripheralSnapshot], _ options: [PeerIdentifier: ConnectOptions], in manager: ManagerIdentifier,
-    limit: Int
-  ) {
-    let room = limit - heldViews.values.reduce(0) { $0 + $1.peripherals.count }
-    for snapshot in peripherals.prefix(max(room, 0)) {
-      heldViews[manager, default: ManagerView()].peripherals.append(snapshot)
-      heldViews[manager]?.connectOptions[snapshot.identifier] = options[snapshot.identifier]
-    }
-  }
-
-  /// The view of a manager that is resumed, with the parts that came before.
-  mutating func takeHeld(completing rest: ManagerView, of manager: ManagerIdentifier) -> ManagerView {
-    guard let held = heldViews.removeValue(forKey: manager) else { return rest }
-    var view = rest
-    view.peripherals = held.peripherals + rest.peripherals
-    view.connectOptions.merge(held.connectOptions) { rest, _ in rest }
-    return view
+    heldViews = HeldViews()
   }
 
   /// latchkeyd is back, and the process has gone on in the meantime. It gets the time of a new stay.
@@ -248,28 +227,11 @@ struct App: Sendable {
       let budget = wakeBudget(configuration)
       life.changeStay { $0.budgetEnds = now + budget }
     }
-    let done = unhandled.prefix { $0.sequence <= sequence }
-    unhandled.removeFirst(done.count)
-    return done.map(\.waiting)
+    return unhandled.handled(through: sequence)
   }
 
   /// A connection event was sent.
-  mutating func sent(_ waiting: Waiting) {
-    unhandled.append((EventSequence(lastSequence), waiting))
-  }
-
-  /// The app has said itself how its connection is now: to one peripheral, or to all of a manager.
-  mutating func overtook(_ manager: ManagerKey, _ peer: PeerIdentifier? = nil) {
-    unhandled.removeAll { sent in
-      sent.waiting.manager == manager && (peer == nil || sent.waiting.body.connectionPeer == peer)
-    }
-  }
-
-  /// The process has ended. Returns the connection events that it was sent and did not handle.
-  mutating func takeUnhandled() -> [Waiting] {
-    defer { unhandled = [] }
-    return unhandled.map(\.waiting)
-  }
+  mutating func sent(_ waiting: Waiting) { unhandled.append(waiting, as: EventSequence(lastSequence)) }
 
   /// The app has created a manager, and with it restores its state.
   mutating func restored() { life.changeProcess { $0.restoreDeadline = nil } }

@@ -25,7 +25,7 @@ extension BluetoothSystem {
     var peripheral = known ?? Peripheral()
     let isNew = peripheral.request(options, at: now, unixSeconds: unixSeconds)
     held[key, peer] = peripheral
-    if isNew { apps[key.app]?.overtook(key, peer) }
+    if isNew { apps[key.app]?.unhandled.overtake(key, peer) }
     if !isNew, peripheral.isConnected { tell(key, .connected(snapshot(peer, key))) }
     persistPeripheral(key, peer)
     if isNew {
@@ -58,7 +58,7 @@ extension BluetoothSystem {
       .disconnected(peer, error: nil, unixSeconds: unixSeconds, isReconnecting: false))
     if peripheral.isConnected { managers[key]?.scan?.forgetReported(peer) }
     held[key, peer]?.isTakenBack()
-    apps[key.app]?.overtook(key, peer)
+    apps[key.app]?.unhandled.overtake(key, peer)
     releaseConnection(key, peer)
     persistPeripheral(key, peer)
   }

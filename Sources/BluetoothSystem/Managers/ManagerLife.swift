@@ -56,7 +56,7 @@ extension BluetoothSystem {
     // queued.
     let waiting = apps[name]?.queue ?? []
     apps[name]?.queue.removeAll { $0.manager == key }
-    apps[name]?.overtook(key)
+    apps[name]?.unhandled.overtake(key)
     apps[name]?.restored()
     managers[key]?.knew(view.state)
     switch key.role {
@@ -189,7 +189,7 @@ extension BluetoothSystem {
     for peer in peers { held[key, peer] = nil }
     for peer in peers { releasePeer(peer) }
     apps[key.app]?.queue.removeAll { $0.manager == key }
-    apps[key.app]?.overtook(key)
+    apps[key.app]?.unhandled.overtake(key)
     erase(StoreKey(.manager, key.text))
   }
 }

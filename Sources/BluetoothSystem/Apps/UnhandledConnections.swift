@@ -1,0 +1,28 @@
+import AppLink
+import BluetoothTypes
+
+/// Connection events that were sent to an app's process and that it has not handled, in their order.
+struct UnhandledConnections: Sendable {
+  private var sent: [(sequence: EventSequence, waiting: App.Waiting)] = []
+
+  /// A connection event was sent as the event of that number.
+  mutating func append(_ waiting: App.Waiting, as sequence: EventSequence) { sent.append((sequence, waiting)) }
+
+  /// The process has handled what was sent up to that number. Returns it.
+  mutating func handled(through sequence: EventSequence) -> [App.Waiting] {
+    let done = sent.prefix { $0.sequence <= sequence }
+    sent.removeFirst(done.count)
+    return done.map(\.waiting)
+  }
+
+  /// The app has said itself how its connection is now: to one peripheral, or to all of a manager.
+  mutating func overtake(_ manager: ManagerKey, _ peer: PeerIdentifier? = nil) {
+    sent.removeAll { $0.waiting.manager == manager && (peer == nil || $0.waiting.body.connectionPeer == peer) }
+  }
+
+  /// The process has ended. Returns what it did not handle.
+  mutating func takeAll() -> [App.Waiting] {
+    defer { sent = [] }
+    return sent.map(\.waiting)
+  }
+}
