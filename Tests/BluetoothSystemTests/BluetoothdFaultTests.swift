@@ -17,7 +17,7 @@ struct BluetoothdFaultTests {
     desk.open()
     desk.createCentral()
     desk.forget()
-    desk.say(.central(Desk.central, .connect(desk.peer, ConnectOptions())))
+    desk.connect()
     return desk
   }
 
@@ -153,8 +153,7 @@ struct BluetoothdFaultTests {
     #expect(desk.asked { $0 == .disconnect } == 0)
     desk.pass(.seconds(1))
     #expect(desk.asked { $0 == .disconnect } == 1)
-    desk.linkDown()
-    desk.say(.central(Desk.central, .connect(desk.peer, ConnectOptions())))
+    desk.loseAndAskAgain()
     #expect(desk.asked(\.isProfileRegistration) >= 1)
   }
 
@@ -301,8 +300,7 @@ struct BluetoothdFaultTests {
     var desk = waiting()
     desk.linkUp()
     desk.forget()
-    desk.linkDown()
-    desk.say(.central(Desk.central, .connect(desk.peer, ConnectOptions())))
+    desk.loseAndAskAgain()
     #expect(desk.asked(\.isProfileRegistration) == 1)
   }
 
@@ -315,7 +313,7 @@ struct BluetoothdFaultTests {
       desk.handle(.daemon(.signal(.disconnected(path: Desk.devicePath, reason: reason, message: ""))))
     }
     desk.change(["Connected": .bool(false)])
-    desk.say(.central(Desk.central, .connect(desk.peer, ConnectOptions())))
+    desk.connect()
   }
 
   @Test("BlueZ 17: three links refused for want of a key end the request with CBError.peerRemovedPairingInformation")
@@ -346,8 +344,7 @@ struct BluetoothdFaultTests {
     #expect(desk.requests.isEmpty, "bluetoothd is asked for nothing")
     desk.linkUp()
     #expect(desk.bodies == ["connected"])
-    desk.linkDown()
-    desk.say(.central(Desk.central, .connect(desk.peer, ConnectOptions())))
+    desk.loseAndAskAgain()
     desk.forget()
     desk.change(["Connected": .bool(true)])
     #expect(desk.bodies == ["connected"])
@@ -361,7 +358,7 @@ struct BluetoothdFaultTests {
     desk.appear()
     desk.open()
     desk.say(.createManager(Desk.central, ManagerCreation(role: .peripheral, restoreIdentifier: "lock")))
-    desk.say(.peripheral(Desk.central, .addService(PeripheralRoleTests.definition)))
+    desk.say(.peripheral(Desk.central, .addService(Lock.definition)))
     let offer = desk.requests.compactMap { request -> ObjectPath? in
       guard case .registerApplication(let root, _) = request.request else { return nil }
       return root.appending("service").appending("characteristic0")

@@ -14,8 +14,8 @@ import TimeTypes
     var desk = Desk(admitsCentrals: admits)
     desk.appear(bonded: false, connected: connected)
     desk.open()
-    desk.say(.createManager(PeripheralRoleTests.manager, ManagerCreation(role: .peripheral, restoreIdentifier: "lock")))
-    desk.say(.peripheral(PeripheralRoleTests.manager, .addService(PeripheralRoleTests.definition)))
+    desk.say(.createManager(Lock.manager, ManagerCreation(role: .peripheral, restoreIdentifier: "lock")))
+    desk.say(.peripheral(Lock.manager, .addService(Lock.definition)))
     return desk
   }
 

@@ -72,7 +72,7 @@ struct CentralTests {
     desk.say(.central(Desk.central, .scan(ScanRequest(services: [Desk.service]))))
     for signal in [-60, -61] as [Int16] { desk.change(["RSSI": .int16(signal)]) }
     #expect(sightings(desk) == 1)
-    desk.say(.central(Desk.central, .connect(desk.peer, ConnectOptions())))
+    desk.connect()
     desk.linkUp()
     desk.change(["RSSI": .int16(-62)])
     #expect(sightings(desk) == 1, "it is connected")
@@ -81,7 +81,7 @@ struct CentralTests {
     for signal in [-63, -64] as [Int16] { desk.change(["RSSI": .int16(signal)]) }
     #expect(sightings(desk) == 2)
     // A request that was never fulfilled changes nothing.
-    desk.say(.central(Desk.central, .connect(desk.peer, ConnectOptions())))
+    desk.connect()
     desk.say(.central(Desk.central, .cancelConnection(desk.peer)))
     desk.change(["RSSI": .int16(-65)])
     #expect(sightings(desk) == 2)
@@ -94,7 +94,7 @@ struct CentralTests {
     desk.open()
     desk.createCentral()
     desk.forget()
-    desk.say(.central(Desk.central, .connect(desk.peer, ConnectOptions())))
+    desk.connect()
     #expect(desk.asked(\.isProfileRegistration) == 1)
     #expect(desk.asked { $0 == .startDiscovery } == 0)
     #expect(desk.asked { $0 == .connect } == 0)
@@ -113,7 +113,7 @@ struct CentralTests {
     desk.open()
     desk.createCentral()
     desk.forget()
-    desk.say(.central(Desk.central, .connect(desk.peer, ConnectOptions())))
+    desk.connect()
     let store = try #require(desk.effects.firstIndex { if case .store(.put(.peripheral)) = $0 { true } else { false } })
     let ask = try #require(desk.effects.firstIndex { if case .bluez = $0 { true } else { false } })
     #expect(store < ask)
@@ -126,7 +126,7 @@ struct CentralTests {
     desk.open()
     desk.createCentral()
     desk.forget()
-    desk.say(.central(Desk.central, .connect(desk.peer, ConnectOptions())))
+    desk.connect()
     #expect(desk.asked { $0 == .connect } == 1)
     let call = desk.effects.lazy.compactMap { effect -> CallIdentifier? in
       if case .bluez(.call(let identifier, _, .connect)) = effect { identifier } else { nil }
@@ -160,7 +160,7 @@ struct CentralTests {
     }
     // The link that is about to end does not count as a new connection.
     desk.forget()
-    desk.say(.central(Desk.central, .connect(desk.peer, ConnectOptions())))
+    desk.connect()
     #expect(desk.bodies.isEmpty)
     desk.linkDown()
     desk.linkUp()
@@ -225,8 +225,7 @@ struct CentralTests {
   func bluetoothdRestart() {
     var desk = Desk()
     desk.connectAndSubscribe()
-    desk.linkDown()
-    desk.say(.central(Desk.central, .connect(desk.peer, ConnectOptions())))
+    desk.loseAndAskAgain()
     desk.forget()
     desk.handle(.daemon(.vanished))
     #expect(desk.bodies == ["stateChanged"])

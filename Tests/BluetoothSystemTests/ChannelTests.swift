@@ -36,9 +36,7 @@ import Testing
   }
 
   private func sleep(_ desk: inout Desk) {
-    desk.leave()
-    desk.settle()
-    desk.pass(.seconds(3))
+    desk.fallAsleep()
     #expect(desk.state == .suspended)
   }
 

@@ -22,7 +22,7 @@ struct DatabaseTests {
     desk.connectAndSubscribe()
     desk.linkDown()
     desk.serviceGoes()
-    desk.say(.central(Desk.central, .connect(desk.peer, ConnectOptions())))
+    desk.connect()
     desk.forget()
     desk.linkUp()
     return desk
@@ -50,7 +50,7 @@ struct DatabaseTests {
       #expect(desk.asked { $0 == .disconnect } == 1, "attempt \(attempt)")
       desk.linkDown()
       #expect(desk.bodies == ["disconnected"])
-      desk.say(.central(Desk.central, .connect(desk.peer, ConnectOptions())))
+      desk.connect()
       #expect(desk.asked(\.isProfileRegistration) == 1, "armed again, whatever Disconnect did")
       desk.linkUp()
     }
@@ -65,8 +65,7 @@ struct DatabaseTests {
     // An app finds what the device has now.
     desk.say(.central(Desk.central, .perform(desk.peer, OperationIdentifier(8), .discoverServices(nil))))
     #expect(desk.bodies == ["servicesModified", "operationCompleted"])
-    desk.linkDown()
-    desk.say(.central(Desk.central, .connect(desk.peer, ConnectOptions())))
+    desk.loseAndAskAgain()
     desk.linkUp()
     desk.forget()
     desk.pass(.seconds(600))
@@ -88,7 +87,7 @@ struct DatabaseTests {
             [InterfaceName.gattService: ["UUID": .string("00001801-0000-1000-8000-00805f9b34fb")]]))))
     desk.open()
     desk.createCentral()
-    desk.say(.central(Desk.central, .connect(desk.peer, ConnectOptions())))
+    desk.connect()
     desk.forget()
     desk.linkUp()
     return desk
@@ -123,8 +122,7 @@ struct DatabaseTests {
         if case .operationCompleted(_, _, .services([])) = event.body { true } else { false }
       }
       #expect(found == (attempt > 3))
-      desk.linkDown()
-      desk.say(.central(Desk.central, .connect(desk.peer, ConnectOptions())))
+      desk.loseAndAskAgain()
       desk.linkUp()
     }
   }
@@ -148,7 +146,7 @@ struct DatabaseTests {
     desk.appear()
     desk.open()
     desk.createCentral()
-    desk.say(.central(Desk.central, .connect(desk.peer, ConnectOptions())))
+    desk.connect()
     desk.linkUp()
     if hasConfiguration {
       desk.handle(
@@ -178,7 +176,7 @@ struct DatabaseTests {
     desk.connectAndSubscribe()
     desk.linkDown()
     desk.handle(.daemon(.signal(.interfacesRemoved(path: Desk.characteristicPath, [InterfaceName.gattCharacteristic]))))
-    desk.say(.central(Desk.central, .connect(desk.peer, ConnectOptions())))
+    desk.connect()
     desk.linkUp()
     desk.pass(.seconds(10))
     desk.forget()
@@ -197,7 +195,7 @@ struct DatabaseTests {
     desk.change(["Trusted": .bool(true)])
     desk.pass(.seconds(5))
     #expect(desk.asked { $0 == .disconnect } == 1)
-    desk.say(.central(Desk.central, .connect(desk.peer, ConnectOptions())))
+    desk.connect()
     desk.forget()
     desk.say(.central(Desk.central, .cancelConnection(desk.peer)))
     // `Disconnect` disarms only a device that is not trusted.
@@ -219,7 +217,7 @@ struct DatabaseTests {
           .propertiesChanged(
             path: WellKnown.firstAdapter, interface: InterfaceName.adapter, changed: ["Powered": .bool(false)],
             invalidated: []))))
-    desk.say(.central(Desk.central, .connect(desk.peer, ConnectOptions())))
+    desk.connect()
     desk.forget()
     desk.say(.central(Desk.central, .cancelConnection(desk.peer)))
     #expect(
@@ -235,7 +233,7 @@ struct DatabaseTests {
     desk.appear()
     desk.open()
     desk.say(.createManager(Desk.central, ManagerCreation(role: .peripheral, restoreIdentifier: "lock")))
-    desk.say(.peripheral(Desk.central, .addService(PeripheralRoleTests.definition)))
+    desk.say(.peripheral(Desk.central, .addService(Lock.definition)))
     desk.say(
       .peripheral(
         Desk.central, .startAdvertising(AdvertisementRequest(localName: "Door", serviceUUIDs: [Desk.service]))))
@@ -276,7 +274,7 @@ struct DatabaseTests {
     desk.appear(bonded: how != 2)
     desk.open()
     desk.say(.createManager(Desk.central, ManagerCreation(role: .peripheral, restoreIdentifier: "lock")))
-    desk.say(.peripheral(Desk.central, .addService(PeripheralRoleTests.definition)))
+    desk.say(.peripheral(Desk.central, .addService(Lock.definition)))
     let offer = desk.requests.compactMap { request -> ObjectPath? in
       guard case .registerApplication(let root, _) = request.request else { return nil }
       return root.appending("service").appending("characteristic0")
@@ -294,7 +292,7 @@ struct DatabaseTests {
     desk.appear()
     desk.open()
     desk.say(.createManager(Desk.central, ManagerCreation(role: .peripheral, restoreIdentifier: "lock")))
-    desk.say(.peripheral(Desk.central, .addService(PeripheralRoleTests.definition)))
+    desk.say(.peripheral(Desk.central, .addService(Lock.definition)))
     let offer = try #require(
       desk.requests.compactMap { request -> ObjectPath? in
         guard case .registerApplication(let root, _) = request.request else { return nil }
@@ -325,7 +323,7 @@ struct DatabaseTests {
     desk.open()
     desk.answersCalls = false
     desk.say(.createManager(Desk.central, ManagerCreation(role: .peripheral, restoreIdentifier: "lock")))
-    desk.say(.peripheral(Desk.central, .addService(PeripheralRoleTests.definition)))
+    desk.say(.peripheral(Desk.central, .addService(Lock.definition)))
     desk.say(
       .peripheral(
         Desk.central, .startAdvertising(AdvertisementRequest(localName: "Door", serviceUUIDs: [Desk.service]))))

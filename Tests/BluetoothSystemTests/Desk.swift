@@ -202,12 +202,25 @@ struct Desk {
   static func asleep(_ configuration: BluetoothSystem.Configuration = .init()) -> Desk {
     var desk = Desk(configuration: configuration)
     desk.connectAndSubscribe()
-    desk.leave()
-    desk.settle()
-    desk.pass(.seconds(3))
+    desk.fallAsleep()
     #expect(desk.state == .suspended)
     desk.forget()
     return desk
+  }
+
+  /// The user leaves the app, which has handled everything.
+  mutating func fallAsleep() {
+    leave()
+    settle()
+    pass(.seconds(3))
+  }
+
+  mutating func connect() { say(.central(Self.central, .connect(peer, ConnectOptions()))) }
+
+  /// The link is lost, and the app asks for it again.
+  mutating func loseAndAskAgain() {
+    linkDown()
+    connect()
   }
 
   /// Connected, explored, subscribed.
@@ -215,7 +228,7 @@ struct Desk {
     appear()
     open()
     createCentral(restoreIdentifier)
-    say(.central(Self.central, .connect(peer, ConnectOptions())))
+    connect()
     linkUp()
     say(.central(Self.central, .perform(peer, OperationIdentifier(1), .discoverServices(nil))))
     say(.central(Self.central, .perform(peer, OperationIdentifier(2), .discoverCharacteristics(nil, service: 0x0a))))

@@ -14,7 +14,7 @@ import TimeTypes
     desk.appear(bonded: false)
     desk.open()
     desk.createCentral()
-    desk.say(.central(Desk.central, .connect(desk.peer, ConnectOptions())))
+    desk.connect()
     desk.linkUp()
     desk.change(["Paired": .bool(true), "Bonded": .bool(true), "UUIDs": .strings([Desk.service.description])])
     desk.linkDown()
@@ -23,7 +23,7 @@ import TimeTypes
   }
 
   private func barrenLink(_ desk: inout Desk) {
-    desk.say(.central(Desk.central, .connect(desk.peer, ConnectOptions())))
+    desk.connect()
     desk.change(["Connected": .bool(true)])
     desk.pass(.milliseconds(50))
     desk.change(["Connected": .bool(false)])
@@ -44,7 +44,7 @@ import TimeTypes
     desk.handle(
       .daemon(.signal(.interfacesRemoved(path: Desk.devicePath, [InterfaceName.device]))))
     // As an app does after it has lost its link.
-    desk.say(.central(Desk.central, .connect(desk.peer, ConnectOptions())))
+    desk.connect()
     desk.pass(.seconds(1))
     #expect(desk.asked { $0 == .startDiscovery } == 1)
     // The app is told of lost links, and continues to wait for the same peripheral.
@@ -78,7 +78,7 @@ import TimeTypes
     desk.appear(bonded: isEarlier)
     desk.open()
     desk.createCentral()
-    desk.say(.central(Desk.central, .connect(desk.peer, ConnectOptions())))
+    desk.connect()
     if !isEarlier {
       desk.handle(.control(.attendPairings, AnswerToken(7)))
       desk.linkUp()
@@ -116,7 +116,7 @@ import TimeTypes
                   "ServicesResolved": .bool(false), "Trusted": .bool(false),
                 ]
               ]))))
-      desk.say(.central(Desk.central, .connect(desk.peer, ConnectOptions())))
+      desk.connect()
       desk.linkUp()
       desk.change(["Paired": .bool(true), "Bonded": .bool(true), "UUIDs": .strings([Desk.service.description])])
       desk.linkDown()
@@ -130,7 +130,7 @@ import TimeTypes
     desk.appear(bonded: false)
     desk.open()
     desk.createCentral()
-    desk.say(.central(Desk.central, .connect(desk.peer, ConnectOptions())))
+    desk.connect()
     desk.linkUp()
     desk.change(["Paired": .bool(true), "Bonded": .bool(true), "UUIDs": .strings([Desk.service.description])])
     desk.pass(.seconds(60))

@@ -23,8 +23,7 @@ struct LinkCapacityTests {
 
   private func begin(_ desk: inout Desk) {
     desk.mtu = nil
-    desk.linkDown()
-    desk.say(.central(Desk.central, .connect(desk.peer, ConnectOptions())))
+    desk.loseAndAskAgain()
     desk.forget()
     desk.linkBegins()
   }
@@ -142,8 +141,8 @@ struct LinkCapacityTests {
 /// The same for values that an app sends to subscribers.
 @Suite("Values at the beginning of a link")
 struct EarlyValueTests {
-  private static let manager = PeripheralRoleTests.manager
-  private static let offer = PeripheralRoleTests.offer
+  private static let manager = Lock.manager
+  private static let offer = Lock.offer
 
   /// An app with a bonded subscriber that has just come back.
   private func back() -> Desk {
@@ -151,7 +150,7 @@ struct EarlyValueTests {
     desk.appear()
     desk.open()
     desk.say(.createManager(Self.manager, ManagerCreation(role: .peripheral, restoreIdentifier: "lock")))
-    desk.say(.peripheral(Self.manager, .addService(PeripheralRoleTests.definition)))
+    desk.say(.peripheral(Self.manager, .addService(Lock.definition)))
     desk.linkUp()
     desk.handle(.daemon(.callback(CallbackIdentifier(1), path: place(desk), .startNotify)))
     #expect(desk.bodies.contains("subscribed"))
@@ -164,7 +163,7 @@ struct EarlyValueTests {
   }
 
   private func place(_ desk: Desk) -> ObjectPath {
-    desk.system.publishing.services[PeripheralRoleTests.definition.identifier]?.paths[Self.offer] ?? .root
+    desk.system.publishing.services[Lock.definition.identifier]?.paths[Self.offer] ?? .root
   }
 
   private func send(_ desk: inout Desk, _ count: Int) {

@@ -45,8 +45,7 @@ struct LinkFactsTests {
     desk.connectAndSubscribe()
     desk.handle(
       .daemon(.signal(.disconnected(path: Desk.devicePath, reason: "org.bluez.Reason.Remote", message: ""))))
-    desk.linkDown()
-    desk.say(.central(Desk.central, .connect(desk.peer, ConnectOptions())))
+    desk.loseAndAskAgain()
     desk.linkUp()
     desk.forget()
     desk.linkDown()
@@ -153,7 +152,7 @@ struct LinkFactsTests {
     desk.appear(connected: true)
     desk.open()
     desk.say(.createManager(Desk.central, ManagerCreation(role: .peripheral, restoreIdentifier: "lock")))
-    desk.say(.peripheral(Desk.central, .addService(PeripheralRoleTests.definition)))
+    desk.say(.peripheral(Desk.central, .addService(Lock.definition)))
     return desk
   }
 

@@ -13,8 +13,7 @@ struct ManagerLifeTests {
   func operationsOfAnEarlierManager() {
     var desk = Desk()
     desk.connectAndSubscribe(nil)
-    desk.linkDown()
-    desk.say(.central(Desk.central, .connect(desk.peer, ConnectOptions())))
+    desk.loseAndAskAgain()
     desk.linkBegins()
     desk.say(.central(Desk.central, .perform(desk.peer, OperationIdentifier(7), .discoverServices(nil))))
     desk.answersCalls = false
@@ -34,9 +33,7 @@ struct ManagerLifeTests {
     var desk = Desk()
     desk.appear()
     desk.open()
-    desk.leave()
-    desk.settle()
-    desk.pass(.seconds(3))
+    desk.fallAsleep()
     #expect(desk.state == .suspended)
     desk.forget()
     desk.createCentral()

@@ -18,10 +18,6 @@ struct PairingTests {
 
   private func attend(_ desk: inout Desk) { desk.handle(.control(.attendPairings, AnswerToken(77))) }
 
-  private func answers(_ desk: Desk) -> [Result<CallbackReply, BlueZError>] {
-    desk.effects.compactMap { if case .bluez(.answer(_, let result)) = $0 { result } else { nil } }
-  }
-
   private func replies(_ desk: Desk, to token: UInt64) -> [Result<SystemStatus, AppLinkError>] {
     desk.effects.compactMap { effect in
       if case .controlReply(AnswerToken(token), let result) = effect { result } else { nil }
@@ -38,7 +34,7 @@ struct PairingTests {
     desk.appear(bonded: false)
     desk.open()
     desk.createCentral()
-    desk.say(.central(Desk.central, .connect(desk.peer, ConnectOptions())))
+    desk.connect()
     // The first is answered when the agent can ask. The second waits.
     attend(&desk)
     attend(&desk)
@@ -52,12 +48,12 @@ struct PairingTests {
     desk.appear(bonded: false)
     desk.open()
     desk.createCentral()
-    desk.say(.central(Desk.central, .connect(desk.peer, ConnectOptions())))
+    desk.connect()
     desk.forget()
     ask(&desk, Self.comparison)
     ask(&desk, .requestPasskey(device: Desk.devicePath), 2)
     ask(&desk, .requestPinCode(device: Desk.devicePath), 3)
-    #expect(answers(desk) == [.failure(.rejected), .failure(.rejected), .failure(.rejected)])
+    #expect(desk.answers == [.failure(.rejected), .failure(.rejected), .failure(.rejected)])
   }
 
   @Test("The agent can ask while a user attends, and for no longer")
@@ -102,17 +98,17 @@ struct PairingTests {
   func answered(isAccepted: Bool) throws {
     var desk = attended()
     ask(&desk, Self.comparison)
-    #expect(answers(desk).isEmpty)
+    #expect(desk.answers.isEmpty)
     let question = try #require(try replies(desk, to: 77).first?.get().pairings.first)
     #expect(question.kind == .compare)
     #expect(question.passkey == 123_456)
     #expect(question.address == Desk.address.description)
     desk.handle(
       .control(.answerPairing(PairingAnswer(question: question.identifier, isAccepted: isAccepted)), AnswerToken(1)))
-    #expect(answers(desk) == [isAccepted ? .success(.none) : .failure(.rejected)])
+    #expect(desk.answers == [isAccepted ? .success(.none) : .failure(.rejected)])
     desk.handle(
       .control(.answerPairing(PairingAnswer(question: question.identifier, isAccepted: true)), AnswerToken(2)))
-    #expect(answers(desk).count == 1, "it is answered once")
+    #expect(desk.answers.count == 1, "it is answered once")
   }
 
   @Test("An unanswered question is refused before the pairing times out")
@@ -120,9 +116,9 @@ struct PairingTests {
     var desk = attended()
     ask(&desk, Self.comparison)
     desk.pass(.milliseconds(24_999))
-    #expect(answers(desk).isEmpty)
+    #expect(desk.answers.isEmpty)
     desk.pass(.milliseconds(1))
-    #expect(answers(desk) == [.failure(.rejected)])
+    #expect(desk.answers == [.failure(.rejected)])
   }
 
   @Test("A number that the other device shows is what the user enters, and nothing above six digits")
@@ -134,7 +130,7 @@ struct PairingTests {
       ask(&desk, .requestPasskey(device: Desk.devicePath))
       let answer = PairingAnswer(question: 1, isAccepted: true, passkey: passkey)
       desk.handle(.control(.answerPairing(answer), AnswerToken(1)))
-      #expect(answers(desk) == [expected])
+      #expect(desk.answers == [expected])
     }
   }
 
@@ -147,7 +143,7 @@ struct PairingTests {
     #expect(desk.system.status.pairings.map(\.kind) == [.show])
     ask(&desk, .cancel, 20)
     #expect(desk.system.status.pairings.isEmpty)
-    #expect(answers(desk).allSatisfy { $0 == .success(.none) })
+    #expect(desk.answers.allSatisfy { $0 == .success(.none) })
   }
 
   @Test("A number that is only shown is reported at once, and then as long as the user waits")
@@ -181,7 +177,7 @@ struct PairingTests {
     var desk = attended()
     for number in UInt64(1)...20 { ask(&desk, Self.comparison, number) }
     #expect(desk.system.status.pairings.count == 8)
-    #expect(answers(desk).count == 12)
+    #expect(desk.answers.count == 12)
   }
 
   @Test("The link of a pairing is kept, also with a device that an app has asked for and no longer does")
@@ -190,7 +186,7 @@ struct PairingTests {
     desk.appear(bonded: false)
     desk.open()
     desk.createCentral()
-    desk.say(.central(Desk.central, .connect(desk.peer, ConnectOptions())))
+    desk.connect()
     desk.handle(.control(.quitApp(bundleIdentifier: Desk.bundle), AnswerToken(1)))
     desk.forget()
     desk.answersCalls = false

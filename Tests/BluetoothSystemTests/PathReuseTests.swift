@@ -30,7 +30,7 @@ struct PathReuseTests {
               ]
             ]))))
     if !whileLinked {
-      desk.say(.central(Desk.central, .connect(desk.peer, ConnectOptions())))
+      desk.connect()
       desk.linkUp()
     }
     return desk

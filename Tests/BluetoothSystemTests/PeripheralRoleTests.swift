@@ -10,57 +10,12 @@ import TimeTypes
 
 @Suite("Peripheral role")
 struct PeripheralRoleTests {
-  static let manager = ManagerIdentifier(1)
-  static let offer = LocalAttributeIdentifier(UUID())
-  static let command = LocalAttributeIdentifier(UUID())
-  static let definition = ServiceDefinition(
-    identifier: LocalAttributeIdentifier(UUID()), uuid: Desk.service,
-    characteristics: [
-      CharacteristicDefinition(
-        identifier: offer, uuid: Desk.characteristic, properties: [.read, .notify, .notifyEncryptionRequired],
-        permissions: [.readable, .readEncryptionRequired]),
-      CharacteristicDefinition(
-        identifier: command, uuid: BluetoothUUID(UInt16(0x2A00)), properties: [.write],
-        permissions: [.writeable, .writeEncryptionRequired]),
-      CharacteristicDefinition(
-        identifier: LocalAttributeIdentifier(UUID()), uuid: BluetoothUUID(UInt16(0x2A01)), properties: [.read],
-        permissions: .readable,
-        value: [1, 2, 3]),
-    ])
-
-  private func lock(advertisingMilliseconds: UInt32? = nil, withDevice: Bool = true) -> Desk {
-    var desk = Desk(advertisingMilliseconds: advertisingMilliseconds)
-    desk.appear(withDevice: withDevice)
-    desk.open()
-    desk.say(.createManager(Self.manager, ManagerCreation(role: .peripheral, restoreIdentifier: "lock")))
-    desk.say(.peripheral(Self.manager, .addService(Self.definition)))
-    desk.say(
-      .peripheral(
-        Self.manager, .startAdvertising(AdvertisementRequest(localName: "Door", serviceUUIDs: [Desk.service]))))
-    return desk
-  }
-
-  private func root(_ desk: Desk) -> ObjectPath? {
-    for (_, request) in desk.requests.reversed() {
-      if case .registerApplication(let root, _) = request { return root }
-    }
-    return nil
-  }
-
-  private func path(_ desk: Desk, _ index: Int) -> ObjectPath {
-    (root(desk) ?? .root).appending("service").appending("characteristic\(index)")
-  }
-
-  private func answers(_ desk: Desk) -> [Result<CallbackReply, BlueZError>] {
-    desk.effects.compactMap { if case .bluez(.answer(_, let result)) = $0 { result } else { nil } }
-  }
-
   @Test("C6: an advertisement that is refused after bluetoothd's restart is tried again, though nothing else happens")
   func refusedAdvertisement() throws {
     @Sendable func isAdvertising(_ request: BlueZ.Request) -> Bool {
       if case .registerAdvertisement = request { true } else { false }
     }
-    var desk = lock()
+    var desk = Desk.lock()
     desk.handle(.daemon(.vanished))
     desk.refuses = isAdvertising
     desk.appear()
@@ -73,7 +28,7 @@ struct PeripheralRoleTests {
 
   @Test("C6: a service is registered at a fixed handle, confirmed with its first credit, and advertised")
   func publish() {
-    let desk = lock()
+    let desk = Desk.lock()
     #expect(desk.bodies == ["stateChanged", "serviceAdded", "updateCredit", "advertisingStarted"])
     guard
       case .registerApplication(let root, let objects)? = desk.requests.first(where: {
@@ -85,7 +40,7 @@ struct PeripheralRoleTests {
     }
     let service = objects[root.appending("service")]?[InterfaceName.gattService]
     #expect(service?["Handle"] == .uint16(0x0100))
-    let flags = objects[path(desk, 0)]?[InterfaceName.gattCharacteristic]?["Flags"]
+    let flags = objects[desk.attribute(0)]?[InterfaceName.gattCharacteristic]?["Flags"]
     #expect(flags == .strings(["read", "encrypt-read", "notify", "encrypt-notify"]))
     let isDiscoverable = desk.requests.contains {
       if case .registerAdvertisement(_, let properties) = $0.request {
@@ -105,13 +60,13 @@ struct PeripheralRoleTests {
         return [properties["MinInterval"], properties["MaxInterval"], properties["Duration"]]
       }
     }
-    #expect(asked(lock()) == [[.uint32(152), .uint32(152), .uint16(1)]])
-    #expect(asked(lock(advertisingMilliseconds: 760)) == [[.uint32(760), .uint32(760), .uint16(1)]])
+    #expect(asked(Desk.lock()) == [[.uint32(152), .uint32(152), .uint16(1)]])
+    #expect(asked(Desk.lock(advertisingMilliseconds: 760)) == [[.uint32(760), .uint32(760), .uint16(1)]])
   }
 
   @Test("S8: the handle and the service outlive the app, the daemon and bluetoothd")
   func outlives() {
-    var desk = lock()
+    var desk = Desk.lock()
     desk.die()
     desk.handle(.daemon(.vanished))
     desk.restartSystem()
@@ -119,21 +74,19 @@ struct PeripheralRoleTests {
     #expect(desk.asked(\.isServiceRegistration) == 1)
     #expect(desk.asked { if case .registerAdvertisement = $0 { true } else { false } } == 1)
     desk.open()
-    desk.say(.createManager(Self.manager, ManagerCreation(role: .peripheral, restoreIdentifier: "lock")))
+    desk.createLock()
     #expect(desk.bodies == ["willRestoreState", "updateCredit", "stateChanged"])
     guard case .willRestorePeripheral(let restoration)? = desk.events.first?.body else { return }
-    #expect(restoration.services == [Self.definition])
+    #expect(restoration.services == [Lock.definition])
     #expect(restoration.advertisement?.localName == "Door")
   }
 
   @Test("B4: a write wakes the app; its answer reaches bluetoothd")
   func write() throws {
-    var desk = lock()
-    desk.leave()
-    desk.settle()
-    desk.pass(.seconds(3))
+    var desk = Desk.lock()
+    desk.fallAsleep()
     #expect(desk.state == .suspended)
-    let place = path(desk, 1)
+    let place = desk.attribute(1)
     desk.linkUp()
     desk.forget()
     desk.handle(
@@ -141,37 +94,35 @@ struct PeripheralRoleTests {
         .callback(
           CallbackIdentifier(1), path: place,
           .writeValue([4], RemoteRequest(device: Desk.devicePath, mtu: 100, kind: .request)))))
-    guard case .writeRequested(let request, let central, Self.command, 0, [4], true)? = desk.events.first?.body
+    guard case .writeRequested(let request, let central, Lock.command, 0, [4], true)? = desk.events.first?.body
     else {
       Issue.record("\(desk.events)")
       return
     }
     #expect(central.maximumUpdateValueLength == 97)
-    #expect(answers(desk).isEmpty)
+    #expect(desk.answers.isEmpty)
     desk.say(.respond(request, result: nil, value: nil))
-    #expect(answers(desk) == [.success(.none)])
+    #expect(desk.answers == [.success(.none)])
   }
 
   @Test("A request that the app does not answer is answered by the system within 5 s, and the app is told")
   func expired() {
-    var desk = lock()
-    let place = path(desk, 0)
+    var desk = Desk.lock()
+    let place = desk.attribute(0)
     desk.linkUp()
     desk.forget()
-    desk.handle(
-      .daemon(
-        .callback(CallbackIdentifier(1), path: place, .readValue(RemoteRequest(device: Desk.devicePath, mtu: 100)))))
+    desk.callBack(1, place, .readValue(RemoteRequest(device: Desk.devicePath, mtu: 100)))
     desk.pass(.milliseconds(4499))
-    #expect(answers(desk).isEmpty)
+    #expect(desk.answers.isEmpty)
     desk.pass(.milliseconds(1))
-    #expect(answers(desk).count == 1)
+    #expect(desk.answers.count == 1)
     #expect(desk.bodies == ["readRequested", "requestExpired"])
   }
 
   @Test("A static value is answered by the system, from its offset on")
   func staticValue() {
-    var desk = lock()
-    let place = path(desk, 2)
+    var desk = Desk.lock()
+    let place = desk.attribute(2)
     desk.forget()
     for offset in [UInt16(0), 2, 9] {
       desk.handle(
@@ -180,22 +131,22 @@ struct PeripheralRoleTests {
             CallbackIdentifier(UInt64(offset)), path: place,
             .readValue(RemoteRequest(device: Desk.devicePath, offset: offset, mtu: 100)))))
     }
-    #expect(answers(desk).prefix(2) == [.success(.bytes([1, 2, 3])), .success(.bytes([3]))])
+    #expect(desk.answers.prefix(2) == [.success(.bytes([1, 2, 3])), .success(.bytes([3]))])
     #expect(desk.events.isEmpty)
   }
 
   @Test("A bonded central's subscription is reported again when its link comes back, and ends with the link")
   func remembered() {
-    var desk = lock()
-    let place = path(desk, 0)
+    var desk = Desk.lock()
+    let place = desk.attribute(0)
     desk.linkUp()
     desk.forget()
-    desk.handle(.daemon(.callback(CallbackIdentifier(1), path: place, .startNotify)))
+    desk.callBack(1, place, .startNotify)
     #expect(desk.bodies == ["subscribed"])
     desk.linkDown()
     desk.linkUp()
     #expect(desk.bodies == ["subscribed", "unsubscribed", "subscribed"])
-    desk.handle(.daemon(.callback(CallbackIdentifier(2), path: place, .stopNotify)))
+    desk.callBack(2, place, .stopNotify)
     desk.linkDown()
     desk.linkUp()
     #expect(desk.bodies == ["subscribed", "unsubscribed", "subscribed", "unsubscribed"])
@@ -214,7 +165,7 @@ struct PeripheralRoleTests {
       .daemon(
         .callback(CallbackIdentifier(number), path: place, .readValue(RemoteRequest(device: other, mtu: 100))))
     }
-    var desk = lock()
+    var desk = Desk.lock()
     desk.handle(
       .daemon(
         .signal(
@@ -226,13 +177,13 @@ struct PeripheralRoleTests {
                 "Bonded": .bool(true), "Connected": .bool(true),
               ]
             ]))))
-    let place = path(desk, 0)
+    let place = desk.attribute(0)
     desk.forget()
     desk.handle(read(1, place))
     #expect(desk.bodies == ["readRequested"], "nobody has subscribed yet")
     desk.handle(second(isLinked: false))
     desk.linkUp()
-    desk.handle(.daemon(.callback(CallbackIdentifier(2), path: place, .startNotify)))
+    desk.callBack(2, place, .startNotify)
     desk.handle(second(isLinked: true))
     desk.forget()
     desk.handle(read(3, place))
@@ -244,91 +195,36 @@ struct PeripheralRoleTests {
     #expect(desk.bodies.filter { $0.contains("subscribed") } == ["unsubscribed", "subscribed"])
   }
 
-  /// The lock's app is connected to the device as well.
-  private func connect(_ desk: inout Desk) {
-    let central = ManagerIdentifier(2)
-    desk.say(.createManager(central, ManagerCreation(role: .central)))
-    desk.say(.central(central, .connect(desk.peer, ConnectOptions())))
-    desk.linkUp()
-    desk.forget()
-  }
-
-  private func device(_ address: String, isLinked: Bool) -> BluetoothSystem.Event {
-    .daemon(
-      .signal(
-        .interfacesAdded(
-          path: WellKnown.firstAdapter.appending("dev_" + address.replacing(":", with: "_")),
-          [
-            InterfaceName.device: [
-              "Address": .string(address), "AddressType": .string("random"), "Connected": .bool(isLinked),
-            ]
-          ])))
-  }
-
-  @Test("C6: a device to which the app is connected subscribes over the same link, gets values, and unsubscribes")
-  func bothRoles() {
-    var desk = lock()
-    let place = path(desk, 0)
-    connect(&desk)
-    desk.handle(.daemon(.callback(CallbackIdentifier(1), path: place, .startNotify)))
-    #expect(desk.bodies == ["subscribed"])
-    let peer = desk.peer
-    desk.say(.peripheral(Self.manager, .updateValue(Self.offer, value: [7], centrals: [peer])))
-    #expect(desk.effects.contains(.bluez(.valueChanged(path: place, value: [7]))))
-    desk.handle(.daemon(.callback(CallbackIdentifier(2), path: place, .stopNotify)))
-    #expect(desk.bodies == ["subscribed", "unsubscribed"])
-  }
-
-  @Test(
-    "C6: if another central is linked, a device to which the app is connected subscribes only if it has the same service",
-    arguments: [true, false])
-  func bothRolesAmongOthers(_ hasService: Bool) {
-    var desk = lock(withDevice: hasService)
-    let place = path(desk, 0)
-    if !hasService { desk.handle(device(Desk.address.description, isLinked: false)) }
-    connect(&desk)
-    let other = "C0:FF:EE:00:00:02"
-    desk.handle(device(other, isLinked: true))
-    desk.forget()
-    desk.handle(.daemon(.callback(CallbackIdentifier(1), path: place, .startNotify)))
-    let subscribers = desk.events.compactMap { event in
-      if case .subscribed(let central, _) = event.body { central.identifier } else { nil }
-    }
-    let second = desk.system.identifier(for: DeviceAddress(other, kind: .random)!)
-    let first = desk.peer
-    #expect(Set(subscribers) == (hasService ? [first, second] : [second]))
-  }
-
   @Test("C6: a value for a central that has left in the meantime goes to no other central", arguments: [true, false])
   func valueForOne(isHere: Bool) {
-    var desk = lock()
-    let place = path(desk, 0)
+    var desk = Desk.lock()
+    let place = desk.attribute(0)
     desk.linkUp()
-    desk.handle(.daemon(.callback(CallbackIdentifier(1), path: place, .startNotify)))
+    desk.callBack(1, place, .startNotify)
     let other = DeviceAddress("C0:FF:EE:00:00:02", kind: .random)!
     let peer = isHere ? desk.peer : desk.system.identifier(for: other)
     desk.forget()
-    desk.say(.peripheral(Self.manager, .updateValue(Self.offer, value: [7], centrals: [peer])))
+    desk.say(.peripheral(Lock.manager, .updateValue(Lock.offer, value: [7], centrals: [peer])))
     let sent = desk.effects.contains(.bluez(.valueChanged(path: place, value: [7])))
     #expect(sent == isHere)
     // Whether or not it was sent, the credit comes back.
-    for _ in 0..<7 { desk.say(.peripheral(Self.manager, .updateValue(Self.offer, value: [8], centrals: [peer]))) }
+    for _ in 0..<7 { desk.say(.peripheral(Lock.manager, .updateValue(Lock.offer, value: [8], centrals: [peer]))) }
     #expect(desk.bodies == ["updateCredit"])
   }
 
   @Test("S7, B4: a central that comes back while the app is dead relaunches it; restored state shows what it knew")
   func subscribedWhileDead() {
-    var desk = lock()
-    let place = path(desk, 0)
+    var desk = Desk.lock()
+    let place = desk.attribute(0)
     desk.linkUp()
-    desk.handle(.daemon(.callback(CallbackIdentifier(1), path: place, .startNotify)))
+    desk.callBack(1, place, .startNotify)
     desk.linkDown()
     desk.die()
     desk.forget()
     desk.linkUp()
     #expect(desk.launches == [LaunchOptions(reason: .restore, centrals: [], peripherals: ["lock"])])
     desk.launchAndAttach()
-    desk.say(.createManager(Self.manager, ManagerCreation(role: .peripheral, restoreIdentifier: "lock")))
+    desk.createLock()
     #expect(desk.bodies == ["willRestoreState", "updateCredit", "stateChanged", "subscribed"])
     guard case .willRestorePeripheral(let restoration)? = desk.events.first?.body else { return }
     #expect(restoration.subscriptions.isEmpty)
@@ -336,13 +232,11 @@ struct PeripheralRoleTests {
 
   @Test("A suspended app is woken and told that a central left while the daemon was away")
   func leftWhileDaemonAway() {
-    var desk = lock()
-    let place = path(desk, 0)
+    var desk = Desk.lock()
+    let place = desk.attribute(0)
     desk.linkUp()
-    desk.handle(.daemon(.callback(CallbackIdentifier(1), path: place, .startNotify)))
-    desk.leave()
-    desk.settle()
-    desk.pass(.seconds(3))
+    desk.callBack(1, place, .startNotify)
+    desk.fallAsleep()
     #expect(desk.state == .suspended)
     let last = EventSequence(desk.lastSequence)
     let peer = desk.peer
@@ -350,34 +244,24 @@ struct PeripheralRoleTests {
     desk.appear(connected: false)
     #expect(desk.state == .background, "woken")
     desk.attach(lastEvent: last)
-    let view = ManagerView(
-      state: .poweredOn, services: [Self.definition],
-      advertisement: AdvertisementRequest(localName: "Door", serviceUUIDs: [Desk.service]),
-      subscriptions: [Self.offer: [peer]])
-    desk.say(
-      .resumeManager(Self.manager, ManagerCreation(role: .peripheral, restoreIdentifier: "lock"), view))
+    desk.resumeLock(subscriber: peer)
     #expect(desk.bodies.filter { $0.contains("subscribed") } == ["unsubscribed"])
   }
 
   @Test("A subscription made after the daemon's restart is reported as new, though the app still has an old one")
   func subscribedAnew() {
-    var desk = lock()
-    let place = path(desk, 0)
+    var desk = Desk.lock()
+    let place = desk.attribute(0)
     desk.linkUp()
-    desk.handle(.daemon(.callback(CallbackIdentifier(1), path: place, .startNotify)))
+    desk.callBack(1, place, .startNotify)
     let last = EventSequence(desk.lastSequence)
     let peer = desk.peer
     desk.restartSystem()
     desk.appear(connected: true)
     desk.attach(lastEvent: last)
-    let view = ManagerView(
-      state: .poweredOn, services: [Self.definition],
-      advertisement: AdvertisementRequest(localName: "Door", serviceUUIDs: [Desk.service]),
-      subscriptions: [Self.offer: [peer]])
-    desk.say(
-      .resumeManager(Self.manager, ManagerCreation(role: .peripheral, restoreIdentifier: "lock"), view))
+    desk.resumeLock(subscriber: peer)
     #expect(desk.bodies.filter { $0.contains("subscribed") } == [])
-    desk.handle(.daemon(.callback(CallbackIdentifier(2), path: path(desk, 0), .startNotify)))
+    desk.callBack(2, desk.attribute(0), .startNotify)
     #expect(desk.bodies.filter { $0.contains("subscribed") } == ["unsubscribed", "subscribed"])
   }
 
@@ -386,17 +270,15 @@ struct PeripheralRoleTests {
     var desk = Desk(modes: [])
     desk.appear()
     desk.open()
-    desk.say(.createManager(Self.manager, ManagerCreation(role: .peripheral)))
-    desk.say(.peripheral(Self.manager, .addService(Self.definition)))
-    desk.say(.peripheral(Self.manager, .startAdvertising(AdvertisementRequest(serviceUUIDs: [Desk.service]))))
-    let place = path(desk, 0)
+    desk.say(.createManager(Lock.manager, ManagerCreation(role: .peripheral)))
+    desk.say(.peripheral(Lock.manager, .addService(Lock.definition)))
+    desk.say(.peripheral(Lock.manager, .startAdvertising(AdvertisementRequest(serviceUUIDs: [Desk.service]))))
+    let place = desk.attribute(0)
     desk.leave()
     desk.forget()
     desk.pass(.seconds(6))
-    desk.handle(
-      .daemon(
-        .callback(CallbackIdentifier(1), path: place, .readValue(RemoteRequest(device: Desk.devicePath, mtu: 100)))))
-    #expect(answers(desk).count == 1)
+    desk.callBack(1, place, .readValue(RemoteRequest(device: Desk.devicePath, mtu: 100)))
+    #expect(desk.answers.count == 1)
     #expect(desk.events.isEmpty)
   }
 
@@ -407,11 +289,11 @@ struct PeripheralRoleTests {
     let confirmation = DaemonMessage.callback(
       CallbackIdentifier(1), path: BluetoothSystem.agentPath, .requestAuthorization(device: Desk.devicePath))
     desk.handle(.daemon(confirmation))
-    #expect(answers(desk) == [.failure(.rejected)])
+    #expect(desk.answers == [.failure(.rejected)])
     desk.open()
     desk.createCentral()
-    desk.say(.central(Desk.central, .connect(desk.peer, ConnectOptions())))
+    desk.connect()
     desk.handle(.daemon(confirmation))
-    #expect(answers(desk) == [.failure(.rejected), .success(.none)])
+    #expect(desk.answers == [.failure(.rejected), .success(.none)])
   }
 }

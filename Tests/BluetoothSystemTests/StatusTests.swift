@@ -18,7 +18,7 @@ struct StatusTests {
     desk.open()
     desk.createCentral()
     desk.pass(.seconds(10))
-    desk.say(.central(Desk.central, .connect(desk.peer, ConnectOptions())))
+    desk.connect()
     let address = Desk.address.description
     let requested = PeerStatus(identifier: desk.peer, address: address, isConnected: false, sinceUnixSeconds: 10)
     #expect(try app(desk).peers == [requested])
@@ -54,7 +54,7 @@ struct StatusTests {
     desk.appear()
     desk.open()
     desk.createCentral()
-    desk.say(.central(Desk.central, .connect(desk.peer, ConnectOptions())))
+    desk.connect()
     desk.restartSystem()
     let address = Desk.address.description
     let peer = desk.peer

@@ -21,7 +21,7 @@ struct SubscriptionRenewalTests {
 
   private func publish(_ desk: inout Desk) {
     desk.say(.createManager(Desk.central, ManagerCreation(role: .peripheral, restoreIdentifier: "lock")))
-    desk.say(.peripheral(Desk.central, .addService(PeripheralRoleTests.definition)))
+    desk.say(.peripheral(Desk.central, .addService(Lock.definition)))
   }
 
   private func offer(_ desk: Desk) -> ObjectPath? {
@@ -48,7 +48,7 @@ struct SubscriptionRenewalTests {
     desk.say(
       .resumeManager(
         Desk.central, ManagerCreation(role: .peripheral, restoreIdentifier: "lock"),
-        ManagerView(state: .poweredOn, services: [PeripheralRoleTests.definition])))
+        ManagerView(state: .poweredOn, services: [Lock.definition])))
     #expect(offer(desk) != nil)
     return desk
   }

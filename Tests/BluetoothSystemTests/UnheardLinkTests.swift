@@ -17,7 +17,7 @@ struct UnheardLinkTests {
     desk.appear(bonded: bonded)
     desk.open()
     desk.createCentral()
-    desk.say(.central(Desk.central, .connect(desk.peer, ConnectOptions())))
+    desk.connect()
     desk.answersCalls = false
     return desk
   }
@@ -59,8 +59,7 @@ struct UnheardLinkTests {
   func signOfLife(isValue: Bool) throws {
     var desk = Desk()
     desk.connectAndSubscribe()
-    desk.linkDown()
-    desk.say(.central(Desk.central, .connect(desk.peer, ConnectOptions())))
+    desk.loseAndAskAgain()
     desk.answersCalls = false
     desk.forget()
     for _ in 0..<3 {
@@ -92,7 +91,7 @@ struct UnheardLinkTests {
     desk.appear()
     desk.open()
     desk.createCentral()
-    desk.say(.central(Desk.central, .connect(desk.peer, ConnectOptions())))
+    desk.connect()
     desk.forget()
     var waits: [Duration] = []
     var last = desk.now
@@ -131,11 +130,10 @@ struct UnheardLinkTests {
     desk.appear()
     desk.open()
     desk.createCentral()
-    desk.say(.central(Desk.central, .connect(desk.peer, ConnectOptions())))
+    desk.connect()
     desk.pass(.seconds(86400))
     desk.linkUp()
-    desk.linkDown()
-    desk.say(.central(Desk.central, .connect(desk.peer, ConnectOptions())))
+    desk.loseAndAskAgain()
     desk.forget()
     desk.pass(.seconds(15))
     #expect(desk.asked { $0 == .getManagedObjects } == 1)
