@@ -74,9 +74,14 @@ struct Device: Sendable {
   /// The MTU of this link as bluetoothd last showed it: with an attribute of the peer, or with a request of the peer.
   /// `nil` without a link, before the attribute protocol works on it, or if it was not shown. 23 may become more.
   private(set) var linkMTU: Int?
-  /// What the device has said about itself: in advertisements or, for its name and services, over a link.
+  /// What the device has said about itself: in advertisements or, for its services, over a link.
   private(set) var advertisement = AdvertisementData()
 
+  /// Its name in the Generic Access Profile, which bluetoothd read over a link. `nil` if it is not known, or if it is the one that
+  /// the device advertises.
+  private(set) var gapName: String?
+  /// What bluetoothd says from now on is a change.
+  private var isShown = false
   private var addressText: String?
   private var addressKind: DeviceAddress.Kind?
   private(set) var address: DeviceAddress?
@@ -89,12 +94,16 @@ struct Device: Sendable {
   var isBonded: Bool { isMarkedBonded ?? isPaired ?? false }
 
   init(
-    path: ObjectPath, peer: PeerIdentifier, properties: Properties, attributes: [AttributeHandle: RemoteAttribute] = [:]
+    path: ObjectPath, peer: PeerIdentifier, properties: Properties,
+    attributes: [AttributeHandle: RemoteAttribute] = [:],
+    gapName: String? = nil
   ) {
     self.path = path
     self.peer = peer
     self.attributes = attributes
+    self.gapName = gapName
     update(properties, invalidated: [])
+    isShown = true
   }
 
   mutating func update(_ changed: Properties, invalidated: [String]) {
@@ -107,7 +116,7 @@ struct Device: Sendable {
     if let isBonded = changes.bonded { isMarkedBonded = changes.isGone(\.bonded) ? nil : isBonded ?? false }
     if let isPaired = changes.paired { self.isPaired = isPaired }
     if let rssi = changes.rssi { self.rssi = rssi }
-    if let name = changes.name { advertisement.localName = name }
+    if let name = changes.name { take(name) }
     if let uuids = changes.uuids {
       advertisement.serviceUUIDs = uuids ?? []
       announce(advertisement.serviceUUIDs)
@@ -121,6 +130,20 @@ struct Device: Sendable {
     if let text = changes.address { addressText = text }
     if let kind = changes.addressType { addressKind = kind }
     address = addressText.flatMap { DeviceAddress($0, kind: addressKind ?? .public) }
+  }
+
+  /// bluetoothd has one name for what a device advertises and what it says over a link, whichever came last.
+  private mutating func take(_ name: String?) {
+    guard let name else {
+      (advertisement.localName, gapName) = (nil, nil)
+      return
+    }
+    // A linked device may advertise as well.
+    guard isShown, isConnected, name != advertisement.localName else {
+      advertisement.localName = name
+      return
+    }
+    gapName = name
   }
 
   /// `UUIDs` loses those of services that bluetoothd removes from its database of the peer, though the peer may advertise them.
@@ -158,7 +181,8 @@ struct Device: Sendable {
   /// In dBm: the link's, or that of the last advertisement that bluetoothd still shows.
   var lastSignal: Int8? { linkSignal ?? rssi }
 
-  var name: String? { advertisement.localName }
+  /// The name for apps and people. That of the Generic Access Profile takes precedence, as on iOS.
+  var name: String? { gapName ?? advertisement.localName }
   var uuids: [BluetoothUUID] { advertisement.serviceUUIDs }
   /// Whether it has said that it has this service, or was found to have it.
   func offers(_ service: BluetoothUUID) -> Bool {

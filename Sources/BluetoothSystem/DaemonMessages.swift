@@ -162,7 +162,9 @@ extension BluetoothSystem {
       bluez.devicePaths[old.peer] = nil
     }
     let old = bluez.devices[path]
-    var device = Device(path: path, peer: peer, properties: properties, attributes: old?.attributes ?? [:])
+    var device = Device(
+      path: path, peer: peer, properties: properties, attributes: old?.attributes ?? [:],
+      gapName: old?.peer == peer ? old?.gapName : peers[peer]?.gapName)
     if device.isConnected {
       device.linkCameUp(unixSeconds: old?.isConnected == true ? old?.connectedUnixSeconds : unixSeconds)
     }
@@ -271,7 +273,7 @@ extension BluetoothSystem {
     bluez.devices[path] = device
     if device.address != old.address, let address = device.address { readdress(path, old.peer, address) }
     guard let peer = bluez.devices[path]?.peer else { return }
-    if device.name != old.name { noteName(peer) }
+    if device.name != old.name || device.gapName != old.gapName { noteName(peer) }
     if device.isBonded != old.isBonded || device.uuids != old.uuids {
       // Only a registration made after pairing, and with these services, arms the device.
       disarm(peer)
@@ -331,12 +333,15 @@ extension BluetoothSystem {
   // MARK: Peers
 
   private mutating func noteName(_ peer: PeerIdentifier) {
-    guard let name = bluez.device(peer)?.name.map({ String($0.prefix(248)) }), var record = peers[peer],
-      record.name != name
+    guard let device = bluez.device(peer), let name = device.name.map({ String($0.prefix(248)) }),
+      let record = peers[peer]
     else { return }
-    record.name = name
-    peers[peer] = record
-    persist(.peer(record))
+    var noted = record
+    (noted.name, noted.gapName) = (name, device.gapName.map { String($0.prefix(248)) })
+    guard noted != record else { return }
+    peers[peer] = noted
+    persist(.peer(noted))
+    guard noted.name != record.name else { return }
     for key in sortedManagers(.central) where held[key, peer]?.isConnected == true {
       tell(key, .nameChanged(peer, name))
     }

@@ -162,9 +162,10 @@ extension BluetoothSystem {
       guard guests < Self.guestLimit else { return false }
       guests += 1
     }
+    let device = bluez.device(peer)
     let record = PeerRecord(
-      identifier: peer, address: address, name: bluez.device(peer)?.name.map { String($0.prefix(248)) },
-      wasRequested: wasRequested)
+      identifier: peer, address: address, name: device?.name.map { String($0.prefix(248)) },
+      gapName: device?.gapName.map { String($0.prefix(248)) }, wasRequested: wasRequested)
     peers[peer] = record
     persist(.peer(record))
     return true

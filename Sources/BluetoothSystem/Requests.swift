@@ -111,7 +111,7 @@ extension BluetoothSystem {
       emit(.queryReply(token, .success(known.map { snapshot($0, key) })))
     case .retrieveConnectedPeripherals(_, let services):
       let connected = bluez.devices.connectedDevices.filter { device in
-        services.isEmpty || device.uuids.contains(where: services.contains)
+        device.uuids.contains(where: services.contains)
       }
       emit(.queryReply(token, .success(connected.map { snapshot($0.peer, key) })))
     }

@@ -152,7 +152,8 @@ open class CBCentralManager: CBManager, @unchecked Sendable {
     return locked { peers.compactMap { table[$0]?.peripheral } }
   }
 
-  /// Peripherals that are connected to this machine through any app and offer one of the services. For this app each
+  /// Peripherals that are connected to this machine through any app and offer one of the services; none if no service is named.
+  /// For this app each
   /// is disconnected until the app connects to it itself.
   @discardableResult
   open func retrieveConnectedPeripherals(withServices serviceUUIDs: [CBUUID]) -> [CBPeripheral] {

@@ -78,6 +78,9 @@ struct CentralTests {
     #expect(sightings(desk) == 1, "it is connected")
     if isCancelled { desk.say(.central(Desk.central, .cancelConnection(desk.peer))) }
     desk.linkDown()
+    // A device whose signal stays as it is is shown by a new discovery alone.
+    let discoveries = desk.requests.map(\.request).filter { [.startDiscovery, .stopDiscovery].contains($0) }
+    #expect(discoveries == [.startDiscovery, .stopDiscovery, .startDiscovery])
     for signal in [-63, -64] as [Int16] { desk.change(["RSSI": .int16(signal)]) }
     #expect(sightings(desk) == 2)
     // A request that was never fulfilled changes nothing.
@@ -85,6 +88,62 @@ struct CentralTests {
     desk.say(.central(Desk.central, .cancelConnection(desk.peer)))
     desk.change(["RSSI": .int16(-65)])
     #expect(sightings(desk) == 2)
+  }
+
+  @Test(
+    "C2: a name that was read over a link takes precedence, and what is advertised keeps its own, also after a restart")
+  func names() {
+    func sighting(_ desk: Desk) -> [String?] {
+      desk.events.lazy.compactMap { event -> [String?]? in
+        if case .discovered(let snapshot, let advertisement, _) = event.body {
+          [snapshot.name, advertisement.localName]
+        } else {
+          nil
+        }
+      }.last ?? []
+    }
+    var desk = Desk()
+    desk.appear()
+    desk.open()
+    desk.createCentral()
+    desk.say(.central(Desk.central, .scan(ScanRequest(services: [Desk.service], allowDuplicates: true))))
+    desk.change(["Name": .string("Band"), "RSSI": .int16(-60)])
+    #expect(sighting(desk) == ["Band", "Band"])
+    desk.say(.central(Desk.central, .connect(desk.peer, ConnectOptions())))
+    desk.linkUp()
+    desk.change(["Name": .string("Heart Rate Band 7")])
+    #expect(desk.events.contains { $0.body == .nameChanged(desk.peer, "Heart Rate Band 7") })
+    // It advertises while it is linked.
+    desk.change(["Name": .string("Band"), "RSSI": .int16(-61)])
+    #expect(sighting(desk) == ["Heart Rate Band 7", "Band"])
+    desk.linkDown()
+    for name in ["Band", "Busy band", "Band"] {
+      desk.change(["Name": .string(name), "RSSI": .int16(-62)])
+      #expect(sighting(desk) == ["Heart Rate Band 7", name])
+    }
+    #expect(desk.events.count { if case .nameChanged = $0.body { true } else { false } } == 1)
+
+    desk.restartSystem()
+    desk.appear()
+    desk.launchAndAttach()
+    desk.createCentral()
+    desk.change(["Name": .string("Band"), "RSSI": .int16(-60)])
+    #expect(sighting(desk) == ["Heart Rate Band 7", "Band"])
+  }
+
+  @Test("C3: connected peripherals are retrieved by a service, and none if no service is named")
+  func retrievesConnected() {
+    var desk = Desk()
+    desk.connectAndSubscribe()
+    func connected(_ services: [BluetoothUUID]) -> [PeerIdentifier] {
+      desk.handle(
+        .query(desk.link, .retrieveConnectedPeripherals(Desk.central, withServices: services), AnswerToken(9)))
+      return desk.effects.lazy.compactMap { effect -> [PeerIdentifier]? in
+        if case .queryReply(AnswerToken(9), .success(let found)) = effect { found.map(\.identifier) } else { nil }
+      }.last ?? []
+    }
+    #expect(connected([Desk.service]) == [desk.peer])
+    #expect(connected([]) == [])
   }
 
   @Test("C3: a request for a bonded device rests on one GattProfile1 registration, without a scan")

@@ -120,6 +120,22 @@ struct PeripheralStoryTests {
           """))
   }
 
+  @Test("C2: a peripheral that the app let go of, and whose signal stays as it is, is discovered again")
+  func discoveredAgain() async throws {
+    _ = try await keeps(
+      AppStory(
+        app: Self.sensor.with(keepAlive: true), other: Self.reader(["cancels=yes"]),
+        chapters: """
+            - name: it comes, goes, and is still there
+              steps:
+                - wait for: {event: disconnected, machine: wrist, process: reader, within: 5min}
+                - pass: 5min
+              promises:
+                - recorded: {app: reader, event: connected, exactly: 1}
+                - recorded: {app: reader, event: discovered, fields: {name: Sensor}, exactly: 2}
+          """))
+  }
+
   @Test("F3: without a background mode a suspended app advertises nothing, and its peers get an error")
   func modeless() async throws {
     let told = try await keeps(

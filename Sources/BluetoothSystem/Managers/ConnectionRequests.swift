@@ -56,7 +56,7 @@ extension BluetoothSystem {
     tell(
       key,
       .disconnected(peer, error: nil, unixSeconds: unixSeconds, isReconnecting: false))
-    if peripheral.isConnected { managers[key]?.scan?.forgetReported(peer) }
+    if peripheral.isConnected { mayDiscoverAgain(peer, key) }
     held[key, peer]?.isTakenBack()
     apps[key.app]?.unhandled.overtake(key, peer)
     releaseConnection(key, peer)
@@ -94,7 +94,7 @@ extension BluetoothSystem {
     failOperations(peer, of: key, .peripheralGone)
     peripheral.linkIsLost(isBonded: bluez.device(peer)?.isBonded, unixSeconds: unixSeconds)
     held[key, peer] = peripheral
-    managers[key]?.scan?.forgetReported(peer)
+    mayDiscoverAgain(peer, key)
     tell(
       key,
       .disconnected(

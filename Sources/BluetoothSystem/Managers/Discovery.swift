@@ -14,6 +14,9 @@ struct Discovery: Sendable {
   private var isStopping = false
   /// A filter is on its way to bluetoothd. Only one is sent at a time.
   private var isFilterAsked = false
+  /// bluetoothd tells of a device whose signal and data have not changed only in a new discovery, because it forgets all signals at
+  /// the end of the last one.
+  private var isOutdated = false
 
   /// When to discover, while something is looked for.
   enum Pace: Sendable, Hashable {
@@ -60,7 +63,9 @@ struct Discovery: Sendable {
   /// - Parameter wanted: the filter to discover with, or `nil` if no discovery is wanted.
   mutating func steps(wanted: DiscoveryFilter?, at now: Instant) -> [Step] {
     guard !isStopping else { return [] }
-    guard let wanted else {
+    let beginsAnew = isOutdated
+    isOutdated = false
+    guard let wanted, !beginsAnew || !isRunning else {
       guard isRunning else { return [] }
       isStopping = true
       return [.stop]
@@ -73,6 +78,9 @@ struct Discovery: Sendable {
     registration.ask()
     return [.setFilter(wanted), .start]
   }
+
+  /// Devices that were found already are to be found again.
+  mutating func beginAnew() { isOutdated = true }
 
   mutating func filterWasSet() { isFilterAsked = false }
 

@@ -35,8 +35,8 @@ struct Scan: Sendable {
 
   mutating func forgetReported() { reported = [] }
 
-  /// The app was connected to this peripheral, and no longer is. It is news again.
-  mutating func forgetReported(_ peer: PeerIdentifier) { reported.remove(peer) }
+  /// The app was connected to this peripheral, and no longer is. It is news again. Returns whether it was reported.
+  mutating func forgetReported(_ peer: PeerIdentifier) -> Bool { reported.remove(peer) != nil }
 
   /// The app will be told of this peripheral.
   mutating func isReported(_ peer: PeerIdentifier) { reported.insert(peer) }

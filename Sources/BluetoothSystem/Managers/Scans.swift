@@ -66,6 +66,12 @@ extension BluetoothSystem {
     }
   }
 
+  /// The app is no longer connected to this peripheral. If its scan finds it, the app is told once more.
+  mutating func mayDiscoverAgain(_ peer: PeerIdentifier, _ key: ManagerKey) {
+    guard managers[key]?.scan?.forgetReported(peer) == true, activeScans.contains(key) else { return }
+    discovery.beginAnew()
+  }
+
   mutating func filterSet(_ result: Result<Reply, BlueZError>) {
     discovery.filterWasSet()
     if case .failure(let error) = result { journal(.discoveryFilterRefused, [.error: error.description]) }

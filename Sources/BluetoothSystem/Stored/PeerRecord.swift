@@ -8,6 +8,8 @@ package struct PeerRecord: Sendable, Hashable {
   /// The identity address, once bonded.
   package var address: DeviceAddress
   package var name: String?
+  /// Its name in the Generic Access Profile. `nil`: not known, or the one that it advertises.
+  package var gapName: String?
   /// An app has asked for a connection to it, so a link that no app asked for is the system's doing.
   package var wasRequested: Bool
   /// Services that apps have found on it, so that their absence is noticed. `nil` means none.
@@ -21,7 +23,7 @@ package struct PeerRecord: Sendable, Hashable {
   package var mtu: Int?
 
   package init(
-    identifier: PeerIdentifier, address: DeviceAddress, name: String? = nil, wasRequested: Bool,
+    identifier: PeerIdentifier, address: DeviceAddress, name: String? = nil, gapName: String? = nil, wasRequested: Bool,
     services: [BluetoothUUID]? = nil, isBondUnproven: Bool? = nil, isEnding: Bool? = nil, mtu: Int? = nil
   ) {
     self.isBondUnproven = isBondUnproven
@@ -30,6 +32,7 @@ package struct PeerRecord: Sendable, Hashable {
     self.identifier = identifier
     self.address = address
     self.name = name
+    self.gapName = gapName
     self.wasRequested = wasRequested
     self.services = services
   }
@@ -43,6 +46,8 @@ extension PeerRecord {
     var addressKind: AddressKind
     /// Missing: the name is unknown.
     var name: String?
+    /// Missing: not known, or the one that it advertises.
+    var gapName: String?
     var wasRequested: Bool
     /// Missing: none.
     var services: [UUIDOnDisk]?
@@ -58,6 +63,7 @@ extension PeerRecord {
       case address = "address"
       case addressKind = "addressKind"
       case name = "name"
+      case gapName = "gapName"
       case wasRequested = "wasRequested"
       case services = "services"
       case isBondUnproven = "isBondUnproven"
@@ -70,6 +76,7 @@ extension PeerRecord {
       address = record.address.description
       addressKind = AddressKind(record.address.kind)
       name = record.name
+      gapName = record.gapName
       wasRequested = record.wasRequested
       services = record.services.map { UUIDOnDisk.list($0) }
       isBondUnproven = record.isBondUnproven
@@ -86,8 +93,9 @@ extension PeerRecord {
           throw StoredRecordError("mtu: \(mtu) is not within \(ATTLimits.defaultMTU) to \(ATTLimits.maximumMTU)")
         }
         return PeerRecord(
-          identifier: PeerIdentifier(identifier), address: address, name: name, wasRequested: wasRequested,
-          services: try services?.values, isBondUnproven: isBondUnproven, isEnding: isEnding, mtu: mtu)
+          identifier: PeerIdentifier(identifier), address: address, name: name, gapName: gapName,
+          wasRequested: wasRequested, services: try services?.values, isBondUnproven: isBondUnproven,
+          isEnding: isEnding, mtu: mtu)
       }
     }
   }

@@ -32,6 +32,9 @@ final class TrialCentral: NSObject, CBCentralManagerDelegate, CBPeripheralDelega
     note("told", ["call": call, "role": "central", "manager": setup.name, "peer": peer, "pid": getpid()])
   }
 
+  /// It looks at a peripheral's services once, and lets go of it.
+  private var cancels: Bool { setup["cancels"] == "yes" }
+
   // MARK: The manager
 
   func centralManager(_ central: CBCentralManager, willRestoreState dict: [String: Any]) {
@@ -71,10 +74,10 @@ final class TrialCentral: NSObject, CBCentralManagerDelegate, CBPeripheralDelega
       "discovered",
       [
         "manager": setup.name, "name": advertisementData[CBAdvertisementDataLocalNameKey] ?? "none",
-        "services": services.map(\.uuidString).joined(separator: ","),
+        "services": services.map(\.uuidString).joined(separator: ","), "shown": peripheral.name ?? "none",
       ])
     guard setup["connect"] != nil, self.peripheral == nil else { return }
-    central.stopScan()
+    if !cancels { central.stopScan() }
     adopt(peripheral)
     connect(peripheral)
   }
@@ -104,7 +107,7 @@ final class TrialCentral: NSObject, CBCentralManagerDelegate, CBPeripheralDelega
     _ central: CBCentralManager, didDisconnectPeripheral peripheral: CBPeripheral, error: (any Error)?
   ) {
     note("disconnected", ["manager": setup.name, "error": error == nil ? "none" : "some"])
-    connect(peripheral)
+    if !cancels { connect(peripheral) }
   }
 
   func centralManager(_ central: CBCentralManager, didFailToConnect peripheral: CBPeripheral, error: (any Error)?) {
@@ -133,6 +136,10 @@ final class TrialCentral: NSObject, CBCentralManagerDelegate, CBPeripheralDelega
         "manager": setup.name, "wanted": (peripheral.services ?? []).contains { $0.uuid == wanted },
         "error": error.map { "\(($0 as NSError).code)" } ?? "none",
       ])
+    guard !cancels else {
+      manager?.cancelPeripheralConnection(peripheral)
+      return
+    }
     for service in peripheral.services ?? [] { peripheral.discoverCharacteristics(nil, for: service) }
   }
 

@@ -4,6 +4,7 @@
 //   central:ID     a CBCentralManager, restored by ID; `central` alone has no restore identifier
 //     scan=UUID        scans for that service; `scan=any` for all; `duplicates=yes`
 //     connect=UUID     finds a peripheral with that service and connects to it, again after each disconnection
+//     cancels=yes      ends the connection when it knows the services, and goes on scanning
 //     alert=connection|disconnection|notification     has the user alerted of that while the app is suspended
 //     notify=UUID      subscribes to that characteristic
 //     read=UUID        reads it when connected
