@@ -65,6 +65,37 @@ import Testing
     }
   }
 
+  @Test("L5: a page of a long log costs the hashes of one file at most, and only if it is of a file that was set aside")
+  func bounded() throws {
+    try inFolder {
+      let ends = ends(3000)
+      var log = try open(limit: 400)
+      for index in 1...3000 { try log.append(record(UInt64(index))) }
+      log = try reopened(&log)
+      let newest = try log.page(from: 2990, count: 32)
+      #expect(newest.first == 1 && newest.before == ends[2989] && newest.records.count == 11)
+      #expect(log.olderChains.isEmpty)
+      #expect(try log.page(from: 5, count: 32).before == ends[4])
+      #expect(log.olderChains.count == 1)
+    }
+  }
+
+  @Test("L5: a file that was set aside and has lost its end is not read, nor any before it") func cutOlder() throws {
+    try inFolder {
+      var log = try open(limit: 400)
+      for index in 1...1500 { try log.append(record(UInt64(index))) }
+      log = try reopened(&log)
+      let older = log.olderFiles()
+      try #require(older.count > 2)
+      let cut = older[older.count - 2]
+      let bytes = try Data(contentsOf: URL(fileURLWithPath: cut.path))
+      try bytes.dropLast(RecordLogFormat.entryByteCount).write(to: URL(fileURLWithPath: cut.path))
+      let page = try log.page(from: 1, count: 32)
+      #expect(page.first > older[older.count - 3].last)
+      #expect(page.records.first == record(page.first).encoded && page.before == ends(1500)[Int(page.first) - 1])
+    }
+  }
+
   private func reopened(_ log: inout RecordLog) throws -> RecordLog {
     // The lock on the folder is released only with the object.
     let limit = 400

@@ -22,7 +22,8 @@ package final class RecordLog {
   /// The hash chain over the present file, and where those of all files begin.
   private(set) var chain: RecordChain
   private(set) var beginnings: ChainBeginnings
-  /// Of files that were set aside, by their last record; computed when a phone reads that far back.
+  /// Of files that were set aside, by their last record: known from when they were written, or computed when a phone reads
+  /// that far back.
   var olderChains: [UInt64: RecordChain] = [:]
   private let logger: Logger
   private let lock: LogLock
@@ -42,7 +43,7 @@ package final class RecordLog {
   /// 71 MB.
   static let olderFileLimit = 15
   /// The most that a start reads. Earlier versions let a log grow this far.
-  private static let maximumByteCount = 1 << 30
+  static let maximumByteCount = 1 << 30
 
   /// Opens or creates the log.
   /// - Parameter limit: how many records a file has at most.
@@ -182,6 +183,7 @@ package final class RecordLog {
       }
       close(descriptor)
       descriptor = opened
+      olderChains[recordCount] = chain
       chain = nextChain
       countInFile = latest.count
       length = off_t(RecordLogFormat.header.count + countInFile * RecordLogFormat.entryByteCount)
