@@ -230,7 +230,7 @@ let package = Package(
         "Stories", "Worlds", "Journal", "JournalEvents", "TimeTypes", "AppLinkBus", "CoreBluetooth",
         "CoreBluetoothTestKit", "LatchkeyDaemon", "BluetoothSystem", "AppLink", "BlueZ", "BlueZModel", "BusValue",
         "BluetoothTypes", "ChildProcesses", "LockCryptography", "ArrivalTimes", "LockProtocol", "LockFirmware",
-        "LockRecords", "CSystemd", "Threads", "Timekeeping", crypto, arguments, log,
+        "LockRecords", crypto, arguments, log,
       ],
       path: "Benchmarks/latchkey-bench"),
     // How long thousands of simulated arrivals take.

@@ -77,6 +77,7 @@ import Worlds
     let measured = try Benchmark.relaunches(relaunches, executables: executables, progress: progress)
     let days = await HomeBenchmark.daysPerSecond(days: 1000)
     let rest = try Benchmark.rest(executables: executables, progress: progress)
+    let rates = try Throughput.measure(Throughput.Options(), progress: Self.say)
     print(
       """
       # Benchmarks
@@ -103,6 +104,10 @@ import Worlds
       |---|---|
       | at rest, one request held | \(Self.number(days.atRest)) |
       | a departure and an arrival with a relaunch each day | \(Self.number(days.commuting)) |
+
+      ## Notifications and writes
+
+      \(Throughput.report(rates))
       """)
   }
 

@@ -2,7 +2,7 @@ import CoreBluetooth
 import Foundation
 import Worlds
 
-/// The throughput benchmark's client on Core Bluetooth: what `client.c` does, as an app. It writes one line of JSON into a file.
+/// The throughput benchmark's client on Core Bluetooth: what `client.c` does, as an app. It writes one line of JSON into a pipe.
 final class ThroughputApp: NSObject, CBCentralManagerDelegate, CBPeripheralDelegate, @unchecked Sendable {
   static let service = CBUUID(string: "7B1C0001-6D2E-4F7A-9A3B-5C1D2E3F4A5B")
   static let notified = CBUUID(string: "7B1C0002-6D2E-4F7A-9A3B-5C1D2E3F4A5B")
@@ -128,7 +128,9 @@ final class ThroughputApp: NSObject, CBCentralManagerDelegate, CBPeripheralDeleg
     guard plan.isEmpty else { return begin() }
     let rates = ThroughputRates(
       notifications: results[.notifications] ?? [], writes: results[.writes] ?? [])
-    try? JSONEncoder().encode(rates).write(to: URL(fileURLWithPath: file), options: .atomic)
+    if let data = try? JSONEncoder().encode(rates), let output = FileHandle(forWritingAtPath: file) {
+      output.write(data + Data("\n".utf8))
+    }
     if let peripheral { central?.cancelPeripheralConnection(peripheral) }
   }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import struct
 import sys
 import time
@@ -37,7 +38,14 @@ async def main(seconds: float, rounds: int, burst: int) -> None:
             if arrived >= burst:
                 enough.set()
 
-    async with BleakClient(device, timeout=30.0) as client:
+    def lost(_: object) -> None:
+        # Nothing that is waited for comes any more.
+        if not done:
+            sys.stderr.write("bleak_client.py: the link was lost\n")
+            os._exit(1)
+
+    done = False
+    async with BleakClient(device, disconnected_callback=lost, timeout=30.0) as client:
         written = client.services.get_characteristic(WRITTEN)
         assert written is not None
         await client.start_notify(NOTIFIED, take)
@@ -64,6 +72,7 @@ async def main(seconds: float, rounds: int, burst: int) -> None:
         notified = [await notifications(seconds) for _ in range(rounds)]
         await writes(seconds / 4)
         print(json.dumps({"notifications": notified, "writes": [await writes(seconds) for _ in range(rounds)]}))
+        done = True
 
 
 asyncio.run(main(float(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])))

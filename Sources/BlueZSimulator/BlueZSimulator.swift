@@ -111,7 +111,7 @@ package final class BlueZSimulator: Sendable {
         case .survey(let id): shell.answer(SimulatorReply(id: id, error: nil, world: shell.world.survey))
         case .channel(let machine, let server, let channel, let input):
           await shell.take(input, through: channel, of: machine, server)
-        case .alarm: await shell.handle(.timePassed)
+        case .alarm: await shell.alarmRang()
         }
         shell.openServers()
       }

@@ -14,7 +14,10 @@ extension BlueZSimulator {
   /// The state of `run`.
   struct Shell {
     let simulator: BlueZSimulator
-    let alarm: any Alarm
+    private let alarm: any Alarm
+    /// What the alarm was set to. It is set again only if that changes, or after it has rung.
+    private var alarmDeadline: Instant?
+    private var hasAlarmRung = false
     var world: SimulatedWorld
     /// When the input that is being handled came.
     var now: Instant
@@ -157,7 +160,18 @@ extension BlueZSimulator {
         case .refused(let reason): failure = SimulatorError(reason)
         }
       }
-      alarm.set(world.nextDeadline)
+      setAlarm(world.nextDeadline)
+    }
+
+    private mutating func setAlarm(_ deadline: Instant?) {
+      guard deadline != alarmDeadline || hasAlarmRung else { return }
+      (alarmDeadline, hasAlarmRung) = (deadline, false)
+      alarm.set(deadline)
+    }
+
+    mutating func alarmRang() async {
+      hasAlarmRung = true
+      await handle(.timePassed)
     }
 
     /// For a machine with several adapters, the first brings the bus, and then all start. The others' objects are
@@ -315,7 +329,7 @@ extension BlueZSimulator {
     func answer(_ reply: SimulatorReply) { simulator.onLine(.reply(reply)) }
 
     mutating func close() async {
-      alarm.set(nil)
+      setAlarm(nil)
       for socket in sockets.values.flatMap(\.values) { socket.close() }
       sockets = [:]
       for socket in creditSockets.values.flatMap(\.values) { socket.close() }

@@ -60,6 +60,12 @@ struct Program: AsyncParsableCommand {
   @Flag(help: "Also record what is on the air: each advertisement and each scan that begins, changes or ends.")
   var recordAir = false
 
+  @Option(
+    help: ArgumentHelp(
+      "Waits of up to this many milliseconds take no time, so that a measurement is not one of the radio's intervals.",
+      valueName: "milliseconds"))
+  var leap: Int?
+
   private func adapterCount(of name: String) throws -> Int {
     for text in adapters {
       let parts = text.split(separator: "=", maxSplits: 1)
@@ -84,6 +90,9 @@ struct Program: AsyncParsableCommand {
           + "and parameters in their ranges: "
           + RadioPhysics.parameters.map { "\($0.name)=\($0.range.lowerBound) to \($0.range.upperBound)" }
           .joined(separator: ", "))
+    }
+    guard (1...1000).contains(leap ?? 1) else {
+      throw ValidationError("--leap \(leap ?? 0): expected milliseconds, 1 to 1000")
     }
     guard !machine.isEmpty else { throw ValidationError("no machine: --machine NAME=ADDRESS") }
     let names = try machines().map(\.name)
@@ -120,10 +129,19 @@ struct Program: AsyncParsableCommand {
     }
   }
 
+  private func clock() throws -> any TimeSource {
+    guard let leap else { return try ProcessClock.fromEnvironment() }
+    guard getenv(ProcessClock.variable).map({ $0.pointee == 0 }) ?? true else {
+      throw ValidationError(
+        "--leap \(leap): a world's clock (\(ProcessClock.variable)) does not leap; do without one of them")
+    }
+    return LeapingClock(try ProcessClock.fromEnvironment(), over: .milliseconds(leap))
+  }
+
   func run() async throws {
     let staying = stay
     Output.isStaying.withLock { $0 = staying }
-    let time = try ProcessClock.fromEnvironment()
+    let time = try clock()
     try Journal.bootstrap(process: Recorded.simulator, time: time)
     let logger = Logger(label: "bluez-simulator")
     let simulator = BlueZSimulator(

@@ -55,6 +55,36 @@ struct TimekeepingTests {
     #expect(clock.now == .zero + .seconds(100))
   }
 
+  @Test("A clock that leaps rings what is due soon at once, at its time, and waits for what is not")
+  func leapingClock() {
+    let base = ManualClock(now: .zero + .seconds(100))
+    let clock = LeapingClock(base, over: .milliseconds(50))
+    let rung = Mutex<[String]>([])
+    func alarm(_ name: String) -> any Alarm {
+      clock.makeAlarm { rung.withLock { $0.append("\(name) \(clock.now.seconds)") } }
+    }
+    let (near, far) = (alarm("near"), alarm("far"))
+    far.set(clock.now + .seconds(10))
+    near.set(clock.now + .milliseconds(30))
+    #expect(rung.withLock { $0 } == ["near 100.03"])
+    #expect(base.now == .zero + .seconds(100))
+    near.set(clock.now - .seconds(1))
+    #expect(clock.now == .zero + .milliseconds(100_030), "time never goes back")
+    near.set(clock.now + .milliseconds(50))
+    #expect(rung.withLock { $0 } == ["near 100.03", "near 100.03", "near 100.08"])
+    base.advance(by: .seconds(10))
+    #expect(rung.withLock { $0.last } == "far 110.08")
+    // An alarm that waits is no longer due after it is stopped, or set for another time.
+    near.set(clock.now + .seconds(1))
+    near.set(nil)
+    far.set(clock.now + .seconds(1))
+    far.set(clock.now + .milliseconds(20))
+    base.advance(by: .seconds(2))
+    #expect(rung.withLock { $0.count } == 5)
+    #expect(rung.withLock { $0.last } == "far 110.1")
+    #expect(abs(clock.unixSeconds - base.unixSeconds - 0.1) < 1e-6)
+  }
+
   @Test("The machine's clock rings by itself, in order, and an alarm that is set again rings once")
   func bootClock() async throws {
     let clock = try BootClock()
