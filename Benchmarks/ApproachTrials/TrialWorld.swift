@@ -247,8 +247,8 @@ package struct TrialWorld {
 
   private mutating func run(until end: Instant) {
     while true {
-      let next = [radio.nextDeadline, pending.map(\.at).min(), policy.nextDeadline, leavesAt, lookDue, offerDue].compactMap { $0 }
-        .min()
+      let own = [pending.map(\.at).min(), leavesAt, lookDue, offerDue]
+      let next = (own + [radio.nextDeadline, policy.nextDeadline]).compactMap { $0 }.min()
       guard let next, next <= end else { break }
       now = max(now, next)
       put(.timePassed)

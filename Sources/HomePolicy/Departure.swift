@@ -34,6 +34,9 @@ struct Departure: Sendable {
 
   init(_ configuration: HomeConfiguration) { self.configuration = configuration }
 
+  /// Whether the phone was ever near the door meanwhile.
+  var isFromDoor: Bool { strongAt != nil }
+
   /// - Parameter level: the median of the latest readings.
   mutating func take(_ level: Int, at now: Instant) {
     if let latest = levels.last {
@@ -61,5 +64,23 @@ struct Departure: Sendable {
     if !isAtEdge { return isLate ? .stayed : .unclear }
     guard !isLate, let strongAt, now - strongAt <= configuration.fadingDuration else { return .unclear }
     return .left
+  }
+}
+
+extension HomePolicy {
+  /// The link is lost during a look.
+  mutating func endLooking(at time: HomeTime) {
+    // A link that comes and goes at the edge, after the phone has left, shows nothing of the door.
+    if state.hasLeft != true, departure.isFromDoor { state.doorSignal = departure.doorSignal ?? state.doorSignal }
+    watch.doorSignal = state.doorSignal
+    switch watch.end(of: departure, at: time.instant) {
+    case .left:
+      state.hasLeft = true
+      state.hasStayed = nil
+    case .stayed: state.hasStayed = true
+    case .unclear: break
+    }
+    departure = Departure(configuration)
+    isLooking = false
   }
 }

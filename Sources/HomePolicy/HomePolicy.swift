@@ -210,20 +210,6 @@ package struct HomePolicy: Sendable {
     store()
   }
 
-  private mutating func endLooking(at time: HomeTime) {
-    switch watch.end(of: departure, at: time.instant) {
-    case .left:
-      state.hasLeft = true
-      state.hasStayed = nil
-    case .stayed: state.hasStayed = true
-    case .unclear: break
-    }
-    if let doorSignal = departure.doorSignal { state.doorSignal = doorSignal }
-    watch.doorSignal = state.doorSignal
-    departure = Departure(configuration)
-    isLooking = false
-  }
-
   private mutating func endBeginning() {
     watch.forgetBeginning()
     guard state.isBeginning != nil else { return }

@@ -88,7 +88,8 @@ import TimeTypes
     #expect(written == golden.trimmingCharacters(in: .newlines))
   }
 
-  @Test("L3: what a phone saw at the door is stored, and a signal that no radio has is damage") func departure() throws {
+  @Test("L3: what a phone saw at the door is stored, and a signal that no radio has is damage") func departure() throws
+  {
     var state = everything
     state.home.hasStayed = true
     state.home.doorSignal = -57

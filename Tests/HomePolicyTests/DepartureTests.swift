@@ -57,6 +57,20 @@ import TimeTypes
     #expect(phone.unlocks.isEmpty)
   }
 
+  @Test("L7: a link that comes and goes at the edge after that shows nothing of the door") func edge() {
+    var phone = leaving(from: -52)
+    phone.happens(.linkUp)
+    phone.happens(.offerReceived)
+    phone.signal(-92, for: 3)
+    phone.happens(.answered(.unknownOperation, bolt: .locked))
+    phone.pass(10)
+    phone.happens(.offerReceived)
+    phone.signal(-92, for: 9)
+    phone.happens(.linkDown)
+    phone.pass(600)
+    #expect(phone.disk.hasLeft == true && phone.disk.doorSignal == -52)
+  }
+
   @Test("L7: a hand's breadth past the lock is not the door") func brief() {
     let phone = phone([(-60, 4), (-40, 1), (-60, 2), (-80, 4), (-93, 4)])
     #expect(phone.disk.doorSignal == -60)
@@ -71,7 +85,8 @@ import TimeTypes
     #expect(phone([(-58, 20), (-88, 30)]).disk.hasLeft == nil)
   }
 
-  @Test("L7: the radio fails minutes after a parcel: not even a whole approach opens, and the owner is asked") func outage() {
+  @Test("L7: the radio fails minutes after a parcel: not even a whole approach opens, and the owner is asked")
+  func outage() {
     var phone = phone([(-58, 10), (-82, 200)])
     #expect(phone.disk.hasStayed == true && phone.disk.hasLeft == nil)
     phone.relaunch(isLinked: false)
