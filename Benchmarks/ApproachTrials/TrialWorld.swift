@@ -79,6 +79,8 @@ package struct TrialWorld {
   private var pending: [(at: Instant, event: HomeEvent)] = []
   private var leavesAt: Instant?
   private var lookDue: Instant?
+  /// When the lock offers again to a phone that has not spoken.
+  private var offerDue: Instant?
 
   /// How long the phone's system takes to tell the policy about a link, as seen on machines: by thawing the app and,
   /// below, by starting it.
@@ -220,11 +222,13 @@ package struct TrialWorld {
       linkedSince = now
       hasSpoken = false
       leavesAt = nil
+      offerDue = nil
       pending.append((now + tellingTime, .linkUp))
       pending.append((now + tellingTime + .milliseconds(150), .offerReceived))
     case .disconnected where output.controller == Self.phone:
       link = nil
       pending.removeAll()
+      offerDue = nil
       if isPhoneTold { tell(.linkDown) }
       isPhoneTold = false
       initiate()
@@ -243,8 +247,8 @@ package struct TrialWorld {
 
   private mutating func run(until end: Instant) {
     while true {
-      let next = [radio.nextDeadline, pending.map(\.at).min(), policy.nextDeadline, leavesAt, lookDue].compactMap { $0 }
-        .min()
+      let own = [pending.map(\.at).min(), leavesAt, lookDue, offerDue]
+      let next = (own + [radio.nextDeadline, policy.nextDeadline]).compactMap { $0 }.min()
       guard let next, next <= end else { break }
       now = max(now, next)
       put(.timePassed)
@@ -254,6 +258,11 @@ package struct TrialWorld {
         isLockedAtHome = false
         isLockedFromInside = false
       }
+      if let due = offerDue, due <= now {
+        offerDue = nil
+        tell(.offerReceived)
+        if !hasSpoken { offerDue = now + .seconds(10) }
+      }
       if let due = lookDue, due <= now {
         lookDue = nil
         offerLook()
@@ -262,7 +271,7 @@ package struct TrialWorld {
         let event = pending.remove(at: index).event
         if event == .linkUp { isPhoneTold = true }
         tell(event)
-        if event == .offerReceived, !hasSpoken { pending.append((now + .seconds(10), .offerReceived)) }
+        if event == .offerReceived, !hasSpoken { offerDue = now + .seconds(10) }
       } else if let due = policy.nextDeadline, due <= now {
         tell(.timePassed)
       }
@@ -293,6 +302,7 @@ package struct TrialWorld {
   private mutating func obey(_ command: HomeCommand) {
     guard link != nil else { return }
     hasSpoken = true
+    offerDue = nil
     let since = linkedSince.nanoseconds / 1_000_000
     sensor?.proven(Self.me, linkedSince: since)
     if sensor?.isSomebodyLeaving(at: milliseconds) == true { lookDue = now + .seconds(10) }

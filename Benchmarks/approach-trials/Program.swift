@@ -29,6 +29,9 @@ import Radio
   @Option(help: "HomeConfiguration's fadingDuration, in seconds.")
   var fading: Double?
 
+  @Option(help: "HomeConfiguration's returnMargin, in dB.")
+  var margin: Int?
+
   @Flag(help: "Say what happens in each run.")
   var trace = false
 
@@ -39,6 +42,7 @@ import Radio
       Trial.configuration.fadedSignal = faded
     }
     if let fading { Trial.configuration.fadingDuration = .seconds(fading) }
+    if let margin { Trial.configuration.returnMargin = margin }
     let levels: [(String, RadioPhysics)] = [("calm", .calm), ("ordinary", .ordinary), ("harsh", .harsh)]
     print(
       "| trial | noise | lock | runs | false opens | refused | opened twice | asked | s from 3 m: p50, p95, max | m at command: p50 |"

@@ -25,6 +25,22 @@ package struct HomeConfiguration: Sendable, Hashable {
   package var fadingMargin = 12
   /// The longest time from that stronger signal to the loss of the link: a person who leaves does not stop.
   package var fadingDuration: Duration = .seconds(90)
+  /// The strongest last reading of such a link, in dBm: whoever walks away is heard until nothing can be heard.
+  package var lastSignal = -90
+  /// How long a level must last to be that of the phone at the door.
+  package var doorDuration: Duration = .milliseconds(1800)
+  /// How much weaker than that a phone that is still at the door may be, in dB: twice as far, or behind a body.
+  package var doorTolerance = 6
+  /// The longest time from the door to the loss of the link of a person who leaves.
+  package var leavingDuration: Duration = .seconds(120)
+  /// After a pause of this length the phone watches for another leaving. While somebody may be leaving, the lock offers every 10 s.
+  package var lookPause: Duration = .seconds(30)
+  /// How much weaker than when it left a phone may be that is back at the door, in dB: about four times as far away. Phones and
+  /// locks that hear each other well do so at the door and in the street.
+  package var returnMargin = 14
+  /// How far above `nearSignal` a signal suffices in any case, in dB: a phone may have lain beside the lock when the door
+  /// opened, and come back in a bag.
+  package var returnLimit = 10
   /// The weakest signal that counts as being near the door, in dBm.
   package var nearSignal = -75
   /// How far above `nearSignal` a signal must be to count as being at the door at once, in dB. In between, it must

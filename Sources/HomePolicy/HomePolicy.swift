@@ -37,6 +37,8 @@ package struct HomePolicy: Sendable {
   var isKnown = false
   /// The lock makes offers although it knows that this phone is here: somebody may be leaving, perhaps this phone.
   var isLooking = false
+  /// What it sees meanwhile.
+  var departure: Departure
   /// On this link the lock has said that this phone's grant does not count now. To announce it again changes nothing.
   var isRefused = false
   /// Writes in a row that failed, of commands that an older lock does not know.
@@ -66,6 +68,8 @@ package struct HomePolicy: Sendable {
     self.configuration = configuration
     self.state = state
     watch = SignalWatch(configuration)
+    watch.doorSignal = state.doorSignal
+    departure = Departure(configuration)
   }
 
   /// Whether an approach is under way that has not reached the door yet.
@@ -188,8 +192,7 @@ package struct HomePolicy: Sendable {
 
   private mutating func linkDown(at time: HomeTime) {
     guard state.isLinked else { return }
-    if isLooking, watch.hasFaded(at: time.instant) { state.hasLeft = true }
-    isLooking = false
+    if isLooking { endLooking(at: time) }
     state.isLinked = false
     state.lastHeard = time
     state.linkLost = time
@@ -246,6 +249,7 @@ package struct HomePolicy: Sendable {
       return
     }
     watch.take(signal, at: time.instant)
+    if isLooking, let level = watch.level { departure.take(level, at: time.instant) }
     // A phone that is near again has not left.
     if isLooking, watch.isBack, state.hasLeft == true {
       state.hasLeft = nil

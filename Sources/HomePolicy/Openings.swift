@@ -60,7 +60,8 @@ extension HomePolicy {
     switch reason {
     case .word: .unlock(.word)
     case .approach where state.hasLeft == true: .unlockIfLeft
-    case .approach where isOlderLock: .unlockUnlessHome
+    // The lock takes a radio that failed for a person who left.
+    case .approach where isOlderLock || state.hasStayed == true: .unlockUnlessHome
     case .approach: state.approach.map { isWhole($0, at: time) } == true ? .unlock(.approach) : .unlockUnlessHome
     }
   }
@@ -145,6 +146,7 @@ extension HomePolicy {
   private mutating func conclude(_ opening: HomeState.Opening) {
     state.opening = nil
     state.hasLeft = nil
+    state.hasStayed = nil
     guard let approach = state.approach else { return }
     if approach.since.boot != opening.since.boot || approach.since.instant <= opening.since.instant {
       state.approach = nil

@@ -25,10 +25,10 @@ struct SignalWatch: Sendable {
   private(set) var beginning = Beginning.unasked
   /// The latest three readings at most.
   private var recent: [Reading] = []
-  /// Since when the signal has been near without interruption.
+  /// Since when the signal has been as near as the door without interruption.
   private var nearSince: Instant?
-  /// When the signal was last clearly stronger than `fadedSignal`.
-  private var strongAt: Instant?
+  /// The signal that the phone had at the door when it was last there, in dBm, if that is known.
+  var doorSignal: Int?
 
   init(_ configuration: HomeConfiguration) { self.configuration = configuration }
 
@@ -54,11 +54,10 @@ struct SignalWatch: Sendable {
     recent = recent.suffix(2) + [Reading(signal: signal, at: now)]
     decideBeginning(signal)
     guard let level else { return }
-    if isStrong { strongAt = now }
     // One deep fade at the door does not mean leaving.
-    if level < configuration.nearSignal - configuration.signalTolerance {
+    if level < doorLevel - configuration.signalTolerance {
       nearSince = nil
-    } else if level >= configuration.nearSignal {
+    } else if level >= doorLevel {
       nearSince = nearSince ?? now
     }
   }
@@ -92,17 +91,19 @@ struct SignalWatch: Sendable {
     recent.last.map { now - $0.at <= configuration.signalLifetime } ?? false
   }
 
-  /// Whether the signal is clearly stronger than `fadedSignal`.
-  var isStrong: Bool { level.map { $0 >= configuration.fadedSignal + configuration.fadingMargin } ?? false }
-
-  /// Whether it is stronger than a phone that walks away ever sees it again: by half of that margin.
+  /// Whether the signal is stronger than a phone that walks away ever sees it again: by half of `fadingMargin`.
   var isBack: Bool { level.map { $0 >= configuration.fadedSignal + configuration.fadingMargin / 2 } ?? false }
 
-  /// Whether the link that is lost now was carried away: weak at its end, by readings that are still good, and strong not
-  /// long before.
-  func hasFaded(at now: Instant) -> Bool {
-    guard let level, isFresh(at: now), let strongAt else { return false }
-    return level <= configuration.fadedSignal && now - strongAt <= configuration.fadingDuration
+  /// How the link that is lost now has ended.
+  func end(of departure: Departure, at now: Instant) -> Departure.End {
+    isFresh(at: now) ? departure.end(level, latest: recent.last?.signal, at: now) : .unclear
+  }
+
+  /// The weakest signal of a phone that may be at the door, in dBm: near, and not much weaker than when it was last there.
+  private var doorLevel: Int {
+    let near = configuration.nearSignal
+    guard let doorSignal else { return near }
+    return max(near, min(doorSignal - configuration.returnMargin, near + configuration.returnLimit))
   }
 
   /// Whether the phone is near the door, by recent readings.
@@ -113,7 +114,7 @@ struct SignalWatch: Sendable {
 
   /// Whether the phone is at the door: the signal is strong enough, or has been near for long enough.
   func isAtDoor(at now: Instant) -> Bool {
-    guard let level, isNear(at: now) else { return false }
+    guard let level, isNear(at: now), level >= doorLevel else { return false }
     if level >= configuration.nearSignal + configuration.doorMargin { return true }
     return nearSince.map { now - $0 >= configuration.nearDuration } ?? false
   }

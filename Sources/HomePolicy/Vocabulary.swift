@@ -52,6 +52,10 @@ package struct HomeState: Sendable, Hashable {
   /// The phone saw itself leave: while somebody may have been leaving, its signal faded from the door's strength until
   /// the link was lost.
   package var hasLeft: Bool?
+  /// The phone saw itself stay: its link was lost while it was heard well, long after it had been at the door.
+  package var hasStayed: Bool?
+  /// The signal that the phone last had at the door while somebody may have been leaving, in dBm.
+  package var doorSignal: Int?
   package var opening: Opening?
   /// When the owner was last asked whether to open.
   package var asked: HomeTime?

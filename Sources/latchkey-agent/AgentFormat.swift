@@ -99,6 +99,9 @@ extension AgentFormat {
     var isBeginning: Bool?
     var isAsking: Bool?
     var hasLeft: Bool?
+    var hasStayed: Bool?
+    /// Missing: not known.
+    var doorSignal: Int8?
 
     enum CodingKeys: String, CodingKey {
       case isLinked = "isLinked"
@@ -110,6 +113,8 @@ extension AgentFormat {
       case isBeginning = "isBeginning"
       case isAsking = "isAsking"
       case hasLeft = "hasLeft"
+      case hasStayed = "hasStayed"
+      case doorSignal = "doorSignal"
     }
 
     init(_ state: HomeState) {
@@ -122,6 +127,8 @@ extension AgentFormat {
       isBeginning = state.isBeginning
       isAsking = state.isAsking
       hasLeft = state.hasLeft
+      hasStayed = state.hasStayed
+      doorSignal = state.doorSignal.map { Int8(clamping: $0) }
     }
 
     var state: HomeState {
@@ -136,6 +143,8 @@ extension AgentFormat {
         state.isBeginning = isBeginning
         state.isAsking = isAsking
         state.hasLeft = hasLeft
+        state.hasStayed = hasStayed
+        state.doorSignal = doorSignal.map(Int.init)
         return state
       }
     }

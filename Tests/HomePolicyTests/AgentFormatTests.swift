@@ -88,6 +88,18 @@ import TimeTypes
     #expect(written == golden.trimmingCharacters(in: .newlines))
   }
 
+  @Test("L3: what a phone saw at the door is stored, and a signal that no radio has is damage") func departure() throws
+  {
+    var state = everything
+    state.home.hasStayed = true
+    state.home.doorSignal = -57
+    let written = String(decoding: try AgentFormat.bytes(state), as: UTF8.self)
+    #expect(try AgentFormat.read(Data(written.utf8)) == state)
+    #expect(throws: AgentFormat.Problem.self) {
+      try AgentFormat.read(Data(written.replacing("\"doorSignal\" : -57", with: "\"doorSignal\" : -2000").utf8))
+    }
+  }
+
   @Test("L5: what was seen of the lock's log is stored, and its absence means that nothing was seen") func log() throws
   {
     var state = everything
