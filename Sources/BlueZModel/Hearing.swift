@@ -2,6 +2,7 @@ import BlueZ
 import BluetoothTypes
 import BusValue
 import Radio
+import TimeTypes
 
 /// Adapter1's discovery, and what received advertisements lead to.
 extension BlueZModel {
@@ -26,7 +27,13 @@ extension BlueZModel {
 
   mutating func restartDiscovery() {
     discovery.restartDeadline = nil
-    guard discovery.isActive, let scan = kernel.scan else { return }
+    guard discovery.isActive, let scan = discovery.scan else { return }
+    if !discovery.isFiltered, !discovery.isPaused {
+      // bluetoothd waits for the next round, unless a client has a filter (src/adapter.c, no_scan_restart_delay).
+      discovery.isPaused = true
+      discovery.restartDeadline = now + configuration.timings.discoveryPause
+      return tellScan(monitoringScan)
+    }
     tellScan(scan, again: true)
     discovery.scheduleRestart(scan, after: configuration.timings.discoveryRestart, at: now)
   }
@@ -40,6 +47,7 @@ extension BlueZModel {
     } else {
       tellScan(monitoringScan)
       discovery.restartDeadline = nil
+      discovery.isPaused = false
     }
     guard discovery.isActive != isActive else { return }
     discovery.isActive = isActive
