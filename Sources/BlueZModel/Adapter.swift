@@ -117,6 +117,7 @@ extension BlueZModel {
     discovery = Discovery()
     server = GATTServer()
     agents = Agents()
+    waitingPairs = []
     advertising = Advertising()
     monitors = Monitors()
     callbacks = Callbacks()

@@ -21,6 +21,8 @@ enum AdvertisementCodec {
     static let solicit32: UInt8 = 0x1F
     static let serviceData32: UInt8 = 0x20
     static let serviceData128: UInt8 = 0x21
+    static let transportDiscovery: UInt8 = 0x26
+    static let setIdentifier: UInt8 = 0x2E
     static let manufacturer: UInt8 = 0xFF
   }
 
@@ -50,6 +52,26 @@ enum AdvertisementCodec {
     }
     return Set(data.serviceUUIDs)
   }
+
+  /// The structures of an advertisement and its scan response that bluetoothd does not interpret, by type.
+  static func otherStructures(_ report: AdvertisementReport) -> [UInt8: [UInt8]] {
+    var result: [UInt8: [UInt8]] = [:]
+    for bytes in [report.data, report.scanResponse ?? []] {
+      var reader = ByteReader(bytes)
+      while let length = reader.byte(), length > 0 {
+        guard let kind = reader.byte(), let body = reader.bytes(Int(length) - 1) else { break }
+        if !AdvertisementReader.reservedKinds.contains(kind) { result[kind] = body }
+      }
+    }
+    return result
+  }
+
+  /// Whether a change of such a structure is reported. Only data of the Transport Discovery Service is (src/device.c,
+  /// add_data).
+  static func isReported(_ kind: UInt8) -> Bool { kind == Kind.transportDiscovery }
+
+  /// Whether a member of a coordinated set says so. bluetoothd takes notice of it even if it is not discoverable.
+  static func namesSet(_ structures: [UInt8: [UInt8]]) -> Bool { structures[Kind.setIdentifier] != nil }
 
   private static func take(_ kind: UInt8, _ body: [UInt8], _ data: inout AdvertisementData) -> Bool {
     switch kind {
@@ -128,9 +150,11 @@ enum AdvertisementCodec {
     return result
   }
 
-  static func write(name: String) -> [UInt8] {
+  /// Nothing, if there is no room for a letter.
+  static func write(name: String, within room: Int) -> [UInt8] {
+    guard room > 2 else { return [] }
     let bytes = Array(name.utf8)
-    let fitting = bytes.prefix(29)
+    let fitting = bytes.prefix(room - 2)
     return [UInt8(fitting.count + 1), fitting.count == bytes.count ? Kind.name : Kind.shortName] + fitting
   }
 

@@ -18,7 +18,7 @@ struct AdvertisementReader {
 
   /// Types of AD structures that `Data` may not contain: those made from other properties, and those reserved for
   /// links or mesh.
-  private static let reservedKinds: Set<UInt8> = Set(
+  static let reservedKinds: Set<UInt8> = Set(
     Array(0x01...0x0A) + Array(0x0D...0x12) + Array(0x14...0x23) + Array(0x27...0x2B) + [0x3D, 0xFF])
 
   /// How long it is advertised, or `nil` for no limit.
@@ -37,8 +37,8 @@ struct AdvertisementReader {
     var data = AdvertisementData()
     data.serviceUUIDs = try read(\.serviceUUIDs) ?? []
     data.solicitedServiceUUIDs = try read(\.solicitUUIDs) ?? []
-    data.serviceData = try serviceData()
-    data.manufacturerData = try manufacturerData()
+    data.serviceData = try serviceData(\.serviceData)
+    data.manufacturerData = try manufacturerData(\.manufacturerData)
     // Unknown entries are left out.
     let includes = try read(\.includes) ?? []
     data.appearance = try read(\.appearance)
@@ -50,7 +50,7 @@ struct AdvertisementReader {
       throw .failed("Failed to register advertisement")
     }
     if isPeripheral { data.flags = flags(try discoverableTimeout() != nil) }
-    let payload = AdvertisementCodec.write(data) + (try rawData())
+    let payload = AdvertisementCodec.write(data) + (try rawData(\.data))
     let scanResponse = try scanResponse(includesName: includes.contains("local-name"))
     guard payload.count <= Self.payloadLimit, scanResponse.count <= Self.payloadLimit else {
       throw .failed("Failed to register advertisement")
@@ -84,8 +84,27 @@ struct AdvertisementReader {
       guard !includesName else { throw Self.unreadable }
       text = own
     }
-    guard let text, !text.isEmpty else { return [] }
-    return AdvertisementCodec.write(name: text)
+    var data = AdvertisementData()
+    data.serviceUUIDs = try read(\.scanResponseServiceUUIDs) ?? []
+    data.solicitedServiceUUIDs = try read(\.scanResponseSolicitUUIDs) ?? []
+    data.serviceData = try serviceData(\.scanResponseServiceData)
+    data.manufacturerData = try manufacturerData(\.scanResponseManufacturerData)
+    var result = AdvertisementCodec.write(data)
+    // The name is cut to what is left.
+    if let text, !text.isEmpty {
+      result += AdvertisementCodec.write(name: text, within: Self.payloadLimit - result.count)
+    }
+    return result + (try rawData(\.scanResponseData))
+  }
+
+  /// Whether a change of a property is ignored. bluetoothd reads what belongs to the scan response when an advertisement is
+  /// registered, but takes changes only with `--experimental`, except of the raw data (src/advertising.c,
+  /// properties_changed).
+  static func isFixed(_ name: String) -> Bool {
+    [
+      LEAdvertisement1.name(\.scanResponseServiceUUIDs), LEAdvertisement1.name(\.scanResponseSolicitUUIDs),
+      LEAdvertisement1.name(\.scanResponseManufacturerData), LEAdvertisement1.name(\.scanResponseServiceData),
+    ].contains(name)
   }
 
   private func read<Typed>(_ property: KeyPath<LEAdvertisement1, Property<Typed>>) throws(BlueZError) -> Typed? {
@@ -100,23 +119,29 @@ struct AdvertisementReader {
   /// The period of the kernel's rotation: `Duration`, or two seconds (HCI_DEFAULT_ADV_DURATION).
   func rotation() throws(BlueZError) -> Duration { try seconds(\.durationSeconds) ?? .seconds(2) }
 
-  private func serviceData() throws(BlueZError) -> [BluetoothUUID: [UInt8]] {
-    let data = try read(\.serviceData) ?? [:]
+  private func serviceData(
+    _ property: KeyPath<LEAdvertisement1, Property<[BluetoothUUID: [UInt8]]>>
+  ) throws(BlueZError) -> [BluetoothUUID: [UInt8]] {
+    let data = try read(property) ?? [:]
     for (uuid, bytes) in data where bytes.count + uuid.littleEndianBytes.count + 2 > Self.payloadLimit {
       throw Self.unreadable
     }
     return data
   }
 
-  private func manufacturerData() throws(BlueZError) -> [UInt16: [UInt8]] {
-    let data = try read(\.manufacturerData) ?? [:]
+  private func manufacturerData(
+    _ property: KeyPath<LEAdvertisement1, Property<[UInt16: [UInt8]]>>
+  ) throws(BlueZError) -> [UInt16: [UInt8]] {
+    let data = try read(property) ?? [:]
     guard data.values.allSatisfy({ $0.count + 4 <= Self.payloadLimit }) else { throw Self.unreadable }
     return data
   }
 
   /// Further AD structures, by type.
-  private func rawData() throws(BlueZError) -> [UInt8] {
-    let data = try read(\.data) ?? [:]
+  private func rawData(
+    _ property: KeyPath<LEAdvertisement1, Property<[UInt8: [UInt8]]>>
+  ) throws(BlueZError) -> [UInt8] {
+    let data = try read(property) ?? [:]
     for (kind, bytes) in data where Self.reservedKinds.contains(kind) || bytes.count + 2 > Self.payloadLimit {
       throw Self.unreadable
     }

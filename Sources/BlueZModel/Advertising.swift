@@ -33,6 +33,7 @@ struct Advertising: Sendable {
     var name: String
     var isDiscoverable: Bool
     var ownAddress: OwnAddress
+    var isExperimental: Bool
   }
 
   /// Returns the advertising set that was assigned.
@@ -76,7 +77,7 @@ struct Advertising: Sendable {
   private mutating func change(
     _ name: String, _ value: Value?, of set: UInt8, on adapter: Surroundings, at now: Instant
   ) {
-    guard var instance = instances[set] else { return }
+    guard adapter.isExperimental || !AdvertisementReader.isFixed(name), var instance = instances[set] else { return }
     instance.properties[name] = value
     let isOfDiscoverable =
       name == LEAdvertisement1.name(\.discoverable) || name == LEAdvertisement1.name(\.discoverableTimeoutSeconds)
@@ -169,7 +170,8 @@ extension Advertising.Surroundings {
 extension BlueZModel {
   private var surroundings: Advertising.Surroundings {
     Advertising.Surroundings(
-      name: adapter.alias ?? configuration.name, isDiscoverable: adapter.isDiscoverable, ownAddress: ownAddress)
+      name: adapter.alias ?? configuration.name, isDiscoverable: adapter.isDiscoverable, ownAddress: ownAddress,
+      isExperimental: configuration.isExperimental)
   }
 
   mutating func registerAdvertisement(

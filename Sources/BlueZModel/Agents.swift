@@ -68,8 +68,15 @@ extension BlueZModel {
   }
 
   /// Asks the agent about a pairing. `agentAnswered` receives the answer.
-  mutating func askAgent(_ agent: Agents.Agent, _ callback: Callback, on link: LinkIdentifier) {
+  ///
+  /// - Returns: whether it is asked. An agent that has another question is not (src/agent.c, `agent->request`).
+  mutating func askAgent(_ agent: Agents.Agent, _ callback: Callback, on link: LinkIdentifier) -> Bool {
+    let others = callbacks.all { open in
+      if case .agent = open.purpose { open.client == agent.client } else { false }
+    }
+    guard others.isEmpty else { return false }
     _ = call(agent.client, agent.path, callback, .agent(link), within: configuration.timings.agent)
+    return true
   }
 
   /// The pairing that an agent was asked about is over.

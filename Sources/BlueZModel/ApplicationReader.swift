@@ -2,8 +2,9 @@ import BlueZ
 import BluetoothTypes
 import BusValue
 
-/// Reads an application's exported objects into services, in the order of their paths. (bluetoothd uses the order in
-/// which the application lists them, which dictionaries do not keep.)
+/// Reads an application's exported objects into services, in the order of their paths, where `char9` comes before `char10`.
+/// (bluetoothd uses the order in which the application lists them, which dictionaries do not keep. Applications number
+/// their objects in that order.)
 struct ApplicationReader {
   /// An exported object of one kind.
   struct Object<Table: InterfaceTable> {
@@ -42,7 +43,7 @@ struct ApplicationReader {
     func all<Table: InterfaceTable>() -> [Object<Table>] {
       objects.compactMap { path, interfaces in
         PropertyValues<Table>(interfaces).map { Object(path: path, properties: $0) }
-      }.sorted { $0.path < $1.path }
+      }.sorted { Self.isBefore($0.path, $1.path) }
     }
     func below<Table: InterfaceTable>(
       _ parent: KeyPath<Table, Property<ObjectPath>>, _ handle: KeyPath<Table, Property<UInt16>>
@@ -51,7 +52,7 @@ struct ApplicationReader {
         // Objects that ask for handles are sorted by their handles.
         children.sorted { left, right in
           let (a, b) = (left.properties[dynamicMember: handle] ?? 0, right.properties[dynamicMember: handle] ?? 0)
-          return a == b ? left.path < right.path : a < b
+          return a == b ? Self.isBefore(left.path, right.path) : a < b
         }
       }
     }
@@ -59,6 +60,19 @@ struct ApplicationReader {
     serviceObjects = all()
     characteristics = below(\.service, \.handle)
     descriptors = below(\.characteristic, \.handle)
+  }
+
+  /// Of two parts of paths that differ only in their number, the one with the shorter number is first.
+  private static func isBefore(_ left: ObjectPath, _ right: ObjectPath) -> Bool {
+    let (a, b) = (left.text.split(separator: "/"), right.text.split(separator: "/"))
+    for (one, other) in zip(a, b) where one != other {
+      let (first, second) = (one.drop { !$0.isNumber }, other.drop { !$0.isNumber })
+      let areNumbered =
+        one.dropLast(first.count) == other.dropLast(second.count)
+        && (first + second).allSatisfy(\.isHexDigit) && !first.isEmpty && !second.isEmpty
+      return areNumbered && first.count != second.count ? first.count < second.count : one < other
+    }
+    return a.count < b.count
   }
 
   /// Any text is allowed. Text that is not a UUID never matches a device.

@@ -61,7 +61,8 @@ extension BlueZModel {
     var targets = kernel.lingering
     for device in devices.values where device.link == nil && !device.isBlocked {
       if let entry = device.autoConnect { targets.insert(entry) }
-      if device.pendingConnect != nil || device.pairCall != nil { targets.insert(device.target) }
+      let isPairing = device.pairCall != nil && !waitingPairs.contains(device.path)
+      if device.pendingConnect != nil || isPairing { targets.insert(device.target) }
     }
     tellInitiator(targets.isEmpty ? nil : initiatorParameters(targets))
   }

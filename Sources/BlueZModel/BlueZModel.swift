@@ -122,6 +122,8 @@ package struct BlueZModel: Sendable {
   var discovery = Discovery()
   var server = GATTServer()
   var agents = Agents()
+  /// `Pair()` calls that wait for another device's, in order.
+  var waitingPairs: [ObjectPath] = []
   var advertising = Advertising()
   var monitors = Monitors()
   var callbacks = Callbacks()
@@ -152,6 +154,7 @@ package struct BlueZModel: Sendable {
     case .control(let control): apply(control)
     case .timePassed: break
     }
+    beginWaitingPairing()
     flushChanges()
     return outbox.takeEffects()
   }

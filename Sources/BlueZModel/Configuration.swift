@@ -68,8 +68,11 @@ package struct BlueZConfiguration: Sendable {
     package var boot: Duration = .milliseconds(100)
     /// `RestartSec` of the unit, after a crash, or `nil` if it is not restarted.
     package var restartAfterCrash: Duration? = .seconds(1)
-    /// The kernel restarts a filtered scan so that devices still there are seen again.
+    /// The length of a round of a discovery (the kernel's DISCOV_LE_TIMEOUT). In the next one devices still there are seen
+    /// again.
     package var discoveryRestart: Duration = .milliseconds(10240)
+    /// Between two rounds, if no client has a filter (bluetoothd's IDLE_DISCOV_TIMEOUT).
+    package var discoveryPause: Duration = .seconds(5)
     package init() {}
   }
 }

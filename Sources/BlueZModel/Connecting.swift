@@ -118,7 +118,9 @@ extension BlueZModel {
     let caller = device.pendingConnect?.caller
     devices[path]?.pendingConnect = nil
     if let caller { reply(to: caller, .success(.none)) }
-    if device.pairCall != nil, device.bond == nil, links[identifier]?.pairing == nil { startPairing(identifier) }
+    if device.pairCall != nil, device.bond == nil, links[identifier]?.pairing == nil, !waitingPairs.contains(path) {
+      startPairing(identifier)
+    }
   }
 
   mutating func linkDown(_ identifier: LinkIdentifier, _ reason: DisconnectReason) {

@@ -26,6 +26,8 @@ struct Device: Sendable {
 
   /// What advertisements say, except the name, the services and the appearance, which links also provide.
   var advertised = AdvertisementData()
+  /// What else they say, by AD type.
+  var otherStructures: [UInt8: [UInt8]] = [:]
   var rssi: Int8?
 
   // Connection
@@ -69,7 +71,7 @@ struct Device: Sendable {
   }
 
   /// Fields that this advertisement lacks keep the values of earlier ones: a device may send several advertisements.
-  /// - Parameter replacing: manufacturer and service data replace the earlier data instead of adding to it.
+  /// - Parameter replacing: manufacturer, service and other data replace the earlier data instead of adding to it.
   mutating func hear(_ data: AdvertisementData, _ report: AdvertisementReport, replacing: Bool, at now: Instant) {
     wasSeen(at: now)
     rssi = report.rssi
@@ -79,6 +81,9 @@ struct Device: Sendable {
     if replacing, !data.serviceData.isEmpty { advertised.serviceData = [:] }
     advertised.manufacturerData.merge(data.manufacturerData) { $1 }
     advertised.serviceData.merge(data.serviceData) { $1 }
+    let other = AdvertisementCodec.otherStructures(report)
+    if replacing, !other.isEmpty { otherStructures = [:] }
+    otherStructures.merge(other) { $1 }
     if let appearance = data.appearance, appearance != 0 { self.appearance = appearance }
   }
 

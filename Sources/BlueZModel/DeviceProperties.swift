@@ -28,6 +28,7 @@ extension Device {
     properties.advertisingFlags = advertised.flags.map { [$0] }
     if !advertised.manufacturerData.isEmpty { properties.manufacturerData = advertised.manufacturerData }
     if !advertised.serviceData.isEmpty { properties.serviceData = advertised.serviceData }
+    if !otherStructures.isEmpty { properties.advertisingData = otherStructures }
     return properties.all
   }
 

@@ -11,6 +11,8 @@ struct Discovery: Sendable {
   private(set) var sessions: Set<ClientIdentifier> = []
   var isActive = false
   var restartDeadline: Instant?
+  /// Between two rounds of a discovery without a filter nothing is heard.
+  var isPaused = false
   /// Smaller changes of the signal strength, in dB, are not reported unless a filter asks for it.
   static let rssiThreshold = 8
 
@@ -51,8 +53,10 @@ struct Discovery: Sendable {
   }
 
   mutating func scheduleRestart(_ scan: ScanParameters, after limit: Duration, at now: Instant) {
-    // Unless duplicates are filtered, every advertisement is heard anyway.
-    restartDeadline = scan.filtersDuplicates ? now + limit : nil
+    isPaused = false
+    // The kernel ends a round after a time. Another one follows at once if a client has a filter. If duplicates are not
+    // filtered, it makes no difference then.
+    restartDeadline = scan.filtersDuplicates || !isFiltered ? now + limit : nil
   }
 
   func add(to deadlines: inout Deadlines) { deadlines.add(restartDeadline, .discoveryRestart) }
@@ -61,7 +65,7 @@ struct Discovery: Sendable {
   /// as one: the services that any looks for, and the weakest signal, unless a client wants everything. It goes by lists
   /// of services alone.
   func hears(_ report: AdvertisementReport) -> Bool {
-    guard !sessions.isEmpty else { return false }
+    guard !sessions.isEmpty, !isPaused else { return false }
     guard isFiltered, !sessions.contains(where: { filters[$0]?.isTrivial ?? true }) else { return true }
     let all = sessions.compactMap { filters[$0] }
     guard all.contains(where: { $0.transport != "bredr" }) else { return false }
@@ -72,7 +76,7 @@ struct Discovery: Sendable {
   }
 
   /// Whether a client has a filter that bluetoothd makes one of the kernel's.
-  private var isFiltered: Bool { sessions.contains { filters[$0]?.isTrivial == false } }
+  var isFiltered: Bool { sessions.contains { filters[$0]?.isTrivial == false } }
 
   private var hearsDuplicates: Bool { sessions.contains { filters[$0]?.duplicateData ?? true } }
 

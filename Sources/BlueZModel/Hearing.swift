@@ -2,6 +2,7 @@ import BlueZ
 import BluetoothTypes
 import BusValue
 import Radio
+import TimeTypes
 
 /// Adapter1's discovery, and what received advertisements lead to.
 extension BlueZModel {
@@ -26,7 +27,13 @@ extension BlueZModel {
 
   mutating func restartDiscovery() {
     discovery.restartDeadline = nil
-    guard discovery.isActive, let scan = kernel.scan else { return }
+    guard discovery.isActive, let scan = discovery.scan else { return }
+    if !discovery.isFiltered, !discovery.isPaused {
+      // bluetoothd waits for the next round, unless a client has a filter (src/adapter.c, no_scan_restart_delay).
+      discovery.isPaused = true
+      discovery.restartDeadline = now + configuration.timings.discoveryPause
+      return tellScan(monitoringScan)
+    }
     tellScan(scan, again: true)
     discovery.scheduleRestart(scan, after: configuration.timings.discoveryRestart, at: now)
   }
@@ -40,6 +47,7 @@ extension BlueZModel {
     } else {
       tellScan(monitoringScan)
       discovery.restartDeadline = nil
+      discovery.isPaused = false
     }
     guard discovery.isActive != isActive else { return }
     discovery.isActive = isActive
@@ -72,8 +80,12 @@ extension BlueZModel {
     let matching = monitors.matching(report)
     guard discovery.hears(report) || !matching.isEmpty else { return }
     let known = device(onAir: report.address)
-    // What a monitor matches is always reported.
-    guard discovery.tells(of: data, from: report.address) || !matching.isEmpty else {
+    // What a monitor matches is always reported, and so are members of a coordinated set (src/adapter.c,
+    // btd_adapter_device_found).
+    guard
+      discovery.tells(of: data, from: report.address) || !matching.isEmpty
+        || AdvertisementCodec.namesSet(AdvertisementCodec.otherStructures(report))
+    else {
       // The object is shown, but not what the advertisement says (src/adapter.c, btd_adapter_device_found).
       if let known {
         devices[known]?.wasSeen(at: now)
@@ -117,6 +129,7 @@ extension BlueZModel {
     if said.serviceData != says.serviceData || (wantsEach && !data.serviceData.isEmpty) {
       changed(path, \Device1.serviceData)
     }
+    tellOtherStructures(of: path, from: before, wantsEach ? AdvertisementCodec.otherStructures(report) : [:])
     if after.appearance != before.appearance {
       changed(path, \Device1.appearance)
       // The removal of an icon is not reported.
@@ -126,5 +139,24 @@ extension BlueZModel {
     addUUIDs(data.serviceUUIDs, to: path)
     // Real bluetoothd gathers changes. Here every advertisement has its own signal.
     flushChanges()
+  }
+
+  /// Most changes of AdvertisingData are not announced.
+  ///
+  /// - Parameter repeated: what is reported even if it is the same.
+  private mutating func tellOtherStructures(of path: ObjectPath, from before: Device, _ repeated: [UInt8: [UInt8]]) {
+    guard let after = devices[path] else { return }
+    let kinds = after.otherStructures.keys.filter { kind in
+      after.otherStructures[kind] != before.otherStructures[kind] || repeated[kind] != nil
+    }
+    if kinds.contains(where: AdvertisementCodec.isReported) {
+      changed(path, \Device1.advertisingData)
+    } else if after.otherStructures != before.otherStructures {
+      var shown = PropertyValues<Device1>()
+      shown.advertisingData = after.otherStructures
+      outbox.append(
+        .unannounced(
+          .propertiesChanged(path: path, interface: Device1.interface, changed: shown.all, invalidated: [])))
+    }
   }
 }

@@ -18,17 +18,31 @@ extension BlueZModel {
     devices[path]?.pairCall = pending
     devices[path]?.isTemporary = false
     devices[path]?.rearmParked()
-    if let link = device.link {
-      startPairing(link)
-    } else {
-      devices[path]?.pendingConnect = PendingConnect(caller: nil, deadline: now + configuration.timings.connect)
-      refreshInitiator()
+    waitingPairs.append(path)
+    beginWaitingPairing()
+  }
+
+  /// bluetoothd gives the kernel one command at a time, and a pairing is one command from its beginning to its end. So
+  /// `Pair()` of another device waits (src/shared/mgmt.c, can_write_data).
+  mutating func beginWaitingPairing() {
+    while let path = waitingPairs.first {
+      if devices[path]?.pairCall != nil {
+        guard !devices.values.contains(where: { $0.pairCall != nil && !waitingPairs.contains($0.path) }) else { return }
+      }
+      waitingPairs.removeFirst()
+      guard let device = devices[path], device.pairCall != nil else { continue }
+      if let link = device.link {
+        startPairing(link)
+      } else {
+        devices[path]?.pendingConnect = PendingConnect(caller: nil, deadline: now + configuration.timings.connect)
+        refreshInitiator()
+      }
     }
   }
 
   mutating func cancelPairing(_ path: ObjectPath) -> Result<Reply, BlueZError> {
     guard let device = devices[path], device.pairCall != nil else { return .failure(.doesNotExist) }
-    if let link = device.link {
+    if let link = device.link, links[link]?.pairing != nil || !waitingPairs.contains(path) {
       failPairing(link, SecurityManager.Failure.unspecified, .authenticationCanceled, tellsPeer: true)
     } else {
       failConnect(path, .authenticationCanceled)
@@ -141,21 +155,23 @@ extension BlueZModel {
       // Without an agent bluetoothd refuses, except for a pairing begun by `Pair()`, which needs no question.
       return devices[link.device]?.pairCall == nil ? userSaidNo(identifier) : confirmPairing(identifier)
     }
+    var isAsked = true
     switch pairing.method {
     case .comparison:
-      askAgent(
+      isAsked = askAgent(
         agent, .requestConfirmation(device: link.device, passkey: SecurityManager.comparison(key)), on: identifier)
     case .showsPasskey:
       let passkey = drawBytes(4).reduce(UInt32(0)) { $0 << 8 | UInt32($1) } % 1_000_000
       callWithoutAnswer(
         agent.client, agent.path, .displayPasskey(device: link.device, passkey: passkey, entered: 0))
       passkeyIsKnown(passkey, on: identifier)
-    case .entersPasskey: askAgent(agent, .requestPasskey(device: link.device), on: identifier)
+    case .entersPasskey: isAsked = askAgent(agent, .requestPasskey(device: link.device), on: identifier)
     // A user who did not begin the pairing is asked.
     case .justWorks where devices[link.device]?.pairCall == nil:
-      askAgent(agent, .requestAuthorization(device: link.device), on: identifier)
+      isAsked = askAgent(agent, .requestAuthorization(device: link.device), on: identifier)
     case .justWorks: confirmPairing(identifier)
     }
+    if !isAsked { userSaidNo(identifier) }
   }
 
   private mutating func passkeyIsKnown(_ passkey: UInt32, on identifier: LinkIdentifier) {

@@ -4,8 +4,9 @@ import TimeTypes
 extension Radio {
   /// The longest frame, in bytes.
   static let frameLimit = 1024
-  /// How many frames may wait at one end of a link.
-  static let queueLimit = 1024
+  /// How many frames may wait at one end of a link. bluetoothd itself queues what its applications send without a limit;
+  /// this one only bounds the memory.
+  static let queueLimit = 32_768
 
   func areLinked(_ one: ControllerIdentifier, _ other: ControllerIdentifier) -> Bool {
     links.values.contains { $0.role(of: one) != nil && $0.role(of: other) != nil }

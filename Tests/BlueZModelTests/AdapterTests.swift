@@ -98,6 +98,23 @@ import TimeTypes
     #expect(value("Discoverable", bench) == .bool(false))
   }
 
+  @Test(
+    "H4: a discovery without a filter pauses for 5 s after 10 s; one with a filter goes on", arguments: [true, false])
+  func pauses(hasFilter: Bool) {
+    var bench = Bench()
+    bench.call(
+      Bench.phone, Bench.adapter,
+      .setDiscoveryFilter(hasFilter ? DiscoveryFilter(rssi: -120) : DiscoveryFilter(transport: "le")))
+    bench.call(Bench.phone, Bench.adapter, .startDiscovery)
+    bench.run(.seconds(11))
+    bench.serveLock()
+    bench.run(.seconds(3))
+    #expect((bench.lockPath != nil) == hasFilter)
+    #expect(value("Discovering", bench) == .bool(true))
+    bench.run(.seconds(4))
+    #expect(bench.lockPath != nil)
+  }
+
   /// The phone's clients discover with filters, one each, while the door advertises.
   private func discover(
     _ filters: [DiscoveryFilter?], discoverable: Bool = true, door: Position? = nil

@@ -36,6 +36,35 @@ import TimeTypes
     return bench
   }
 
+  @Test("H4: numbered objects get their handles in the order of their numbers, char9 before char10")
+  func numberedObjects() throws {
+    let service = ObjectPath(unchecked: "/app/service0")
+    var objects: ManagedObjects = [
+      service: [
+        InterfaceName.gattService: ["UUID": .string(Bench.service.description), "Primary": .bool(true)]
+      ]
+    ]
+    for number in 0..<12 {
+      objects[ObjectPath(unchecked: "/app/service0/char\(number)")] = [
+        InterfaceName.gattCharacteristic: [
+          "UUID": .string(BluetoothUUID(UInt16(0x2A00 + number)).description), "Service": .path(service),
+          "Flags": .strings(["read"]),
+        ]
+      ]
+    }
+    var bench = Bench()
+    bench.serveLock(encrypted: false)
+    bench.call(
+      Bench.door, Bench.adapter, .registerApplication(root: ObjectPath(unchecked: "/app"), objects: objects),
+      from: ClientIdentifier(":1.9"))
+    _ = bench.meet()
+    let found = bench.phoneObjects.filter { path, interfaces in
+      interfaces[InterfaceName.gattCharacteristic]?["UUID"]?.stringValue?.hasPrefix("00002a0") == true
+    }.sorted { $0.key < $1.key }.compactMap { $0.value[InterfaceName.gattCharacteristic]?["UUID"]?.stringValue }
+    let expected = (0..<12).map { BluetoothUUID(UInt16(0x2A00 + $0)).description }
+    #expect(Array(found.suffix(12)) == expected)
+  }
+
   private static func device(on machine: String, _ bench: Bench) -> ObjectPath? {
     bench.world.managedObjects(of: machine).first {
       $0.value[InterfaceName.device]?["UUIDs"]?.stringsValue?.contains(Bench.service.description) == true

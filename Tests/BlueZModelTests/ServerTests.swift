@@ -19,6 +19,19 @@ import TimeTypes
     #expect(!bench.callbacks.contains { $0.callback == .stopNotify })
   }
 
+  @Test("H4: bluetoothd queues what the link can't carry yet: of 5000 values emitted at once each arrives, in order")
+  func flood() throws {
+    var bench = Bench()
+    _ = bench.settle(notifying: true)
+    let offer = try #require(bench.characteristic(Bench.offer))
+    bench.signals = []
+    let values = (0..<5000).map { [UInt8($0 / 256), UInt8($0 % 256)] }
+    for value in values { bench.send(Bench.door, .valueChanged(path: Bench.offerPath, value: value)) }
+    bench.run(.seconds(120))
+    #expect(
+      bench.changes(InterfaceName.gattCharacteristic, "Value", of: offer).map(\.value) == values.map { .bytes($0) })
+  }
+
   @Test("H4: a value emitted before the link can carry it is lost; later it arrives, before services are resolved")
   func valueAtLinkUp() throws {
     var bench = Bench()

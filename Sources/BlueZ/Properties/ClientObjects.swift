@@ -12,6 +12,12 @@ package final class LEAdvertisement1: InterfaceTable {
   package let manufacturerData = Property("ManufacturerData", .manufacturerData(strict: true), .clients)
   package let serviceData = Property("ServiceData", .serviceData(strict: true), .clients)
   package let data = Property("Data", .advertisingData, .clients)
+  package let scanResponseServiceUUIDs = Property("ScanResponseServiceUUIDs", .onlyUUIDs, .clients)
+  package let scanResponseSolicitUUIDs = Property("ScanResponseSolicitUUIDs", .onlyUUIDs, .clients)
+  package let scanResponseManufacturerData = Property(
+    "ScanResponseManufacturerData", .manufacturerData(strict: true), .clients)
+  package let scanResponseServiceData = Property("ScanResponseServiceData", .serviceData(strict: true), .clients)
+  package let scanResponseData = Property("ScanResponseData", .advertisingData, .clients)
   package let discoverable = Property("Discoverable", .bool, .clients)
   package let discoverableTimeoutSeconds = Property("DiscoverableTimeout", .uint16, .clients)
   package let includes = Property("Includes", .texts, .clients)

@@ -30,7 +30,7 @@ package final class Device1: InterfaceTable {
   package let txPower = Property("TxPower", .transmitPower, .sometimes)
   package let servicesResolved = Property("ServicesResolved", .bool)
   package let advertisingFlags = Property("AdvertisingFlags", .bytes, .sometimes)
-  /// The contents that have no property of their own, by AD type. Experimental.
+  /// The contents that have no property of their own, by AD type.
   package let advertisingData = Property("AdvertisingData", .advertisingData, .sometimes)
   package let wakeAllowed = Property("WakeAllowed", .bool, .writable)
   package let sets = Property("Sets", .untyped("a{oa{sv}}"))

@@ -1,0 +1,127 @@
+import BlueZ
+import BlueZModel
+import BluetoothTypes
+import BusValue
+import Radio
+import Testing
+import TimeTypes
+
+/// What an LEAdvertisement1 says that no other property of Device1 shows, and its scan response (src/advertising.c and
+/// src/device.c of BlueZ 5.82).
+@Suite struct AdvertisedData {
+  private static let path = ObjectPath(unchecked: "/advertisement")
+
+  private static func data(_ structures: [UInt8: [UInt8]]) -> Value {
+    .dictionary(
+      key: "y", value: "v",
+      Dictionary(uniqueKeysWithValues: structures.map { (Value.byte($0.key), Value.variant(.bytes($0.value))) }))
+  }
+
+  private static func manufacturer(_ bytes: [UInt8]) -> Value {
+    .dictionary(key: "q", value: "v", [.uint16(0xFFFF): .variant(.bytes(bytes))])
+  }
+
+  private func register(_ properties: Properties, _ bench: inout Bench) -> Result<Reply, BlueZError>? {
+    let all: Properties = [
+      "Type": .string("peripheral"), "Discoverable": .bool(true), "MinInterval": .uint32(100),
+      "MaxInterval": .uint32(100), "ServiceUUIDs": .strings([Bench.service.description]),
+    ]
+    return bench.ask(
+      Bench.door, Bench.adapter,
+      .registerAdvertisement(path: Self.path, properties: all.merging(properties) { $1 }))
+  }
+
+  private func change(_ properties: Properties, _ bench: inout Bench) {
+    bench.send(Bench.door, .advertisementChanged(path: Self.path, properties, gone: []))
+    bench.run(.seconds(2))
+  }
+
+  /// The phone goes on discovering.
+  private func found(_ bench: inout Bench) throws -> ObjectPath {
+    bench.call(Bench.phone, Bench.adapter, .setDiscoveryFilter(DiscoveryFilter(duplicateData: false)))
+    bench.call(Bench.phone, Bench.adapter, .startDiscovery)
+    bench.run(.seconds(3))
+    return try #require(bench.lockPath)
+  }
+
+  @Test("H4: what an advertisement says without a property of its own is AdvertisingData, and only 26 is announced")
+  func furtherData() throws {
+    var bench = Bench()
+    #expect(register(["Data": Self.data([0x26: [1, 2], 0x24: [5]])], &bench)?.isSuccess == true)
+    let device = try found(&bench)
+    #expect(bench.device(device, "AdvertisingData") == Self.data([0x26: [1, 2], 0x24: [5]]))
+    bench.signals = []
+    change(["Data": Self.data([0x24: [6]])], &bench)
+    #expect(bench.device(device, "AdvertisingData") == Self.data([0x26: [1, 2], 0x24: [6]]))
+    #expect(bench.changes(InterfaceName.device, "AdvertisingData").isEmpty)
+    change(["Data": Self.data([0x26: [3]])], &bench)
+    #expect(bench.changes(InterfaceName.device, "AdvertisingData").map(\.value) == [Self.data([0x26: [3], 0x24: [6]])])
+  }
+
+  @Test("H4: an advertisement's scan response has the services, the data and as much of the name as fits")
+  func scanResponse() throws {
+    var bench = Bench()
+    let heart = BluetoothUUID(UInt16(0x180D))
+    #expect(
+      register(
+        [
+          "ScanResponseServiceUUIDs": .strings(["180d"]), "ScanResponseManufacturerData": Self.manufacturer([1, 2]),
+          "ScanResponseServiceData": .dictionary(
+            key: "s", value: "v", [.string("180f"): .variant(.bytes([50]))]),
+          "ScanResponseData": Self.data([0x26: [9]]), "LocalName": .string("a name"),
+        ], &bench)?.isSuccess == true)
+    let device = try found(&bench)
+    #expect(bench.device(device, "UUIDs")?.stringsValue?.contains(heart.description) == true)
+    #expect(bench.device(device, "ManufacturerData") == Self.manufacturer([1, 2]))
+    #expect(bench.device(device, "AdvertisingData") == Self.data([0x26: [9]]))
+    #expect(bench.device(device, "Name") == .string("a name"))
+    change(["ScanResponseManufacturerData": Self.manufacturer([3, 4])], &bench)
+    #expect(bench.device(device, "ManufacturerData") == Self.manufacturer([1, 2]), "such changes are ignored")
+    change(["ScanResponseData": Self.data([0x26: [7]])], &bench)
+    #expect(bench.device(device, "AdvertisingData") == Self.data([0x26: [7]]))
+  }
+
+  @Test("H4: a name is cut to what is left of the scan response")
+  func cutName() throws {
+    var bench = Bench()
+    #expect(
+      register(
+        [
+          "ScanResponseManufacturerData": Self.manufacturer([UInt8](repeating: 1, count: 20)),
+          "LocalName": .string("a long name"),
+        ], &bench)?.isSuccess == true)
+    let device = try found(&bench)
+    #expect(bench.device(device, "Name") == .string("a lon"))
+  }
+
+  @Test("H4: data that can't be advertised in a scan response is refused, as in the advertisement")
+  func refused() {
+    var bench = Bench()
+    for wrong: Properties in [
+      ["ScanResponseData": Self.data([0x09: [1]])],
+      ["ScanResponseData": Self.data([0x26: [UInt8](repeating: 0, count: 30)])],
+      ["ScanResponseData": .string("data")], ["ScanResponseServiceUUIDs": .strings(["18"])],
+      ["ScanResponseManufacturerData": Self.manufacturer([UInt8](repeating: 0, count: 28))],
+    ] {
+      #expect(register(wrong, &bench)?.error == .failed("Failed to parse advertisement."), "\(wrong)")
+    }
+    #expect(
+      register(
+        [
+          "ScanResponseManufacturerData": Self.manufacturer([UInt8](repeating: 0, count: 25)),
+          "ScanResponseData": Self.data([0x26: [1, 2]]),
+        ], &bench)?.error == .failed("Failed to register advertisement"))
+  }
+
+  @Test("H4: a member of a coordinated set is told of even if it is not discoverable")
+  func coordinatedSet() throws {
+    var bench = Bench()
+    #expect(
+      register(["Discoverable": .bool(false), "Data": Self.data([0x2E: [1, 2, 3, 4, 5, 6]])], &bench)?.isSuccess
+        == true)
+    bench.call(Bench.phone, Bench.adapter, .startDiscovery)
+    bench.run(.seconds(3))
+    let device = try #require(bench.lockPath)
+    #expect(bench.device(device, "AdvertisingData") == Self.data([0x2E: [1, 2, 3, 4, 5, 6]]))
+  }
+}
