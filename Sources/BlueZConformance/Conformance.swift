@@ -15,7 +15,7 @@ package struct ConformanceCase: Sendable {
   package static let all: [ConformanceCase] =
     DiscoveryCases.all + ConnectionCases.all + AttributeCases.all + PairingCases.all + AutoConnectCases.all
     + ServerCases.all + RestartCases.all + ErrorCases.all + AdvertisementCases.all + ApplicationCases.all
-    + InterfaceCases.all + MonitorCases.all + LinkStartCases.all + AnswerCases.all
+    + InterfaceCases.all + MonitorCases.all + LinkStartCases.all + AnswerCases.all + AdapterCases.all
 }
 
 /// Runs cases on a world.

@@ -61,7 +61,6 @@ extension BlueZModel {
   }
 
   /// The name that peers read for this machine.
-  private var adapterName: String { adapter.alias ?? configuration.name }
 
   private func security(of identifier: LinkIdentifier) -> LinkSecurity? {
     guard let link = links[identifier] else { return nil }

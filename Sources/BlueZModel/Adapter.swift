@@ -9,6 +9,8 @@ struct AdapterState: Sendable {
   /// `PowerState` while it changes.
   var powerTransition: PowerState?
   var alias: String?
+  /// `Name`: the host's. If the adapter came when another one was the default, its number follows.
+  var name: String?
   var isDiscoverable = false
   /// The adapter is discoverable for clients that discover, and only as long as they do.
   var isDiscoverableForDiscovery = false
@@ -74,6 +76,8 @@ extension BlueZModel {
   /// and switches the controller on.
   private mutating func startAdapter() {
     adapter.alias = storage.alias
+    isDefault = !hasDefaultSibling
+    adapter.name = isDefault ? nil : "\(configuration.name) #\(configuration.adapterNumber + 1)"
     server = GATTServer(configuration: configuration)
     loadDevices()
     tellScan(nil)
@@ -111,6 +115,7 @@ extension BlueZModel {
     tellScan(nil)
     closeAllChannels()
     isRunning = false
+    isDefault = false
     _ = outbox.takeChanges()
     links = [:]
     devices = [:]
@@ -267,6 +272,11 @@ extension BlueZModel {
       for path in devices.keys.sorted() { failConnect(path, .failed("le-connection-abort-by-local")) }
       tell(advertising.releases)
       tell(monitors.releases)
+      monitors = Monitors()
+      discovery.endAll()
+      refreshDiscovery()
+      // Before the devices go.
+      flushChanges()
       let wasPowered = adapter.isPowered
       adapter.isPowered = false
       if wasPowered {
@@ -286,9 +296,16 @@ extension BlueZModel {
     adapter = AdapterState()
     kernel = Kernel()
     kernel.isPlugged = false
+    isDefault = false
   }
 
   // MARK: Telling the controller, once
+
+  /// Whether the adapter is on the bus.
+  var isPresent: Bool { isRunning && kernel.isPlugged }
+
+  /// The name that others hear.
+  var adapterName: String { adapter.alias ?? adapter.name ?? configuration.name }
 
   func controllerWorks() -> Bool { kernel.powered && kernel.isPlugged }
 

@@ -170,7 +170,7 @@ extension Advertising.Surroundings {
 extension BlueZModel {
   private var surroundings: Advertising.Surroundings {
     Advertising.Surroundings(
-      name: adapter.alias ?? configuration.name, isDiscoverable: adapter.isDiscoverable, ownAddress: ownAddress,
+      name: adapterName, isDiscoverable: adapter.isDiscoverable, ownAddress: ownAddress,
       isExperimental: configuration.isExperimental)
   }
 

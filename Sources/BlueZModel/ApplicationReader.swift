@@ -85,21 +85,35 @@ struct ApplicationReader {
     return result
   }
 
-  func services() throws(Failure) -> (services: [LocalService], assigned: [Assignment]) {
-    var scratch = database
+  /// An application's services, as far as they could be read. When one of them does not fit, bluetoothd has reserved
+  /// handles for it and its predecessors, and has told objects of them.
+  struct Reading {
+    var services: [LocalService] = []
     var assigned: [Assignment] = []
-    var result: [LocalService] = []
+    /// The database's next handle. Handles that were reserved in vain are not used again.
+    var nextHandle: Int
+    var failure: Failure?
+  }
+
+  func services() throws(Failure) -> Reading {
+    try checkParents()
+    try checkFlags()
+    var scratch = database
+    var reading = Reading(nextHandle: scratch.nextHandle)
     /// Only services already read from this application can be included.
     var known: [ObjectPath: LocalService] = [:]
-    try checkParents()
-    for object in serviceObjects {
-      let service = try read(object, at: scratch.nextHandle, among: known, &assigned)
-      guard scratch.isFree(service.range) else { throw .unfit }
-      scratch.insert(service)
-      known[object.path] = service
-      result.append(service)
+    do throws(Failure) {
+      for object in serviceObjects {
+        let service = try read(object, into: &scratch, among: known, &reading.assigned)
+        scratch.insert(service)
+        known[object.path] = service
+        reading.services.append(service)
+      }
+    } catch {
+      reading.failure = error
     }
-    return (result, assigned)
+    reading.nextHandle = scratch.nextHandle
+    return reading
   }
 
   /// An object without its parent makes the whole application invalid.
@@ -108,20 +122,42 @@ struct ApplicationReader {
     for parent in descriptors.keys where objects[parent]?[GattCharacteristic1.interface] == nil { throw .invalid }
   }
 
+  /// So do flags that make no sense. bluetoothd reads them when it hears of the object.
+  private func checkFlags() throws(Failure) {
+    for one in characteristics.values.joined() { _ = try CharacteristicFlags(one.properties.flags) }
+    for one in descriptors.values.joined() { _ = try CharacteristicFlags(one.properties.flags) }
+  }
+
+  /// How many handles bluetoothd reserves for a service.
+  private func attributeCount(_ service: ObjectPath, _ includes: [ObjectPath]) throws(Failure) -> Int {
+    var count = 1 + includes.count
+    for characteristic in characteristics[service] ?? [] {
+      let flags = try CharacteristicFlags(characteristic.properties.flags)
+      count += 2 + (descriptors[characteristic.path]?.count ?? 0)
+      if !flags.properties.isDisjoint(with: [.notify, .indicate]) { count += 1 }
+      if flags.extended != 0 { count += 1 }
+    }
+    return count
+  }
+
   private func read(
-    _ object: Object<GattService1>, at next: Int, among known: [ObjectPath: LocalService],
+    _ object: Object<GattService1>, into database: inout LocalDatabase, among known: [ObjectPath: LocalService],
     _ assigned: inout [Assignment]
   ) throws(Failure) -> LocalService {
     let properties = object.properties
     let uuid = try Self.uuid(properties.uuid)
     guard let isPrimary = properties.primary, let includes = try Self.includes(properties) else { throw .unfit }
+    let first = try Self.handle(properties).map { Int($0) } ?? database.nextHandle
+    let count = try attributeCount(object.path, includes)
+    guard let start = UInt16(exactly: first), let end = UInt16(exactly: first + count - 1),
+      database.isFree(start...end)
+    else { throw .unfit }
+    database.nextHandle = max(database.nextHandle, first + count)
     do {
-      let first = try Self.handle(properties).map { Int($0) } ?? next
       var builder = ServiceBuilder(uuid, isPrimary: isPrimary, at: first)
-      Self.assign(object, UInt16(clamping: first), &assigned)
-      for included in includes.compactMap({ known[$0] }) { try builder.addInclude(included.range, included.uuid) }
+      Self.assign(object, start, &assigned)
       // Handles are reserved for included services that are missing, too.
-      let missing = includes.count { known[$0] == nil }
+      for included in includes.compactMap({ known[$0] }) { try builder.addInclude(included.range, included.uuid) }
       for characteristic in characteristics[object.path] ?? [] {
         let properties = characteristic.properties
         let flags = try CharacteristicFlags(properties.flags)
@@ -140,10 +176,8 @@ struct ApplicationReader {
         }
       }
       // bluetoothd reserves as many handles as there are attributes, so no handle may be asked for beyond them.
-      guard let last = builder.attributes.last, Int(last.handle) - first < builder.attributes.count + missing else {
-        throw Failure.unfit
-      }
-      return builder.service(path: object.path, spare: missing)
+      guard let last = builder.attributes.last, last.handle <= end else { throw Failure.unfit }
+      return builder.service(path: object.path, through: end)
     } catch let failure as Failure {
       throw failure
     } catch {

@@ -110,14 +110,20 @@ extension BlueZModel {
       return .failure(.alreadyExists)
     }
     let reader = ApplicationReader(client: client, objects: objects, database: server.database)
-    let (services, assigned): ([LocalService], [ApplicationReader.Assignment])
+    let reading: ApplicationReader.Reading
     let profiles: [(path: ObjectPath, uuids: Set<BluetoothUUID>)]
     do {
       profiles = try reader.profiles()
-      (services, assigned) = try reader.services()
+      reading = try reader.services()
     } catch {
       return .failure(.failed(error.reason))
     }
+    if let failure = reading.failure {
+      server.database.nextHandle = reading.nextHandle
+      tell(reading.assigned, to: client)
+      return .failure(.failed(failure.reason))
+    }
+    let services = reading.services
     guard !services.isEmpty || !profiles.isEmpty else { return .failure(.failed("No object received")) }
     server.database.insert(services)
     server.applications.append(
@@ -126,12 +132,16 @@ extension BlueZModel {
       changed(adapterPath, \Adapter1.uuids)
       for service in services { announceChange(of: service.range) }
     }
-    for object in assigned {
-      callWithoutAnswer(client, object.path, .assignHandle(interface: object.interface, object.handle))
-    }
+    tell(reading.assigned, to: client)
     let uuids = profiles.reduce(into: Set<BluetoothUUID>()) { $0.formUnion($1.uuids) }
     if !uuids.isEmpty { armAll(for: uuids) }
     return .success(.none)
+  }
+
+  private mutating func tell(_ assigned: [ApplicationReader.Assignment], to client: ClientIdentifier) {
+    for object in assigned {
+      callWithoutAnswer(client, object.path, .assignHandle(interface: object.interface, object.handle))
+    }
   }
 
   mutating func unregisterApplication(_ root: ObjectPath, from client: ClientIdentifier) -> Result<Reply, BlueZError> {

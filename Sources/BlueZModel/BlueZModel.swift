@@ -114,6 +114,10 @@ package struct BlueZModel: Sendable {
   /// When the service manager restarts a crashed bluetoothd.
   var restartDeadline: Instant?
   var kernel = Kernel()
+  /// Whether this is bluetoothd's default adapter: the first that it finds and, when that one leaves, another one.
+  var isDefault = false
+  /// Whether another adapter of the machine is the default one.
+  var hasDefaultSibling = false
 
   // bluetoothd's own state, lost when it ends.
   var adapter: AdapterState

@@ -188,10 +188,9 @@ struct ServiceBuilder {
   }
 
   /// - Parameter last: the last handle that the service reserves, if it reserves more than its attributes need.
-  /// - Parameter spare: how many handles to reserve after the attributes.
-  func service(path: ObjectPath?, through last: AttributeHandle? = nil, spare: Int = 0) -> LocalService {
+  func service(path: ObjectPath?, through last: AttributeHandle? = nil) -> LocalService {
     let first = attributes[0].handle
-    let end = last ?? UInt16(clamping: Int(attributes.last?.handle ?? first) + spare)
+    let end = last ?? attributes.last?.handle ?? first
     return LocalService(uuid: uuid, range: first...max(first, end), attributes: attributes, path: path)
   }
 }

@@ -77,8 +77,8 @@ extension BlueZModel {
     var properties = PropertyValues<Adapter1>()
     properties.address = configuration.address.description
     properties.addressType = configuration.address.kind
-    properties.name = configuration.name
-    properties.alias = adapter.alias ?? configuration.name
+    properties.name = adapter.name ?? configuration.name
+    properties.alias = adapterName
     properties.deviceClass = 0
     properties.powered = adapter.isPowered
     properties.powerState = adapter.powerTransition ?? (kernel.isBlocked ? .blocked : adapter.isPowered ? .on : .off)

@@ -46,6 +46,8 @@ package struct SimulatedWorld: Sendable {
   private var deadlines: [String: Instant] = [:]
   private var links: [LinkIdentifier: WorldLink] = [:]
   private var outputs: [Output] = []
+  /// The other adapters of an adapter's machine, if there are any.
+  private var siblings: [String: [String]] = [:]
   private var pending: [Step] = []
   private var machineCount: UInt64 = 0
   /// Where and when walks end.
@@ -75,13 +77,14 @@ package struct SimulatedWorld: Sendable {
     // An address made from the machine's name. Its two highest bits are zero.
     let address = machine.address ?? DeviceAddress(bits: mixer.next() >> 16 & 0x3FFF_FFFF_FFFF, kind: .public)
     var configuration = BlueZConfiguration(
-      controller: controller, address: address, name: machine.name,
+      controller: controller, address: address, name: Self.host(machine.name),
       identityKey: IdentityResolvingKey(high: mixer.next(), low: mixer.next()), isPrivate: machine.isPrivate,
       seed: mixer.next())
     configuration.adapterNumber = machine.adapterNumber
     configuration.isExperimental = machine.isExperimental
     configuration.connectionInterval = machine.connectionInterval
     machines[machine.name] = BlueZModel(configuration: configuration, storage: machine.storage)
+    if machine.adapterNumber > 0 { rememberSiblings(of: machine.name) }
     pending.append(.radio(.addController(controller, at: machine.position)))
     pending.append(.model(machine.name, .control(.start)))
     return run(at: now)
@@ -187,11 +190,34 @@ package struct SimulatedWorld: Sendable {
         for output in radio.handle(input, at: now) { take(output) }
         if case .setPower(_, false) = input { forgetLinksThatBothLost() }
       case .model(let name, let event):
+        let others = siblings[name] ?? []
+        if !others.isEmpty {
+          let hasDefaultSibling = others.contains { machines[$0]?.isDefault == true }
+          machines[name]?.hasDefaultSibling = hasDefaultSibling
+        }
         for effect in machines[name]?.handle(event, at: now) ?? [] { take(effect, of: name, at: now) }
+        if !others.isEmpty { chooseDefault(among: others + [name]) }
         deadlines[name] = machines[name]?.nextDeadline
       }
     }
     pending = []
+  }
+
+  /// `phone`, of an adapter `phone/hci1`.
+  private static func host(_ name: String) -> String { String(name.prefix { $0 != "/" }) }
+
+  private mutating func rememberSiblings(of name: String) {
+    let host = Self.host(name)
+    let all = machines.keys.filter { Self.host($0) == host }.sorted()
+    for one in all { siblings[one] = all.filter { $0 != one } }
+  }
+
+  /// When bluetoothd's default adapter has left, another one is the default. Its name stays.
+  private mutating func chooseDefault(among names: [String]) {
+    guard !names.contains(where: { machines[$0]?.isDefault == true }),
+      let next = names.sorted().first(where: { machines[$0]?.isPresent == true })
+    else { return }
+    machines[next]?.isDefault = true
   }
 
   /// A controller that loses its power says nothing. If both have, nobody says that their link is gone.

@@ -130,15 +130,18 @@ extension BlueZSimulator {
     /// The commands for each adapter. A machine has one bluetoothd process: it takes leave for the other adapters
     /// before it ends with the first, and it starts with the first.
     private func steps(of command: WorldCommand) -> [WorldCommand] {
-      guard world.machineNames.contains(command.machine) else { return [command] }
       let machine = AdapterName.machine(command.machine)
+      // The machine's own name means all its adapters.
+      let isFirstAlone = command.machine == "\(machine)/hci0"
+      guard world.machineNames.contains(isFirstAlone ? machine : command.machine) else { return [command] }
       let others = adapters(of: machine).dropFirst()
       func stops(_ killed: Bool) -> [WorldCommand] { others.map { .stopBluetoothd(machine: $0, killed: killed) } }
       switch command {
       case .restartBluetoothd(_, let killed): return stops(killed) + [command.naming(machine)]
       case .stopBluetoothd(_, let killed): return stops(killed) + [command.naming(machine)]
       case .startBluetoothd: return [command.naming(machine)]
-      default: return adapters(of: command.machine).map { command.naming($0) }
+      default:
+        return isFirstAlone ? [command.naming(machine)] : adapters(of: command.machine).map { command.naming($0) }
       }
     }
 

@@ -243,6 +243,36 @@ import TimeTypes
     }
   }
 
+  @Test("H4: an application that is refused was told of its service's handles, which are not used again")
+  func handlesOfRefused() throws {
+    var bench = Bench()
+    let root = ObjectPath(unchecked: "/app")
+    let service = ObjectPath(unchecked: "/app/service0")
+    var objects = Bench.lockObjects(encrypted: false)
+    objects[service]?[InterfaceName.gattService]?["Handle"] = .uint16(0)
+    func told(_ objects: ManagedObjects) -> (handles: [UInt16], isSuccess: Bool) {
+      bench.callbacks = []
+      let answer = bench.ask(Bench.door, Bench.adapter, .registerApplication(root: root, objects: objects))
+      let handles = bench.callbacks.compactMap { entry -> UInt16? in
+        if case .assignHandle(_, let handle) = entry.callback, entry.path == service { handle } else { nil }
+      }
+      return (handles, answer?.isSuccess == true)
+    }
+    var wrong = objects
+    wrong[Bench.offerPath]?[InterfaceName.gattCharacteristic]?["Handle"] = .int32(0)
+    let first = told(wrong)
+    let second = told(wrong)
+    #expect(!first.isSuccess && !second.isSuccess && first.handles.count == 1 && second.handles.count == 1)
+    let used = try #require(second.handles.first)
+    let size = try used - #require(first.handles.first)
+    #expect(size > 1)
+    // Flags are read before anything is reserved.
+    wrong[Bench.offerPath]?[InterfaceName.gattCharacteristic]?["Flags"] = .strings(["no flag"])
+    #expect(told(wrong).handles.isEmpty)
+    let last = told(objects)
+    #expect(last.isSuccess && last.handles == [used + size])
+  }
+
   @Test("H4: a service that its application removes is gone, and a read that is open fails; the application stays")
   func serviceRemoved() throws {
     var bench = Self.meeting(["read"])

@@ -70,6 +70,25 @@ import Testing
     #expect(door.appearances == 1)
   }
 
+  @Test("H4: the default adapter has the host's name; one that comes when there is another gets a number")
+  func names() async throws {
+    let stage = try await Stage(["phone"], adapters: ["phone": 2])
+    let phone = try await stage.talker(on: "phone")
+    func name(_ talker: Talker, _ adapter: ObjectPath) -> Value? {
+      talker.property(adapter, InterfaceName.adapter, "Name")
+    }
+    #expect(name(phone, Self.first) == .string("phone") && name(phone, Self.second) == .string("phone #2"))
+    // The second becomes the default adapter, and keeps its name.
+    #expect(try await stage.obey(.plug(machine: "phone/hci0", isOn: false)).error == nil)
+    try await phone.until { $0.objects[Self.first] == nil }
+    #expect(name(phone, Self.second) == .string("phone #2"))
+    #expect(try await stage.obey(.plug(machine: "phone/hci0", isOn: true)).error == nil)
+    try await phone.until { $0.objects[Self.first] != nil }
+    #expect(name(phone, Self.first) == .string("phone #1"))
+    for isOn in [false, true] { #expect(try await stage.obey(.plug(machine: "phone", isOn: isOn)).error == nil) }
+    try await phone.until { name($0, Self.first) == .string("phone") }
+  }
+
   @Test("C: AcquireNotify of a device of the second adapter gives a socket")
   func acquires() async throws {
     let stage = try await Stage(["door", "phone"], adapters: ["phone": 2])

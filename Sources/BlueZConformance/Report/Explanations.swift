@@ -70,6 +70,35 @@ package struct Explanation: Sendable, Hashable, CustomStringConvertible {
       in: "used too early", steps: ["back"],
       bluetoothd: ["lock/door/offer Value = <000102030405060708090a0b0c0d0e0f1011>"],
       heading: chance, isChance: true),
+    Explanation(
+      in: "a long write before the MTU is agreed on", steps: ["back"], moved: ["phone ServicesResolved = true"],
+      heading: chance, isChance: true),
+    // A machine that boots slowly can be reached when its bluetoothd has added all its objects.
+    Explanation(
+      in: "the phone reboots", steps: ["shut down and booted"],
+      simulator: [
+        "+ adapter ", "+ lock Device1", "+ manager AgentManager1", "adapter PowerState = ", "adapter Powered = ",
+      ], heading: chance, isChance: true),
+    Explanation(
+      in: "two centrals subscribe", steps: ["a value"], moved: ["lock/door/offer Value = "], heading: chance,
+      isChance: true),
+    Explanation(
+      in: "two centrals subscribe", steps: ["lock disconnects"], moved: ["bluetoothd: offer.StopNotify()"],
+      heading: chance, isChance: true),
+    // The first adapter's device, which was only found, vanishes after half a minute.
+    Explanation(
+      in: "an agent is for all adapters, a bond for one", bluetoothd: ["- lock Device1"], heading: chance,
+      isChance: true),
+    // Which of two advertisers is heard first, and which of two devices loses its signal strength first.
+    Explanation(
+      in: "each adapter serves and advertises by itself", steps: ["the phone finds it"],
+      moved: ["lock RSSI is there", "lock RSSI is gone", "lock#2 RSSI is gone"], heading: chance, isChance: true),
+    stopsDiscovery(in: "the first adapter goes, and the second stays", ["what is left"]),
+    stopsDiscovery(in: "each adapter finds and connects by itself", ["it stops, and the first discovers"]),
+    stopsDiscovery(
+      in: "two centrals subscribe", ["lock is found and connected", "adapter#2/lock is found and connected"]),
+    stopsDiscovery(in: "an agent is for all adapters, a bond for one", ["adapter#2 finds the lock"]),
+    secondPower(of: "phone"), secondPower(of: "lock"),
     // The requests of one side and the reports of a loss are independent of each other.
     Explanation(
       in: "a battery", steps: ["the phone pairs"], moved: ["phone Modalias = "], heading: chance, isChance: true),
@@ -101,6 +130,27 @@ package struct Explanation: Sendable, Hashable, CustomStringConvertible {
     return Explanation(
       in: caseName, steps: ["the application registers again", "the phone subscribes once more"], simulator: lines,
       bluetoothd: lines, moved: lines, heading: chance, isChance: true)
+  }
+
+  /// With two adapters, the answer to StopDiscovery comes before or after the devices lose their signal strengths.
+  private static func stopsDiscovery(in caseName: String, _ steps: [String]) -> Explanation {
+    Explanation(
+      in: caseName, steps: steps, moved: ["lock RSSI is gone", "StopDiscovery(): ok"],
+      heading: chance, isChance: true)
+  }
+
+  /// An adapter that is plugged in is on when it is added, or a moment later.
+  private static func secondPower(of machine: String) -> Explanation {
+    Explanation(
+      steps: ["the \(machine)'s second controller is plugged in"],
+      simulator: [
+        "+ adapter#2 Adapter1 PowerState=on", "+ adapter#2 Adapter1 Powered=true", "+ adapter#2 Adapter1 Pairable=true",
+      ],
+      bluetoothd: [
+        "+ adapter#2 Adapter1 PowerState=off-enabling", "+ adapter#2 Adapter1 Powered=false",
+        "+ adapter#2 Adapter1 Pairable=false", "adapter#2 PowerState = on", "adapter#2 Powered = true",
+        "adapter#2 Pairable = true",
+      ], heading: chance, isChance: true)
   }
 
   private static let chance = "What is chance"

@@ -6,10 +6,12 @@ import SystemBus
 struct ObjectBook: Sendable {
   private(set) var objects: ManagedObjects = [:]
   private var names: [ObjectPath: String] = [
-    WellKnown.managerPath: "manager", WellKnown.firstAdapter: "adapter", .root: "root",
+    WellKnown.managerPath: "manager", WellKnown.firstAdapter: "adapter", secondAdapter: "adapter#2", .root: "root",
   ]
+  private static let secondAdapter = WellKnown.adapter(1)
   private let peer: String
-  private var deviceCount = 0
+  /// The devices that have names, by adapter.
+  private var deviceCounts: [ObjectPath: Int] = [:]
   /// The root of the case's own exports.
   private static let exported = "/conformance"
 
@@ -25,8 +27,10 @@ struct ObjectBook: Sendable {
     objects[path, default: [:]].merge(interfaces) { $1 }
     guard names[path] == nil else { return }
     if interfaces[InterfaceName.device] != nil {
-      deviceCount += 1
-      names[path] = deviceCount == 1 ? peer : "\(peer)#\(deviceCount)"
+      let adapter = path.parent ?? .root
+      let count = deviceCounts[adapter, default: 0] + 1
+      deviceCounts[adapter] = count
+      names[path] = (adapter == Self.secondAdapter ? "adapter#2/" : "") + peer + (count == 1 ? "" : "#\(count)")
       return
     }
     for interface in [InterfaceName.gattService, InterfaceName.gattCharacteristic, InterfaceName.gattDescriptor] {

@@ -74,8 +74,9 @@ final class Party {
 
   // MARK: Calls of the main client
 
-  func adapter(_ member: String, _ arguments: [Value] = []) -> OngoingCall {
-    main.call("adapter", InterfaceName.adapter, member, arguments)
+  /// - Parameter adapter: `adapter` or `adapter#2`.
+  func adapter(_ member: String, _ arguments: [Value] = [], on adapter: String = "adapter") -> OngoingCall {
+    main.call(adapter, InterfaceName.adapter, member, arguments)
   }
 
   func device(_ member: String, _ arguments: [Value] = []) -> OngoingCall {
@@ -102,24 +103,28 @@ final class Party {
 }
 
 extension Client {
-  func registerApplication(_ objects: ManagedObjects, at root: ObjectPath) -> OngoingCall {
+  func registerApplication(
+    _ objects: ManagedObjects, at root: ObjectPath, on adapter: String = "adapter"
+  ) -> OngoingCall {
     export(objects, at: root)
-    return call("adapter", InterfaceName.gattManager, "RegisterApplication", [.path(root), .properties([:])])
+    return call(adapter, InterfaceName.gattManager, "RegisterApplication", [.path(root), .properties([:])])
   }
 
-  func unregisterApplication(_ root: ObjectPath) -> OngoingCall {
-    call("adapter", InterfaceName.gattManager, "UnregisterApplication", [.path(root)])
+  func unregisterApplication(_ root: ObjectPath, on adapter: String = "adapter") -> OngoingCall {
+    call(adapter, InterfaceName.gattManager, "UnregisterApplication", [.path(root)])
   }
 
-  func registerAdvertisement(_ objects: ManagedObjects = ConformanceService.advertisement()) -> OngoingCall {
+  func registerAdvertisement(
+    _ objects: ManagedObjects = ConformanceService.advertisement(), on adapter: String = "adapter"
+  ) -> OngoingCall {
     let path = ConformanceService.advertisementPath
     export(objects, at: path)
-    return call("adapter", InterfaceName.advertisingManager, "RegisterAdvertisement", [.path(path), .properties([:])])
+    return call(adapter, InterfaceName.advertisingManager, "RegisterAdvertisement", [.path(path), .properties([:])])
   }
 
-  func unregisterAdvertisement() -> OngoingCall {
+  func unregisterAdvertisement(on adapter: String = "adapter") -> OngoingCall {
     call(
-      "adapter", InterfaceName.advertisingManager, "UnregisterAdvertisement",
+      adapter, InterfaceName.advertisingManager, "UnregisterAdvertisement",
       [.path(ConformanceService.advertisementPath)])
   }
 

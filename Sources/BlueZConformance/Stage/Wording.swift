@@ -67,7 +67,12 @@ struct Wording: Sendable {
     }
     if Self.isAddress(text) { return "<another address>" }
     // When it was first seen, the adapter may still have had another name.
-    for (machine, alias) in aliases where text == alias || text == machine { return "<name of \(machine)>" }
+    for (machine, alias) in aliases {
+      for name in [alias, machine] where text.hasPrefix(name) {
+        let rest = text.dropFirst(name.count)
+        if rest.isEmpty || rest.hasPrefix(" #") { return "<name of \(machine)>\(rest)" }
+      }
+    }
     return text
   }
 
@@ -89,22 +94,24 @@ struct Wording: Sendable {
   /// only the last counts.
   static func ordered(_ lines: [String]) -> [String] {
     // The adapter gets the host's name some time after it appears.
-    let names = ["adapter Name = <", "adapter Alias = <"]
-    let adapters = lines.filter { line in
-      line.hasPrefix("adapter ") && line.contains(" = ") && !names.contains(where: line.hasPrefix)
+    let objects = ["adapter", "adapter#2"]
+    let names = objects.flatMap { ["\($0) Name = <", "\($0) Alias = <"] }
+    func isAdapters(_ line: String) -> Bool {
+      objects.contains { line.hasPrefix("\($0) ") } && line.contains(" = ")
     }
-    func property(_ line: String) -> Substring { line.split(separator: " ")[1] }
+    let adapters = lines.filter { line in isAdapters(line) && !names.contains(where: line.hasPrefix) }
+    func property(_ line: String) -> String { line.split(separator: " ").prefix(2).joined(separator: " ") }
     let last = Set(adapters.map(property)).sorted().flatMap { name in
       let told = adapters.filter { property($0) == name }
-      return name == "UUIDs" ? told.suffix(1) : told[...]
+      return name.hasSuffix(" UUIDs") ? told.suffix(1) : told[...]
     }
     var result: [String] = []
     var run: [String] = []
     func mark(_ line: String) -> Character? { line.first.flatMap { $0 == "+" || $0 == "-" ? $0 : nil } }
     // It is chance whether the adapter already has the host's name when it appears.
-    let beginnings = ["+ adapter Adapter1 Name=", "+ adapter Adapter1 Alias="]
+    let beginnings = objects.flatMap { ["+ \($0) Adapter1 Name=", "+ \($0) Adapter1 Alias="] }
     let begun = lines.map { line in beginnings.first(where: line.hasPrefix).map { "\($0)<a name>" } ?? line }
-    for line in begun where !(line.hasPrefix("adapter ") && line.contains(" = ")) {
+    for line in begun where !isAdapters(line) {
       if let last = run.last, mark(last) != mark(line) {
         result += run.sorted()
         run = []

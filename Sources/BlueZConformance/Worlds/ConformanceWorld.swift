@@ -12,9 +12,15 @@ package struct WorldSetup: Sendable, Hashable {
   package var privateMachines: Set<MachineName>
   /// Machines with `Experimental = true` in main.conf.
   package var experimentalMachines: Set<MachineName>
-  package init(privateMachines: Set<MachineName> = [], experimentalMachines: Set<MachineName> = []) {
+  /// Machines with a second controller. It is not plugged in at the beginning.
+  package var twoControllers: Set<MachineName>
+  package init(
+    privateMachines: Set<MachineName> = [], experimentalMachines: Set<MachineName> = [],
+    twoControllers: Set<MachineName> = []
+  ) {
     self.privateMachines = privateMachines
     self.experimentalMachines = experimentalMachines
+    self.twoControllers = twoControllers
   }
 }
 
@@ -26,10 +32,12 @@ package enum WorldFault: Sendable, Hashable {
   case stopBluetoothd(MachineName, killed: Bool)
   /// No effect if it is running.
   case startBluetoothd(MachineName)
-  /// rfkill.
+  /// rfkill, of all the machine's controllers.
   case block(MachineName, Bool)
   /// The controller is unplugged (false) or plugged in.
   case plug(MachineName, Bool)
+  /// The same for the second controller of a machine that has one.
+  case plugSecond(MachineName, Bool)
   /// A clean shutdown and a boot. Returns when the bus is available again.
   case reboot(MachineName)
 }

@@ -44,6 +44,7 @@ package final class SimulatedMachines: ConformanceWorld {
       ["--machine", "\(machine)=\(busAddress(of: machine))"]
         + (setup.privateMachines.contains(machine) ? ["--private-machine", machine.rawValue] : [])
         + (setup.experimentalMachines.contains(machine) ? ["--experimental-machine", machine.rawValue] : [])
+        + (setup.twoControllers.contains(machine) ? ["--adapters", "\(machine)=2"] : [])
     }
     // Its output arrives on another thread, possibly before this code has the process.
     let process = Mutex<LineProcess?>(nil)
@@ -55,6 +56,9 @@ package final class SimulatedMachines: ConformanceWorld {
     process.withLock { $0 = simulator }
     try await lines.hear("that it is ready") { $0.contains("\"ready\"") ? true : nil }
     running.withLock { $0 = Running(buses: buses, simulator: simulator, lines: lines) }
+    for machine in setup.twoControllers.sorted(by: { $0.rawValue < $1.rawValue }) {
+      try await perform(.plugSecond(machine, false))
+    }
   }
 
   private func startBus(_ machine: MachineName) throws -> BusDaemon {
@@ -74,7 +78,8 @@ package final class SimulatedMachines: ConformanceWorld {
     case .stopBluetoothd(let machine, let killed): [.stopBluetoothd(machine: machine.rawValue, killed: killed)]
     case .startBluetoothd(let machine): [.startBluetoothd(machine: machine.rawValue)]
     case .block(let machine, let isOn): [.block(machine: machine.rawValue, isOn: isOn)]
-    case .plug(let machine, let isOn): [.plug(machine: machine.rawValue, isOn: isOn)]
+    case .plug(let machine, let isOn): [.plug(machine: "\(machine)/hci0", isOn: isOn)]
+    case .plugSecond(let machine, let isOn): [.plug(machine: "\(machine)/hci1", isOn: isOn)]
     case .reboot(let machine): [.shutDown(machine: machine.rawValue), .boot(machine: machine.rawValue)]
     }
   }

@@ -47,10 +47,13 @@ package final class VirtualMachines: ConformanceWorld {
         let privacy = setup.privateMachines.contains(machine) ? "Privacy = device" : "#Privacy = off"
         let experimental =
           setup.experimentalMachines.contains(machine) ? "Experimental = true" : "#Experimental = false"
+        let second =
+          setup.twoControllers.contains(machine) ? Self.makeSecondController : "rm -f \(Self.secondController)"
         group.addTask {
           try await self.execute(
             """
             systemctl stop bluetooth systemd-rfkill.socket systemd-rfkill; rm -rf /var/lib/bluetooth/*; \
+            [ ! -e \(Self.secondController) ] || systemctl stop latchkey-lab-second-controller; \(second); \
             systemctl restart latchkey-lab-controller; rfkill unblock bluetooth; \
             sed -i -e 's/^#\\?Privacy *=.*/\(privacy)/' -e 's/^#\\?Experimental *=.*/\(experimental)/' \
               /etc/bluetooth/main.conf; \
@@ -61,6 +64,13 @@ package final class VirtualMachines: ConformanceWorld {
       try await group.waitForAll()
     }
   }
+
+  /// The second controller has the first one's unit, for the machine's second wire.
+  private static let secondController = "/run/systemd/system/latchkey-lab-second-controller.service"
+  private static let makeSecondController = """
+    mkdir -p /run/systemd/system && \
+    sed s/hvc0/hvc1/ /etc/systemd/system/latchkey-lab-controller.service >\(secondController) && systemctl daemon-reload
+    """
 
   package func perform(_ fault: WorldFault) async throws {
     switch fault {
@@ -74,6 +84,8 @@ package final class VirtualMachines: ConformanceWorld {
       try await execute("rfkill \(isOn ? "block" : "unblock") bluetooth", on: machine)
     case .plug(let machine, let isOn):
       try await execute("systemctl \(isOn ? "start" : "stop") latchkey-lab-controller", on: machine)
+    case .plugSecond(let machine, let isOn):
+      try await execute("systemctl \(isOn ? "start" : "stop") latchkey-lab-second-controller", on: machine)
     case .reboot(let machine): try await reboot(machine)
     }
   }
