@@ -3,6 +3,7 @@ import AppLinkBus
 import ChildProcesses
 import Foundation
 import Glibc
+import JournalEvents
 import Worlds
 
 /// Notifications and write round trips a second of three clients of one peripheral, in one run on one simulated radio: an app on
@@ -187,7 +188,7 @@ final class Throughput {
       daemon.signal(SIGTERM)
       try? daemon.waitForEnd()
     }
-    try words.wait(for: "daemon.started", limit: .seconds(30))
+    try words.wait(for: Recorded.Daemon.started.rawValue, limit: .seconds(30))
     let control = try MachineControl(address: "unix:path=\(folder)/phone/bus")
     _ = try control.perform(.openApp(bundleIdentifier: "org.latchkey.bench"))
     return try Self.readLine(fifo, limit: limit)

@@ -37,7 +37,7 @@ package struct HomeConfiguration: Sendable, Hashable {
   package var lookPause: Duration = .seconds(30)
   /// How much weaker than when it left a phone may be that is back at the door, in dB: about four times as far away. Phones and
   /// locks that hear each other well do so at the door and in the street.
-  package var returnMargin = 14
+  package var returnMargin = 12
   /// How far above `nearSignal` a signal suffices in any case, in dB: a phone may have lain beside the lock when the door
   /// opened, and come back in a bag.
   package var returnLimit = 10

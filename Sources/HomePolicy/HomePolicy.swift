@@ -257,7 +257,7 @@ package struct HomePolicy: Sendable {
     }
     switch watch.beginning {
     case .weak(let first) where state.isBeginning == true:
-      state.approach = HomeState.Approach(since: time, signal: first)
+      state.approach = HomeState.Approach(since: time, signal: first, firstSince: state.approach?.beginning)
       isDoubtful = false
       endBeginning()
     case .strong(let first) where state.isBeginning == true && state.hasLeft == true:
@@ -275,7 +275,7 @@ package struct HomePolicy: Sendable {
   private mutating func noteRising(at time: HomeTime) {
     guard let approach = state.approach, !approach.hasRisen, let level = watch.level,
       level >= approach.signal + configuration.risingMargin,
-      time.duration(since: approach.since) <= configuration.risingDuration
+      time.duration(since: approach.beginning) <= configuration.risingDuration
     else { return }
     state.approach?.hasRisen = true
     store()
@@ -285,7 +285,7 @@ package struct HomePolicy: Sendable {
   /// the way.
   func isWhole(_ approach: HomeState.Approach, at time: HomeTime) -> Bool {
     approach.hasRisen && approach.signal <= configuration.weakSignal - configuration.edgeMargin
-      && time.duration(since: approach.since) <= configuration.wholeWindow
+      && time.duration(since: approach.beginning) <= configuration.wholeWindow
   }
 
   private mutating func timePassed(at time: HomeTime) {

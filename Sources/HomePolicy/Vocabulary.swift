@@ -8,15 +8,22 @@ package struct HomeState: Sendable, Hashable {
     package var since: HomeTime
     /// The strength with which it came up, in dBm.
     package var signal: Int
+    /// When the first of several links came up this way, of which each was lost before the phone came to the door: a phone that
+    /// stays at the edge of the range, perhaps in the farthest room of a home.
+    package var firstSince: HomeTime?
     /// It rose soon (`HomeConfiguration.risingDuration`): its phone was moving, and not lying in the farthest room of
     /// a home.
     package var hasRisen = false
 
-    package init(since: HomeTime, signal: Int, hasRisen: Bool = false) {
+    package init(since: HomeTime, signal: Int, hasRisen: Bool = false, firstSince: HomeTime? = nil) {
       self.since = since
       self.signal = signal
       self.hasRisen = hasRisen
+      self.firstSince = firstSince
     }
+
+    /// When it began, with the links before.
+    package var beginning: HomeTime { firstSince ?? since }
   }
 
   /// A door that is to be opened, while the outcome is unknown.

@@ -180,21 +180,28 @@ extension AgentFormat {
     /// In dBm.
     var signal: Int8
     var hasRisen: Bool
+    /// Missing: it is the first.
+    var firstSince: Time?
 
     enum CodingKeys: String, CodingKey {
       case since = "since"
       case signal = "signal"
       case hasRisen = "hasRisen"
+      case firstSince = "firstSince"
     }
 
     init(_ approach: HomeState.Approach) {
       since = Time(approach.since)
       signal = Int8(clamping: approach.signal)
       hasRisen = approach.hasRisen
+      firstSince = approach.firstSince.map { Time($0) }
     }
 
     var approach: HomeState.Approach {
-      get throws { HomeState.Approach(since: try since.time, signal: Int(signal), hasRisen: hasRisen) }
+      get throws {
+        HomeState.Approach(
+          since: try since.time, signal: Int(signal), hasRisen: hasRisen, firstSince: try firstSince?.time)
+      }
     }
   }
 

@@ -42,4 +42,20 @@ import TimeTypes
       #expect(phone.writes.last?.command == .unlock(.word))
     }
   }
+
+  @Test(
+    "L7, A1: a link that comes and goes at the edge for minutes is that of a phone in the farthest room",
+    arguments: [0, 4])
+  func flapping(times: Int) {
+    var phone = away()
+    for _ in 0..<times {
+      phone.happens(.linkUp)
+      phone.happens(.offerReceived)
+      phone.signal(-93, for: 3)
+      phone.happens(.linkDown)
+      phone.pass(20)
+    }
+    phone.walkHome()
+    #expect(phone.writes.last?.command == (times == 0 ? .unlock(.approach) : .unlockUnlessHome))
+  }
 }
