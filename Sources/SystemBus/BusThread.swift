@@ -89,8 +89,8 @@ final class BusThread: SerialExecutor {
         case .closure(let closure): closure()
         }
       }
-      // What the work has left to do shows here: this comes after it.
-      if connection?.process() ?? false { continue }
+      let hasProcessed = connection?.process() ?? false
+      if !work.isEmpty || hasProcessed { continue }
       switch prepareToSleep() {
       case .stop:
         connection?.close()

@@ -25,7 +25,7 @@ import TimeTypes
     home.lastHeard = time(3_600_000_000_000, 1_800_000_000)
     home.linkLost = time(1, 1)
     home.isBeginning = true
-    home.approach = HomeState.Approach(since: time(5, 2.5), signal: -88, hasRisen: true, firstSince: time(4, 1.5))
+    home.approach = HomeState.Approach(since: time(5, 2.5), signal: -88, hasRisen: true)
     home.opening = HomeState.Opening(
       operation: .max, isWritten: true, attempts: 2, because: .approach, since: time(6, 3))
     home.asked = time(7, 4)
@@ -93,6 +93,7 @@ import TimeTypes
     var state = everything
     state.home.hasStayed = true
     state.home.doorSignal = -57
+    state.home.approach?.firstSince = time(4, 1.5)
     let written = String(decoding: try AgentFormat.bytes(state), as: UTF8.self)
     #expect(try AgentFormat.read(Data(written.utf8)) == state)
     #expect(throws: AgentFormat.Problem.self) {
