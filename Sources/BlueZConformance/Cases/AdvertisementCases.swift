@@ -4,7 +4,7 @@ import TimeTypes
 
 /// All properties of LEAdvertisement1, changes of an advertisement, and what scanners keep.
 enum AdvertisementCases {
-  static let all = [limits, timeout, changes, kept, further, icons, filterLimits]
+  static let all = [limits, timeout, changes, kept, icons, filterLimits]
 
   private static let path = ConformanceService.advertisementPath
   private static func peripheral(_ more: Properties) -> Properties {
@@ -182,49 +182,6 @@ enum AdvertisementCases {
     .dictionary(
       key: "y", value: "v",
       Dictionary(uniqueKeysWithValues: structures.map { (Value.byte($0.key), Value.variant(.bytes($0.value))) }))
-  }
-
-  static let further = ConformanceCase("further data, and the scan response") { stage in
-    let lock = stage.lock.main
-    let look: () async throws -> Void = {
-      for name in ["AdvertisingData", "ManufacturerData"] {
-        try await stage.outcome(
-          stage.phone.main.call(
-            "lock", InterfaceName.properties, "Get", [.string(InterfaceName.device), .string(name)]))
-      }
-    }
-    try await stage.step("wrong data") {
-      for properties: Properties in [
-        ["ScanResponseData": raw([0x09: [1]])], ["ScanResponseServiceUUIDs": .strings(["18"])],
-        ["ScanResponseManufacturerData": manufacturer([UInt8](repeating: 1, count: 28))],
-        [
-          "ScanResponseManufacturerData": manufacturer([UInt8](repeating: 1, count: 25)),
-          "ScanResponseData": raw([0x26: [1, 2]]),
-        ],
-      ] {
-        let outcome = try await stage.outcome(register(peripheral(properties), stage))
-        stage.expect(!outcome.isSuccess, "it is refused")
-      }
-    }
-    try await stage.step("advertised") {
-      try await stage.success(
-        register(
-          peripheral([
-            "Data": raw([0x24: [5]]), "LocalName": .string("further"), "ScanResponseServiceUUIDs": .strings(["180d"]),
-            "ScanResponseManufacturerData": manufacturer([1, 2]), "ScanResponseData": raw([0x26: [9]]),
-          ]), stage))
-    }
-    try await listen(stage)
-    try await stage.step("what it says") {
-      try await stage.need("the scan response") { stage.phone.deviceProperty("Name") == .string("further") }
-      try await look()
-    }
-    try await stage.step("changes that are ignored, and one that is not") {
-      lock.change(path, InterfaceName.advertisement, ["ScanResponseManufacturerData": manufacturer([3, 4])])
-      lock.change(path, InterfaceName.advertisement, ["ScanResponseData": raw([0x26: [7, 7]])])
-      try await stage.need("the data") { stage.phone.deviceProperty("AdvertisingData") == raw([0x26: [7, 7]]) }
-      try await look()
-    }
   }
 
   static let icons = ConformanceCase("icons") { stage in

@@ -4,7 +4,7 @@ import TimeTypes
 
 /// The objects at the start, and finding devices.
 enum DiscoveryCases {
-  static let all = [objects, discover, pause, undiscoverable, filter, vanish, power, clientGone]
+  static let all = [objects, discover, undiscoverable, filter, vanish, power, clientGone]
 
   static let objects = ConformanceCase("objects at the start") { stage in
     try await stage.step("what is on the bus") {
@@ -39,31 +39,6 @@ enum DiscoveryCases {
     try await stage.step("a second StopDiscovery") {
       try await stage.expectError(
         stage.phone.adapter("StopDiscovery"), "org.bluez.Error.Failed", "No discovery started")
-    }
-  }
-
-  static let pause = ConformanceCase("a discovery without a filter pauses") { stage in
-    for (title, properties, pauses) in [
-      ("without a filter", ["Transport": .string("le")], true), ("with one", ["RSSI": .int16(-120)], false),
-    ] as [(String, Properties, Bool)] {
-      try await stage.step(title) {
-        let started = stage.recorder.time.now
-        try await stage.success(stage.phone.adapter("SetDiscoveryFilter", [.properties(properties)]))
-        try await stage.success(stage.phone.adapter("StartDiscovery"))
-        await stage.recorder.pass(.milliseconds(10_700))
-        try await stage.success(
-          stage.lock.main.registerApplication(ConformanceService.door(handle: nil), at: ConformanceService.root))
-        try await stage.success(stage.lock.main.registerAdvertisement(ConformanceService.advertisement()))
-        try await stage.need("the lock") { stage.phone.hasDevice }
-        let took = stage.recorder.time.now - started
-        stage.expect((took > .milliseconds(14_500)) == pauses, "found after \(took)")
-        try await stage.success(stage.phone.adapter("StopDiscovery"))
-        try await stage.success(stage.lock.main.unregisterAdvertisement())
-        try await stage.success(stage.lock.main.unregisterApplication(ConformanceService.root))
-        if let path = stage.phone.main.book.path("lock") {
-          try await stage.success(stage.phone.adapter("RemoveDevice", [.path(path)]))
-        }
-      }
     }
   }
 
