@@ -4,19 +4,11 @@ import TimeTypes
 
 /// What a phone measures when it leaves, and what that asks of its return.
 @Suite("The way from the door and back") struct DepartureTests {
-  /// The door has opened, and the lock offers every ten seconds; the signal is so strong for so long, one after the other.
+  /// A phone that has seen these levels since the door opened, and then lost its link.
   private func phone(_ levels: [(Int, Double)]) -> Phone {
     var phone = Phone()
     phone.settle()
-    phone.pass(60)
-    for (dBm, seconds) in levels {
-      var left = seconds
-      while left > 0 {
-        phone.happens(.offerReceived)
-        phone.signal(dBm, for: min(left, 10))
-        left -= 10
-      }
-    }
+    phone.look(levels)
     phone.happens(.linkDown)
     phone.pass(600)
     return phone

@@ -4,23 +4,10 @@ import TimeTypes
 
 /// What a phone sees of its own leaving, since its lock offers to it while somebody may be.
 @Suite("A phone that leaves") struct LeavingTests {
-  /// The door has opened, and the lock offers every ten seconds; the signal is so strong for so long, one after the other.
-  private func look(_ phone: inout Phone, _ levels: [(Int, Double)]) {
-    phone.pass(60)
-    for (dBm, seconds) in levels {
-      var left = seconds
-      while left > 0 {
-        phone.happens(.offerReceived)
-        phone.signal(dBm, for: min(left, 10))
-        left -= 10
-      }
-    }
-  }
-
   private func gone(for seconds: Double = 3600) -> Phone {
     var phone = Phone()
     phone.settle()
-    look(&phone, [(-58, 5), (-70, 5), (-80, 5), (-88, 5), (-92, 4)])
+    phone.look([(-58, 5), (-70, 5), (-80, 5), (-88, 5), (-92, 4)])
     phone.happens(.linkDown)
     phone.pass(seconds)
     return phone
@@ -66,7 +53,7 @@ import TimeTypes
     for dBm in [-50, -65, -78] {
       var phone = Phone()
       phone.settle()
-      look(&phone, [(-55, 20), (dBm, 30)])
+      phone.look([(-55, 20), (dBm, 30)])
       phone.happens(.linkDown)
       phone.pass(240)
       #expect(phone.disk.hasLeft == nil)
@@ -79,7 +66,7 @@ import TimeTypes
   @Test("L7: nor one that has been weak for minutes, as in the farthest room") func weakRoom() {
     var phone = Phone()
     phone.settle()
-    look(&phone, [(-55, 20), (-92, 120)])
+    phone.look([(-55, 20), (-92, 120)])
     phone.happens(.linkDown)
     phone.pass(240)
     #expect(phone.disk.hasLeft == nil)
@@ -98,7 +85,7 @@ import TimeTypes
 
     var late = Phone()
     late.settle()
-    look(&late, [(-58, 9), (-92, 5)])
+    late.look([(-58, 9), (-92, 5)])
     late.pass(30)
     late.happens(.linkDown)
     #expect(late.disk.hasLeft == nil, "the last look is too old")
@@ -112,7 +99,7 @@ import TimeTypes
     phone.happens(.offerReceived)
     phone.signal(-90, for: 3)
     #expect(phone.disk.hasLeft == true)
-    look(&phone, [(-80, 20)])
+    phone.look([(-80, 20)])
     #expect(phone.disk.hasLeft == nil)
   }
 
@@ -120,7 +107,7 @@ import TimeTypes
     var phone = Phone()
     phone.settle()
     phone.relaunch(isLinked: true)
-    look(&phone, [(-62, 5), (-80, 5), (-92, 4)])
+    phone.look([(-62, 5), (-80, 5), (-92, 4)])
     phone.happens(.linkDown)
     #expect(phone.disk.hasLeft == true)
   }

@@ -88,6 +88,19 @@ struct Phone {
     pass(until: end)
   }
 
+  /// The door has opened, and the lock offers every ten seconds; the signal is so strong for so long, one after the other.
+  mutating func look(_ levels: [(dBm: Int, seconds: Double)]) {
+    pass(60)
+    for (dBm, seconds) in levels {
+      var left = seconds
+      while left > 0 {
+        happens(.offerReceived)
+        signal(dBm, for: min(left, 10))
+        left -= 10
+      }
+    }
+  }
+
   private mutating func pass(until instant: Instant) {
     if instant > time.instant { pass(Double((instant - time.instant).wholeNanoseconds) / 1e9) }
   }
