@@ -126,17 +126,22 @@ final class ThroughputApp: NSObject, CBCentralManagerDelegate, CBPeripheralDeleg
     if current.counts { results[current.phase, default: []].append(Double(count) / seconds) }
     plan.removeFirst()
     guard plan.isEmpty else { return begin() }
-    let rates = ThroughputRates(
-      notifications: results[.notifications] ?? [], writes: results[.writes] ?? [])
-    if let data = try? JSONEncoder().encode(rates), let output = FileHandle(forWritingAtPath: file) {
-      output.write(data + Data("\n".utf8))
-    }
     if let peripheral { central?.cancelPeripheralConnection(peripheral) }
   }
 
   func centralManager(
     _ central: CBCentralManager, didDisconnectPeripheral peripheral: CBPeripheral, error: (any Error)?
-  ) { exit(plan.isEmpty ? 0 : 1) }
+  ) {
+    guard plan.isEmpty else { return fail("the link was lost") }
+    // Not before: whoever reads the figures ends latchkeyd, which has to let go of the link for the next client.
+    let rates = ThroughputRates(
+      notifications: results[.notifications] ?? [], writes: results[.writes] ?? [])
+    guard let data = try? JSONEncoder().encode(rates), let output = FileHandle(forWritingAtPath: file) else {
+      return fail("\(file) can't be written")
+    }
+    output.write(data + Data("\n".utf8))
+    exit(0)
+  }
 
   private func fail(_ reason: String) {
     FileHandle.standardError.write(Data("latchkey-bench: \(reason)\n".utf8))

@@ -60,8 +60,6 @@ extension BlueZModel {
     send(pdu.refused(handle, error), on: link)
   }
 
-  /// The name that peers read for this machine.
-
   private func security(of identifier: LinkIdentifier) -> LinkSecurity? {
     guard let link = links[identifier] else { return nil }
     let bond = devices[link.device]?.bond

@@ -35,7 +35,7 @@ package struct HomeConfiguration: Sendable, Hashable {
   package var leavingDuration: Duration = .seconds(120)
   /// After a pause of this length the phone watches for another leaving. While somebody may be leaving, the lock offers every 10 s.
   package var lookPause: Duration = .seconds(30)
-  /// How much weaker than when it left a phone may be that is back at the door, in dB: about four times as far away. Phones and
+  /// How much weaker than when it left a phone may be that is back at the door, in dB: three to four times as far away. Phones and
   /// locks that hear each other well do so at the door and in the street.
   package var returnMargin = 12
   /// How far above `nearSignal` a signal suffices in any case, in dB: a phone may have lain beside the lock when the door
