@@ -178,12 +178,6 @@ enum AdvertisementCases {
     }
   }
 
-  private static func raw(_ structures: [UInt8: [UInt8]]) -> Value {
-    .dictionary(
-      key: "y", value: "v",
-      Dictionary(uniqueKeysWithValues: structures.map { (Value.byte($0.key), Value.variant(.bytes($0.value))) }))
-  }
-
   static let icons = ConformanceCase("icons") { stage in
     let lock = stage.lock.main
     try await stage.step("advertised") {
