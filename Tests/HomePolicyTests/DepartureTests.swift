@@ -5,16 +5,18 @@ import TimeTypes
 /// What a phone measures when it leaves, and what that asks of its return.
 @Suite("The way from the door and back") struct DepartureTests {
   /// A phone that has seen these levels since the door opened, and then lost its link.
-  private func phone(_ levels: [(Int, Double)]) -> Phone {
+  private func phone(_ levels: [(Int, Double)], goneFor seconds: Double = 600) -> Phone {
     var phone = Phone()
     phone.settle()
     phone.look(levels)
     phone.happens(.linkDown)
-    phone.pass(600)
+    phone.pass(seconds)
     return phone
   }
 
-  private func leaving(from door: Int) -> Phone { phone([(door, 4), (door - 15, 4), (-85, 4), (-93, 4)]) }
+  private func leaving(from door: Int, for seconds: Double = 600) -> Phone {
+    phone([(door, 4), (door - 15, 4), (-85, 4), (-93, 4)], goneFor: seconds)
+  }
 
   private func comeBack(_ phone: inout Phone, _ dBm: Int, for seconds: Double) {
     phone.happens(.linkUp)
@@ -50,7 +52,8 @@ import TimeTypes
   }
 
   @Test("L7: a link that comes and goes at the edge after that shows nothing of the door") func edge() {
-    var phone = leaving(from: -52)
+    // So soon that it is no approach.
+    var phone = leaving(from: -52, for: 2)
     phone.happens(.linkUp)
     phone.happens(.offerReceived)
     phone.signal(-92, for: 3)
