@@ -176,6 +176,8 @@ struct DoorCommandTests {
   func noSystem() async throws {
     let home = try await Household(phones: ["alice"])
     try await home.bringHome("alice")
+    // They have bonded: a system that goes in the middle of that takes the link with it.
+    try await home.hear("profile.registered", on: "alice")
     try await home.stop(Household.door)
     for command in ["unlock", "door"] {
       let outcome = try await home.latchkey("alice", command)
