@@ -7,6 +7,18 @@ import Timekeeping
 /// in the lock's state folder.
 package struct LockHardware {
   package let stateFolder: String
+  /// How long to wait for a lock that does not listen, because it is being started.
+  private let patience: Duration
+  /// How long a lock that listens may take to answer.
+  private static let answerMilliseconds: Int32 = 60_000
+  /// Nothing tells when a socket on another machine is listened on, so it is tried again after this.
+  private let pauseSeconds: TimeInterval
+
+  package init(stateFolder: String, patience: Duration = .zero, pauseSeconds: TimeInterval = 0.5) {
+    self.stateFolder = stateFolder
+    self.patience = patience
+    self.pauseSeconds = pauseSeconds
+  }
 
   package func moveDoor(isOpen: Bool) throws { try ask(["door": .text(isOpen ? "open" : "shut")]) }
   /// - Parameter side: where the hand is, if the lock can tell.
@@ -50,7 +62,32 @@ package struct LockHardware {
     var error: String?
   }
 
+  /// Nobody listens, or the connection ended without an answer. A hand tries that again: every request says what is to be, not what is
+  /// to change, so it may arrive twice.
+  private struct NobodyListens: Error {
+    var error: WorldError
+  }
+
   private func ask(_ request: [String: Value]) throws {
+    let line = try JSONEncoder().encode(request) + [0x0A]
+    let began = ContinuousClock.now
+    while true {
+      do {
+        return try take(answer(to: line))
+      } catch let problem as NobodyListens {
+        guard ContinuousClock.now - began < patience else { throw problem.error }
+        Thread.sleep(forTimeInterval: pauseSeconds)
+      }
+    }
+  }
+
+  private func take(_ answer: [UInt8]) throws {
+    if let error = try JSONDecoder().decode(Answer.self, from: Data(answer)).error {
+      throw WorldError("the lock's hardware refused: \(error)")
+    }
+  }
+
+  private func answer(to line: Data) throws -> [UInt8] {
     // By way of the folder's descriptor, because a socket's address has room for 107 bytes and a path may be longer.
     let folder = open(stateFolder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard folder >= 0 else { throw WorldError.system("the lock's state \(stateFolder)", errno) }
@@ -59,23 +96,25 @@ package struct LockHardware {
     guard socket >= 0 else { throw WorldError.system("socket", errno) }
     defer { close(socket) }
     guard withUnixAddress("/proc/self/fd/\(folder)/hardware.sock", { connect(socket, $0, $1) }) == 0 else {
-      throw WorldError.system("the lock's hardware can't be reached", errno)
+      throw NobodyListens(error: .system("the lock's hardware can't be reached", errno))
     }
-    let line = try JSONEncoder().encode(request) + [0x0A]
     guard line.withUnsafeBytes({ send(socket, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }) == line.count else {
-      throw WorldError.system("the lock's hardware takes nothing", errno)
+      throw NobodyListens(error: .system("the lock's hardware takes nothing", errno))
     }
     var answer: [UInt8] = []
     while answer.last != 0x0A {
       var poller = pollfd(fd: socket, events: Int16(POLLIN), revents: 0)
       var buffer = [UInt8](repeating: 0, count: 1024)
-      guard poll(&poller, 1, 20_000) == 1, case let count = read(socket, &buffer, buffer.count), count > 0,
-        answer.count < 65536
-      else { throw WorldError("the lock's hardware does not answer") }
+      let limit = Self.answerMilliseconds
+      guard poll(&poller, 1, limit) == 1 else {
+        throw WorldError("the lock's hardware has not answered within \(limit / 1000) s")
+      }
+      // A connection that is carried to another machine is accepted here though nobody listens there.
+      guard case let count = read(socket, &buffer, buffer.count), count > 0, answer.count < 65536 else {
+        throw NobodyListens(error: WorldError("the lock's hardware does not answer"))
+      }
       answer += buffer[..<count]
     }
-    if let error = try JSONDecoder().decode(Answer.self, from: Data(answer)).error {
-      throw WorldError("the lock's hardware refused: \(error)")
-    }
+    return answer
   }
 }

@@ -168,7 +168,8 @@ final class RemoteMachine: Machine {
 
   func lockHardware() throws -> LockHardware {
     guard description.apps.contains(.lock) else { throw WorldError("\(name) has no lock") }
-    return LockHardware(stateFolder: handFolder)
+    // A lock that was just restarted, on a busy machine.
+    return LockHardware(stateFolder: handFolder, patience: .seconds(120))
   }
 
   // MARK: Faults
