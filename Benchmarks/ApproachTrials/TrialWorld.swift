@@ -66,6 +66,7 @@ package struct TrialWorld {
   private let tellsHands: Bool
   /// The door's sensor, as the lock has it; `nil` where the lock has none.
   private var sensor: DoorWatch?
+  private var lockingWatch = LockingWatch()
   private var linkedSince = Instant.zero
   private var isAppAsleep: Bool
   var random: TrialRandom
@@ -143,6 +144,12 @@ package struct TrialWorld {
     isLockedAtHome = isLocked && isLinked
     isLockedFromInside = isLocked && side == .inside && tellsHands
     leavesAt = nil
+    if isLocked, !isLockedFromInside {
+      lockingWatch.turned(beside: link != nil && hasSpoken ? [Self.me] : [], at: milliseconds)
+      offerLook()
+    } else {
+      lockingWatch.forgetAll()
+    }
   }
 
   /// What comes next is what counts.
@@ -168,11 +175,15 @@ package struct TrialWorld {
 
   /// Somebody may be leaving: the lock offers to who it knows, and again ten seconds after each answer.
   private mutating func offerLook() {
-    guard link != nil, hasSpoken, sensor?.isSomebodyLeaving(at: milliseconds) == true,
+    guard link != nil, hasSpoken, isSomebodyLeaving,
       !pending.contains(where: { $0.event == .offerReceived })
     else { return }
     pending.append((now + (isAppAsleep ? Self.launchTime : Self.thawTime), .offerReceived))
     isAppAsleep = false
+  }
+
+  private var isSomebodyLeaving: Bool {
+    sensor?.isSomebodyLeaving(at: milliseconds) == true || lockingWatch.isSomebodyLeaving(at: milliseconds)
   }
 
   private var milliseconds: Int64 { now.nanoseconds / 1_000_000 }
@@ -237,6 +248,7 @@ package struct TrialWorld {
       if hasSpoken {
         let time = milliseconds
         sensor?.linkLost(Self.me, at: time)
+        lockingWatch.linkLost(Self.me, at: time)
       }
       advertise()
     case .connected, .disconnected, .advertisement, .received, .refused: break
@@ -257,6 +269,7 @@ package struct TrialWorld {
         isBoltLocked = true
         isLockedAtHome = false
         isLockedFromInside = false
+        lockingWatch.forgetAll()
       }
       if let due = offerDue, due <= now {
         offerDue = nil
@@ -305,7 +318,7 @@ package struct TrialWorld {
     offerDue = nil
     let since = linkedSince.nanoseconds / 1_000_000
     sensor?.proven(Self.me, linkedSince: since)
-    if sensor?.isSomebodyLeaving(at: milliseconds) == true { lookDue = now + .seconds(10) }
+    if isSomebodyLeaving { lookDue = now + .seconds(10) }
     switch command {
     case .status:
       if isBoltLocked { isLockedAtHome = true }
@@ -329,6 +342,7 @@ package struct TrialWorld {
     switch (command, whereabouts) {
     case (_, .inside): false
     case (.unlock, _), (.unlockIfLeft, .left): true
+    case (.unlockIfLeft, .unknown): lockingWatch.hasLeft(Self.me)
     case (.unlockUnlessHome, .unknown): !isLockedAtHome
     default: false
     }
@@ -346,6 +360,7 @@ package struct TrialWorld {
     isBoltLocked = false
     isLockedAtHome = false
     isLockedFromInside = false
+    lockingWatch.forgetAll()
     answer(.done, after: .milliseconds(700))
   }
 

@@ -80,7 +80,11 @@ package enum Trial: String, Sendable, CaseIterable {
       world.isBoltLocked = false
       world.pass(.seconds(30))
       if hasSensor { world.goOut() }
-      if self == .lockedOnTheWayOut { world.turnByHand(isLocked: true, from: .outside) }
+      if self == .lockedOnTheWayOut {
+        world.turnByHand(isLocked: true, from: .outside)
+        // The key is pulled out.
+        world.pass(.milliseconds(1500))
+      }
       let bearing = draw(-1.2...1.2)
       let outside = (x: cosine(bearing) * 130, y: sine(bearing) * 130)
       let leavingSpeed = self == .shortAbsence ? 8 : hasSensor ? draw(0.7...2) : 1.4

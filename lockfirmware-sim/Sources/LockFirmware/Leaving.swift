@@ -14,7 +14,13 @@ extension LockFirmware {
   mutating func depart(_ phone: [UInt8], isNoticed: Bool) {
     // Another link of the same phone means that it is still here. A link that is not subscribed has its own deadline.
     guard !links.contains(where: { $0.phone == phone }) else { return }
-    if isNoticed { doorWatch.linkLost(phone, at: now) } else { doorWatch.forget(phone) }
+    if isNoticed {
+      doorWatch.linkLost(phone, at: now)
+      lockingWatch.linkLost(phone, at: now)
+    } else {
+      doorWatch.forget(phone)
+      lockingWatch.forget(phone)
+    }
     departures.removeAll { $0.phone == phone }
     departures.append(Departure(phone: phone, due: now + configuration.leavingDelayMilliseconds))
   }
@@ -70,7 +76,7 @@ extension LockFirmware {
     if state != door { doorMoves(to: state) }
     let isShutting = state == .closed && door != .closed
     door = state
-    doorWatch.moved(to: state, beside: links.compactMap { $0.isSubscribed ? $0.phone : nil }, at: now)
+    doorWatch.moved(to: state, beside: phonesHere, at: now)
     askForLooks()
     // Moving the door may have freed the bolt.
     guard isShutting, hasGivenUpLocking, position != .locked else { return }
@@ -79,12 +85,33 @@ extension LockFirmware {
     relockDue = now
   }
 
+  /// The phones that have proven themselves and listen.
+  private var phonesHere: [[UInt8]] { links.compactMap { $0.isSubscribed ? $0.phone : nil } }
+
+  /// The bolt was turned. Whoever goes out now locks behind them, or has the lock do it.
+  /// - Parameters:
+  ///   - isInside: the hand that turned it is inside.
+  ///   - goesOn: the lock locks behind whoever went out since the bolt was last turned.
+  mutating func watchLeaving(isInside: Bool = false, goesOn: Bool = false) {
+    let mayLeave = position == .locked ? !isInside : position == .unlocked && configuration.relockDelayMilliseconds != nil
+    guard configuration.isOnlyWayOut, mayLeave else { return lockingWatch.forgetAll() }
+    lockingWatch.turned(beside: phonesHere, goesOn: goesOn, at: now)
+    askForLooks()
+  }
+
+  /// Whether phones should read their signals.
+  var isSomebodyLeaving: Bool { doorWatch.isSomebodyLeaving(at: now) || lockingWatch.isSomebodyLeaving(at: now) }
+
   /// Somebody may be leaving: each phone that is here is offered to, which wakes it for a look at its signal; again and
   /// again until the door has come to rest, and no more often if the door moves more often.
   private mutating func askForLooks() {
-    guard doorWatch.isSomebodyLeaving(at: now) else { return }
-    for index in links.indices where links[index].isLooking && links[index].nextOffer == nil {
-      links[index].nextOffer = max(now, links[index].offeredAt + LockLimit.lookPauseMilliseconds)
+    guard isSomebodyLeaving else { return }
+    for index in links.indices where links[index].isSubscribed && links[index].phone != nil {
+      if links[index].answering != nil {
+        links[index].owesLook = true
+      } else if links[index].nextOffer == nil {
+        links[index].nextOffer = max(now, links[index].offeredAt + LockLimit.lookPauseMilliseconds)
+      }
     }
   }
 

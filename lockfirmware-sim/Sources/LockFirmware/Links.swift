@@ -32,6 +32,8 @@ struct Link<Cryptography: NoiseCryptography> {
   /// When to make a new offer.
   var nextOffer: Int64?
   var repeatsLeft: Int
+  /// The next offer but one is for a look at the signal, because the next one comes with an answer.
+  var owesLook = false
   /// How often the present offer was sent again, and is to be.
   var resending = OfferResending()
   /// The latest command that was accepted.

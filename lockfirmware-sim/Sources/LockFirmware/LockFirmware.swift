@@ -37,6 +37,8 @@ package struct LockFirmware<Cryptography: NoiseCryptography> {
   package internal(set) var isLockedAtHome = false
   /// What the door's sensor shows of who is here. A restart knows nothing of it.
   var doorWatch: DoorWatch
+  /// What the bolt and the links show of who went when it was locked. A restart knows nothing of it.
+  var lockingWatch = LockingWatch()
   /// Nothing is known of the mechanism. Until it answers again, nothing moves.
   package internal(set) var isMechanismFailed = false
   /// What the switches showed before.

@@ -88,6 +88,7 @@ extension LockFirmware {
     // The whole approach suffices for a phone that did not see itself leave: a steel door or a lift can end its link
     // before the signal fades. Less does not, because the phone may be at home and its radio jammed.
     case (.unlockUnlessInside, _), (.unlockIfLeft, .left): true
+    case (.unlockIfLeft, .unknown): lockingWatch.hasLeft(phone)
     case (.unlockUnlessHome, .unknown): !isLockedAtHome && !isLockingAtHome
     default: false
     }
@@ -273,6 +274,11 @@ extension LockFirmware {
     unlockedBy = arrived.target == .unlocked && arrived.cause == .phone ? arrived.key?.phone : nil
     isLockedAtHome = arrived.target == .locked && arrived.cause != .leaving && isSomebodyHere
     isLockedFromInside = false
+    if arrived.target == .locked, arrived.cause != .leaving {
+      watchLeaving(goesOn: arrived.cause == .relock)
+    } else {
+      lockingWatch.forgetAll()
+    }
     clearAlarm(.lockJammed)
     lockAttempts = 0
     hasGivenUpLocking = false
@@ -342,6 +348,7 @@ extension LockFirmware {
     if position == .unlocked { endPrivacy() }
     if position != .between { clearAlarm(.lockJammed) }
     isLockedAtHome = position == .locked && isSomebodyHere
+    watchLeaving(isInside: isLockedFromInside)
     let target: BoltTarget = position == .locked ? .locked : .unlocked
     if position != .between {
       effects.append(.note(.boltMoved(target, cause: .hand, record: nextRecordIndex)))

@@ -73,11 +73,13 @@ extension LockFirmware {
       links[index].repeatsLeft -= 1
       links[index].nextOffer = now + configuration.offerRepeatMilliseconds
     } else if isLookedFor(index) {
-      links[index].nextOffer = now + configuration.offerRepeatMilliseconds
+      let isSoon = links[index].owesLook
+      links[index].nextOffer = now + (isSoon ? LockLimit.lookPauseMilliseconds : configuration.offerRepeatMilliseconds)
     }
+    links[index].owesLook = false
   }
 
-  private func isLookedFor(_ index: Int) -> Bool { links[index].isLooking && doorWatch.isSomebodyLeaving(at: now) }
+  private func isLookedFor(_ index: Int) -> Bool { links[index].isLooking && isSomebodyLeaving }
 
   mutating func makeOffer(_ index: Int) {
     links[index].nextOffer = nil

@@ -10,6 +10,7 @@ extension LockFirmware {
     positionBeforeFailure = position
     position = .between
     overdue = nil
+    lockingWatch.forgetAll()
     raiseAlarm(.mechanismFailed)
     if let current = movement, case .turning = current.phase {
       effects.append(.note(.boltJammed(current.target, cause: current.cause, record: current.record)))
@@ -47,6 +48,7 @@ extension LockFirmware {
     if found == .between {
       // Somebody is turning it, or it slips. It is thrown again unless it arrives somewhere.
       position = .between
+      lockingWatch.forgetAll()
       relockDue = relockDue ?? now + configuration.leavingDelayMilliseconds
     } else {
       recordFound(found)
@@ -65,6 +67,7 @@ extension LockFirmware {
     append(.movement, target: target, cause: .unexplained, result: .done, key: nil, then: .nothing)
     isLockedFromInside = false
     isLockedAtHome = found == .locked
+    lockingWatch.forgetAll()
     if found == .unlocked {
       relockDue = relockDue ?? configuration.relockDelayMilliseconds.map { now + $0 }
     }
