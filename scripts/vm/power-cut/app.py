@@ -13,6 +13,8 @@ from answers import APP, note
 from gi.repository import GLib
 
 CENTRAL, PERIPHERAL = 1, 2
+#: docs/lock-protocol.md, "The service"
+LOCK_SERVICE = "B126F569-34D9-4140-A7AD-42CD26D0FF85"
 
 
 class App:
@@ -125,7 +127,8 @@ class App:
         self.follow_bluetooth()
 
         def is_found() -> bool:
-            found = self.call("RetrieveConnectedPeripherals", dbus.UInt32(CENTRAL), dbus.Array([], signature="s"))
+            services = dbus.Array([LOCK_SERVICE], signature="s")
+            found = self.call("RetrieveConnectedPeripherals", dbus.UInt32(CENTRAL), services)
             self.peer = str(found[0][0]) if found else ""
             return bool(found)
 
