@@ -369,6 +369,8 @@ package struct HomePolicy: Sendable {
       !isCurrent(approach, at: time) || !(isSeenToCome(approach) || state.hasLeft == true)
     {
       state.approach = nil
+      // It was back for long without coming to the door, so how it left says nothing of how its next link comes up.
+      state.hasLeft = nil
       store()
     }
     guard let opening = state.opening, !opening.isWritten, !mayRepeat(opening, at: time) else { return }

@@ -66,6 +66,44 @@ import TimeTypes
     #expect(phone.disk.hasLeft == true && phone.disk.doorSignal == -52)
   }
 
+  @Test(
+    "L7, A1: a link that comes and goes at the edge for minutes is that of a room, and what looked like leaving was the way there"
+  )
+  func farthestRoom() {
+    for minutes in [1, 5] {
+      var phone = leaving(from: -52)
+      for _ in 0..<minutes {
+        phone.happens(.linkUp)
+        phone.happens(.offerReceived)
+        phone.signal(-92, for: 10)
+        phone.happens(.linkDown)
+        phone.pass(50)
+      }
+      comeBack(&phone, -55, for: 4)
+      #expect(phone.writes.last?.command == (minutes == 1 ? .unlockIfLeft : .unlockUnlessHome))
+    }
+  }
+
+  @Test(
+    "L7, A1: a phone that was back for long without coming to the door has to come anew: a strong link opens no more")
+  func backForLong() {
+    for minutes in [5, 16] {
+      var phone = leaving(from: -52)
+      phone.happens(.linkUp)
+      phone.happens(.offerReceived)
+      phone.signal(-91, for: 2)
+      phone.happens(.answered(.unknownOperation, bolt: .locked))
+      phone.signal(-80, for: Double(minutes) * 60)
+      phone.happens(.timePassed)
+      phone.happens(.linkDown)
+      phone.pass(30)
+      phone.happens(.linkUp)
+      phone.happens(.offerReceived)
+      phone.signal(-55, for: 4)
+      #expect(phone.writes.last?.command == (minutes == 5 ? .unlockIfLeft : .status))
+    }
+  }
+
   @Test("L7: a hand's breadth past the lock is not the door") func brief() {
     let phone = phone([(-60, 4), (-40, 1), (-60, 2), (-80, 4), (-93, 4)])
     #expect(phone.disk.doorSignal == -60)

@@ -93,8 +93,8 @@ extension LockFirmware {
   ///   - isInside: the hand that turned it is inside.
   ///   - goesOn: the lock locks behind whoever went out since the bolt was last turned.
   mutating func watchLeaving(isInside: Bool = false, goesOn: Bool = false) {
-    let mayLeave = position == .locked ? !isInside : position == .unlocked && configuration.relockDelayMilliseconds != nil
-    guard configuration.isOnlyWayOut, mayLeave else { return lockingWatch.forgetAll() }
+    let locksByItself = position == .unlocked && configuration.relockDelayMilliseconds != nil
+    guard configuration.isOnlyWayOut, locksByItself || (position == .locked && !isInside) else { return lockingWatch.forgetAll() }
     lockingWatch.turned(beside: phonesHere, goesOn: goesOn, at: now)
     askForLooks()
   }
