@@ -59,18 +59,11 @@ extension HomePolicy {
   private func unlockCommand(_ reason: OpeningReason, at time: HomeTime) -> HomeCommand {
     switch reason {
     case .word: .unlock(.word)
-    case .approach where state.hasLeft == true && !lingers(at: time): .unlockIfLeft
+    case .approach where state.hasLeft == true: .unlockIfLeft
     // The lock takes a radio that failed for a person who left.
     case .approach where isOlderLock || state.hasStayed == true: .unlockUnlessHome
     case .approach: state.approach.map { isWhole($0, at: time) } == true ? .unlock(.approach) : .unlockUnlessHome
     }
-  }
-
-  /// Whether the link came and went at the edge of the range for longer than a person who comes home needs: so it does in a room
-  /// that the radio hardly reaches, and what looked like leaving was the way to that room.
-  private func lingers(at time: HomeTime) -> Bool {
-    guard let approach = state.approach, approach.firstSince != nil else { return false }
-    return time.duration(since: approach.beginning) > configuration.wholeWindow
   }
 
   /// Whether the lock is an older one: it has refused the new commands more than once, and gets only those that it knows.

@@ -67,24 +67,6 @@ import TimeTypes
   }
 
   @Test(
-    "L7, A1: a link that comes and goes at the edge for minutes is that of a room, and what looked like leaving was the way there"
-  )
-  func farthestRoom() {
-    for minutes in [1, 5] {
-      var phone = leaving(from: -52)
-      for _ in 0..<minutes {
-        phone.happens(.linkUp)
-        phone.happens(.offerReceived)
-        phone.signal(-92, for: 10)
-        phone.happens(.linkDown)
-        phone.pass(50)
-      }
-      comeBack(&phone, -55, for: 4)
-      #expect(phone.writes.last?.command == (minutes == 1 ? .unlockIfLeft : .unlockUnlessHome))
-    }
-  }
-
-  @Test(
     "L7, A1: a phone that was back for long without coming to the door has to come anew: a strong link opens no more")
   func backForLong() {
     for minutes in [5, 16] {
