@@ -43,9 +43,7 @@ package struct Explanation: Sendable, Hashable, CustomStringConvertible {
 
   /// All known explanations. Each names a heading under "Where the simulator differs" in docs/bluez.md.
   package static let known: [Explanation] = [
-    Explanation(
-      in: "the lock's bluetoothd is restarted", steps: ["it goes and comes"], bluetoothd: ["lock Connected = "],
-      heading: chance, isChance: true),
+    linkToTheEnd(in: "the lock's bluetoothd is restarted"), linkToTheEnd(in: "the lock's bluetoothd is killed"),
     subscribedAgain(in: "the lock's bluetoothd is killed"),
     subscribedAgain(in: "the lock's bluetoothd is restarted"),
     Explanation(
@@ -56,10 +54,13 @@ package struct Explanation: Sendable, Hashable, CustomStringConvertible {
     linkAcrossRestart(in: "the lock's bluetoothd is restarted"),
     Explanation(
       in: "the controller is unplugged and back", steps: ["back"],
-      simulator: ["+ adapter Adapter1 PowerState=on", "+ adapter Adapter1 Powered=true"],
+      simulator: [
+        "+ adapter Adapter1 PowerState=on", "+ adapter Adapter1 Powered=true", "+ adapter Adapter1 Pairable=true",
+      ],
       bluetoothd: [
-        "+ adapter Adapter1 PowerState=off-enabling", "+ adapter Adapter1 Powered=false", "adapter PowerState = on",
-        "adapter Powered = true",
+        "+ adapter Adapter1 PowerState=off-enabling", "+ adapter Adapter1 Powered=false",
+        "+ adapter Adapter1 Pairable=false", "adapter PowerState = on", "adapter Powered = true",
+        "adapter Pairable = true",
       ], heading: chance, isChance: true),
     // How many of them one Service Changed covers, and so how often the list of services grows, is chance.
     Explanation(
@@ -89,6 +90,13 @@ package struct Explanation: Sendable, Hashable, CustomStringConvertible {
     Explanation(
       in: "an agent is for all adapters, a bond for one", bluetoothd: ["- lock Device1"], heading: chance,
       isChance: true),
+    Explanation(
+      in: "the first adapter goes, and the second stays", steps: ["both again"], bluetoothd: ["- adapter#2/lock Device1"],
+      heading: chance, isChance: true),
+    // The answer and the loss of the link come to bluetoothd from the kernel on two sockets.
+    Explanation(
+      in: "each adapter serves and advertises by itself", steps: ["the first is switched off"],
+      moved: ["adapter.Set(org.bluez.Adapter1, Powered, false): ok"], heading: chance, isChance: true),
     // Which of two advertisers is heard first, and which of two devices loses its signal strength first.
     Explanation(
       in: "each adapter serves and advertises by itself", steps: ["the phone finds it"],
@@ -114,6 +122,12 @@ package struct Explanation: Sendable, Hashable, CustomStringConvertible {
       simulator: ["+ lock Device1 Alias=", "lock Alias = first", "lock Name = first"],
       bluetoothd: ["+ lock Device1 Alias=first", "+ lock Device1 Name=first"], heading: chance, isChance: true),
   ]
+
+  /// A phone may connect to a lock whose bluetoothd is just ending, and lose it again.
+  private static func linkToTheEnd(in caseName: String) -> Explanation {
+    Explanation(
+      in: caseName, steps: ["it goes and comes"], bluetoothd: ["lock Connected = "], heading: chance, isChance: true)
+  }
 
   /// What the lock's next bluetoothd shows of a link that exists, or is made, while there is no bluetoothd. It may
   /// appear between the adapter's interfaces.
