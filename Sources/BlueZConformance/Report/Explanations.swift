@@ -91,7 +91,8 @@ package struct Explanation: Sendable, Hashable, CustomStringConvertible {
       in: "an agent is for all adapters, a bond for one", bluetoothd: ["- lock Device1"], heading: chance,
       isChance: true),
     Explanation(
-      in: "the first adapter goes, and the second stays", steps: ["both again"], bluetoothd: ["- adapter#2/lock Device1"],
+      in: "the first adapter goes, and the second stays", steps: ["both again"],
+      bluetoothd: ["- adapter#2/lock Device1"],
       heading: chance, isChance: true),
     // The answer and the loss of the link come to bluetoothd from the kernel on two sockets.
     Explanation(
