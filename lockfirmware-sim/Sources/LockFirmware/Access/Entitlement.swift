@@ -54,8 +54,7 @@ extension LockFirmware {
         time = time == latest ? latest + 1 : min(time + 60, latest)
       }
     }
-    if needed == .unlock, grant.uses > 0, access.useCount(of: grant.identifier) >= grant.uses { return .usedUp }
-    return nil
+    return needed == .unlock ? refusalOfUse(of: grant) : nil
   }
 
   /// The earliest and the latest that it may be, in seconds since 1970-01-01 UTC, or `nil` if no owner has set the clock
@@ -85,13 +84,6 @@ extension LockFirmware {
   /// Whether this phone may read the log, and the names in it.
   func mayReadLog(_ asked: Asked) -> Bool {
     isOwner(asked.phone) || asked.grant?.permissions.contains(.readLog) == true
-  }
-
-  /// A counted grant opens: that is stored before the record, so before the bolt turns. If it can't be, the bolt stays.
-  mutating func countUse(_ movement: Movement) {
-    guard movement.target == .unlocked, let grant = movement.grant, grant.uses > 0 else { return }
-    access.count(grant.identifier)
-    storeAccess()
   }
 
   mutating func storeAccess() { effects.append(.storeAccess(access.encoded)) }

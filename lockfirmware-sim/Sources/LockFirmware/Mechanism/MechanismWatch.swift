@@ -10,6 +10,7 @@ extension LockFirmware {
     positionBeforeFailure = position
     position = .between
     overdue = nil
+    doorMayHaveOpened()
     raiseAlarm(.mechanismFailed)
     if let current = movement, case .turning = current.phase {
       effects.append(.note(.boltJammed(current.target, cause: current.cause, record: current.record)))
