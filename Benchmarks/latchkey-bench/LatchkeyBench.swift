@@ -57,7 +57,7 @@ import Worlds
     if let throughputApp { return try ThroughputApp.run(throughputApp) }
     if throughput { return print(Throughput.report(try Throughput.measure(Throughput.Options(), progress: Self.say))) }
     if let baseline { return try compare(with: baseline) }
-    if lock { return print(try await ProtocolCosts.report()) }
+    if lock { return print(try await ProtocolCosts.report(progress: Self.say)) }
     if let arrivals { return try await Self.measure(arrivals) }
     if let days { return print(Self.number(await HomeBenchmark.commutingDaysPerSecond(days: days))) }
     if let held {
@@ -78,6 +78,7 @@ import Worlds
     let days = await HomeBenchmark.daysPerSecond(days: 1000)
     let rest = try Benchmark.rest(executables: executables, progress: progress)
     let rates = try Throughput.measure(Throughput.Options(), progress: Self.say)
+    let costs = try await ProtocolCosts.report(progress: progress)
     print(
       """
       # Benchmarks
@@ -108,6 +109,10 @@ import Worlds
       ## Notifications and writes
 
       \(Throughput.report(rates))
+
+      ## The lock's protocol and its log
+
+      \(costs)
       """)
   }
 

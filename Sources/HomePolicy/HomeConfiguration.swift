@@ -97,6 +97,9 @@ package struct HomeConfiguration: Sendable, Hashable {
   package var storePatience: Duration = .seconds(5)
   /// How many times one opening may write an unlock. It writes another only if the lock says that nothing moved.
   package var unlockAttempts = 3
+  /// After that many for an approach, whose owner stands at a jammed bolt: how long to wait before each further one. After
+  /// the last, the owner is asked. A person's command has no further ones: they see the door, and say it again.
+  package var jamPauses: [Duration] = [.seconds(5), .seconds(15), .seconds(30)]
 
   package init() {}
 

@@ -58,6 +58,8 @@ package struct HomePolicy: Sendable {
   var offerDue: Instant?
   var answerDue: Instant?
   var wordDue: Instant?
+  /// The bolt is jammed: when it is tried again for an approach. A process that starts meanwhile does not wait.
+  var repeatDue: Instant?
   /// The state could not be stored: when to try again. Until then nothing that depends on it is done.
   var storeDue: Instant?
   /// What the owner is told, whether or not the state can be stored.
@@ -77,7 +79,7 @@ package struct HomePolicy: Sendable {
 
   /// When `handle(.timePassed)` must be called at the latest; `nil` if nothing is due.
   package var nextDeadline: Instant? {
-    [signalDue, offerDue, answerDue, rewriting?.due, wordDue, errand?.due, storeDue].compactMap { $0 }.min()
+    [signalDue, offerDue, answerDue, rewriting?.due, wordDue, errand?.due, storeDue, repeatDue].compactMap { $0 }.min()
   }
 
   /// Handles what happened. Returns what to do, in order.
@@ -200,6 +202,7 @@ package struct HomePolicy: Sendable {
     offeredAt = nil
     offerDue = nil
     signalDue = nil
+    repeatDue = nil
     isReadingSignal = false
     isLinkUnannounced = false
     isDoubtful = false
@@ -306,6 +309,12 @@ package struct HomePolicy: Sendable {
     }
     if let due = wordDue, due <= time.instant { concludeWord(.noAnswer) }
     if let due = errand?.due, due <= time.instant { concludeErrand(.noAnswer) }
+    if let due = repeatDue, due <= time.instant {
+      repeatDue = nil
+      // Whether the phone is still at the door is measured anew, and the offer has grown old.
+      offerReadsLeft = configuration.offerReads
+      readingsLeft = configuration.signalReadings
+    }
     if let due = storeDue, due <= time.instant {
       storeDue = nil
       offerReadsLeft = configuration.offerReads
@@ -343,7 +352,7 @@ package struct HomePolicy: Sendable {
     } else if let errand {
       write(errand.command, operation: errand.operation, at: time)
     } else if state.approach != nil {
-      guard watch.isAtDoor(at: time.instant) else { return }
+      guard repeatDue == nil, watch.isAtDoor(at: time.instant) else { return }
       unlock(state.opening ?? newOpening(.approach, at: time, using: &random), at: time)
     } else if doubt != nil {
       write(.status, operation: 0, at: time)

@@ -13,6 +13,8 @@ extension HomePolicy {
       // owner's command.
       opening.because = .word
       opening.since = time
+      opening.attempts = 1
+      repeatDue = nil
       state.opening = opening
     } else {
       state.opening = newOpening(.word, at: time, using: &random)
@@ -97,13 +99,7 @@ extension HomePolicy {
     case .unknownOperation:
       // The lock never received it, so it may be written now, unless its reason has expired.
       retry(opening, as: opening.operation, attempts: opening.attempts, at: time)
-    case .failed:
-      if opening.attempts >= configuration.unlockAttempts {
-        conclude(opening)
-      } else {
-        // The lock remembers the old operation as failed, so a new attempt is a new operation.
-        retry(opening, as: newOperation(&random), attempts: opening.attempts + 1, at: time)
-      }
+    case .failed: hasFailed(opening, bolt, at: time, using: &random)
     // A person's own command needs no evidence, so a lock that asks for some will not open for the next one either.
     case .lockedAtHome where awaited.command == .unlock(.word): conclude(opening)
     case .lockedAtHome: isNotBelieved(opening, at: time, using: &random)
@@ -115,6 +111,25 @@ extension HomePolicy {
     }
     if state.opening == nil { concludeWord(answer == .done ? .done : .failed) }
     store()
+  }
+
+  /// The bolt did not move. It is tried again, with pauses if a person waits for it who can't say so; then they are asked.
+  private mutating func hasFailed(
+    _ opening: HomeState.Opening, _ bolt: HomeBolt, at time: HomeTime, using random: inout some RandomNumberGenerator
+  ) {
+    let further = opening.attempts - configuration.unlockAttempts
+    let isApproach = opening.because == .approach
+    if further < 0 || isApproach && further < configuration.jamPauses.count {
+      // The lock remembers the old operation as failed, so a new attempt is a new operation.
+      retry(opening, as: newOperation(&random), attempts: opening.attempts + 1, at: time)
+      if further >= 0, state.opening != nil { repeatDue = time.instant + configuration.jamPauses[further] }
+      return
+    }
+    conclude(opening)
+    guard isApproach else { return }
+    isDoubtful = true
+    isLockedOut = bolt != .unlocked
+    ask(.jammed, at: time)
   }
 
   /// The evidence does not open this bolt. If the lock did not believe that the phone had left, an approach may still

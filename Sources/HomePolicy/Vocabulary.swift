@@ -195,6 +195,8 @@ package enum Doubt: String, Sendable, Hashable {
   case lockedAtHome
   /// Somebody locked the bolt from inside, and it has not been turned since.
   case somebodyInside
+  /// The phone came home, and the bolt did not move, however often it was tried.
+  case jammed
 }
 
 /// The outcome of a person's command.

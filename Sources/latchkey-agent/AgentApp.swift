@@ -158,6 +158,7 @@ final class AgentApp: @unchecked Sendable {
     logger.record(Recorded.Agent.unlockAsked, [.because: doubt.rawValue], level: .warning)
     let reason =
       switch doubt {
+      case .jammed: "its bolt does not move; push or pull the door a little"
       case .noApproach: "nothing shows that you came to it"
       case .noSignal: "the link's signal can't be read"
       case .somebodyInside: "somebody inside has locked it"

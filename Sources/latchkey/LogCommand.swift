@@ -90,6 +90,8 @@ enum RecordText {
     case (_, "usedUp"): return "asked to \(verb), \(why): refused, the invitation is used up"
     case (_, "clockUnknown"): return "asked to \(verb), \(why): refused, the lock does not know the time"
     case (_, "notPermitted"): return "asked to \(verb), \(why): refused, the invitation does not allow it"
+    case (_, "tooManyGrants"):
+      return "asked to \(verb), \(why): refused, the lock can't count the uses of more invitations"
     case (_, let result): return "asked to \(verb), \(why): \(result)"
     }
   }

@@ -114,16 +114,71 @@ import TimeTypes
     #expect(Set(phone.unlocks).count == 2 || fate == .unknownOperation)
   }
 
-  @Test("L6: a bolt that did not move is tried again, three times at most") func failed() {
+  @Test("L6: a bolt that did not move is tried three times at once and three with pauses, then its owner is asked")
+  func failed() throws {
     var phone = arrived()
-    for _ in 0..<10 {
+    let start = phone.time.instant
+    var tried: [Int64] = [0]
+    for _ in 0..<200 {
+      let before = phone.unlocks.count
       phone.happens(.answered(.failed, bolt: .between))
       phone.happens(.offerReceived)
-      phone.signal(-60)
+      phone.signal(-60, for: 1)
+      if phone.unlocks.count > before { tried.append((phone.time.instant - start).wholeNanoseconds / 1_000_000_000) }
+    }
+    try #require(tried.count == 6 && Set(phone.unlocks).count == 6)
+    let pauses = zip(tried.dropFirst(), tried).map { $0 - $1 }
+    #expect(pauses[0...1].allSatisfy { $0 <= 1 } && pauses[2] >= 4 && pauses[3] >= 14 && pauses[4] >= 29, "\(pauses)")
+    #expect(phone.disk.opening == nil)
+    #expect(phone.questions == [.jammed])
+  }
+
+  @Test("L6: a bolt that is free again a moment after three attempts opens for the owner who waits at it")
+  func freed() {
+    var phone = arrived()
+    for _ in 0..<3 {
+      phone.happens(.answered(.failed, bolt: .between))
+      phone.happens(.offerReceived)
+      phone.signal(-60, for: 1)
     }
     #expect(phone.unlocks.count == 3)
-    #expect(Set(phone.unlocks).count == 3)
-    #expect(phone.disk.opening == nil)
+    phone.signal(-60, for: 4)
+    #expect(phone.unlocks.count == 3)
+    phone.signal(-60, for: 6)
+    #expect(phone.unlocks.count == 4)
+    phone.happens(.answered(.done, bolt: .unlocked))
+    phone.happens(.offerReceived)
+    phone.signal(-60, for: 120)
+    #expect(phone.unlocks.count == 4 && phone.questions.isEmpty)
+  }
+
+  @Test("L6: the owner of a jammed bolt who goes away meanwhile opens nothing") func goneFromTheJam() {
+    var phone = arrived()
+    for _ in 0..<3 {
+      phone.happens(.answered(.failed, bolt: .between))
+      phone.happens(.offerReceived)
+      phone.signal(-60, for: 1)
+    }
+    phone.signal(-60, for: 1)
+    phone.signal(-95, for: 60)
+    #expect(phone.unlocks.count == 3)
+  }
+
+  @Test("L6, L8: the owner's word at a jammed bolt does not wait, and has attempts of its own") func wordAtTheJam() {
+    var phone = arrived()
+    for _ in 0..<3 {
+      phone.happens(.answered(.failed, bolt: .between))
+      phone.happens(.offerReceived)
+      phone.signal(-60, for: 1)
+    }
+    phone.happens(.unlockAsked)
+    #expect(phone.unlocks.count == 4)
+    for _ in 0..<6 {
+      phone.happens(.answered(.failed, bolt: .between))
+      phone.happens(.offerReceived)
+    }
+    #expect(phone.unlocks.count == 6)
+    #expect(phone.wordOutcomes == [.failed])
   }
 
   @Test("L2: a loss that the agent was not told of makes no arrival") func unheardLoss() {

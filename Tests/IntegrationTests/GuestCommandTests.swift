@@ -140,6 +140,9 @@ struct GuestCommandTests {
     for _ in 1...2 { try await home.hear("access.changed", on: Household.door) }
     let refused = try await home.latchkey("ben", "unlock")
     #expect(refused.status == 1 && refused.errors.contains("Your invitation was revoked."), "\(refused)")
+    // The lock takes no questions of a guest whom it refuses, and it has said why.
+    let asked = try await home.latchkey("ben", "door")
+    #expect(asked.status == 1 && asked.errors.contains("Your invitation was revoked."), "\(asked)")
     let log = try await home.latchkey("alice", "log")
     #expect(log.output.contains("bob may invite guests, and revoke"), "\(log)")
     #expect(try await home.latchkey("carl", "unlock").status == 0)

@@ -88,6 +88,22 @@ import Testing
     #expect(try party.come(with: grant.encoded) == .clockUnknown)
   }
 
+  @Test("L5: hours with a gap that is shorter than the clock may be wrong do not count in it") func gap() throws {
+    var party = try GuestParty()
+    let grant = try party.grant(
+      GrantSchedule(
+        from: .min, until: .max, weekdays: GrantSchedule.everyDay, start: 480, end: 470, offset: 0, offsetChange: .max,
+        laterOffset: 0))
+    #expect(try party.tell(.setClock(GuestParty.monday)) == .done)
+    // 60 days later, at 07:25 and then at 07:55, the clock may be 17 minutes wrong.
+    party.bench.pass(60 * 86_400 + 7 * 3600 + 1200)
+    #expect(try party.come(with: grant.encoded) == .done)
+    party.bench.pass(25 * 60)
+    #expect(try party.come(with: grant.encoded) == .outsideSchedule)
+    party.bench.pass(25 * 60)
+    #expect(try party.come(.lock, with: grant.encoded) == .done)
+  }
+
   @Test("L5: a grant opens as often as it may, also over restarts of the lock") func uses() throws {
     var party = try GuestParty()
     let grant = try party.grant(uses: 2).encoded

@@ -209,6 +209,7 @@ package struct Narrator: Sendable {
   private static func doubt(_ because: String?) -> String {
     switch because {
     case "noApproach": "nothing shows that the phone came from elsewhere"
+    case "jammed": "the bolt has not moved, however often it was tried"
     case "noSignal": "it can't read how strong the signal is"
     case "somebodyInside": "somebody inside has locked the door, and nobody has turned the bolt since"
     case "lockedAtHome": "somebody at home locked the door, and nothing shows that its owner was away since"

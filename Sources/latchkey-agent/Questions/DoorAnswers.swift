@@ -86,6 +86,8 @@ extension LockResult {
     case .clockUnknown:
       "The lock does not know the time, and your invitation depends on it: an owner's phone has to come by."
     case .notPermitted: "Your invitation does not allow that."
+    case .tooManyGrants:
+      "The lock counts the uses of as many invitations as it can: ask its owner for one with an end and no count."
     case .unrecognised:
       "The lock refuses that, for a reason that this phone does not know: the lock has a newer firmware."
     case .done, .notNeeded, .unknownOperation, .failed, .lockedAtHome, .somebodyInside: nil

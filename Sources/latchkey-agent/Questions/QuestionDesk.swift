@@ -181,7 +181,9 @@ struct NoAnswer: Error {
 
   /// Has the lock answer, so that questions can be asked in the session of that answer.
   func beginConversation() async throws {
-    _ = try await errand(.look)
+    let answer = try await errand(.look)
+    // A lock that refuses a guest takes no questions of theirs, and has just said why.
+    if answer.result.isRefusalOfGrant, let refusal = answer.result.refusal { throw NoAnswer(refusal) }
     guard let conversation = app.latestConversation else { throw NoAnswer.silent }
     self.conversation = conversation
     try await withCheckedThrowingContinuation { continuation in

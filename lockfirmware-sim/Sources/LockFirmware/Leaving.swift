@@ -73,7 +73,11 @@ extension LockFirmware {
   mutating func doorChanged(_ reported: DoorState) {
     // Ajar and forced open are this lock's own conclusions.
     let state = reported.inAnswer
-    if state != door { doorMoves(to: state) }
+    if state != door {
+      hasDoorMoved = true
+      doorMayHaveOpened()
+      doorMoves(to: state)
+    }
     let isShutting = state == .closed && door != .closed
     door = state
     doorWatch.moved(to: state, beside: phonesHere, at: now)

@@ -22,6 +22,9 @@ package struct LockFirmware<Cryptography: NoiseCryptography> {
   var overdue: Movement?
   /// A command for the other direction that arrived while the bolt was moving.
   var queued: Movement?
+  var paidUses: [PaidUse] = []
+  /// The door has moved since this start, so it has a sensor.
+  var hasDoorMoved = false
   var links: [Link<Cryptography>] = []
   var failures: FailureBudget
   var operations = OperationMemory()
@@ -142,6 +145,7 @@ package struct LockFirmware<Cryptography: NoiseCryptography> {
     watchDoor()
     watchResetButton()
     watchEnrolment()
+    settleUses()
     lockIfDue()
     defer { effects = [] }
     return effects

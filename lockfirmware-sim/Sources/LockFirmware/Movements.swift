@@ -153,7 +153,10 @@ extension LockFirmware {
   /// Sends the record to the log. The bolt turns when the record is durable.
   mutating func start(_ movement: Movement) {
     var movement = movement
-    countUse(movement)
+    guard countUse(movement) else {
+      for key in keys(of: movement) { conclude(key, movement.target, .tooManyGrants) }
+      return
+    }
     movement.record = nextRecordIndex
     overdue = nil
     self.movement = movement
@@ -227,6 +230,7 @@ extension LockFirmware {
     movement = nil
     // Nothing has moved, so retrying for ever wears nothing out.
     if abandoned.cause != .phone { retryLocking() }
+    returnUse(of: abandoned)
     for key in keys(of: abandoned) {
       operations.forget(key)
       answer(key, .failed)
@@ -290,6 +294,8 @@ extension LockFirmware {
 
   mutating func finish(_ current: Movement, _ result: LockResult) {
     movement = nil
+    if result != .done { returnUse(of: current) }
+    settleUses()
     if result != .done, current.target == .locked {
       if result != .doorOpen {
         retryJammedLocking()

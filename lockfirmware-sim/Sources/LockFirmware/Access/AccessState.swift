@@ -16,6 +16,15 @@ package struct AccessState: Equatable, Sendable {
   package struct Use: Equatable, Sendable {
     package var grant: [UInt8]
     package var count: UInt16
+    /// From this second on the grant does not count any more; the greatest number if it has no end, or an earlier release
+    /// counted it.
+    package var until: Int64
+
+    package init(grant: [UInt8], count: UInt16, until: Int64 = .max) {
+      self.grant = grant
+      self.count = count
+      self.until = until
+    }
   }
 
   /// A time that an owner has set.
@@ -30,8 +39,11 @@ package struct AccessState: Equatable, Sendable {
   package var owners: [Owner] = []
   /// The newest list of each owner.
   package var lists: [RevocationList] = []
-  /// The latest last.
+  /// The latest last. None is forgotten as long as its grant may open.
   package var uses: [Use] = []
+  /// Of grants that end before this second the count may be forgotten: those that are not in `uses` are over, whatever the
+  /// clock says.
+  package var forgottenUntil: Int64?
   /// The names of guests who were here, the latest last.
   package var guests: [KeyName] = []
   package var clock: Clock?
@@ -48,11 +60,14 @@ package struct AccessState: Equatable, Sendable {
   /// 1 until a phone is enrolled: an earlier release reads that, and refuses to start with what it does not know.
   private static let version: UInt8 = 1
   private static let versionWithPhones: UInt8 = 2
+  /// With the ends of counted grants.
+  private static let versionWithEnds: UInt8 = 3
   static let bootByteCount = 16
 
   package var encoded: [UInt8] {
     var writer = ByteWriter()
-    writer.write(phones.isEmpty ? Self.version : Self.versionWithPhones)
+    let hasEnds = forgottenUntil != nil || uses.contains { $0.until != .max }
+    writer.write(hasEnds ? Self.versionWithEnds : phones.isEmpty ? Self.version : Self.versionWithPhones)
     writer.write(UInt8(clock == nil ? 0 : 1))
     if let clock {
       writer.write(clock.boot)
@@ -81,11 +96,15 @@ package struct AccessState: Equatable, Sendable {
       writer.write(guest.key)
       Self.write(guest.name, to: &writer)
     }
-    if !phones.isEmpty { writer.write(UInt8(clamping: phones.count)) }
+    if hasEnds || !phones.isEmpty { writer.write(UInt8(clamping: phones.count)) }
     for phone in phones {
       writer.write(phone.key)
       Self.write(phone.name, to: &writer)
     }
+    guard hasEnds else { return writer.bytes }
+    for use in uses { writer.write(UInt64(bitPattern: use.until)) }
+    writer.write(UInt8(forgottenUntil == nil ? 0 : 1))
+    if let forgottenUntil { writer.write(UInt64(bitPattern: forgottenUntil)) }
     return writer.bytes
   }
 
@@ -99,7 +118,7 @@ package struct AccessState: Equatable, Sendable {
   package init(decoding bytes: [UInt8]) throws(LockMessageError) {
     var reader = BoundedReader(bytes)
     let version = try reader.byte()
-    guard version == Self.version || version == Self.versionWithPhones else { throw .unknownVersion }
+    guard (Self.version...Self.versionWithEnds).contains(version) else { throw .unknownVersion }
     if try reader.byte() == 1 {
       clock = Clock(
         boot: try reader.bytes(Self.bootByteCount), milliseconds: try reader.integer(),
@@ -121,11 +140,16 @@ package struct AccessState: Equatable, Sendable {
     for _ in 0..<(try reader.byte()) {
       guests.append(KeyName(key: try reader.bytes(NoiseSize.keyByteCount), name: try reader.name()))
     }
-    if version == Self.versionWithPhones {
+    if version != Self.version {
       for _ in 0..<(try reader.byte()) {
         phones.append(KeyName(key: try reader.bytes(NoiseSize.keyByteCount), name: try reader.name()))
       }
-      guard (1...LockLimit.phones).contains(phones.count) else { throw .wrongLength }
+      let fewest = version == Self.versionWithPhones ? 1 : 0
+      guard (fewest...LockLimit.phones).contains(phones.count) else { throw .wrongLength }
+    }
+    if version == Self.versionWithEnds {
+      for index in uses.indices { uses[index].until = try reader.integer() }
+      if try reader.byte() == 1 { forgottenUntil = try reader.integer() }
     }
     guard reader.isAtEnd, owners.count <= Self.ownerLimit, lists.count <= Self.listLimit, uses.count <= Self.useLimit,
       guests.count <= Self.guestLimit
@@ -139,14 +163,6 @@ package struct AccessState: Equatable, Sendable {
   func signer(_ signingKey: [UInt8]) -> Owner? { owners.first { $0.signingKey == signingKey } }
 
   func useCount(of grant: [UInt8]) -> UInt16 { uses.first { $0.grant == grant }?.count ?? 0 }
-
-  /// To make room, the grant that was counted first is forgotten: that of a thousand other guests.
-  mutating func count(_ grant: [UInt8]) {
-    let before = useCount(of: grant)
-    uses.removeAll { $0.grant == grant }
-    if uses.count >= Self.useLimit { uses.removeFirst() }
-    uses.append(Use(grant: grant, count: before == .max ? .max : before + 1))
-  }
 
   /// - Returns: whether the guest was not known by this name.
   mutating func remember(_ guest: KeyName) -> Bool {

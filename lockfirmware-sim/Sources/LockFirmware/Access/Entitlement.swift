@@ -43,17 +43,18 @@ extension LockFirmware {
     guard grant.permissions.isSuperset(of: needed) else { return .notPermitted }
     if grant.schedule.needsClock {
       guard let (earliest, latest) = trustedTime else { return .clockUnknown }
-      // The clock may be wrong: the grant must count at every time that it may be.
-      for time in [earliest, latest] {
+      // The clock may be wrong: the grant must count at every time that it may be, and its hours are of whole minutes.
+      var time = earliest
+      while time <= latest {
         switch grant.schedule.verdict(at: time) {
         case .counts: break
         case .tooEarly, .outsideHours: return .outsideSchedule
         case .over: return .expired
         }
+        time = time == latest ? latest + 1 : min(time + 60, latest)
       }
     }
-    if needed == .unlock, grant.uses > 0, access.useCount(of: grant.identifier) >= grant.uses { return .usedUp }
-    return nil
+    return needed == .unlock ? refusalOfUse(of: grant) : nil
   }
 
   /// The earliest and the latest that it may be, in seconds since 1970-01-01 UTC, or `nil` if no owner has set the clock
@@ -83,13 +84,6 @@ extension LockFirmware {
   /// Whether this phone may read the log, and the names in it.
   func mayReadLog(_ asked: Asked) -> Bool {
     isOwner(asked.phone) || asked.grant?.permissions.contains(.readLog) == true
-  }
-
-  /// A counted grant opens: that is stored before the record, so before the bolt turns. If it can't be, the bolt stays.
-  mutating func countUse(_ movement: Movement) {
-    guard movement.target == .unlocked, let grant = movement.grant, grant.uses > 0 else { return }
-    access.count(grant.identifier)
-    storeAccess()
   }
 
   mutating func storeAccess() { effects.append(.storeAccess(access.encoded)) }

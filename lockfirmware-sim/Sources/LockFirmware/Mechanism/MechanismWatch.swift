@@ -11,6 +11,7 @@ extension LockFirmware {
     position = .between
     overdue = nil
     lockingWatch.forgetAll()
+    doorMayHaveOpened()
     raiseAlarm(.mechanismFailed)
     if let current = movement, case .turning = current.phase {
       effects.append(.note(.boltJammed(current.target, cause: current.cause, record: current.record)))
