@@ -128,7 +128,8 @@ bench: dependencies test-dependencies
 	$(SWIFT) build -c release --product latchkey
 	$(SWIFT) build -c release --product latchkey-bench
 	mkdir -p Benchmarks/results
-	"$$($(SWIFT) build -c release --show-bin-path)/latchkey-bench" | tee Benchmarks/results/latest.md
+	"$$($(SWIFT) build -c release --show-bin-path)/latchkey-bench" \
+	  --last Benchmarks/results/latest.json | tee Benchmarks/results/latest.md
 
 bench-check: dependencies
 	$(SWIFT) build -c release --product latchkey-agent

@@ -23,6 +23,20 @@ struct HeldRequests {
     var restored: Int
   }
 
+  /// One event, with the answers that it brings about.
+  enum Kind: String, CaseIterable {
+    case timePasses = "time that passes"
+    case linkComes = "a link that comes"
+    case attributeComes = "an attribute that appears"
+    case valueComes = "a value that arrives"
+    case linkGoes = "a link that goes"
+    case cancelled = "a request that is cancelled"
+    case made = "a request that is made"
+    case signal = "a signal"
+    case deviceComes = "a new device"
+    case deviceGoes = "a device that is gone"
+  }
+
   private static let app = "org.example.collector"
   private static let service = "5b1c0002-0000-4c61-7463-686b65790000"
   private static let link = AppLinkIdentifier(1)
@@ -32,6 +46,7 @@ struct HeldRequests {
   private var system: BluetoothSystem
   private var now = Instant.zero
   private var restored = 0
+  private var strangers = 0
 
   /// Starts with this many requests, for devices that are bonded and away, and restores the app.
   static func measure(_ count: Int) throws -> Figures {
@@ -74,14 +89,15 @@ struct HeldRequests {
     return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
   }
 
-  /// Starts with this many requests.
-  init(holding count: Int) { self.init(Self.records(count), count) }
+  /// Starts with this many requests, which belong to so many apps in equal shares. One of the apps runs.
+  init(holding count: Int, apps: Int = 1) { self.init(Self.records(count, apps: apps), count, apps: apps) }
 
-  private init(_ stored: StoredState, _ count: Int) {
+  private init(_ stored: StoredState, _ count: Int, apps: Int = 1) {
     system = BluetoothSystem(
       configuration: .init(),
-      apps: [AppDeclaration(bundleIdentifier: Self.app, backgroundModes: ["bluetooth-central"])], stored: stored,
-      seed: 1)
+      apps: (0..<apps).map { number in
+        AppDeclaration(bundleIdentifier: Self.name(number), backgroundModes: ["bluetooth-central"])
+      }, stored: stored, seed: 1)
     carryOut(.started)
     carryOut(.daemon(.appeared(Self.objects(count))))
     carryOut(.control(.openApp(bundleIdentifier: Self.app), AnswerToken(1)))
@@ -91,16 +107,45 @@ struct HeldRequests {
       .request(Self.link, .createManager(Self.manager, ManagerCreation(role: .central, restoreIdentifier: "many"))))
   }
 
-  /// Time passes, a link comes and goes, a request is cancelled and made again, and a signal arrives.
-  mutating func carryOutRound() {
-    now = now + .seconds(1)
-    carryOut(.timePassed)
-    change(["Connected": .bool(true)])
-    now = now + .seconds(20)
-    change(["Connected": .bool(false)])
-    carryOut(.request(Self.link, .central(Self.manager, .cancelConnection(Self.peer(0)))))
-    carryOut(.request(Self.link, .central(Self.manager, .connect(Self.peer(0), ConnectOptions()))))
-    change(["RSSI": .int16(-60)])
+  /// An event of each kind, in their order.
+  mutating func carryOutRound() { for kind in Kind.allCases { carryOut(kind) } }
+
+  mutating func carryOut(_ kind: Kind) {
+    switch kind {
+    case .timePasses:
+      now = now + .seconds(1)
+      carryOut(.timePassed)
+    case .linkComes: change(["Connected": .bool(true)])
+    case .attributeComes:
+      carryOut(
+        .daemon(
+          .signal(
+            .interfacesAdded(
+              path: Self.characteristic,
+              [InterfaceName.gattCharacteristic: ["UUID": .string(Self.service), "Flags": .strings(["notify"])]]))))
+    case .valueComes:
+      carryOut(
+        .daemon(
+          .signal(
+            .propertiesChanged(
+              path: Self.characteristic, interface: InterfaceName.gattCharacteristic,
+              changed: ["Value": .bytes([1, 2, 3])], invalidated: []))))
+    case .linkGoes:
+      now = now + .seconds(20)
+      change(["Connected": .bool(false)])
+    case .cancelled: carryOut(.request(Self.link, .central(Self.manager, .cancelConnection(Self.peer(0)))))
+    case .made: carryOut(.request(Self.link, .central(Self.manager, .connect(Self.peer(0), ConnectOptions()))))
+    case .signal: change(["RSSI": .int16(-60)])
+    case .deviceComes:
+      strangers += 1
+      let stranger = 1_000_000 + strangers
+      carryOut(
+        .daemon(.signal(.interfacesAdded(path: Self.path(stranger), Self.device(stranger, isBonded: false)))))
+    case .deviceGoes:
+      carryOut(
+        .daemon(
+          .signal(.interfacesRemoved(path: Self.path(1_000_000 + strangers), [InterfaceName.device]))))
+    }
   }
 
   private mutating func change(_ properties: Properties) {
@@ -159,27 +204,34 @@ struct HeldRequests {
 
   private static func objects(_ count: Int) -> ManagedObjects {
     var objects: ManagedObjects = [WellKnown.firstAdapter: [InterfaceName.adapter: ["Powered": .bool(true)]]]
-    for number in 0..<count {
-      objects[path(number)] = [
-        InterfaceName.device: [
-          "Address": .string(address(number).description), "AddressType": .string("public"), "Bonded": .bool(true),
-          "Paired": .bool(true), "Trusted": .bool(true), "Connected": .bool(false),
-          "UUIDs": .array(of: "s", [.string(service)]),
-        ]
-      ]
-    }
+    for number in 0..<count { objects[path(number)] = device(number, isBonded: true) }
     return objects
   }
 
-  private static func records(_ count: Int) -> StoredState {
-    let manager = ManagerKey(app: app, role: .central, restoreIdentifier: "many")
-    var records: [StoredRecord] = [.manager(ManagerRecord(key: manager))]
+  private static func device(_ number: Int, isBonded: Bool) -> Interfaces {
+    [
+      InterfaceName.device: [
+        "Address": .string(address(number).description), "AddressType": .string("public"), "Bonded": .bool(isBonded),
+        "Paired": .bool(isBonded), "Trusted": .bool(isBonded), "Connected": .bool(false),
+        "UUIDs": .array(of: "s", [.string(service)]),
+      ]
+    ]
+  }
+
+  /// Of the first device.
+  private static let characteristic = path(0).appending("service0010").appending("char0011")
+
+  private static func name(_ number: Int) -> String { number == 0 ? app : "\(app)\(number)" }
+
+  private static func records(_ count: Int, apps: Int = 1) -> StoredState {
+    let managers = (0..<apps).map { ManagerKey(app: name($0), role: .central, restoreIdentifier: "many") }
+    var records: [StoredRecord] = managers.map { .manager(ManagerRecord(key: $0)) }
     for number in 0..<count {
       records.append(
         .peer(PeerRecord(identifier: peer(number), address: address(number), wasRequested: true)))
       records.append(
         .peripheral(
-          PeripheralRecord(manager: manager, peer: peer(number), isWanted: true, told: .connecting)))
+          PeripheralRecord(manager: managers[number % apps], peer: peer(number), isWanted: true, told: .connecting)))
     }
     return StoredState(records)
   }

@@ -9,7 +9,8 @@ import Worlds
 @main struct LatchkeyBench: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "latchkey-bench",
-    abstract: "Measures relaunches, latchkeyd at rest, and how fast days pass inside one process.")
+    abstract: "Measures relaunches, arrivals, latchkeyd at rest, what grows, and how fast days pass inside one process."
+  )
 
   @Option(help: "How many relaunches to measure.")
   var relaunches = 50
@@ -35,6 +36,9 @@ import Worlds
   @Option(
     help: "Only measure ratios, and compare them with this file; the status is 1 if one got worse by a tenth.")
   var baseline: String?
+
+  @Option(help: "Show each figure beside its value in this file, and then write the file anew.")
+  var last: String?
 
   @Flag(help: "With --baseline: write the file anew.")
   var record = false
@@ -69,42 +73,30 @@ import Worlds
           + "| \(Self.number(figures.bytesPerRequest / 1024)) KiB |")
     }
     let executables = try Executables(folder: try Executables.ownFolder())
-    let progress: @Sendable (String) -> Void = { FileHandle.standardError.write(Data(($0 + "\n").utf8)) }
+    guard !onlyRequests else {
+      let many = try Benchmark.rest(
+        holding: ManyRequests.make(requests), executables: executables, progress: Self.say)
+      return print(Self.row(requests, many))
+    }
+    try await report(executables)
+  }
 
-    let many = try Benchmark.rest(
-      holding: ManyRequests.make(requests), executables: executables, progress: progress)
-    guard !onlyRequests else { return print(Self.row(requests, many)) }
-    let measured = try Benchmark.relaunches(relaunches, executables: executables, progress: progress)
-    let days = await HomeBenchmark.daysPerSecond(days: 1000)
-    let rest = try Benchmark.rest(executables: executables, progress: progress)
+  /// Prints all figures, each beside what is wanted and what it was, and keeps them for the next run.
+  private func report(_ executables: Executables) async throws {
+    let report = Report(executables: executables, relaunches: relaunches, requests: requests, progress: Self.say)
+    var figures = try await report.figures()
     let rates = try Throughput.measure(Throughput.Options(), progress: Self.say)
-    let costs = try await ProtocolCosts.report(progress: progress)
+    let costs = try await ProtocolCosts.report(progress: Self.say)
+    figures += Throughput.ratios(rates).map { Figure($0.name, $0.value, "", .atLeast($0.target)) }
+    let earlier = last.flatMap { try? Baseline.read($0) }
+    let now = Baseline(machine: Self.machine(), date: Self.date(), figures: figures)
     print(
       """
       # Benchmarks
 
-      \(Self.machine()), \(Self.date())
+      \(now.machine), \(now.date)
 
-      ## From the radio's link-up, agent relaunched (\(measured.toRestoration.sorted.count) relaunches)
-
-      | to | wall p50 | wall p95 | virtual p50 | virtual p95 |
-      |---|---|---|---|---|
-      | `willRestoreState` | \(Self.row(measured.toRestoration, measured.toRestorationVirtual)) |
-      | the unlock write | \(Self.row(measured.toUnlock, measured.toUnlockVirtual)) |
-
-      ## latchkeyd at rest
-
-      | held requests | RSS | PSS | wake-ups a virtual minute | wake-ups a wall minute |
-      |---|---|---|---|---|
-      \(Self.row(1, rest))
-      \(Self.row(requests, many))
-
-      ## The whole system in one process
-
-      | | virtual days a second |
-      |---|---|
-      | at rest, one request held | \(Self.number(days.atRest)) |
-      | a departure and an arrival with a relaunch each day | \(Self.number(days.commuting)) |
+      \(Baseline.table(figures, last: earlier))
 
       ## Notifications and writes
 
@@ -114,6 +106,7 @@ import Worlds
 
       \(costs)
       """)
+    if let last { try now.write(last) }
   }
 
   private static func say(_ line: String) { FileHandle.standardError.write(Data((line + "\n").utf8)) }
@@ -148,11 +141,6 @@ import Worlds
   private static func row(_ requests: Int, _ rest: Benchmark.Rest) -> String {
     "| \(requests) | \(rest.residentKiB) KiB | \(rest.proportionalKiB) KiB "
       + "| \(number(rest.wakeUpsPerVirtualMinute)) | \(number(rest.wakeUpsPerWallMinute)) |"
-  }
-
-  private static func row(_ wall: Benchmark.Distribution, _ virtual: Benchmark.Distribution) -> String {
-    [wall.percentile(50), wall.percentile(95), virtual.percentile(50), virtual.percentile(95)]
-      .map { $0.map { "\(number($0)) ms" } ?? "none" }.joined(separator: " | ")
   }
 
   private static func number(_ value: Double) -> String { String((value * 10).rounded() / 10) }

@@ -108,6 +108,8 @@ package struct BlueZModel: Sendable {
   /// The effects of the event being handled.
   var outbox = Outbox()
   var now = Instant.zero
+  /// When the next thing happens by itself. `nil` for an idle machine, however many devices it is waiting for.
+  package internal(set) var nextDeadline: Instant?
 
   // The process, and the kernel and hardware below it.
   package internal(set) var isRunning = false
@@ -160,6 +162,7 @@ package struct BlueZModel: Sendable {
     }
     beginWaitingPairing()
     flushChanges()
+    findDeadline()
     return outbox.takeEffects()
   }
 

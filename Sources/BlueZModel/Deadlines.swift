@@ -34,10 +34,11 @@ struct Deadlines: Sendable {
 }
 
 extension BlueZModel {
-  /// When the next thing happens by itself. `nil` for an idle machine, however many devices it is waiting for.
-  package var nextDeadline: Instant? { deadlines.earliest?.instant }
+  /// Once something has changed.
+  mutating func findDeadline() { nextDeadline = deadlines.earliest?.instant }
 
   mutating func expire() {
+    guard let nextDeadline, nextDeadline <= now else { return }
     // Every round removes at least one deadline. The limit guards against bugs.
     for _ in 0..<10_000 {
       guard let next = deadlines.earliest, next.instant <= now else { return }

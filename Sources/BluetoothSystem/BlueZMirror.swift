@@ -26,7 +26,7 @@ struct BlueZMirror: Sendable {
   var devices = DeviceTable()
   var devicePaths: TreeDictionary<PeerIdentifier, ObjectPath> = [:]
   /// The device and handle that each attribute object belongs to.
-  var owners: [ObjectPath: (device: ObjectPath, handle: AttributeHandle)] = [:]
+  var owners: TreeDictionary<ObjectPath, (device: ObjectPath, handle: AttributeHandle)> = [:]
 
   var state: ManagerState {
     guard isPresent else { return wasEverPresent ? .resetting : .unknown }

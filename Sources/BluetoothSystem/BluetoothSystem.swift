@@ -150,13 +150,20 @@ package struct BluetoothSystem: Sendable {
 
   /// The earliest of all deadlines, even if it is overdue.
   var earliestDeadline: Instant? {
-    let parts: [Instant?] = [
-      appsDeadline, remoteRequests.deadline, reconcilerDeadline, pairing.deadline, bluez.adapterAwaitedUntil,
-      operations.deadline, signalReadings.values.lazy.compactMap(\.deadline).min(),
-      managers.values.lazy.compactMap(\.credit.deadline).min(), healings.deadline, links.deadline,
-      capacities.deadline, renewals.deadline,
-    ]
-    return parts.lazy.compactMap(\.self).min()
+    var earliest = Earliest()
+    earliest.consider(appsDeadline)
+    earliest.consider(remoteRequests.deadline)
+    earliest.consider(reconcilerDeadline)
+    earliest.consider(pairing.deadline)
+    earliest.consider(bluez.adapterAwaitedUntil)
+    earliest.consider(operations.deadline)
+    for reading in signalReadings.values { earliest.consider(reading.deadline) }
+    for manager in managers.values { earliest.consider(manager.credit.deadline) }
+    earliest.consider(healings.deadline)
+    earliest.consider(links.deadline)
+    earliest.consider(capacities.deadline)
+    earliest.consider(renewals.deadline)
+    return earliest.instant
   }
 
   /// Brings apps and bluetoothd in line with the current state. Facts come first, then losses, then what apps are
@@ -221,7 +228,7 @@ package struct BluetoothSystem: Sendable {
   var stored: StoredState { ledger.stored }
 
   private mutating func load(_ stored: StoredState) {
-    let records = stored.records.sorted { $0.key < $1.key }.map(\.value)
+    let records = stored.records.keys.sorted().compactMap { stored.records[$0] }
     for record in records {
       switch record {
       case .settings: break

@@ -3,6 +3,7 @@ import BlueZ
 import BluetoothTypes
 import BusValue
 import FoundationEssentials
+import HashTreeCollections
 
 /// The system's own StartNotify calls on remote characteristics. Each serves all apps, and outlives them.
 struct NotifySessions: Sendable {
@@ -14,8 +15,9 @@ struct NotifySessions: Sendable {
     let device: ObjectPath
   }
 
-  private var sessions: [ObjectPath: Session] = [:]
-  private var byDevice: [ObjectPath: Set<ObjectPath>] = [:]
+  // Trees: while a turn may have to be undone, a change copies a few nodes and not every session.
+  private var sessions: TreeDictionary<ObjectPath, Session> = [:]
+  private var byDevice: TreeDictionary<ObjectPath, Set<ObjectPath>> = [:]
   /// Devices whose sessions have changed.
   private var touched: Set<ObjectPath> = []
 
@@ -111,7 +113,8 @@ extension BluetoothSystem {
   mutating func reconcileNotifications() {
     guard bluez.state == .poweredOn else { return }
     let devices = changedPeers().compactMap { bluez.device($0) }
-    let wanted = devices.flatMap(wantedNotifications).sorted { $0.path < $1.path }
+    guard !devices.isEmpty else { return }
+    let wanted = devices.flatMap { wantedNotifications(of: $0) }.sorted { $0.path < $1.path }
     for (path, handle, device, peer) in wanted where operations[peer]?.current?.operation.attribute != handle {
       if sessions.start(path, of: peer, at: device) { call(path, .startNotify, for: .startNotify(path)) }
     }

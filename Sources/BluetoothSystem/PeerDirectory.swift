@@ -2,15 +2,22 @@ import AppLink
 import BlueZ
 import BluetoothTypes
 import FoundationEssentials
+import HashTreeCollections
 
 /// Which identifier belongs to which device: devices on disk, those that bluetoothd shows, and the last few thousand
 /// seen in passing. An identifier is computed from the address, so forgetting one only loses the way back from
 /// identifier to address.
 struct PeerDirectory: Sendable {
-  private var byAddress: [DeviceAddress: PeerIdentifier] = [:]
-  private var byIdentifier: [PeerIdentifier: DeviceAddress] = [:]
-  /// In the order in which they were first seen.
-  private var order: [DeviceAddress] = []
+  private struct Entry: Sendable {
+    var peer: PeerIdentifier
+    /// Which of all addresses it was, in the order in which they were first seen.
+    let number: UInt64
+  }
+
+  // Trees: while a turn may have to be undone, a change copies a few nodes and not thousands of devices.
+  private var byAddress: TreeDictionary<DeviceAddress, Entry> = [:]
+  private var byIdentifier: TreeDictionary<PeerIdentifier, DeviceAddress> = [:]
+  private var lastNumber: UInt64 = 0
 
   /// At this many entries, those not in use are forgotten, except the newest.
   static let limit = 16_384
@@ -20,36 +27,34 @@ struct PeerDirectory: Sendable {
   private var fullAt = Self.limit
 
   var count: Int { byAddress.count }
-  var isFull: Bool { order.count >= fullAt }
+  var isFull: Bool { count >= fullAt }
 
-  subscript(address: DeviceAddress) -> PeerIdentifier? { byAddress[address] }
+  subscript(address: DeviceAddress) -> PeerIdentifier? { byAddress[address]?.peer }
   func address(of peer: PeerIdentifier) -> DeviceAddress? { byIdentifier[peer] }
 
   /// Whether the peer was ever seen under a different address.
   func knows(_ peer: PeerIdentifier, underAnotherAddressThan address: DeviceAddress) -> Bool {
-    byAddress.contains { $0.value == peer && $0.key != address }
+    byAddress.contains { $0.value.peer == peer && $0.key != address }
   }
 
   mutating func note(_ peer: PeerIdentifier, at address: DeviceAddress) {
-    if byAddress.updateValue(peer, forKey: address) == nil { order.append(address) }
+    if byAddress[address] == nil {
+      lastNumber += 1
+      byAddress[address] = Entry(peer: peer, number: lastNumber)
+    } else {
+      byAddress[address]?.peer = peer
+    }
     byIdentifier[peer] = address
   }
 
   /// - Parameter isKept: whether the peer is still in use.
   mutating func forget(unless isKept: (PeerIdentifier) -> Bool) {
-    let newest = Set(order.suffix(Self.kept))
-    var left: [DeviceAddress] = []
-    for address in order {
-      guard let peer = byAddress[address] else { continue }
-      if newest.contains(address) || isKept(peer) {
-        left.append(address)
-      } else {
-        byAddress[address] = nil
-        if byIdentifier[peer] == address { byIdentifier[peer] = nil }
-      }
+    let oldest = byAddress.sorted { $0.value.number < $1.value.number }.dropLast(Self.kept)
+    for (address, entry) in oldest where !isKept(entry.peer) {
+      byAddress[address] = nil
+      if byIdentifier[entry.peer] == address { byIdentifier[entry.peer] = nil }
     }
-    order = left
-    fullAt = max(Self.limit, left.count + Self.kept)
+    fullAt = max(Self.limit, count + Self.kept)
   }
 }
 

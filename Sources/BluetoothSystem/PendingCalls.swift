@@ -1,9 +1,11 @@
 import BlueZ
+import HashTreeCollections
 
 /// Calls to bluetoothd that wait for their replies, by the identifiers in the replies.
 struct PendingCalls: Sendable {
   private var last: UInt64 = 0
-  private var open: [CallIdentifier: PendingCall] = [:]
+  // A tree: while a turn may have to be undone, a change copies a few nodes and not every call.
+  private var open: TreeDictionary<CallIdentifier, PendingCall> = [:]
 
   var count: Int { open.count }
   var all: some Collection<PendingCall> { open.values }

@@ -2,7 +2,6 @@ import AppLink
 import BlueZModel
 import BluetoothSystem
 import Foundation
-import JournalEvents
 import TimeTypes
 import Timekeeping
 
@@ -32,16 +31,19 @@ final class HomeEngine: @unchecked Sendable {
   private var resumed: [SimulatedApp] = []
   var isLooking = false
   var holds = 0
-  private(set) var journal: [String] = []
+  private var notes: [HomeNote] = []
   private(set) var latestLinkUp: Instant?
 
-  struct Machine {
+  /// A class, so that its system changes in its place: a second copy of it would make every table that changes a new one.
+  final class Machine {
     var system: BluetoothSystem
     var stored = StoredState()
     var client: ClientIdentifier
     var apps: [String: Installation] = [:]
     var isOn = true
     var declarations: [AppDeclaration] { apps.keys.sorted().compactMap { apps[$0]?.declaration } }
+
+    init(system: BluetoothSystem, client: ClientIdentifier) { (self.system, self.client) = (system, client) }
   }
 
   struct Installation {
@@ -131,7 +133,7 @@ final class HomeEngine: @unchecked Sendable {
 
   func restartSystem(_ name: String) {
     guard let machine = machines[name] else { return }
-    note(name, "system.restarted")
+    note(name, .text("system.restarted"))
     let processes = machine.apps.values.compactMap(\.process)
     for process in processes {
       process.link = nil
@@ -308,9 +310,8 @@ final class HomeEngine: @unchecked Sendable {
       switch work.removeFirst() {
       case .world(let event): take(world.handle(event, at: clock.now))
       case .system(let name, let event):
-        guard var machine = machines[name], machine.isOn else { continue }
+        guard let machine = machines[name], machine.isOn else { continue }
         let effects = machine.system.handle(event, at: clock.now, unixSeconds: clock.unixSeconds)
-        machines[name] = machine
         for effect in effects { carryOut(effect, on: name) }
       }
     }
@@ -326,11 +327,11 @@ final class HomeEngine: @unchecked Sendable {
       case .stopped(let name): work.append(.system(name, .daemon(.vanished)))
       case .channel(let name, let effect): carryOut(effect, of: name)
       case .unannounced: break
-      case .shutDown(let name): note(name, "machine.shutDown")
+      case .shutDown(let name): note(name, .text("machine.shutDown"))
       case .event(let event):
         if case .linkUp = event { latestLinkUp = clock.now }
-        note("world", "\(event)")
-      case .refused(let reason): note("world", "refused: \(reason)")
+        note("world", .world(event))
+      case .refused(let reason): note("world", .text("refused: \(reason)"))
       }
     }
   }
@@ -353,7 +354,7 @@ final class HomeEngine: @unchecked Sendable {
       case .failure(let error): process.tell { $0.linkWasRefused(error) }
       }
     case .queryReply(let token, let result): queryReplies[token] = result
-    case .controlReply(_, .failure(let error)): note(name, "control refused: \(error)")
+    case .controlReply(_, .failure(let error)): note(name, .text("control refused: \(error)"))
     case .controlReply(_, .success), .controlText: break
     case .launch(let bundleIdentifier, let options): launch(bundleIdentifier, on: name, options)
     case .adopt(let bundleIdentifier, let identity):
@@ -366,7 +367,7 @@ final class HomeEngine: @unchecked Sendable {
       process.isSuspended = false
       resumed.append(process)
     case .kill(let bundleIdentifier, _): endProcess(bundleIdentifier)
-    case .record(let event, let fields): note(name, event.rawValue, fields.named)
+    case .record(let event, let fields): note(name, .record(event, fields))
     }
   }
 
@@ -374,8 +375,9 @@ final class HomeEngine: @unchecked Sendable {
     machines[name]?.apps.values.lazy.compactMap(\.process).first { $0.link == link.rawValue }
   }
 
-  private func note(_ machine: String, _ event: String, _ fields: [String: String] = [:]) {
-    let text = fields.sorted { $0.key < $1.key }.map { "\($0)=\($1)" }.joined(separator: " ")
-    journal.append("\(clock.now) \(machine) \(event) {\(text)}")
+  private func note(_ machine: String, _ event: HomeNote.Event) {
+    notes.append(HomeNote(time: clock.now, machine: machine, event: event))
   }
+
+  var journal: [String] { notes.map(\.text) }
 }

@@ -5,13 +5,17 @@ import Timekeeping
 /// How the time of a home passes: only while no app does anything.
 extension HomeEngine {
   var processes: [SimulatedApp] {
-    machines.values.flatMap { $0.apps.values.compactMap(\.process) }
+    machines.values.flatMap { $0.apps.values.compactMap { $0.process } }
   }
 
   /// Whether no app is known to do anything.
-  private var isIdle: Bool { holds == 0 && !processes.contains(where: \.isBusy) }
+  private var isIdle: Bool { holds == 0 && !hasProcess(where: \.isBusy) }
 
-  private var isQuiet: Bool { isIdle && !processes.contains(where: \.isStirring) }
+  private var isQuiet: Bool { isIdle && !hasProcess(where: \.isStirring) }
+
+  private func hasProcess(where fits: (SimulatedApp) -> Bool) -> Bool {
+    machines.values.contains { machine in machine.apps.values.contains { $0.process.map(fits) ?? false } }
+  }
 
   func wakeIfQuiet() {
     guard let waiter, isIdle else { return }
@@ -98,7 +102,7 @@ extension HomeEngine {
   }
 
   private var nextDeadline: Instant? {
-    let systems = machines.values.lazy.filter(\.isOn).map(\.system.nextDeadline)
+    let systems = machines.values.map { $0.isOn ? $0.system.nextDeadline : nil }
     return ([world.nextDeadline, clock.nextDeadline] + systems).compactMap(\.self).min()
   }
 

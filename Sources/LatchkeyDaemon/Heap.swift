@@ -3,7 +3,7 @@ import Synchronization
 
 /// Gives memory back to the machine that a large message has taken: latchkeyd lives for months, and hears of thousands
 /// of devices at once when it starts.
-final class Heap: Sendable {
+package final class Heap: Sendable {
   private let isTrimDue = Mutex(false)
 
   /// A message of at least this many bytes counts as large.
@@ -20,6 +20,9 @@ final class Heap: Sendable {
       defer { isDue = bytes >= Self.large }
       return isDue
     }
-    if isDue { _ = Self.trim?(0) }
+    if isDue { Self.giveBack() }
   }
+
+  /// Gives back what is free.
+  package static func giveBack() { _ = trim?(0) }
 }

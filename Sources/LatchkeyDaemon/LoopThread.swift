@@ -11,9 +11,19 @@ package final class LoopThread: TaskExecutor {
   }
 
   private let inbox = Mutex(Inbox())
-  private let work: Semaphore
+  private let work = Semaphore()
+  /// How long there has been nothing to do when a rest begins, in seconds of the machine's own time.
+  private let restAfterSeconds: Int
+  private let beginRest: @Sendable () -> Void
 
-  package init() { work = Semaphore() }
+  /// A rest follows at least so many jobs. What needs fewer (systemd's watchdog has one every 15 seconds) is no reason to wake
+  /// up once more afterwards.
+  static let jobsBeforeRest = 16
+
+  /// - Parameter beginRest: called when work has ended. There may be nothing more to do for days.
+  package init(restAfterSeconds: Int = 5, beginRest: @escaping @Sendable () -> Void = {}) {
+    (self.restAfterSeconds, self.beginRest) = (restAfterSeconds, beginRest)
+  }
 
   package func enqueue(_ job: consuming ExecutorJob) {
     let job = UnownedJob(job)
@@ -44,13 +54,21 @@ package final class LoopThread: TaskExecutor {
 
   private func drain() {
     let executor = asUnownedTaskExecutor()
+    var jobsSinceRest = 0
     while true {
-      work.wait()
+      if jobsSinceRest < Self.jobsBeforeRest {
+        work.wait()
+      } else if !work.wait(seconds: restAfterSeconds) {
+        jobsSinceRest = 0
+        beginRest()
+        continue
+      }
       let (jobs, isStopping) = inbox.withLock { inbox in
         defer { inbox.jobs = [] }
         return (inbox.jobs, inbox.isStopping)
       }
       for job in jobs { job.runSynchronously(on: executor) }
+      jobsSinceRest += jobs.count
       if isStopping, jobs.isEmpty { return }
     }
   }

@@ -2,11 +2,11 @@ import Glibc
 
 /// Gives back the pages of the program's code that were needed until now and will not be for a long time: those of a start
 /// (arguments, the store, what the dynamic linker and Swift's runtime read to find their way), and those of an app's time
-/// awake. latchkeyd then rests, perhaps for days, and what little it does there touches a small part of them.
+/// awake. latchkeyd then rests, perhaps for days (`LoopThread`), and what little it does there touches a small part of them.
 ///
 /// These pages are the files' own, unchanged. Whichever is used again is mapped again from the page cache.
-enum ProgramPages {
-  static func giveBack() {
+package enum ProgramPages {
+  package static func giveBack() {
     for range in code() { madvise(range.baseAddress, range.count, MADV_DONTNEED) }
   }
 

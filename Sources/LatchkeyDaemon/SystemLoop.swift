@@ -161,11 +161,6 @@ package final class SystemLoop: Sendable {
       case .event(let event, let whenDone):
         turn(event, whenDone: whenDone)
         followStatus()
-        switch event {
-        // The start waits for bluetoothd's objects last; and an app that has ended leaves nothing to do.
-        case .daemon(.appeared), .appEnded: ProgramPages.giveBack()
-        default: break
-        }
       case .watchdog:
         sd_notify(0, "WATCHDOG=1")
         if let watchdogInterval { watchdog?.set(time.now + watchdogInterval) }
@@ -233,9 +228,7 @@ package final class SystemLoop: Sendable {
       case .controlText(let token, let text): ports.controlText(token, text)
       case .launch(let name, let options): launch(name, options)
       case .adopt(let name, let process): supervisor.adopt(name, process)
-      case .suspend(let name, let process):
-        supervisor.suspend(name, process)
-        ProgramPages.giveBack()
+      case .suspend(let name, let process): supervisor.suspend(name, process)
       case .resume(let name, let process): supervisor.resume(name, process)
       case .kill(let name, let process): supervisor.kill(name, process)
       case .record(let event, let fields): logger.record(event, fields)

@@ -89,4 +89,16 @@ final class Semaphore: Sendable {
   func signal() { sem_post(semaphore) }
 
   func wait() { while sem_wait(semaphore) != 0 {} }
+
+  /// Waits at most this long, by the machine's calendar: a wait for which it matters that somebody sets the clock is none for
+  /// this function. Returns `false` if there was no signal.
+  func wait(seconds: Int) -> Bool {
+    var end = timespec()
+    clock_gettime(CLOCK_REALTIME, &end)
+    end.tv_sec += seconds
+    while sem_timedwait(semaphore, &end) != 0 {
+      if errno == ETIMEDOUT { return false }
+    }
+    return true
+  }
 }

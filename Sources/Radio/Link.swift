@@ -19,6 +19,13 @@ struct Link: Sendable {
   enum Effect: Sendable {
     case received(Role, Frame)
     case disconnected(Role, DisconnectReason)
+
+    /// Whose host learns of it.
+    var role: Role {
+      switch self {
+      case .received(let role, _), .disconnected(let role, _): role
+      }
+    }
   }
 
   /// The conditions between the link's ends.
@@ -90,7 +97,14 @@ struct Link: Sendable {
     return max(begun + 6 * interval, firstEvent + interval)
   }
 
-  private var earliestLimit: Int64? { [central, peripheral].filter(\.isOpen).map(limit).min() }
+  private var earliestLimit: Int64? {
+    switch (central.isOpen, peripheral.isOpen) {
+    case (true, true): min(limit(of: central), limit(of: peripheral))
+    case (true, false): limit(of: central)
+    case (false, true): limit(of: peripheral)
+    case (false, false): nil
+    }
+  }
 
   /// Processes everything up to `now`. The conditions must not have changed since the last call.
   mutating func pass(to now: Int64, _ conditions: Conditions) -> [Effect] {

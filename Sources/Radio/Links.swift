@@ -74,19 +74,21 @@ extension Radio {
   /// The same, whether or not they can hear and be heard now.
   func way(of link: Link) -> Path? { way(between: link.central.controller, and: link.peripheral.controller) }
 
-  func conditions(of link: Link) -> Link.Conditions { Link.Conditions(physics: physics, path: path(of: link)) }
+  /// `nil` if there is no such link.
+  private func conditions(of link: LinkIdentifier) -> Link.Conditions? {
+    links[link].map { Link.Conditions(physics: physics, path: path(of: $0)) }
+  }
 
   /// Lets all links process what is due by now.
   mutating func passLinks(_ outputs: inout [RadioOutput]) {
     for identifier in links.keys.sorted() {
-      guard let link = links[identifier] else { continue }
-      let conditions = conditions(of: link)
+      // Nothing keeps a copy of the link while it changes: its queues would be copied with it.
+      guard let conditions = conditions(of: identifier) else { continue }
       for effect in links[identifier]?.pass(to: now.nanoseconds, conditions) ?? [] {
+        guard let controller = links[identifier]?[effect.role].controller else { continue }
         switch effect {
-        case .received(let role, let frame):
-          outputs.append(RadioOutput(link[role].controller, .received(identifier, frame)))
-        case .disconnected(let role, let reason):
-          outputs.append(RadioOutput(link[role].controller, .disconnected(identifier, reason)))
+        case .received(_, let frame): outputs.append(RadioOutput(controller, .received(identifier, frame)))
+        case .disconnected(_, let reason): outputs.append(RadioOutput(controller, .disconnected(identifier, reason)))
         }
       }
       if links[identifier]?.isOver == true { links[identifier] = nil }
@@ -95,9 +97,10 @@ extension Radio {
 
   mutating func nextLinkDeadline() -> Int64? {
     var earliest: Int64?
-    for (identifier, link) in links {
-      let conditions = conditions(of: link)
-      guard let deadline = links[identifier]?.deadline(conditions, after: now.nanoseconds) else { continue }
+    for identifier in Array(links.keys) {
+      guard let conditions = conditions(of: identifier),
+        let deadline = links[identifier]?.deadline(conditions, after: now.nanoseconds)
+      else { continue }
       earliest = min(earliest ?? deadline, deadline)
     }
     return earliest

@@ -35,6 +35,18 @@ package struct Instant: Sendable, Hashable, Comparable, Codable, CustomStringCon
   }
 }
 
+/// The earliest of the times given, of which each may be missing.
+package struct Earliest: Sendable {
+  package private(set) var instant: Instant?
+
+  package init() {}
+
+  package mutating func consider(_ time: Instant?) {
+    guard let time else { return }
+    instant = instant.map { min($0, time) } ?? time
+  }
+}
+
 extension Duration {
   /// Whole nanoseconds. Fractions are cut off.
   package var wholeNanoseconds: Int64 { components.seconds * 1_000_000_000 + components.attoseconds / 1_000_000_000 }

@@ -99,7 +99,10 @@ struct Latchkeyd: ParsableCommand {
       let time = try ProcessClock.fromEnvironment()
       try Journal.bootstrap(process: Recorded.daemon, time: time)
       let logger = Logger(label: "latchkeyd")
-      let thread = LoopThread()
+      let thread = LoopThread {
+        Heap.giveBack()
+        ProgramPages.giveBack()
+      }
       let daemon = try Daemon(
         Daemon.Options(
           state: state, apps: apps ?? "", credentials: credentials, adapter: adapter ?? .first,

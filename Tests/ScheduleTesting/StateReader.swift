@@ -75,7 +75,7 @@ struct StateReader: Sendable {
     "PendingCalls.last", "ExportPaths.last", "OpenRemoteRequests.last", "Changes.turns",
     "BlueZStorage.keyCount", "BlueZModel.configuration", "SimulatedWorld.seed", "Radio.seed", "Radio.physics",
     "Radio.linkCount", "Machine.owners", "Changes.examined", "Callbacks.next", "Link.search", "Device.rssi",
-    "Ledger.stored", "Radio.now", "BlueZModel.now",
+    "Ledger.stored", "Radio.now", "BlueZModel.now", "BlueZModel.nextDeadline",
   ]
 
   private var now = Instant.zero

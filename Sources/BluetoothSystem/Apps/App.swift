@@ -323,8 +323,7 @@ extension App {
 
   /// Applies what is due now, and returns it; `nil` if nothing is due.
   /// - Parameter hasOpenWork: whether the app waits for answers, or others wait for the app's.
-  mutating func rest(at now: Instant, _ configuration: BluetoothSystem.Configuration, hasOpenWork: () -> Bool) -> Rest?
-  {
+  mutating func rest(at now: Instant, _ configuration: BluetoothSystem.Configuration, hasOpenWork: Bool) -> Rest? {
     guard !isEnding else { return nil }
     switch life {
     case .notRunning, .suspended: return nil
@@ -363,8 +362,8 @@ extension App {
     return true
   }
 
-  private func isBusy(_ process: AppProcess, _ hasOpenWork: () -> Bool) -> Bool {
-    process.unhandledEvents > 0 || process.link == nil || !actions.isEmpty || hasOpenWork()
+  private func isBusy(_ process: AppProcess, _ hasOpenWork: Bool) -> Bool {
+    process.unhandledEvents > 0 || process.link == nil || !actions.isEmpty || hasOpenWork
   }
 
   private func restTime(
@@ -378,8 +377,7 @@ extension App {
   }
 
   /// The next time at which something about the app is due.
-  func deadline(after now: Instant, _ configuration: BluetoothSystem.Configuration, hasOpenWork: () -> Bool) -> Instant?
-  {
+  func deadline(after now: Instant, _ configuration: BluetoothSystem.Configuration, hasOpenWork: Bool) -> Instant? {
     switch life {
     case .notRunning: return startReason != nil && backOff.notBefore > now ? backOff.notBefore : nil
     case _ where isEnding: return nil

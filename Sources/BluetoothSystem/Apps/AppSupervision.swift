@@ -12,9 +12,13 @@ extension BluetoothSystem {
 
   mutating func reconcileApps() {
     for name in appNames {
-      expireActions(name)
-      startIfNeeded(name)
-      wakeIfNeeded(name)
+      guard let app = apps[name] else { continue }
+      if !app.actions.isEmpty { expireActions(name) }
+      switch app.state {
+      case .notRunning: startIfNeeded(name)
+      case .suspended: wakeIfNeeded(name)
+      case .launching, .foreground, .background: break
+      }
       flush(name)
       restIfDone(name)
     }
@@ -22,9 +26,13 @@ extension BluetoothSystem {
 
   /// The next time at which something about an app is due.
   var appsDeadline: Instant? {
-    apps.lazy.flatMap { name, app in
-      [app.deadline(after: now, configuration) { hasOpenWork(name) }, app.actions.deadline].compactMap(\.self)
-    }.min()
+    var earliest = Earliest()
+    for (name, app) in apps {
+      let isWorking = app.state == .background && hasOpenWork(name)
+      earliest.consider(app.deadline(after: now, configuration, hasOpenWork: isWorking))
+      earliest.consider(app.actions.deadline)
+    }
+    return earliest.instant
   }
 
   /// latchkeyd has started; processes from its earlier run may still exist.
@@ -68,9 +76,9 @@ extension BluetoothSystem {
   }
 
   private mutating func restIfDone(_ name: String) {
-    guard var app = apps[name], let rest = app.rest(at: now, configuration, hasOpenWork: { hasOpenWork(name) }) else {
-      return
-    }
+    guard var app = apps[name] else { return }
+    let isWorking = app.state == .background && hasOpenWork(name)
+    guard let rest = app.rest(at: now, configuration, hasOpenWork: isWorking) else { return }
     switch rest {
     case .launchUnanswered: appLaunchFailed(name, "The supervisor has not answered.")
     case .unresponsive(let reason):

@@ -20,12 +20,11 @@ extension BluetoothSystem {
   }
 
   var reconcilerDeadline: Instant? {
-    var earliest: Instant?
-    func consider(_ time: Instant?) {
-      guard let time, time > now else { return }
-      earliest = earliest.map { min($0, time) } ?? time
-    }
     guard bluez.isPresent else { return nil }
+    var earliest = Earliest()
+    func consider(_ time: Instant?) {
+      if let time, time > now { earliest.consider(time) }
+    }
     consider(attempts.deadline(after: now))
     consider(held.deadline(after: now))
     for registration in [profile.registration, discovery.registration, pairing.agent] {
@@ -34,7 +33,7 @@ extension BluetoothSystem {
     consider(discovery.turn(after: now))
     for deadline in publishing.deadlines { consider(deadline) }
     consider(unproven.deadline)
-    return earliest
+    return earliest.instant
   }
 
   mutating func bondChanged(_ peer: PeerIdentifier, isBonded: Bool) {

@@ -35,10 +35,9 @@ extension BluetoothSystem {
   /// Ends the links of strangers, if every app that publishes services says who has proven themselves. A device that the user of this
   /// machine trusts, such as a keyboard, is none of them: nothing over the air makes a device trusted.
   mutating func endUnprovenLinks() {
+    guard !connections.incomingLinks.isEmpty else { return unproven.forgetAll() }
     let serving = servingApps.compactMap { apps[$0] }
-    guard !connections.incomingLinks.isEmpty, !serving.isEmpty, serving.allSatisfy({ $0.admitsCentrals }) else {
-      return unproven.forgetAll()
-    }
+    guard !serving.isEmpty, serving.allSatisfy({ $0.admitsCentrals }) else { return unproven.forgetAll() }
     var proven: Set<PeerIdentifier> = []
     for admission in serving.compactMap(\.admission) { proven.formUnion(admission.proven + admission.known) }
     let strangers = connections.incomingLinks.filter { peer in
@@ -67,7 +66,9 @@ extension BluetoothSystem {
 
   /// The apps that publish services.
   private var servingApps: Set<String> {
-    Set(managers.keys(.peripheral).lazy.filter { managers[$0]?.services.isEmpty == false }.map(\.app))
+    var serving: Set<String> = []
+    for key in managers.keys(.peripheral) where managers[key]?.services.isEmpty == false { serving.insert(key.app) }
+    return serving
   }
 
   /// An app says whom it lets in.

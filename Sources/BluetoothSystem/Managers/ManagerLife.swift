@@ -166,9 +166,11 @@ extension BluetoothSystem {
   }
 
   mutating func tellManagerStates() {
-    for key in managers.keys where managers[key]?.number != nil {
+    for key in managers.keys {
+      guard let manager = managers[key], manager.number != nil else { continue }
       let state = state(for: key)
-      guard state != .unknown, managers[key]?.takes(state) == true else { continue }
+      guard state != .unknown, state != manager.toldState else { continue }
+      managers[key]?.knew(state)
       tell(key, .stateChanged(state))
       if state != .poweredOn { managers[key]?.scan?.forgetReported() }
     }

@@ -112,7 +112,7 @@ extension BluetoothSystem {
     let wantedMark = isServing ? settings.databaseMark ?? 0 : 0
     for call in publishing.mark.steps(wanted: wantedMark, exports: &exports, at: now) { callAdapter(call) }
     let advertisers = keys.filter { bluez.isPowered && mayWork($0) && managers[$0]?.advertisement != nil }
-    let isSlow = !advertisers.contains(where: advertisesAsInForeground)
+    let isSlow = !advertisers.contains { advertisesAsInForeground($0) }
     for key in keys {
       let request = advertisers.contains(key) ? managers[key]?.advertisement : nil
       let form: PublishedAdvertisement.Form =

@@ -1,0 +1,93 @@
+import ArrivalTimes
+import Foundation
+import Stories
+import Worlds
+
+/// Everything that `make bench` measures, as one list of figures.
+struct Report {
+  var executables: Executables
+  var relaunches: Int
+  var requests: Int
+  /// Arrivals of each kind.
+  var arrivals = 500
+  let progress: @Sendable (String) -> Void
+
+  func figures() async throws -> [Figure] {
+    var figures = try starts() + rest()
+    progress("a restart with 10,000 requests")
+    let restart = try HeldRequests.measure(10_000)
+    figures += [
+      Figure(
+        "a restart with 10,000 requests: the store and the decisions", restart.reading + restart.seconds, "s",
+        .atMost(1)),
+      Figure("the same, of the processor", restart.processorSeconds, "s", .atMost(1)),
+      Figure("memory of the decisions for each of them", restart.bytesPerRequest / 1024, "KiB", .atMost(4)),
+    ]
+    progress("days in one process")
+    let days = await HomeBenchmark.daysPerSecond(days: 1000)
+    figures += [
+      Figure("days a second in one process, at rest", days.atRest),
+      Figure("days a second with a departure, a kill and a return each", days.commuting, "", .atLeast(1000)),
+    ]
+    return try await figures + arrivalTimes() + Ratios.measure(executables: executables, progress: progress)
+  }
+
+  /// The agent's, from the radio's link-up on.
+  private func starts() throws -> [Figure] {
+    let measured = try Benchmark.relaunches(relaunches, executables: executables, progress: progress)
+    func figure(_ name: String, _ times: Benchmark.Distribution, _ percent: Double, _ target: Figure.Target?) -> Figure
+    {
+      Figure("\(name), p\(Int(percent))", times.percentile(percent) ?? .infinity, "ms", target)
+    }
+    return [
+      figure("link-up to `willRestoreState`, agent relaunched", measured.toRestoration, 50, nil),
+      figure("link-up to `willRestoreState`, agent relaunched", measured.toRestoration, 95, nil),
+      figure("link-up to the unlock write, agent relaunched", measured.toUnlock, 50, .atMost(15)),
+      figure("link-up to the unlock write, agent relaunched", measured.toUnlock, 95, .atMost(30)),
+      figure("the same in the world's time", measured.toUnlockVirtual, 50, nil),
+      figure("the same in the world's time", measured.toUnlockVirtual, 95, nil),
+    ]
+  }
+
+  private func rest() throws -> [Figure] {
+    let one = try Benchmark.rest(executables: executables, progress: progress)
+    let many = try Benchmark.rest(
+      holding: ManyRequests.make(requests), executables: executables, progress: progress)
+    let more = Double(many.residentKiB - one.residentKiB) / Double(max(requests - 1, 1))
+    return [
+      Figure("latchkeyd at rest, PSS", Double(one.proportionalKiB) / 1024, "MiB", .atMost(8)),
+      Figure("latchkeyd at rest, RSS", Double(one.residentKiB) / 1024, "MiB"),
+      Figure("its wake-ups in a virtual minute", one.wakeUpsPerVirtualMinute, "", .atMost(0)),
+      Figure("its wake-ups in a minute of real time", one.wakeUpsPerWallMinute, "", .atMost(0)),
+      Figure("latchkeyd at rest with \(requests) requests, PSS", Double(many.proportionalKiB) / 1024, "MiB"),
+      Figure("its memory for each request", more, "KiB", .atMost(4)),
+      Figure(
+        "its wake-ups in a virtual minute, with \(requests) requests", many.wakeUpsPerVirtualMinute, "", .atMost(0)),
+      Figure(
+        "its wake-ups in a minute of real time, with \(requests) requests", many.wakeUpsPerWallMinute, "", .atMost(0)),
+    ]
+  }
+
+  /// Simulated time, with advertisements every 152.5 ms and scan windows of half the time.
+  private func arrivalTimes() async throws -> [Figure] {
+    var figures: [Figure] = []
+    for interval in [Duration.microseconds(7500), .milliseconds(50)] {
+      for isDead in [false, true] {
+        progress("\(arrivals) arrivals at \(interval / .milliseconds(1)) ms")
+        guard let row = await ArrivalTable.row(arrivals, seed: 1, connectionInterval: interval, isDead: isDead) else {
+          throw WorldError("the simulated phone and lock do not meet")
+        }
+        let place = "\(interval / .milliseconds(1)) ms, agent \(isDead ? "dead" : "alive")"
+        let total = "in range to accepted at \(place)"
+        figures += [
+          Figure("\(total), p50", ArrivalTable.percentile(50, row.total), "s", .atMost(0.6)),
+          Figure("\(total), p95", ArrivalTable.percentile(95, row.total), "s", .atMost(1)),
+          Figure(
+            "link-up to accepted at \(place), p95", ArrivalTable.percentile(95, row.toAcceptance), "s",
+            .atMost(interval < .milliseconds(10) ? 0.15 : 0.35)),
+        ]
+      }
+    }
+    return figures
+  }
+}
