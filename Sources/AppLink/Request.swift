@@ -112,7 +112,7 @@ package struct AttachReply: Sendable, Hashable {
 package struct AppLinkError: Error, Sendable, Hashable, CustomStringConvertible {
   package enum Code: String, Sendable, Hashable, Codable {
     case wrongVersion, unknownApp, notThatApp, notAttached, alreadyAttached, invalidArguments, limitReached,
-      notFound, unavailable
+      notFound, unavailable, appLeftOut
   }
   package var code: Code
   /// What was wrong and what to do about it.

@@ -280,7 +280,7 @@ actor AppLinkClientSession {
     refusals += 1
     let mayPass: Bool =
       switch refusal.code {
-      case .wrongVersion, .unknownApp, .invalidArguments: false
+      case .wrongVersion, .unknownApp, .appLeftOut, .invalidArguments: false
       case .notThatApp, .notAttached, .alreadyAttached, .limitReached, .notFound, .unavailable: true
       }
     if !mayPass || refusals == Self.refusalsUntilTold {

@@ -74,8 +74,14 @@ struct Device: Sendable {
   /// The MTU of this link as bluetoothd last showed it: with an attribute of the peer, or with a request of the peer.
   /// `nil` without a link, before the attribute protocol works on it, or if it was not shown. 23 may become more.
   private(set) var linkMTU: Int?
-  /// What the device has said about itself: in advertisements or, for its services, over a link.
+  /// What the device has said about itself in advertisements.
   private(set) var advertisement = AdvertisementData()
+  /// All services by which bluetoothd knows it: advertised, or found over a link.
+  private(set) var uuids: [BluetoothUUID] = []
+  /// Those of `uuids` that were found over a link, and that it had not advertised before.
+  private(set) var found: Set<BluetoothUUID> = []
+  /// What it advertises was seen while it had no link. Without that, nobody knows which of its services it advertises.
+  private var isAdvertisementKnown = false
 
   /// Its name in the Generic Access Profile, which bluetoothd read over a link. `nil` if it is not known, or if it is the one that
   /// the device advertises.
@@ -96,12 +102,14 @@ struct Device: Sendable {
   init(
     path: ObjectPath, peer: PeerIdentifier, properties: Properties,
     attributes: [AttributeHandle: RemoteAttribute] = [:],
-    gapName: String? = nil
+    gapName: String? = nil, found: Set<BluetoothUUID> = []
   ) {
     self.path = path
     self.peer = peer
     self.attributes = attributes
     self.gapName = gapName
+    self.found = found
+    isAdvertisementKnown = !found.isEmpty
     update(properties, invalidated: [])
     isShown = true
   }
@@ -117,10 +125,8 @@ struct Device: Sendable {
     if let isPaired = changes.paired { self.isPaired = isPaired }
     if let rssi = changes.rssi { self.rssi = rssi }
     if let name = changes.name { take(name) }
-    if let uuids = changes.uuids {
-      advertisement.serviceUUIDs = uuids ?? []
-      announce(advertisement.serviceUUIDs)
-    }
+    if let uuids = changes.uuids { take(uuids ?? []) }
+    if !isConnected, rssi != nil { isAdvertisementKnown = true }
     if let appearance = changes.appearance { advertisement.appearance = appearance }
     if let power = changes.txPower { advertisement.transmitPowerLevel = power }
     if let data = changes.advertisingData { advertisement.solicitedServiceUUIDs = Self.solicitedServices(data ?? [:]) }
@@ -144,6 +150,15 @@ struct Device: Sendable {
       return
     }
     gapName = name
+  }
+
+  /// bluetoothd has one list for the services that a device advertises and those that were found over a link.
+  private mutating func take(_ uuids: [BluetoothUUID]) {
+    if isShown, isConnected, isAdvertisementKnown { found.formUnion(Set(uuids).subtracting(self.uuids)) }
+    found.formIntersection(uuids)
+    self.uuids = uuids
+    advertisement.serviceUUIDs = uuids.filter { !found.contains($0) }
+    announce(uuids)
   }
 
   /// `UUIDs` loses those of services that bluetoothd removes from its database of the peer, though the peer may advertise them.
@@ -183,7 +198,6 @@ struct Device: Sendable {
 
   /// The name for apps and people. That of the Generic Access Profile takes precedence, as on iOS.
   var name: String? { gapName ?? advertisement.localName }
-  var uuids: [BluetoothUUID] { advertisement.serviceUUIDs }
   /// Whether it has said that it has this service, or was found to have it.
   func offers(_ service: BluetoothUUID) -> Bool {
     uuids.contains(service) || announced.contains(service)

@@ -24,6 +24,7 @@ package struct BluetoothSystem: Sendable {
   var apps: [String: App] = [:]
   /// The apps' names, in order.
   let appNames: [String]
+  let leftOut: [LeftOutApp]
   var managers = ManagerTable()
   var held = HeldPeripherals()
   var peers: TreeDictionary<PeerIdentifier, PeerRecord> = [:]
@@ -82,12 +83,15 @@ package struct BluetoothSystem: Sendable {
 
   /// - Parameters:
   ///   - apps: the apps installed on this machine. Stored records of other apps are kept, but not used.
+  ///   - leftOut: those that can't be used.
   ///   - stored: what an earlier run of the system left on disk.
   ///   - seed: for the random numbers the system needs; different at each start.
   package init(
-    configuration: Configuration = Configuration(), apps: [AppDeclaration], stored: StoredState, seed: UInt64
+    configuration: Configuration = Configuration(), apps: [AppDeclaration], leftOut: [LeftOutApp] = [],
+    stored: StoredState, seed: UInt64
   ) {
     self.configuration = configuration
+    self.leftOut = leftOut
     ledger = Ledger(stored)
     appNames = Set(apps.map(\.bundleIdentifier)).sorted()
     random = SplitMix64(state: seed)

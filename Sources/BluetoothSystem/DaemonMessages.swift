@@ -15,7 +15,7 @@ extension BluetoothSystem {
       if let pending = calls.take(identifier) { completed(pending, result) }
     // Until bluetoothd's objects have been read, a signal is about a removed object, or the objects will repeat it.
     case .signal where !bluez.isPresent: break
-    case .signal(.interfacesAdded(let path, let interfaces)): added(path, interfaces)
+    case .signal(.interfacesAdded(let path, let interfaces)): added(path, interfaces, isNews: true)
     case .signal(.interfacesRemoved(let path, let names)): removed(path, names)
     case .signal(.propertiesChanged(let path, let interface, let changed, let invalidated)):
       propertiesChanged(path, interface, changed, invalidated)
@@ -31,7 +31,7 @@ extension BluetoothSystem {
     bluez.wasEverPresent = true
     bluez.adapterAwaitedUntil = now + BlueZMirror.adapterPatience
     for path in objects.keys.sorted(by: { $0.text.utf8.count == $1.text.utf8.count ? $0 < $1 : $0.text < $1.text }) {
-      added(path, objects[path] ?? [:])
+      added(path, objects[path] ?? [:], isNews: false)
     }
     // Nobody knows how long these links have been there.
     for path in bluez.devices.connected { bluez.devices[path]?.linkCameUp(unixSeconds: nil) }
@@ -104,11 +104,12 @@ extension BluetoothSystem {
 
   // MARK: Objects
 
-  private mutating func added(_ path: ObjectPath, _ interfaces: Interfaces) {
+  /// - Parameter isNews: the object has just appeared, and was not there already when bluetoothd's objects were read.
+  private mutating func added(_ path: ObjectPath, _ interfaces: Interfaces, isNews: Bool) {
     if let properties = interfaces[InterfaceName.adapter] { adapterAdded(path, properties) }
     // bluetoothd announces an adapter before the objects below it.
     guard let adapter = bluez.adapter, path.isWithin(adapter) else { return }
-    if let properties = interfaces[InterfaceName.device] { deviceAdded(path, properties) }
+    if let properties = interfaces[InterfaceName.device] { deviceAdded(path, properties, isNews: isNews) }
     for (interface, kind) in BlueZMirror.attributeKinds {
       guard let properties = interfaces[interface] else { continue }
       bluez.addAttribute(path, kind, properties, limit: configuration.mirrorAttributeLimit)
@@ -144,8 +145,11 @@ extension BluetoothSystem {
     call(adapter, .set(property, to: value), for: .ignored)
   }
 
-  private mutating func deviceAdded(_ path: ObjectPath, _ properties: Properties) {
-    guard let address = PropertyValues<Device1>(properties).deviceAddress else { return }
+  private mutating func deviceAdded(_ path: ObjectPath, _ properties: Properties, isNews: Bool) {
+    let values = PropertyValues<Device1>(properties)
+    guard let address = values.deviceAddress else { return }
+    // Its object is of this advertisement, so what else was found on it is not in the list of its services.
+    let isFirstSighting = isNews && values.has(\.rssi) && values.connected != true && bluez.devices[path] == nil
     let peer = identifier(for: address)
     // A device that an app has asked for is always admitted, however many others there are.
     guard
@@ -162,9 +166,11 @@ extension BluetoothSystem {
       bluez.devicePaths[old.peer] = nil
     }
     let old = bluez.devices[path]
+    let known = old?.peer == peer ? old : nil
     var device = Device(
       path: path, peer: peer, properties: properties, attributes: old?.attributes ?? [:],
-      gapName: old?.peer == peer ? old?.gapName : peers[peer]?.gapName)
+      gapName: known == nil ? peers[peer]?.gapName : known?.gapName,
+      found: isFirstSighting ? [] : known?.found ?? Set(peers[peer]?.foundServices ?? []))
     if device.isConnected {
       device.linkCameUp(unixSeconds: old?.isConnected == true ? old?.connectedUnixSeconds : unixSeconds)
     }
@@ -173,8 +179,8 @@ extension BluetoothSystem {
     if peers[peer] == nil, isWanted(peer) { _ = keepPeer(peer, wasRequested: true) }
     if device.isConnected, old?.isConnected != true { capacityOfNewLink(peer) }
     uncheckedDatabases.insert(peer)
-    noteName(peer)
-    if PropertyValues<Device1>(properties).has(\.rssi) { sighted(peer) }
+    noteNames(of: peer)
+    if values.has(\.rssi) { sighted(peer) }
   }
 
   private mutating func removed(_ path: ObjectPath, _ names: [String]) {
@@ -212,7 +218,7 @@ extension BluetoothSystem {
     guard !isWanted(peer) else { return }
     releasePeer(peer)
     if links[peer]?.hasHistory == false { links[peer] = nil }
-    healings[peer] = nil
+    if healings[peer]?.removesDevice != true { healings[peer] = nil }
     if attempts[peer]?.isConnecting != true { attempts[peer] = nil }
   }
 
@@ -273,7 +279,7 @@ extension BluetoothSystem {
     bluez.devices[path] = device
     if device.address != old.address, let address = device.address { readdress(path, old.peer, address) }
     guard let peer = bluez.devices[path]?.peer else { return }
-    if device.name != old.name || device.gapName != old.gapName { noteName(peer) }
+    if device.name != old.name || device.gapName != old.gapName || device.found != old.found { noteNames(of: peer) }
     if device.isBonded != old.isBonded || device.uuids != old.uuids {
       // Only a registration made after pairing, and with these services, arms the device.
       disarm(peer)
@@ -332,16 +338,16 @@ extension BluetoothSystem {
 
   // MARK: Peers
 
-  private mutating func noteName(_ peer: PeerIdentifier) {
-    guard let device = bluez.device(peer), let name = device.name.map({ String($0.prefix(248)) }),
-      let record = peers[peer]
-    else { return }
+  /// Stores how the peer is called, and which of its services it does not advertise.
+  private mutating func noteNames(of peer: PeerIdentifier) {
+    guard let device = bluez.device(peer), let record = peers[peer] else { return }
     var noted = record
-    (noted.name, noted.gapName) = (name, device.gapName.map { String($0.prefix(248)) })
+    if let name = device.storedName { (noted.name, noted.gapName) = (name, device.storedGAPName) }
+    noted.foundServices = device.storedFound
     guard noted != record else { return }
     peers[peer] = noted
     persist(.peer(noted))
-    guard noted.name != record.name else { return }
+    guard noted.name != record.name, let name = noted.name else { return }
     for key in sortedManagers(.central) where held[key, peer]?.isConnected == true {
       tell(key, .nameChanged(peer, name))
     }

@@ -65,6 +65,18 @@ package struct AppDeclaration: Sendable, Hashable {
   package static let advertisingMillisecondsRange: ClosedRange<UInt32> = 20...10_240
 }
 
+/// An app that is there and can't be used, because something is wrong with its Info.plist.
+package struct LeftOutApp: Sendable, Hashable {
+  /// What a person may call it: its identifier if it has one, otherwise its folder's name.
+  package var name: String
+  /// What is wrong, a sentence.
+  package var reason: String
+  package init(name: String, reason: String) {
+    self.name = name
+    self.reason = reason
+  }
+}
+
 /// Why an app is started.
 package enum LaunchReason: String, Sendable, Hashable, Codable {
   /// The user opened it.

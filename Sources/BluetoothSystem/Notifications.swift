@@ -174,8 +174,7 @@ extension BluetoothSystem {
     }
     // The value may arrive before the message that the link is up.
     tellConnections()
-    for key in sortedManagers(.central)
-    where isNotifying(owner.handle, peer, key) && held[key, peer]?.isConnected == true {
+    for key in sortedManagers(.central) where takesValues(owner.handle, peer, key) {
       tell(key, .valueUpdated(peer, characteristic: owner.handle, value: value))
       alert(key, peer, held[key, peer]?.options.notifyOnNotification ?? false, "notification")
     }

@@ -169,8 +169,8 @@ extension BluetoothSystem {
     }
     let device = bluez.device(peer)
     let record = PeerRecord(
-      identifier: peer, address: address, name: device?.name.map { String($0.prefix(248)) },
-      gapName: device?.gapName.map { String($0.prefix(248)) }, wasRequested: wasRequested)
+      identifier: peer, address: address, name: device?.storedName, gapName: device?.storedGAPName,
+      wasRequested: wasRequested, foundServices: device?.storedFound)
     peers[peer] = record
     persist(.peer(record))
     return true
@@ -185,4 +185,13 @@ extension BluetoothSystem {
     if !record.wasRequested { guests -= 1 }
     erase(StoreKey(.peer, peer.uuidString))
   }
+}
+
+extension Device {
+  // What is stored of a device. A device may say anything, so each has a limit.
+  private static var nameLimit: Int { 248 }
+  private static var foundLimit: Int { 64 }
+  var storedName: String? { name.map { String($0.prefix(Self.nameLimit)) } }
+  var storedGAPName: String? { gapName.map { String($0.prefix(Self.nameLimit)) } }
+  var storedFound: [BluetoothUUID]? { found.isEmpty ? nil : Array(found.sorted().prefix(Self.foundLimit)) }
 }

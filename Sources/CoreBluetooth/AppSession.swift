@@ -351,7 +351,7 @@ package final class AppSession: AppLinkDelegate, @unchecked Sendable {
 
   private static func state(for error: AppLinkError) -> ManagerState {
     switch error.code {
-    case .unknownApp, .notThatApp: .unauthorized
+    case .unknownApp, .appLeftOut, .notThatApp: .unauthorized
     default: .unsupported
     }
   }

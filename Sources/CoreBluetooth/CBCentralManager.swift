@@ -244,6 +244,7 @@ open class CBCentralManager: CBManager, @unchecked Sendable {
     }
   }
 
+  override var delegateObject: AnyObject? { delegate }
   override func tellState() { delegate?.centralManagerDidUpdateState(self) }
   override func applyRoleEvent(_ body: Event.Body) { applyCentralEvent(body) }
   override func makeView() -> ManagerView { makeCentralView() }

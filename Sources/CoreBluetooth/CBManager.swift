@@ -87,6 +87,7 @@ open class CBManager: CoreBluetoothObject, @unchecked Sendable {
   }
 
   private func change(to state: ManagerState) {
+    if locked({ toldState == nil }), creation.restoreIdentifier == nil { noteUselessRestoration() }
     locked {
       let isEndOfRadio = toldState == .poweredOn && state != .poweredOn
       if showsPowerAlert { session.showPowerAlert(after: toldState, now: state) }
@@ -107,7 +108,21 @@ open class CBManager: CoreBluetoothObject, @unchecked Sendable {
     return false
   }
 
+  /// A delegate that expects to be restored, of a manager that is not.
+  private func noteUselessRestoration() {
+    let name = creation.role == .central ? "centralManager" : "peripheralManager"
+    guard let delegate = delegateObject,
+      DeclaredMethods.declares(type(of: delegate), name, label: "willRestoreState")
+    else { return }
+    session.logger.critical(
+      """
+      API MISUSE: \(self) has no restore identifier, but its delegate \(type(of: delegate)) has \
+      \(name)(_:willRestoreState:). Nothing is restored
+      """)
+  }
+
   // Overridden for each role.
+  var delegateObject: AnyObject? { nil }
   func applyRoleEvent(_ body: Event.Body) {}
   func tellState() {}
   /// The state was `poweredOn` and no longer is. Called under the lock. It is not called for what was restored while

@@ -68,7 +68,8 @@ open class CBPeripheral: CBPeer, @unchecked Sendable {
   /// follows.
   open var canSendWriteWithoutResponse: Bool {
     locked {
-      guard currentState == .connected, unansweredWrites < Self.writeWindow else {
+      guard currentState == .connected else { return false }
+      guard unansweredWrites < Self.writeWindow else {
         isRefusingWrites = true
         return false
       }

@@ -159,7 +159,7 @@ open class CBPeripheralManager: CBManager, @unchecked Sendable {
     guard acceptsCommands("remove(_:)") else { return }
     locked {
       guard publications.contains(where: { $0.service === service }) else { return }
-      publications.removeAll { $0.service === service }
+      withdraw { $0.service === service }
       session.send(.peripheral(managerIdentifier, .removeService(service.localIdentifier)), for: self)
     }
   }
@@ -167,9 +167,17 @@ open class CBPeripheralManager: CBManager, @unchecked Sendable {
   open func removeAllServices() {
     guard acceptsCommands("removeAllServices()") else { return }
     locked {
-      publications = []
+      withdraw { _ in true }
       session.send(.peripheral(managerIdentifier, .removeAllServices), for: self)
     }
+  }
+
+  /// Nobody is subscribed to what is not published. Called under the lock.
+  private func withdraw(where isMeant: (Publication) -> Bool) {
+    for characteristic in publications.filter(isMeant).flatMap(\.characteristics.values) {
+      characteristic.subscribers = []
+    }
+    publications.removeAll(where: isMeant)
   }
 
   // MARK: Answers and updates
@@ -297,7 +305,7 @@ open class CBPeripheralManager: CBManager, @unchecked Sendable {
       session.send(.peripheral(managerIdentifier, .stopAdvertising), for: self)
     }
     if !publications.isEmpty {
-      publications = []
+      withdraw { _ in true }
       session.send(.peripheral(managerIdentifier, .removeAllServices), for: self)
     }
     if !publishedChannels.isEmpty {
@@ -314,6 +322,7 @@ open class CBPeripheralManager: CBManager, @unchecked Sendable {
     }
   }
 
+  override var delegateObject: AnyObject? { delegate }
   override func tellState() { delegate?.peripheralManagerDidUpdateState(self) }
   override func applyRoleEvent(_ body: Event.Body) { applyPeripheralEvent(body) }
   override func makeView() -> ManagerView { makePeripheralView() }

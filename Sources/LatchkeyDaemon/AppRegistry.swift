@@ -17,8 +17,8 @@ package struct InstalledApp: Sendable, Hashable {
 /// The apps of this machine: one folder each, with an Info.plist.
 package struct AppRegistry: Sendable {
   package private(set) var apps: [String: InstalledApp] = [:]
-  /// Why apps were left out, one sentence each. One bad app does not stop the others.
-  package private(set) var problems: [String] = []
+  /// The apps that can't be used. One bad app does not stop the others.
+  package private(set) var leftOut: [LeftOutApp] = []
 
   /// The largest Info.plist that is read, in bytes, and the most apps.
   private static let sizeLimit = 1 << 20
@@ -39,7 +39,8 @@ package struct AppRegistry: Sendable {
       var isFolder: ObjCBool = false
       guard FileManager.default.fileExists(atPath: place, isDirectory: &isFolder), isFolder.boolValue else { continue }
       guard apps.count < Self.appLimit else {
-        problems.append("\(place) is left out: there are more than \(Self.appLimit) apps.")
+        leftOut.append(
+          LeftOutApp(name: name, reason: "\(place) is one too many: \(Self.appLimit) apps can be there."))
         break
       }
       do throws(DaemonError) {
@@ -49,11 +50,20 @@ package struct AppRegistry: Sendable {
             "\(app.infoPlist) declares \"\(app.declaration.bundleIdentifier)\", which \(other.infoPlist) has already.")
         }
         apps[app.declaration.bundleIdentifier] = app
-      } catch { problems.append(error.description) }
+      } catch {
+        leftOut.append(
+          LeftOutApp(name: Self.identifier(in: place + "/Info.plist") ?? name, reason: error.description))
+      }
     }
   }
 
-  private static func read(_ path: String, programFolder: String) throws(DaemonError) -> InstalledApp {
+  /// The identifier in an Info.plist that is wrong otherwise, because people know the app by it.
+  private static func identifier(in path: String) -> String? {
+    let identifier = try? contents(of: path)["CFBundleIdentifier"] as? String
+    return identifier.flatMap { isIdentifier($0) ? $0 : nil }
+  }
+
+  private static func contents(of path: String) throws(DaemonError) -> [String: Any] {
     guard let data = FileManager.default.contents(atPath: path) else {
       throw DaemonError("\(path) is missing or can't be read; an app's folder needs one.")
     }
@@ -63,6 +73,11 @@ package struct AppRegistry: Sendable {
     guard let plist = try? PropertyListSerialization.propertyList(from: data, format: nil) as? [String: Any] else {
       throw DaemonError("\(path) is not a property list with a dictionary.")
     }
+    return plist
+  }
+
+  private static func read(_ path: String, programFolder: String) throws(DaemonError) -> InstalledApp {
+    let plist = try contents(of: path)
     func value<T>(_ key: String, _ type: T.Type, _ what: String) throws(DaemonError) -> T? {
       guard let any = plist[key] else { return nil }
       guard let value = any as? T else { throw DaemonError("\(key) in \(path) is not \(what).") }

@@ -54,7 +54,7 @@ package struct Daemon: Sendable {
     store = try Store(folder)
     self.folder = folder
     let registry = try AppRegistry(folder: Self.absolute(options.apps), programFolder: Self.programFolder)
-    for problem in registry.problems { logger.error("an app is left out: \(problem)") }
+    for app in registry.leftOut { logger.error("an app is left out: \(app.reason)") }
     let variables = AppEnvironment(
       folder: folder, credentials: options.credentials.map(Self.absolute), inherited: environment)
     let children: ChildProcessSupervisor
@@ -77,8 +77,8 @@ package struct Daemon: Sendable {
     configuration.overflowCompany = options.overflowCompany
     if let budget = options.wakeBudget { configuration.wakeBudget = budget }
     system = BluetoothSystem(
-      configuration: configuration, apps: registry.apps.values.map(\.declaration), stored: try store.load(),
-      seed: random.next())
+      configuration: configuration, apps: registry.apps.values.map(\.declaration), leftOut: registry.leftOut,
+      stored: try store.load(), seed: random.next())
     loop = SystemLoop(
       time: time, store: store, supervisor: supervisor, registry: registry, logger: logger, executor: executor)
     carriers = Carriers(loop: loop, supervisor: supervisor, bluetoothBus: options.bluetoothBus, logger: logger)

@@ -72,6 +72,51 @@ struct DatabaseTests {
     #expect(desk.asked { $0 == .disconnect } == 0)
   }
 
+  @Test("BlueZ 7: a device without a bond that was removed in vain is given up, though no app asks for it as it goes")
+  func removedInVain() {
+    var desk = Desk()
+    desk.appear(bonded: false)
+    desk.open()
+    desk.createCentral(nil)
+    desk.connect()
+    desk.linkUp()
+    desk.say(.central(Desk.central, .perform(desk.peer, OperationIdentifier(1), .discoverServices(nil))))
+    desk.linkDown()
+    desk.serviceGoes()
+    let other: DaemonMessage = .signal(
+      .interfacesAdded(
+        path: Desk.devicePath.appending("service0001"),
+        [InterfaceName.gattService: ["UUID": .string("00001801-0000-1000-8000-00805f9b34fb")]]))
+    for attempt in 1...6 {
+      desk.connect()
+      desk.linkUp()
+      desk.handle(.daemon(other))
+      desk.forget()
+      desk.pass(.seconds(10))
+      #expect(desk.asked { $0 == .disconnect } == (attempt <= 2 ? 1 : 0), "attempt \(attempt)")
+      #expect(desk.asked { $0 == .removeDevice(Desk.devicePath) } == (attempt == 3 ? 1 : 0), "attempt \(attempt)")
+      desk.linkDown()
+      guard attempt == 3 else { continue }
+      desk.settle()
+      desk.handle(
+        .daemon(
+          .signal(
+            .interfacesRemoved(
+              path: Desk.devicePath.appending("service0001"), [InterfaceName.gattService]))))
+      desk.handle(.daemon(.signal(.interfacesRemoved(path: Desk.devicePath, [InterfaceName.device]))))
+      desk.handle(
+        .daemon(
+          .signal(
+            .interfacesAdded(
+              path: Desk.devicePath,
+              [
+                InterfaceName.device: [
+                  "Address": .string(Desk.address.description), "AddressType": .string("random"), "RSSI": .int16(-50),
+                ]
+              ]))))
+    }
+  }
+
   // MARK: Discoveries that were cut short before an app had found anything
 
   /// An app's first link to a lock that announces a service, of which bluetoothd shows another one only.

@@ -139,7 +139,7 @@ struct CentralManagerTests {
     }
     #expect(try await setup.nextCommand() == .central(Example.manager, .connect(Example.lock, ConnectOptions())))
     #expect(try await setup.nextCommand() == .central(Example.manager, .cancelConnection(Example.lock)))
-    #expect(setup.system.log.misuses.count == 1)
+    #expect(setup.misuses.count == 1)
   }
 
   @Test("S3: with a restore identifier the request is held although nothing refers to the peripheral")

@@ -84,8 +84,8 @@ struct MisuseTests {
     setup.manager.scanForPeripherals(withServices: nil)
     #expect(!setup.manager.isScanning)
     #expect(setup.manager.retrievePeripherals(withIdentifiers: [Example.lock.rawValue]).isEmpty)
-    #expect(setup.system.log.misuses.count == 2)
-    #expect(setup.system.log.misuses[0].contains("scanForPeripherals"))
+    #expect(setup.misuses.count == 2)
+    #expect(setup.misuses[0].contains("scanForPeripherals"))
     #expect(!setup.system.requests.pending.contains { if case .central(_, .scan) = $0 { true } else { false } })
   }
 
@@ -95,8 +95,8 @@ struct MisuseTests {
     setup.system.answerNextQuery { _ in .success([PeripheralSnapshot(identifier: Example.lock)]) }
     let peripheral = setup.manager.retrievePeripherals(withIdentifiers: [Example.lock.rawValue])[0]
     peripheral.discoverServices(nil)
-    #expect(setup.system.log.misuses.count == 1)
-    #expect(setup.system.log.misuses[0].contains("discoverServices"))
+    #expect(setup.misuses.count == 1)
+    #expect(setup.misuses[0].contains("discoverServices"))
   }
 
   @Test("S14: cancelling the connection of a peripheral that no app uses is logged")
@@ -105,7 +105,7 @@ struct MisuseTests {
     setup.system.answerNextQuery { _ in .success([PeripheralSnapshot(identifier: Example.lock)]) }
     let peripheral = setup.manager.retrievePeripherals(withIdentifiers: [Example.lock.rawValue])[0]
     setup.manager.cancelPeripheralConnection(peripheral)
-    #expect(setup.system.log.misuses.count == 1)
+    #expect(setup.misuses.count == 1)
     #expect(peripheral.state == .disconnected)
   }
 
@@ -115,7 +115,28 @@ struct MisuseTests {
     setup.system.emit(.willRestoreCentral(CentralRestoration(peripherals: [])))
     setup.system.emit(.stateChanged(.poweredOff))
     #expect(try await setup.recorder.calls.next() == "state poweredOff")
-    #expect(setup.system.log.misuses.count == 1)
+    #expect(setup.misuses.count == 1)
+  }
+
+  @Test("S14: a delegate with willRestoreState whose manager has no restore identifier is logged, for both roles")
+  func uselessRestoration() async throws {
+    let central = try await CentralSetup()
+    #expect(
+      central.system.log.misuses.count {
+        $0.contains("CentralRecorder has centralManager(_:willRestoreState:)") && $0.contains("no restore identifier")
+      } == 1)
+    let peripheral = try await PeripheralSetup()
+    #expect(peripheral.system.log.misuses.count { $0.contains("peripheralManager(_:willRestoreState:)") } == 1)
+    #expect(try await CentralSetup(restoreIdentifier: "door").system.log.misuses.isEmpty)
+
+    let system = ScriptedSystem()
+    system.attach()
+    let (delegate, queue) = (Forgetful(), DispatchQueue(label: "test"))
+    let manager = system.run { CBCentralManager(delegate: delegate, queue: queue) }
+    _ = try await system.requests.next()
+    system.emit(.stateChanged(.poweredOn))
+    _ = try await system.requests.next()
+    #expect(manager.state == .poweredOn && system.log.misuses.isEmpty)
   }
 
   @Test("S1: a manager that the system rejects is unsupported, and the log has the system's words")
@@ -123,6 +144,6 @@ struct MisuseTests {
     let setup = try await CentralSetup()
     setup.system.emit(.managerRejected(AppLinkError(.limitReached, "64 managers are enough")))
     #expect(try await setup.recorder.calls.next() == "state unsupported")
-    #expect(setup.system.log.misuses.contains { $0.contains("64 managers are enough") })
+    #expect(setup.misuses.contains { $0.contains("64 managers are enough") })
   }
 }

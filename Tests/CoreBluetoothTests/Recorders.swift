@@ -181,6 +181,9 @@ struct CentralSetup {
     _ = try await nextRequest()  // handled
   }
 
+  /// The app's mistakes, but that its delegate has `willRestoreState` without any use.
+  var misuses: [String] { system.log.misuses.filter { !$0.contains("restore identifier, but") } }
+
   /// The next request that does not acknowledge events.
   func nextRequest() async throws -> Request { try await system.requests.next() }
 

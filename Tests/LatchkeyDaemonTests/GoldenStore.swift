@@ -43,10 +43,10 @@ enum GoldenStore {
 
   /// Every kind of record, with every member.
   static func everything(
-    isBondUnproven: Bool? = true, hasWakes: Bool = true, isEnding: Bool? = true
+    isBondUnproven: Bool? = true, hasWakes: Bool = true, isEnding: Bool? = true, hasLinkFacts: Bool = true
   ) throws -> [StoredRecord] {
     [.settings(SettingsRecord(salt: 0xFEDC_BA98_7654_3210, bluetoothOn: false, databaseMark: 3))] + apps(hasWakes)
-      + (try managers) + (try peripherals) + (try services) + (try peers(isBondUnproven, isEnding)) + [
+      + (try managers) + (try peripherals) + (try services) + (try peers(isBondUnproven, isEnding, hasLinkFacts)) + [
         .subscription(SubscriptionRecord(central: try identifier(1), characteristic: try identifier(0x101)))
       ]
   }
@@ -155,7 +155,7 @@ enum GoldenStore {
     }
   }
 
-  private static func peers(_ isBondUnproven: Bool?, _ isEnding: Bool?) throws -> [StoredRecord] {
+  private static func peers(_ isBondUnproven: Bool?, _ isEnding: Bool?, _ hasLinkFacts: Bool) throws -> [StoredRecord] {
     let addresses = try [
       ("F2:34:56:78:9A:BC", .random), ("C0:FF:EE:00:00:01", .public), ("0A:00:00:00:00:01", .random),
     ]
@@ -167,8 +167,10 @@ enum GoldenStore {
           services: [], isBondUnproven: isBondUnproven)),
       .peer(
         PeerRecord(
-          identifier: try identifier(2), address: addresses[1], name: "Lock", wasRequested: true,
-          services: [BluetoothUUID(0x1801 as UInt16), try long], isEnding: isEnding)),
+          identifier: try identifier(2), address: addresses[1], name: "Lock",
+          gapName: hasLinkFacts ? "Front Door" : nil, wasRequested: true,
+          services: [BluetoothUUID(0x1801 as UInt16), try long], isEnding: isEnding, mtu: hasLinkFacts ? 185 : nil,
+          foundServices: hasLinkFacts ? [BluetoothUUID(0x180F as UInt16)] : nil)),
       .peer(PeerRecord(identifier: try identifier(3), address: addresses[2], wasRequested: false)),
     ]
   }

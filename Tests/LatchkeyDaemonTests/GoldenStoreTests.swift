@@ -55,14 +55,17 @@ struct GoldenStoreTests {
   @Test(
     "Change 7: a store of each format is opened, and everything that was promised in it is there",
     arguments: [
-      ("format-1", nil, false, nil), ("format-1-unproven-bond", true, false, nil),
-      ("format-2-before-wakes", true, false, nil), ("format-2-before-ending-links", true, true, nil),
-      ("format-2", true, true, true),
-    ] as [(String, Bool?, Bool, Bool?)])
-  func everyFormat(_ name: String, isBondUnproven: Bool?, hasWakes: Bool, isEnding: Bool?) throws {
+      ("format-1", nil, false, nil, false), ("format-1-unproven-bond", true, false, nil, false),
+      ("format-2-before-wakes", true, false, nil, false), ("format-2-before-ending-links", true, true, nil, false),
+      ("format-2-before-link-facts", true, true, true, false), ("format-2", true, true, true, true),
+    ] as [(String, Bool?, Bool, Bool?, Bool)])
+  func everyFormat(
+    _ name: String, isBondUnproven: Bool?, hasWakes: Bool, isEnding: Bool?, hasLinkFacts: Bool
+  ) throws {
     try GoldenStore.place(name, at: path)
     let everything = StoredState(
-      try GoldenStore.everything(isBondUnproven: isBondUnproven, hasWakes: hasWakes, isEnding: isEnding))
+      try GoldenStore.everything(
+        isBondUnproven: isBondUnproven, hasWakes: hasWakes, isEnding: isEnding, hasLinkFacts: hasLinkFacts))
     #expect(try load() == everything)
     // Once more, as it is on disk now.
     #expect(try load() == everything)
@@ -224,7 +227,8 @@ struct GoldenStoreTests {
     "Change 7: on a full disk a store of an older format is served, and brought up by the first write that has room")
   func full() throws {
     try GoldenStore.place("format-1", at: path)
-    let everything = StoredState(try GoldenStore.everything(isBondUnproven: nil, hasWakes: false, isEnding: nil))
+    let everything = StoredState(
+      try GoldenStore.everything(isBondUnproven: nil, hasWakes: false, isEnding: nil, hasLinkFacts: false))
     let state = try StateFolder(path: path, machine: "phone")
     let store = try Store(state, StoreBeginning(folder: state)) { database in
       let pages = try Int.fetchOne(database, sql: "PRAGMA page_count") ?? 0

@@ -84,7 +84,8 @@ struct PowerCutTests {
     let folder = try TemporaryFolder()
     let path = folder.path + "/state"
     try GoldenStore.place("format-1", at: path)
-    let everything = StoredState(try GoldenStore.everything(isBondUnproven: nil, hasWakes: false, isEnding: nil))
+    let everything = StoredState(
+      try GoldenStore.everything(isBondUnproven: nil, hasWakes: false, isEnding: nil, hasLinkFacts: false))
     var image = try DiskImage(path)
     DiskRecorder.shared.begin(path)
     try Store(StateFolder(path: path, machine: "phone")).close()

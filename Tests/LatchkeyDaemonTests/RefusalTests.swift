@@ -25,8 +25,8 @@ struct RefusalTests {
     try folder.write(plist("good", "my-app@1.service"), to: "apps/good/Info.plist")
     let registry = try AppRegistry(folder: folder.path + "/apps", programFolder: "/bin")
     #expect(Array(registry.apps.keys) == ["org.example.good"])
-    #expect(registry.problems.count == bad.count)
-    #expect(registry.problems.allSatisfy { $0.contains("LatchkeySystemdUnit") })
+    #expect(registry.leftOut.count == bad.count)
+    #expect(registry.leftOut.allSatisfy { $0.reason.contains("LatchkeySystemdUnit") })
   }
 
   @Test("M9: if systemd can't identify a process now, the process is not refused for good")

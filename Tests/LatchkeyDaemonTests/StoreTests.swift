@@ -191,9 +191,9 @@ struct AppRegistryTests {
     let app = try #require(registry.apps["org.example.good"])
     #expect(app.executable == "/bin/sh" && app.arguments == ["-x"])
     #expect(app.declaration.keepAlive && app.declaration.backgroundModes == ["bluetooth-central"])
-    #expect(registry.problems.count == 5)
+    #expect(registry.leftOut.count == 5)
     for name in ["broken", "missing", "path", "twice", "type"] {
-      #expect(registry.problems.contains { $0.contains("/\(name)/Info.plist") }, "\(name)")
+      #expect(registry.leftOut.contains { $0.reason.contains("/\(name)/Info.plist") }, "\(name)")
     }
   }
 
@@ -215,8 +215,9 @@ struct AppRegistryTests {
         """), to: "app/Info.plist")
     let registry = try AppRegistry(folder: folder.path, programFolder: "/bin")
     #expect(registry.apps["org.example.app"]?.declaration.wakeBudget == budget)
-    #expect(registry.problems.count == (budget == nil ? 1 : 0))
-    #expect(registry.problems.allSatisfy { $0.contains("LatchkeyWakeBudgetSeconds") && $0.contains("1 to 600") })
+    #expect(registry.leftOut.count == (budget == nil ? 1 : 0))
+    let reasons = registry.leftOut.map(\.reason)
+    #expect(reasons.allSatisfy { $0.contains("LatchkeyWakeBudgetSeconds") && $0.contains("1 to 600") })
   }
 
   @Test(
@@ -236,8 +237,9 @@ struct AppRegistryTests {
         """), to: "app/Info.plist")
     let registry = try AppRegistry(folder: folder.path, programFolder: "/bin")
     #expect(registry.apps["org.example.app"]?.declaration.advertisingMilliseconds == interval)
-    #expect(registry.problems.count == (interval == nil ? 1 : 0))
-    #expect(registry.problems.allSatisfy { $0.contains("AdvertisingInterval") && $0.contains("20 to 10240") })
+    #expect(registry.leftOut.count == (interval == nil ? 1 : 0))
+    let reasons = registry.leftOut.map(\.reason)
+    #expect(reasons.allSatisfy { $0.contains("AdvertisingInterval") && $0.contains("20 to 10240") })
   }
 
   @Test("A folder that is not there is an error that names it")

@@ -124,6 +124,7 @@ struct ScenarioParserTests {
       ("- move: phone", 6, "step 'move' has no 'to'", "[400, 0]"),
       ("- adapter power: phone", 6, "step 'adapter power' has no 'to'", "off"),
       ("- open app: phone", 6, "step 'open app' has no 'app'", "agent"),
+      ("- kill app: lock", 6, "names a machine and an app, as in {machine: phone, app: agent}, not 'lock'", ""),
       ("- door: {machine: phone, to: open}", 6, "machine 'phone' has no lock, which step 'door' needs", "door"),
       ("- turn bolt: {machine: phone, to: locked}", 6, "machine 'phone' has no lock", "door"),
       ("- lock motor: {machine: phone, to: jam}", 6, "machine 'phone' has no lock", "door"),
@@ -175,6 +176,13 @@ struct ScenarioParserTests {
   func badHead(_ yaml: String, problem: String) throws {
     let error = try #require(refusal(yaml))
     #expect("\(error)".contains(problem), "\(error)")
+  }
+
+  @Test("H1: a byte order mark, with which some editors begin a file, is no part of it")
+  func byteOrderMark() throws {
+    let yaml = Self.head + "steps: [{pass: 1s}]\n"
+    let plain = try ScenarioParser.parse(yaml, file: "small.yaml")
+    #expect(try ScenarioParser.parse("\u{FEFF}" + yaml, file: "small.yaml") == plain)
   }
 
   @Test("H1: what the simulator records about a machine or its link comes from that machine, for a step that waits")

@@ -69,6 +69,11 @@ final class Collector: NSObject, CBCentralManagerDelegate, CBPeripheralDelegate 
     for service in peripheral.services ?? [] { peripheral.discoverCharacteristics([Self.measurement], for: service) }
   }
 
+  /// What the app has found is not valid any more, or there is more: a strap that was switched off and on publishes anew.
+  func peripheral(_ peripheral: CBPeripheral, didModifyServices invalidatedServices: [CBService]) {
+    peripheral.discoverServices([Self.heartRate])
+  }
+
   func peripheral(
     _ peripheral: CBPeripheral, didDiscoverCharacteristicsFor service: CBService, error: (any Error)?
   ) {

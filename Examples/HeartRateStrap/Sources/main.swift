@@ -11,7 +11,7 @@ final class Strap: NSObject, CBPeripheralManagerDelegate, @unchecked Sendable {
     type: CBUUID(string: "2A37"), properties: .notify, value: nil, permissions: .readable)
   private var waiting: [Data] = []
   private var count = 0
-  private var isWorn = false
+  private var isMeasuring = false
 
   override init() {
     super.init()
@@ -19,14 +19,16 @@ final class Strap: NSObject, CBPeripheralManagerDelegate, @unchecked Sendable {
   }
 
   func peripheralManagerDidUpdateState(_ peripheral: CBPeripheralManager) {
-    guard peripheral.state == .poweredOn, !isWorn else { return }
-    isWorn = true
+    // Bluetooth that was off has forgotten what the app published.
+    guard peripheral.state == .poweredOn else { return }
     let service = CBMutableService(type: CBUUID(string: "180D"), primary: true)
     service.characteristics = [measurement]
     peripheral.add(service)
     peripheral.startAdvertising([
       CBAdvertisementDataLocalNameKey: "Strap", CBAdvertisementDataServiceUUIDsKey: [service.uuid],
     ])
+    guard !isMeasuring else { return }
+    isMeasuring = true
     Task { @MainActor in
       while true {
         try await Task.sleep(for: .seconds(60), clock: .world)

@@ -15,6 +15,7 @@ final class Sensor: NSObject, CBPeripheralManagerDelegate {
   private let history: History
   private var manager: CBPeripheralManager!
   private var characteristic: CBMutableCharacteristic?
+  private var isBluetoothOn = false
   /// What a reader has asked for and has not got yet.
   private var waiting: [Data] = []
 
@@ -32,7 +33,13 @@ final class Sensor: NSObject, CBPeripheralManagerDelegate {
   }
 
   func peripheralManagerDidUpdateState(_ peripheral: CBPeripheralManager) {
-    guard peripheral.state == .poweredOn else { return }
+    guard peripheral.state == .poweredOn else {
+      // Bluetooth that was switched off has forgotten the service. What is restored while it is off stays.
+      if isBluetoothOn { characteristic = nil }
+      isBluetoothOn = false
+      return
+    }
+    isBluetoothOn = true
     if characteristic == nil {
       let records = CBMutableCharacteristic(
         type: Self.records, properties: [.write, .indicate], value: nil, permissions: .writeable)

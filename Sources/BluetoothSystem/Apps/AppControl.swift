@@ -34,10 +34,19 @@ extension BluetoothSystem {
   private mutating func isKnown(_ name: String, _ token: AnswerToken) -> Bool {
     if apps[name] != nil { return true }
     let known = appNames.isEmpty ? "none" : appNames.joined(separator: ", ")
-    emit(
-      .controlReply(
-        token, .failure(AppLinkError(.unknownApp, "There is no app \"\(name)\" here; there are: \(known)."))))
+    let others = leftOut.isEmpty ? "" : "; left out: \(leftOut.map(\.name).joined(separator: ", "))"
+    let refusal =
+      refusalOfLeftOut(name)
+      ?? AppLinkError(.unknownApp, "There is no app \"\(name)\" here; there are: \(known)\(others).")
+    emit(.controlReply(token, .failure(refusal)))
     return false
+  }
+
+  /// What a person or a program hears of an app that can't be used. `nil` if it is not one of these.
+  func refusalOfLeftOut(_ name: String) -> AppLinkError? {
+    leftOut.first { $0.name == name }.map { app in
+      AppLinkError(.appLeftOut, "\"\(name)\" can't be used: \(app.reason) Mend that, and restart latchkeyd.")
+    }
   }
 
   private mutating func control(_ request: ControlRequest, app name: String) {

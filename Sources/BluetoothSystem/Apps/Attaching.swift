@@ -43,8 +43,9 @@ extension BluetoothSystem {
     }
     let name = attachment.bundleIdentifier
     guard let app = apps[name] else {
-      return AppLinkError(
-        .unknownApp, "No Info.plist in the system's apps folder declares \"\(name)\"; put one there and restart it.")
+      return refusalOfLeftOut(name)
+        ?? AppLinkError(
+          .unknownApp, "No Info.plist in the system's apps folder declares \"\(name)\"; put one there and restart it.")
     }
     guard attachment.lastEvent.map({ $0.rawValue <= Self.sequenceLimit }) ?? true else {
       return AppLinkError(

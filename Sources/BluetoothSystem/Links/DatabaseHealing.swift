@@ -29,6 +29,8 @@ struct DatabaseHealing: Sendable {
   private var takenAway: Set<BluetoothUUID> = []
   /// What was taken away has been waited for, and has not come back.
   private var isContent = false
+  /// bluetoothd was asked to remove the device. That it goes is no end of this.
+  private(set) var removesDevice = false
 
   static let attemptLimit = 3
   /// How long late services may take; well below `DatabaseMark.visitLimit`.
@@ -37,6 +39,7 @@ struct DatabaseHealing: Sendable {
   /// These services are missing on the present link.
   mutating func misses(_ uuids: Set<BluetoothUUID>, at now: Instant) {
     missing = uuids
+    removesDevice = false
     if !uuids.isSubset(of: takenAway) { isContent = false }
     guard !hasGivenUp, !isContent, dropAt == nil else { return }
     dropAt = now + Self.patience[min(attempts, Self.patience.count - 1)]
@@ -74,6 +77,8 @@ struct DatabaseHealing: Sendable {
     isContent = true
     return true
   }
+
+  mutating func willRemoveDevice() { removesDevice = true }
 
   /// Ends the link once more. Returns `false` after too many tries: the services are gone for good, or bluetoothd
   /// can't be helped from here.
@@ -197,6 +202,7 @@ extension BluetoothSystem {
     // With the device bluetoothd forgets its database. That costs no keys if there are none.
     if healing.attempts == DatabaseHealing.attemptLimit, !device.isBonded, let adapter = bluez.adapter {
       attempts[peer] = nil
+      healings[peer]?.willRemoveDevice()
       return call(adapter, .removeDevice(device.path), for: .ignored)
     }
     askToDisconnect(device)

@@ -100,10 +100,13 @@ extension BluetoothSystem {
         peer, offering: offered, soliciting: advertisement.solicitedServiceUUIDs, overflow: overflow,
         inForeground: isInForeground)
       guard isTold == true else { continue }
+      let asked = managers[key]?.scan?.request.services ?? []
       if let overflow {
         let found = managers[key]?.scan?.found(in: overflow) ?? []
         advertisement.overflowServiceUUIDs = found.filter { !offered.contains($0) }
       }
+      // What the app has asked for, it is told. The device may advertise it by now: bluetoothd would not say so.
+      advertisement.serviceUUIDs = device.uuids.filter { !device.found.contains($0) || asked.contains($0) }
       tell(key, .discovered(snapshot(peer, key), advertisement, rssi: rssi))
     }
   }

@@ -21,10 +21,13 @@ package struct PeerRecord: Sendable, Hashable {
   package var isEnding: Bool?
   /// The ATT MTU of its last link. `nil`: not known.
   package var mtu: Int?
+  /// Services that were found on it over a link, and that it does not advertise. `nil`: none, or not known.
+  package var foundServices: [BluetoothUUID]?
 
   package init(
     identifier: PeerIdentifier, address: DeviceAddress, name: String? = nil, gapName: String? = nil, wasRequested: Bool,
-    services: [BluetoothUUID]? = nil, isBondUnproven: Bool? = nil, isEnding: Bool? = nil, mtu: Int? = nil
+    services: [BluetoothUUID]? = nil, isBondUnproven: Bool? = nil, isEnding: Bool? = nil, mtu: Int? = nil,
+    foundServices: [BluetoothUUID]? = nil
   ) {
     self.isBondUnproven = isBondUnproven
     self.isEnding = isEnding
@@ -35,6 +38,7 @@ package struct PeerRecord: Sendable, Hashable {
     self.gapName = gapName
     self.wasRequested = wasRequested
     self.services = services
+    self.foundServices = foundServices
   }
 }
 
@@ -57,6 +61,8 @@ extension PeerRecord {
     var isEnding: Bool?
     /// Missing: not known.
     var mtu: Int?
+    /// Missing: none, or not known.
+    var foundServices: [UUIDOnDisk]?
 
     enum CodingKeys: String, CodingKey {
       case identifier = "identifier"
@@ -69,6 +75,7 @@ extension PeerRecord {
       case isBondUnproven = "isBondUnproven"
       case isEnding = "isEnding"
       case mtu = "mtu"
+      case foundServices = "foundServices"
     }
 
     init(_ record: PeerRecord) {
@@ -82,6 +89,7 @@ extension PeerRecord {
       isBondUnproven = record.isBondUnproven
       isEnding = record.isEnding
       mtu = record.mtu
+      foundServices = record.foundServices.map { UUIDOnDisk.list($0) }
     }
 
     var value: PeerRecord {
@@ -95,7 +103,7 @@ extension PeerRecord {
         return PeerRecord(
           identifier: PeerIdentifier(identifier), address: address, name: name, gapName: gapName,
           wasRequested: wasRequested, services: try services?.values, isBondUnproven: isBondUnproven,
-          isEnding: isEnding, mtu: mtu)
+          isEnding: isEnding, mtu: mtu, foundServices: try foundServices?.values)
       }
     }
   }

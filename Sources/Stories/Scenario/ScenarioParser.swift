@@ -19,7 +19,7 @@ package struct ScenarioParser {
     }
     let root: Node?
     do {
-      root = try Yams.compose(yaml: yaml)
+      root = try Yams.compose(yaml: yaml.withoutByteOrderMark)
     } catch {
       throw ScenarioError(
         file: file, line: line(of: error),

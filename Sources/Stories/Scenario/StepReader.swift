@@ -190,6 +190,10 @@ struct StepReader {
   }
 
   private func app(_ make: (String, InstalledApp) -> Action) throws(ScenarioError) -> Action {
+    if let text = outer.node(kind)?.scalar?.string, !machines.contains(where: { $0.name == text }) {
+      throw outer.error(
+        "step '\(kind)' names a machine and an app, as in {machine: phone, app: agent}, not '\(text)'", at: kind)
+    }
     let (reader, machine) = try machine(["app"])
     let installed = machines.first { $0.name == machine }?.apps ?? []
     let name = try reader.text("app", installed.map(\.name))

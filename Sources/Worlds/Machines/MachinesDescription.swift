@@ -104,7 +104,7 @@ extension MachinesDescription {
     }
     let root: Node?
     do {
-      root = try Yams.compose(yaml: yaml)
+      root = try Yams.compose(yaml: yaml.withoutByteOrderMark)
     } catch {
       throw ScenarioError(file: file, line: nil, problem: "not YAML: \(error)")
     }

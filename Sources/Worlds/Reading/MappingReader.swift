@@ -154,3 +154,10 @@ package struct MappingReader {
     return choice
   }
 }
+
+extension String {
+  /// YAML for the parser. Some editors begin a file with a byte order mark, which it takes for a part of the first key.
+  package var withoutByteOrderMark: String {
+    unicodeScalars.first == "\u{FEFF}" ? String(unicodeScalars.dropFirst()) : self
+  }
+}
