@@ -34,6 +34,8 @@ final class Throughput {
   private var buses: [BusDaemon] = []
   private var peripheral: RunningProcess?
   private var simulator: LineProcess?
+  /// How often latchkeyd was started. Each start has a state of its own: that of the last one still says that its app runs.
+  private var starts = 0
   /// What the simulator has said and was not waited for yet.
   private let said = Announcements()
   /// How long one turn may take: it measures, and connects and disconnects, which takes some seconds.
@@ -76,7 +78,7 @@ final class Throughput {
       URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
       .appendingPathComponent("throughput").path
     executables = try Executables.ownFolder()
-    for name in ["door", "phone", "phone/state", "phone/apps/bench", "phone/credentials"] {
+    for name in ["door", "phone", "phone/apps/bench", "phone/credentials"] {
       try FileManager.default.createDirectory(atPath: "\(folder)/\(name)", withIntermediateDirectories: true)
     }
   }
@@ -167,6 +169,9 @@ final class Throughput {
     ]
     try PropertyListSerialization.data(fromPropertyList: keys, format: .xml, options: 0)
       .write(to: URL(fileURLWithPath: "\(folder)/phone/apps/bench/Info.plist"))
+    starts += 1
+    let state = "\(folder)/phone/state-\(starts)"
+    try FileManager.default.createDirectory(atPath: state, withIntermediateDirectories: true)
     let pipe = try makePipe()
     defer { close(pipe.writing) }
     let words = Announcements()
@@ -181,7 +186,7 @@ final class Throughput {
       ProcessStart(
         executable: "\(executables)/latchkeyd",
         arguments: [
-          "--state", "\(folder)/phone/state", "--apps", "\(folder)/phone/apps", "--credentials",
+          "--state", state, "--apps", "\(folder)/phone/apps", "--credentials",
           "\(folder)/phone/credentials",
         ], environment: environment("phone"), standardError: pipe.writing))
     defer {

@@ -37,6 +37,9 @@ actor AppLinkClientSession {
   private var refusals = 0
   /// Accepted from the library, and not sent yet.
   private var waiting: Deque<Request> = []
+  /// The app has handled all events up to this one, and the system was not told yet. A pause in what comes is waited for:
+  /// in a burst of events, the last one says it for all.
+  private var handledThrough: EventSequence?
   private var sent = Amount()
   /// How much of that the system is known to have handled.
   private var receipted = Amount()
@@ -139,7 +142,27 @@ actor AppLinkClientSession {
 
   private func take(_ request: Request) {
     guard isAttached, !isClosed else { return }
+    if case .handled(let sequence) = request {
+      if handledThrough == nil {
+        bus.assumeIsolated { $0.performInPause { _ in self.assumeIsolated { $0.tellHandled() } } }
+      }
+      handledThrough = sequence
+      return
+    }
+    queueHandled()
     waiting.append(request)
+    sendWaiting()
+  }
+
+  /// What the app has handled stays before what it asks for afterwards.
+  private func queueHandled() {
+    guard let sequence = handledThrough else { return }
+    handledThrough = nil
+    waiting.append(.handled(through: sequence))
+  }
+
+  private func tellHandled() {
+    queueHandled()
     sendWaiting()
   }
 
@@ -188,6 +211,7 @@ actor AppLinkClientSession {
   /// Sends every waiting request, each after the system has handled the one before. Blocks the bus's thread.
   private func sendAllWaiting() {
     guard let owner, isAttached, !isClosed else { return }
+    queueHandled()
     while let request = waiting.popFirst() {
       let call = Self.call(RequestCoding.message(request), to: owner)
       note(call)
@@ -337,6 +361,7 @@ actor AppLinkClientSession {
     owner = nil
     // The library repeats what still matters when the system is back.
     waiting = []
+    handledThrough = nil
     (sent, receipted, askedFor) = (Amount(), Amount(), Amount())
     attachedOwner.withLock { $0 = nil }
     guard isAttached else { return }

@@ -26,6 +26,7 @@ package final class BlueZServer: Sendable {
   private let logger: Logger
   private let objects: ManagedObjects
   private let time: (any TimeSource)?
+  private let thread: BusThread?
   private let onEvent: @Sendable (BlueZServerEvent) -> Void
   private struct Connection: Sendable {
     var session: BlueZServerSession
@@ -37,18 +38,25 @@ package final class BlueZServer: Sendable {
   /// `objects` are those that exist from the start. With `time`, a client that registers something and then does not
   /// describe its objects gets an error after 25 s; without it, the client waits for ever. `onEvent` is called on the
   /// bus's thread, one event at a time, in order.
+  ///
+  /// - Parameter thread: a thread that several servers share, and on which they are used by what was enqueued there, and
+  ///   not from `onEvent`. `nil` for a thread of its own.
   package init(
     address: String, logger: Logger, objects: ManagedObjects = [:], time: (any TimeSource)? = nil,
-    onEvent: @escaping @Sendable (BlueZServerEvent) -> Void
+    thread: BusThread? = nil, onEvent: @escaping @Sendable (BlueZServerEvent) -> Void
   ) {
     self.address = address
     self.logger = logger
     self.objects = objects
     self.time = time
+    self.thread = thread
     self.onEvent = onEvent
   }
 
   deinit { close() }
+
+  /// On a shared thread, values that come together are sent together over the air.
+  private static let messagesPerTurn = 32
 
   /// Connects, owns `org.bluez`, and serves. Called once; after `close` another server can take its place. Throws
   /// `BusError` if there is no bus or the name already has an owner.
@@ -60,8 +68,11 @@ package final class BlueZServer: Sendable {
   /// Like `start`, but no client's call is handled before `open`. Objects broadcast until then exist before the first
   /// answer, so a client never sees half a bluetoothd.
   package func connect() throws(BusError) {
-    let bus = try Bus(address: BusAddress(address), name: WellKnown.busName)
-    let session = BlueZServerSession(bus: bus, logger: logger, objects: objects, time: time, onEvent: onEvent)
+    let bus = try Bus(
+      address: BusAddress(address), name: WellKnown.busName, thread: thread,
+      messagesPerTurn: thread == nil ? 1 : Self.messagesPerTurn)
+    let session = BlueZServerSession(
+      bus: bus, sharesThread: thread != nil, logger: logger, objects: objects, time: time, onEvent: onEvent)
     connection.withLock { $0 = Connection(session: session) }
   }
 
@@ -93,13 +104,6 @@ package final class BlueZServer: Sendable {
   /// Leaves the bus after everything has been sent; clients see bluetoothd vanish. When it returns, another server
   /// can take the name. The caller must not hold anything that `onEvent` may be waiting for.
   package func close() { takeConnection()?.session.close() }
-
-  /// Like `close`, but returns when the connection is gone. Then another server can take the name.
-  package func closeAndWait() async {
-    guard let ended = takeConnection() else { return }
-    // Without a thread, no work is under way.
-    if ended.isOpen { await ended.session.closeAndWait() } else { ended.session.close() }
-  }
 
   private func takeConnection() -> Connection? {
     connection.withLock { connection in

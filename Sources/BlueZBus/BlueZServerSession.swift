@@ -43,6 +43,7 @@ actor BlueZServerSession {
   }
 
   nonisolated let bus: Bus
+  private nonisolated let sharesThread: Bool
   private let logger: Logger
   private let onEvent: @Sendable (BlueZServerEvent) -> Void
   private var mirror: ObjectMirror
@@ -55,12 +56,14 @@ actor BlueZServerSession {
 
   nonisolated var unownedExecutor: UnownedSerialExecutor { bus.unownedExecutor }
 
+  /// - Parameter sharesThread: the bus's thread is shared, and used as `BlueZServer` says.
   init(
-    bus: Bus, logger: Logger, objects: ManagedObjects, time: (any TimeSource)?,
+    bus: Bus, sharesThread: Bool, logger: Logger, objects: ManagedObjects, time: (any TimeSource)?,
     onEvent: @escaping @Sendable (BlueZServerEvent) -> Void
   ) {
     self.time = time
     self.bus = bus
+    self.sharesThread = sharesThread
     self.logger = logger
     mirror = ObjectMirror(objects)
     self.onEvent = onEvent
@@ -74,27 +77,24 @@ actor BlueZServerSession {
         onClose: { _, _ in self.assumeIsolated { $0.busEnded() } }))
   }
 
-  nonisolated func send(_ message: DaemonMessage, to client: String) {
-    bus.enqueue { _ in self.assumeIsolated { $0.take(message, to: client) } }
-  }
+  nonisolated func send(_ message: DaemonMessage, to client: String) { perform { $0.take(message, to: client) } }
 
-  nonisolated func broadcast(_ signal: Signal) {
-    bus.enqueue { _ in self.assumeIsolated { $0.take(signal) } }
-  }
+  nonisolated func broadcast(_ signal: Signal) { perform { $0.take(signal) } }
 
-  nonisolated func apply(_ signal: Signal) {
-    bus.enqueue { _ in self.assumeIsolated { $0.mirror.apply(signal) } }
-  }
+  nonisolated func apply(_ signal: Signal) { perform { $0.mirror.apply(signal) } }
 
   nonisolated func close() {
-    bus.enqueue { _ in self.assumeIsolated { $0.isClosed = true } }
+    perform { $0.isClosed = true }
     bus.closeAndWait()
   }
 
-  nonisolated func closeAndWait() async {
-    close()
-    // Jobs enqueued after the end still run.
-    await withCheckedContinuation { continuation in bus.enqueue { _ in continuation.resume() } }
+  /// What is done on a shared thread is no part of handling a message, so nothing has to be put off.
+  private nonisolated func perform(_ work: @escaping @Sendable (isolated BlueZServerSession) -> Void) {
+    if sharesThread {
+      bus.performSoon { _ in self.assumeIsolated(work) }
+    } else {
+      bus.enqueue { _ in self.assumeIsolated(work) }
+    }
   }
 
   func deliver(_ event: BlueZServerEvent) {

@@ -6,6 +6,7 @@ import Glibc
 import Journal
 import Logging
 import Radio
+import Synchronization
 import SystemBus
 import TimeTypes
 import Timekeeping
@@ -35,7 +36,8 @@ package struct SimulatorError: Error, Sendable, Hashable, CustomStringConvertibl
 }
 
 /// A `SimulatedWorld` with a bus for every machine, and a clock. Everything passes through one queue, so there is one
-/// order of events.
+/// order of events. One thread serves all buses and handles the queue: a message from one machine to another passes through
+/// no other.
 package final class BlueZSimulator: Sendable {
   enum Input: Sendable {
     case bus(machine: String, server: UInt64, BlueZServerEvent)
@@ -47,7 +49,7 @@ package final class BlueZSimulator: Sendable {
 
   /// An input and when it came. It counts from then: a busy machine that handles it late must not take an answer that
   /// came in time for one that did not.
-  private struct Arrival: Sendable {
+  struct Arrival: Sendable {
     let input: Input
     let instant: Instant
   }
@@ -59,8 +61,15 @@ package final class BlueZSimulator: Sendable {
   let time: any TimeSource
   let logger: Logger
   let onLine: @Sendable (SimulatorLine) -> Void
-  private let inputs: AsyncStream<Arrival>
-  private let queue: AsyncStream<Arrival>.Continuation
+
+  private enum State: Sendable {
+    /// `run` was not called yet.
+    case new([Arrival], isStopped: Bool)
+    case running(Engine)
+    case stopped
+  }
+
+  private let state = Mutex(State.new([], isStopped: false))
 
   /// - Parameters:
   ///   - recordsAir: whether advertisements and scans are among the events.
@@ -77,7 +86,6 @@ package final class BlueZSimulator: Sendable {
     self.time = time
     self.logger = logger
     self.onLine = onLine
-    (inputs, queue) = AsyncStream.makeStream()
   }
 
   /// Queues a request. It is answered once, through `onLine`.
@@ -86,10 +94,30 @@ package final class BlueZSimulator: Sendable {
   /// Answers, through `onLine`, with a survey of the world.
   package func survey(id: UInt64) { enqueue(.survey(id)) }
 
-  func enqueue(_ input: Input) { queue.yield(Arrival(input: input, instant: time.now)) }
+  func enqueue(_ input: Input) {
+    let arrival = Arrival(input: input, instant: time.now)
+    // Under the lock, so that nothing overtakes what came before `run`.
+    state.withLock { state in
+      switch state {
+      case .new(let earlier, isStopped: false): state = .new(earlier + [arrival], isStopped: false)
+      case .running(let engine): engine.take(arrival)
+      case .new, .stopped: break
+      }
+    }
+  }
 
   /// Ends `run` after everything queued before.
-  package func stop() { queue.finish() }
+  package func stop() {
+    state.withLock { state in
+      switch state {
+      case .new(let earlier, _): state = .new(earlier, isStopped: true)
+      case .running(let engine):
+        engine.end()
+        state = .stopped
+      case .stopped: break
+      }
+    }
+  }
 
   /// Serves all machines until `stop`. Called once.
   ///
@@ -99,26 +127,22 @@ package final class BlueZSimulator: Sendable {
     guard Set(machines.map(\.name)).count == machines.count else {
       throw SimulatorError("two machines have one name")
     }
-    var shell = Shell(self, alarm: time.makeAlarm { [weak self] in self?.enqueue(.alarm) })
+    let engine = try Engine(self)
+    defer { engine.thread.stop() }
     do {
-      for (index, machine) in machines.enumerated() { try await shell.add(machine, at: index) }
-      shell.begin()
-      for await arrival in inputs {
-        shell.now = max(shell.now, arrival.instant)
-        switch arrival.input {
-        case .bus(let machine, let server, let event): await shell.take(event, of: machine, server)
-        case .request(let request): await shell.obey(request)
-        case .survey(let id): shell.answer(SimulatorReply(id: id, error: nil, world: shell.world.survey))
-        case .channel(let machine, let server, let channel, let input):
-          await shell.take(input, through: channel, of: machine, server)
-        case .alarm: await shell.alarmRang()
-        }
-        shell.openServers()
-      }
+      try await engine.begin(machines)
     } catch {
-      await shell.close()
+      state.withLock { $0 = .stopped }
+      await engine.close()
       throw error
     }
-    await shell.close()
+    state.withLock { state in
+      guard case .new(let earlier, let isStopped) = state else { return }
+      for arrival in earlier { engine.take(arrival) }
+      if isStopped { engine.end() }
+      state = isStopped ? .stopped : .running(engine)
+    }
+    await engine.waitForEnd()
+    await engine.close()
   }
 }

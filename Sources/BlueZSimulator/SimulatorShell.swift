@@ -14,6 +14,8 @@ extension BlueZSimulator {
   /// The state of `run`.
   struct Shell {
     let simulator: BlueZSimulator
+    /// The one on which all this happens.
+    private let thread: BusThread
     private let alarm: any Alarm
     /// What the alarm was set to. It is set again only if that changes, or after it has rung.
     private var alarmDeadline: Instant?
@@ -33,15 +35,16 @@ extension BlueZSimulator {
     /// Why a machine's bus was not available during the present command.
     var failure: SimulatorError?
 
-    init(_ simulator: BlueZSimulator, alarm: any Alarm) {
+    init(_ simulator: BlueZSimulator, thread: BusThread, alarm: any Alarm) {
       self.simulator = simulator
+      self.thread = thread
       self.alarm = alarm
       now = simulator.time.now
       world = SimulatedWorld(seed: simulator.seed, physics: simulator.physics)
       world.recordsAir = simulator.recordsAir
     }
 
-    mutating func add(_ machine: SimulatorMachine, at index: Int) async throws {
+    mutating func add(_ machine: SimulatorMachine, at index: Int) throws {
       // In one room until they are placed elsewhere.
       let position = Position(x: 2 * Double(index), y: 0)
       for number in 0..<max(1, machine.adapterCount) {
@@ -49,7 +52,7 @@ extension BlueZSimulator {
           name: AdapterName.name(machine.name, number), position: position, isPrivate: machine.isPrivate)
         simulated.adapterNumber = number
         simulated.isExperimental = machine.isExperimental
-        await carryOut(world.addMachine(simulated, at: now))
+        carryOut(world.addMachine(simulated, at: now))
         if let failure { throw failure }
       }
     }
@@ -78,11 +81,25 @@ extension BlueZSimulator {
       }
     }
 
-    mutating func handle(_ event: SimulatedWorld.Event) async {
-      await carryOut(world.handle(event, at: now))
+    /// Handles an input that came at `instant`.
+    mutating func handle(_ input: Input, at instant: Instant) {
+      now = max(now, instant)
+      switch input {
+      case .bus(let machine, let server, let event): take(event, of: machine, server)
+      case .request(let request): obey(request)
+      case .survey(let id): answer(SimulatorReply(id: id, error: nil, world: world.survey))
+      case .channel(let machine, let server, let channel, let input):
+        take(input, through: channel, of: machine, server)
+      case .alarm: alarmRang()
+      }
+      openServers()
     }
 
-    mutating func take(_ event: BlueZServerEvent, of machine: String, _ server: UInt64) async {
+    private mutating func handle(_ event: SimulatedWorld.Event) {
+      carryOut(world.handle(event, at: now))
+    }
+
+    mutating func take(_ event: BlueZServerEvent, of machine: String, _ server: UInt64) {
       guard servers[machine]?.number == server else {
         if case .message(_, .answer(_, .success(.channel(let descriptor, _)))) = event { Glibc.close(descriptor) }
         return
@@ -96,26 +113,26 @@ extension BlueZSimulator {
           ChannelSocket(owning: descriptor), as: channel,
           of: adapters.indices.contains(number) ? adapters[number] : machine)
         let answer = ClientMessage.answer(callback, .success(.channel(fileDescriptor: descriptor, mtu: mtu)))
-        for event in take(answer, from: ClientIdentifier(client), of: machine) { await handle(event) }
+        for event in take(answer, from: ClientIdentifier(client), of: machine) { handle(event) }
       case .message(let client, let message):
-        for event in take(message, from: ClientIdentifier(client), of: machine) { await handle(event) }
+        for event in take(message, from: ClientIdentifier(client), of: machine) { handle(event) }
       case .clientVanished(let client):
         for adapter in adapters(of: machine) {
-          await handle(.clientVanished(machine: adapter, ClientIdentifier(client)))
+          handle(.clientVanished(machine: adapter, ClientIdentifier(client)))
         }
       case .busLost:
         simulator.logger.warning("a machine's bus has ended", metadata: ["machine": "\(machine)"])
         servers[machine] = nil
         for adapter in adapters(of: machine) {
-          await handle(.command(.stopBluetoothd(machine: adapter, killed: true)))
+          handle(.command(.stopBluetoothd(machine: adapter, killed: true)))
         }
       }
     }
 
-    mutating func obey(_ request: SimulatorRequest) async {
+    mutating func obey(_ request: SimulatorRequest) {
       failure = nil
       for command in steps(of: request.command) {
-        await handle(.command(command))
+        handle(.command(command))
         if failure != nil { break }
       }
       openServers()
@@ -145,7 +162,7 @@ extension BlueZSimulator {
       }
     }
 
-    private mutating func carryOut(_ outputs: [SimulatedWorld.Output]) async {
+    private mutating func carryOut(_ outputs: [SimulatedWorld.Output]) {
       for output in outputs {
         switch output {
         case .send(let adapter, let client, let message):
@@ -153,13 +170,13 @@ extension BlueZSimulator {
         case .broadcast(let adapter, let signal): servers[AdapterName.machine(adapter)]?.server.broadcast(signal)
         case .unannounced(let adapter, let signal): servers[AdapterName.machine(adapter)]?.server.apply(signal)
         case .started(let adapter, let objects):
-          await started(adapter, objects)
+          started(adapter, objects)
         case .channel(let adapter, let effect): carryOut(effect, of: adapter)
-        case .stopped(let adapter): await stopped(adapter)
+        case .stopped(let adapter): stopped(adapter)
         case .shutDown: break
         case .event(let event):
           record(event)
-          if case .bluetoothdStopped(let adapter, "crashed") = event { await crashed(adapter) }
+          if case .bluetoothdStopped(let adapter, "crashed") = event { crashed(adapter) }
         case .refused(let reason): failure = SimulatorError(reason)
         }
       }
@@ -172,41 +189,41 @@ extension BlueZSimulator {
       alarm.set(deadline)
     }
 
-    mutating func alarmRang() async {
+    mutating func alarmRang() {
       hasAlarmRung = true
-      await handle(.timePassed)
+      handle(.timePassed)
     }
 
     /// For a machine with several adapters, the first brings the bus, and then all start. The others' objects are
     /// added one by one, as usual.
-    private mutating func started(_ adapter: String, _ objects: ManagedObjects) async {
+    private mutating func started(_ adapter: String, _ objects: ManagedObjects) {
       let machine = AdapterName.machine(adapter)
       guard machine == adapter else {
-        if !world.isRunning(machine) { await handle(.command(.startBluetoothd(machine: machine))) }
+        if !world.isRunning(machine) { handle(.command(.startBluetoothd(machine: machine))) }
         return
       }
-      await startServer(machine, objects)
+      startServer(machine, objects)
       guard servers[machine] != nil else { return }
       let known = Set(world.machineNames)
       for other in adapters(of: machine).dropFirst() where known.contains(other) && !world.isRunning(other) {
-        await handle(.command(.startBluetoothd(machine: other)))
+        handle(.command(.startBluetoothd(machine: other)))
       }
     }
 
     /// A crash caused by one adapter ends bluetoothd for all of them.
-    private mutating func crashed(_ adapter: String) async {
+    private mutating func crashed(_ adapter: String) {
       let machine = AdapterName.machine(adapter)
       guard machine != adapter, world.isRunning(machine) else { return }
-      await handle(.command(.stopBluetoothd(machine: machine, killed: true)))
+      handle(.command(.stopBluetoothd(machine: machine, killed: true)))
     }
 
     /// A machine has one bluetoothd process: when the first adapter's ends, all end.
-    private mutating func stopped(_ adapter: String) async {
+    private mutating func stopped(_ adapter: String) {
       let machine = AdapterName.machine(adapter)
       guard machine == adapter else { return }
-      await servers.removeValue(forKey: machine)?.server.closeAndWait()
+      servers.removeValue(forKey: machine)?.server.close()
       for other in adapters(of: machine).dropFirst() where world.isRunning(other) {
-        await handle(.command(.stopBluetoothd(machine: other, killed: true)))
+        handle(.command(.stopBluetoothd(machine: other, killed: true)))
       }
     }
 
@@ -261,9 +278,9 @@ extension BlueZSimulator {
 
     mutating func take(
       _ input: ChannelInput, through channel: ChannelIdentifier, of machine: String, _ server: UInt64
-    ) async {
+    ) {
       guard servers[AdapterName.machine(machine)]?.number == server else { return }
-      await handle(.channel(machine: machine, channel, input))
+      handle(.channel(machine: machine, channel, input))
       // The channel may be unknown to the model, or no longer known.
       if input == .closed {
         sockets[machine]?.removeValue(forKey: channel)?.close()
@@ -271,12 +288,13 @@ extension BlueZSimulator {
       }
     }
 
-    private mutating func startServer(_ machine: String, _ objects: ManagedObjects) async {
+    private mutating func startServer(_ machine: String, _ objects: ManagedObjects) {
       guard let address = simulator.machines.first(where: { $0.name == machine })?.busAddress else { return }
       serverCount += 1
       let number = serverCount
-      let server = BlueZServer(address: address, logger: simulator.logger, objects: objects, time: simulator.time) {
-        [weak simulator] event in
+      let server = BlueZServer(
+        address: address, logger: simulator.logger, objects: objects, time: simulator.time, thread: thread
+      ) { [weak simulator] event in
         simulator?.enqueue(.bus(machine: machine, server: number, event))
       }
       do {
@@ -331,13 +349,13 @@ extension BlueZSimulator {
 
     func answer(_ reply: SimulatorReply) { simulator.onLine(.reply(reply)) }
 
-    mutating func close() async {
+    mutating func close() {
       setAlarm(nil)
       for socket in sockets.values.flatMap(\.values) { socket.close() }
       sockets = [:]
       for socket in creditSockets.values.flatMap(\.values) { socket.close() }
       creditSockets = [:]
-      for (_, server) in servers.values { await server.closeAndWait() }
+      for (_, server) in servers.values { server.close() }
       servers = [:]
     }
   }

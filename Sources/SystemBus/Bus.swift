@@ -27,11 +27,12 @@ package struct BusHandlers: Sendable {
 
 /// A connection to a D-Bus message bus.
 ///
-/// It lives on its own thread, which is this actor's executor: handlers and completions run there. Values go in and
-/// out; no libsystemd message is visible outside. When the connection ends, open calls fail with
+/// It lives on a thread, which is this actor's executor: handlers and completions run there. The thread is its own, or one
+/// that several connections share. Values go in and out; no libsystemd message is visible outside. When the connection ends, open calls fail with
 /// `BusError.disconnected` and `BusHandlers.onClose` is called. The process goes on.
 package actor Bus {
   private nonisolated let thread: BusThread
+  private nonisolated let ownsThread: Bool
   private nonisolated let connection: BusConnection
   private nonisolated let hasStarted = Atomic<Bool>(false)
   /// Empty until the bus has answered the greeting.
@@ -56,13 +57,25 @@ package actor Bus {
   ///
   /// Throws `NoServer` with the address if there is no bus, `NameTaken` if the name has another owner, and
   /// `AccessDenied` if the bus's policy does not allow it.
-  package init(address: BusAddress = .system, name: String? = nil, limits: MessageLimits = MessageLimits())
-    throws(BusError)
-  {
+  ///
+  /// - Parameters:
+  ///   - thread: a thread that was started already, and that others use as well. `nil` for one of its own. On a shared
+  ///     thread, nothing may wait for what happens there later.
+  ///   - messagesPerTurn: how many messages are handled before what is enqueued. With one, what a message brings about is
+  ///     done before the next message. With more, what many messages bring about can be done at once.
+  ///   - mayHandle: whether a message may be handled now; asked on the thread before each. What may not waits on the bus. It
+  ///     changes only by what is done on the thread.
+  package init(
+    address: BusAddress = .system, name: String? = nil, limits: MessageLimits = MessageLimits(),
+    thread: BusThread? = nil, messagesPerTurn: Int = 1, mayHandle: @escaping @Sendable () -> Bool = { true }
+  ) throws(BusError) {
     self.address = address
     connection = try BusConnection(address: address, name: name, limits: limits)
+    connection.messagesPerTurn = messagesPerTurn
+    connection.mayHandle = mayHandle
     let greeted = try connection.greet()
-    thread = try BusThread()
+    if let thread { self.thread = thread } else { self.thread = try BusThread() }
+    ownsThread = thread == nil
     givenName.withLock { $0 = greeted }
   }
 
@@ -73,9 +86,13 @@ package actor Bus {
     self.address = address
     connection = try BusConnection(address: address, name: nil, limits: limits)
     thread = try BusThread()
+    ownsThread = true
   }
 
-  deinit { thread.stop() }
+  deinit {
+    if ownsThread { return thread.stop() }
+    thread.enqueue { [connection] in connection.close() }
+  }
 
   /// Starts the thread. Called once, before any other use but `enqueue`.
   package nonisolated func start(_ handlers: BusHandlers = BusHandlers()) throws(BusError) {
@@ -98,7 +115,8 @@ package actor Bus {
         greeted.signal()
       }
     }
-    try thread.start(connection)
+    thread.take(connection)
+    if ownsThread { try thread.start() }
     hasStarted.store(true, ordering: .releasing)
     guard !isGreeted else { return }
     greeted.wait()
@@ -124,6 +142,12 @@ package actor Bus {
   /// Runs `work` at once on the bus's own thread; on any other thread, like `enqueue`.
   package nonisolated func performSoon(_ work: @escaping @Sendable (isolated Bus) -> Void) {
     if thread.isCurrent { assumeIsolated { work($0) } } else { enqueue(work) }
+  }
+
+  /// Runs `work` as soon as nothing else is to be done on the bus's thread: no message has come, and nothing is enqueued. While
+  /// there is no such pause, it runs after some messages.
+  package func performInPause(_ work: @escaping @Sendable (isolated Bus) -> Void) {
+    thread.putOff { self.assumeIsolated { work($0) } }
   }
 
   /// Sends what was enqueued before, leaves the bus and drops the handlers. Returns at once. Open calls fail.

@@ -41,6 +41,10 @@ final class BusConnection: @unchecked Sendable {
   private var openCalls: [UInt64: OpenCall] = [:]
   private var lastToken: UInt64 = 0
   var handlers: Handlers?
+  /// How many messages its thread handles in a turn.
+  var messagesPerTurn = 1
+  /// Whether its thread may handle a message now. It changes by what is done on that thread.
+  var mayHandle: () -> Bool = { true }
   private let address: BusAddress
 
   /// Connects. Calls may follow at once: they leave right behind the greeting, in order. `greet` waits for its answer.
@@ -133,9 +137,16 @@ final class BusConnection: @unchecked Sendable {
     return true
   }
 
-  /// What to wait for, or `nil` if the connection has ended.
-  var wait: (descriptor: Int32, events: Int16, timeoutMilliseconds: Int32)? {
-    guard let bus else { return nil }
+  /// The connection has ended.
+  var isClosed: Bool { bus == nil }
+
+  typealias Wait = (descriptor: Int32, events: Int16, timeoutMilliseconds: Int32)
+
+  static let nothing: Wait = (-1, 0, -1)
+
+  /// What to wait for. Nothing, if the connection has ended.
+  var wait: Wait {
+    guard let bus else { return Self.nothing }
     let descriptor = sd_bus_get_fd(bus)
     let events = sd_bus_get_events(bus)
     guard descriptor >= 0, events >= 0 else { return (-1, 0, 0) }

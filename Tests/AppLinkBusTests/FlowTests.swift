@@ -49,7 +49,9 @@ private final class SlowSystem: Sendable {
 
 @Suite("How much an app may say at once", .timeLimit(.minutes(10)))
 struct FlowTests {
-  private func request(_ number: UInt64) -> Request { .handled(through: EventSequence(number)) }
+  private func request(_ number: UInt64) -> Request {
+    .completeAction(ActionIdentifier(number), error: nil)
+  }
 
   @Test("a burst waits in the app until the system has dealt with what came before, and nothing is lost")
   func burst() async throws {
