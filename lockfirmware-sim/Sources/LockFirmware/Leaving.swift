@@ -98,7 +98,9 @@ extension LockFirmware {
   ///   - goesOn: the lock locks behind whoever went out since the bolt was last turned.
   mutating func watchLeaving(isInside: Bool = false, goesOn: Bool = false) {
     let locksByItself = position == .unlocked && configuration.relockDelayMilliseconds != nil
-    guard configuration.isOnlyWayOut, locksByItself || (position == .locked && !isInside) else { return lockingWatch.forgetAll() }
+    guard configuration.isOnlyWayOut, locksByItself || (position == .locked && !isInside) else {
+      return lockingWatch.forgetAll()
+    }
     lockingWatch.turned(beside: phonesHere, goesOn: goesOn, at: now)
     askForLooks()
   }
