@@ -14,19 +14,22 @@ package final class BlueZClient: Sendable {
   private let logger: Logger
   private let onMessage: @Sendable (DaemonMessage) -> Void
   private let onBusLost: @Sendable () -> Void
+  private let onLooked: @Sendable () -> Void
   private let session = Mutex<BlueZClientSession?>(nil)
 
   /// `onMessage` is called on the bus's thread, one message at a time, in order. `address` is by default the system
   /// bus's, or that in `DBUS_SYSTEM_BUS_ADDRESS`. When the bus itself ends, `onBusLost` is called after `vanished`,
-  /// and nothing is delivered any more.
+  /// and nothing is delivered any more. `onLooked` is called once, when it is known whether bluetoothd is there: after the first
+  /// `appeared`, if it is.
   package init(
     address: String? = nil, logger: Logger, onBusLost: @escaping @Sendable () -> Void = {},
-    onMessage: @escaping @Sendable (DaemonMessage) -> Void
+    onLooked: @escaping @Sendable () -> Void = {}, onMessage: @escaping @Sendable (DaemonMessage) -> Void
   ) {
     self.address = address.map { BusAddress($0) } ?? .system
     self.logger = logger
     self.onMessage = onMessage
     self.onBusLost = onBusLost
+    self.onLooked = onLooked
   }
 
   deinit { close() }
@@ -37,7 +40,8 @@ package final class BlueZClient: Sendable {
   /// Connects to the bus. bluetoothd need not be there yet. Called once. Throws `BusError` if there is no bus.
   package func start() throws(BusError) {
     let started = BlueZClientSession(
-      bus: try Bus(address: address, limits: Self.limits), logger: logger, onMessage: onMessage, onBusLost: onBusLost)
+      bus: try Bus(address: address, limits: Self.limits), logger: logger, onMessage: onMessage, onBusLost: onBusLost,
+      onLooked: onLooked)
     try started.start()
     session.withLock { $0 = started }
   }

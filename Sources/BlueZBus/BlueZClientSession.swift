@@ -10,6 +10,8 @@ actor BlueZClientSession {
   private let logger: Logger
   private let onMessage: @Sendable (DaemonMessage) -> Void
   private let onBusLost: @Sendable () -> Void
+  private let onLooked: @Sendable () -> Void
+  private var hasLooked = false
   private var isClosed = false
 
   /// The unique name of bluetoothd, while it is known to be there.
@@ -33,12 +35,13 @@ actor BlueZClientSession {
 
   init(
     bus: Bus, logger: Logger, onMessage: @escaping @Sendable (DaemonMessage) -> Void,
-    onBusLost: @escaping @Sendable () -> Void
+    onBusLost: @escaping @Sendable () -> Void, onLooked: @escaping @Sendable () -> Void
   ) {
     self.bus = bus
     self.logger = logger
     self.onMessage = onMessage
     self.onBusLost = onBusLost
+    self.onLooked = onLooked
   }
 
   nonisolated func start() throws(BusError) {
@@ -76,7 +79,7 @@ actor BlueZClientSession {
 
   private func ownerChanged(_ newOwner: String?) {
     forgetOwner()
-    guard let newOwner, !isClosed else { return }
+    guard let newOwner, !isClosed else { return looked() }
     owner = newOwner
     let generation = generation
     let call = MethodCall(
@@ -88,6 +91,7 @@ actor BlueZClientSession {
 
   private func receiveObjects(_ result: Result<[Value], BusError>, _ generation: UInt64) {
     guard generation == self.generation else { return }
+    defer { looked() }
     switch result {
     case .success(let values):
       guard let objects = ObjectCoding.objects(values.first) else {
@@ -103,6 +107,13 @@ actor BlueZClientSession {
       logger.log(
         level: level, "bluetoothd's objects can't be read; it is taken to be away", metadata: ["error": "\(error)"])
     }
+  }
+
+  /// It is known whether bluetoothd is there.
+  private func looked() {
+    guard !hasLooked else { return }
+    hasLooked = true
+    onLooked()
   }
 
   private func forgetOwner() {

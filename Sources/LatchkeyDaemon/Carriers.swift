@@ -3,10 +3,13 @@ import AppLinkBus
 import BlueZ
 import BlueZBus
 import BluetoothSystem
+import Dispatch
 import Glibc
 import Logging
 import Synchronization
 import SystemBus
+import TimeTypes
+import Timekeeping
 
 /// The ends of both buses. Their messages go into the loop, and what the system decides goes out through them. The
 /// system identifies connections and questions by numbers; the carriers' own names for them are kept here.
@@ -33,6 +36,7 @@ final class Carriers: Sendable {
   private let loop: SystemLoop
   private let supervisor: any Supervisor
   private let bluetoothBus: String?
+  private let time: any TimeSource
   private let logger: Logger
   /// Limits how far bluetoothd's messages may run ahead of the loop. Beyond the limit, they wait on the bus, where
   /// none is lost. Most take less than a kilobyte, so their number matters. The largest that are accepted
@@ -42,18 +46,27 @@ final class Carriers: Sendable {
   private let heap = Heap()
 
   /// - Parameter bluetoothBus: the address of bluetoothd's bus, or `nil` if it is the apps' bus.
-  init(loop: SystemLoop, supervisor: any Supervisor, bluetoothBus: String? = nil, logger: Logger) {
+  init(
+    loop: SystemLoop, supervisor: any Supervisor, bluetoothBus: String? = nil, time: any TimeSource, logger: Logger
+  ) {
     self.loop = loop
+    self.time = time
     lines = Lines(loop: loop)
     self.supervisor = supervisor
     self.bluetoothBus = bluetoothBus
     self.logger = logger
   }
 
-  /// Takes the system's name on the bus, and listens to bluetoothd.
+  /// How long bluetoothd may take to show its objects before apps are let in without them.
+  private static let lookPatience = Duration.seconds(5)
+
+  /// Listens to bluetoothd, and takes the system's name on the bus. Apps that were there before come as soon as the name is taken,
+  /// and go on with what they were about. So what bluetoothd has is known by then: a request for a link that exists would
+  /// fail otherwise.
   func start() throws(DaemonError) {
     let server = AppLinkServer(logger: logger) { [weak self] in self?.receive($0) }
     let bluetooth = bluetoothBus.map { BusAddress($0) } ?? .system
+    let looked = DispatchSemaphore(value: 0)
     let client = BlueZClient(
       address: bluetooth.text, logger: logger,
       onBusLost: { [loop, logger, bluetoothBus] in
@@ -61,6 +74,7 @@ final class Carriers: Sendable {
         logger.critical("bluetoothd's bus \(bluetoothBus) has ended, and latchkeyd with it")
         loop.stop()
       },
+      onLooked: { looked.signal() },
       onMessage: { [loop, turnstile, heap] message in
         let bytes = message.byteCount
         turnstile.enter(bytes: bytes)
@@ -72,20 +86,25 @@ final class Carriers: Sendable {
     self.server.withLock { $0 = server }
     self.client.withLock { $0 = client }
     do {
-      try server.start()
-    } catch {
-      throw DaemonError(
-        "latchkeyd needs a D-Bus system bus on which it may own org.latchkey.System1, but finds none "
-          + "(\(error)). Start dbus-daemon, or name one with DBUS_SYSTEM_BUS_ADDRESS.")
-    }
-    do {
       try client.start()
       let watch = try SleepWatch(address: bluetooth) { [loop] in loop.handle(.resumedFromSleep) }
       sleep.withLock { $0 = watch }
     } catch {
+      guard bluetoothBus != nil else { throw Self.noBus(error) }
       throw DaemonError(
         "bluetoothd's bus \(bluetooth) can't be reached (\(error)). Is its address right?")
     }
+    let alarm = time.makeAlarm { looked.signal() }
+    alarm.set(time.now + Self.lookPatience)
+    looked.wait()
+    alarm.set(nil)
+    do { try server.start() } catch { throw Self.noBus(error) }
+  }
+
+  private static func noBus(_ error: BusError) -> DaemonError {
+    DaemonError(
+      "latchkeyd needs a D-Bus system bus on which it may own org.latchkey.System1, but finds none "
+        + "(\(error)). Start dbus-daemon, or name one with DBUS_SYSTEM_BUS_ADDRESS.")
   }
 
   func close() {

@@ -81,7 +81,8 @@ package struct Daemon: Sendable {
       stored: try store.load(), seed: random.next())
     loop = SystemLoop(
       time: time, store: store, supervisor: supervisor, registry: registry, logger: logger, executor: executor)
-    carriers = Carriers(loop: loop, supervisor: supervisor, bluetoothBus: options.bluetoothBus, logger: logger)
+    carriers = Carriers(
+      loop: loop, supervisor: supervisor, bluetoothBus: options.bluetoothBus, time: time, logger: logger)
     self.logger = logger
   }
 
