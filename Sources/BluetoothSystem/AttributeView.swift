@@ -30,14 +30,6 @@ extension BluetoothSystem {
     return view[place.service].characteristics?[place.characteristic].isNotifying ?? false
   }
 
-  /// Whether a value of this characteristic has somewhere to go in the app.
-  func takesValues(_ handle: AttributeHandle, _ peer: PeerIdentifier, _ key: ManagerKey) -> Bool {
-    guard isNotifying(handle, peer, key), let peripheral = held[key, peer], let view = peripheral.services,
-      let place = view.place(of: handle)
-    else { return false }
-    return peripheral.isConnected && !peripheral.invalidServices.contains(view[place.service].handle)
-  }
-
   mutating func setNotifying(_ on: Bool, _ handle: AttributeHandle, _ peer: PeerIdentifier, _ key: ManagerKey) {
     guard var view = held[key, peer]?.services, let place = view.place(of: handle) else { return }
     view[place.service].characteristics?[place.characteristic].isNotifying = on

@@ -174,7 +174,8 @@ extension BluetoothSystem {
     }
     // The value may arrive before the message that the link is up.
     tellConnections()
-    for key in sortedManagers(.central) where takesValues(owner.handle, peer, key) {
+    for key in sortedManagers(.central)
+    where isNotifying(owner.handle, peer, key) && held[key, peer]?.isConnected == true {
       tell(key, .valueUpdated(peer, characteristic: owner.handle, value: value))
       alert(key, peer, held[key, peer]?.options.notifyOnNotification ?? false, "notification")
     }

@@ -89,32 +89,6 @@ struct ServiceChangeTests {
     #expect(desk.system.held[desk.centralKey, desk.peer]?.services?.first?.hasSubscription == true)
   }
 
-  @Test("B1, C7: an app is not told values of a service that it was told is invalid, before it has looked again")
-  func valuesOfTheInvalid() {
-    var desk = Desk()
-    desk.connectAndSubscribe()
-    desk.serviceGoes()
-    appears(Desk.service, at: Desk.servicePath, &desk)
-    desk.handle(
-      .daemon(
-        .signal(
-          .interfacesAdded(
-            path: Desk.characteristicPath,
-            [
-              InterfaceName.gattCharacteristic: [
-                "UUID": .string(Desk.characteristic.description), "Service": .path(Desk.servicePath),
-                "Flags": .strings(["read", "write", "notify"]),
-              ]
-            ]))))
-    desk.forget()
-    desk.value([1])
-    #expect(desk.bodies.isEmpty)
-    discover(&desk)
-    desk.forget()
-    desk.value([2])
-    #expect(desk.bodies == ["valueUpdated"])
-  }
-
   @Test("C7: a service that is new on a link is told with nothing invalid, to those who have looked for services")
   func new() {
     var desk = Desk()
