@@ -190,7 +190,7 @@ struct StepReader {
   }
 
   private func app(_ make: (String, InstalledApp) -> Action) throws(ScenarioError) -> Action {
-    if let text = outer.node(kind)?.scalar?.string, !machines.contains(where: { $0.name == text }) {
+    if let text = outer.node(kind)?.scalar?.string, !text.isEmpty, !machines.contains(where: { $0.name == text }) {
       throw outer.error(
         "step '\(kind)' names a machine and an app, as in {machine: phone, app: agent}, not '\(text)'", at: kind)
     }
