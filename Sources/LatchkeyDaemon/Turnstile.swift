@@ -90,8 +90,8 @@ final class Semaphore: Sendable {
 
   func wait() { while sem_wait(semaphore) != 0 {} }
 
-  /// Waits at most this long, by the machine's calendar: a wait for which it matters that somebody sets the clock is none for
-  /// this function. Returns `false` if there was no signal.
+  /// Waits at most this long, by the machine's calendar clock: if somebody sets that clock meanwhile, the wait ends sooner or
+  /// later. Only for waits that may. Returns `false` if there was no signal.
   func wait(seconds: Int) -> Bool {
     var end = timespec()
     clock_gettime(CLOCK_REALTIME, &end)

@@ -18,7 +18,7 @@ package struct LockingWatch: Sendable {
 
   package init() {}
 
-  /// The bolt was locked, or unlocked for somebody whom it locks behind.
+  /// The bolt was locked; or it was unlocked by hand, and the lock locks by itself after a time.
   /// - Parameters:
   ///   - phones: those that are linked.
   ///   - goesOn: the bolt locks behind whoever went out since it was last turned.
