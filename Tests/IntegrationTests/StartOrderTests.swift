@@ -6,17 +6,37 @@ import ProcessTesting
 import SystemBus
 import Testing
 
+@testable import Worlds
+
 /// Apps that outlived a latchkeyd go on with what they were about as soon as the next one is on the bus.
-@Suite("A latchkeyd that starts", .timeLimit(.minutes(2))) struct StartOrderTests {
-  private func start(on bus: PrivateBus) async throws -> (process: TestProcess, folder: String) {
+@Suite("A latchkeyd that starts", .timeLimit(.minutes(10))) struct StartOrderTests {
+  private struct Started {
+    let process: TestProcess
+    let folder: String
+    /// Nobody moves its time, so that latchkeyd waits for as long as this machine is busy.
+    let clock: Conductor
+  }
+
+  private func start(on bus: PrivateBus) async throws -> Started {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent("latchkey-start-\(UUID())").path
-    try FileManager.default.createDirectory(atPath: "\(folder)/apps", withIntermediateDirectories: true)
+    for name in ["apps", "clock"] {
+      try FileManager.default.createDirectory(atPath: "\(folder)/\(name)", withIntermediateDirectories: true)
+    }
+    let clock = try Conductor(directory: "\(folder)/clock", includesEveryDescendant: false)
     let process = try await TestProcess(
       LatchkeyCommand.programs + "/latchkeyd", ["--state", "\(folder)/state", "--apps", "\(folder)/apps"],
       environment: [
-        "DBUS_SYSTEM_BUS_ADDRESS": bus.address.text, "LATCHKEY_JOURNAL": "\(folder)/journal.jsonl", "PATH": "/usr/bin",
+        "DBUS_SYSTEM_BUS_ADDRESS": bus.address.text, "LATCHKEY_JOURNAL": "\(folder)/journal.jsonl",
+        "LATCHKEY_CLOCK": clock.directory, "PATH": "/usr/bin",
       ], mergesErrors: true)
-    return (process, folder)
+    return Started(process: process, folder: folder, clock: clock)
+  }
+
+  private func end(_ daemon: Started) async throws {
+    daemon.process.signal(SIGKILL)
+    _ = try await daemon.process.finish()
+    withExtendedLifetime(daemon.clock) {}
+    try? FileManager.default.removeItem(atPath: daemon.folder)
   }
 
   /// A bus that notes when latchkeyd's name is taken, and a question whether it is.
@@ -42,8 +62,7 @@ import Testing
         }
       }))
     let (peer, taken) = try watch(bus)
-    let (daemon, folder) = try await start(on: bus)
-    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let daemon = try await start(on: bus)
     let question = try await questions.next()
     let answer = try await peer.call(
       MethodCall(
@@ -52,8 +71,7 @@ import Testing
     #expect(answer == [.bool(false)], "bluetoothd has not answered yet")
     bluetoothd.enqueue { $0.reply(to: question, with: .success([.dictionary(key: "o", value: "a{sa{sv}}", [:])])) }
     try await taken.next()
-    daemon.signal(SIGKILL)
-    _ = try await daemon.finish()
+    try await end(daemon)
     bluetoothd.close()
     peer.close()
   }
@@ -61,11 +79,9 @@ import Testing
   @Test("C8: it lets them in without bluetoothd, too") func alone() async throws {
     let bus = try PrivateBus()
     let (peer, taken) = try watch(bus)
-    let (daemon, folder) = try await start(on: bus)
-    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let daemon = try await start(on: bus)
     try await taken.next()
-    daemon.signal(SIGKILL)
-    _ = try await daemon.finish()
+    try await end(daemon)
     peer.close()
   }
 }
