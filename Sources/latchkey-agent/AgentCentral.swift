@@ -213,15 +213,20 @@ final class AgentCentral: NSObject, CBCentralManagerDelegate, CBPeripheralDelega
         logger.warning(
           "this is not the lock that the keys are for, or it does not say so",
           metadata: ["peripheral": "\(identifier)"])
-        peripheral = nil
-        forgetCharacteristics()
-        app.linkDown()
+        leave()
+      case .leaveTest(let identifier): if peripheral?.identifier == identifier { leave() }
       }
     }
     // The search does not return to a device that it has forgotten.
     if candidates.count > 2 * LockSearch.maximumCandidates {
       candidates = candidates.filter { search.knows($0.key) }
     }
+  }
+
+  private func leave() {
+    peripheral = nil
+    forgetCharacteristics()
+    app.linkDown()
   }
 
   private func setAlarm() {
@@ -292,8 +297,7 @@ final class AgentCentral: NSObject, CBCentralManagerDelegate, CBPeripheralDelega
   func peripheral(_ peripheral: CBPeripheral, didDiscoverServices error: (any Error)?) {
     guard peripheral == self.peripheral else { return }
     guard let service = peripheral.services?.first(where: { $0.uuid == LockCharacteristics.serviceUUID }) else {
-      logger.warning("the lock service is not there: \(error.map { "\($0)" } ?? "no error")")
-      return isNoLock(peripheral)
+      return isNoLock(peripheral, "the lock service is not there", error)
     }
     peripheral.discoverCharacteristics(LockCharacteristics.all, for: service)
   }
@@ -303,10 +307,7 @@ final class AgentCentral: NSObject, CBCentralManagerDelegate, CBPeripheralDelega
     if service.uuid == LockCharacteristics.informationUUID { return readInformation(of: service, at: peripheral) }
     known.find(in: peripheral)
     if wantsReplies { return listenToReplies() }
-    guard known.isWhole else {
-      logger.warning("the lock service is not whole: \(error.map { "\($0)" } ?? "no error")")
-      return isNoLock(peripheral)
-    }
+    guard known.isWhole else { return isNoLock(peripheral, "the lock service is not whole", error) }
     explore(peripheral)
   }
 
@@ -324,8 +325,7 @@ final class AgentCentral: NSObject, CBCentralManagerDelegate, CBPeripheralDelega
       if isOfferWanted { offerReadDue = time.now + Self.offerPatience }
       return setAlarm()
     }
-    // If the link was lost, the next one makes up for it.
-    guard peripheral.state == .connected else {
+    if hasLinkEnded(peripheral, error) {
       return logger.info("no subscription to \(characteristic.uuid): \(error)")
     }
     let isOffer = characteristic.uuid == LockCharacteristics.offerUUID
@@ -356,7 +356,9 @@ final class AgentCentral: NSObject, CBCentralManagerDelegate, CBPeripheralDelega
     guard peripheral == self.peripheral else { return }
     if characteristic.uuid == LockCharacteristics.firmwareRevisionUUID { bond.ended(error) }
     guard error == nil, let value = characteristic.value else {
-      return logger.warning("no value of \(characteristic.uuid): \(error.map { "\($0)" } ?? "none given")")
+      return logger.log(
+        level: hasLinkEnded(peripheral, error) ? .info : .warning,
+        "no value of \(characteristic.uuid): \(error.map { "\($0)" } ?? "none given")")
     }
     switch characteristic.uuid {
     case LockCharacteristics.offerUUID:
@@ -390,9 +392,17 @@ final class AgentCentral: NSObject, CBCentralManagerDelegate, CBPeripheralDelega
     if search.isSearching { perform(search.refused(peripheral.identifier, at: time.now)) }
   }
 
-  private func isNoLock(_ peripheral: CBPeripheral) {
+  private func isNoLock(_ peripheral: CBPeripheral, _ finding: String, _ error: (any Error)?) {
+    // A link that ended says nothing about what it led to.
+    if hasLinkEnded(peripheral, error) { return logger.info("\(finding): the link has ended") }
+    logger.warning("\(finding): \(error.map { "\($0)" } ?? "no error")")
     if search.isSearching, peripheral == self.peripheral {
       perform(search.failed(peripheral.identifier, at: time.now))
     }
+  }
+
+  /// Whether an operation failed only because its link ended. The next link makes up for it.
+  private func hasLinkEnded(_ peripheral: CBPeripheral, _ error: (any Error)?) -> Bool {
+    peripheral.state != .connected || (error as? CBError)?.code == .peripheralDisconnected
   }
 }

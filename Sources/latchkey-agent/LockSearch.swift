@@ -18,8 +18,10 @@ struct LockSearch {
     case cancel(UUID)
     /// Linked: offer it our key.
     case test(UUID)
-    /// The test is over without success.
+    /// The test is over: the device is not our lock, or does not say so.
     case endTest(UUID)
+    /// The test is over because the link was lost. It says nothing about the device.
+    case leaveTest(UUID)
   }
 
   private enum Phase: Equatable {
@@ -152,7 +154,7 @@ struct LockSearch {
   mutating func lost(_ identifier: UUID, at now: Instant) -> [Effect] {
     guard isSearching, let candidate = candidates[identifier] else { return [] }
     if case .resting = candidate.phase { return settle(at: now) }
-    if case .testing = candidate.phase { effects.append(.endTest(identifier)) }
+    if case .testing = candidate.phase { effects.append(.leaveTest(identifier)) }
     // Requested again at once if no other waits: it may be the lock, at the edge of its range.
     if waiting(at: now).isEmpty {
       candidates[identifier]?.phase = .requested(since: now)

@@ -77,6 +77,16 @@ import TimeTypes
     #expect(pauses == [10, 20, 40, 80, 160, 320, 640, 640, 640])
   }
 
+  @Test("M1: a link that is lost in the middle of a test says nothing about the device, which is asked again at once")
+  func lostInTest() {
+    var search = LockSearch()
+    _ = search.begin([], at: at(0))
+    _ = search.found(Self.lock, signal: -60, at: at(0))
+    #expect(search.linked(Self.lock, at: at(1)) == [.test(Self.lock)])
+    #expect(search.lost(Self.lock, at: at(2)) == [.leaveTest(Self.lock), .connect(Self.lock)])
+    #expect(search.linked(Self.lock, at: at(3)) == [.test(Self.lock)])
+  }
+
   @Test("M1: what the system kept from before the restart of the agent is among the candidates") func restored() {
     var search = LockSearch()
     #expect(
@@ -113,7 +123,7 @@ import TimeTypes
         switch effect {
         case .connect(let identifier): asked.insert(identifier)
         case .cancel(let identifier): asked.remove(identifier)
-        case .scan, .stopScan, .test, .endTest: break
+        case .scan, .stopScan, .test, .endTest, .leaveTest: break
         }
       }
       #expect(asked.count <= LockSearch.maximumRequests)
