@@ -4,7 +4,9 @@ import TimeTypes
 extension HomePolicy {
   mutating func write(_ command: HomeCommand, operation: UInt64, at time: HomeTime) {
     guard let offeredAt else {
-      if offerDue == nil, offerReadsLeft > 0 { readOffer(at: time) }
+      guard offerDue == nil, offerReadsLeft > 0 else { return }
+      // The offer that follows an answer is on its way already. What is read would come after it.
+      if let due = spareOfferUntil, due > time.instant { offerDue = due } else { readOffer(at: time) }
       return
     }
     guard isFresh(offeredAt, at: time) else { return readOffer(at: time) }

@@ -62,6 +62,26 @@ import TimeTypes
     #expect(phone.disk.opening == nil)
   }
 
+  @Test(
+    "L2: right after an answer a command waits for the offer that follows it, and reads it if none comes",
+    arguments: [true, false])
+  func offerAfterAnswer(comes: Bool) {
+    var phone = Phone()
+    phone.settle()
+    phone.pass(60)
+    phone.happens(.offerReceived)
+    phone.happens(.answered(.unknownOperation, bolt: .locked))
+    #expect(!phone.happens(.unlockAsked).contains(.readOffer))
+    #expect(phone.unlocks.isEmpty)
+    if comes {
+      phone.happens(.offerReceived)
+      #expect(phone.unlocks.count == 1)
+    } else {
+      phone.pass(0.25)
+      #expect(phone.happens(.timePassed).contains(.readOffer))
+    }
+  }
+
   @Test("attack 35: an unlock that the lock never had is written again under the same name")
   func lostWrite() {
     var phone = arrived()
