@@ -160,6 +160,7 @@ final class AgentCentral: NSObject, CBCentralManagerDelegate, CBPeripheralDelega
     guard peripheral == self.peripheral || search.isSearching else { return }
     logger.warning("no connection: \(error.map { "\($0)" } ?? "no reason given")")
     if search.isSearching { return perform(search.lost(peripheral.identifier, at: time.now)) }
+    guard central.state == .poweredOn else { return }
     central.connect(peripheral, options: nil)
     // The lock has lost its side of the bond. A lock that hides its address comes back under another identifier.
     if (error as? CBError)?.code == .peerRemovedPairingInformation { beginSearch() }
@@ -175,7 +176,8 @@ final class AgentCentral: NSObject, CBCentralManagerDelegate, CBPeripheralDelega
       app.linkDown()
     }
     if search.isSearching { return perform(search.lost(peripheral.identifier, at: time.now)) }
-    guard peripheral == self.peripheral else { return }
+    // A process that is started for a lost link may find the radio off. The lock is requested once it is on.
+    guard peripheral == self.peripheral, central.state == .poweredOn else { return }
     // Requested once. From here on the system waits for the lock, for days if necessary, with or without this
     // process.
     central.connect(peripheral, options: nil)
