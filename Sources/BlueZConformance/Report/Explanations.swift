@@ -150,7 +150,8 @@ package struct Explanation: Sendable, Hashable, CustomStringConvertible {
   /// With two adapters, the answer to StopDiscovery comes before or after the devices lose their signal strengths.
   private static func stopsDiscovery(in caseName: String, _ steps: [String]) -> Explanation {
     Explanation(
-      in: caseName, steps: steps, moved: ["lock RSSI is gone", "StopDiscovery(): ok"],
+      in: caseName, steps: steps,
+      moved: ["lock RSSI is gone", "StopDiscovery(): ok", "> lock.Connect()", "> adapter#2/lock.Connect()"],
       heading: chance, isChance: true)
   }
 
