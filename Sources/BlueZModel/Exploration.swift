@@ -82,8 +82,10 @@ extension BlueZModel {
     guard let path = links[identifier]?.device, let database = devices[path]?.database else { return }
     removeServices(database.services.filter { range.contains($0.handle) }, of: path)
     if let running = links[identifier]?.client.exploration {
-      let wider = min(running.range.lowerBound, range.lowerBound)...max(running.range.upperBound, range.upperBound)
-      links[identifier]?.client.pendingExploration = wider
+      // What an earlier change left to be explored is still to be explored.
+      let ranges = [running.range, range, links[identifier]?.client.pendingExploration ?? range]
+      links[identifier]?.client.pendingExploration =
+        (ranges.map(\.lowerBound).min() ?? range.lowerBound)...(ranges.map(\.upperBound).max() ?? range.upperBound)
     } else {
       explore(range, hash: nil, on: identifier)
     }

@@ -61,6 +61,49 @@ import TimeTypes
     #expect(bench.phoneObjects.count >= before + 80)
   }
 
+  /// One service with its handle, in a folder of its own.
+  private static func application(_ number: Int, handle: UInt16) -> (root: ObjectPath, objects: ManagedObjects) {
+    let root = ObjectPath(unchecked: "/many\(number)")
+    var objects = ManagedObjects()
+    for (path, interfaces) in services(number) where path.text.contains("service\(number - 1)") {
+      var interfaces = interfaces
+      interfaces[InterfaceName.gattService]?["Handle"] = .uint16(handle)
+      if interfaces[InterfaceName.gattCharacteristic] != nil {
+        interfaces[InterfaceName.gattCharacteristic]?["Service"] = .path(root.appending("service"))
+        objects[root.appending("service").appending("one")] = interfaces
+      } else {
+        objects[root.appending("service")] = interfaces
+      }
+    }
+    return (root, objects)
+  }
+
+  @Test(
+    "H4: three applications that go and come at one moment are all found again, in whatever order",
+    arguments: [[0, 1, 2], [1, 0, 2], [2, 0, 1], [1, 2, 0]])
+  func goAndCome(order: [Int]) {
+    var bench = Bench()
+    bench.serveLock(encrypted: false)
+    let applications = [0x100, 0x120, 0xFF10].enumerated().map { Self.application($0 + 1, handle: $1) }
+    func register(_ numbers: [Int]) {
+      for number in numbers {
+        let (root, objects) = applications[number]
+        bench.call(Bench.door, Bench.adapter, .registerApplication(root: root, objects: objects))
+      }
+    }
+    register([0, 1, 2])
+    let path = bench.meet()
+    bench.run(.seconds(2))
+    let before = Set(bench.phoneObjects.keys)
+    #expect(before.contains { $0.text.hasSuffix("/serviceff10") })
+    for number in order {
+      bench.call(Bench.door, Bench.adapter, .unregisterApplication(root: applications[number].root))
+    }
+    register([0, 2, 1])
+    bench.run(.seconds(10))
+    #expect(bench.isResolved(path) && Set(bench.phoneObjects.keys) == before)
+  }
+
   @Test("C4: a bond that somebody has compared lets a peer at what asks for authentication")
   func authenticated() throws {
     var bench = Bench()
