@@ -89,6 +89,66 @@ import Testing
     bench.happens(.linkDown(Bench.alice))
   }
 
+  /// Bob's phone, which was away when the bolt was locked, comes on a plain approach.
+  private func bobComes(_ bench: inout Bench) throws -> LockResult {
+    bench.happens(.linkUp(Bench.bob))
+    let session = try bench.command(.unlockUnlessHome, 78, by: 1)
+    bench.finishTurn()
+    return try bench.answer(session, by: 1).result
+  }
+
+  @Test(
+    "L2, L7: whoever was away when the others locked the door and went comes home as to a door that locked itself",
+    arguments: Locking.allCases)
+  func othersGo(_ locking: Locking) throws {
+    var bench = try locked(by: locking)
+    bench.pass(60)
+    bench.happens(.linkDown(Bench.alice))
+    bench.pass(86_400)
+    #expect(try bobComes(&bench) == .done)
+  }
+
+  @Test("L7, A1: not if one of them stayed, or may have; nor for one that was there itself")
+  func notAll() throws {
+    // It stayed for minutes.
+    var bench = try locked(by: .key)
+    bench.pass(180)
+    bench.happens(.linkDown(Bench.alice))
+    bench.pass(600)
+    #expect(try bobComes(&bench) == .lockedAtHome)
+    // A stranger's link, or one that has not said whose it is, was there.
+    bench = try locked(by: .key)
+    bench.happens(.linkUp(Bench.stranger))
+    bench.pass(20)
+    bench.happens(.linkDown(Bench.alice))
+    bench.pass(600)
+    #expect(try bobComes(&bench) == .lockedAtHome)
+    // Somebody has said since that they are here.
+    bench = try locked(by: .key)
+    bench.pass(20)
+    bench.happens(.linkDown(Bench.alice))
+    bench.pass(600)
+    try announce(&bench)
+    bench.pass(600)
+    #expect(try bobComes(&bench) == .lockedAtHome)
+    // It was there itself.
+    bench = try locked(by: .key)
+    bench.pass(20)
+    bench.happens(.linkDown(Bench.alice))
+    bench.pass(600)
+    bench.happens(.linkUp(Bench.alice))
+    let session = try bench.command(.unlockUnlessHome, 79)
+    bench.finishTurn()
+    #expect(try bench.answer(session).result == .lockedAtHome)
+    // The lock has been started again since, so it did not see who went.
+    bench = try locked(by: .key)
+    bench.pass(20)
+    bench.happens(.linkDown(Bench.alice))
+    bench.pass(600)
+    bench.restart()
+    #expect(try bobComes(&bench) == .lockedAtHome)
+  }
+
   @Test("L7, A1: a bolt that is locked from inside, or of a home with another way out, shows no leaving")
   func proof() throws {
     for isInside in [true, false] {

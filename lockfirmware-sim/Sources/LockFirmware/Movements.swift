@@ -61,7 +61,10 @@ extension LockFirmware {
     switch command.kind {
     case .status:
       // A phone that only announces itself is not on the way to the door, and finds it locked.
-      if command.operation == 0, position == .locked { isLockedAtHome = true }
+      if command.operation == 0, position == .locked {
+        isLockedAtHome = true
+        lockingWatch.somebodyIsHere()
+      }
       answer(key, .unknownOperation)
     case .lock: move(.locked, for: key, grant)
     case .unlock:
@@ -89,7 +92,8 @@ extension LockFirmware {
     // before the signal fades. Less does not, because the phone may be at home and its radio jammed.
     case (.unlockUnlessInside, _), (.unlockIfLeft, .left): true
     case (.unlockIfLeft, .unknown): lockingWatch.hasLeft(phone)
-    case (.unlockUnlessHome, .unknown): !isLockedAtHome && !isLockingAtHome
+    case (.unlockUnlessHome, .unknown):
+      (!isLockedAtHome || lockingWatch.wasLockedBehindOthers(for: phone)) && !isLockingAtHome
     default: false
     }
   }
