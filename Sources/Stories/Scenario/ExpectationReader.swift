@@ -15,6 +15,12 @@ struct ExpectationReader {
         "a promise is one word, or one key with what it is about", choices: Expectation.Kind.allCases.map(\.rawValue))
     }
     guard let kind = Expectation.Kind(rawValue: name) else {
+      if let kind = Self.kind(like: name) {
+        throw outer.error("unknown promise '\(name)'", at: name, choices: [kind.rawValue])
+      }
+      if Promise.named(name) != nil {
+        throw outer.error("the promise '\(name)' is one word, without anything after it", at: name)
+      }
       throw outer.error("unknown promise '\(name)'", at: name, choices: Expectation.Kind.allCases.map(\.rawValue))
     }
     if kind == .openedOnlyFor { return try openedOnlyFor(outer) }
@@ -23,6 +29,35 @@ struct ExpectationReader {
     case .onTheAir, .notOnTheAir, .scanned, .notScanned: return try radio(kind, reader)
     default: return try app(kind, reader)
     }
+  }
+
+  /// What is wrong with a promise of one word that is none.
+  func refusal(ofWord name: String, line: Int?) -> ScenarioError {
+    if let kind = Self.kind(like: name), Promise.named(Self.hyphenated(name)) == nil || name == kind.rawValue {
+      let subject =
+        switch kind {
+        case .onTheAir, .notOnTheAir, .scanned, .notScanned: "{machine: NAME}"
+        case .openedOnlyFor: "[MACHINE]"
+        case .recorded, .notRecorded: "{app: NAME, event: NAME}"
+        default: "{app: NAME}"
+        }
+      return ScenarioError(
+        file: file, line: line,
+        problem: "the promise '\(name)' needs what it is about, as in '\(kind.rawValue): \(subject)'")
+    }
+    let meant = Promise.named(Self.hyphenated(name))
+    return ScenarioError(
+      file: file, line: line, problem: "unknown promise '\(name)'",
+      choices: meant.map { [$0.name] } ?? Promise.all.map(\.name))
+  }
+
+  /// The promise about an app or a radio with these words, which stand apart in its name.
+  private static func kind(like name: String) -> Expectation.Kind? {
+    Expectation.Kind.allCases.first { hyphenated($0.rawValue) == hyphenated(name) }
+  }
+
+  private static func hyphenated(_ name: String) -> String {
+    String(name.map { $0 == " " || $0 == "_" ? "-" : $0 })
   }
 
   // MARK: The door

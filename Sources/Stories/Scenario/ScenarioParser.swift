@@ -174,8 +174,7 @@ package struct ScenarioParser {
         continue
       }
       guard Promise.named(name) != nil else {
-        throw ScenarioError(
-          file: file, line: node.mark?.line, problem: "unknown promise '\(name)'", choices: Promise.all.map(\.name))
+        throw ExpectationReader(file: file, machines: machines).refusal(ofWord: name, line: node.mark?.line)
       }
       references.append(PromiseReference(name, line: node.mark?.line))
     }
