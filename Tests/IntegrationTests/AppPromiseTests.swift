@@ -73,4 +73,24 @@ struct AppPromiseTests {
       app: AppStory.collector.with(["central:main", "connect=180D", "notify=2A37", "pretends=twice"]),
       steps: Self.suspended)
   }
+
+  @Test("H6: a story says why an app ended itself: in the timeline, and where its verdict says that it crashed")
+  func lastWords() async throws {
+    var app = AppStory.collector
+    app.modes = ""
+    let told = try await AppStory(
+      app: app, other: AppStory.band,
+      chapters: """
+          - name: the story
+            steps:
+              - open app: {machine: phone, app: collector}
+              - pass: 10s
+            promises: [nothing-crashed]
+        """
+    ).tell()
+    let result = try #require(told.report.promises.first)
+    #expect(result.judgement == .broken && result.reason == "1 process ended by itself: org.example.collector")
+    let why = "the restore identifier \"main\" needs the background mode \"bluetooth-central\""
+    #expect(told.output.components(separatedBy: why).count > 2, "\(told.output)")
+  }
 }

@@ -60,4 +60,32 @@ struct AppRecordTests {
     try write("\nlatchkey: three\n")
     #expect(try events() == ["three"])
   }
+
+  @Test("H6: why Swift ended an app, and what it did wrong with Core Bluetooth, are warnings, the same one once")
+  func trouble() throws {
+    let path = NSTemporaryDirectory() + "/latchkey-output-\(UUID().uuidString)"
+    defer { try? FileManager.default.removeItem(atPath: path) }
+    let fatal = #"CoreBluetooth/CBManager.swift:153: Fatal error: the restore identifier "main" needs a mode"#
+    let misuse = "2026-01-01T00:00:00+0000 critical c: [CoreBluetooth] API MISUSE: stopScan() is ignored"
+    try """
+    Current stack trace:
+    \(fatal)
+    \(misuse)
+    \(misuse)
+    I said: Fatal error: not mine
+    \(fatal)
+
+    """.write(toFile: path, atomically: true, encoding: .utf8)
+    let app = InstalledApp(name: "a", bundleIdentifier: "org.example.a", executable: "a", propertyList: Data())
+    let entries = try AppOutput(app, on: "phone", path: path).read(at: 5, wall: 6, pid: 7)
+    #expect(entries.map(\.message) == [fatal, "API MISUSE: stopScan() is ignored", fatal])
+    #expect(entries.allSatisfy { $0.level == "warning" && $0.event == nil && $0.process == "a" && $0.t == 5 })
+  }
+
+  @Test("H6: an app that does wrong all day does not fill the timeline")
+  func muchTrouble() throws {
+    var trouble = AppTrouble()
+    let told = (0..<1000).compactMap { trouble.read("API MISUSE: a value of \($0) is ignored") }
+    #expect(told.count == 20)
+  }
 }

@@ -1,5 +1,6 @@
 import Journal
 import JournalEvents
+import Worlds
 
 /// The condition of an app on one machine at a point in the story.
 enum AppCondition: Equatable {
@@ -89,5 +90,14 @@ extension Evidence {
       }
     }
     return ends
+  }
+
+  /// What Swift said in the output of an app that it ended. The world's time stands still until that has been read.
+  func lastWords(before end: UnexplainedEnd) -> [JournalEntry] {
+    let ended = entries[end.index]
+    return entries[window].filter { entry in
+      entry.event == nil && entry.t == ended.t && entry.machine == ended.machine
+        && !Recorded.processes.contains(entry.process) && entry.message.contains(AppTrouble.fatalError)
+    }
   }
 }

@@ -13,8 +13,13 @@ enum SoundnessPromises {
       let ends = evidence.unexplainedEnds().filter { evidence.window.contains($0.index) }
       guard ends.isEmpty else {
         let who = Set(ends.map(\.what)).sorted().joined(separator: ", ")
-        let lines = ends.map { evidence.entries[$0.index] }
-        return .broken("\(count(ends.count, "process", plural: "processes")) ended by themselves: \(who)", lines)
+        var lines: [JournalEntry] = []
+        for end in ends {
+          lines.append(evidence.entries[end.index])
+          for word in evidence.lastWords(before: end) where !lines.contains(word) { lines.append(word) }
+        }
+        let how = ends.count == 1 ? "1 process ended by itself" : "\(ends.count) processes ended by themselves"
+        return .broken("\(how): \(who)", lines)
       }
       return .kept("none")
     },

@@ -3,7 +3,8 @@ import Glibc
 import Journal
 import JournalEvents
 
-/// Reads what an app of the story prints, for the records in it: `latchkey: EVENT key=value key="two words"`.
+/// Reads what an app of the story prints, for the records in it: `latchkey: EVENT key=value key="two words"`. What it says of its
+/// own faults becomes a warning.
 ///
 /// Time stands still until everything printed has been read, so the world's present time is the record's.
 final class AppOutput {
@@ -13,6 +14,7 @@ final class AppOutput {
   private var file: Int32 = -1
   private var rest: [UInt8] = []
   private var isSkipping = false
+  private var trouble = AppTrouble()
 
   /// What a record's line begins with.
   static let mark = DelegateRecord.mark
@@ -46,8 +48,14 @@ final class AppOutput {
       guard count >= 0 else { throw WorldError.system("the output of \(app) on \(machine)", errno) }
       guard count > 0 else { return entries }
       for line in lines(buffer[..<count]) {
-        guard let record = AppRecord(line) else { continue }
-        entries.append(record.entry(app.name, machine: machine, t: t, wall: wall, pid: pid))
+        if let record = AppRecord(line) {
+          entries.append(record.entry(app.name, machine: machine, t: t, wall: wall, pid: pid))
+        } else if let text = trouble.read(line) {
+          entries.append(
+            JournalEntry(
+              t: t, wall: wall, machine: machine, process: app.name, pid: pid, level: "warning", event: nil,
+              message: text, fields: [:]))
+        }
       }
     }
   }
