@@ -10,30 +10,25 @@ enum CallRecord {
 
   /// The manager's delegate is about to be told this.
   static func note(_ body: Event.Body, _ manager: CBManager) {
-    // Credit is told only if the app waits for it.
-    guard isWanted, body.kind != .updateCredit else { return }
-    // A part of what the next event restores.
-    if case .restoredPeripherals = body { return }
-    // The delegate is not told again.
-    if case .connected(let snapshot) = body, let central = manager as? CBCentralManager,
-      locked({ central.table[snapshot.identifier]?.peripheral?.isConnectionKnown ?? false })
-    {
-      return
-    }
+    let (isTold, isAsked) = locked { isWanted ? (manager.isTold(body), manager.isAsked(body)) : (false, false) }
+    guard isTold else { return }
     let line =
       DelegateRecord.mark + DelegateRecord.event
-      + fields(body, manager).map { " \($0.rawValue)=\"\(escaped($1))\"" }.joined() + "\n"
+      + fields(body, manager, isAsked: isAsked).map { " \($0.rawValue)=\"\(escaped($1))\"" }.joined() + "\n"
     // By one call, so that lines stay whole. Nothing waits in a buffer if the app is killed.
     var bytes = Array(line.utf8)
     _ = write(STDERR_FILENO, &bytes, bytes.count)
   }
 
-  private static func fields(_ body: Event.Body, _ manager: CBManager) -> [(DelegateRecord.Field, String)] {
+  private static func fields(
+    _ body: Event.Body, _ manager: CBManager, isAsked: Bool
+  ) -> [(DelegateRecord.Field, String)] {
     var fields: [(DelegateRecord.Field, String)] = [
       (.call, body.kind.rawValue), (.role, manager.creation.role.rawValue),
       (.manager, manager.creation.restoreIdentifier ?? "\(manager.managerIdentifier.rawValue)"), (.pid, "\(getpid())"),
     ]
     if let peer = body.peer { fields.append((.peer, peer.rawValue.uuidString)) }
+    if isAsked { fields.append((.asked, "yes")) }
     switch body {
     case .stateChanged(let state): fields.append((.state, "\(state)"))
     case .willRestoreCentral(let restoration):

@@ -202,7 +202,11 @@ extension CBCentralManager {
     let cancelled = locked {
       held.values.filter { $0.currentState == .disconnecting }.map(\.peer).sorted()
     }
-    for identifier in cancelled { disconnected(identifier, nil, Date().timeIntervalSince1970, false) }
+    for identifier in cancelled {
+      let now = Date().timeIntervalSince1970
+      CallRecord.note(.disconnected(identifier, error: nil, unixSeconds: now, isReconnecting: false), self)
+      disconnected(identifier, nil, now, false)
+    }
     locked { for entry in table.values { entry.peripheral?.isCancelling = false } }
   }
 

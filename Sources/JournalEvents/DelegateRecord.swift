@@ -19,6 +19,8 @@ package enum DelegateRecord {
     case peer
     /// The manager's new state.
     case state
+    /// The app asked for it by itself: it cancelled, or asked for a connection that it had.
+    case asked
     /// There was an error.
     case error
     /// How many peripherals or services are restored.

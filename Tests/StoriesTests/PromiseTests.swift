@@ -423,4 +423,28 @@ struct PromiseTests {
       #expect(result.kept, "\(name): \(result.reason)")
     }
   }
+
+  @Test("H6: a cancelled attempt and a repeated request are answered once more; nothing else is told twice")
+  func toldTwice() throws {
+    let app = InstalledApp(name: "a", bundleIdentifier: "org.example.a", executable: "a", propertyList: Data())
+    func judge(_ calls: [(call: String, isAsked: Bool)]) -> Judgement {
+      let launch = JournalEntry(
+        t: 0, wall: 0, machine: "phone", process: "latchkeyd", pid: 1, level: "notice", event: "app.launched",
+        message: "launched", fields: ["app": app.bundleIdentifier])
+      let entries = calls.enumerated().map { index, told in
+        var fields = ["call": told.call, "manager": "1", "peer": "P"]
+        if told.isAsked { fields["asked"] = "yes" }
+        return JournalEntry(
+          t: Int64(index), wall: 0, machine: "phone", process: "a", pid: 7, level: "notice", event: "told",
+          message: told.call, fields: fields)
+      }
+      let promise = Expectation(kind: .toldNothingTwice, app: app, machines: ["phone"]).promise
+      return promise.judge(evidence([launch] + entries), scope: "test").judgement
+    }
+    #expect(judge([("disconnected", true), ("disconnected", true), ("connected", false)]) == .kept)
+    #expect(judge([("connected", false), ("connected", true), ("disconnected", true)]) == .kept)
+    #expect(judge([("disconnected", true), ("disconnected", false)]) == .broken)
+    #expect(judge([("connected", false), ("connected", false)]) == .broken)
+    #expect(judge([("connected", true), ("connected", false)]) == .broken)
+  }
 }

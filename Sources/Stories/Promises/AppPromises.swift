@@ -204,7 +204,8 @@ private struct AppJudge {
       case "connected", "disconnected":
         let peer = line.fields[DelegateRecord.Field.peer.rawValue] ?? ""
         let listener = Listener(pid: line.pid, manager: manager, peer: peer)
-        if let earlier = latest[listener], earlier.fields[call] == line.fields[call] {
+        let isAsked = line.fields[DelegateRecord.Field.asked.rawValue] != nil
+        if !isAsked, let earlier = latest[listener], earlier.fields[call] == line.fields[call] {
           return .broken("told '\(line.fields[call] ?? "")' twice in a row", [earlier, line])
         }
         latest[listener] = line

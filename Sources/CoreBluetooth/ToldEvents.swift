@@ -1,0 +1,72 @@
+import AppLink
+
+// Whether an event reaches the delegate at all, for the records of a story. What the handlers of events leave out, because the
+// app has changed its mind while the event was on its way, nobody was told. Called before the event is applied, under the lock.
+
+extension CBManager {
+  /// Whether the delegate is about to be told of this.
+  func isTold(_ body: Event.Body) -> Bool {
+    switch body {
+    // A part of what the next event restores; the sizes of links are looked up.
+    case .restoredPeripherals, .mtuChanged: false
+    // Told only if the app waits for it.
+    case .updateCredit: false
+    default:
+      switch self {
+      case let central as CBCentralManager: central.isTold(asCentral: body)
+      case let peripheral as CBPeripheralManager: peripheral.isTold(asPeripheral: body)
+      default: true
+      }
+    }
+  }
+
+  /// Whether the app itself asked for this, so that it may hear of it a second time: it cancelled an attempt that had not connected, or
+  /// it asked for a connection that it had.
+  func isAsked(_ body: Event.Body) -> Bool {
+    guard let central = self as? CBCentralManager else { return false }
+    switch body {
+    case .connected(let snapshot):
+      guard let peripheral = central.table[snapshot.identifier]?.peripheral else { return false }
+      return peripheral.isToldConnected && peripheral.isAwaitingConnection
+    case .disconnected(let identifier, _, _, _):
+      return central.table[identifier]?.peripheral?.isCancelling ?? false
+    default: return false
+    }
+  }
+}
+
+extension CBCentralManager {
+  fileprivate func isTold(asCentral body: Event.Body) -> Bool {
+    switch body {
+    case .connected(let snapshot):
+      guard let peripheral = table[snapshot.identifier]?.peripheral else { return true }
+      return !peripheral.isCancelling && !peripheral.isConnectionKnown
+    case .discovered(let snapshot, _, _):
+      return scan.map { $0.allowDuplicates || !discovered.contains(snapshot.identifier) } ?? false
+    case .connectionEvent: return connectionWatch != nil
+    case .nameChanged(let identifier, _), .servicesModified(let identifier, _):
+      return table[identifier]?.peripheral != nil
+    case .valueUpdated(let identifier, let handle, _):
+      return table[identifier]?.peripheral?.characteristic(handle) != nil
+    case .operationCompleted(_, let operation, _):
+      switch pending[operation]?.operation {
+      case nil, .writeCharacteristic(_, _, withResponse: false): return false
+      default: return true
+      }
+    default: return true
+    }
+  }
+}
+
+extension CBPeripheralManager {
+  fileprivate func isTold(asPeripheral body: Event.Body) -> Bool {
+    switch body {
+    case .serviceAdded(let identifier, _): publications.contains { $0.definition.identifier == identifier }
+    case .advertisingStarted: advertisement != nil
+    case .subscribed(_, let identifier), .unsubscribed(_, let identifier),
+      .readRequested(_, _, let identifier, _), .writeRequested(_, _, let identifier, _, _, _):
+      characteristic(identifier) != nil
+    default: true
+    }
+  }
+}
