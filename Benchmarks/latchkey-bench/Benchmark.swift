@@ -27,10 +27,13 @@ enum Benchmark {
   struct Relaunches: Sendable, Equatable {
     /// From the simulator's `link.up` to the relaunched agent's `willRestoreState`.
     var toRestoration: Distribution
-    /// From there to the agent's write of the unlock command.
+    /// From there to the agent's first judgement of the approach: it has its state, its link, and a signal.
+    var toApproach: Distribution
+    /// From there to its write of the unlock command. In between the owner walks to the door.
     var toUnlock: Distribution
-    /// The same two in the world's own time.
+    /// The same three in the world's own time.
     var toRestorationVirtual: Distribution
+    var toApproachVirtual: Distribution
     var toUnlockVirtual: Distribution
   }
 
@@ -64,8 +67,8 @@ enum Benchmark {
 
   /// Pairs each link-up with what the agent did next.
   static func relaunches(in timeline: [JournalEntry]) -> Relaunches {
-    var wall: (restoration: [Double], unlock: [Double]) = ([], [])
-    var virtual: (restoration: [Double], unlock: [Double]) = ([], [])
+    var wall: (restoration: [Double], approach: [Double], unlock: [Double]) = ([], [], [])
+    var virtual: (restoration: [Double], approach: [Double], unlock: [Double]) = ([], [], [])
     var up: JournalEntry?
     var restored = false
     for entry in timeline {
@@ -78,6 +81,10 @@ enum Benchmark {
         restored = true
         wall.restoration.append(Double(entry.wall - up.wall) / 1e6)
         virtual.restoration.append(Double(entry.t - up.t) / 1e6)
+      case (_, .approachBegan?):
+        guard let up, restored else { continue }
+        wall.approach.append(Double(entry.wall - up.wall) / 1e6)
+        virtual.approach.append(Double(entry.t - up.t) / 1e6)
       case (_, .unlockWritten?):
         guard let link = up, restored else { continue }
         wall.unlock.append(Double(entry.wall - link.wall) / 1e6)
@@ -87,8 +94,9 @@ enum Benchmark {
       }
     }
     return Relaunches(
-      toRestoration: Distribution(wall.restoration), toUnlock: Distribution(wall.unlock),
-      toRestorationVirtual: Distribution(virtual.restoration), toUnlockVirtual: Distribution(virtual.unlock))
+      toRestoration: Distribution(wall.restoration), toApproach: Distribution(wall.approach),
+      toUnlock: Distribution(wall.unlock), toRestorationVirtual: Distribution(virtual.restoration),
+      toApproachVirtual: Distribution(virtual.approach), toUnlockVirtual: Distribution(virtual.unlock))
   }
 
   /// Connection requests from an earlier run of the phone's latchkeyd, for devices that are elsewhere.
@@ -107,6 +115,7 @@ enum Benchmark {
   }
 
   struct Rest: Sendable, Equatable {
+    /// Fifteen seconds of real time after the last work: latchkeyd gives memory back after five.
     var residentKiB: Int
     var proportionalKiB: Int
     var wakeUpsPerVirtualMinute: Double
@@ -198,7 +207,7 @@ enum Benchmark {
       throw WorldError("nothing was measured: \(report.problem ?? "the story ended early")")
     }
     return Rest(
-      residentKiB: end.residentKiB, proportionalKiB: end.proportionalKiB,
+      residentKiB: idle.residentKiB, proportionalKiB: idle.proportionalKiB,
       wakeUpsPerVirtualMinute: Double(end.wakeUps(since: begin)) / Double(measuredMinutes),
       wakeUpsPerWallMinute: Double(later.wakeUps(since: idle)) * 60 / Double(wallSeconds))
   }

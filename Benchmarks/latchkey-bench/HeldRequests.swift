@@ -54,7 +54,7 @@ struct HeldRequests {
     defer { try? FileManager.default.removeItem(atPath: folder) }
     try fill(folder, count)
     let before = try ProcessFigures(pid: getpid()).residentKiB
-    let begin = processorSeconds()
+    let begin = ProcessFigures.processorSeconds()
     var stored = StoredState()
     let reading = try ContinuousClock().measure {
       let stateFolder = try StateFolder(path: folder, machine: "bench")
@@ -65,7 +65,7 @@ struct HeldRequests {
     }
     var holder: HeldRequests?
     let took = ContinuousClock().measure { holder = HeldRequests(stored, count) }
-    let processorSeconds = processorSeconds() - begin
+    let processorSeconds = ProcessFigures.processorSeconds() - begin
     let after = try ProcessFigures(pid: getpid()).residentKiB
     return withExtendedLifetime(holder) {
       Figures(
@@ -81,12 +81,6 @@ struct HeldRequests {
     store.close()
     // The folder must be unlocked before it is taken again.
     withExtendedLifetime(stateFolder) {}
-  }
-
-  private static func processorSeconds() -> Double {
-    var time = timespec()
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
-    return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
   }
 
   /// Starts with this many requests, which belong to so many apps in equal shares. One of the apps runs.

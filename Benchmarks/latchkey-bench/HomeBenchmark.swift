@@ -5,8 +5,16 @@ import Foundation
 /// How fast time passes in a whole home inside one process.
 enum HomeBenchmark {
   struct Days {
-    var atRest: Double
-    var commuting: Double
+    var atRest: Rate
+    var commuting: Rate
+  }
+
+  /// Days in a second.
+  struct Rate {
+    /// Of real time.
+    var ofTime: Double
+    /// Of this process's processor time, which depends less on what else the machine does.
+    var ofProcessor: Double
   }
 
   static func daysPerSecond(days: Int) async -> Days {
@@ -20,7 +28,7 @@ enum HomeBenchmark {
   }
 
   /// Days with a departure, a kill and a return with a relaunch each.
-  static func commutingDaysPerSecond(days: Int) async -> Double { await commute(await settledHome(), days: days) }
+  static func commutingDaysPerSecond(days: Int) async -> Rate { await commute(await settledHome(), days: days) }
 
   private static func settledHome() async -> SimulatedHome {
     let home = SimulatedHome(seed: 1)
@@ -34,7 +42,7 @@ enum HomeBenchmark {
     return home
   }
 
-  private static func commute(_ home: SimulatedHome, days: Int) async -> Double {
+  private static func commute(_ home: SimulatedHome, days: Int) async -> Rate {
     await perSecond(days) {
       home.move("phone", x: 5000)
       await home.advance(by: .seconds(3600))
@@ -45,10 +53,12 @@ enum HomeBenchmark {
     }
   }
 
-  private static func perSecond(_ count: Int, _ body: () async -> Void) async -> Double {
+  private static func perSecond(_ count: Int, _ body: () async -> Void) async -> Rate {
     let clock = ContinuousClock()
+    let begin = ProcessFigures.processorSeconds()
     let took = await clock.measure { for _ in 0..<count { await body() } }
-    return Double(count) / (Double(took.components.seconds) + Double(took.components.attoseconds) / 1e18)
+    let worked = ProcessFigures.processorSeconds() - begin
+    return Rate(ofTime: Double(count) / (took / .seconds(1)), ofProcessor: Double(count) / worked)
   }
 }
 

@@ -1,5 +1,6 @@
 import ArgumentParser
 import ArrivalTimes
+import BlueZModel
 import Foundation
 import Stories
 import Worlds
@@ -54,7 +55,9 @@ import Worlds
     guard (1...100_000).contains(arrivals ?? 1) else { throw ValidationError("--arrivals must be from 1 to 100000") }
     guard (1...100_000).contains(held ?? 1) else { throw ValidationError("--held must be from 1 to 100000") }
     guard (1...1000).contains(relaunches) else { throw ValidationError("--relaunches must be from 1 to 1000") }
-    guard (1...10_000).contains(requests) else { throw ValidationError("--requests must be from 1 to 10000") }
+    // A simulated machine remembers no more devices.
+    let most = BlueZStorage.rememberedLimit
+    guard (1...most).contains(requests) else { throw ValidationError("--requests must be from 1 to \(most)") }
   }
 
   func run() async throws {
@@ -63,7 +66,11 @@ import Worlds
     if let baseline { return try compare(with: baseline) }
     if lock { return print(try await ProtocolCosts.report(progress: Self.say)) }
     if let arrivals { return try await Self.measure(arrivals) }
-    if let days { return print(Self.number(await HomeBenchmark.commutingDaysPerSecond(days: days))) }
+    if let days {
+      let rate = await HomeBenchmark.commutingDaysPerSecond(days: days)
+      return print(
+        "\(Self.number(rate.ofTime)) days a second, \(Self.number(rate.ofProcessor)) a second of the processor")
+    }
     if let held {
       let figures = try HeldRequests.measure(held)
       return print(

@@ -30,6 +30,13 @@ struct ProcessFigures: Sendable, Equatable {
     return lasting + earlier.wakeUpsByThread.keys.count { wakeUpsByThread[$0] == nil }
   }
 
+  /// The processor time of this process so far.
+  static func processorSeconds() -> Double {
+    var time = timespec()
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
+    return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+  }
+
   /// The numbers of lines such as `Rss:    1234 kB`.
   private static func values(_ path: String) throws -> [String: Int] {
     guard let text = FileManager.default.contents(atPath: path).map({ String(decoding: $0, as: UTF8.self) }) else {
