@@ -21,7 +21,7 @@ package struct BluetoothSystem: Sendable {
   // What was promised to apps.
   var ledger: Ledger
   var settings: SettingsRecord
-  var apps: [String: App] = [:]
+  var apps = AppTable()
   /// The apps' names, in order.
   let appNames: [String]
   let leftOut: [LeftOutApp]
@@ -162,7 +162,7 @@ package struct BluetoothSystem: Sendable {
     earliest.consider(bluez.adapterAwaitedUntil)
     earliest.consider(operations.deadline)
     for reading in signalReadings.values { earliest.consider(reading.deadline) }
-    for manager in managers.values { earliest.consider(manager.credit.deadline) }
+    for key in managers.keys(.peripheral) { earliest.consider(managers[key]?.credit.deadline) }
     earliest.consider(healings.deadline)
     earliest.consider(links.deadline)
     earliest.consider(capacities.deadline)

@@ -10,6 +10,8 @@ struct Changes: Sendable {
   /// Changed since the settling before the last one began.
   private(set) var peers: Set<PeerIdentifier> = []
   private var new: Set<PeerIdentifier> = []
+  /// Changed since what they need was last judged (`ConnectionWork`), which happens more than once in a turn.
+  private var unjudged: Set<PeerIdentifier> = []
   /// How many peripherals were looked at so far.
   private(set) var examined = 0
   private(set) var turns = 0
@@ -18,12 +20,20 @@ struct Changes: Sendable {
     guard !more.isEmpty else { return }
     peers.formUnion(more)
     new.formUnion(more)
+    unjudged.formUnion(more)
   }
 
   /// A reconciler looks at all of them.
   mutating func examine() -> Set<PeerIdentifier> {
     examined += peers.count
     return peers
+  }
+
+  /// Those that have to be judged. They count as judged from now on.
+  mutating func takeUnjudged() -> Set<PeerIdentifier> {
+    examined += unjudged.count
+    defer { unjudged = [] }
+    return unjudged
   }
 
   /// A settling begins.
@@ -41,6 +51,12 @@ extension BluetoothSystem {
   mutating func changedPeers() -> Set<PeerIdentifier> {
     gatherChanges()
     return changes.examine()
+  }
+
+  /// The peripherals that have to be judged: whatever changed since they last were.
+  mutating func unjudgedPeers() -> Set<PeerIdentifier> {
+    gatherChanges()
+    return changes.takeUnjudged()
   }
 
   /// The central managers' peripherals that fit, in order.

@@ -20,6 +20,13 @@ extension BluetoothSystem {
     for key in managers.keys where managers[key]?.number != nil && apps[key.app]?.link == nil {
       return "\(key.text) has a number, and its app no link"
     }
+    for (name, app) in apps where !apps.isOpen(name, at: now) {
+      if app.launchReason(at: now) != nil || app.wakeReason(at: now) != nil
+        || app.actions.deadline.map({ $0 <= now }) ?? false
+      {
+        return "\(name) has something to do, and was not looked at"
+      }
+    }
     return nil
   }
 

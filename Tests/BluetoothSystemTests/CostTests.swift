@@ -85,6 +85,14 @@ struct CostTests {
       #expect(launched == [names[number]])
     }
     #expect(system.changes.examined - before < 100)
+    // Both are being launched, and the others neither run nor have anything to do.
+    _ = system.handle(.timePassed, at: .zero)
+    let apps = system.apps.examined
+    _ = system.handle(.timePassed, at: .zero)
+    #expect(system.apps.examined == apps)
+    _ = system.handle(.appLaunched(names[7], ProcessIdentity(processIdentifier: 7)), at: .zero)
+    #expect(system.apps.examined == apps + 1)
+    #expect(system.nextDeadline != nil)
   }
 
   @Test("S10: thousands of peripherals are restored, and are told of, in parts")

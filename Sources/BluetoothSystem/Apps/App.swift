@@ -114,9 +114,15 @@ struct App: Sendable {
     return queue.contains { $0.body.relaunches && mayWorkInBackground($0.manager.role) } ? .restore : nil
   }
 
+  /// Why the app is to be started now.
+  func launchReason(at now: Instant) -> LaunchReason? {
+    guard case .notRunning = life, let reason = startReason, now >= backOff.notBefore else { return nil }
+    return reason
+  }
+
   /// Begins a launch if there is a reason for one now, and returns the reason.
   mutating func beginLaunch(at now: Instant) -> LaunchReason? {
-    guard case .notRunning = life, let reason = startReason, now >= backOff.notBefore else { return nil }
+    guard let reason = launchReason(at: now) else { return nil }
     life = .launching(nil)
     launchReason = reason
     isOpenWanted = false
@@ -298,6 +304,12 @@ extension App {
     if actions.hasUntold { return .event(.actionRequested) }
     guard process.wakeNotBefore <= now else { return nil }
     return queue.first { $0.body.wakes && mayWorkInBackground($0.manager.role) }.map { .event($0.body.kind) }
+  }
+
+  /// Why the app is to be woken now.
+  func wakeReason(at now: Instant) -> WakeReason? {
+    guard case .suspended(let process) = life, process.endReason == nil else { return nil }
+    return wakeReason(at: now, process)
   }
 
   /// Wakes the app if there is a reason, and returns the reason.

@@ -11,7 +11,8 @@ extension BluetoothSystem {
   func mayWork(_ key: ManagerKey) -> Bool { apps[key.app]?.mayWork(key) ?? false }
 
   mutating func reconcileApps() {
-    for name in appNames {
+    let open = apps.takeOpen(at: now)
+    for name in open {
       guard let app = apps[name] else { continue }
       if !app.actions.isEmpty { expireActions(name) }
       switch app.state {
@@ -22,12 +23,14 @@ extension BluetoothSystem {
       flush(name)
       restIfDone(name)
     }
+    apps.lookedAt(open, at: now, configuration)
   }
 
   /// The next time at which something about an app is due.
   var appsDeadline: Instant? {
     var earliest = Earliest()
-    for (name, app) in apps {
+    earliest.consider(apps.alarm)
+    for (name, app) in apps.awakeApps {
       let isWorking = app.state == .background && hasOpenWork(name)
       earliest.consider(app.deadline(after: now, configuration, hasOpenWork: isWorking))
       earliest.consider(app.actions.deadline)
@@ -54,7 +57,7 @@ extension BluetoothSystem {
   }
 
   private mutating func startIfNeeded(_ name: String) {
-    guard let reason = apps[name]?.beginLaunch(at: now) else { return }
+    guard apps[name]?.launchReason(at: now) != nil, let reason = apps[name]?.beginLaunch(at: now) else { return }
     persistApp(name)
     if reason == .restore {
       let event = apps[name]?.queue.first { $0.body.relaunches }?.body.kind
@@ -66,7 +69,7 @@ extension BluetoothSystem {
   }
 
   private mutating func wakeIfNeeded(_ name: String) {
-    guard let process = apps[name]?.process,
+    guard let process = apps[name]?.process, apps[name]?.wakeReason(at: now) != nil,
       let reason = apps[name]?.wake(at: now, configuration)
     else { return }
     persistApp(name)

@@ -72,5 +72,5 @@ extension BluetoothSystem {
     for key in managers.keys where key.app == name { managers[key]?.rest() }
   }
 
-  func appName(of link: AppLinkIdentifier) -> String? { apps.first { $0.value.link == link }?.key }
+  func appName(of link: AppLinkIdentifier) -> String? { apps.name(of: link) }
 }

@@ -8,7 +8,11 @@ import TimeTypes
 /// Brings bluetoothd's connections in line with what apps want of them.
 extension BluetoothSystem {
   mutating func reconcileConnections() {
-    guard bluez.state == .poweredOn else { return }
+    guard bluez.state == .poweredOn else {
+      // Once Bluetooth is on, all of them count as changed.
+      _ = changes.takeUnjudged()
+      return
+    }
     judgeConnections()
     if giveUpConnects() { judgeConnections() }
     armBonded()

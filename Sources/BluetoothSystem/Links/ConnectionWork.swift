@@ -88,7 +88,7 @@ struct ConnectionWork: Sendable {
 extension BluetoothSystem {
   /// Judges every peripheral anew that has changed.
   mutating func judgeConnections() {
-    for peer in changedPeers() { connections.judge(peer, as: judgement(of: peer)) }
+    for peer in unjudgedPeers() { connections.judge(peer, as: judgement(of: peer)) }
   }
 
   func judgement(of peer: PeerIdentifier) -> ConnectionWork.Judgement {

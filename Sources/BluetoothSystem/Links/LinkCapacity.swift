@@ -105,7 +105,7 @@ extension BluetoothSystem {
 
   /// Asks bluetoothd how far the links are for which something waits, and ends what is known.
   mutating func reconcileCapacities() {
-    for peer in changedPeers().sorted() {
+    for peer in changedPeers().filter({ capacities[$0] != nil }).sorted() {
       guard let capacity = capacities[peer] else { continue }
       guard let device = bluez.device(peer), device.isConnected else {
         capacities[peer] = nil

@@ -65,11 +65,7 @@ extension BluetoothSystem {
   }
 
   /// The apps that publish services.
-  private var servingApps: Set<String> {
-    var serving: Set<String> = []
-    for key in managers.keys(.peripheral) where managers[key]?.services.isEmpty == false { serving.insert(key.app) }
-    return serving
-  }
+  private var servingApps: Set<String> { Set(managers.serving.map(\.app)) }
 
   /// An app says whom it lets in.
   mutating func admit(_ admission: CentralAdmission, app name: String) {

@@ -15,7 +15,7 @@ extension BluetoothSystem {
   }
 
   func managerKey(_ number: ManagerIdentifier, _ app: String, _ role: Role) -> ManagerKey? {
-    managers.values.first { $0.number == number && $0.key.app == app && $0.key.role == role }?.key
+    managers.numbered.first { $0.app == app && $0.role == role && managers[$0]?.number == number }
   }
 
   mutating func persistManager(_ key: ManagerKey) {
@@ -166,8 +166,8 @@ extension BluetoothSystem {
   }
 
   mutating func tellManagerStates() {
-    for key in managers.keys {
-      guard let manager = managers[key], manager.number != nil else { continue }
+    for key in managers.numbered {
+      guard let manager = managers[key] else { continue }
       let state = state(for: key)
       guard state != .unknown, state != manager.toldState else { continue }
       managers[key]?.knew(state)

@@ -36,7 +36,7 @@ extension BluetoothSystem {
 
   /// The scans that are active now.
   private var activeScans: [ManagerKey] {
-    sortedManagers(.central).filter { key in
+    managers.scanning.filter { key in
       guard let scan = managers[key]?.scan, mayWork(key), !(apps[key.app]?.quitByUser ?? true) || isInForeground(key)
       else { return false }
       return scan.goesOn(inForeground: isInForeground(key))

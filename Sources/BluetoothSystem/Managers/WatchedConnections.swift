@@ -56,7 +56,7 @@ extension BluetoothSystem {
   }
 
   mutating func tellConnectionEvents() {
-    let watchers = sortedManagers(.central).filter { managers[$0]?.watched != nil }
+    let watchers = managers.watching
     guard !watchers.isEmpty else { return }
     let changed = changedPeers()
     let (isOn, mirror) = (bluez.state == .poweredOn, bluez)

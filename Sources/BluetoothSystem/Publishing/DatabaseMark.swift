@@ -85,7 +85,7 @@ struct DatabaseMark: Sendable {
 }
 
 extension BluetoothSystem {
-  var isServing: Bool { managers.values.contains { !$0.services.isEmpty } }
+  var isServing: Bool { !managers.serving.isEmpty }
 
   mutating func visitBegan(_ peer: PeerIdentifier) {
     guard isServing, !isWanted(peer), bluez.device(peer)?.isBonded == true else { return }
