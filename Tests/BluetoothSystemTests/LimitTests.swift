@@ -43,7 +43,7 @@ struct LimitTests {
     return (desk, try #require(service.paths[Self.offer]), try #require(service.paths[Self.command]))
   }
 
-  private func write(_ desk: inout Desk, _ path: ObjectPath, _ number: Int, _ kind: WriteOptions.Kind) {
+  private func write(_ desk: inout Desk, _ path: ObjectPath, _ number: Int, _ kind: WriteOptions.Kind?) {
     let request = RemoteRequest(device: Desk.devicePath, mtu: 517, kind: kind)
     desk.handle(
       .daemon(
@@ -167,6 +167,18 @@ struct LimitTests {
       desk.forget()
     }
     #expect(queued(desk) <= 256)
+  }
+
+  @Test(
+    "C6: writes where commands are allowed are open for nobody: bluetoothd waits for no answer, and does not say which")
+  func withoutAnswer() throws {
+    var (desk, _, path) = try serving()
+    desk.forget()
+    for number in 0..<100 { write(&desk, path, number, nil) }
+    #expect(desk.bodies.count { $0 == "writeRequested" } == 100)
+    #expect(desk.system.remoteRequests.count == 0)
+    desk.pass(.seconds(60))
+    #expect(!desk.bodies.contains("requestExpired"))
   }
 
   @Test("M6: a command to what takes no commands is refused")

@@ -97,15 +97,17 @@ extension BluetoothSystem {
       answer(callback, .failure(.notPermitted("Write not permitted")))
       return
     }
-    // A command has no answer, so it can't be held back. What its app can't take is lost, as it would be on the air.
-    if isCommand, waitingCommands(key.app) >= configuration.remoteCommandLimit {
+    // bluetoothd does not say whether a write is a command. It waits for no answer where commands are allowed (seen on
+    // 5.82), so there is nothing to keep open for an app that rightly answers nothing.
+    let withResponse = !definition.properties.contains(.writeWithoutResponse)
+    // What has no answer can't be held back. What its app can't take is lost, as it would be on the air.
+    if !withResponse, waitingCommands(key.app) >= configuration.remoteCommandLimit {
       noteLost(key.app, "writeRequested")
       answer(callback, .failure(Self.error(.unlikelyError)))
       return
     }
     requestShowsSubscriber(path, request.device)
     guard let (central, open) = openRequest(key, request, callback, isRead: false) else { return }
-    let withResponse = !isCommand
     tell(
       key,
       .writeRequested(
