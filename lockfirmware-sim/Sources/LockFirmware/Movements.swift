@@ -63,7 +63,8 @@ extension LockFirmware {
       // A phone that only announces itself is not on the way to the door, and finds it locked.
       if command.operation == 0, position == .locked {
         isLockedAtHome = true
-        lockingWatch.somebodyIsHere()
+        // Of a phone that was beside the bolt this is known, and whether it goes will be seen.
+        if !lockingWatch.isBeside(phone) { lockingWatch.somebodyIsHere() }
       }
       answer(key, .unknownOperation)
     case .lock: move(.locked, for: key, grant)
