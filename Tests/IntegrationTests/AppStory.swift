@@ -54,23 +54,21 @@ struct AppStory {
   }
 
   func tell() async throws -> Told {
-    let folder = NSTemporaryDirectory() + "/latchkey-app-\(UUID().uuidString)"
-    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
-    defer { try? FileManager.default.removeItem(atPath: folder) }
-    try """
-    name: a trial of \(app.name)
-    days: \(days)
-    radio: clear
-    apps:
-    \(app.yaml)\(other.yaml)
-    machines:
-      wrist: {position: \(place), apps: [\(other.name)]}
-      phone: {position: [1, 0], apps: [\(app.name)]}
-    chapters:
-    \(chapters)
-    promises: [nothing-crashed]
-    """.write(toFile: folder + "/story.yaml", atomically: true, encoding: .utf8)
-    return try await Self.tell(folder + "/story.yaml", report: folder + "/report")
+    let (report, outcome) = try await LatchkeyCommand.prove(
+      """
+      name: a trial of \(app.name)
+      days: \(days)
+      radio: clear
+      apps:
+      \(app.yaml)\(other.yaml)
+      machines:
+        wrist: {position: \(place), apps: [\(other.name)]}
+        phone: {position: [1, 0], apps: [\(app.name)]}
+      chapters:
+      \(chapters)
+      promises: [nothing-crashed]
+      """)
+    return Told(report: report, output: outcome.output + "\n" + outcome.errors)
   }
 
   static func tell(_ scenario: String, report: String, _ further: [String] = []) async throws -> Told {

@@ -1,5 +1,4 @@
-import Foundation
-import JournalEvents
+import Journal
 import Testing
 
 @testable import Stories
@@ -14,27 +13,21 @@ struct FirstLinkTests {
     "A8, M1: whenever the first link is lost, the next one is asked for at once and proves the lock", arguments: moments
   )
   func lost(milliseconds: Int) async throws {
-    let folder = NSTemporaryDirectory() + "/latchkey-first-link-\(UUID().uuidString)"
-    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
-    defer { try? FileManager.default.removeItem(atPath: folder) }
-    try """
-    name: first-link
-    machines:
-      door: {position: [0, 0], apps: [lock]}
-      phone: {position: [1, 0], apps: [agent]}
-    steps:
-      - wait for: {event: lock.started, machine: door, within: 2min}
-      - open app: {machine: phone, app: agent}
-      - pass: \(milliseconds)ms
-      - kill bluetoothd: door
-      - wait for: {event: status.answered, machine: phone, within: 10s}
-    promises: [nothing-crashed, nothing-refused]
-    """.write(toFile: folder + "/story.yaml", atomically: true, encoding: .utf8)
-    let outcome = try await LatchkeyCommand.run([
-      "prove", folder + "/story.yaml", "--json", folder + "/report",
-    ])
+    let (report, outcome) = try await LatchkeyCommand.prove(
+      """
+      name: first-link
+      machines:
+        door: {position: [0, 0], apps: [lock]}
+        phone: {position: [1, 0], apps: [agent]}
+      steps:
+        - wait for: {event: lock.started, machine: door, within: 2min}
+        - open app: {machine: phone, app: agent}
+        - pass: \(milliseconds)ms
+        - kill bluetoothd: door
+        - wait for: {event: status.answered, machine: phone, within: 10s}
+      promises: [nothing-crashed, nothing-refused]
+      """)
     #expect(outcome.status == 0, "\(outcome.output)\n\(outcome.errors)")
-    let report = try JSONDecoder().decode(Report.self, from: Data(contentsOf: URL(fileURLWithPath: folder + "/report")))
     let complaints = report.timeline.filter {
       $0.process == "latchkey-agent" && ["warning", "error"].contains($0.level)
     }

@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import ProcessTesting
+import Stories
 
 /// The `latchkey` command as a person runs it, with a folder of its own for temporary files.
 final class LatchkeyCommand: Sendable {
@@ -30,6 +31,20 @@ final class LatchkeyCommand: Sendable {
   /// Runs it until it ends.
   static func run(_ arguments: [String]) async throws -> TestProcess.Outcome {
     try await LatchkeyCommand(arguments).finish()
+  }
+
+  /// Tells a story, and reads its report.
+  /// - Parameter story: the text of a scenario's file.
+  static func prove(_ story: String) async throws -> (report: Report, outcome: TestProcess.Outcome) {
+    let folder = NSTemporaryDirectory() + "/latchkey-story-\(UUID().uuidString)"
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    try story.write(toFile: folder + "/story.yaml", atomically: true, encoding: .utf8)
+    let outcome = try await run(["prove", folder + "/story.yaml", "--json", folder + "/report"])
+    guard let data = FileManager.default.contents(atPath: folder + "/report") else {
+      throw TestProcess.Failure("no report: \(outcome.output)\n\(outcome.errors)")
+    }
+    return (try JSONDecoder().decode(Report.self, from: data), outcome)
   }
 
   func signal(_ number: Int32) { process.signal(number) }

@@ -8,25 +8,22 @@ import Testing
 @Suite("The lock's mechanism, with real processes", .serialized, .timeLimit(.minutes(15)))
 struct MechanismStoryTests {
   private func tell(_ steps: String) async throws -> Report {
-    let folder = NSTemporaryDirectory() + "/latchkey-mechanism-\(UUID().uuidString)"
-    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
-    defer { try? FileManager.default.removeItem(atPath: folder) }
-    try """
-    name: a mechanism
-    days: 1
-    radio: clear
-    machines:
-      door: {position: [0, 0], apps: [lock]}
-      phone: {position: [1, 0], apps: [agent]}
-    steps:
-      - open app: {machine: phone, app: agent}
-      - wait for: {event: status.answered, machine: phone, within: 2min}
-    \(steps)
-    promises: [every-movement-recorded, nothing-crashed]
-    """.write(toFile: folder + "/story.yaml", atomically: true, encoding: .utf8)
-    let outcome = try await LatchkeyCommand.run(["prove", folder + "/story.yaml", "--json", folder + "/report"])
+    let (report, outcome) = try await LatchkeyCommand.prove(
+      """
+      name: a mechanism
+      days: 1
+      radio: clear
+      machines:
+        door: {position: [0, 0], apps: [lock]}
+        phone: {position: [1, 0], apps: [agent]}
+      steps:
+        - open app: {machine: phone, app: agent}
+        - wait for: {event: status.answered, machine: phone, within: 2min}
+      \(steps)
+      promises: [every-movement-recorded, nothing-crashed]
+      """)
     #expect(outcome.status == 0, "\(outcome.output)\n\(outcome.errors)")
-    return try JSONDecoder().decode(Report.self, from: Data(contentsOf: URL(fileURLWithPath: folder + "/report")))
+    return report
   }
 
   private static func alarm(_ name: String, _ event: String = "alarm.raised", within: String = "1min") -> String {

@@ -162,14 +162,18 @@ struct PeripheralStoryTests {
     #expect(late.count >= 4 && late.allSatisfy { $0["error"] != "none" }, "\(late)")
   }
 
-  @Test("C5: writes without response wait for room, and all of them arrive in order")
-  func backPressure() async throws {
+  @Test(
+    "C5, C6: writes without response wait for room, and all of them arrive in order, answered or, as on iOS, not",
+    arguments: ["no", "yes"])
+  func backPressure(mute: String) async throws {
     let told = try await keeps(
       AppStory(
         app: AppStory.collector.with(["central", "connect=181A", "write=2A6E", "response=no", "count=300"]),
         other: AppStory.App(
           name: "sink", modes: "bluetooth-peripheral",
-          arguments: ["peripheral:sink", "service=181A", "characteristic=2A6E:writeWithoutResponse", "name=Sink"],
+          arguments: [
+            "peripheral:sink", "service=181A", "characteristic=2A6E:writeWithoutResponse", "name=Sink", "mute=\(mute)",
+          ],
           keepAlive: true),
         chapters: """
             - name: all at once

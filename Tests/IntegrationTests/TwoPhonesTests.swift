@@ -9,24 +9,21 @@ import Testing
 @Suite("Two phones at one door, with real processes", .serialized, .timeLimit(.minutes(10)))
 struct TwoPhonesTests {
   private func tell(_ steps: String, promises: String) async throws -> Report {
-    let folder = NSTemporaryDirectory() + "/latchkey-phones-\(UUID().uuidString)"
-    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
-    defer { try? FileManager.default.removeItem(atPath: folder) }
-    try """
-    name: two phones
-    days: 1
-    radio: clear
-    machines:
-      door: {position: [0, 0], apps: [lock]}
-      first: {position: [1, 0], apps: [agent]}
-      second: {position: [2, 0], apps: [agent]}
-    steps:
-    \(steps)
-    promises: [\(promises)]
-    """.write(toFile: folder + "/story.yaml", atomically: true, encoding: .utf8)
-    let outcome = try await LatchkeyCommand.run(["prove", folder + "/story.yaml", "--json", folder + "/report"])
+    let (report, outcome) = try await LatchkeyCommand.prove(
+      """
+      name: two phones
+      days: 1
+      radio: clear
+      machines:
+        door: {position: [0, 0], apps: [lock]}
+        first: {position: [1, 0], apps: [agent]}
+        second: {position: [2, 0], apps: [agent]}
+      steps:
+      \(steps)
+      promises: [\(promises)]
+      """)
     #expect(outcome.status == 0, "\(outcome.output)\n\(outcome.errors)")
-    return try JSONDecoder().decode(Report.self, from: Data(contentsOf: URL(fileURLWithPath: folder + "/report")))
+    return report
   }
 
   private static let bothAtHome = """

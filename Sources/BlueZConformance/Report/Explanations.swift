@@ -147,7 +147,8 @@ package struct Explanation: Sendable, Hashable, CustomStringConvertible {
       bluetoothd: lines, moved: lines, heading: chance, isChance: true)
   }
 
-  /// With two adapters, the answer to StopDiscovery comes before or after the devices lose their signal strengths.
+  /// With two adapters, the answer to StopDiscovery, and what the phone does next, come before or after the devices lose their
+  /// signal strengths.
   private static func stopsDiscovery(in caseName: String, _ steps: [String]) -> Explanation {
     Explanation(
       in: caseName, steps: steps,

@@ -45,7 +45,7 @@ struct AppTable: Sendable, Sequence {
     return open.sorted()
   }
 
-  /// The apps that would be looked at now.
+  /// Whether the app would be looked at now.
   func isOpen(_ name: String, at now: Instant) -> Bool {
     awake.contains(name) || touched.contains(name) || alarms[name].map { $0 <= now } ?? false
   }

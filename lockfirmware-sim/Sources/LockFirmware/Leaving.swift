@@ -17,9 +17,6 @@ extension LockFirmware {
     if isNoticed {
       doorWatch.linkLost(phone, at: now)
       lockingWatch.linkLost(phone, at: now)
-      // A link that has not proven itself yet may be a phone's, too.
-      let isOtherHere = links.contains { link in link.phone.map { !lockingWatch.isBeside($0) } ?? true }
-      if isOtherHere { lockingWatch.somebodyIsHere() }
     } else {
       doorWatch.forget(phone)
       lockingWatch.forget(phone)

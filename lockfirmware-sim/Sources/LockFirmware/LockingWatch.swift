@@ -15,8 +15,6 @@ package struct LockingWatch: Sendable {
   private var beside: [[UInt8]] = []
   /// Those of them whose links were lost in time.
   private var left: [[UInt8]] = []
-  /// Somebody else was here when one of them left, or has been since.
-  private var isSomebodyHere = false
 
   package init() {}
 
@@ -27,9 +25,7 @@ package struct LockingWatch: Sendable {
   package mutating func turned(beside phones: [[UInt8]], goesOn: Bool = false, at now: Int64) {
     turnedAt = now
     beside = phones
-    if goesOn { return }
-    left = []
-    isSomebodyHere = false
+    if !goesOn { left = [] }
   }
 
   /// The bolt was turned for another reason, so nothing is known of who goes.
@@ -39,32 +35,14 @@ package struct LockingWatch: Sendable {
   package mutating func linkLost(_ phone: [UInt8], at now: Int64) {
     guard let turnedAt, let index = beside.firstIndex(of: phone) else { return }
     beside.remove(at: index)
-    if now - turnedAt <= Self.leavingMilliseconds + Self.lateMilliseconds {
-      left.append(phone)
-    } else {
-      isSomebodyHere = true
-    }
+    if now - turnedAt <= Self.leavingMilliseconds + Self.lateMilliseconds { left.append(phone) }
   }
 
   /// It is not known when this phone's link was lost.
-  package mutating func forget(_ phone: [UInt8]) {
-    if beside.contains(phone) { isSomebodyHere = true }
-    beside.removeAll { $0 == phone }
-  }
-
-  package func isBeside(_ phone: [UInt8]) -> Bool { beside.contains(phone) }
-
-  /// A phone is here that was not beside the bolt, or may be.
-  package mutating func somebodyIsHere() { isSomebodyHere = true }
+  package mutating func forget(_ phone: [UInt8]) { beside.removeAll { $0 == phone } }
 
   /// Whether this phone's link was lost right after the bolt was turned, and the bolt has not moved since.
   package func hasLeft(_ phone: [UInt8]) -> Bool { left.contains(phone) }
-
-  /// Whether all phones that were beside the bolt left right after it was turned, this one was away already, and nobody was
-  /// here since. For it, the bolt was locked behind whoever left, as if the lock had done so.
-  package func wasLockedBehindOthers(for phone: [UInt8]) -> Bool {
-    !isSomebodyHere && beside.isEmpty && !left.isEmpty && !left.contains(phone)
-  }
 
   /// Whether somebody may be leaving now. Then phones should read their signals.
   package func isSomebodyLeaving(at now: Int64) -> Bool {

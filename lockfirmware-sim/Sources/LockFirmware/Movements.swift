@@ -61,11 +61,7 @@ extension LockFirmware {
     switch command.kind {
     case .status:
       // A phone that only announces itself is not on the way to the door, and finds it locked.
-      if command.operation == 0, position == .locked {
-        isLockedAtHome = true
-        // Of a phone that was beside the bolt this is known, and whether it goes will be seen.
-        if !lockingWatch.isBeside(phone) { lockingWatch.somebodyIsHere() }
-      }
+      if command.operation == 0, position == .locked { isLockedAtHome = true }
       answer(key, .unknownOperation)
     case .lock: move(.locked, for: key, grant)
     case .unlock:
@@ -93,8 +89,7 @@ extension LockFirmware {
     // before the signal fades. Less does not, because the phone may be at home and its radio jammed.
     case (.unlockUnlessInside, _), (.unlockIfLeft, .left): true
     case (.unlockIfLeft, .unknown): lockingWatch.hasLeft(phone)
-    case (.unlockUnlessHome, .unknown):
-      (!isLockedAtHome || lockingWatch.wasLockedBehindOthers(for: phone)) && !isLockingAtHome
+    case (.unlockUnlessHome, .unknown): !isLockedAtHome && !isLockingAtHome
     default: false
     }
   }
