@@ -287,7 +287,7 @@ let package = Package(
       "BlueZSimulatorTests",
       [
         "BlueZSimulator", "BlueZBus", "BlueZModel", "BlueZ", "BluetoothTypes", "BusValue", "SystemBus", "Timekeeping",
-        "BusTesting", "ProcessTesting", "Threads", log,
+        "TimeTypes", "BusTesting", "ProcessTesting", "Threads", log,
       ]),
     tests(
       "AppLinkBusTests",

@@ -27,7 +27,12 @@ package final class BlueZServer: Sendable {
   private let objects: ManagedObjects
   private let time: (any TimeSource)?
   private let thread: BusThread?
+  private let turns: Turns?
   private let onEvent: @Sendable (BlueZServerEvent) -> Void
+  /// Receives what handles a message of the client that it names. It calls that once, later or at once, on the server's
+  /// thread. It keeps the order of one client.
+  package typealias Turns = @Sendable (_ client: String, _ work: @escaping @Sendable () -> Void) -> Void
+
   private struct Connection: Sendable {
     var session: BlueZServerSession
     /// Clients' calls are handled.
@@ -41,15 +46,17 @@ package final class BlueZServer: Sendable {
   ///
   /// - Parameter thread: a thread that several servers share, and on which they are used by what was enqueued there, and
   ///   not from `onEvent`. `nil` for a thread of its own.
+  /// - Parameter turns: decides when a client's message is handled. `nil`: as it comes.
   package init(
     address: String, logger: Logger, objects: ManagedObjects = [:], time: (any TimeSource)? = nil,
-    thread: BusThread? = nil, onEvent: @escaping @Sendable (BlueZServerEvent) -> Void
+    thread: BusThread? = nil, turns: Turns? = nil, onEvent: @escaping @Sendable (BlueZServerEvent) -> Void
   ) {
     self.address = address
     self.logger = logger
     self.objects = objects
     self.time = time
     self.thread = thread
+    self.turns = turns
     self.onEvent = onEvent
   }
 
@@ -72,7 +79,8 @@ package final class BlueZServer: Sendable {
       address: BusAddress(address), name: WellKnown.busName, thread: thread,
       messagesPerTurn: thread == nil ? 1 : Self.messagesPerTurn)
     let session = BlueZServerSession(
-      bus: bus, sharesThread: thread != nil, logger: logger, objects: objects, time: time, onEvent: onEvent)
+      bus: bus, sharesThread: thread != nil, logger: logger, objects: objects, time: time, turns: turns,
+      onEvent: onEvent)
     connection.withLock { $0 = Connection(session: session) }
   }
 

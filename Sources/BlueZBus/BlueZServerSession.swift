@@ -45,6 +45,7 @@ actor BlueZServerSession {
   nonisolated let bus: Bus
   private nonisolated let sharesThread: Bool
   private let logger: Logger
+  private nonisolated let turns: BlueZServer.Turns?
   private let onEvent: @Sendable (BlueZServerEvent) -> Void
   private var mirror: ObjectMirror
   var clients: [String: Client] = [:]
@@ -59,11 +60,12 @@ actor BlueZServerSession {
   /// - Parameter sharesThread: the bus's thread is shared, and used as `BlueZServer` says.
   init(
     bus: Bus, sharesThread: Bool, logger: Logger, objects: ManagedObjects, time: (any TimeSource)?,
-    onEvent: @escaping @Sendable (BlueZServerEvent) -> Void
+    turns: BlueZServer.Turns?, onEvent: @escaping @Sendable (BlueZServerEvent) -> Void
   ) {
     self.time = time
     self.bus = bus
     self.sharesThread = sharesThread
+    self.turns = turns
     self.logger = logger
     mirror = ObjectMirror(objects)
     self.onEvent = onEvent
@@ -72,9 +74,17 @@ actor BlueZServerSession {
   nonisolated func start() throws(BusError) {
     try bus.start(
       BusHandlers(
-        onCall: { _, call in self.assumeIsolated { $0.receive(call) } },
-        onSignal: { _, signal in self.assumeIsolated { $0.receive(signal) } },
+        onCall: { _, call in self.inTurn(of: call.sender) { $0.receive(call) } },
+        onSignal: { _, signal in self.inTurn(of: signal.sender) { $0.receive(signal) } },
         onClose: { _, _ in self.assumeIsolated { $0.busEnded() } }))
+  }
+
+  /// Handles something that came from a client. Called on the bus's thread.
+  nonisolated func inTurn(
+    of client: String, _ work: @escaping @Sendable (isolated BlueZServerSession) -> Void
+  ) {
+    guard let turns else { return assumeIsolated(work) }
+    turns(client) { self.assumeIsolated(work) }
   }
 
   nonisolated func send(_ message: DaemonMessage, to client: String) { perform { $0.take(message, to: client) } }
@@ -183,7 +193,7 @@ actor BlueZServerSession {
       acceptsFileDescriptors: givesDescriptor)
     bus.assumeIsolated { bus in
       bus.call(call) { result in
-        self.assumeIsolated { session in
+        self.inTurn(of: client) { session in
           // A client that has left was already reported by `clientVanished`, and its answer is ignored.
           guard session.clients[client] != nil else {
             for value in (try? result.get()) ?? [] { value.closeDescriptors() }
@@ -249,7 +259,7 @@ actor BlueZServerSession {
     let watch = bus.assumeIsolated { bus in
       bus.watchOwner(of: name) { bus, owner in
         guard owner == nil else { return }
-        self.assumeIsolated { $0.clientVanished(name) }
+        self.inTurn(of: name) { $0.clientVanished(name) }
       }
     }
     clients[name] = Client(watch: watch)

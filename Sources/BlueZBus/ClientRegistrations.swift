@@ -101,7 +101,7 @@ extension BlueZServerSession {
     clients[client]?.fetching[registration] = Fetch(number: number, call: call, error: error, alarm: alarm)
     bus.assumeIsolated { bus in
       bus.call(fetch) { result in
-        self.assumeIsolated { $0.endFetch(number, of: registration, client, with: try? result.get(), then) }
+        self.inTurn(of: client) { $0.endFetch(number, of: registration, client, with: try? result.get(), then) }
       }
     }
   }

@@ -40,11 +40,25 @@ package struct SimulatorError: Error, Sendable, Hashable, CustomStringConvertibl
 /// no other.
 package final class BlueZSimulator: Sendable {
   enum Input: Sendable {
+    /// A client's message has come, and this handles it.
+    case client(machine: String, server: UInt64, name: String, @Sendable () -> Void)
     case bus(machine: String, server: UInt64, BlueZServerEvent)
     case request(SimulatorRequest)
     case survey(UInt64)
     case channel(machine: String, server: UInt64, ChannelIdentifier, ChannelInput)
     case alarm
+
+    /// Whose turn it has to wait for; `nil` for what is handled at once. Nothing else happens in the world while a command
+    /// is given.
+    var source: TurnQueue<Arrival>.Source? {
+      switch self {
+      case .client(let machine, _, let client, _): .init(machine: machine, name: client)
+      // Named so that it differs from the name of a client.
+      case .channel(let machine, _, let channel, _):
+        .init(machine: AdapterName.machine(machine), name: "channel \(channel)")
+      case .bus, .request, .survey, .alarm: nil
+      }
+    }
   }
 
   /// An input and when it came. It counts from then: a busy machine that handles it late must not take an answer that
@@ -58,6 +72,7 @@ package final class BlueZSimulator: Sendable {
   let seed: UInt64
   let physics: RadioPhysics
   let recordsAir: Bool
+  let takesTurns: Bool
   let time: any TimeSource
   let logger: Logger
   let onLine: @Sendable (SimulatorLine) -> Void
@@ -73,16 +88,19 @@ package final class BlueZSimulator: Sendable {
 
   /// - Parameters:
   ///   - recordsAir: whether advertisements and scans are among the events.
+  ///   - takesTurns: what machines say is handled when the world rests (`TurnQueue`). Only for a time whose alarms ring
+  ///     then, such as `SharedClock`.
   ///   - onLine: is told of every answer and every event, in order.
   package init(
     machines: [SimulatorMachine], seed: UInt64, physics: RadioPhysics = RadioPhysics(), time: any TimeSource,
-    logger: Logger, recordsAir: Bool = false,
+    logger: Logger, recordsAir: Bool = false, takesTurns: Bool = false,
     onLine: @escaping @Sendable (SimulatorLine) -> Void
   ) {
     self.machines = machines
     self.seed = seed
     self.physics = physics
     self.recordsAir = recordsAir
+    self.takesTurns = takesTurns
     self.time = time
     self.logger = logger
     self.onLine = onLine

@@ -26,7 +26,7 @@ extension BlueZSimulator {
 
     /// Handles an input after all that were taken before, and never inside the handling of a message.
     nonisolated func take(_ arrival: Arrival) {
-      thread.enqueue { self.assumeIsolated { $0.shell.handle(arrival.input, at: arrival.instant) } }
+      thread.enqueue { self.assumeIsolated { $0.shell.take(arrival) } }
     }
 
     /// What was taken before is handled.

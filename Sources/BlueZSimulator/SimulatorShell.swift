@@ -20,6 +20,8 @@ extension BlueZSimulator {
     /// What the alarm was set to. It is set again only if that changes, or after it has rung.
     private var alarmDeadline: Instant?
     private var hasAlarmRung = false
+    /// What waits for its turn; always empty without turns.
+    private var waiting = TurnQueue<Arrival>()
     var world: SimulatedWorld
     /// When the input that is being handled came.
     var now: Instant
@@ -81,10 +83,19 @@ extension BlueZSimulator {
       }
     }
 
-    /// Handles an input that came at `instant`.
-    mutating func handle(_ input: Input, at instant: Instant) {
-      now = max(now, instant)
-      switch input {
+    /// Handles an input, or lets it wait for its turn.
+    mutating func take(_ arrival: Arrival) {
+      guard simulator.takesTurns, let source = arrival.input.source, waiting.takesTurns(at: arrival.instant) else {
+        return handle(arrival)
+      }
+      waiting.add(arrival, from: source)
+      setAlarm()
+    }
+
+    private mutating func handle(_ arrival: Arrival) {
+      now = max(now, arrival.instant)
+      switch arrival.input {
+      case .client(let machine, let server, _, let work): if servers[machine]?.number == server { work() }
       case .bus(let machine, let server, let event): take(event, of: machine, server)
       case .request(let request): obey(request)
       case .survey(let id): answer(SimulatorReply(id: id, error: nil, world: world.survey))
@@ -180,7 +191,12 @@ extension BlueZSimulator {
         case .refused(let reason): failure = SimulatorError(reason)
         }
       }
-      setAlarm(world.nextDeadline)
+      setAlarm()
+    }
+
+    /// An alarm at the present moment rings when the world rests.
+    private mutating func setAlarm() {
+      setAlarm(waiting.isEmpty ? world.nextDeadline : simulator.time.now)
     }
 
     private mutating func setAlarm(_ deadline: Instant?) {
@@ -189,9 +205,12 @@ extension BlueZSimulator {
       alarm.set(deadline)
     }
 
-    mutating func alarmRang() {
+    private mutating func alarmRang() {
       hasAlarmRung = true
-      handle(.timePassed)
+      // What was said at this moment comes before what happens at it.
+      guard !waiting.isEmpty else { return handle(.timePassed) }
+      for arrival in waiting.nextTurn(at: simulator.time.now) { handle(arrival) }
+      setAlarm()
     }
 
     /// For a machine with several adapters, the first brings the bus, and then all start. The others' objects are
@@ -292,8 +311,12 @@ extension BlueZSimulator {
       guard let address = simulator.machines.first(where: { $0.name == machine })?.busAddress else { return }
       serverCount += 1
       let number = serverCount
+      let turns: BlueZServer.Turns = { [weak simulator] client, work in
+        simulator?.enqueue(.client(machine: machine, server: number, name: client, work))
+      }
       let server = BlueZServer(
-        address: address, logger: simulator.logger, objects: objects, time: simulator.time, thread: thread
+        address: address, logger: simulator.logger, objects: objects, time: simulator.time, thread: thread,
+        turns: simulator.takesTurns ? turns : nil
       ) { [weak simulator] event in
         simulator?.enqueue(.bus(machine: machine, server: number, event))
       }

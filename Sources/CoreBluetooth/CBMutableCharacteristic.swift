@@ -18,7 +18,7 @@ open class CBMutableCharacteristic: CBCharacteristic, @unchecked Sendable {
   public init(
     type UUID: CBUUID, properties: CBCharacteristicProperties, value: Data?, permissions: CBAttributePermissions
   ) {
-    localIdentifier = LocalAttributeIdentifier(Foundation.UUID())
+    localIdentifier = AttributeIdentifiers.next()
     permissionSet = permissions
     super.init(uuid: UUID, properties: properties)
     currentValue = value

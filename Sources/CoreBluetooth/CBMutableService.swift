@@ -7,7 +7,7 @@ open class CBMutableService: CBService, @unchecked Sendable {
   let localIdentifier: LocalAttributeIdentifier
 
   public init(type UUID: CBUUID, primary isPrimary: Bool) {
-    localIdentifier = LocalAttributeIdentifier(Foundation.UUID())
+    localIdentifier = AttributeIdentifiers.next()
     super.init(uuid: UUID, primary: isPrimary)
   }
 

@@ -78,7 +78,7 @@ package struct Daemon: Sendable {
     if let budget = options.wakeBudget { configuration.wakeBudget = budget }
     system = BluetoothSystem(
       configuration: configuration, apps: registry.apps.values.map(\.declaration), leftOut: registry.leftOut,
-      stored: try store.load(), seed: random.next())
+      stored: try store.load(), seed: WorldSeed.ofThisMachine() ?? random.next())
     loop = SystemLoop(
       time: time, store: store, supervisor: supervisor, registry: registry, logger: logger, executor: executor)
     carriers = Carriers(

@@ -146,7 +146,7 @@ struct Program: AsyncParsableCommand {
     let logger = Logger(label: "bluez-simulator")
     let simulator = BlueZSimulator(
       machines: try machines(), seed: seed, physics: RadioPhysics(text: radio) ?? RadioPhysics(), time: time,
-      logger: logger, recordsAir: recordAir
+      logger: logger, recordsAir: recordAir, takesTurns: time is SharedClock
     ) { line in
       Output.write(line)
     }

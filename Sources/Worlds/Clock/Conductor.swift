@@ -192,6 +192,11 @@ package final class Conductor {
     }
   }
 
+  /// Lets everything happen that is due at the present moment, such as the simulator's turns.
+  ///
+  /// - Throws: `ConductorError`.
+  package func finishMoment() throws { try run(until: now) }
+
   private struct Due {
     /// When it rings: never before now.
     var deadline: Instant

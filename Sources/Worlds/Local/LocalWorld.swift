@@ -6,6 +6,7 @@ import JournalEvents
 import LockCryptography
 import Radio
 import TimeTypes
+import Timekeeping
 
 /// A running simulated world: machines, their processes, one radio, one clock. Only one thread uses it.
 package final class LocalWorld: World {
@@ -42,7 +43,7 @@ package final class LocalWorld: World {
     guard FileManager.default.createFile(atPath: run.journal, contents: nil, attributes: [.posixPermissions: 0o600])
     else { throw WorldError("the journal \(run.journal) can't be made") }
     journal = try JournalReader(path: run.journal)
-    let environment = Self.environment(run)
+    let environment = Self.environment(run, seed: seed)
 
     // The simulator connects to every bus as it starts, so the buses must exist first.
     var buses: [String: BusDaemon] = [:]
@@ -77,7 +78,7 @@ package final class LocalWorld: World {
   }
 
   /// The environment of every process of the world: this user's own, without what would tie it to another world.
-  private static func environment(_ run: RunFolder) -> [String: String] {
+  private static func environment(_ run: RunFolder, seed: UInt64) -> [String: String] {
     var environment = ProcessInfo.processInfo.environment.filter { name, _ in
       !name.hasPrefix("LATCHKEY_") && !name.hasPrefix("DBUS_") && !name.hasPrefix("WATCHDOG_")
         && ![
@@ -86,7 +87,10 @@ package final class LocalWorld: World {
         ].contains(name)
     }
     environment[WorldProcesses.worldVariable] = run.world
-    environment["LATCHKEY_CLOCK"] = run.clock
+    environment[ProcessClock.variable] = run.clock
+    environment[WorldSeed.variable] = String(seed)
+    // Otherwise sets and dictionaries have another order in every process.
+    environment["SWIFT_DETERMINISTIC_HASHING"] = "1"
     // The backtracer of a crashed process is a new process without the world's mark, and would outlive the world.
     environment["SWIFT_BACKTRACE"] = environment["SWIFT_BACKTRACE"] ?? "enable=no"
     environment["LATCHKEY_JOURNAL"] = run.journal
@@ -134,7 +138,7 @@ package final class LocalWorld: World {
   package func boot() throws {
     for machine in simulated {
       try machine.boot()
-      try conductor.settle()
+      try conductor.finishMoment()
     }
   }
 
@@ -145,7 +149,7 @@ package final class LocalWorld: World {
     return machine
   }
 
-  package func settle() throws { try conductor.settle() }
+  package func settle() throws { try conductor.finishMoment() }
 
   @discardableResult
   package func run(until limit: Instant, stopWhen: () throws -> Bool) throws -> Bool {
