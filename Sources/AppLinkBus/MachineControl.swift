@@ -27,8 +27,8 @@ package final class MachineControl: Sendable {
   }
 
   /// Asks, and waits only until latchkeyd has received it.
-  package func say(_ request: ControlRequest) throws {
-    try wait(for: "\(request)", .seconds(20)) { client throws(AppLinkError) in try await client.say(request) }
+  package func say(_ request: ControlRequest, limit: DispatchTimeInterval = .seconds(20)) throws {
+    try wait(for: "\(request)", limit) { client throws(AppLinkError) in try await client.say(request) }
   }
 
   private func wait<Outcome: Sendable>(

@@ -8,6 +8,10 @@ package final class RunningProcess: Sendable {
   package let pid: pid_t
   private let ended: EndBox
 
+  /// Real time after which something must be broken. A story waits so long for what the machine does at once when it is not
+  /// busy, because its verdict must not depend on how busy it is.
+  package static let patience = DispatchTimeInterval.seconds(300)
+
   private final class EndBox: Sendable {
     let end = Mutex<ProcessEnd?>(nil)
     let group = DispatchGroup()
@@ -40,7 +44,7 @@ package final class RunningProcess: Sendable {
   }
 
   /// Blocks until the process has ended, for at most `limit` of real time.
-  package func waitForEnd(limit: DispatchTimeInterval = .seconds(20)) throws {
+  package func waitForEnd(limit: DispatchTimeInterval = RunningProcess.patience) throws {
     guard ended.group.wait(timeout: .now() + limit) == .success else {
       throw ChildProcessError("\(name) (process \(pid)) does not end")
     }

@@ -161,9 +161,9 @@ final class LocalMachine: Machine {
     let daemon = daemon
     self.daemon = nil
     if clean {
-      // Stopped in the order of a shutdown: the daemon first, with real time to take leave.
+      // Stopped in the order of a shutdown: the daemon first, with real time to take leave. It asks nobody for that.
       daemon?.signal(SIGTERM)
-      try? daemon?.waitForEnd(limit: .seconds(5))
+      try? daemon?.waitForEnd()
     }
     // Everything else ends at one moment: no process lives to see the radio or the bus go.
     let processes = WorldProcesses(world: run.world)
@@ -177,10 +177,10 @@ final class LocalMachine: Machine {
   }
 
   func control(_ request: ControlRequest) throws {
-    try openControl().perform(request)
+    try openControl().perform(request, limit: RunningProcess.patience)
   }
 
-  func say(_ request: ControlRequest) throws { try openControl().say(request) }
+  func say(_ request: ControlRequest) throws { try openControl().say(request, limit: RunningProcess.patience) }
 
   func type(_ words: [String], input: String?) throws -> any TypedCommand {
     guard isUp else { throw WorldError("\(name) is down") }

@@ -76,13 +76,13 @@ package final class SimulatorProcess: Sendable {
 
   @discardableResult
   private func wait<Found: Sendable>(_ what: String, for find: (inout Replies.State) -> Found?) throws -> Found {
-    let giveUp = DispatchTime.now() + .seconds(20)
+    let giveUp = DispatchTime.now() + RunningProcess.patience
     while true {
       let (found, hasEnded) = replies.state.withLock { (find(&$0), $0.hasEnded) }
       if let found { return found }
       guard !hasEnded else {
         // Its pipe closes before its end is known. The next caller should know of the end.
-        try? process.waitForEnd(limit: .seconds(5))
+        try? process.waitForEnd()
         throw WorldError("bluez-simulator ended when it was \(what)\(logTail(log))")
       }
       guard replies.arrived.wait(timeout: giveUp) == .success else {
