@@ -41,7 +41,7 @@ enum LinkStartCases {
   /// The phone returns, and something is done when the link can be used and its MTU is not agreed on. That takes a tenth of a
   /// second, which a busy host may miss: then the phone leaves and returns again.
   ///
-  /// - Parameter wasLate: whether it was done later, as is seen when the services are resolved.
+  /// - Parameter wasLate: whether it was done at another moment, as is seen when the services are resolved.
   private static func early(
     _ stage: Stage, _ body: () async throws -> Void, wasLate: () -> Bool
   ) async throws {
@@ -124,7 +124,8 @@ enum LinkStartCases {
       try await early(stage) {
         stage.lock.main.emit(long, from: ConformanceService.path("offer"))
       } wasLate: {
-        stage.phone.property(offer, InterfaceName.gattCharacteristic, "Value") == .bytes(long)
+        // All of it has arrived, or nobody has heard it, which is chance.
+        stage.phone.property(offer, InterfaceName.gattCharacteristic, "Value") != .bytes(Array(long.prefix(18)))
       }
     }
     stage.expect(
