@@ -76,6 +76,8 @@ enum RecordText {
     case ("movement", _): return "begins to \(verb), \(why)"
     case ("outcome", "done"): return "\(record.bolt), \(why)"
     case ("outcome", "doorOpen"): return "did not \(verb), \(why): the door was open"
+    case ("outcome", "revoked"):
+      return "did not \(verb), \(why): refused, its phone was revoked or forgotten just then"
     case ("outcome", _): return "did not \(verb), \(why): the bolt stopped on its way"
     case (_, "notNeeded"): return "asked to \(verb), \(why): it was \(record.bolt) already"
     case (_, "doorOpen"): return "asked to \(verb), \(why): the door was open"

@@ -45,6 +45,14 @@ package enum LockRequest: Equatable, Sendable {
     }
   }
 
+  /// Whether it changes what the lock knows of owners, guests and the time.
+  package var isChange: Bool {
+    switch self {
+    case .setClock, .introduce, .deliver, .bringIntroduction: true
+    case .state, .log, .names, .owners: false
+    }
+  }
+
   package var encoded: [UInt8] {
     var writer = ByteWriter()
     writer.write(Self.version)

@@ -60,6 +60,7 @@ extension LockFirmware {
     case .deliver(let list): deliver(list, asked)
     case .bringIntroduction(let introduction): takeIntroduction(introduction, asked)
     case .log(let from, let count):
+    if request.isChange, isResetting { return reply(LockReply(request.kind, .failed), to: central, tag) }
       guard mayReadLog(asked) else { return reply(asked, .notEntitled) }
       let count = min(Int(count), LogPage.maximumCount)
       effects.append(.readLog(LogReading(central: central, tag: tag, request: request, from: from, count: count)))

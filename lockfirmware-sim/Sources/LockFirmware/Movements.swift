@@ -201,6 +201,11 @@ extension LockFirmware {
     }
   }
 
+  /// A factory reset is being recorded. What owners tell meanwhile would be forgotten with the rest, or bring it back.
+  var isResetting: Bool {
+    pendingRecords.contains { if case .forgetPhones = $0.continuation { true } else { false } }
+  }
+
   /// The newest record that is durable. A phone that has been told of a record may take its loss for a cut.
   var durableRecordIndex: UInt64 { (pendingRecords.first?.index ?? nextRecordIndex) - 1 }
 
@@ -244,6 +249,12 @@ extension LockFirmware {
   private mutating func turn() {
     guard let current = movement, current.phase == .recording else { return }
     guard !isMechanismFailed else { return finish(current, .failed) }
+    if let refusal = refusal(of: current) {
+      // Its phone was forgotten while the record was being written. Those that joined it are others.
+      movement?.joined = []
+      if let alone = movement { finish(alone, refusal) }
+      return judge(current.joined, current.target)
+    }
     guard current.target == .unlocked || door == .closed else {
       // The door opened while the record was being written.
       return finish(current, .doorOpen)
@@ -299,7 +310,7 @@ extension LockFirmware {
     movement = nil
     if result != .done { returnUse(of: current) }
     settleUses()
-    if result != .done, current.target == .locked {
+    if result != .done, !result.isRefusalOfGrant, current.target == .locked {
       if result != .doorOpen {
         retryJammedLocking()
       } else if current.cause != .phone {
@@ -335,17 +346,6 @@ extension LockFirmware {
     return keys
   }
 
-  /// A turn that takes too long counts as jammed.
-  mutating func watchTurn() {
-    guard case .turning(let deadline) = movement?.phase, deadline <= now else { return }
-    effects.append(.stopBolt)
-    let late = movement
-    boltStopped(.between)
-    // A motor may arrive all the same, just before it is stopped.
-    overdue = late
-  }
-
-  /// A hand moved the bolt. That can only be recorded.
   /// The command that a movement is for is refused. Those that joined it are other phones', and carried out without it.
   private mutating func refuse(_ movement: Movement, _ refusal: LockResult) {
     if let key = movement.key { conclude(key, movement.target, refusal) }
@@ -363,6 +363,17 @@ extension LockFirmware {
     }
   }
 
+  /// A turn that takes too long counts as jammed.
+  mutating func watchTurn() {
+    guard case .turning(let deadline) = movement?.phase, deadline <= now else { return }
+    effects.append(.stopBolt)
+    let late = movement
+    boltStopped(.between)
+    // A motor may arrive all the same, just before it is stopped.
+    overdue = late
+  }
+
+  /// A hand moved the bolt. That can only be recorded.
   mutating func boltTurnedByHand(_ position: BoltPosition, from side: HandSide) {
     guard position != self.position else { return }
     if let movement, movement.phase != .recording { return }

@@ -50,7 +50,7 @@ extension LockFirmware {
 
   /// Somebody is at the lock. To press again makes the window last longer.
   mutating func enrolmentButton() {
-    guard configuration.enrolmentSecret != nil, enrolmentStatus != .lockedOut else { return }
+    guard configuration.enrolmentSecret != nil, enrolmentStatus != .lockedOut, !isResetting else { return }
     if enrolment.openUntil == nil {
       enrolment = EnrolmentWindow()
       effects.append(.note(.enrolmentOpened))
@@ -75,6 +75,8 @@ extension LockFirmware {
     guard let secret = configuration.enrolmentSecret, enrolmentStatus == .open else {
       return refuseEnrolment(central, enrolmentStatus)
     }
+    // Who is enrolled while a reset is being recorded would be forgotten at once, and believe otherwise.
+    guard !isResetting else { return refuseEnrolment(central, .closed) }
     var attempt = takeAttempt(central, fragment)
     guard let message = attempt.reader.take(fragment) else {
       enrolment.attempts.append(attempt)
