@@ -104,6 +104,25 @@ import Testing
     #expect(try party.come(.lock, with: grant.encoded) == .done)
   }
 
+  @Test("L5: a gap of seconds, which a change of the time zone leaves in the hours, is a gap all the same")
+  func zoneGap() throws {
+    var party = try GuestParty()
+    // The hours end at 17:00:00. Ten seconds later it is 16:00:10 once more.
+    let change = GuestParty.monday + 17 * 3600 + 10
+    let grant = try party.grant(
+      GrantSchedule(
+        from: .min, until: .max, weekdays: GrantSchedule.everyDay, start: 480, end: 1020, offset: 0,
+        offsetChange: change, laterOffset: -60))
+    // The clock may be 35 seconds wrong, and none of the whole minutes from the earliest time on is in the gap.
+    let days: Int64 = 2
+    #expect(try party.tell(.setClock(change - days * 86_400 - 310)) == .done)
+    party.bench.pass(Double(days * 86_400))
+    #expect(try party.come(with: grant.encoded) == .outsideSchedule)
+    // Long after the change it counts.
+    party.bench.pass(1200)
+    #expect(try party.come(with: grant.encoded) == .done)
+  }
+
   @Test("L5: a grant opens as often as it may, also over restarts of the lock") func uses() throws {
     var party = try GuestParty()
     let grant = try party.grant(uses: 2).encoded

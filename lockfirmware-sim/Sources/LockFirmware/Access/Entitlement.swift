@@ -43,15 +43,11 @@ extension LockFirmware {
     guard grant.permissions.isSuperset(of: needed) else { return .notPermitted }
     if grant.schedule.needsClock {
       guard let (earliest, latest) = trustedTime else { return .clockUnknown }
-      // The clock may be wrong: the grant must count at every time that it may be, and its hours are of whole minutes.
-      var time = earliest
-      while time <= latest {
-        switch grant.schedule.verdict(at: time) {
-        case .counts: break
-        case .tooEarly, .outsideHours: return .outsideSchedule
-        case .over: return .expired
-        }
-        time = time == latest ? latest + 1 : min(time + 60, latest)
+      // The clock may be wrong, and the grant must count at every time that it may be.
+      switch grant.schedule.verdict(from: earliest, through: latest) {
+      case .counts: break
+      case .tooEarly, .outsideHours: return .outsideSchedule
+      case .over: return .expired
       }
     }
     return needed == .unlock ? refusalOfUse(of: grant) : nil
