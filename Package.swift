@@ -348,7 +348,7 @@ let package = Package(
       "HomePolicyTests",
       [
         "HomePolicy", "RandomTesting", "latchkey-agent", "LockProtocol", "LockFirmware", "LockCryptography",
-        "TimeTypes", "LatchkeyVersion", log,
+        "TimeTypes", "LatchkeyVersion", crypto, log,
       ],
       resources: [.copy("States")]),
     // A process for the tests of the world's clock.
