@@ -343,7 +343,7 @@ let package = Package(
         "LockCryptography",
         "HomePolicy", "latchkey", "latchkey-lock", "TimeTypes", crypto, log,
       ], resources: [.copy("Files")], excluding: ["Drivers"]),
-    tests("BoardTests", ["LockScript", "LockProtocol", "LockCryptography", "ProcessTesting", crypto]),
+    tests("BoardTests", ["LockScript", "LockFirmware", "LockProtocol", "LockCryptography", "ProcessTesting", crypto]),
     tests(
       "HomePolicyTests",
       [

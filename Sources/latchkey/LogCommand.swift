@@ -94,6 +94,8 @@ enum RecordText {
     case (_, "notPermitted"): return "asked to \(verb), \(why): refused, the invitation does not allow it"
     case (_, "tooManyGrants"):
       return "asked to \(verb), \(why): refused, the lock can't count the uses of more invitations"
+    case (_, "tooManyGuests"):
+      return "asked to \(verb), \(why): refused, as many guests were there as the lock has room for"
     case (_, let result): return "asked to \(verb), \(why): \(result)"
     }
   }

@@ -63,6 +63,7 @@ extension QuestionDesk {
       throw NoAnswer("The invitation would be over before it begins: --until is not after --from, or in the past.")
     }
     let key = try await introduceOrSign(&book)
+    if let uses = question.uses, uses > 0 { try await checkRoom() }
     let grant = try key.sign(
       Grant(
         lock: app.lock.identity, identifier: Self.random(Grant.identifierByteCount), phone: phone,
@@ -78,6 +79,17 @@ extension QuestionDesk {
     return InviteAnswer(
       door: app.name, name: question.name,
       invitation: Invitation(lock: app.lock, grant: grant, privateKey: privateKey).text, isSecret: privateKey != nil)
+  }
+
+  /// The lock counts the uses of a number of grants. A guest whose grant it can't count would be refused at the door.
+  private func checkRoom() async throws {
+    let reply: LockReply
+    do { reply = try await exchange(.room) } catch let reason as NoAnswer where reason.isAboutLink { return }
+    // A lock of an earlier version does not answer that.
+    guard reply.status == .done, let room = try? LockRoom(decoding: reply.body), room.freeGrants == 0 else { return }
+    throw NoAnswer(
+      "The lock counts the uses of \(room.countedGrants) invitations at most, and has no room for another: invite without --uses and "
+        + "with --until; or revoke one that was used, which makes room.")
   }
 
   func guests(_ question: DoorQuestion) throws -> GuestsAnswer {

@@ -218,6 +218,13 @@ final class LockApp: @unchecked Sendable {
     case .requestRefused(let central):
       guard refusals.tell(at: LockTime(time).milliseconds) != nil else { return }
       logger.record(Recorded.Lock.requestRefused, [.central: central.text], level: .warning)
+    case .linkRefused(let central):
+      guard refusals.tell(at: LockTime(time).milliseconds) != nil else { return }
+      logger.record(Recorded.Lock.linkRefused, [.central: central.text], level: .warning)
+    case .noRoom(let central, let kind):
+      guard refusals.tell(at: LockTime(time).milliseconds) != nil else { return }
+      logger.record(
+        Recorded.Lock.noRoom, [.central: central.text, .request: kind.map { "\($0)" } ?? "too long"], level: .warning)
     case .boltMoved(let target, let cause, let record):
       logger.record(Recorded.Lock.boltMoved, [.to: "\(target)", .cause: "\(cause)", .record: String(record)])
     case .boltJammed(let target, let cause, let record):

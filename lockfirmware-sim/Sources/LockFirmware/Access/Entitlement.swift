@@ -7,6 +7,9 @@ extension LockFirmware {
     (configuration.enrolledPhones.contains(phone) || access.isEnrolled(phone)) && !isRevoked(phone: phone)
   }
 
+  /// Every phone that was enrolled.
+  var ownersPhones: [[UInt8]] { configuration.enrolledPhones + access.phones.map { $0.key } }
+
   /// Whether a phone's proven key entitles it to be heard: an owner's, or a guest's who brings a grant for it that an owner
   /// has signed. Whether the grant allows the command now is another question (`refusal`).
   func admits(_ phone: [UInt8], _ grant: [UInt8]) -> Bool {
@@ -108,7 +111,7 @@ extension LockFirmware {
       }
     }
     let previous = access
-    guard access.accept(list) else {
+    guard access.accept(list, within: configuration.capacity) else {
       access = previous
       return reply(asked, .noRoom)
     }
@@ -166,11 +169,12 @@ extension LockFirmware {
     let all =
       access.owners.map { KeyName(key: $0.phone, name: $0.name) }
       + access.phones.filter { phone in !access.owners.contains { $0.phone == phone.key } } + access.guests
-    let names = Array(all.dropFirst(Int(from)).prefix(KeyName.maximumCount))
+    let names = Array(all.dropFirst(Int(from)).prefix(configuration.capacity.replyEntries))
     reply(asked, .done, KeyName.encoded(names, ofAll: all.count))
   }
 
   mutating func reply(_ asked: Asked, _ status: LockReplyStatus, _ body: [UInt8] = []) {
+    if status == .noRoom { effects.append(.note(.noRoom(asked.central, asked.kind))) }
     reply(LockReply(asked.kind, status, body), to: asked.central, asked.tag)
   }
 }

@@ -22,7 +22,7 @@ extension LockFirmware {
     effects.append(.forgetPhones(record: record))
     effects.append(.storeTrusted([]))
     configuration.enrolledPhones = []
-    failures = FailureBudget()
+    failures = FailureBudget(within: configuration.capacity)
     enrolment.completing = nil
     unlockedBy = nil
     departures = []
