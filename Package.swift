@@ -343,12 +343,12 @@ let package = Package(
         "LockCryptography",
         "HomePolicy", "latchkey", "latchkey-lock", "TimeTypes", crypto, log,
       ], resources: [.copy("Files")], excluding: ["Drivers"]),
-    tests("BoardTests", ["LockScript", "LockProtocol", "LockCryptography", "ProcessTesting", crypto]),
+    tests("BoardTests", ["LockScript", "LockFirmware", "LockProtocol", "LockCryptography", "ProcessTesting", crypto]),
     tests(
       "HomePolicyTests",
       [
         "HomePolicy", "RandomTesting", "latchkey-agent", "LockProtocol", "LockFirmware", "LockCryptography",
-        "TimeTypes", "LatchkeyVersion", log,
+        "TimeTypes", "LatchkeyVersion", crypto, log,
       ],
       resources: [.copy("States")]),
     // A process for the tests of the world's clock.

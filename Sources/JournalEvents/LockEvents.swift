@@ -9,6 +9,8 @@ extension Recorded {
     case commandRefused = "command.refused"
     case requestAccepted = "request.accepted"
     case requestRefused = "request.refused"
+    case linkRefused = "link.refused"
+    case noRoom = "no.room"
     case accessChanged = "access.changed"
     case boltMoved = "bolt.moved"
     case boltJammed = "bolt.jammed"
@@ -33,7 +35,8 @@ extension Recorded {
       case .commandAccepted: [.central, .command, .operation]
       case .commandRefused: [.central, .reason, .untold]
       case .requestAccepted: [.central, .request]
-      case .requestRefused: [.central]
+      case .requestRefused, .linkRefused: [.central]
+      case .noRoom: [.central, .request]
       case .accessChanged: []
       case .boltMoved, .boltJammed: [.to, .cause, .record]
       case .boltInterrupted: [.record]

@@ -4,6 +4,9 @@ package struct ByteWriter: Sendable {
 
   package init() {}
 
+  /// There will be so many bytes.
+  package mutating func reserve(_ count: Int) { bytes.reserveCapacity(count) }
+
   package mutating func write(_ byte: UInt8) { bytes.append(byte) }
 
   package mutating func write(_ value: UInt16) {

@@ -108,12 +108,14 @@ package enum LockResult: UInt8, Equatable, Sendable {
   case notPermitted = 37
   /// It may be used a number of times, and the lock counts as many such grants as it can.
   case tooManyGrants = 38
+  /// As many guests are linked to the lock as it can hold.
+  case tooManyGuests = 39
   /// What a phone makes of a number that a later lock has answered with. No lock sends or records it.
   case unrecognised = 255
 
   /// Whether a grant does not allow it.
   package var isRefusalOfGrant: Bool {
-    rawValue >= Self.outsideSchedule.rawValue && rawValue <= Self.tooManyGrants.rawValue
+    rawValue >= Self.outsideSchedule.rawValue && rawValue <= Self.tooManyGuests.rawValue
   }
 }
 

@@ -44,7 +44,7 @@ struct DoorReports {
     case .insufficientBattery: UserReport.movement("\(not): its battery is empty", of: subject)
     case .restricted: UserReport.movement("\(not): its mode does not allow it", of: subject)
     case .outsideSchedule, .expired, .revoked, .usedUp, .clockUnknown, .notPermitted, .tooManyGrants,
-      .unrecognised:
+      .tooManyGuests, .unrecognised:
       UserReport.movement("\(not): \(answer.result.refusal ?? "the lock refuses that")", of: subject)
     case .lockedAtHome:
       UserReport.movement("\(not): somebody was at home when it was locked", of: subject)

@@ -180,7 +180,7 @@ final class Doors: @unchecked Sendable {
     try door.write(toDirectory: keyFolder)
     unlink(enrolmentFolder + "/" + PendingPhoneKey.fileName)
     if let known {
-      try GuestBook.lockMayHaveForgotten(GuestBook.path(in: known.folder))
+      try GuestBook.lockMayHaveForgotten(inFolder: known.folder, identity, at: Int64(known.unixSeconds))
       known.take(door)
     } else {
       try add(door, lock: peripheral)

@@ -14,7 +14,7 @@ extension HomeAnswer {
     case .lockedAtHome: self = .lockedAtHome
     case .somebodyInside: self = .somebodyInside
     case .insufficientBattery, .restricted, .outsideSchedule, .expired, .revoked, .usedUp, .clockUnknown, .notPermitted,
-      .tooManyGrants, .unrecognised:
+      .tooManyGrants, .tooManyGuests, .unrecognised:
       self = .refused
     }
   }

@@ -76,6 +76,8 @@ enum RecordText {
     case ("movement", _): return "begins to \(verb), \(why)"
     case ("outcome", "done"): return "\(record.bolt), \(why)"
     case ("outcome", "doorOpen"): return "did not \(verb), \(why): the door was open"
+    case ("outcome", "revoked"):
+      return "did not \(verb), \(why): refused, its phone was revoked or forgotten just then"
     case ("outcome", _): return "did not \(verb), \(why): the bolt stopped on its way"
     case (_, "notNeeded"): return "asked to \(verb), \(why): it was \(record.bolt) already"
     case (_, "doorOpen"): return "asked to \(verb), \(why): the door was open"
@@ -92,6 +94,8 @@ enum RecordText {
     case (_, "notPermitted"): return "asked to \(verb), \(why): refused, the invitation does not allow it"
     case (_, "tooManyGrants"):
       return "asked to \(verb), \(why): refused, the lock can't count the uses of more invitations"
+    case (_, "tooManyGuests"):
+      return "asked to \(verb), \(why): refused, as many guests were there as the lock has room for"
     case (_, let result): return "asked to \(verb), \(why): \(result)"
     }
   }

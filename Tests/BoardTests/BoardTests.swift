@@ -1,6 +1,7 @@
 import Crypto
 import Foundation
 import LockCryptography
+import LockFirmware
 import LockProtocol
 import LockScript
 import ProcessTesting
@@ -89,6 +90,7 @@ import Testing
       #expect(Self.onLinux(LockScript<SeededSwiftCryptography>(seed: 1), at: real.map(\.steps)) == real)
       #expect((real.last?.answers ?? 0) > 10)
     }
+    try checkRoom(in: outcome.output)
     let early = try #require(standIn.first { $0.steps == 1_000 })
     let late = try #require(standIn.last)
     // What is in use then is the newest records and what follows from them; a phone's command takes more than an alarm.
@@ -97,7 +99,36 @@ import Testing
     #expect(late.cuts > 100)
     #expect((standIn + real).allSatisfy { $0.violations == 0 })
     #expect((Self.figure("stack", in: outcome.output) ?? .max) < 48 * 1024)
-    #expect((Self.figure("text", in: outcome.output) ?? .max) < 320 * 1024)
+    #expect((Self.figure("text", in: outcome.output) ?? .max) < 368 * 1024)
+  }
+
+  /// A lock that is full does the same on the board as on Linux, refuses what is more, and needs no more memory the next time.
+  private func checkRoom(in output: String) throws {
+    let lines = output.split(separator: "\n").filter { $0.hasPrefix("room ") }.map {
+      $0.split(separator: " ").map(String.init)
+    }
+    try #require(lines.count == 3 && lines.allSatisfy { $0.count == 11 }, "\(output)")
+    var script = RoomScript(seed: 4)
+    var rounds = 0
+    for line in lines {
+      while rounds < Int(line[1]) ?? 0 {
+        script.round()
+        rounds += 1
+      }
+      let trace = String(script.trace.value, radix: 16)
+      let counts = [
+        script.eventCount, script.answerCount, script.turnCount, script.replyCount, script.refusalCount,
+        UInt64(script.longestAccess),
+      ]
+      #expect(line[2] == String(repeating: "0", count: 16 - trace.count) + trace)
+      #expect(line[3..<9] == counts.map(String.init)[...])
+    }
+    #expect(script.refusalCount > 60 && script.replyCount > 100 && script.turnCount >= 40)
+    #expect(script.longestAccess <= LockCapacity.board.accessByteCount)
+    #expect(LockCapacity.board.accessByteCount <= 4096 - 12 - 7, "a page of 4 KiB has room for it")
+    // What is in use does not grow with the rounds; it changes a little with who came last.
+    #expect((Int(lines[2][9]) ?? .max) <= (Int(lines[1][9]) ?? 0) + 1024, "\(output)")
+    #expect((Int(lines[2][10]) ?? .max) <= 32 * 1024)
   }
 
   @Test(

@@ -83,7 +83,7 @@ import Testing
       let phone = [UInt8](repeating: 8, count: 31) + [UInt8(number)]
       budget.turnAway(CentralIdentifier(high: 1, low: UInt64(number)), phone: phone)
     }
-    #expect(budget.turnedAway.count == LockLimit.links)
+    #expect(budget.turnedAway.count == LockCapacity.machine.strangersLinks)
     budget.turnAway(Bench.bob, phone: guest)
     #expect(!budget.distrust(phones: [guest]) && !budget.turnedAway.contains { $0.phone == guest })
   }

@@ -65,7 +65,8 @@ import Testing
   }
 
   @Test(
-    "L4: bits that were flipped, and fragments that are missing, repeated or too many, get no reply and break nothing")
+    "L4: bits that were flipped, and fragments that are missing or repeated, get no reply, too many get one, and none breaks anything"
+  )
   func damaged() throws {
     var bench = try Bench()
     bench.happens(.linkUp(Bench.alice))
@@ -83,13 +84,21 @@ import Testing
     for fragments in [[good[1]], [good[0], good[0]], [[]], [[conversation.tag]], [[conversation.tag, 0xC0]]] {
       for fragment in fragments { bench.happens(.requestWritten(Bench.alice, fragment)) }
     }
+    #expect(bench.replies.isEmpty)
     for number in 0...300 {
       let header = UInt8(number % 64) | (number == 0 ? 0x40 : 0)
       bench.happens(.requestWritten(Bench.alice, [conversation.tag, header] + [UInt8](repeating: 1, count: 18)))
     }
-    #expect(bench.replies.isEmpty)
-    for fragment in good { bench.happens(.requestWritten(Bench.alice, fragment)) }
+    // That it is too long is said, once.
+    let reply = try #require(bench.replies[Bench.alice.low]?.first)
     #expect(bench.replies[Bench.alice.low]?.count == 1)
+    var text: [UInt8]?
+    for fragment in Fragments.cut(reply.message, tag: reply.tag, valueByteCount: 20) {
+      text = conversation.take(fragment)
+    }
+    #expect(text == LockReply(nil, .noRoom).encoded)
+    for fragment in good { bench.happens(.requestWritten(Bench.alice, fragment)) }
+    #expect(bench.replies[Bench.alice.low]?.count == 2)
   }
 
   @Test("L4: a value too short for a fragment is refused, whosever tag it has, and ends no conversation")

@@ -1,4 +1,5 @@
 import Foundation
+import LockCryptography
 import LockFirmware
 import LockProtocol
 import Logging
@@ -90,6 +91,45 @@ import Testing
       changed[60] ^= 1
       try write(changed, path)
       #expect(throws: StartError.self) { try store.read() }
+    }
+  }
+
+  @Test(
+    "L5, L6: what a lock of any version has stored of its owners and guests is read for ever, and written as it is there",
+    arguments: ["format-1-access", "format-2-access", "format-3-access", "format-3-open-access"])
+  func everyAccess(_ name: String) throws {
+    try inFolder {
+      let golden = try golden(name + ".state")
+      try write(golden, folder + "/" + AccessStore.fileName)
+      let store = AccessStore(directory: folder)
+      let state = try store.read()
+      // The same of each version.
+      #expect(state.owners.count == 2 && state.lists.map(\.version) == [7] && state.guests.count == 1)
+      #expect(state.uses.map(\.count) == [1, 65535] && state.clock != nil)
+      let phones = [
+        KeyName(key: [UInt8](repeating: 20, count: 32), name: Array("Carol".utf8)),
+        // An earlier version did not look at the name.
+        KeyName(key: [UInt8](repeating: 21, count: 32), name: [0xFF, 0xFE]),
+      ]
+      let hasPhones = name == "format-2-access" || name == "format-3-access"
+      #expect(state.phones == (hasPhones ? phones : []))
+      #expect(state.uses.map(\.until) == (name.contains("3") ? [1_900_000_000, .max] : [.max, .max]))
+      #expect(state.forgottenUntil == (name == "format-3-access" ? 1_790_000_000 : nil))
+      try store.write(state.encoded)
+      #expect(try Data(contentsOf: URL(fileURLWithPath: store.path)) == golden)
+      // A lock goes on with it, whatever it holds itself.
+      var configuration = LockConfiguration(
+        identity: try #require(LockIdentity([UInt8](repeating: 3, count: 16))), enrolledPhones: [])
+      configuration.capacity.countedGrants = 1
+      configuration.capacity.phones = 1
+      let lock = LockFirmware(
+        configuration, staticKey: .init(), using: SwiftCryptography(), records: [], access: state, position: .locked,
+        door: .closed, at: LockTime(milliseconds: 0, unixSeconds: 0))
+      #expect(lock.access == state)
+      for count in [30, golden.count - 5, golden.count - 1] {
+        try write(golden.prefix(count), store.path)
+        #expect(throws: StartError.self) { try store.read() }
+      }
     }
   }
 

@@ -104,6 +104,25 @@ import Testing
     #expect(try party.come(.lock, with: grant.encoded) == .done)
   }
 
+  @Test("L5: a gap of seconds, which a change of the time zone leaves in the hours, is a gap all the same")
+  func zoneGap() throws {
+    var party = try GuestParty()
+    // The hours end at 17:00:00. Ten seconds later it is 16:00:10 once more.
+    let change = GuestParty.monday + 17 * 3600 + 10
+    let grant = try party.grant(
+      GrantSchedule(
+        from: .min, until: .max, weekdays: GrantSchedule.everyDay, start: 480, end: 1020, offset: 0,
+        offsetChange: change, laterOffset: -60))
+    // The clock may be 35 seconds wrong, and none of the whole minutes from the earliest time on is in the gap.
+    let days: Int64 = 2
+    #expect(try party.tell(.setClock(change - days * 86_400 - 310)) == .done)
+    party.bench.pass(Double(days * 86_400))
+    #expect(try party.come(with: grant.encoded) == .outsideSchedule)
+    // Long after the change it counts.
+    party.bench.pass(1200)
+    #expect(try party.come(with: grant.encoded) == .done)
+  }
+
   @Test("L5: a grant opens as often as it may, also over restarts of the lock") func uses() throws {
     var party = try GuestParty()
     let grant = try party.grant(uses: 2).encoded
@@ -150,9 +169,9 @@ import Testing
     #expect(try party.tell(.deliver(second.encoded)) == .done)
     #expect(try party.tell(.deliver(second.encoded)) == .done, "the same once more changes nothing")
     #expect(try party.tell(.deliver(first)) == .older)
-    var forged = second
-    forged.version = 3
-    forged.entries = []
+    // Its signature is the second one's.
+    let forged = RevocationList(
+      lock: second.lock, issuer: second.issuer, version: 3, entries: [], signature: second.signature)
     #expect(try party.tell(.deliver(forged.encoded)) == .notBelieved)
     let stranger = OwnerKey(key: Curve25519.Signing.PrivateKey())
     #expect(try party.tell(.deliver(party.list(9, [], by: stranger).encoded)) == .notBelieved)

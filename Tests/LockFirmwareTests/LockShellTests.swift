@@ -60,6 +60,42 @@ import Testing
     #expect(lines.tell(at: 9_000_000) == 0)
   }
 
+  @Test(
+    "L6: when the disk is full for a moment, the lock's records go on without a gap, and none fails that was stored")
+  func fullForAMoment() throws {
+    var keeper = RecordKeeper()
+    let identity = try #require(LockIdentity([UInt8](repeating: 3, count: 16)))
+    var firmware = LockFirmware(
+      LockConfiguration(identity: identity, enrolledPhones: []), staticKey: .init(), using: SwiftCryptography(),
+      records: [], position: .unlocked, door: .closed, at: LockTime(milliseconds: 0, unixSeconds: 0))
+    struct Full: Error {}
+    var stored: [UInt64] = []
+    var attempts = 0
+    var told: [LockEvent] = []
+    // As the lock's program does it. The second record can't be stored, and those after it could.
+    var waiting: [LockEvent] = [
+      .tamperChanged(isOpen: true), .batteryChanged(1), .doorChanged(.open), .tamperChanged(isOpen: false),
+      .boltTurnedByHand(.locked), .modeSet(.privacy), .modeSet(.normal),
+    ]
+    while !waiting.isEmpty {
+      let event = waiting.removeFirst()
+      told.append(event)
+      keeper.tells(event)
+      for effect in firmware.handle(event, at: LockTime(milliseconds: 0, unixSeconds: 0)) {
+        guard case .appendRecord(let record) = effect else { continue }
+        let event = keeper.keep(record) { record in
+          attempts += 1
+          if attempts == 2 { throw Full() }
+          stored.append(record.index)
+        }
+        if let event { waiting.append(event) }
+      }
+    }
+    #expect(stored == Array(1..<UInt64(stored.count + 1)), "\(stored)")
+    #expect(told.filter { if case .recordFailed = $0 { true } else { false } } == [.recordFailed(2)])
+    #expect(firmware.nextRecordIndex == UInt64(stored.count + 1))
+  }
+
   @Test("L6: a reset that is in the log and nowhere else, because the power failed, is finished at the next start")
   func unfinishedReset() throws {
     try inFolder { trusted, _ in

@@ -15,6 +15,18 @@ package struct Conversation<Cryptography: NoiseCryptography> {
     incoming = role == .initiator ? transport.toInitiator : transport.fromInitiator
   }
 
+  /// From now on longer messages of the other side are dropped: a board has no room for them.
+  package mutating func limitMessages(to byteCount: Int) { reader = FragmentReader(limit: byteCount) }
+
+  /// How many bytes of a message have come whose last fragment has not.
+  package var begunByteCount: Int { reader.begunByteCount }
+
+  /// Drops the message that has begun.
+  package mutating func dropBegun() { reader.drop() }
+
+  /// Whether the fragment that was taken last made the message too long.
+  package var wasTooLong: Bool { reader.wasTooLong }
+
   /// The longest text that can be sealed, in bytes.
   package static var maximumByteCount: Int { Fragments.maximumMessageByteCount - NoiseSize.tagByteCount }
 

@@ -37,14 +37,27 @@ package enum Fragments {
 package struct FragmentReader: Sendable {
   private var message: [UInt8] = []
   private var next: UInt8 = 0
+  private let limit: Int
+  /// Whether the fragment that was taken last made the message too long.
+  package private(set) var wasTooLong = false
 
-  package init() {}
+  /// - Parameter limit: the longest message, in bytes.
+  package init(limit: Int = Fragments.maximumMessageByteCount) {
+    self.limit = min(limit, Fragments.maximumMessageByteCount)
+  }
+
+  /// How many bytes of a message have come whose last fragment has not.
+  package var begunByteCount: Int { message.count }
+
+  /// Drops the message that has begun.
+  package mutating func drop() { message = [] }
 
   /// Takes a fragment. Returns the message if this was its last one.
   ///
   /// A first fragment begins a message, whatever came before it. One that does not follow the one before it ends the
   /// message that had begun.
   package mutating func take(_ fragment: [UInt8]) -> [UInt8]? {
+    wasTooLong = false
     guard fragment.count > Fragments.headerByteCount else {
       message = []
       return nil
@@ -56,10 +69,13 @@ package struct FragmentReader: Sendable {
     } else if message.isEmpty {
       return nil
     }
-    guard header & Fragments.numberMask == next,
-      message.count + fragment.count - Fragments.headerByteCount <= Fragments.maximumMessageByteCount
-    else {
+    guard header & Fragments.numberMask == next else {
       message = []
+      return nil
+    }
+    guard message.count + fragment.count - Fragments.headerByteCount <= limit else {
+      message = []
+      wasTooLong = true
       return nil
     }
     message += fragment[Fragments.headerByteCount...]

@@ -17,6 +17,8 @@ package enum LockRequest: Equatable, Sendable {
   case bringIntroduction([UInt8])
   /// The owners' phones and their names, from the one with this number on. Owners only.
   case owners(from: UInt8)
+  /// How many more grants the lock can count the uses of. Owners only.
+  case room
 
   /// The encoding's version. A lock answers a version that it does not know with `.malformed`.
   package static let version: UInt8 = 1
@@ -30,6 +32,7 @@ package enum LockRequest: Equatable, Sendable {
     case deliver = 6
     case owners = 7
     case bringIntroduction = 8
+    case room = 9
   }
 
   package var kind: Kind {
@@ -42,6 +45,15 @@ package enum LockRequest: Equatable, Sendable {
     case .deliver: .deliver
     case .owners: .owners
     case .bringIntroduction: .bringIntroduction
+    case .room: .room
+    }
+  }
+
+  /// Whether it changes what the lock knows of owners, guests and the time.
+  package var isChange: Bool {
+    switch self {
+    case .setClock, .introduce, .deliver, .bringIntroduction: true
+    case .state, .log, .names, .owners, .room: false
     }
   }
 
@@ -50,7 +62,7 @@ package enum LockRequest: Equatable, Sendable {
     writer.write(Self.version)
     writer.write(kind.rawValue)
     switch self {
-    case .state: break
+    case .state, .room: break
     case .log(let from, let count):
       writer.write(from)
       writer.write(count)
@@ -75,6 +87,9 @@ package enum LockRequest: Equatable, Sendable {
     case .state:
       _ = try ByteReader(body, count: 0)
       self = .state
+    case .room:
+      _ = try ByteReader(body, count: 0)
+      self = .room
     case .log:
       var reader = try ByteReader(body, count: 9)
       self = .log(from: reader.readUInt64(), count: reader.readByte())

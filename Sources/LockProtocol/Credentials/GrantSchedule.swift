@@ -91,6 +91,23 @@ package struct GrantSchedule: Equatable, Sendable {
     return counts ? .counts : .outsideHours
   }
 
+  /// The first verdict other than `counts` at any of these times, which must be some that a clock can show.
+  package func verdict(from earliest: Int64, through latest: Int64) -> Verdict {
+    var time = earliest
+    while true {
+      let verdict = verdict(at: time)
+      guard verdict == .counts, time < latest else { return verdict }
+      // Hours are of whole minutes, so each gap in them has a minute or more, but where the offset changes.
+      var next = min(time + 60, latest)
+      for edge in [offsetChange == .min ? offsetChange : offsetChange - 1, offsetChange]
+      where edge > time && edge < next {
+        next = edge
+        break
+      }
+      time = next
+    }
+  }
+
   private static func floorDivide(_ value: Int64, _ divisor: Int64) -> Int64 {
     value >= 0 ? value / divisor : -((-value + divisor - 1) / divisor)
   }

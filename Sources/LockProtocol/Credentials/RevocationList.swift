@@ -7,6 +7,16 @@ package struct RevocationList: Equatable, Sendable {
     /// A phone, an owner's or a guest's, by the first 16 bytes of its static public key.
     case phone([UInt8])
 
+    fileprivate init?(packed: ArraySlice<UInt8>) {
+      switch packed.first {
+      case 1: self = .grant(Array(packed.dropFirst()))
+      case 2: self = .phone(Array(packed.dropFirst()))
+      default: return nil
+      }
+    }
+
+    fileprivate var packed: [UInt8] { [kind] + bytes }
+
     fileprivate var kind: UInt8 {
       switch self {
       case .grant: 1
@@ -26,18 +36,27 @@ package struct RevocationList: Equatable, Sendable {
   package var issuer: [UInt8]
   /// Grows with each list of this owner for this lock, from 1 on.
   package var version: UInt64
-  package var entries: [Entry]
+  /// As they are encoded, because a board has no room for each by itself.
+  private var packed: [UInt8]
+  package var entries: [Entry] {
+    stride(from: 0, to: packed.count, by: Self.packedEntryByteCount).compactMap {
+      Entry(packed: packed[$0..<$0 + Self.packedEntryByteCount])
+    }
+  }
+  package var entryCount: Int { packed.count / Self.packedEntryByteCount }
   /// Over everything before it, 64 bytes.
   package var signature: [UInt8]
 
   package static let entryByteCount = 16
+  /// With its kind.
+  package static let packedEntryByteCount = 1 + entryByteCount
   package static let formatVersion: UInt8 = 1
   /// The most entries of one list.
   package static let maximumCount = 128
   private static let fixedByteCount =
     1 + LockIdentity.byteCount + NoiseSize.keyByteCount + 8 + 1 + Grant.signatureByteCount
   /// The longest list, in bytes.
-  package static let maximumByteCount = fixedByteCount + maximumCount * (1 + entryByteCount)
+  package static let maximumByteCount = fixedByteCount + maximumCount * packedEntryByteCount
   private static let purpose: StaticString = "Latchkey revocation list"
 
   package init(
@@ -47,7 +66,7 @@ package struct RevocationList: Equatable, Sendable {
     self.lock = lock
     self.issuer = issuer
     self.version = version
-    self.entries = entries
+    packed = entries.flatMap { $0.packed }
     self.signature = signature
   }
 
@@ -57,11 +76,8 @@ package struct RevocationList: Equatable, Sendable {
     writer.write(lock.bytes)
     writer.write(issuer)
     writer.write(version)
-    writer.write(UInt8(clamping: entries.count))
-    for entry in entries {
-      writer.write(entry.kind)
-      writer.write(entry.bytes)
-    }
+    writer.write(UInt8(clamping: entryCount))
+    writer.write(packed)
     return writer.bytes
   }
 
@@ -69,6 +85,9 @@ package struct RevocationList: Equatable, Sendable {
   package var signedBytes: [UInt8] { Self.purpose.withUTF8Buffer { Array($0) } + unsigned }
 
   package var encoded: [UInt8] { unsigned + signature }
+
+  /// The length of `encoded`.
+  package var encodedByteCount: Int { Self.fixedByteCount + packed.count }
 
   /// Reads one list of this format, without looking at its signature.
   package init(decoding bytes: [UInt8]) throws(LockMessageError) {
@@ -80,24 +99,30 @@ package struct RevocationList: Equatable, Sendable {
     issuer = reader.readBytes(NoiseSize.keyByteCount)
     version = reader.readUInt64()
     let count = Int(reader.readByte())
-    guard bytes.count == Self.fixedByteCount + count * (1 + Self.entryByteCount) else { throw .wrongLength }
-    guard version > 0 else { throw .unknownValue }
-    entries = []
-    for _ in 0..<count {
-      let kind = reader.readByte()
-      let value = reader.readBytes(Self.entryByteCount)
-      switch kind {
-      case 1: entries.append(.grant(value))
-      case 2: entries.append(.phone(value))
-      default: throw .unknownValue
-      }
+    guard bytes.count == Self.fixedByteCount + count * Self.packedEntryByteCount else { throw .wrongLength }
+    guard version > 0, Self.areKnown(bytes, from: Self.fixedByteCount - Grant.signatureByteCount, count) else {
+      throw .unknownValue
     }
+    packed = reader.readBytes(count * Self.packedEntryByteCount)
     signature = reader.readBytes(Grant.signatureByteCount)
   }
 
-  package func revokes(grant identifier: [UInt8]) -> Bool { entries.contains(.grant(identifier)) }
+  /// Whether each of these entries has a known kind.
+  private static func areKnown(_ bytes: [UInt8], from start: Int, _ count: Int) -> Bool {
+    (0..<count).allSatisfy { (1...2).contains(bytes[start + $0 * packedEntryByteCount]) }
+  }
 
-  package func revokes(phone key: [UInt8]) -> Bool { entries.contains(.phone(Array(key.prefix(Self.entryByteCount)))) }
+  package func revokes(grant identifier: [UInt8]) -> Bool { contains(1, identifier[...]) }
+
+  package func revokes(phone key: [UInt8]) -> Bool { contains(2, key.prefix(Self.entryByteCount)) }
+
+  private func contains(_ kind: UInt8, _ value: ArraySlice<UInt8>) -> Bool {
+    guard value.count == Self.entryByteCount else { return false }
+    for place in stride(from: 0, to: packed.count, by: Self.packedEntryByteCount) where packed[place] == kind {
+      if packed[place + 1..<place + Self.packedEntryByteCount] == value { return true }
+    }
+    return false
+  }
 
   /// Whether the owner with the key `issuer` signed exactly this.
   package func isSigned<Cryptography: NoiseCryptography>(using cryptography: Cryptography.Type) -> Bool {

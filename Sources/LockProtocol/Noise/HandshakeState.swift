@@ -42,7 +42,7 @@ package struct HandshakeState<Cryptography: NoiseCryptography> {
   }
 
   /// Whether every message has been written and read.
-  package var isComplete: Bool { nextMessage == pattern.messages.count && !hasFailed }
+  package var isComplete: Bool { nextMessage == pattern.messageCount && !hasFailed }
 
   /// The hash over the whole handshake, which identifies this session uniquely.
   package var handshakeHash: [UInt8] { symmetric.handshakeHash }
@@ -54,7 +54,7 @@ package struct HandshakeState<Cryptography: NoiseCryptography> {
     guard isTurn(toWrite: true) else { throw .outOfTurn }
     hasFailed = true
     var message: [UInt8] = []
-    for token in pattern.messages[nextMessage] {
+    for token in pattern.message(nextMessage) {
       switch token {
       case .e:
         let key = cryptography.makePrivateKey()
@@ -81,7 +81,7 @@ package struct HandshakeState<Cryptography: NoiseCryptography> {
     hasFailed = true
     guard message.count <= NoiseSize.maximumMessageByteCount else { throw .messageTooLong }
     var position = 0
-    for token in pattern.messages[nextMessage] {
+    for token in pattern.message(nextMessage) {
       switch token {
       case .e:
         let bytes = try take(NoiseSize.keyByteCount, from: message, at: &position)
@@ -107,7 +107,7 @@ package struct HandshakeState<Cryptography: NoiseCryptography> {
   }
 
   private func isTurn(toWrite: Bool) -> Bool {
-    guard !hasFailed, nextMessage < pattern.messages.count else { return false }
+    guard !hasFailed, nextMessage < pattern.messageCount else { return false }
     let initiatorWrites = nextMessage % 2 == 0
     return (role == .initiator) == (initiatorWrites == toWrite)
   }

@@ -107,6 +107,8 @@ package struct Narrator: Sendable {
     case .phoneEnrolled: entry.deed(.door, "the lock has enrolled a phone")
     case .willRestoreState: entry.deed(.system, "the lock gets its state back")
     case .requestRefused: entry.deed(.trouble, "the lock refuses to talk to somebody who has proven nothing")
+    case .linkRefused: entry.deed(.trouble, "the lock has no room for another link")
+    case .noRoom: entry.deed(.trouble, "the lock has no room for what an owner says")
     case .accessChanged: entry.deed(.system, "the lock takes in what an owner says")
     case .stateUpdated, .offerSent, .commandAccepted, .requestAccepted: nil
     }

@@ -88,6 +88,8 @@ extension LockResult {
     case .notPermitted: "Your invitation does not allow that."
     case .tooManyGrants:
       "The lock counts the uses of as many invitations as it can: ask its owner for one with an end and no count."
+    case .tooManyGuests:
+      "As many guests are at the lock as it has room for: try again when one of them has gone."
     case .unrecognised:
       "The lock refuses that, for a reason that this phone does not know: the lock has a newer firmware."
     case .done, .notNeeded, .unknownOperation, .failed, .lockedAtHome, .somebodyInside: nil

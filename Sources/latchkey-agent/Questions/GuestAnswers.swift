@@ -63,6 +63,7 @@ extension QuestionDesk {
       throw NoAnswer("The invitation would be over before it begins: --until is not after --from, or in the past.")
     }
     let key = try await introduceOrSign(&book)
+    if let uses = question.uses, uses > 0 { try await checkRoom() }
     let grant = try key.sign(
       Grant(
         lock: app.lock.identity, identifier: Self.random(Grant.identifierByteCount), phone: phone,
@@ -78,6 +79,17 @@ extension QuestionDesk {
     return InviteAnswer(
       door: app.name, name: question.name,
       invitation: Invitation(lock: app.lock, grant: grant, privateKey: privateKey).text, isSecret: privateKey != nil)
+  }
+
+  /// The lock counts the uses of a number of grants. A guest whose grant it can't count would be refused at the door.
+  private func checkRoom() async throws {
+    let reply: LockReply
+    do { reply = try await exchange(.room) } catch let reason as NoAnswer where reason.isAboutLink { return }
+    // A lock of an earlier version does not answer that.
+    guard reply.status == .done, let room = try? LockRoom(decoding: reply.body), room.freeGrants == 0 else { return }
+    throw NoAnswer(
+      "The lock counts the uses of \(room.countedGrants) invitations at most, and has no room for another: invite without --uses and "
+        + "with --until; or revoke one that was used, which makes room.")
   }
 
   func guests(_ question: DoorQuestion) throws -> GuestsAnswer {
@@ -114,25 +126,22 @@ extension QuestionDesk {
       }
       book.guests[index].isRevoked = true
     }
-    book.listVersion += 1
-    let entries = book.entries(at: Int64(app.unixSeconds))
-    guard entries.count <= RevocationList.maximumCount else {
-      throw NoAnswer("A list has room for \(RevocationList.maximumCount) that are revoked and not over yet.")
-    }
     let key = try OwnerKey.readOrMake(inDirectory: app.folder)
-    let list = try key.sign(
-      RevocationList(lock: app.lock.identity, issuer: key.publicKey, version: book.listVersion, entries: entries))
-    let text = Hex.text(list.encoded)
-    book.undelivered = Array((book.undelivered.filter { !Self.isList($0, of: key.publicKey) } + [text]).suffix(8))
-    // Before it is given away: the next list must have a higher version.
-    try book.write(bookPath)
+    var list = try sign(book.entries(at: Int64(app.unixSeconds)), key, &book)
     var isDelivered = false
     do {
       _ = try await introduce()
       book.isIntroduced = true
-      let reply = try await deliver()[text]
+      var reply = try await deliver()[Hex.text(list.encoded)]
+      let short = book.entries(at: Int64(app.unixSeconds), isShort: true)
+      if reply?.status == .noRoom, short.count < list.entries.count {
+        book = try GuestBook.read(bookPath)
+        book.isIntroduced = true
+        list = try sign(short, key, &book)
+        reply = try await deliver()[Hex.text(list.encoded)]
+      }
       if reply?.status == .older { throw try isForgotten(reply, &book) }
-      if reply?.status == .notBelieved { throw NoAnswer("The lock does not believe this phone's lists any more.") }
+      if let reply, let refusal = Self.refusal(reply.status, of: list) { throw refusal }
       isDelivered = reply?.status == .done
     } catch let reason as NoAnswer where reason.isAboutLink {
       logger.notice("the list waits for the lock: \(reason.reason)")
@@ -142,6 +151,37 @@ extension QuestionDesk {
     return RevokeAnswer(
       door: app.name, version: book.listVersion, isDelivered: isDelivered,
       list: ListText(list: list, introduction: introduction).text)
+  }
+
+  /// Signs this phone's next list, which waits for the lock.
+  private func sign(
+    _ entries: [RevocationList.Entry], _ key: OwnerKey, _ book: inout GuestBook
+  ) throws -> RevocationList {
+    guard entries.count <= RevocationList.maximumCount else {
+      throw NoAnswer("A list has room for \(RevocationList.maximumCount) that are revoked and not over yet.")
+    }
+    let list = try key.sign(
+      RevocationList(
+        lock: app.lock.identity, issuer: key.publicKey, version: book.nextListVersion(), entries: entries))
+    book.hold(list)
+    // Before it is given away: the next list must have a higher version.
+    try book.write(bookPath)
+    return list
+  }
+
+  /// Why the lock has not taken this phone's own list; `nil` if it has.
+  nonisolated static func refusal(_ status: LockReplyStatus, of list: RevocationList) -> NoAnswer? {
+    let waits = "The list waits, and is tried again whenever this phone is at the lock."
+    return switch status {
+    case .done, .older: nil
+    case .notBelieved: NoAnswer("Not revoked: the lock does not believe this phone's lists any more.")
+    case .noRoom:
+      NoAnswer(
+        "Not revoked: the lock has no room for a list of \(list.entries.count) entries, and keeps the one that it has. Other owners' "
+          + "lists take room as well: they can revoke less. \(waits)")
+    case .failed: NoAnswer("Not revoked: the lock could not store the list; its journal says why. \(waits)")
+    case .notEntitled, .malformed: NoAnswer("Not revoked: the lock did not take the list (\(status)). \(waits)")
+    }
   }
 
   /// The lock has a newer list of this phone than the phone remembers.
@@ -166,10 +206,7 @@ extension QuestionDesk {
     let list = text.list
     guard list.lock == app.lock.identity else { throw NoAnswer("The list is for another lock than \(app.name)'s.") }
     var book = try GuestBook.read(bookPath)
-    book.undelivered = Array(
-      (book.undelivered.filter { !Self.isList($0, of: list.issuer) } + [Hex.text(list.encoded)])
-        .suffix(GuestBook.carriedLimit))
-    book.carry(text.introduction, of: list.issuer)
+    try book.carry(list, text.introduction, own: ownSigningKey())
     try book.write(bookPath)
     do {
       try await beginConversation()
@@ -178,6 +215,11 @@ extension QuestionDesk {
         throw NoAnswer(
           "The lock does not believe this list: its owner was revoked, or has not been at the lock since it was set up. "
             + "That owner's phone has to come by.")
+      }
+      if reply?.status == .noRoom {
+        throw NoAnswer(
+          "The lock has no room for this list of \(list.entries.count) entries: it counts when owners' other lists are shorter."
+        )
       }
       return CarryAnswer(door: app.name, isDelivered: reply?.status == .done || reply?.status == .older)
     } catch let reason as NoAnswer where reason.isAboutLink {
@@ -256,8 +298,12 @@ extension QuestionDesk {
   /// Whether there is something to tell the lock when it is there.
   var hasUndelivered: Bool { ((try? GuestBook.read(bookPath))?.undelivered.isEmpty ?? true) == false }
 
-  private static func isList(_ text: String, of issuer: [UInt8]) -> Bool {
-    Hex.bytes(text).flatMap { try? RevocationList(decoding: $0) }?.issuer == issuer
+  /// The key with which this phone signs, if it has one yet.
+  private func ownSigningKey() throws -> [UInt8]? {
+    guard app.grant == nil, FileManager.default.fileExists(atPath: app.folder + "/" + OwnerKey.fileName) else {
+      return nil
+    }
+    return try OwnerKey.readOrMake(inDirectory: app.folder).publicKey
   }
 
   private static func name(_ text: String) -> [UInt8]? {

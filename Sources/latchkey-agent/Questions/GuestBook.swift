@@ -26,6 +26,7 @@ struct GuestBook: Codable, Equatable {
   var introductions: [String: String]?
 
   static let guestLimit = 256
+  /// Lists of other owners. This phone's own one has a place beside them.
   static let carriedLimit = 8
   private static let maximumByteCount = 1 << 20
 
@@ -47,37 +48,83 @@ struct GuestBook: Codable, Equatable {
     try DurableFile.replace(path, with: Array(try encoder.encode(self)))
   }
 
-  /// - Parameter introduction: what came with the list. A list without one takes none away.
-  mutating func carry(_ introduction: SealedIntroduction?, of issuer: [UInt8]) {
+  /// Takes over another owner's list, until the lock has it.
+  /// - Parameters:
+  ///   - introduction: what came with the list. A list without one takes none away.
+  ///   - own: this phone's own signing key, if it has one. Its list is never pushed out.
+  mutating func carry(_ list: RevocationList, _ introduction: SealedIntroduction?, own: [UInt8]?) throws {
+    let waiting = lists
+    let isNewest = !waiting.contains { $0.issuer == list.issuer && $0.version > list.version }
+    if isNewest {
+      let others = waiting.filter { $0.issuer != list.issuer }
+      guard list.issuer == own || others.count(where: { $0.issuer != own }) < Self.carriedLimit else {
+        throw NoAnswer(
+          "This phone carries \(Self.carriedLimit) revocation lists already, which the lock does not have yet, and has no room for "
+            + "another: bring it to the lock first.")
+      }
+      undelivered = (others + [list]).map { Hex.text($0.encoded) }
+    }
     guard let introduction else { return }
-    introductions = (introductions ?? [:]).merging([Hex.text(issuer): Hex.text(introduction.encoded)]) { $1 }
+    introductions = (introductions ?? [:]).merging([Hex.text(list.issuer): Hex.text(introduction.encoded)]) { $1 }
     dropIntroductions()
+  }
+
+  /// This phone's own new list waits for the lock, in the place of its earlier one.
+  mutating func hold(_ own: RevocationList) {
+    undelivered = (lists.filter { $0.issuer != own.issuer } + [own]).map { Hex.text($0.encoded) }
+  }
+
+  private var lists: [RevocationList] {
+    undelivered.compactMap { Hex.bytes($0) }.compactMap { try? RevocationList(decoding: $0) }
+  }
+
+  /// The version of the next list.
+  mutating func nextListVersion() throws -> UInt64 {
+    guard listVersion < .max else {
+      throw NoAnswer(
+        "Not revoked: the lock says that it has the last list that this phone can sign. Another owner has to revoke.")
+    }
+    listVersion += 1
+    return listVersion
   }
 
   func introduction(of issuer: [UInt8]) -> [UInt8]? { introductions?[Hex.text(issuer)].flatMap { Hex.bytes($0) } }
 
-  /// This phone was enrolled once more, so the lock may have forgotten whom it knew.
-  static func lockMayHaveForgotten(_ path: String) throws {
-    var book = try read(path)
-    guard book.isIntroduced == true else { return }
+  /// This phone was enrolled once more, so the lock may have forgotten whom it knew, and what was revoked: with this owner's key it
+  /// would believe this owner's grants again. So all that is revoked waits for it.
+  static func lockMayHaveForgotten(inFolder folder: String, _ lock: LockIdentity, at unixSeconds: Int64) throws {
+    var book = try read(path(in: folder))
+    guard book != GuestBook() else { return }
     book.isIntroduced = nil
-    try book.write(path)
+    let entries = book.entries(at: unixSeconds)
+    if !entries.isEmpty, entries.count <= RevocationList.maximumCount {
+      let key = try OwnerKey.readOrMake(inDirectory: folder)
+      let version = try book.nextListVersion()
+      try book.hold(
+        key.sign(RevocationList(lock: lock, issuer: key.publicKey, version: version, entries: entries)))
+    }
+    try book.write(path(in: folder))
   }
 
   /// Those of owners of whom this phone carries nothing any more.
   mutating func dropIntroductions() {
-    let lists = undelivered.compactMap { Hex.bytes($0) }.compactMap { try? RevocationList(decoding: $0) }
+    let lists = lists
     let kept = introductions?.filter { issuer, _ in lists.contains { Hex.text($0.issuer) == issuer } } ?? [:]
     introductions = kept.isEmpty ? nil : kept
   }
 
-  /// Everything that is revoked and still matters.
-  func entries(at unixSeconds: Int64) -> [RevocationList.Entry] {
+  /// Everything that is revoked. This phone's clock may run ahead, and what a list leaves out is not revoked any more: so as
+  /// many of the grants that seem to be over are in it as there is room for, those that ended last.
+  /// - Parameter isShort: the lock has no room for them.
+  func entries(at unixSeconds: Int64, isShort: Bool = false) -> [RevocationList.Entry] {
     let phones = revokedPhones.compactMap { Hex.bytes($0).map { RevocationList.Entry.phone($0) } }
-    let grants = guests.filter(\.isRevoked).compactMap { guest -> RevocationList.Entry? in
-      guard let grant = Hex.bytes(guest.grant).flatMap({ try? Grant(decoding: $0) }) else { return nil }
-      return grant.schedule.verdict(at: unixSeconds) == .over ? nil : .grant(grant.identifier)
+    let grants = guests.filter(\.isRevoked).compactMap { guest in
+      Hex.bytes(guest.grant).flatMap { try? Grant(decoding: $0) }
     }
-    return phones + grants
+    let isOver = { (grant: Grant) in grant.schedule.verdict(at: unixSeconds) == .over }
+    let needed = phones + grants.filter { !isOver($0) }.map { .grant($0.identifier) }
+    if isShort { return needed }
+    let over = grants.filter(isOver).sorted { $0.schedule.until > $1.schedule.until }
+    return needed + over.prefix(max(0, RevocationList.maximumCount - needed.count)).map { .grant($0.identifier) }
   }
 }

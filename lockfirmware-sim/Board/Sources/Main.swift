@@ -5,6 +5,7 @@ import LockScript
 /// Runs the scripts and prints their traces and what they took. Linux prints the same traces (`BoardTests`).
 @main struct Board {
   static func main() {
+    room()
     if board_has_cryptography() == 1 {
       run("bearssl", LockScript<BoardCryptography>(seed: 1), ends: [50, 100, 200, 400])
     } else {
@@ -47,6 +48,30 @@ import LockScript
       decimal(UInt64(board_arena_used()))
       say(" ")
       decimal(UInt64(board_arena_peak()))
+      say("\n")
+    }
+  }
+
+  /// A lock that holds as much as it can, again and again.
+  private static func room() {
+    var script = RoomScript(seed: 4)
+    var rounds: UInt64 = 0
+    for end in [1, 2, 20] as [UInt64] {
+      while rounds < end {
+        script.round()
+        rounds += 1
+      }
+      say("room ")
+      decimal(rounds)
+      say(" ")
+      hexadecimal(script.trace.value)
+      for count in [
+        script.eventCount, script.answerCount, script.turnCount, script.replyCount, script.refusalCount,
+        UInt64(script.longestAccess), UInt64(board_arena_used()), UInt64(board_arena_peak()),
+      ] {
+        say(" ")
+        decimal(count)
+      }
       say("\n")
     }
   }

@@ -39,7 +39,17 @@ extension LockFirmware {
     }
     effects.append(.respond(central, isAccepted: true))
     links[index].unheardDue = links[index].isSubscribed ? nil : now + configuration.unheardDelayMilliseconds
-    guard let text = links[index].conversations[place].conversation.take(fragment) else { return }
+    guard makeRoom(for: fragment.count, of: place, on: index) else {
+      links[index].conversations[place].conversation.dropBegun()
+      effects.append(.note(.noRoom(central, nil)))
+      return reply(LockReply(nil, .noRoom), to: central, links[index].conversations[place].conversation.tag)
+    }
+    let text = links[index].conversations[place].conversation.take(fragment)
+    if links[index].conversations[place].conversation.wasTooLong {
+      effects.append(.note(.noRoom(central, nil)))
+      return reply(LockReply(nil, .noRoom), to: central, links[index].conversations[place].conversation.tag)
+    }
+    guard let text else { return }
     let (phone, grant) = (links[index].conversations[place].phone, links[index].conversations[place].grant)
     let tag = links[index].conversations[place].conversation.tag
     let request: LockRequest
@@ -50,20 +60,37 @@ extension LockFirmware {
       return reply(LockReply(request.kind, .notEntitled), to: central, tag)
     }
     effects.append(.note(.requestAccepted(central, request.kind)))
+    if request.isChange, isResetting { return reply(LockReply(request.kind, .failed), to: central, tag) }
     let asked = Asked(central: central, tag: tag, phone: phone, grant: grant, kind: request.kind)
     switch request {
     case .state: effects.append(.readLog(LogReading(central: central, tag: tag, request: request, from: 0, count: 0)))
     case .names(let from): replyNames(from: from, asked)
     case .owners(let from): replyOwners(from: from, asked)
+    case .room: replyRoom(asked)
     case .setClock(let unixSeconds): setClock(unixSeconds, asked)
     case .introduce(let signingKey, let name): introduce(signingKey, name, asked)
     case .deliver(let list): deliver(list, asked)
     case .bringIntroduction(let introduction): takeIntroduction(introduction, asked)
     case .log(let from, let count):
       guard mayReadLog(asked) else { return reply(asked, .notEntitled) }
-      let count = min(Int(count), LogPage.maximumCount)
+      let count = min(Int(count), configuration.capacity.replyEntries)
       effects.append(.readLog(LogReading(central: central, tag: tag, request: request, from: from, count: count)))
     }
+  }
+
+  /// Makes room for a fragment of an owner's request by dropping what guests have begun.
+  /// - Returns: whether there is room for it.
+  private mutating func makeRoom(for byteCount: Int, of place: Int, on index: Int) -> Bool {
+    var begun = links.reduce(byteCount) { $0 + $1.conversations.reduce(0) { $0 + $1.conversation.begunByteCount } }
+    guard begun > configuration.capacity.begunByteCount else { return true }
+    guard isOwner(links[index].conversations[place].phone) else { return false }
+    for other in links.indices {
+      for guest in links[other].conversations.indices where links[other].conversations[guest].grant != nil {
+        begun -= links[other].conversations[guest].conversation.begunByteCount
+        links[other].conversations[guest].conversation.dropBegun()
+      }
+    }
+    return begun <= configuration.capacity.begunByteCount
   }
 
   mutating func logRead(_ question: LogReading, _ page: LogPage?) {
@@ -79,7 +106,7 @@ extension LockFirmware {
           lastMovement: latestMovement?.encoded
         ).encoded
     case .log: body = page.encoded
-    case .names, .setClock, .introduce, .deliver, .owners, .bringIntroduction: return
+    case .names, .setClock, .introduce, .deliver, .owners, .bringIntroduction, .room: return
     }
     reply(LockReply(kind, .done, body), to: question.central, question.tag)
   }

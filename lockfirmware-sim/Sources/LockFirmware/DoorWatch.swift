@@ -46,10 +46,15 @@ package struct DoorWatch: Sendable {
   /// A phone had the bolt unlocked, and the door has not opened since.
   private var unlockedAt: Int64?
   private var known: [Known] = []
+  /// The most phones of which something is known.
+  private let limit: Int
+  /// Of how many phones something is known.
+  package var knownCount: Int { known.count }
 
-  package init(isOnlyWay: Bool, door: DoorState) {
+  package init(isOnlyWay: Bool, door: DoorState, limit: Int = 128) {
     self.isOnlyWay = isOnlyWay
     self.door = door
+    self.limit = limit
   }
 
   /// - Parameter linked: the phones that have a link.
@@ -86,8 +91,16 @@ package struct DoorWatch: Sendable {
 
   private mutating func index(of phone: [UInt8]) -> Int {
     if let index = known.firstIndex(where: { $0.phone == phone }) { return index }
+    if known.count >= limit { makeRoom() }
     known.append(Known(phone: phone, whereabouts: .unknown, isForgotten: true))
     return known.count - 1
+  }
+
+  /// Nothing is known any more of the phone of which the least is known, and of those the oldest.
+  private mutating func makeRoom() {
+    let nothing = known.firstIndex { $0.isForgotten && $0.cameAt == nil }
+    let little = known.firstIndex { $0.whereabouts == .unknown && !$0.isUndecided }
+    known.remove(at: nothing ?? little ?? 0)
   }
 
   /// A phone has proven itself. It counts as linked when the door opened if its link came up before that or soon after: a

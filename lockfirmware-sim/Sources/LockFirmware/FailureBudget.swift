@@ -10,17 +10,22 @@ struct FailureBudget: Sendable {
   }
 
   private var entries: [Entry] = []
-  /// In the order in which they proved themselves. Of each phone only the latest few are kept, so that no phone
-  /// crowds out others.
+  /// In the order in which they proved themselves. Of each phone only the latest few are kept, and of guests' phones a
+  /// number in all (`limitGuests`), so that none crowds out others.
   private(set) var trusted: [TrustedCentral] = []
   /// Guests' phones that have proven their keys and may not do what they asked for: they wait like strangers, and are none. One
   /// central of each, the oldest first; none after a restart.
   private(set) var turnedAway: [TrustedCentral] = []
+  /// Of how many centrals failures, or refused guests, are remembered.
+  private let centralLimit: Int
+  private let turnedAwayLimit: Int
   private var windowStart: Int64 = 0
   private var failuresInWindow = 0
 
   /// - Parameter trusted: what the last run kept, without phones that are no longer enrolled.
-  init(trusted: [TrustedCentral] = []) {
+  init(trusted: [TrustedCentral] = [], within capacity: LockCapacity = .machine) {
+    centralLimit = capacity.centralsWithFailures
+    turnedAwayLimit = capacity.strangersLinks
     for proven in trusted { _ = succeed(proven.central, phone: proven.phone) }
   }
 
@@ -62,7 +67,7 @@ struct FailureBudget: Sendable {
     var entry = Entry(central: central, count: 0, latest: now, blockedUntil: now)
     if let index = entries.firstIndex(where: { $0.central == central }) {
       entry = entries.remove(at: index)
-    } else if entries.count == LockLimit.centralsWithFailures {
+    } else if entries.count >= centralLimit {
       // They are sorted by their latest failure.
       entries.removeFirst()
     }
@@ -89,7 +94,7 @@ struct FailureBudget: Sendable {
   /// A guest's phone has proven its key over this central and was refused, though nobody has revoked it.
   mutating func turnAway(_ central: CentralIdentifier, phone: [UInt8]) {
     turnedAway.removeAll { $0.central == central || $0.phone == phone }
-    if turnedAway.count == LockLimit.links { turnedAway.removeFirst() }
+    if turnedAway.count >= turnedAwayLimit { turnedAway.removeFirst() }
     turnedAway.append(TrustedCentral(central: central, phone: phone))
   }
 
@@ -98,6 +103,18 @@ struct FailureBudget: Sendable {
     turnedAway.removeAll { phones.contains($0.phone) }
     guard trusted.contains(where: { phones.contains($0.phone) }) else { return false }
     trusted.removeAll { phones.contains($0.phone) }
+    return true
+  }
+
+  /// Keeps a number of guests' centrals at most: the oldest makes room, and is a stranger until its phone has proven itself again.
+  /// - Parameter owners: the phones that are no guests'.
+  /// - Returns: whether the list of trusted centrals has changed.
+  mutating func limitGuests(to limit: Int, besides owners: [[UInt8]]) -> Bool {
+    let surplus = trusted.count { !owners.contains($0.phone) } - limit
+    guard surplus > 0 else { return false }
+    for _ in 0..<surplus {
+      if let oldest = trusted.firstIndex(where: { !owners.contains($0.phone) }) { trusted.remove(at: oldest) }
+    }
     return true
   }
 

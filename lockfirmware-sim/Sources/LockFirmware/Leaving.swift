@@ -22,6 +22,8 @@ extension LockFirmware {
       lockingWatch.forget(phone)
     }
     departures.removeAll { $0.phone == phone }
+    // Of many that went through a door that stands open, any one has it locked.
+    if departures.count >= configuration.capacity.links { departures.removeFirst() }
     departures.append(Departure(phone: phone, due: now + configuration.leavingDelayMilliseconds))
   }
 

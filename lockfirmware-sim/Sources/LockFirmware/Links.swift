@@ -1,5 +1,12 @@
 import LockProtocol
 
+/// A value in memory of its own: most links have no such value, and a board has no room for what is not there.
+private final class Boxed<Value: Sendable>: Sendable {
+  let value: Value
+
+  init(_ value: Value) { self.value = value }
+}
+
 /// One central's link and the session on it.
 struct Link<Cryptography: NoiseCryptography> {
   let central: CentralIdentifier
@@ -10,10 +17,18 @@ struct Link<Cryptography: NoiseCryptography> {
   var offered: LockSession<Cryptography>?
   var offeredAt: Int64
   /// The offer before that one. A command may be on its way to it when the next offer is made.
-  var previouslyOffered: LockSession<Cryptography>?
+  var previouslyOffered: LockSession<Cryptography>? {
+    get { previousBox?.value }
+    set { previousBox = newValue.map { Boxed($0) } }
+  }
+  private var previousBox: Boxed<LockSession<Cryptography>>?
   var previouslyOfferedAt: Int64
   /// The session whose command is being carried out, and below, the command's operation.
-  var answering: LockSession<Cryptography>?
+  var answering: LockSession<Cryptography>? {
+    get { answeringBox?.value }
+    set { answeringBox = newValue.map { Boxed($0) } }
+  }
+  private var answeringBox: Boxed<LockSession<Cryptography>>?
   var operation: OperationMemory.Key?
   /// What phones may ask about on this link, after their answers; the latest two.
   var conversations: [OpenConversation<Cryptography>] = []
@@ -41,13 +56,22 @@ struct Link<Cryptography: NoiseCryptography> {
 
   /// Whether an offer has a phone look at its signal: one that is known, listens, and waits for nothing.
   var isLooking: Bool { isSubscribed && phone != nil && answering == nil }
+
+  init(_ central: CentralIdentifier, isSubscribed: Bool, repeats: Int, at now: Int64) {
+    self.central = central
+    self.isSubscribed = isSubscribed
+    upSince = now
+    offeredAt = now
+    previouslyOfferedAt = now
+    repeatsLeft = isSubscribed ? repeats : 0
+  }
 }
 
 extension LockFirmware {
   mutating func linkUp(_ central: CentralIdentifier) {
     // Everything on an earlier link of this central is over: an offer belongs to one link.
     linkDown(central)
-    makeRoomForLink()
+    guard makeRoomForLink(central) else { return }
     links.append(emptyLink(central, isSubscribed: true))
     offer(links.count - 1)
   }
@@ -76,7 +100,7 @@ extension LockFirmware {
     }
     var position = links.firstIndex { $0.central == central }
     if position == nil {
-      makeRoomForLink()
+      guard makeRoomForLink(central) else { return effects.append(.answerRead(central, nil)) }
       links.append(emptyLink(central, isSubscribed: false))
       position = links.count - 1
     }
@@ -132,13 +156,20 @@ extension LockFirmware {
     _ command: LockCommand, from phone: [UInt8], _ grant: [UInt8], _ session: LockSession<Cryptography>, on index: Int
   ) {
     let central = links[index].central
-    let grant = grant.isEmpty ? nil : try? Grant(decoding: grant)
-    if let grant, let refusal = refusal(of: grant, for: command.kind) {
+    var grant = grant.isEmpty ? nil : try? Grant(decoding: grant)
+    // The same bytes once: a board has little memory.
+    if grant == links[index].grant { grant = links[index].grant }
+    if let grant, let refusal = refusal(of: grant, for: command.kind) ?? refusalOfLink(of: phone, on: index) {
       return refuse(command, of: grant, refusal, session, on: index)
     }
     links[index].grant = grant
-    if let grant, access.remember(KeyName(key: phone, name: grant.name)) { storeAccess() }
-    if failures.succeed(central, phone: phone) { effects.append(.storeTrusted(failures.trusted)) }
+    if let grant, access.remember(KeyName(key: phone, name: grant.name), limit: configuration.capacity.guests) {
+      storeAccess()
+    }
+    if failures.succeed(central, phone: phone) {
+      if grant != nil { _ = failures.limitGuests(to: configuration.capacity.guestsCentrals, besides: ownersPhones) }
+      effects.append(.storeTrusted(failures.trusted))
+    }
     links[index].offered = nil
     links[index].previouslyOffered = nil
     links[index].answering = session
@@ -162,7 +193,7 @@ extension LockFirmware {
   ) {
     let central = links[index].central
     // A guest who waits at the door for their time does no harm by saying so.
-    let isEarly = refusal == .outsideSchedule || refusal == .clockUnknown
+    let isEarly = refusal == .outsideSchedule || refusal == .clockUnknown || refusal == .tooManyGuests
     if !isEarly || command.kind != .status {
       // Each refusal is a record, so a guest who goes on is made to wait, also one whose commands were accepted before.
       if failures.distrust(central) { effects.append(.storeTrusted(failures.trusted)) }
@@ -210,8 +241,9 @@ extension LockFirmware {
         links[index].received?.answer = sealed
         effects.append(.sendAnswer(links[index].central, sealed))
         if links[index].phone == key.phone, let conversation = session.conversation {
-          converse(
-            OpenConversation(conversation: conversation, phone: key.phone, grant: links[index].grant), on: index)
+          var open = OpenConversation(conversation: conversation, phone: key.phone, grant: links[index].grant)
+          open.conversation.limitMessages(to: configuration.capacity.requestByteCount)
+          converse(open, on: index)
         }
       } catch {
         // A session that accepted a command seals one answer. If it can't, sending nothing is the safe choice.
@@ -226,17 +258,29 @@ extension LockFirmware {
   }
 
   private func emptyLink(_ central: CentralIdentifier, isSubscribed: Bool) -> Link<Cryptography> {
-    Link(
-      central: central, isSubscribed: isSubscribed, upSince: now, offered: nil, offeredAt: now, previouslyOffered: nil,
-      previouslyOfferedAt: now, answering: nil, operation: nil, phone: nil, nextOffer: nil,
-      repeatsLeft: isSubscribed ? configuration.offerRepeatCount : 0)
+    Link(central, isSubscribed: isSubscribed, repeats: configuration.offerRepeatCount, at: now)
   }
 
-  /// If unproven links take all places, the oldest of them is dropped.
-  private mutating func makeRoomForLink() {
-    guard links.count(where: { $0.phone == nil }) >= LockLimit.links else { return }
-    guard let oldest = links.firstIndex(where: { $0.phone == nil }) else { return }
+  /// If there are too many links, the oldest that has proven nothing is dropped.
+  /// - Returns: whether there is room for another one.
+  private mutating func makeRoomForLink(_ central: CentralIdentifier) -> Bool {
+    let capacity = configuration.capacity
+    let isFull = links.count >= capacity.links || links.count { $0.phone == nil } >= capacity.strangersLinks
+    guard isFull else { return true }
+    guard let oldest = links.firstIndex(where: { $0.phone == nil }) else {
+      effects.append(.note(.linkRefused(central)))
+      return false
+    }
     links.remove(at: oldest)
+    return true
+  }
+
+  /// Why another guest can't stay on a link; `nil` if there is room.
+  private func refusalOfLink(of phone: [UInt8], on index: Int) -> LockResult? {
+    let others = links.indices.filter { place in
+      place != index && links[place].grant != nil && links[place].phone != nil && links[place].phone != phone
+    }
+    return others.count < configuration.capacity.guestsLinks ? nil : .tooManyGuests
   }
 
   /// The phone is on this link. Its other links are stale if they are not subscribed, and limited in number if they

@@ -27,7 +27,7 @@ package struct LockFirmware<Cryptography: NoiseCryptography> {
   var hasDoorMoved = false
   var links: [Link<Cryptography>] = []
   var failures: FailureBudget
-  var operations = OperationMemory()
+  var operations: OperationMemory
   /// Records on their way to the log, oldest first.
   var pendingRecords: [PendingRecord] = []
   package internal(set) var nextRecordIndex: UInt64
@@ -88,16 +88,19 @@ package struct LockFirmware<Cryptography: NoiseCryptography> {
           configuration.enrolledPhones.contains(proven.phone) || access.isEnrolled(proven.phone)
           || access.guests.contains { $0.key == proven.phone }
         return isKnown && !access.lists.contains { $0.revokes(phone: proven.phone) }
-      })
+      }, within: configuration.capacity)
+    operations = OperationMemory(limit: configuration.capacity.operations)
     self.access = access
     self.configuration = configuration
     self.staticKey = staticKey
     self.cryptography = cryptography
     self.position = position
     self.door = door
-    doorWatch = DoorWatch(isOnlyWay: configuration.isOnlyWayOut, door: door)
+    doorWatch = DoorWatch(
+      isOnlyWay: configuration.isOnlyWayOut, door: door, limit: configuration.capacity.trustedCentrals)
     self.time = time
     nextRecordIndex = (records.last?.index ?? 0) + 1
+    _ = failures.limitGuests(to: configuration.capacity.guestsCentrals, besides: ownersPhones)
     recover(records)
     doorRests()
   }

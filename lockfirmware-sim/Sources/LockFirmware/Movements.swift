@@ -16,9 +16,15 @@ struct Movement: Sendable {
   /// The grant that the phone brought with that command, if it is a guest's.
   var grant: Grant?
   /// Other commands with the same target.
-  var joined: [OperationMemory.Key] = []
+  var joined: [JoinedCommand] = []
   var phase = Phase.recording
   var record: UInt64 = 0
+}
+
+/// A command that shares a turn of the bolt with another phone's. It is judged by itself if that one is refused.
+struct JoinedCommand: Sendable {
+  var key: OperationMemory.Key
+  var grant: Grant?
 }
 
 /// A record on its way to the log.
@@ -116,13 +122,13 @@ extension LockFirmware {
     if queued == nil, current.target == target {
       guard current.joined.count < LockLimit.joinedCommands else { return conclude(key, target, .busy) }
       recordJoining(key, target)
-      movement?.joined.append(key)
+      movement?.joined.append(JoinedCommand(key: key, grant: grant))
     } else if let waiting = queued {
       guard waiting.target == target, waiting.joined.count < LockLimit.joinedCommands else {
         return conclude(key, target, .busy)
       }
       recordJoining(key, target)
-      queued?.joined.append(key)
+      queued?.joined.append(JoinedCommand(key: key, grant: grant))
     } else {
       queued = Movement(target: target, cause: .phone, key: key, grant: grant)
     }
@@ -153,10 +159,7 @@ extension LockFirmware {
   /// Sends the record to the log. The bolt turns when the record is durable.
   mutating func start(_ movement: Movement) {
     var movement = movement
-    guard countUse(movement) else {
-      for key in keys(of: movement) { conclude(key, movement.target, .tooManyGrants) }
-      return
-    }
+    guard countUse(movement) else { return refuse(movement, .tooManyGrants) }
     movement.record = nextRecordIndex
     overdue = nil
     self.movement = movement
@@ -196,6 +199,11 @@ extension LockFirmware {
         }
       }
     }
+  }
+
+  /// A factory reset is being recorded. What owners tell meanwhile would be forgotten with the rest, or bring it back.
+  var isResetting: Bool {
+    pendingRecords.contains { if case .forgetPhones = $0.continuation { true } else { false } }
   }
 
   /// The newest record that is durable. A phone that has been told of a record may take its loss for a cut.
@@ -241,6 +249,12 @@ extension LockFirmware {
   private mutating func turn() {
     guard let current = movement, current.phase == .recording else { return }
     guard !isMechanismFailed else { return finish(current, .failed) }
+    if let refusal = refusal(of: current) {
+      // Its phone was forgotten while the record was being written. Those that joined it are others.
+      movement?.joined = []
+      if let alone = movement { finish(alone, refusal) }
+      return judge(current.joined, current.target)
+    }
     guard current.target == .unlocked || door == .closed else {
       // The door opened while the record was being written.
       return finish(current, .doorOpen)
@@ -296,7 +310,7 @@ extension LockFirmware {
     movement = nil
     if result != .done { returnUse(of: current) }
     settleUses()
-    if result != .done, current.target == .locked {
+    if result != .done, !result.isRefusalOfGrant, current.target == .locked {
       if result != .doorOpen {
         retryJammedLocking()
       } else if current.cause != .phone {
@@ -305,10 +319,10 @@ extension LockFirmware {
     }
     var answers: [(OperationMemory.Key, LockResult)] = []
     if let key = current.key { answers.append((key, result)) }
-    for key in current.joined {
+    for joined in current.joined {
       let shared: LockResult = result == .done ? .notNeeded : result
-      append(.command, target: current.target, cause: .phone, result: shared, key: key, then: .nothing)
-      answers.append((key, shared))
+      append(.command, target: current.target, cause: .phone, result: shared, key: joined.key, then: .nothing)
+      answers.append((joined.key, shared))
     }
     append(
       .outcome, target: current.target, cause: current.cause, result: result, key: current.key,
@@ -319,19 +333,34 @@ extension LockFirmware {
   private mutating func startQueued() {
     guard movement == nil, let next = queued else { return }
     queued = nil
-    guard
-      let refusal = refusal(of: next) ?? refusal(of: next.target)
-        ?? (position == next.target.position ? .notNeeded : nil)
-    else {
+    if let refusal = refusal(of: next) { return refuse(next, refusal) }
+    guard let refusal = refusal(of: next.target) ?? (position == next.target.position ? .notNeeded : nil) else {
       return start(next)
     }
     for key in keys(of: next) { conclude(key, next.target, refusal) }
   }
 
   private func keys(of movement: Movement) -> [OperationMemory.Key] {
-    var keys = movement.joined
+    var keys = movement.joined.map { $0.key }
     if let key = movement.key { keys.insert(key, at: 0) }
     return keys
+  }
+
+  /// The command that a movement is for is refused. Those that joined it are other phones', and carried out without it.
+  private mutating func refuse(_ movement: Movement, _ refusal: LockResult) {
+    if let key = movement.key { conclude(key, movement.target, refusal) }
+    judge(movement.joined, movement.target)
+  }
+
+  /// Commands that had joined another, each by its own right.
+  private mutating func judge(_ joined: [JoinedCommand], _ target: BoltTarget) {
+    for command in joined {
+      if let refusal = refusal(of: Movement(target: target, cause: .phone, key: command.key, grant: command.grant)) {
+        conclude(command.key, target, refusal)
+      } else {
+        move(target, for: command.key, command.grant)
+      }
+    }
   }
 
   /// A turn that takes too long counts as jammed.

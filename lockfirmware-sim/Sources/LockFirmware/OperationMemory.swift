@@ -15,6 +15,9 @@ struct OperationMemory: Sendable {
   }
 
   private var entries: [Entry] = []
+  private let limit: Int
+
+  init(limit: Int) { self.limit = limit }
 
   func knows(_ key: Key) -> Bool { entries.contains { $0.key == key } }
 
@@ -28,8 +31,11 @@ struct OperationMemory: Sendable {
       entries[index].result = result
       return
     }
+    var key = key
+    // The same bytes once: a board has little memory.
+    if let known = entries.first(where: { $0.key.phone == key.phone }) { key.phone = known.key.phone }
     entries.append(Entry(key: key, result: result))
-    guard entries.count > LockLimit.operations else { return }
+    guard entries.count > limit else { return }
     // The new one stays in any case.
     let others = entries.indices.dropLast().filter { entries[$0].result != nil }
     let counts = others.map { index in entries.count { $0.key.phone == entries[index].key.phone } }

@@ -101,6 +101,8 @@ package struct LockConfiguration: Sendable {
   package var name: [UInt8] = []
   /// What the battery must have left for what.
   package var battery = BatteryThresholds()
+  /// How much the lock holds.
+  package var capacity = LockCapacity.machine
 
   package init(identity: LockIdentity, enrolledPhones: [[UInt8]]) {
     self.identity = identity
@@ -110,21 +112,16 @@ package struct LockConfiguration: Sendable {
 
 /// Limits on everything that a stranger could make grow.
 package enum LockLimit {
-  /// Simultaneous links of centrals that have proven nothing. Phones that proved their keys take none of these
-  /// places.
-  package static let links = 16
   /// Simultaneous links of one phone, under different identifiers of the radio.
   package static let linksOfOnePhone = 2
   /// Commands that share one turn of the bolt with the command that started it.
   package static let joinedCommands = 16
-  /// Operations remembered.
+  /// The most operations that are remembered (`LockCapacity.operations`).
   package static let operations = 64
   /// How far the clock may go wrong, in parts per million: several times what a quartz does in cold and heat.
   static let clockDriftPerMillion: Int64 = 200
   /// Times that an owner can set: in the years 2024 to 2099.
   static let possibleTimes: Range<Int64> = 1_704_067_200..<4_102_444_800
-  /// Centrals whose failures are remembered.
-  package static let centralsWithFailures = 32
   /// Failures of one central before it must wait.
   package static let freeFailures = 3
   /// The longest that one central must wait, in milliseconds.
@@ -151,7 +148,9 @@ package enum LockLimit {
   /// milliseconds of work, and memory.
   package static let enrolmentStarts = 64
   static let simultaneousEnrolments = 4
-  /// Phones that can be enrolled, with those of the lock's key file.
+  /// The longest message of an enrolment, in bytes, with room for later versions.
+  static let enrolmentByteCount = 256
+  /// The most phones that can be enrolled, with those of the lock's key file (`LockCapacity.phones`).
   package static let phones = 64
   /// How many times the lock tries again by itself to lock.
   package static let lockAttempts = 3
@@ -250,6 +249,10 @@ package enum LockNote: Equatable, Sendable {
   case requestAccepted(CentralIdentifier, LockRequest.Kind)
   /// A question from one who has proven nothing, or of a conversation that is over.
   case requestRefused(CentralIdentifier)
+  /// The lock has no place for a link: all of them are of phones that have proven their keys.
+  case linkRefused(CentralIdentifier)
+  /// The lock has no room for what a phone tells it; the kind is `nil` if it has none even to read that.
+  case noRoom(CentralIdentifier, LockRequest.Kind?)
   case boltMoved(BoltTarget, cause: MovementCause, record: UInt64)
   /// The bolt did not reach its end.
   case boltJammed(BoltTarget, cause: MovementCause, record: UInt64)

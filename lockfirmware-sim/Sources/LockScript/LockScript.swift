@@ -49,6 +49,7 @@ package struct LockScript<Cryptography: ScriptCryptography> {
     var configuration = LockConfiguration(
       identity: identity, enrolledPhones: phoneKeys.map { Cryptography.bytes(of: Cryptography.publicKey(of: $0)) })
     configuration.relockDelayMilliseconds = 120_000
+    configuration.capacity = .board
     cryptography = Cryptography(seed: random.next())
     firmware = LockFirmware(
       configuration, staticKey: lockKey, using: cryptography, records: [], position: .locked, door: .closed,

@@ -17,6 +17,10 @@ extension TraceHash {
       mix(kind.rawValue)
     case .requestRefused: mix(32 as UInt8)
     case .accessChanged: mix(33 as UInt8)
+    case .linkRefused: mix(38 as UInt8)
+    case .noRoom(_, let kind):
+      mix(39 as UInt8)
+      mix(kind?.rawValue ?? 0)
     case .boltMoved(let target, let cause, let record):
       mix(23 as UInt8)
       mix(target.rawValue)

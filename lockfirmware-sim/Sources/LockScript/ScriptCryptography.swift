@@ -93,6 +93,16 @@ package struct StandInCryptography: ScriptCryptography {
     return spread(sum.value, NoiseSize.hashByteCount)
   }
 
+  /// Whoever knows the public key can sign: there is no other one.
+  package static func signature(of message: [UInt8], by key: [UInt8]) -> [UInt8] {
+    let code = authenticationCode(of: message, key: key)
+    return code + code
+  }
+
+  package static func isValid(_ signature: [UInt8], of message: [UInt8], by key: [UInt8]) -> Bool {
+    signature == self.signature(of: message, by: key)
+  }
+
   private static func crossed(_ text: [UInt8], _ key: [UInt8], _ nonce: UInt64) -> [UInt8] {
     var sum = TraceHash()
     sum.mix(key)

@@ -47,8 +47,8 @@ struct DoorReports {
     case .enrolmentClosed(let end): if end != .phoneEnrolled { move("closed for new phones again") }
     case .phoneEnrolled: move("known to a new phone, which opens it from now on")
     case .enrolmentRefused, .alarmCleared, .batteryChanged: break
-    case .offerSent, .commandAccepted, .commandRefused, .requestAccepted, .requestRefused,
-      .accessChanged:
+    case .offerSent, .commandAccepted, .commandRefused, .requestAccepted, .requestRefused, .linkRefused,
+      .noRoom, .accessChanged:
       break
     }
   }

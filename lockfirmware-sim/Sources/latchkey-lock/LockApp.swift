@@ -20,6 +20,7 @@ final class LockApp: @unchecked Sendable {
   private let keys: LockKeys
   private let trusted: TrustedStore
   private let access: AccessStore
+  private var records = RecordKeeper()
   /// What was to be stored before the next record is not.
   private var hasAccessFailed = false
   private let settings: LockSettings
@@ -127,6 +128,7 @@ final class LockApp: @unchecked Sendable {
     isHandling = true
     while !waiting.isEmpty {
       let event = waiting.removeFirst()
+      records.tells(event)
       let effects = firmware.handle(event, at: LockTime(time))
       // Before the answer, because a phone that has it may bond.
       admitCentrals()
@@ -171,14 +173,15 @@ final class LockApp: @unchecked Sendable {
     case .respondToEnrolment(_, let status): enrolmentAnswer = status
     case .sendEnrolment(let central, let tag, let message): radio?.sendEnrolment(message, tag: tag, to: central)
     case .appendRecord(let record):
-      guard !hasAccessFailed else { return waiting.append(.recordFailed(record.index)) }
-      do {
-        try log.append(record)
-        waiting.append(.recordAppended(record.index))
-      } catch {
-        logger.error("record \(record.index) can't be stored: \(error)")
-        waiting.append(.recordFailed(record.index))
+      let event = records.keep(record) { record in
+        // What belongs to the record is not stored, which was said.
+        if hasAccessFailed { throw StartError(description: "what owners have told is not stored") }
+        do { try log.append(record) } catch {
+          logger.error("record \(record.index) can't be stored: \(error)")
+          throw error
+        }
       }
+      if let event { waiting.append(event) }
     case .storeTrusted(let centrals): trusted.write(centrals)
     case .storeAccess(let content):
       do { try access.write(content) } catch {
@@ -215,6 +218,13 @@ final class LockApp: @unchecked Sendable {
     case .requestRefused(let central):
       guard refusals.tell(at: LockTime(time).milliseconds) != nil else { return }
       logger.record(Recorded.Lock.requestRefused, [.central: central.text], level: .warning)
+    case .linkRefused(let central):
+      guard refusals.tell(at: LockTime(time).milliseconds) != nil else { return }
+      logger.record(Recorded.Lock.linkRefused, [.central: central.text], level: .warning)
+    case .noRoom(let central, let kind):
+      guard refusals.tell(at: LockTime(time).milliseconds) != nil else { return }
+      logger.record(
+        Recorded.Lock.noRoom, [.central: central.text, .request: kind.map { "\($0)" } ?? "too long"], level: .warning)
     case .boltMoved(let target, let cause, let record):
       logger.record(Recorded.Lock.boltMoved, [.to: "\(target)", .cause: "\(cause)", .record: String(record)])
     case .boltJammed(let target, let cause, let record):

@@ -7,8 +7,8 @@ import Logging
 /// out for long. So they are written without waiting for the disk, and unreadable entries are skipped with a warning.
 struct TrustedStore {
   static let fileName = "trusted.json"
-  /// Two identifiers for each of the phones that a lock can have.
-  static let maximumCount = LockKeys.maximumPhoneCount * LockLimit.linksOfOnePhone
+  /// Two identifiers for each of the phones that a lock can have, and one for each guest.
+  static let maximumCount = LockCapacity.machine.trustedCentrals
   private static let maximumByteCount = 64 * 1024
 
   private let path: String

@@ -10,6 +10,12 @@ package struct AccessState: Equatable, Sendable {
     /// An Ed25519 public key, 32 bytes.
     package var signingKey: [UInt8]
     package var name: [UInt8]
+
+    package init(phone: [UInt8], signingKey: [UInt8], name: [UInt8]) {
+      self.phone = phone
+      self.signingKey = signingKey
+      self.name = name
+    }
   }
 
   /// How often a grant has unlocked.
@@ -52,7 +58,8 @@ package struct AccessState: Equatable, Sendable {
 
   package init() {}
 
-  /// The most of each. A phone can't add any of them without an owner's signature.
+  /// The most of each that can be stored; a lock may hold fewer (`LockCapacity`). A phone can't add any of them without an
+  /// owner's signature.
   package static let ownerLimit = 64
   package static let listLimit = 64
   package static let useLimit = 1024
@@ -66,6 +73,7 @@ package struct AccessState: Equatable, Sendable {
 
   package var encoded: [UInt8] {
     var writer = ByteWriter()
+    writer.reserve(encodedByteCountAtMost)
     let hasEnds = forgottenUntil != nil || uses.contains { $0.until != .max }
     writer.write(hasEnds ? Self.versionWithEnds : phones.isEmpty ? Self.version : Self.versionWithPhones)
     writer.write(UInt8(clock == nil ? 0 : 1))
@@ -106,6 +114,14 @@ package struct AccessState: Equatable, Sendable {
     writer.write(UInt8(forgottenUntil == nil ? 0 : 1))
     if let forgottenUntil { writer.write(UInt64(bitPattern: forgottenUntil)) }
     return writer.bytes
+  }
+
+  /// So that the bytes need not be copied while they become more: a board has no room for two of them.
+  private var encodedByteCountAtMost: Int {
+    let names = guests.reduce(0) { $0 + $1.key.count + $1.name.count + 1 }
+    let phoneNames = phones.reduce(0) { $0 + $1.key.count + $1.name.count + 1 }
+    let signers = owners.reduce(0) { $0 + $1.phone.count + $1.signingKey.count + $1.name.count + 1 }
+    return 64 + names + phoneNames + signers + lists.reduce(0) { $0 + $1.encodedByteCount + 2 } + uses.count * 26
   }
 
   private static func write(_ name: [UInt8], to writer: inout ByteWriter) {
@@ -165,25 +181,27 @@ package struct AccessState: Equatable, Sendable {
   func useCount(of grant: [UInt8]) -> UInt16 { uses.first { $0.grant == grant }?.count ?? 0 }
 
   /// - Returns: whether the guest was not known by this name.
-  mutating func remember(_ guest: KeyName) -> Bool {
+  mutating func remember(_ guest: KeyName, limit: Int) -> Bool {
     guard !guests.contains(guest) else { return false }
     guests.removeAll { $0.key == guest.key }
-    if guests.count >= Self.guestLimit { guests.removeFirst() }
+    while guests.count >= limit { guests.removeFirst() }
     guests.append(guest)
     return true
   }
 
   /// - Returns: whether there is room for it.
-  mutating func introduce(_ owner: Owner) -> Bool {
+  mutating func introduce(_ owner: Owner, limit: Int = ownerLimit) -> Bool {
     owners.removeAll { $0.phone == owner.phone }
-    guard owners.count < Self.ownerLimit else { return false }
+    guard owners.count < limit else { return false }
     owners.append(owner)
     return true
   }
 
-  mutating func accept(_ list: RevocationList) -> Bool {
+  /// - Returns: whether there is room for it.
+  mutating func accept(_ list: RevocationList, within capacity: LockCapacity) -> Bool {
     lists.removeAll { $0.issuer == list.issuer }
-    guard lists.count < Self.listLimit else { return false }
+    let entryCount = lists.reduce(list.entryCount) { $0 + $1.entryCount }
+    guard lists.count < capacity.lists, entryCount <= capacity.listEntries else { return false }
     lists.append(list)
     return true
   }

@@ -6,7 +6,7 @@ struct EnrolmentWindow<Cryptography: NoiseCryptography> {
   /// One central's enrolment.
   struct Attempt {
     let central: CentralIdentifier
-    var reader = FragmentReader()
+    var reader = FragmentReader(limit: LockLimit.enrolmentByteCount)
     /// What the fragments of the message that is being read begin with.
     var tag: UInt8
     /// Once the first message was read.
@@ -50,7 +50,7 @@ extension LockFirmware {
 
   /// Somebody is at the lock. To press again makes the window last longer.
   mutating func enrolmentButton() {
-    guard configuration.enrolmentSecret != nil, enrolmentStatus != .lockedOut else { return }
+    guard configuration.enrolmentSecret != nil, enrolmentStatus != .lockedOut, !isResetting else { return }
     if enrolment.openUntil == nil {
       enrolment = EnrolmentWindow()
       effects.append(.note(.enrolmentOpened))
@@ -75,6 +75,8 @@ extension LockFirmware {
     guard let secret = configuration.enrolmentSecret, enrolmentStatus == .open else {
       return refuseEnrolment(central, enrolmentStatus)
     }
+    // Who is enrolled while a reset is being recorded would be forgotten at once, and believe otherwise.
+    guard !isResetting else { return refuseEnrolment(central, .closed) }
     var attempt = takeAttempt(central, fragment)
     guard let message = attempt.reader.take(fragment) else {
       enrolment.attempts.append(attempt)
@@ -95,7 +97,7 @@ extension LockFirmware {
     if let index = enrolment.attempts.firstIndex(where: { $0.central == central }) {
       var attempt = enrolment.attempts.remove(at: index)
       if attempt.tag != tag {
-        attempt.reader = FragmentReader()
+        attempt.reader = FragmentReader(limit: LockLimit.enrolmentByteCount)
         attempt.tag = tag
       }
       return attempt
@@ -127,7 +129,7 @@ extension LockFirmware {
     do throws(LockSessionError) { phone = try session.accept(message) } catch {
       return error == .malformed ? refuseEnrolment(central, .badName) : codeWasWrong(central)
     }
-    guard !isRevoked(phone: phone.key), isOwner(phone.key) || phoneCount < LockLimit.phones else {
+    guard !isRevoked(phone: phone.key), isOwner(phone.key) || phoneCount < configuration.capacity.phones else {
       return refuseEnrolment(central, .noRoom)
     }
     closeEnrolment(.phoneEnrolled)
@@ -189,7 +191,7 @@ extension LockFirmware {
       let introduced = access.owners.first { $0.phone == phone }?.name
       all.append(KeyName(key: phone, name: introduced ?? access.phones.first { $0.key == phone }?.name ?? []))
     }
-    let owners = Array(all.dropFirst(Int(from)).prefix(KeyName.maximumCount))
+    let owners = Array(all.dropFirst(Int(from)).prefix(configuration.capacity.replyEntries))
     reply(asked, .done, KeyName.encoded(owners, ofAll: all.count))
   }
 }

@@ -7,6 +7,9 @@ extension LockFirmware {
     (configuration.enrolledPhones.contains(phone) || access.isEnrolled(phone)) && !isRevoked(phone: phone)
   }
 
+  /// Every phone that was enrolled.
+  var ownersPhones: [[UInt8]] { configuration.enrolledPhones + access.phones.map { $0.key } }
+
   /// Whether a phone's proven key entitles it to be heard: an owner's, or a guest's who brings a grant for it that an owner
   /// has signed. Whether the grant allows the command now is another question (`refusal`).
   func admits(_ phone: [UInt8], _ grant: [UInt8]) -> Bool {
@@ -43,15 +46,11 @@ extension LockFirmware {
     guard grant.permissions.isSuperset(of: needed) else { return .notPermitted }
     if grant.schedule.needsClock {
       guard let (earliest, latest) = trustedTime else { return .clockUnknown }
-      // The clock may be wrong: the grant must count at every time that it may be, and its hours are of whole minutes.
-      var time = earliest
-      while time <= latest {
-        switch grant.schedule.verdict(at: time) {
-        case .counts: break
-        case .tooEarly, .outsideHours: return .outsideSchedule
-        case .over: return .expired
-        }
-        time = time == latest ? latest + 1 : min(time + 60, latest)
+      // The clock may be wrong, and the grant must count at every time that it may be.
+      switch grant.schedule.verdict(from: earliest, through: latest) {
+      case .counts: break
+      case .tooEarly, .outsideHours: return .outsideSchedule
+      case .over: return .expired
       }
     }
     return needed == .unlock ? refusalOfUse(of: grant) : nil
@@ -112,7 +111,7 @@ extension LockFirmware {
       }
     }
     let previous = access
-    guard access.accept(list) else {
+    guard access.accept(list, within: configuration.capacity) else {
       access = previous
       return reply(asked, .noRoom)
     }
@@ -170,11 +169,12 @@ extension LockFirmware {
     let all =
       access.owners.map { KeyName(key: $0.phone, name: $0.name) }
       + access.phones.filter { phone in !access.owners.contains { $0.phone == phone.key } } + access.guests
-    let names = Array(all.dropFirst(Int(from)).prefix(KeyName.maximumCount))
+    let names = Array(all.dropFirst(Int(from)).prefix(configuration.capacity.replyEntries))
     reply(asked, .done, KeyName.encoded(names, ofAll: all.count))
   }
 
   mutating func reply(_ asked: Asked, _ status: LockReplyStatus, _ body: [UInt8] = []) {
+    if status == .noRoom { effects.append(.note(.noRoom(asked.central, asked.kind))) }
     reply(LockReply(asked.kind, status, body), to: asked.central, asked.tag)
   }
 }

@@ -11,22 +11,27 @@ extension AccessState {
 
   /// Whether another use of this grant can be counted.
   /// - Parameter now: the earliest that it may be, or `nil` if that is unknown.
-  func hasRoom(for grant: Grant, at now: Int64?) -> Bool {
-    uses.count < Self.useLimit || uses.contains { $0.grant == grant.identifier } || dispensable(at: now) != nil
+  func hasRoom(for grant: Grant, at now: Int64?, limit: Int) -> Bool {
+    uses.count < limit || uses.contains { $0.grant == grant.identifier } || dispensable(at: now) != nil
   }
 
   /// - Returns: whether it is counted.
-  mutating func count(_ grant: Grant, at now: Int64?) -> Bool {
-    guard hasRoom(for: grant, at: now) else { return false }
+  mutating func count(_ grant: Grant, at now: Int64?, limit: Int) -> Bool {
+    guard hasRoom(for: grant, at: now, limit: limit) else { return false }
     let before = useCount(of: grant.identifier)
     uses.removeAll { $0.grant == grant.identifier }
-    if uses.count >= Self.useLimit, let index = dispensable(at: now) {
+    if uses.count >= limit, let index = dispensable(at: now) {
       let forgotten = uses.remove(at: index)
       if isOver(forgotten, at: now) { forgottenUntil = max(forgottenUntil ?? .min, forgotten.until) }
     }
     uses.append(
       Use(grant: grant.identifier, count: before == .max ? .max : before + 1, until: grant.schedule.until))
     return true
+  }
+
+  /// How many more grants can be counted.
+  func freeUses(at now: Int64?, limit: Int) -> Int {
+    max(0, limit - uses.count) + uses.count { isOver($0, at: now) || isRevoked($0) }
   }
 
   /// Takes a use back. If the count is not what it was when that use was counted, nothing is taken back.
@@ -62,17 +67,29 @@ extension LockFirmware {
     guard grant.uses > 0, !isPaid(grant) else { return nil }
     if access.useCount(of: grant.identifier) >= grant.uses { return .usedUp }
     if access.mayBeForgotten(grant) { return .expired }
-    return access.hasRoom(for: grant, at: trustedTime?.earliest) ? nil : .tooManyGrants
+    let limit = configuration.capacity.countedGrants
+    return access.hasRoom(for: grant, at: trustedTime?.earliest, limit: limit) ? nil : .tooManyGrants
   }
 
   /// A counted grant opens: that is stored before the record, so before the bolt turns. If it can't be, the bolt stays.
   /// - Returns: whether the bolt may turn for it.
   mutating func countUse(_ movement: Movement) -> Bool {
     guard let grant = movement.countedGrant, !isPaid(grant) else { return true }
-    guard access.count(grant, at: trustedTime?.earliest), let use = access.uses.last else { return false }
+    guard access.count(grant, at: trustedTime?.earliest, limit: configuration.capacity.countedGrants),
+      let use = access.uses.last
+    else { return false }
     paidUses.append(PaidUse(use: use))
     storeAccess()
     return true
+  }
+
+  mutating func replyRoom(_ asked: Asked) {
+    guard isOwner(asked.phone) else { return reply(asked, .notEntitled) }
+    let limit = configuration.capacity.countedGrants
+    let room = LockRoom(
+      countedGrants: UInt16(clamping: limit),
+      freeGrants: UInt16(clamping: access.freeUses(at: trustedTime?.earliest, limit: limit)))
+    reply(asked, .done, room.encoded)
   }
 
   private func isPaid(_ grant: Grant) -> Bool { paidUses.contains { $0.use.grant == grant.identifier } }

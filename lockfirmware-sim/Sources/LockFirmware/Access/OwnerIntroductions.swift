@@ -30,7 +30,12 @@ extension LockFirmware {
     if let signer = access.signer(owner.signingKey), signer.phone != owner.phone { return reply(asked, .notBelieved) }
     guard !access.owners.contains(owner) else { return reply(asked, .done) }
     let previous = access
-    guard access.introduce(owner) else {
+    let limit = configuration.capacity.owners
+    // One who is no owner any more makes room; what they have revoked stays revoked.
+    if access.owners.count >= limit, let former = access.owners.firstIndex(where: { !isOwner($0.phone) }) {
+      access.owners.remove(at: former)
+    }
+    guard access.introduce(owner, limit: limit) else {
       access = previous
       return reply(asked, .noRoom)
     }

@@ -22,7 +22,8 @@ extension LockFirmware {
     effects.append(.forgetPhones(record: record))
     effects.append(.storeTrusted([]))
     configuration.enrolledPhones = []
-    failures = FailureBudget()
+    failures = FailureBudget(within: configuration.capacity)
+    enrolment.completing = nil
     unlockedBy = nil
     departures = []
     for index in links.indices {
@@ -36,6 +37,6 @@ extension LockFirmware {
     closeEnrolment(.reset)
     access = AccessState()
     storeAccess()
-    if let waiting = queued, waiting.cause == .phone { queued = nil }
+    // A command that waits for the bolt is refused when its turn comes, as one of nobody's.
   }
 }

@@ -56,6 +56,8 @@ package struct FlashStore<Memory: Flash> {
   private static var frameByteCount: Int { 1 + 2 + 4 }
   private static var recordKind: UInt8 { 128 }
   private static var blank: UInt8 { 0xFF }
+  /// How many bytes are read at once: a board has no memory for a page.
+  private static var readByteCount: Int { 64 }
 
   /// Reads what is there. A new memory is empty.
   package init(_ memory: consuming Memory) throws(FlashStoreError) {
@@ -130,12 +132,20 @@ package struct FlashStore<Memory: Flash> {
   ) throws(FlashStoreError) -> Place {
     if mayTurn, !fits(content.count) { try turnPage() }
     guard fits(content.count), let last = pages.last else { throw .tooLong }
-    let bytes = Self.framed(kind, content, in: last.number)
-    do throws(FlashStoreError) { try program(last.index, at: last.end, bytes) } catch {
+    // In parts, so that a board needs no memory for a second copy. What is cut off between them fails its check sum.
+    let head = Self.head(kind, content.count)
+    var sum = Self.sum(in: last.number)
+    sum.add(head)
+    sum.add(content)
+    do throws(FlashStoreError) {
+      try program(last.index, at: last.end, head)
+      try program(last.index, at: last.end + head.count, content)
+      try program(last.index, at: last.end + head.count + content.count, Self.bytes(sum.value))
+    } catch {
       pages[pages.count - 1].end = usedEnd(last.index)
       throw error
     }
-    pages[pages.count - 1].end += bytes.count
+    pages[pages.count - 1].end += Self.frameByteCount + content.count
     return Place(key: kind, page: last.index, offset: last.end + 3, count: content.count)
   }
 
@@ -194,7 +204,12 @@ package struct FlashStore<Memory: Flash> {
   private mutating func program(_ page: Int, at offset: Int, _ bytes: [UInt8]) throws(FlashStoreError) {
     do throws(FlashError) {
       try memory.program(page: page, at: offset, bytes)
-      guard memory.read(page: page, at: offset, count: bytes.count) == bytes else { throw FlashError.failed }
+      for start in stride(from: 0, to: bytes.count, by: Self.readByteCount) {
+        let part = bytes[start..<min(start + Self.readByteCount, bytes.count)]
+        guard memory.read(page: page, at: offset + start, count: part.count)[...] == part else {
+          throw FlashError.failed
+        }
+      }
     } catch { throw .flash(error) }
   }
 
@@ -231,8 +246,14 @@ package struct FlashStore<Memory: Flash> {
 
   /// Behind the last byte of a page that is not erased.
   private func usedEnd(_ index: Int) -> Int {
-    let bytes = memory.read(page: index, at: 0, count: memory.pageByteCount)
-    return (bytes.lastIndex { $0 != Self.blank } ?? -1) + 1
+    var end = memory.pageByteCount
+    while end > 0 {
+      let count = min(Self.readByteCount, end)
+      let bytes = memory.read(page: index, at: end - count, count: count)
+      if let last = bytes.lastIndex(where: { $0 != Self.blank }) { return end - count + last + 1 }
+      end -= count
+    }
+    return 0
   }
 
   /// The first whole entry at or after a place. What was cut off is passed over.
@@ -258,22 +279,24 @@ package struct FlashStore<Memory: Flash> {
     let head = memory.read(page: page, at: offset, count: 3)
     let count = Int(head[1]) << 8 | Int(head[2])
     guard head[0] != Self.blank, offset + Self.frameByteCount + count <= memory.pageByteCount else { return nil }
-    let content = memory.read(page: page, at: offset + 3, count: count)
-    guard
-      memory.read(page: page, at: offset, count: Self.frameByteCount + count)
-        == Self.framed(head[0], content, in: number)
-    else { return nil }
-    return (head[0], content)
+    var sum = Self.sum(in: number)
+    sum.add(head)
+    for start in stride(from: 0, to: count, by: Self.readByteCount) {
+      sum.add(memory.read(page: page, at: offset + 3 + start, count: min(Self.readByteCount, count - start)))
+    }
+    guard memory.read(page: page, at: offset + 3 + count, count: 4) == Self.bytes(sum.value) else { return nil }
+    return (head[0], memory.read(page: page, at: offset + 3, count: count))
+  }
+
+  private static func head(_ kind: UInt8, _ count: Int) -> [UInt8] {
+    [kind, UInt8(truncatingIfNeeded: count >> 8), UInt8(truncatingIfNeeded: count)]
   }
 
   /// The page's number is in the check sum: what an erased page's cells remember is not read as new.
-  private static func framed(_ kind: UInt8, _ content: [UInt8], in number: UInt32) -> [UInt8] {
-    var bytes = [kind, UInt8(truncatingIfNeeded: content.count >> 8), UInt8(truncatingIfNeeded: content.count)]
-    bytes += content
+  private static func sum(in number: UInt32) -> CheckSum {
     var sum = CheckSum()
-    sum.add(Self.bytes(number))
-    sum.add(bytes)
-    return bytes + Self.bytes(sum.value)
+    sum.add(bytes(number))
+    return sum
   }
 
   private static func bytes(_ number: UInt32) -> [UInt8] {
@@ -288,6 +311,6 @@ package struct FlashStore<Memory: Flash> {
   }
 
   private func isBlank(_ page: Int) -> Bool {
-    !memory.read(page: page, at: 0, count: memory.pageByteCount).contains { $0 != Self.blank }
+    usedEnd(page) == 0
   }
 }

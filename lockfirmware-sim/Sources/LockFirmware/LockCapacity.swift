@@ -1,0 +1,64 @@
+import LockProtocol
+
+/// How much a lock holds. A board has 32 KiB for all of it, and a machine with Linux room for more than a home needs. What does
+/// not fit is refused with a word, changes nothing, and takes no place of what is there; but where the oldest makes room.
+package struct LockCapacity: Equatable, Sendable {
+  /// Simultaneous links in all. A new one takes the place of the oldest that has proven nothing.
+  package var links: Int
+  /// Of those: links that have proven nothing. The oldest makes room.
+  package var strangersLinks: Int
+  /// Of those: links of guests. So there is always a place for an owner.
+  package var guestsLinks: Int
+  /// Grants whose uses are counted.
+  package var countedGrants: Int
+  /// Guests whose names are remembered, and most of their centrals. The oldest makes room, and is remembered again when it comes.
+  package var guests: Int
+  /// Owners who have introduced their signing keys.
+  package var owners: Int
+  /// Owners' phones, with those of the lock's key file.
+  package var phones: Int
+  /// Owners' revocation lists, and the entries of all of them together.
+  package var lists: Int
+  package var listEntries: Int
+  /// Operations remembered.
+  package var operations: Int
+  /// Centrals whose failures are remembered.
+  package var centralsWithFailures: Int
+  /// Names, or records, in one reply.
+  package var replyEntries: Int
+  /// The longest request that is put together from fragments, in bytes.
+  package var requestByteCount: Int
+  /// All requests together that are being put together. A guest's makes room for an owner's.
+  package var begunByteCount: Int
+
+  /// On Linux.
+  package static let machine = LockCapacity(
+    links: 256, strangersLinks: 16, guestsLinks: 128, countedGrants: AccessState.useLimit,
+    guests: AccessState.guestLimit, owners: AccessState.ownerLimit, phones: LockLimit.phones,
+    lists: AccessState.listLimit, listEntries: AccessState.listLimit * RevocationList.maximumCount,
+    operations: LockLimit.operations, centralsWithFailures: 32, replyEntries: KeyName.maximumCount,
+    requestByteCount: Fragments.maximumMessageByteCount, begunByteCount: 1 << 18)
+
+  /// On a board with an arena of 32 KiB.
+  package static let board = LockCapacity(
+    links: 8, strangersLinks: 5, guestsLinks: 4, countedGrants: 32, guests: 12, owners: 4, phones: 8, lists: 4,
+    listEntries: 32, operations: 16, centralsWithFailures: 8, replyEntries: 8, requestByteCount: 768,
+    begunByteCount: 1536)
+
+  /// Guests' centrals that are no strangers. Those of guests who were refused have places beside them.
+  var guestsCentrals: Int { max(1, guests - strangersLinks) }
+
+  /// The centrals that are kept for the next start, at most. With those of refused guests they are what the lock's system is told,
+  /// and latchkeyd ends an app that names more than 256.
+  package var trustedCentrals: Int { phones * LockLimit.linksOfOnePhone + guestsCentrals }
+
+  /// The longest that `AccessState` can be encoded to, in bytes: what a board's page must have room for.
+  package var accessByteCount: Int {
+    let name = NoiseSize.keyByteCount + 1 + KeyName.nameByteLimit
+    let signer = name + NoiseSize.keyByteCount
+    let use = Grant.identifierByteCount + 2 + 8
+    let list = RevocationList.maximumByteCount - RevocationList.maximumCount * RevocationList.packedEntryByteCount
+    return 2 + AccessState.bootByteCount + 16 + 7 + 9 + owners * signer + (phones + guests) * name + countedGrants * use
+      + lists * (2 + list) + listEntries * RevocationList.packedEntryByteCount
+  }
+}
