@@ -38,10 +38,12 @@ struct AppRelaunchTests {
   private func step(_ event: Recorded.Story, at milliseconds: Int64) -> JournalEntry {
     let isAboutApp = event.fields.contains(.app)
     return line(
-      event.rawValue, by: Recorded.orchestrator, at: milliseconds, isAboutApp ? ["app": Self.app.bundleIdentifier] : [:])
+      event.rawValue, by: Recorded.orchestrator, at: milliseconds, isAboutApp ? ["app": Self.app.bundleIdentifier] : [:]
+    )
   }
 
-  private func judge(_ kind: Stories.Expectation.Kind, event: String? = nil, _ entries: [JournalEntry]) -> PromiseResult {
+  private func judge(_ kind: Stories.Expectation.Kind, event: String? = nil, _ entries: [JournalEntry]) -> PromiseResult
+  {
     Stories.Expectation(kind: kind, app: Self.app, machines: ["phone"], event: event).promise
       .judge(Evidence(entries, machines: StoryJournal.machines), scope: "test")
   }
@@ -68,7 +70,7 @@ struct AppRelaunchTests {
     #expect(judge(.restoredInOrder, entries).judgement == .broken)
   }
 
-  @Test("S10: an app that had its time to make its managers breaks 'restored in order', also if the story ends it later")
+  @Test("S10: an app that had its time to make its managers breaks 'restored in order'")
   func forgetful() {
     #expect(judge(.restoredInOrder, [launch(), step(.appKilled, at: 60_000)]).judgement == .broken)
     #expect(judge(.restoredInOrder, [launch(), launch(at: 20), step(.appKilled, at: 21)]).judgement == .broken)
@@ -82,5 +84,23 @@ struct AppRelaunchTests {
       "wake.ended", by: Recorded.daemon, at: 9, ["app": Self.app.bundleIdentifier, "because": "valueUpdated"])
     #expect(judge(.woken, event: "connected", [launch(), step(.appKilled, at: 1), next]).judgement == .kept)
     #expect(judge(.woken, event: "valueUpdated", [launch(), next]).judgement == .broken)
+  }
+
+  @Test("H1: an app that hangs by itself and is ended by its system is not said to have ended by itself")
+  func endedBySystem() throws {
+    func judge(_ how: String...) throws -> String {
+      let ends = how.map { line("app.ended", by: Recorded.daemon, at: 9, ["app": "org.example.collector", "how": $0]) }
+      let result = try #require(Promise.named("nothing-crashed"))
+        .judge(Evidence([launch()] + ends, machines: StoryJournal.machines), scope: "test")
+      #expect(result.judgement == .broken)
+      return result.reason
+    }
+    let overran = "overran its wake budget"
+    let app = "org.example.collector"
+    #expect(try judge("signal 11") == "1 process ended by itself: \(app)")
+    #expect(try judge(overran, overran) == "2 processes ended by the system: \(app), which \(overran)")
+    #expect(
+      try judge("status 3", overran)
+        == "1 process ended by itself: \(app); 1 process ended by the system: \(app), which \(overran)")
   }
 }
