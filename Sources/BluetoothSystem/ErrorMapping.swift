@@ -32,6 +32,7 @@ extension PeerError {
     case .invalidValueLength: self = .att(.invalidAttributeValueLength)
     case .invalidArguments where error.message.contains("Length"): self = .att(.invalidAttributeValueLength)
     case .invalidOffset: self = .att(.invalidOffset)
+    case .invalidArguments where error.message.contains("offset"): self = .att(.invalidOffset)
     case .invalidArguments: self = .coreBluetooth(.invalidParameters, message: error.description)
     case .notSupported: self = .att(.requestNotSupported)
     case .notConnected: self = .notConnected

@@ -18,8 +18,12 @@
 #include <systemd/sd-journal.h>
 #include <unistd.h>
 
-// setvbuf(3). Swift does not let several threads use `stdout`, which C guards with a lock.
-static inline void latchkey_write_out_each_line(void) { setvbuf(stdout, NULL, _IOLBF, 0); }
+// setvbuf(3) and fflush(3): what waits goes out, and from now on each line at once. Swift does not let several threads use
+// `stdout`, which C guards with a lock.
+static inline void latchkey_write_out_each_line(void) {
+  setvbuf(stdout, NULL, _IOLBF, 0);
+  fflush(stdout);
+}
 // pidfd_open(2): a descriptor that becomes readable when the process has ended. It need not be a child.
 static inline int latchkey_pidfd_open(pid_t pid) { return (int)syscall(SYS_pidfd_open, pid, 0); }
 // prctl(2) is variadic. After this, orphaned descendants of this process become its children.

@@ -29,6 +29,8 @@ open class CBPeripheralManager: CBManager, @unchecked Sendable {
   var isRefusingUpdates = false
   /// Characteristics for which the log has already said that a value for some subscribers reaches all.
   private var broadcasting: Set<LocalAttributeIdentifier> = []
+  /// Results for which the log has already said that the central gets another.
+  private var replacedResults: Set<Int> = []
   /// Requests that the app has not answered.
   var openRequests: Set<RemoteRequestIdentifier> = []
   /// L2CAP channels that are published or requested, in the order in which they were asked for.
@@ -184,8 +186,14 @@ open class CBPeripheralManager: CBManager, @unchecked Sendable {
 
   /// Answers a read or a write. For several writes at once, answer the first. An answer to an expired request is
   /// dropped.
+  ///
+  /// bluetoothd passes on these errors: `readNotPermitted` of a read, `writeNotPermitted` of a write, `requestNotSupported`,
+  /// `invalidOffset`, `insufficientAuthorization`, `invalidAttributeValueLength`, and those of the app's own, 0x80 to 0x9F.
+  /// **For any other the central gets `unlikelyError`**, and the log says so once. A central is made to pair by the permissions
+  /// `readEncryptionRequired` and `writeEncryptionRequired` alone.
   open func respond(to request: CBATTRequest, withResult result: CBATTError.Code) {
     guard request.needsResponse else { return }
+    noteIfReplaced(result, isRead: request.isRead)
     let wasAnswered = locked {
       defer { request.isAnswered = true }
       // No longer open: the request expired, or the system that passed it on is gone.
@@ -200,6 +208,23 @@ open class CBPeripheralManager: CBManager, @unchecked Sendable {
     if wasAnswered {
       session.logger.critical("API MISUSE: respond(to:withResult:) is ignored: \(request) was answered already")
     }
+  }
+
+  /// The log says once that the central will get another error.
+  private func noteIfReplaced(_ result: CBATTError.Code, isRead: Bool) {
+    let gets: CBATTError.Code
+    switch result {
+    case .success, .requestNotSupported, .invalidOffset, .insufficientAuthorization, .invalidAttributeValueLength,
+      .unlikelyError:
+      return
+    case .readNotPermitted, .writeNotPermitted: gets = isRead ? .readNotPermitted : .writeNotPermitted
+    case _ where (0x80...0x9F).contains(result.rawValue): return
+    default: gets = .unlikelyError
+    }
+    guard gets != result, locked({ replacedResults.insert(result.rawValue).inserted }) else { return }
+    session.logger.warning(
+      "respond(to:withResult:): bluetoothd can't pass on CBATTError \(result.rawValue); the central gets \(gets.rawValue)"
+    )
   }
 
   /// Sends a value to all subscribers, or to those in `centrals`. Centrals in the list that are not subscribed are

@@ -18,6 +18,8 @@ public struct SimulatedCharacteristic: Sendable {
   public var uuid: CBUUID
   public var properties: CBCharacteristicProperties
   public var value: Data
+  public var descriptors: [SimulatedDescriptor]
+  public var requiresEncryption: Bool
   public var read: (@Sendable () throws -> Data)?
   public var write: (@Sendable (Data) throws -> Void)?
 
@@ -25,19 +27,62 @@ public struct SimulatedCharacteristic: Sendable {
   ///   - uuid: A UUID as `CBUUID(string:)` takes it.
   ///   - properties: What centrals may do with it.
   ///   - value: The value at the start.
+  ///   - descriptors: What describes it. The descriptor that configures notifications is made by the system.
+  ///   - requiresEncryption: A central without a bond is made to pair before it reads, writes or subscribes.
   ///   - read: Returns the value for one read. Without it, the value is what was set or written last.
   ///   - write: Is told of each write, before the central is. Without it, every write succeeds.
   ///
-  /// If `read` or `write` throws a `CBATTError`, the central gets that error; any other error becomes `unlikelyError`.
+  /// If `read` or `write` throws a `CBATTError`, the central gets that error, if it is one that an app may answer with
+  /// (`CBPeripheralManager.respond(to:withResult:)`). Any other error becomes `unlikelyError`.
   public init(
     _ uuid: String, _ properties: CBCharacteristicProperties, value: Data = Data(),
+    descriptors: [SimulatedDescriptor] = [], requiresEncryption: Bool = false,
     read: (@Sendable () throws -> Data)? = nil, write: (@Sendable (Data) throws -> Void)? = nil
   ) {
     self.uuid = CBUUID(string: uuid)
     self.properties = properties
     self.value = value
+    self.descriptors = descriptors
+    self.requiresEncryption = requiresEncryption
     self.read = read
     self.write = write
+  }
+}
+
+/// A descriptor of a simulated characteristic. Its value does not change.
+public struct SimulatedDescriptor: Sendable {
+  public var uuid: CBUUID
+  public var value: Data
+
+  /// - Parameters:
+  ///   - uuid: A UUID as `CBUUID(string:)` takes it.
+  ///   - value: What centrals read.
+  public init(_ uuid: String, value: Data) {
+    self.uuid = CBUUID(string: uuid)
+    self.value = value
+  }
+
+  /// A text for people, of which centrals get a `String`.
+  public init(userDescription: String) {
+    self.init(CBUUIDCharacteristicUserDescriptionString, value: Data(userDescription.utf8))
+  }
+}
+
+extension SimulatedCharacteristic {
+  fileprivate func make() -> CBMutableCharacteristic {
+    var properties = properties
+    var permissions: CBAttributePermissions = []
+    if properties.contains(.read) { permissions.insert(requiresEncryption ? .readEncryptionRequired : .readable) }
+    if !properties.isDisjoint(with: [.write, .writeWithoutResponse]) {
+      permissions.insert(requiresEncryption ? .writeEncryptionRequired : .writeable)
+    }
+    if requiresEncryption, properties.contains(.notify) { properties.insert(.notifyEncryptionRequired) }
+    if requiresEncryption, properties.contains(.indicate) { properties.insert(.indicateEncryptionRequired) }
+    let made = CBMutableCharacteristic(type: uuid, properties: properties, value: nil, permissions: permissions)
+    if !descriptors.isEmpty {
+      made.descriptors = descriptors.map { CBMutableDescriptor(type: $0.uuid, value: $0.value) }
+    }
+    return made
   }
 }
 
@@ -140,15 +185,7 @@ public final class SimulatedPeripheral: @unchecked Sendable {
   fileprivate func makeServices() -> [CBMutableService] {
     services.map { service in
       let made = CBMutableService(type: service.uuid, primary: true)
-      made.characteristics = service.characteristics.map { characteristic in
-        var permissions: CBAttributePermissions = []
-        if characteristic.properties.contains(.read) { permissions.insert(.readable) }
-        if !characteristic.properties.isDisjoint(with: [.write, .writeWithoutResponse]) {
-          permissions.insert(.writeable)
-        }
-        return CBMutableCharacteristic(
-          type: characteristic.uuid, properties: characteristic.properties, value: nil, permissions: permissions)
-      }
+      made.characteristics = service.characteristics.map { $0.make() }
       return made
     }
   }

@@ -81,7 +81,7 @@ extension Recorded {
       case .stopped, .storeRecovered, .machineResumed: []
       case .storeFailed: [.reason]
       case .deadlineOverdue: [.deadline]
-      case .appLaunched: [.app, .reason, .pid, .centrals, .peripherals]
+      case .appLaunched: [.app, .reason, .because, .pid, .centrals, .peripherals]
       case .appResumed: [.app, .because]
       case .appSuspended, .appUnresponsive, .appDidNotRestore: [.app]
       case .appOverran: [.app, .times]

@@ -93,4 +93,21 @@ struct AppPromiseTests {
     let why = "the restore identifier \"main\" needs the background mode \"bluetooth-central\""
     #expect(told.output.components(separatedBy: why).count > 2, "\(told.output)")
   }
+
+  @Test("H6: what an app printed before it made its first manager is read whole, and so is what it is told then")
+  func printedEarly() async throws {
+    let told = try await AppStory(
+      app: AppStory.collector.with(["central:main", "connect=180D", "notify=2A37", "prints=20000"]),
+      other: AppStory.band,
+      chapters: """
+          - name: the story
+            steps:
+        \(AppStory.left("collector", until: "value"))
+            promises:
+              - recorded: {app: collector, event: printed, exactly: 20000}
+              - told: {app: collector, event: stateChanged, exactly: 1}
+        """
+    ).tell()
+    #expect(told.report.kept, "\(told.promises(.broken))")
+  }
 }

@@ -61,6 +61,31 @@ struct AppRecordTests {
     #expect(try events() == ["three"])
   }
 
+  @Test("H1: what the module records is read wherever it stands, and a process begins a line of its own")
+  func within() throws {
+    let path = NSTemporaryDirectory() + "/latchkey-output-\(UUID().uuidString)"
+    defer { try? FileManager.default.removeItem(atPath: path) }
+    let app = InstalledApp(name: "a", bundleIdentifier: "org.example.a", executable: "a", propertyList: Data())
+    let output = AppOutput(app, on: "phone", path: path)
+    #expect(FileManager.default.createFile(atPath: path, contents: nil))
+    let file = try #require(FileHandle(forWritingAtPath: path))
+    func read(_ text: String, pid: Int32 = 1) throws -> [String] {
+      try file.write(contentsOf: Data(text.utf8))
+      return try output.read(at: 0, wall: 0, pid: pid).map { $0.fields["call"] ?? $0.event ?? "?" }
+    }
+    let told = "latchkey: told call=\"connected\" role=\"central\"\n"
+    #expect(try read("loading ... " + told + told) == ["connected", "connected"])
+    #expect(try read("latchkey: one a=1" + told) == ["one", "connected"])
+    #expect(try read(String(repeating: "x", count: 100_000)) == [])
+    #expect(try read(String(repeating: "y", count: 100_000) + told) == ["connected"])
+    #expect(try read("latchkey: note text=\"latchkey: told call=\\\"x\\\"\"\n") == ["note"])
+    #expect(try read("latchkey: tw") == [])
+    #expect(try read("latchkey: one\n", pid: 2).suffix(1) == ["one"])
+    // The system's word on the process may come after what it printed first.
+    #expect(try read("latchkey: tw", pid: 2) == [])
+    #expect(try read("o\n", pid: 3) == ["two"])
+  }
+
   @Test("H6: why Swift ended an app, and what it did wrong with Core Bluetooth, are warnings, the same one once")
   func trouble() throws {
     let path = NSTemporaryDirectory() + "/latchkey-output-\(UUID().uuidString)"

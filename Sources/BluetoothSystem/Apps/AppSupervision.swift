@@ -1,5 +1,6 @@
 import AppLink
 import BluetoothTypes
+import JournalEvents
 import TimeTypes
 
 /// Starts, wakes, suspends and ends apps: carries out what `App` decides.
@@ -130,12 +131,12 @@ extension BluetoothSystem {
     apps[name]?.launched(process, at: now)
     persistApp(name)
     let (centrals, peripherals) = reason == .opened ? ([], []) : restorable(name)
-    journal(
-      .appLaunched,
-      [
-        .app: name, .reason: reason.rawValue, .pid: String(process.processIdentifier),
-        .centrals: centrals.joined(separator: ","), .peripherals: peripherals.joined(separator: ","),
-      ])
+    var fields: [JournalField: String] = [
+      .app: name, .reason: reason.rawValue, .pid: String(process.processIdentifier),
+      .centrals: centrals.joined(separator: ","), .peripherals: peripherals.joined(separator: ","),
+    ]
+    if reason == .restore { fields[.because] = apps[name]?.wakes.because?.rawValue }
+    journal(.appLaunched, fields)
   }
 
   mutating func appLaunchFailed(_ name: String, _ message: String) {

@@ -29,6 +29,9 @@ struct WakeLedger: Sendable {
   /// The most wakes kept per app.
   static let limit = 20
 
+  /// What the app was woken for, until that wake has ended.
+  var because: WakeReason? { open?.because }
+
   /// A wake within a wake is part of it.
   mutating func begin(because reason: WakeReason, at now: Instant, unixSeconds: Double) {
     if open == nil { open = Open(began: now, unixSeconds: unixSeconds, because: reason) }

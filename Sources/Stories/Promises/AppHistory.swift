@@ -47,7 +47,14 @@ extension Evidence {
   struct UnexplainedEnd {
     var index: Int
     var what: String
+    /// Why its own system ended it.
+    var because: String?
   }
+
+  /// Why a system ends an app that nobody asked it to end.
+  private static let systemsReasons: Set = [
+    "overran its wake budget", "never attached", "did not take its user's request",
+  ]
 
   /// Every end of a process up to the window's end that no step of the story explains: ends that the orchestrator
   /// itself saw, and ends of apps that a latchkeyd saw. A kill from outside leaves the same trace as a crash.
@@ -76,16 +83,14 @@ extension Evidence {
         faults.remove(app)
       case (_, .appEnded?):
         if faults.contains(app) { continue }
-        switch entry[.how] ?? "" {
+        let how = entry[.how] ?? ""
         // latchkeyd ended it on request.
-        case "reclaimed", "quit": continue
+        if ["reclaimed", "quit"].contains(how) { continue }
+        let isSystems = Self.systemsReasons.contains(how)
         // The system ends an app that overruns, never attaches or takes no request, which is expected in a story that
         // makes processes hang.
-        case "overran its wake budget" where hasHung, "never attached" where hasHung,
-          "did not take its user's request" where hasHung:
-          continue
-        default: ends.append(UnexplainedEnd(index: index, what: app.name))
-        }
+        if isSystems, hasHung { continue }
+        ends.append(UnexplainedEnd(index: index, what: app.name, because: isSystems ? how : nil))
       default: continue
       }
     }

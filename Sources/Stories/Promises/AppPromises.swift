@@ -1,5 +1,6 @@
 import Journal
 import JournalEvents
+import TimeTypes
 import Worlds
 
 /// Judges the promises about any app.
@@ -87,23 +88,16 @@ private struct AppJudge {
   private static let users = ["opened", "action"]
 
   private var wakes: [JournalEntry] {
-    evidence.indices { isAbout($0) && ($0.isDaemon(.appResumed) || isRelaunch($0)) }.filter { index in
-      let entry = evidence.entries[index]
-      let reason = entry.isDaemon(.appResumed) ? entry[.because] : reason(ofLaunch: index)
-      guard let wanted = expectation.event else { return !Self.users.contains(reason ?? "") }
-      return reason == wanted
-    }.map { evidence.entries[$0] }
+    evidence.all { isAbout($0) && ($0.isDaemon(.appResumed) || isRelaunch($0)) }.filter { entry in
+      guard let wanted = expectation.event else { return !Self.users.contains(entry[.because] ?? "") }
+      return entry[.because] == wanted
+    }
   }
 
   private func isRelaunch(_ entry: JournalEntry) -> Bool {
     isAbout(entry) && entry.isDaemon(.appLaunched) && entry[.reason] == "restore"
   }
 
-  /// latchkeyd names the event for which it relaunched an app when that wake ends.
-  private func reason(ofLaunch index: Int) -> String? {
-    evidence.first(in: evidence.rest(from: index)) { isAbout($0) && $0.isDaemon(.wakeEnded) }
-      .flatMap { evidence.entries[$0][.because] }
-  }
 
   private var relaunched: Finding {
     let launches = evidence.all(where: isRelaunch)
@@ -153,11 +147,34 @@ private struct AppJudge {
     }
     if let finding = toldTwice(lines) { return finding }
     for manager in listed where (byManager[manager] ?? []).count < 2 {
+      let shown = [launch] + (byManager[manager] ?? [])
+      if let end = earlyEnd(ofLaunch: index) {
+        return evidence.neverJudged("the story ended it before it could be told", shown + [end])
+      }
       let reason = "the manager '\(manager.name)' was not restored, or not told its state"
-      return evidence.missing(reason, since: index, [launch] + (byManager[manager] ?? []))
+      return evidence.missing(reason, since: index, shown)
     }
     guard !listed.isEmpty else { return .broken("the launch options list no restore identifier", [launch]) }
     return .kept("restored \(listed.map(\.name).joined(separator: ", "))", [launch] + lines.prefix(8))
+  }
+
+  /// How long a relaunched app may take to make its managers. One that takes longer is not restored.
+  private static let allowance = Duration.seconds(10)
+
+  /// The story's own step that ended the process, or made it hang, before the allowance was over.
+  private func earlyEnd(ofLaunch index: Int) -> JournalEntry? {
+    let launch = evidence.entries[index]
+    let end = evidence.first(in: evidence.rest(from: index + 1)) { entry in
+      guard entry.machine == machine else { return false }
+      switch entry.mark {
+      case .machineDown?: return true
+      case .appKilled?, .appReclaimed?, .appQuit?, .appHung?: return entry.concerns(app.bundleIdentifier)
+      default: return isAbout(entry) && entry.isDaemon(.appLaunched)
+      }
+    }
+    guard let end, evidence.entries[end].mark != nil else { return nil }
+    let isEarly = evidence.entries[end].t - launch.t < Self.allowance.wholeNanoseconds
+    return isEarly ? evidence.entries[end] : nil
   }
 
   /// `nil` if what a manager was told begins as promised.

@@ -12,14 +12,23 @@ enum SoundnessPromises {
       if let finding = silent(evidence) { return finding }
       let ends = evidence.unexplainedEnds().filter { evidence.window.contains($0.index) }
       guard ends.isEmpty else {
-        let who = Set(ends.map(\.what)).sorted().joined(separator: ", ")
         var lines: [JournalEntry] = []
         for end in ends {
           lines.append(evidence.entries[end.index])
           for word in evidence.lastWords(before: end) where !lines.contains(word) { lines.append(word) }
         }
-        let how = ends.count == 1 ? "1 process ended by itself" : "\(ends.count) processes ended by themselves"
-        return .broken("\(how): \(who)", lines)
+        func who(_ ends: [Evidence.UnexplainedEnd]) -> String {
+          Set(ends.map { end in end.because.map { "\(end.what), which \($0)" } ?? end.what }).sorted()
+            .joined(separator: ", ")
+        }
+        let (own, systems) = (ends.filter { $0.because == nil }, ends.filter { $0.because != nil })
+        var parts: [String] = []
+        if own.count == 1 { parts.append("1 process ended by itself: \(who(own))") }
+        if own.count > 1 { parts.append("\(own.count) processes ended by themselves: \(who(own))") }
+        if !systems.isEmpty {
+          parts.append("\(count(systems.count, "process", plural: "processes")) ended by the system: \(who(systems))")
+        }
+        return .broken(parts.joined(separator: "; "), lines)
       }
       return .kept("none")
     },

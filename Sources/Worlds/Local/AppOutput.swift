@@ -14,12 +14,19 @@ final class AppOutput {
   private var file: Int32 = -1
   private var rest: [UInt8] = []
   private var isSkipping = false
+  /// The app's latest process, and how much of `rest` was there when it was started.
+  private var process: Int32 = 0
+  private var beforeProcess = 0
   private var trouble = AppTrouble()
 
   /// What a record's line begins with.
   static let mark = DelegateRecord.mark
   /// A longer line is no record.
   private static let lineLimit = 16 * 1024
+  /// How the CoreBluetooth module's own records begin. They may stand behind what the app has not ended with a line break.
+  private static let told = "\(mark)\(DelegateRecord.event) \(DelegateRecord.Field.call.rawValue)=\""
+  /// None of those is longer.
+  private static let toldLimit = 4096
 
   init(_ app: InstalledApp, on machine: String, path: String) {
     self.app = app
@@ -41,37 +48,52 @@ final class AppOutput {
       guard file >= 0 else { return [] }
     }
     var entries: [JournalEntry] = []
+    func take(_ line: String) {
+      if let record = AppRecord(line) {
+        entries.append(record.entry(app.name, machine: machine, t: t, wall: wall, pid: pid))
+      } else if let text = trouble.read(line) {
+        entries.append(
+          JournalEntry(
+            t: t, wall: wall, machine: machine, process: app.name, pid: pid, level: "warning", event: nil,
+            message: text, fields: [:]))
+      }
+    }
+    // The last process may have ended within a line.
+    if pid != process { (process, beforeProcess) = (pid, rest.count) }
     var buffer = [UInt8](repeating: 0, count: 65536)
     while true {
       let count = Glibc.read(file, &buffer, buffer.count)
       if count < 0, errno == EINTR { continue }
       guard count >= 0 else { throw WorldError.system("the output of \(app) on \(machine)", errno) }
       guard count > 0 else { return entries }
-      for line in lines(buffer[..<count]) {
-        if let record = AppRecord(line) {
-          entries.append(record.entry(app.name, machine: machine, t: t, wall: wall, pid: pid))
-        } else if let text = trouble.read(line) {
-          entries.append(
-            JournalEntry(
-              t: t, wall: wall, machine: machine, process: app.name, pid: pid, level: "warning", event: nil,
-              message: text, fields: [:]))
-        }
-      }
+      for line in lines(buffer[..<count]) { take(line) }
     }
   }
 
-  /// The lines that these bytes complete. One that is too long is left out.
+  /// The lines that these bytes complete. One that is too long is left out, but for a record of the module at its end.
   private func lines(_ bytes: ArraySlice<UInt8>) -> [String] {
     var bytes = bytes
     var lines: [String] = []
     while let end = bytes.firstIndex(of: UInt8(ascii: "\n")) {
-      if !isSkipping { lines.append(String(decoding: rest + bytes[..<end], as: UTF8.self)) }
-      (rest, isSkipping) = ([], false)
+      let parts = parts(of: rest + bytes[..<end])
+      lines += isSkipping ? parts.dropFirst() : parts[...]
+      (rest, isSkipping, beforeProcess) = ([], false, 0)
       bytes = bytes[(end + 1)...]
     }
-    if !isSkipping { rest += bytes }
-    if rest.count > Self.lineLimit { (rest, isSkipping) = ([], true) }
+    rest += bytes
+    isSkipping = isSkipping || rest.count > Self.lineLimit
+    if isSkipping { (rest, beforeProcess) = (rest.suffix(Self.toldLimit), 0) }
     return lines
+  }
+
+  /// What was written, and a record behind it: the module's own, or the first of a process whose forerunner ended within a line.
+  private func parts(of bytes: [UInt8]) -> [String] {
+    let line = String(decoding: bytes, as: UTF8.self)
+    if beforeProcess > 0, bytes[beforeProcess...].starts(with: Self.mark.utf8) {
+      return [bytes[..<beforeProcess], bytes[beforeProcess...]].map { String(decoding: $0, as: UTF8.self) }
+    }
+    guard let record = line.range(of: Self.told, options: .backwards) else { return [line] }
+    return [String(line[..<record.lowerBound]), String(line[record.lowerBound...])]
   }
 }
 

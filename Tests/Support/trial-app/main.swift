@@ -17,6 +17,7 @@
 //     push=COUNT       sends that many values to each new subscriber, numbered from 1; `every=SECONDS` apart
 //     retract=SECONDS  takes its service away that long after the first subscription
 //     mute=yes         answers no request
+//     prints=COUNT     records so many lines before the first manager is made
 //     forgets=yes      makes another manager than the one that is to be restored
 //     pretends=order|twice     claims to have been called out of order, or twice
 //   misuse=WHAT    is done as soon as the first manager is on
@@ -34,14 +35,19 @@ guard let setup = TrialSetup(words) else {
   FileHandle.standardError.write(Data("trial-app: can't make sense of \(words.joined(separator: " "))\n".utf8))
   exit(64)
 }
-let options = ApplicationLaunch.options() ?? [:]
-record(
-  "started",
-  [
-    "centrals": (options[.bluetoothCentrals] as? [String] ?? []).joined(separator: ","),
-    "peripherals": (options[.bluetoothPeripherals] as? [String] ?? []).joined(separator: ","),
-    "at": Int(CFAbsoluteTimeGetCurrent()),
-  ])
+if let count = setup.managers[0]["prints"].flatMap({ Int($0) }) {
+  // Before the module has anything to do with the output.
+  for number in 0..<count { record("printed", ["number": number]) }
+} else {
+  let options = ApplicationLaunch.options() ?? [:]
+  record(
+    "started",
+    [
+      "centrals": (options[.bluetoothCentrals] as? [String] ?? []).joined(separator: ","),
+      "peripherals": (options[.bluetoothPeripherals] as? [String] ?? []).joined(separator: ","),
+      "at": Int(CFAbsoluteTimeGetCurrent()),
+    ])
+}
 let centrals = setup.managers.filter { $0.role == .central }.map { TrialCentral($0) }
 let peripherals = setup.managers.filter { $0.role == .peripheral }.map { TrialPeripheral($0) }
 withExtendedLifetime((centrals, peripherals)) { dispatchMain() }
