@@ -121,7 +121,8 @@ public final class SimulatedPeripheral: @unchecked Sendable {
     run?.send(value, identifier)
   }
 
-  /// How many centrals are subscribed to a characteristic.
+  /// How many centrals are subscribed to a characteristic. When one subscribes, all that are connected count, because
+  /// bluetoothd does not say which one it was. With several, look at what their apps are told (`SimulatedHome.calls(to:)`).
   public func subscriberCount(of uuid: String) -> Int {
     let identifier = known(uuid)
     return lock.withLock { run }?.subscriberCount(identifier) ?? 0

@@ -98,7 +98,6 @@ private struct AppJudge {
     isAbout(entry) && entry.isDaemon(.appLaunched) && entry[.reason] == "restore"
   }
 
-
   private var relaunched: Finding {
     let launches = evidence.all(where: isRelaunch)
     let wanted = Set(expectation.identifiers)
