@@ -1,7 +1,7 @@
 import Testing
 
 /// What a seed decides.
-@Suite("One seed tells one story, with real processes", .timeLimit(.minutes(5)))
+@Suite("One seed tells one story, with real processes", .timeLimit(.minutes(15)))
 struct OneSeedTests {
   /// The lock's process is stopped while bluetoothd starts anew, so it goes on with a queue of events.
   private static func story(seed: Int) -> String {
