@@ -78,7 +78,8 @@ package struct Daemon: Sendable {
     if let budget = options.wakeBudget { configuration.wakeBudget = budget }
     system = BluetoothSystem(
       configuration: configuration, apps: registry.apps.values.map(\.declaration), leftOut: registry.leftOut,
-      stored: try store.load(), seed: WorldSeed.ofThisMachine() ?? random.next())
+      stored: try store.load(),
+      seed: WorldSeed.of(machine: environment[Journal.machineVariable] ?? "") ?? random.next())
     loop = SystemLoop(
       time: time, store: store, supervisor: supervisor, registry: registry, logger: logger, executor: executor)
     carriers = Carriers(

@@ -4,16 +4,18 @@ import Glibc
 package enum WorldSeed {
   /// The variable with the world's seed. It counts only in a world.
   package static let variable = "LATCHKEY_SEED"
-  private static let machineVariable = "LATCHKEY_MACHINE"
 
-  /// A number for the present machine of the present world; `nil` outside a world, where the kernel's random numbers
-  /// must be used. Never for secrets.
-  package static func ofThisMachine() -> UInt64? {
+  /// A number for a machine of the present world; `nil` outside a world, where the kernel's random numbers must be used.
+  /// Never for secrets. Machines of one world draw different numbers.
+  package static func of(machine: String) -> UInt64? {
     guard let clock = getenv(ProcessClock.variable), clock.pointee != 0, let text = getenv(variable),
       let seed = UInt64(String(cString: text))
     else { return nil }
-    let machine = getenv(machineVariable).map { String(cString: $0) } ?? ""
-    // FNV-1a. Machines of one world draw different numbers.
-    return machine.utf8.reduce(seed ^ 0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
+    return number(of: machine, seed: seed)
+  }
+
+  /// A number for a name, the same in each run (FNV-1a, 64 bits, from the seed on).
+  package static func number(of name: String, seed: UInt64 = 0) -> UInt64 {
+    name.utf8.reduce(seed ^ 0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
   }
 }

@@ -83,8 +83,8 @@ final class LocalMachine: Machine {
 
   /// A UUID of this machine's present boot, the same in each run of a story.
   private var bootIdentifier: String {
-    // The hash of the name (FNV-1a), because each machine has its own.
-    let number = name.utf8.reduce(UInt64(0xcbf2_9ce4_8422_2325)) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
+    // Each machine has its own.
+    let number = WorldSeed.number(of: name)
     let digits = String(number & 0xffff_ffff, radix: 16)
     let count = String(boots, radix: 16)
     return String(repeating: "0", count: 8 - digits.count) + digits + "-0000-4000-8000-"
